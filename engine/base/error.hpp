@@ -1,0 +1,34 @@
+// The engine's one exception type and what each kind of it means for a run.
+#pragma once
+
+#include <source_location>
+#include <stdexcept>
+#include <string>
+
+namespace linkscope {
+
+/// What an error means to whoever catches it.
+enum class Fault {
+  bad_input,    ///< the plan or the command line is wrong: exit code 2
+  unsupported,  ///< this machine cannot do it: the case becomes a `skipped` row
+  no_memory,    ///< not enough memory: `skipped`, after the buffer pool was emptied once
+  mismatch,     ///< data arrived wrong: `failed`
+  broken,       ///< a vendor or system call failed: `failed`
+  fatal,        ///< the process can no longer be trusted (a device fault): `failed`, the engine leaves
+};
+
+/// One line saying what is wrong, and where it was noticed.
+class Error : public std::runtime_error {
+ public:
+  Error(Fault fault, const std::string& what, std::source_location where = std::source_location::current())
+      : std::runtime_error(what), fault_(fault), where_(where) {}
+
+  [[nodiscard]] Fault fault() const noexcept { return fault_; }
+  [[nodiscard]] const std::source_location& where() const noexcept { return where_; }
+
+ private:
+  Fault fault_;
+  std::source_location where_;
+};
+
+}  // namespace linkscope

@@ -1,0 +1,29 @@
+// Backend: what a machine (or a described one) offers a run.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "model/device.hpp"
+#include "model/method.hpp"
+#include "model/transfer.hpp"
+
+namespace linkscope {
+
+/// Methods, memories and the gate of one kind of machine. Owned by `run`; the catalog (run/catalog.cpp)
+/// decides which methods and memories it holds.
+struct Backend {
+  std::string name;     ///< host, cuda, hip, modelled
+  std::string problem;  ///< why no GPU can be used, one line; empty when all is well
+  std::map<std::string, std::string> versions;
+  std::vector<DeviceFacts> devices;
+  std::vector<std::pair<DeviceId, DeviceId>> peer_access;  ///< first can load and store second's memory
+  std::vector<std::unique_ptr<Memory>> memories;
+  std::vector<std::unique_ptr<Method>> methods;
+  std::unique_ptr<Gate> gate;
+};
+
+}  // namespace linkscope

@@ -1,0 +1,57 @@
+// Flow and Case: the whole vocabulary of benchmarks. Plain data, as the plan says it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/units.hpp"
+#include "model/buffer.hpp"
+#include "model/device.hpp"
+
+namespace linkscope {
+
+/// device: events or in-kernel stamps around work held back by a gate, so launch cost is outside.
+/// host: wall time from call to completion, as an application sees it.
+enum class Clock { device, host };
+enum class Cache { warm, rotated, flushed };
+/// A background flow keeps going until every measured flow has ended.
+enum class Role { measured, background };
+
+/// A method's own parameters: whole numbers or words.
+class Parameters {
+ public:
+  void set(const std::string& name, std::string value) { values_[name] = std::move(value); }
+  /// The value, or `otherwise` where the plan names none. Throws Error{bad_input} where a number is wanted and a word given.
+  [[nodiscard]] std::int64_t number(const std::string& name, std::int64_t otherwise) const;
+  [[nodiscard]] std::string word(const std::string& name, const std::string& otherwise) const;
+  [[nodiscard]] const std::map<std::string, std::string>& all() const { return values_; }
+
+ private:
+  std::map<std::string, std::string> values_;
+};
+
+/// One stream of bytes. A read has no destination, a write no source.
+struct Flow {
+  std::string method;
+  std::optional<Endpoint> source;
+  std::optional<Endpoint> destination;
+  DeviceId executor;
+  Bytes bytes = 0;
+  Role role = Role::measured;
+  Parameters parameters;
+  std::string tuning_group;
+  std::vector<std::string> route;  ///< modelled backend: directed links in order
+};
+
+/// Flows that run at the same time, and the clock they are timed by.
+struct Case {
+  std::string id;
+  Clock clock = Clock::device;
+  Cache cache = Cache::rotated;
+  std::vector<Flow> flows;
+};
+
+}  // namespace linkscope

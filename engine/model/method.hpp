@@ -1,0 +1,73 @@
+// Method and Memory: the two kinds of thing a catalog lists.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/units.hpp"
+#include "model/buffer.hpp"
+#include "model/flow.hpp"
+#include "model/transfer.hpp"
+
+namespace linkscope {
+
+/// Yes, or one line saying why not (a vendor's own words where there are any).
+class Support {
+ public:
+  static Support yes() { return Support{{}}; }
+  static Support no(std::string reason) { return Support{std::move(reason)}; }
+  explicit operator bool() const { return !reason_.has_value(); }
+  /// Only where the answer is no.
+  [[nodiscard]] const std::string& reason() const { return *reason_; }
+
+ private:
+  explicit Support(std::optional<std::string> reason) : reason_(std::move(reason)) {}
+  std::optional<std::string> reason_;
+};
+
+/// A kind of allocation.
+class Memory {
+ public:
+  virtual ~Memory() = default;
+  [[nodiscard]] virtual std::string_view name() const = 0;
+  [[nodiscard]] virtual std::string_view summary() const = 0;
+  /// Whether this machine has it at all.
+  [[nodiscard]] virtual Support available() const = 0;
+  /// Whether it can lie as `where` says.
+  [[nodiscard]] virtual Support supports(const Endpoint& where) const = 0;
+  /// Allocates and touches every page as `where` says. Throws Error{no_memory} rather than overcommit.
+  [[nodiscard]] virtual std::unique_ptr<Buffer> allocate(const Endpoint& where, Bytes bytes) const = 0;
+};
+
+/// What a method's figure is.
+enum class Quantity { bandwidth, latency };
+
+/// The memory a flow may use: arenas of `rotation.slots` slots; null where the flow has no such end.
+struct Arenas {
+  Buffer* source = nullptr;
+  Buffer* destination = nullptr;
+  Rotation rotation;
+};
+
+/// A way in which bytes move.
+class Method {
+ public:
+  virtual ~Method() = default;
+  [[nodiscard]] virtual std::string_view name() const = 0;
+  [[nodiscard]] virtual std::string_view summary() const = 0;
+  [[nodiscard]] virtual Quantity quantity() const = 0;
+  /// Parameter name -> one line on its meaning and default.
+  [[nodiscard]] virtual std::map<std::string, std::string> parameters() const { return {}; }
+  [[nodiscard]] virtual Support available() const = 0;
+  [[nodiscard]] virtual Support supports(const Flow& flow) const = 0;
+  /// Makes ready to run. Nothing allocated here is inside a measured span. `arenas` outlives the transfer.
+  [[nodiscard]] virtual std::unique_ptr<Transfer> prepare(const Flow& flow, const Arenas& arenas) const = 0;
+  /// Bytes through which a rotated flow on these ends must cycle so that no cache serves it
+  /// (twice the largest cache that could); 0: rotating makes no sense for this method.
+  [[nodiscard]] virtual Bytes rotation_bytes(const Flow& /*flow*/) const { return 0; }
+};
+
+}  // namespace linkscope

@@ -1,0 +1,20 @@
+// The data every transfer carries: position-dependent, different in every round, not compressible.
+#pragma once
+
+#include <cstdint>
+
+namespace linkscope {
+
+/// The 8-byte word at word index `index` of a buffer filled in round `seed`.
+/// constexpr so that one definition serves the host and (nvcc --expt-relaxed-constexpr, clang) the device.
+/// A Weyl sequence scrambled once: vectorises on a CPU and is no bottleneck on a GPU.
+constexpr std::uint64_t pattern_word(std::uint64_t seed, std::uint64_t index) {
+  std::uint64_t word = (index + seed * 0xD1B54A32D192ED03ULL) * 0x9E3779B97F4A7C15ULL;
+  return word ^ (word >> 29U);
+}
+
+/// What destinations hold before a transfer: never a value of the pattern by construction of the check
+/// (every word is compared, so a stray equality cannot hide an unwritten word for two different seeds).
+inline constexpr std::uint8_t poison_byte = 0xA5;
+
+}  // namespace linkscope

@@ -1,0 +1,86 @@
+// Transfer: one flow made ready to run.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/units.hpp"
+#include "model/buffer.hpp"
+#include "model/flow.hpp"
+
+namespace linkscope {
+
+/// A launch shape: named whole numbers, as they stand in the row ("blocks" 264, "threads" 1024).
+using Setting = std::vector<std::pair<std::string, std::int64_t>>;
+
+/// Where a verification failed: one line for the row, first bad offset included.
+struct Mismatch {
+  std::string what;
+};
+
+/// The slots a rotated transfer cycles through: slot i lies at i * stride of its arenas.
+struct Rotation {
+  Bytes stride = 0;         ///< bytes from slot to slot: the payload rounded up to a page-friendly unit
+  std::uint64_t slots = 1;  ///< 1: the same memory every time
+};
+
+/// A prepared flow. A backend derives from it and knows how to start its own kind (see Gate); what runs
+/// between a Gate's stamps is the measured work and nothing else.
+class Transfer {
+ public:
+  virtual ~Transfer() = default;
+
+  /// Fills sources with the pattern of `seed` and poisons destinations, in every slot a sample can reach.
+  virtual void arm(std::uint64_t seed) = 0;
+  /// Checks all that ran since arm(seed) delivered, on the device that holds it.
+  [[nodiscard]] virtual std::optional<Mismatch> verify(std::uint64_t seed) const = 0;
+  /// Bytes that verify() compares.
+  [[nodiscard]] virtual Bytes verified_bytes() const = 0;
+  /// Makes the next sample find the CPU caches flushed of this transfer's memory.
+  virtual void flush() = 0;
+
+  /// Dependent operations in one transfer: 1 for a copy, the hops of a chase. Time is reported per operation.
+  [[nodiscard]] virtual std::uint64_t operations() const { return 1; }
+
+  /// Launch shapes worth trying, best guess first; fewer than two: nothing to tune.
+  [[nodiscard]] virtual std::vector<Setting> candidates() const { return {}; }
+  /// Uses `setting` (one of candidates()) from now on.
+  virtual void use(const Setting& /*setting*/) {}
+  /// The launch shape in use, for the row.
+  [[nodiscard]] virtual Setting setting() const { return {}; }
+  /// Remarks for the row, e.g. where pages were found.
+  [[nodiscard]] virtual std::vector<std::string> notes() const { return {}; }
+};
+
+/// When one lane's work began and ended, in seconds on one timeline shared by all lanes of a start.
+struct Span {
+  Seconds start = 0;
+  Seconds end = 0;
+  [[nodiscard]] Seconds length() const { return end - start; }
+};
+
+/// A transfer and how often it repeats, back to back, in one start.
+struct Lane {
+  Transfer* transfer = nullptr;
+  std::uint64_t repeats = 1;
+};
+
+/// Starts lanes together and times each. One per backend.
+class Gate {
+ public:
+  virtual ~Gate() = default;
+  /// Runs every lane to its end; all begin when the gate opens. Returns a span per lane, in order.
+  /// Clock::device: enqueueing is over before the gate opens. Clock::host: call to completion, repeats one by one.
+  /// Throws Error{broken} or Error{fatal}.
+  virtual std::vector<Span> run(const std::vector<Lane>& lanes, Clock clock) = 0;
+  /// Shortest span that this clock resolves to better than a tenth of a percent.
+  [[nodiscard]] virtual Seconds resolution(Clock clock) const = 0;
+  /// How far apart two lanes' stamps of one moment can be (0: one clock).
+  [[nodiscard]] virtual Seconds timeline_uncertainty() const { return 0; }
+};
+
+}  // namespace linkscope

@@ -1,0 +1,1 @@
+"""Starts engines, survives their crashes and hangs, resumes."""

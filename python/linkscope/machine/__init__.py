@@ -1,0 +1,1 @@
+"""What a node is made of: devices, links, peaks, paths."""

@@ -1,0 +1,1 @@
+"""Suites and patterns expanded into cases on the machine at hand."""

@@ -1,0 +1,1 @@
+"""Run files: reading, writing, exporting."""

@@ -1,0 +1,103 @@
+"""Row: one case's outcome as a run file holds it (schema/result.schema.json), typed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Stats:
+    """Of one quantity's samples. ``low``..``high`` is the distribution-free 95 % interval of the median."""
+
+    n: int
+    median: float
+    low: float
+    high: float
+    mean: float
+    min: float
+    p5: float
+    p95: float
+    p99: float
+    max: float
+
+    @property
+    def half_width(self) -> float:
+        """Half the interval relative to the median, e.g. 0.004 for +-0.4 %."""
+        return (self.high - self.low) / 2 / self.median if self.median else float("inf")
+
+
+@dataclass(frozen=True)
+class FlowResult:
+    """One flow's figures. ``seconds``: of one operation; ``gbps``: payload rate, None for latency methods."""
+
+    repeats: int
+    operations: int
+    seconds: Stats
+    gbps: Stats | None
+    setting: dict[str, Any]
+    notes: tuple[str, ...]
+    samples_s: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Row:
+    """A finished case. ``case`` is the plan's case, verbatim; ``raw`` the whole line."""
+
+    id: str
+    status: str
+    modelled: bool
+    case: dict[str, Any]
+    reason: str | None
+    flows: tuple[FlowResult, ...]
+    aggregate: Stats | None
+    stopped: str | None
+    raw: dict[str, Any]
+
+    @property
+    def suite(self) -> str:
+        return str(self.case.get("suite", ""))
+
+    @property
+    def name(self) -> str:
+        """The suite's row that this case belongs to."""
+        return str(self.case.get("name", ""))
+
+    @property
+    def labels(self) -> dict[str, Any]:
+        labels: dict[str, Any] = self.case.get("labels", {})
+        return labels
+
+    @property
+    def measured_flows(self) -> list[tuple[dict[str, Any], FlowResult]]:
+        """(flow of the plan, its result) for every flow whose role is ``measured``; empty unless status is ok."""
+        pairs = zip(self.case["flows"], self.flows, strict=False)
+        return [(flow, result) for flow, result in pairs if flow.get("role", "measured") == "measured"]
+
+    @staticmethod
+    def from_json(line: dict[str, Any]) -> Row:
+        """Raises KeyError or TypeError on data that is no row."""
+        flows = tuple(
+            FlowResult(
+                repeats=f["repeats"],
+                operations=f["operations"],
+                seconds=Stats(**f["seconds"]),
+                gbps=Stats(**f["gbps"]) if "gbps" in f else None,
+                setting=f.get("setting", {}),
+                notes=tuple(f.get("notes", ())),
+                samples_s=tuple(f.get("samples_s", ())),
+            )
+            for f in line.get("flows", ())
+        )
+        aggregate = line.get("aggregate")
+        return Row(
+            id=line["id"],
+            status=line["status"],
+            modelled=line["modelled"],
+            case=line["case"],
+            reason=line.get("reason"),
+            flows=flows,
+            aggregate=Stats(**aggregate["gbps"]) if aggregate else None,
+            stopped=line.get("stopped"),
+            raw=line,
+        )
