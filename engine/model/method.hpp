@@ -10,23 +10,10 @@
 #include "base/units.hpp"
 #include "model/buffer.hpp"
 #include "model/flow.hpp"
+#include "model/support.hpp"
 #include "model/transfer.hpp"
 
 namespace linkscope {
-
-/// Yes, or one line saying why not (a vendor's own words where there are any).
-class Support {
- public:
-  static Support yes() { return Support{{}}; }
-  static Support no(std::string reason) { return Support{std::move(reason)}; }
-  explicit operator bool() const { return !reason_.has_value(); }
-  /// Only where the answer is no.
-  [[nodiscard]] const std::string& reason() const { return *reason_; }
-
- private:
-  explicit Support(std::optional<std::string> reason) : reason_(std::move(reason)) {}
-  std::optional<std::string> reason_;
-};
 
 /// A kind of allocation.
 class Memory {

@@ -11,6 +11,7 @@
 #include "base/units.hpp"
 #include "model/buffer.hpp"
 #include "model/flow.hpp"
+#include "model/support.hpp"
 
 namespace linkscope {
 
@@ -69,14 +70,26 @@ struct Lane {
   std::uint64_t repeats = 1;
 };
 
-/// Starts lanes together and times each. One per backend.
+/// Starts lanes together and times each. One per backend; `run` joins them where a case mixes host and GPU lanes.
+/// Every stamp is on the host's steady clock (seconds since its epoch), so spans of different gates compare.
 class Gate {
  public:
   virtual ~Gate() = default;
-  /// Runs every lane to its end; all begin when the gate opens. Returns a span per lane, in order.
-  /// Clock::device: enqueueing is over before the gate opens. Clock::host: call to completion, repeats one by one.
+  /// Whether this gate can start `transfer` (its own backend prepared it).
+  [[nodiscard]] virtual Support accepts(const Transfer& transfer) const = 0;
+  /// Makes every lane ready behind the closed gate. Clock::device: all enqueueing that can be done before is done.
+  virtual void hold(const std::vector<Lane>& lanes, Clock clock) = 0;
+  /// Opens the gate: every held lane starts.
+  virtual void open() = 0;
+  /// Waits for the ends; a span per held lane, in order. Clock::host: call to completion, repeats one by one.
   /// Throws Error{broken} or Error{fatal}.
-  virtual std::vector<Span> run(const std::vector<Lane>& lanes, Clock clock) = 0;
+  virtual std::vector<Span> collect() = 0;
+  /// hold, open, collect.
+  std::vector<Span> run(const std::vector<Lane>& lanes, Clock clock) {
+    hold(lanes, clock);
+    open();
+    return collect();
+  }
   /// Shortest span that this clock resolves to better than a tenth of a percent.
   [[nodiscard]] virtual Seconds resolution(Clock clock) const = 0;
   /// How far apart two lanes' stamps of one moment can be (0: one clock).
