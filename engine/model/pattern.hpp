@@ -13,6 +13,12 @@ constexpr std::uint64_t pattern_word(std::uint64_t seed, std::uint64_t index) {
   return word ^ (word >> 29U);
 }
 
+/// The seed whose pattern is that of `seed` from word `words` on:
+/// pattern_word(shifted_seed(seed, d), i) == pattern_word(seed, d + i). Lets one fill serve many slots.
+constexpr std::uint64_t shifted_seed(std::uint64_t seed, std::uint64_t words) {
+  return seed + words * 0x6106CCFA448E5ABULL;  // the inverse of pattern_word's seed factor modulo 2^64
+}
+
 /// What destinations hold before a transfer: never a value of the pattern by construction of the check
 /// (every word is compared, so a stray equality cannot hide an unwritten word for two different seeds).
 inline constexpr std::uint8_t poison_byte = 0xA5;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -46,6 +47,9 @@ class Transfer {
 
   /// Dependent operations in one transfer: 1 for a copy, the hops of a chase. Time is reported per operation.
   [[nodiscard]] virtual std::uint64_t operations() const { return 1; }
+
+  /// Most repeats that one start may hold back: a GPU's queue is finite. Gate::hold refuses more.
+  [[nodiscard]] virtual std::uint64_t max_repeats() const { return std::numeric_limits<std::uint64_t>::max(); }
 
   /// Launch shapes worth trying, best guess first; fewer than two: nothing to tune.
   [[nodiscard]] virtual std::vector<Setting> candidates() const { return {}; }

@@ -1,1 +1,20 @@
 """linkscope: how fast data moves inside a GPU node, how fast it could, and what to use."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from linkscope.api import Listener, Node, Request, RunFile, machines, read, resume, run, topology
+
+__version__ = "0.1.0"  # the one place: pyproject.toml and CMakeLists.txt read it from here
+__all__ = ["Listener", "Node", "Request", "RunFile", "machines", "read", "resume", "run", "topology"]
+
+
+def __getattr__(name: str) -> Any:
+    """Loads the interface on first use, so that importing one module does not import them all."""
+    if name in __all__:
+        from linkscope import api
+
+        return getattr(api, name)
+    raise AttributeError(f"module 'linkscope' has no attribute {name!r}")

@@ -1,1 +1,1 @@
-"""Starts engines, survives their crashes and hangs, resumes."""
+"""Starting engines and surviving their crashes and hangs."""

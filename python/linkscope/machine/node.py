@@ -12,6 +12,7 @@ class Device:
 
     ``id`` is ``gpu:N``, ``numa:N`` or ``switch:NAME``. ``package`` groups devices that share one socket or
     module (two MI250X dies); ``numa`` is the nearest NUMA node of a GPU. Sizes in bytes, rates in decimal GB/s.
+    A described GPU that cannot reach every other has ``attributes["peers"]``: the ids of those it can load and store.
     """
 
     id: str
@@ -33,6 +34,7 @@ class Link:
 
     ``peak_gbps`` is the payload peak of the whole bundle per direction (None: not known).
     ``kind`` is nvlink, xgmi, pcie, xbus, upi, on-package, memory ...; ``tier`` names links of one speed class.
+    ``latency_ns`` is one way, as a described node states it.
     """
 
     a: str
@@ -43,6 +45,7 @@ class Link:
     tier: str = ""
     detail: str = ""
     directed: bool = False
+    latency_ns: float | None = None
 
 
 @dataclass(frozen=True)

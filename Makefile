@@ -1,0 +1,51 @@
+# make run measures this machine; make test runs all tests that need no GPU. Each does all of its own set-up.
+.DELETE_ON_ERROR:
+.PHONY: run test test-device lint format setup clean
+
+BIN := .venv/bin
+SETUP := python3 tools/setup
+# SUITES, OPTIONS and RUN may be given: make run SUITES=sweep OPTIONS='--devices gpu:0,gpu:1' RUN=runs/pair
+SUITES ?=
+OPTIONS ?=
+RUN ?= runs/$(shell uname -n)-$(shell date +%Y%m%d-%H%M%S)
+CPP_FILES := engine tests -name '*.cpp' -o -name '*.hpp' -o -name '*.cu' -o -name '*.cuh'
+PYTHON_FILES := python tools tests bench
+TEST_BUILD := --unit-tests --engines host --build build/test
+ON_TEST_ENGINE := LINKSCOPE_ENGINE_DIR=$(CURDIR)/build/test
+
+# A row that failed is in the run file and on the page too, so the page comes before the exit code.
+run: setup
+	@mkdir -p $(dir $(RUN))
+	@$(BIN)/linkscope run $(SUITES) $(OPTIONS) -o $(RUN).jsonl; code=$$?; \
+	if [ -s $(RUN).jsonl ]; then $(BIN)/linkscope report $(RUN).jsonl -o $(RUN).html || code=1; fi; exit $$code
+
+test:
+	@$(SETUP) --extra test $(TEST_BUILD)
+	@$(BIN)/python tools/check_layers.py
+	@PATH="$(CURDIR)/$(BIN):$$PATH" ctest --test-dir build/test --output-on-failure -j 2
+	@$(ON_TEST_ENGINE) $(BIN)/python -m pytest tests/python
+
+test-device:
+	@$(SETUP) --extra test
+	@$(BIN)/python -m pytest tests/device
+
+lint:
+	@$(SETUP) --extra dev $(TEST_BUILD)
+	@$(BIN)/ruff check $(PYTHON_FILES)
+	@$(BIN)/ruff format --check $(PYTHON_FILES)
+	@$(BIN)/mypy
+	@find $(CPP_FILES) | xargs $(BIN)/clang-format --dry-run -Werror
+	@$(BIN)/python tools/tidy.py build/test
+
+format:
+	@$(SETUP) --extra dev --engines none
+	@$(BIN)/ruff check --fix $(PYTHON_FILES)
+	@$(BIN)/ruff format $(PYTHON_FILES)
+	@find $(CPP_FILES) | xargs $(BIN)/clang-format -i
+
+setup:
+	@$(SETUP)
+
+# Leaves .venv, which git ignores like build and takes longest to make again; remove it by hand.
+clean:
+	rm -rf build dist .mypy_cache .ruff_cache .pytest_cache

@@ -1,0 +1,95 @@
+"""Runs nvbandwidth and linkscope's suite of the same name one after the other and prints the ratios.
+
+usage: python bench/nvbandwidth.py --nvbandwidth PATH_OF_THE_BUILT_BINARY [--keep FOLDER] [--reuse JSON]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from ratios import Ratio, print_by_case
+from rich.console import Console
+
+from linkscope.analysis.headline import headline
+from linkscope.results.run_file import RunFile
+
+
+def peer_cells(output: dict[str, object], gpus: int) -> dict[tuple[str, int, int], float]:
+    """(case, row, column) -> figure. Cases that print several matrices end with their total: the last one counts."""
+    cells: dict[tuple[str, int, int], float] = {}
+    for test in output["nvbandwidth"]["testcases"]:  # type: ignore[index]
+        matrix = test.get("bandwidth_matrix", [])
+        rows = matrix[-gpus:] if len(matrix) >= gpus else matrix
+        for i, row in enumerate(rows):
+            for j, text in enumerate(row):
+                if text != "N/A" and float(text) > 0:
+                    cells[test["name"], i, j] = float(text)
+    return cells
+
+
+def coordinate(label: str) -> int:
+    """The number of ``gpu:N``; 0 for a host or an empty label, which are one row of nvbandwidth's matrices."""
+    return int(label.removeprefix("gpu:")) if label.startswith("gpu:") else 0
+
+
+def compare(run: RunFile, peer: dict[tuple[str, int, int], float]) -> list[Ratio]:
+    ratios = []
+    for row in run.rows:
+        figure = headline(row)
+        case = row.labels.get("peer", {}).get("case")
+        if figure is None or case is None:
+            continue
+        key = (case, coordinate(row.labels["row"]), coordinate(row.labels["column"]))
+        if key in peer:
+            cell = f"{row.labels['row']},{row.labels['column']}"
+            # nvbandwidth's latency is a mean over the multiprocessors, so the mean stands beside it.
+            ours = figure.value.mean if figure.unit == "ns" else figure.value.median
+            ratios.append(Ratio(case, cell, ours, peer[key], figure.unit, figure.margin))
+    return ratios
+
+
+def timed(command: list[str], output: Path | None = None) -> float:
+    """Wall seconds of ``command``; its standard output goes to ``output``."""
+    begin = time.monotonic()
+    with output.open("w") if output else open(1, "w", closefd=False) as sink:
+        subprocess.run(command, stdout=sink, check=True)
+    return time.monotonic() - begin
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--nvbandwidth", required=True, help="the built binary")
+    parser.add_argument("--keep", type=Path, default=Path("runs"), help="folder for both tools' output")
+    parser.add_argument("--reuse", type=Path, help="nvbandwidth's JSON of this node, instead of running it again")
+    arguments = parser.parse_args()
+    arguments.keep.mkdir(parents=True, exist_ok=True)
+    console = Console(width=160)
+
+    ours = arguments.keep / "nvbandwidth-suite.jsonl"
+    our_seconds = timed([sys.executable, "-m", "linkscope", "run", "nvbandwidth", "-o", str(ours)])
+    theirs = arguments.reuse or arguments.keep / "nvbandwidth.json"
+    their_seconds = None if arguments.reuse else timed([arguments.nvbandwidth, "-j"], theirs)
+
+    run = RunFile.read(ours)
+    gpus = len(run.node.of_kind("gpu"))
+    ratios = compare(run, peer_cells(json.loads(theirs.read_text()), gpus))
+    print_by_case(ratios, "nvbandwidth", console)
+    bandwidths = [ratio for ratio in ratios if ratio.unit == "GB/s"]
+    low = min(bandwidths, key=lambda ratio: ratio.value, default=None)
+    if low is not None:
+        console.print(f"lowest bandwidth ratio: {low.value:.4f} ({low.case}, {low.cell})")
+    for ratio in ratios:
+        if ratio.unit == "GB/s" and ratio.value < 0.995 or ratio.unit == "ns" and abs(ratio.value - 1) > 0.01:
+            console.print(f"outside the target: {ratio.case} {ratio.cell}: {ratio.ours:.2f} / {ratio.theirs:.2f} = {ratio.value:.4f}")
+    wide = [ratio for ratio in ratios if ratio.margin > 0.01]
+    console.print(f"{len(ratios)} figures compared, {len(wide)} with an interval wider than +-1 %")
+    console.print(f"wall time: linkscope {our_seconds:.1f} s" + (f", nvbandwidth {their_seconds:.1f} s" if their_seconds else ""))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,78 @@
+// open: the Backend of the GPUs found.
+#include "backend/gpu/backend.hpp"
+
+#include <string>
+#include <utility>
+
+#include "backend/gpu/context.hpp"
+#include "backend/gpu/gate.hpp"
+
+namespace linkscope::gpu {
+namespace {
+
+/// "13.0", from 13000 (CUDA) or "5.2.21153" from 50221153 (HIP).
+std::string version_text(int version) {
+  if (LINKSCOPE_HIP != 0) {
+    return std::to_string(version / 10000000) + "." + std::to_string(version / 100000 % 100) + "." +
+           std::to_string(version % 100000);
+  }
+  return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+}
+
+std::map<std::string, std::string> versions() {
+  std::map<std::string, std::string> found;
+  int version = 0;
+  if (gpuRuntimeGetVersion(&version) == gpuSuccess && version > 0)
+    found[vendor::runtime_name] = version_text(version);
+  version = 0;
+  if (gpuDriverGetVersion(&version) == gpuSuccess && version > 0)
+    found[vendor::driver_name] = version_text(version);
+  static_cast<void>(gpuGetLastError());
+  return found;
+}
+
+DeviceFacts facts_of(int index, const Device& device) {
+  DeviceFacts facts;
+  facts.id = {DeviceKind::gpu, index};
+  facts.name = device.name;
+  facts.memory_bytes = device.memory_bytes;
+  facts.pci = device.pci;
+  facts.numa = device.numa;
+  facts.attributes = {
+      {"architecture", device.architecture},
+      {"multiprocessors", std::to_string(device.multiprocessors)},
+      {"l2_bytes", std::to_string(device.l2_bytes)},
+      {"clock_khz", std::to_string(device.clock_khz)},
+      {"memory_clock_khz", std::to_string(device.memory_clock_khz)},
+      {"memory_bus_bits", std::to_string(device.memory_bus_bits)},
+      {"async_engines", std::to_string(device.async_engines)},
+      {"warp_size", std::to_string(device.warp_size)},
+      {"ecc", device.ecc ? "on" : "off"},
+      {"managed_memory", device.managed ? "yes" : "no"},
+      {"concurrent_managed_access", device.concurrent_managed ? "yes" : "no"},
+      {"pageable_memory_access", device.pageable ? "yes" : "no"},
+  };
+  return facts;
+}
+
+}  // namespace
+
+Opened open(std::shared_ptr<host::Context> host) {
+  auto context = std::make_shared<Context>(std::move(host));
+  Backend backend;
+  backend.name = vendor::name;
+  backend.problem = context->problem();
+  backend.versions = versions();
+  for (int index = 0; index < context->device_count(); ++index) {
+    backend.devices.push_back(facts_of(index, context->device(index)));
+    for (int to = 0; to < context->device_count(); ++to) {
+      if (index != to && context->peer(index, to)) {
+        backend.peer_access.emplace_back(DeviceId{DeviceKind::gpu, index}, DeviceId{DeviceKind::gpu, to});
+      }
+    }
+  }
+  backend.gate = std::make_unique<GpuGate>(context);
+  return {std::move(backend), std::move(context)};
+}
+
+}  // namespace linkscope::gpu

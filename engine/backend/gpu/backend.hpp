@@ -1,0 +1,25 @@
+// open: finds the GPUs of this machine, through CUDA or HIP. The seam to `run`; no vendor type crosses it.
+#pragma once
+
+#include <memory>
+
+#include "model/backend.hpp"
+
+namespace linkscope::host {
+class Context;
+}
+
+namespace linkscope::gpu {
+
+class Context;
+
+struct Opened {
+  Backend backend;  ///< devices, versions, peer access and the gate; no methods or memories yet
+  std::shared_ptr<Context> context;  ///< what methods and memories are made with
+};
+
+/// Never throws for want of a GPU: without a driver or a device the list is empty and `problem` says why.
+/// Creates no device context: a device is started when a buffer or a transfer first uses it.
+Opened open(std::shared_ptr<host::Context> host);
+
+}  // namespace linkscope::gpu

@@ -1,0 +1,36 @@
+// Error mapping of vendor calls.
+#include "backend/gpu/check.hpp"
+
+#include <cstring>
+
+namespace linkscope::gpu {
+namespace {
+
+/// A lost context answers every call with the same error; clearing the last error does not help.
+bool context_lost() {
+  static_cast<void>(gpuGetLastError());
+  const gpuError_t status = gpuStreamQuery(nullptr);
+  return status != gpuSuccess && status != gpuErrorNotReady;
+}
+
+/// The vendor's function name out of the call's text: "gpuMalloc(...)" is cudaMalloc.
+std::string function_of(const char* call) {
+  const std::string function(call, std::strcspn(call, "("));
+  return function.starts_with("gpu") ? vendor::name + function.substr(3) : function;
+}
+
+}  // namespace
+
+std::string describe(gpuError_t status) {
+  return std::string(gpuGetErrorString(status)) + " (" + std::to_string(static_cast<int>(status)) + ")";
+}
+
+void check(gpuError_t status, const char* call, std::source_location where) {
+  if (status == gpuSuccess) return;
+  const std::string what = function_of(call) + ": " + describe(status);
+  const bool lost = context_lost();
+  if (status == gpuErrorMemoryAllocation && !lost) throw Error(Fault::no_memory, what, where);
+  throw Error(lost ? Fault::fatal : Fault::broken, what, where);
+}
+
+}  // namespace linkscope::gpu

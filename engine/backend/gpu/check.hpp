@@ -1,0 +1,22 @@
+// check: turns a vendor status into an Error that names the call.
+#pragma once
+
+#include <source_location>
+#include <string>
+
+#include "backend/gpu/vendor.hpp"
+#include "base/error.hpp"
+
+namespace linkscope::gpu {
+
+/// The vendor's own words and number: "out of memory (2)".
+std::string describe(gpuError_t status);
+
+/// Returns on success. Otherwise throws Error{no_memory} where an allocation failed, Error{fatal} where the
+/// device's context is lost (every later call fails alike), Error{broken} for the rest.
+void check(gpuError_t status, const char* call, std::source_location where = std::source_location::current());
+
+}  // namespace linkscope::gpu
+
+/// The call's text stands in the error.
+#define LINKSCOPE_CHECK(call) ::linkscope::gpu::check((call), #call)

@@ -1,0 +1,252 @@
+// Finds the GPUs and starts each when it is first used.
+#include "backend/gpu/context.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
+#include <fstream>
+
+#include "backend/gpu/check.hpp"
+#include "backend/host/context.hpp"
+#include "base/error.hpp"
+
+namespace linkscope::gpu {
+namespace {
+
+template <class Attribute>
+int attribute(Attribute which, int device) {
+  int value = 0;
+  if (gpuDeviceGetAttribute(&value, which, device) == gpuSuccess) return value;
+  static_cast<void>(gpuGetLastError());
+  return 0;
+}
+
+std::string pci_address(int device) {
+  char text[32] = {};
+  if (gpuDeviceGetPCIBusId(text, sizeof text, device) != gpuSuccess) return {};
+  std::string address(text);
+  std::transform(address.begin(), address.end(), address.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return address;
+}
+
+int numa_node(const std::string& pci) {
+  std::ifstream file("/sys/bus/pci/devices/" + pci + "/numa_node");
+  int node = -1;
+  file >> node;
+  return file ? node : -1;
+}
+
+Device look_at(int index) {
+  gpuDeviceProp_t properties{};
+  LINKSCOPE_CHECK(gpuGetDeviceProperties(&properties, index));
+  Device device;
+  device.name = properties.name;
+  device.architecture = vendor::architecture(properties);
+  if (device.architecture.empty()) {
+    device.architecture = "sm_" + std::to_string(properties.major) + std::to_string(properties.minor);
+  }
+  device.pci = pci_address(index);
+  device.numa = numa_node(device.pci);
+  device.memory_bytes = properties.totalGlobalMem;
+  device.warp_size = properties.warpSize;
+  device.multiprocessors = std::max(1, attribute(gpuAttributeMultiprocessors, index));
+  device.l2_bytes = static_cast<Bytes>(attribute(gpuAttributeL2Bytes, index));
+  device.async_engines = attribute(gpuAttributeAsyncEngines, index);
+  device.clock_khz = attribute(gpuAttributeClockRate, index);
+  device.memory_clock_khz = attribute(gpuAttributeMemoryClockRate, index);
+  device.memory_bus_bits = attribute(gpuAttributeMemoryBusWidth, index);
+  device.ecc = attribute(gpuAttributeEcc, index) != 0;
+  device.integrated = attribute(gpuAttributeIntegrated, index) != 0;
+  device.managed = attribute(gpuAttributeManagedMemory, index) != 0;
+  device.concurrent_managed = attribute(gpuAttributeConcurrentManagedAccess, index) != 0;
+  device.pageable = attribute(gpuAttributePageableMemoryAccess, index) != 0;
+  return device;
+}
+
+}  // namespace
+
+struct Context::Started {
+  std::vector<gpuStream_t> lanes;
+  gpuStream_t service = nullptr;
+  std::uint64_t* scratch = nullptr;
+  std::set<const void*> loaded;
+  std::unique_ptr<Timer> timer;
+};
+
+Context::Context(std::shared_ptr<host::Context> host) : host_(std::move(host)) {
+  static_cast<void>(setenv(vendor::queues_variable, vendor::queues_value, 0));
+  int count = 0;
+  const gpuError_t status = gpuGetDeviceCount(&count);
+  static_cast<void>(gpuGetLastError());
+  if (status != gpuSuccess || count == 0) {
+    problem_ = "no usable GPU: " + (status == gpuSuccess ? "the driver lists none" : describe(status));
+    return;
+  }
+  try {
+    for (int index = 0; index < count; ++index) devices_.push_back(look_at(index));
+  } catch (const Error& error) {
+    problem_ = "gpu:" + std::to_string(devices_.size()) + " and later left out: " + error.what();
+  }
+  started_.resize(devices_.size());
+  for (int from = 0; from < device_count(); ++from) {
+    for (int to = 0; to < device_count(); ++to) {
+      int possible = 0;
+      if (from != to && gpuDeviceCanAccessPeer(&possible, from, to) == gpuSuccess && possible != 0) {
+        peers_possible_.emplace(from, to);
+      }
+    }
+  }
+}
+
+Context::~Context() {
+  for (int index = 0; index < device_count(); ++index) {
+    Started* started = started_[static_cast<std::size_t>(index)].get();
+    if (started == nullptr) continue;
+    static_cast<void>(gpuSetDevice(index));
+    started->timer.reset();
+    for (gpuStream_t stream : started->lanes) static_cast<void>(gpuStreamDestroy(stream));
+    if (started->service != nullptr) static_cast<void>(gpuStreamDestroy(started->service));
+    static_cast<void>(gpuFree(started->scratch));
+  }
+}
+
+Support Context::has(const DeviceId& id) const {
+  if (id.kind != DeviceKind::gpu) return Support::no(id.text() + " is no GPU");
+  if (id.index < device_count()) return Support::yes();
+  return Support::no(problem_.empty() ? "this machine has no " + id.text() : problem_);
+}
+
+Support Context::peer(int from, int to) const {
+  if (from == to || peers_possible_.contains({from, to})) return Support::yes();
+  return Support::no("gpu:" + std::to_string(from) + " has no peer access to gpu:" + std::to_string(to));
+}
+
+void Context::run_on_node(int node, std::function<void()> job) const {
+  host_->workers(node).run(std::move(job));
+}
+
+int Context::nearest_gpu(int node) const {
+  for (int index = 0; index < device_count(); ++index) {
+    if (device(index).numa == node) return index;
+  }
+  return 0;
+}
+
+Context::Started& Context::start(int index) {
+  LINKSCOPE_CHECK(gpuSetDevice(index));
+  auto& slot = started_.at(static_cast<std::size_t>(index));
+  if (slot != nullptr) return *slot;
+  // Spinning waits keep the host clock's completions sharp. A device that is already set up may refuse: no harm.
+  static_cast<void>(gpuSetDeviceFlags(gpuDeviceScheduleSpin | gpuDeviceMapHost));
+  static_cast<void>(gpuGetLastError());
+  slot = std::make_unique<Started>();
+  LINKSCOPE_CHECK(gpuStreamCreateWithFlags(&slot->service, gpuStreamNonBlocking));
+  void* word = nullptr;
+  LINKSCOPE_CHECK(gpuMalloc(&word, sizeof(std::uint64_t)));
+  slot->scratch = static_cast<std::uint64_t*>(word);
+  return *slot;
+}
+
+void Context::use(int index) { start(index); }
+
+gpuStream_t Context::lane_stream(int index, std::size_t ordinal) {
+  Started& started = start(index);
+  while (started.lanes.size() <= ordinal) {
+    gpuStream_t stream = nullptr;
+    LINKSCOPE_CHECK(gpuStreamCreateWithFlags(&stream, gpuStreamNonBlocking));
+    started.lanes.push_back(stream);
+  }
+  return started.lanes[ordinal];
+}
+
+gpuStream_t Context::service_stream(int index) { return start(index).service; }
+
+std::uint64_t* Context::scratch_word(int index) { return start(index).scratch; }
+
+void Context::load(int index, const std::vector<const void*>& kernels) {
+  Started& started = start(index);
+  for (const void* kernel : kernels) {
+    if (!started.loaded.insert(kernel).second) continue;
+    gpuFuncAttributes attributes{};
+    LINKSCOPE_CHECK(gpuFuncGetAttributes(&attributes, kernel));
+  }
+}
+
+void Context::enable_one_way(int from, int to) {
+  if (!peers_possible_.contains({from, to}) || !peers_enabled_.emplace(from, to).second) return;
+  start(to);
+  start(from);
+  const gpuError_t status = gpuDeviceEnablePeerAccess(to, 0);
+  if (status == gpuErrorPeerAccessAlreadyEnabled) {
+    static_cast<void>(gpuGetLastError());
+    return;
+  }
+  LINKSCOPE_CHECK(status);
+}
+
+void Context::disable_one_way(int from, int to) {
+  if (peers_enabled_.erase({from, to}) == 0) return;
+  start(from);
+  LINKSCOPE_CHECK(gpuDeviceDisablePeerAccess(to));
+}
+
+void Context::set_peer_access(int a, int b, PeerAccess wanted) {
+  if (a == b) return;
+  for (const auto& [from, to] : {std::pair{a, b}, std::pair{b, a}}) {
+    if (wanted == PeerAccess::on) {
+      enable_one_way(from, to);
+    } else {
+      disable_one_way(from, to);
+    }
+  }
+}
+
+Support Context::reachable(int index, const Endpoint& where) const {
+  if (where.memory == "pageable" || where.memory == "huge") {
+    if (device(index).pageable) return Support::yes();
+    return Support::no("kernels of gpu:" + std::to_string(index) + " cannot reach " + where.memory +
+                       " memory (no pageable memory access)");
+  }
+  if (where.memory == "managed") {
+    if (device(index).concurrent_managed) return Support::yes();
+    return Support::no("gpu:" + std::to_string(index) + " has no concurrent access to managed memory");
+  }
+  if (where.device.kind == DeviceKind::gpu) return peer(index, where.device.index);
+  return Support::yes();
+}
+
+std::byte* Context::reach(int index, const Buffer& buffer) {
+  const Endpoint& where = buffer.where();
+  if (const Support support = reachable(index, where); !support)
+    throw Error(Fault::unsupported, support.reason());
+  if (where.device.kind == DeviceKind::gpu && where.memory == "device") {
+    set_peer_access(index, where.device.index, PeerAccess::on);
+  }
+  use(index);
+  if (where.memory != "registered") return buffer.data();
+  void* address = nullptr;
+  LINKSCOPE_CHECK(gpuHostGetDevicePointer(&address, buffer.data(), 0));
+  return static_cast<std::byte*>(address);
+}
+
+const Timer& Context::timer(int index) {
+  Started& started = start(index);
+  if (started.timer == nullptr) {
+    started.timer = std::make_unique<Timer>(started.service);
+  } else {
+    started.timer->refresh();
+  }
+  return *started.timer;
+}
+
+Seconds Context::timer_uncertainty() const {
+  std::vector<Seconds> all(2, 0);
+  for (const auto& started : started_) {
+    if (started != nullptr && started->timer != nullptr) all.push_back(started->timer->uncertainty());
+  }
+  std::sort(all.rbegin(), all.rend());
+  return all[0] + all[1];
+}
+
+}  // namespace linkscope::gpu

@@ -1,0 +1,109 @@
+// Context: the GPUs of this process and what is made once per device: streams, scratch, kernels, peer access.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "backend/gpu/timer.hpp"
+#include "backend/gpu/vendor.hpp"
+#include "base/units.hpp"
+#include "model/buffer.hpp"
+#include "model/device.hpp"
+#include "model/support.hpp"
+
+namespace linkscope::host {
+class Context;
+}
+
+namespace linkscope::gpu {
+
+/// What the driver says of one GPU.
+struct Device {
+  std::string name;
+  std::string architecture;
+  std::string pci;
+  int numa = -1;
+  Bytes memory_bytes = 0;
+  int multiprocessors = 1;
+  Bytes l2_bytes = 0;
+  int async_engines = 0;
+  int clock_khz = 0;
+  int memory_clock_khz = 0;
+  int memory_bus_bits = 0;
+  int warp_size = 32;
+  bool ecc = false;
+  bool integrated = false;
+  bool managed = false;
+  bool concurrent_managed = false;
+  bool pageable = false;  ///< kernels can load and store memory from malloc
+};
+
+enum class PeerAccess { off, on };
+
+/// Used by one thread, but for use() and lane_stream(), which lane threads call after it has made them.
+class Context {
+ public:
+  /// Throws Error only where the driver breaks; `problem()` holds why there is no device.
+  explicit Context(std::shared_ptr<host::Context> host);
+  ~Context();
+  Context(const Context&) = delete;
+  Context& operator=(const Context&) = delete;
+
+  [[nodiscard]] const std::string& problem() const { return problem_; }
+  [[nodiscard]] int device_count() const { return static_cast<int>(devices_.size()); }
+  [[nodiscard]] const Device& device(int index) const { return devices_.at(static_cast<std::size_t>(index)); }
+  [[nodiscard]] host::Context& host() const { return *host_; }
+  [[nodiscard]] const std::shared_ptr<host::Context>& shared_host() const { return host_; }
+
+  /// Yes where `id` is a GPU of this machine.
+  [[nodiscard]] Support has(const DeviceId& id) const;
+  /// Yes where kernels of `from` can reach memory of `to`, the hardware and driver willing.
+  [[nodiscard]] Support peer(int from, int to) const;
+
+  /// Runs `job` on a CPU of NUMA node `node` and waits for it; it must not throw.
+  void run_on_node(int node, std::function<void()> job) const;
+  /// A GPU beside NUMA node `node`, or the first there is.
+  [[nodiscard]] int nearest_gpu(int node) const;
+
+  /// Makes `device` current for the calling thread, starting it on first use.
+  void use(int device);
+  /// The device's stream number `ordinal` for measured work; created once.
+  gpuStream_t lane_stream(int device, std::size_t ordinal);
+  /// The device's stream for filling and checking.
+  gpuStream_t service_stream(int device);
+  /// A word of the device's memory that one service operation at a time may use.
+  std::uint64_t* scratch_word(int device);
+  /// Loads kernels before they are needed: a lazy load behind a closed gate would wait for ever.
+  void load(int device, const std::vector<const void*>& kernels);
+  /// Peer access of both devices to one another.
+  void set_peer_access(int a, int b, PeerAccess wanted);
+  /// The address by which `device`'s kernels reach `buffer`; enables peer access where that needs it.
+  std::byte* reach(int device, const Buffer& buffer);
+  /// Whether `device`'s kernels can reach memory that lies as `where` says.
+  [[nodiscard]] Support reachable(int device, const Endpoint& where) const;
+  /// The device's timer, calibrated not long ago.
+  const Timer& timer(int device);
+  /// The two worst calibrations so far, added.
+  [[nodiscard]] Seconds timer_uncertainty() const;
+
+ private:
+  struct Started;
+
+  Started& start(int device);
+  void enable_one_way(int from, int to);
+  void disable_one_way(int from, int to);
+
+  std::shared_ptr<host::Context> host_;
+  std::string problem_;
+  std::vector<Device> devices_;
+  std::set<std::pair<int, int>> peers_possible_;
+  std::set<std::pair<int, int>> peers_enabled_;
+  std::vector<std::unique_ptr<Started>> started_;  ///< by device; null until it is used
+};
+
+}  // namespace linkscope::gpu

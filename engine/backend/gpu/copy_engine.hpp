@@ -1,0 +1,30 @@
+// copy-engine: the DMA engines, by cudaMemcpyAsync or hipMemcpyAsync.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "backend/gpu/gpu_method.hpp"
+
+namespace linkscope::gpu {
+
+/// The executor is the device of the stream. Between two GPUs, parameter peer_access says whether the copy may go
+/// straight (on) or the driver stages it through host memory (off); it is switched for both devices of the pair when
+/// the flow is prepared. Copies of pageable or managed memory, and staged ones, keep the calling thread busy: such
+/// a lane is enqueued after the gate has opened, by a thread of its own, and its span holds that cost.
+class CopyEngine final : public GpuMethod {
+ public:
+  using GpuMethod::GpuMethod;
+
+  [[nodiscard]] std::string_view name() const override { return "copy-engine"; }
+  [[nodiscard]] std::string_view summary() const override {
+    return "copies by the DMA engines (cudaMemcpyAsync, hipMemcpyAsync)";
+  }
+  [[nodiscard]] Quantity quantity() const override { return Quantity::bandwidth; }
+  [[nodiscard]] std::map<std::string, std::string> parameters() const override;
+  [[nodiscard]] Support supports(const Flow& flow) const override;
+  [[nodiscard]] std::unique_ptr<Transfer> prepare(const Flow& flow, const Arenas& arenas) const override;
+};
+
+}  // namespace linkscope::gpu

@@ -1,0 +1,31 @@
+// DeviceBuffer: see the header.
+#include "backend/gpu/device_buffer.hpp"
+
+#include "backend/gpu/context.hpp"
+#include "backend/gpu/pattern_kernels.hpp"
+
+namespace linkscope::gpu {
+
+DeviceBuffer::DeviceBuffer(Endpoint where, Bytes bytes, std::byte* address, Deleter deleter,
+                           std::shared_ptr<Context> context, int keeper)
+    : Buffer(std::move(where), bytes),
+      address_(address),
+      deleter_(std::move(deleter)),
+      context_(std::move(context)),
+      keeper_(keeper) {}
+
+DeviceBuffer::~DeviceBuffer() { deleter_(address_); }
+
+void DeviceBuffer::fill(Bytes offset, Bytes length, std::uint64_t seed) {
+  fill_pattern(*context_, keeper_, address_ + offset, length, seed);
+}
+
+void DeviceBuffer::poison(Bytes offset, Bytes length) {
+  fill_poison(*context_, keeper_, address_ + offset, length);
+}
+
+std::optional<Bytes> DeviceBuffer::compare(Bytes offset, Bytes length, std::uint64_t seed) const {
+  return compare_pattern(*context_, keeper_, address_ + offset, length, seed);
+}
+
+}  // namespace linkscope::gpu

@@ -1,0 +1,57 @@
+// GpuGate: holds streams of any number of GPUs behind one flag, opens them together and times each.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "backend/host/workers.hpp"
+#include "model/transfer.hpp"
+
+namespace linkscope::gpu {
+
+class Context;
+class GateFlag;
+class GpuLane;
+
+/// Clock::device. Each lane's stream starts with a kernel of one thread that polls a flag in pinned host memory.
+/// Behind it lie a start event, the transfers and an end event, all enqueued before the gate opens; so launch cost
+/// is outside the span. When the kernel sees the flag it stamps the device's clock, which a handshake has related
+/// to the host's (Timer): that places the lane on the common timeline. The flag holds the number of the round, so
+/// it is never reset under a kernel that still polls. A kernel that waits longer than ten seconds leaves and
+/// says so: a host that dies or forgets cannot hang a GPU.
+///
+/// A stream takes only so many commands (about a thousand) before enqueueing waits for the device, which here would
+/// be for ever: hence Transfer::max_repeats(). Transfers whose enqueueing blocks (GpuTransfer::enqueueing) are
+/// enqueued in the same way by a thread of their own, after the gate has opened.
+///
+/// Clock::host. A thread per lane on the GPU's NUMA node: call to completion, repeat by repeat, spinning.
+class GpuGate : public Gate {
+ public:
+  explicit GpuGate(std::shared_ptr<Context> context);
+  ~GpuGate() override;
+
+  [[nodiscard]] Support accepts(const Transfer& transfer) const override;
+  void hold(const std::vector<Lane>& lanes, Clock clock) override;
+  void open() override;
+  std::vector<Span> collect() override;
+  [[nodiscard]] Seconds resolution(Clock clock) const override;
+  [[nodiscard]] Seconds timeline_uncertainty() const override;
+
+ private:
+  GpuLane& lane_of(int device, std::size_t ordinal);
+  host::Worker& worker_for(int device);
+  /// Ends all that is held, whatever comes of it.
+  void release() noexcept;
+
+  std::shared_ptr<Context> context_;
+  std::unique_ptr<GateFlag> flag_;  ///< made on first use: without a GPU there is none
+  std::uint64_t round_ = 0;
+  std::map<int, std::pair<host::WorkerPool, std::size_t>> threads_;  ///< by NUMA node; how many are taken
+  std::map<std::pair<int, std::size_t>, std::unique_ptr<GpuLane>> pool_;  ///< by device and ordinal
+  std::vector<GpuLane*> held_;
+};
+
+}  // namespace linkscope::gpu

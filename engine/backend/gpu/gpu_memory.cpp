@@ -1,0 +1,73 @@
+// Page-locked memory on a chosen node.
+#include "backend/gpu/gpu_memory.hpp"
+
+#include <numaif.h>
+
+#include <vector>
+
+#include "backend/gpu/check.hpp"
+#include "backend/gpu/context.hpp"
+#include "backend/host/context.hpp"
+#include "backend/host/memory_room.hpp"
+#include "base/error.hpp"
+
+namespace linkscope::gpu {
+namespace {
+
+/// Makes `node` the only one that serves the calling thread's new pages, while it lives. Where the system forbids
+/// that (containers do), the thread's own node serves them, which is the same one.
+class MemoryPolicy {
+ public:
+  explicit MemoryPolicy(int node) {
+    constexpr std::size_t bits = 8 * sizeof(unsigned long);
+    const auto index = static_cast<std::size_t>(node);
+    std::vector<unsigned long> mask(index / bits + 1, 0);
+    mask[index / bits] |= 1UL << (index % bits);
+    static_cast<void>(set_mempolicy(MPOL_BIND, mask.data(), mask.size() * bits + 1));
+  }
+  ~MemoryPolicy() { static_cast<void>(set_mempolicy(MPOL_DEFAULT, nullptr, 0)); }
+  MemoryPolicy(const MemoryPolicy&) = delete;
+  MemoryPolicy& operator=(const MemoryPolicy&) = delete;
+};
+
+}  // namespace
+
+Support GpuMemory::available() const {
+  return context_->device_count() > 0 ? Support::yes() : Support::no(context_->problem());
+}
+
+Support GpuMemory::can_pin(const Endpoint& where) const {
+  if (const Support has_gpu = GpuMemory::available(); !has_gpu) return has_gpu;
+  if (const Support held = context_->host().can_hold(where.device); !held) return held;
+  if (where.placement == Placement::bound) return Support::yes();
+  return Support::no("the driver touches page-locked memory first: its placement is always bound");
+}
+
+std::byte* allocate_pinned(Context& context, int node, Bytes bytes, unsigned flags) {
+  const auto room = host::MemoryRoom::cgroup_room();
+  if (room && bytes > *room) {
+    throw Error(Fault::no_memory, format_bytes(bytes) +
+                                      " of page-locked memory do not fit: the memory cgroup has " +
+                                      format_bytes(*room) + " left");
+  }
+  const bool several = context.host().topology().nodes().size() > 1;
+  host::MemoryRoom::wait_for(bytes, several ? std::optional<int>(node) : std::nullopt);
+  const int device = context.nearest_gpu(node);
+  context.use(device);
+  void* memory = nullptr;
+  gpuError_t status = gpuSuccess;
+  context.run_on_node(node, [&] {
+    const MemoryPolicy policy(node);
+    status = gpuSetDevice(device);
+    if (status == gpuSuccess) status = gpuHostAlloc(&memory, bytes, flags);
+    if (status != gpuSuccess) static_cast<void>(gpuGetLastError());
+  });
+  check(status, "gpuHostAlloc");
+  return static_cast<std::byte*>(memory);
+}
+
+std::function<void(std::byte*)> pinned_deleter(std::shared_ptr<Context> context) {
+  return [context = std::move(context)](std::byte* address) { static_cast<void>(gpuFreeHost(address)); };
+}
+
+}  // namespace linkscope::gpu

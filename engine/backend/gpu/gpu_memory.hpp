@@ -1,0 +1,38 @@
+// GpuMemory: what the memories of this backend have in common.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <utility>
+
+#include "model/method.hpp"
+
+namespace linkscope::gpu {
+
+class Context;
+
+class GpuMemory : public Memory {
+ public:
+  explicit GpuMemory(std::shared_ptr<Context> context) : context_(std::move(context)) {}
+
+  /// Where there is a GPU.
+  [[nodiscard]] Support available() const override;
+
+ protected:
+  [[nodiscard]] Context& context() const { return *context_; }
+  [[nodiscard]] const std::shared_ptr<Context>& shared_context() const { return context_; }
+  /// Whether page-locked memory can lie as `where` says.
+  [[nodiscard]] Support can_pin(const Endpoint& where) const;
+
+ private:
+  std::shared_ptr<Context> context_;
+};
+
+/// Page-locked memory from the driver, with the flags of gpuHostAlloc, on the pages of NUMA node `node`.
+/// Throws Error{no_memory} where the node or a cgroup has too little.
+std::byte* allocate_pinned(Context& context, int node, Bytes bytes, unsigned flags);
+/// Gives it back.
+std::function<void(std::byte*)> pinned_deleter(std::shared_ptr<Context> context);
+
+}  // namespace linkscope::gpu

@@ -1,0 +1,49 @@
+// What a flow must have to be carried by a GPU.
+#include "backend/gpu/gpu_method.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include "backend/gpu/context.hpp"
+#include "backend/host/context.hpp"
+
+namespace linkscope::gpu {
+
+Support GpuMethod::available() const {
+  return context_->device_count() > 0 ? Support::yes() : Support::no(context_->problem());
+}
+
+Bytes GpuMethod::rotation_bytes(const Flow& flow) const {
+  Bytes largest = 0;
+  const auto count = [&](const DeviceId& device) {
+    const bool is_gpu = device.kind == DeviceKind::gpu && device.index < context_->device_count();
+    largest = std::max(
+        largest, is_gpu ? context_->device(device.index).l2_bytes : context_->host().largest_cache({device}));
+  };
+  count(flow.executor);
+  if (flow.source) count(flow.source->device);
+  if (flow.destination) count(flow.destination->device);
+  return 2 * largest;
+}
+
+Support GpuMethod::has_ends(const Flow& flow, Ends ends) const {
+  const std::string method(name());
+  if (flow.source.has_value() != (ends != Ends::destination)) {
+    return Support::no(method + (flow.source ? " has no source" : " needs a source"));
+  }
+  if (flow.destination.has_value() != (ends != Ends::source)) {
+    return Support::no(method + (flow.destination ? " has no destination" : " needs a destination"));
+  }
+  return context_->has(flow.executor);
+}
+
+Support GpuMethod::kernels_reach(const Flow& flow, Ends ends) const {
+  if (const Support complete = has_ends(flow, ends); !complete) return complete;
+  for (const auto& end : {flow.source, flow.destination}) {
+    if (!end) continue;
+    if (const Support reached = context_->reachable(flow.executor.index, *end); !reached) return reached;
+  }
+  return Support::yes();
+}
+
+}  // namespace linkscope::gpu

@@ -1,0 +1,56 @@
+// kernel-copy: see the header.
+#include "backend/gpu/kernel_copy.hpp"
+
+#include "backend/gpu/check.hpp"
+#include "backend/gpu/sweep_kernels.hpp"
+
+namespace linkscope::gpu {
+namespace {
+
+template <unsigned unroll, Access access>
+__global__ void __launch_bounds__(most_threads(unroll)) copy_kernel(Sweep sweep) {
+  for_each_repeat(sweep, [&](Bytes slot) {
+    const std::byte* source = sweep.source + slot;
+    std::byte* destination = sweep.destination + slot;
+    copy_vectors<unroll, access>(reinterpret_cast<Vector*>(destination),
+                                 reinterpret_cast<const Vector*>(source), sweep.vectors);
+    for_each_tail_byte(sweep, [&](Bytes offset) { destination[offset] = source[offset]; });
+  });
+}
+
+struct CopyKernels {
+  template <unsigned unroll, Access access>
+  static auto get() {
+    return &copy_kernel<unroll, access>;
+  }
+};
+
+class CopyTransfer final : public KernelTransfer {
+ public:
+  CopyTransfer(std::shared_ptr<Context> context, const Flow& flow, const Arenas& arenas)
+      : KernelTransfer(std::move(context), flow, arenas) {
+    this->context().load(device(), all_kernels<CopyKernels>());
+  }
+
+  [[nodiscard]] std::optional<Mismatch> verify(std::uint64_t seed) const override {
+    return check().verify(seed, touched_slots());
+  }
+
+ protected:
+  void launch(gpuStream_t stream, const Sweep& sweep, const LaunchShape& shape) override {
+    kernel_for<CopyKernels>(shape)<<<shape.blocks, shape.threads, 0, stream>>>(sweep);
+    LINKSCOPE_CHECK(gpuGetLastError());
+  }
+};
+
+}  // namespace
+
+std::map<std::string, std::string> KernelCopy::parameters() const { return shape_parameters(); }
+
+Support KernelCopy::supports(const Flow& flow) const { return kernels_reach(flow, Ends::both); }
+
+std::unique_ptr<Transfer> KernelCopy::prepare(const Flow& flow, const Arenas& arenas) const {
+  return std::make_unique<CopyTransfer>(shared_context(), flow, arenas);
+}
+
+}  // namespace linkscope::gpu

@@ -1,0 +1,27 @@
+// kernel-copy: threads load from the source and store to the destination.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "backend/gpu/gpu_method.hpp"
+
+namespace linkscope::gpu {
+
+/// The executor may be the source's GPU (push), the destination's (pull) or any that reaches both.
+class KernelCopy final : public GpuMethod {
+ public:
+  using GpuMethod::GpuMethod;
+
+  [[nodiscard]] std::string_view name() const override { return "kernel-copy"; }
+  [[nodiscard]] std::string_view summary() const override {
+    return "copies by a kernel that loads and stores 16 bytes per thread and instruction";
+  }
+  [[nodiscard]] Quantity quantity() const override { return Quantity::bandwidth; }
+  [[nodiscard]] std::map<std::string, std::string> parameters() const override;
+  [[nodiscard]] Support supports(const Flow& flow) const override;
+  [[nodiscard]] std::unique_ptr<Transfer> prepare(const Flow& flow, const Arenas& arenas) const override;
+};
+
+}  // namespace linkscope::gpu

@@ -1,0 +1,71 @@
+// kernel-write: see the header.
+#include "backend/gpu/kernel_write.hpp"
+
+#include "backend/gpu/check.hpp"
+#include "backend/gpu/sweep_kernels.hpp"
+#include "model/pattern.hpp"
+
+namespace linkscope::gpu {
+namespace {
+
+template <unsigned unroll, Access access>
+__global__ void __launch_bounds__(most_threads(unroll)) write_kernel(Sweep sweep, std::uint64_t seed) {
+  for_each_repeat(sweep, [&](Bytes slot) {
+    auto* vectors = reinterpret_cast<Vector*>(sweep.destination + slot);
+    const std::uint64_t slot_seed = shifted_seed(seed, slot / sizeof(std::uint64_t));
+    const auto put = [&](std::uint64_t i) {
+      store<access>(vectors + i,
+                    vector_of(pattern_word(slot_seed, 2 * i), pattern_word(slot_seed, 2 * i + 1)));
+    };
+    for_each_group<unroll>(
+        sweep.vectors,
+        [&](std::uint64_t first, std::uint64_t step) {
+#pragma unroll
+          for (unsigned k = 0; k < unroll; ++k) put(first + k * step);
+        },
+        [&](std::uint64_t first, std::uint64_t step) {
+          for (std::uint64_t i = first; i < sweep.vectors; i += step) put(i);
+        });
+    for_each_tail_byte(sweep, [&](Bytes offset) {
+      const std::uint64_t word = pattern_word(slot_seed, offset / sizeof(std::uint64_t));
+      sweep.destination[slot + offset] = static_cast<std::byte>(word >> (offset % sizeof(std::uint64_t) * 8));
+    });
+  });
+}
+
+struct WriteKernels {
+  template <unsigned unroll, Access access>
+  static auto get() {
+    return &write_kernel<unroll, access>;
+  }
+};
+
+class WriteTransfer final : public KernelTransfer {
+ public:
+  WriteTransfer(std::shared_ptr<Context> context, const Flow& flow, const Arenas& arenas)
+      : KernelTransfer(std::move(context), flow, arenas) {
+    this->context().load(device(), all_kernels<WriteKernels>());
+  }
+
+  [[nodiscard]] std::optional<Mismatch> verify(std::uint64_t seed) const override {
+    return check().verify(seed, touched_slots());
+  }
+
+ protected:
+  void launch(gpuStream_t stream, const Sweep& sweep, const LaunchShape& shape) override {
+    kernel_for<WriteKernels>(shape)<<<shape.blocks, shape.threads, 0, stream>>>(sweep, seed());
+    LINKSCOPE_CHECK(gpuGetLastError());
+  }
+};
+
+}  // namespace
+
+std::map<std::string, std::string> KernelWrite::parameters() const { return shape_parameters(); }
+
+Support KernelWrite::supports(const Flow& flow) const { return kernels_reach(flow, Ends::destination); }
+
+std::unique_ptr<Transfer> KernelWrite::prepare(const Flow& flow, const Arenas& arenas) const {
+  return std::make_unique<WriteTransfer>(shared_context(), flow, arenas);
+}
+
+}  // namespace linkscope::gpu

@@ -1,0 +1,145 @@
+// The gate kernel, and how a lane is enqueued and timed.
+#include "backend/gpu/lane.hpp"
+
+#include <atomic>
+#include <new>
+#include <thread>
+
+#include "backend/gpu/check.hpp"
+#include "base/error.hpp"
+
+namespace linkscope::gpu {
+
+struct GpuLane::Report {
+  std::uint64_t ticks;    ///< device clock when the gate was seen open
+  std::uint64_t expired;  ///< last round in which the kernel gave up
+};
+
+namespace {
+
+constexpr Seconds patience = 10.0;
+
+__global__ void wait_for_opening(const std::uint64_t* flag, std::uint64_t round, GpuLane::Report* report,
+                                 std::uint64_t patience_ticks) {
+  const std::uint64_t begin = vendor::device_ticks();
+  while (vendor::load_acquire_system(flag) < round) {
+    if (vendor::device_ticks() - begin > patience_ticks) {
+      report->expired = round;
+      break;
+    }
+  }
+  report->ticks = vendor::device_ticks();
+}
+
+template <class T>
+T* allocate_shared() {
+  void* memory = nullptr;
+  LINKSCOPE_CHECK(gpuHostAlloc(&memory, sizeof(T), gpuHostAllocPortable | gpuHostAllocMapped));
+  return new (memory) T{};
+}
+
+Seconds elapsed(gpuEvent_t from, gpuEvent_t to) {
+  float milliseconds = 0;
+  LINKSCOPE_CHECK(gpuEventElapsedTime(&milliseconds, from, to));
+  return static_cast<Seconds>(milliseconds) * 1e-3;
+}
+
+}  // namespace
+
+GateFlag::GateFlag() : address_(allocate_shared<std::uint64_t>()) {}
+
+GateFlag::~GateFlag() { static_cast<void>(gpuFreeHost(address_)); }
+
+void GateFlag::open(std::uint64_t round) {
+  std::atomic_ref<std::uint64_t>(*address_).store(round, std::memory_order_release);
+}
+
+bool GateFlag::is_open(std::uint64_t round) const {
+  return std::atomic_ref<std::uint64_t>(*address_).load(std::memory_order_acquire) >= round;
+}
+
+GpuLane::GpuLane(Context& context, int device, gpuStream_t stream, const GateFlag& flag, host::Worker& worker)
+    : context_(context), device_(device), stream_(stream), flag_(flag), worker_(worker) {
+  context_.use(device_);
+  context_.load(device_, {reinterpret_cast<const void*>(&wait_for_opening)});
+  report_ = allocate_shared<Report>();
+  for (gpuEvent_t* event : {&opened_, &start_, &end_}) LINKSCOPE_CHECK(gpuEventCreate(event));
+}
+
+GpuLane::~GpuLane() {
+  if (threaded_) worker_.wait();
+  static_cast<void>(gpuSetDevice(device_));
+  for (gpuEvent_t event : {opened_, start_, end_}) static_cast<void>(gpuEventDestroy(event));
+  static_cast<void>(gpuFreeHost(report_));
+}
+
+void GpuLane::hold(GpuTransfer& transfer, std::uint64_t repeats, Clock clock, std::uint64_t round) {
+  transfer_ = &transfer;
+  repeats_ = repeats;
+  clock_ = clock;
+  round_ = round;
+  failure_ = nullptr;
+  threaded_ = clock == Clock::host || transfer.enqueueing() == Enqueue::blocks;
+  if (clock == Clock::device) timer_ = &context_.timer(device_);
+  if (clock == Clock::host) {
+    start_thread(&GpuLane::run_on_host_clock);
+  } else if (threaded_) {
+    start_thread(&GpuLane::enqueue_gated);
+  } else {
+    context_.use(device_);
+    enqueue_gated();
+  }
+}
+
+void GpuLane::start_thread(void (GpuLane::*job)()) {
+  worker_.start([this, job] {
+    try {
+      LINKSCOPE_CHECK(gpuSetDevice(device_));
+      while (!flag_.is_open(round_)) std::this_thread::yield();
+      (this->*job)();
+    } catch (...) {
+      failure_ = std::current_exception();
+    }
+  });
+}
+
+void GpuLane::enqueue_gated() {
+  wait_for_opening<<<1, 1, 0, stream_>>>(flag_.address(), round_, report_,
+                                         static_cast<std::uint64_t>(patience * vendor::ticks_per_second));
+  LINKSCOPE_CHECK(gpuGetLastError());
+  LINKSCOPE_CHECK(gpuEventRecord(opened_, stream_));
+  transfer_->lead_in(stream_);
+  LINKSCOPE_CHECK(gpuEventRecord(start_, stream_));
+  transfer_->enqueue(stream_, repeats_);
+  LINKSCOPE_CHECK(gpuEventRecord(end_, stream_));
+}
+
+void GpuLane::run_on_host_clock() {
+  host_span_.start = steady_now();
+  for (std::uint64_t repeat = 0; repeat < repeats_; ++repeat) {
+    transfer_->enqueue(stream_, 1);
+    LINKSCOPE_CHECK(gpuStreamSynchronize(stream_));
+  }
+  host_span_.end = steady_now();
+}
+
+Span GpuLane::collect() {
+  if (threaded_) {
+    worker_.wait();
+    threaded_ = false;
+    if (failure_ != nullptr) std::rethrow_exception(failure_);
+  }
+  if (clock_ == Clock::host) return host_span_;
+  context_.use(device_);
+  LINKSCOPE_CHECK(gpuStreamSynchronize(stream_));
+  if (report_->expired == round_) {
+    throw Error(Fault::broken, "the gate of gpu:" + std::to_string(device_) +
+                                   " was not opened in time: enqueueing took longer than the kernel waits");
+  }
+  Span span;
+  span.start = timer_->host_time(report_->ticks) + elapsed(opened_, start_);
+  span.end = span.start + elapsed(start_, end_);
+  return span;
+}
+
+}  // namespace linkscope::gpu

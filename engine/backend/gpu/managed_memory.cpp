@@ -1,0 +1,96 @@
+// managed: see the header.
+#include "backend/gpu/managed_memory.hpp"
+
+#include <cstring>
+
+#include "backend/gpu/check.hpp"
+#include "backend/gpu/context.hpp"
+#include "backend/gpu/device_buffer.hpp"
+#include "backend/host/context.hpp"
+#include "backend/host/host_buffer.hpp"
+#include "base/error.hpp"
+#include "model/pattern.hpp"
+
+namespace linkscope::gpu {
+namespace {
+
+void check_free(Bytes bytes) {
+  std::size_t free = 0;
+  std::size_t total = 0;
+  LINKSCOPE_CHECK(gpuMemGetInfo(&free, &total));
+  if (bytes <= free) return;
+  throw Error(Fault::no_memory, format_bytes(bytes) + " of managed memory do not fit: the GPU has " +
+                                    format_bytes(free) + " free");
+}
+
+/// Brings every page into being where `toucher` is.
+void touch(Context& context, std::byte* address, Bytes bytes, const DeviceId& toucher) {
+  if (toucher.kind == DeviceKind::numa) {
+    context.host().workers(toucher.index).share_pinned(bytes, [address](Bytes offset, Bytes length) {
+      std::memset(address + offset, poison_byte, length);
+    });
+    return;
+  }
+  const gpuStream_t stream = context.service_stream(toucher.index);
+  LINKSCOPE_CHECK(gpuMemsetAsync(address, poison_byte, bytes, stream));
+  LINKSCOPE_CHECK(gpuStreamSynchronize(stream));
+}
+
+void place(const Context& context, std::byte* address, Bytes bytes, const DeviceId& home) {
+  if (home.kind == DeviceKind::gpu) {
+    LINKSCOPE_CHECK(vendor::prefer_location(address, bytes, home.index));
+    return;
+  }
+  LINKSCOPE_CHECK(vendor::prefer_location(address, bytes, -1));
+  for (int device = 0; device < context.device_count(); ++device) {
+    if (context.device(device).concurrent_managed) LINKSCOPE_CHECK(vendor::map_into(address, bytes, device));
+  }
+}
+
+}  // namespace
+
+Support ManagedMemory::available() const {
+  if (const Support has_gpu = GpuMemory::available(); !has_gpu) return has_gpu;
+  for (int device = 0; device < context().device_count(); ++device) {
+    if (context().device(device).concurrent_managed) return Support::yes();
+  }
+  return Support::no(
+      "no GPU here shares managed memory with the CPU while it works (concurrentManagedAccess is 0)");
+}
+
+Support ManagedMemory::supports(const Endpoint& where) const {
+  if (const Support here = available(); !here) return here;
+  for (const DeviceId& device : {where.device, where.first_touch}) {
+    const Support known =
+        device.kind == DeviceKind::gpu ? context().has(device) : context().host().can_hold(device);
+    if (!known) return known;
+    if (device.kind == DeviceKind::gpu && !context().device(device.index).concurrent_managed) {
+      return Support::no(device.text() + " has no concurrent access to managed memory");
+    }
+  }
+  return Support::yes();
+}
+
+std::unique_ptr<Buffer> ManagedMemory::allocate(const Endpoint& where, Bytes bytes) const {
+  const bool on_gpu = where.device.kind == DeviceKind::gpu;
+  const int keeper = on_gpu ? where.device.index : context().nearest_gpu(where.device.index);
+  context().use(keeper);
+  check_free(bytes);
+  void* memory = nullptr;
+  LINKSCOPE_CHECK(gpuMallocManaged(&memory, bytes, gpuMemAttachGlobal));
+  auto* address = static_cast<std::byte*>(memory);
+  // Holds the context, so that the driver outlives the memory.
+  const auto give_back = [holder = shared_context()](std::byte* at) { static_cast<void>(gpuFree(at)); };
+  std::unique_ptr<Buffer> buffer;
+  if (on_gpu) {
+    buffer = std::make_unique<DeviceBuffer>(where, bytes, address, give_back, shared_context(), keeper);
+  } else {
+    buffer = std::make_unique<host::HostBuffer>(where, bytes, address, give_back,
+                                                context().host().workers(where.device.index));
+  }
+  if (where.placement == Placement::bound) place(context(), address, bytes, where.device);
+  touch(context(), address, bytes, where.first_touch);
+  return buffer;
+}
+
+}  // namespace linkscope::gpu

@@ -1,0 +1,27 @@
+// managed: memory that migrates between host and GPU.
+#pragma once
+
+#include <memory>
+#include <utility>
+
+#include "backend/gpu/gpu_memory.hpp"
+
+namespace linkscope::gpu {
+
+/// Placement::bound: the system is asked to keep the pages at the endpoint's device (a preferred location; a host
+/// location is also mapped into the GPUs). Placement::first_touch: the toucher decides and pages move as they
+/// are used. Nothing is prefetched. Never more than the GPU has free, so that eviction is not measured by accident.
+class ManagedMemory final : public GpuMemory {
+ public:
+  using GpuMemory::GpuMemory;
+
+  [[nodiscard]] std::string_view name() const override { return "managed"; }
+  [[nodiscard]] std::string_view summary() const override {
+    return "memory that migrates to who uses it (cudaMallocManaged, hipMallocManaged)";
+  }
+  [[nodiscard]] Support available() const override;
+  [[nodiscard]] Support supports(const Endpoint& where) const override;
+  [[nodiscard]] std::unique_ptr<Buffer> allocate(const Endpoint& where, Bytes bytes) const override;
+};
+
+}  // namespace linkscope::gpu

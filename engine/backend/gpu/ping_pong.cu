@@ -1,0 +1,188 @@
+// ping-pong: see the header.
+#include "backend/gpu/ping_pong.hpp"
+
+#include "backend/gpu/check.hpp"
+#include "backend/gpu/device_words.hpp"
+#include "backend/gpu/pattern_kernels.hpp"
+#include "backend/gpu/transfer.hpp"
+#include "base/error.hpp"
+#include "model/pattern.hpp"
+
+namespace linkscope::gpu {
+namespace {
+
+constexpr std::int64_t default_rounds = 1000;
+constexpr Seconds patience = 10.0;
+constexpr unsigned polls_between_looks = 1U << 12U;  // reading the clock at every poll would slow the polls
+
+/// Polls `flag` until it holds `value`. Says no when `patience_ticks` have passed.
+__device__ bool await(const std::uint64_t* flag, std::uint64_t value, std::uint64_t patience_ticks) {
+  const std::uint64_t begin = vendor::device_ticks();
+  for (unsigned poll = 1;; ++poll) {
+    if (vendor::load_acquire_system(flag) == value) return true;
+    if (poll % polls_between_looks == 0 && vendor::device_ticks() - begin > patience_ticks) return false;
+  }
+}
+
+/// Both kernels count the rounds they completed into *completed.
+__global__ void initiate(std::uint64_t* serve_to, const std::uint64_t* answer_at, std::uint64_t first,
+                         std::uint64_t rounds, std::uint64_t patience_ticks, std::uint64_t* completed) {
+  for (std::uint64_t value = first; value != first + rounds; ++value) {
+    vendor::store_release_system(serve_to, value);
+    if (!await(answer_at, value, patience_ticks)) return;
+  }
+  *completed += rounds;
+}
+
+__global__ void respond(const std::uint64_t* serve_at, std::uint64_t* answer_to, std::uint64_t first,
+                        std::uint64_t rounds, std::uint64_t patience_ticks, std::uint64_t* completed) {
+  for (std::uint64_t value = first; value != first + rounds; ++value) {
+    if (!await(serve_at, value, patience_ticks)) return;
+    vendor::store_release_system(answer_to, value);
+  }
+  *completed += rounds;
+}
+
+/// The GPU that answers: parameter `responder`, or the end that is not the executor.
+DeviceId responder_of(const Flow& flow) {
+  const std::string word = flow.parameters.word("responder", "");
+  if (!word.empty()) return DeviceId::parse(word);
+  for (const auto& end : {flow.destination, flow.source}) {
+    if (end->device.kind == DeviceKind::gpu && end->device != flow.executor) return end->device;
+  }
+  return flow.executor;
+}
+
+class PingPongTransfer final : public GpuTransfer {
+ public:
+  PingPongTransfer(std::shared_ptr<Context> context, const Flow& flow, const Arenas& arenas)
+      : context_(std::move(context)),
+        initiator_(flow.executor.index),
+        responder_(responder_of(flow).index),
+        arenas_(arenas),
+        rounds_(static_cast<std::uint64_t>(flow.parameters.number("rounds", default_rounds))),
+        initiated_(*context_, initiator_, 1),
+        responded_(*context_, responder_, 1) {
+    serve_ = {flag(initiator_, *arenas.destination), flag(responder_, *arenas.destination)};
+    answer_ = {flag(initiator_, *arenas.source), flag(responder_, *arenas.source)};
+    context_->load(initiator_, {reinterpret_cast<const void*>(&initiate)});
+    context_->load(responder_, {reinterpret_cast<const void*>(&respond)});
+  }
+  ~PingPongTransfer() override {
+    if (stream_ == nullptr) return;
+    static_cast<void>(gpuSetDevice(responder_));
+    static_cast<void>(gpuStreamSynchronize(stream_));
+    static_cast<void>(gpuStreamDestroy(stream_));
+  }
+  PingPongTransfer(const PingPongTransfer&) = delete;
+  PingPongTransfer& operator=(const PingPongTransfer&) = delete;
+
+  [[nodiscard]] int device() const override { return initiator_; }
+  [[nodiscard]] std::uint64_t operations() const override { return 2 * rounds_; }
+
+  /// The responder is launched first: it polls while the initiator's gate is still closed.
+  void enqueue(gpuStream_t stream, std::uint64_t repeats) override {
+    const auto patience_ticks = static_cast<std::uint64_t>(patience * vendor::ticks_per_second);
+    const std::uint64_t rounds = repeats * rounds_;
+    LINKSCOPE_CHECK(gpuSetDevice(responder_));
+    respond<<<1, 1, 0, stream_>>>(serve_.responder, answer_.responder, next_, rounds, patience_ticks,
+                                  responded_.data());
+    LINKSCOPE_CHECK(gpuGetLastError());
+    LINKSCOPE_CHECK(gpuSetDevice(initiator_));
+    initiate<<<1, 1, 0, stream>>>(serve_.initiator, answer_.initiator, next_, rounds, patience_ticks,
+                                  initiated_.data());
+    LINKSCOPE_CHECK(gpuGetLastError());
+    next_ += rounds;
+    played_ += rounds;
+  }
+
+  void arm(std::uint64_t seed) override {
+    make_stream();
+    for (Buffer* buffer : {arenas_.source, arenas_.destination}) buffer->poison(0, sizeof(std::uint64_t));
+    initiated_.clear();
+    responded_.clear();
+    next_ = pattern_word(seed, 0);
+    played_ = 0;
+  }
+
+  [[nodiscard]] std::optional<Mismatch> verify(std::uint64_t /*seed*/) const override {
+    if (played_ == 0) return std::nullopt;
+    LINKSCOPE_CHECK(gpuSetDevice(responder_));
+    LINKSCOPE_CHECK(gpuStreamSynchronize(stream_));
+    const std::uint64_t initiated = initiated_.read().front();
+    const std::uint64_t responded = responded_.read().front();
+    const std::uint64_t served = read_word(*context_, initiator_, serve_.initiator);
+    const std::uint64_t answered = read_word(*context_, initiator_, answer_.initiator);
+    if (initiated == played_ && responded == played_ && served == next_ - 1 && answered == next_ - 1) {
+      return std::nullopt;
+    }
+    return Mismatch{"of " + std::to_string(played_) + " round trips the initiator completed " +
+                    std::to_string(initiated) + " and the responder " + std::to_string(responded) +
+                    ": stores of one GPU do not reach the other in time"};
+  }
+  [[nodiscard]] Bytes verified_bytes() const override { return 2 * sizeof(std::uint64_t); }
+  void flush() override {
+    for (Buffer* buffer : {arenas_.source, arenas_.destination}) buffer->flush(0, sizeof(std::uint64_t));
+  }
+  [[nodiscard]] Setting setting() const override {
+    return {{"rounds", static_cast<std::int64_t>(rounds_)}, {"responder", responder_}};
+  }
+
+ private:
+  /// One flag by each side's address.
+  struct Flag {
+    std::uint64_t* initiator = nullptr;
+    std::uint64_t* responder = nullptr;
+  };
+
+  std::uint64_t* flag(int device, const Buffer& buffer) {
+    return reinterpret_cast<std::uint64_t*>(context_->reach(device, buffer));
+  }
+  void make_stream() {
+    if (stream_ != nullptr) return;
+    context_->use(responder_);
+    LINKSCOPE_CHECK(gpuStreamCreateWithFlags(&stream_, gpuStreamNonBlocking));
+  }
+
+  std::shared_ptr<Context> context_;
+  int initiator_;
+  int responder_;
+  Arenas arenas_;
+  std::uint64_t rounds_;
+  DeviceWords initiated_;
+  DeviceWords responded_;
+  Flag serve_;
+  Flag answer_;
+  gpuStream_t stream_ =
+      nullptr;  ///< the responder's; ordered, so that one sample's responder follows another's
+  std::uint64_t next_ = 0;
+  std::uint64_t played_ = 0;  ///< since arm()
+};
+
+}  // namespace
+
+std::map<std::string, std::string> PingPong::parameters() const {
+  return {{"rounds", "round trips of one transfer; default 1000"},
+          {"responder", "the GPU that answers, e.g. gpu:1; default: the end that is not the executor"}};
+}
+
+Support PingPong::supports(const Flow& flow) const {
+  if (const Support reached = kernels_reach(flow, Ends::both); !reached) return reached;
+  const DeviceId responder = responder_of(flow);
+  if (const Support here = context().has(responder); !here) return here;
+  if (responder == flow.executor) return Support::no("ping-pong needs a second GPU to answer");
+  for (const auto& end : {flow.source, flow.destination}) {
+    if (const Support reached = context().reachable(responder.index, *end); !reached) return reached;
+  }
+  if (flow.bytes < sizeof(std::uint64_t)) return Support::no("a flag takes 8 bytes");
+  if (flow.parameters.number("rounds", default_rounds) < 1) {
+    throw Error(Fault::bad_input, "parameter rounds: at least 1");
+  }
+  return Support::yes();
+}
+
+std::unique_ptr<Transfer> PingPong::prepare(const Flow& flow, const Arenas& arenas) const {
+  return std::make_unique<PingPongTransfer>(shared_context(), flow, arenas);
+}
+
+}  // namespace linkscope::gpu

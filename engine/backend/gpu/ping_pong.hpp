@@ -1,0 +1,32 @@
+// ping-pong: two GPUs answer one another through flags in memory.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "backend/gpu/gpu_method.hpp"
+
+namespace linkscope::gpu {
+
+/// The initiator (executor) stores to a flag in the destination's memory, where the responder polls, and polls a flag
+/// in the source's memory, where the responder answers: memory of either GPU, or page-locked host memory. Stores
+/// release and loads acquire at system scope. One operation is one way: half a round trip; a transfer is `rounds` round
+/// trips inside one launch on each side. Only the initiator's launch is timed; the responder is up before.
+class PingPong final : public GpuMethod {
+ public:
+  using GpuMethod::GpuMethod;
+
+  [[nodiscard]] std::string_view name() const override { return "ping-pong"; }
+  [[nodiscard]] std::string_view summary() const override {
+    return "flags stored and polled by two GPUs in turn; half the round trip";
+  }
+  [[nodiscard]] Quantity quantity() const override { return Quantity::latency; }
+  [[nodiscard]] std::map<std::string, std::string> parameters() const override;
+  [[nodiscard]] Support supports(const Flow& flow) const override;
+  [[nodiscard]] std::unique_ptr<Transfer> prepare(const Flow& flow, const Arenas& arenas) const override;
+  /// A flag is one line.
+  [[nodiscard]] Bytes rotation_bytes(const Flow& /*flow*/) const override { return 0; }
+};
+
+}  // namespace linkscope::gpu

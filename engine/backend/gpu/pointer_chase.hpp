@@ -1,0 +1,34 @@
+// pointer-chase: dependent loads by one thread of a GPU.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "backend/gpu/gpu_method.hpp"
+
+namespace linkscope::gpu {
+
+/// A ring of pointers, one every `stride` bytes over flow.bytes of the source, in address order or scattered by a
+/// bijection. One thread at a time walks `hops` of them, on from where the last walk ended. A transfer is one walk on
+/// each of an eighth of the multiprocessors; successive transfers go round so that all serve equally often: their
+/// distances from a memory differ by some per cent, and the mean over all of them is what nvbandwidth gives.
+///
+/// A walk is a launch, and the gap between two launches in a stream, about 1 us, is inside the figure: below 0.2 % of
+/// 1024 hops over a link. In local memory hops default to more. Loads are ordinary ones, cached wherever the device
+/// caches such memory. A CPU of its node lays the ring in host memory, the executor in any other.
+class PointerChase final : public GpuMethod {
+ public:
+  using GpuMethod::GpuMethod;
+
+  [[nodiscard]] std::string_view name() const override { return "pointer-chase"; }
+  [[nodiscard]] std::string_view summary() const override { return "dependent loads by one GPU thread"; }
+  [[nodiscard]] Quantity quantity() const override { return Quantity::latency; }
+  [[nodiscard]] std::map<std::string, std::string> parameters() const override;
+  [[nodiscard]] Support supports(const Flow& flow) const override;
+  [[nodiscard]] std::unique_ptr<Transfer> prepare(const Flow& flow, const Arenas& arenas) const override;
+  /// Rotating makes no sense: the ring is the cache state.
+  [[nodiscard]] Bytes rotation_bytes(const Flow& /*flow*/) const override { return 0; }
+};
+
+}  // namespace linkscope::gpu

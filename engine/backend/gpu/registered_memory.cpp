@@ -1,0 +1,44 @@
+// registered: see the header.
+#include "backend/gpu/registered_memory.hpp"
+
+#include "backend/gpu/check.hpp"
+#include "backend/gpu/context.hpp"
+#include "backend/host/context.hpp"
+#include "backend/host/mapped_buffer.hpp"
+
+namespace linkscope::gpu {
+namespace {
+
+/// A host mapping for as long as it is page-locked.
+class RegisteredBuffer final : public host::HostBuffer {
+ public:
+  RegisteredBuffer(const Endpoint& where, std::unique_ptr<host::MappedBuffer> mapping,
+                   std::shared_ptr<Context> context)
+      : HostBuffer(where, mapping->bytes(), mapping->data(), {}, context->host().workers(where.device.index)),
+        context_(std::move(context)),
+        mapping_(std::move(mapping)) {
+    context_->use(context_->nearest_gpu(where.device.index));
+    LINKSCOPE_CHECK(gpuHostRegister(data(), bytes(), gpuHostRegisterPortable | gpuHostRegisterMapped));
+  }
+  ~RegisteredBuffer() override { static_cast<void>(gpuHostUnregister(data())); }
+
+  [[nodiscard]] std::string residence() const override { return mapping_->residence(); }
+
+ private:
+  std::shared_ptr<Context> context_;
+  std::unique_ptr<host::MappedBuffer> mapping_;
+};
+
+}  // namespace
+
+Support RegisteredMemory::supports(const Endpoint& where) const {
+  if (const Support has_gpu = available(); !has_gpu) return has_gpu;
+  return host::can_place(context().host(), where);
+}
+
+std::unique_ptr<Buffer> RegisteredMemory::allocate(const Endpoint& where, Bytes bytes) const {
+  auto mapping = host::MappedBuffer::make(context().shared_host(), where, bytes, host::Pages::system_policy);
+  return std::make_unique<RegisteredBuffer>(where, std::move(mapping), shared_context());
+}
+
+}  // namespace linkscope::gpu

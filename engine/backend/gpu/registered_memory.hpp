@@ -1,0 +1,24 @@
+// registered: ordinary pages, page-locked afterwards.
+#pragma once
+
+#include <memory>
+#include <utility>
+
+#include "backend/gpu/gpu_memory.hpp"
+
+namespace linkscope::gpu {
+
+/// What a library gets that pins memory its caller allocated.
+class RegisteredMemory final : public GpuMemory {
+ public:
+  using GpuMemory::GpuMemory;
+
+  [[nodiscard]] std::string_view name() const override { return "registered"; }
+  [[nodiscard]] std::string_view summary() const override {
+    return "ordinary pages, page-locked afterwards (cudaHostRegister, hipHostRegister)";
+  }
+  [[nodiscard]] Support supports(const Endpoint& where) const override;
+  [[nodiscard]] std::unique_ptr<Buffer> allocate(const Endpoint& where, Bytes bytes) const override;
+};
+
+}  // namespace linkscope::gpu

@@ -1,0 +1,100 @@
+// The handshake that relates a device's clock to the host's.
+#include "backend/gpu/timer.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <new>
+
+#include "backend/gpu/check.hpp"
+
+namespace linkscope::gpu {
+
+struct Timer::Mailbox {
+  alignas(128) std::uint64_t ping;
+  alignas(128) std::uint64_t pong;
+  std::uint64_t ticks;
+};
+
+namespace {
+
+constexpr int first_rounds = 100;
+constexpr int later_rounds = 24;
+constexpr double nominal_rate_error = 1e-4;  // a quartz against a quartz, and to spare
+constexpr Seconds give_up_after = 5.0;
+
+/// Answers pings 1..rounds, each with the device's clock as it was seen. Leaves on its own after `patience` ticks.
+__global__ void answer_pings(Timer::Mailbox* mailbox, std::uint64_t rounds, std::uint64_t patience) {
+  const std::uint64_t begin = vendor::device_ticks();
+  for (std::uint64_t round = 1; round <= rounds; ++round) {
+    while (vendor::load_acquire_system(&mailbox->ping) < round) {
+      if (vendor::device_ticks() - begin > patience) return;
+    }
+    mailbox->ticks = vendor::device_ticks();
+    vendor::store_release_system(&mailbox->pong, round);
+  }
+}
+
+}  // namespace
+
+Seconds steady_now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+Timer::Timer(gpuStream_t stream) : stream_(stream), ticks_per_second_(vendor::ticks_per_second), rate_error_(nominal_rate_error) {
+  void* memory = nullptr;
+  LINKSCOPE_CHECK(gpuHostAlloc(&memory, sizeof(Mailbox), gpuHostAllocPortable | gpuHostAllocMapped));
+  mailbox_ = new (memory) Mailbox{};
+  try {
+    static_cast<void>(exchange(1));  // loads the kernel
+    first_ = point_ = exchange(first_rounds);
+  } catch (...) {
+    static_cast<void>(gpuFreeHost(mailbox_));
+    throw;
+  }
+}
+
+Timer::~Timer() { static_cast<void>(gpuFreeHost(mailbox_)); }
+
+void Timer::refresh() {
+  if ((steady_now() - point_.host) * rate_error_ < point_.uncertainty) return;
+  point_ = exchange(later_rounds);
+  const Seconds baseline = point_.host - first_.host;
+  const double rate_error = (first_.uncertainty + point_.uncertainty) / baseline;
+  if (rate_error > rate_error_) return;
+  rate_error_ = rate_error;
+  ticks_per_second_ = static_cast<double>(point_.ticks - first_.ticks) / baseline;
+}
+
+Seconds Timer::host_time(std::uint64_t ticks) const {
+  return point_.host +
+         static_cast<double>(static_cast<std::int64_t>(ticks - point_.ticks)) / ticks_per_second_;
+}
+
+Timer::Point Timer::exchange(int rounds) {
+  std::atomic_ref<std::uint64_t> ping(mailbox_->ping);
+  std::atomic_ref<std::uint64_t> pong(mailbox_->pong);
+  ping = 0;
+  pong = 0;
+  answer_pings<<<1, 1, 0, stream_>>>(mailbox_, static_cast<std::uint64_t>(rounds),
+                                     static_cast<std::uint64_t>(give_up_after * vendor::ticks_per_second));
+  LINKSCOPE_CHECK(gpuGetLastError());
+  Point best;
+  best.uncertainty = give_up_after;
+  for (std::uint64_t round = 1; round <= static_cast<std::uint64_t>(rounds); ++round) {
+    const Seconds sent = steady_now();
+    ping.store(round, std::memory_order_release);
+    while (pong.load(std::memory_order_acquire) < round) {
+      if (steady_now() - sent > 2 * give_up_after) {
+        LINKSCOPE_CHECK(gpuStreamSynchronize(stream_));
+        throw Error(Fault::broken, "a GPU did not answer the clock handshake");
+      }
+    }
+    const Seconds answered = steady_now();
+    const Seconds uncertainty = (answered - sent) / 2;
+    if (uncertainty < best.uncertainty) best = {sent + uncertainty, mailbox_->ticks, uncertainty};
+  }
+  LINKSCOPE_CHECK(gpuStreamSynchronize(stream_));
+  return best;
+}
+
+}  // namespace linkscope::gpu

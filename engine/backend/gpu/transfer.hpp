@@ -1,0 +1,28 @@
+// GpuTransfer: a transfer that one GPU's stream carries.
+#pragma once
+
+#include <cstdint>
+
+#include "backend/gpu/vendor.hpp"
+#include "model/transfer.hpp"
+
+namespace linkscope::gpu {
+
+/// Whether the host thread that enqueues may be held up until the work is done.
+enum class Enqueue { returns, blocks };
+
+/// What GpuGate starts. All of its kernels are loaded when it exists.
+class GpuTransfer : public Transfer {
+ public:
+  /// The GPU whose stream carries it.
+  [[nodiscard]] virtual int device() const = 0;
+  /// Enqueues `repeats` transfers back to back, and nothing else. The device is current.
+  virtual void enqueue(gpuStream_t stream, std::uint64_t repeats) = 0;
+  /// `blocks`: never enqueued behind a closed gate, but by a thread of its own once the gate is open, so that its
+  /// spans hold the cost of launching, as they do for every caller of such a transfer.
+  [[nodiscard]] virtual Enqueue enqueueing() const { return Enqueue::returns; }
+  /// Enqueues a little of the same work, before the start stamp: wakes the engine that will carry it.
+  virtual void lead_in(gpuStream_t /*stream*/) {}
+};
+
+}  // namespace linkscope::gpu

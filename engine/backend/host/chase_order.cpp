@@ -1,0 +1,60 @@
+// ChaseOrder: see the header.
+#include "backend/host/chase_order.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace linkscope::host {
+
+namespace {
+
+/// SplitMix64 (Steele, Lea, Flood, 2014): small, fast, the same everywhere.
+class Random {
+ public:
+  explicit Random(std::uint64_t seed) : state_(seed) {}
+
+  /// Uniform in [0, bound); bound < 2^32.
+  std::uint32_t below(std::uint64_t bound) {
+    state_ += 0x9E3779B97F4A7C15ULL;
+    std::uint64_t word = state_;
+    word = (word ^ (word >> 30U)) * 0xBF58476D1CE4E5B9ULL;
+    word = (word ^ (word >> 27U)) * 0x94D049BB133111EBULL;
+    word ^= word >> 31U;
+    return static_cast<std::uint32_t>(((word >> 32U) * bound) >> 32U);
+  }
+
+ private:
+  std::uint64_t state_;
+};
+
+/// Fisher and Yates.
+void shuffle(std::uint32_t* values, std::uint64_t count, Random& random) {
+  for (std::uint64_t i = count; i > 1; --i) std::swap(values[i - 1], values[random.below(i)]);
+}
+
+constexpr std::uint64_t word_seed = 1;
+
+}  // namespace
+
+ChaseOrder::ChaseOrder(const ChaseShape& shape, std::uint64_t seed) : stride_(shape.stride) {
+  Random words(word_seed);
+  for (Bytes& word : word_) word = words.below(shape.stride / sizeof(void*)) * sizeof(void*);
+
+  const std::uint64_t nodes = shape.nodes();
+  const std::uint64_t piece = std::clamp<std::uint64_t>(shape.locality / shape.stride, 1, nodes);
+  std::vector<std::uint32_t> pieces((nodes + piece - 1) / piece);
+  for (std::uint32_t i = 0; i < pieces.size(); ++i) pieces[i] = i;
+  Random random(seed);
+  shuffle(pieces.data(), pieces.size(), random);
+
+  order_.reserve(nodes);
+  for (const std::uint64_t at : pieces) {
+    const std::uint64_t begin = order_.size();
+    const std::uint64_t end = std::min(nodes, (at + 1) * piece);
+    for (std::uint64_t node = at * piece; node < end; ++node)
+      order_.push_back(static_cast<std::uint32_t>(node));
+    shuffle(order_.data() + begin, order_.size() - begin, random);
+  }
+}
+
+}  // namespace linkscope::host

@@ -1,0 +1,42 @@
+// HostBuffer: a buffer the CPU can load and store, whoever allocated it.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+
+#include "backend/host/workers.hpp"
+#include "model/buffer.hpp"
+
+namespace linkscope::host {
+
+/// Fills, poisons, compares and flushes with the threads of a NUMA node. Derive and override residence(), or
+/// use as it is: `HostBuffer(where, bytes, address, [](std::byte* at) { give_back(at); }, context.workers(0))`.
+class HostBuffer : public Buffer {
+ public:
+  /// Gives the address back; must not throw. Empty: the memory belongs to someone else.
+  using Deleter = std::function<void(std::byte*)>;
+
+  /// `workers` outlives the buffer.
+  HostBuffer(Endpoint where, Bytes bytes, std::byte* address, Deleter deleter, WorkerPool& workers);
+  ~HostBuffer() override;
+
+  [[nodiscard]] std::byte* data() const override { return address_; }
+  void fill(Bytes offset, Bytes length, std::uint64_t seed) override;
+  void poison(Bytes offset, Bytes length) override;
+  [[nodiscard]] std::optional<Bytes> compare(Bytes offset, Bytes length, std::uint64_t seed) const override;
+  void flush(Bytes offset, Bytes length) override;
+
+ private:
+  std::byte* address_;
+  Deleter deleter_;
+  WorkerPool& workers_;
+};
+
+/// The pattern of model/pattern.hpp in plain memory, by the calling thread; word `first_word` comes first.
+void fill_pattern(std::byte* at, Bytes length, std::uint64_t seed, std::uint64_t first_word);
+/// First byte at which memory differs from that pattern.
+[[nodiscard]] std::optional<Bytes> find_mismatch(const std::byte* at, Bytes length, std::uint64_t seed,
+                                                 std::uint64_t first_word);
+
+}  // namespace linkscope::host

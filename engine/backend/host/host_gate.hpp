@@ -1,0 +1,51 @@
+// HostGate: starts CPU lanes together and stamps each on the steady clock.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "backend/host/context.hpp"
+#include "backend/host/host_transfer.hpp"
+#include "backend/host/spin.hpp"
+#include "model/transfer.hpp"
+
+namespace linkscope::host {
+
+/// Every thread of every lane waits awake, pinned to a CPU of its lane's node, for one flag. Lanes take
+/// different CPUs as long as there are any; the calling thread keeps off them while they run. Threads stamp
+/// themselves when they see the flag and when their work is done; a lane's span is its first start to its
+/// last end. The two clocks differ for lanes of several threads only: Clock::host makes them meet after each
+/// repeat, as callers of a parallel copy would.
+class HostGate final : public Gate {
+ public:
+  explicit HostGate(std::shared_ptr<Context> context);
+  ~HostGate() override;
+
+  [[nodiscard]] Support accepts(const Transfer& transfer) const override;
+  void hold(const std::vector<Lane>& lanes, Clock clock) override;
+  void open() override;
+  std::vector<Span> collect() override;
+  [[nodiscard]] Seconds resolution(Clock clock) const override;
+
+ private:
+  struct Runner;
+  struct HeldLane;
+  class Aside;
+  enum class State : int { closed, open, cancelled };
+
+  void assign(const std::vector<Lane>& lanes, Clock clock);
+  void serve(Runner& runner) noexcept;
+  [[nodiscard]] bool wait_open(Patience patience) const noexcept;
+  void cancel() noexcept;
+
+  std::shared_ptr<Context> context_;
+  std::vector<std::unique_ptr<HeldLane>> lanes_;
+  std::vector<std::unique_ptr<Runner>> runners_;
+  std::unique_ptr<Aside> aside_;
+  std::atomic<State> state_{State::closed};
+  std::atomic<unsigned> ready_{0};
+};
+
+}  // namespace linkscope::host

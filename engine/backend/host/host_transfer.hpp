@@ -1,0 +1,35 @@
+// HostTransfer: a transfer that CPU threads carry out; what HostGate starts.
+#pragma once
+
+#include <cstdint>
+
+#include "model/transfer.hpp"
+
+namespace linkscope::host {
+
+/// `threads()` threads on the CPUs of `node()` each do their part of every repeat.
+class HostTransfer : public Transfer {
+ public:
+  HostTransfer(int node, unsigned threads) : node_(node), threads_(threads) {}
+
+  [[nodiscard]] int node() const { return node_; }
+  [[nodiscard]] unsigned threads() const { return threads_; }
+
+  /// The measured work: part `part` (of threads()) of `repeats` transfers, back to back. `first` counts the
+  /// transfers done since arm(), so that every part finds its slot without sharing state. Must not throw.
+  virtual void perform(unsigned part, std::uint64_t first, std::uint64_t repeats) noexcept = 0;
+
+  /// Transfers done since arm(); the gate counts.
+  [[nodiscard]] std::uint64_t done() const { return done_; }
+  void count(std::uint64_t repeats) { done_ += repeats; }
+
+ protected:
+  void restart() { done_ = 0; }
+
+ private:
+  int node_;
+  unsigned threads_;
+  std::uint64_t done_ = 0;
+};
+
+}  // namespace linkscope::host

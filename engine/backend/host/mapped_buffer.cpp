@@ -1,0 +1,91 @@
+// MappedBuffer: see the header.
+#include "backend/host/mapped_buffer.hpp"
+
+#include <cmath>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "base/error.hpp"
+
+namespace linkscope::host {
+
+namespace {
+
+/// Where the pages ought to be found.
+int expected_node(const Endpoint& where) {
+  return where.placement == Placement::bound ? where.device.index : where.first_touch.index;
+}
+
+std::string percent(double share) { return std::to_string(std::lround(share * 100)) + " %"; }
+
+std::string join(const std::vector<std::string>& parts) {
+  std::string text;
+  for (const std::string& part : parts) text += (text.empty() ? "" : "; ") + part;
+  return text;
+}
+
+}  // namespace
+
+Support can_place(const Context& context, const Endpoint& where) {
+  if (const Support held = context.can_hold(where.device); !held) return held;
+  if (where.placement == Placement::bound) return Support::yes();
+  if (const Support touched = context.can_execute(where.first_touch); !touched) {
+    return Support::no("pages cannot be touched first by " + where.first_touch.text() + ": " +
+                       touched.reason());
+  }
+  return Support::yes();
+}
+
+std::unique_ptr<MappedBuffer> MappedBuffer::make(std::shared_ptr<Context> context, const Endpoint& where,
+                                                 Bytes bytes, Pages pages) {
+  PageMapping mapping(bytes, pages);
+  const int node = expected_node(where);
+  const bool several = context->topology().nodes().size() > 1;
+  std::string remark;
+  std::optional<int> only;
+  if (several && where.placement == Placement::bound) {
+    if (const auto refusal = mapping.bind(node)) {
+      remark = "binding refused (" + *refusal + "), placed by first touch";
+    } else {
+      only = node;
+    }
+  }
+  mapping.touch(context->workers(node), only);
+  if (pages == Pages::transparent_huge && mapping.huge_share() == 0) {
+    throw Error(Fault::unsupported, "the system gave no transparent huge page for " + format_bytes(bytes));
+  }
+  // The constructor is private: make_unique cannot reach it.
+  return std::unique_ptr<MappedBuffer>(
+      new MappedBuffer(std::move(context), where, bytes, std::move(mapping), std::move(remark)));
+}
+
+MappedBuffer::MappedBuffer(std::shared_ptr<Context> context, const Endpoint& where, Bytes bytes,
+                           PageMapping mapping, std::string remark)
+    : HostBuffer(where, bytes, mapping.data(), {}, context->workers(where.device.index)),
+      context_(std::move(context)),
+      mapping_(std::move(mapping)),
+      remark_(std::move(remark)) {}
+
+std::string MappedBuffer::residence() const {
+  std::vector<std::string> parts;
+  if (!remark_.empty()) parts.push_back(remark_);
+  if (context_->topology().nodes().size() > 1) {
+    const int node = expected_node(where());
+    const PageMapping::Residence found = mapping_.residence(node);
+    if (!found.problem.empty()) {
+      parts.push_back("pages not located: " + found.problem);
+    } else if (found.share < 1) {
+      parts.push_back("only " + percent(found.share) + " of pages on numa:" + std::to_string(node) +
+                      (found.elsewhere < 0 ? "" : ", others on numa:" + std::to_string(found.elsewhere)));
+    }
+  }
+  if (mapping_.pages() == Pages::huge_tlb) {
+    parts.emplace_back("from the huge page pool");
+  } else if (const double share = mapping_.huge_share(); share > 0) {
+    parts.push_back(percent(share) + " in transparent huge pages");
+  }
+  return join(parts);
+}
+
+}  // namespace linkscope::host

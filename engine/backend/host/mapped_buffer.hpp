@@ -1,0 +1,35 @@
+// MappedBuffer: a host buffer on pages of its own, placed as its endpoint says.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "backend/host/context.hpp"
+#include "backend/host/host_buffer.hpp"
+#include "backend/host/page_mapping.hpp"
+
+namespace linkscope::host {
+
+class MappedBuffer final : public HostBuffer {
+ public:
+  /// Maps, binds (Placement::bound) or leaves the pages to who touches first, and touches them all.
+  /// Throws Error{no_memory}, and Error{unsupported} where huge pages were asked for and none came.
+  static std::unique_ptr<MappedBuffer> make(std::shared_ptr<Context> context, const Endpoint& where,
+                                            Bytes bytes, Pages pages);
+
+  /// Node and page size, as far as they are not what the endpoint's words promise.
+  [[nodiscard]] std::string residence() const override;
+
+ private:
+  MappedBuffer(std::shared_ptr<Context> context, const Endpoint& where, Bytes bytes, PageMapping mapping,
+               std::string remark);
+
+  std::shared_ptr<Context> context_;
+  PageMapping mapping_;
+  std::string remark_;  // of the allocation
+};
+
+/// Whether pages can be placed as `where` says: what pageable and huge memory have in common.
+[[nodiscard]] Support can_place(const Context& context, const Endpoint& where);
+
+}  // namespace linkscope::host

@@ -1,0 +1,32 @@
+// MemoryRoom: how much more memory this process can take, so that it refuses before the kernel kills.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/units.hpp"
+
+namespace linkscope::host {
+
+/// Two bounds of different worth. A cgroup's limit is certain: what does not fit under it never will. The
+/// system's own figures are a hint: some virtual machines are given memory only as they use it, so MemTotal
+/// grows. Allocations are therefore checked against the first at once, and against the second step by step
+/// while pages are touched (see PageMapping::touch), with `wait_for` giving such a machine time to grow.
+class MemoryRoom {
+ public:
+  /// Left under the tightest memory cgroup (v1 or v2) this process is in, counting page cache as free;
+  /// nothing where none is limited.
+  [[nodiscard]] static std::optional<Bytes> cgroup_room();
+  /// What the system says is available at this moment: machine-wide, or of one NUMA node (page cache counted
+  /// as free). Nothing where it says nothing.
+  [[nodiscard]] static std::optional<Bytes> available();
+  [[nodiscard]] static std::optional<Bytes> available_on(int node);
+  /// The smaller of cgroup_room() and available(): for `describe` and for planning.
+  [[nodiscard]] static std::optional<Bytes> now();
+
+  /// Waits up to half a second until `bytes` and a reserve are available, on `node` if one is given.
+  /// Throws Error{no_memory} where they are not.
+  static void wait_for(Bytes bytes, std::optional<int> node);
+};
+
+}  // namespace linkscope::host

@@ -1,0 +1,186 @@
+// PageMapping: see the header.
+#include "backend/host/page_mapping.hpp"
+
+#include <numaif.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+#include <utility>
+#include <vector>
+
+#include "backend/host/memory_room.hpp"
+#include "backend/host/sysfs.hpp"
+#include "base/error.hpp"
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23  // Linux 5.14, newer than some C libraries' headers
+#endif
+
+namespace linkscope::host {
+
+namespace {
+
+constexpr Bytes touch_step = 256 * MiB;
+
+Bytes page_bytes() { return static_cast<Bytes>(sysconf(_SC_PAGESIZE)); }
+
+Bytes round_up(Bytes bytes, Bytes unit) { return (bytes + unit - 1) / unit * unit; }
+
+/// Flags for ordinary pages: MAP_NORESERVE because the kernel would compare with today's MemTotal, which grows
+/// on some machines; touch() finds out what really fits.
+constexpr int ordinary = MAP_NORESERVE;
+
+std::byte* map_anonymous(Bytes length, int flags) {
+  void* at = mmap(nullptr, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
+  if (at == MAP_FAILED) {
+    throw Error(Fault::no_memory, "cannot map " + format_bytes(length) + ": " + std::strerror(errno));
+  }
+  return static_cast<std::byte*>(at);
+}
+
+/// Maps `length` so that it starts at a multiple of `unit`.
+std::byte* map_aligned(Bytes length, Bytes unit) {
+  std::byte* at = map_anonymous(length + unit, ordinary);
+  const Bytes before =
+      round_up(reinterpret_cast<std::uintptr_t>(at), unit) - reinterpret_cast<std::uintptr_t>(at);
+  if (before > 0) munmap(at, before);
+  munmap(at + before + length, unit - before);
+  return at + before;
+}
+
+/// Faults every page of a piece in; false where the kernel says it cannot.
+bool populate(std::byte* at, Bytes length) {
+  if (madvise(at, length, MADV_POPULATE_WRITE) == 0) return true;
+  if (errno != EINVAL) return false;
+  const Bytes page = page_bytes();
+  for (Bytes offset = 0; offset < length; offset += page) {
+    *reinterpret_cast<volatile std::byte*>(at + offset) = std::byte{0};
+  }
+  return true;
+}
+
+}  // namespace
+
+PageMapping::PageMapping(Bytes bytes, Pages pages)
+    : length_(round_up(bytes, pages == Pages::system_policy ? page_bytes() : huge_page_bytes())),
+      pages_(pages) {
+  const auto room = MemoryRoom::cgroup_room();
+  if (room && pages != Pages::huge_tlb &&
+      length_ > *room) {  // the pool is charged to another cgroup controller
+    throw Error(Fault::no_memory, format_bytes(length_) + " do not fit: the memory cgroup has " +
+                                      format_bytes(*room) + " left");
+  }
+  switch (pages) {
+    case Pages::system_policy:
+      data_ = map_anonymous(length_, ordinary);
+      break;
+    case Pages::huge_tlb:
+      data_ = map_anonymous(length_, MAP_HUGETLB);
+      break;
+    case Pages::transparent_huge:
+      data_ = map_aligned(length_, huge_page_bytes());
+      madvise(data_, length_, MADV_HUGEPAGE);  // a refusal shows in huge_share()
+      break;
+  }
+}
+
+PageMapping::~PageMapping() {
+  if (data_ != nullptr) munmap(data_, length_);
+}
+
+PageMapping::PageMapping(PageMapping&& other) noexcept
+    : length_(other.length_), pages_(other.pages_), data_(std::exchange(other.data_, nullptr)) {}
+
+std::optional<std::string> PageMapping::bind(int node) const {
+  constexpr std::size_t bits = 8 * sizeof(unsigned long);
+  const auto index = static_cast<std::size_t>(node);
+  std::vector<unsigned long> mask(index / bits + 1, 0);
+  mask[index / bits] |= 1UL << (index % bits);
+  // The kernel looks at one bit less than it is told.
+  if (mbind(data_, length_, MPOL_BIND, mask.data(), mask.size() * bits + 1, 0) == 0) return std::nullopt;
+  return std::strerror(errno);
+}
+
+void PageMapping::touch(WorkerPool& toucher, std::optional<int> node) const {
+  std::atomic<bool> failed{false};
+  for (Bytes from = 0; from < length_; from += touch_step) {
+    const Bytes step = std::min(touch_step, length_ - from);
+    if (pages_ != Pages::huge_tlb) MemoryRoom::wait_for(step, node);  // the pool is reserved already
+    toucher.share_pinned(step, [&](Bytes offset, Bytes length) {
+      if (!populate(data_ + from + offset, length)) failed = true;
+    });
+    if (failed)
+      throw Error(Fault::no_memory,
+                  "the system ran out of pages at " + format_bytes(from) + " of " + format_bytes(length_));
+  }
+}
+
+PageMapping::Residence PageMapping::residence(int node) const {
+  constexpr Bytes samples = 512;
+  const Bytes page = page_bytes();
+  const Bytes pages = length_ / page;
+  const Bytes count = std::min(samples, pages);
+  std::vector<void*> at(count);
+  for (Bytes i = 0; i < count; ++i) at[i] = data_ + i * pages / count * page;
+  std::vector<int> status(count, -1);
+  Residence found;
+  if (move_pages(0, count, at.data(), nullptr, status.data(), 0) != 0) {
+    found.problem = std::strerror(errno);
+    return found;
+  }
+  Bytes here = 0;
+  for (int where : status) {
+    if (where == node) {
+      ++here;
+    } else if (where >= 0) {
+      found.elsewhere = where;
+    }
+  }
+  found.share = static_cast<double>(here) / static_cast<double>(count);
+  return found;
+}
+
+double PageMapping::huge_share() const {
+  std::ifstream file("/proc/self/smaps");
+  const auto begin = reinterpret_cast<std::uintptr_t>(data_);
+  Bytes resident_kib = 0;
+  Bytes huge_kib = 0;
+  bool ours = false;
+  for (std::string line; std::getline(file, line);) {
+    std::istringstream words(line);
+    std::string key;
+    Bytes value = 0;
+    words >> key >> value;
+    if (!key.ends_with(':')) {  // "start-end permissions ...": the next range
+      const auto dash = key.find('-');
+      if (dash == std::string::npos) continue;
+      const auto first = std::stoull(key.substr(0, dash), nullptr, 16);
+      const auto end = std::stoull(key.substr(dash + 1), nullptr, 16);
+      ours = first < begin + length_ && begin < end;
+    } else if (ours) {
+      if (key == "Rss:" || key == "Private_Hugetlb:") resident_kib += value;
+      if (key == "AnonHugePages:" || key == "Private_Hugetlb:") huge_kib += value;
+    }
+  }
+  return resident_kib == 0 ? 0 : static_cast<double>(huge_kib) / static_cast<double>(resident_kib);
+}
+
+Bytes huge_page_bytes() { return read_keyed("/proc/meminfo", "Hugepagesize").value_or(0); }
+
+Bytes free_huge_bytes(int node) {
+  const Bytes page = huge_page_bytes();
+  const std::string pool = "/hugepages/hugepages-" + std::to_string(page / KiB) + "kB/free_hugepages";
+  const auto on_node = read_bytes("/sys/devices/system/node/node" + std::to_string(node) + pool);
+  return page * on_node.value_or(read_bytes("/sys/kernel/mm" + pool).value_or(0));
+}
+
+std::string transparent_huge_policy() { return read_choice("/sys/kernel/mm/transparent_hugepage/enabled"); }
+
+}  // namespace linkscope::host

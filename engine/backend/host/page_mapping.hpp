@@ -1,0 +1,61 @@
+// PageMapping: anonymous memory of a chosen page size, placed on a NUMA node.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+
+#include "backend/host/workers.hpp"
+#include "base/units.hpp"
+
+namespace linkscope::host {
+
+enum class Pages {
+  system_policy,     ///< what malloc gives: huge pages or not is the system's choice
+  transparent_huge,  ///< MADV_HUGEPAGE on a range aligned to huge pages
+  huge_tlb,          ///< MAP_HUGETLB, from the pool the administrator set aside
+};
+
+/// Owns one mapping. Nothing is in memory before touch().
+class PageMapping {
+ public:
+  /// Throws Error{no_memory} where the address space or the huge page pool does not suffice, or where a
+  /// cgroup surely does not let it fit.
+  PageMapping(Bytes bytes, Pages pages);
+  ~PageMapping();
+  PageMapping(PageMapping&& other) noexcept;
+  PageMapping& operator=(PageMapping&&) = delete;
+
+  [[nodiscard]] std::byte* data() const { return data_; }
+  [[nodiscard]] Pages pages() const { return pages_; }
+
+  /// Binds all pages to `node` (MPOL_BIND). The system's words where it refuses, as containers may.
+  [[nodiscard]] std::optional<std::string> bind(int node) const;
+  /// Brings every page into memory from threads of `toucher`, step by step as memory allows; `node` names the
+  /// only one that may serve it. Throws Error{no_memory}.
+  void touch(WorkerPool& toucher, std::optional<int> node) const;
+
+  /// Share of sampled pages found on `node`, 0 to 1; the system's words where it does not tell.
+  struct Residence {
+    double share = 1;
+    int elsewhere = -1;  ///< a node that holds others
+    std::string problem;
+  };
+  [[nodiscard]] Residence residence(int node) const;
+  /// Share of the memory that lies in huge pages, from /proc/self/smaps.
+  [[nodiscard]] double huge_share() const;
+
+ private:
+  Bytes length_;  // mapped, at least what was asked
+  Pages pages_;
+  std::byte* data_;
+};
+
+/// The system's default huge page, 0 where it has none.
+[[nodiscard]] Bytes huge_page_bytes();
+/// Free bytes of the huge page pool on `node`.
+[[nodiscard]] Bytes free_huge_bytes(int node);
+/// The system's choice of transparent huge pages: always, madvise, never; empty where it has none.
+[[nodiscard]] std::string transparent_huge_policy();
+
+}  // namespace linkscope::host

@@ -1,0 +1,32 @@
+// pointer-chase on a CPU: the time of one dependent load.
+#pragma once
+
+#include <memory>
+
+#include "backend/host/context.hpp"
+#include "model/method.hpp"
+
+namespace linkscope::host {
+
+/// One thread follows pointers through `bytes` of the source in a random order that no prefetcher foresees.
+/// A transfer is `hops` loads and goes on where the last one ended. The order and its defaults are those of
+/// google/multichase (see ChaseOrder), whose figures it reproduces.
+class PointerChase final : public Method {
+ public:
+  explicit PointerChase(std::shared_ptr<Context> context) : context_(std::move(context)) {}
+
+  [[nodiscard]] std::string_view name() const override { return "pointer-chase"; }
+  [[nodiscard]] std::string_view summary() const override {
+    return "latency of dependent loads in random order";
+  }
+  [[nodiscard]] Quantity quantity() const override { return Quantity::latency; }
+  [[nodiscard]] std::map<std::string, std::string> parameters() const override;
+  [[nodiscard]] Support available() const override { return Support::yes(); }
+  [[nodiscard]] Support supports(const Flow& flow) const override;
+  [[nodiscard]] std::unique_ptr<Transfer> prepare(const Flow& flow, const Arenas& arenas) const override;
+
+ private:
+  std::shared_ptr<Context> context_;
+};
+
+}  // namespace linkscope::host

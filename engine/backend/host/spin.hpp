@@ -1,0 +1,60 @@
+// Waiting awake: spin while that is cheap for others, then let them run.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <thread>
+
+namespace linkscope::host {
+
+enum class Patience {
+  spin_first,  ///< the CPU is this thread's own
+  yield,       ///< the CPU is shared with a thread that may be the one waited for
+};
+
+/// One wait. Spins for some tens of microseconds, then yields the CPU between looks, so that more waiting
+/// threads than CPUs cannot starve the one they wait for.
+class Spin {
+ public:
+  explicit Spin(Patience patience) : left_(patience == Patience::yield ? 0 : spins) {}
+
+  void once() noexcept {
+    if (left_ == 0) {
+      std::this_thread::yield();
+      return;
+    }
+    --left_;
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    asm volatile("isb" ::: "memory");
+#endif
+  }
+
+ private:
+  static constexpr unsigned spins = 4000;
+  unsigned left_;
+};
+
+/// Threads meet; may be used again at once. Costs one cache line's round trip.
+class SpinBarrier {
+ public:
+  explicit SpinBarrier(unsigned threads) : threads_(threads) {}
+
+  void arrive_and_wait() noexcept {
+    const std::uint32_t round = round_.load(std::memory_order_relaxed);
+    if (arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 == threads_) {
+      arrived_.store(0, std::memory_order_relaxed);
+      round_.store(round + 1, std::memory_order_release);
+      return;
+    }
+    for (Spin spin(Patience::spin_first); round_.load(std::memory_order_acquire) == round;) spin.once();
+  }
+
+ private:
+  unsigned threads_;
+  alignas(64) std::atomic<std::uint32_t> arrived_{0};
+  alignas(64) std::atomic<std::uint32_t> round_{0};
+};
+
+}  // namespace linkscope::host

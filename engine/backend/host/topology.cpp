@@ -1,0 +1,171 @@
+// Topology: see the header.
+#include "backend/host/topology.hpp"
+
+#include <numa.h>
+#include <sched.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <cstring>
+#include <fstream>
+#include <memory>
+#include <set>
+
+#include "backend/host/sysfs.hpp"
+#include "base/error.hpp"
+
+namespace linkscope::host {
+
+namespace {
+
+/// CPUs this process may run on (cgroup cpusets included: the kernel narrows the mask by them), ascending.
+std::vector<int> allowed_cpus() {
+  for (std::size_t count = 1024; count <= (1U << 20U); count *= 2) {  // EINVAL: the kernel's mask is longer
+    const std::unique_ptr<cpu_set_t, void (*)(cpu_set_t*)> set(CPU_ALLOC(count),
+                                                               [](cpu_set_t* s) { CPU_FREE(s); });
+    const std::size_t size = CPU_ALLOC_SIZE(count);
+    if (sched_getaffinity(0, size, set.get()) != 0) {
+      if (errno == EINVAL) continue;
+      throw Error(Fault::broken, std::string("sched_getaffinity: ") + std::strerror(errno));
+    }
+    std::vector<int> cpus;
+    for (std::size_t cpu = 0; cpu < count; ++cpu) {
+      if (CPU_ISSET_S(cpu, size, set.get())) cpus.push_back(static_cast<int>(cpu));
+    }
+    return cpus;
+  }
+  throw Error(Fault::broken, "sched_getaffinity: more CPUs than linkscope knows to ask for");
+}
+
+std::string cpu_directory(int cpu) { return "/sys/devices/system/cpu/cpu" + std::to_string(cpu); }
+
+/// 0 for the first thread of a core, 1 for its second...
+int thread_of_core(int cpu) {
+  const auto siblings =
+      parse_list(read_line(cpu_directory(cpu) + "/topology/thread_siblings_list").value_or(""));
+  const auto at = std::find(siblings.begin(), siblings.end(), cpu);
+  return at == siblings.end() ? 0 : static_cast<int>(at - siblings.begin());
+}
+
+void cores_first(std::vector<int>& cpus) {
+  std::map<int, int> rank;
+  for (int cpu : cpus) rank[cpu] = thread_of_core(cpu);
+  std::stable_sort(cpus.begin(), cpus.end(), [&](int a, int b) { return rank[a] < rank[b]; });
+}
+
+struct CacheLevel {
+  int level = 0;
+  Bytes bytes = 0;
+  std::string shared_by;
+};
+
+std::vector<CacheLevel> data_caches(int cpu) {
+  std::vector<CacheLevel> caches;
+  for (int index = 0;; ++index) {
+    const std::string directory = cpu_directory(cpu) + "/cache/index" + std::to_string(index);
+    const auto type = read_line(directory + "/type");
+    if (!type) return caches;
+    if (*type == "Instruction") continue;
+    caches.push_back({static_cast<int>(read_bytes(directory + "/level").value_or(0)),
+                      read_bytes(directory + "/size").value_or(0),
+                      read_line(directory + "/shared_cpu_list").value_or(std::to_string(cpu))});
+  }
+}
+
+void read_caches(Node& node) {
+  std::set<std::string> counted;
+  for (int cpu : node.cpus) {
+    const CacheLevel* last = nullptr;
+    const auto caches = data_caches(cpu);
+    for (const CacheLevel& cache : caches) {
+      if (cache.level == 1) node.l1_bytes = std::max(node.l1_bytes, cache.bytes);
+      if (cache.level == 2) node.l2_bytes = std::max(node.l2_bytes, cache.bytes);
+      if (last == nullptr || cache.level > last->level) last = &cache;
+    }
+    if (last != nullptr && counted.insert(last->shared_by).second) node.llc_bytes += last->bytes;
+  }
+}
+
+std::string read_cpu_name() {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);) {
+    if (!line.starts_with("model name") && !line.starts_with("cpu\t")) continue;  // x86; POWER
+    const auto colon = line.find(": ");
+    if (colon != std::string::npos) return line.substr(colon + 2);
+  }
+  return "CPU";  // Arm names no model here
+}
+
+Node whole_machine(std::vector<int> cpus) {
+  Node node;
+  node.cpus = std::move(cpus);
+  node.memory_bytes = read_keyed("/proc/meminfo", "MemTotal").value_or(0);
+  node.distances[0] = 10;
+  return node;
+}
+
+std::vector<Node> numa_nodes(const std::vector<int>& allowed) {
+  std::vector<Node> nodes;
+  const std::unique_ptr<bitmask, void (*)(bitmask*)> cpus(numa_allocate_cpumask(), numa_free_cpumask);
+  for (int index = 0; index <= numa_max_node(); ++index) {
+    long long free_bytes = 0;
+    const long long bytes = numa_node_size64(index, &free_bytes);
+    if (bytes < 0 || numa_node_to_cpus(index, cpus.get()) != 0) continue;  // a hole in the numbering
+    Node node;
+    node.index = index;
+    node.memory_bytes = static_cast<Bytes>(bytes);
+    node.usable_memory = numa_bitmask_isbitset(numa_all_nodes_ptr, static_cast<unsigned>(index)) != 0;
+    for (int cpu : allowed) {
+      if (numa_bitmask_isbitset(cpus.get(), static_cast<unsigned>(cpu)) != 0) node.cpus.push_back(cpu);
+    }
+    nodes.push_back(std::move(node));
+  }
+  for (Node& node : nodes) {
+    for (const Node& other : nodes) node.distances[other.index] = numa_distance(node.index, other.index);
+  }
+  return nodes;
+}
+
+}  // namespace
+
+Topology Topology::read() {
+  std::vector<int> allowed = allowed_cpus();
+  if (allowed.empty()) throw Error(Fault::broken, "this process may run on no CPU");
+  std::vector<Node> nodes;
+  if (numa_available() >= 0) nodes = numa_nodes(allowed);
+  const bool placed =
+      std::any_of(nodes.begin(), nodes.end(), [](const Node& node) { return !node.cpus.empty(); });
+  if (!placed) nodes = {whole_machine(std::move(allowed))};
+  for (Node& node : nodes) {
+    cores_first(node.cpus);
+    read_caches(node);
+  }
+  return {std::move(nodes), read_cpu_name()};
+}
+
+const Node* Topology::find(int index) const {
+  const auto at =
+      std::find_if(nodes_.begin(), nodes_.end(), [&](const Node& node) { return node.index == index; });
+  return at == nodes_.end() ? nullptr : &*at;
+}
+
+const Node& Topology::nearest_with_cpus(int index) const {
+  const Node* nearest = nullptr;
+  int shortest = INT_MAX;
+  const Node* from = find(index);
+  for (const Node& node : nodes_) {
+    if (node.cpus.empty()) continue;
+    int distance = INT_MAX - 1;
+    if (from != nullptr && from->distances.contains(node.index)) distance = from->distances.at(node.index);
+    if (node.index == index) distance = 0;
+    if (distance < shortest) {
+      nearest = &node;
+      shortest = distance;
+    }
+  }
+  if (nearest == nullptr) throw Error(Fault::broken, "no NUMA node has a CPU this process may use");
+  return *nearest;
+}
+
+}  // namespace linkscope::host

@@ -1,0 +1,45 @@
+// Topology: NUMA nodes with their CPUs, memory, caches and distances, as this process may use them.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/units.hpp"
+
+namespace linkscope::host {
+
+/// One NUMA node. Figures the system does not tell are 0 or empty.
+struct Node {
+  int index = 0;
+  std::vector<int> cpus;  ///< that this process may run on, one thread of every core before the second ones
+  Bytes memory_bytes = 0;
+  bool usable_memory = true;     ///< the cpuset lets this process allocate here
+  Bytes l1_bytes = 0;            ///< data cache of one CPU
+  Bytes l2_bytes = 0;            ///< as one CPU sees it
+  Bytes llc_bytes = 0;           ///< all last-level caches of the node's CPUs together
+  std::map<int, int> distances;  ///< node -> distance, 10 = local
+};
+
+/// Read once. A machine without NUMA (or where libnuma says so) is one node 0 that holds everything.
+class Topology {
+ public:
+  /// Asks libnuma, sched_getaffinity and sysfs. Throws Error{broken} where no CPU may be used at all.
+  static Topology read();
+  /// Of stated nodes, ascending by index.
+  Topology(std::vector<Node> nodes, std::string cpu_name)
+      : nodes_(std::move(nodes)), cpu_name_(std::move(cpu_name)) {}
+
+  [[nodiscard]] const std::vector<Node>& nodes() const { return nodes_; }
+  /// Null where there is no such node.
+  [[nodiscard]] const Node* find(int index) const;
+  /// The nearest node with CPUs (itself where it has some): memory-only nodes are worked on from there.
+  [[nodiscard]] const Node& nearest_with_cpus(int index) const;
+  [[nodiscard]] const std::string& cpu_name() const { return cpu_name_; }
+
+ private:
+  std::vector<Node> nodes_;
+  std::string cpu_name_;
+};
+
+}  // namespace linkscope::host

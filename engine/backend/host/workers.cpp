@@ -1,0 +1,114 @@
+// WorkerPool: see the header.
+#include "backend/host/workers.hpp"
+
+#include <pthread.h>
+#include <sched.h>
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <system_error>
+
+#include "base/error.hpp"
+
+namespace linkscope::host {
+
+namespace {
+
+constexpr Bytes page = 4 * KiB;
+constexpr Bytes shortest_piece = 256 * KiB;
+constexpr std::size_t most_pieces = 16;  // more threads than this no longer speed up a node's memory
+
+void pin(std::thread& thread, int cpu) {
+  const auto count = static_cast<std::size_t>(cpu) + 1;
+  const std::unique_ptr<cpu_set_t, void (*)(cpu_set_t*)> set(CPU_ALLOC(count),
+                                                             [](cpu_set_t* s) { CPU_FREE(s); });
+  const std::size_t size = CPU_ALLOC_SIZE(count);
+  CPU_ZERO_S(size, set.get());
+  CPU_SET_S(static_cast<std::size_t>(cpu), size, set.get());
+  const int status = pthread_setaffinity_np(thread.native_handle(), size, set.get());
+  if (status != 0) {
+    throw Error(Fault::broken,
+                "cannot pin a thread to CPU " + std::to_string(cpu) + ": " + std::strerror(status));
+  }
+}
+
+}  // namespace
+
+Worker::Worker(int cpu) {
+  try {
+    thread_ = std::thread([this] { serve(); });
+  } catch (const std::system_error& error) {
+    throw Error(Fault::broken, std::string("cannot start a thread: ") + error.what());
+  }
+  try {
+    pin(thread_, cpu);
+  } catch (...) {
+    start({});
+    thread_.join();
+    throw;
+  }
+}
+
+Worker::~Worker() {
+  wait();
+  start({});
+  thread_.join();
+}
+
+void Worker::start(std::function<void()> job) {
+  job_ = std::move(job);
+  given_.fetch_add(1, std::memory_order_release);
+  given_.notify_one();
+}
+
+void Worker::wait() const {
+  const std::uint32_t given = given_.load(std::memory_order_relaxed);
+  for (auto ended = ended_.load(std::memory_order_acquire); ended != given;) {
+    ended_.wait(ended, std::memory_order_acquire);
+    ended = ended_.load(std::memory_order_acquire);
+  }
+}
+
+void Worker::serve() {
+  for (std::uint32_t served = 0;; ++served) {
+    given_.wait(served, std::memory_order_acquire);
+    if (!job_) return;
+    job_();
+    ended_.store(served + 1, std::memory_order_release);
+    ended_.notify_one();
+  }
+}
+
+Worker& WorkerPool::worker(std::size_t index) {
+  while (workers_.size() <= index) workers_.push_back(std::make_unique<Worker>(cpu_of(workers_.size())));
+  return *workers_[index];
+}
+
+void WorkerPool::share(Bytes length, const Piece& piece) {
+  if (length <= shortest_piece) {
+    piece(0, length);
+  } else {
+    share_pinned(length, piece);
+  }
+}
+
+void WorkerPool::share_pinned(Bytes length, const Piece& piece) {
+  if (length == 0) return;
+  const Bytes wanted = (length + shortest_piece - 1) / shortest_piece;
+  const Bytes parts = std::min<Bytes>({wanted, cpus_.size(), most_pieces});
+  const Bytes share = ((length + parts - 1) / parts + page - 1) / page * page;
+  std::size_t used = 0;
+  for (Bytes offset = 0; offset < length; offset += share) {
+    const Bytes size = std::min(share, length - offset);
+    worker(used++).start([&piece, offset, size] { piece(offset, size); });
+  }
+  for (std::size_t index = 0; index < used; ++index) worker(index).wait();
+}
+
+void WorkerPool::run(std::function<void()> job) {
+  worker(0).start(std::move(job));
+  worker(0).wait();
+}
+
+}  // namespace linkscope::host

@@ -1,0 +1,22 @@
+// Opens a described node as a backend on a virtual clock.
+#pragma once
+
+#include <memory>
+
+#include "backend/modelled/context.hpp"
+#include "backend/modelled/machine.hpp"
+#include "model/backend.hpp"
+
+namespace linkscope::modelled {
+
+/// A backend without methods and memories, and what those share. The catalog fills them in from method_rows
+/// and memory_rows: ModelledMethod(context, row), ModelledMemory(context, row).
+struct Opened {
+  Backend backend;
+  std::shared_ptr<const Context> context;
+};
+
+/// A machine without devices is fine: it offers the whole catalog and runs nothing.
+Opened open(Machine machine);
+
+}  // namespace linkscope::modelled

@@ -1,0 +1,58 @@
+// ModelledMethod: any method of the catalog, as the described node's figures say it behaves.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "backend/modelled/context.hpp"
+#include "backend/modelled/rows.hpp"
+#include "backend/modelled/transfer.hpp"
+#include "model/method.hpp"
+
+namespace linkscope::modelled {
+
+/// One row of method_rows.
+///
+/// The model: an operation takes the method's latency and the latency of each link on its route; then its bytes
+/// move at a rate. A payload byte takes 1 / efficiency of every link on the route and of the memories at both
+/// ends (a local copy: twice of the one memory). Flows share links and memories max-min fairly; none exceeds the
+/// method's ceiling (memcpy: ceiling times `threads`). A dependent load takes its memory's latency and each
+/// link's twice.
+class ModelledMethod : public Method {
+ public:
+  ModelledMethod(std::shared_ptr<const Context> context, MethodRow row)
+      : context_(std::move(context)), row_(row) {}
+
+  [[nodiscard]] std::string_view name() const override { return row_.name; }
+  [[nodiscard]] std::string_view summary() const override { return row_.summary; }
+  [[nodiscard]] Quantity quantity() const override { return row_.quantity; }
+  [[nodiscard]] std::map<std::string, std::string> parameters() const override;
+  [[nodiscard]] Support available() const override { return Support::yes(); }
+  [[nodiscard]] Support supports(const Flow& flow) const override;
+  /// Throws Error{bad_input} for an `inject` that is none of crash, hang, corrupt, error.
+  [[nodiscard]] std::unique_ptr<Transfer> prepare(const Flow& flow, const Arenas& arenas) const override;
+
+ private:
+  /// The two devices that `flow.route` joins.
+  struct Ends {
+    DeviceId from;
+    DeviceId to;
+  };
+
+  [[nodiscard]] Support supports_ends(const Flow& flow) const;
+  [[nodiscard]] Support supports_access(const Flow& flow) const;
+  [[nodiscard]] Support supports_route(const Flow& flow) const;
+  [[nodiscard]] Ends ends(const Flow& flow) const;
+  /// The links that the bytes take: none where both ends are one device, whatever the plan says.
+  [[nodiscard]] std::vector<std::string> route(const Flow& flow) const;
+  [[nodiscard]] Claim claim(const Flow& flow) const;
+  /// Of one operation, before its bytes move.
+  [[nodiscard]] Seconds latency(const Flow& flow) const;
+  [[nodiscard]] std::uint64_t operations(const Flow& flow) const;
+
+  std::shared_ptr<const Context> context_;
+  MethodRow row_;
+};
+
+}  // namespace linkscope::modelled

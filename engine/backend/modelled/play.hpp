@@ -1,0 +1,27 @@
+// Plays flows that start together on a virtual timeline.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "backend/modelled/share.hpp"
+#include "model/flow.hpp"
+
+namespace linkscope::modelled {
+
+/// One lane: `repeats` times, back to back, a fixed latency and then bytes at the rate the others leave.
+struct Work {
+  Claim claim;
+  Seconds latency = 0;
+  Bytes bytes = 0;  ///< 0: the latency is all there is
+  std::uint64_t repeats = 1;
+  Role role = Role::measured;
+  bool operator==(const Work&) const = default;
+};
+
+/// Seconds from the common start to each lane's end. Rates change whenever a lane starts or ends moving bytes.
+/// A background lane goes on until the last measured lane ends, whatever its repeats; where every lane is
+/// background all count as measured.
+std::vector<Seconds> play(const std::vector<Work>& works, const std::vector<double>& capacities);
+
+}  // namespace linkscope::modelled

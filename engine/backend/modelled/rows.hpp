@@ -1,0 +1,77 @@
+// The modelled catalog as tables: what each memory and method is called and how it moves bytes.
+#pragma once
+
+#include <array>
+#include <string_view>
+
+#include "model/method.hpp"
+
+namespace linkscope::modelled {
+
+/// How a method's bytes run, as far as the model tells methods apart.
+enum class Shape {
+  copy,       ///< from the source along the route to the destination
+  read,       ///< from the source along the route to the executor
+  write,      ///< from the executor along the route to the destination
+  exchange,   ///< half the bytes each way between source and destination
+  chase,      ///< dependent loads of the executor from the source
+  ping_pong,  ///< a flag to the destination and back; one operation is one way
+};
+
+/// Which part of a node drives a method.
+enum class Driver { cpu, gpu };
+
+inline constexpr std::array<std::string_view, 4> launch_shape{"blocks", "threads", "unroll", "streaming"};
+
+struct MethodRow {
+  std::string_view name;
+  Quantity quantity;
+  Shape shape;
+  Driver driver;  ///< chase: either
+  std::string_view summary;
+  std::array<std::string_view, 4>
+      ignored;  ///< parameters of the real methods that the model does not look at
+};
+
+inline constexpr std::array<MethodRow, 8> method_rows{{
+    {"memcpy",
+     Quantity::bandwidth,
+     Shape::copy,
+     Driver::cpu,
+     "CPU threads copy (ceiling per thread)",
+     {"non_temporal"}},
+    {"copy-engine", Quantity::bandwidth, Shape::copy, Driver::gpu, "a GPU's copy engine copies", {}},
+    {"kernel-copy", Quantity::bandwidth, Shape::copy, Driver::gpu, "a kernel loads and stores", launch_shape},
+    {"kernel-read", Quantity::bandwidth, Shape::read, Driver::gpu, "a kernel loads", launch_shape},
+    {"kernel-write", Quantity::bandwidth, Shape::write, Driver::gpu, "a kernel stores", launch_shape},
+    {"kernel-exchange", Quantity::bandwidth, Shape::exchange, Driver::gpu,
+     "one kernel copies both ways at once", launch_shape},
+    {"pointer-chase",
+     Quantity::latency,
+     Shape::chase,
+     Driver::gpu,
+     "dependent loads, one after another",
+     {"stride", "locality", "span"}},
+    {"ping-pong", Quantity::latency, Shape::ping_pong, Driver::gpu, "flags in each other's memory", {"hops"}},
+}};
+
+/// Which devices a kind of memory can live on.
+enum class Home { host, gpu, anywhere };
+
+struct MemoryRow {
+  std::string_view name;
+  Home home;
+  std::string_view summary;
+};
+
+inline constexpr std::array<MemoryRow, 7> memory_rows{{
+    {"pageable", Home::host, "ordinary host memory"},
+    {"huge", Home::host, "host memory in huge pages"},
+    {"pinned", Home::host, "host memory allocated page-locked"},
+    {"registered", Home::host, "host memory page-locked after the fact"},
+    {"write-combined", Home::host, "page-locked host memory that no CPU caches"},
+    {"device", Home::gpu, "a GPU's own memory"},
+    {"managed", Home::anywhere, "one address, pages that can move"},
+}};
+
+}  // namespace linkscope::modelled

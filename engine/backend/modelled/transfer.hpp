@@ -1,0 +1,49 @@
+// ModelledTransfer: a flow as virtual work plus real bytes.
+#pragma once
+
+#include <memory>
+
+#include "backend/modelled/payload.hpp"
+#include "backend/modelled/play.hpp"
+#include "model/transfer.hpp"
+
+namespace linkscope::modelled {
+
+/// A fault that a flow asks for by its parameter `inject`: for testing whoever supervises an engine.
+enum class Injection { none, crash, hang, corrupt, error };
+
+class ModelledTransfer : public Transfer {
+ public:
+  /// `work`: one transfer. `operations`: dependent operations in it.
+  ModelledTransfer(Work work, std::uint64_t operations, Bytes bytes, std::unique_ptr<Payload> payload,
+                   Injection injection)
+      : work_(std::move(work)),
+        operations_(operations),
+        bytes_(bytes),
+        payload_(std::move(payload)),
+        injection_(injection) {}
+
+  [[nodiscard]] const Work& work() const { return work_; }
+  /// Moves the real bytes once, and does what `inject` asks for: ends the process, never returns, damages a
+  /// byte, or throws Error{broken}.
+  void move();
+
+  void arm(std::uint64_t seed) override { payload_->arm(seed); }
+  [[nodiscard]] std::optional<Mismatch> verify(std::uint64_t seed) const override {
+    return payload_->verify(seed);
+  }
+  [[nodiscard]] Bytes verified_bytes() const override { return payload_->verified_bytes(); }
+  /// Nothing: no cache is modelled.
+  void flush() override {}
+  [[nodiscard]] std::uint64_t operations() const override { return operations_; }
+  [[nodiscard]] std::vector<std::string> notes() const override;
+
+ private:
+  Work work_;
+  std::uint64_t operations_;
+  Bytes bytes_;
+  std::unique_ptr<Payload> payload_;
+  Injection injection_;
+};
+
+}  // namespace linkscope::modelled

@@ -1,0 +1,15 @@
+# nlohmann_json::nlohmann_json: a package, else a bare header (PyPI's), else fetched.
+find_package(nlohmann_json 3.10 QUIET)
+if(NOT TARGET nlohmann_json::nlohmann_json)
+  find_path(NLOHMANN_JSON_INCLUDE_DIR nlohmann/json.hpp PATH_SUFFIXES include nlohmann_json/include nlohmann-json/include)
+  if(NLOHMANN_JSON_INCLUDE_DIR)
+    add_library(nlohmann_json::nlohmann_json INTERFACE IMPORTED GLOBAL)
+    target_include_directories(nlohmann_json::nlohmann_json INTERFACE ${NLOHMANN_JSON_INCLUDE_DIR})
+  else()
+    include(FetchContent)
+    FetchContent_Declare(json URL https://github.com/nlohmann/json/releases/download/v3.11.3/json.tar.xz
+                         URL_HASH SHA256=d6c65aca6b1ed68e7a182f4757257b107ae403032760ed6ef121c9d55e81757d)
+    set(JSON_Install OFF CACHE INTERNAL "")
+    FetchContent_MakeAvailable(json)
+  endif()
+endif()

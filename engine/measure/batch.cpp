@@ -1,0 +1,80 @@
+// Works out repeats from the flows' paces.
+#include "measure/batch.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace linkscope {
+namespace {
+
+constexpr double most_repeats = 1U << 22U;
+constexpr double alike = 0.8;    // times within 20 % of the slowest
+constexpr double fitting = 0.1;  // imbalance that whole repeats may leave
+constexpr double background_margin = 1.5;
+constexpr Seconds shortest = 1e-10;  // a clock may read zero
+
+/// The next whole number, with a clock's rounding forgiven: ten of 10 us do fill 100 us.
+double whole_up(double count) { return std::ceil(count * (1 - 1e-6)); }
+
+double clamp_repeats(double repeats) { return std::clamp(repeats, 1.0, most_repeats); }
+
+/// Largest relative difference of a flow's total time from the slowest flow's when that repeats `base` times.
+double imbalance(const std::vector<Seconds>& times, Seconds slowest, double base) {
+  double worst = 0;
+  for (const Seconds time : times) {
+    const double ideal = base * slowest / time;
+    worst = std::max(worst, std::abs(clamp_repeats(std::round(ideal)) / ideal - 1));
+  }
+  return worst;
+}
+
+/// Repeats of the slowest flow, at least `least`, for which whole numbers balance the others best.
+double balanced_base(const std::vector<Seconds>& times, Seconds slowest, double least) {
+  double best = least;
+  double best_imbalance = imbalance(times, slowest, least);
+  for (double base = least + 1; best_imbalance > fitting && base <= 4 * least; ++base) {
+    const double candidate = imbalance(times, slowest, base);
+    if (candidate < best_imbalance) {
+      best = base;
+      best_imbalance = candidate;
+    }
+  }
+  return best;
+}
+
+/// The longest sample that every flow can fill, all running at their pace.
+Seconds longest_possible(const std::vector<Pace>& paces) {
+  Seconds longest = std::numeric_limits<Seconds>::infinity();
+  for (const Pace& pace : paces) {
+    const double margin = pace.role == Role::background ? background_margin : 1.0;
+    const Seconds full = static_cast<double>(pace.max_repeats) * std::max(pace.per_transfer, shortest);
+    longest = std::min(longest, full / margin);
+  }
+  return longest;
+}
+
+}  // namespace
+
+Repeats plan_repeats(const std::vector<Pace>& paces, Seconds target) {
+  std::vector<Seconds> measured;
+  for (const Pace& pace : paces) {
+    if (pace.role == Role::measured) measured.push_back(std::max(pace.per_transfer, shortest));
+  }
+  const auto [fastest, slowest] = std::minmax_element(measured.begin(), measured.end());
+  const bool equal = *fastest >= alike * *slowest;
+  const double least = clamp_repeats(whole_up(target / *slowest));
+  const double wanted = equal ? least : balanced_base(measured, *slowest, least);
+  const double base = std::max(1.0, std::min(wanted, std::floor(longest_possible(paces) / *slowest)));
+  const Seconds length = base * *slowest;
+
+  Repeats repeats;
+  for (const Pace& pace : paces) {
+    const Seconds time = std::max(pace.per_transfer, shortest);
+    double count = equal ? base : std::round(length / time);
+    if (pace.role == Role::background) count = whole_up(background_margin * length / time) + 1;
+    repeats.push_back(std::min(static_cast<std::uint64_t>(clamp_repeats(count)), pace.max_repeats));
+  }
+  return repeats;
+}
+
+}  // namespace linkscope

@@ -1,0 +1,33 @@
+// Batch: how often each flow of a case repeats in one sample.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "base/units.hpp"
+#include "model/flow.hpp"
+
+namespace linkscope {
+
+using Repeats = std::vector<std::uint64_t>;
+
+/// Time of one transfer of a flow, running together with the others, the flow's role, and the most repeats
+/// that one start of it can hold back.
+struct Pace {
+  Seconds per_transfer = 0;
+  Role role = Role::measured;
+  std::uint64_t max_repeats = std::numeric_limits<std::uint64_t>::max();
+};
+
+/// Repeats for a sample of at least `target` seconds.
+/// - The slowest measured flow repeats ceil(target / its time).
+/// - The other measured flows repeat as often where their times are within 20 % of the slowest, so that the
+///   common case keeps equal bytes on equal paths. Where they are not, each flow gets its own repeats, such
+///   that all take about the same time: the case then measures a steady mixture, not the tail of its slowest
+///   flow. The sample grows, at most fourfold, until whole numbers fit to 10 %.
+/// - Background flows repeat until they outlast the measured ones by half.
+/// - Where a flow cannot repeat that often, the whole sample becomes shorter.
+Repeats plan_repeats(const std::vector<Pace>& paces, Seconds target);
+
+}  // namespace linkscope

@@ -1,0 +1,180 @@
+// The two rounds of a case and the figures they give.
+#include "measure/case_measurement.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "base/error.hpp"
+#include "measure/sampler.hpp"
+
+namespace linkscope {
+namespace {
+
+constexpr int most_warm_ups = 12;
+constexpr double warm_up_share = 0.25;  // of the point's budget
+constexpr double stable = 0.02;         // two warm-ups that differ by less are alike
+constexpr double long_enough = 0.9;     // share of the wanted length that a sample may fall short by noise
+constexpr double far_too_long = 4;
+constexpr double background_slack = 0.7;  // background flows repeat half as often again as they must
+constexpr int most_discarded = 10;
+
+/// Samples of one case and why they ended.
+struct Series {
+  std::vector<Sample> samples;
+  Stop stopped = Stop::precision;
+  std::vector<std::string> caveats;
+};
+
+class CaseMeasurement {
+ public:
+  CaseMeasurement(Session& session, Gate& gate, const std::vector<Participant>& flows, Clock clock,
+                  Cache cache)
+      : session_(session),
+        flows_(flows),
+        cache_(cache),
+        sampler_(gate, flows, clock, cache),
+        target_(std::max(session.options.min_sample_s, sampler_.resolution())) {}
+
+  CaseResult run();
+
+ private:
+  Repeats warm_up();
+  Series sample(Repeats repeats);
+  [[nodiscard]] bool fits(const Sample& sample, const Repeats& wanted) const;
+  void require_time_passed(const Sample& sample) const;
+  void grow_background(const Sample& sample, Repeats& repeats) const;
+  [[nodiscard]] FlowResult flow_result(std::size_t i, const Series& series, const Tuned& tuned) const;
+  [[nodiscard]] AggregateResult aggregate_result(const Series& series) const;
+
+  Session& session_;
+  const std::vector<Participant>& flows_;
+  Cache cache_;
+  Sampler sampler_;
+  Seconds target_;
+};
+
+CaseResult CaseMeasurement::run() {
+  CaseResult result;
+  const VerifiedRound first(flows_, session_.seeds);
+  const std::vector<Tuned> tuned = tune(sampler_, flows_, target_, session_.tuned);
+  const Repeats repeats = warm_up();
+  result.verified_bytes = first.finish();
+
+  const VerifiedRound second(flows_, session_.seeds);
+  // Arming left the caches in a state of its own: the first warm sample would not be warm.
+  if (cache_ == Cache::warm) static_cast<void>(sampler_.take(repeats));
+  const Series series = sample(repeats);
+  result.verified_bytes += second.finish();
+
+  result.rounds = 2;
+  result.stopped = series.stopped;
+  for (std::size_t i = 0; i < flows_.size(); ++i) result.flows.push_back(flow_result(i, series, tuned[i]));
+  if (all_bandwidth(flows_)) result.aggregate = aggregate_result(series);
+  return result;
+}
+
+/// Whether a sample with its repeats is what the pace it showed asks for.
+bool CaseMeasurement::fits(const Sample& sample, const Repeats& wanted) const {
+  for (std::size_t i = 0; i < flows_.size(); ++i) {
+    const double ratio = static_cast<double>(wanted[i]) / static_cast<double>(sample.repeats()[i]);
+    const double enough = flows_[i].measured() ? long_enough : background_slack;
+    if (ratio > 1 / enough || ratio < 1 / far_too_long) return false;
+  }
+  return true;
+}
+
+/// Runs until the repeats fit and two runs in a row agree, or a bound is met; returns the repeats to sample
+/// with.
+Repeats CaseMeasurement::warm_up() {
+  const Seconds begin = session_.now();
+  Repeats repeats = sampler_.ones();
+  double before = 0;
+  for (int run = 0; run < most_warm_ups; ++run) {
+    const Sample sample = sampler_.take(repeats);
+    const Repeats wanted = sampler_.repeats_for(sample, target_);
+    const bool fitting = fits(sample, wanted);
+    const double headline = sampler_.headline(sample);
+    if (fitting && std::abs(headline - before) <= stable * before) break;
+    before = fitting ? headline : 0;
+    if (!fitting) repeats = wanted;
+    if (run > 0 && session_.now() - begin > warm_up_share * session_.options.point_budget_s) break;
+  }
+  return repeats;
+}
+
+void CaseMeasurement::grow_background(const Sample& sample, Repeats& repeats) const {
+  for (const std::size_t i : sample.ended_early()) {
+    repeats[i] = std::min(repeats[i] + repeats[i] / 2 + 1, flows_[i].transfer->max_repeats());
+  }
+}
+
+void CaseMeasurement::require_time_passed(const Sample& sample) const {
+  for (std::size_t i = 0; i < flows_.size(); ++i) {
+    if (!(sample.per_transfer(i) > 0))
+      throw Error(Fault::broken, "the clock saw no time pass: raise min_sample_s");
+  }
+}
+
+Series CaseMeasurement::sample(Repeats repeats) {
+  Series series;
+  StoppingRule rule(session_.options);
+  const Seconds begin = session_.now();
+  int discarded = 0;
+  for (;;) {
+    Sample sample = sampler_.take(repeats);
+    require_time_passed(sample);
+    if (!sample.ended_early().empty()) {
+      if (++discarded > most_discarded)
+        throw Error(Fault::broken, "a background flow kept ending before the measured ones");
+      grow_background(sample, repeats);
+      continue;
+    }
+    rule.add(sampler_.headline(sample));
+    series.samples.push_back(std::move(sample));
+    if (const auto stop = rule.decide(session_.now() - begin)) {
+      series.stopped = *stop;
+      series.caveats = rule.caveats();
+      return series;
+    }
+  }
+}
+
+FlowResult CaseMeasurement::flow_result(std::size_t i, const Series& series, const Tuned& tuned) const {
+  const Transfer& transfer = *flows_[i].transfer;
+  FlowResult result;
+  result.repeats = series.samples.back().repeats()[i];
+  result.operations = transfer.operations();
+  std::vector<double> rates;
+  for (const Sample& sample : series.samples) {
+    result.samples_s.push_back(sample.per_operation(i));
+    rates.push_back(sample.rate(i));
+  }
+  result.seconds = summarise(result.samples_s);
+  if (flows_[i].quantity == Quantity::bandwidth) result.gbps = summarise(std::move(rates));
+  result.setting = transfer.setting();
+  result.tried = tuned.tried;
+  result.notes = transfer.notes();
+  if (flows_[i].measured())
+    result.notes.insert(result.notes.end(), series.caveats.begin(), series.caveats.end());
+  return result;
+}
+
+AggregateResult CaseMeasurement::aggregate_result(const Series& series) const {
+  std::vector<double> rates;
+  std::vector<double> overlaps;
+  for (const Sample& sample : series.samples) {
+    rates.push_back(sample.aggregate_rate());
+    overlaps.push_back(sample.overlap());
+  }
+  return {summarise(std::move(rates)), summarise(std::move(overlaps)).median};
+}
+
+}  // namespace
+
+CaseResult measure_case(Session& session, Gate& gate, const std::vector<Participant>& flows, Clock clock,
+                        Cache cache) {
+  return CaseMeasurement(session, gate, flows, clock, cache).run();
+}
+
+}  // namespace linkscope

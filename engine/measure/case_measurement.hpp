@@ -1,0 +1,61 @@
+// Measures one case: tunes, warms up, samples, verifies.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/units.hpp"
+#include "measure/batch.hpp"
+#include "measure/participant.hpp"
+#include "measure/statistics.hpp"
+#include "measure/stopping.hpp"
+#include "measure/tuner.hpp"
+#include "measure/verifier.hpp"
+#include "model/flow.hpp"
+#include "model/transfer.hpp"
+
+namespace linkscope {
+
+/// What the cases of a run share.
+struct Session {
+  SamplingOptions options;
+  std::function<Seconds()> now;  ///< wall clock that budgets are counted by
+  SeedSource seeds{1};
+  TuningCache tuned;
+};
+
+/// One flow's figures.
+struct FlowResult {
+  std::uint64_t repeats = 0;     ///< transfers in one sample
+  std::uint64_t operations = 1;  ///< dependent operations in one transfer
+  Stats seconds;                 ///< of one operation
+  std::optional<Stats> gbps;     ///< nothing where the method measures latency
+  Setting setting;
+  std::vector<Trial> tried;
+  std::vector<std::string> notes;
+  std::vector<Seconds> samples_s;  ///< time of one operation, in order
+};
+
+/// All measured flows together.
+struct AggregateResult {
+  Stats gbps;
+  double overlap = 0;  ///< median over the samples
+};
+
+struct CaseResult {
+  std::vector<FlowResult> flows;
+  std::optional<AggregateResult> aggregate;  ///< where every measured flow is a bandwidth
+  Stop stopped = Stop::precision;
+  int rounds = 0;  ///< verified rounds
+  Bytes verified_bytes = 0;
+};
+
+/// Round 1: arm, tune, warm up, verify. Round 2: arm with other seeds, sample, verify.
+/// Throws Error{mismatch} when data arrived wrong, Error{broken} when a background flow cannot be kept
+/// running, and whatever the gate throws.
+CaseResult measure_case(Session& session, Gate& gate, const std::vector<Participant>& flows, Clock clock,
+                        Cache cache);
+
+}  // namespace linkscope

@@ -1,0 +1,78 @@
+// Sampler: runs the flows of a case together, once per sample, and turns spans into figures.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/units.hpp"
+#include "measure/batch.hpp"
+#include "measure/participant.hpp"
+#include "model/flow.hpp"
+#include "model/transfer.hpp"
+
+namespace linkscope {
+
+/// One start of all flows: a span per flow and how often it had repeated.
+class Sample {
+ public:
+  Sample(const std::vector<Participant>& flows, std::vector<Span> spans, Repeats repeats);
+
+  /// Time of one transfer of flow i, as long as it ran together with the others.
+  [[nodiscard]] Seconds per_transfer(std::size_t i) const;
+  /// Time of one operation of flow i.
+  [[nodiscard]] Seconds per_operation(std::size_t i) const;
+  /// Payload rate of flow i on its own span, decimal GB/s.
+  [[nodiscard]] double rate(std::size_t i) const;
+  /// First start of a measured flow to the last end of one.
+  [[nodiscard]] Seconds length() const;
+  /// All measured flows' payload over length(), decimal GB/s.
+  [[nodiscard]] double aggregate_rate() const;
+  /// Share of length() in which every measured flow was running.
+  [[nodiscard]] double overlap() const;
+  /// Background flows that ended before the last measured one: their load was not there all the time.
+  [[nodiscard]] std::vector<std::size_t> ended_early() const;
+
+  [[nodiscard]] const Repeats& repeats() const { return repeats_; }
+  [[nodiscard]] std::vector<Pace> paces() const;
+
+ private:
+  [[nodiscard]] Bytes payload(std::size_t i) const;
+
+  const std::vector<Participant>* flows_;
+  std::vector<Span> spans_;
+  Repeats repeats_;
+  Seconds first_start_ = 0;
+  Seconds last_start_ = 0;
+  Seconds first_end_ = 0;
+  Seconds last_end_ = 0;
+};
+
+/// Takes samples through a gate. Holds references: flows and gate outlive it.
+class Sampler {
+ public:
+  Sampler(Gate& gate, const std::vector<Participant>& flows, Clock clock, Cache cache);
+
+  /// One start of all flows. Cache::flushed: every flow's memory is flushed first and `repeats` must be ones.
+  [[nodiscard]] Sample take(const Repeats& repeats);
+  /// Repeats for samples of at least `target` seconds, from the paces that `last` showed. Ones for
+  /// Cache::flushed, where only a first transfer finds the caches empty (background flows still outlast the
+  /// measured ones).
+  [[nodiscard]] Repeats repeats_for(const Sample& last, Seconds target) const;
+  [[nodiscard]] Repeats ones() const { return Repeats(flows_->size(), 1); }
+  /// The figure that decides when to stop: the aggregate rate where several flows are measured and all are
+  /// bandwidths, else the time of one operation of the first measured flow.
+  [[nodiscard]] double headline(const Sample& sample) const;
+  /// Shortest sample this clock resolves.
+  [[nodiscard]] Seconds resolution() const { return gate_->resolution(clock_); }
+
+ private:
+  Gate* gate_;
+  const std::vector<Participant>* flows_;
+  Clock clock_;
+  Cache cache_;
+};
+
+/// Whether every measured flow is a bandwidth, so that an aggregate rate means something.
+bool all_bandwidth(const std::vector<Participant>& flows);
+
+}  // namespace linkscope

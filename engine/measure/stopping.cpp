@@ -1,0 +1,68 @@
+// Precision, budget and the number of samples.
+#include "measure/stopping.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+
+#include "measure/statistics.hpp"
+
+namespace linkscope {
+namespace {
+
+constexpr std::size_t fewest_in_budget = 3;
+
+double median_of(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return quantile(values, 0.5);
+}
+
+}  // namespace
+
+void StoppingRule::add(double value) {
+  in_order_.push_back(value);
+  ascending_.insert(std::upper_bound(ascending_.begin(), ascending_.end(), value), value);
+}
+
+bool StoppingRule::precise() const {
+  const std::size_t n = ascending_.size();
+  const std::size_t k = median_interval_order(n);
+  const double half_width = (ascending_[n - k] - ascending_[k - 1]) / 2;
+  return half_width <= options_.precision * quantile(ascending_, 0.5) &&
+         std::abs(drift()) <= options_.precision;
+}
+
+double StoppingRule::drift() const {
+  const auto half = static_cast<std::ptrdiff_t>(in_order_.size() / 2);
+  if (half == 0) return 0;
+  const double earlier = median_of({in_order_.begin(), in_order_.begin() + half});
+  const double later = median_of({in_order_.end() - half, in_order_.end()});
+  return later / earlier - 1;
+}
+
+std::optional<Stop> StoppingRule::decide(Seconds spent) const {
+  const std::size_t n = in_order_.size();
+  if (n >= std::max(options_.min_samples, fewest_for_interval) && precise()) return Stop::precision;
+  if (n >= options_.max_samples) return Stop::samples;
+  if (n >= fewest_in_budget && spent >= options_.point_budget_s) return Stop::budget;
+  return std::nullopt;
+}
+
+std::vector<std::string> StoppingRule::caveats() const {
+  std::vector<std::string> remarks;
+  std::array<char, 120> text{};
+  if (in_order_.size() < fewest_for_interval) {
+    std::snprintf(text.data(), text.size(),
+                  "only %zu samples: the interval is their range, its confidence below 95 %%",
+                  in_order_.size());
+    remarks.emplace_back(text.data());
+  } else if (std::abs(drift()) > options_.precision) {
+    std::snprintf(text.data(), text.size(),
+                  "drift: the later half of the samples is %+.1f %% off the earlier half", 100 * drift());
+    remarks.emplace_back(text.data());
+  }
+  return remarks;
+}
+
+}  // namespace linkscope

@@ -1,0 +1,49 @@
+// When enough samples have been taken, and why.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/units.hpp"
+
+namespace linkscope {
+
+/// What a plan asks of the sampling (plan.schema.json: options).
+struct SamplingOptions {
+  double precision = 0.01;      ///< asked half width of the 95 % interval of the median, relative
+  std::size_t min_samples = 8;  ///< at least six, fewer have no such interval
+  std::size_t max_samples = 500;
+  Seconds point_budget_s = 2.0;   ///< wall time of the sampling, after the warm-up
+  Seconds min_sample_s = 0.0001;  ///< a sample repeats its transfer until it lasts this long
+};
+
+enum class Stop { precision, budget, samples };
+
+/// Watches the headline figure. Precision counts as reached only when the interval is narrow enough AND the
+/// later half of the samples has the same median as the earlier half to within the asked precision: an
+/// interval of order statistics believes that samples are independent, and a drift would make it narrower
+/// than the truth.
+class StoppingRule {
+ public:
+  explicit StoppingRule(const SamplingOptions& options) : options_(options) {}
+
+  void add(double value);
+  /// Why to stop now, if at all. `spent` is the sampling's wall time so far. The budget ends the sampling
+  /// after no fewer than three samples.
+  [[nodiscard]] std::optional<Stop> decide(Seconds spent) const;
+  /// Median of the later half over the median of the earlier half, less one.
+  [[nodiscard]] double drift() const;
+  /// Remarks on how far the interval can be trusted; empty when it can.
+  [[nodiscard]] std::vector<std::string> caveats() const;
+
+ private:
+  [[nodiscard]] bool precise() const;
+
+  SamplingOptions options_;
+  std::vector<double> in_order_;
+  std::vector<double> ascending_;
+};
+
+}  // namespace linkscope

@@ -1,0 +1,48 @@
+// Tuner: a short pass over the launch shapes that flows offer; its outcome stands in the row.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/units.hpp"
+#include "measure/participant.hpp"
+#include "measure/sampler.hpp"
+#include "model/transfer.hpp"
+
+namespace linkscope {
+
+/// One launch shape and the rate a flow reached with it while all flows of the case used theirs.
+struct Trial {
+  Setting setting;
+  double gbps = 0;
+};
+
+/// A flow's shape and how it was found; `tried` is empty where there was nothing to tune.
+struct Tuned {
+  Setting chosen;
+  std::vector<Trial> tried;
+};
+
+/// Outcomes of tuning passes by group, so that cases of one group tune once.
+class TuningCache {
+ public:
+  /// The outcome of `group` if there is one whose choice is among `candidates`.
+  [[nodiscard]] std::optional<Tuned> find(const std::string& group,
+                                          const std::vector<Setting>& candidates) const;
+  /// Remembers an outcome; an empty group is nobody's and is not kept.
+  void keep(const std::string& group, const Tuned& outcome);
+
+ private:
+  std::map<std::string, Tuned> outcomes_;
+};
+
+/// Gives every flow that has several candidates the best of them, and returns an outcome per flow.
+/// Trial c runs all flows of the case at once, each with its c-th candidate: one warm-up, then two runs of
+/// which the better counts. Best is the highest aggregate rate (bandwidths) or the shortest time (else).
+/// Where every such flow finds its group in `cache`, nothing runs.
+std::vector<Tuned> tune(Sampler& sampler, const std::vector<Participant>& flows, Seconds target,
+                        TuningCache& cache);
+
+}  // namespace linkscope

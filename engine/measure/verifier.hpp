@@ -1,0 +1,35 @@
+// Verifier: rounds of arming every flow's memory and checking what arrived.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/units.hpp"
+#include "measure/participant.hpp"
+
+namespace linkscope {
+
+/// Hands out seeds that never repeat in a process, so that no round and no flow can pass on another's data.
+class SeedSource {
+ public:
+  explicit SeedSource(std::uint64_t first) : next_(first) {}
+  std::uint64_t next() { return next_++; }
+
+ private:
+  std::uint64_t next_;
+};
+
+/// One round: constructing it arms every flow with a seed of its own; finish() checks all of them.
+class VerifiedRound {
+ public:
+  VerifiedRound(const std::vector<Participant>& flows, SeedSource& seeds);
+
+  /// Bytes compared. Throws Error{mismatch} naming the flow and what was wrong first.
+  [[nodiscard]] Bytes finish() const;
+
+ private:
+  const std::vector<Participant>* flows_;
+  std::vector<std::uint64_t> seeds_;
+};
+
+}  // namespace linkscope

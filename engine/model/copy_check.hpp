@@ -1,0 +1,48 @@
+// CopyCheck: arms and verifies the memory of any transfer that copies, wherever its two ends live.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "base/units.hpp"
+#include "model/buffer.hpp"
+#include "model/transfer.hpp"
+
+namespace linkscope {
+
+/// Fills the source's slots, poisons the destination's and compares what arrived, each on its own device.
+/// The whole source arena holds one pattern, so that every slot holds different data: a copy into the wrong
+/// slot is found like a copy of the wrong bytes. Either end may be null (a read, or a write of the pattern).
+///
+/// A transfer that uses it starts at slot 0 after each arm() and takes the slots in order, round and round.
+class CopyCheck {
+ public:
+  /// The buffers outlive the check. Throws Error{bad_input} unless each holds rotation.slots slots of `bytes`
+  /// and, where there are several, the stride is a multiple of 8 and not below `bytes`.
+  CopyCheck(Buffer* source, Buffer* destination, Bytes bytes, Rotation rotation);
+
+  /// Source: the pattern of `seed`; destination: poison. All slots, one fill and one poison per arena.
+  void arm(std::uint64_t seed) const;
+  /// Compares the destination's first `slots_touched` slots (more than there are: all) with what arm(seed)
+  /// gave the source. The mismatch names slot, first bad offset, and the source where that is damaged too.
+  [[nodiscard]] std::optional<Mismatch> verify(std::uint64_t seed, std::uint64_t slots_touched) const;
+  /// Bytes that verify(..., slots_touched) compares.
+  [[nodiscard]] Bytes verified_bytes(std::uint64_t slots_touched) const;
+  /// Flushes both arenas from the CPU caches.
+  void flush() const;
+
+  /// The seed by which `slot` alone holds the pattern after arm(seed): what a kernel that writes uses.
+  [[nodiscard]] std::uint64_t slot_seed(std::uint64_t seed, std::uint64_t slot) const;
+
+ private:
+  [[nodiscard]] Bytes extent() const { return (rotation_.slots - 1) * rotation_.stride + bytes_; }
+  [[nodiscard]] std::uint64_t compared_slots(std::uint64_t slots_touched) const;
+  [[nodiscard]] Mismatch describe(std::uint64_t seed, std::uint64_t slot, Bytes offset) const;
+
+  Buffer* source_;
+  Buffer* destination_;
+  Bytes bytes_;
+  Rotation rotation_;
+};
+
+}  // namespace linkscope

@@ -1,0 +1,90 @@
+// Finds, allocates and frees the pool's buffers.
+#include "run/buffer_pool.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include "base/error.hpp"
+#include "run/lookup.hpp"
+
+namespace linkscope {
+namespace {
+
+constexpr Bytes largest_power_of_two = 64 * MiB;
+constexpr Bytes step = 2 * MiB;
+constexpr Bytes most_oversize = 4;
+
+Bytes rounded_up(Bytes bytes) {
+  if (bytes <= largest_power_of_two) return std::max<Bytes>(std::bit_ceil(bytes), 4 * KiB);
+  return (bytes + step - 1) / step * step;
+}
+
+}  // namespace
+
+BufferPool::BufferPool(const Backend& backend, Bytes host_limit, TakesHostMemory takes_host_memory)
+    : backend_(&backend), host_limit_(host_limit), takes_host_memory_(std::move(takes_host_memory)) {}
+
+BufferPool::Lease BufferPool::acquire(const Endpoint& where, Bytes bytes) {
+  const Bytes size = rounded_up(bytes);
+  Entry* entry = find_free(where, size);
+  if (entry == nullptr) entry = &allocate(where, size);
+  entry->last_use = ++uses_;
+  return Lease(*entry);
+}
+
+void BufferPool::evict_unused() {
+  entries_.remove_if([](const Entry& entry) { return entry.leases == 0; });
+}
+
+Bytes BufferPool::host_bytes() const {
+  Bytes sum = 0;
+  for (const Entry& entry : entries_) {
+    if (takes_host_memory_(entry.buffer->where())) sum += entry.buffer->bytes();
+  }
+  return sum;
+}
+
+BufferPool::Entry* BufferPool::find_free(const Endpoint& where, Bytes bytes) {
+  Entry* best = nullptr;
+  for (Entry& entry : entries_) {
+    const Bytes has = entry.buffer->bytes();
+    if (entry.leases > 0 || entry.buffer->where() != where || has < bytes || has > most_oversize * bytes)
+      continue;
+    if (best == nullptr || has < best->buffer->bytes()) best = &entry;
+  }
+  return best;
+}
+
+/// Frees unused host buffers, least recently used first, until `bytes` more fit the limit.
+void BufferPool::make_room(Bytes bytes) {
+  while (host_bytes() + bytes > host_limit_) {
+    auto oldest = entries_.end();
+    for (auto entry = entries_.begin(); entry != entries_.end(); ++entry) {
+      if (entry->leases > 0 || !takes_host_memory_(entry->buffer->where())) continue;
+      if (oldest == entries_.end() || entry->last_use < oldest->last_use) oldest = entry;
+    }
+    if (oldest == entries_.end()) {
+      throw Error(Fault::no_memory, format_bytes(bytes) + " more of host memory would pass the limit of " +
+                                        format_bytes(host_limit_));
+    }
+    entries_.erase(oldest);
+  }
+}
+
+BufferPool::Entry& BufferPool::allocate(const Endpoint& where, Bytes bytes) {
+  const Memory* memory = find_memory(*backend_, where.memory);
+  if (memory == nullptr) throw Error(Fault::bad_input, "unknown memory '" + where.memory + "'");
+  if (takes_host_memory_(where)) make_room(bytes);
+  std::unique_ptr<Buffer> buffer;
+  try {
+    buffer = memory->allocate(where, bytes);
+  } catch (const Error& error) {
+    if (error.fault() != Fault::no_memory) throw;
+    evict_unused();
+    buffer = memory->allocate(where, bytes);
+  }
+  return entries_.emplace_back(Entry{std::move(buffer), 0, 0});
+}
+
+}  // namespace linkscope

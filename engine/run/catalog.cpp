@@ -1,0 +1,80 @@
+// The one list of methods and memories.
+#include "run/catalog.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "backend/host/backend.hpp"
+#include "backend/host/huge.hpp"
+#include "backend/host/memcpy.hpp"
+#include "backend/host/pageable.hpp"
+#include "backend/host/pointer_chase.hpp"
+#include "backend/modelled/backend.hpp"
+#include "backend/modelled/memory.hpp"
+#include "backend/modelled/method.hpp"
+#include "run/catalog_gpu.hpp"
+#include "run/dispatch.hpp"
+#include "run/joint_gate.hpp"
+
+namespace linkscope {
+namespace {
+
+template <class T>
+void append(std::vector<T>& to, std::vector<T>& from) {
+  std::move(from.begin(), from.end(), std::back_inserter(to));
+}
+
+/// Adds a method; where the list has one of that name, which CPUs carry out, the two share the name.
+void add_gpu_method(std::vector<std::unique_ptr<Method>>& methods, std::unique_ptr<Method> added) {
+  const auto same = std::find_if(methods.begin(), methods.end(),
+                                 [&](const auto& method) { return method->name() == added->name(); });
+  if (same == methods.end()) {
+    methods.push_back(std::move(added));
+  } else {
+    *same = std::make_unique<Dispatch>(std::move(*same), std::move(added));
+  }
+}
+
+/// One engine out of the host's part and the GPUs'.
+Backend join(Backend host, Backend gpus) {
+  host.name = gpus.name;
+  host.problem = gpus.problem;
+  host.versions.merge(gpus.versions);
+  append(host.devices, gpus.devices);
+  append(host.peer_access, gpus.peer_access);
+  append(host.memories, gpus.memories);
+  for (auto& method : gpus.methods) add_gpu_method(host.methods, std::move(method));
+  std::vector<std::unique_ptr<Gate>> gates;
+  gates.push_back(std::move(host.gate));
+  gates.push_back(std::move(gpus.gate));
+  host.gate = std::make_unique<JointGate>(std::move(gates));
+  return host;
+}
+
+}  // namespace
+
+Backend open_measured() {
+  host::Opened opened = host::open();
+  Backend& backend = opened.backend;
+  backend.memories.push_back(std::make_unique<host::Pageable>(opened.context));
+  backend.memories.push_back(std::make_unique<host::Huge>(opened.context));
+  backend.methods.push_back(std::make_unique<host::Memcpy>(opened.context));
+  backend.methods.push_back(std::make_unique<host::PointerChase>(opened.context));
+  auto gpus = open_gpus(opened.context);
+  return gpus ? join(std::move(backend), *std::move(gpus)) : std::move(backend);
+}
+
+Backend open_modelled(modelled::Machine machine) {
+  modelled::Opened opened = modelled::open(std::move(machine));
+  Backend& backend = opened.backend;
+  for (const auto& row : modelled::memory_rows) {
+    backend.memories.push_back(std::make_unique<modelled::ModelledMemory>(opened.context, row));
+  }
+  for (const auto& row : modelled::method_rows) {
+    backend.methods.push_back(std::make_unique<modelled::ModelledMethod>(opened.context, row));
+  }
+  return std::move(backend);
+}
+
+}  // namespace linkscope

@@ -1,0 +1,14 @@
+// Catalog: what each engine can do. catalog.cpp is the one list of methods and memories.
+#pragma once
+
+#include "backend/modelled/machine.hpp"
+#include "model/backend.hpp"
+
+namespace linkscope {
+
+/// This machine: its NUMA nodes, and its GPUs where the engine was built for them.
+Backend open_measured();
+/// A described node on a virtual clock.
+Backend open_modelled(modelled::Machine machine);
+
+}  // namespace linkscope

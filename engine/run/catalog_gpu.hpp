@@ -1,0 +1,15 @@
+// The GPU part of the catalog. The build takes catalog_gpu.cpp or catalog_host_only.cpp, one of the two.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "backend/host/context.hpp"
+#include "model/backend.hpp"
+
+namespace linkscope {
+
+/// The GPUs with their methods and memories; nothing in an engine built without a GPU vendor.
+std::optional<Backend> open_gpus(const std::shared_ptr<host::Context>& host);
+
+}  // namespace linkscope

@@ -1,0 +1,8 @@
+// The GPU part of an engine that was built without one.
+#include "run/catalog_gpu.hpp"
+
+namespace linkscope {
+
+std::optional<Backend> open_gpus(const std::shared_ptr<host::Context>& /*host*/) { return std::nullopt; }
+
+}  // namespace linkscope

@@ -1,0 +1,54 @@
+// Dispatch: one name in the catalog for a method that CPUs and GPUs each carry out in their own way.
+#pragma once
+
+#include <memory>
+
+#include "model/method.hpp"
+
+namespace linkscope {
+
+/// Picks the implementation by the kind of the flow's executor. Name, summary and quantity are the CPU's;
+/// parameters are both's.
+class Dispatch : public Method {
+ public:
+  Dispatch(std::unique_ptr<Method> on_cpu, std::unique_ptr<Method> on_gpu)
+      : on_cpu_(std::move(on_cpu)), on_gpu_(std::move(on_gpu)) {}
+
+  [[nodiscard]] std::string_view name() const override { return on_cpu_->name(); }
+  [[nodiscard]] std::string_view summary() const override { return on_cpu_->summary(); }
+  [[nodiscard]] Quantity quantity() const override { return on_cpu_->quantity(); }
+
+  [[nodiscard]] std::map<std::string, std::string> parameters() const override {
+    auto both = on_cpu_->parameters();
+    both.merge(on_gpu_->parameters());
+    return both;
+  }
+
+  [[nodiscard]] Support available() const override {
+    return on_cpu_->available() ? on_cpu_->available() : on_gpu_->available();
+  }
+
+  [[nodiscard]] Support supports(const Flow& flow) const override {
+    const Method& method = pick(flow);
+    const Support available = method.available();
+    return available ? method.supports(flow) : available;
+  }
+
+  [[nodiscard]] std::unique_ptr<Transfer> prepare(const Flow& flow, const Arenas& arenas) const override {
+    return pick(flow).prepare(flow, arenas);
+  }
+
+  [[nodiscard]] Bytes rotation_bytes(const Flow& flow) const override {
+    return pick(flow).rotation_bytes(flow);
+  }
+
+ private:
+  [[nodiscard]] const Method& pick(const Flow& flow) const {
+    return flow.executor.kind == DeviceKind::gpu ? *on_gpu_ : *on_cpu_;
+  }
+
+  std::unique_ptr<Method> on_cpu_;
+  std::unique_ptr<Method> on_gpu_;
+};
+
+}  // namespace linkscope

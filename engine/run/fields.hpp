@@ -1,0 +1,48 @@
+// Fields: strict reading of a JSON object, with errors that name the place.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "record/json_lines.hpp"
+
+namespace linkscope {
+
+/// Reads the members of one object. Every wrong type, missing or unknown member throws Error{bad_input} with
+/// one line that begins with the object's place ("case 'x': flows[0].source"). Holds a reference to the JSON.
+class Fields {
+ public:
+  Fields(const Json& object, std::string place);
+
+  [[nodiscard]] std::string text(const std::string& name);
+  [[nodiscard]] std::string text(const std::string& name, const std::string& otherwise);
+  /// One of `allowed`, `otherwise` where the member is missing.
+  [[nodiscard]] std::string word(const std::string& name, std::initializer_list<const char*> allowed,
+                                 const std::optional<std::string>& otherwise = std::nullopt);
+  [[nodiscard]] std::uint64_t count(const std::string& name, std::uint64_t least,
+                                    const std::optional<std::uint64_t>& otherwise = std::nullopt);
+  [[nodiscard]] double number(const std::string& name, const std::optional<double>& otherwise = std::nullopt);
+  /// The member, which must be there and be an array or an object.
+  [[nodiscard]] const Json& array(const std::string& name);
+  [[nodiscard]] const Json& object(const std::string& name);
+  /// The member, whatever it is; null where it is missing.
+  [[nodiscard]] const Json* find(const std::string& name);
+
+  /// Rejects members that nobody asked for.
+  void finish() const;
+  /// Throws Error{bad_input}: "place.name: what".
+  [[noreturn]] void reject(const std::string& name, const std::string& what) const;
+  [[nodiscard]] const std::string& place() const { return place_; }
+
+ private:
+  [[nodiscard]] const Json& require(const std::string& name);
+
+  const Json* object_;
+  std::string place_;
+  std::set<std::string> known_;
+};
+
+}  // namespace linkscope

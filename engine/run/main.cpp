@@ -1,0 +1,105 @@
+// linkscope-engine: runs the cases of a plan and prints one JSON line per event. Python is its user.
+#include <unistd.h>
+#include <csignal>
+#include <cstdio>
+#include <exception>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include "base/error.hpp"
+#include "record/json_lines.hpp"
+#include "run/catalog.hpp"
+#include "run/described_machine.hpp"
+#include "run/environment.hpp"
+#include "run/executor.hpp"
+#include "run/plan.hpp"
+#include "run/row.hpp"
+
+namespace {
+
+using namespace linkscope;
+
+constexpr int success = 0;
+constexpr int bad_input = 2;
+constexpr int lost = 3;
+
+constexpr const char* usage =
+    "usage: linkscope-engine describe [--modelled]   print what this engine can do, one JSON line\n"
+    "       linkscope-engine run PLAN.json           run a plan, one JSON line per event (schema/)\n"
+    "       linkscope-engine --version | --help\n"
+    "environment: LINKSCOPE_SEED  seed of the first data pattern (default 1)\n"
+    "exit codes: 0 done, 2 bad plan or command line, or output not writable, 3 a device fault ended the "
+    "run\n";
+
+std::string read_file(const std::string& path) {
+  if (std::filesystem::is_directory(path))
+    throw Error(Fault::bad_input, "the plan '" + path + "' is a folder");
+  std::ifstream in(path, std::ios::binary);
+  const std::string text{std::istreambuf_iterator<char>(in), {}};
+  if (!in.is_open() || in.bad()) throw Error(Fault::bad_input, "cannot read the plan '" + path + "'");
+  return text;
+}
+
+int describe(const std::vector<std::string>& options) {
+  JsonLines out(STDOUT_FILENO);
+  if (options.empty()) {
+    out.write(description_record(open_measured()));
+  } else if (options.size() == 1 && options.front() == "--modelled") {
+    out.write(description_record(open_modelled({})));
+  } else {
+    throw Error(Fault::bad_input, "describe takes nothing but --modelled");
+  }
+  return success;
+}
+
+int run(const std::vector<std::string>& arguments) {
+  if (arguments.size() != 1) throw Error(Fault::bad_input, "run takes one plan file");
+  const Environment environment = Environment::read();
+  const Plan plan = parse_plan(read_file(arguments.front()));
+  const Backend backend =
+      plan.backend == BackendKind::modelled ? open_modelled(parse_machine(*plan.machine)) : open_measured();
+  JsonLines out(STDOUT_FILENO);
+  return Executor(backend, plan, environment, out).run() == Health::sound ? success : lost;
+}
+
+int dispatch(const std::vector<std::string>& arguments) {
+  const std::string command = arguments.empty() ? "" : arguments.front();
+  const std::vector<std::string> rest(arguments.begin() + (arguments.empty() ? 0 : 1), arguments.end());
+  if (command == "describe") return describe(rest);
+  if (command == "run") return run(rest);
+  if (command == "--version") {
+    std::cout << "linkscope-engine " << engine_version() << '\n';
+    return success;
+  }
+  if (command == "--help" || command == "-h") {
+    std::cout << usage;
+    return success;
+  }
+  throw Error(Fault::bad_input, command.empty() ? "say describe or run PLAN.json (--help tells more)"
+                                                : "unknown command '" + command + "' (--help tells more)");
+}
+
+int complain(const std::string& what, int code) {
+  std::cerr << "linkscope-engine: " << one_line(what) << '\n';
+  return code;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  // A reader that went away shall be an error that says so, not a silent death.
+  std::signal(SIGPIPE, SIG_IGN);
+  try {
+    return dispatch({argv + 1, argv + argc});
+  } catch (const Error& error) {
+    return complain(error.what(), error.fault() == Fault::bad_input ? bad_input : lost);
+  } catch (const WriteError& error) {
+    return complain(error.what(), bad_input);
+  } catch (const std::exception& error) {
+    return complain(error.what(), lost);
+  }
+}

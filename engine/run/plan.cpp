@@ -1,0 +1,184 @@
+// Reads plans, strictly: what the schema does not allow is an error, never a guess.
+#include "run/plan.hpp"
+
+#include <set>
+
+#include "base/error.hpp"
+#include "run/fields.hpp"
+
+namespace linkscope {
+namespace {
+
+DeviceId read_device(Fields& fields, const std::string& name,
+                     const std::optional<DeviceId>& otherwise = std::nullopt) {
+  if (otherwise && fields.find(name) == nullptr) return *otherwise;
+  const std::string text = fields.text(name);
+  try {
+    return DeviceId::parse(text);
+  } catch (const Error& error) {
+    fields.reject(name, error.what());
+  }
+}
+
+std::optional<Endpoint> read_endpoint(Fields& flow, const std::string& name) {
+  const Json* json = flow.find(name);
+  if (json == nullptr) return std::nullopt;
+  Fields fields(*json, flow.place() + "." + name);
+  Endpoint endpoint;
+  endpoint.device = read_device(fields, "device");
+  endpoint.memory = fields.text("memory");
+  const std::string placement = fields.word("placement", {"bound", "first-touch"}, "bound");
+  endpoint.placement = placement == "bound" ? Placement::bound : Placement::first_touch;
+  endpoint.first_touch = read_device(fields, "first_touch", endpoint.device);
+  fields.finish();
+  return endpoint;
+}
+
+Parameters read_parameters(Fields& flow) {
+  Parameters parameters;
+  const Json* json = flow.find("parameters");
+  if (json == nullptr) return parameters;
+  if (!json->is_object()) flow.reject("parameters", "must be an object");
+  for (const auto& [name, value] : json->items()) {
+    if (value.is_string()) {
+      parameters.set(name, value.get<std::string>());
+    } else if (value.is_number_integer()) {
+      parameters.set(name, value.dump());
+    } else {
+      flow.reject("parameters." + name, "must be a whole number or a text");
+    }
+  }
+  return parameters;
+}
+
+std::vector<std::string> read_route(Fields& flow) {
+  std::vector<std::string> route;
+  if (flow.find("route") == nullptr) return route;
+  for (const Json& link : flow.array("route")) {
+    if (!link.is_string()) flow.reject("route", "must list names of links");
+    route.push_back(link.get<std::string>());
+  }
+  return route;
+}
+
+Flow read_flow(const Json& json, const std::string& place) {
+  Fields fields(json, place);
+  Flow flow;
+  flow.method = fields.text("method");
+  flow.source = read_endpoint(fields, "source");
+  flow.destination = read_endpoint(fields, "destination");
+  if (!flow.source && !flow.destination)
+    fields.reject("source", "a flow needs a source, a destination or both");
+  flow.executor = read_device(fields, "executor");
+  flow.bytes = fields.count("bytes", 1);
+  flow.role = fields.word("role", {"measured", "background"}, "measured") == "measured" ? Role::measured
+                                                                                        : Role::background;
+  flow.parameters = read_parameters(fields);
+  flow.tuning_group = fields.text("tuning_group", "");
+  flow.route = read_route(fields);
+  fields.finish();
+  return flow;
+}
+
+Cache read_cache(Fields& fields) {
+  const std::string word = fields.word("cache", {"warm", "rotated", "flushed"}, "rotated");
+  if (word == "warm") return Cache::warm;
+  return word == "rotated" ? Cache::rotated : Cache::flushed;
+}
+
+/// "case 'id'" where there is an id, "cases[3]" where not.
+std::string case_place(const Json& json, std::size_t index) {
+  const auto id = json.is_object() ? json.find("id") : json.end();
+  const bool named = json.is_object() && id != json.end() && id->is_string();
+  return named ? "case '" + id->get<std::string>() + "'" : "cases[" + std::to_string(index) + "]";
+}
+
+PlannedCase read_case(const Json& json, std::size_t index) {
+  const std::string place = case_place(json, index);
+  Fields fields(json, place);
+  Case wanted;
+  wanted.id = fields.text("id");
+  wanted.clock = fields.word("clock", {"device", "host"}) == "device" ? Clock::device : Clock::host;
+  wanted.cache = read_cache(fields);
+  bool measures = false;
+  const Json& flows = fields.array("flows");
+  for (std::size_t i = 0; i < flows.size(); ++i) {
+    wanted.flows.push_back(read_flow(flows[i], place + ": flows[" + std::to_string(i) + "]"));
+    measures = measures || wanted.flows.back().role == Role::measured;
+  }
+  if (!measures) fields.reject("flows", "must hold at least one measured flow");
+  // Read by Python alone.
+  static_cast<void>(fields.text("suite", ""));
+  static_cast<void>(fields.text("name", ""));
+  static_cast<void>(fields.number("timeout_s", 60));
+  if (fields.find("labels") != nullptr) static_cast<void>(fields.object("labels"));
+  fields.finish();
+  return {std::move(wanted), json};
+}
+
+double positive(Fields& fields, const std::string& name, double otherwise) {
+  const double value = fields.number(name, otherwise);
+  if (!(value > 0)) fields.reject(name, "must be more than 0");
+  return value;
+}
+
+void read_options(const Json& json, Plan& plan) {
+  Fields fields(json, "options");
+  SamplingOptions& sampling = plan.sampling;
+  sampling.precision = positive(fields, "precision", sampling.precision);
+  if (sampling.precision >= 1) fields.reject("precision", "must be below 1 (0.01 is 1 %)");
+  sampling.min_samples = fields.count("min_samples", 6, sampling.min_samples);
+  sampling.max_samples = fields.count("max_samples", 6, sampling.max_samples);
+  if (sampling.max_samples < sampling.min_samples)
+    fields.reject("max_samples", "must not be below min_samples");
+  sampling.point_budget_s = positive(fields, "point_budget_s", sampling.point_budget_s);
+  sampling.min_sample_s = fields.number("min_sample_s", sampling.min_sample_s);
+  if (sampling.min_sample_s < 0) fields.reject("min_sample_s", "must not be negative");
+  plan.memory_limit_bytes = fields.count("memory_limit_bytes", 0, 0);
+  fields.finish();
+}
+
+void check_schema(Fields& fields) {
+  const Json* schema = fields.find("schema");
+  if (schema == nullptr) fields.reject("schema", "is missing: this is no linkscope plan");
+  if (*schema != schema_number) {
+    fields.reject("schema", "is " + schema->dump() + ", this engine reads " + std::to_string(schema_number) +
+                                ": plan and engine are of different versions, rebuild the engine");
+  }
+}
+
+Json parse_json(const std::string& text) {
+  try {
+    return Json::parse(text);
+  } catch (const Json::exception& error) {
+    throw Error(Fault::bad_input, std::string("plan: not JSON: ") + error.what());
+  }
+}
+
+}  // namespace
+
+Plan parse_plan(const std::string& text) {
+  const Json json = parse_json(text);
+  Fields fields(json, "plan");
+  check_schema(fields);
+  Plan plan;
+  plan.backend = fields.word("backend", {"measured", "modelled"}, "measured") == "measured"
+                     ? BackendKind::measured
+                     : BackendKind::modelled;
+  if (fields.find("machine") != nullptr) plan.machine = fields.object("machine");
+  if (plan.backend == BackendKind::modelled && !plan.machine)
+    fields.reject("machine", "is missing: a modelled plan describes its node");
+  read_options(fields.object("options"), plan);
+  const Json& cases = fields.array("cases");
+  std::set<std::string> ids;
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    plan.cases.push_back(read_case(cases[i], i));
+    if (!ids.insert(plan.cases.back().wanted.id).second) {
+      throw Error(Fault::bad_input, case_place(cases[i], i) + ": id: stands in the plan twice");
+    }
+  }
+  fields.finish();
+  return plan;
+}
+
+}  // namespace linkscope

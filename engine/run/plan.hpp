@@ -1,0 +1,36 @@
+// Plan: what an engine is asked to run, read from JSON (schema/plan.schema.json).
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/units.hpp"
+#include "measure/stopping.hpp"
+#include "model/flow.hpp"
+#include "record/json_lines.hpp"
+
+namespace linkscope {
+
+inline constexpr int schema_number = 1;
+
+/// A case and its own words, which the row echoes.
+struct PlannedCase {
+  Case wanted;
+  Json source;
+};
+
+enum class BackendKind { measured, modelled };
+
+struct Plan {
+  BackendKind backend = BackendKind::measured;
+  SamplingOptions sampling;
+  Bytes memory_limit_bytes = 0;  ///< of host memory; 0: what the machine has available
+  std::optional<Json> machine;   ///< modelled: the described node
+  std::vector<PlannedCase> cases;
+};
+
+/// Reads and checks a whole plan. Throws Error{bad_input}: one line naming case and field.
+Plan parse_plan(const std::string& text);
+
+}  // namespace linkscope

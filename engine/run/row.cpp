@@ -1,0 +1,173 @@
+// Turns results and catalogs into records.
+#include "run/row.hpp"
+
+#include <algorithm>
+
+#include "record/timestamp.hpp"
+
+namespace linkscope {
+namespace {
+
+constexpr const char* modelled_name = "modelled";
+
+Json stats_json(const Stats& stats) {
+  return {{"n", stats.n},
+          {"median", rounded(stats.median)},
+          {"low", rounded(stats.low)},
+          {"high", rounded(stats.high)},
+          {"mean", rounded(stats.mean)},
+          {"min", rounded(stats.min)},
+          {"p5", rounded(stats.p5)},
+          {"p95", rounded(stats.p95)},
+          {"p99", rounded(stats.p99)},
+          {"max", rounded(stats.max)}};
+}
+
+Json setting_json(const Setting& setting) {
+  Json json = Json::object();
+  for (const auto& [name, value] : setting) json[name] = value;
+  return json;
+}
+
+Json flow_json(const FlowResult& flow) {
+  Json json{
+      {"repeats", flow.repeats}, {"operations", flow.operations}, {"seconds", stats_json(flow.seconds)}};
+  if (flow.gbps) json["gbps"] = stats_json(*flow.gbps);
+  if (!flow.setting.empty()) json["setting"] = setting_json(flow.setting);
+  for (const Trial& trial : flow.tried) {
+    Json tried = setting_json(trial.setting);
+    tried["gbps"] = rounded(trial.gbps);
+    json["tuned"].push_back(std::move(tried));
+  }
+  if (!flow.notes.empty()) json["notes"] = flow.notes;
+  Json samples = Json::array();
+  for (const Seconds sample : flow.samples_s) samples.push_back(rounded(sample));
+  json["samples_s"] = std::move(samples);
+  return json;
+}
+
+const char* stop_word(Stop stop) {
+  switch (stop) {
+    case Stop::precision:
+      return "precision";
+    case Stop::budget:
+      return "budget";
+    case Stop::samples:
+      return "samples";
+  }
+  return "samples";
+}
+
+Json row_head(const RowFrame& frame, const char* status) {
+  return {{"record", "row"},
+          {"id", frame.planned.wanted.id},
+          {"status", status},
+          {"modelled", frame.backend.name == modelled_name},
+          {"backend", frame.backend.name},
+          {"case", frame.planned.source}};
+}
+
+void add_times(Json& row, const RowFrame& frame) {
+  row["started"] = rfc3339(frame.started);
+  row["elapsed_s"] = rounded(frame.elapsed);
+}
+
+/// Attributes are words in the model; those that read as whole numbers become numbers.
+Json attribute_json(const std::string& value) {
+  const bool number = !value.empty() && value.size() < 18 &&
+                      std::all_of(value.begin(), value.end(), [](char c) { return c >= '0' && c <= '9'; });
+  return number ? Json(std::stoll(value)) : Json(value);
+}
+
+Json device_json(const DeviceFacts& device) {
+  Json json{{"id", device.id.text()}, {"name", device.name}};
+  if (device.memory_bytes > 0) json["memory_bytes"] = device.memory_bytes;
+  if (!device.pci.empty()) json["pci"] = device.pci;
+  if (device.numa >= 0) json["numa"] = device.numa;
+  if (!device.cpus.empty()) json["cpus"] = device.cpus;
+  if (!device.attributes.empty()) {
+    Json attributes = Json::object();
+    for (const auto& [name, value] : device.attributes) attributes[name] = attribute_json(value);
+    json["attributes"] = std::move(attributes);
+  }
+  return json;
+}
+
+template <class Listed>
+Json entry_json(const Listed& listed) {
+  const Support available = listed.available();
+  Json json{
+      {"name", listed.name()}, {"summary", listed.summary()}, {"available", static_cast<bool>(available)}};
+  if (!available) json["reason"] = one_line(available.reason());
+  return json;
+}
+
+Json method_json(const Method& method) {
+  Json json = entry_json(method);
+  json["kind"] = method.quantity() == Quantity::bandwidth ? "bandwidth" : "latency";
+  const auto parameters = method.parameters();
+  if (!parameters.empty()) json["parameters"] = parameters;
+  return json;
+}
+
+}  // namespace
+
+std::string engine_version() { return LINKSCOPE_VERSION; }
+
+std::string one_line(std::string text) {
+  std::replace_if(text.begin(), text.end(), [](char c) { return c == '\n' || c == '\r'; }, ' ');
+  return text;
+}
+
+Json hello_record(const Backend& backend) {
+  Json json{{"record", "hello"},
+            {"schema", schema_number},
+            {"version", engine_version()},
+            {"backend", backend.name}};
+  if (backend.gate) json["timeline_uncertainty_us"] = rounded(backend.gate->timeline_uncertainty() * 1e6);
+  return json;
+}
+
+Json start_record(const std::string& id) { return {{"record", "start"}, {"id", id}}; }
+
+Json done_record(std::size_t rows) { return {{"record", "done"}, {"rows", rows}}; }
+
+Json ok_row(const RowFrame& frame, const CaseResult& result) {
+  Json row = row_head(frame, "ok");
+  for (const FlowResult& flow : result.flows) row["flows"].push_back(flow_json(flow));
+  if (result.aggregate) {
+    row["aggregate"] = {{"gbps", stats_json(result.aggregate->gbps)},
+                        {"overlap", rounded(result.aggregate->overlap)}};
+  }
+  row["stopped"] = stop_word(result.stopped);
+  row["verified"] = {{"rounds", result.rounds}, {"bytes", result.verified_bytes}};
+  add_times(row, frame);
+  return row;
+}
+
+Json failure_row(const RowFrame& frame, Failure failure, const std::string& reason) {
+  Json row = row_head(frame, failure == Failure::skipped ? "skipped" : "failed");
+  row["reason"] = one_line(reason);
+  add_times(row, frame);
+  return row;
+}
+
+Json description_record(const Backend& backend) {
+  Json json{{"record", "description"},
+            {"schema", schema_number},
+            {"version", engine_version()},
+            {"backend", backend.name}};
+  if (!backend.problem.empty()) json["problem"] = one_line(backend.problem);
+  json["versions"] = backend.versions;
+  json["devices"] = Json::array();
+  for (const DeviceFacts& device : backend.devices) json["devices"].push_back(device_json(device));
+  json["peer_access"] = Json::array();
+  for (const auto& [from, to] : backend.peer_access) json["peer_access"].push_back({from.text(), to.text()});
+  json["methods"] = Json::array();
+  for (const auto& method : backend.methods) json["methods"].push_back(method_json(*method));
+  json["memories"] = Json::array();
+  for (const auto& memory : backend.memories) json["memories"].push_back(entry_json(*memory));
+  return json;
+}
+
+}  // namespace linkscope

@@ -1,0 +1,38 @@
+// Rows: the records an engine prints (schema/result.schema.json).
+#pragma once
+
+#include <chrono>
+#include <string>
+
+#include "measure/case_measurement.hpp"
+#include "model/backend.hpp"
+#include "record/json_lines.hpp"
+#include "run/plan.hpp"
+
+namespace linkscope {
+
+/// What every row says whatever became of its case.
+struct RowFrame {
+  const PlannedCase& planned;
+  const Backend& backend;
+  std::chrono::system_clock::time_point started;
+  Seconds elapsed = 0;
+};
+
+enum class Failure { skipped, failed };
+
+Json hello_record(const Backend& backend);
+Json start_record(const std::string& id);
+Json ok_row(const RowFrame& frame, const CaseResult& result);
+/// `reason` becomes one line.
+Json failure_row(const RowFrame& frame, Failure failure, const std::string& reason);
+Json done_record(std::size_t rows);
+Json description_record(const Backend& backend);
+
+/// The engine's version, as the build says it.
+std::string engine_version();
+
+/// `text` with line breaks made spaces.
+std::string one_line(std::string text);
+
+}  // namespace linkscope

@@ -1,0 +1,142 @@
+"""Cell: one row's outcome made ready for a table, and Heading: what all cells of a table share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from linkscope.analysis.headline import Headline, headline
+from linkscope.analysis.peak import Peak, peak
+from linkscope.machine.paths import Paths
+from linkscope.results.row import Row
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A row's place in its table (``row``, ``column``, ``series``, ``x``) and what came of it.
+
+    ``status`` is ok, skipped or failed; ``reason`` says why of the latter two. ``headline`` is None unless ok.
+    ``peak`` is None where the hardware's limit is not known or the figure is a time.
+    """
+
+    id: str
+    status: str
+    reason: str | None
+    modelled: bool
+    row: str
+    column: str
+    series: str
+    x: float | None
+    bytes: int
+    headline: Headline | None
+    peak: Peak | None
+
+    @property
+    def share(self) -> float | None:
+        """Measured over peak, 0.88 for 88 %; None where either is unknown."""
+        if self.headline is None or self.peak is None or not self.peak.gbps:
+            return None
+        return self.headline.value.median / self.peak.gbps
+
+    def to_json(self) -> Json:
+        """A JSON-ready dict, ``share`` included."""
+        return {**asdict(self), "share": self.share}
+
+
+@dataclass(frozen=True)
+class Heading:
+    """What the cells of one table have in common, in the words of the report.
+
+    ``unit`` is empty where no row is ok. ``x_name``: what a curve's x counts, empty for other tables. ``figure``
+    says which number of a row stands in the table. ``bytes`` is None where the sizes differ. ``memories``: kinds at
+    the ends, such as "pinned → device". ``local`` is true where source and destination are the same device throughout.
+    """
+
+    suite: str
+    name: str
+    title: str
+    unit: str
+    x_name: str
+    figure: str
+    bytes: int | None
+    methods: tuple[str, ...]
+    memories: tuple[str, ...]
+    clocks: tuple[str, ...]
+    caches: tuple[str, ...]
+    modelled: bool
+    local: bool
+
+
+def cell(row: Row, paths: Paths) -> Cell:
+    """The row's outcome; ``paths`` gives the peaks."""
+    figure = headline(row)
+    limit = peak(row, paths) if figure is None or figure.higher_is_better else None
+    labels = row.labels
+    x = labels.get("x")
+    return Cell(
+        id=row.id,
+        status=row.status,
+        reason=row.reason,
+        modelled=row.modelled,
+        row=str(labels.get("row", "")),
+        column=str(labels.get("column", "")),
+        series=str(labels.get("series", "")),
+        x=float(x) if isinstance(x, (int, float)) else None,
+        bytes=payload(row),
+        headline=figure,
+        peak=limit,
+    )
+
+
+def payload(row: Row) -> int:
+    """Bytes of one operation of the case's first flow."""
+    return int(row.case["flows"][0]["bytes"])
+
+
+def title(row: Row) -> str:
+    """The table's title: the label, or the name of the suite's row."""
+    return str(row.labels.get("title") or row.name or row.id)
+
+
+def shown_as(row: Row, kind: str) -> bool:
+    """Whether the row belongs to a ``matrix``, a ``curve`` or (the default) a ``list``."""
+    asked = row.labels.get("show", "list")
+    return bool(asked == kind or (kind == "list" and asked not in ("matrix", "curve")))
+
+
+def heading(rows: Sequence[Row], cells: Sequence[Cell]) -> Heading:
+    """Of the rows of one table (at least one) and their cells, in the same order."""
+    first = rows[0]
+    headlines = [c.headline for c in cells if c.headline is not None]
+    sizes = {c.bytes for c in cells}
+    return Heading(
+        suite=first.suite,
+        name=first.name,
+        title=title(first),
+        unit=headlines[0].unit if headlines else "",
+        x_name=str(first.labels.get("x_name", "bytes")) if shown_as(first, "curve") else "",
+        figure=headlines[0].what if headlines else "",
+        bytes=sizes.pop() if len(sizes) == 1 else None,
+        methods=_distinct(flow["method"] for row in rows for flow in row.case["flows"]),
+        memories=_distinct(_memories(row.case["flows"][0]) for row in rows),
+        clocks=_distinct(row.case["clock"] for row in rows),
+        caches=_distinct(row.case.get("cache", "rotated") for row in rows),
+        modelled=any(row.modelled for row in rows),
+        local=all(_is_local(flow) for row in rows for flow in row.case["flows"]),
+    )
+
+
+def _is_local(flow: Json) -> bool:
+    ends = (flow.get("source"), flow.get("destination"))
+    return all(end is not None for end in ends) and ends[0]["device"] == ends[1]["device"]  # type: ignore[index]
+
+
+def _memories(flow: Json) -> str:
+    return " → ".join(flow[end]["memory"] for end in ("source", "destination") if end in flow)
+
+
+def _distinct(words: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(words))

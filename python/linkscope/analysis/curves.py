@@ -1,0 +1,79 @@
+"""Curves: a figure over a size, a thread count or another number, one curve per series."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+
+from linkscope.analysis.cell import Cell, Heading, Json, cell, heading, shown_as, title
+from linkscope.machine.paths import Paths
+from linkscope.results.row import Row
+
+
+@dataclass(frozen=True)
+class Curve:
+    """One series. ``points`` ascend in x; those that are skipped or failed have no headline."""
+
+    series: str
+    points: tuple[Cell, ...]
+
+    @property
+    def peak_gbps(self) -> float | None:
+        """The hardware's limit where it is one and the same for all points; None otherwise."""
+        limits = {point.peak.gbps for point in self.points if point.peak is not None}
+        return limits.pop() if len(limits) == 1 else None
+
+    def to_json(self) -> Json:
+        """A JSON-ready dict."""
+        points = [point.to_json() for point in self.points]
+        return {"series": self.series, "peak_gbps": self.peak_gbps, "points": points}
+
+
+@dataclass(frozen=True)
+class CurveSet:
+    """Curves that share a picture; ``heading.x_name`` is ``bytes``, ``threads`` or what the suite says."""
+
+    heading: Heading
+    curves: tuple[Curve, ...]
+
+    @property
+    def flat(self) -> list[Cell]:
+        """All points, series by series."""
+        return [point for curve in self.curves for point in curve.points]
+
+    @property
+    def xs(self) -> tuple[float, ...]:
+        """Every x of any series, ascending."""
+        return tuple(sorted({point.x for point in self.flat if point.x is not None}))
+
+    def to_json(self) -> Json:
+        """A JSON-ready dict."""
+        return {
+            "kind": "curve",
+            "heading": asdict(self.heading),
+            "curves": [curve.to_json() for curve in self.curves],
+        }
+
+
+def curves(rows: Iterable[Row], paths: Paths) -> list[CurveSet]:
+    """A CurveSet per (suite, name, title) among the rows shown as a curve, in order of appearance."""
+    tables: dict[tuple[str, str, str], list[Row]] = {}
+    for row in rows:
+        if shown_as(row, "curve"):
+            tables.setdefault((row.suite, row.name, title(row)), []).append(row)
+    return [_curve_set(members, paths) for members in tables.values()]
+
+
+def _curve_set(rows: Sequence[Row], paths: Paths) -> CurveSet:
+    cells = [cell(row, paths) for row in rows]
+    series: dict[str, list[Cell]] = {}
+    for point in cells:
+        series.setdefault(point.series, []).append(point)
+    return CurveSet(
+        heading=heading(rows, cells),
+        curves=tuple(Curve(name, tuple(sorted(points, key=_x))) for name, points in series.items()),
+    )
+
+
+def _x(point: Cell) -> float:
+    return point.x if point.x is not None else float("-inf")

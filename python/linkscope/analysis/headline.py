@@ -1,0 +1,92 @@
+"""The one figure that a row is read for, with its interval, unit and meaning."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from linkscope.analysis.interval import scaled, stats_of
+from linkscope.results.row import FlowResult, Row, Stats
+
+RATE_UNIT = "GB/s"
+OWN_RATE = "the flow's own rate"
+
+
+@dataclass(frozen=True)
+class Headline:
+    """``value`` in ``unit`` (GB/s, ns or us); ``what`` says in words which figure it is."""
+
+    value: Stats
+    unit: str
+    what: str
+
+    @property
+    def higher_is_better(self) -> bool:
+        """True for rates, false for times."""
+        return self.unit == RATE_UNIT
+
+    @property
+    def margin(self) -> float:
+        """The larger side of the interval relative to the median: 0.004 where the median is known to +-0.4 %."""
+        value = self.value
+        return max(value.high - value.median, value.median - value.low) / value.median if value.median else 0.0
+
+
+def headline(row: Row) -> Headline | None:
+    """The figure that ``labels.figure`` asks for; None unless the row is ok and holds it.
+
+    ``first``: the first measured flow's rate (its time where the method measures latency). ``sum``: the sum of
+    the measured flows' own rates. ``aggregate``: all bytes over first start to last end. ``half``: half of the
+    first flow's rate, one direction of a flow that moves both ways. ``latency``: the first flow's time.
+    """
+    measured = row.measured_flows
+    if row.status != "ok" or not measured:
+        return None
+    figure = str(row.labels.get("figure", "first"))
+    first = measured[0][1]
+    if figure == "latency" or first.gbps is None:
+        return _latency(first)
+    if figure == "aggregate":
+        return _aggregate(row)
+    if figure == "sum":
+        return _sum(measured)
+    if figure == "half":
+        return Headline(scaled(first.gbps, 0.5), RATE_UNIT, "half of the bytes moved both ways: one direction's rate")
+    return Headline(first.gbps, RATE_UNIT, OWN_RATE)
+
+
+def _latency(flow: FlowResult) -> Headline:
+    """Latency methods in ns (one dependent operation), the time of a whole transfer in us."""
+    if flow.gbps is None:
+        return Headline(scaled(flow.seconds, 1e9), "ns", "time of one dependent operation")
+    return Headline(scaled(flow.seconds, 1e6), "us", "time of one transfer")
+
+
+def _aggregate(row: Row) -> Headline | None:
+    if row.aggregate is None:
+        return None
+    return Headline(row.aggregate, RATE_UNIT, "all bytes over first start to last end")
+
+
+def _sum(measured: list[tuple[dict[str, Any], FlowResult]]) -> Headline | None:
+    what = f"sum of {len(measured)} flows, each at its own rate"
+    if len(measured) == 1:
+        what = OWN_RATE
+    aligned = {len(result.samples_s) for _, result in measured}
+    if len(aligned) == 1 and aligned != {0}:
+        columns = zip(*(result.samples_s for _, result in measured), strict=True)
+        sizes = [flow["bytes"] for flow, _ in measured]
+        sums = [sum(size / s for size, s in zip(sizes, column, strict=True)) * 1e-9 for column in columns]
+        return Headline(stats_of(sums), RATE_UNIT, what)
+    rates = [result.gbps for _, result in measured if result.gbps is not None]
+    return Headline(_bounds_added(rates), RATE_UNIT, f"{what} (samples absent: bounds added)") if rates else None
+
+
+def _bounds_added(rates: list[Stats]) -> Stats:
+    """Sum of medians with the flows' bounds added, which is wider than the sum's true interval."""
+
+    def total(name: str) -> float:
+        return sum(float(getattr(rate, name)) for rate in rates)
+
+    names = ("median", "low", "high", "mean", "min", "p5", "p95", "p99", "max")
+    return Stats(n=min(rate.n for rate in rates), **{name: total(name) for name in names})

@@ -1,0 +1,36 @@
+"""Overview: every table of a run, in the order of the run, and their summary."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from linkscope.analysis.cell import Json
+from linkscope.analysis.curves import curves
+from linkscope.analysis.lists import listings
+from linkscope.analysis.matrices import matrices
+from linkscope.analysis.summary import DEFAULT_PRECISION, Summary, Table, summarize
+from linkscope.machine.node import Node
+from linkscope.machine.paths import Paths
+from linkscope.results.row import Row
+
+
+@dataclass(frozen=True)
+class Overview:
+    """``tables`` are Matrix, CurveSet and Listing objects; each has ``heading``, ``flat`` and ``to_json``."""
+
+    summary: Summary
+    tables: tuple[Table, ...]
+
+    def to_json(self) -> Json:
+        """A JSON-ready dict: ``show --json`` prints it."""
+        return {"summary": self.summary.to_json(), "tables": [table.to_json() for table in self.tables]}
+
+
+def overview(rows: Sequence[Row], node: Node, precision: float = DEFAULT_PRECISION) -> Overview:
+    """Tables of all rows; every row stands in exactly one. ``precision``: the relative half width asked for."""
+    paths = Paths(node)
+    position = {row.id: index for index, row in enumerate(rows)}
+    found: list[Table] = [*matrices(rows, paths), *curves(rows, paths), *listings(rows, paths)]
+    found.sort(key=lambda table: min(position[entry.id] for entry in table.flat))
+    return Overview(summarize(rows, found, precision), tuple(found))

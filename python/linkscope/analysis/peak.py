@@ -1,0 +1,74 @@
+"""Peak of a row's headline: what the node's links and memories would allow the case's flows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from linkscope.machine.paths import Paths, Traffic
+from linkscope.results.row import Row
+
+NAMED_BINDINGS = 3
+
+
+@dataclass(frozen=True)
+class Peak:
+    """Payload GB/s, comparable with the headline; ``why`` names what limits it."""
+
+    gbps: float
+    why: str
+
+
+def peak(row: Row, paths: Paths) -> Peak | None:
+    """The limit of the case's headline; None where the topology does not know it.
+
+    One flow: the narrowest link of its widest path, or a memory at its ends (a local copy takes two accesses per
+    byte). Several flows, background ones too: their max-min fair rates over all links and memories at once, of
+    which a ``first`` headline is compared with the first flow's and a ``sum`` or ``aggregate`` with the measured ones'.
+    """
+    traffic, measured = _traffic(row.case["flows"])
+    if not measured:
+        return None
+    try:
+        shared = paths.concurrent_peak(traffic)
+    except KeyError:  # a device that the recorded topology lacks
+        return None
+    figure = str(row.labels.get("figure", "first"))
+    counted = measured if figure in ("sum", "aggregate") else measured[: _lanes(row.case["flows"], measured)]
+    shares = [shared.flows[index] for index in counted]
+    known = [share for share in shares if share is not None]
+    if len(known) < len(shares):
+        return None
+    total = sum(known) / (2 if figure == "half" else 1)
+    return Peak(total, _why(shared.binding)) if total > 0 else None
+
+
+def _traffic(flows: list[dict[str, Any]]) -> tuple[list[Traffic], list[int]]:
+    """What each flow asks of the node (an exchange: one way and back) and which of them are measured."""
+    traffic: list[Traffic] = []
+    measured: list[int] = []
+    for flow in flows:
+        there = Traffic.of(flow)
+        ways = [there]
+        if _both_ways(flow):
+            ways.append(Traffic(there.destination, there.source, there.executor))
+        if flow.get("role", "measured") == "measured":
+            measured += range(len(traffic), len(traffic) + len(ways))
+        traffic += ways
+    return traffic, measured
+
+
+def _lanes(flows: list[dict[str, Any]], measured: list[int]) -> int:
+    """How many of the measured streams belong to the first measured flow."""
+    first = next(flow for flow in flows if flow.get("role", "measured") == "measured")
+    return min(2 if _both_ways(first) else 1, len(measured))
+
+
+def _both_ways(flow: dict[str, Any]) -> bool:
+    return bool(flow["method"] == "kernel-exchange")
+
+
+def _why(binding: tuple[str, ...]) -> str:
+    named = ", ".join(binding[:NAMED_BINDINGS])
+    rest = len(binding) - NAMED_BINDINGS
+    return f"limited by {named} and {rest} more" if rest > 0 else f"limited by {named}"

@@ -1,0 +1,112 @@
+"""Summary: the few lines an engineer wants before any table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+
+from linkscope.analysis.cell import Cell, Heading, Json
+from linkscope.analysis.curves import CurveSet
+from linkscope.analysis.lists import Listing
+from linkscope.analysis.matrices import Matrix
+from linkscope.results.row import Row
+
+Table = Matrix | CurveSet | Listing
+DEFAULT_PRECISION = 0.01
+
+
+@dataclass(frozen=True)
+class TableSummary:
+    """One table in one line, over its ok cells. ``spread`` is (max - min) / mean; ``best`` and ``worst`` are the
+    cells an engineer would call so: the fastest and slowest rate, the shortest and longest time. The shares of
+    peak are the lowest and highest of any cell, which need not be those two; None where no peak is known."""
+
+    heading: Heading
+    ok: int
+    min: float
+    max: float
+    mean: float
+    spread: float
+    best: Cell
+    worst: Cell
+    lowest_share: float | None
+    highest_share: float | None
+
+
+@dataclass(frozen=True)
+class Grouped:
+    """Rows that share one reason; ``tables`` names the tables they belong to."""
+
+    reason: str
+    count: int
+    tables: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Summary:
+    """``imprecise`` holds the ok cells whose interval is wider than ``precision`` (relative half width)."""
+
+    rows: int
+    ok: int
+    skipped: tuple[Grouped, ...]
+    failed: tuple[Grouped, ...]
+    modelled: bool
+    precision: float
+    imprecise: tuple[Cell, ...]
+    tables: tuple[TableSummary, ...]
+
+    def to_json(self) -> Json:
+        """A JSON-ready dict."""
+        return asdict(self)
+
+
+def summarize(rows: Sequence[Row], tables: Iterable[Table], precision: float = DEFAULT_PRECISION) -> Summary:
+    """Of all rows of a run and the tables made of them; ``precision`` is what the run asked for."""
+    listed = list(tables)
+    cells = [entry for table in listed for entry in table.flat]
+    return Summary(
+        rows=len(rows),
+        ok=sum(row.status == "ok" for row in rows),
+        skipped=_grouped(cells, "skipped", listed),
+        failed=_grouped(cells, "failed", listed),
+        modelled=any(row.modelled for row in rows),
+        precision=precision,
+        imprecise=tuple(c for c in cells if c.headline is not None and c.headline.value.half_width > precision),
+        tables=tuple(line for table in listed if (line := table_summary(table)) is not None),
+    )
+
+
+def table_summary(table: Table) -> TableSummary | None:
+    """The table in one line; None where no cell is ok."""
+    figures = [(c.headline, c) for c in table.flat if c.headline is not None]
+    if not figures:
+        return None
+    ordered = sorted(figures, key=lambda pair: pair[0].value.median)
+    if ordered[0][0].higher_is_better:
+        ordered.reverse()
+    values = [figure.value.median for figure, _ in figures]
+    mean = sum(values) / len(values)
+    shares = [c.share for _, c in figures if c.share is not None]
+    best, worst = ordered[0][1], ordered[-1][1]
+    return TableSummary(
+        heading=table.heading,
+        ok=len(values),
+        min=min(values),
+        max=max(values),
+        mean=mean,
+        spread=(max(values) - min(values)) / mean if mean else 0.0,
+        best=best,
+        worst=worst,
+        lowest_share=min(shares, default=None),
+        highest_share=max(shares, default=None),
+    )
+
+
+def _grouped(cells: Iterable[Cell], status: str, tables: Iterable[Table]) -> tuple[Grouped, ...]:
+    titles = {entry.id: table.heading.title for table in tables for entry in table.flat}
+    reasons: dict[str, list[str]] = {}
+    for entry in cells:
+        if entry.status == status:
+            reasons.setdefault(entry.reason or "no reason recorded", []).append(titles[entry.id])
+    groups = [Grouped(reason, len(where), tuple(dict.fromkeys(where))) for reason, where in reasons.items()]
+    return tuple(sorted(groups, key=lambda group: -group.count))

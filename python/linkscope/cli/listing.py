@@ -1,0 +1,75 @@
+"""What `linkscope list` lists: names, each with one line on what it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from linkscope.launch.engines import ENGINES, choose_engine, describe, find_engines
+from linkscope.machine.described import load_machine, machine_names
+from linkscope.plan.patterns import PATTERNS
+from linkscope.plan.suite import load_suite, suite_names
+
+Entry = dict[str, str]
+
+
+def entries(what: str) -> list[Entry]:
+    """Entries {"name", "text"} of one kind. Raises LinkscopeError, for example where no engine is built."""
+    return _KINDS[what]()
+
+
+def _suites() -> list[Entry]:
+    return [{"name": name, "text": load_suite(name).answers} for name in suite_names()]
+
+
+def _patterns() -> list[Entry]:
+    return [{"name": name, "text": _first_line(pattern)} for name, pattern in PATTERNS.items()]
+
+
+def _machines() -> list[Entry]:
+    return [{"name": name, "text": " ".join(load_machine(name).notes[:1])} for name in machine_names()]
+
+
+def _methods() -> list[Entry]:
+    return [_catalog_entry(entry) for entry in choose_engine().description["methods"]]
+
+
+def _memories() -> list[Entry]:
+    return [_catalog_entry(entry) for entry in choose_engine().description["memories"]]
+
+
+def _engines() -> list[Entry]:
+    found = find_engines()
+    listed = []
+    for name in ENGINES:
+        if name not in found:
+            listed.append({"name": name, "text": "not built"})
+            continue
+        description = describe(found[name])
+        devices = ", ".join(device["id"] for device in description["devices"]) or "no devices"
+        listed.append({"name": name, "text": f"{found[name]}: {description.get('problem') or devices}"})
+    return listed
+
+
+def _catalog_entry(entry: dict[str, Any]) -> Entry:
+    text = str(entry.get("summary", ""))
+    parameters = "; ".join(f"{name}: {meaning}" for name, meaning in entry.get("parameters", {}).items())
+    if parameters:
+        text += f" ({parameters})"
+    if not entry["available"]:
+        text += f" [not here: {entry.get('reason', 'no reason given')}]"
+    return {"name": entry["name"], "text": text}
+
+
+def _first_line(thing: Callable[..., Any]) -> str:
+    return (thing.__doc__ or "").strip().splitlines()[0]
+
+
+_KINDS: dict[str, Callable[[], list[Entry]]] = {
+    "suites": _suites,
+    "methods": _methods,
+    "memories": _memories,
+    "patterns": _patterns,
+    "machines": _machines,
+    "engines": _engines,
+}

@@ -1,0 +1,235 @@
+"""The commands. Everything they do is done elsewhere; this file reads arguments and prints what comes back."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
+from enum import Enum
+from pathlib import Path
+from typing import Annotated, Any, NoReturn
+
+import typer
+from rich.console import Console
+
+from linkscope import __version__
+from linkscope.errors import LinkscopeError
+
+app = typer.Typer(
+    name="linkscope",
+    help="How fast data moves inside a GPU node, how fast it could, and what to use.",
+    epilog="Exit codes: 0 done; 1 a row failed or a check found a problem; 2 bad input; 130 interrupted.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+Machine = Annotated[str | None, typer.Option("--machine", help="A described node, modelled: see `list machines`.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead.")]
+RunPath = Annotated[Path, typer.Argument(metavar="RUN", help="A run file.", show_default=False)]
+
+
+class Listed(str, Enum):
+    """What `linkscope list` can list."""
+
+    suites = "suites"
+    methods = "methods"
+    memories = "memories"
+    patterns = "patterns"
+    machines = "machines"
+    engines = "engines"
+
+
+@app.command()
+def run(
+    suites: Annotated[list[str] | None, typer.Argument(metavar="[SUITE]...", help="Suites or suite files.")] = None,
+    output: Annotated[Path | None, typer.Option("-o", "--output", help="Run file; else runs/HOST-TIME.jsonl.")] = None,
+    devices: Annotated[str | None, typer.Option(help="Use only these: gpu:0,gpu:2 or gpu:0-3,numa:1.")] = None,
+    methods: Annotated[str | None, typer.Option(help="Use only these: copy-engine,kernel-copy.")] = None,
+    sizes: Annotated[str | None, typer.Option(help="Sizes of bandwidth rows: 512M, 1K,64K, 4K:1G:2x.")] = None,
+    precision: Annotated[str, typer.Option(help="Half width of the median's 95 % interval to stop at.")] = "1%",
+    budget: Annotated[str | None, typer.Option(help="Time for the whole run, shared among its cases: 60s.")] = None,
+    clock: Annotated[str | None, typer.Option(help="Time every case by this clock: device or host.")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Complete -o FILE, or the newest in runs/.")] = False,
+    machine: Machine = None,
+    engine: Annotated[str | None, typer.Option(help="cuda, hip or host; default: the first that works here.")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would run and how long.")] = False,
+    as_json: AsJson = False,
+) -> int:
+    """Measure this machine, or model a described one. Exit code 1 where a row failed."""
+    from linkscope.cli import measuring
+    from linkscope.launch.job import Request
+
+    given = {"devices": devices, "methods": methods, "sizes": sizes, "budget": budget, "clock": clock}
+    given |= {"machine": machine, "engine": engine}
+    named = {name: value for name, value in given.items() if value is not None}
+    request = Request(suites=tuple(suites or ("default",)), precision=precision, **named)
+    if dry_run:
+        return measuring.dry_run(request, _out(), as_json)
+    if resume:
+        own = not suites and not named
+        return measuring.resume(output, None if own else request, _out(), _err(), as_json)
+    return measuring.measure(request, output, _out(), _err(), as_json)
+
+
+@app.command("list")
+def list_(what: Annotated[Listed, typer.Argument()] = Listed.suites, as_json: AsJson = False) -> int:
+    """List what there is to run, to run it on and to run it with."""
+    from linkscope.cli import listing
+
+    _print_listing(listing.entries(what.value), as_json)
+    return 0
+
+
+@app.command()
+def topology(
+    machine: Machine = None,
+    svg: Annotated[Path | None, typer.Option(help="Write the node's picture to this file.")] = None,
+    as_json: AsJson = False,
+) -> int:
+    """Show devices, links, peaks, hops and widest paths of this machine or a described one."""
+    from linkscope import api
+    from linkscope.report import topology_svg, topology_text
+
+    node = api.topology(machine)
+    if svg is not None:
+        _write(svg, topology_svg.draw(node))
+        _err().print(f"wrote {svg}", highlight=False)
+    elif as_json:
+        _print_json(topology_text.to_json(node))
+    else:
+        topology_text.show(node, _out())
+    return 0
+
+
+@app.command()
+def doctor(as_json: AsJson = False) -> int:
+    """Report what would spoil a measurement here. Exit code 1 where figures would be wrong or missing."""
+    from linkscope.cli import examination
+
+    findings = examination.findings()
+    if as_json:
+        _print_json([asdict(finding) for finding in findings])
+    else:
+        examination.show(findings, _out())
+    return 1 if any(finding.severity == "problem" for finding in findings) else 0
+
+
+@app.command()
+def show(run_file: RunPath, as_json: AsJson = False) -> int:
+    """Print a run's tables: every figure with its interval and the percent of its path's peak."""
+    from linkscope.analysis.overview import overview
+    from linkscope.report import terminal
+    from linkscope.report.provenance import precision
+    from linkscope.results.run_file import RunFile
+
+    found = RunFile.read(run_file)
+    for notice in found.notices:
+        _err().print(notice, highlight=False, markup=False, soft_wrap=True)
+    if as_json:
+        tables = overview(found.rows, found.node, precision(found.header)).to_json()
+        _print_json({"header": found.header, "missing": list(found.missing), **tables})
+    else:
+        terminal.show(found, _out())
+    return 0
+
+
+@app.command()
+def report(
+    run_file: RunPath,
+    output: Annotated[Path, typer.Option("-o", "--output", help="The page to write.")],
+) -> int:
+    """Write a run as one self-contained HTML page."""
+    from linkscope.report.html import write_report
+    from linkscope.results.run_file import RunFile
+
+    write_report(RunFile.read(run_file), output)
+    _err().print(f"wrote {output}", highlight=False)
+    return 0
+
+
+@app.command()
+def export(
+    run_file: RunPath,
+    output: Annotated[Path, typer.Option("-o", "--output", help="A name that ends in .csv or .parquet.")],
+) -> int:
+    """Write a run's figures as a flat table, one line per flow."""
+    from linkscope.results.export import export as write
+    from linkscope.results.run_file import RunFile
+
+    write(RunFile.read(run_file), output)
+    _err().print(f"wrote {output}", highlight=False)
+    return 0
+
+
+@app.callback(invoke_without_command=True)
+def version(show_version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False) -> None:
+    if show_version:
+        typer.echo(f"linkscope {__version__}")
+        raise typer.Exit
+
+
+def main(arguments: Sequence[str] | None = None) -> NoReturn:
+    """Runs a command and leaves with its exit code. Whatever goes wrong is one line on standard error."""
+    if os.environ.get("LINKSCOPE_DEBUG") == "1":
+        sys.exit(app(arguments, standalone_mode=False))
+    try:
+        code = app(arguments, standalone_mode=False)
+        sys.stdout.flush()
+    except LinkscopeError as error:
+        _leave(str(error), error.exit_code)
+    except (KeyboardInterrupt, typer.Abort):
+        _leave("interrupted", 130)
+    except BrokenPipeError:
+        _close_stdout()
+        sys.exit(0)
+    except OSError as error:
+        _close_stdout()
+        _leave(f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}", 2)
+    except MemoryError:
+        _leave("this process is out of memory: free some, or read a smaller run", 2)
+    except Exception as error:
+        if hasattr(error, "format_message"):  # a usage error of the argument parser
+            _leave(f"{error.format_message().rstrip('.')}; see `linkscope --help`", 2)
+        _leave(f"internal error, please report it: {type(error).__name__}: {error} (LINKSCOPE_DEBUG=1 shows where)", 1)
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _leave(message: str, code: int) -> NoReturn:
+    sys.stderr.write(f"linkscope: {' '.join(message.split())}\n")
+    sys.exit(code)
+
+
+def _close_stdout() -> None:
+    """So that the interpreter does not try again at exit what has just failed."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _out() -> Console:
+    return Console()
+
+
+def _err() -> Console:
+    return Console(stderr=True)
+
+
+def _print_json(data: Any) -> None:
+    typer.echo(json.dumps(data, indent=1))
+
+
+def _print_listing(entries: list[dict[str, str]], as_json: bool) -> None:
+    if as_json:
+        _print_json(entries)
+        return
+    width = max((len(entry["name"]) for entry in entries), default=0)
+    for entry in entries:
+        typer.echo(f"{entry['name']:{width}}  {entry['text']}".rstrip())
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise LinkscopeError(f"cannot write {path}: {error.strerror or error}") from error

@@ -1,0 +1,67 @@
+"""What `linkscope run` prints around a run: the dry run, progress, the summary and the exit code."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import typer
+from rich.console import Console
+
+from linkscope.cli.progress import progress
+from linkscope.launch.job import Request, prepare
+from linkscope.launch.run import default_output, newest_output
+from linkscope.launch.run import resume as resume_run
+from linkscope.launch.run import run as start_run
+from linkscope.results.run_file import RunFile
+
+
+def measure(request: Request, output: Path | None, out: Console, err: Console, as_json: bool) -> int:
+    """Runs ``request`` and prints its summary; 1 where a row failed."""
+    with progress(err) as listener:
+        done = start_run(request, output or default_output(), listener, _command(request, output))
+    return _conclude(done, out, err, as_json)
+
+
+def resume(output: Path | None, request: Request | None, out: Console, err: Console, as_json: bool) -> int:
+    """Completes ``output``, or the newest run file, and prints its summary; 1 where a row failed."""
+    with progress(err) as listener:
+        done = resume_run(output or newest_output(), request, listener)
+    return _conclude(done, out, err, as_json)
+
+
+def dry_run(request: Request, out: Console, as_json: bool) -> int:
+    """Prints the plan as JSON, or the number of cases of each row and the time they take."""
+    job = prepare(request)
+    if as_json:
+        typer.echo(json.dumps(job.plan([case for case in job.cases if case.skip is None]), indent=1))
+        return 0
+    for (suite, name), count in Counter((case.case["suite"], case.case["name"]) for case in job.cases).items():
+        out.print(f"{count:6}  {suite}/{name}", highlight=False)
+    for reason, count in Counter(case.skip for case in job.cases if case.skip is not None).items():
+        out.print(f"{count:6}  of these skipped: {reason}", highlight=False, markup=False)
+    out.print(f"{len(job.cases):6}  cases on {job.node.name}, about {job.estimate_s(job.cases):.0f} s", highlight=False)
+    return 0
+
+
+def _conclude(done: RunFile, out: Console, err: Console, as_json: bool) -> int:
+    from linkscope.report import terminal
+
+    if as_json:
+        typer.echo(json.dumps(done.to_json()))
+    else:
+        terminal.show_summary(done, out)
+    err.print(f"{done.path}: `linkscope show {done.path}` prints its tables", highlight=False, soft_wrap=True)
+    return 1 if done.with_status("failed") else 0
+
+
+def _command(request: Request, output: Path | None) -> list[str]:
+    """The command line that asks for the same again."""
+    words = ["linkscope", "run", *request.suites]
+    default = Request()
+    for name in ("devices", "methods", "sizes", "precision", "budget", "clock", "machine", "engine"):
+        value = getattr(request, name)
+        if value != getattr(default, name):
+            words += [f"--{name}", str(value)]
+    return words + (["-o", str(output)] if output is not None else [])

@@ -1,0 +1,91 @@
+"""Progress of a run on standard error: a bar with the time left on a terminal, plain lines otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+from linkscope.analysis.headline import headline
+from linkscope.launch.job import Job
+from linkscope.launch.run import Listener
+from linkscope.plan.expand import PlannedCase
+from linkscope.report import wording
+from linkscope.results.row import Row
+
+Json = dict[str, Any]
+
+
+@contextmanager
+def progress(console: Console) -> Iterator[Listener]:
+    """A listener that shows on ``console`` how the run goes on."""
+    if not console.is_terminal:
+        yield _Lines(console).listener()
+        return
+    columns = (
+        TextColumn("{task.fields[done]}/{task.fields[cases]}"),
+        BarColumn(),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+        TextColumn("{task.description}"),
+    )
+    with Progress(*columns, console=console, transient=True) as bar:
+        yield _Bar(bar).listener()
+
+
+class _Bar:
+    """Advances by each case's estimated share of the whole, so that the time left is honest for uneven cases."""
+
+    def __init__(self, bar: Progress) -> None:
+        self._bar = bar
+        self._task = bar.add_task("", total=None, done=0, cases=0)
+        self._share: dict[str, float] = {}
+        self._done = 0
+
+    def listener(self) -> Listener:
+        return Listener(self._begin, self._start, self._row)
+
+    def _begin(self, job: Job, pending: Sequence[PlannedCase]) -> None:
+        self._share = {case.id: job.estimate_s([case]) for case in pending}
+        self._bar.update(self._task, total=sum(self._share.values()), cases=len(pending))
+
+    def _start(self, case_id: str) -> None:
+        self._bar.update(self._task, description=case_id)
+
+    def _row(self, row: Json) -> None:
+        self._done += 1
+        self._bar.update(self._task, advance=self._share.get(row["id"], 0.0), done=self._done)
+        if row["status"] == "failed":
+            self._bar.console.print(_line(row), style="red", highlight=False, markup=False)
+
+
+class _Lines:
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._cases = 0
+        self._done = 0
+
+    def listener(self) -> Listener:
+        return Listener(on_job=self._begin, on_row=self._row)
+
+    def _begin(self, job: Job, pending: Sequence[PlannedCase]) -> None:
+        self._cases = len(pending)
+        self._say(f"{len(pending)} cases on {job.node.name}, about {job.estimate_s(pending):.0f} s")
+
+    def _row(self, row: Json) -> None:
+        self._done += 1
+        self._say(f"[{self._done}/{self._cases}] {_line(row)}")
+
+    def _say(self, text: str) -> None:
+        self._console.print(text, highlight=False, markup=False, soft_wrap=True)
+
+
+def _line(row: Json) -> str:
+    figure = headline(Row.from_json(row))
+    if figure is not None:
+        return f"{row['id']}  {wording.value(figure.value.median)} {figure.unit} {wording.margin(figure)}"
+    return f"{row['id']}  {row['status']}: {row.get('reason', 'no reason given')}"

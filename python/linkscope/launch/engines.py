@@ -1,0 +1,146 @@
+"""Engines: finding the compiled programs that measure, and choosing the one for this machine."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from linkscope.errors import LinkscopeError
+from linkscope.plan.expand import Offer
+
+Json = dict[str, Any]
+
+ENGINES = ("cuda", "hip", "host")
+"""In order of preference."""
+DIRECTORY_VARIABLE = "LINKSCOPE_ENGINE_DIR"
+DESCRIBE_TIMEOUT_S = 60.0
+_PACKAGE = Path(__file__).resolve().parents[1]
+_DRIVER_SIGNS = {"cuda": ("/proc/driver/nvidia/version",), "hip": ("/dev/kfd", "/sys/module/amdgpu")}
+
+
+@dataclass(frozen=True)
+class Engine:
+    """A program and what it says of itself; ``gpu_problem``: why no GPU can be used although a driver is there."""
+
+    name: str
+    path: Path
+    description: Json
+    gpu_problem: str | None = None
+
+    @property
+    def methods(self) -> list[str]:
+        """Names of its catalog's methods."""
+        return [entry["name"] for entry in self.description["methods"]]
+
+    def offer(self) -> Offer:
+        """What expansion needs to know of it."""
+        methods = {entry["name"]: frozenset(entry.get("parameters", ())) for entry in self.description["methods"]}
+        memories = frozenset(entry["name"] for entry in self.description["memories"])
+        return Offer(self.name, methods, memories, self.gpu_problem)
+
+
+def find_engines(environment: Mapping[str, str] = os.environ) -> dict[str, Path]:
+    """Programs by name, found in LINKSCOPE_ENGINE_DIR alone where it is set, else in the package, else a checkout."""
+    found: dict[str, Path] = {}
+    for directory in _directories(environment):
+        for name in ENGINES:
+            path = directory / f"linkscope-engine-{name}"
+            if name not in found and path.is_file() and os.access(path, os.X_OK):
+                found[name] = path
+    return found
+
+
+def choose_engine(wanted: str | None = None) -> Engine:
+    """The first of cuda, hip, host that can measure here, or the one of that name.
+
+    A GPU engine that finds no GPU gives way to the next. Raises LinkscopeError where there is no engine, no
+    engine of that name, or none that answers.
+    """
+    found = find_engines()
+    if wanted is not None and wanted not in found:
+        known = ", ".join(found) or "none"
+        hint = f"choose from {', '.join(ENGINES)}" if wanted not in ENGINES else f"built here: {known}; run `make`"
+        raise LinkscopeError(f"no engine {wanted!r}: {hint}")
+    if not found:
+        raise LinkscopeError(f"no engine is built: run `make` in the checkout, or set {DIRECTORY_VARIABLE}")
+    if wanted is not None:
+        return Engine(wanted, found[wanted], describe(found[wanted]))
+    return _first_usable(found)
+
+
+def modelling_engine() -> Engine:
+    """Any engine, described as the modelled backend: every engine carries it. Raises LinkscopeError."""
+    found = find_engines()
+    for name in reversed(ENGINES):
+        if name in found:
+            return Engine("modelled", found[name], describe(found[name], "--modelled"))
+    raise LinkscopeError(f"no engine is built: run `make` in the checkout, or set {DIRECTORY_VARIABLE}")
+
+
+@cache
+def describe(path: Path, *arguments: str) -> Json:
+    """The engine's description record (schema/result.schema.json). Asked once per process and program.
+
+    Raises LinkscopeError where it does not answer within ``DESCRIBE_TIMEOUT_S`` or with anything else.
+    """
+    command = [str(path), "describe", *arguments]
+    try:
+        answer = subprocess.run(command, capture_output=True, text=True, timeout=DESCRIBE_TIMEOUT_S, check=False)
+    except subprocess.TimeoutExpired as error:
+        limit = f"{DESCRIBE_TIMEOUT_S:.0f} s"
+        raise LinkscopeError(f"{path.name} did not answer within {limit}: is the driver hung?") from error
+    except OSError as error:
+        raise LinkscopeError(f"cannot start {path}: {error.strerror or error}") from error
+    last_words = (answer.stderr.strip().splitlines() or ["no output"])[-1]
+    try:
+        record = json.loads(answer.stdout.strip().splitlines()[0])
+    except (ValueError, IndexError) as error:
+        raise LinkscopeError(f"{path.name} describe failed (exit {answer.returncode}): {last_words}") from error
+    if not isinstance(record, dict) or record.get("record") != "description" or record.get("schema") != 1:
+        raise LinkscopeError(f"{path.name} speaks another schema than this linkscope: build both from one version")
+    return record
+
+
+def _directories(environment: Mapping[str, str]) -> list[Path]:
+    named = environment.get(DIRECTORY_VARIABLE)
+    if named:
+        return [Path(named)]
+    checkout = _PACKAGE.parents[1]
+    build = checkout / "build"
+    nested = sorted(path for path in build.glob("*") if path.is_dir()) if (checkout / "engine").is_dir() else []
+    return [_PACKAGE / "_engine", build, *nested]
+
+
+def _first_usable(found: dict[str, Path]) -> Engine:
+    gpu_problem: str | None = None
+    trouble: LinkscopeError | None = None
+    for name, path in sorted(found.items(), key=lambda item: ENGINES.index(item[0])):
+        try:
+            description = describe(path)
+        except LinkscopeError as error:
+            trouble = error
+            if _driver_present(name):
+                gpu_problem = gpu_problem or str(error)
+            continue
+        if name == "host" or _has_gpu(description):
+            return Engine(name, path, description, gpu_problem)
+        if _driver_present(name):
+            gpu_problem = gpu_problem or description.get("problem", "the driver shows no GPU")
+    if trouble is None:
+        only = next(iter(found))
+        return Engine(only, found[only], describe(found[only]), gpu_problem)
+    raise trouble
+
+
+def _has_gpu(description: Json) -> bool:
+    return any(device["id"].startswith("gpu:") for device in description["devices"])
+
+
+def _driver_present(name: str) -> bool:
+    return any(Path(sign).exists() for sign in _DRIVER_SIGNS.get(name, ()))

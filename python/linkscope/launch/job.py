@@ -1,0 +1,122 @@
+"""Job: everything that is decided before the first case runs."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime, timezone
+from typing import Any
+
+from linkscope import __version__
+from linkscope.launch.engines import Engine, choose_engine, modelling_engine
+from linkscope.machine.described import load_machine
+from linkscope.machine.discover import discover
+from linkscope.machine.node import Node
+from linkscope.machine.paths import Paths
+from linkscope.machine.state import read_state
+from linkscope.plan.budget import Options, estimate_s, share_out, timeout_s
+from linkscope.plan.expand import PlannedCase, expand
+from linkscope.plan.modelled import machine_of
+from linkscope.plan.select import parse_duration, parse_precision, selection
+from linkscope.plan.suite import load_suite, packaged_methods
+from linkscope.results.run_file import SCHEMA
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Request:
+    """What the user asked for, in the command line's own words. None: the default.
+
+    ``suites``: names, or paths of suite files. ``machine``: a described node, modelled. ``engine``: cuda, hip, host.
+    """
+
+    suites: tuple[str, ...] = ("default",)
+    devices: str | None = None
+    methods: str | None = None
+    sizes: str | None = None
+    precision: str = "1%"
+    budget: str | None = None
+    clock: str | None = None
+    machine: str | None = None
+    engine: str | None = None
+
+    def to_json(self) -> Json:
+        return asdict(self)
+
+    @staticmethod
+    def from_json(data: Json) -> Request:
+        """Raises TypeError on foreign data."""
+        return Request(**{**data, "suites": tuple(data["suites"])})
+
+
+@dataclass(frozen=True)
+class Job:
+    """A request met with a machine: the node, the engine and the cases in order."""
+
+    request: Request
+    node: Node
+    engine: Engine
+    cases: tuple[PlannedCase, ...]
+    options: Options
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        return tuple(case.id for case in self.cases)
+
+    @property
+    def backend(self) -> str:
+        """As rows name it: host, cuda, hip or modelled."""
+        return str(self.engine.description["backend"])
+
+    def plan(self, cases: Sequence[PlannedCase]) -> Json:
+        """The plan (schema/plan.schema.json) of some of the job's cases."""
+        plan: Json = {"schema": SCHEMA, "options": self.options.to_json(), "cases": [one.case for one in cases]}
+        if self.node.modelled:
+            plan |= {"backend": "modelled", "machine": machine_of(Paths(self.node))}
+        return plan
+
+    def estimate_s(self, cases: Sequence[PlannedCase]) -> float:
+        """Seconds that some of the job's cases will roughly take."""
+        return sum(estimate_s(case.case, self.options) for case in cases if case.skip is None)
+
+    def header(self, command: Sequence[str]) -> Json:
+        """The run file's first line (schema/result.schema.json); reads the machine's state."""
+        return {
+            "record": "header",
+            "schema": SCHEMA,
+            "version": __version__,
+            "started": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+            "host": platform.node(),
+            "command": list(command),
+            "node": self.node.to_json(),
+            "engine": self.engine.description,
+            "state": self.state(),
+            "plan": {
+                "options": self.options.to_json(),
+                "suites": list(self.request.suites),
+                "ids": list(self.ids),
+                "request": self.request.to_json(),
+            },
+        }
+
+    def state(self) -> Json:
+        """The machine's state now; empty for a described node, which has none."""
+        return {} if self.node.modelled else read_state(self.engine.description).to_json()
+
+
+def prepare(request: Request) -> Job:
+    """Meets ``request`` with this machine or the described one. Raises LinkscopeError for whatever is wrong in it."""
+    suites = [load_suite(name) for name in request.suites]
+    precision = parse_precision(request.precision)
+    budget_s = parse_duration(request.budget) if request.budget else None
+    described = load_machine(request.machine) if request.machine else None
+    engine = modelling_engine() if described else choose_engine(request.engine)
+    node = described or discover(engine.description)
+    known = sorted({*engine.methods, *packaged_methods()})
+    selected = selection(node, known, request.devices, request.methods, request.sizes, request.clock)
+    planned = expand(suites, node, engine.offer(), selected)
+    options = share_out([one.case for one in planned if one.skip is None], precision, budget_s)
+    cases = tuple(replace(one, case={**one.case, "timeout_s": timeout_s(one.case, options)}) for one in planned)
+    return Job(request, node, engine, cases, options)

@@ -1,0 +1,160 @@
+"""run: measures suites into a run file, and completes one that was cut short."""
+
+from __future__ import annotations
+
+import platform
+import signal
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from linkscope.errors import LinkscopeError
+from linkscope.launch.job import Job, Request, prepare
+from linkscope.launch.supervisor import InterruptedRunError, Supervisor, Watch, outcome
+from linkscope.plan.expand import PlannedCase
+from linkscope.results.run_file import RunFile, RunWriter
+
+Json = dict[str, Any]
+
+RUNS = Path("runs")
+INTERRUPTED = 130
+"""Exit code of a run that was asked to stop."""
+_STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+@dataclass(frozen=True)
+class Listener:
+    """Told how a run goes on: the job and the cases it has still to run, each start, each row."""
+
+    on_job: Callable[[Job, Sequence[PlannedCase]], None] = lambda job, pending: None
+    on_start: Callable[[str], None] = lambda case_id: None
+    on_row: Callable[[Json], None] = lambda row: None
+
+
+def run(
+    request: Request | None = None,
+    output: Path | None = None,
+    listener: Listener | None = None,
+    command: Sequence[str] = (),
+) -> RunFile:
+    """Measures what ``request`` asks for into a new run file at ``output`` (default: below runs/) and reads it back.
+
+    Every row is on disk when it is handed to ``listener``. Raises LinkscopeError for wrong input or an output
+    that cannot be written, and with exit code 130 when interrupted: the file can then be completed by ``resume``.
+    """
+    job = prepare(request or Request())
+    path = output or default_output()
+    writer = RunWriter.create(path, job.header(command))
+    return _complete(job, job.cases, writer, listener or Listener())
+
+
+def resume(path: Path, request: Request | None = None, listener: Listener | None = None) -> RunFile:
+    """Completes the run file at ``path``: cases without a row and cases that failed are run, all other rows stay.
+
+    The request is the file's own unless one is given, which must then lead to the same plan. Raises LinkscopeError
+    where the file is of another machine, engine or plan.
+    """
+    before = RunFile.read(path)
+    job = prepare(request or _request_of(before))
+    _check_same(before, job)
+    done = {row.id for row in before.rows if row.status != "failed"}
+    writer = RunWriter.reopen(path)
+    writer.append({"record": "state", "when": "resumed", "state": job.state()})
+    return _complete(job, [case for case in job.cases if case.id not in done], writer, listener or Listener())
+
+
+def default_output() -> Path:
+    """runs/HOST-TIME.jsonl, for a run that starts now."""
+    return RUNS / f"{platform.node()}-{datetime.now():%Y%m%d-%H%M%S}.jsonl"
+
+
+def newest_output() -> Path:
+    """The run file in runs/ that was written last. Raises LinkscopeError where there is none."""
+    files = sorted(RUNS.glob("*.jsonl"), key=lambda path: path.stat().st_mtime)
+    if not files:
+        raise LinkscopeError(f"no run file in {RUNS}/ to resume: name it with -o FILE")
+    return files[-1]
+
+
+def _complete(job: Job, pending: Sequence[PlannedCase], writer: RunWriter, listener: Listener) -> RunFile:
+    listener.on_job(job, pending)
+
+    def take(row: Json) -> None:
+        writer.append(row)
+        listener.on_row(row)
+
+    try:
+        for case in pending:
+            if case.skip is not None:
+                take(outcome(case.case, "skipped", case.skip, job.backend))
+        with _stop_requested() as stopped:
+            _supervise(job, [case for case in pending if case.skip is None], Watch(take, listener.on_start, stopped))
+        writer.append({"record": "state", "when": "finished", "state": job.state()})
+    except InterruptedRunError as interruption:
+        writer.append({"record": "state", "when": "interrupted"})
+        left = len(RunFile.read(writer.path).missing)
+        again = f"linkscope run --resume -o {writer.path}"
+        message = f"interrupted with {left} of {len(job.cases)} cases to go: `{again}` completes the run"
+        raise LinkscopeError(message, INTERRUPTED) from interruption
+    finally:
+        writer.close()
+    return RunFile.read(writer.path)
+
+
+def _supervise(job: Job, cases: Sequence[PlannedCase], watch: Watch) -> None:
+    if cases:
+        Supervisor(job.engine.path, job.backend).run(job.plan(cases), watch)
+
+
+@contextmanager
+def _stop_requested() -> Iterator[Callable[[], bool]]:
+    """Whether a signal asked to stop; the main thread alone can know, elsewhere the answer stays no."""
+    stop = threading.Event()
+
+    def ask(number: int, frame: FrameType | None) -> None:
+        del number, frame
+        stop.set()
+
+    if threading.current_thread() is not threading.main_thread():
+        yield stop.is_set
+        return
+    wanted = [number for number in _STOP_SIGNALS if signal.getsignal(number) != signal.SIG_IGN]
+    former = {number: signal.signal(number, ask) for number in wanted}
+    try:
+        yield stop.is_set
+    finally:
+        for number, handler in former.items():
+            signal.signal(number, handler)
+
+
+def _request_of(before: RunFile) -> Request:
+    try:
+        return Request.from_json(before.header["plan"]["request"])
+    except (KeyError, TypeError) as error:
+        raise LinkscopeError(f"{before.path} does not say how it was asked for: name its suites again") from error
+
+
+def _check_same(before: RunFile, job: Job) -> None:
+    """Raises LinkscopeError unless the job is what the file holds, on the machine that it was made on."""
+    host, backend = before.header["host"], before.header.get("engine", {}).get("backend")
+    if not job.node.modelled and host != platform.node():
+        raise LinkscopeError(f"{before.path} was made on {host}, this is {platform.node()}: start a new run file")
+    if _identity(before.node.to_json()) != _identity(job.node.to_json()):
+        raise LinkscopeError(
+            f"{before.path} is of {before.node.name}, whose devices differ from {job.node.name}'s: start a new run file"
+        )
+    if backend != job.backend:
+        raise LinkscopeError(f"{before.path} was made with the {backend} engine, not {job.backend}: see --engine")
+    if set(before.plan_ids) != set(job.ids) or before.header["plan"]["options"] != job.options.to_json():
+        raise LinkscopeError(
+            f"{before.path} holds another plan (suites or options differ): resume it with --resume -o FILE alone"
+        )
+
+
+def _identity(node: Json) -> list[tuple[Any, ...]]:
+    return [(device["id"], device["name"], device["pci"]) for device in node["devices"]]

@@ -1,0 +1,176 @@
+"""Described nodes: machines/*.yaml, published topologies and figures, as Nodes.
+
+The format is schema/machine.schema.json; machines/README.md explains it to whoever adds a node.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import yaml
+
+from linkscope.errors import LinkscopeError
+from linkscope.machine.node import Device, Link, Node
+from linkscope.schemas import load_schema
+
+Json = dict[str, Any]
+
+_PACKAGE = Path(__file__).resolve().parents[1]
+_PLACES = (_PACKAGE / "machines", _PACKAGE.parents[1] / "machines")
+_UNITS = {"GB": 10**9, "GiB": 2**30}
+
+
+def machine_names() -> list[str]:
+    """Names of the described nodes that come with linkscope, sorted."""
+    return sorted(_packaged())
+
+
+def load_machine(name_or_path: str) -> Node:
+    """The described node of that name, or the one in that YAML file (a path with a slash or ending in .yaml).
+
+    Node.notes holds the title, then the assumptions, then the notes. Raises LinkscopeError for an unknown name, an
+    unreadable file, and a file that breaks the schema or contradicts itself.
+    """
+    if "/" in name_or_path or name_or_path.endswith((".yaml", ".yml")):
+        return _read(Path(name_or_path))
+    path = _packaged().get(name_or_path)
+    if path is None:
+        known = ", ".join(machine_names()) or "none"
+        raise LinkscopeError(f"no described machine {name_or_path!r}: give a path to a YAML file or one of {known}")
+    return _read(path)
+
+
+@cache
+def _packaged() -> dict[str, Path]:
+    """Name -> file: inside an installed package, or at the top of a checkout."""
+    for place in _PLACES:
+        if place.is_dir():
+            return {path.stem: path for path in place.glob("*.yaml")}
+    return {}
+
+
+def _read(path: Path) -> Node:
+    try:
+        data = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise LinkscopeError(f"cannot read machine file {path}: {error.strerror}") from error
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise LinkscopeError(f"machine file {path} is no YAML: {' '.join(str(error).split())}") from error
+    problem = jsonschema.exceptions.best_match(_validator().iter_errors(data))
+    if problem is not None:
+        raise LinkscopeError(f"machine file {path}: {problem.json_path}: {problem.message}")
+    try:
+        return _node(data)
+    except ValueError as error:
+        raise LinkscopeError(f"machine file {path}: {error}") from error
+
+
+@cache
+def _validator() -> jsonschema.Draft202012Validator:
+    return jsonschema.Draft202012Validator(load_schema("machine"))
+
+
+def _node(data: Json) -> Node:
+    """Raises ValueError with one line where a file of the right shape contradicts itself."""
+    peers = _peers(data.get("peer_access"))
+    devices = [device for group in data["devices"] for device in _devices(group, peers)]
+    devices += [Device(switch, "switch", name) for switch, name in data.get("switches", {}).items()]
+    _refuse_twice([device.id for device in devices], "device")
+    links = [link for group in data["links"] for link in _links(group, devices)]
+    known = {device.id for device in devices}
+    for link in links:
+        if link.a == link.b or not {link.a, link.b} <= known:
+            raise ValueError(f"link {link.a} to {link.b} needs two different devices of this file")
+    _refuse_twice([f"{' to '.join(sorted((link.a, link.b)))} ({link.kind})" for link in links], "link")
+    assumed = [f"assumed: {assumption}" for assumption in data.get("assumptions", ())]
+    return Node(
+        name=data["name"],
+        devices=tuple(devices),
+        links=tuple(links),
+        modelled=True,
+        notes=(data["title"], *assumed, *data.get("notes", ())),
+        methods={name: {k: v for k, v in facts.items() if k != "source"} for name, facts in data["methods"].items()},
+    )
+
+
+def _devices(group: Json, peers: dict[str, list[str]] | None) -> list[Device]:
+    ids = _ids(group["of"])
+    for name in ("numa", "package"):
+        if name in group and len(group[name]) != len(ids):
+            raise ValueError(f"{group['of']}: {name} has {len(group[name])} values for {len(ids)} devices")
+    devices = []
+    for i, device_id in enumerate(ids):
+        attributes: Json = {"source": group["source"]}
+        if peers is not None and device_id.startswith("gpu:"):
+            attributes["peers"] = peers.get(device_id, [])
+        cores = group.get("cores", 0)
+        devices.append(
+            Device(
+                id=device_id,
+                kind=device_id.partition(":")[0],
+                name=group["name"],
+                memory_bytes=_bytes(group["memory"]) if "memory" in group else None,
+                memory_gbps=group["memory_gbps"],
+                memory_latency_ns=group.get("memory_latency_ns"),
+                numa=group["numa"][i] if "numa" in group else None,
+                package=group["package"][i] if "package" in group else None,
+                cpus=tuple(range(i * cores, (i + 1) * cores)),
+                attributes=attributes,
+            )
+        )
+    return devices
+
+
+def _links(group: Json, devices: list[Device]) -> list[Link]:
+    members = [device.id for device in devices if device.kind == group.get("every_pair_of")]
+    pairs = group.get("between") or itertools.combinations(members, 2)
+    return [
+        Link(
+            a=a,
+            b=b,
+            kind=group["kind"],
+            peak_gbps=group["peak_gbps"],
+            lanes=group.get("lanes"),
+            tier=group["tier"],
+            detail=group["source"],
+            latency_ns=group.get("latency_ns"),
+        )
+        for a, b in pairs
+    ]
+
+
+def _ids(devices: str) -> list[str]:
+    """["gpu:0", "gpu:1"] for "gpu:0-1"."""
+    kind, _, numbers = devices.partition(":")
+    first, _, last = numbers.partition("-")
+    ids = [f"{kind}:{i}" for i in range(int(first), int(last or first) + 1)]
+    if not ids:
+        raise ValueError(f"{devices} is an empty range")
+    return ids
+
+
+def _bytes(text: str) -> int:
+    number, unit = re.split(r"\s+", text)
+    return int(number) * _UNITS[unit]
+
+
+def _peers(pairs: list[list[str]] | None) -> dict[str, list[str]] | None:
+    """Device -> whom it can load and store; None: nothing is said, all can."""
+    if pairs is None:
+        return None
+    peers: dict[str, list[str]] = {}
+    for a, b in pairs:
+        peers.setdefault(a, []).append(b)
+        peers.setdefault(b, []).append(a)
+    return peers
+
+
+def _refuse_twice(names: list[str], what: str) -> None:
+    for name in names:
+        if names.count(name) > 1:
+            raise ValueError(f"{what} {name} stands there twice")

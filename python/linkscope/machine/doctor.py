@@ -1,0 +1,323 @@
+"""Doctor: what would spoil a measurement on this machine, and what is missing. Pure functions over data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from linkscope.machine.node import Node
+from linkscope.machine.state import GpuState, MachineState
+
+SEVERITIES = ("problem", "warning", "note")
+_HARMLESS_THROTTLE = {"idle", "application clocks", "display clocks", "sync boost"}
+_GIB = 1 << 30
+
+
+@dataclass(frozen=True)
+class Finding:
+    """``problem``: figures will be wrong or missing; ``warning``: lower or noisier; ``note``: worth knowing."""
+
+    severity: str
+    what: str
+    why_it_matters: str
+    remedy: str
+
+
+@dataclass(frozen=True)
+class Examined:
+    """What the checks look at. ``engines``: host, cuda, hip -> its description, or None where it is not built."""
+
+    node: Node
+    state: MachineState
+    engines: Mapping[str, Mapping[str, Any] | None]
+
+    @property
+    def vendor(self) -> str | None:
+        """The engine the GPUs need."""
+        names = " ".join(gpu.name.lower() for gpu in self.node.of_kind("gpu"))
+        if not names:
+            return None
+        return "hip" if any(word in names for word in ("amd", "instinct", "radeon", "gfx")) else "cuda"
+
+
+def examine(node: Node, state: MachineState, engines: Mapping[str, Mapping[str, Any] | None]) -> list[Finding]:
+    """All findings, gravest first. ``engines``: host, cuda, hip -> its description, None where it is not built."""
+    seen = Examined(node, state, engines)
+    findings = [finding for check in _CHECKS for finding in check(seen)]
+    return sorted(findings, key=lambda finding: SEVERITIES.index(finding.severity))
+
+
+def _engines(seen: Examined) -> Iterator[Finding]:
+    if not any(seen.engines.values()):
+        yield Finding(
+            "problem", "no engine is built", "nothing can be measured on this machine", "run `make run`, it builds one"
+        )
+    if seen.vendor and seen.engines.get(seen.vendor) is None:
+        yield Finding(
+            "problem",
+            f"there are GPUs but no {seen.vendor} engine",
+            "no path to or between GPUs can be measured",
+            "run `make run`, it builds the engine for the GPUs it finds",
+        )
+    for name, description in seen.engines.items():
+        if description and description.get("problem"):
+            yield Finding(
+                "problem" if seen.vendor == name else "note",
+                f"the {name} engine sees no usable GPU: {description['problem']}",
+                "cases that need a GPU will be skipped",
+                "load the vendor's driver, or give this container or user access to the GPU devices",
+            )
+
+
+def _clocks(seen: Examined) -> Iterator[Finding]:
+    for reason, gpus in _by(seen, lambda gpu: [r for r in gpu.throttle if r not in _HARMLESS_THROTTLE]).items():
+        yield Finding(
+            "warning",
+            f"{gpus}: clock held down ({reason})",
+            "kernel copies and latencies follow the clock; copy engines less so",
+            "let the GPU cool, raise the power limit, or say in the report that it was so",
+        )
+    for _, gpus in _by(seen, lambda gpu: ["cap"] if _capped(gpu) else []).items():
+        yield Finding(
+            "note",
+            f"{gpus}: power limit below the default",
+            "long kernel copies may run at a lower clock",
+            "nvidia-smi --power-limit restores it (as root)",
+        )
+
+
+def _capped(gpu: GpuState) -> bool:
+    return gpu.power_cap_w is not None and gpu.power_default_w is not None and gpu.power_cap_w < gpu.power_default_w
+
+
+def _neighbours(seen: Examined) -> Iterator[Finding]:
+    busy = {gpu.id: gpu.processes for gpu in seen.state.gpus if gpu.processes}
+    if busy:
+        yield Finding(
+            "problem",
+            "other processes run on " + ", ".join(f"{i} ({n})" for i, n in busy.items()),
+            "they share the links, the copy engines and the memory with what is measured",
+            "stop them or wait; measure on idle GPUs with --devices",
+        )
+    holding = [g.id for g in seen.state.gpus if not g.processes and (g.memory_used_bytes or 0) > 2 * _GIB]
+    if holding and not busy:
+        yield Finding(
+            "warning",
+            f"{', '.join(holding)}: memory is in use, though no process shows",
+            "another container may be using the GPU",
+            "make sure the node is yours alone",
+        )
+    load, cpus = seen.state.load, seen.state.cpus_online
+    if load is not None and cpus and load > max(1.0, 0.1 * cpus):
+        yield Finding(
+            "warning",
+            f"the load average is {load:.1f} on {cpus} CPUs",
+            "host memory paths and launch times share the CPUs",
+            "wait until the machine is idle",
+        )
+
+
+def _pcie(seen: Examined) -> Iterator[Finding]:
+    narrow = _by(seen, lambda gpu: _below(gpu.pcie_lanes, gpu.pcie_lanes_max))
+    for width, gpus in narrow.items():
+        yield Finding(
+            "problem",
+            f"{gpus}: PCIe runs with {width} lanes",
+            "every transfer to and from the host is slower by that factor",
+            "reseat the card or riser; look at the slot's wiring and the BIOS bifurcation",
+        )
+    for generation, gpus in _by(seen, lambda gpu: _below(gpu.pcie_generation, gpu.pcie_generation_max)).items():
+        if seen.state.when == "load":
+            yield Finding(
+                "problem",
+                f"{gpus}: PCIe runs at generation {generation} under load",
+                "host transfers cannot reach the link's peak",
+                "look at the BIOS setting, the riser and the error counters",
+            )
+        else:
+            yield Finding(
+                "note",
+                f"{gpus}: PCIe runs at generation {generation} while idle",
+                "idle GPUs lower it to save power; it rises under load",
+                "nothing, if host transfers come near the peak",
+            )
+
+
+def _below(value: int | None, limit: int | None) -> list[str]:
+    return [f"{value} of {limit}"] if value and limit and value < limit else []
+
+
+def _peer_path(seen: Examined) -> Iterator[Finding]:
+    over_pcie = len(seen.node.of_kind("gpu")) > 1 and not _has_fabric(seen.node)
+    for _, gpus in _by(seen, lambda gpu: ["acs"] if gpu.acs_redirect else []).items():
+        yield Finding(
+            "warning" if over_pcie else "note",
+            f"{gpus}: PCIe access control (ACS) sends peer traffic up to the root complex",
+            "GPU to GPU and GPU to NIC transfers over PCIe make a detour, or hang",
+            "on bare metal turn ACS redirection off on the bridges above (setpci or BIOS)",
+        )
+    translated = _by(seen, lambda gpu: [gpu.iommu] if (gpu.iommu or "").startswith("DMA") else [])
+    for kind, gpus in translated.items():
+        yield Finding(
+            "warning",
+            f"{gpus}: the IOMMU translates its addresses (group type {kind})",
+            "host transfers can be slower, and peer transfers over PCIe can fail or hang",
+            "boot with iommu=pt, or turn the IOMMU off in the BIOS",
+        )
+    if seen.state.iommu and not translated and not any(gpu.iommu for gpu in seen.state.gpus) and seen.state.gpus:
+        yield Finding(
+            "note",
+            "an IOMMU is on",
+            "unless it passes addresses through, transfers can be slower",
+            "check for iommu=pt on the kernel's command line",
+        )
+
+
+def _has_fabric(node: Node) -> bool:
+    return any(link.a.startswith("gpu:") and link.kind.startswith(("nvlink", "xgmi")) for link in node.links)
+
+
+def _cpu(seen: Examined) -> Iterator[Finding]:
+    slow = [governor for governor in seen.state.governors if governor in ("powersave", "conservative", "ondemand")]
+    if slow:
+        yield Finding(
+            "warning",
+            f"CPU frequency governor is {', '.join(slow)}",
+            "short host transfers and launch latencies start at a low clock and spread",
+            "cpupower frequency-set -g performance (as root)",
+        )
+    if seen.state.turbo is False:
+        yield Finding("note", "CPU turbo is off", "one thread's memcpy is slower, and steadier", "nothing, if meant")
+    if seen.state.smt:
+        yield Finding(
+            "note",
+            "hyper-threads are on",
+            "two threads of one core share its load and store units; more threads than cores add nothing",
+            "linkscope counts threads as asked; choose at most one per core",
+        )
+    online, allowed, quota = seen.state.cpus_online, seen.state.cpus_allowed, seen.state.cpu_quota
+    usable = min(value for value in (online, allowed, 1 << 20) if value)
+    if usable == 1 or (quota is not None and quota < 2):
+        yield Finding(
+            "warning",
+            "one CPU only",
+            "the engine's host threads and the operating system take turns",
+            "give the container or job at least two CPUs",
+        )
+    elif online and allowed and allowed < online:
+        yield Finding(
+            "note",
+            f"only {allowed} of {online} CPUs may be used (affinity or control group)",
+            "NUMA nodes outside cannot drive host transfers",
+            "start without a CPU mask to measure the whole node",
+        )
+    if quota is not None and quota < usable:
+        yield Finding(
+            "warning",
+            f"a control group limits the CPU time to {quota:g} CPUs",
+            "threads are stopped in the middle of a measurement",
+            "run without a CPU quota",
+        )
+
+
+def _memory(seen: Examined) -> Iterator[Finding]:
+    available = [b for b in (seen.state.memory_available_bytes, seen.state.memory_limit_bytes) if b is not None]
+    if available and min(available) < 4 * _GIB:
+        severity = "problem" if min(available) < _GIB else "warning"
+        yield Finding(
+            severity,
+            f"{min(available) / _GIB:.1f} GiB of host memory can be used",
+            "large points will be skipped for lack of memory",
+            "free memory, raise the limit, or ask for smaller sizes with --sizes",
+        )
+    if seen.state.numa_balancing and len(seen.node.of_kind("numa")) > 1:
+        yield Finding(
+            "warning",
+            "automatic NUMA balancing is on",
+            "the kernel unmaps and moves pages while they are measured",
+            "sysctl kernel.numa_balancing=0 (as root)",
+        )
+    if seen.state.transparent_huge_pages == "never":
+        yield Finding(
+            "note",
+            "transparent huge pages are off",
+            "`huge` memory then needs reserved pages; chases over large buffers see more TLB misses",
+            "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled (as root)",
+        )
+
+
+def _gpu_settings(seen: Examined) -> Iterator[Finding]:
+    for _, gpus in _by(seen, lambda gpu: ["off"] if gpu.persistence is False else []).items():
+        yield Finding(
+            "note",
+            f"{gpus}: persistence mode is off",
+            "the driver starts the GPU anew for each process: seconds of start-up, clocks from cold",
+            "nvidia-smi --persistence-mode=1 (as root)",
+        )
+    for _, gpus in _by(seen, lambda gpu: ["mig"] if gpu.mig else []).items():
+        yield Finding(
+            "warning",
+            f"{gpus}: MIG is on",
+            "a slice has a share of the memory and copy engines, and no peer access",
+            "measure whole GPUs: nvidia-smi --multi-instance-gpu 0 (as root, resets the GPU)",
+        )
+    for _, gpus in _by(seen, lambda gpu: ["off"] if gpu.ecc is False else []).items():
+        yield Finding("note", f"{gpus}: ECC is off", "memory figures are higher than with it", "say so in a comparison")
+
+
+def _surroundings(seen: Examined) -> Iterator[Finding]:
+    if seen.state.virtualised:
+        yield Finding(
+            "note",
+            "this is a virtual machine",
+            "PCIe and NUMA may be shown otherwise than they are, and neighbours may share the host",
+            "compare with figures of the same instance type",
+        )
+    if seen.state.container:
+        yield Finding(
+            "note",
+            f"this runs in a container ({seen.state.container})",
+            "limits and masks of the container apply; other containers' processes are not seen",
+            "start it with the whole node's CPUs, memory and GPUs",
+        )
+
+
+def _missing_tools(seen: Examined) -> Iterator[Finding]:
+    wanted = {
+        "c++": "the engine cannot be built or rebuilt",
+        "cmake": "the engine cannot be built or rebuilt",
+        "libnuma": "host memory cannot be bound to a NUMA node",
+    }
+    if seen.vendor == "cuda":
+        wanted["nvcc"] = "the CUDA engine cannot be rebuilt with the system's compiler"
+    if seen.vendor == "hip":
+        wanted["hipcc"] = "the HIP engine cannot be built"
+    for name, why in wanted.items():
+        if seen.state.tools.get(name) is False:
+            built = any(seen.engines.values()) and name != "libnuma"
+            severity = "note" if built else "warning" if name in ("libnuma", "nvcc") else "problem"
+            yield Finding(severity, f"{name} is not here", why, f"install {name}, or run `make run` as root")
+
+
+def _by(seen: Examined, key: Callable[[GpuState], Sequence[str | None]]) -> dict[str, str]:
+    """{key: "gpu:0, gpu:1"}: the GPUs that a finding is true of, in one line."""
+    groups: dict[str, list[str]] = {}
+    for gpu in seen.state.gpus:
+        for value in key(gpu):
+            groups.setdefault(str(value), []).append(gpu.id)
+    return {value: ", ".join(ids) for value, ids in groups.items()}
+
+
+_CHECKS: tuple[Callable[[Examined], Iterator[Finding]], ...] = (
+    _engines,
+    _neighbours,
+    _clocks,
+    _pcie,
+    _peer_path,
+    _cpu,
+    _memory,
+    _gpu_settings,
+    _surroundings,
+    _missing_tools,
+)

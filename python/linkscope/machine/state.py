@@ -1,0 +1,245 @@
+"""State: what of the machine can change between two runs and move a figure. Read, never changed."""
+
+from __future__ import annotations
+
+import ctypes.util
+import re
+import shutil
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any
+
+from linkscope.machine import nvml, sysfs
+from linkscope.machine.files import Files, LiveFiles
+
+CPU = sysfs.CPUS
+
+
+@dataclass(frozen=True)
+class GpuState:
+    """One GPU. Clocks in MHz, power in W, memory in bytes; None where nobody says.
+
+    ``throttle``: why the clock is held below its maximum, in words. ``processes``: others than this one.
+    ``pcie_*``: as read at that moment (an idle GPU may lower the generation). ``iommu``: type of its group.
+    """
+
+    id: str
+    name: str = ""
+    clock_mhz: int | None = None
+    clock_max_mhz: int | None = None
+    memory_clock_mhz: int | None = None
+    throttle: tuple[str, ...] = ()
+    power_w: float | None = None
+    power_cap_w: float | None = None
+    power_default_w: float | None = None
+    temperature_c: int | None = None
+    persistence: bool | None = None
+    ecc: bool | None = None
+    mig: bool | None = None
+    compute_mode: int | None = None
+    processes: int | None = None
+    memory_used_bytes: int | None = None
+    pcie_generation: int | None = None
+    pcie_generation_max: int | None = None
+    pcie_lanes: int | None = None
+    pcie_lanes_max: int | None = None
+    iommu: str | None = None
+    acs_redirect: bool | None = None
+
+    @staticmethod
+    def from_json(data: dict[str, Any]) -> GpuState:
+        """Names it does not know are left out."""
+        known: dict[str, Any] = {f.name: data[f.name] for f in fields(GpuState) if f.name in data}
+        return GpuState(**{**known, "throttle": tuple(known.get("throttle", ()))})
+
+
+@dataclass(frozen=True)
+class MachineState:
+    """The whole machine at one moment. ``when``: idle, load. Bytes, counts, words; None where nobody says."""
+
+    when: str = "idle"
+    kernel: str | None = None
+    architecture: str | None = None
+    versions: Mapping[str, str] = field(default_factory=dict)
+    boot_options: tuple[str, ...] = ()
+    governors: tuple[str, ...] = ()
+    turbo: bool | None = None
+    smt: bool | None = None
+    numa_balancing: bool | None = None
+    transparent_huge_pages: str | None = None
+    huge_pages_free: int | None = None
+    cpus_online: int | None = None
+    cpus_allowed: int | None = None
+    cpu_quota: float | None = None
+    memory_available_bytes: int | None = None
+    memory_limit_bytes: int | None = None
+    load: float | None = None
+    virtualised: bool | None = None
+    container: str | None = None
+    iommu: bool | None = None
+    tools: Mapping[str, bool] = field(default_factory=dict)
+    gpus: tuple[GpuState, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """For the run file's header and state records."""
+        return asdict(self)
+
+    @staticmethod
+    def from_json(data: dict[str, Any]) -> MachineState:
+        """The inverse of ``to_json``; names it does not know are left out."""
+        known = {f.name: data[f.name] for f in fields(MachineState) if f.name in data}
+        gpus = tuple(GpuState.from_json(gpu) for gpu in known.pop("gpus", ()))
+        for name in ("boot_options", "governors"):
+            known[name] = tuple(known.get(name, ()))
+        return MachineState(**known, gpus=gpus)
+
+
+def read_state(
+    description: dict[str, Any], root: str | Path = "/", nvml_answers: dict[str, Any] | None = None, when: str = "idle"
+) -> MachineState:
+    """The state of the machine whose files lie below ``root``. NVML is asked unless its answers are given."""
+    live = Path(root) == Path("/")
+    answers = nvml_answers if nvml_answers is not None else nvml.read() if live else {}
+    state = build_state(description, LiveFiles(Path(root)), answers, when)
+    return replace(state, tools=_tools()) if live else state
+
+
+def build_state(
+    description: dict[str, Any], files: Files, nvml_answers: dict[str, Any], when: str = "idle"
+) -> MachineState:
+    """The state from an engine's description, files and NVML's answers."""
+    status = files.read("/proc/self/status") or ""
+    allowed = re.search(r"Cpus_allowed_list:\s*(\S+)", status)
+    online = sysfs.cpu_list(files.read(f"{CPU}/online"))
+    memory = _colon_table(files.read("/proc/meminfo"))
+    driver: dict[str, str] = {k: str(nvml_answers[k]) for k in ("driver", "nvml", "cuda") if k in nvml_answers}
+    amdgpu = files.read("/sys/module/amdgpu/version")
+    return MachineState(
+        when=when,
+        kernel=files.read("/proc/sys/kernel/osrelease"),
+        architecture=files.read("/proc/sys/kernel/arch"),
+        versions={**driver, **({"amdgpu": amdgpu} if amdgpu else {}), **description.get("versions", {})},
+        boot_options=tuple((files.read("/proc/cmdline") or "").split()),
+        governors=_governors(files, online),
+        turbo=_turbo(files),
+        smt=_flag(files.read(f"{CPU}/smt/active")),
+        numa_balancing=_flag(files.read("/proc/sys/kernel/numa_balancing")),
+        transparent_huge_pages=_bracketed(files.read("/sys/kernel/mm/transparent_hugepage/enabled")),
+        huge_pages_free=memory.get("HugePages_Free"),
+        cpus_online=len(online) or None,
+        cpus_allowed=len(sysfs.cpu_list(allowed.group(1))) if allowed else None,
+        cpu_quota=_cpu_quota(files),
+        memory_available_bytes=memory["MemAvailable"] * 1024 if "MemAvailable" in memory else None,
+        memory_limit_bytes=_memory_limit(files),
+        load=_load(files),
+        virtualised=_virtualised(files),
+        container=_container(files),
+        iommu=bool(files.entries("/sys/class/iommu")),
+        gpus=tuple(_gpu_states(description, files, nvml_answers)),
+    )
+
+
+def _gpu_states(description: dict[str, Any], files: Files, nvml_answers: dict[str, Any]) -> list[GpuState]:
+    by_pci = {gpu.get("pci"): gpu for gpu in nvml_answers.get("gpus", ())}
+    named = [d for d in description.get("devices", ()) if d["id"].startswith("gpu:")]
+    named = named or [{**gpu, "id": f"gpu:{gpu['index']}"} for gpu in by_pci.values()]
+    states = []
+    for device in named:
+        pci = sysfs.normal_pci(device["pci"]) if device.get("pci") else None
+        answers = by_pci.get(pci, {})
+        states.append(_gpu_state(device, answers, sysfs.pcie(files, pci) if pci else None))
+    return states
+
+
+def _gpu_state(device: dict[str, Any], answers: dict[str, Any], facts: sysfs.PcieFacts | None) -> GpuState:
+    told = dict(answers.get("state", {}))
+    link = answers.get("pcie", {})
+    mask = told.pop("throttle_mask", None)
+    names = {f.name for f in fields(GpuState)}
+    return GpuState(
+        id=device["id"],
+        name=device.get("name", ""),
+        throttle=nvml.reasons(mask),
+        memory_used_bytes=answers.get("memory_used_bytes"),
+        pcie_generation=link.get("generation", facts.current.generation if facts else None),
+        pcie_generation_max=link.get("generation_max", facts.maximum.generation if facts else None),
+        pcie_lanes=link.get("lanes", facts.current.lanes if facts else None),
+        pcie_lanes_max=link.get("lanes_max", facts.maximum.lanes if facts else None),
+        iommu=facts.iommu if facts else None,
+        acs_redirect=facts.acs_redirect if facts else None,
+        **{name: value for name, value in told.items() if name in names},
+    )
+
+
+def _tools() -> dict[str, bool]:
+    """What building an engine and binding memory needs, and whether it is here."""
+    programs = {"c++": ("c++", "g++", "clang++"), "cmake": ("cmake",), "nvcc": ("nvcc",), "hipcc": ("hipcc",)}
+    found = {name: any(map(shutil.which, names)) for name, names in programs.items()}
+    found["nvcc"] = found["nvcc"] or Path("/usr/local/cuda/bin/nvcc").exists()
+    return {**found, "libnuma": ctypes.util.find_library("numa") is not None}
+
+
+def _governors(files: Files, online: tuple[int, ...]) -> tuple[str, ...]:
+    found = {files.read(f"{CPU}/cpu{cpu}/cpufreq/scaling_governor") for cpu in online}
+    return tuple(sorted(governor for governor in found if governor))
+
+
+def _turbo(files: Files) -> bool | None:
+    """intel_pstate says when turbo is off; cpufreq says when boost is on."""
+    off = _flag(files.read(f"{CPU}/intel_pstate/no_turbo"))
+    return not off if off is not None else _flag(files.read(f"{CPU}/cpufreq/boost"))
+
+
+def _cpu_quota(files: Files) -> float | None:
+    """CPUs' worth of time the control group may use; None: no limit."""
+    words = (files.read("/sys/fs/cgroup/cpu.max") or "").split()
+    if len(words) != 2:
+        words = [files.read(f"/sys/fs/cgroup/cpu/cpu.cfs_{name}_us") or "" for name in ("quota", "period")]
+    if not (words[0].isdigit() and words[1].isdigit()):
+        return None
+    return int(words[0]) / int(words[1])
+
+
+def _memory_limit(files: Files) -> int | None:
+    """Bytes the control group may use; None: no limit (version 1 says so with a huge number)."""
+    paths = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
+    text = next((found for found in map(files.read, paths) if found), "")
+    return int(text) if text.isdigit() and int(text) < 1 << 60 else None
+
+
+def _load(files: Files) -> float | None:
+    words = (files.read("/proc/loadavg") or "").split()
+    return float(words[0]) if words else None
+
+
+def _virtualised(files: Files) -> bool | None:
+    flags = re.search(r"^flags\s*:(.*)$", files.read("/proc/cpuinfo") or "", re.MULTILINE)
+    return " hypervisor" in flags.group(1) if flags else None
+
+
+def _container(files: Files) -> str | None:
+    """What kind of container this runs in, where one left a trace."""
+    if files.resolve("/.dockerenv"):
+        return "docker"
+    if files.resolve("/run/.containerenv"):
+        return "podman"
+    if files.resolve("/.singularity.d"):
+        return "apptainer"
+    trace = re.search(r"kubepods|docker|lxc|containerd", files.read("/proc/1/cgroup") or "")
+    return trace.group() if trace else None
+
+
+def _colon_table(text: str | None) -> dict[str, int]:
+    """Lines "Name:  123 kB" as {Name: 123}."""
+    return {name: int(value) for name, value in re.findall(r"^(\w+):\s+(\d+)", text or "", re.MULTILINE)}
+
+
+def _bracketed(text: str | None) -> str | None:
+    """The chosen one of "always [madvise] never"."""
+    chosen = re.search(r"\[(\S+)\]", text or "")
+    return chosen.group(1) if chosen else None
+
+
+def _flag(text: str | None) -> bool | None:
+    return None if text is None or not text.isdigit() else text != "0"

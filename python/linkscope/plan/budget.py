@@ -1,0 +1,61 @@
+"""Time: what a plan may take, and how it is shared out among the cases."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+Json = dict[str, Any]
+
+DEFAULT_POINT_BUDGET_S = 2.0
+LEAST_POINT_BUDGET_S = 0.005
+_START_S = 0.01  # bookkeeping of one case
+_SAMPLES = 12
+# Typical rates in GB/s for estimates: filling, copying and checking bytes of a GPU, and of the host.
+_GPU_GBPS, _HOST_GBPS = 300.0, 20.0
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the engine is told of precision and time (plan.options)."""
+
+    precision: float = 0.01
+    point_budget_s: float = DEFAULT_POINT_BUDGET_S
+
+    def to_json(self) -> Json:
+        return {"precision": self.precision, "point_budget_s": round(self.point_budget_s, 6)}
+
+
+def share_out(cases: Sequence[Json], precision: float, budget_s: float | None) -> Options:
+    """Options under which the sampling of all ``cases`` fits ``budget_s`` seconds in total, set-up included.
+
+    Every case gets the same sampling time, at least ``LEAST_POINT_BUDGET_S``: a budget too small for that is
+    exceeded rather than answered with figures nobody should use.
+    """
+    if budget_s is None or not cases:
+        return Options(precision)
+    left = budget_s - sum(_setup_s(case) for case in cases)
+    return Options(precision, min(max(left / len(cases), LEAST_POINT_BUDGET_S), DEFAULT_POINT_BUDGET_S))
+
+
+def estimate_s(case: Json, options: Options) -> float:
+    """Seconds the case will roughly take: for progress and --dry-run, never for a figure."""
+    sampling = _SAMPLES * max(_moving_s(flow) for flow in case["flows"])
+    return _setup_s(case) + min(max(sampling, 0.01), options.point_budget_s)
+
+
+def timeout_s(case: Json, options: Options) -> float:
+    """Silence after which a case is given up: generous, since it only ever ends a hang."""
+    return round(30 + 10 * options.point_budget_s + 40 * _setup_s(case), 1)
+
+
+def _setup_s(case: Json) -> float:
+    return _START_S + 2 * sum(_moving_s(flow) for flow in case["flows"])
+
+
+def _moving_s(flow: Json) -> float:
+    ends = [flow.get("source"), flow.get("destination")]
+    on_gpus = all(end["device"].startswith("gpu:") for end in ends if end is not None)
+    seconds: float = flow["bytes"] / ((_GPU_GBPS if on_gpus else _HOST_GBPS) * 1e9)
+    return seconds

@@ -1,0 +1,237 @@
+"""Patterns: pure functions that lay flows out over the devices of a node. The list is at the end of the file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import groupby
+
+from linkscope.machine.node import Device
+from linkscope.machine.paths import Paths
+
+KINDS = ("gpu", "numa", "nearest-numa")
+"""What an end may lie on; ``nearest-numa``: the NUMA node next to the GPU at the other end."""
+
+
+@dataclass(frozen=True)
+class Slot:
+    """One flow to be: bytes go from ``source`` to ``destination`` (device ids).
+
+    ``reverse`` is true where the flow runs from the suite row's destination back to its source, so that each
+    end keeps the memory the row gives it.
+    """
+
+    source: str
+    destination: str
+    role: str = "measured"
+    reverse: bool = False
+
+    def back(self, role: str | None = None) -> Slot:
+        """The same flow the other way round."""
+        return Slot(self.destination, self.source, role or self.role, not self.reverse)
+
+    def as_background(self) -> Slot:
+        return Slot(self.source, self.destination, "background", self.reverse)
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The flows of one case, measured ones first, and where its figure stands in a table."""
+
+    slots: tuple[Slot, ...]
+    row: str
+    column: str
+
+
+@dataclass(frozen=True)
+class Ground:
+    """What a pattern is laid over: the ends that a suite row allows, among the selected devices."""
+
+    paths: Paths
+    source_on: str
+    destination_on: str
+    selected: frozenset[str]
+
+    def sources(self) -> tuple[Device, ...]:
+        return self._candidates(self.source_on)
+
+    def destinations(self) -> tuple[Device, ...]:
+        return self._candidates(self.destination_on)
+
+    def links(self) -> list[Slot]:
+        """Every (source, destination) that the row allows, distinct devices, in order of their numbers."""
+        return [slot for slot in self.ends() if slot.source != slot.destination]
+
+    def same(self) -> list[Slot]:
+        """Every device that can be both ends."""
+        return [slot for slot in self.ends() if slot.source == slot.destination]
+
+    def ends(self) -> list[Slot]:
+        """Every (source, destination) that the row allows, a device to itself included."""
+        if self.source_on == "nearest-numa":
+            return [Slot(self._nearest(gpu), gpu.id) for gpu in self.destinations()]
+        if self.destination_on == "nearest-numa":
+            return [Slot(gpu.id, self._nearest(gpu)) for gpu in self.sources()]
+        return [Slot(a.id, b.id) for a in self.sources() for b in self.destinations()]
+
+    def _candidates(self, on: str) -> tuple[Device, ...]:
+        kind = "numa" if on == "nearest-numa" else on
+        return tuple(d for d in self.paths.node.of_kind(kind) if d.id in self.selected and _has_memory(d))
+
+    def _nearest(self, gpu: Device) -> str:
+        """The GPU's own NUMA node; the first NUMA node where the system does not say."""
+        nodes = [device.id for device in self.paths.node.of_kind("numa") if _has_memory(device)]
+        own = f"numa:{gpu.numa}"
+        return own if own in nodes else nodes[0]
+
+
+Pattern = Callable[[Ground], list[Layout]]
+
+
+def pairs(ground: Ground) -> list[Layout]:
+    """Each source to each other destination, one flow at a time."""
+    return [_single(slot) for slot in ground.links()]
+
+
+def grid(ground: Ground) -> list[Layout]:
+    """Each source to each destination, itself included, one flow at a time."""
+    return [_single(slot) for slot in ground.ends()]
+
+
+def local(ground: Ground) -> list[Layout]:
+    """From each device to itself, one at a time."""
+    return [Layout((slot,), "", slot.source) for slot in ground.same()]
+
+
+def both_ways(ground: Ground) -> list[Layout]:
+    """Each pair once, both directions at the same time."""
+    once: dict[frozenset[str], Slot] = {}
+    for slot in ground.links():
+        once.setdefault(frozenset(_ends_of(slot)), slot)
+    return [Layout((slot, slot.back()), *_ends_of(slot)) for slot in once.values()]
+
+
+def both_ways_each(ground: Ground) -> list[Layout]:
+    """Each pair from either end: both directions at the same time, the one that arrives at the row's device first."""
+    return [Layout((slot.back(), slot), *_ends_of(slot)) for slot in ground.links()]
+
+
+def against(ground: Ground) -> list[Layout]:
+    """Each source to each other destination while the opposite direction is kept busy in the background."""
+    return [Layout((slot, slot.back("background")), *_ends_of(slot)) for slot in ground.links()]
+
+
+def one_to_all(ground: Ground) -> list[Layout]:
+    """From each source to every other device at the same time."""
+    return [Layout(flows, "", device) for device, flows in _by(ground.links(), lambda slot: slot.source)]
+
+
+def all_to_one(ground: Ground) -> list[Layout]:
+    """From every other device to each destination at the same time."""
+    return [Layout(flows, "", device) for device, flows in _by(ground.links(), lambda slot: slot.destination)]
+
+
+def each_among_all(ground: Ground) -> list[Layout]:
+    """Each flow measured while all the others of the row keep going in the background."""
+    slots = ground.links()
+    return [
+        Layout((slot, *(other.as_background() for other in slots if other != slot)), *_ends_of(slot)) for slot in slots
+    ]
+
+
+def each_among_all_both_ways(ground: Ground) -> list[Layout]:
+    """Each flow measured while its opposite and all the others, both ways, keep going in the background."""
+    layouts = []
+    for slot in ground.links():
+        others = [flow for other in ground.links() if other != slot for flow in (other.back(), other)]
+        background = tuple(flow.as_background() for flow in (slot.back(), *others))
+        layouts.append(Layout((slot, *background), *_ends_of(slot)))
+    return layouts
+
+
+def all_at_once(ground: Ground) -> list[Layout]:
+    """Every source to every other destination, all at the same time."""
+    slots = tuple(ground.links())
+    return [Layout(slots, "", f"{len(slots)} flows")] if len(slots) > 1 else []
+
+
+def all_at_once_both_ways(ground: Ground) -> list[Layout]:
+    """Every pair of the row in both directions, all at the same time."""
+    slots = tuple(flow for layout in both_ways(ground) for flow in layout.slots)
+    return [Layout(slots, "", f"{len(slots)} flows")] if len(slots) > 2 else []
+
+
+def ring(ground: Ground) -> list[Layout]:
+    """From each device to the next, and from the last to the first, all at the same time."""
+    ids = [device.id for device in ground.sources() if device in ground.destinations()]
+    slots = tuple(Slot(a, b) for a, b in zip(ids, ids[1:] + ids[:1], strict=True))
+    return [Layout(slots, "", f"{len(slots)} flows")] if len(slots) > 1 else []
+
+
+def bisection(ground: Ground) -> list[Layout]:
+    """Each device of the first half with its counterpart of the second, both directions, all at the same time."""
+    ids = [device.id for device in ground.sources() if device in ground.destinations()]
+    half = len(ids) // 2
+    slots = tuple(flow for a, b in zip(ids[:half], ids[half:], strict=False) for flow in (Slot(a, b), Slot(b, a)))
+    return [Layout(slots, "", f"{len(slots)} flows")] if slots else []
+
+
+def one_per_tier(ground: Ground) -> list[Layout]:
+    """One representative pair of every link tier: the first whose widest path is of that tier."""
+    first: dict[str, Slot] = {}
+    for slot in ground.links():
+        first.setdefault(tier_of(ground.paths, slot.source, slot.destination), slot)
+    return [Layout((slot,), "", f"{tier}: {slot.source} > {slot.destination}") for tier, slot in first.items()]
+
+
+def first_device(ground: Ground) -> list[Layout]:
+    """From the first device to itself: one representative of all."""
+    return local(ground)[:1]
+
+
+def tier_of(paths: Paths, source: str, destination: str) -> str:
+    """Speed class of the widest path; "unknown" where the topology shows none."""
+    path = paths.between(source, destination)
+    return path.tier if path is not None else "unknown"
+
+
+PATTERNS: dict[str, Pattern] = {
+    "pairs": pairs,
+    "grid": grid,
+    "local": local,
+    "both-ways": both_ways,
+    "both-ways-each": both_ways_each,
+    "against": against,
+    "one-to-all": one_to_all,
+    "all-to-one": all_to_one,
+    "each-among-all": each_among_all,
+    "each-among-all-both-ways": each_among_all_both_ways,
+    "all-at-once": all_at_once,
+    "all-at-once-both-ways": all_at_once_both_ways,
+    "ring": ring,
+    "bisection": bisection,
+    "one-per-tier": one_per_tier,
+    "first-device": first_device,
+}
+
+
+def _single(slot: Slot) -> Layout:
+    return Layout((slot,), *_ends_of(slot))
+
+
+def _ends_of(slot: Slot) -> tuple[str, str]:
+    return slot.source, slot.destination
+
+
+def _by(slots: list[Slot], key: Callable[[Slot], str]) -> list[tuple[str, tuple[Slot, ...]]]:
+    """Slots grouped by one end, in order of its number."""
+    grouped = groupby(sorted(slots, key=lambda slot: _number(key(slot))), key=key)
+    return [(device, tuple(flows)) for device, flows in grouped]
+
+
+def _number(device: str) -> int:
+    return int(device.split(":")[1])
+
+
+def _has_memory(device: Device) -> bool:
+    return device.memory_bytes is None or device.memory_bytes > 0

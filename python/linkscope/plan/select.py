@@ -1,0 +1,104 @@
+"""What a user may narrow down of a run: devices, methods, sizes, precision, budget, clock."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+
+from linkscope.errors import LinkscopeError
+from linkscope.machine.node import Node
+from linkscope.plan.sizes import parse_sizes
+from linkscope.plan.suite import Suite, SuiteRow
+
+CLOCKS = ("device", "host")
+_SECONDS = {"ms": 1e-3, "s": 1.0, "": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Empty fields narrow nothing. ``sizes`` replaces those of bandwidth rows; latency rows keep their own."""
+
+    devices: tuple[str, ...] = ()
+    methods: tuple[str, ...] = ()
+    sizes: tuple[int, ...] = ()
+    clock: str | None = None
+
+    def rows_of(self, suite: Suite) -> list[SuiteRow]:
+        """The suite's rows as this selection leaves them."""
+        return [row for row in map(self._narrow, suite.rows) if row.methods]
+
+    def _narrow(self, row: SuiteRow) -> SuiteRow:
+        methods = tuple(m for m in row.methods if not self.methods or m in self.methods)
+        sizes = self.sizes if self.sizes and row.figure != "latency" else row.sizes
+        return replace(row, methods=methods, sizes=sizes, clock=self.clock or row.clock)
+
+
+def parse_devices(text: str, node: Node) -> tuple[str, ...]:
+    """Ids of "gpu:0,gpu:2" or "gpu:0-3,numa:1". Raises LinkscopeError for one that ``node`` lacks."""
+    known = [device.id for device in node.devices if device.kind in ("gpu", "numa")]
+    wanted: list[str] = []
+    for part in text.split(","):
+        match = re.fullmatch(r"\s*(gpu|numa):(\d+)(?:-(\d+))?\s*", part)
+        if match is None:
+            raise LinkscopeError(f"malformed device {part!r}: write gpu:0,gpu:2 or gpu:0-3,numa:1")
+        kind, first, last = match.group(1), int(match.group(2)), int(match.group(3) or match.group(2))
+        wanted += [f"{kind}:{number}" for number in range(first, min(last, first + 1023) + 1)]
+    for device in wanted:
+        if device not in known:
+            raise LinkscopeError(f"unknown device {device!r}: {node.name} has {', '.join(known) or 'none'}")
+    return tuple(dict.fromkeys(wanted))
+
+
+def allowed_devices(node: Node, devices: tuple[str, ...]) -> frozenset[str]:
+    """Ids that flows may use. Naming GPUs alone keeps all NUMA nodes; naming NUMA nodes alone leaves out all GPUs."""
+    if not devices:
+        return frozenset(device.id for device in node.devices)
+    if any(device.startswith("numa:") for device in devices):
+        return frozenset(devices)
+    return frozenset(devices) | {device.id for device in node.of_kind("numa")}
+
+
+def parse_methods(text: str, known: list[str]) -> tuple[str, ...]:
+    """Names of "copy-engine,kernel-copy". Raises LinkscopeError for one that is not in ``known``."""
+    wanted = tuple(name.strip() for name in text.split(","))
+    for name in wanted:
+        if name not in known:
+            raise LinkscopeError(f"unknown method {name!r}: choose from {', '.join(sorted(known))}")
+    return wanted
+
+
+def parse_clock(text: str) -> str:
+    """ "device" or "host"; raises LinkscopeError for another word."""
+    if text not in CLOCKS:
+        raise LinkscopeError(f"unknown clock {text!r}: choose device or host")
+    return text
+
+
+def parse_precision(text: str) -> float:
+    """0.01 of "1%" or "0.01"; between 0.01 % and 50 %."""
+    match = re.fullmatch(r"\s*(\d*\.?\d+)\s*(%?)\s*", text)
+    value = float(match.group(1)) * (0.01 if match.group(2) else 1.0) if match else 0.0
+    if not 0.0001 <= value <= 0.5:
+        raise LinkscopeError(f"malformed precision {text!r}: write 1% or 0.01, from 0.01% to 50%")
+    return value
+
+
+def parse_duration(text: str) -> float:
+    """Seconds of "60s", "1.5m", "500ms", "2h", "60"."""
+    match = re.fullmatch(r"\s*(\d*\.?\d+)\s*(ms|s|m|min|h)?\s*", text)
+    seconds = float(match.group(1)) * _SECONDS[match.group(2) or ""] if match else 0.0
+    if seconds <= 0:
+        raise LinkscopeError(f"malformed duration {text!r}: write 60s, 1.5m or 500ms")
+    return seconds
+
+
+def selection(
+    node: Node, known_methods: list[str], devices: str | None, methods: str | None, sizes: str | None, clock: str | None
+) -> Selection:
+    """The command line's words, checked against what there is. Raises LinkscopeError for the first wrong one."""
+    return Selection(
+        devices=parse_devices(devices, node) if devices else (),
+        methods=parse_methods(methods, known_methods) if methods else (),
+        sizes=tuple(parse_sizes(sizes)) if sizes else (),
+        clock=parse_clock(clock) if clock else None,
+    )

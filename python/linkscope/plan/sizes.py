@@ -1,0 +1,91 @@
+"""The grammar of sizes and counts: "512M", "1K,64K", "4K:1G:2x", "1:max:2x"."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from linkscope.errors import LinkscopeError
+
+_UNITS = {"": 0, "k": 10, "m": 20, "g": 30, "t": 40}
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)(i?b)?", re.IGNORECASE)
+_STEP = re.compile(r"(\d+(?:\.\d+)?)x", re.IGNORECASE)
+LARGEST_BYTES = 1 << 46
+"""No buffer of a node is larger (64 TiB); sizes above it are typing errors."""
+
+
+def parse_size(text: str) -> int:
+    """Bytes of "512M", "512MiB", "96", "1.5G". Units are binary; "MB" is refused as ambiguous.
+
+    Raises LinkscopeError for anything else, for sizes below one byte and beyond ``LARGEST_BYTES``.
+    """
+    match = _SIZE.fullmatch(text.strip())
+    if match is None:
+        raise LinkscopeError(f"malformed size {text!r}: write bytes (4096), 64K, 512M, 1.5G, or a range like 4K:1G:2x")
+    number, unit, suffix = match.groups()
+    if unit and suffix and suffix.lower() == "b":
+        raise LinkscopeError(f"ambiguous size {text!r}: sizes are binary, write {number}{unit}iB or {number}{unit}")
+    size = float(number) * (1 << _UNITS[unit.lower()])
+    if size < 1 or size != int(size) or size > LARGEST_BYTES:
+        raise LinkscopeError(f"size {text!r} is out of range: a whole number of bytes from 1 to 64T")
+    return int(size)
+
+
+def parse_sizes(text: str) -> list[int]:
+    """Bytes of a comma-separated list of sizes and ranges, ascending, without duplicates.
+
+    A range is ``FIRST:LAST:FACTORx`` (factor above 1; LAST is included where a step meets it).
+    Raises LinkscopeError, one line, for anything malformed.
+    """
+    return _parse_list(text, parse_size)
+
+
+def parse_counts(text: str, most: int) -> list[int]:
+    """Whole numbers of a list or range such as "1,2,max" or "1:max:2x"; ``max`` stands for ``most``.
+
+    Counts above ``most`` are left out, and the end of a range that reads ``max`` is always included.
+    """
+    bounded = re.sub(r"\bmax\b", str(most), text)
+    counts = [count for count in _parse_list(bounded, _parse_count) if count <= most]
+    if "max" in text and most not in counts:
+        counts.append(most)
+    return counts
+
+
+def format_bytes(size: int) -> str:
+    """ "512 MiB", "96 B": binary, exact or with one decimal."""
+    for power, unit in ((40, "TiB"), (30, "GiB"), (20, "MiB"), (10, "KiB")):
+        if size >= 1 << power:
+            whole, rest = divmod(size, 1 << power)
+            return f"{whole} {unit}" if rest == 0 else f"{size / (1 << power):.1f} {unit}"
+    return f"{size} B"
+
+
+def _parse_count(text: str) -> int:
+    if not text.strip().isdigit() or int(text) < 1:
+        raise LinkscopeError(f"malformed count {text!r}: write a whole number from 1, or a range like 1:8:2x")
+    return int(text)
+
+
+def _parse_list(text: str, parse_one: Callable[[str], int]) -> list[int]:
+    values: set[int] = set()
+    for part in text.split(","):
+        values.update(_parse_range(part, parse_one) if ":" in part else [parse_one(part)])
+    return sorted(values)
+
+
+def _parse_range(text: str, parse_one: Callable[[str], int]) -> list[int]:
+    pieces = text.split(":")
+    step = _STEP.fullmatch(pieces[-1].strip()) if len(pieces) == 3 else None
+    if step is None:
+        raise LinkscopeError(f"malformed range {text!r}: write FIRST:LAST:FACTORx, for example 4K:1G:2x")
+    first, last, factor = parse_one(pieces[0]), parse_one(pieces[1]), float(step.group(1))
+    if factor <= 1:
+        raise LinkscopeError(f"malformed range {text!r}: the factor must be above 1")
+    if last < first:
+        raise LinkscopeError(f"malformed range {text!r}: it ends below its start")
+    values, exact = [], float(first)
+    while round(exact) <= last:
+        values.append(round(exact))
+        exact = max(exact * factor, round(exact) + 1)
+    return values

@@ -1,0 +1,163 @@
+"""Curves as SVG: median line, band of its 95 % interval, p5-p95 whiskers of light, peak lines, log axes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from html import escape
+
+from linkscope.analysis.cell import Cell
+from linkscope.analysis.curves import Curve, CurveSet
+from linkscope.report import wording
+
+WIDTH, HEIGHT = 800, 400
+LEFT, RIGHT, TOP, BOTTOM = 64, 18, 18, 48
+COLOURS = 8
+"""Distinct colours of the style sheet (classes c0 to c7); further series repeat them with another dash."""
+DASHES = ("", "7 4", "2 3", "9 3 2 3", "1 5", "12 4")
+LOG_FROM = 8.0
+
+
+@dataclass(frozen=True)
+class Axis:
+    """Maps values in [low, high] to pixels in [start, end]; logarithmic where ``log``."""
+
+    low: float
+    high: float
+    start: float
+    end: float
+    log: bool
+
+    def at(self, value: float) -> float:
+        """Pixel of a value; positive values only on a logarithmic axis."""
+        share = _position(value, self.low, self.high, self.log)
+        return self.start + (self.end - self.start) * share
+
+
+def curve_svg(table: CurveSet, index_of: Callable[[Cell], int]) -> str:
+    """The picture; every point carries ``data-i``, its index among the page's cells. "" without an ok point."""
+    points = [point for point in table.flat if point.headline is not None and point.x is not None]
+    if not points:
+        return ""
+    x_axis = _x_axis(table)
+    y_axis = _y_axis(table, points)
+    parts = [
+        f'<svg class="curves" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(table.heading.title)}">',
+        _x_ticks(x_axis, table),
+        _y_ticks(y_axis, table.heading.unit),
+        _peaks(table.curves, y_axis),
+        *(_series(curve, number, x_axis, y_axis, index_of) for number, curve in enumerate(table.curves)),
+        "</svg>",
+    ]
+    return "\n".join(parts)
+
+
+def dash(number: int) -> str:
+    """The stroke pattern of the series of that number."""
+    return DASHES[number // COLOURS % len(DASHES)]
+
+
+def _position(value: float, low: float, high: float, log: bool) -> float:
+    if high == low:
+        return 0.5
+    if log:
+        return math.log(value / low) / math.log(high / low)
+    return (value - low) / (high - low)
+
+
+def _x_axis(table: CurveSet) -> Axis:
+    xs = table.xs
+    log = xs[0] > 0 and xs[-1] / xs[0] >= LOG_FROM
+    return Axis(xs[0], xs[-1], LEFT + 10, WIDTH - RIGHT - 10, log)
+
+
+def _y_axis(table: CurveSet, points: Sequence[Cell]) -> Axis:
+    stats = [point.headline.value for point in points if point.headline is not None]
+    low = min(min(s.p5, s.low) for s in stats)
+    high = max([max(s.p95, s.high) for s in stats] + [c.peak_gbps for c in table.curves if c.peak_gbps is not None])
+    if low > 0 and high / low >= LOG_FROM:
+        return Axis(low / 1.25, high * 1.25, HEIGHT - BOTTOM, TOP, log=True)
+    return Axis(0.0, high * 1.08 if high > 0 else 1.0, HEIGHT - BOTTOM, TOP, log=False)
+
+
+def _x_ticks(axis: Axis, table: CurveSet) -> str:
+    xs = list(table.xs)
+    step = max(1, math.ceil(len(xs) / 9))
+    marks = []
+    for x in xs[::step]:
+        at = axis.at(x)
+        marks.append(
+            f'<line class="grid" x1="{at:.1f}" x2="{at:.1f}" y1="{TOP}" y2="{HEIGHT - BOTTOM}"/>'
+            f'<text class="tick" x="{at:.1f}" y="{HEIGHT - BOTTOM + 18}" text-anchor="middle">'
+            f"{escape(wording.x_value(x, table.heading.x_name))}</text>"
+        )
+    place = f'x="{WIDTH - RIGHT}" y="{HEIGHT - 8}" text-anchor="end"'
+    name = f'<text class="axis" {place}>{escape(table.heading.x_name)}</text>'
+    return "".join(marks) + name
+
+
+def _y_ticks(axis: Axis, unit: str) -> str:
+    marks = []
+    for number in _log_ticks(axis) if axis.log else _linear_ticks(axis):
+        at = axis.at(number)
+        marks.append(
+            f'<line class="grid" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{at:.1f}" y2="{at:.1f}"/>'
+            f'<text class="tick" x="{LEFT - 8}" y="{at + 4:.1f}" text-anchor="end">{number:g}</text>'
+        )
+    return "".join(marks) + f'<text class="axis" x="4" y="{TOP - 4}">{escape(unit)}</text>'
+
+
+def _log_ticks(axis: Axis) -> list[float]:
+    """1, 2 and 5 of each decade; only the ones where that would crowd."""
+    exponents = range(math.floor(math.log10(axis.low)), math.ceil(math.log10(axis.high)) + 1)
+    for digits in ((1, 2, 5), (1,)):
+        ticks = [digit * 10.0**exponent for exponent in exponents for digit in digits]
+        inside = [tick for tick in ticks if axis.low <= tick <= axis.high]
+        if len(inside) <= 10:
+            return inside
+    return inside
+
+
+def _linear_ticks(axis: Axis) -> list[float]:
+    rough = axis.high / 6
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = next(digit * power for digit in (1, 2, 5, 10) if digit * power >= rough)
+    return [step * i for i in range(int(axis.high / step) + 1)]
+
+
+def _peaks(curves: Sequence[Curve], axis: Axis) -> str:
+    limits = sorted({curve.peak_gbps for curve in curves if curve.peak_gbps is not None})
+    lines = []
+    for limit in limits:
+        at = axis.at(limit)
+        lines.append(
+            f'<line class="peak" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{at:.1f}" y2="{at:.1f}"/>'
+            f'<text class="peak" x="{LEFT + 6}" y="{at - 5:.1f}">peak {wording.value(limit)}</text>'
+        )
+    return "".join(lines)
+
+
+def _series(curve: Curve, number: int, x: Axis, y: Axis, index_of: Callable[[Cell], int]) -> str:
+    points = [(x.at(p.x), p.headline.value, p) for p in curve.points if p.headline is not None and p.x is not None]
+    if not points:
+        return ""
+    line = " ".join(f"{at:.1f},{y.at(s.median):.1f}" for at, s, _ in points)
+    pattern = f' stroke-dasharray="{dash(number)}"' if dash(number) else ""
+    wide = _band([(at, y.at(s.p5), y.at(s.p95)) for at, s, _ in points])
+    tight = _band([(at, y.at(s.low), y.at(s.high)) for at, s, _ in points])
+    marks = "".join(
+        f'<circle cx="{at:.1f}" cy="{y.at(s.median):.1f}" r="3" data-i="{index_of(p)}"/>' for at, s, p in points
+    )
+    return (
+        f'<g class="series c{number % COLOURS}" data-series="{number}">'
+        f'<path class="spread" d="{wide}"/><path class="band" d="{tight}"/>'
+        f'<polyline points="{line}"{pattern}/>{marks}</g>'
+    )
+
+
+def _band(edges: Sequence[tuple[float, float, float]]) -> str:
+    """Closed path along the lower edge and back along the upper; ``edges``: (x, y of low, y of high)."""
+    there = [f"{x:.1f} {low:.1f}" for x, low, _ in edges]
+    back = [f"{x:.1f} {high:.1f}" for x, _, high in reversed(edges)]
+    return f"M{' L'.join(there + back)}Z"

@@ -1,0 +1,82 @@
+"""Where a run's figures come from: machine, software, command and method, as (name, text) lines."""
+
+from __future__ import annotations
+
+import shlex
+from collections import Counter
+from typing import Any
+
+from linkscope.analysis.summary import DEFAULT_PRECISION
+from linkscope.machine.doctor import Finding, examine
+from linkscope.machine.node import Node
+from linkscope.machine.state import MachineState
+from linkscope.results.run_file import RunFile
+
+Header = dict[str, Any]
+
+
+def precision(header: Header) -> float:
+    """The relative half width of the 95 % interval that the run asked for."""
+    return float(header.get("plan", {}).get("options", {}).get("precision", DEFAULT_PRECISION))
+
+
+def provenance(header: Header, node: Node) -> list[tuple[str, str]]:
+    """The lines above every table; what a header does not hold is left out."""
+    engine = header.get("engine", {})
+    versions = ", ".join(f"{name} {text}" for name, text in engine.get("versions", {}).items())
+    software = f"linkscope {header.get('version', '?')}, engine {engine.get('backend', '?')}"
+    lines = [
+        ("node", f"{node.name}: {_devices(node)}"),
+        ("host", str(header.get("host", ""))),
+        ("started", str(header.get("started", ""))),
+        ("software", f"{software}, {versions}" if versions else software),
+        ("command", shlex.join(str(word) for word in header.get("command", []))),
+        ("precision", f"95 % interval of the median within ±{precision(header) * 100:g} % asked"),
+        ("bytes", "payload, counted once; GB/s are decimal, KiB/MiB/GiB binary"),
+    ]
+    return [(name, text) for name, text in lines if text]
+
+
+def _devices(node: Node) -> str:
+    """Such as "4 × NVIDIA H200, 1 NUMA node"."""
+    gpus = Counter(device.name or "GPU" for device in node.of_kind("gpu"))
+    parts = [f"{count} × {name}" for name, count in gpus.items()]
+    numa = len(node.of_kind("numa"))
+    if numa:
+        parts.append(f"{numa} NUMA node{'s' if numa > 1 else ''}")
+    return ", ".join(parts) or "no devices"
+
+
+def machine_state(header: Header) -> list[tuple[str, str]]:
+    """The recorded state, flattened to dotted names; empty where the run recorded none."""
+    return _flatten(header.get("state", {}), "")
+
+
+def _flatten(data: Any, prefix: str) -> list[tuple[str, str]]:
+    if isinstance(data, dict):
+        items = [(f"{prefix}.{key}" if prefix else str(key), value) for key, value in data.items()]
+        return [line for name, value in items for line in _flatten(value, name)]
+    if isinstance(data, list) and any(isinstance(value, (dict, list)) for value in data):
+        return [line for index, value in enumerate(data) for line in _flatten(value, f"{prefix}.{index}")]
+    if isinstance(data, list):
+        return [(prefix, ", ".join(str(value) for value in data))] if data else []
+    return [] if data is None else [(prefix, str(data))]
+
+
+def remarks(run: RunFile) -> list[str]:
+    """What a reader must know before any figure: what the doctor finds in the recorded state (problems and
+    warnings, not notes), cases without a row, an odd file. One line each."""
+    lines = [f"{finding.what}: {finding.why_it_matters}" for finding in _findings(run)]
+    if run.missing:
+        count = f"{len(run.missing)} of {len(run.plan_ids)} planned cases have no row"
+        lines.append(f"{count}: the run was cut short; `linkscope run --resume -o {run.path}` completes it")
+    return [*lines, *run.notices]
+
+
+def _findings(run: RunFile) -> list[Finding]:
+    """Of the state before the first case; none where the run recorded no state, as of a described node."""
+    state, engine = run.header.get("state"), run.header.get("engine")
+    if not state or not engine:
+        return []
+    found = examine(run.node, MachineState.from_json(state), {engine["backend"]: engine})
+    return [finding for finding in found if finding.severity != "note"]

@@ -1,0 +1,251 @@
+"""A run on a terminal: header, summary, matrices, curves and lists, and what was skipped or failed and why."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich import box
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table as Grid
+from rich.text import Text
+
+from linkscope.analysis.cell import Cell, Heading
+from linkscope.analysis.curves import CurveSet
+from linkscope.analysis.lists import Listing
+from linkscope.analysis.matrices import Matrix
+from linkscope.analysis.overview import Overview, overview
+from linkscope.analysis.summary import Grouped, Summary, table_summary
+from linkscope.report import wording
+from linkscope.report.provenance import precision, provenance, remarks
+from linkscope.results.run_file import RunFile
+
+LEGEND = "cell: median, 95 % interval of the median, percent of the path's peak"
+GAP = 2
+Parts = tuple[str, str, str]
+"""Figure (or why there is none), interval, percent of peak, as they stand in a cell."""
+
+
+def show(run: RunFile, console: Console) -> None:
+    """Prints the whole run on ``console``; tables split where they would exceed its width."""
+    found = overview(run.rows, run.node, precision(run.header))
+    _print_header(run, found, console)
+    for table in found.tables:
+        _print_table(table, console)
+    _print_summary(found.summary, console)
+
+
+def show_summary(run: RunFile, console: Console) -> None:
+    """Prints the few lines after a run: where the figures come from, counts, reasons, each table in one line."""
+    found = overview(run.rows, run.node, precision(run.header))
+    _print_header(run, found, console)
+    _print_summary(found.summary, console)
+
+
+def _print_header(run: RunFile, found: Overview, console: Console) -> None:
+    if found.summary.modelled:
+        console.print(Text(f" {wording.MODELLED} ", style="bold black on yellow"))
+    facts = Grid.grid(padding=(0, 2))
+    for name, text in provenance(run.header, run.node):
+        facts.add_row(Text(name, style="dim"), Text(text))
+    console.print(facts)
+    for text in remarks(run):
+        console.print(Text(text, style="yellow"))
+    console.print(Text(LEGEND, style="dim"))
+
+
+def _print_table(table: Matrix | CurveSet | Listing, console: Console) -> None:
+    console.print()
+    _print_heading(table.heading, console)
+    if isinstance(table, Matrix):
+        if table.orientation:
+            arrow = f"row {table.arrow} column; " if table.arrow else ""
+            console.print(Text(f"{arrow}{table.orientation}", style="dim"))
+        _print_grid(_Notes(), table.row_ids, table.column_ids, table.cells, "", console)
+    elif isinstance(table, CurveSet):
+        _print_curves(table, console)
+    else:
+        _print_listing(table, console)
+    line = table_summary(table)
+    if line is not None and not isinstance(table, CurveSet) and line.ok > 1:
+        text = f"min {wording.value(line.min)}  mean {wording.value(line.mean)}  max {wording.value(line.max)}"
+        console.print(Text(f"{text}  spread {wording.percent(line.spread)}  ({line.ok} figures)", style="dim"))
+
+
+def _print_heading(heading: Heading, console: Console) -> None:
+    text = Text(heading.title, style="bold")
+    if heading.modelled:
+        text.append(f"  {wording.MODELLED}", style="bold yellow")
+    console.print(text)
+    console.print(Text(" · ".join(wording.facts(heading)), style="dim"))
+
+
+class _Notes:
+    """Letters for reasons, so that a cell stays narrow: the first reason is a, the next b."""
+
+    def __init__(self) -> None:
+        self._letters: dict[tuple[str, str], str] = {}
+
+    def letter(self, entry: Cell) -> str:
+        key = (entry.status, entry.reason or "no reason recorded")
+        if key not in self._letters:
+            number = len(self._letters)
+            self._letters[key] = chr(ord("a") + number % 26) + (str(number // 26) if number >= 26 else "")
+        return self._letters[key]
+
+    def print(self, console: Console) -> None:
+        for (status, reason), letter in self._letters.items():
+            style = "red" if status == "failed" else "dim"
+            console.print(Text(f"{letter}: {status}: {reason}", style=style))
+
+
+def _parts(entry: Cell | None, notes: _Notes) -> Parts:
+    if entry is None:
+        return "", "", ""
+    if entry.headline is None:
+        word = "FAILED" if entry.status == "failed" else "skipped" if entry.status == "skipped" else "n/a"
+        return f"{word} {notes.letter(entry)}", "", ""
+    return wording.value(entry.headline.value.median), wording.margin(entry.headline), wording.share(entry)
+
+
+def _column_texts(parts: Sequence[Parts], joint: str) -> list[Text]:
+    """The cells of one column, their parts aligned; ``joint`` stands between the figure and the rest."""
+    measured = [part for part in parts if part[1]]
+    widths = [max((len(part[k]) for part in measured), default=0) for k in range(3)]
+    return [_cell_text(part, widths, joint) for part in parts]
+
+
+def _cell_text(parts: Parts, widths: Sequence[int], joint: str) -> Text:
+    figure, interval, share = parts
+    if not interval:
+        return Text(figure, style="red" if figure.startswith("FAILED") else "dim")
+    text = Text().append(figure.rjust(widths[0]), style="bold").append(joint)
+    text.append(interval.rjust(widths[1]), style="dim")
+    if widths[2]:
+        text.append(f" {share.rjust(widths[2])}", style="cyan")
+    return text
+
+
+def _print_grid(
+    notes: _Notes,
+    row_ids: Sequence[str],
+    column_ids: Sequence[str],
+    cells: Sequence[Sequence[Cell | None]],
+    corner: str,
+    console: Console,
+) -> None:
+    """A table of cells: one line a cell where the width allows, two where not, in parts where still too wide."""
+    label_width = max(len(label) for label in (*row_ids, corner))
+    columns = [[_parts(line[j], notes) for line in cells] for j in range(len(column_ids))]
+    for joint in (" ", "\n"):
+        texts = [_column_texts(column, joint) for column in columns]
+        widths = [_width(label, column) for label, column in zip(column_ids, texts, strict=True)]
+        if label_width + sum(width + GAP for width in widths) <= console.width:
+            break
+    for chunk in _chunks(widths, console.width - label_width):
+        grid = _grid(corner, label_width)
+        for j in chunk:
+            grid.add_column(Text(column_ids[j]), justify="right", no_wrap=True, min_width=widths[j])
+        for i, label in enumerate(row_ids):
+            grid.add_row(Text(label), *(texts[j][i] for j in chunk))
+        console.print(grid)
+    notes.print(console)
+
+
+def _grid(corner: str, label_width: int | None = None) -> Grid:
+    """An empty table in the style of all of them, with its first column; columns stand GAP apart."""
+    grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 0, 0, GAP - 1), show_edge=False)
+    grid.add_column(Text(corner), overflow="fold", min_width=label_width)
+    return grid
+
+
+def _width(label: str, texts: Sequence[Text]) -> int:
+    return max(len(line) for text in (label, *(text.plain for text in texts)) for line in text.split("\n"))
+
+
+def _chunks(widths: Sequence[int], room: int) -> list[list[int]]:
+    """Column indices in groups whose widths and gaps fit into ``room``; at least one column a group."""
+    groups: list[list[int]] = [[]]
+    used = 0
+    for index, width in enumerate(widths):
+        if groups[-1] and used + width + GAP > room:
+            groups.append([])
+            used = 0
+        groups[-1].append(index)
+        used += width + GAP
+    return groups
+
+
+def _print_curves(table: CurveSet, console: Console) -> None:
+    at = {(point.x, curve.series): point for curve in table.curves for point in curve.points}
+    names = [curve.series for curve in table.curves]
+    xs = sorted({point.x for point in table.flat}, key=lambda x: float("-inf") if x is None else x)
+    labels = [wording.x_value(x, table.heading.x_name) for x in xs]
+    columns = [name or table.heading.unit for name in names]
+    cells = [[at.get((x, name)) for name in names] for x in xs]
+    _print_grid(_Notes(), labels, columns, cells, table.heading.x_name, console)
+
+
+def _print_listing(table: Listing, console: Console) -> None:
+    notes = _Notes()
+    grid = _grid("")
+    for name in (table.heading.unit, "interval", "of peak", "min", "max", "n"):
+        grid.add_column(Text(name), justify="right", no_wrap=True)
+    for entry in table.cells:
+        label = Text(Listing.label(entry))
+        figure, interval, share = _parts(entry, notes)
+        style = "bold" if entry.headline else "red" if entry.status == "failed" else "dim"
+        rest: tuple[str, ...] = ("", "", "")
+        if entry.headline:
+            stats = entry.headline.value
+            rest = (wording.value(stats.min), wording.value(stats.max), str(stats.n))
+        grid.add_row(label, Text(figure, style=style), Text(interval, style="dim"), Text(share, style="cyan"), *rest)
+    console.print(grid)
+    notes.print(console)
+
+
+def _print_summary(summary: Summary, console: Console) -> None:
+    console.print()
+    title = Text("Summary", style="bold")
+    if summary.modelled:
+        title.append(f"  {wording.MODELLED}", style="bold yellow")
+    console.print(title)
+    skipped = sum(group.count for group in summary.skipped)
+    failed = sum(group.count for group in summary.failed)
+    console.print(f"{summary.rows} rows: {summary.ok} ok, {skipped} skipped, {failed} failed")
+    for groups, word, style in ((summary.failed, "failed", "red"), (summary.skipped, "skipped", "dim")):
+        for group in groups:
+            console.print(Text(f"  {_group_line(group, word)}", style=style))
+    _print_precision(summary, console)
+    grid = _grid("table")
+    for name in ("worst", "best", "unit", "of peak"):
+        grid.add_column(name, justify="right", no_wrap=True)
+    grid.add_column("worst is", overflow="fold")
+    for line in summary.tables:
+        shares = [wording.percent(s) for s in (line.lowest_share, line.highest_share) if s is not None]
+        worst, best = line.worst.headline, line.best.headline
+        grid.add_row(
+            escape(line.heading.title),
+            "" if worst is None else wording.value(worst.value.median),
+            "" if best is None else wording.value(best.value.median),
+            line.heading.unit,
+            "–".join(dict.fromkeys(shares)),
+            escape(wording.place(line.worst, line.heading)) if line.ok > 1 else "",
+        )
+    console.print(grid)
+
+
+def _group_line(group: Grouped, word: str) -> str:
+    return f"{group.count} {word}: {group.reason}  ({'; '.join(group.tables)})"
+
+
+def _print_precision(summary: Summary, console: Console) -> None:
+    asked = f"±{summary.precision * 100:g} %"
+    if not summary.imprecise:
+        console.print(f"every interval within the asked {asked}")
+        return
+    widest = max(summary.imprecise, key=lambda c: c.headline.value.half_width if c.headline else 0.0)
+    text = f"{len(summary.imprecise)} of {summary.ok} intervals wider than the asked {asked}; widest: "
+    if widest.headline is not None:
+        text += f"{wording.margin(widest.headline)}, {widest.id}"
+    console.print(Text(text, style="yellow"))

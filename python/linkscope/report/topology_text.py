@@ -1,0 +1,151 @@
+"""The node's topology as terminal tables and as JSON: devices, links, and every pair's hops and widest path."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from linkscope.machine.node import Device, Node
+from linkscope.machine.paths import Path, Paths, tier_of
+from linkscope.report.topology_svg import MARK
+
+_MOST_PAIRS_LISTED = 24
+
+
+def show(node: Node, console: Console) -> None:
+    """Prints the tables. Peaks are payload GB/s per direction; hops do not count switches."""
+    paths = Paths(node)
+    places = [device for device in node.devices if device.kind != "switch"]
+    title = Text(node.name, style="bold")
+    if node.modelled:
+        title.append(f"  {MARK}", style="bold yellow")
+    console.print(title)
+    console.print(_devices(node))
+    if node.links:
+        console.print(_links(node))
+    if len(places) > 1:
+        console.print(_matrix("Hops of the shortest path", places, paths, _hops))
+        console.print(_matrix("Peak of the widest path, GB/s", places, paths, _peak))
+    for line in _remarks(node, places, paths):
+        console.print(Text(line, style="dim"))
+
+
+def to_json(node: Node) -> dict[str, Any]:
+    """The node (see Node.to_json) with ``paths``: one entry per ordered pair of distinct devices.
+
+    An entry holds source, destination, hops, shortest and widest (device ids, switches included), widest_hops,
+    peak_gbps, route (directed link ids), tier and unknown (links of the route whose peak is not known).
+    """
+    paths = Paths(node)
+    places = [device.id for device in node.devices if device.kind != "switch"]
+    found = [path for a in places for b in places if a != b and (path := paths.between(a, b)) is not None]
+    return {**node.to_json(), "paths": [_path_json(path) for path in found]}
+
+
+def _path_json(path: Path) -> dict[str, Any]:
+    return {
+        "source": path.source,
+        "destination": path.destination,
+        "hops": path.hops,
+        "shortest": list(path.shortest),
+        "widest": list(path.widest),
+        "widest_hops": path.widest_hops,
+        "peak_gbps": path.peak_gbps,
+        "route": list(path.route),
+        "tier": path.tier,
+        "unknown": list(path.unknown),
+    }
+
+
+def _devices(node: Node) -> Table:
+    table = Table(title="Devices", title_justify="left", title_style="bold")
+    for heading in ("device", "name", "NUMA", "PCI"):
+        table.add_column(heading)
+    for heading in ("memory, GiB", "memory, GB/s"):
+        table.add_column(heading, justify="right")
+    table.add_column("CPUs")
+    for device in node.devices:
+        table.add_row(
+            device.id,
+            device.name,
+            "" if device.numa is None else str(device.numa),
+            device.pci or "",
+            "" if device.memory_bytes is None else f"{device.memory_bytes / (1 << 30):.0f}",
+            "" if device.memory_gbps is None else f"{device.memory_gbps:g}",
+            ranges(device.cpus),
+        )
+    return table
+
+
+def _links(node: Node) -> Table:
+    table = Table(title="Links", title_justify="left", title_style="bold")
+    for heading in ("between", "and", "kind", "tier"):
+        table.add_column(heading)
+    for heading in ("lanes", "peak, GB/s"):
+        table.add_column(heading, justify="right")
+    table.add_column("remark")
+    for link in node.links:
+        way = "one way" if link.directed else ""
+        table.add_row(
+            link.a,
+            link.b,
+            link.kind,
+            tier_of(link),
+            "" if link.lanes is None else str(link.lanes),
+            "unknown" if link.peak_gbps is None else f"{link.peak_gbps:g}",
+            "" if node.modelled else "; ".join(part for part in (way, link.detail) if part),
+        )
+    return table
+
+
+def _matrix(title: str, places: Sequence[Device], paths: Paths, cell: Callable[[Path], str]) -> Table:
+    table = Table(title=title, title_justify="left", title_style="bold")
+    table.add_column("from \\ to", style="bold")
+    for place in places:
+        table.add_column(place.id, justify="right")
+    for row in places:
+        cells = (paths.between(row.id, column.id) if row.id != column.id else None for column in places)
+        table.add_row(row.id, *(("" if path is None else cell(path)) for path in cells))
+    return table
+
+
+def _hops(path: Path) -> str:
+    """The widest path's hops behind it where they are more: "2 (3)"."""
+    return f"{path.hops} ({path.widest_hops})" if path.is_detour else str(path.hops)
+
+
+def _peak(path: Path) -> str:
+    if path.peak_gbps is None:
+        return "?"
+    return f"≤{path.peak_gbps:.1f}" if path.unknown else f"{path.peak_gbps:.1f}"
+
+
+def _remarks(node: Node, places: Sequence[Device], paths: Paths) -> list[str]:
+    found = [path for a in places for b in places if a.id < b.id and (path := paths.between(a.id, b.id)) is not None]
+    lines = [
+        f"{' - '.join((path.source, path.destination))}: shortest {' > '.join(path.shortest)}, "
+        f"widest {' > '.join(path.widest)} (in brackets: its hops)"
+        for path in found
+        if path.is_detour
+    ]
+    lines = lines[:_MOST_PAIRS_LISTED]
+    if any(path.unknown for path in found):
+        lines.append("≤ and ?: some link on the way has a peak that nobody states")
+    if any(d.kind == "switch" for d in node.devices):
+        lines.append("a switch on the way counts as no hop")
+    return [*lines, *node.notes]
+
+
+def ranges(numbers: Sequence[int]) -> str:
+    """0, 1, 2, 8 is "0-2,8"."""
+    parts: list[list[int]] = []
+    for number in sorted(numbers):
+        if parts and number == parts[-1][-1] + 1:
+            parts[-1].append(number)
+        else:
+            parts.append([number])
+    return ",".join(str(part[0]) if len(part) == 1 else f"{part[0]}-{part[-1]}" for part in parts)

@@ -1,0 +1,78 @@
+"""Figures, sizes and table facts as people read them, the same on a terminal and on a page."""
+
+from __future__ import annotations
+
+from linkscope.analysis.cell import Cell, Heading
+from linkscope.analysis.headline import OWN_RATE, RATE_UNIT, Headline
+
+MODELLED = "MODELLED — not a measurement"
+WIDE_INTERVAL = 0.05
+
+
+def size(count: int | float) -> str:
+    """Binary, such as "512 MiB", "1.5 KiB", "96 B"."""
+    value = float(count)
+    for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
+        if value < 1024 or unit == "TiB":
+            break
+        value /= 1024
+    return f"{value:.4g} {unit}"
+
+
+def value(number: float) -> str:
+    """About four significant digits without an exponent: "393.9", "55.55", "2082", "0.702"."""
+    magnitude = abs(number)
+    decimals = 0 if magnitude >= 1000 else 1 if magnitude >= 100 else 2 if magnitude >= 10 else 3
+    return f"{number:.{decimals}f}"
+
+
+def percent(share: float) -> str:
+    """Such as "88 %"; one decimal below 10 %, so that a small share is no zero."""
+    if share >= 0.0995:
+        return f"{share * 100:.0f} %"
+    return f"{share * 100:.1f} %" if share >= 0.0005 or share <= 0 else "<0.1 %"
+
+
+def margin(figure: Headline) -> str:
+    """The interval, its larger side for both: "±0.12 %", or its bounds "310.2–402.8" where a side is wider than 5 %."""
+    if figure.margin > WIDE_INTERVAL:
+        return f"{value(figure.value.low)}–{value(figure.value.high)}"
+    share = figure.margin * 100
+    return f"±{share:.1f} %" if share >= 0.995 else f"±{max(share, 0.01):.2f} %"
+
+
+def share(entry: Cell) -> str:
+    """Percent of peak, or nothing where no peak is known."""
+    return "" if entry.share is None else percent(entry.share)
+
+
+def quantity(heading: Heading) -> str:
+    """The unit and how bytes count: "GB/s, payload counted once"."""
+    if heading.unit != RATE_UNIT:
+        return heading.unit
+    return "GB/s, payload counted once (read + write: twice that)" if heading.local else "GB/s, payload counted once"
+
+
+def facts(heading: Heading) -> list[str]:
+    """What a reader must know of a table besides its figures, most wanted first."""
+    found = [] if heading.bytes is None else [size(heading.bytes)]
+    found += [", ".join(heading.methods), ", ".join(heading.memories), f"clock: {' and '.join(heading.clocks)}"]
+    found += [f"cache: {' and '.join(heading.caches)}", quantity(heading)]
+    if heading.figure != OWN_RATE:
+        found.append(heading.figure)
+    return [fact for fact in found if fact]
+
+
+def x_value(x: float | None, x_name: str) -> str:
+    """A curve's x: a size where it counts bytes, a plain number otherwise."""
+    if x is None:
+        return "?"
+    return size(x) if x_name == "bytes" else f"{x:g}"
+
+
+def place(entry: Cell, heading: Heading) -> str:
+    """Where a cell stands in its table: "gpu:0, gpu:3" (row, column), a curve's series and x, or its case's id."""
+    if heading.x_name:
+        return " · ".join(part for part in (entry.series, x_value(entry.x, heading.x_name)) if part)
+    parts = [part for part in (entry.row, entry.column, entry.series) if part]
+    return ", ".join(parts) or entry.id

@@ -1,0 +1,89 @@
+"""Export: a run's rows as a flat table, one line per flow, for spreadsheets and data frames."""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from linkscope.errors import LinkscopeError
+from linkscope.results.row import Row, Stats
+from linkscope.results.run_file import RunFile
+
+_STATS = tuple(field.name for field in fields(Stats))
+
+
+def flat_rows(run: RunFile) -> list[dict[str, Any]]:
+    """One dict per flow of every row, all with the same keys.
+
+    Sizes in bytes, times in seconds, rates in decimal GB/s; None where a row or method has no such figure.
+    """
+    return [record for row in run.rows for record in _flows(row)]
+
+
+def export(run: RunFile, path: Path) -> None:
+    """Writes ``flat_rows`` as the suffix says: .csv, or .parquet where pyarrow is installed.
+
+    Raises LinkscopeError for another suffix, a missing pyarrow, or a file that cannot be written.
+    """
+    writers = {".csv": _write_csv, ".parquet": _write_parquet}
+    if path.suffix not in writers:
+        raise LinkscopeError(f"cannot export to {path}: choose a name that ends in {' or '.join(writers)}")
+    try:
+        writers[path.suffix](flat_rows(run), path)
+    except OSError as error:
+        raise LinkscopeError(f"cannot write {path}: {error.strerror or error}") from error
+
+
+def _flows(row: Row) -> list[dict[str, Any]]:
+    records = []
+    for i, flow in enumerate(row.case["flows"]):
+        result = row.flows[i] if i < len(row.flows) else None
+        source, destination = flow.get("source") or {}, flow.get("destination") or {}
+        records.append(
+            {
+                "id": row.id,
+                "suite": row.suite,
+                "name": row.name,
+                "status": row.status,
+                "reason": row.reason,
+                "modelled": row.modelled,
+                "clock": row.case["clock"],
+                "cache": row.case.get("cache", "rotated"),
+                "flow": i,
+                "role": flow.get("role", "measured"),
+                "method": flow["method"],
+                "executor": flow["executor"],
+                "source": source.get("device"),
+                "source_memory": source.get("memory"),
+                "destination": destination.get("device"),
+                "destination_memory": destination.get("memory"),
+                "bytes": flow["bytes"],
+                "stopped": row.stopped,
+                **_stats("seconds", result.seconds if result else None),
+                **_stats("gbps", result.gbps if result else None),
+                **_stats("aggregate_gbps", row.aggregate),
+            }
+        )
+    return records
+
+
+def _stats(prefix: str, stats: Stats | None) -> dict[str, float | int | None]:
+    return {f"{prefix}_{name}": getattr(stats, name) if stats else None for name in _STATS}
+
+
+def _write_csv(records: list[dict[str, Any]], path: Path) -> None:
+    with path.open("w", newline="", encoding="utf-8") as stream:
+        writer = csv.DictWriter(stream, fieldnames=list(records[0]) if records else [])
+        writer.writeheader()
+        writer.writerows(records)
+
+
+def _write_parquet(records: list[dict[str, Any]], path: Path) -> None:
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError as error:
+        raise LinkscopeError("cannot export Parquet without pyarrow: pip install pyarrow, or export .csv") from error
+    pyarrow.parquet.write_table(pyarrow.Table.from_pylist(records), path)

@@ -1,0 +1,248 @@
+"""Run files: a header line, a row line per finished case, state lines; JSON Lines, appended and never rewritten."""
+
+from __future__ import annotations
+
+import errno
+import io
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from linkscope.errors import LinkscopeError
+from linkscope.machine.node import Node
+from linkscope.results.row import Row
+
+Json = dict[str, Any]
+
+SCHEMA = 1
+
+
+@dataclass(frozen=True)
+class RunFile:
+    """A run as read from its file. Of several rows of one case the last one counts.
+
+    ``rows`` stand in the plan's order. ``notices`` says, one line each, what was odd about the file.
+    """
+
+    path: Path
+    header: Json
+    rows: tuple[Row, ...]
+    states: tuple[Json, ...]
+    notices: tuple[str, ...] = ()
+
+    @property
+    def node(self) -> Node:
+        """The machine the run was made on."""
+        return Node.from_json(self.header["node"])
+
+    @property
+    def plan_ids(self) -> tuple[str, ...]:
+        """Ids of all cases that the run was to hold."""
+        return tuple(self.header["plan"]["ids"])
+
+    @property
+    def modelled(self) -> bool:
+        return any(row.modelled for row in self.rows)
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """Ids of cases without a row: the run was killed or interrupted."""
+        have = {row.id for row in self.rows}
+        return tuple(i for i in self.plan_ids if i not in have)
+
+    def with_status(self, status: str) -> tuple[Row, ...]:
+        """The rows that are ``ok``, ``skipped`` or ``failed``."""
+        return tuple(row for row in self.rows if row.status == status)
+
+    def to_json(self) -> Json:
+        """Everything, as one JSON-ready object."""
+        return {
+            "header": self.header,
+            "rows": [row.raw for row in self.rows],
+            "states": list(self.states),
+            "notices": list(self.notices),
+        }
+
+    @staticmethod
+    def read(path: str | os.PathLike[str]) -> RunFile:
+        """Reads a run file; a last line cut short by a kill is left out with a notice.
+
+        Raises LinkscopeError, one line, where the file cannot be read, is no run file, or has another schema.
+        """
+        place = Path(path)
+        header: Json | None = None
+        rows: dict[str, Row] = {}
+        states: list[Json] = []
+        notices: list[str] = []
+        for number, line, whole in _lines(place):
+            record = _record(place, number, line, whole or header is None)
+            if record is None:
+                notices.append(f"{place}: the last line is cut short (the run was killed); that row is left out")
+            elif header is None:
+                header = _header(place, record)
+            elif record.get("record") == "row":
+                row = _row(place, number, record)
+                rows[row.id] = row
+            elif record.get("record") == "state":
+                states.append(record)
+            else:
+                raise LinkscopeError(f"{place}, line {number}: unknown record {str(record.get('record'))[:40]!r}")
+        if header is None:
+            raise LinkscopeError(f"{place} is no linkscope run file: it holds no header")
+        order = {case_id: i for i, case_id in enumerate(header["plan"]["ids"])}
+        ordered = sorted(rows.values(), key=lambda row: order.get(row.id, len(order)))
+        return RunFile(place, header, tuple(ordered), tuple(states), tuple(notices))
+
+
+class RunWriter:
+    """Appends records to a run file, each on disk before the next is taken.
+
+    A line that cannot be written whole (disk full) is taken back, so that the file stays readable to its end.
+    """
+
+    def __init__(self, path: Path, stream: io.FileIO) -> None:
+        self.path = path
+        self._stream = stream
+        self._end = stream.seek(0, os.SEEK_END)
+
+    @staticmethod
+    def create(path: Path, header: Json) -> RunWriter:
+        """A new file that holds ``header``. Raises LinkscopeError where it exists or cannot be written."""
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise _cannot_write(path, error) from error
+        try:
+            stream = io.FileIO(path, "x")
+        except FileExistsError as error:
+            raise LinkscopeError(f"{path} exists: choose another -o FILE, or add --resume to complete it") from error
+        except OSError as error:
+            raise _cannot_write(path, error) from error
+        writer = RunWriter(path, stream)
+        try:
+            writer.append(header)
+        except LinkscopeError:
+            stream.close()
+            path.unlink(missing_ok=True)
+            raise
+        return writer
+
+    @staticmethod
+    def reopen(path: Path) -> RunWriter:
+        """An existing run file, to go on after its last whole line."""
+        _refuse_device(path)
+        try:
+            stream = io.FileIO(path, "r+")
+            _mend_end(stream)
+        except OSError as error:
+            raise _cannot_write(path, error) from error
+        return RunWriter(path, stream)
+
+    def append(self, record: Json) -> None:
+        """Raises LinkscopeError where the record cannot be written; all earlier ones are safe."""
+        data = memoryview((json.dumps(record, separators=(",", ":"), allow_nan=False) + "\n").encode())
+        try:
+            done = 0
+            while done < len(data):
+                done += self._stream.write(data[done:])
+            _sync(self._stream)
+        except OSError as error:
+            self._take_back()
+            raise _cannot_write(self.path, error) from error
+        self._end += len(data)
+
+    def close(self) -> None:
+        self._stream.close()
+
+    def _take_back(self) -> None:
+        try:
+            self._stream.truncate(self._end)
+        except OSError:
+            return  # a reader leaves the cut line out, with a notice
+
+
+def _sync(stream: io.FileIO) -> None:
+    try:
+        os.fsync(stream.fileno())
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP):  # pipes and devices such as /dev/stdout have no disk
+            raise
+
+
+def _cannot_write(path: Path, error: OSError) -> LinkscopeError:
+    if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+        what = {errno.ENOSPC: "the disk is full", errno.EDQUOT: "the quota is used up"}
+        why = what.get(error.errno, "the file size limit is reached")
+        return LinkscopeError(f"cannot write {path}: {why}; free space, then go on with --resume -o {path}")
+    return LinkscopeError(f"cannot write {path}: {error.strerror or error}")
+
+
+def _refuse_device(path: Path) -> None:
+    """/dev/zero and its like never end."""
+    if path.is_char_device() or path.is_block_device():
+        raise LinkscopeError(f"{path} is a device: name a file")
+
+
+def _mend_end(stream: io.FileIO) -> None:
+    """Ends the last line if it is whole but for its newline, takes it away if it was cut short."""
+    data = stream.readall()
+    end = data.rfind(b"\n") + 1
+    try:
+        json.loads(data[end:] or b"null")
+    except ValueError:
+        stream.truncate(end)
+    else:
+        stream.seek(0, os.SEEK_END)
+        stream.write(b"\n" if data[end:] else b"")
+
+
+def _lines(path: Path) -> Iterator[tuple[int, bytes, bool]]:
+    """(number from 1, line, whether its end is there) of every line that is not blank."""
+    _refuse_device(path)
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise LinkscopeError(f"cannot read {path}: {error.strerror or error}") from error
+    lines = data.split(b"\n")
+    for number, line in enumerate(lines, start=1):
+        if line.strip():
+            yield number, line, number < len(lines)
+
+
+def _record(path: Path, number: int, line: bytes, whole: bool) -> Json | None:
+    """The line's object; None for a last row cut short (not ``whole``). Raises LinkscopeError for anything else."""
+    try:
+        record = json.loads(line)
+    except ValueError as error:
+        if not whole:
+            return None
+        raise LinkscopeError(f"{path} is no linkscope run file: line {number} is not JSON") from error
+    if not isinstance(record, dict):
+        raise LinkscopeError(f"{path} is no linkscope run file: line {number} is not an object")
+    return record
+
+
+def _header(path: Path, record: Json) -> Json:
+    if record.get("record") != "header":
+        raise LinkscopeError(f"{path} is no linkscope run file: it does not start with a header")
+    if record.get("schema") != SCHEMA:
+        found = str(record.get("schema"))[:20]
+        raise LinkscopeError(f"{path} has schema {found}, this linkscope reads {SCHEMA}: use the version that wrote it")
+    try:
+        ids = record["plan"]["ids"]
+        Node.from_json(record["node"])
+    except (KeyError, TypeError, AttributeError) as error:
+        raise LinkscopeError(f"{path} is damaged: its header lacks or garbles {error}") from error
+    if not isinstance(ids, list) or not all(isinstance(case_id, str) for case_id in ids):
+        raise LinkscopeError(f"{path} is damaged: its header's plan ids are no list of names")
+    return record
+
+
+def _row(path: Path, number: int, record: Json) -> Row:
+    try:
+        return Row.from_json(record)
+    except (KeyError, TypeError, AttributeError) as error:
+        raise LinkscopeError(f"{path} is damaged: line {number} is no row ({' '.join(str(error).split())})") from error

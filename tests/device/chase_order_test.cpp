@@ -1,0 +1,42 @@
+// The pointer chase's order is a permutation. Needs no GPU.
+#include "backend/gpu/chase_order.hpp"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace linkscope::gpu {
+namespace {
+
+TEST(ChaseOrder, VisitsEveryPlaceOnceAndThenGoesRound) {
+  for (const std::uint64_t nodes : {1U, 2U, 3U, 5U, 100U, 4096U, 5000U}) {
+    for (const std::uint64_t seed : {0U, 1U, 12345U}) {
+      const ChaseOrder order = ChaseOrder::random(nodes, seed);
+      std::vector<int> visits(nodes, 0);
+      for (std::uint64_t step = 0; step < nodes; ++step) ++visits.at(order.place(step));
+      EXPECT_EQ(visits, std::vector<int>(nodes, 1)) << nodes << " nodes, seed " << seed;
+      EXPECT_EQ(order.place(nodes + 1), order.place(1));
+    }
+  }
+}
+
+TEST(ChaseOrder, OfAnotherSeedIsAnotherOne) {
+  const ChaseOrder one = ChaseOrder::random(4096, 1);
+  const ChaseOrder two = ChaseOrder::random(4096, 2);
+  int same = 0;
+  for (std::uint64_t step = 0; step < 4096; ++step) same += one.place(step) == two.place(step) ? 1 : 0;
+  EXPECT_LT(same, 40);
+}
+
+TEST(ChaseOrder, RandomHopsAreSeldomShort) {
+  const ChaseOrder order = ChaseOrder::random(65536, 3);
+  int near = 0;
+  for (std::uint64_t step = 0; step < 65536; ++step) {
+    const auto hop = static_cast<std::int64_t>(order.place(step + 1)) - static_cast<std::int64_t>(order.place(step));
+    near += hop > -64 && hop < 64 ? 1 : 0;
+  }
+  EXPECT_LT(near, 65536 / 100);  // a truly random order has one in five hundred
+}
+
+}  // namespace
+}  // namespace linkscope::gpu

@@ -1,0 +1,168 @@
+// Every method of the GPU backend on one GPU: what it moved is right, and what is wrong is found.
+#include <array>
+#include <chrono>
+#include <utility>
+
+#include "base/error.hpp"
+#include "open_gpus.hpp"
+
+namespace linkscope::testing {
+namespace {
+
+constexpr std::uint64_t seed = 42;
+
+struct Prepared {
+  std::unique_ptr<Buffer> source;
+  std::unique_ptr<Buffer> destination;
+  std::unique_ptr<Transfer> transfer;
+};
+
+class GpuTransfers : public WithGpus {
+ protected:
+  [[nodiscard]] Prepared prepare(const Flow& flow, std::uint64_t slots = 1) const {
+    Prepared prepared;
+    Arenas arenas;
+    arenas.rotation = {(flow.bytes + 255) / 256 * 256, slots};
+    const Bytes bytes = arenas.rotation.stride * slots;
+    if (flow.source) prepared.source = memory(flow.source->memory).allocate(*flow.source, bytes);
+    if (flow.destination) prepared.destination = memory(flow.destination->memory).allocate(*flow.destination, bytes);
+    arenas.source = prepared.source.get();
+    arenas.destination = prepared.destination.get();
+    const Support support = method(flow.method).supports(flow);
+    if (!support) throw Error(Fault::unsupported, support.reason());
+    prepared.transfer = method(flow.method).prepare(flow, arenas);
+    return prepared;
+  }
+
+  [[nodiscard]] static Flow flow(const std::string& method, const char* source, const char* destination, Bytes bytes) {
+    Flow flow;
+    flow.method = method;
+    if (source != nullptr) flow.source = at(source);
+    if (destination != nullptr) flow.destination = at(destination);
+    flow.executor = gpu0;
+    flow.bytes = bytes;
+    return flow;
+  }
+};
+
+struct Kind {
+  const char* method;
+  const char* source;
+  const char* destination;
+};
+constexpr std::array<Kind, 9> kinds = {{
+    {"copy-engine", "pinned", "device"},
+    {"copy-engine", "device", "registered"},
+    {"copy-engine", "device", "device"},
+    {"kernel-copy", "pinned", "device"},
+    {"kernel-copy", "device", "write-combined"},
+    {"kernel-copy", "device", "device"},
+    {"kernel-exchange", "pinned", "device"},
+    {"kernel-write", nullptr, "device"},
+    {"kernel-read", "device", nullptr},
+}};
+
+TEST_F(GpuTransfers, DeliverEveryByteOfAnySizeInEverySlotByEveryLaunchShape) {
+  for (const Kind& kind : kinds) {
+    for (const Bytes bytes : {Bytes{1}, Bytes{15}, Bytes{16}, Bytes{4097}, 3 * MiB + 9}) {
+      Prepared prepared = prepare(flow(kind.method, kind.source, kind.destination, bytes), 3);
+      std::vector<Setting> settings = prepared.transfer->candidates();
+      if (settings.empty()) settings.emplace_back();
+      for (const Setting& setting : settings) {
+        if (!setting.empty()) prepared.transfer->use(setting);
+        for (const Clock clock : {Clock::device, Clock::host}) {
+          prepared.transfer->arm(seed);
+          static_cast<void>(gate().run({{prepared.transfer.get(), 4}}, clock));
+          const auto mismatch = prepared.transfer->verify(seed);
+          EXPECT_FALSE(mismatch) << kind.method << " " << bytes << " B: " << mismatch->what;
+          EXPECT_GE(prepared.transfer->verified_bytes(), 3 * bytes);
+        }
+      }
+    }
+  }
+}
+
+TEST_F(GpuTransfers, FindOneDamagedWord) {
+  for (const Kind& kind : kinds) {
+    Prepared prepared = prepare(flow(kind.method, kind.source, kind.destination, MiB + 5), 2);
+    prepared.transfer->arm(seed);
+    Buffer& victim = prepared.destination != nullptr ? *prepared.destination : *prepared.source;
+    // A read's source is damaged before it is read, a destination after it was written.
+    if (prepared.destination == nullptr) victim.poison(4096, 8);
+    static_cast<void>(gate().run({{prepared.transfer.get(), 2}}, Clock::device));
+    if (prepared.destination != nullptr) victim.poison(4096, 8);
+    const auto mismatch = prepared.transfer->verify(seed);
+    ASSERT_TRUE(mismatch) << kind.method;
+    EXPECT_NE(mismatch->what.find("4096"), std::string::npos) << mismatch->what;
+  }
+}
+
+TEST_F(GpuTransfers, OfASlotThatWasNeverReachedAreNotCalledVerified) {
+  Prepared prepared = prepare(flow("kernel-copy", "device", "device", 4096), 8);
+  prepared.transfer->arm(seed);
+  static_cast<void>(gate().run({{prepared.transfer.get(), 3}}, Clock::device));
+  EXPECT_FALSE(prepared.transfer->verify(seed));
+  EXPECT_EQ(prepared.transfer->verified_bytes(), 3 * 4096);
+}
+
+TEST_F(GpuTransfers, ChaseEndsWhereTheRingSays) {
+  for (const char* where : {"device", "pinned"}) {
+    for (const char* order : {"sequential", "random"}) {
+      Flow chase = flow("pointer-chase", where, nullptr, MiB);
+      chase.parameters.set("order", order);
+      chase.parameters.set("hops", "300");
+      Prepared prepared = prepare(chase);
+      for (std::uint64_t round = 1; round < 4; ++round) {
+        prepared.transfer->arm(round);
+        static_cast<void>(gate().run({{prepared.transfer.get(), 2}}, Clock::device));
+        const auto mismatch = prepared.transfer->verify(round);
+        EXPECT_FALSE(mismatch) << mismatch->what;
+      }
+      EXPECT_EQ(prepared.transfer->operations() % 300, 0);
+    }
+  }
+}
+
+TEST_F(GpuTransfers, SpansLieBetweenOpeningAndCollectingOnTheHostsClock) {
+  const auto now = [] {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+  };
+  Prepared first = prepare(flow("copy-engine", "pinned", "device", MiB));
+  Prepared second = prepare(flow("kernel-copy", "device", "device", MiB));
+  first.transfer->arm(seed);
+  second.transfer->arm(seed);
+  gate().hold({{first.transfer.get(), 8}, {second.transfer.get(), 8}}, Clock::device);
+  const double opened = now();
+  gate().open();
+  const auto spans = gate().collect();
+  const double collected = now();
+  const double uncertainty = gate().timeline_uncertainty();
+  ASSERT_EQ(spans.size(), 2);
+  EXPECT_GT(uncertainty, 0);
+  for (const Span& span : spans) {
+    EXPECT_GE(span.start, opened - uncertainty);
+    EXPECT_LT(span.start, span.end);
+    EXPECT_LE(span.end, collected + uncertainty);
+  }
+}
+
+TEST_F(GpuTransfers, ThatWouldOverfillTheQueueAreRefusedAndTheGateGoesOn) {
+  Prepared prepared = prepare(flow("copy-engine", "pinned", "device", 4096));
+  prepared.transfer->arm(seed);
+  const std::uint64_t most = prepared.transfer->max_repeats();
+  EXPECT_THROW(gate().hold({{prepared.transfer.get(), most + 1}}, Clock::device), Error);
+  static_cast<void>(gate().run({{prepared.transfer.get(), most}}, Clock::device));
+  static_cast<void>(gate().run({{prepared.transfer.get(), most + 1}}, Clock::host));
+  EXPECT_FALSE(prepared.transfer->verify(seed));
+}
+
+TEST_F(GpuTransfers, BetweenAbsentDevicesAreUnsupportedForAReason) {
+  Flow copy = flow("copy-engine", "device", "device", 4096);
+  copy.destination->device = {DeviceKind::gpu, 99};
+  EXPECT_NE(method("copy-engine").supports(copy).reason().find("gpu:99"), std::string::npos);
+  EXPECT_FALSE(method("kernel-copy").supports(copy));
+  EXPECT_FALSE(method("ping-pong").supports(flow("ping-pong", "device", "device", 8)));
+}
+
+}  // namespace
+}  // namespace linkscope::testing

@@ -1,0 +1,101 @@
+"""Fixtures of the tests that start engines: a directory with fake ones, and the command line called in this process."""
+
+from __future__ import annotations
+
+import json
+import stat
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from linkscope.cli import main
+
+FAKE = Path(__file__).with_name("fake_engine.py")
+TINY_SUITE = """
+name: tiny
+answers: Does the pipeline work?
+rows:
+  - name: copy
+    title: Copies
+    pattern: first-device
+    source: {on: numa, memory: pageable}
+    destination: {on: numa, memory: pageable}
+    method: memcpy
+    executor: source
+    sizes: 4K:128K:2x
+    show: curve
+"""
+TINY_IDS = [f"tiny/copy/numa:0/{size}KiB" for size in (4, 8, 16, 32, 64, 128)]
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a command ended."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def complaint(self) -> str:
+        """The one line on standard error. Fails where there are more or none."""
+        lines = self.err.strip().splitlines()
+        assert len(lines) == 1, self.err
+        return lines[0]
+
+
+@dataclass(frozen=True)
+class Bench:
+    """A place to run in: engines, a suite, and the faults they shall show."""
+
+    folder: Path
+    engines: Path
+    suite: str
+    cli: Callable[..., Ended]
+    faults: Callable[[dict[str, str]], None]
+
+    def records(self, path: Path) -> list[dict[str, Any]]:
+        """All whole lines of a run file."""
+        return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def add_engine(directory: Path, name: str) -> Path:
+    """Puts a fake engine into ``directory``."""
+    program = directory / f"linkscope-engine-{name}"
+    program.write_text(f"#!{sys.executable}\n{FAKE.read_text()}")
+    program.chmod(program.stat().st_mode | stat.S_IXUSR)
+    return program
+
+
+@pytest.fixture
+def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Bench:
+    """A fresh Bench with a fake host engine, in a directory of its own which is the current one."""
+    engines = tmp_path / "engines"
+    engines.mkdir()
+    add_engine(engines, "host")
+    suite = tmp_path / "tiny.yaml"
+    suite.write_text(TINY_SUITE)
+    monkeypatch.setenv("LINKSCOPE_ENGINE_DIR", str(engines))
+    monkeypatch.delenv("LINKSCOPE_DEBUG", raising=False)
+    monkeypatch.chdir(tmp_path)
+
+    def cli(*arguments: str | Path) -> Ended:
+        with pytest.raises(SystemExit) as left:
+            main([str(argument) for argument in arguments])
+        captured = capsys.readouterr()
+        code = left.value.code
+        return Ended(code if isinstance(code, int) else 0, captured.out, captured.err)
+
+    def faults(of: dict[str, str]) -> None:
+        monkeypatch.setenv("FAKE_ENGINE", json.dumps(of))
+
+    return Bench(tmp_path, engines, str(suite), cli, faults)
+
+
+def statuses(records: Sequence[dict[str, Any]]) -> dict[str, str]:
+    """Status by case id, the last row of a case counting."""
+    return {record["id"]: record["status"] for record in records if record["record"] == "row"}

@@ -1,0 +1,167 @@
+"""The command line: every wrong input is one clear line and the right exit code; every command answers."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from launching import TINY_IDS, Bench, bench
+
+import linkscope
+from linkscope.machine.described import machine_names
+from linkscope.plan.patterns import PATTERNS
+from linkscope.plan.suite import suite_names
+
+__all__ = ["bench"]
+
+BAD_INPUTS = {
+    "no command of that name": (["measure"], "No such command"),
+    "unknown option": (["run", "--fast"], "--fast"),
+    "unknown suite": (["run", "nosuch"], "unknown suite 'nosuch': choose from default, host,"),
+    "missing suite file": (["run", "none.yaml"], "cannot read suite none.yaml: No such file or directory"),
+    "unknown method": (["run", "--methods", "teleport"], "unknown method 'teleport': choose from copy-engine,"),
+    "unknown device": (["run", "--devices", "gpu:9"], "unknown device 'gpu:9'"),
+    "malformed device": (["run", "--devices", "gpu9"], "malformed device 'gpu9': write gpu:0,gpu:2"),
+    "malformed size": (["run", "--sizes", "4Q"], "malformed size '4Q': write bytes"),
+    "malformed range": (["run", "--sizes", "1G:4K:2x"], "it ends below its start"),
+    "malformed precision": (["run", "--precision", "lots"], "malformed precision 'lots': write 1%"),
+    "malformed budget": (["run", "--budget", "soon"], "malformed duration 'soon': write 60s"),
+    "unknown clock": (["run", "--clock", "sundial"], "unknown clock 'sundial': choose device or host"),
+    "unknown machine": (["run", "--machine", "cray-1"], "no described machine 'cray-1'"),
+    "unknown engine": (["run", "--engine", "steam"], "no engine 'steam': choose from cuda, hip, host"),
+    "engine not built": (["run", "--engine", "cuda"], "no engine 'cuda': built here: host; run `make`"),
+    "GPU suite without GPU": (["run", "nvbandwidth"], "needs GPUs and "),
+    "nothing to resume": (["run", "--resume"], "no run file in runs/ to resume"),
+    "resume of a missing file": (["run", "--resume", "-o", "none.jsonl"], "cannot read none.jsonl: No such file"),
+    "output is a directory": (["run", "tiny.yaml", "-o", "."], "exists: choose another -o FILE"),
+    "output below a file": (["run", "tiny.yaml", "-o", "tiny.yaml/a.jsonl"], "cannot write tiny.yaml/a.jsonl"),
+    "show a missing file": (["show", "none.jsonl"], "cannot read none.jsonl: No such file or directory"),
+    "show a directory": (["show", "."], "cannot read .: Is a directory"),
+    "show a foreign file": (["show", "tiny.yaml"], "tiny.yaml is no linkscope run file"),
+    "show a device": (["show", "/dev/zero"], "/dev/zero is a device"),
+    "report of a foreign file": (["report", "tiny.yaml", "-o", "a.html"], "tiny.yaml is no linkscope run file"),
+    "report without output": (["report", "tiny.yaml"], "Missing option '-o' / '--output'; see"),
+    "list something else": (["list", "planets"], "'planets' is not one of"),
+    "topology of an unknown machine": (["topology", "--machine", "cray-1"], "no described machine 'cray-1'"),
+}
+
+
+@pytest.mark.parametrize(("arguments", "complaint"), BAD_INPUTS.values(), ids=BAD_INPUTS)
+def test_bad_input_is_one_clear_line_and_exit_code_2(bench: Bench, arguments: list[str], complaint: str) -> None:
+    ended = bench.cli(*arguments)
+    assert ended.code == 2
+    assert ended.complaint.startswith("linkscope: ")
+    assert complaint in ended.complaint
+    assert not list(Path().glob("runs/*"))
+
+
+def test_a_missing_engine_is_one_clear_line(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LINKSCOPE_ENGINE_DIR", str(bench.folder / "none"))
+    for arguments in (["run"], ["run", "--machine", "h200x4"], ["list", "methods"]):
+        ended = bench.cli(*arguments)
+        assert (ended.code, "no engine is built: run `make`" in ended.complaint) == (2, True)
+
+
+def test_a_run_file_of_another_schema_is_one_clear_line(bench: Bench) -> None:
+    Path("a.jsonl").write_text('{"record": "header", "schema": 99}\n')
+    for command in ("show", "report", "export"):
+        ended = bench.cli(command, "a.jsonl", *([] if command == "show" else ["-o", "b.csv"]))
+        assert (ended.code, "has schema 99, this linkscope reads 1" in ended.complaint) == (2, True)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_no_permission_is_one_clear_line(bench: Bench) -> None:
+    Path("locked").mkdir(mode=0o500)
+    ended = bench.cli("run", bench.suite, "-o", "locked/a.jsonl")
+    assert (ended.code, "Permission denied" in ended.complaint) == (2, True)
+
+
+def test_a_read_only_file_system_is_one_clear_line(bench: Bench) -> None:
+    ended = bench.cli("run", bench.suite, "-o", "/proc/a.jsonl")
+    assert ended.code == 2
+    assert ended.complaint.startswith("linkscope: cannot write /proc/a.jsonl")
+
+
+def test_output_that_nobody_can_take_is_one_clear_line(bench: Bench) -> None:
+    source = Path(__file__).resolve().parents[2] / "python"
+    with Path("/dev/full").open("w") as full:
+        ended = subprocess.run(
+            [sys.executable, "-m", "linkscope", "list", "patterns"],
+            env={**os.environ, "PYTHONPATH": str(source)},
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert ended.returncode == 2
+    assert ended.stderr == "linkscope: No space left on device\n"
+
+
+def test_an_unforeseen_fault_is_one_line_too_unless_asked_for(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise ZeroDivisionError("a\nb")
+
+    monkeypatch.setattr("linkscope.cli.listing.entries", fail)
+    ended = bench.cli("list")
+    assert ended.code == 1
+    assert ended.complaint.startswith("linkscope: internal error, please report it: ZeroDivisionError: a b")
+    monkeypatch.setenv("LINKSCOPE_DEBUG", "1")
+    with pytest.raises(ZeroDivisionError):
+        linkscope.cli.main(["list"])
+
+
+def test_lists_name_everything_there_is(bench: Bench) -> None:
+    wanted = {"suites": suite_names(), "patterns": list(PATTERNS), "machines": machine_names()}
+    for what, names in wanted.items():
+        assert [entry["name"] for entry in json.loads(bench.cli("list", what, "--json").out)] == names
+        lines = bench.cli("list", what).out.splitlines()
+        assert [line.split()[0] for line in lines] == names
+    for what in ("methods", "memories", "engines"):
+        assert bench.cli("list", what).code == 0
+
+
+def test_a_dry_run_says_what_would_run_and_writes_nothing(bench: Bench) -> None:
+    ended = bench.cli("run", bench.suite, "--dry-run")
+    assert ended.out.split()[:2] == ["6", "tiny/copy"]
+    plan = json.loads(bench.cli("run", bench.suite, "--dry-run", "--json").out)
+    assert [case["id"] for case in plan["cases"]] == TINY_IDS
+    assert not Path("runs").exists()
+
+
+def test_show_report_and_export_take_a_run(bench: Bench) -> None:
+    bench.cli("run", bench.suite, "-o", "a.jsonl")
+    assert "Copies" in bench.cli("show", "a.jsonl").out
+    assert json.loads(bench.cli("show", "a.jsonl", "--json").out)["header"]["plan"]["ids"] == TINY_IDS
+    assert bench.cli("report", "a.jsonl", "-o", "a.html").code == 0
+    assert "<html" in Path("a.html").read_text().lower()
+    assert bench.cli("export", "a.jsonl", "-o", "a.csv").code == 0
+    assert len(Path("a.csv").read_text().splitlines()) == 7
+
+
+def test_topology_of_a_described_node(bench: Bench) -> None:
+    assert "gpu:7" in bench.cli("topology", "--machine", "frontier").out
+    assert len(json.loads(bench.cli("topology", "--machine", "frontier", "--json").out)["devices"]) == 12
+    assert bench.cli("topology", "--machine", "frontier", "--svg", "a.svg").code == 0
+    assert Path("a.svg").read_text().startswith("<svg")
+
+
+def test_doctor_answers_and_its_exit_code_follows_what_it_finds(bench: Bench) -> None:
+    ended = bench.cli("doctor", "--json")
+    severities = [finding["severity"] for finding in json.loads(ended.out)]
+    assert ended.code == (1 if "problem" in severities else 0)
+    assert bench.cli("doctor").code == ended.code
+
+
+def test_the_interface_gives_the_same_things(bench: Bench) -> None:
+    made = linkscope.run(bench.suite, output="a.jsonl", sizes="4K,8K")
+    assert [row.id for row in linkscope.read("a.jsonl").rows] == [row.id for row in made.rows] == TINY_IDS[:2]
+    assert linkscope.machines() == machine_names()
+    assert len(linkscope.topology("h200x4").of_kind("gpu")) == 4
+
+
+def test_the_version_is_printed(bench: Bench) -> None:
+    assert bench.cli("--version").out == f"linkscope {linkscope.__version__}\n"

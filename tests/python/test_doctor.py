@@ -1,0 +1,174 @@
+"""Doctor and the state it judges: recorded and made-up machines in, findings out."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from linkscope.machine.doctor import SEVERITIES, Finding, examine
+from linkscope.machine.files import RecordedFiles
+from linkscope.machine.node import Device, Link, Node
+from linkscope.machine.recording import load_recording
+from linkscope.machine.state import GpuState, MachineState, build_state
+
+FIXTURES = Path(__file__).parents[1] / "fixtures/machines"
+CUDA: dict[str, Any] = {"backend": "cuda", "devices": []}
+QUIET_GPU = GpuState("gpu:0", processes=0, persistence=True, pcie_generation=5, pcie_generation_max=5)
+HEALTHY = MachineState(cpus_online=64, cpus_allowed=64, memory_available_bytes=1 << 38, gpus=(QUIET_GPU,))
+NODE = Node(
+    "one GPU",
+    (Device("numa:0", "numa"), Device("numa:1", "numa"), Device("gpu:0", "gpu", name="NVIDIA H200")),
+    (Link("gpu:0", "numa:0", "pcie", 63.0),),
+)
+
+
+def findings(state: MachineState, node: Node = NODE, **engines: dict[str, Any] | None) -> list[Finding]:
+    return examine(node, state, engines or {"cuda": CUDA})
+
+
+def gpu(**changes: Any) -> MachineState:
+    return replace(HEALTHY, gpus=(replace(QUIET_GPU, **changes),))
+
+
+def test_a_healthy_machine_has_no_findings() -> None:
+    assert findings(HEALTHY) == []
+
+
+@pytest.mark.parametrize(
+    ("state", "severity", "words"),
+    [
+        (gpu(processes=2), "problem", "other processes run on gpu:0 (2)"),
+        (gpu(memory_used_bytes=40 << 30), "warning", "memory is in use"),
+        (gpu(throttle=("thermal (hardware)",)), "warning", "thermal (hardware)"),
+        (gpu(power_cap_w=300.0, power_default_w=700.0), "note", "power limit"),
+        (gpu(pcie_lanes=8, pcie_lanes_max=16), "problem", "8 of 16 lanes"),
+        (gpu(pcie_generation=1), "note", "generation 1 of 5 while idle"),
+        (replace(gpu(pcie_generation=4), when="load"), "problem", "generation 4 of 5 under load"),
+        (gpu(iommu="DMA-FQ"), "warning", "IOMMU translates"),
+        (gpu(acs_redirect=True), "note", "ACS"),
+        (gpu(persistence=False), "note", "persistence"),
+        (gpu(mig=True), "warning", "MIG"),
+        (gpu(ecc=False), "note", "ECC"),
+        (replace(HEALTHY, iommu=True), "note", "IOMMU is on"),
+        (replace(HEALTHY, governors=("powersave",)), "warning", "governor is powersave"),
+        (replace(HEALTHY, turbo=False), "note", "turbo"),
+        (replace(HEALTHY, smt=True), "note", "hyper-threads"),
+        (replace(HEALTHY, numa_balancing=True), "warning", "NUMA balancing"),
+        (replace(HEALTHY, transparent_huge_pages="never"), "note", "huge pages"),
+        (replace(HEALTHY, memory_available_bytes=1 << 29), "problem", "0.5 GiB"),
+        (replace(HEALTHY, memory_limit_bytes=3 << 30), "warning", "3.0 GiB"),
+        (replace(HEALTHY, cpus_online=1, cpus_allowed=1), "warning", "one CPU"),
+        (replace(HEALTHY, cpus_allowed=8), "note", "8 of 64 CPUs"),
+        (replace(HEALTHY, cpu_quota=4.0), "warning", "limits the CPU time to 4 CPUs"),
+        (replace(HEALTHY, load=40.0), "warning", "load average is 40.0"),
+        (replace(HEALTHY, virtualised=True), "note", "virtual machine"),
+        (replace(HEALTHY, container="docker"), "note", "container (docker)"),
+        (replace(HEALTHY, tools={"libnuma": False}), "warning", "libnuma is not here"),
+    ],
+)
+def test_one_thing_wrong_is_one_finding(state: MachineState, severity: str, words: str) -> None:
+    (finding,) = findings(state)
+    assert finding.severity == severity
+    assert words in finding.what
+
+
+def test_idle_clocks_are_no_finding() -> None:
+    assert findings(gpu(throttle=("idle",))) == []
+
+
+def test_numa_balancing_is_harmless_on_one_numa_node() -> None:
+    single = replace(NODE, devices=tuple(device for device in NODE.devices if device.id != "numa:1"))
+    assert findings(replace(HEALTHY, numa_balancing=True), single) == []
+
+
+def test_acs_matters_more_where_peers_meet_over_pcie() -> None:
+    second = (Device("gpu:1", "gpu", name="NVIDIA L40"),)
+    over_pcie = replace(NODE, devices=NODE.devices + second, links=(*NODE.links, Link("gpu:1", "numa:0", "pcie", 31.5)))
+    linked = replace(over_pcie, links=(*over_pcie.links, Link("gpu:0", "gpu:1", "nvlink", 50.0)))
+    assert findings(gpu(acs_redirect=True), over_pcie)[0].severity == "warning"
+    assert findings(gpu(acs_redirect=True), linked)[0].severity == "note"
+
+
+def test_one_line_names_all_gpus_concerned() -> None:
+    both = replace(HEALTHY, gpus=(replace(QUIET_GPU, mig=True), replace(QUIET_GPU, id="gpu:1", mig=True)))
+    (finding,) = findings(both)
+    assert finding.what.startswith("gpu:0, gpu:1:")
+
+
+def test_no_engine() -> None:
+    found = findings(HEALTHY, host=None, cuda=None)
+    assert [f.severity for f in found] == ["problem", "problem"]
+    assert found[1].what == "there are GPUs but no cuda engine"
+
+
+def test_an_engine_without_a_usable_gpu() -> None:
+    (finding,) = findings(HEALTHY, cuda={**CUDA, "problem": "no CUDA-capable device is detected"})
+    assert finding.severity == "problem"
+    assert "no CUDA-capable device" in finding.what
+
+
+def test_a_missing_compiler_matters_less_where_an_engine_is_built() -> None:
+    without = replace(HEALTHY, tools={"c++": False})
+    assert findings(without)[0].severity == "note"
+    assert {f.severity for f in findings(without, host=None)} == {"problem"}
+
+
+def test_findings_come_gravest_first_and_say_what_to_do() -> None:
+    state = replace(gpu(processes=1, persistence=False, mig=True), numa_balancing=True, virtualised=True)
+    found = findings(state)
+    ranks = [SEVERITIES.index(finding.severity) for finding in found]
+    assert ranks == sorted(ranks)
+    assert len(found) == 5
+    assert all(finding.why_it_matters and finding.remedy for finding in found)
+
+
+@pytest.mark.parametrize("name", ["frontier", "h200-nvswitch"])
+def test_state_survives_a_run_file(name: str) -> None:
+    state = load_recording(FIXTURES / f"{name}.json").state()
+    assert MachineState.from_json(json.loads(json.dumps(state.to_json()))) == state
+
+
+def test_state_of_the_constructed_h200_node() -> None:
+    recording = load_recording(FIXTURES / "h200-nvswitch.json")
+    state = recording.state()
+    assert state.versions["driver"] == "580.0"
+    assert [g.throttle for g in state.gpus] == [("idle",)] * 4
+    assert (state.gpus[0].pcie_generation, state.gpus[0].pcie_lanes, state.gpus[0].ecc) == (5, 16, True)
+    assert findings(state, recording.node()) == []
+
+
+def test_state_from_files() -> None:
+    files = RecordedFiles(
+        texts={
+            "/proc/cpuinfo": "flags\t\t: fpu hypervisor sse",
+            "/proc/meminfo": "MemTotal:  8 kB\nMemAvailable:  4 kB\nHugePages_Free:     3",
+            "/proc/loadavg": "1.50 1 1 1/2 3",
+            "/proc/cmdline": "iommu=pt",
+            "/proc/self/status": "Cpus_allowed_list:\t0-1",
+            "/sys/devices/system/cpu/online": "0-3",
+            "/sys/devices/system/cpu/cpu2/cpufreq/scaling_governor": "powersave",
+            "/sys/devices/system/cpu/intel_pstate/no_turbo": "1",
+            "/sys/devices/system/cpu/smt/active": "1",
+            "/sys/fs/cgroup/cpu.max": "150000 100000",
+            "/sys/fs/cgroup/memory.max": "max",
+            "/sys/kernel/mm/transparent_hugepage/enabled": "always [madvise] never",
+            "/proc/1/cgroup": "0::/kubepods/x",
+        },
+        listings={"/sys/class/iommu": ["dmar0"]},
+    )
+    state = build_state({"devices": []}, files, {})
+    assert (state.virtualised, state.container, state.iommu) == (True, "kubepods", True)
+    assert (state.governors, state.turbo, state.smt) == (("powersave",), False, True)
+    assert (state.cpus_online, state.cpus_allowed, state.cpu_quota) == (4, 2, 1.5)
+    assert (state.memory_available_bytes, state.memory_limit_bytes, state.huge_pages_free) == (4096, None, 3)
+    assert (state.load, state.transparent_huge_pages, state.boot_options) == (1.5, "madvise", ("iommu=pt",))
+
+
+def test_nothing_readable_is_nothing_known() -> None:
+    state = build_state({"devices": []}, RecordedFiles(), {})
+    assert (state.turbo, state.numa_balancing, state.cpu_quota, state.virtualised, state.load) == (None,) * 5
+    assert findings(state, Node("nothing", (), ()), host={}) is not None

@@ -1,0 +1,93 @@
+"""The whole pipeline on the modelled backend, faults injected into a real engine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from launching import Ended
+
+from linkscope.cli import main
+from linkscope.errors import LinkscopeError
+from linkscope.launch.engines import modelling_engine
+from linkscope.results.run_file import RunFile
+
+SUITE = """
+name: faulty
+answers: What happens when cases break?
+rows:
+  - name: copy
+    title: Copies
+    pattern: pairs
+    source: {{on: gpu, memory: device}}
+    destination: {{on: gpu, memory: device}}
+    method: copy-engine
+    executor: source
+    sizes: 1M
+    show: matrix
+  - name: broken
+    title: Copies that break
+    pattern: both-ways
+    source: {{on: gpu, memory: device}}
+    destination: {{on: gpu, memory: device}}
+    method: kernel-copy
+    executor: source
+    sizes: 1M
+    parameters: {{inject: {fault}}}
+    show: matrix
+  - name: after
+    title: Copies afterwards
+    pattern: local
+    source: {{on: gpu, memory: device}}
+    destination: {{on: gpu, memory: device}}
+    method: copy-engine
+    executor: source
+    sizes: 1M
+    show: matrix
+"""
+REASONS = {"crash": "the engine died of SIG", "hang": "the engine hung", "corrupt": "", "error": ""}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _engine() -> None:
+    try:
+        modelling_engine()
+    except LinkscopeError as error:
+        pytest.skip(str(error))
+
+
+def run(folder: Path, capsys: pytest.CaptureFixture[str], *arguments: str) -> Ended:
+    with pytest.raises(SystemExit) as left:
+        main(["run", *arguments, "--machine", "h200x4", "-o", str(folder / "a.jsonl")])
+    captured = capsys.readouterr()
+    return Ended(int(left.value.code or 0), captured.out, captured.err)
+
+
+@pytest.mark.parametrize("fault", REASONS)
+def test_a_fault_fails_its_own_rows_and_no_other(
+    fault: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("linkscope.launch.job.timeout_s", lambda case, options: 2.0)
+    (tmp_path / "faulty.yaml").write_text(SUITE.format(fault=fault))
+    ended = run(tmp_path, capsys, str(tmp_path / "faulty.yaml"), "--devices", "gpu:0,gpu:1")
+    assert ended.code == 1, ended.err
+    found = RunFile.read(tmp_path / "a.jsonl")
+    assert {row.name: row.status for row in found.rows} == {"copy": "ok", "broken": "failed", "after": "ok"}
+    (broken,) = found.with_status("failed")
+    assert broken.reason is not None
+    assert broken.reason.startswith(REASONS[fault])
+    assert broken.reason
+
+
+def test_the_default_suite_runs_on_a_described_node(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    ended = run(tmp_path, capsys, "--sizes", "1M", "--methods", "copy-engine,kernel-copy,ping-pong", "--budget", "1s")
+    assert ended.code == 0, ended.err
+    found = RunFile.read(tmp_path / "a.jsonl")
+    assert found.modelled
+    assert found.missing == ()
+    assert all(row.modelled for row in found.rows)
+    rows = {row.id: row for row in found.rows}
+    everything, alone = rows["default/all-to-all/12flows/copy-engine"], rows["default/d2d/gpu:0>gpu:1/copy-engine"]
+    assert everything.aggregate is not None
+    assert alone.flows[0].gbps is not None
+    assert everything.aggregate.median > 2 * alone.flows[0].gbps.median  # several links carry the bytes, not one

@@ -1,0 +1,112 @@
+"""Headline figures: sums sample by sample, the interval's rank, halves, latencies, and what a row lacks."""
+
+from __future__ import annotations
+
+from math import comb
+
+import modelled_run as made
+import pytest
+
+from linkscope.analysis.headline import headline
+from linkscope.analysis.interval import interval_rank, percentile, stats_of
+from linkscope.results.row import Row
+
+SIZE = 1_000_000
+
+
+def two_flows(first: list[float], second: list[float], figure: str) -> Row:
+    flows = [made.flow("gpu:0", "gpu:1", SIZE), made.flow("gpu:1", "gpu:0", SIZE)]
+    return made.ok(made.case("both", flows, {"figure": figure}), [first, second])
+
+
+@pytest.mark.parametrize("n", [6, 7, 8, 9, 17, 50, 101, 1500])
+def test_the_interval_covers_the_median_with_at_least_95_percent_and_one_rank_more_would_not(n: int) -> None:
+    def coverage(rank: int) -> float:
+        return 1 - 2 * sum(comb(n, k) for k in range(rank)) / 2**n
+
+    rank = interval_rank(n)
+    assert coverage(rank) >= 0.95
+    assert coverage(rank + 1) < 0.95
+
+
+def test_too_few_samples_are_bounded_by_their_extremes() -> None:
+    stats = stats_of([3.0, 1.0, 2.0])
+    assert (stats.low, stats.median, stats.high) == (1.0, 2.0, 3.0)
+
+
+def test_percentiles_interpolate_between_ranks() -> None:
+    assert percentile([0.0, 10.0], 0.25) == 2.5
+    assert percentile([7.0], 0.99) == 7.0
+
+
+def test_no_samples_are_an_error() -> None:
+    with pytest.raises(ValueError, match="no samples"):
+        stats_of([])
+
+
+def test_a_sum_is_formed_sample_by_sample() -> None:
+    # When one flow is slow the other is fast: the sum never moves, though each flow alone varies by half.
+    fast, slow = SIZE / 30e9, SIZE / 20e9
+    row = two_flows([fast, slow] * 5, [slow, fast] * 5, "sum")
+    figure = headline(row)
+    assert figure is not None
+    assert figure.value.median == pytest.approx(50.0)
+    assert figure.value.high - figure.value.low == pytest.approx(0.0, abs=1e-9)
+    assert figure.unit == "GB/s"
+    assert "2 flows" in figure.what
+
+
+def test_a_sum_without_samples_adds_the_flows_bounds() -> None:
+    row = two_flows([SIZE / 30e9] * 8, [SIZE / 20e9] * 8, "sum")
+    raw = {**row.raw, "flows": [{k: v for k, v in flow.items() if k != "samples_s"} for flow in row.raw["flows"]]}
+    figure = headline(Row.from_json(raw))
+    assert figure is not None
+    assert figure.value.median == pytest.approx(50.0)
+    assert "bounds added" in figure.what
+
+
+def test_background_flows_are_not_summed() -> None:
+    flows = [made.flow("gpu:0", "gpu:1", SIZE), made.flow("gpu:1", "gpu:0", SIZE, role="background")]
+    row = made.ok(made.case("one", flows, {"figure": "sum"}), [[SIZE / 30e9] * 8, [SIZE / 20e9] * 8])
+    figure = headline(row)
+    assert figure is not None
+    assert figure.value.median == pytest.approx(30.0)
+
+
+def test_first_half_and_latency() -> None:
+    times = [SIZE / 30e9] * 8
+    first, half, latency = (headline(two_flows(times, times, figure)) for figure in ("first", "half", "latency"))
+    assert first is not None
+    assert half is not None
+    assert latency is not None
+    assert first.value.median == pytest.approx(30.0)
+    assert half.value.median == pytest.approx(15.0)
+    assert (latency.value.median, latency.unit) == (pytest.approx(SIZE / 30e9 * 1e6), "us")
+    assert not latency.higher_is_better
+
+
+def test_a_latency_method_reads_in_nanoseconds_whatever_figure_is_asked() -> None:
+    row = made.ok(made.case("chase", [made.flow("gpu:0", "gpu:1", 64)], {"figure": "first"}), [[827e-9] * 8], True)
+    figure = headline(row)
+    assert figure is not None
+    assert (figure.value.median, figure.unit) == (pytest.approx(827.0), "ns")
+
+
+def test_the_aggregate_is_the_engines_own() -> None:
+    row = two_flows([SIZE / 30e9] * 8, [SIZE / 20e9] * 8, "aggregate")
+    assert headline(row) is None
+    with_aggregate = Row.from_json({**row.raw, "aggregate": {"gbps": vars(stats_of([44.0] * 8))}})
+    figure = headline(with_aggregate)
+    assert figure is not None
+    assert figure.value.median == 44.0
+
+
+def test_rows_that_are_not_ok_have_no_headline() -> None:
+    plan_case = made.case("pair", [made.flow("gpu:0", "gpu:1")], {})
+    assert headline(made.not_ok(plan_case, "skipped", "no peer access")) is None
+
+
+def test_the_margin_is_the_larger_side_of_the_interval() -> None:
+    figure = headline(two_flows([SIZE / g / 1e9 for g in (30, 30, 30, 30, 30, 30, 30, 27)], [1.0] * 8, "first"))
+    assert figure is not None
+    assert figure.margin == pytest.approx(0.1)

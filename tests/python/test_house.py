@@ -1,0 +1,85 @@
+"""House rules that a machine can check, and that documents keep step with the code."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from jsonschema import Draft202012Validator
+from typer.testing import CliRunner
+
+from linkscope.cli.main import app
+from linkscope.plan.patterns import PATTERNS
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), ROOT / "machines" / "README.md"])
+TREES = ("engine", "python", "tools", "tests", "bench")
+OPEN_ENDS = re.compile(r"\b(TODO|FIXME|XXX|HACK)\b")
+QUOTED_PATH = re.compile(r"`((?:bench|docs|engine|machines|python|schema|tests|tools)/[\w./-]+)`")
+
+
+def sources(*suffixes: str) -> list[Path]:
+    return [path for tree in TREES for path in (ROOT / tree).rglob("*") if path.suffix in suffixes]
+
+
+def names(paths: list[Path]) -> list[str]:
+    return sorted(str(path.relative_to(ROOT)) for path in paths)
+
+
+def test_every_cpp_file_says_first_what_it_is_for() -> None:
+    silent = [p for p in sources(".cpp", ".hpp", ".cu", ".cuh") if not p.read_text().startswith("// ")]
+    assert names(silent) == []
+
+
+def test_every_python_file_says_first_what_it_is_for() -> None:
+    silent = [p for p in sources(".py") if p.stat().st_size and not re.match(r'(#![^\n]*\n)?r?"""', p.read_text())]
+    assert names(silent) == []
+
+
+def test_nothing_is_left_open() -> None:
+    files = [p for p in sources(".cpp", ".hpp", ".cu", ".py", ".yaml") if p != Path(__file__).resolve()]
+    assert names([p for p in files if OPEN_ENDS.search(p.read_text())]) == []
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "schema").glob("*.json")), ids=lambda path: path.stem)
+def test_schemas_are_schemas(path: Path) -> None:
+    Draft202012Validator.check_schema(json.loads(path.read_text()))
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_documents_name_files_that_exist(document: Path) -> None:
+    text = document.read_text()
+    linked = {match[1] for match in re.finditer(r"\]\(([^)#:]+)\)", text)}
+    missing = {name for name in linked if not (document.parent / name).exists()}
+    quoted = {match[1] for match in QUOTED_PATH.finditer(text)}
+    missing |= {name for name in quoted if not (ROOT / name).exists()}
+    assert missing == set()
+
+
+def documented_commands() -> list[str]:
+    """Every `linkscope COMMAND ...` in code spans and blocks of the documents, without comments."""
+    found = set()
+    for document in DOCUMENTS:
+        text = document.read_text()
+        blocks = re.findall(r"^```\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+        lines = [line for block in blocks for line in block.splitlines()] + re.findall(r"`([^`\n]+)`", text)
+        found |= {line.split("#")[0].strip() for line in lines if re.match(r"(\.venv/bin/)?linkscope [a-z]", line)}
+    return sorted(found)
+
+
+@pytest.mark.parametrize("command", documented_commands())
+def test_documented_commands_parse(command: str) -> None:
+    """The command exists and takes the options that the documents give it."""
+    words = shlex.split(command)[1:]
+    help_page = CliRunner().invoke(app, [words[0], "--help"], env={"COLUMNS": "200", "NO_COLOR": "1", "TERM": "dumb"})
+    assert help_page.exit_code == 0, f"no command {words[0]}"
+    for word in words[1:]:
+        if word.startswith("-"):
+            assert word.split("=")[0] in help_page.output, f"{words[0]} has no option {word}"
+
+
+def test_patterns_are_explained() -> None:
+    assert [name for name, pattern in PATTERNS.items() if not pattern.__doc__] == []

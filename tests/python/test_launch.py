@@ -1,0 +1,214 @@
+"""Running: a row for every case, whatever the engine does, and engines found and chosen."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+from launching import TINY_IDS, Bench, add_engine, bench, statuses
+from referencing import Registry, Resource
+
+from linkscope.errors import LinkscopeError
+from linkscope.launch import supervisor
+from linkscope.launch.engines import choose_engine, find_engines
+from linkscope.schemas import load_schema
+
+__all__ = ["bench"]
+
+
+def validate(record: dict[str, Any]) -> None:
+    """Against schema/result.schema.json, which refers to the plan's."""
+    plan = Resource.from_contents(load_schema("plan"))
+    registry: Registry[Any] = Registry().with_resource("plan.schema.json", plan)
+    registry = registry.with_resource("linkscope/plan.schema.json", plan)
+    Draft202012Validator(load_schema("result"), registry=registry).validate(record)
+
+
+def test_a_run_leaves_a_header_a_row_for_each_case_and_an_end(bench: Bench) -> None:
+    ended = bench.cli("run", bench.suite, "-o", "a.jsonl")
+    assert ended.code == 0
+    records = bench.records(Path("a.jsonl"))
+    assert [record["record"] for record in records] == ["header", *["row"] * 6, "state"]
+    assert records[0]["plan"]["ids"] == TINY_IDS
+    assert list(statuses(records)) == TINY_IDS
+    assert records[-1]["when"] == "finished"
+    for record in records:
+        validate(record)
+
+
+def test_progress_goes_to_standard_error_line_by_line_and_names_the_file(bench: Bench) -> None:
+    lines = bench.cli("run", bench.suite, "-o", "a.jsonl").err.splitlines()
+    assert lines[0].startswith("6 cases on ")
+    assert lines[1].startswith(f"[1/6] {TINY_IDS[0]}  1.000 GB/s")
+    assert lines[-1].startswith("a.jsonl: ")
+
+
+def test_json_goes_to_standard_output_alone(bench: Bench) -> None:
+    ended = bench.cli("run", bench.suite, "--json")
+    assert [row["id"] for row in json.loads(ended.out)["rows"]] == TINY_IDS
+    assert len(list(Path("runs").glob("*.jsonl"))) == 1
+
+
+@pytest.mark.parametrize(
+    ("fault", "reason"),
+    [
+        ("crash", "the engine died of SIGSEGV: about to crash"),
+        ("garbage", "the engine printed a line that is no record: Segmentation fault"),
+        ("fatal", "device lost"),
+    ],
+)
+def test_a_case_that_ends_its_engine_fails_and_the_rest_goes_on(bench: Bench, fault: str, reason: str) -> None:
+    bench.faults({"/8KiB": fault, "/64KiB": fault})
+    ended = bench.cli("run", bench.suite, "-o", "a.jsonl")
+    assert ended.code == 1
+    records = bench.records(Path("a.jsonl"))
+    found = statuses(records)
+    assert [case_id for case_id, status in found.items() if status == "failed"] == [TINY_IDS[1], TINY_IDS[4]]
+    assert list(found.values()).count("ok") == 4
+    failed = next(record for record in records if record.get("status") == "failed")
+    assert failed["reason"].startswith(reason)
+    validate(failed)
+
+
+def test_a_silent_case_is_killed_at_its_timeout(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("linkscope.launch.job.timeout_s", lambda case, options: 0.3)
+    bench.faults({"/16KiB": "hang"})
+    assert bench.cli("run", bench.suite, "-o", "a.jsonl").code == 1
+    failed = [record for record in bench.records(Path("a.jsonl")) if record.get("status") == "failed"]
+    assert [record["id"] for record in failed] == [TINY_IDS[2]]
+    assert failed[0]["reason"] == "the engine hung: no sign of life for 0.3 s; it was killed"
+    assert not engines_of(bench)
+
+
+def test_an_engine_that_never_starts_is_given_up_with_a_reason_in_every_row(bench: Bench) -> None:
+    bench.faults({"start": "die"})
+    assert bench.cli("run", bench.suite, "-o", "a.jsonl").code == 1
+    records = bench.records(Path("a.jsonl"))
+    assert list(statuses(records).values()) == ["failed"] * 6
+    words = "before it began a case: the engine ended with exit code 1: driver gone"
+    assert all(words in record["reason"] for record in records if record["record"] == "row")
+
+
+def test_a_refused_plan_is_bad_input(bench: Bench) -> None:
+    bench.faults({"start": "refuse"})
+    ended = bench.cli("run", bench.suite, "-o", "a.jsonl")
+    assert ended.code == 2
+    assert "the engine refused the plan: plan.json: case 1 is wrong" in ended.err
+
+
+def test_rows_known_to_be_impossible_are_written_without_asking_the_engine(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add_engine(bench.engines, "cuda")
+    monkeypatch.setenv("FAKE_GPUS", "1")
+    assert bench.cli("run", "sweep", "-o", "a.jsonl").code == 0
+    (row,) = [record for record in bench.records(Path("a.jsonl")) if record["record"] == "row"]
+    assert row["status"] == "skipped"
+    assert row["reason"].startswith("needs at least two GPUs; 1 on ")
+    validate(row)
+
+
+def test_engines_are_found_where_the_variable_says_and_nowhere_else(tmp_path: Path) -> None:
+    program = add_engine(tmp_path, "hip")
+    assert find_engines({"LINKSCOPE_ENGINE_DIR": str(tmp_path)}) == {"hip": program}
+    assert find_engines({"LINKSCOPE_ENGINE_DIR": str(tmp_path / "none")}) == {}
+
+
+def test_the_gpu_engine_is_chosen_where_there_is_a_gpu(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    add_engine(bench.engines, "cuda")
+    monkeypatch.setenv("FAKE_GPUS", "2")
+    assert choose_engine().name == "cuda"
+
+
+def test_a_gpu_engine_without_a_gpu_gives_way_and_its_reason_counts_if_a_driver_is_there(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add_engine(bench.engines, "cuda")
+    monkeypatch.setenv("FAKE_PROBLEM", "no CUDA-capable device is detected")
+    monkeypatch.setattr("linkscope.launch.engines._driver_present", lambda name: name == "cuda")
+    chosen = choose_engine()
+    assert (chosen.name, chosen.gpu_problem) == ("host", "no CUDA-capable device is detected")
+
+
+def test_without_a_driver_a_gpu_engine_gives_way_silently(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    add_engine(bench.engines, "cuda")
+    monkeypatch.setenv("FAKE_PROBLEM", "no driver")
+    monkeypatch.setattr("linkscope.launch.engines._driver_present", lambda name: False)
+    assert choose_engine().gpu_problem is None
+
+
+def test_an_engine_that_does_not_answer_is_one_line(bench: Bench) -> None:
+    (bench.engines / "linkscope-engine-host").write_text("#!/bin/sh\necho cannot load libnuma >&2\nexit 127\n")
+    with pytest.raises(LinkscopeError, match=r"describe failed \(exit 127\): cannot load libnuma"):
+        choose_engine()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_stop_signal_keeps_what_was_measured_and_leaves_no_process(bench: Bench, number: signal.Signals) -> None:
+    bench.faults({"/4KiB": "slow", "/16KiB": "hang"})
+    process = start(bench, "run", bench.suite, "-o", "a.jsonl")
+    wait_for_rows(Path("a.jsonl"), 2)
+    process.send_signal(number)
+    _, err = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert "interrupted with 4 of 6 cases to go: `linkscope run --resume -o a.jsonl` completes the run" in err
+    assert "Traceback" not in err
+    records = bench.records(Path("a.jsonl"))
+    assert records[-1] == {"record": "state", "when": "interrupted"}
+    assert list(statuses(records)) == TINY_IDS[:2]
+    assert not engines_of(bench)
+
+
+def test_a_killed_run_takes_its_engine_along_and_loses_only_the_row_in_flight(bench: Bench) -> None:
+    bench.faults({"/32KiB": "hang"})
+    process = start(bench, "run", bench.suite, "-o", "a.jsonl")
+    wait_for_rows(Path("a.jsonl"), 3)
+    process.kill()
+    process.wait(30)
+    assert list(statuses(bench.records(Path("a.jsonl")))) == TINY_IDS[:3]
+    wait_until(lambda: not engines_of(bench))
+
+
+def test_the_supervisor_allows_a_start_more_time_than_a_case(bench: Bench) -> None:
+    assert supervisor.START_TIMEOUT_S >= supervisor.DEFAULT_TIMEOUT_S
+
+
+def start(bench: Bench, *arguments: str) -> subprocess.Popen[str]:
+    source = Path(__file__).resolve().parents[2] / "python"
+    environment = {**os.environ, "PYTHONPATH": str(source)}
+    command = [sys.executable, "-m", "linkscope", *arguments]
+    return subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
+
+
+def wait_for_rows(path: Path, count: int) -> None:
+    wait_until(lambda: path.exists() and path.read_text().count('"record":"row"') >= count)
+
+
+def wait_until(true: Any) -> None:
+    """Fails after a time that only a broken program needs."""
+    for _ in range(600):
+        if true():
+            return
+        time.sleep(0.05)
+    pytest.fail("waited in vain")
+
+
+def engines_of(bench: Bench) -> list[str]:
+    """Command lines of living processes that run one of the bench's engines."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            words = path.read_bytes().split(b"\0")
+        except OSError:
+            continue
+        if any(word.startswith(os.fsencode(bench.engines)) for word in words):
+            found.append(b" ".join(words).decode())
+    return found

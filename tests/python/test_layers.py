@@ -1,0 +1,74 @@
+"""The layer check: it passes this tree and catches each kind of offence when one is planted."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+CHECK = ROOT / "tools" / "check_layers.py"
+
+
+def offences(root: Path) -> list[str]:
+    """What the check prints of `root`; its exit code must agree."""
+    outcome = subprocess.run([sys.executable, str(CHECK), str(root)], capture_output=True, text=True, check=False)
+    lines = outcome.stdout.splitlines()
+    assert outcome.returncode == (1 if lines else 0), outcome.stderr
+    return lines
+
+
+def plant(root: Path, name: str, text: str) -> None:
+    path = root / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+
+
+def test_this_tree_keeps_its_layers() -> None:
+    assert offences(ROOT) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "complaint"),
+    [
+        ("engine/model/up.hpp", '#include "run/catalog.hpp"\n', "model must not include run"),
+        ("engine/backend/host/sideways.cpp", '#include "backend/gpu/gate.hpp"\n', "must not include backend/gpu"),
+        ("engine/measure/sideways.cpp", '#include "record/json.hpp"\n', "measure must not include record"),
+        ("engine/base/near.cpp", '#include "error.hpp"\n', "includes are written from engine/"),
+        ("engine/elsewhere/new.cpp", "", "belongs to no layer"),
+        ("engine/run/vendor.cpp", "#if defined(__HIPCC__)\n#endif\n", "vendor conditional outside"),
+        ("engine/backend/gpu/copy.cpp", "#include <cuda_runtime.h>\n", "vendor header outside"),
+        ("engine/base/utils.hpp", "", "names no noun"),
+        ("engine/base/common/size.hpp", "", "names no noun"),
+        ("engine/base/long.cpp", "\n" * 501, "split it by noun"),
+        ("python/linkscope/machine/up.py", "from linkscope.plan import suite\n", "machine must not import plan"),
+        ("python/linkscope/plan/up.py", "from linkscope import launch\n", "plan must not import launch"),
+        ("python/linkscope/analysis/up.py", "import linkscope.report.html\n", "analysis must not import report"),
+        ("python/linkscope/report/up.py", "def f():\n    from ..cli import main\n", "report must not import cli"),
+        ("python/linkscope/loose.py", "from linkscope.results.row import Row\n", "root must not import results"),
+        ("python/linkscope/extra/new.py", "", "belongs to no layer"),
+    ],
+)
+def test_a_planted_offence_is_caught(tmp_path: Path, name: str, text: str, complaint: str) -> None:
+    plant(tmp_path, name, text)
+    found = offences(tmp_path)
+    assert len(found) == 1
+    assert found[0].startswith(f"{name}:")
+    assert complaint in found[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("engine/run/main.cpp", '#include "backend/gpu/gate.hpp"\n#include "measure/sampler.hpp"\n#include <map>\n'),
+        ("engine/backend/gpu/vendor.hpp", "#if defined(__HIPCC__)\n#include <hip/hip_runtime.h>\n#endif\n"),
+        ("python/linkscope/launch/engine.py", "from linkscope.plan import suite\nfrom linkscope.errors import X\n"),
+        ("python/linkscope/report/page.py", "from .terminal import table\nfrom linkscope.analysis import cell\n"),
+        ("python/linkscope/__init__.py", "from linkscope.launch import run\n"),
+    ],
+)
+def test_what_is_allowed_passes(tmp_path: Path, name: str, text: str) -> None:
+    plant(tmp_path, name, text)
+    assert offences(tmp_path) == []

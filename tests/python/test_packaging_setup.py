@@ -1,0 +1,138 @@
+"""Set-up: what it decides on machines unlike this one, and that each failure is one line."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools" / "setup"))
+
+import cuda
+import engines
+import system
+from environment import Environment
+from shell import SetupError
+
+
+class Pip:
+    """Stands in for pip: knows which versions exist and remembers what was asked."""
+
+    def __init__(self, *known: str) -> None:
+        self.known = known
+        self.asked: list[tuple[str, ...]] = []
+
+    def install_in(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(Environment, "pip", lambda environment, *arguments: self.run(environment, *arguments))
+
+    def run(self, environment: Environment, *arguments: str) -> None:
+        self.asked.append(arguments)
+        if not any(version in arguments[1] for version in self.known):
+            raise SetupError("pip install failed: no matching distribution")
+        lib = environment.site_packages / "nvidia" / "cu13" / "lib"
+        lib.mkdir(parents=True)
+        (lib / "libcudart.so.13").touch()
+
+
+@pytest.fixture
+def environment(tmp_path: Path) -> Environment:
+    (tmp_path / ".venv" / "lib" / "python3.11" / "site-packages").mkdir(parents=True)
+    return Environment(tmp_path)
+
+
+def program(path: Path, script: str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"#!/bin/sh\n{script}\n")
+    path.chmod(0o755)
+    return path
+
+
+def test_the_compiler_has_the_drivers_version(environment: Environment, monkeypatch: pytest.MonkeyPatch) -> None:
+    pip = Pip("13.1.*")
+    pip.install_in(monkeypatch)
+    monkeypatch.setattr(cuda, "driver_version", lambda: (13, 1))
+    nvcc = cuda.pypi_nvcc(environment)
+    assert nvcc == environment.site_packages / "nvidia" / "cu13" / "bin" / "nvcc"
+    assert pip.asked == [("install", *(f"{name}==13.1.*" for name in cuda.PYPI_PACKAGES))]
+    assert (nvcc.parent.parent / "lib64" / "libcudart.so").exists(), "the names that nvcc and CMake look for"
+
+
+def test_a_version_that_is_not_published_gives_way_to_an_older_one(
+    environment: Environment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pip = Pip("13.0.*")
+    pip.install_in(monkeypatch)
+    monkeypatch.setattr(cuda, "driver_version", lambda: (13, 2))
+    cuda.pypi_nvcc(environment)
+    assert [asked[1].split("==")[1] for asked in pip.asked] == ["13.2.*", "13.1.*", "13.0.*"]
+
+
+def test_no_version_at_all_is_told(environment: Environment, monkeypatch: pytest.MonkeyPatch) -> None:
+    Pip().install_in(monkeypatch)
+    monkeypatch.setattr(cuda, "driver_version", lambda: (13, 0))
+    with pytest.raises(SetupError, match="no matching distribution"):
+        cuda.pypi_nvcc(environment)
+
+
+def test_a_driver_older_than_the_compiler_is_named_with_the_remedy(
+    environment: Environment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cuda, "driver_version", lambda: (12, 4))
+    with pytest.raises(SetupError, match=r"CUDA 12\.4.*580.*toolkit 12") as caught:
+        cuda.pypi_nvcc(environment)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(("release", "version"), [("13.0, V13.0.88", (13, 0)), ("11.8, V11.8.89", (11, 8))])
+def test_nvcc_says_its_version(tmp_path: Path, release: str, version: tuple[int, int]) -> None:
+    nvcc = program(tmp_path / "nvcc", f"echo 'Cuda compilation tools, release {release}'")
+    assert cuda.nvcc_version(nvcc) == version
+
+
+def test_a_toolkit_too_old_for_cpp20_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program(tmp_path / "old" / "nvcc", "echo release 11.8,")
+    new = program(tmp_path / "new" / "bin" / "nvcc", "echo release 12.4,")
+    monkeypatch.setenv("PATH", str(tmp_path / "old"), prepend=":")
+    monkeypatch.setenv("CUDA_HOME", str(tmp_path / "new"))
+    assert cuda.toolkit_nvcc() == new
+
+
+def test_gpus_here_decide_what_is_compiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program(tmp_path / "nvidia-smi", "printf '9.0\\n9.0\\n8.6\\n'")
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    assert cuda.native_architectures() == "86-real;90-real"
+    program(tmp_path / "nvidia-smi", "exit 9")
+    assert cuda.native_architectures() == "80-real;90-real;100"
+
+
+def test_without_root_the_command_to_type_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(system.os, "geteuid", lambda: 1000)
+    monkeypatch.setattr(system, "find_program", lambda name: Path("/usr/bin", name))
+    with pytest.raises(SetupError) as caught:
+        system.install(["g++", "libnuma-dev"])
+    assert str(caught.value) == "missing system packages, please type: sudo apt-get install -y g++ libnuma-dev"
+
+
+def test_a_gpu_engine_that_does_not_compile_leaves_the_host_engine(
+    environment: Environment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def compile_engines(root: Path, _: Environment, wish: engines.Wish, flags: dict[str, list[str]]) -> None:
+        if "cuda" in flags:
+            raise SetupError("nvcc fatal: unsupported gpu architecture")
+
+    monkeypatch.setattr(engines, "detected", lambda: ["cuda"])
+    monkeypatch.setattr(engines, "gpu_flags", lambda name, environment, wish: [])
+    monkeypatch.setattr(engines, "compile_engines", compile_engines)
+    assert engines.build(tmp_path, environment, engines.Wish(tmp_path)) == ["host"]
+    assert capsys.readouterr().out == "linkscope setup: no cuda engine: nvcc fatal: unsupported gpu architecture\n"
+    with pytest.raises(SetupError):
+        engines.build(tmp_path, environment, engines.Wish(tmp_path, engines=("host", "cuda")))
+
+
+def test_gpus_are_those_that_the_engines_see(tmp_path: Path) -> None:
+    program(tmp_path / "linkscope-engine-host", """echo '{"devices": [{"id": "numa:0"}]}'""")
+    program(tmp_path / "linkscope-engine-hip", "exit 3")
+    assert engines.gpus(tmp_path, ["host", "hip"]) == []
+    program(tmp_path / "linkscope-engine-cuda", """echo '{"devices": [{"id": "numa:0"}, {"id": "gpu:0"}]}'""")
+    assert engines.gpus(tmp_path, ["host", "cuda", "hip"]) == ["gpu:0"]

@@ -1,0 +1,122 @@
+"""Patterns: which flows they lay out over which devices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from linkscope.machine.node import Device, Link, Node
+from linkscope.machine.paths import Paths
+from linkscope.plan.patterns import PATTERNS, Ground, Layout, Pattern
+
+
+def node(gpus: int, numa: int = 2) -> Node:
+    """GPUs on an NVSwitch, spread over the NUMA nodes in halves."""
+    devices = [Device(f"numa:{i}", "numa") for i in range(numa)]
+    devices += [Device(f"gpu:{i}", "gpu", numa=i * numa // max(gpus, 1)) for i in range(gpus)]
+    links = [Link(f"gpu:{i}", "switch:s", "nvlink", 450.0, tier="nvlink-18") for i in range(gpus)]
+    links += [Link(f"gpu:{i}", f"numa:{i * numa // max(gpus, 1)}", "pcie", 63.0, tier="pcie-5") for i in range(gpus)]
+    links += [Link("numa:0", "numa:1", "upi", 40.0, tier="upi")] if numa > 1 else []
+    return Node("made up", (*devices, Device("switch:s", "switch")), tuple(links))
+
+
+def lay(name: str, source: str = "gpu", destination: str = "gpu", gpus: int = 4) -> list[Layout]:
+    made = node(gpus)
+    return PATTERNS[name](Ground(Paths(made), source, destination, frozenset(d.id for d in made.devices)))
+
+
+def flows(layout: Layout, role: str = "measured") -> list[tuple[str, str]]:
+    return [(slot.source, slot.destination) for slot in layout.slots if slot.role == role]
+
+
+def test_pairs_are_all_ordered_pairs_of_distinct_devices() -> None:
+    layouts = lay("pairs")
+    assert len(layouts) == 12
+    assert all(layout.slots[0].source != layout.slots[0].destination for layout in layouts)
+    assert (layouts[0].row, layouts[0].column) == ("gpu:0", "gpu:1")
+
+
+def test_grid_adds_the_diagonal_in_matrix_order() -> None:
+    ends = [flows(layout)[0] for layout in lay("grid", gpus=2)]
+    assert ends == [("gpu:0", "gpu:0"), ("gpu:0", "gpu:1"), ("gpu:1", "gpu:0"), ("gpu:1", "gpu:1")]
+
+
+def test_nearest_numa_is_the_gpus_own() -> None:
+    layouts = lay("pairs", "nearest-numa", "gpu")
+    assert [flows(layout)[0] for layout in layouts] == [
+        ("numa:0", "gpu:0"), ("numa:0", "gpu:1"), ("numa:1", "gpu:2"), ("numa:1", "gpu:3"),
+    ]  # fmt: skip
+
+
+def test_both_ways_has_each_pair_once_with_two_opposite_flows() -> None:
+    layouts = lay("both-ways")
+    assert len(layouts) == 6
+    for layout in layouts:
+        (a, b), back = flows(layout)
+        assert back == (b, a)
+        assert [slot.reverse for slot in layout.slots] == [False, True]
+
+
+def test_both_ways_each_measures_first_what_arrives_at_the_rows_device() -> None:
+    layouts = lay("both-ways-each")
+    assert len(layouts) == 12
+    assert all(layout.slots[0].destination == layout.row for layout in layouts)
+
+
+def test_against_keeps_the_opposite_direction_in_the_background() -> None:
+    for layout in lay("against", "nearest-numa", "gpu"):
+        assert flows(layout, "background") == [(b, a) for a, b in flows(layout)]
+
+
+def test_one_to_all_and_all_to_one() -> None:
+    spread, gathered = lay("one-to-all"), lay("all-to-one")
+    assert [len(layout.slots) for layout in spread + gathered] == [3] * 8
+    assert {source for source, _ in flows(spread[2])} == {"gpu:2"} == {spread[2].column}
+    assert {destination for _, destination in flows(gathered[2])} == {"gpu:2"}
+
+
+def test_each_among_all_measures_one_and_keeps_all_others_going() -> None:
+    layouts = lay("each-among-all", "gpu", "nearest-numa")
+    assert len(layouts) == 4
+    for layout in layouts:
+        assert len(flows(layout)) == 1
+        assert len(flows(layout, "background")) == 3
+
+
+def test_each_among_all_both_ways_has_every_path_busy_in_both_directions() -> None:
+    for layout in lay("each-among-all-both-ways", "nearest-numa", "gpu"):
+        everything = flows(layout) + flows(layout, "background")
+        assert len(set(everything)) == 8
+        assert {(b, a) for a, b in everything} == set(everything)
+
+
+def test_everything_at_once() -> None:
+    assert [len(layout.slots) for layout in lay("all-at-once")] == [12]
+    assert [len(layout.slots) for layout in lay("all-at-once-both-ways", "gpu", "nearest-numa")] == [8]
+    assert flows(lay("ring")[0]) == [("gpu:0", "gpu:1"), ("gpu:1", "gpu:2"), ("gpu:2", "gpu:3"), ("gpu:3", "gpu:0")]
+    assert len(lay("bisection")[0].slots) == 4
+
+
+def test_one_representative_of_each_tier() -> None:
+    assert [layout.column for layout in lay("one-per-tier")] == ["nvlink-18: gpu:0 > gpu:1"]
+    tiers = [layout.column.partition(":")[0] for layout in lay("one-per-tier", "numa", "gpu")]
+    assert len(tiers) == len(set(tiers)) == 2  # on the GPU's own NUMA node, and across the sockets
+
+
+@pytest.mark.parametrize("name", PATTERNS)
+def test_one_gpu_has_no_flow_between_two(name: str) -> None:
+    layouts = lay(name, gpus=1)
+    assert all(slot.source == slot.destination for layout in layouts for slot in layout.slots)
+
+
+@pytest.mark.parametrize(("name", "pattern"), PATTERNS.items())
+def test_every_pattern_says_what_it_does(name: str, pattern: Pattern | Callable[..., object]) -> None:
+    assert pattern.__doc__, name
+
+
+@pytest.mark.parametrize("name", PATTERNS)
+def test_every_layout_measures_something_first(name: str) -> None:
+    for layout in lay(name):
+        assert layout.slots[0].role == "measured"
+        assert len(set(layout.slots)) == len(layout.slots)

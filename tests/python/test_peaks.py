@@ -1,0 +1,75 @@
+"""Peaks of rows and the share of them that was reached."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import modelled_run as made
+import pytest
+
+from linkscope.analysis.cell import cell
+from linkscope.analysis.peak import peak
+from linkscope.machine.node import Node
+from linkscope.machine.paths import Paths
+from linkscope.results.row import Row
+
+PATHS = Paths(made.node(4))
+
+
+def row(flows: list[dict[str, Any]], figure: str, gbps: float = 90.0) -> Row:
+    samples = [[flow["bytes"] / (gbps * 1e9)] * 8 for flow in flows]
+    return made.ok(made.case("case", flows, {"figure": figure}), samples)
+
+
+def gbps(flows: list[dict[str, Any]], figure: str, paths: Paths = PATHS) -> float | None:
+    found = peak(row(flows, figure), paths)
+    return None if found is None else found.gbps
+
+
+def test_one_flow_has_the_peak_of_its_narrowest_link() -> None:
+    assert gbps([made.flow("gpu:0", "gpu:1")], "first") == pytest.approx(made.LINK_GBPS)
+    assert gbps([made.flow("numa:0", "gpu:1")], "first") == pytest.approx(made.PCIE_GBPS)
+
+
+def test_a_local_copy_takes_two_accesses_a_byte() -> None:
+    assert gbps([made.flow("gpu:0", "gpu:0")], "first") == pytest.approx(4800 / 2)
+
+
+def test_both_directions_of_a_link_do_not_share_it() -> None:
+    flows = [made.flow("gpu:0", "gpu:1"), made.flow("gpu:1", "gpu:0")]
+    assert gbps(flows, "sum") == pytest.approx(2 * made.LINK_GBPS)
+    assert gbps(flows, "first") == pytest.approx(made.LINK_GBPS)
+
+
+def test_flows_that_leave_one_device_share_its_link() -> None:
+    flows = [made.flow("gpu:0", f"gpu:{i}") for i in (1, 2, 3)]
+    assert gbps(flows, "aggregate") == pytest.approx(made.LINK_GBPS)
+    assert gbps(flows, "first") == pytest.approx(made.LINK_GBPS / 3)
+
+
+def test_an_exchange_moves_both_ways_and_its_half_is_one() -> None:
+    flows = [made.flow("gpu:0", "gpu:1", method="kernel-exchange")]
+    assert gbps(flows, "sum") == pytest.approx(2 * made.LINK_GBPS)
+    assert gbps(flows, "half") == pytest.approx(made.LINK_GBPS)
+
+
+def test_the_reason_names_what_limits() -> None:
+    found = peak(row([made.flow("numa:0", "gpu:1")], "first"), PATHS)
+    assert found is not None
+    assert "numa:0>gpu:1" in found.why
+
+
+def test_an_unknown_link_has_no_peak_and_no_share() -> None:
+    described = made.node(4)
+    bare = Node("bare", tuple(d for d in described.devices if d.kind == "gpu")[:1], ())
+    assert peak(row([made.flow("gpu:0", "gpu:9")], "first"), Paths(bare)) is None
+    assert cell(row([made.flow("gpu:0", "gpu:9")], "first"), Paths(bare)).share is None
+
+
+def test_the_share_is_measured_over_peak() -> None:
+    found = cell(row([made.flow("gpu:0", "gpu:1")], "first", gbps=405.0), PATHS)
+    assert found.share == pytest.approx(0.9)
+
+
+def test_times_have_no_peak() -> None:
+    assert cell(row([made.flow("gpu:0", "gpu:1")], "latency"), PATHS).peak is None

@@ -1,0 +1,102 @@
+"""Sizes, selection, budget and suites: what users type becomes numbers or one clear line."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from linkscope.errors import LinkscopeError
+from linkscope.machine.node import Device, Node
+from linkscope.plan.budget import LEAST_POINT_BUDGET_S, share_out, timeout_s
+from linkscope.plan.select import allowed_devices, parse_devices, parse_duration, parse_precision
+from linkscope.plan.sizes import LARGEST_BYTES, format_bytes, parse_counts, parse_size, parse_sizes
+
+NODE = Node("two", tuple(Device(f"{kind}:{i}", kind) for kind in ("numa", "gpu") for i in range(2)), ())
+
+
+@pytest.mark.parametrize(
+    ("text", "size"), [("1", 1), ("4K", 4096), ("512MiB", 512 << 20), ("1.5G", 3 << 29), ("64b", 64), ("2 KiB", 2048)]
+)
+def test_sizes_are_binary(text: str, size: int) -> None:
+    assert parse_size(text) == size
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "K", "4Q", "-1", "0", "1.3", "4KB", "1e3", "4K:", "4K:1M", "4K:1M:x", "4K:1M:1x", "1M:4K:2x", "999T", "4K;8K"],
+)
+def test_malformed_sizes_are_refused_in_one_line(text: str) -> None:
+    with pytest.raises(LinkscopeError) as refusal:
+        parse_sizes(text)
+    assert "\n" not in str(refusal.value)
+    assert refusal.value.exit_code == 2
+
+
+def test_ranges_step_by_the_factor_and_end_at_the_last_step_inside() -> None:
+    assert parse_sizes("4K:64K:4x") == [4 << 10, 16 << 10, 64 << 10]
+    assert parse_sizes("4K:63K:4x") == [4 << 10, 16 << 10]
+    assert len(parse_sizes("64:1G:2x")) == 25
+    assert parse_sizes("1M,1K,1M") == [1 << 10, 1 << 20]
+
+
+@given(st.integers(1, LARGEST_BYTES), st.integers(1, LARGEST_BYTES), st.floats(1.01, 100))
+def test_ranges_ascend_within_their_bounds(one: int, other: int, factor: float) -> None:
+    first, last = sorted((one, other))
+    sizes = parse_sizes(f"{first}:{last}:{factor:.2f}x")
+    assert sizes[0] == first
+    assert sizes[-1] <= last
+    assert sizes == sorted(set(sizes))
+
+
+@given(st.integers(1, LARGEST_BYTES))
+def test_whole_multiples_of_a_unit_are_read_back_as_written(size: int) -> None:
+    text = format_bytes(size)
+    if "." not in text:
+        assert parse_size(text) == size
+
+
+def test_counts_know_the_most_there_is() -> None:
+    assert parse_counts("1:max:2x", 6) == [1, 2, 4, 6]
+    assert parse_counts("max", 6) == [6]
+    assert parse_counts("1,4,16", 6) == [1, 4]
+
+
+def test_devices_by_list_and_range() -> None:
+    assert parse_devices("gpu:0-1,numa:1", NODE) == ("gpu:0", "gpu:1", "numa:1")
+    with pytest.raises(LinkscopeError, match="unknown device 'gpu:7'"):
+        parse_devices("gpu:7", NODE)
+    with pytest.raises(LinkscopeError, match="malformed device"):
+        parse_devices("gpu0", NODE)
+
+
+def test_naming_gpus_keeps_the_host_and_naming_the_host_leaves_gpus_out() -> None:
+    assert allowed_devices(NODE, ("gpu:1",)) == {"gpu:1", "numa:0", "numa:1"}
+    assert allowed_devices(NODE, ("numa:1",)) == {"numa:1"}
+
+
+def test_precision_and_durations() -> None:
+    assert parse_precision("1%") == pytest.approx(0.01)
+    assert parse_precision("0.005") == pytest.approx(0.005)
+    assert parse_duration("1.5m") == pytest.approx(90)
+    assert parse_duration("500ms") == pytest.approx(0.5)
+    for wrong in ("", "1", "90%", "0%", "x"):
+        with pytest.raises(LinkscopeError, match="precision"):
+            parse_precision(wrong)
+    for wrong in ("", "0s", "5 parsecs", "-1s"):
+        with pytest.raises(LinkscopeError, match="duration"):
+            parse_duration(wrong)
+
+
+def test_a_budget_is_shared_out_and_never_below_what_a_figure_needs() -> None:
+    cases = [{"flows": [{"bytes": 1 << 20}]}] * 10
+    generous, tight = share_out(cases, 0.01, 10.0), share_out(cases, 0.01, 0.001)
+    assert 0.5 < generous.point_budget_s <= 1.0
+    assert tight.point_budget_s == LEAST_POINT_BUDGET_S
+    assert share_out(cases, 0.01, None).point_budget_s > generous.point_budget_s
+
+
+def test_a_case_may_be_silent_for_longer_than_it_may_sample() -> None:
+    case = {"flows": [{"bytes": 1 << 30}] * 12}
+    options = share_out([case], 0.01, None)
+    assert timeout_s(case, options) > 30 + options.point_budget_s

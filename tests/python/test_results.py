@@ -1,0 +1,159 @@
+"""Run files: what is read back, what is refused, and what a full disk leaves behind."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import resource
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from linkscope.errors import LinkscopeError
+from linkscope.machine.node import Device, Node
+from linkscope.results.export import export
+from linkscope.results.run_file import RunFile, RunWriter
+
+STATS = dict.fromkeys(("median", "low", "high", "mean", "min", "p5", "p95", "p99", "max"), 1.0) | {"n": 9}
+NODE = Node("n", (Device("numa:0", "numa"),), ()).to_json()
+
+
+def header(*ids: str) -> dict[str, Any]:
+    plan = {"options": {}, "ids": list(ids)}
+    return {"record": "header", "schema": 1, "version": "0", "started": "", "host": "h", "node": NODE, "plan": plan}
+
+
+def row(case_id: str, status: str = "ok") -> dict[str, Any]:
+    end = {"device": "numa:0", "memory": "pageable"}
+    flow = {"method": "memcpy", "executor": "numa:0", "bytes": 8, "source": end, "destination": end}
+    case = {"id": case_id, "clock": "host", "flows": [flow], "suite": "s", "name": "r", "labels": {}}
+    record = {"record": "row", "id": case_id, "status": status, "modelled": False, "case": case}
+    if status == "ok":
+        return {**record, "flows": [{"repeats": 1, "operations": 1, "seconds": STATS, "gbps": STATS}]}
+    return {**record, "reason": "broken"}
+
+
+def write(path: Path, *records: dict[str, Any], tail: bytes = b"") -> Path:
+    path.write_bytes(b"".join(json.dumps(record).encode() + b"\n" for record in records) + tail)
+    return path
+
+
+def test_what_is_written_is_read_back(tmp_path: Path) -> None:
+    writer = RunWriter.create(tmp_path / "deep" / "a.jsonl", header("a", "b"))
+    for record in (row("b"), row("a", "failed"), {"record": "state", "when": "finished"}):
+        writer.append(record)
+    writer.close()
+    run = RunFile.read(tmp_path / "deep" / "a.jsonl")
+    assert [one.id for one in run.rows] == ["a", "b"]  # the plan's order, not that of writing
+    assert run.with_status("failed")[0].reason == "broken"
+    assert (run.missing, run.notices, run.node.name) == ((), (), "n")
+
+
+def test_of_two_rows_of_one_case_the_last_counts(tmp_path: Path) -> None:
+    run = RunFile.read(write(tmp_path / "a", header("a"), row("a", "failed"), row("a")))
+    assert [one.status for one in run.rows] == ["ok"]
+
+
+@pytest.mark.parametrize("cut", [1, 20, 200])
+def test_a_last_line_cut_short_is_left_out_with_a_notice(tmp_path: Path, cut: int) -> None:
+    run = RunFile.read(write(tmp_path / "a", header("a", "b"), row("a"), tail=json.dumps(row("b")).encode()[:cut]))
+    assert [one.id for one in run.rows] == ["a"]
+    assert run.missing == ("b",)
+    assert "cut short" in run.notices[0]
+
+
+def test_reopening_takes_the_cut_line_away(tmp_path: Path) -> None:
+    path = write(tmp_path / "a", header("a", "b"), row("a"), tail=b'{"record": "ro')
+    writer = RunWriter.reopen(path)
+    writer.append(row("b"))
+    writer.close()
+    assert RunFile.read(path).missing == ()
+
+
+def test_reopening_keeps_a_whole_line_that_lacks_its_newline(tmp_path: Path) -> None:
+    path = write(tmp_path / "a", header("a", "b"), tail=json.dumps(row("a")).encode())
+    writer = RunWriter.reopen(path)
+    writer.append(row("b"))
+    writer.close()
+    assert RunFile.read(path).missing == ()
+
+
+@pytest.mark.parametrize(
+    ("content", "complaint"),
+    [
+        (b"", "it holds no header"),
+        (b"\x89PNG\r\n\x1a\n\0\0", "is no linkscope run file"),
+        (b'{"answer": 42}\n', "does not start with a header"),
+        (b"[1, 2]\n", "is not an object"),
+        (b'{"record": "header", "schema": 7}\n', "has schema 7, this linkscope reads 1"),
+        (b'{"record": "header", "schema": 1}\n', "its header lacks"),
+        (json.dumps({**header(), "plan": {"ids": 5}}).encode() + b"\n", "no list of names"),
+        (json.dumps({**header(), "node": []}).encode() + b"\n", "is damaged"),
+        (json.dumps(header()).encode() + b'\nnonsense\n{"record": "state"}\n', "line 2 is not JSON"),
+        (json.dumps(header()).encode() + b'\n{"record": "row", "id": "a"}\n', "line 2 is no row"),
+        (json.dumps(header()).encode() + b'\n{"record": "rowdy"}\n', "unknown record 'rowdy'"),
+    ],
+)
+def test_anything_else_is_refused_in_one_line(tmp_path: Path, content: bytes, complaint: str) -> None:
+    (tmp_path / "a").write_bytes(content)
+    with pytest.raises(LinkscopeError, match=complaint) as refusal:
+        RunFile.read(tmp_path / "a")
+    assert "\n" not in str(refusal.value)
+
+
+@pytest.fixture
+def _small_files() -> Iterator[None]:
+    """Files of this process may grow to 4 KiB: a disk that fills up, without needing one."""
+    former = resource.getrlimit(resource.RLIMIT_FSIZE)
+    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, former[1]))
+    yield
+    resource.setrlimit(resource.RLIMIT_FSIZE, former)
+    signal.signal(signal.SIGXFSZ, handler)
+
+
+@pytest.mark.usefixtures("_small_files")
+def test_a_disk_that_fills_up_loses_no_row_that_was_written(tmp_path: Path) -> None:
+    ids = [f"case-{i}" for i in range(40)]
+    writer = RunWriter.create(tmp_path / "a", header(*ids))
+
+    def append_all() -> None:
+        for case_id in ids:
+            writer.append(row(case_id))
+
+    with pytest.raises(LinkscopeError, match=r"cannot write .*; free space, then go on with --resume") as refusal:
+        append_all()
+    writer.close()
+    run = RunFile.read(tmp_path / "a")
+    assert refusal.value.exit_code == 2
+    assert run.notices == ()  # the line that did not fit was taken back whole
+    assert 0 < len(run.rows) < 40
+
+
+def test_a_full_disk_is_named() -> None:
+    path = Path("/dev/full")
+    with io.FileIO(path, "r+") as stream, pytest.raises(LinkscopeError, match="the disk is full"):
+        RunWriter(path, stream).append(row("a"))
+
+
+def test_a_device_is_no_run_file() -> None:
+    for use in (RunFile.read, RunWriter.reopen):
+        with pytest.raises(LinkscopeError, match="/dev/zero is a device"):
+            use(Path("/dev/zero"))
+
+
+def test_export_has_one_line_per_flow(tmp_path: Path) -> None:
+    run = RunFile.read(write(tmp_path / "a", header("a", "b"), row("a"), row("b", "skipped")))
+    export(run, tmp_path / "a.csv")
+    with (tmp_path / "a.csv").open() as stream:
+        lines = list(csv.DictReader(stream))
+    assert [(line["id"], line["status"], line["gbps_median"]) for line in lines] == [
+        ("a", "ok", "1.0"),
+        ("b", "skipped", ""),
+    ]
+    with pytest.raises(LinkscopeError, match="choose a name that ends in"):
+        export(run, tmp_path / "a.xlsx")

@@ -1,0 +1,106 @@
+"""Resume: a run cut short at any point is completed to the same set of rows."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from launching import TINY_IDS, TINY_SUITE, Bench, bench, statuses
+
+from linkscope.launch.run import resume
+from linkscope.results.run_file import RunFile
+
+__all__ = ["bench"]
+
+
+def run_and_cut(bench: Bench, length: int) -> Path:
+    """A whole run of the tiny suite, cut to its first ``length`` bytes."""
+    path = Path("a.jsonl")
+    bench.cli("run", bench.suite, "-o", path)
+    path.write_bytes(path.read_bytes()[:length])
+    return path
+
+
+@pytest.mark.parametrize("share", [0.5, 0.77, 0.999])
+def test_a_run_cut_anywhere_is_completed_to_the_same_rows(bench: Bench, share: float) -> None:
+    bench.cli("run", bench.suite, "-o", "whole.jsonl")
+    header = len(Path("whole.jsonl").read_bytes().split(b"\n")[0]) + 1
+    rest = Path("whole.jsonl").stat().st_size - header
+    path = run_and_cut(bench, header + int(rest * share))
+    assert bench.cli("run", "--resume", "-o", path).code == 0
+    found = RunFile.read(path)
+    assert [row.id for row in found.rows] == TINY_IDS
+    assert found.notices == ()
+    assert [state["when"] for state in found.states][-2:] == ["resumed", "finished"]
+
+
+def test_rows_that_are_there_are_not_measured_again(bench: Bench) -> None:
+    path = Path("a.jsonl")
+    bench.cli("run", bench.suite, "-o", path)
+    before = [line for line in path.read_text().splitlines() if '"record":"row"' in line]
+    path.write_text("\n".join([path.read_text().splitlines()[0], *before[:4]]) + "\n")
+    ended = bench.cli("run", "--resume", "-o", path)
+    assert ended.err.splitlines()[0].startswith("2 cases on ")
+    after = [line for line in path.read_text().splitlines() if '"record":"row"' in line]
+    assert after[:4] == before[:4]
+    assert len(after) == 6
+
+
+def test_failed_rows_are_measured_again_and_the_new_row_counts(bench: Bench) -> None:
+    bench.faults({"/8KiB": "crash"})
+    assert bench.cli("run", bench.suite, "-o", "a.jsonl").code == 1
+    bench.faults({})
+    assert bench.cli("run", "--resume", "-o", "a.jsonl").code == 0
+    assert set(statuses(bench.records(Path("a.jsonl"))).values()) == {"ok"}
+    assert [row.status for row in RunFile.read("a.jsonl").rows] == ["ok"] * 6
+
+
+def test_a_complete_run_is_left_as_it_is(bench: Bench) -> None:
+    bench.cli("run", bench.suite, "-o", "a.jsonl")
+    assert bench.cli("run", "--resume", "-o", "a.jsonl").err.startswith("0 cases on ")
+    assert len(statuses(bench.records(Path("a.jsonl")))) == 6
+
+
+def test_resume_without_a_name_takes_the_newest_run(bench: Bench) -> None:
+    bench.cli("run", bench.suite)
+    assert bench.cli("run", "--resume").err.startswith("0 cases on ")
+
+
+def test_the_interface_resumes_too(bench: Bench) -> None:
+    bench.cli("run", bench.suite, "-o", "a.jsonl")
+    assert resume(Path("a.jsonl")).missing == ()
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "complaint"),
+    [
+        ("host", "elsewhere", "was made on elsewhere"),
+        ("node", {"name": "n", "devices": [{"id": "numa:0", "kind": "numa"}], "links": []}, "devices differ"),
+        ("engine", {"backend": "cuda"}, "was made with the cuda engine"),
+        ("plan", {"options": {}, "ids": ["x"], "request": None}, "how it was asked for"),
+    ],
+)
+def test_a_file_of_another_machine_or_engine_is_refused(bench: Bench, key: str, value: object, complaint: str) -> None:
+    bench.cli("run", bench.suite, "-o", "a.jsonl")
+    lines = Path("a.jsonl").read_text().splitlines()
+    Path("a.jsonl").write_text("\n".join([json.dumps({**json.loads(lines[0]), key: value}), *lines[1:]]) + "\n")
+    before = Path("a.jsonl").read_bytes()
+    ended = bench.cli("run", "--resume", "-o", "a.jsonl")
+    assert ended.code == 2
+    assert complaint in ended.complaint
+    assert Path("a.jsonl").read_bytes() == before
+
+
+def test_another_plan_is_refused(bench: Bench) -> None:
+    bench.cli("run", bench.suite, "-o", "a.jsonl")
+    ended = bench.cli("run", bench.suite, "--sizes", "1M", "--resume", "-o", "a.jsonl")
+    assert (ended.code, "holds another plan" in ended.complaint) == (2, True)
+    Path(bench.suite).write_text(TINY_SUITE.replace("128K", "256K"))
+
+
+def test_an_existing_file_is_never_overwritten(bench: Bench) -> None:
+    bench.cli("run", bench.suite, "-o", "a.jsonl")
+    ended = bench.cli("run", bench.suite, "-o", "a.jsonl")
+    assert ended.code == 2
+    assert "add --resume" in ended.complaint

@@ -1,0 +1,101 @@
+// A backend of fakes: one memory on the host's heap, one method that takes a stated time.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/error.hpp"
+#include "fakes.hpp"
+#include "model/backend.hpp"
+
+namespace linkscope {
+
+class FakeBuffer : public Buffer {
+ public:
+  FakeBuffer(const Endpoint& where, Bytes bytes) : Buffer(where, bytes), bytes_(bytes) {}
+  [[nodiscard]] std::byte* data() const override { return bytes_.data(); }
+  void fill(Bytes, Bytes, std::uint64_t) override {}
+  void poison(Bytes, Bytes) override {}
+  [[nodiscard]] std::optional<Bytes> compare(Bytes, Bytes, std::uint64_t) const override {
+    return std::nullopt;
+  }
+  void flush(Bytes, Bytes) override {}
+
+ private:
+  mutable std::vector<std::byte> bytes_;
+};
+
+/// Has `capacity` bytes; refuses what goes beyond.
+class FakeMemory : public Memory {
+ public:
+  [[nodiscard]] std::string_view name() const override { return "pageable"; }
+  [[nodiscard]] std::string_view summary() const override { return "fake"; }
+  [[nodiscard]] Support available() const override { return Support::yes(); }
+  [[nodiscard]] Support supports(const Endpoint&) const override { return Support::yes(); }
+  [[nodiscard]] std::unique_ptr<Buffer> allocate(const Endpoint& where, Bytes bytes) const override {
+    ++allocations;
+    if (refusals > 0) {
+      --refusals;
+      throw Error(Fault::no_memory, "out of fake memory");
+    }
+    return std::make_unique<FakeBuffer>(where, bytes);
+  }
+
+  mutable int allocations = 0;
+  mutable int refusals = 0;
+};
+
+class FakeMethod : public Method {
+ public:
+  explicit FakeMethod(std::string name = "memcpy") : name_(std::move(name)) {}
+  [[nodiscard]] std::string_view name() const override { return name_; }
+  [[nodiscard]] std::string_view summary() const override { return "fake"; }
+  [[nodiscard]] Quantity quantity() const override { return Quantity::bandwidth; }
+  [[nodiscard]] std::map<std::string, std::string> parameters() const override {
+    return {{"threads", "how many"}, {"wrong_in_round", "round whose data arrives wrong"}};
+  }
+  [[nodiscard]] Support available() const override { return Support::yes(); }
+  [[nodiscard]] Support supports(const Flow& flow) const override {
+    return flow.bytes == 13 ? Support::no("thirteen bytes\nbring bad luck") : Support::yes();
+  }
+  [[nodiscard]] std::unique_ptr<Transfer> prepare(const Flow& flow, const Arenas& arenas) const override {
+    last = arenas;
+    auto transfer = std::make_unique<FakeTransfer>(10e-6);
+    transfer->wrong_in_round = static_cast<std::size_t>(flow.parameters.number("wrong_in_round", 0));
+    return transfer;
+  }
+  [[nodiscard]] Bytes rotation_bytes(const Flow&) const override { return 10'000; }
+
+  mutable Arenas last;
+
+ private:
+  std::string name_;
+};
+
+struct FakeParts {
+  Backend backend;
+  FakeMemory* memory = nullptr;
+  FakeMethod* method = nullptr;
+  FakeGate* gate = nullptr;
+};
+
+/// numa:0 and numa:1, memory "pageable", method "memcpy".
+inline FakeParts fake_backend() {
+  FakeParts parts;
+  auto memory = std::make_unique<FakeMemory>();
+  auto method = std::make_unique<FakeMethod>();
+  auto gate = std::make_unique<FakeGate>();
+  parts.memory = memory.get();
+  parts.method = method.get();
+  parts.gate = gate.get();
+  parts.backend.name = "host";
+  parts.backend.devices = {DeviceFacts{DeviceId{DeviceKind::numa, 0}, "node", 0, "", 0, {0}, {}},
+                           DeviceFacts{DeviceId{DeviceKind::numa, 1}, "node", 0, "", 1, {1}, {}}};
+  parts.backend.memories.push_back(std::move(memory));
+  parts.backend.methods.push_back(std::move(method));
+  parts.backend.gate = std::move(gate);
+  return parts;
+}
+
+}  // namespace linkscope

@@ -1,0 +1,74 @@
+// Fakes: a transfer and a gate that return stated times, after hyperfine's mock executor.
+#pragma once
+
+#include <algorithm>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "base/error.hpp"
+#include "model/transfer.hpp"
+
+namespace linkscope {
+
+/// Says how long it takes; remembers what it was asked.
+class FakeTransfer : public Transfer {
+ public:
+  explicit FakeTransfer(Seconds time) : time([time] { return time; }) {}
+  explicit FakeTransfer(std::function<Seconds()> time) : time(std::move(time)) {}
+
+  void arm(std::uint64_t seed) override { armed.push_back(seed); }
+  [[nodiscard]] std::optional<Mismatch> verify(std::uint64_t seed) const override {
+    const bool bad = wrong_in_round == armed.size() || seed != armed.back();
+    return bad ? std::optional(Mismatch{"byte 64 of 1024 arrived wrong"}) : std::nullopt;
+  }
+  [[nodiscard]] Bytes verified_bytes() const override { return 1024; }
+  void flush() override { ++flushes; }
+  [[nodiscard]] std::uint64_t operations() const override { return operation_count; }
+  [[nodiscard]] std::uint64_t max_repeats() const override { return most_repeats; }
+  [[nodiscard]] std::vector<Setting> candidates() const override { return offered; }
+  void use(const Setting& setting) override { used = setting; }
+  [[nodiscard]] Setting setting() const override { return used; }
+
+  std::function<Seconds()> time;
+  std::size_t wrong_in_round = 0;
+  std::uint64_t operation_count = 1;
+  std::uint64_t most_repeats = std::numeric_limits<std::uint64_t>::max();
+  std::vector<Setting> offered;
+  Setting used;
+  std::vector<std::uint64_t> armed;
+  int flushes = 0;
+};
+
+/// Runs fake transfers on a clock of its own, which advances by the longest lane.
+class FakeGate : public Gate {
+ public:
+  [[nodiscard]] Support accepts(const Transfer& transfer) const override {
+    return dynamic_cast<const FakeTransfer*>(&transfer) != nullptr ? Support::yes() : Support::no("no fake");
+  }
+  void hold(const std::vector<Lane>& lanes, Clock /*clock*/) override { held = lanes; }
+  void open() override { ++runs; }
+  std::vector<Span> collect() override {
+    if (fault) throw Error(*fault, "the gate broke");
+    std::vector<Span> spans;
+    Seconds end = now;
+    for (const Lane& lane : held) {
+      const auto& transfer = dynamic_cast<FakeTransfer&>(*lane.transfer);
+      spans.push_back({now, now + static_cast<double>(lane.repeats) * transfer.time()});
+      end = std::max(end, spans.back().end);
+    }
+    now = end;
+    return spans;
+  }
+  [[nodiscard]] Seconds resolution(Clock /*clock*/) const override { return finest; }
+
+  Seconds now = 1000;
+  Seconds finest = 0;
+  int runs = 0;
+  std::optional<Fault> fault;
+  std::vector<Lane> held;
+};
+
+}  // namespace linkscope

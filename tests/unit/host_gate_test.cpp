@@ -1,0 +1,160 @@
+// HostGate: no lane starts before it opens, all do afterwards, spans are ordered, crowds do not deadlock.
+#include "backend/host/host_gate.hpp"
+
+#include <gtest/gtest.h>
+#include <sched.h>
+
+#include <atomic>
+#include <chrono>
+#include <set>
+#include <thread>
+#include <vector>
+
+#include "base/error.hpp"
+
+namespace linkscope::host {
+namespace {
+
+double now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+/// Counts what it is asked to do.
+class Counting final : public HostTransfer {
+ public:
+  Counting(int node, unsigned threads) : HostTransfer(node, threads), per_part(threads) {}
+  void arm(std::uint64_t) override { restart(); }
+  [[nodiscard]] std::optional<Mismatch> verify(std::uint64_t) const override { return std::nullopt; }
+  [[nodiscard]] Bytes verified_bytes() const override { return 0; }
+  void flush() override {}
+  void perform(unsigned part, std::uint64_t first, std::uint64_t repeats) noexcept override {
+    if (first != seen) wrong_first = true;
+    per_part[part] += repeats;
+    if (per_part[part] > slowest_others(part) + 1) ahead = true;
+    cpu = sched_getcpu();
+  }
+  [[nodiscard]] std::uint64_t slowest_others(unsigned part) const {
+    std::uint64_t least = per_part[part];
+    for (const auto& count : per_part) least = std::min(least, count.load());
+    return least;
+  }
+
+  std::vector<std::atomic<std::uint64_t>> per_part;
+  std::uint64_t seen = 0;  ///< what `first` shall be
+  std::atomic<bool> wrong_first{false};
+  std::atomic<bool> ahead{false};  ///< a part began a repeat before another had ended the one before
+  std::atomic<int> cpu{-1};
+};
+
+class NotOfTheHost final : public Transfer {
+ public:
+  void arm(std::uint64_t) override {}
+  [[nodiscard]] std::optional<Mismatch> verify(std::uint64_t) const override { return std::nullopt; }
+  [[nodiscard]] Bytes verified_bytes() const override { return 0; }
+  void flush() override {}
+};
+
+class HostGateTest : public ::testing::Test {
+ protected:
+  std::shared_ptr<Context> context_ = std::make_shared<Context>();
+  int node_ = context_->topology().nearest_with_cpus(0).index;
+  HostGate gate_{context_};
+};
+
+TEST_F(HostGateTest, NothingRunsBeforeItOpens) {
+  Counting transfer(node_, 1);
+  gate_.hold({{&transfer, 7}}, Clock::device);
+  std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  EXPECT_EQ(transfer.per_part[0], 0U);
+  const double opened = now();
+  gate_.open();
+  const auto spans = gate_.collect();
+  const double collected = now();
+  ASSERT_EQ(spans.size(), 1U);
+  EXPECT_EQ(transfer.per_part[0], 7U);
+  EXPECT_GE(spans[0].start, opened);
+  EXPECT_GE(spans[0].end, spans[0].start);
+  EXPECT_LE(spans[0].end, collected);
+}
+
+TEST_F(HostGateTest, EveryLaneGetsItsSpanInOrder) {
+  Counting one(node_, 1);
+  Counting two(node_, 1);
+  const double before = now();
+  const auto spans = gate_.run({{&one, 3}, {&two, 5}}, Clock::device);
+  ASSERT_EQ(spans.size(), 2U);
+  EXPECT_EQ(one.per_part[0], 3U);
+  EXPECT_EQ(two.per_part[0], 5U);
+  for (const Span& span : spans) {
+    EXPECT_GE(span.start, before);
+    EXPECT_GE(span.length(), 0);
+  }
+}
+
+TEST_F(HostGateTest, LanesTakeDifferentCpus) {
+  if (context_->topology().find(node_)->cpus.size() < 2) GTEST_SKIP() << "needs two CPUs";
+  Counting one(node_, 1);
+  Counting two(node_, 1);
+  gate_.run({{&one, 1}, {&two, 1}}, Clock::device);
+  EXPECT_NE(one.cpu, two.cpu);
+}
+
+TEST_F(HostGateTest, CountsRepeatsSinceArm) {
+  Counting transfer(node_, 1);
+  gate_.run({{&transfer, 4}}, Clock::device);
+  transfer.seen = 4;
+  gate_.run({{&transfer, 2}}, Clock::device);
+  EXPECT_EQ(transfer.done(), 6U);
+  transfer.arm(0);
+  transfer.seen = 0;
+  gate_.run({{&transfer, 1}}, Clock::device);
+  EXPECT_EQ(transfer.done(), 1U);
+  EXPECT_FALSE(transfer.wrong_first);
+}
+
+TEST_F(HostGateTest, OnTheHostClockThreadsMeetAfterEachRepeat) {
+  Counting transfer(node_, 2);
+  // Each repeat is announced with its own number, so the check of `first` is off here.
+  gate_.run({{&transfer, 200}}, Clock::host);
+  EXPECT_EQ(transfer.per_part[0], 200U);
+  EXPECT_EQ(transfer.per_part[1], 200U);
+  EXPECT_FALSE(transfer.ahead);
+}
+
+TEST_F(HostGateTest, MoreThreadsThanCpusComeThrough) {
+  const auto cpus = static_cast<unsigned>(context_->topology().find(node_)->cpus.size());
+  Counting wide(node_, cpus);
+  Counting more(node_, cpus);
+  Counting last(node_, 1);
+  const auto spans = gate_.run({{&wide, 2}, {&more, 2}, {&last, 2}}, Clock::device);
+  ASSERT_EQ(spans.size(), 3U);
+  for (unsigned part = 0; part < cpus; ++part) EXPECT_EQ(more.per_part[part], 2U);
+}
+
+TEST_F(HostGateTest, AbandonedStartRunsNothingAndTheNextWorks) {
+  Counting transfer(node_, 1);
+  gate_.hold({{&transfer, 9}}, Clock::device);
+  gate_.run({{&transfer, 1}}, Clock::device);
+  EXPECT_EQ(transfer.per_part[0], 1U);
+  EXPECT_EQ(transfer.done(), 1U);
+}
+
+TEST_F(HostGateTest, LeavesTheCallersAffinityAsItWas) {
+  cpu_set_t before;
+  cpu_set_t after;
+  ASSERT_EQ(sched_getaffinity(0, sizeof before, &before), 0);
+  Counting transfer(node_, 1);
+  gate_.run({{&transfer, 1}}, Clock::device);
+  ASSERT_EQ(sched_getaffinity(0, sizeof after, &after), 0);
+  EXPECT_TRUE(CPU_EQUAL(&before, &after));
+}
+
+TEST_F(HostGateTest, RefusesForeignTransfers) {
+  NotOfTheHost foreign;
+  EXPECT_FALSE(gate_.accepts(foreign));
+  EXPECT_TRUE(gate_.accepts(Counting(node_, 1)));
+  EXPECT_THROW(gate_.hold({{&foreign, 1}}, Clock::device), Error);
+}
+
+}  // namespace
+}  // namespace linkscope::host

@@ -1,0 +1,222 @@
+// The host's memories and methods through its gate: real bytes moved, checked, and placed where asked.
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+
+#include "backend/host/backend.hpp"
+#include "backend/host/huge.hpp"
+#include "backend/host/mapped_buffer.hpp"
+#include "backend/host/memcpy.hpp"
+#include "backend/host/pageable.hpp"
+#include "backend/host/pointer_chase.hpp"
+#include "base/error.hpp"
+
+namespace linkscope::host {
+namespace {
+
+DeviceId numa(int index) { return {DeviceKind::numa, index}; }
+
+class HostMethods : public ::testing::Test {
+ protected:
+  [[nodiscard]] Endpoint here(const std::string& memory = "pageable") const {
+    return {node_, memory, Placement::bound, node_};
+  }
+  [[nodiscard]] Flow copy(Bytes bytes) const {
+    Flow flow;
+    flow.method = "memcpy";
+    flow.source = here();
+    flow.destination = here();
+    flow.executor = node_;
+    flow.bytes = bytes;
+    return flow;
+  }
+  [[nodiscard]] Flow chase(Bytes bytes) const {
+    Flow flow;
+    flow.method = "pointer-chase";
+    flow.source = here();
+    flow.executor = node_;
+    flow.bytes = bytes;
+    return flow;
+  }
+  [[nodiscard]] int cpus() const {
+    return static_cast<int>(opened_.context->topology().find(node_.index)->cpus.size());
+  }
+
+  Opened opened_ = open();
+  DeviceId node_ = numa(opened_.context->topology().nearest_with_cpus(0).index);
+  Pageable pageable_{opened_.context};
+  Huge huge_{opened_.context};
+  Memcpy memcpy_{opened_.context};
+  PointerChase chase_{opened_.context};
+  Gate& gate_ = *opened_.backend.gate;
+};
+
+struct CopyCase {
+  Bytes bytes;
+  std::uint64_t slots;
+  int threads;
+  int non_temporal;
+};
+
+class HostCopies : public HostMethods, public ::testing::WithParamInterface<CopyCase> {};
+
+TEST_P(HostCopies, DeliverEveryByteOnBothClocks) {
+  const CopyCase& wanted = GetParam();
+  if (wanted.threads > cpus()) GTEST_SKIP() << "needs " << wanted.threads << " CPUs";
+  Flow flow = copy(wanted.bytes);
+  flow.parameters.set("threads", std::to_string(wanted.threads));
+  flow.parameters.set("non_temporal", std::to_string(wanted.non_temporal));
+  if (const Support support = memcpy_.supports(flow); !support) GTEST_SKIP() << support.reason();
+  const Rotation rotation{(wanted.bytes + 4095) / 4096 * 4096, wanted.slots};
+  const auto source = pageable_.allocate(here(), rotation.stride * rotation.slots);
+  const auto destination = pageable_.allocate(here(), rotation.stride * rotation.slots);
+  const auto transfer = memcpy_.prepare(flow, {source.get(), destination.get(), rotation});
+  for (const Clock clock : {Clock::device, Clock::host}) {
+    transfer->arm(5);
+    EXPECT_EQ(transfer->verified_bytes(), 0U);
+    gate_.run({{transfer.get(), 1}}, clock);
+    gate_.run({{transfer.get(), 2}}, clock);
+    const auto mismatch = transfer->verify(5);
+    EXPECT_FALSE(mismatch.has_value()) << mismatch->what;
+    EXPECT_EQ(transfer->verified_bytes(), std::min<Bytes>(3, wanted.slots) * wanted.bytes);
+    EXPECT_TRUE(transfer->verify(6).has_value()) << "a check that accepts any data checks nothing";
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Cases, HostCopies,
+                         ::testing::Values(CopyCase{1, 1, 1, 0}, CopyCase{4097, 1, 1, 0},
+                                           CopyCase{65536, 5, 1, 0}, CopyCase{130, 2, 2, 0},
+                                           CopyCase{1000003, 3, 2, 0}, CopyCase{63, 1, 1, 1},
+                                           CopyCase{100001, 2, 1, 1}, CopyCase{1000003, 1, 2, 1}));
+
+TEST_F(HostMethods, CopyThatDidNotRunIsAMismatch) {
+  const Flow flow = copy(4096);
+  const auto source = pageable_.allocate(here(), 4096);
+  const auto destination = pageable_.allocate(here(), 4096);
+  const auto transfer = memcpy_.prepare(flow, {source.get(), destination.get(), {4096, 1}});
+  transfer->arm(1);
+  gate_.run({{transfer.get(), 1}}, Clock::device);
+  destination->poison(100, 1);
+  const auto mismatch = transfer->verify(1);
+  ASSERT_TRUE(mismatch.has_value());
+  EXPECT_NE(mismatch->what.find("byte 100 of 4096"), std::string::npos) << mismatch->what;
+}
+
+TEST_F(HostMethods, ChaseEndsWhereItsOrderSays) {
+  const Flow base = chase(1 * MiB);
+  const auto span = pageable_.allocate(here(), base.bytes);
+  for (const char* hops : {"1", "63", "64", "1000", "5000"}) {
+    Flow flow = base;
+    flow.parameters.set("hops", hops);
+    ASSERT_TRUE(chase_.supports(flow));
+    const auto transfer = chase_.prepare(flow, {span.get(), nullptr, {}});
+    EXPECT_EQ(transfer->operations(), std::stoull(hops));
+    transfer->arm(11);
+    gate_.run({{transfer.get(), 3}}, Clock::device);
+    gate_.run({{transfer.get(), 1}}, Clock::device);
+    const auto mismatch = transfer->verify(11);
+    EXPECT_FALSE(mismatch.has_value()) << mismatch->what;
+  }
+}
+
+TEST_F(HostMethods, ChaseOverDamagedPointersIsAMismatch) {
+  const Flow flow = chase(64 * KiB);
+  const auto span = pageable_.allocate(here(), flow.bytes);
+  const auto transfer = chase_.prepare(flow, {span.get(), nullptr, {}});
+  transfer->arm(1);
+  gate_.run({{transfer.get(), 1}}, Clock::device);
+  span->poison(0, 256);
+  EXPECT_TRUE(transfer->verify(1).has_value());
+}
+
+TEST_F(HostMethods, RefusalsSayWhy) {
+  Flow flow = copy(4096);
+  flow.parameters.set("threads", std::to_string(cpus() + 1));
+  EXPECT_NE(memcpy_.supports(flow).reason().find("CPUs"), std::string::npos);
+  flow = copy(4096);
+  flow.executor = {DeviceKind::gpu, 0};
+  EXPECT_FALSE(memcpy_.supports(flow));
+  flow = copy(4096);
+  flow.source->device = {DeviceKind::gpu, 0};
+  EXPECT_FALSE(memcpy_.supports(flow));
+  flow = copy(4096);
+  flow.parameters.set("threads", "many");
+  EXPECT_THROW((void)memcpy_.supports(flow), Error);
+  flow = chase(4096);
+  flow.parameters.set("stride", "12");
+  EXPECT_FALSE(chase_.supports(flow));
+  flow = chase(100);
+  EXPECT_FALSE(chase_.supports(flow));
+  Endpoint nowhere = here();
+  nowhere.device = numa(4711);
+  EXPECT_FALSE(pageable_.supports(nowhere));
+}
+
+TEST_F(HostMethods, AbsurdRequestIsNoMemory) {
+  try {
+    const auto buffer = pageable_.allocate(here(), Bytes{1} << 62U);
+    FAIL() << "the address space is not that large";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.fault(), Fault::no_memory);
+  }
+}
+
+TEST_F(HostMethods, HugeMemorySaysWhatItGot) {
+  if (const Support support = huge_.supports(here("huge")); !support) GTEST_SKIP() << support.reason();
+  std::unique_ptr<Buffer> buffer;
+  try {
+    buffer = huge_.allocate(here("huge"), 8 * MiB);
+  } catch (const Error& error) {
+    GTEST_SKIP() << error.what();
+  }
+  EXPECT_NE(buffer->residence().find("huge page"), std::string::npos) << buffer->residence();
+  buffer->fill(0, 8 * MiB, 1);
+  EXPECT_EQ(buffer->compare(0, 8 * MiB, 1), std::nullopt);
+}
+
+TEST_F(HostMethods, PagesLieWhereTheyWereTouchedFirst) {
+  const auto& nodes = opened_.context->topology().nodes();
+  if (nodes.size() < 2) GTEST_SKIP() << "this machine has one NUMA node";
+  for (const Node& toucher : nodes) {
+    Endpoint where = here();
+    where.placement = Placement::first_touch;
+    where.first_touch = numa(toucher.index);
+    if (!pageable_.supports(where)) continue;
+    PageMapping mapping(4 * MiB, Pages::system_policy);
+    mapping.touch(opened_.context->workers(toucher.index), std::nullopt);
+    const auto found = mapping.residence(toucher.index);
+    if (!found.problem.empty()) GTEST_SKIP() << found.problem;
+    EXPECT_EQ(found.share, 1.0) << "numa:" << toucher.index;
+  }
+}
+
+TEST_F(HostMethods, BoundPagesLieOnTheirNodeWhoeverTouches) {
+  const auto& nodes = opened_.context->topology().nodes();
+  if (nodes.size() < 2) GTEST_SKIP() << "this machine has one NUMA node";
+  for (const Node& node : nodes) {
+    if (!opened_.context->can_hold(numa(node.index))) continue;
+    PageMapping mapping(4 * MiB, Pages::system_policy);
+    if (const auto refusal = mapping.bind(node.index)) GTEST_SKIP() << *refusal;
+    mapping.touch(opened_.context->workers(nodes.front().index), node.index);
+    const auto found = mapping.residence(node.index);
+    if (!found.problem.empty()) GTEST_SKIP() << found.problem;
+    EXPECT_EQ(found.share, 1.0) << "numa:" << node.index;
+  }
+}
+
+TEST_F(HostMethods, DescribesTheMachine) {
+  ASSERT_FALSE(opened_.backend.devices.empty());
+  EXPECT_EQ(opened_.backend.name, "host");
+  for (const char* key : {"kernel", "libc", "compiler"})
+    EXPECT_TRUE(opened_.backend.versions.contains(key)) << key;
+  std::size_t cpus = 0;
+  for (const DeviceFacts& device : opened_.backend.devices) {
+    EXPECT_EQ(device.id.kind, DeviceKind::numa);
+    cpus += device.cpus.size();
+  }
+  EXPECT_GT(cpus, 0U);
+}
+
+}  // namespace
+}  // namespace linkscope::host

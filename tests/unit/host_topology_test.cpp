@@ -1,0 +1,112 @@
+// The topology's choices on stated nodes, and the reading of what Linux writes.
+#include "backend/host/topology.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <fstream>
+
+#include "backend/host/context.hpp"
+#include "backend/host/memory_room.hpp"
+#include "backend/host/sysfs.hpp"
+#include "base/error.hpp"
+
+namespace linkscope::host {
+namespace {
+
+/// Two sockets and, as on a GPU with coherent memory, a node 2 without CPUs near node 1.
+Topology with_memory_only_node() {
+  Node near;
+  near.index = 0;
+  near.cpus = {0};
+  near.memory_bytes = GiB;
+  near.llc_bytes = 32 * MiB;
+  near.distances = {{0, 10}, {1, 20}, {2, 80}};
+  Node far = near;
+  far.index = 1;
+  far.llc_bytes = 64 * MiB;
+  far.distances = {{0, 20}, {1, 10}, {2, 40}};
+  Node memory;
+  memory.index = 2;
+  memory.memory_bytes = GiB;
+  memory.distances = {{0, 80}, {1, 40}, {2, 10}};
+  return {{near, far, memory}, "test"};
+}
+
+TEST(HostTopology, NodeWithoutCpusIsWorkedOnFromTheNearest) {
+  const Topology topology = with_memory_only_node();
+  EXPECT_EQ(topology.nearest_with_cpus(0).index, 0);
+  EXPECT_EQ(topology.nearest_with_cpus(1).index, 1);
+  EXPECT_EQ(topology.nearest_with_cpus(2).index, 1);
+}
+
+TEST(HostTopology, NodeWithoutCpusHoldsButDoesNotExecute) {
+  const Context context(with_memory_only_node());
+  const DeviceId memory_only{DeviceKind::numa, 2};
+  EXPECT_TRUE(context.can_hold(memory_only));
+  EXPECT_FALSE(context.can_execute(memory_only));
+  EXPECT_FALSE(context.can_hold({DeviceKind::gpu, 0}));
+  EXPECT_FALSE(context.can_execute({DeviceKind::numa, 3}));
+}
+
+TEST(HostTopology, LargestCacheIsThatOfTheNodesAsked) {
+  const Context context(with_memory_only_node());
+  EXPECT_EQ(context.largest_cache({{DeviceKind::numa, 0}}), 32 * MiB);
+  EXPECT_EQ(context.largest_cache({{DeviceKind::numa, 0}, {DeviceKind::numa, 1}}), 64 * MiB);
+  EXPECT_EQ(context.largest_cache({{DeviceKind::numa, 2}, {DeviceKind::gpu, 0}}), 0U);
+}
+
+TEST(HostTopology, NoCpuAtAllIsAnError) {
+  EXPECT_THROW((void)Topology({}, "none").nearest_with_cpus(0), Error);
+}
+
+TEST(HostTopology, ThisMachineHasAUsableNode) {
+  const Topology topology = Topology::read();
+  const Node& node = topology.nearest_with_cpus(0);
+  EXPECT_FALSE(node.cpus.empty());
+  EXPECT_EQ(node.distances.at(node.index), 10);
+}
+
+TEST(Sysfs, ListsOfCpus) {
+  EXPECT_EQ(parse_list("0-3,8,10-11"), (std::vector<int>{0, 1, 2, 3, 8, 10, 11}));
+  EXPECT_EQ(parse_list("5"), std::vector<int>{5});
+  EXPECT_TRUE(parse_list("").empty());
+}
+
+class SysfsFile : public ::testing::Test {
+ protected:
+  void write(const std::string& text) const { std::ofstream(path_) << text; }
+  void TearDown() override { std::remove(path_.c_str()); }
+  std::string path_ = ::testing::TempDir() + "linkscope_sysfs_test";
+};
+
+TEST_F(SysfsFile, Sizes) {
+  write("32768K\n");
+  EXPECT_EQ(read_bytes(path_), 32 * MiB);
+  write("123\n");
+  EXPECT_EQ(read_bytes(path_), 123U);
+  write("max\n");
+  EXPECT_EQ(read_bytes(path_), std::nullopt);
+  EXPECT_EQ(read_bytes(path_ + ".missing"), std::nullopt);
+}
+
+TEST_F(SysfsFile, KeyedLinesOfEveryKind) {
+  write("MemTotalish: 1 kB\nMemTotal:       4 kB\nNode 0 MemFree:  2 kB\ninactive_file 77\n");
+  EXPECT_EQ(read_keyed(path_, "MemTotal"), 4 * KiB);
+  EXPECT_EQ(read_keyed(path_, "MemFree"), 2 * KiB);
+  EXPECT_EQ(read_keyed(path_, "inactive_file"), 77U);
+  EXPECT_EQ(read_keyed(path_, "Mem"), std::nullopt);
+}
+
+TEST_F(SysfsFile, ChoicesInBrackets) {
+  write("always [madvise] never\n");
+  EXPECT_EQ(read_choice(path_), "madvise");
+}
+
+TEST(MemoryRoom, MoreThanTheMachineCouldEverGiveIsNoMemory) {
+  if (!MemoryRoom::now()) GTEST_SKIP() << "this system does not say how much memory is available";
+  EXPECT_THROW(MemoryRoom::wait_for(Bytes{1} << 60U, std::nullopt), Error);
+}
+
+}  // namespace
+}  // namespace linkscope::host

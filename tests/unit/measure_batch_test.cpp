@@ -1,0 +1,49 @@
+// Repeats from paces.
+#include <gtest/gtest.h>
+
+#include "measure/batch.hpp"
+
+namespace linkscope {
+namespace {
+
+Pace measured(Seconds time) { return {time, Role::measured, 1U << 30U}; }
+Pace background(Seconds time) { return {time, Role::background, 1U << 30U}; }
+
+TEST(PlanRepeats, OneFlowFillsTheTarget) {
+  EXPECT_EQ(plan_repeats({measured(3e-6)}, 100e-6), (Repeats{34}));
+  EXPECT_EQ(plan_repeats({measured(10e-3)}, 100e-6), (Repeats{1}));
+}
+
+TEST(PlanRepeats, AlikeFlowsMoveEqualBytes) {
+  EXPECT_EQ(plan_repeats({measured(10e-6), measured(8.1e-6)}, 100e-6), (Repeats{10, 10}));
+}
+
+TEST(PlanRepeats, UnlikeFlowsTakeEqualTime) {
+  EXPECT_EQ(plan_repeats({measured(10e-6), measured(2e-6)}, 100e-6), (Repeats{10, 50}));
+}
+
+TEST(PlanRepeats, TheSampleGrowsUntilWholeNumbersFit) {
+  // 1 : 1.5 does not go into single repeats; twice and thrice does.
+  EXPECT_EQ(plan_repeats({measured(3e-3), measured(2e-3)}, 100e-6), (Repeats{2, 3}));
+}
+
+TEST(PlanRepeats, BackgroundOutlastsTheMeasured) {
+  const Repeats repeats = plan_repeats({measured(10e-6), background(1e-6)}, 100e-6);
+  EXPECT_EQ(repeats, (Repeats{10, 151}));
+}
+
+TEST(PlanRepeats, AFiniteQueueShortensTheSample) {
+  Pace shallow = measured(1e-6);
+  shallow.max_repeats = 20;
+  EXPECT_EQ(plan_repeats({shallow}, 100e-6), (Repeats{20}));
+  Pace shallow_background = background(1e-6);
+  shallow_background.max_repeats = 30;
+  EXPECT_EQ(plan_repeats({measured(2e-6), shallow_background}, 100e-6), (Repeats{10, 30}));
+}
+
+TEST(PlanRepeats, AClockThatReadsZeroIsNoDivisor) {
+  EXPECT_GE(plan_repeats({measured(0)}, 100e-6).front(), 1000U);
+}
+
+}  // namespace
+}  // namespace linkscope

@@ -1,0 +1,156 @@
+// A whole case on stated times: samples, figures, background flows, verification, budget.
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "fakes.hpp"
+#include "measure/case_measurement.hpp"
+
+namespace linkscope {
+namespace {
+
+Participant measured(FakeTransfer& transfer, Bytes bytes = 1'000'000) {
+  return {&transfer, bytes, Role::measured, Quantity::bandwidth, ""};
+}
+Participant background(FakeTransfer& transfer) {
+  return {&transfer, 1000, Role::background, Quantity::bandwidth, ""};
+}
+
+struct MeasureCase : testing::Test {
+  FakeGate gate;
+  Session session{{}, [this] { return gate.now; }, SeedSource(1), {}};
+
+  CaseResult run(const std::vector<Participant>& flows, Cache cache = Cache::rotated) {
+    return measure_case(session, gate, flows, Clock::device, cache);
+  }
+};
+
+TEST_F(MeasureCase, ASteadyFlowGivesItsRate) {
+  FakeTransfer transfer(10e-6);
+  const CaseResult result = run({measured(transfer)});
+  ASSERT_EQ(result.flows.size(), 1U);
+  EXPECT_EQ(result.flows[0].repeats, 10U) << "0.1 ms a sample";
+  EXPECT_EQ(result.flows[0].samples_s.size(), 8U);
+  EXPECT_NEAR(result.flows[0].seconds.median, 10e-6, 1e-12);
+  EXPECT_NEAR(result.flows[0].gbps->median, 100.0, 1e-4);
+  EXPECT_NEAR(result.aggregate->gbps.median, 100.0, 1e-4);
+  EXPECT_EQ(result.stopped, Stop::precision);
+}
+
+TEST_F(MeasureCase, TheClocksResolutionSetsTheBatch) {
+  FakeTransfer transfer(10e-6);
+  gate.finest = 1e-3;
+  EXPECT_EQ(run({measured(transfer)}).flows[0].repeats, 100U);
+}
+
+TEST_F(MeasureCase, ALatencyIsPerOperationAndHasNoRate) {
+  FakeTransfer transfer(1e-3);
+  transfer.operation_count = 1000;
+  const CaseResult result = run({{&transfer, 64, Role::measured, Quantity::latency, ""}});
+  EXPECT_NEAR(result.flows[0].seconds.median, 1e-6, 1e-12);
+  EXPECT_FALSE(result.flows[0].gbps);
+  EXPECT_FALSE(result.aggregate);
+}
+
+TEST_F(MeasureCase, TheAggregateSpansFirstStartToLastEnd) {
+  FakeTransfer fast(10e-6);
+  FakeTransfer slow(12e-6);
+  const CaseResult result = run({measured(fast), measured(slow)});
+  EXPECT_EQ(result.flows[0].repeats, result.flows[1].repeats) << "within 20 %: equal bytes";
+  EXPECT_NEAR(result.aggregate->gbps.median, 2.0 / 12e-6 * 1e-3, 1e-3);
+  EXPECT_NEAR(result.aggregate->overlap, 10.0 / 12.0, 1e-6);
+}
+
+TEST_F(MeasureCase, RoundsAndFlowsHaveTheirOwnSeeds) {
+  FakeTransfer first(10e-6);
+  FakeTransfer second(10e-6);
+  const CaseResult result = run({measured(first), measured(second)});
+  std::set<std::uint64_t> seeds(first.armed.begin(), first.armed.end());
+  seeds.insert(second.armed.begin(), second.armed.end());
+  EXPECT_EQ(seeds.size(), 4U);
+  EXPECT_EQ(result.rounds, 2);
+  EXPECT_EQ(result.verified_bytes, 4 * 1024U);
+}
+
+TEST_F(MeasureCase, AMismatchInEitherRoundFails) {
+  for (const std::size_t round : {1U, 2U}) {
+    FakeTransfer good(10e-6);
+    FakeTransfer bad(10e-6);
+    bad.wrong_in_round = round;
+    try {
+      run({measured(good), measured(bad)});
+      FAIL() << "round " << round;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.fault(), Fault::mismatch);
+      EXPECT_STREQ(error.what(), "flow 1: byte 64 of 1024 arrived wrong");
+    }
+  }
+}
+
+TEST_F(MeasureCase, BackgroundOutlastsTheMeasuredFlow) {
+  FakeTransfer work(100e-6);
+  FakeTransfer load(1e-6);
+  const CaseResult result = run({measured(work), background(load)});
+  EXPECT_GE(result.flows[1].repeats, 100U);
+  EXPECT_NEAR(result.aggregate->gbps.median, 10.0, 1e-4) << "the background's bytes do not count";
+}
+
+TEST_F(MeasureCase, ASampleWhoseBackgroundEndedEarlyIsDiscarded) {
+  // From the seventh run on the background is three times as fast as its repeats were planned for.
+  FakeTransfer work(100e-6);
+  FakeTransfer load([this] { return gate.runs > 6 ? 0.3e-6 : 1e-6; });
+  const CaseResult result = run({measured(work), background(load)});
+  EXPECT_GE(static_cast<double>(result.flows[1].repeats) * 0.3e-6, 100e-6);
+  for (const Seconds sample : result.flows[1].samples_s) EXPECT_GT(sample, 0);
+}
+
+TEST_F(MeasureCase, ABackgroundThatCannotLastIsSaid) {
+  FakeTransfer work(100e-6);
+  FakeTransfer load(1e-6);
+  load.most_repeats = 10;
+  EXPECT_THROW(run({measured(work), background(load)}), Error);
+}
+
+TEST_F(MeasureCase, FlushedTakesOneRepeatAndFlushesBeforeEach) {
+  FakeTransfer transfer(1e-6);
+  const CaseResult result = run({measured(transfer)}, Cache::flushed);
+  EXPECT_EQ(result.flows[0].repeats, 1U);
+  EXPECT_EQ(transfer.flushes, gate.runs);
+}
+
+TEST_F(MeasureCase, ANoisyFlowSpendsItsBudgetAndSaysSo) {
+  FakeTransfer transfer([this] { return gate.runs % 2 == 0 ? 50e-3 : 80e-3; });
+  const CaseResult result = run({measured(transfer)});
+  EXPECT_EQ(result.stopped, Stop::budget);
+  EXPECT_GE(result.flows[0].samples_s.size(), 30U);
+  EXPECT_LE(result.flows[0].samples_s.size(), 33U) << "2 s of 65 ms each";
+}
+
+TEST_F(MeasureCase, ASlowFlowEndsWithTheBudgetAndFewSamples) {
+  FakeTransfer transfer(1.0);
+  const CaseResult result = run({measured(transfer)});
+  EXPECT_EQ(result.stopped, Stop::budget);
+  EXPECT_EQ(result.flows[0].samples_s.size(), 3U);
+  ASSERT_FALSE(result.flows[0].notes.empty());
+}
+
+TEST_F(MeasureCase, UnlikeFlowsRunForTheSameTime) {
+  FakeTransfer fast(1e-6);
+  FakeTransfer slow(10e-6);
+  const CaseResult result = run({measured(fast), measured(slow)});
+  EXPECT_EQ(result.flows[0].repeats, 10 * result.flows[1].repeats);
+  EXPECT_NEAR(result.aggregate->overlap, 1.0, 1e-6);
+}
+
+TEST_F(MeasureCase, ATunedShapeStandsInTheResult) {
+  FakeTransfer transfer(10e-6);
+  transfer.offered = {{{"blocks", 1}}, {{"blocks", 2}}};
+  transfer.time = [&transfer] { return transfer.used == transfer.offered[1] ? 5e-6 : 10e-6; };
+  const CaseResult result = run({measured(transfer)});
+  EXPECT_EQ(result.flows[0].setting, transfer.offered[1]);
+  EXPECT_EQ(result.flows[0].tried.size(), 2U);
+  EXPECT_NEAR(result.flows[0].gbps->median, 200.0, 1e-3);
+}
+
+}  // namespace
+}  // namespace linkscope

@@ -1,0 +1,57 @@
+// When sampling ends, and what it says of itself.
+#include <gtest/gtest.h>
+
+#include "measure/stopping.hpp"
+
+namespace linkscope {
+namespace {
+
+TEST(StoppingRule, PrecisionNeedsTheFewestSamples) {
+  StoppingRule rule(SamplingOptions{});
+  for (int i = 0; i < 7; ++i) {
+    rule.add(1.0);
+    EXPECT_FALSE(rule.decide(0)) << i;
+  }
+  rule.add(1.0);
+  EXPECT_EQ(rule.decide(0), Stop::precision);
+  EXPECT_TRUE(rule.caveats().empty());
+}
+
+TEST(StoppingRule, AWideIntervalGoesOnToTheMostSamples) {
+  SamplingOptions options;
+  options.max_samples = 50;
+  StoppingRule rule(options);
+  for (std::size_t i = 0; i < options.max_samples; ++i) {
+    EXPECT_FALSE(rule.decide(0)) << i;
+    rule.add(i % 2 == 0 ? 1.0 : 1.1);
+  }
+  EXPECT_EQ(rule.decide(0), Stop::samples);
+}
+
+TEST(StoppingRule, TheBudgetEndsItAfterThree) {
+  StoppingRule rule(SamplingOptions{});
+  rule.add(1.0);
+  rule.add(1.0);
+  EXPECT_FALSE(rule.decide(100));
+  rule.add(1.0);
+  EXPECT_FALSE(rule.decide(1.9));
+  EXPECT_EQ(rule.decide(2.0), Stop::budget);
+  ASSERT_EQ(rule.caveats().size(), 1U);
+  EXPECT_NE(rule.caveats().front().find("only 3 samples"), std::string::npos);
+}
+
+TEST(StoppingRule, ADriftIsNoPrecision) {
+  // A step of 1.5 % with hardly any noise: the median's interval alone would call it precise.
+  SamplingOptions options;
+  options.max_samples = 40;
+  StoppingRule rule(options);
+  for (int i = 0; i < 20; ++i) rule.add(1.0);
+  for (int i = 0; i < 20; ++i) rule.add(1.015);
+  EXPECT_NEAR(rule.drift(), 0.015, 1e-12);
+  EXPECT_EQ(rule.decide(0), Stop::samples);
+  ASSERT_EQ(rule.caveats().size(), 1U);
+  EXPECT_NE(rule.caveats().front().find("+1.5 %"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace linkscope

@@ -1,0 +1,93 @@
+// The tuning pass: picks the best shape, shares it in a group, says what it tried.
+#include <gtest/gtest.h>
+
+#include "fakes.hpp"
+#include "measure/tuner.hpp"
+
+namespace linkscope {
+namespace {
+
+Setting blocks(std::int64_t count) { return {{"blocks", count}}; }
+
+/// Fastest with 64 blocks.
+std::unique_ptr<FakeTransfer> tunable() {
+  auto transfer = std::make_unique<FakeTransfer>(1e-6);
+  transfer->offered = {blocks(32), blocks(64), blocks(128)};
+  FakeTransfer* self = transfer.get();
+  transfer->time = [self] { return self->used == blocks(64) ? 1e-6 : 2e-6; };
+  return transfer;
+}
+
+Participant flow(FakeTransfer& transfer, const std::string& group) {
+  return {&transfer, 1000, Role::measured, Quantity::bandwidth, group};
+}
+
+TEST(Tune, PicksTheFastestAndTellsAllRates) {
+  FakeGate gate;
+  const auto transfer = tunable();
+  const std::vector<Participant> flows{flow(*transfer, "")};
+  Sampler sampler(gate, flows, Clock::device, Cache::rotated);
+  TuningCache cache;
+  const auto outcomes = tune(sampler, flows, 10e-6, cache);
+  EXPECT_EQ(transfer->used, blocks(64));
+  ASSERT_EQ(outcomes.front().tried.size(), 3U);
+  EXPECT_NEAR(outcomes.front().tried[0].gbps, 0.5, 1e-6);
+  EXPECT_NEAR(outcomes.front().tried[1].gbps, 1.0, 1e-6);
+}
+
+TEST(Tune, AGroupTunesOnce) {
+  FakeGate gate;
+  TuningCache cache;
+  const auto first = tunable();
+  const std::vector<Participant> first_flows{flow(*first, "g")};
+  Sampler first_sampler(gate, first_flows, Clock::device, Cache::rotated);
+  static_cast<void>(tune(first_sampler, first_flows, 10e-6, cache));
+  const int runs = gate.runs;
+  const auto second = tunable();
+  const std::vector<Participant> second_flows{flow(*second, "g")};
+  Sampler second_sampler(gate, second_flows, Clock::device, Cache::rotated);
+  const auto outcomes = tune(second_sampler, second_flows, 10e-6, cache);
+  EXPECT_EQ(gate.runs, runs);
+  EXPECT_EQ(second->used, blocks(64));
+  EXPECT_EQ(outcomes.front().tried.size(), 3U);
+}
+
+TEST(Tune, AGroupWhoseChoiceIsNotOfferedTunesAgain) {
+  FakeGate gate;
+  TuningCache cache;
+  cache.keep("g", {blocks(512), {}});
+  const auto transfer = tunable();
+  const std::vector<Participant> flows{flow(*transfer, "g")};
+  Sampler sampler(gate, flows, Clock::device, Cache::rotated);
+  static_cast<void>(tune(sampler, flows, 10e-6, cache));
+  EXPECT_EQ(transfer->used, blocks(64));
+}
+
+TEST(Tune, ASingleCandidateRunsNothing) {
+  FakeGate gate;
+  FakeTransfer transfer(1e-6);
+  transfer.offered = {blocks(32)};
+  const std::vector<Participant> flows{flow(transfer, "")};
+  Sampler sampler(gate, flows, Clock::device, Cache::rotated);
+  TuningCache cache;
+  const auto outcomes = tune(sampler, flows, 10e-6, cache);
+  EXPECT_EQ(gate.runs, 0);
+  EXPECT_TRUE(outcomes.front().tried.empty());
+}
+
+TEST(Tune, FlowsOfACaseTuneTogether) {
+  // Alone, 64 blocks are best; together the second flow suffers from them more than the first gains.
+  FakeGate gate;
+  const auto first = tunable();
+  const auto second = tunable();
+  second->time = [&] { return second->used == blocks(64) ? 50e-6 : 2e-6; };
+  const std::vector<Participant> flows{flow(*first, ""), flow(*second, "")};
+  Sampler sampler(gate, flows, Clock::device, Cache::rotated);
+  TuningCache cache;
+  static_cast<void>(tune(sampler, flows, 10e-6, cache));
+  EXPECT_EQ(first->used, second->used);
+  EXPECT_NE(first->used, blocks(64));
+}
+
+}  // namespace
+}  // namespace linkscope

@@ -1,0 +1,302 @@
+// The modelled backend as a run sees it: memories, methods, gate.
+#include "backend/modelled/backend.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "backend/modelled/buffer.hpp"
+#include "backend/modelled/memory.hpp"
+#include "backend/modelled/method.hpp"
+#include "base/error.hpp"
+
+namespace linkscope::modelled {
+namespace {
+
+constexpr Bytes big = GiB;
+
+DeviceId gpu(int index) { return {DeviceKind::gpu, index}; }
+DeviceId numa(int index) { return {DeviceKind::numa, index}; }
+
+/// Two GPUs joined both ways at 50 GB/s, 200 GB/s to a third, and a host node at 36.
+Machine small_node() {
+  Machine machine;
+  machine.name = "small";
+  for (int i = 0; i < 3; ++i) machine.devices.push_back({gpu(i), "GPU", 64 * GiB, 1600, 300});
+  machine.devices.push_back({numa(0), "CPU", 128 * GiB, 51.2, 96});
+  for (const auto& [id, rate] : std::map<std::string, double>{{"gpu:0>gpu:1", 50},
+                                                              {"gpu:1>gpu:0", 50},
+                                                              {"gpu:0>gpu:2", 200},
+                                                              {"gpu:2>gpu:0", 200},
+                                                              {"gpu:0>numa:0", 36},
+                                                              {"numa:0>gpu:0", 36}}) {
+    machine.links.push_back({id, rate, 100});
+  }
+  machine.methods["copy-engine"] = {.latency_us = 8.7, .ceiling_gbps = 50, .efficiency = 0.75};
+  machine.methods["kernel-copy"] = {.latency_us = 0, .ceiling_gbps = unlimited, .efficiency = 0.8};
+  machine.methods["kernel-read"] = machine.methods["kernel-write"] = machine.methods["kernel-exchange"] =
+      machine.methods["kernel-copy"];
+  machine.methods["memcpy"] = {.latency_us = 0.1, .ceiling_gbps = 10, .efficiency = 1};
+  machine.methods["pointer-chase"] = {};
+  machine.methods["ping-pong"] = {.latency_us = 0.5, .ceiling_gbps = unlimited, .efficiency = 1};
+  return machine;
+}
+
+/// A described node and what a run keeps of each flow.
+class ModelledNode : public ::testing::Test {
+ protected:
+  void describe(Machine machine) { opened_ = modelled::open(std::move(machine)); }
+  void SetUp() override { describe(small_node()); }
+
+  [[nodiscard]] ModelledMethod method(const std::string& name) const {
+    for (const MethodRow& row : method_rows) {
+      if (row.name == name) return {opened_.context, row};
+    }
+    throw std::out_of_range(name);
+  }
+
+  /// Allocates, prepares and arms. The flow must be supported.
+  Transfer& prepare(const Flow& flow, std::uint64_t seed = 7) {
+    const Support answer = method(flow.method).supports(flow);
+    if (!answer) throw Error(Fault::unsupported, answer.reason());
+    Arenas arenas;
+    arenas.source = allocate(flow.source, flow.bytes);
+    arenas.destination = allocate(flow.destination, flow.bytes);
+    transfers_.push_back(method(flow.method).prepare(flow, arenas));
+    transfers_.back()->arm(seed);
+    return *transfers_.back();
+  }
+
+  /// Payload rate of each flow when all start together.
+  std::vector<double> rates(const std::vector<Flow>& flows, std::uint64_t repeats = 1) {
+    std::vector<Lane> lanes;
+    for (const Flow& flow : flows) lanes.push_back({&prepare(flow), repeats});
+    const auto spans = opened_.backend.gate->run(lanes, Clock::device);
+    std::vector<double> rates;
+    for (std::size_t i = 0; i < flows.size(); ++i) {
+      rates.push_back(gbps(flows[i].bytes * repeats, spans[i].length()));
+      EXPECT_FALSE(lanes[i].transfer->verify(7)) << flows[i].method;
+    }
+    return rates;
+  }
+
+  Seconds seconds(const Flow& flow) {
+    return opened_.backend.gate->run({{&prepare(flow)}}, Clock::device)[0].length();
+  }
+
+  Opened opened_;
+
+ private:
+  Buffer* allocate(const std::optional<Endpoint>& where, Bytes bytes) {
+    if (!where) return nullptr;
+    for (const MemoryRow& row : memory_rows) {
+      if (row.name == where->memory) {
+        buffers_.push_back(ModelledMemory(opened_.context, row).allocate(*where, bytes));
+        return buffers_.back().get();
+      }
+    }
+    throw std::out_of_range(where->memory);
+  }
+
+  std::vector<std::unique_ptr<Buffer>> buffers_;
+  std::vector<std::unique_ptr<Transfer>> transfers_;
+};
+
+Endpoint on(DeviceId device) {
+  return {device, device.kind == DeviceKind::gpu ? "device" : "pinned", Placement::bound, device};
+}
+
+/// From one device to another over their direct link, driven by `executor`.
+Flow copy(const std::string& method, DeviceId from, DeviceId to, DeviceId executor, Bytes bytes = big) {
+  Flow flow;
+  flow.method = method;
+  flow.source = on(from);
+  flow.destination = on(to);
+  flow.executor = executor;
+  flow.bytes = bytes;
+  if (from != to) flow.route = {from.text() + ">" + to.text()};
+  return flow;
+}
+
+Flow injected(const std::string& fault) {
+  Flow flow = copy("kernel-copy", gpu(0), gpu(1), gpu(0), MiB);
+  flow.parameters.set("inject", fault);
+  return flow;
+}
+
+TEST_F(ModelledNode, SingleFlowReachesLinkTimesEfficiencyOrItsCeiling) {
+  EXPECT_NEAR(rates({copy("copy-engine", gpu(0), gpu(1), gpu(0))})[0], 37.5, 0.02);
+  EXPECT_NEAR(rates({copy("copy-engine", gpu(0), gpu(2), gpu(0))})[0], 50, 0.03);
+  EXPECT_NEAR(rates({copy("kernel-copy", gpu(0), gpu(2), gpu(0), 1000)})[0], 1000 / (1000 / 160.0 + 100),
+              1e-6);
+}
+
+TEST_F(ModelledNode, OneDirectionIsSharedAndTheOtherIsNot) {
+  const Flow there = copy("copy-engine", gpu(0), gpu(1), gpu(0));
+  const auto same = rates({there, there});
+  EXPECT_NEAR(same[0], 37.5 / 2, 0.01);
+  EXPECT_NEAR(same[1], 37.5 / 2, 0.01);
+  const auto opposite_ways = rates({there, copy("copy-engine", gpu(1), gpu(0), gpu(1))});
+  EXPECT_NEAR(opposite_ways[0], 37.5, 0.02);
+  EXPECT_NEAR(opposite_ways[1], 37.5, 0.02);
+}
+
+TEST_F(ModelledNode, SmallSizesTakeTheLatency) {
+  EXPECT_NEAR(seconds(copy("copy-engine", gpu(0), gpu(1), gpu(0), 16)), 8.8e-6, 1e-9);
+}
+
+TEST_F(ModelledNode, LocalCopiesReadAndWriteOneMemory) {
+  EXPECT_NEAR(rates({copy("kernel-copy", gpu(0), gpu(0), gpu(0))})[0], 0.8 * 1600 / 2, 1e-6);
+}
+
+TEST_F(ModelledNode, ReadsAndWritesTakeEachMemoryOnce) {
+  Flow read = copy("kernel-read", gpu(0), gpu(0), gpu(0));
+  read.destination.reset();
+  Flow write = copy("kernel-write", gpu(1), gpu(1), gpu(1));
+  write.source.reset();
+  const auto both = rates({read, write});
+  EXPECT_NEAR(both[0], 0.8 * 1600, 1e-6);
+  EXPECT_NEAR(both[1], 0.8 * 1600, 1e-6);
+}
+
+TEST_F(ModelledNode, AnExchangeUsesBothDirections) {
+  EXPECT_NEAR(rates({copy("kernel-exchange", gpu(0), gpu(1), gpu(0))})[0], 2 * 0.8 * 50, 0.01);
+}
+
+TEST_F(ModelledNode, MemcpyCeilingIsPerThreadUntilTheMemoryIsFull) {
+  Flow flow = copy("memcpy", numa(0), numa(0), numa(0));
+  EXPECT_NEAR(rates({flow})[0], 10, 1e-3);
+  flow.parameters.set("threads", "2");
+  EXPECT_NEAR(rates({flow})[0], 20, 1e-3);
+  flow.parameters.set("threads", "64");
+  EXPECT_NEAR(rates({flow})[0], 25.6, 1e-3);
+}
+
+TEST_F(ModelledNode, AChaseTakesItsMemoryAndEachLinkTwice) {
+  Flow flow = copy("pointer-chase", gpu(1), gpu(0), gpu(0), MiB);
+  flow.destination.reset();
+  flow.parameters.set("hops", "1000");
+  EXPECT_NEAR(seconds(flow), 1000 * (300 + 2 * 100) * 1e-9, 1e-12);
+  EXPECT_EQ(prepare(flow).operations(), 1000U);
+}
+
+TEST_F(ModelledNode, APingPongTakesTheLinkOnce) {
+  EXPECT_NEAR(seconds(copy("ping-pong", gpu(0), gpu(1), gpu(0), 8)), 0.6e-6, 1e-12);
+}
+
+TEST_F(ModelledNode, EveryMethodVerifiesAndNoticesOneDamagedByte) {
+  for (const MethodRow& row : method_rows) {
+    const DeviceId driver = row.driver == Driver::cpu ? numa(0) : gpu(0);
+    Flow flow = copy(std::string(row.name), driver, driver, driver, 12345);
+    if (row.shape == Shape::write) flow.source.reset();
+    if (row.shape == Shape::read || row.shape == Shape::chase) flow.destination.reset();
+    EXPECT_TRUE(prepare(flow).verify(7)) << row.name << ": verified before anything moved";
+    Transfer& honest = prepare(flow);
+    opened_.backend.gate->run({{&honest}}, Clock::device);
+    EXPECT_FALSE(honest.verify(7)) << row.name;
+    EXPECT_EQ(honest.verified_bytes(), 12345U) << row.name;
+    flow.parameters.set("inject", "corrupt");
+    Transfer& corrupt = prepare(flow);
+    opened_.backend.gate->run({{&corrupt}}, Clock::device);
+    EXPECT_TRUE(corrupt.verify(7)) << row.name;
+  }
+}
+
+TEST_F(ModelledNode, InjectedErrorsAndCrashes) {
+  EXPECT_THROW(seconds(injected("error")), Error);
+  EXPECT_THROW(prepare(injected("nonsense")), Error);
+  EXPECT_DEATH(seconds(injected("crash")), "");
+}
+
+TEST_F(ModelledNode, LargeBuffersAreRealOnlyAtTheirBeginningAndSaySo) {
+  Transfer& transfer = prepare(copy("kernel-copy", gpu(0), gpu(1), gpu(0), 8 * GiB));
+  EXPECT_EQ(transfer.verified_bytes(), ModelledBuffer::window);
+  ASSERT_EQ(transfer.notes().size(), 1U);
+  EXPECT_NE(transfer.notes()[0].find("modelled"), std::string::npos);
+}
+
+TEST_F(ModelledNode, SpansFollowOneAnotherOnOneTimeline) {
+  Transfer& transfer = prepare(copy("copy-engine", gpu(0), gpu(1), gpu(0), 16));
+  const Span first = opened_.backend.gate->run({{&transfer}}, Clock::device)[0];
+  const Span second = opened_.backend.gate->run({{&transfer}}, Clock::device)[0];
+  EXPECT_EQ(second.start, first.end);
+  EXPECT_DOUBLE_EQ(second.length(), first.length());
+}
+
+TEST_F(ModelledNode, NoiseSpreadsSpansWithinItsBoundAndTheSameEveryTime) {
+  const auto lengths = [this] {
+    Machine machine = small_node();
+    machine.noise = 0.01;
+    describe(machine);
+    Transfer& transfer = prepare(copy("kernel-copy", gpu(0), gpu(1), gpu(0)));
+    std::vector<Seconds> drawn;
+    for (int i = 0; i < 50; ++i)
+      drawn.push_back(opened_.backend.gate->run({{&transfer}}, Clock::device)[0].length());
+    return drawn;
+  };
+  const auto first = lengths();
+  const auto [low, high] = std::minmax_element(first.begin(), first.end());
+  const Seconds exact = static_cast<double>(big) / 40e9 + 1e-7;
+  EXPECT_GT(*high, *low * 1.005);
+  EXPECT_GE(*low, exact * 0.99);
+  EXPECT_LE(*high, exact * 1.01);
+  EXPECT_EQ(first, lengths());
+}
+
+TEST_F(ModelledNode, WhatTheDescriptionLacksIsUnsupportedWithAReason) {
+  const auto reason = [this](const Flow& flow) {
+    const Support answer = method(flow.method).supports(flow);
+    return answer ? std::string() : answer.reason();
+  };
+  Flow far = copy("kernel-copy", gpu(0), gpu(7), gpu(0));
+  EXPECT_NE(reason(far).find("no gpu:7"), std::string::npos);
+  Flow routeless = copy("kernel-copy", gpu(0), gpu(1), gpu(0));
+  routeless.route.clear();
+  EXPECT_NE(reason(routeless).find("no route"), std::string::npos);
+  EXPECT_NE(reason(copy("kernel-copy", gpu(1), gpu(2), gpu(1))).find("no link gpu:1>gpu:2"),
+            std::string::npos);
+  EXPECT_NE(reason(copy("memcpy", gpu(0), gpu(1), gpu(0))).find("not driven"), std::string::npos);
+  EXPECT_NE(reason(copy("kernel-copy", gpu(0), gpu(1), gpu(2))).find("third device"), std::string::npos);
+  Flow staged = copy("copy-engine", numa(0), gpu(0), gpu(0));
+  staged.source->memory = "pageable";
+  EXPECT_NE(reason(staged).find("pageable"), std::string::npos);
+  Machine machine = small_node();
+  machine.methods.erase("ping-pong");
+  machine.peer_access.emplace();
+  describe(machine);
+  EXPECT_NE(reason(copy("ping-pong", gpu(0), gpu(1), gpu(0))).find("no figures"), std::string::npos);
+  EXPECT_NE(reason(copy("kernel-copy", gpu(0), gpu(1), gpu(0))).find("no peer access"), std::string::npos);
+  EXPECT_TRUE(opened_.backend.peer_access.empty());
+}
+
+TEST_F(ModelledNode, MemoriesLiveWhereTheirKindCan) {
+  for (const MemoryRow& row : memory_rows) {
+    const ModelledMemory memory(opened_.context, row);
+    EXPECT_EQ(static_cast<bool>(memory.supports(on(gpu(0)))), row.home != Home::host) << row.name;
+    EXPECT_EQ(static_cast<bool>(memory.supports(on(numa(0)))), row.home != Home::gpu) << row.name;
+    EXPECT_FALSE(memory.supports(on(gpu(9)))) << row.name;
+  }
+  const ModelledMemory device(opened_.context, memory_rows[5]);
+  EXPECT_THROW(static_cast<void>(device.allocate(on(gpu(0)), 65 * GiB)), Error);
+}
+
+TEST(ModelledOpen, AnEmptyMachineOffersItsCatalogAndRunsNothing) {
+  const Opened opened = modelled::open({});
+  EXPECT_TRUE(opened.backend.devices.empty());
+  const ModelledMethod method(opened.context, method_rows[1]);
+  EXPECT_TRUE(method.available());
+  EXPECT_FALSE(method.supports(copy("copy-engine", gpu(0), gpu(1), gpu(0))));
+}
+
+TEST(ModelledOpen, NonsenseRatesAreBadInput) {
+  Machine machine = small_node();
+  machine.links[0].gbps = 0;
+  EXPECT_THROW(modelled::open(machine), Error);
+  machine = small_node();
+  machine.links.push_back(machine.links[0]);
+  EXPECT_THROW(modelled::open(machine), Error);
+}
+
+}  // namespace
+}  // namespace linkscope::modelled

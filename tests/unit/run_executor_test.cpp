@@ -1,0 +1,135 @@
+// From plan to lines: rows for all that can happen to a case.
+#include <gtest/gtest.h>
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <sstream>
+
+#include "fake_backend.hpp"
+#include "run/executor.hpp"
+
+namespace linkscope {
+namespace {
+
+std::string case_text(const std::string& id, const std::string& bytes, const std::string& more = "") {
+  return R"({"id":")" + id +
+         R"(","clock":"device","flows":[{"method":"memcpy","executor":"numa:0","bytes":)" + bytes +
+         R"(,"source":{"device":"numa:0","memory":"pageable"},"destination":{"device":"numa:1","memory":"pageable"})" +
+         more + "}]}";
+}
+
+struct ExecutorTest : testing::Test {
+  FakeParts fakes = fake_backend();
+  Health health = Health::sound;
+
+  std::vector<Json> run(const std::vector<std::string>& cases, const std::string& options = "{}") {
+    std::string text = R"({"schema":1,"options":)" + options + R"(,"cases":[)";
+    for (const std::string& one : cases) text += (text.back() == '[' ? "" : ",") + one;
+    const Plan plan = parse_plan(text + "]}");
+    std::FILE* file = std::tmpfile();
+    JsonLines out(fileno(file));
+    health = Executor(fakes.backend, plan, Environment{}, out).run();
+    std::rewind(file);
+    std::vector<Json> records;
+    std::string line;
+    for (int c = std::fgetc(file); c != EOF; c = std::fgetc(file)) {
+      if (c != '\n') {
+        line.push_back(static_cast<char>(c));
+        continue;
+      }
+      records.push_back(Json::parse(line));
+      line.clear();
+    }
+    std::fclose(file);
+    return records;
+  }
+};
+
+TEST_F(ExecutorTest, SaysHelloStartRowDone) {
+  const auto records = run({case_text("a", "1000000")});
+  ASSERT_EQ(records.size(), 4U);
+  EXPECT_EQ(records[0]["record"], "hello");
+  EXPECT_EQ(records[1], (Json{{"record", "start"}, {"id", "a"}}));
+  const Json& row = records[2];
+  EXPECT_EQ(row["status"], "ok");
+  EXPECT_EQ(row["modelled"], false);
+  EXPECT_EQ(row["case"]["flows"][0]["bytes"], 1000000);
+  EXPECT_NEAR(row["flows"][0]["gbps"]["median"].get<double>(), 100.0, 1e-3);
+  EXPECT_EQ(row["verified"]["rounds"], 2);
+  EXPECT_EQ(records[3], (Json{{"record", "done"}, {"rows", 1}}));
+}
+
+TEST_F(ExecutorTest, UnsupportedIsSkippedInOneLine) {
+  const auto records = run({case_text("a", "13"), case_text("b", "1000")});
+  EXPECT_EQ(records[2]["status"], "skipped");
+  EXPECT_EQ(records[2]["reason"], "thirteen bytes bring bad luck");
+  EXPECT_EQ(records[4]["status"], "ok") << "the run goes on";
+}
+
+TEST_F(ExecutorTest, AMissingDeviceIsSkipped) {
+  const auto records =
+      run({R"({"id":"a","clock":"device","flows":[{"method":"memcpy","executor":"gpu:0","bytes":1,)"
+           R"("source":{"device":"numa:0","memory":"pageable"}}]})"});
+  EXPECT_EQ(records[2]["status"], "skipped");
+  EXPECT_EQ(records[2]["reason"], "there is no gpu:0 here");
+}
+
+TEST_F(ExecutorTest, TooLittleMemoryIsSkipped) {
+  const auto records = run({case_text("a", "100000000")}, R"({"memory_limit_bytes":1000000})");
+  EXPECT_EQ(records[2]["status"], "skipped");
+  EXPECT_NE(records[2]["reason"].get<std::string>().find("limit"), std::string::npos);
+}
+
+TEST_F(ExecutorTest, WrongDataFailsTheRow) {
+  const auto records =
+      run({case_text("a", "1000", R"(,"parameters":{"wrong_in_round":2})"), case_text("b", "1000")});
+  EXPECT_EQ(records[2]["status"], "failed");
+  EXPECT_EQ(records[2]["reason"], "byte 64 of 1024 arrived wrong");
+  EXPECT_EQ(records[4]["status"], "ok");
+}
+
+TEST_F(ExecutorTest, AFatalFaultEndsTheRunAfterItsRow) {
+  fakes.gate->fault = Fault::fatal;
+  const auto records = run({case_text("a", "1000"), case_text("b", "1000")});
+  EXPECT_EQ(health, Health::lost);
+  ASSERT_EQ(records.size(), 3U);
+  EXPECT_EQ(records[2]["status"], "failed");
+}
+
+TEST_F(ExecutorTest, UnknownNamesStopThePlanBeforeItBegins) {
+  const std::string good = case_text("a", "1000");
+  for (const auto& [from, to] : std::vector<std::pair<std::string, std::string>>{
+           {"memcpy", "memcopy"},
+           {"pageable", "pagable"},
+           {R"("bytes":1000)", R"("bytes":1,"parameters":{"thread":1})"}}) {
+    std::string bad = good;
+    bad.replace(bad.find(from), from.size(), to);
+    bad.replace(bad.find("\"a\""), 3, "\"b\"");
+    try {
+      run({good, bad});
+      FAIL() << to;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.fault(), Fault::bad_input);
+      EXPECT_NE(std::string(error.what()).find("case 'b': flows[0]"), std::string::npos) << error.what();
+    }
+  }
+  EXPECT_EQ(fakes.gate->runs, 0);
+}
+
+TEST_F(ExecutorTest, RotatedArenasHoldMoreThanTheCache) {
+  run({case_text("a", "1000")});
+  const Rotation& rotation = fakes.method->last.rotation;
+  EXPECT_EQ(rotation.stride, 1024U);
+  EXPECT_EQ(rotation.slots, 10U) << "10000 bytes, as the method says";
+  EXPECT_GE(fakes.method->last.source->bytes(), rotation.stride * rotation.slots);
+  EXPECT_NE(fakes.method->last.source, fakes.method->last.destination);
+}
+
+TEST_F(ExecutorTest, BuffersAreAllocatedOnceForManyCases) {
+  run({case_text("a", "1000000"), case_text("b", "1000000"), case_text("c", "900000")});
+  EXPECT_EQ(fakes.memory->allocations, 2);
+}
+
+}  // namespace
+}  // namespace linkscope

@@ -1,0 +1,75 @@
+"""Sets up this checkout: virtual environment, system packages, compiled engines. Needs python3 and nothing else.
+
+Everything lands in .venv and build; only missing system packages go elsewhere, and only when root asks.
+Run again, it does what has changed and nothing else. A failure is one line and exit code 1.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+import engines
+import system
+from environment import Environment
+from shell import SetupError, say
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def main() -> int:
+    arguments = parse()
+    environment = Environment(ROOT)
+    wish = engines.Wish(
+        folder=ROOT / arguments.build,
+        engines=tuple(arguments.engines),
+        cuda_architectures=arguments.cuda_architectures,
+        hip_architectures=arguments.hip_architectures,
+        unit_tests="ON" if arguments.unit_tests else "OFF",
+    )
+    try:
+        system.install(missing_packages(arguments, environment))
+        environment.ensure(arguments.extra)
+        if arguments.engines == ["none"]:
+            return 0
+        environment.ensure_build_tools()
+        built = engines.build(ROOT, environment, wish)
+    except SetupError as failure:
+        print(f"linkscope setup: {failure}", file=sys.stderr)
+        return 1
+    if not arguments.engines and not engines.gpus(wish.folder, built):
+        say("no GPU that can be used here: host memory is measured")
+        say("GPU nodes that are only described (modelled): .venv/bin/linkscope list machines, run --machine frontier")
+    return 0
+
+
+def missing_packages(arguments: argparse.Namespace, environment: Environment) -> list[str]:
+    """All system packages that this call needs and the machine lacks."""
+    missing = environment.missing_packages()
+    if arguments.engines != ["none"]:
+        missing += system.missing_for_engine()
+    if arguments.unit_tests:
+        missing += system.missing_for_tests()
+    return missing
+
+
+def parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="tools/setup", description="Sets up this checkout.")
+    parser.add_argument("--extra", default="", choices=("test", "dev"), help="an extra of pyproject.toml to install")
+    parser.add_argument("--unit-tests", action="store_true", help="also build the engine's unit tests")
+    parser.add_argument(
+        "--engines",
+        nargs="+",
+        default=[],
+        choices=(*engines.NAMES, "none"),
+        help="engines to build; default: whatever this machine can use",
+    )
+    parser.add_argument("--build", default="build/engines", help="folder to build in (default: %(default)s)")
+    parser.add_argument("--cuda-architectures", default="", help="default: the GPUs found here")
+    parser.add_argument("--hip-architectures", default="", help="default: hipcc's choice")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,101 @@
+"""The engines: which of them this machine can use, configured by CMake and compiled by Ninja."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import cuda
+from environment import Environment
+from shell import SetupError, capture, find_program, logged, say
+
+NAMES = ("host", "cuda", "hip")
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What to build and where. ``engines`` empty: whatever this machine can use."""
+
+    folder: Path
+    engines: tuple[str, ...] = ()
+    cuda_architectures: str = ""
+    hip_architectures: str = ""
+    unit_tests: str = "OFF"
+
+
+def build(root: Path, environment: Environment, wish: Wish) -> list[str]:
+    """Builds the engines of `wish` and returns their names.
+
+    A GPU engine that was tried because this machine seems able to is no failure of the whole: one line says why
+    it is missing and the host engine measures without it.
+    """
+    if wish.engines:
+        flags = {name: gpu_flags(name, environment, wish) for name in wish.engines}
+        compile_engines(root, environment, wish, flags)
+        return list(flags)
+    flags = {"host": []}
+    for name in detected():
+        try:
+            flags[name] = gpu_flags(name, environment, wish)
+            compile_engines(root, environment, wish, flags)
+        except SetupError as failure:
+            flags.pop(name, None)
+            say(f"no {name} engine: {failure}")
+    compile_engines(root, environment, wish, flags)
+    return list(flags)
+
+
+def gpus(folder: Path, names: list[str]) -> list[str]:
+    """The GPUs that the engines built in `folder` can use."""
+    found = []
+    for name in names:
+        answer = capture([str(folder / f"linkscope-engine-{name}"), "describe"])
+        if answer.returncode == 0:
+            found += [device["id"] for device in json.loads(answer.stdout)["devices"]]
+    return [device for device in found if device.startswith("gpu:")]
+
+
+def detected() -> list[str]:
+    """The GPU engines this machine seems able to use."""
+    found = []
+    if cuda.toolkit_nvcc() or cuda.has_driver():
+        found.append("cuda")
+    if hipcc():
+        found.append("hip")
+    return found
+
+
+def hipcc() -> Path | None:
+    return find_program("hipcc", Path("/opt/rocm/bin"))
+
+
+def gpu_flags(name: str, environment: Environment, wish: Wish) -> list[str]:
+    """What CMake must be told of a GPU engine's compiler. Raises SetupError where there is none."""
+    if name == "cuda":
+        nvcc = cuda.toolkit_nvcc() or cuda.pypi_nvcc(environment)
+        return cuda.cmake_flags(nvcc, wish.cuda_architectures)
+    if name == "hip":
+        if not hipcc():
+            raise SetupError("no hipcc here: apt-get install hipcc libamdhip64-dev, or ROCm")
+        return [f"-DCMAKE_HIP_ARCHITECTURES={wish.hip_architectures}"] if wish.hip_architectures else []
+    return []
+
+
+def compile_engines(root: Path, environment: Environment, wish: Wish, flags: dict[str, list[str]]) -> None:
+    """Runs CMake where its command line changed, and Ninja, which knows what is old."""
+    wish.folder.mkdir(parents=True, exist_ok=True)
+    log = wish.folder / "setup.log"
+    stamp = wish.folder / "configured"
+    variables = {**os.environ, "PATH": f"{environment.bin}{os.pathsep}{os.environ.get('PATH', '')}"}
+    configure = ["cmake", "-S", str(root), "-B", str(wish.folder), "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release"]
+    configure += [f"-DCMAKE_PREFIX_PATH={environment.site_packages}", f"-DBUILD_TESTING={wish.unit_tests}"]
+    configure += [f"-DLINKSCOPE_{name.upper()}={'ON' if name in flags else 'OFF'}" for name in NAMES]
+    configure += [flag for name in flags for flag in flags[name]]
+    names = " and ".join(flags)
+    engines = f"the {names} engine{'s' if len(flags) > 1 else ''}"
+    if not stamp.exists() or stamp.read_text() != "\n".join(configure):
+        logged(configure, variables, log, f"configuring {engines}")
+        stamp.write_text("\n".join(configure))
+    logged(["ninja", "-C", str(wish.folder)], variables, log, f"compiling {engines}")
