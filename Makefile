@@ -7,11 +7,12 @@ SETUP := python3 tools/setup
 # SUITES, OPTIONS and RUN may be given: make run SUITES=sweep OPTIONS='--devices gpu:0,gpu:1' RUN=runs/pair
 SUITES ?=
 OPTIONS ?=
-RUN ?= runs/$(shell uname -n)-$(shell date +%Y%m%d-%H%M%S)
+RUN := $(or $(RUN),runs/$(shell uname -n)-$(shell date +%Y%m%d-%H%M%S))
 CPP_FILES := engine tests -name '*.cpp' -o -name '*.hpp' -o -name '*.cu' -o -name '*.cuh'
 PYTHON_FILES := python tools tests bench
 TEST_BUILD := --unit-tests --engines host --build build/test
 ON_TEST_ENGINE := LINKSCOPE_ENGINE_DIR=$(CURDIR)/build/test
+CTEST := PATH="$(CURDIR)/$(BIN):$$PATH" ctest --output-on-failure
 
 # A row that failed is in the run file and on the page too, so the page comes before the exit code.
 run: setup
@@ -22,26 +23,28 @@ run: setup
 test:
 	@$(SETUP) --extra test $(TEST_BUILD)
 	@$(BIN)/python tools/check_layers.py
-	@PATH="$(CURDIR)/$(BIN):$$PATH" ctest --test-dir build/test --output-on-failure -j 2
+	@$(CTEST) --test-dir build/test -j 2
 	@$(ON_TEST_ENGINE) $(BIN)/python -m pytest tests/python
 
 test-device:
-	@$(SETUP) --extra test
-	@$(BIN)/python -m pytest tests/device
+	@$(SETUP) --extra test --unit-tests
+	@$(CTEST) --test-dir build/engines -R '^gpu\.' --no-tests=ignore
+	@LINKSCOPE_ENGINE_DIR=$(CURDIR)/build/engines $(BIN)/python -m pytest tests/device
 
 lint:
-	@$(SETUP) --extra dev $(TEST_BUILD)
+	@$(SETUP) --extra dev --engines none
 	@$(BIN)/ruff check $(PYTHON_FILES)
 	@$(BIN)/ruff format --check $(PYTHON_FILES)
 	@$(BIN)/mypy
 	@find $(CPP_FILES) | xargs $(BIN)/clang-format --dry-run -Werror
+	@$(SETUP) --extra dev $(TEST_BUILD)
 	@$(BIN)/python tools/tidy.py build/test
 
 format:
 	@$(SETUP) --extra dev --engines none
-	@$(BIN)/ruff check --fix $(PYTHON_FILES)
-	@$(BIN)/ruff format $(PYTHON_FILES)
 	@find $(CPP_FILES) | xargs $(BIN)/clang-format -i
+	@$(BIN)/ruff format $(PYTHON_FILES)
+	@$(BIN)/ruff check --fix $(PYTHON_FILES)
 
 setup:
 	@$(SETUP)

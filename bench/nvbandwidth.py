@@ -15,6 +15,7 @@ from pathlib import Path
 from ratios import Ratio, print_by_case
 from rich.console import Console
 
+from linkscope.analysis.by_flow import by_flow
 from linkscope.analysis.headline import headline
 from linkscope.results.run_file import RunFile
 
@@ -39,7 +40,7 @@ def coordinate(label: str) -> int:
 
 def compare(run: RunFile, peer: dict[tuple[str, int, int], float]) -> list[Ratio]:
     ratios = []
-    for row in run.rows:
+    for row in (part for row in run.rows for part in by_flow(row)):
         figure = headline(row)
         case = row.labels.get("peer", {}).get("case")
         if figure is None or case is None:

@@ -33,7 +33,7 @@ def tidy(clang_tidy: Path, build: Path, file: Path) -> str:
     """What clang-tidy has to say of one file; empty when it is content."""
     command = [str(clang_tidy), "-p", str(build), "--quiet", str(file)]
     outcome = subprocess.run(command, capture_output=True, text=True, check=False)
-    return outcome.stdout + outcome.stderr if outcome.returncode else ""
+    return outcome.stdout or outcome.stderr if outcome.returncode else ""
 
 
 if __name__ == "__main__":

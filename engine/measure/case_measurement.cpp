@@ -23,17 +23,22 @@ constexpr int most_discarded = 10;
 struct Series {
   std::vector<Sample> samples;
   Stop stopped = Stop::precision;
-  std::vector<std::string> caveats;
+  std::vector<std::vector<std::string>> caveats;  ///< by headline
+
+  /// What is to be said of the figures of the measured flow that `before` others precede.
+  [[nodiscard]] const std::vector<std::string>& caveats_of(std::size_t before) const {
+    return caveats[std::min(before, caveats.size() - 1)];
+  }
 };
 
 class CaseMeasurement {
  public:
   CaseMeasurement(Session& session, Gate& gate, const std::vector<Participant>& flows, Clock clock,
-                  Cache cache)
+                  Cache cache, Load load)
       : session_(session),
         flows_(flows),
         cache_(cache),
-        sampler_(gate, flows, clock, cache),
+        sampler_(gate, flows, clock, cache, load),
         target_(std::max(session.options.min_sample_s, sampler_.resolution())) {}
 
   CaseResult run();
@@ -43,7 +48,7 @@ class CaseMeasurement {
   Series sample(Repeats repeats);
   [[nodiscard]] bool fits(const Sample& sample, const Repeats& wanted) const;
   void require_time_passed(const Sample& sample) const;
-  void grow_background(const Sample& sample, Repeats& repeats) const;
+  void keep_load_up(const Sample& sample, Repeats& repeats);
   [[nodiscard]] FlowResult flow_result(std::size_t i, const Series& series, const Tuned& tuned) const;
   [[nodiscard]] AggregateResult aggregate_result(const Series& series) const;
 
@@ -94,7 +99,7 @@ Repeats CaseMeasurement::warm_up() {
     const Sample sample = sampler_.take(repeats);
     const Repeats wanted = sampler_.repeats_for(sample, target_);
     const bool fitting = fits(sample, wanted);
-    const double headline = sampler_.headline(sample);
+    const double headline = sampler_.headlines(sample).front();
     if (fitting && std::abs(headline - before) <= stable * before) break;
     before = fitting ? headline : 0;
     if (!fitting) repeats = wanted;
@@ -103,8 +108,12 @@ Repeats CaseMeasurement::warm_up() {
   return repeats;
 }
 
-void CaseMeasurement::grow_background(const Sample& sample, Repeats& repeats) const {
+void CaseMeasurement::keep_load_up(const Sample& sample, Repeats& repeats) {
   for (const std::size_t i : sample.ended_early()) {
+    if (flows_[i].measured()) {
+      sampler_.lengthen_tails();
+      return;
+    }
     repeats[i] = std::min(repeats[i] + repeats[i] / 2 + 1, flows_[i].transfer->max_repeats());
   }
 }
@@ -118,7 +127,7 @@ void CaseMeasurement::require_time_passed(const Sample& sample) const {
 
 Series CaseMeasurement::sample(Repeats repeats) {
   Series series;
-  StoppingRule rule(session_.options);
+  std::vector<StoppingRule> rules;
   const Seconds begin = session_.now();
   int discarded = 0;
   for (;;) {
@@ -126,15 +135,17 @@ Series CaseMeasurement::sample(Repeats repeats) {
     require_time_passed(sample);
     if (!sample.ended_early().empty()) {
       if (++discarded > most_discarded)
-        throw Error(Fault::broken, "a background flow kept ending before the measured ones");
-      grow_background(sample, repeats);
+        throw Error(Fault::broken, "a flow that is load for others kept ending before them");
+      keep_load_up(sample, repeats);
       continue;
     }
-    rule.add(sampler_.headline(sample));
+    const std::vector<double> headlines = sampler_.headlines(sample);
+    rules.resize(headlines.size(), StoppingRule(session_.options));
+    for (std::size_t i = 0; i < rules.size(); ++i) rules[i].add(headlines[i]);
     series.samples.push_back(std::move(sample));
-    if (const auto stop = rule.decide(session_.now() - begin)) {
+    if (const auto stop = decide(rules, session_.now() - begin)) {
       series.stopped = *stop;
-      series.caveats = rule.caveats();
+      for (const StoppingRule& rule : rules) series.caveats.push_back(rule.caveats());
       return series;
     }
   }
@@ -155,8 +166,11 @@ FlowResult CaseMeasurement::flow_result(std::size_t i, const Series& series, con
   result.setting = transfer.setting();
   result.tried = tuned.tried;
   result.notes = transfer.notes();
-  if (flows_[i].measured())
-    result.notes.insert(result.notes.end(), series.caveats.begin(), series.caveats.end());
+  if (!flows_[i].measured()) return result;
+  const auto before = std::count_if(flows_.begin(), flows_.begin() + static_cast<std::ptrdiff_t>(i),
+                                    [](const Participant& flow) { return flow.measured(); });
+  const std::vector<std::string>& caveats = series.caveats_of(static_cast<std::size_t>(before));
+  result.notes.insert(result.notes.end(), caveats.begin(), caveats.end());
   return result;
 }
 
@@ -173,8 +187,8 @@ AggregateResult CaseMeasurement::aggregate_result(const Series& series) const {
 }  // namespace
 
 CaseResult measure_case(Session& session, Gate& gate, const std::vector<Participant>& flows, Clock clock,
-                        Cache cache) {
-  return CaseMeasurement(session, gate, flows, clock, cache).run();
+                        Cache cache, Load load) {
+  return CaseMeasurement(session, gate, flows, clock, cache, load).run();
 }
 
 }  // namespace linkscope

@@ -56,6 +56,7 @@ struct CaseResult {
 /// Throws Error{mismatch} when data arrived wrong, Error{broken} when a background flow cannot be kept
 /// running, and whatever the gate throws.
 CaseResult measure_case(Session& session, Gate& gate, const std::vector<Participant>& flows, Clock clock,
-                        Cache cache);
+                        Cache cache,
+                        Load load = Load::once);
 
 }  // namespace linkscope

@@ -8,9 +8,15 @@
 #include "base/error.hpp"
 
 namespace linkscope {
+namespace {
 
-Sample::Sample(const std::vector<Participant>& flows, std::vector<Span> spans, Repeats repeats)
-    : flows_(&flows), spans_(std::move(spans)), repeats_(std::move(repeats)) {
+/// Repeats of a measured flow under sustained load: what runs untimed behind them stays a small share.
+constexpr double fewest_sustained = 4;
+
+}  // namespace
+
+Sample::Sample(const std::vector<Participant>& flows, std::vector<Span> spans, Repeats repeats, Load load)
+    : flows_(&flows), spans_(std::move(spans)), repeats_(std::move(repeats)), load_(load) {
   first_start_ = first_end_ = std::numeric_limits<Seconds>::infinity();
   last_start_ = last_end_ = -std::numeric_limits<Seconds>::infinity();
   for (std::size_t i = 0; i < flows.size(); ++i) {
@@ -55,7 +61,10 @@ double Sample::overlap() const {
 std::vector<std::size_t> Sample::ended_early() const {
   std::vector<std::size_t> early;
   for (std::size_t i = 0; i < flows_->size(); ++i) {
-    if (!(*flows_)[i].measured() && spans_[i].end < last_end_) early.push_back(i);
+    const bool measured = (*flows_)[i].measured();
+    const bool background_ended = !measured && spans_[i].end < last_end_;
+    const bool tail_ended = measured && load_ == Load::sustained && spans_[i].idle < last_end_;
+    if (background_ended || tail_ended) early.push_back(i);
   }
   return early;
 }
@@ -64,25 +73,30 @@ std::vector<Pace> Sample::paces() const {
   std::vector<Pace> paces;
   for (std::size_t i = 0; i < flows_->size(); ++i) {
     const Participant& flow = (*flows_)[i];
-    paces.push_back({per_transfer(i), flow.role, flow.transfer->max_repeats()});
+    const std::uint64_t most = flow.transfer->max_repeats();
+    paces.push_back({per_transfer(i), flow.role, load_ == Load::sustained ? most / 2 : most});  // tails queue too
   }
   return paces;
 }
 
-Sampler::Sampler(Gate& gate, const std::vector<Participant>& flows, Clock clock, Cache cache)
-    : gate_(&gate), flows_(&flows), clock_(clock), cache_(cache) {}
+Sampler::Sampler(Gate& gate, const std::vector<Participant>& flows, Clock clock, Cache cache, Load load)
+    : gate_(&gate), flows_(&flows), clock_(clock), cache_(cache), load_(load) {}
 
 Sample Sampler::take(const Repeats& repeats) {
   std::vector<Lane> lanes;
   for (std::size_t i = 0; i < flows_->size(); ++i) {
     if (cache_ == Cache::flushed) (*flows_)[i].transfer->flush();
-    lanes.push_back({(*flows_)[i].transfer, repeats[i]});
+    const bool tailed = load_ == Load::sustained && (*flows_)[i].measured();
+    lanes.push_back({(*flows_)[i].transfer, repeats[i], tailed ? repeats[i] * tail_eighths_ / 8 + 1 : 0});
   }
-  return {*flows_, gate_->run(lanes, clock_), repeats};
+  return {*flows_, gate_->run(lanes, clock_), repeats, load_};
 }
 
 Repeats Sampler::repeats_for(const Sample& last, Seconds target) const {
-  const Seconds wanted = cache_ == Cache::flushed ? 0.0 : target;
+  Seconds wanted = cache_ == Cache::flushed ? 0.0 : target;
+  for (std::size_t i = 0; load_ == Load::sustained && i < flows_->size(); ++i) {
+    if ((*flows_)[i].measured()) wanted = std::max(wanted, fewest_sustained * last.per_transfer(i));
+  }
   Repeats repeats = plan_repeats(last.paces(), wanted);
   if (cache_ != Cache::flushed) return repeats;
   for (std::size_t i = 0; i < flows_->size(); ++i) {
@@ -91,12 +105,14 @@ Repeats Sampler::repeats_for(const Sample& last, Seconds target) const {
   return repeats;
 }
 
-double Sampler::headline(const Sample& sample) const {
-  const auto is_measured = [](const Participant& flow) { return flow.measured(); };
-  const auto several = std::count_if(flows_->begin(), flows_->end(), is_measured) > 1;
-  if (several && all_bandwidth(*flows_)) return sample.aggregate_rate();
-  const auto first = std::find_if(flows_->begin(), flows_->end(), is_measured);
-  return sample.per_operation(static_cast<std::size_t>(first - flows_->begin()));
+std::vector<double> Sampler::headlines(const Sample& sample) const {
+  std::vector<double> times;
+  for (std::size_t i = 0; i < flows_->size(); ++i) {
+    if ((*flows_)[i].measured()) times.push_back(sample.per_operation(i));
+  }
+  if (load_ == Load::sustained) return times;
+  if (times.size() > 1 && all_bandwidth(*flows_)) return {sample.aggregate_rate()};
+  return {times.front()};
 }
 
 bool all_bandwidth(const std::vector<Participant>& flows) {

@@ -15,7 +15,7 @@ namespace linkscope {
 /// One start of all flows: a span per flow and how often it had repeated.
 class Sample {
  public:
-  Sample(const std::vector<Participant>& flows, std::vector<Span> spans, Repeats repeats);
+  Sample(const std::vector<Participant>& flows, std::vector<Span> spans, Repeats repeats, Load load);
 
   /// Time of one transfer of flow i, as long as it ran together with the others.
   [[nodiscard]] Seconds per_transfer(std::size_t i) const;
@@ -29,7 +29,7 @@ class Sample {
   [[nodiscard]] double aggregate_rate() const;
   /// Share of length() in which every measured flow was running.
   [[nodiscard]] double overlap() const;
-  /// Background flows that ended before the last measured one: their load was not there all the time.
+  /// Background flows (Load::sustained: measured ones too) whose load ended before the last measured stamp.
   [[nodiscard]] std::vector<std::size_t> ended_early() const;
 
   [[nodiscard]] const Repeats& repeats() const { return repeats_; }
@@ -41,6 +41,7 @@ class Sample {
   const std::vector<Participant>* flows_;
   std::vector<Span> spans_;
   Repeats repeats_;
+  Load load_;
   Seconds first_start_ = 0;
   Seconds last_start_ = 0;
   Seconds first_end_ = 0;
@@ -50,7 +51,7 @@ class Sample {
 /// Takes samples through a gate. Holds references: flows and gate outlive it.
 class Sampler {
  public:
-  Sampler(Gate& gate, const std::vector<Participant>& flows, Clock clock, Cache cache);
+  Sampler(Gate& gate, const std::vector<Participant>& flows, Clock clock, Cache cache, Load load = Load::once);
 
   /// One start of all flows. Cache::flushed: every flow's memory is flushed first and `repeats` must be ones.
   [[nodiscard]] Sample take(const Repeats& repeats);
@@ -59,9 +60,11 @@ class Sampler {
   /// measured ones).
   [[nodiscard]] Repeats repeats_for(const Sample& last, Seconds target) const;
   [[nodiscard]] Repeats ones() const { return Repeats(flows_->size(), 1); }
-  /// The figure that decides when to stop: the aggregate rate where several flows are measured and all are
-  /// bandwidths, else the time of one operation of the first measured flow.
-  [[nodiscard]] double headline(const Sample& sample) const;
+  /// The figures that decide when to stop. Load::sustained: every measured flow's time of one operation. Else one:
+  /// the aggregate rate where several flows are measured and all are bandwidths, or the first measured flow's time.
+  [[nodiscard]] std::vector<double> headlines(const Sample& sample) const;
+  /// Makes the untimed tails of Load::sustained longer, after a sample in which one was too short.
+  void lengthen_tails() { ++tail_eighths_; }
   /// Shortest sample this clock resolves.
   [[nodiscard]] Seconds resolution() const { return gate_->resolution(clock_); }
 
@@ -70,6 +73,8 @@ class Sampler {
   const std::vector<Participant>* flows_;
   Clock clock_;
   Cache cache_;
+  Load load_;
+  std::uint64_t tail_eighths_ = 1;  ///< of the repeats
 };
 
 /// Whether every measured flow is a bandwidth, so that an aggregate rate means something.

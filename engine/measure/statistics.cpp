@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numbers>
 #include <numeric>
 
 namespace linkscope {
@@ -18,7 +19,7 @@ std::size_t median_interval_order(std::size_t n) {
   const double size = static_cast<double>(n);
   const double start = std::max(0.0, std::floor(size / 2 - 5 * std::sqrt(size)));
   double mass = std::exp(std::lgamma(size + 1) - std::lgamma(start + 1) - std::lgamma(size - start + 1) -
-                         size * std::log(2.0));
+                         size * std::numbers::ln2);
   double below = 0;
   auto successes = static_cast<std::size_t>(start);
   while (below + mass <= 0.025) {

@@ -28,8 +28,10 @@ void StoppingRule::add(double value) {
 bool StoppingRule::precise() const {
   const std::size_t n = ascending_.size();
   const std::size_t k = median_interval_order(n);
-  const double half_width = (ascending_[n - k] - ascending_[k - 1]) / 2;
-  return half_width <= options_.precision * quantile(ascending_, 0.5) &&
+  const double median = quantile(ascending_, 0.5);
+  // The same for a time and for the rate that is its reciprocal.
+  const double margin = std::max(ascending_[n - k] / median, median / ascending_[k - 1]) - 1;
+  return margin <= options_.precision &&
          std::abs(drift()) <= options_.precision;
 }
 
@@ -47,6 +49,16 @@ std::optional<Stop> StoppingRule::decide(Seconds spent) const {
   if (n >= options_.max_samples) return Stop::samples;
   if (n >= fewest_in_budget && spent >= options_.point_budget_s) return Stop::budget;
   return std::nullopt;
+}
+
+std::optional<Stop> decide(const std::vector<StoppingRule>& rules, Seconds spent) {
+  Stop all = Stop::precision;
+  for (const StoppingRule& rule : rules) {
+    const std::optional<Stop> one = rule.decide(spent);
+    if (!one) return std::nullopt;
+    if (*one != Stop::precision) all = *one;
+  }
+  return all;
 }
 
 std::vector<std::string> StoppingRule::caveats() const {

@@ -12,8 +12,8 @@ namespace linkscope {
 
 /// What a plan asks of the sampling (plan.schema.json: options).
 struct SamplingOptions {
-  double precision = 0.01;      ///< asked half width of the 95 % interval of the median, relative
-  std::size_t min_samples = 8;  ///< at least six, fewer have no such interval
+  double precision = 0.01;      ///< asked distance of the 95 % interval's farther end from the median, relative
+  std::size_t min_samples = 6;  ///< at least six, fewer have no such interval
   std::size_t max_samples = 500;
   Seconds point_budget_s = 2.0;   ///< wall time of the sampling, after the warm-up
   Seconds min_sample_s = 0.0001;  ///< a sample repeats its transfer until it lasts this long
@@ -45,5 +45,9 @@ class StoppingRule {
   std::vector<double> in_order_;
   std::vector<double> ascending_;
 };
+
+/// Of several figures watched together: nothing as long as one of them wants more samples; precision only where
+/// all have it. Throws nothing; `rules` holds at least one.
+std::optional<Stop> decide(const std::vector<StoppingRule>& rules, Seconds spent);
 
 }  // namespace linkscope

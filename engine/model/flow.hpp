@@ -17,6 +17,9 @@ namespace linkscope {
 /// host: wall time from call to completion, as an application sees it.
 enum class Clock { device, host };
 enum class Cache { warm, rotated, flushed };
+/// once: a measured flow ends with its last repeat. sustained: after its end stamp it goes on, untimed, until every
+/// measured flow has its own, so that each is timed under the full load of all the others.
+enum class Load { once, sustained };
 /// A background flow keeps going until every measured flow has ended.
 enum class Role { measured, background };
 
@@ -51,6 +54,7 @@ struct Case {
   std::string id;
   Clock clock = Clock::device;
   Cache cache = Cache::rotated;
+  Load load = Load::once;
   std::vector<Flow> flows;
 };
 

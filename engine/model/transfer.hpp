@@ -65,6 +65,7 @@ class Transfer {
 struct Span {
   Seconds start = 0;
   Seconds end = 0;
+  Seconds idle = 0;  ///< when the lane's tail ended as well; `end` where it has none
   [[nodiscard]] Seconds length() const { return end - start; }
 };
 
@@ -72,6 +73,7 @@ struct Span {
 struct Lane {
   Transfer* transfer = nullptr;
   std::uint64_t repeats = 1;
+  std::uint64_t tail = 0;  ///< further repeats after the end stamp: load for the others, not timed
 };
 
 /// Starts lanes together and times each. One per backend; `run` joins them where a case mixes host and GPU lanes.

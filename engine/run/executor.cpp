@@ -5,6 +5,7 @@
 #include <chrono>
 #include <limits>
 #include <new>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -16,7 +17,7 @@
 namespace linkscope {
 namespace {
 
-constexpr Bytes stride_unit = 256;
+constexpr Bytes stride_unit = 8;  // so that slots of usual sizes touch and are checked in one sweep
 constexpr double share_of_available = 0.9;
 
 Seconds steady_seconds() {
@@ -73,6 +74,18 @@ void check_flow_names(const Backend& backend, const Flow& flow, const std::strin
   }
 }
 
+/// The devices that the plan's flows name, each once.
+std::vector<DeviceId> devices_of(const Plan& plan) {
+  std::set<DeviceId> named;
+  for (const PlannedCase& planned : plan.cases) {
+    for (const Flow& flow : planned.wanted.flows) {
+      named.insert(flow.executor);
+      for (const Endpoint* end : ends_of(flow)) named.insert(end->device);
+    }
+  }
+  return {named.begin(), named.end()};
+}
+
 }  // namespace
 
 void check_names(const Backend& backend, const Plan& plan) {
@@ -91,6 +104,7 @@ Executor::Executor(const Backend& backend, const Plan& plan, const Environment& 
       pool_(backend, host_limit(plan), takes_host_memory(plan)),
       session_{plan.sampling, steady_seconds, SeedSource(environment.first_seed), {}} {
   check_names(backend, plan);
+  if (backend.wake) backend.wake(devices_of(plan));
 }
 
 Health Executor::run() {
@@ -141,7 +155,7 @@ CaseResult Executor::measure(const Case& wanted) {
     const Quantity quantity = find_method(*backend_, flow.method)->quantity();
     participants.push_back({&transfer, flow.bytes, flow.role, quantity, flow.tuning_group});
   }
-  return measure_case(session_, *backend_->gate, participants, wanted.clock, wanted.cache);
+  return measure_case(session_, *backend_->gate, participants, wanted.clock, wanted.cache, wanted.load);
 }
 
 Support Executor::supports(const Flow& flow) const {

@@ -86,6 +86,10 @@ Cache read_cache(Fields& fields) {
   return word == "rotated" ? Cache::rotated : Cache::flushed;
 }
 
+Load read_load(Fields& fields) {
+  return fields.word("load", {"once", "sustained"}, "once") == "once" ? Load::once : Load::sustained;
+}
+
 /// "case 'id'" where there is an id, "cases[3]" where not.
 std::string case_place(const Json& json, std::size_t index) {
   const auto id = json.is_object() ? json.find("id") : json.end();
@@ -100,6 +104,7 @@ PlannedCase read_case(const Json& json, std::size_t index) {
   wanted.id = fields.text("id");
   wanted.clock = fields.word("clock", {"device", "host"}) == "device" ? Clock::device : Clock::host;
   wanted.cache = read_cache(fields);
+  wanted.load = read_load(fields);
   bool measures = false;
   const Json& flows = fields.array("flows");
   for (std::size_t i = 0; i < flows.size(); ++i) {

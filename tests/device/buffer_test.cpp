@@ -6,7 +6,8 @@
 namespace linkscope::testing {
 namespace {
 
-constexpr std::array<const char*, 5> memories = {"device", "pinned", "registered", "write-combined", "managed"};
+constexpr std::array<const char*, 5> memories = {"device", "pinned", "registered", "write-combined",
+                                                 "managed"};
 constexpr Bytes arena = 3 * MiB;
 
 class GpuBuffer : public WithGpus, public ::testing::WithParamInterface<const char*> {

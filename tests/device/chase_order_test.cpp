@@ -32,7 +32,8 @@ TEST(ChaseOrder, RandomHopsAreSeldomShort) {
   const ChaseOrder order = ChaseOrder::random(65536, 3);
   int near = 0;
   for (std::uint64_t step = 0; step < 65536; ++step) {
-    const auto hop = static_cast<std::int64_t>(order.place(step + 1)) - static_cast<std::int64_t>(order.place(step));
+    const auto hop =
+        static_cast<std::int64_t>(order.place(step + 1)) - static_cast<std::int64_t>(order.place(step));
     near += hop > -64 && hop < 64 ? 1 : 0;
   }
   EXPECT_LT(near, 65536 / 100);  // a truly random order has one in five hundred

@@ -25,7 +25,8 @@ class GpuTransfers : public WithGpus {
     arenas.rotation = {(flow.bytes + 255) / 256 * 256, slots};
     const Bytes bytes = arenas.rotation.stride * slots;
     if (flow.source) prepared.source = memory(flow.source->memory).allocate(*flow.source, bytes);
-    if (flow.destination) prepared.destination = memory(flow.destination->memory).allocate(*flow.destination, bytes);
+    if (flow.destination)
+      prepared.destination = memory(flow.destination->memory).allocate(*flow.destination, bytes);
     arenas.source = prepared.source.get();
     arenas.destination = prepared.destination.get();
     const Support support = method(flow.method).supports(flow);
@@ -34,7 +35,8 @@ class GpuTransfers : public WithGpus {
     return prepared;
   }
 
-  [[nodiscard]] static Flow flow(const std::string& method, const char* source, const char* destination, Bytes bytes) {
+  [[nodiscard]] static Flow flow(const std::string& method, const char* source, const char* destination,
+                                 Bytes bytes) {
     Flow flow;
     flow.method = method;
     if (source != nullptr) flow.source = at(source);

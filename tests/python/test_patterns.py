@@ -76,19 +76,19 @@ def test_one_to_all_and_all_to_one() -> None:
     assert {destination for _, destination in flows(gathered[2])} == {"gpu:2"}
 
 
-def test_each_among_all_measures_one_and_keeps_all_others_going() -> None:
-    layouts = lay("each-among-all", "gpu", "nearest-numa")
-    assert len(layouts) == 4
-    for layout in layouts:
-        assert len(flows(layout)) == 1
-        assert len(flows(layout, "background")) == 3
+def test_each_among_all_gives_every_flow_a_place_of_its_own() -> None:
+    (layout,) = lay("each-among-all", "gpu", "nearest-numa")
+    assert flows(layout, "background") == []
+    assert list(layout.places) == flows(layout)
+    assert [source for source, _ in layout.places] == ["gpu:0", "gpu:1", "gpu:2", "gpu:3"]
 
 
 def test_each_among_all_both_ways_has_every_path_busy_in_both_directions() -> None:
-    for layout in lay("each-among-all-both-ways", "nearest-numa", "gpu"):
-        everything = flows(layout) + flows(layout, "background")
-        assert len(set(everything)) == 8
-        assert {(b, a) for a, b in everything} == set(everything)
+    (layout,) = lay("each-among-all-both-ways", "nearest-numa", "gpu")
+    everything = flows(layout) + flows(layout, "background")
+    assert len(set(everything)) == 8
+    assert {(b, a) for a, b in everything} == set(everything)
+    assert list(layout.places) == flows(layout)
 
 
 def test_everything_at_once() -> None:

@@ -76,14 +76,14 @@ def test_nvbandwidths_read_and_write_differ_in_the_driver_and_in_the_rows_meanin
     assert "destination" not in chase
 
 
-def test_nvbandwidths_interference_is_background_and_its_split_kernels_are_halved() -> None:
+def test_nvbandwidths_interference_is_sustained_load_and_its_split_kernels_are_halved() -> None:
     for one in cases("nvbandwidth", node(4)):
         peer, flows = one.case["labels"]["peer"]["case"], one.case["flows"]
         measured = [flow for flow in flows if flow.get("role", "measured") == "measured"]
         if peer in ("all_to_host_memcpy_ce", "host_to_all_memcpy_sm"):
-            assert (len(measured), len(flows)) == (1, 4)
+            assert (len(measured), len(flows), one.case["load"]) == (4, 4, "sustained")
         if peer == "host_to_all_bidirectional_memcpy_ce":
-            assert (len(measured), len(flows)) == (1, 8)
+            assert (len(measured), len(flows), one.case["load"]) == (4, 8, "sustained")
         if "bidirectional" in peer and peer.endswith("sm") and "device_to_device" not in peer:
             assert one.case["labels"]["figure"] == "half"
             assert {flow["method"] for flow in flows} == {"kernel-exchange"}

@@ -56,8 +56,10 @@ class FakeGate : public Gate {
     Seconds end = now;
     for (const Lane& lane : held) {
       const auto& transfer = dynamic_cast<FakeTransfer&>(*lane.transfer);
-      spans.push_back({now, now + static_cast<double>(lane.repeats) * transfer.time()});
-      end = std::max(end, spans.back().end);
+      const Seconds time = transfer.time();
+      const Seconds stamp = now + static_cast<double>(lane.repeats) * time;
+      spans.push_back({now, stamp, stamp + static_cast<double>(lane.tail) * time});
+      end = std::max(end, spans.back().idle);
     }
     now = end;
     return spans;

@@ -20,17 +20,46 @@ struct MeasureCase : testing::Test {
   FakeGate gate;
   Session session{{}, [this] { return gate.now; }, SeedSource(1), {}};
 
-  CaseResult run(const std::vector<Participant>& flows, Cache cache = Cache::rotated) {
-    return measure_case(session, gate, flows, Clock::device, cache);
+  CaseResult run(const std::vector<Participant>& flows, Cache cache = Cache::rotated, Load load = Load::once) {
+    return measure_case(session, gate, flows, Clock::device, cache, load);
   }
 };
+
+TEST_F(MeasureCase, SustainedLoadGoesOnUntilEveryFlowIsTimed) {
+  FakeTransfer fast(10e-3);
+  FakeTransfer slow(12e-3);
+  const CaseResult result = run({measured(fast), measured(slow)}, Cache::rotated, Load::sustained);
+  EXPECT_EQ(result.flows[0].repeats, 4U) << "however long one transfer is";
+  ASSERT_EQ(gate.held.size(), 2U);
+  EXPECT_EQ(gate.held[0].tail, 1U);
+  EXPECT_NEAR(result.flows[0].seconds.median, 10e-3, 1e-12) << "the tail is not timed";
+  EXPECT_NEAR(result.flows[1].seconds.median, 12e-3, 1e-12);
+}
+
+TEST_F(MeasureCase, TailsThatAreTooShortGrow) {
+  FakeTransfer slow(12e-3);
+  int starts = 0;
+  FakeTransfer quick_later([&] { return ++starts < 4 ? 12e-3 : 8e-3; });  // after the warm-up has set the repeats
+  const CaseResult result = run({measured(quick_later), measured(slow)}, Cache::rotated, Load::sustained);
+  EXPECT_GE(static_cast<double>(gate.held[0].repeats + gate.held[0].tail) * 8e-3,
+            static_cast<double>(gate.held[1].repeats) * 12e-3);
+  EXPECT_EQ(result.stopped, Stop::precision);
+}
+
+TEST_F(MeasureCase, SustainedFlowsGoOnUntilTheWidestIntervalIsNarrow) {
+  FakeTransfer steady(10e-3);
+  int starts = 0;
+  FakeTransfer noisy([&] { return ++starts % 2 == 0 ? 9.5e-3 : 10.5e-3; });
+  session.options.max_samples = 12;
+  EXPECT_EQ(run({measured(steady), measured(noisy)}, Cache::rotated, Load::sustained).stopped, Stop::samples);
+}
 
 TEST_F(MeasureCase, ASteadyFlowGivesItsRate) {
   FakeTransfer transfer(10e-6);
   const CaseResult result = run({measured(transfer)});
   ASSERT_EQ(result.flows.size(), 1U);
   EXPECT_EQ(result.flows[0].repeats, 10U) << "0.1 ms a sample";
-  EXPECT_EQ(result.flows[0].samples_s.size(), 8U);
+  EXPECT_EQ(result.flows[0].samples_s.size(), 6U);
   EXPECT_NEAR(result.flows[0].seconds.median, 10e-6, 1e-12);
   EXPECT_NEAR(result.flows[0].gbps->median, 100.0, 1e-4);
   EXPECT_NEAR(result.aggregate->gbps.median, 100.0, 1e-4);

@@ -8,7 +8,7 @@ namespace {
 
 TEST(StoppingRule, PrecisionNeedsTheFewestSamples) {
   StoppingRule rule(SamplingOptions{});
-  for (int i = 0; i < 7; ++i) {
+  for (int i = 0; i < 5; ++i) {
     rule.add(1.0);
     EXPECT_FALSE(rule.decide(0)) << i;
   }

@@ -10,23 +10,14 @@
 namespace linkscope::gpu {
 namespace {
 
-/// "13.0", from 13000 (CUDA) or "5.2.21153" from 50221153 (HIP).
-std::string version_text(int version) {
-  if (LINKSCOPE_HIP != 0) {
-    return std::to_string(version / 10000000) + "." + std::to_string(version / 100000 % 100) + "." +
-           std::to_string(version % 100000);
-  }
-  return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
-}
-
 std::map<std::string, std::string> versions() {
   std::map<std::string, std::string> found;
   int version = 0;
   if (gpuRuntimeGetVersion(&version) == gpuSuccess && version > 0)
-    found[vendor::runtime_name] = version_text(version);
+    found[vendor::runtime_name] = vendor::version_text(version);
   version = 0;
   if (gpuDriverGetVersion(&version) == gpuSuccess && version > 0)
-    found[vendor::driver_name] = version_text(version);
+    found[vendor::driver_name] = vendor::version_text(version);
   static_cast<void>(gpuGetLastError());
   return found;
 }
@@ -72,6 +63,13 @@ Opened open(std::shared_ptr<host::Context> host) {
     }
   }
   backend.gate = std::make_unique<GpuGate>(context);
+  backend.wake = [context](const std::vector<DeviceId>& devices) {
+    std::vector<int> gpus;
+    for (const DeviceId device : devices) {
+      if (context->has(device)) gpus.push_back(device.index);
+    }
+    context->wake(gpus);
+  };
   return {std::move(backend), std::move(context)};
 }
 

@@ -24,8 +24,9 @@ GpuTransfer& gpu_transfer(const Lane& lane) {
 /// A blocking or host-clock lane is enqueued behind an open gate: no limit there.
 void check_repeats(const Lane& lane, const GpuTransfer& transfer, Clock clock) {
   const bool behind_closed_gate = clock == Clock::device && transfer.enqueueing() == Enqueue::returns;
-  if (!behind_closed_gate || lane.repeats <= transfer.max_repeats()) return;
-  throw Error(Fault::broken, std::to_string(lane.repeats) + " repeats held back at once, the queue takes " +
+  if (!behind_closed_gate || lane.repeats + lane.tail <= transfer.max_repeats()) return;
+  throw Error(Fault::broken, std::to_string(lane.repeats + lane.tail) +
+                                 " repeats held back at once, the queue takes " +
                                  std::to_string(transfer.max_repeats()));
 }
 
@@ -78,7 +79,7 @@ void GpuGate::hold(const std::vector<Lane>& lanes, Clock clock) {
   try {
     for (std::size_t i = 0; i < lanes.size(); ++i) {
       held_.push_back(chosen[i]);
-      chosen[i]->hold(gpu_transfer(lanes[i]), lanes[i].repeats, clock, round_);
+      chosen[i]->hold(gpu_transfer(lanes[i]), lanes[i], clock, round_);
     }
   } catch (...) {
     release();

@@ -63,19 +63,20 @@ GpuLane::GpuLane(Context& context, int device, gpuStream_t stream, const GateFla
   context_.use(device_);
   context_.load(device_, {reinterpret_cast<const void*>(&wait_for_opening)});
   report_ = allocate_shared<Report>();
-  for (gpuEvent_t* event : {&opened_, &start_, &end_}) LINKSCOPE_CHECK(gpuEventCreate(event));
+  for (gpuEvent_t* event : {&opened_, &start_, &end_, &idle_}) LINKSCOPE_CHECK(gpuEventCreate(event));
 }
 
 GpuLane::~GpuLane() {
   if (threaded_) worker_.wait();
   static_cast<void>(gpuSetDevice(device_));
-  for (gpuEvent_t event : {opened_, start_, end_}) static_cast<void>(gpuEventDestroy(event));
+  for (gpuEvent_t event : {opened_, start_, end_, idle_}) static_cast<void>(gpuEventDestroy(event));
   static_cast<void>(gpuFreeHost(report_));
 }
 
-void GpuLane::hold(GpuTransfer& transfer, std::uint64_t repeats, Clock clock, std::uint64_t round) {
+void GpuLane::hold(GpuTransfer& transfer, const Lane& lane, Clock clock, std::uint64_t round) {
   transfer_ = &transfer;
-  repeats_ = repeats;
+  repeats_ = lane.repeats;
+  tail_ = lane.tail;
   clock_ = clock;
   round_ = round;
   failure_ = nullptr;
@@ -112,15 +113,22 @@ void GpuLane::enqueue_gated() {
   LINKSCOPE_CHECK(gpuEventRecord(start_, stream_));
   transfer_->enqueue(stream_, repeats_);
   LINKSCOPE_CHECK(gpuEventRecord(end_, stream_));
+  if (tail_ == 0) return;
+  transfer_->enqueue(stream_, tail_);
+  LINKSCOPE_CHECK(gpuEventRecord(idle_, stream_));
 }
 
 void GpuLane::run_on_host_clock() {
+  const auto call_and_complete = [this](std::uint64_t times) {
+    for (std::uint64_t repeat = 0; repeat < times; ++repeat) {
+      transfer_->enqueue(stream_, 1);
+      LINKSCOPE_CHECK(gpuStreamSynchronize(stream_));
+    }
+    return steady_now();
+  };
   host_span_.start = steady_now();
-  for (std::uint64_t repeat = 0; repeat < repeats_; ++repeat) {
-    transfer_->enqueue(stream_, 1);
-    LINKSCOPE_CHECK(gpuStreamSynchronize(stream_));
-  }
-  host_span_.end = steady_now();
+  host_span_.end = call_and_complete(repeats_);
+  host_span_.idle = call_and_complete(tail_);
 }
 
 Span GpuLane::collect() {
@@ -139,6 +147,7 @@ Span GpuLane::collect() {
   Span span;
   span.start = timer_->host_time(report_->ticks) + elapsed(opened_, start_);
   span.end = span.start + elapsed(start_, end_);
+  span.idle = tail_ == 0 ? span.end : span.end + elapsed(end_, idle_);
   return span;
 }
 

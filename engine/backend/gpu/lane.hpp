@@ -40,8 +40,8 @@ class GpuLane {
   GpuLane& operator=(const GpuLane&) = delete;
 
   [[nodiscard]] int device() const { return device_; }
-  /// Makes `repeats` of `transfer` ready behind `round`.
-  void hold(GpuTransfer& transfer, std::uint64_t repeats, Clock clock, std::uint64_t round);
+  /// Makes `lane`, whose transfer is `transfer`, ready behind `round`.
+  void hold(GpuTransfer& transfer, const Lane& lane, Clock clock, std::uint64_t round);
   /// Waits for the end. Throws what went wrong.
   Span collect();
 
@@ -64,10 +64,12 @@ class GpuLane {
   gpuEvent_t opened_ = nullptr;
   gpuEvent_t start_ = nullptr;
   gpuEvent_t end_ = nullptr;
+  gpuEvent_t idle_ = nullptr;
 
   const Timer* timer_ = nullptr;
   GpuTransfer* transfer_ = nullptr;
   std::uint64_t repeats_ = 0;
+  std::uint64_t tail_ = 0;
   std::uint64_t round_ = 0;
   Clock clock_ = Clock::device;
   bool threaded_ = false;

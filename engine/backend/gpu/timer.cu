@@ -1,6 +1,7 @@
 // The handshake that relates a device's clock to the host's.
 #include "backend/gpu/timer.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <new>
@@ -19,7 +20,8 @@ namespace {
 
 constexpr int first_rounds = 100;
 constexpr int later_rounds = 24;
-constexpr double nominal_rate_error = 1e-4;  // a quartz against a quartz, and to spare
+constexpr double nominal_rate_error = 1e-4;   // a quartz against a quartz, and to spare
+constexpr double smallest_rate_error = 2e-6;  // the system slews its clock, quartzes warm up
 constexpr Seconds give_up_after = 5.0;
 
 /// Answers pings 1..rounds, each with the device's clock as it was seen. Leaves on its own after `patience` ticks.
@@ -40,7 +42,8 @@ Seconds steady_now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-Timer::Timer(gpuStream_t stream) : stream_(stream), ticks_per_second_(vendor::ticks_per_second), rate_error_(nominal_rate_error) {
+Timer::Timer(gpuStream_t stream)
+    : stream_(stream), ticks_per_second_(vendor::ticks_per_second), rate_error_(nominal_rate_error) {
   void* memory = nullptr;
   LINKSCOPE_CHECK(gpuHostAlloc(&memory, sizeof(Mailbox), gpuHostAllocPortable | gpuHostAllocMapped));
   mailbox_ = new (memory) Mailbox{};
@@ -59,7 +62,8 @@ void Timer::refresh() {
   if ((steady_now() - point_.host) * rate_error_ < point_.uncertainty) return;
   point_ = exchange(later_rounds);
   const Seconds baseline = point_.host - first_.host;
-  const double rate_error = (first_.uncertainty + point_.uncertainty) / baseline;
+  const double rate_error =
+      std::max((first_.uncertainty + point_.uncertainty) / baseline, smallest_rate_error);
   if (rate_error > rate_error_) return;
   rate_error_ = rate_error;
   ticks_per_second_ = static_cast<double>(point_.ticks - first_.ticks) / baseline;

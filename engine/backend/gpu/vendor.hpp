@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 #if defined(__HIP_PLATFORM_AMD__) || defined(__HIPCC__)
 
@@ -127,6 +128,12 @@ inline constexpr double ticks_per_second = 1e8;
 
 inline const char* architecture(const gpuDeviceProp_t& properties) { return properties.gcnArchName; }
 
+/// "5.2.21153", from 50221153.
+inline std::string version_text(int version) {
+  return std::to_string(version / 10000000) + "." + std::to_string(version / 100000 % 100) + "." +
+         std::to_string(version % 100000);
+}
+
 /// Prefers `address` to stay on GPU `device`, or in host memory where that is negative.
 inline gpuError_t prefer_location(void* address, std::size_t bytes, int device) {
   return hipMemAdvise(address, bytes, hipMemAdviseSetPreferredLocation, device < 0 ? hipCpuDeviceId : device);
@@ -147,6 +154,11 @@ inline constexpr const char* queues_value = "32";
 inline constexpr double ticks_per_second = 1e9;
 
 inline const char* architecture(const gpuDeviceProp_t&) { return ""; }
+
+/// "13.0", from 13000.
+inline std::string version_text(int version) {
+  return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+}
 
 inline gpuError_t advise(void* address, std::size_t bytes, cudaMemoryAdvise advice, int device) {
 #if CUDART_VERSION >= 13000

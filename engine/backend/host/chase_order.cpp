@@ -2,6 +2,7 @@
 #include "backend/host/chase_order.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <utility>
 
 namespace linkscope::host {
@@ -32,13 +33,41 @@ void shuffle(std::uint32_t* values, std::uint64_t count, Random& random) {
   for (std::uint64_t i = count; i > 1; --i) std::swap(values[i - 1], values[random.below(i)]);
 }
 
-constexpr std::uint64_t word_seed = 1;
+/// The draws of multichase: glibc's random_r on 32 bytes of state, 16 bits of four numbers each.
+class MultichaseDraws {
+ public:
+  MultichaseDraws() { initstate_r(1, state_.data(), state_.size(), &data_); }
+
+  std::uint64_t below(std::uint64_t bound) {
+    std::uint64_t word = 0;
+    for (unsigned part = 0; part < 4; ++part) {
+      std::int32_t number = 0;
+      random_r(&data_, &number);
+      word |= (static_cast<std::uint64_t>(number) & 0xFFFFU) << (16 * part);
+    }
+    return word % bound;
+  }
+
+ private:
+  std::array<char, 32> state_{};
+  random_data data_{};
+};
+
+/// Draws a permutation of `count` words as multichase does and returns its first element.
+std::uint64_t first_of_permutation(std::uint64_t count, MultichaseDraws& draws) {
+  std::uint64_t first = 0;
+  for (std::uint64_t i = 0; i < count;
+       ++i) {  // word i goes to a drawn place, what was there moves to place i
+    if (draws.below(i + 1) == 0) first = i;
+  }
+  return first;
+}
 
 }  // namespace
 
 ChaseOrder::ChaseOrder(const ChaseShape& shape, std::uint64_t seed) : stride_(shape.stride) {
-  Random words(word_seed);
-  for (Bytes& word : word_) word = words.below(shape.stride / sizeof(void*)) * sizeof(void*);
+  MultichaseDraws draws;
+  for (Bytes& word : word_) word = first_of_permutation(shape.stride / sizeof(void*), draws) * sizeof(void*);
 
   const std::uint64_t nodes = shape.nodes();
   const std::uint64_t piece = std::clamp<std::uint64_t>(shape.locality / shape.stride, 1, nodes);

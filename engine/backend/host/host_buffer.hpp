@@ -11,7 +11,8 @@
 namespace linkscope::host {
 
 /// Fills, poisons, compares and flushes with the threads of a NUMA node. Derive and override residence(), or
-/// use as it is: `HostBuffer(where, bytes, address, [](std::byte* at) { give_back(at); }, context.workers(0))`.
+/// use as it is:
+/// `HostBuffer(where, bytes, address, [](std::byte* at) { give_back(at); }, context.workers(node))`.
 class HostBuffer : public Buffer {
  public:
   /// Gives the address back; must not throw. Empty: the memory belongs to someone else.

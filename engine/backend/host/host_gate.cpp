@@ -23,11 +23,12 @@ Seconds now() {
 
 /// One lane behind the gate.
 struct HostGate::HeldLane {
-  HeldLane(HostTransfer* held, std::uint64_t times, Clock by)
-      : transfer(held), repeats(times), clock(by), meeting(held->threads()) {}
+  HeldLane(HostTransfer* held, const Lane& lane, Clock by)
+      : transfer(held), repeats(lane.repeats), tail(lane.tail), clock(by), meeting(held->threads()) {}
 
   HostTransfer* transfer;
   std::uint64_t repeats;
+  std::uint64_t tail;
   Clock clock;
   SpinBarrier meeting;  // of its threads, after each repeat on Clock::host
 };
@@ -81,7 +82,7 @@ void HostGate::assign(const std::vector<Lane>& lanes, Clock clock) {
     auto* transfer = dynamic_cast<HostTransfer*>(lane.transfer);
     if (transfer == nullptr)
       throw Error(Fault::broken, "the host gate was given a transfer that is not the host's");
-    lanes_.push_back(std::make_unique<HeldLane>(transfer, lane.repeats, clock));
+    lanes_.push_back(std::make_unique<HeldLane>(transfer, lane, clock));
     WorkerPool& pool = context_->workers(transfer->node());
     for (unsigned part = 0; part < transfer->threads(); ++part) {
       const std::size_t index = used[&pool]++;
@@ -122,8 +123,9 @@ std::vector<Span> HostGate::collect() {
     for (; runner != runners_.end() && (*runner)->lane == lane.get(); ++runner) {
       span.start = std::min(span.start, (*runner)->span.start);
       span.end = std::max(span.end, (*runner)->span.end);
+      span.idle = std::max(span.idle, (*runner)->span.idle);
     }
-    lane->transfer->count(lane->repeats);
+    lane->transfer->count(lane->repeats + lane->tail);
     spans.push_back(span);
   }
   runners_.clear();
@@ -143,15 +145,16 @@ void HostGate::serve(Runner& runner) noexcept {
   ready_.fetch_add(1, std::memory_order_release);
   if (!wait_open(runner.patience)) return;
   runner.span.start = now();
-  if (meet) {
-    for (std::uint64_t repeat = 0; repeat < lane.repeats; ++repeat) {
-      transfer.perform(runner.part, first + repeat, 1);
+  const auto perform = [&](std::uint64_t from, std::uint64_t times) {
+    if (!meet) transfer.perform(runner.part, from, times);
+    for (std::uint64_t repeat = 0; meet && repeat < times; ++repeat) {
+      transfer.perform(runner.part, from + repeat, 1);
       lane.meeting.arrive_and_wait();
     }
-  } else {
-    transfer.perform(runner.part, first, lane.repeats);
-  }
-  runner.span.end = now();
+    return now();
+  };
+  runner.span.end = runner.span.idle = perform(first, lane.repeats);
+  if (lane.tail > 0) runner.span.idle = perform(first + lane.repeats, lane.tail);
 }
 
 bool HostGate::wait_open(Patience patience) const noexcept {

@@ -1,9 +1,12 @@
 // MemoryRoom: see the header.
 #include "backend/host/memory_room.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
 #include <fstream>
+#include <sstream>
 #include <thread>
 
 #include "backend/host/sysfs.hpp"
@@ -55,6 +58,41 @@ std::optional<Bytes> room_below(const CgroupFiles& files, std::string path) {
   }
 }
 
+struct Zones {
+  Bytes present = 0;  ///< there
+  Bytes managed = 0;  ///< taken over by the allocator
+};
+
+/// What /proc/zoneinfo says of all zones of a node, or of all nodes.
+std::optional<Zones> read_zones(std::optional<int> node) {
+  std::ifstream file("/proc/zoneinfo");
+  const std::string header = node ? "Node " + std::to_string(*node) + "," : "Node ";
+  const auto page = static_cast<Bytes>(sysconf(_SC_PAGESIZE));
+  std::optional<Zones> zones;
+  bool ours = false;
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with("Node ")) {
+      ours = line.starts_with(header);
+      if (ours && !zones) zones.emplace();
+    }
+    std::istringstream words(line);
+    std::string key;
+    Bytes pages = 0;
+    if (!ours || !(words >> key >> pages)) continue;
+    if (key == "present") zones->present += pages * page;
+    if (key == "managed") zones->managed += pages * page;
+  }
+  return zones;
+}
+
+/// Memory of a node that the kernel will take over when the rest is used up. It keeps some three percent of
+/// all memory to itself for good, so only more than that counts.
+Bytes not_taken_over(int node) {
+  const Zones zones = read_zones(node).value_or(Zones{});
+  const Bytes kept = zones.present / 32;
+  return zones.present - std::min(zones.present, zones.managed + kept);
+}
+
 std::optional<Bytes> smaller(std::optional<Bytes> a, std::optional<Bytes> b) {
   if (!a || !b) return a ? a : b;
   return std::min(*a, *b);
@@ -77,11 +115,21 @@ std::optional<Bytes> MemoryRoom::cgroup_room() {
 
 std::optional<Bytes> MemoryRoom::available() { return read_keyed("/proc/meminfo", "MemAvailable"); }
 
+std::optional<Bytes> MemoryRoom::present_on(int node) {
+  if (const auto zones = read_zones(node)) return zones->present;
+  return std::nullopt;
+}
+
+std::optional<Bytes> MemoryRoom::present() {
+  if (const auto zones = read_zones(std::nullopt)) return zones->present;
+  return std::nullopt;
+}
+
 std::optional<Bytes> MemoryRoom::available_on(int node) {
   const std::string path = "/sys/devices/system/node/node" + std::to_string(node) + "/meminfo";
   const auto unused = read_keyed(path, "MemFree");
   if (!unused) return std::nullopt;
-  return *unused + read_keyed(path, "Active(file)").value_or(0) +
+  return *unused + not_taken_over(node) + read_keyed(path, "Active(file)").value_or(0) +
          read_keyed(path, "Inactive(file)").value_or(0) + read_keyed(path, "SReclaimable").value_or(0);
 }
 

@@ -8,9 +8,9 @@
 
 namespace linkscope::host {
 
-/// Two bounds of different worth. A cgroup's limit is certain: what does not fit under it never will. The
-/// system's own figures are a hint: some virtual machines are given memory only as they use it, so MemTotal
-/// grows. Allocations are therefore checked against the first at once, and against the second step by step
+/// Bounds of different worth. A cgroup's limit and the memory present are certain: what does not fit there
+/// never will. What the system calls available is a hint: on some virtual machines it grows as memory is
+/// used. Allocations are therefore checked against the first at once, and against the second step by step
 /// while pages are touched (see PageMapping::touch), with `wait_for` giving such a machine time to grow.
 class MemoryRoom {
  public:
@@ -21,6 +21,11 @@ class MemoryRoom {
   /// as free). Nothing where it says nothing.
   [[nodiscard]] static std::optional<Bytes> available();
   [[nodiscard]] static std::optional<Bytes> available_on(int node);
+  /// Memory a node holds by its zones: /sys/.../meminfo counts only what the kernel has taken over so far,
+  /// which on some virtual machines is little at first. Nothing where the system says nothing.
+  [[nodiscard]] static std::optional<Bytes> present_on(int node);
+  /// Of all nodes: no allocation can be larger.
+  [[nodiscard]] static std::optional<Bytes> present();
   /// The smaller of cgroup_room() and available(): for `describe` and for planning.
   [[nodiscard]] static std::optional<Bytes> now();
 

@@ -28,12 +28,16 @@ namespace linkscope::host {
 namespace {
 
 constexpr Bytes touch_step = 256 * MiB;
+/// Ordinary pages up to here are touched by one thread, so that neighbours in the buffer are mostly
+/// neighbours in memory, as in an application's own array: threads in parallel interleave them, and a chase
+/// through the last-level cache sees it. Beyond, speed matters more (one thread brings in some 3 GB/s).
+constexpr Bytes one_thread_limit = 4 * GiB;
 
 Bytes page_bytes() { return static_cast<Bytes>(sysconf(_SC_PAGESIZE)); }
 
 Bytes round_up(Bytes bytes, Bytes unit) { return (bytes + unit - 1) / unit * unit; }
 
-/// Flags for ordinary pages: MAP_NORESERVE because the kernel would compare with today's MemTotal, which grows
+/// Flags for ordinary pages: MAP_NORESERVE because the kernel would compare with today's memory, which grows
 /// on some machines; touch() finds out what really fits.
 constexpr int ordinary = MAP_NORESERVE;
 
@@ -71,6 +75,11 @@ bool populate(std::byte* at, Bytes length) {
 PageMapping::PageMapping(Bytes bytes, Pages pages)
     : length_(round_up(bytes, pages == Pages::system_policy ? page_bytes() : huge_page_bytes())),
       pages_(pages) {
+  const auto present = MemoryRoom::present();
+  if (present && length_ > *present) {
+    throw Error(Fault::no_memory,
+                format_bytes(length_) + " do not fit: the machine has " + format_bytes(*present));
+  }
   const auto room = MemoryRoom::cgroup_room();
   if (room && pages != Pages::huge_tlb &&
       length_ > *room) {  // the pool is charged to another cgroup controller
@@ -113,9 +122,14 @@ void PageMapping::touch(WorkerPool& toucher, std::optional<int> node) const {
   for (Bytes from = 0; from < length_; from += touch_step) {
     const Bytes step = std::min(touch_step, length_ - from);
     if (pages_ != Pages::huge_tlb) MemoryRoom::wait_for(step, node);  // the pool is reserved already
-    toucher.share_pinned(step, [&](Bytes offset, Bytes length) {
+    const auto bring_in = [&](Bytes offset, Bytes length) {
       if (!populate(data_ + from + offset, length)) failed = true;
-    });
+    };
+    if (pages_ == Pages::system_policy && length_ <= one_thread_limit) {
+      toucher.run([&] { bring_in(0, step); });
+    } else {
+      toucher.share_pinned(step, bring_in);
+    }
     if (failed)
       throw Error(Fault::no_memory,
                   "the system ran out of pages at " + format_bytes(from) + " of " + format_bytes(length_));

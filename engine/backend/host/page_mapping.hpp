@@ -19,8 +19,8 @@ enum class Pages {
 /// Owns one mapping. Nothing is in memory before touch().
 class PageMapping {
  public:
-  /// Throws Error{no_memory} where the address space or the huge page pool does not suffice, or where a
-  /// cgroup surely does not let it fit.
+  /// Throws Error{no_memory} where the address space or the huge page pool does not suffice, or where the
+  /// machine or a cgroup surely does not let it fit.
   PageMapping(Bytes bytes, Pages pages);
   ~PageMapping();
   PageMapping(PageMapping&& other) noexcept;

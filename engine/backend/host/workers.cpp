@@ -15,9 +15,9 @@ namespace linkscope::host {
 
 namespace {
 
-constexpr Bytes page = 4 * KiB;
+constexpr Bytes cut = 64 * KiB;  // the largest ordinary page of any Linux
 constexpr Bytes shortest_piece = 256 * KiB;
-constexpr std::size_t most_pieces = 16;  // more threads than this no longer speed up a node's memory
+constexpr std::size_t most_pieces = 32;  // more threads than this hardly speed up a node's memory
 
 void pin(std::thread& thread, int cpu) {
   const auto count = static_cast<std::size_t>(cpu) + 1;
@@ -96,8 +96,8 @@ void WorkerPool::share(Bytes length, const Piece& piece) {
 void WorkerPool::share_pinned(Bytes length, const Piece& piece) {
   if (length == 0) return;
   const Bytes wanted = (length + shortest_piece - 1) / shortest_piece;
-  const Bytes parts = std::min<Bytes>({wanted, cpus_.size(), most_pieces});
-  const Bytes share = ((length + parts - 1) / parts + page - 1) / page * page;
+  const auto parts = std::min<Bytes>({wanted, cpus_.size(), most_pieces});
+  const Bytes share = ((length + parts - 1) / parts + cut - 1) / cut * cut;
   std::size_t used = 0;
   for (Bytes offset = 0; offset < length; offset += share) {
     const Bytes size = std::min(share, length - offset);

@@ -22,6 +22,7 @@ void ModelledGate::hold(const std::vector<Lane>& lanes, Clock /*clock*/) {
     held_.push_back(transfer);
     works.push_back(transfer->work());
     works.back().repeats = lane.repeats;
+    works.back().tail = lane.tail;
   }
   played_ = played_ && works == works_;
   works_ = std::move(works);
@@ -36,11 +37,13 @@ std::vector<Span> ModelledGate::collect() {
   std::vector<Span> spans;
   Seconds last = now_;
   for (const Seconds length : lengths_) {
-    spans.push_back({now_, now_ + length * next_stretch()});
-    last = std::max(last, spans.back().end);
+    const Seconds end = now_ + length * next_stretch();
+    spans.push_back({now_, end, end});
+    last = std::max(last, end);
   }
   for (std::size_t i = 0; i < spans.size(); ++i) {  // noise must not end a background lane early
     if (works_[i].role == Role::background) spans[i].end = last;
+    if (works_[i].role == Role::background || works_[i].tail > 0) spans[i].idle = last;
   }
   now_ = last;
   return spans;

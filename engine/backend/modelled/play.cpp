@@ -15,7 +15,8 @@ struct Runner {
 
   const Work* work = nullptr;
   Phase phase = Phase::waiting;
-  bool endless = false;    ///< background
+  bool endless = false;    ///< background, or a tail
+  bool ended = false;      ///< its end is known; a tail may go on
   std::uint64_t left = 0;  ///< operations that have not begun
   Seconds wake = 0;        ///< waiting: when it ends
   double remaining = 0;    ///< moving: bytes
@@ -42,7 +43,7 @@ class Play {
       advance(next);
     }
     for (std::size_t i = 0; i < runners_.size(); ++i) {
-      if (runners_[i].endless) ends_[i] = now_;
+      if (runners_[i].endless && !runners_[i].ended) ends_[i] = now_;
     }
     return std::move(ends_);
   }
@@ -124,7 +125,11 @@ class Play {
     runner.phase = Runner::Phase::ended;
     if (runner.endless) return;
     ends_[static_cast<std::size_t>(&runner - runners_.data())] = now_;
+    runner.ended = true;
     --unfinished_;
+    if (runner.work->tail == 0) return;
+    runner.endless = true;
+    begin(runner);
   }
 
   void share() {

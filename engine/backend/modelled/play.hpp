@@ -15,6 +15,7 @@ struct Work {
   Seconds latency = 0;
   Bytes bytes = 0;  ///< 0: the latency is all there is
   std::uint64_t repeats = 1;
+  std::uint64_t tail = 0;  ///< more than 0: goes on after its end as a background lane does
   Role role = Role::measured;
   bool operator==(const Work&) const = default;
 };

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from linkscope.analysis.cell import Json
+from linkscope.analysis.by_flow import by_flow
 from linkscope.analysis.curves import curves
 from linkscope.analysis.lists import listings
 from linkscope.analysis.matrices import matrices
@@ -31,6 +32,7 @@ def overview(rows: Sequence[Row], node: Node, precision: float = DEFAULT_PRECISI
     """Tables of all rows; every row stands in exactly one. ``precision``: the relative half width asked for."""
     paths = Paths(node)
     position = {row.id: index for index, row in enumerate(rows)}
-    found: list[Table] = [*matrices(rows, paths), *curves(rows, paths), *listings(rows, paths)]
+    apart = [part for row in rows for part in by_flow(row)]
+    found: list[Table] = [*matrices(apart, paths), *curves(apart, paths), *listings(apart, paths)]
     found.sort(key=lambda table: min(position[entry.id] for entry in table.flat))
     return Overview(summarize(rows, found, precision), tuple(found))

@@ -44,10 +44,11 @@ class Grouped:
 
 @dataclass(frozen=True)
 class Summary:
-    """``imprecise`` holds the ok cells whose interval is wider than ``precision`` (relative half width)."""
+    """``figures`` counts the ok cells, of which a row can have several; ``imprecise`` holds those whose interval is wider than ``precision`` (relative half width)."""
 
     rows: int
     ok: int
+    figures: int
     skipped: tuple[Grouped, ...]
     failed: tuple[Grouped, ...]
     modelled: bool
@@ -67,11 +68,12 @@ def summarize(rows: Sequence[Row], tables: Iterable[Table], precision: float = D
     return Summary(
         rows=len(rows),
         ok=sum(row.status == "ok" for row in rows),
+        figures=sum(c.headline is not None for c in cells),
         skipped=_grouped(cells, "skipped", listed),
         failed=_grouped(cells, "failed", listed),
         modelled=any(row.modelled for row in rows),
         precision=precision,
-        imprecise=tuple(c for c in cells if c.headline is not None and c.headline.value.half_width > precision),
+        imprecise=tuple(c for c in cells if c.headline is not None and c.headline.margin > precision),
         tables=tuple(line for table in listed if (line := table_summary(table)) is not None),
     )
 

@@ -218,6 +218,7 @@ def _case(row: SuiteRow, paths: Paths, layout: Layout, point: Point) -> Json:
         "name": row.name,
         "clock": row.clock or ("device" if on_gpu else "host"),
         "cache": row.cache,
+        "load": "sustained" if layout.places else "once",
         "flows": flows,
         "labels": _labels(row, paths, layout, point),
     }
@@ -270,8 +271,10 @@ def _id(row: SuiteRow, layout: Layout, point: Point) -> str:
 
 
 def _labels(row: SuiteRow, paths: Paths, layout: Layout, point: Point) -> Json:
-    names = (layout.row, layout.column) if row.rows == "source" else (layout.column, layout.row)
-    labels: Json = {"title": row.title, "show": row.show, "row": names[0], "column": names[1], "figure": row.figure}
+    names = _oriented(row, layout.row, layout.column)
+    labels: Json = {"title": row.title, "show": row.show, **names, "figure": row.figure}
+    if layout.places:
+        labels["cells"] = [_oriented(row, *place) for place in layout.places]
     x_axis = "size" if row.x == "bytes" else row.x
     variants = [word for axis, word in point.varied if not (row.show == "curve" and axis == x_axis)]
     if row.show == "curve":
@@ -288,6 +291,11 @@ def _labels(row: SuiteRow, paths: Paths, layout: Layout, point: Point) -> Json:
     if row.peer is not None:
         labels["peer"] = row.peer
     return labels
+
+
+def _oriented(row: SuiteRow, source: str, destination: str) -> dict[str, str]:
+    names = (source, destination) if row.rows == "source" else (destination, source)
+    return {"row": names[0], "column": names[1]}
 
 
 def _nothing(suites: Sequence[Suite], node: Node, offer: Offer, selected: Selection) -> str:

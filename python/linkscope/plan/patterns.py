@@ -30,17 +30,19 @@ class Slot:
         """The same flow the other way round."""
         return Slot(self.destination, self.source, role or self.role, not self.reverse)
 
-    def as_background(self) -> Slot:
-        return Slot(self.source, self.destination, "background", self.reverse)
-
 
 @dataclass(frozen=True)
 class Layout:
-    """The flows of one case, measured ones first, and where its figure stands in a table."""
+    """The flows of one case, measured ones first, and where its figure stands in a table.
+
+    ``places``: where every measured flow has a figure of its own, the (row, column) of each, in order; such a case
+    is timed under sustained load. Empty: the case has one figure.
+    """
 
     slots: tuple[Slot, ...]
     row: str
     column: str
+    places: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -132,21 +134,14 @@ def all_to_one(ground: Ground) -> list[Layout]:
 
 
 def each_among_all(ground: Ground) -> list[Layout]:
-    """Each flow measured while all the others of the row keep going in the background."""
-    slots = ground.links()
-    return [
-        Layout((slot, *(other.as_background() for other in slots if other != slot)), *_ends_of(slot)) for slot in slots
-    ]
+    """Each flow of the row measured while all the others keep going: one case, a figure for every flow."""
+    return _each(ground.links(), ())
 
 
 def each_among_all_both_ways(ground: Ground) -> list[Layout]:
-    """Each flow measured while its opposite and all the others, both ways, keep going in the background."""
-    layouts = []
-    for slot in ground.links():
-        others = [flow for other in ground.links() if other != slot for flow in (other.back(), other)]
-        background = tuple(flow.as_background() for flow in (slot.back(), *others))
-        layouts.append(Layout((slot, *background), *_ends_of(slot)))
-    return layouts
+    """The same while the opposite of every flow keeps going in the background."""
+    slots = ground.links()
+    return _each(slots, tuple(slot.back("background") for slot in slots))
 
 
 def all_at_once(ground: Ground) -> list[Layout]:
@@ -213,6 +208,13 @@ PATTERNS: dict[str, Pattern] = {
     "one-per-tier": one_per_tier,
     "first-device": first_device,
 }
+
+
+def _each(slots: list[Slot], background: tuple[Slot, ...]) -> list[Layout]:
+    if not slots:
+        return []
+    places = tuple(_ends_of(slot) for slot in slots)
+    return [Layout((*slots, *background), "", f"each of {len(slots)} flows", places)]
 
 
 def _single(slot: Slot) -> Layout:

@@ -244,8 +244,8 @@ def _print_precision(summary: Summary, console: Console) -> None:
     if not summary.imprecise:
         console.print(f"every interval within the asked {asked}")
         return
-    widest = max(summary.imprecise, key=lambda c: c.headline.value.half_width if c.headline else 0.0)
-    text = f"{len(summary.imprecise)} of {summary.ok} intervals wider than the asked {asked}; widest: "
+    widest = max(summary.imprecise, key=lambda c: c.headline.margin if c.headline else 0.0)
+    text = f"{len(summary.imprecise)} of {summary.figures} intervals wider than the asked {asked}; widest: "
     if widest.headline is not None:
         text += f"{wording.margin(widest.headline)}, {widest.id}"
     console.print(Text(text, style="yellow"))
