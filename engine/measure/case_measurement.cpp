@@ -33,13 +33,12 @@ struct Series {
 
 class CaseMeasurement {
  public:
-  CaseMeasurement(Session& session, Gate& gate, const std::vector<Participant>& flows, Clock clock,
-                  Cache cache, Load load)
+  CaseMeasurement(Session& session, Gate& gate, const std::vector<Participant>& flows, const Regime& regime)
       : session_(session),
         flows_(flows),
-        cache_(cache),
-        sampler_(gate, flows, clock, cache, load),
-        target_(std::max(session.options.min_sample_s, sampler_.resolution())) {}
+        cache_(regime.cache),
+        sampler_(gate, flows, regime),
+        target_(std::max({session.options.min_sample_s, regime.min_sample_s, sampler_.resolution()})) {}
 
   CaseResult run();
 
@@ -186,9 +185,9 @@ AggregateResult CaseMeasurement::aggregate_result(const Series& series) const {
 
 }  // namespace
 
-CaseResult measure_case(Session& session, Gate& gate, const std::vector<Participant>& flows, Clock clock,
-                        Cache cache, Load load) {
-  return CaseMeasurement(session, gate, flows, clock, cache, load).run();
+CaseResult measure_case(Session& session, Gate& gate, const std::vector<Participant>& flows,
+                        const Regime& regime) {
+  return CaseMeasurement(session, gate, flows, regime).run();
 }
 
 }  // namespace linkscope

@@ -55,8 +55,7 @@ struct CaseResult {
 /// Round 1: arm, tune, warm up, verify. Round 2: arm with other seeds, sample, verify.
 /// Throws Error{mismatch} when data arrived wrong, Error{broken} when a background flow cannot be kept
 /// running, and whatever the gate throws.
-CaseResult measure_case(Session& session, Gate& gate, const std::vector<Participant>& flows, Clock clock,
-                        Cache cache,
-                        Load load = Load::once);
+CaseResult measure_case(Session& session, Gate& gate, const std::vector<Participant>& flows,
+                        const Regime& regime);
 
 }  // namespace linkscope

@@ -79,26 +79,26 @@ std::vector<Pace> Sample::paces() const {
   return paces;
 }
 
-Sampler::Sampler(Gate& gate, const std::vector<Participant>& flows, Clock clock, Cache cache, Load load)
-    : gate_(&gate), flows_(&flows), clock_(clock), cache_(cache), load_(load) {}
+Sampler::Sampler(Gate& gate, const std::vector<Participant>& flows, const Regime& regime)
+    : gate_(&gate), flows_(&flows), regime_(regime) {}
 
 Sample Sampler::take(const Repeats& repeats) {
   std::vector<Lane> lanes;
   for (std::size_t i = 0; i < flows_->size(); ++i) {
-    if (cache_ == Cache::flushed) (*flows_)[i].transfer->flush();
-    const bool tailed = load_ == Load::sustained && (*flows_)[i].measured();
+    if (regime_.cache == Cache::flushed) (*flows_)[i].transfer->flush();
+    const bool tailed = regime_.load == Load::sustained && (*flows_)[i].measured();
     lanes.push_back({(*flows_)[i].transfer, repeats[i], tailed ? repeats[i] * tail_eighths_ / 8 + 1 : 0});
   }
-  return {*flows_, gate_->run(lanes, clock_), repeats, load_};
+  return {*flows_, gate_->run(lanes, regime_.clock), repeats, regime_.load};
 }
 
 Repeats Sampler::repeats_for(const Sample& last, Seconds target) const {
-  Seconds wanted = cache_ == Cache::flushed ? 0.0 : target;
-  for (std::size_t i = 0; load_ == Load::sustained && i < flows_->size(); ++i) {
+  Seconds wanted = regime_.cache == Cache::flushed ? 0.0 : target;
+  for (std::size_t i = 0; regime_.load == Load::sustained && i < flows_->size(); ++i) {
     if ((*flows_)[i].measured()) wanted = std::max(wanted, fewest_sustained * last.per_transfer(i));
   }
   Repeats repeats = plan_repeats(last.paces(), wanted);
-  if (cache_ != Cache::flushed) return repeats;
+  if (regime_.cache != Cache::flushed) return repeats;
   for (std::size_t i = 0; i < flows_->size(); ++i) {
     if ((*flows_)[i].measured()) repeats[i] = 1;
   }
@@ -110,7 +110,7 @@ std::vector<double> Sampler::headlines(const Sample& sample) const {
   for (std::size_t i = 0; i < flows_->size(); ++i) {
     if ((*flows_)[i].measured()) times.push_back(sample.per_operation(i));
   }
-  if (load_ == Load::sustained) return times;
+  if (regime_.load == Load::sustained) return times;
   if (times.size() > 1 && all_bandwidth(*flows_)) return {sample.aggregate_rate()};
   return {times.front()};
 }

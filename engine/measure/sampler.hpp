@@ -51,7 +51,7 @@ class Sample {
 /// Takes samples through a gate. Holds references: flows and gate outlive it.
 class Sampler {
  public:
-  Sampler(Gate& gate, const std::vector<Participant>& flows, Clock clock, Cache cache, Load load = Load::once);
+  Sampler(Gate& gate, const std::vector<Participant>& flows, const Regime& regime);
 
   /// One start of all flows. Cache::flushed: every flow's memory is flushed first and `repeats` must be ones.
   [[nodiscard]] Sample take(const Repeats& repeats);
@@ -66,14 +66,12 @@ class Sampler {
   /// Makes the untimed tails of Load::sustained longer, after a sample in which one was too short.
   void lengthen_tails() { ++tail_eighths_; }
   /// Shortest sample this clock resolves.
-  [[nodiscard]] Seconds resolution() const { return gate_->resolution(clock_); }
+  [[nodiscard]] Seconds resolution() const { return gate_->resolution(regime_.clock); }
 
  private:
   Gate* gate_;
   const std::vector<Participant>* flows_;
-  Clock clock_;
-  Cache cache_;
-  Load load_;
+  Regime regime_;
   std::uint64_t tail_eighths_ = 1;  ///< of the repeats
 };
 

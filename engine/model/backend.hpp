@@ -1,7 +1,6 @@
 // Backend: what a machine (or a described one) offers a run.
 #pragma once
 
-#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -25,8 +24,6 @@ struct Backend {
   std::vector<std::unique_ptr<Memory>> memories;
   std::vector<std::unique_ptr<Method>> methods;
   std::unique_ptr<Gate> gate;
-  /// Starts the devices that a plan will use, all at once, since starting one takes long; may be empty.
-  std::function<void(const std::vector<DeviceId>&)> wake;
 };
 
 }  // namespace linkscope

@@ -23,6 +23,14 @@ enum class Load { once, sustained };
 /// A background flow keeps going until every measured flow has ended.
 enum class Role { measured, background };
 
+/// How a case is timed.
+struct Regime {
+  Clock clock = Clock::device;
+  Cache cache = Cache::rotated;
+  Load load = Load::once;
+  Seconds min_sample_s = 0;  ///< longer samples than the run's options ask for: starts and ends weigh less
+};
+
 /// A method's own parameters: whole numbers or words.
 class Parameters {
  public:
@@ -52,9 +60,7 @@ struct Flow {
 /// Flows that run at the same time, and the clock they are timed by.
 struct Case {
   std::string id;
-  Clock clock = Clock::device;
-  Cache cache = Cache::rotated;
-  Load load = Load::once;
+  Regime regime;
   std::vector<Flow> flows;
 };
 

@@ -5,7 +5,6 @@
 #include <chrono>
 #include <limits>
 #include <new>
-#include <set>
 #include <string>
 #include <utility>
 
@@ -74,18 +73,6 @@ void check_flow_names(const Backend& backend, const Flow& flow, const std::strin
   }
 }
 
-/// The devices that the plan's flows name, each once.
-std::vector<DeviceId> devices_of(const Plan& plan) {
-  std::set<DeviceId> named;
-  for (const PlannedCase& planned : plan.cases) {
-    for (const Flow& flow : planned.wanted.flows) {
-      named.insert(flow.executor);
-      for (const Endpoint* end : ends_of(flow)) named.insert(end->device);
-    }
-  }
-  return {named.begin(), named.end()};
-}
-
 }  // namespace
 
 void check_names(const Backend& backend, const Plan& plan) {
@@ -104,7 +91,6 @@ Executor::Executor(const Backend& backend, const Plan& plan, const Environment& 
       pool_(backend, host_limit(plan), takes_host_memory(plan)),
       session_{plan.sampling, steady_seconds, SeedSource(environment.first_seed), {}} {
   check_names(backend, plan);
-  if (backend.wake) backend.wake(devices_of(plan));
 }
 
 Health Executor::run() {
@@ -148,14 +134,14 @@ CaseResult Executor::measure(const Case& wanted) {
   std::vector<PreparedFlow> prepared;
   std::vector<Participant> participants;
   for (const Flow& flow : wanted.flows) {
-    prepared.push_back(prepare(flow, wanted.cache));
+    prepared.push_back(prepare(flow, wanted.regime.cache));
     Transfer& transfer = *prepared.back().transfer;
     const Support accepted = backend_->gate->accepts(transfer);
     if (!accepted) throw Error(Fault::unsupported, accepted.reason());
     const Quantity quantity = find_method(*backend_, flow.method)->quantity();
     participants.push_back({&transfer, flow.bytes, flow.role, quantity, flow.tuning_group});
   }
-  return measure_case(session_, *backend_->gate, participants, wanted.clock, wanted.cache, wanted.load);
+  return measure_case(session_, *backend_->gate, participants, wanted.regime);
 }
 
 Support Executor::supports(const Flow& flow) const {

@@ -102,9 +102,11 @@ PlannedCase read_case(const Json& json, std::size_t index) {
   Fields fields(json, place);
   Case wanted;
   wanted.id = fields.text("id");
-  wanted.clock = fields.word("clock", {"device", "host"}) == "device" ? Clock::device : Clock::host;
-  wanted.cache = read_cache(fields);
-  wanted.load = read_load(fields);
+  wanted.regime.clock = fields.word("clock", {"device", "host"}) == "device" ? Clock::device : Clock::host;
+  wanted.regime.cache = read_cache(fields);
+  wanted.regime.load = read_load(fields);
+  wanted.regime.min_sample_s = fields.number("min_sample_s", 0);
+  if (wanted.regime.min_sample_s < 0) fields.reject("min_sample_s", "must not be negative");
   bool measures = false;
   const Json& flows = fields.array("flows");
   for (std::size_t i = 0; i < flows.size(); ++i) {

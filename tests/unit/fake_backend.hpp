@@ -61,13 +61,15 @@ class FakeMethod : public Method {
   }
   [[nodiscard]] std::unique_ptr<Transfer> prepare(const Flow& flow, const Arenas& arenas) const override {
     last = arenas;
+    last_source_bytes = arenas.source->bytes();
     auto transfer = std::make_unique<FakeTransfer>(10e-6);
     transfer->wrong_in_round = static_cast<std::size_t>(flow.parameters.number("wrong_in_round", 0));
     return transfer;
   }
   [[nodiscard]] Bytes rotation_bytes(const Flow&) const override { return 10'000; }
 
-  mutable Arenas last;
+  mutable Arenas last;  ///< its buffers live as long as the run
+  mutable Bytes last_source_bytes = 0;
 
  private:
   std::string name_;

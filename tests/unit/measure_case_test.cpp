@@ -19,9 +19,10 @@ Participant background(FakeTransfer& transfer) {
 struct MeasureCase : testing::Test {
   FakeGate gate;
   Session session{{}, [this] { return gate.now; }, SeedSource(1), {}};
+  Seconds min_sample_s = 0;
 
   CaseResult run(const std::vector<Participant>& flows, Cache cache = Cache::rotated, Load load = Load::once) {
-    return measure_case(session, gate, flows, Clock::device, cache, load);
+    return measure_case(session, gate, flows, {Clock::device, cache, load, min_sample_s});
   }
 };
 
@@ -64,6 +65,12 @@ TEST_F(MeasureCase, ASteadyFlowGivesItsRate) {
   EXPECT_NEAR(result.flows[0].gbps->median, 100.0, 1e-4);
   EXPECT_NEAR(result.aggregate->gbps.median, 100.0, 1e-4);
   EXPECT_EQ(result.stopped, Stop::precision);
+}
+
+TEST_F(MeasureCase, ACaseMayAskForLongerSamples) {
+  FakeTransfer transfer(10e-6);
+  min_sample_s = 2e-3;
+  EXPECT_EQ(run({measured(transfer)}).flows[0].repeats, 200U);
 }
 
 TEST_F(MeasureCase, TheClocksResolutionSetsTheBatch) {

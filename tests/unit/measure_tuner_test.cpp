@@ -26,7 +26,7 @@ TEST(Tune, PicksTheFastestAndTellsAllRates) {
   FakeGate gate;
   const auto transfer = tunable();
   const std::vector<Participant> flows{flow(*transfer, "")};
-  Sampler sampler(gate, flows, Clock::device, Cache::rotated);
+  Sampler sampler(gate, flows, Regime{});
   TuningCache cache;
   const auto outcomes = tune(sampler, flows, 10e-6, cache);
   EXPECT_EQ(transfer->used, blocks(64));
@@ -40,12 +40,12 @@ TEST(Tune, AGroupTunesOnce) {
   TuningCache cache;
   const auto first = tunable();
   const std::vector<Participant> first_flows{flow(*first, "g")};
-  Sampler first_sampler(gate, first_flows, Clock::device, Cache::rotated);
+  Sampler first_sampler(gate, first_flows, Regime{});
   static_cast<void>(tune(first_sampler, first_flows, 10e-6, cache));
   const int runs = gate.runs;
   const auto second = tunable();
   const std::vector<Participant> second_flows{flow(*second, "g")};
-  Sampler second_sampler(gate, second_flows, Clock::device, Cache::rotated);
+  Sampler second_sampler(gate, second_flows, Regime{});
   const auto outcomes = tune(second_sampler, second_flows, 10e-6, cache);
   EXPECT_EQ(gate.runs, runs);
   EXPECT_EQ(second->used, blocks(64));
@@ -58,7 +58,7 @@ TEST(Tune, AGroupWhoseChoiceIsNotOfferedTunesAgain) {
   cache.keep("g", {blocks(512), {}});
   const auto transfer = tunable();
   const std::vector<Participant> flows{flow(*transfer, "g")};
-  Sampler sampler(gate, flows, Clock::device, Cache::rotated);
+  Sampler sampler(gate, flows, Regime{});
   static_cast<void>(tune(sampler, flows, 10e-6, cache));
   EXPECT_EQ(transfer->used, blocks(64));
 }
@@ -68,7 +68,7 @@ TEST(Tune, ASingleCandidateRunsNothing) {
   FakeTransfer transfer(1e-6);
   transfer.offered = {blocks(32)};
   const std::vector<Participant> flows{flow(transfer, "")};
-  Sampler sampler(gate, flows, Clock::device, Cache::rotated);
+  Sampler sampler(gate, flows, Regime{});
   TuningCache cache;
   const auto outcomes = tune(sampler, flows, 10e-6, cache);
   EXPECT_EQ(gate.runs, 0);
@@ -82,7 +82,7 @@ TEST(Tune, FlowsOfACaseTuneTogether) {
   const auto second = tunable();
   second->time = [&] { return second->used == blocks(64) ? 50e-6 : 2e-6; };
   const std::vector<Participant> flows{flow(*first, ""), flow(*second, "")};
-  Sampler sampler(gate, flows, Clock::device, Cache::rotated);
+  Sampler sampler(gate, flows, Regime{});
   TuningCache cache;
   static_cast<void>(tune(sampler, flows, 10e-6, cache));
   EXPECT_EQ(first->used, second->used);

@@ -29,8 +29,8 @@ TEST(ParsePlan, ReadsEverything) {
   ASSERT_EQ(plan.cases.size(), 1U);
   const Case& wanted = plan.cases[0].wanted;
   EXPECT_EQ(wanted.id, "one");
-  EXPECT_EQ(wanted.clock, Clock::host);
-  EXPECT_EQ(wanted.cache, Cache::flushed);
+  EXPECT_EQ(wanted.regime.clock, Clock::host);
+  EXPECT_EQ(wanted.regime.cache, Cache::flushed);
   const Flow& flow = wanted.flows.at(0);
   EXPECT_EQ(flow.source->placement, Placement::first_touch);
   EXPECT_EQ(flow.source->first_touch.text(), "numa:1");

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import engines
 import system
-from environment import Environment
+from environment import EXTRAS, Environment
 from shell import SetupError, say
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -56,7 +56,7 @@ def missing_packages(arguments: argparse.Namespace, environment: Environment) ->
 
 def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="tools/setup", description="Sets up this checkout.")
-    parser.add_argument("--extra", default="", choices=("test", "dev"), help="an extra of pyproject.toml to install")
+    parser.add_argument("--extra", default="", choices=EXTRAS, help="an extra of pyproject.toml to install")
     parser.add_argument("--unit-tests", action="store_true", help="also build the engine's unit tests")
     parser.add_argument(
         "--engines",

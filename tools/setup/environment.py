@@ -11,6 +11,9 @@ from pathlib import Path
 import system
 from shell import SetupError, capture, find_program, say
 
+EXTRAS = ("", "test", "dev")
+"""Of pyproject.toml; each holds those before it."""
+
 
 @dataclass(frozen=True)
 class Environment:
@@ -44,14 +47,14 @@ class Environment:
         if not self._works():
             self._create()
         project = (self.root / "pyproject.toml").read_bytes()
-        done = hashlib.sha256(project).hexdigest()
-        stamp = self.folder / f"linkscope{extra}.stamp"
-        if stamp.exists() and stamp.read_text() == done:
+        done = f"{self.root} {hashlib.sha256(project).hexdigest()}"
+        stamps = [self.folder / f"linkscope-{name}.stamp" for name in EXTRAS[EXTRAS.index(extra) :]]
+        if any(stamp.exists() and stamp.read_text() == done for stamp in stamps):
             return
         target = f"{self.root}[{extra}]" if extra else str(self.root)
         say(f"installing Python packages into .venv: linkscope{f' with its extra {extra}' if extra else ''}")
         self.pip("install", "--editable", target)
-        stamp.write_text(done)
+        stamps[0].write_text(done)
 
     def missing_packages(self) -> list[str]:
         """The system package that making the environment needs, where it is still to be made and Python lacks it."""

@@ -63,13 +63,6 @@ Opened open(std::shared_ptr<host::Context> host) {
     }
   }
   backend.gate = std::make_unique<GpuGate>(context);
-  backend.wake = [context](const std::vector<DeviceId>& devices) {
-    std::vector<int> gpus;
-    for (const DeviceId device : devices) {
-      if (context->has(device)) gpus.push_back(device.index);
-    }
-    context->wake(gpus);
-  };
   return {std::move(backend), std::move(context)};
 }
 

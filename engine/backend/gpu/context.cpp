@@ -5,7 +5,6 @@
 #include <cctype>
 #include <cstdlib>
 #include <fstream>
-#include <thread>
 
 #include "backend/gpu/check.hpp"
 #include "backend/host/context.hpp"
@@ -63,12 +62,6 @@ Device look_at(int index) {
   device.concurrent_managed = attribute(gpuAttributeConcurrentManagedAccess, index) != 0;
   device.pageable = attribute(gpuAttributePageableMemoryAccess, index) != 0;
   return device;
-}
-
-/// They keep the host clock's completions sharp. A device that is already set up may refuse: no harm.
-void ask_for_spinning_waits() {
-  static_cast<void>(gpuSetDeviceFlags(gpuDeviceScheduleSpin | gpuDeviceMapHost));
-  static_cast<void>(gpuGetLastError());
 }
 
 }  // namespace
@@ -140,24 +133,13 @@ int Context::nearest_gpu(int node) const {
   return 0;
 }
 
-void Context::wake(const std::vector<int>& devices) {
-  std::vector<std::thread> threads;
-  for (const int index : devices) {
-    threads.emplace_back([index] {
-      static_cast<void>(gpuSetDevice(index));
-      ask_for_spinning_waits();
-      static_cast<void>(gpuFree(nullptr));  // the shortest call that creates the context
-      static_cast<void>(gpuGetLastError());
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-}
-
 Context::Started& Context::start(int index) {
   LINKSCOPE_CHECK(gpuSetDevice(index));
   auto& slot = started_.at(static_cast<std::size_t>(index));
   if (slot != nullptr) return *slot;
-  ask_for_spinning_waits();
+  // Spinning waits keep the host clock's completions sharp. A device that is already set up may refuse: no harm.
+  static_cast<void>(gpuSetDeviceFlags(gpuDeviceScheduleSpin | gpuDeviceMapHost));
+  static_cast<void>(gpuGetLastError());
   slot = std::make_unique<Started>();
   LINKSCOPE_CHECK(gpuStreamCreateWithFlags(&slot->service, gpuStreamNonBlocking));
   void* word = nullptr;

@@ -70,8 +70,6 @@ class Context {
   /// A GPU beside NUMA node `node`, or the first there is.
   [[nodiscard]] int nearest_gpu(int node) const;
 
-  /// Creates the contexts of these GPUs at the same time; what fails is told when the device is used.
-  void wake(const std::vector<int>& devices);
   /// Makes `device` current for the calling thread, starting it on first use.
   void use(int device);
   /// The device's stream number `ordinal` for measured work; created once.

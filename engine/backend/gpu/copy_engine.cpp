@@ -40,10 +40,9 @@ class EngineTransfer final : public GpuTransfer {
         device_(flow.executor.index),
         bytes_(flow.bytes),
         arenas_(arenas),
-        check_(arenas.source, arenas.destination, flow.bytes, arenas.rotation),
-        between_gpus_(between_gpus(flow)) {
-    const bool staged = between_gpus_ && wanted_peer_access(flow) == PeerAccess::off;
-    if (between_gpus_) {
+        check_(arenas.source, arenas.destination, flow.bytes, arenas.rotation) {
+    const bool staged = between_gpus(flow) && wanted_peer_access(flow) == PeerAccess::off;
+    if (between_gpus(flow)) {
       context_->set_peer_access(flow.source->device.index, flow.destination->device.index,
                                 wanted_peer_access(flow));
     }
@@ -67,10 +66,6 @@ class EngineTransfer final : public GpuTransfer {
   }
   void lead_in(gpuStream_t stream) override {
     if (enqueueing_ == Enqueue::blocks) return;
-    if (between_gpus_) {
-      enqueue(stream, 1);
-      return;
-    }
     const Bytes slot = touched_ % arenas_.rotation.slots * arenas_.rotation.stride;
     LINKSCOPE_CHECK(gpuMemcpyAsync(arenas_.destination->data() + slot, arenas_.source->data() + slot,
                                    std::min(bytes_, lead_in_bytes), gpuMemcpyDefault, stream));
@@ -109,7 +104,6 @@ class EngineTransfer final : public GpuTransfer {
   Bytes bytes_;
   Arenas arenas_;
   CopyCheck check_;
-  bool between_gpus_ = false;
   Enqueue enqueueing_ = Enqueue::returns;
   std::uint64_t touched_ = 0;
 };

@@ -34,6 +34,19 @@ __global__ void __launch_bounds__(most_threads(unroll)) exchange_kernel(Sweep sw
   });
 }
 
+/// A thread per vector, which repeats its own vector before it ends: the order of nvbandwidth's split-warp kernel.
+/// Blocks pass over the buffers once, however many repeats there are, which spares address translation.
+__global__ void __launch_bounds__(most_threads(1)) exchange_in_place_kernel(Sweep sweep) {
+  const std::uint64_t vector = thread_index();
+  const bool forward = goes_forward(vector, warpSize) != 0;
+  const auto* from = reinterpret_cast<const Vector*>(forward ? sweep.source : sweep.destination);
+  auto* to = reinterpret_cast<Vector*>(forward ? sweep.destination : sweep.source);
+  for (std::uint64_t repeat = 0; repeat < sweep.repeats; ++repeat) {
+    if (vector < sweep.vectors) to[vector] = vendor::load_shared_level(from + vector);
+    for_each_tail_byte(sweep, [&](Bytes offset) { sweep.destination[offset] = sweep.source[offset]; });
+  }
+}
+
 struct ExchangeKernels {
   template <unsigned unroll, Access>
   static auto get() {
@@ -72,7 +85,8 @@ class ExchangeTransfer final : public KernelTransfer {
   ExchangeTransfer(std::shared_ptr<Context> context, const Flow& flow, const Arenas& arenas)
       : KernelTransfer(std::move(context), flow, arenas) {
     this->context().load(device(), all_kernels<ExchangeKernels>());
-    this->context().load(device(), {reinterpret_cast<const void*>(&compare_exchanged_kernel)});
+    this->context().load(device(), {reinterpret_cast<const void*>(&compare_exchanged_kernel),
+                                    reinterpret_cast<const void*>(&exchange_in_place_kernel)});
     // One vector per thread, as nvbandwidth launches it: with traffic both ways, many short blocks can do better.
     const Bytes vectors = std::max<Bytes>(flow.bytes / vector_bytes, 1);
     const auto blocks = static_cast<unsigned>(std::min<Bytes>((vectors + 1023) / 1024, 1U << 20U));
@@ -105,7 +119,10 @@ class ExchangeTransfer final : public KernelTransfer {
 
  protected:
   void launch(gpuStream_t stream, const Sweep& sweep, const LaunchShape& shape) override {
-    kernel_for<ExchangeKernels>(shape)<<<shape.blocks, shape.threads, 0, stream>>>(sweep);
+    const bool a_thread_each = shape.blocks * static_cast<std::uint64_t>(shape.threads) >= sweep.vectors;
+    auto* kernel = kernel_for<ExchangeKernels>(shape);
+    if (a_thread_each && sweep.slots == 1) kernel = &exchange_in_place_kernel;
+    kernel<<<shape.blocks, shape.threads, 0, stream>>>(sweep);
     LINKSCOPE_CHECK(gpuGetLastError());
   }
 

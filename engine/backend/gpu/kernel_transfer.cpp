@@ -49,14 +49,6 @@ void KernelTransfer::enqueue(gpuStream_t stream, std::uint64_t repeats) {
   touched_ += repeats;
 }
 
-void KernelTransfer::lead_in(gpuStream_t stream) {
-  bool in_gpus_alone = true;
-  for (const Buffer* end : {arenas_.source, arenas_.destination}) {
-    if (end != nullptr && end->where().device.kind != DeviceKind::gpu) in_gpus_alone = false;
-  }
-  if (in_gpus_alone) enqueue(stream, 1);
-}
-
 std::vector<Setting> KernelTransfer::candidates() const {
   std::vector<Setting> settings;
   for (const LaunchShape& shape : shapes_) settings.push_back(shape.setting());

@@ -33,7 +33,6 @@ class KernelTransfer : public GpuTransfer {
 
   [[nodiscard]] int device() const override { return device_; }
   void enqueue(gpuStream_t stream, std::uint64_t repeats) final;
-  void lead_in(gpuStream_t stream) override;
   void arm(std::uint64_t seed) override;
   [[nodiscard]] Bytes verified_bytes() const override { return touched_slots() * sweep_.bytes; }
   void flush() override { check_.flush(); }

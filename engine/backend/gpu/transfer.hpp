@@ -21,8 +21,7 @@ class GpuTransfer : public Transfer {
   /// `blocks`: never enqueued behind a closed gate, but by a thread of its own once the gate is open, so that its
   /// spans hold the cost of launching, as they do for every caller of such a transfer.
   [[nodiscard]] virtual Enqueue enqueueing() const { return Enqueue::returns; }
-  /// Enqueues some of the same work before the start stamp, so that the span holds the steady state: wakes the
-  /// engine, and between GPUs, where a first pass over cold translations costs microseconds, repeats it whole.
+  /// Enqueues a little of the same work before the start stamp: wakes the engine that will carry it.
   virtual void lead_in(gpuStream_t /*stream*/) {}
 };
 

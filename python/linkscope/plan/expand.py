@@ -212,6 +212,7 @@ def _apart(paths: Paths, layout: Layout, point: Point) -> str | None:
 def _case(row: SuiteRow, paths: Paths, layout: Layout, point: Point) -> Json:
     flows = [_flow(row, paths, layout, slot, point) for slot in layout.slots]
     on_gpu = any(flow["executor"].startswith("gpu:") for flow in flows)
+    longer = {} if row.min_sample_s is None else {"min_sample_s": row.min_sample_s}
     return {
         "id": _id(row, layout, point),
         "suite": row.suite,
@@ -219,6 +220,7 @@ def _case(row: SuiteRow, paths: Paths, layout: Layout, point: Point) -> Json:
         "clock": row.clock or ("device" if on_gpu else "host"),
         "cache": row.cache,
         "load": "sustained" if layout.places else "once",
+        **longer,
         "flows": flows,
         "labels": _labels(row, paths, layout, point),
     }

@@ -46,6 +46,7 @@ class SuiteRow:
     rows: str = "source"
     clock: str | None = None
     cache: str = "rotated"
+    min_sample_s: float | None = None
     parameters: dict[str, Any] = field(default_factory=dict)
     peer: dict[str, str] | None = None
 
@@ -125,7 +126,7 @@ def _row(suite: str, data: dict[str, Any]) -> SuiteRow:
     if data["pattern"] not in PATTERNS:
         known = ", ".join(PATTERNS)
         raise LinkscopeError(f"suite {suite}, row {data['name']}: unknown pattern {data['pattern']!r} (known: {known})")
-    plain = {key: data[key] for key in ("figure", "x", "rows", "clock", "cache", "parameters", "peer") if key in data}
+    plain = {key: data[key] for key in ("figure", "x", "rows", "clock", "cache", "min_sample_s", "parameters", "peer") if key in data}
     return SuiteRow(
         suite=suite,
         name=data["name"],
