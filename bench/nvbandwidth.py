@@ -40,18 +40,23 @@ def coordinate(label: str) -> int:
 
 def compare(run: RunFile, peer: dict[tuple[str, int, int], float]) -> list[Ratio]:
     ratios = []
-    for row in (part for row in run.rows for part in by_flow(row)):
-        figure = headline(row)
-        case = row.labels.get("peer", {}).get("case")
+    for part in (part for row in run.rows for part in by_flow(row)):
+        figure = headline(part)
+        case = part.labels.get("peer", {}).get("case")
         if figure is None or case is None:
             continue
-        key = (case, coordinate(row.labels["row"]), coordinate(row.labels["column"]))
+        key = (case, coordinate(part.labels["row"]), coordinate(part.labels["column"]))
         if key in peer:
-            cell = f"{row.labels['row']},{row.labels['column']}"
+            cell = f"{part.labels['row']},{part.labels['column']}"
             # nvbandwidth's latency is a mean over the multiprocessors, so the mean stands beside it.
             ours = figure.value.mean if figure.unit == "ns" else figure.value.median
             ratios.append(Ratio(case, cell, ours, peer[key], figure.unit, figure.margin))
     return ratios
+
+
+def outside(ratio: Ratio) -> bool:
+    """Bandwidth below 99.5 % of the peer's, or a latency more than 1 % off."""
+    return ratio.value < 0.995 if ratio.unit == "GB/s" else abs(ratio.value - 1) > 0.01
 
 
 def timed(command: list[str], output: Path | None = None) -> float:
@@ -85,11 +90,14 @@ def main() -> None:
     if low is not None:
         console.print(f"lowest bandwidth ratio: {low.value:.4f} ({low.case}, {low.cell})")
     for ratio in ratios:
-        if ratio.unit == "GB/s" and ratio.value < 0.995 or ratio.unit == "ns" and abs(ratio.value - 1) > 0.01:
-            console.print(f"outside the target: {ratio.case} {ratio.cell}: {ratio.ours:.2f} / {ratio.theirs:.2f} = {ratio.value:.4f}")
+        if outside(ratio):
+            figures = f"{ratio.ours:.2f} / {ratio.theirs:.2f} = {ratio.value:.4f}"
+            console.print(f"outside the target: {ratio.case} {ratio.cell}: {figures}")
     wide = [ratio for ratio in ratios if ratio.margin > 0.01]
     console.print(f"{len(ratios)} figures compared, {len(wide)} with an interval wider than +-1 %")
-    console.print(f"wall time: linkscope {our_seconds:.1f} s" + (f", nvbandwidth {their_seconds:.1f} s" if their_seconds else ""))
+    console.print(f"wall time: linkscope {our_seconds:.1f} s")
+    if their_seconds is not None:
+        console.print(f"wall time: nvbandwidth {their_seconds:.1f} s")
 
 
 if __name__ == "__main__":

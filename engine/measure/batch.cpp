@@ -10,13 +10,22 @@ namespace {
 constexpr double most_repeats = 1U << 22U;
 constexpr double alike = 0.8;    // times within 20 % of the slowest
 constexpr double fitting = 0.1;  // imbalance that whole repeats may leave
-constexpr double background_margin = 1.5;
+constexpr double background_margin = 1.3;
 constexpr Seconds shortest = 1e-10;  // a clock may read zero
 
 /// The next whole number, with a clock's rounding forgiven: ten of 10 us do fill 100 us.
 double whole_up(double count) { return std::ceil(count * (1 - 1e-6)); }
 
 double clamp_repeats(double repeats) { return std::clamp(repeats, 1.0, most_repeats); }
+
+/// Whether all measured flows are of the same group. Kernels on one GPU that wait for one another look unequal.
+bool of_one_group(const std::vector<Pace>& paces) {
+  const auto is_measured = [](const Pace& pace) { return pace.role == Role::measured; };
+  const auto first = std::find_if(paces.begin(), paces.end(), is_measured);
+  return !first->group.empty() && std::all_of(first, paces.end(), [&](const Pace& pace) {
+    return !is_measured(pace) || pace.group == first->group;
+  });
+}
 
 /// Largest relative difference of a flow's total time from the slowest flow's when that repeats `base` times.
 double imbalance(const std::vector<Seconds>& times, Seconds slowest, double base) {
@@ -61,7 +70,7 @@ Repeats plan_repeats(const std::vector<Pace>& paces, Seconds target) {
     if (pace.role == Role::measured) measured.push_back(std::max(pace.per_transfer, shortest));
   }
   const auto [fastest, slowest] = std::minmax_element(measured.begin(), measured.end());
-  const bool equal = *fastest >= alike * *slowest;
+  const bool equal = of_one_group(paces) || *fastest >= alike * *slowest;
   const double least = clamp_repeats(whole_up(target / *slowest));
   const double wanted = equal ? least : balanced_base(measured, *slowest, least);
   const double base = std::max(1.0, std::min(wanted, std::floor(longest_possible(paces) / *slowest)));
@@ -71,7 +80,7 @@ Repeats plan_repeats(const std::vector<Pace>& paces, Seconds target) {
   for (const Pace& pace : paces) {
     const Seconds time = std::max(pace.per_transfer, shortest);
     double count = equal ? base : std::round(length / time);
-    if (pace.role == Role::background) count = whole_up(background_margin * length / time) + 1;
+    if (pace.role == Role::background) count = whole_up(background_margin * length / time);
     repeats.push_back(std::min(static_cast<std::uint64_t>(clamp_repeats(count)), pace.max_repeats));
   }
   return repeats;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <string>
 #include <vector>
 
 #include "base/units.hpp"
@@ -17,16 +18,17 @@ using Repeats = std::vector<std::uint64_t>;
 struct Pace {
   Seconds per_transfer = 0;
   Role role = Role::measured;
+  std::string group;  ///< flows of one tuning group are alike by construction; empty: no group
   std::uint64_t max_repeats = std::numeric_limits<std::uint64_t>::max();
 };
 
 /// Repeats for a sample of at least `target` seconds.
 /// - The slowest measured flow repeats ceil(target / its time).
-/// - The other measured flows repeat as often where their times are within 20 % of the slowest, so that the
-///   common case keeps equal bytes on equal paths. Where they are not, each flow gets its own repeats, such
+/// - The other measured flows repeat as often where all are of one group or their times are within 20 % of the
+///   slowest, so that the common case keeps equal bytes on equal paths. Where they are not, each flow gets its own repeats, such
 ///   that all take about the same time: the case then measures a steady mixture, not the tail of its slowest
 ///   flow. The sample grows, at most fourfold, until whole numbers fit to 10 %.
-/// - Background flows repeat until they outlast the measured ones by half.
+/// - Background flows repeat until they outlast the measured ones by 30 %.
 /// - Where a flow cannot repeat that often, the whole sample becomes shorter.
 Repeats plan_repeats(const std::vector<Pace>& paces, Seconds target);
 

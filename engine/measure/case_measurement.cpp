@@ -36,7 +36,8 @@ class CaseMeasurement {
   CaseMeasurement(Session& session, Gate& gate, const std::vector<Participant>& flows, const Regime& regime)
       : session_(session),
         flows_(flows),
-        cache_(regime.cache),
+        gate_(gate),
+        regime_(regime),
         sampler_(gate, flows, regime),
         target_(std::max({session.options.min_sample_s, regime.min_sample_s, sampler_.resolution()})) {}
 
@@ -53,7 +54,8 @@ class CaseMeasurement {
 
   Session& session_;
   const std::vector<Participant>& flows_;
-  Cache cache_;
+  Gate& gate_;
+  Regime regime_;
   Sampler sampler_;
   Seconds target_;
 };
@@ -61,13 +63,14 @@ class CaseMeasurement {
 CaseResult CaseMeasurement::run() {
   CaseResult result;
   const VerifiedRound first(flows_, session_.seeds);
-  const std::vector<Tuned> tuned = tune(sampler_, flows_, target_, session_.tuned);
+  Sampler brief(gate_, flows_, {.clock = regime_.clock, .cache = regime_.cache});
+  const std::vector<Tuned> tuned = tune(brief, flows_, brief.resolution(), session_.tuned);
   const Repeats repeats = warm_up();
   result.verified_bytes = first.finish();
 
   const VerifiedRound second(flows_, session_.seeds);
   // Arming left the caches in a state of its own: the first warm sample would not be warm.
-  if (cache_ == Cache::warm) static_cast<void>(sampler_.take(repeats));
+  if (regime_.cache == Cache::warm) static_cast<void>(sampler_.take(repeats));
   const Series series = sample(repeats);
   result.verified_bytes += second.finish();
 

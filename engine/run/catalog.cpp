@@ -54,14 +54,14 @@ Backend join(Backend host, Backend gpus) {
 
 }  // namespace
 
-Backend open_measured() {
+Backend open_measured(std::size_t lanes) {
   host::Opened opened = host::open();
   Backend& backend = opened.backend;
   backend.memories.push_back(std::make_unique<host::Pageable>(opened.context));
   backend.memories.push_back(std::make_unique<host::Huge>(opened.context));
   backend.methods.push_back(std::make_unique<host::Memcpy>(opened.context));
   backend.methods.push_back(std::make_unique<host::PointerChase>(opened.context));
-  auto gpus = open_gpus(opened.context);
+  auto gpus = open_gpus(opened.context, lanes);
   return gpus ? join(std::move(backend), *std::move(gpus)) : std::move(backend);
 }
 

@@ -1,13 +1,16 @@
 // Catalog: what each engine can do. catalog.cpp is the one list of methods and memories.
 #pragma once
 
+#include <cstddef>
+
 #include "backend/modelled/machine.hpp"
 #include "model/backend.hpp"
 
 namespace linkscope {
 
-/// This machine: its NUMA nodes, and its GPUs where the engine was built for them.
-Backend open_measured();
+/// This machine: its NUMA nodes, and its GPUs where the engine was built for them, ready to have `lanes` flows
+/// driven by one GPU at the same time.
+Backend open_measured(std::size_t lanes);
 /// A described node on a virtual clock.
 Backend open_modelled(modelled::Machine machine);
 

@@ -19,8 +19,8 @@
 
 namespace linkscope {
 
-std::optional<Backend> open_gpus(const std::shared_ptr<host::Context>& host) {
-  gpu::Opened opened = gpu::open(host);
+std::optional<Backend> open_gpus(const std::shared_ptr<host::Context>& host, std::size_t lanes) {
+  gpu::Opened opened = gpu::open(host, lanes);
   Backend& backend = opened.backend;
   backend.memories.push_back(std::make_unique<gpu::PinnedMemory>(opened.context));
   backend.memories.push_back(std::make_unique<gpu::RegisteredMemory>(opened.context));

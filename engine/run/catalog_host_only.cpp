@@ -3,6 +3,8 @@
 
 namespace linkscope {
 
-std::optional<Backend> open_gpus(const std::shared_ptr<host::Context>& /*host*/) { return std::nullopt; }
+std::optional<Backend> open_gpus(const std::shared_ptr<host::Context>& /*host*/, std::size_t /*lanes*/) {
+  return std::nullopt;
+}
 
 }  // namespace linkscope

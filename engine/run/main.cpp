@@ -47,7 +47,7 @@ std::string read_file(const std::string& path) {
 int describe(const std::vector<std::string>& options) {
   JsonLines out(STDOUT_FILENO);
   if (options.empty()) {
-    out.write(description_record(open_measured()));
+    out.write(description_record(open_measured(1)));
   } else if (options.size() == 1 && options.front() == "--modelled") {
     out.write(description_record(open_modelled({})));
   } else {
@@ -60,8 +60,8 @@ int run(const std::vector<std::string>& arguments) {
   if (arguments.size() != 1) throw Error(Fault::bad_input, "run takes one plan file");
   const Environment environment = Environment::read();
   const Plan plan = parse_plan(read_file(arguments.front()));
-  const Backend backend =
-      plan.backend == BackendKind::modelled ? open_modelled(parse_machine(*plan.machine)) : open_measured();
+  const Backend backend = plan.backend == BackendKind::modelled ? open_modelled(parse_machine(*plan.machine))
+                                                                : open_measured(widest_load(plan));
   JsonLines out(STDOUT_FILENO);
   return Executor(backend, plan, environment, out).run() == Health::sound ? success : lost;
 }

@@ -1,6 +1,8 @@
 // Reads plans, strictly: what the schema does not allow is an error, never a guess.
 #include "run/plan.hpp"
 
+#include <algorithm>
+#include <map>
 #include <set>
 
 #include "base/error.hpp"
@@ -186,6 +188,15 @@ Plan parse_plan(const std::string& text) {
   }
   fields.finish();
   return plan;
+}
+
+std::size_t widest_load(const Plan& plan) {
+  std::size_t widest = 0;
+  for (const PlannedCase& planned : plan.cases) {
+    std::map<DeviceId, std::size_t> driven;
+    for (const Flow& flow : planned.wanted.flows) widest = std::max(widest, ++driven[flow.executor]);
+  }
+  return widest;
 }
 
 }  // namespace linkscope

@@ -33,4 +33,7 @@ struct Plan {
 /// Reads and checks a whole plan. Throws Error{bad_input}: one line naming case and field.
 Plan parse_plan(const std::string& text);
 
+/// The most flows that one device drives at the same time in any case of the plan.
+std::size_t widest_load(const Plan& plan);
+
 }  // namespace linkscope

@@ -18,7 +18,7 @@ namespace linkscope::testing {
 class WithGpus : public ::testing::Test {
  protected:
   void SetUp() override {
-    backend_ = open_gpus(host_);
+    backend_ = open_gpus(host_, 8);
     if (backend_->devices.empty()) GTEST_SKIP() << backend_->problem;
   }
 

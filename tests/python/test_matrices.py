@@ -154,7 +154,7 @@ def test_imprecise_rows_are_those_wider_than_asked() -> None:
     loose, tight = (overview(rows, NODE, precision).summary.imprecise for precision in (0.5, 1e-6))
     assert loose == ()
     assert len(tight) > 0
-    assert all(entry.headline is not None and entry.headline.value.half_width > 1e-6 for entry in tight)
+    assert all(entry.headline is not None and entry.headline.margin > 1e-6 for entry in tight)
 
 
 def test_the_json_form_is_json_and_says_what_the_tables_say() -> None:

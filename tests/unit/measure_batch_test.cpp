@@ -6,8 +6,8 @@
 namespace linkscope {
 namespace {
 
-Pace measured(Seconds time) { return {time, Role::measured, 1U << 30U}; }
-Pace background(Seconds time) { return {time, Role::background, 1U << 30U}; }
+Pace measured(Seconds time) { return {time, Role::measured, "", 1U << 30U}; }
+Pace background(Seconds time) { return {time, Role::background, "", 1U << 30U}; }
 
 TEST(PlanRepeats, OneFlowFillsTheTarget) {
   EXPECT_EQ(plan_repeats({measured(3e-6)}, 100e-6), (Repeats{34}));
@@ -22,6 +22,11 @@ TEST(PlanRepeats, UnlikeFlowsTakeEqualTime) {
   EXPECT_EQ(plan_repeats({measured(10e-6), measured(2e-6)}, 100e-6), (Repeats{10, 50}));
 }
 
+TEST(PlanRepeats, FlowsOfOneGroupMoveEqualBytesHoweverLongTheyWaitForOneAnother) {
+  const auto kernel = [](Seconds time) { return Pace{time, Role::measured, "push", 1U << 30U}; };
+  EXPECT_EQ(plan_repeats({kernel(1e-3), kernel(2e-3), kernel(3e-3)}, 6e-3), (Repeats{2, 2, 2}));
+}
+
 TEST(PlanRepeats, TheSampleGrowsUntilWholeNumbersFit) {
   // 1 : 1.5 does not go into single repeats; twice and thrice does.
   EXPECT_EQ(plan_repeats({measured(3e-3), measured(2e-3)}, 100e-6), (Repeats{2, 3}));
@@ -29,7 +34,7 @@ TEST(PlanRepeats, TheSampleGrowsUntilWholeNumbersFit) {
 
 TEST(PlanRepeats, BackgroundOutlastsTheMeasured) {
   const Repeats repeats = plan_repeats({measured(10e-6), background(1e-6)}, 100e-6);
-  EXPECT_EQ(repeats, (Repeats{10, 151}));
+  EXPECT_EQ(repeats, (Repeats{10, 130}));
 }
 
 TEST(PlanRepeats, AFiniteQueueShortensTheSample) {
@@ -38,7 +43,7 @@ TEST(PlanRepeats, AFiniteQueueShortensTheSample) {
   EXPECT_EQ(plan_repeats({shallow}, 100e-6), (Repeats{20}));
   Pace shallow_background = background(1e-6);
   shallow_background.max_repeats = 30;
-  EXPECT_EQ(plan_repeats({measured(2e-6), shallow_background}, 100e-6), (Repeats{10, 30}));
+  EXPECT_EQ(plan_repeats({measured(2e-6), shallow_background}, 100e-6), (Repeats{11, 29}));
 }
 
 TEST(PlanRepeats, AClockThatReadsZeroIsNoDivisor) {

@@ -48,8 +48,8 @@ DeviceFacts facts_of(int index, const Device& device) {
 
 }  // namespace
 
-Opened open(std::shared_ptr<host::Context> host) {
-  auto context = std::make_shared<Context>(std::move(host));
+Opened open(std::shared_ptr<host::Context> host, std::size_t lanes) {
+  auto context = std::make_shared<Context>(std::move(host), lanes);
   Backend backend;
   backend.name = vendor::name;
   backend.problem = context->problem();

@@ -1,6 +1,7 @@
 // open: finds the GPUs of this machine, through CUDA or HIP. The seam to `run`; no vendor type crosses it.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 
 #include "model/backend.hpp"
@@ -20,6 +21,8 @@ struct Opened {
 
 /// Never throws for want of a GPU: without a driver or a device the list is empty and `problem` says why.
 /// Creates no device context: a device is started when a buffer or a transfer first uses it.
-Opened open(std::shared_ptr<host::Context> host);
+/// `lanes`: flows that one GPU will drive at the same time at most; each needs a hardware queue of its own, or
+/// the driver chains them, and every queue makes starting a device slower.
+Opened open(std::shared_ptr<host::Context> host, std::size_t lanes);
 
 }  // namespace linkscope::gpu

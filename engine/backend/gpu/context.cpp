@@ -13,6 +13,8 @@
 namespace linkscope::gpu {
 namespace {
 
+constexpr std::size_t own_streams = 2;  // the service stream and the default one
+
 template <class Attribute>
 int attribute(Attribute which, int device) {
   int value = 0;
@@ -74,8 +76,11 @@ struct Context::Started {
   std::unique_ptr<Timer> timer;
 };
 
-Context::Context(std::shared_ptr<host::Context> host) : host_(std::move(host)) {
-  static_cast<void>(setenv(vendor::queues_variable, vendor::queues_value, 0));
+Context::Context(std::shared_ptr<host::Context> host, std::size_t lanes) : host_(std::move(host)) {
+  const std::size_t queues = std::min(lanes + own_streams, vendor::most_queues);
+  if (queues > vendor::usual_queues) {
+    static_cast<void>(setenv(vendor::queues_variable, std::to_string(queues).c_str(), 0));
+  }
   int count = 0;
   const gpuError_t status = gpuGetDeviceCount(&count);
   static_cast<void>(gpuGetLastError());

@@ -49,7 +49,8 @@ enum class PeerAccess { off, on };
 class Context {
  public:
   /// Throws Error only where the driver breaks; `problem()` holds why there is no device.
-  explicit Context(std::shared_ptr<host::Context> host);
+  /// `lanes`: flows that one GPU will drive at the same time at most.
+  Context(std::shared_ptr<host::Context> host, std::size_t lanes);
   ~Context();
   Context(const Context&) = delete;
   Context& operator=(const Context&) = delete;

@@ -122,7 +122,8 @@ inline constexpr const char* runtime_name = "HIP runtime";
 inline constexpr const char* driver_name = "HIP driver";
 /// Hardware queues per device: fewer than streams would chain lanes that ought to run side by side.
 inline constexpr const char* queues_variable = "GPU_MAX_HW_QUEUES";
-inline constexpr const char* queues_value = "32";
+inline constexpr std::size_t usual_queues = 4;
+inline constexpr std::size_t most_queues = 32;
 /// Nominal ticks per second of device_ticks(); the true rate is found by calibration.
 inline constexpr double ticks_per_second = 1e8;
 
@@ -150,7 +151,8 @@ inline constexpr const char* name = "cuda";
 inline constexpr const char* runtime_name = "CUDA runtime";
 inline constexpr const char* driver_name = "CUDA driver";
 inline constexpr const char* queues_variable = "CUDA_DEVICE_MAX_CONNECTIONS";
-inline constexpr const char* queues_value = "32";
+inline constexpr std::size_t usual_queues = 8;
+inline constexpr std::size_t most_queues = 32;
 inline constexpr double ticks_per_second = 1e9;
 
 inline const char* architecture(const gpuDeviceProp_t&) { return ""; }

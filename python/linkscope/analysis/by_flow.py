@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 from linkscope.results.row import Row
+
+
+def apart(rows: Iterable[Row]) -> list[Row]:
+    """Every row taken apart, in order: a row per figure."""
+    return [part for row in rows for part in by_flow(row)]
 
 
 def by_flow(row: Row) -> list[Row]:

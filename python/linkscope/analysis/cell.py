@@ -18,8 +18,10 @@ Json = dict[str, Any]
 class Cell:
     """A row's place in its table (``row``, ``column``, ``series``, ``x``) and what came of it.
 
+    ``id`` is the row's in the run file; several cells have it where every flow of a case has a figure of its own.
     ``status`` is ok, skipped or failed; ``reason`` says why of the latter two. ``headline`` is None unless ok.
-    ``peak`` is None where the hardware's limit is not known or the figure is a time.
+    ``peak`` is None where the hardware's limit is not known or the figure is a time. ``overlap``: share of the time in
+    which all measured flows ran, where the figure needs that they ran together; None elsewhere.
     """
 
     id: str
@@ -33,6 +35,12 @@ class Cell:
     bytes: int
     headline: Headline | None
     peak: Peak | None
+    overlap: float | None
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """What no other cell of a run has: see ``place_of``."""
+        return self.id, self.row, self.column
 
     @property
     def share(self) -> float | None:
@@ -52,7 +60,8 @@ class Heading:
 
     ``unit`` is empty where no row is ok. ``x_name``: what a curve's x counts, empty for other tables. ``figure``
     says which number of a row stands in the table. ``bytes`` is None where the sizes differ. ``memories``: kinds at
-    the ends, such as "pinned → device". ``local`` is true where source and destination are the same device throughout.
+    the ends, such as "pinned → device". ``loads``: once or sustained. ``local`` is true where source and destination
+    are the same device throughout. ``peer`` names another tool's case that the table repeats, empty where none is.
     """
 
     suite: str
@@ -66,8 +75,10 @@ class Heading:
     memories: tuple[str, ...]
     clocks: tuple[str, ...]
     caches: tuple[str, ...]
+    loads: tuple[str, ...]
     modelled: bool
     local: bool
+    peer: str
 
 
 def cell(row: Row, paths: Paths) -> Cell:
@@ -76,19 +87,26 @@ def cell(row: Row, paths: Paths) -> Cell:
     limit = peak(row, paths) if figure is None or figure.higher_is_better else None
     labels = row.labels
     x = labels.get("x")
+    case_id, table_row, table_column = place_of(row)
     return Cell(
-        id=row.id,
+        id=case_id,
         status=row.status,
         reason=row.reason,
         modelled=row.modelled,
-        row=str(labels.get("row", "")),
-        column=str(labels.get("column", "")),
+        row=table_row,
+        column=table_column,
         series=str(labels.get("series", "")),
         x=float(x) if isinstance(x, (int, float)) else None,
         bytes=payload(row),
         headline=figure,
         peak=limit,
+        overlap=row.overlap if len(row.measured_flows) > 1 and row.load == "once" else None,
     )
+
+
+def place_of(row: Row) -> tuple[str, str, str]:
+    """Id, table row and table column: no two rows of a run that are taken apart (``by_flow``) share all three."""
+    return row.id, str(row.labels.get("row", "")), str(row.labels.get("column", ""))
 
 
 def payload(row: Row) -> int:
@@ -124,9 +142,16 @@ def heading(rows: Sequence[Row], cells: Sequence[Cell]) -> Heading:
         memories=_distinct(_memories(row.case["flows"][0]) for row in rows),
         clocks=_distinct(row.case["clock"] for row in rows),
         caches=_distinct(row.case.get("cache", "rotated") for row in rows),
+        loads=_distinct(row.load for row in rows),
         modelled=any(row.modelled for row in rows),
         local=all(_is_local(flow) for row in rows for flow in row.case["flows"]),
+        peer=_peer(first),
     )
+
+
+def _peer(row: Row) -> str:
+    peer = row.labels.get("peer") or {}
+    return f"{peer.get('tool', '?')}: {peer['case']}" if "case" in peer else ""
 
 
 def _is_local(flow: Json) -> bool:

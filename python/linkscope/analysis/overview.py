@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from linkscope.analysis.by_flow import apart
 from linkscope.analysis.cell import Json
-from linkscope.analysis.by_flow import by_flow
 from linkscope.analysis.curves import curves
 from linkscope.analysis.lists import listings
 from linkscope.analysis.matrices import matrices
@@ -29,10 +29,13 @@ class Overview:
 
 
 def overview(rows: Sequence[Row], node: Node, precision: float = DEFAULT_PRECISION) -> Overview:
-    """Tables of all rows; every row stands in exactly one. ``precision``: the relative half width asked for."""
+    """Tables of all rows; every row stands in exactly one, with a cell for each of its figures.
+
+    ``precision``: how far the interval may reach from the median, relative, as the run asked for.
+    """
     paths = Paths(node)
     position = {row.id: index for index, row in enumerate(rows)}
-    apart = [part for row in rows for part in by_flow(row)]
-    found: list[Table] = [*matrices(apart, paths), *curves(apart, paths), *listings(apart, paths)]
+    parts = apart(rows)
+    found: list[Table] = [*matrices(parts, paths), *curves(parts, paths), *listings(parts, paths)]
     found.sort(key=lambda table: min(position[entry.id] for entry in table.flat))
     return Overview(summarize(rows, found, precision), tuple(found))

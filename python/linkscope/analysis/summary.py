@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 
 from linkscope.analysis.cell import Cell, Heading, Json
@@ -13,13 +14,15 @@ from linkscope.results.row import Row
 
 Table = Matrix | CurveSet | Listing
 DEFAULT_PRECISION = 0.01
+_NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?")
 
 
 @dataclass(frozen=True)
 class TableSummary:
     """One table in one line, over its ok cells. ``spread`` is (max - min) / mean; ``best`` and ``worst`` are the
     cells an engineer would call so: the fastest and slowest rate, the shortest and longest time. The shares of
-    peak are the lowest and highest of any cell, which need not be those two; None where no peak is known."""
+    peak are the lowest and highest of any cell, which need not be those two; None where no peak is known.
+    ``lowest_overlap`` and ``highest_overlap``: of the cells whose flows should run together; None where none do."""
 
     heading: Heading
     ok: int
@@ -31,11 +34,13 @@ class TableSummary:
     worst: Cell
     lowest_share: float | None
     highest_share: float | None
+    lowest_overlap: float | None
+    highest_overlap: float | None
 
 
 @dataclass(frozen=True)
 class Grouped:
-    """Rows that share one reason; ``tables`` names the tables they belong to."""
+    """Rows that share one reason or note; ``tables`` names the tables they belong to."""
 
     reason: str
     count: int
@@ -44,13 +49,15 @@ class Grouped:
 
 @dataclass(frozen=True)
 class Summary:
-    """``figures`` counts the ok cells, of which a row can have several; ``imprecise`` holds those whose interval is wider than ``precision`` (relative half width)."""
+    """``figures`` counts the ok cells, of which a row can have several; ``imprecise`` holds those of them whose interval
+    reaches farther from the median than ``precision`` (relative) on either side. ``noted``: what the engine remarked."""
 
     rows: int
     ok: int
     figures: int
     skipped: tuple[Grouped, ...]
     failed: tuple[Grouped, ...]
+    noted: tuple[Grouped, ...]
     modelled: bool
     precision: float
     imprecise: tuple[Cell, ...]
@@ -69,8 +76,9 @@ def summarize(rows: Sequence[Row], tables: Iterable[Table], precision: float = D
         rows=len(rows),
         ok=sum(row.status == "ok" for row in rows),
         figures=sum(c.headline is not None for c in cells),
-        skipped=_grouped(cells, "skipped", listed),
-        failed=_grouped(cells, "failed", listed),
+        skipped=_grouped(_reasons(rows, "skipped"), listed),
+        failed=_grouped(_reasons(rows, "failed"), listed),
+        noted=_grouped(((row, _NUMBER.sub("#", note)) for row in rows for note in row.notes), listed),
         modelled=any(row.modelled for row in rows),
         precision=precision,
         imprecise=tuple(c for c in cells if c.headline is not None and c.headline.margin > precision),
@@ -89,6 +97,7 @@ def table_summary(table: Table) -> TableSummary | None:
     values = [figure.value.median for figure, _ in figures]
     mean = sum(values) / len(values)
     shares = [c.share for _, c in figures if c.share is not None]
+    overlaps = [c.overlap for _, c in figures if c.overlap is not None]
     best, worst = ordered[0][1], ordered[-1][1]
     return TableSummary(
         heading=table.heading,
@@ -101,14 +110,20 @@ def table_summary(table: Table) -> TableSummary | None:
         worst=worst,
         lowest_share=min(shares, default=None),
         highest_share=max(shares, default=None),
+        lowest_overlap=min(overlaps, default=None),
+        highest_overlap=max(overlaps, default=None),
     )
 
 
-def _grouped(cells: Iterable[Cell], status: str, tables: Iterable[Table]) -> tuple[Grouped, ...]:
+def _reasons(rows: Iterable[Row], status: str) -> Iterator[tuple[Row, str]]:
+    return ((row, row.reason or "no reason recorded") for row in rows if row.status == status)
+
+
+def _grouped(remarks: Iterable[tuple[Row, str]], tables: Iterable[Table]) -> tuple[Grouped, ...]:
+    """Rows counted by what is remarked of them, the most frequent first; a row with several cells counts once."""
     titles = {entry.id: table.heading.title for table in tables for entry in table.flat}
-    reasons: dict[str, list[str]] = {}
-    for entry in cells:
-        if entry.status == status:
-            reasons.setdefault(entry.reason or "no reason recorded", []).append(titles[entry.id])
-    groups = [Grouped(reason, len(where), tuple(dict.fromkeys(where))) for reason, where in reasons.items()]
+    found: dict[str, dict[str, str]] = {}
+    for row, text in remarks:
+        found.setdefault(text, {})[row.id] = titles[row.id]
+    groups = [Grouped(text, len(where), tuple(dict.fromkeys(where.values()))) for text, where in found.items()]
     return tuple(sorted(groups, key=lambda group: -group.count))

@@ -9,7 +9,8 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from linkscope.analysis.headline import headline
+from linkscope.analysis.by_flow import by_flow
+from linkscope.analysis.headline import Headline, headline
 from linkscope.launch.job import Job
 from linkscope.launch.run import Listener
 from linkscope.plan.expand import PlannedCase
@@ -85,7 +86,12 @@ class _Lines:
 
 
 def _line(row: Json) -> str:
-    figure = headline(Row.from_json(row))
-    if figure is not None:
-        return f"{row['id']}  {wording.value(figure.value.median)} {figure.unit} {wording.margin(figure)}"
-    return f"{row['id']}  {row['status']}: {row.get('reason', 'no reason given')}"
+    figures = [figure for part in by_flow(Row.from_json(row)) if (figure := headline(part)) is not None]
+    if not figures:
+        return f"{row['id']}  {row['status']}: {row.get('reason', 'no reason given')}"
+    medians = list(dict.fromkeys(wording.value(figure.value.median) for figure in figures))
+    return f"{row['id']}  {', '.join(medians)} {figures[0].unit} {wording.margin(max(figures, key=_margin))}"
+
+
+def _margin(figure: Headline) -> float:
+    return figure.margin

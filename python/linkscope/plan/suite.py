@@ -65,6 +65,10 @@ class Suite:
     rows: tuple[SuiteRow, ...]
 
 
+_PLAIN = ("figure", "x", "rows", "clock", "cache", "min_sample_s", "parameters", "peer")
+"""Fields of a row that are taken as they stand."""
+
+
 class _Yaml(yaml.SafeLoader):
     """YAML with the booleans of YAML 1.2, true and false: `on` is a word here, as in "on: gpu"."""
 
@@ -126,7 +130,7 @@ def _row(suite: str, data: dict[str, Any]) -> SuiteRow:
     if data["pattern"] not in PATTERNS:
         known = ", ".join(PATTERNS)
         raise LinkscopeError(f"suite {suite}, row {data['name']}: unknown pattern {data['pattern']!r} (known: {known})")
-    plain = {key: data[key] for key in ("figure", "x", "rows", "clock", "cache", "min_sample_s", "parameters", "peer") if key in data}
+    plain = {key: data[key] for key in _PLAIN if key in data}
     return SuiteRow(
         suite=suite,
         name=data["name"],

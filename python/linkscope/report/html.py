@@ -19,7 +19,8 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from linkscope.analysis.cell import Cell
+from linkscope.analysis.by_flow import apart
+from linkscope.analysis.cell import Cell, place_of
 from linkscope.analysis.curves import CurveSet
 from linkscope.analysis.lists import Listing
 from linkscope.analysis.matrices import Matrix
@@ -70,6 +71,7 @@ def render(run: RunFile) -> str:
         remarks=remarks(run),
         started=_date(str(header.get("started", ""))),
         summary=found.summary,
+        missing=run.missing,
         tables=[_section(number, table, records) for number, table in enumerate(found.tables)],
         records=Markup(_script_json(records.lines)),
         raw=Markup(_packed(header, rows)),
@@ -102,20 +104,22 @@ class Section:
 
 
 class _Records:
-    """What the page's script knows of each row, in the order of the run."""
+    """What the page's script knows of each cell, in the order of the run."""
 
     def __init__(self, rows: Sequence[Row], found: Overview) -> None:
-        placed = {entry.id: (table, entry) for table in found.tables for entry in table.flat}
-        known = [row for row in rows if row.id in placed]
-        self._index = {row.id: index for index, row in enumerate(known)}
-        self.lines = [_record(row, *placed[row.id]) for row in known]
+        placed = [(table, entry) for table in found.tables for entry in table.flat]
+        order = {row.id: index for index, row in enumerate(rows)}
+        placed.sort(key=lambda pair: order[pair[1].id])
+        parts = {place_of(part): part for part in apart(rows)}
+        self._index = {entry.key: index for index, (_, entry) in enumerate(placed)}
+        self.lines = [_record(parts[entry.key], table, entry) for table, entry in placed]
 
     def index(self, entry: Cell) -> int:
-        return self._index[entry.id]
+        return self._index[entry.key]
 
 
 def _record(row: Row, table: Table, entry: Cell) -> dict[str, Any]:
-    """One row for the tooltip and the table of all rows; short keys, for there may be thousands."""
+    """One cell for the tooltip and the table of all rows; short keys, for there may be thousands."""
     heading, figure = table.heading, entry.headline
     record: dict[str, Any] = {
         "id": row.id,
@@ -131,7 +135,8 @@ def _record(row: Row, table: Table, entry: Cell) -> dict[str, Any]:
         "stopped": row.stopped or "",
         "verified": _verified(row),
         "setting": _setting(row),
-        "notes": [note for flow in row.flows for note in flow.notes],
+        "load": row.load,
+        "notes": row.notes,
     }
     if figure is not None:
         value = figure.value
@@ -141,6 +146,8 @@ def _record(row: Row, table: Table, entry: Cell) -> dict[str, Any]:
         record["half"] = _short(figure.margin * 100)
     if entry.peak is not None:
         record |= {"peak": _short(entry.peak.gbps), "why": entry.peak.why}
+    if entry.overlap is not None:
+        record["overlap"] = _short(entry.overlap * 100)
     if entry.share is not None:
         record["share"] = _short(entry.share * 100)
     return record

@@ -26,7 +26,7 @@ def provenance(header: Header, node: Node) -> list[tuple[str, str]]:
     versions = ", ".join(f"{name} {text}" for name, text in engine.get("versions", {}).items())
     software = f"linkscope {header.get('version', '?')}, engine {engine.get('backend', '?')}"
     lines = [
-        ("node", f"{node.name}: {_devices(node)}"),
+        ("node", _node(node)),
         ("host", str(header.get("host", ""))),
         ("started", str(header.get("started", ""))),
         ("software", f"{software}, {versions}" if versions else software),
@@ -35,6 +35,12 @@ def provenance(header: Header, node: Node) -> list[tuple[str, str]]:
         ("bytes", "payload, counted once; GB/s are decimal, KiB/MiB/GiB binary"),
     ]
     return [(name, text) for name, text in lines if text]
+
+
+def _node(node: Node) -> str:
+    """Its devices, behind its name where that says something else than its GPUs."""
+    devices = _devices(node)
+    return devices if devices.startswith(node.name.replace(" x ", " × ")) else f"{node.name}: {devices}"
 
 
 def _devices(node: Node) -> str:

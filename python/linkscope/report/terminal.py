@@ -70,6 +70,8 @@ def _print_table(table: Matrix | CurveSet | Listing, console: Console) -> None:
     if line is not None and not isinstance(table, CurveSet) and line.ok > 1:
         text = f"min {wording.value(line.min)}  mean {wording.value(line.mean)}  max {wording.value(line.max)}"
         console.print(Text(f"{text}  spread {wording.percent(line.spread)}  ({line.ok} figures)", style="dim"))
+    if line is not None and wording.together(line):
+        console.print(Text(wording.together(line), style="yellow"))
 
 
 def _print_heading(heading: Heading, console: Console) -> None:
@@ -217,6 +219,8 @@ def _print_summary(summary: Summary, console: Console) -> None:
         for group in groups:
             console.print(Text(f"  {_group_line(group, word)}", style=style))
     _print_precision(summary, console)
+    for group in summary.noted:
+        console.print(Text(_group_line(group, "noted"), style="dim"))
     grid = _grid("table")
     for name in ("worst", "best", "unit", "of peak"):
         grid.add_column(name, justify="right", no_wrap=True)

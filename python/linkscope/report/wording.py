@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import math
+
 from linkscope.analysis.cell import Cell, Heading
 from linkscope.analysis.headline import OWN_RATE, RATE_UNIT, Headline
+from linkscope.analysis.summary import TableSummary
 
 MODELLED = "MODELLED — not a measurement"
 WIDE_INTERVAL = 0.05
+MOST_DECIMALS = 9
+TOGETHER = 0.95
+"""Flows that ran together for less than this share of the time are worth a remark."""
 
 
 def size(count: int | float) -> str:
@@ -20,10 +26,9 @@ def size(count: int | float) -> str:
 
 
 def value(number: float) -> str:
-    """About four significant digits without an exponent: "393.9", "55.55", "2082", "0.702"."""
-    magnitude = abs(number)
-    decimals = 0 if magnitude >= 1000 else 1 if magnitude >= 100 else 2 if magnitude >= 10 else 3
-    return f"{number:.{decimals}f}"
+    """Four significant digits, whole above 1000, without an exponent: "393.9", "55.55", "2082", "0.004831"."""
+    digits = 0 if number == 0 else math.floor(math.log10(abs(number)))
+    return f"{number:.{min(max(3 - digits, 0), MOST_DECIMALS)}f}"
 
 
 def percent(share: float) -> str:
@@ -60,7 +65,20 @@ def facts(heading: Heading) -> list[str]:
     found += [f"cache: {' and '.join(heading.caches)}", quantity(heading)]
     if heading.figure != OWN_RATE:
         found.append(heading.figure)
+    if "sustained" in heading.loads:
+        found.append("each under the load of all")
+    if heading.peer:
+        found.append(heading.peer)
     return [fact for fact in found if fact]
+
+
+def together(line: TableSummary) -> str:
+    """What is said of a table whose flows did not run at the same time throughout; empty where they did."""
+    if line.lowest_overlap is None or line.highest_overlap is None or line.lowest_overlap >= TOGETHER:
+        return ""
+    low, high = (f"{share * 100:.0f} %" for share in (line.lowest_overlap, line.highest_overlap))
+    span = low if low == high else f"{low} to {high}"
+    return f"all flows of a case ran together for {span} of the time from first start to last end"
 
 
 def x_value(x: float | None, x_name: str) -> str:

@@ -21,11 +21,6 @@ class Stats:
     p99: float
     max: float
 
-    @property
-    def half_width(self) -> float:
-        """Half the interval relative to the median, e.g. 0.004 for +-0.4 %."""
-        return (self.high - self.low) / 2 / self.median if self.median else float("inf")
-
 
 @dataclass(frozen=True)
 class FlowResult:
@@ -67,6 +62,22 @@ class Row:
     def labels(self) -> dict[str, Any]:
         labels: dict[str, Any] = self.case.get("labels", {})
         return labels
+
+    @property
+    def load(self) -> str:
+        """``once``: flows start together and each ends when it is done; ``sustained``: all run until all are timed."""
+        return str(self.case.get("load", "once"))
+
+    @property
+    def overlap(self) -> float | None:
+        """Share of first start to last end in which every measured flow was running; None where no row says so."""
+        share: float | None = (self.raw.get("aggregate") or {}).get("overlap")
+        return share
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the engine noted of any flow, each once."""
+        return tuple(dict.fromkeys(note for flow in self.flows for note in flow.notes))
 
     @property
     def measured_flows(self) -> list[tuple[dict[str, Any], FlowResult]]:

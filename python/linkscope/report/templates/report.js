@@ -1,14 +1,12 @@
-// Brings the page to life: details on hover and focus, the table of all rows, highlighted series, the download.
+// Brings the page to life: details on hover and focus, the table of all figures, highlighted series, the download.
 "use strict";
 (() => {
   const records = JSON.parse(document.getElementById("records").textContent);
   const tip = document.getElementById("tip");
-  const number = (v) => {
-    const m = Math.abs(v);
-    return v.toFixed(m >= 1000 ? 0 : m >= 100 ? 1 : m >= 10 ? 2 : 3);
-  };
+  // As wording.value: four significant digits, whole above 1000.
+  const number = (v) => v.toFixed(Math.min(Math.max(3 - (v === 0 ? 0 : Math.floor(Math.log10(Math.abs(v)))), 0), 9));
 
-  // Details of one row, beside the cell, point or line that shows it.
+  // Details of one figure, beside the cell, point or line that shows it.
   const line = (list, name, text) => {
     if (text === "" || text === undefined) return;
     const dt = document.createElement("dt");
@@ -38,6 +36,8 @@
     line(list, "size", r.size);
     line(list, "setting", r.setting);
     line(list, "clock, cache", `${r.clock}, ${r.cache}`);
+    if (r.load !== "once") line(list, "load", r.load);
+    if (r.overlap !== undefined) line(list, "overlap", `${number(r.overlap)} % of first start to last end`);
     line(list, "verified", r.verified);
     for (const note of r.notes) line(list, "note", note);
     box.append(head, list);
@@ -72,7 +72,7 @@
     for (const type of ["pointerleave", "blur"]) entry.addEventListener(type, () => mark(false));
   }
 
-  // All rows, sorted by a click on a column, filtered by words that must all occur.
+  // All figures, sorted by a click on a column, filtered by words that must all occur.
   const columns = [
     ["table", "table"], ["where", "where"], ["bytes", "size", "size"], ["median", "median"], ["unit", "unit"],
     ["half", "± %"], ["min", "min"], ["max", "max"], ["share", "% of peak"], ["n", "n"], ["stopped", "stopped by"],
@@ -103,7 +103,7 @@
     const words = document.getElementById("filter").value.toLowerCase().split(/\s+/).filter(Boolean);
     const kept = order.filter((index) => words.every((word) => text[index].includes(word)));
     table.tBodies[0].replaceChildren(...kept.map((index) => lines[index]));
-    document.getElementById("count").textContent = `${kept.length} of ${records.length} rows`;
+    document.getElementById("count").textContent = `${kept.length} of ${records.length}`;
   };
   const sortBy = (key, heads) => {
     sorted = { key, up: sorted.key === key ? !sorted.up : true };
