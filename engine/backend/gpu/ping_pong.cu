@@ -15,33 +15,72 @@ constexpr std::int64_t default_rounds = 1000;
 constexpr Seconds patience = 10.0;
 constexpr unsigned polls_between_looks = 1U << 12U;  // reading the clock at every poll would slow the polls
 
+/// relaxed: the flag alone. release: the flag publishes what its writer wrote before, as a flag that guards data must.
+enum class Ordering { relaxed, release };
+
+template <Ordering ordering>
+__device__ std::uint64_t load(const std::uint64_t* flag) {
+  if constexpr (ordering == Ordering::release) return vendor::load_acquire_system(flag);
+  return vendor::load_relaxed_system(flag);
+}
+
+template <Ordering ordering>
+__device__ void store(std::uint64_t* flag, std::uint64_t value) {
+  if constexpr (ordering == Ordering::release) {
+    vendor::store_release_system(flag, value);
+  } else {
+    vendor::store_relaxed_system(flag, value);
+  }
+}
+
 /// Polls `flag` until it holds `value`. Says no when `patience_ticks` have passed.
+template <Ordering ordering>
 __device__ bool await(const std::uint64_t* flag, std::uint64_t value, std::uint64_t patience_ticks) {
   const std::uint64_t begin = vendor::device_ticks();
   for (unsigned poll = 1;; ++poll) {
-    if (vendor::load_acquire_system(flag) == value) return true;
+    if (load<ordering>(flag) == value) return true;
     if (poll % polls_between_looks == 0 && vendor::device_ticks() - begin > patience_ticks) return false;
   }
 }
 
 /// Both kernels count the rounds they completed into *completed.
+template <Ordering ordering>
 __global__ void initiate(std::uint64_t* serve_to, const std::uint64_t* answer_at, std::uint64_t first,
                          std::uint64_t rounds, std::uint64_t patience_ticks, std::uint64_t* completed) {
   for (std::uint64_t value = first; value != first + rounds; ++value) {
-    vendor::store_release_system(serve_to, value);
-    if (!await(answer_at, value, patience_ticks)) return;
+    store<ordering>(serve_to, value);
+    if (!await<ordering>(answer_at, value, patience_ticks)) return;
   }
   *completed += rounds;
 }
 
+template <Ordering ordering>
 __global__ void respond(const std::uint64_t* serve_at, std::uint64_t* answer_to, std::uint64_t first,
                         std::uint64_t rounds, std::uint64_t patience_ticks, std::uint64_t* completed) {
   for (std::uint64_t value = first; value != first + rounds; ++value) {
-    if (!await(serve_at, value, patience_ticks)) return;
-    vendor::store_release_system(answer_to, value);
+    if (!await<ordering>(serve_at, value, patience_ticks)) return;
+    store<ordering>(answer_to, value);
   }
   *completed += rounds;
 }
+
+/// The two sides' kernels of one ordering.
+struct Game {
+  decltype(&initiate<Ordering::relaxed>) initiate;
+  decltype(&respond<Ordering::relaxed>) respond;
+
+  /// Parameter `ordering`. Throws Error{bad_input} for another word.
+  static Game of(const Flow& flow) {
+    const std::string word = flow.parameters.word("ordering", "relaxed");
+    if (word == "relaxed") {
+      return {&gpu::initiate<Ordering::relaxed>, &gpu::respond<Ordering::relaxed>};
+    }
+    if (word == "release") {
+      return {&gpu::initiate<Ordering::release>, &gpu::respond<Ordering::release>};
+    }
+    throw Error(Fault::bad_input, "parameter ordering: '" + word + "' is neither relaxed nor release");
+  }
+};
 
 /// The GPU that answers: parameter `responder`, or the end that is not the executor.
 DeviceId responder_of(const Flow& flow) {
@@ -60,13 +99,14 @@ class PingPongTransfer final : public GpuTransfer {
         initiator_(flow.executor.index),
         responder_(responder_of(flow).index),
         arenas_(arenas),
+        game_(Game::of(flow)),
         rounds_(static_cast<std::uint64_t>(flow.parameters.number("rounds", default_rounds))),
         initiated_(*context_, initiator_, 1),
         responded_(*context_, responder_, 1) {
     serve_ = {flag(initiator_, *arenas.destination), flag(responder_, *arenas.destination)};
     answer_ = {flag(initiator_, *arenas.source), flag(responder_, *arenas.source)};
-    context_->load(initiator_, {reinterpret_cast<const void*>(&initiate)});
-    context_->load(responder_, {reinterpret_cast<const void*>(&respond)});
+    context_->load(initiator_, {reinterpret_cast<const void*>(game_.initiate)});
+    context_->load(responder_, {reinterpret_cast<const void*>(game_.respond)});
   }
   ~PingPongTransfer() override {
     if (stream_ == nullptr) return;
@@ -85,11 +125,11 @@ class PingPongTransfer final : public GpuTransfer {
     const auto patience_ticks = static_cast<std::uint64_t>(patience * vendor::ticks_per_second);
     const std::uint64_t rounds = repeats * rounds_;
     LINKSCOPE_CHECK(gpuSetDevice(responder_));
-    respond<<<1, 1, 0, stream_>>>(serve_.responder, answer_.responder, next_, rounds, patience_ticks,
+    game_.respond<<<1, 1, 0, stream_>>>(serve_.responder, answer_.responder, next_, rounds, patience_ticks,
                                   responded_.data());
     LINKSCOPE_CHECK(gpuGetLastError());
     LINKSCOPE_CHECK(gpuSetDevice(initiator_));
-    initiate<<<1, 1, 0, stream>>>(serve_.initiator, answer_.initiator, next_, rounds, patience_ticks,
+    game_.initiate<<<1, 1, 0, stream>>>(serve_.initiator, answer_.initiator, next_, rounds, patience_ticks,
                                   initiated_.data());
     LINKSCOPE_CHECK(gpuGetLastError());
     next_ += rounds;
@@ -148,6 +188,7 @@ class PingPongTransfer final : public GpuTransfer {
   int initiator_;
   int responder_;
   Arenas arenas_;
+  Game game_;
   std::uint64_t rounds_;
   DeviceWords initiated_;
   DeviceWords responded_;
@@ -162,7 +203,8 @@ class PingPongTransfer final : public GpuTransfer {
 }  // namespace
 
 std::map<std::string, std::string> PingPong::parameters() const {
-  return {{"rounds", "round trips of one transfer; default 1000"},
+  return {{"ordering", "relaxed (default): the flag alone; release: it publishes what was written before, as data needs"},
+          {"rounds", "round trips of one transfer; default 1000"},
           {"responder", "the GPU that answers, e.g. gpu:1; default: the end that is not the executor"}};
 }
 

@@ -220,6 +220,25 @@ __device__ inline void store_release_system(std::uint64_t* address, std::uint64_
 #endif
 }
 
+/// The same for the 8 bytes alone: nothing is said of what was written before them.
+__device__ inline std::uint64_t load_relaxed_system(const std::uint64_t* address) {
+#if LINKSCOPE_HIP
+  return __hip_atomic_load(address, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM);
+#else
+  std::uint64_t value;
+  asm volatile("ld.relaxed.sys.global.u64 %0, [%1];" : "=l"(value) : "l"(address) : "memory");
+  return value;
+#endif
+}
+
+__device__ inline void store_relaxed_system(std::uint64_t* address, std::uint64_t value) {
+#if LINKSCOPE_HIP
+  __hip_atomic_store(address, value, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM);
+#else
+  asm volatile("st.relaxed.sys.global.u64 [%0], %1;" ::"l"(address), "l"(value) : "memory");
+#endif
+}
+
 /// 16 bytes as one register quadruple. `__restrict__`-free: source and destination may be one buffer.
 struct alignas(16) Vector {
   std::uint32_t x, y, z, w;

@@ -145,8 +145,14 @@ def each_among_all_both_ways(ground: Ground) -> list[Layout]:
 
 
 def all_at_once(ground: Ground) -> list[Layout]:
-    """Every source to every other destination, all at the same time."""
-    slots = tuple(ground.links())
+    """Every source to every other destination, all at the same time.
+
+    In the order of a shift: first each device to the next one, then to the one after that. A GPU whose engines take
+    one flow at a time then meets no other GPU at the same destination.
+    """
+    place = {device.id: index for index, device in enumerate(ground.sources())}
+    count = max(len(place), 1)
+    slots = tuple(sorted(ground.links(), key=lambda slot: _shift(place, slot) % count))
     return [Layout(slots, "", f"{len(slots)} flows")] if len(slots) > 1 else []
 
 
@@ -215,6 +221,11 @@ def _each(slots: list[Slot], background: tuple[Slot, ...]) -> list[Layout]:
         return []
     places = tuple(_ends_of(slot) for slot in slots)
     return [Layout((*slots, *background), "", f"each of {len(slots)} flows", places)]
+
+
+def _shift(place: dict[str, int], slot: Slot) -> int:
+    """How many places the destination stands behind the source; 0 where it is not among them."""
+    return place[slot.destination] - place[slot.source] if slot.destination in place else 0
 
 
 def _single(slot: Slot) -> Layout:

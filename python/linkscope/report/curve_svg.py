@@ -14,7 +14,7 @@ from linkscope.report import wording
 WIDTH, HEIGHT = 800, 400
 LEFT, RIGHT, TOP, BOTTOM = 64, 18, 18, 48
 COLOURS = 8
-"""Distinct colours of the style sheet (classes c0 to c7); further series repeat them with another dash."""
+"""Distinct colours of the style sheet (classes c0 to c7)."""
 DASHES = ("", "7 4", "2 3", "9 3 2 3", "1 5", "12 4")
 LOG_FROM = 8.0
 
@@ -47,15 +47,33 @@ def curve_svg(table: CurveSet, index_of: Callable[[Cell], int]) -> str:
         _x_ticks(x_axis, table),
         _y_ticks(y_axis, table.heading.unit),
         _peaks(table.curves, y_axis),
-        *(_series(curve, number, x_axis, y_axis, index_of) for number, curve in enumerate(table.curves)),
+        *(
+            _series(curve, number, style, x_axis, y_axis, index_of)
+            for number, (curve, style) in enumerate(zip(table.curves, styles(table), strict=True))
+        ),
         "</svg>",
     ]
     return "\n".join(parts)
 
 
-def dash(number: int) -> str:
-    """The stroke pattern of the series of that number."""
-    return DASHES[number // COLOURS % len(DASHES)]
+@dataclass(frozen=True)
+class Style:
+    """``colour``: class c0 to c7; ``dash``: a stroke pattern, empty for a solid line."""
+
+    colour: int
+    dash: str
+
+
+def styles(table: CurveSet) -> list[Style]:
+    """A style per curve: each its colour while they last, else a colour per way of moving and a dash per place."""
+    if len(table.curves) <= COLOURS:
+        return [Style(number, "") for number in range(len(table.curves))]
+    named = [curve.series.partition(", ") for curve in table.curves]
+    places = list(dict.fromkeys(place for place, _, _ in named))
+    ways = list(dict.fromkeys(way for _, _, way in named))
+    return [
+        Style(ways.index(way) % COLOURS, DASHES[places.index(place) % len(DASHES)]) for place, _, way in named
+    ]
 
 
 def _position(value: float, low: float, high: float, log: bool) -> float:
@@ -138,19 +156,19 @@ def _peaks(curves: Sequence[Curve], axis: Axis) -> str:
     return "".join(lines)
 
 
-def _series(curve: Curve, number: int, x: Axis, y: Axis, index_of: Callable[[Cell], int]) -> str:
+def _series(curve: Curve, number: int, style: Style, x: Axis, y: Axis, index_of: Callable[[Cell], int]) -> str:
     points = [(x.at(p.x), p.headline.value, p) for p in curve.points if p.headline is not None and p.x is not None]
     if not points:
         return ""
     line = " ".join(f"{at:.1f},{y.at(s.median):.1f}" for at, s, _ in points)
-    pattern = f' stroke-dasharray="{dash(number)}"' if dash(number) else ""
+    pattern = f' stroke-dasharray="{style.dash}"' if style.dash else ""
     wide = _band([(at, y.at(s.p5), y.at(s.p95)) for at, s, _ in points])
     tight = _band([(at, y.at(s.low), y.at(s.high)) for at, s, _ in points])
     marks = "".join(
         f'<circle cx="{at:.1f}" cy="{y.at(s.median):.1f}" r="3" data-i="{index_of(p)}"/>' for at, s, p in points
     )
     return (
-        f'<g class="series c{number % COLOURS}" data-series="{number}">'
+        f'<g class="series c{style.colour}" data-series="{number}">'
         f'<path class="spread" d="{wide}"/><path class="band" d="{tight}"/>'
         f'<polyline points="{line}"{pattern}/>{marks}</g>'
     )

@@ -28,7 +28,7 @@ from linkscope.analysis.overview import Overview, overview
 from linkscope.analysis.summary import Table, TableSummary, table_summary
 from linkscope.errors import LinkscopeError
 from linkscope.report import wording
-from linkscope.report.curve_svg import COLOURS, curve_svg, dash
+from linkscope.report.curve_svg import curve_svg, styles
 from linkscope.report.provenance import machine_state, precision, provenance, remarks
 from linkscope.report.topology_svg import draw
 from linkscope.results.row import Row
@@ -61,7 +61,7 @@ def render(run: RunFile) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.globals.update(wording=wording, COLOURS=COLOURS, NARROW=NARROW, dash=dash)
+    environment.globals.update(wording=wording, NARROW=NARROW, styles=styles)
     return environment.get_template("report.html.j2").render(
         header=header,
         node=node,

@@ -22,6 +22,7 @@ from linkscope.results.run_file import RunFile
 
 LEGEND = "cell: median, 95 % interval of the median, percent of the path's peak"
 GAP = 2
+HEAD_LINES = 2
 Parts = tuple[str, str, str]
 """Figure (or why there is none), interval, percent of peak, as they stand in a cell."""
 
@@ -136,15 +137,17 @@ def _print_grid(
     corner: str,
     console: Console,
 ) -> None:
-    """A table of cells: one line a cell where the width allows, two where not, in parts where still too wide."""
+    """A table of cells, in parts where it is too wide; a cell takes one line or two, whichever makes it shorter."""
     label_width = max(len(label) for label in (*row_ids, corner))
     columns = [[_parts(line[j], notes) for line in cells] for j in range(len(column_ids))]
-    for joint in (" ", "\n"):
+    ways = []
+    for lines, joint in enumerate((" ", "\n"), start=1):
         texts = [_column_texts(column, joint) for column in columns]
         widths = [_width(label, column) for label, column in zip(column_ids, texts, strict=True)]
-        if label_width + sum(width + GAP for width in widths) <= console.width:
-            break
-    for chunk in _chunks(widths, console.width - label_width):
+        chunks = _chunks(widths, console.width - label_width)
+        ways.append((len(chunks) * (lines * len(row_ids) + HEAD_LINES), lines, texts, widths, chunks))
+    *_, texts, widths, chunks = min(ways, key=lambda way: way[:2])
+    for chunk in chunks:
         grid = _grid(corner, label_width)
         for j in chunk:
             grid.add_column(Text(column_ids[j]), justify="right", no_wrap=True, min_width=widths[j])
@@ -183,7 +186,7 @@ def _print_curves(table: CurveSet, console: Console) -> None:
     names = [curve.series for curve in table.curves]
     xs = sorted({point.x for point in table.flat}, key=lambda x: float("-inf") if x is None else x)
     labels = [wording.x_value(x, table.heading.x_name) for x in xs]
-    columns = [name or table.heading.unit for name in names]
+    columns = [name.replace(", ", "\n") or table.heading.unit for name in names]
     cells = [[at.get((x, name)) for name in names] for x in xs]
     _print_grid(_Notes(), labels, columns, cells, table.heading.x_name, console)
 

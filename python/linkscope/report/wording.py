@@ -11,7 +11,7 @@ from linkscope.analysis.summary import TableSummary
 MODELLED = "MODELLED — not a measurement"
 WIDE_INTERVAL = 0.05
 MOST_DECIMALS = 9
-TOGETHER = 0.95
+TOGETHER = 0.9
 """Flows that ran together for less than this share of the time are worth a remark."""
 
 
