@@ -183,7 +183,7 @@ AggregateResult CaseMeasurement::aggregate_result(const Series& series) const {
     rates.push_back(sample.aggregate_rate());
     overlaps.push_back(sample.overlap());
   }
-  return {summarise(std::move(rates)), summarise(std::move(overlaps)).median};
+  return {summarise(std::move(rates)), summarise(std::move(overlaps)).median, gate_.timeline_uncertainty()};
 }
 
 }  // namespace

@@ -42,6 +42,7 @@ struct FlowResult {
 struct AggregateResult {
   Stats gbps;
   double overlap = 0;  ///< median over the samples
+  Seconds timeline_uncertainty = 0;  ///< of start and end, where devices have clocks of their own
 };
 
 struct CaseResult {

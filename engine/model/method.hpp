@@ -53,7 +53,7 @@ class Method {
   /// Makes ready to run. Nothing allocated here is inside a measured span. `arenas` outlives the transfer.
   [[nodiscard]] virtual std::unique_ptr<Transfer> prepare(const Flow& flow, const Arenas& arenas) const = 0;
   /// Bytes through which a rotated flow on these ends must cycle so that no cache serves it
-  /// (twice the largest cache that could); 0: rotating makes no sense for this method.
+  /// (at least twice the largest cache that could); 0: rotating makes no sense for this method.
   [[nodiscard]] virtual Bytes rotation_bytes(const Flow& /*flow*/) const { return 0; }
 };
 

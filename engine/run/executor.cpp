@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <exception>
 #include <limits>
 #include <new>
 #include <string>
@@ -16,7 +17,9 @@
 namespace linkscope {
 namespace {
 
-constexpr Bytes stride_unit = 8;  // so that slots of usual sizes touch and are checked in one sweep
+constexpr Bytes word_bytes = 8;
+constexpr Bytes vector_bytes = 16;               // what GPUs' threads move at a time, aligned
+constexpr Bytes largest_flow = Bytes{1} << 48U;  // beyond any machine's memory, far from overflow
 constexpr double share_of_available = 0.9;
 
 Seconds steady_seconds() {
@@ -36,9 +39,13 @@ TakesHostMemory takes_host_memory(const Plan& plan) {
   return [](const Endpoint& where) { return where.device.kind == DeviceKind::numa; };
 }
 
+/// Slots of whole vectors (below that, words) touch, so that one pass checks them all; none starts inside a vector.
 Rotation rotation_of(const Method& method, const Flow& flow, Cache cache) {
+  if (flow.bytes > largest_flow)
+    throw Error(Fault::no_memory, format_bytes(flow.bytes) + " are more than any machine holds");
+  const Bytes unit = flow.bytes < vector_bytes ? word_bytes : vector_bytes;
   Rotation rotation;
-  rotation.stride = (flow.bytes + stride_unit - 1) / stride_unit * stride_unit;
+  rotation.stride = (flow.bytes + unit - 1) / unit * unit;
   if (cache == Cache::rotated) {
     const Bytes through = method.rotation_bytes(flow);
     rotation.slots = std::max<Bytes>(1, (through + rotation.stride - 1) / rotation.stride);
@@ -121,6 +128,9 @@ Health Executor::run_case(const PlannedCase& planned) {
   } catch (const std::bad_alloc&) {
     frame.elapsed = steady_seconds() - begin;
     row = failure_row(frame, Failure::skipped, "not enough host memory for the engine's own data");
+  } catch (const std::exception& error) {
+    frame.elapsed = steady_seconds() - begin;
+    row = failure_row(frame, Failure::failed, error.what());
   }
   out_->write(row);
   return health;

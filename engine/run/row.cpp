@@ -124,7 +124,6 @@ Json hello_record(const Backend& backend) {
             {"schema", schema_number},
             {"version", engine_version()},
             {"backend", backend.name}};
-  if (backend.gate) json["timeline_uncertainty_us"] = rounded(backend.gate->timeline_uncertainty() * 1e6);
   return json;
 }
 
@@ -137,7 +136,8 @@ Json ok_row(const RowFrame& frame, const CaseResult& result) {
   for (const FlowResult& flow : result.flows) row["flows"].push_back(flow_json(flow));
   if (result.aggregate) {
     row["aggregate"] = {{"gbps", stats_json(result.aggregate->gbps)},
-                        {"overlap", rounded(result.aggregate->overlap)}};
+                        {"overlap", rounded(result.aggregate->overlap)},
+                        {"timeline_uncertainty_us", rounded(result.aggregate->timeline_uncertainty * 1e6)}};
   }
   row["stopped"] = stop_word(result.stopped);
   row["verified"] = {{"rounds", result.rounds}, {"bytes", result.verified_bytes}};

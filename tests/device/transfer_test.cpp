@@ -1,4 +1,5 @@
 // Every method of the GPU backend on one GPU: what it moved is right, and what is wrong is found.
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <utility>
@@ -97,6 +98,28 @@ TEST_F(GpuTransfers, FindOneDamagedWord) {
     ASSERT_TRUE(mismatch) << kind.method;
     EXPECT_NE(mismatch->what.find("4096"), std::string::npos) << mismatch->what;
   }
+}
+
+TEST_F(GpuTransfers, RotateThroughMoreThanACacheThatDoesNotEvictTheOldestLineCouldServe) {
+  const Bytes cache = std::stoull(backend_->devices.front().attributes.at("l2_bytes"));
+  ASSERT_GT(cache, 0);
+  EXPECT_GE(method("kernel-read").rotation_bytes(flow("kernel-read", "device", nullptr, MiB)), 8 * cache);
+}
+
+TEST_F(GpuTransfers, OfOwnMemoryAreNotTunedToLinesThatStayInTheCache) {
+  const auto streams = [](const Prepared& prepared) {
+    const std::vector<Setting> settings = prepared.transfer->candidates();
+    return std::any_of(settings.begin(), settings.end(), [](const Setting& setting) {
+      return std::find(setting.begin(), setting.end(), std::pair<std::string, std::int64_t>{"streaming", 1}) !=
+             setting.end();
+    });
+  };
+  EXPECT_FALSE(streams(prepare(flow("kernel-read", "device", nullptr, 64 * MiB))));
+  EXPECT_FALSE(streams(prepare(flow("kernel-copy", "device", "device", 64 * MiB))));
+  EXPECT_TRUE(streams(prepare(flow("kernel-copy", "pinned", "device", 64 * MiB))));
+  Flow asked = flow("kernel-read", "device", nullptr, 64 * MiB);
+  asked.parameters.set("streaming", "1");
+  EXPECT_TRUE(streams(prepare(asked)));
 }
 
 TEST_F(GpuTransfers, OfASlotThatWasNeverReachedAreNotCalledVerified) {

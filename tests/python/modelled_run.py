@@ -144,6 +144,17 @@ def rows(gpus: int = 4) -> list[Row]:
     return found + size_curves("Copy over size, one pair of each tier", series)
 
 
+def under_load(gpus: int = 4, status: str = "ok", name: str = "Host to GPU while all the others do") -> Row:
+    """One case that times a flow to every GPU under the load of all: a figure for each, 40, 41, ... GB/s."""
+    flows = [flow("numa:0", f"gpu:{i}") for i in range(gpus)]
+    cells = [{"row": "numa:0", "column": f"gpu:{i}"} for i in range(gpus)]
+    labels = {"show": "matrix", "row": "", "column": f"each of {gpus} flows", "figure": "first", "cells": cells}
+    plan_case = case(name, flows, labels) | {"load": "sustained"}
+    if status != "ok":
+        return not_ok(plan_case, status, "no such luck")
+    return ok(plan_case, [seconds(512 * MIB, 40.0 + i, f"load{i}") for i in range(gpus)])
+
+
 def sweep(pairs: int = 12, sizes: int = 25, methods: int = 4) -> list[Row]:
     """pairs x sizes x methods rows, as a wide sweep gives."""
     ends = [(f"gpu:{a}", f"gpu:{b}") for a in range(4) for b in range(4) if a != b][:pairs]

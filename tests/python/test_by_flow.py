@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
+import io
+import json
+import re
 from typing import Any
+
+import modelled_run as made
+import pytest
+from rich.console import Console
 
 from linkscope.analysis.by_flow import by_flow
 from linkscope.analysis.headline import headline
+from linkscope.analysis.overview import overview
+from linkscope.cli.progress import progress
+from linkscope.report.html import render
+from linkscope.results.export import flat_rows
 from linkscope.results.row import Row
 
 
@@ -51,3 +62,36 @@ def test_a_case_with_one_figure_stays_whole() -> None:
     row = _row()
     row.case["labels"].pop("cells")
     assert by_flow(row) == [row]
+
+
+def test_the_page_gives_every_figure_of_a_case_its_own_record() -> None:
+    page = render(made.run(4, [made.under_load()]))
+    found = json.loads(re.findall(r'id="records">(.*?)</script>', page)[0])
+    assert [record["where"] for record in found] == [f"numa:0, gpu:{i}" for i in range(4)]
+    assert [record["median"] for record in found] == [pytest.approx(40.0 + i, rel=0.01) for i in range(4)]
+    assert {record["load"] for record in found} == {"sustained"}
+    heat = re.findall(r'data-i="(\d)"[^>]*aria-label="([0-9.]+) GB/s', page)
+    assert [int(index) for index, _ in heat] == [0, 1, 2, 3]
+    assert [float(figure) for _, figure in heat] == [pytest.approx(40.0 + i, rel=0.01) for i in range(4)]
+
+
+@pytest.mark.parametrize("status", ["skipped", "failed"])
+def test_a_case_counts_once_however_many_figures_it_would_have(status: str) -> None:
+    whole, broken = made.under_load(), made.under_load(3, status, "GPU to host")
+    summary = overview([whole, broken], made.node()).summary
+    assert (summary.rows, summary.ok, summary.figures) == (2, 1, 4)
+    assert [group.count for group in (*summary.skipped, *summary.failed)] == [1]
+    assert len(summary.imprecise) <= summary.figures
+
+
+def test_progress_names_every_figure_of_a_case() -> None:
+    console = Console(file=io.StringIO(), width=200)
+    with progress(console) as listener:
+        listener.on_row(made.under_load(3).raw)
+    assert isinstance(console.file, io.StringIO)
+    medians = console.file.getvalue().split("  ")[-1].split(" GB/s")[0].split(", ")
+    assert [float(median) for median in medians] == [pytest.approx(40.0 + i, rel=0.01) for i in range(3)]
+
+
+def test_the_export_says_under_which_load_a_flow_was_timed() -> None:
+    assert {record["load"] for record in flat_rows(made.run(4, [made.under_load()]))} == {"sustained"}

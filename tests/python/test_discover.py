@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -43,6 +44,42 @@ def test_nvswitch_is_one_vertex_with_eighteen_lanes_from_each_gpu() -> None:
     assert [(link.b, link.lanes, link.peak_gbps) for link in nvlinks] == [("switch:nvswitch", 18, 450.0)] * 4
     assert Paths(node).between("gpu:0", "gpu:3").tier == "nvlink-18"
     assert Paths(node).between("numa:0", "gpu:3").tier == "pcie5-x16"
+
+
+def test_the_recorded_four_gpu_node_has_eighteen_nvlinks_a_gpu_and_the_peaks_of_its_links() -> None:
+    node = from_recording(FIXTURES / "h200x4-recorded.json")
+    links = {(link.a, link.b): (link.kind, link.lanes, link.peak_gbps) for link in node.links}
+    gpus = [gpu.id for gpu in node.of_kind("gpu")]
+    assert gpus == ["gpu:0", "gpu:1", "gpu:2", "gpu:3"]
+    assert links == {
+        **{(gpu, "switch:nvswitch"): ("nvlink", 18, 450.0) for gpu in gpus},
+        **{(gpu, "numa:0"): ("pcie", 16, 63.02) for gpu in gpus},
+    }
+    paths = Paths(node)
+    between_gpus = [paths.between(a, b) for a in gpus for b in gpus if a != b]
+    assert {(path.peak_gbps, path.tier, path.hops) for path in between_gpus if path} == {(450.0, "nvlink-18", 1)}
+    from_host = [paths.between("numa:0", gpu) for gpu in gpus]
+    assert {(path.peak_gbps, path.tier) for path in from_host if path} == {(63.02, "pcie5-x16")}
+    assert all(gpu.memory_gbps == pytest.approx(4814.3) and gpu.numa == 0 for gpu in node.of_kind("gpu"))
+
+
+def test_the_described_four_gpu_node_is_the_recorded_one() -> None:
+    found, described = from_recording(FIXTURES / "h200x4-recorded.json"), load_machine("h200x4")
+    for kind in ("gpu", "numa", "switch"):
+        assert [device.id for device in found.of_kind(kind)] == [device.id for device in described.of_kind(kind)]
+    assert [gpu.numa for gpu in found.of_kind("gpu")] == [gpu.numa for gpu in described.of_kind("gpu")]
+    a, b = ({frozenset((link.a, link.b)): link for link in node.links} for node in (found, described))
+    assert a.keys() == b.keys()
+    for ends, link in a.items():
+        assert (link.kind, link.tier, link.lanes) == (b[ends].kind, b[ends].tier, b[ends].lanes)
+        assert link.peak_gbps == pytest.approx(b[ends].peak_gbps, rel=0.01)
+    rates = [(gpu.memory_gbps, other.memory_gbps) for gpu, other in zip(found.devices, described.devices, strict=True)]
+    assert all(one == pytest.approx(other, rel=0.01) for one, other in rates if one is not None)
+
+
+def test_the_recording_names_no_host_and_no_serial_number() -> None:
+    text = (FIXTURES / "h200x4-recorded.json").read_text()
+    assert not re.search(r"\bserial\b|uuid|GPU-[0-9a-f]{8}|hostname|/home/|/root/|/tmp/", text, re.IGNORECASE)
 
 
 @pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.stem)

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from launching import TINY_IDS, TINY_SUITE, Bench, bench, statuses
+from launching import TINY_IDS, Bench, bench, statuses
 
 from linkscope.launch.run import resume
 from linkscope.results.run_file import RunFile
@@ -92,11 +92,20 @@ def test_a_file_of_another_machine_or_engine_is_refused(bench: Bench, key: str, 
     assert Path("a.jsonl").read_bytes() == before
 
 
-def test_another_plan_is_refused(bench: Bench) -> None:
+@pytest.mark.parametrize("asked", [("--sizes", "1M"), ("--precision", "5%")])
+def test_another_plan_is_refused(bench: Bench, asked: tuple[str, str]) -> None:
     bench.cli("run", bench.suite, "-o", "a.jsonl")
-    ended = bench.cli("run", bench.suite, "--sizes", "1M", "--resume", "-o", "a.jsonl")
+    before = Path("a.jsonl").read_bytes()
+    ended = bench.cli("run", bench.suite, *asked, "--resume", "-o", "a.jsonl")
     assert (ended.code, "holds another plan" in ended.complaint) == (2, True)
-    Path(bench.suite).write_text(TINY_SUITE.replace("128K", "256K"))
+    assert Path("a.jsonl").read_bytes() == before
+
+
+def test_what_is_asked_of_a_resumed_run_beside_its_name_is_not_ignored(bench: Bench) -> None:
+    bench.cli("run", bench.suite, "-o", "a.jsonl")
+    before = Path("a.jsonl").read_bytes()
+    assert bench.cli("run", "--resume", "-o", "a.jsonl", "--precision", "5%").code == 2
+    assert Path("a.jsonl").read_bytes() == before
 
 
 def test_an_existing_file_is_never_overwritten(bench: Bench) -> None:

@@ -97,3 +97,54 @@ def test_sizes_are_binary(count: int, text: str) -> None:
 @pytest.mark.parametrize(("share", "text"), [(0.8754, "88 %"), (0.052, "5.2 %"), (0.0001, "<0.1 %"), (0.0, "0.0 %")])
 def test_small_shares_are_no_zero(share: float, text: str) -> None:
     assert wording.percent(share) == text
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [
+        (2082.4, "2082"),
+        (393.94, "393.9"),
+        (55.552, "55.55"),
+        (1.5, "1.500"),
+        (0.70215, "0.7022"),
+        (0.0048312, "0.004831"),
+        (0.0, "0.000"),
+        (-12.341, "-12.34"),
+    ],
+)
+def test_values_have_four_digits(number: float, text: str) -> None:
+    assert wording.value(number) == text
+
+
+def test_flows_that_did_not_run_together_are_owned_up_to() -> None:
+    labels = {"show": "matrix", "row": "", "column": "gpu:0", "figure": "aggregate"}
+    plan_case = made.case("One to all", [made.flow("gpu:0", "gpu:1"), made.flow("gpu:0", "gpu:2")], labels)
+    times = [made.seconds(512 << 20, 200.0, "a"), made.seconds(512 << 20, 200.0, "b")]
+    for overlap, said in ((0.31, True), (0.99, False)):
+        aggregate = {"gbps": made.result(1, [1e-9 / 400] * 8)["gbps"], "overlap": overlap}
+        row = made.ok(plan_case, times, aggregate=aggregate)
+        assert ("ran together for 31 % of the time" in shown(made.run(4, [row]))) == said
+
+
+def test_what_the_engine_noted_is_counted_and_the_other_tool_is_named() -> None:
+    found = made.rows(4)
+    for number in range(2):
+        found[number].raw["flows"][0]["notes"] = [f"drift: the later half is {number}.5 % off the earlier half"]
+        found[number].case["labels"]["peer"] = {"tool": "nvbandwidth", "case": "device_to_device_memcpy_write_ce"}
+    text = " ".join(shown(made.run(4, [Row.from_json(row.raw) for row in found])).split())
+    assert "2 noted: drift: the later half is … % off the earlier half" in text
+    assert "nvbandwidth: device_to_device_memcpy_write_ce" in text
+
+
+@pytest.mark.parametrize("width", [80, 100, 160])
+def test_a_sweep_of_many_series_stays_short(width: int) -> None:
+    series = [(f"gpu:{i} > gpu:9, copy-engine, push", "gpu:0", "gpu:1", 390.0) for i in range(12)]
+    lines = shown(made.run(4, made.size_curves("Sweep", series)), width).splitlines()
+    assert max(len(line) for line in lines) <= width
+    assert sum(line.startswith("1 MiB ") for line in lines) <= 12 / ((width - 9) // 25)
+
+
+def test_the_traffic_of_a_local_copy_stands_beside_its_payload() -> None:
+    labels = {"show": "matrix", "row": "", "column": "gpu:0", "figure": "first"}
+    row = made.ok(made.case("Local copy", [made.flow("gpu:0", "gpu:0")], labels), [[(512 << 20) / 2000e9] * 8])
+    assert "read + write: 4000 GB/s" in shown(made.run(1, [row]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import itertools
 import json
 from pathlib import Path
@@ -120,3 +121,17 @@ def test_json_holds_every_ordered_pair() -> None:
 def test_ranges() -> None:
     assert topology_text.ranges((0, 1, 2, 8)) == "0-2,8"
     assert topology_text.ranges(()) == ""
+
+
+@pytest.mark.parametrize("width", [80, 100, 140])
+def test_no_device_is_cut_short_in_the_matrices_of_a_large_node(width: int) -> None:
+    console = Console(file=io.StringIO(), width=width)
+    node = load_machine("frontier")
+    topology_text.show(node, console)
+    assert isinstance(console.file, io.StringIO)
+    text = console.file.getvalue()
+    matrices = text[text.index("Hops of the shortest path") :]
+    assert "…" not in matrices
+    heads = [line for line in matrices.splitlines() if line.startswith("from")]
+    for device in (*node.of_kind("gpu"), *node.of_kind("numa")):
+        assert sum(device.id in line.split() for line in heads) == 2

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -60,6 +61,7 @@ class FakeMethod : public Method {
     return flow.bytes == 13 ? Support::no("thirteen bytes\nbring bad luck") : Support::yes();
   }
   [[nodiscard]] std::unique_ptr<Transfer> prepare(const Flow& flow, const Arenas& arenas) const override {
+    if (!failure.empty()) throw std::runtime_error(failure);
     last = arenas;
     last_source_bytes = arenas.source->bytes();
     auto transfer = std::make_unique<FakeTransfer>(10e-6);
@@ -68,6 +70,7 @@ class FakeMethod : public Method {
   }
   [[nodiscard]] Bytes rotation_bytes(const Flow&) const override { return 10'000; }
 
+  std::string failure;  ///< what prepare() throws, if anything
   mutable Arenas last;  ///< its buffers live as long as the run
   mutable Bytes last_source_bytes = 0;
 

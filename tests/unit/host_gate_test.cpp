@@ -77,6 +77,16 @@ TEST_F(HostGateTest, NothingRunsBeforeItOpens) {
   EXPECT_LE(spans[0].end, collected);
 }
 
+TEST_F(HostGateTest, LeftOpenItLetsThreadsThatMeetEnd) {
+  Counting transfer(node_, 3);
+  for (int round = 0; round < 50; ++round) {
+    HostGate left(context_);
+    left.hold({{&transfer, 2}}, Clock::host);
+    left.open();
+  }
+  for (const auto& count : transfer.per_part) EXPECT_EQ(count, 100U);
+}
+
 TEST_F(HostGateTest, EveryLaneGetsItsSpanInOrder) {
   Counting one(node_, 1);
   Counting two(node_, 1);

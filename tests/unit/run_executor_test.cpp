@@ -118,12 +118,36 @@ TEST_F(ExecutorTest, UnknownNamesStopThePlanBeforeItBegins) {
 }
 
 TEST_F(ExecutorTest, RotatedArenasHoldMoreThanTheCache) {
-  run({case_text("a", "1000")});
+  run({case_text("a", "1008")});
   const Rotation& rotation = fakes.method->last.rotation;
-  EXPECT_EQ(rotation.stride, 1000U) << "slots of whole words touch, so that one pass checks them all";
+  EXPECT_EQ(rotation.stride, 1008U) << "slots of whole vectors touch, so that one pass checks them all";
   EXPECT_EQ(rotation.slots, 10U) << "10000 bytes, as the method says";
   EXPECT_GE(fakes.method->last_source_bytes, rotation.stride * rotation.slots);
   EXPECT_NE(fakes.method->last.source, fakes.method->last.destination);
+}
+
+TEST_F(ExecutorTest, NoSlotStartsInsideAVector) {
+  for (const auto& [bytes, stride] :
+       std::vector<std::pair<std::string, Bytes>>{{"1", 8}, {"8", 8}, {"16", 16}, {"24", 32}, {"4099", 4112}}) {
+    run({case_text("a", bytes)});
+    EXPECT_EQ(fakes.method->last.rotation.stride, stride) << bytes;
+  }
+}
+
+TEST_F(ExecutorTest, MoreBytesThanAnyMachineHasAreSkipped) {
+  const auto records = run({case_text("a", "18446744073709551615"), case_text("b", "1000")});
+  EXPECT_EQ(records[2]["status"], "skipped");
+  EXPECT_NE(records[2]["reason"].get<std::string>().find("more than any machine"), std::string::npos);
+  EXPECT_EQ(records[4]["status"], "ok");
+}
+
+TEST_F(ExecutorTest, AnExceptionOfALibraryFailsItsRowAlone) {
+  fakes.method->failure = "a library gave up";
+  const auto records = run({case_text("a", "1000"), case_text("b", "1000")});
+  ASSERT_EQ(records.size(), 6U);
+  EXPECT_EQ(records[2]["status"], "failed");
+  EXPECT_EQ(records[2]["reason"], "a library gave up");
+  EXPECT_EQ(records[5]["record"], "done");
 }
 
 TEST_F(ExecutorTest, BuffersAreAllocatedOnceForManyCases) {

@@ -23,12 +23,6 @@ PeerAccess wanted_peer_access(const Flow& flow) {
   throw Error(Fault::bad_input, "parameter peer_access: '" + word + "' is neither on nor off");
 }
 
-/// In the memory of two different GPUs.
-bool between_gpus(const Flow& flow) {
-  return flow.source->device.kind == DeviceKind::gpu && flow.destination->device.kind == DeviceKind::gpu &&
-         flow.source->device.index != flow.destination->device.index;
-}
-
 bool asynchronous(const Endpoint& end) {
   return end.memory != "pageable" && end.memory != "huge" && end.memory != "managed";
 }

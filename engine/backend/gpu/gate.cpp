@@ -46,8 +46,10 @@ Support GpuGate::accepts(const Transfer& transfer) const {
 
 host::Worker& GpuGate::worker_for(int device) {
   const auto& node = context_->host().topology().nearest_with_cpus(context_->device(device).numa);
+  // From the last CPU on: the host's own lanes take the first ones.
+  std::vector<int> cpus(node.cpus.rbegin(), node.cpus.rend());
   auto& [pool, taken] =
-      threads_.try_emplace(node.index, host::WorkerPool(node.cpus), std::size_t{0}).first->second;
+      threads_.try_emplace(node.index, host::WorkerPool(std::move(cpus)), std::size_t{0}).first->second;
   return pool.worker(taken++);
 }
 
@@ -69,17 +71,18 @@ void GpuGate::hold(const std::vector<Lane>& lanes, Clock clock) {
   ++round_;
   std::map<int, std::size_t> ordinals;
   std::vector<GpuLane*> chosen;
+  std::vector<const Timer*> timers;
   for (const Lane& lane :
        lanes) {  // all that may load, allocate or calibrate comes before the first closed gate
     const GpuTransfer& transfer = gpu_transfer(lane);
     check_repeats(lane, transfer, clock);
     chosen.push_back(&lane_of(transfer.device(), ordinals[transfer.device()]++));
-    if (clock == Clock::device) static_cast<void>(context_->timer(transfer.device()));
+    timers.push_back(clock == Clock::device ? &context_->timer(transfer.device()) : nullptr);
   }
   try {
     for (std::size_t i = 0; i < lanes.size(); ++i) {
       held_.push_back(chosen[i]);
-      chosen[i]->hold(gpu_transfer(lanes[i]), lanes[i], clock, round_);
+      chosen[i]->hold(gpu_transfer(lanes[i]), lanes[i], timers[i], round_);
     }
   } catch (...) {
     release();

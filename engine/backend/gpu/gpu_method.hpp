@@ -13,13 +13,16 @@ class Context;
 /// Which ends a flow of the method has.
 enum class Ends { source, destination, both };
 
+/// Whether the flow goes from one GPU's memory to another's.
+[[nodiscard]] bool between_gpus(const Flow& flow);
+
 class GpuMethod : public Method {
  public:
   explicit GpuMethod(std::shared_ptr<Context> context) : context_(std::move(context)) {}
 
   /// Where there is a GPU.
   [[nodiscard]] Support available() const override;
-  /// Twice the largest cache between the executor and its ends: last level of GPUs and of the hosts' CPUs.
+  /// Several times the largest cache between the executor and its ends: last level of GPUs and of the hosts' CPUs.
   [[nodiscard]] Bytes rotation_bytes(const Flow& flow) const override;
 
  protected:

@@ -35,7 +35,8 @@ __global__ void __launch_bounds__(most_threads(unroll)) exchange_kernel(Sweep sw
 }
 
 /// A thread per vector, which repeats its own vector before it ends: the order of nvbandwidth's split-warp kernel.
-/// Blocks pass over the buffers once, however many repeats there are, which spares address translation.
+/// Blocks pass over the buffers once, however many repeats there are, which spares address translation. Repeats find
+/// their line in its home's cache, so this is only for ends on two devices, whose link is slower than that.
 __global__ void __launch_bounds__(most_threads(1)) exchange_in_place_kernel(Sweep sweep) {
   const std::uint64_t vector = thread_index();
   const bool forward = goes_forward(vector, warpSize) != 0;
@@ -83,10 +84,11 @@ __global__ void compare_exchanged_kernel(Sweep sweep, std::uint64_t source_seed,
 class ExchangeTransfer final : public KernelTransfer {
  public:
   ExchangeTransfer(std::shared_ptr<Context> context, const Flow& flow, const Arenas& arenas)
-      : KernelTransfer(std::move(context), flow, arenas) {
+      : KernelTransfer(std::move(context), flow, arenas), in_place_(flow.source->device != flow.destination->device) {
     this->context().load(device(), all_kernels<ExchangeKernels>());
     this->context().load(device(), {reinterpret_cast<const void*>(&compare_exchanged_kernel),
                                     reinterpret_cast<const void*>(&exchange_in_place_kernel)});
+    if (!in_place_) return;
     // One vector per thread, as nvbandwidth launches it: with traffic both ways, many short blocks can do better.
     const Bytes vectors = std::max<Bytes>(flow.bytes / vector_bytes, 1);
     const auto blocks = static_cast<unsigned>(std::min<Bytes>((vectors + 1023) / 1024, 1U << 20U));
@@ -121,13 +123,15 @@ class ExchangeTransfer final : public KernelTransfer {
   void launch(gpuStream_t stream, const Sweep& sweep, const LaunchShape& shape) override {
     const bool a_thread_each = shape.blocks * static_cast<std::uint64_t>(shape.threads) >= sweep.vectors;
     auto* kernel = kernel_for<ExchangeKernels>(shape);
-    if (a_thread_each && sweep.slots == 1) kernel = &exchange_in_place_kernel;
+    if (in_place_ && a_thread_each && sweep.slots == 1) kernel = &exchange_in_place_kernel;
     kernel<<<shape.blocks, shape.threads, 0, stream>>>(sweep);
     LINKSCOPE_CHECK(gpuGetLastError());
   }
 
  private:
   static std::uint64_t destination_seed(std::uint64_t seed) { return ~seed; }
+
+  bool in_place_;
 };
 
 }  // namespace

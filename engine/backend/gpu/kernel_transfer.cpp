@@ -10,6 +10,20 @@ bool is_aligned(const std::byte* address) {
   return reinterpret_cast<std::uintptr_t>(address) % vector_bytes == 0;
 }
 
+bool is_local(const Flow& flow) {
+  const auto here = [&flow](const std::optional<Endpoint>& end) { return !end || end->device == flow.executor; };
+  return here(flow.source) && here(flow.destination);
+}
+
+/// In the executor's own memory lines that ask to be evicted first push one another out: a part of a rotated arena
+/// stays in the last-level cache, and a tuning pass would take that for speed.
+std::vector<LaunchShape> offered_shapes(const Device& device, const Flow& flow) {
+  std::vector<LaunchShape> shapes = shapes_for(device, flow.bytes, flow.parameters);
+  if (shapes.size() > 1 && is_local(flow))
+    std::erase_if(shapes, [](const LaunchShape& shape) { return shape.access == Access::streaming; });
+  return shapes;
+}
+
 Sweep sweep_of(Context& context, const Flow& flow, const Arenas& arenas) {
   const int device = flow.executor.index;
   Sweep sweep;
@@ -32,7 +46,7 @@ KernelTransfer::KernelTransfer(std::shared_ptr<Context> context, const Flow& flo
       device_(flow.executor.index),
       sweep_(sweep_of(*context_, flow, arenas)),
       check_(arenas.source, arenas.destination, flow.bytes, arenas.rotation),
-      shapes_(shapes_for(context_->device(device_), flow.bytes, flow.parameters)),
+      shapes_(offered_shapes(context_->device(device_), flow)),
       shape_(shapes_.front()) {}
 
 void KernelTransfer::arm(std::uint64_t seed) {

@@ -73,16 +73,15 @@ GpuLane::~GpuLane() {
   static_cast<void>(gpuFreeHost(report_));
 }
 
-void GpuLane::hold(GpuTransfer& transfer, const Lane& lane, Clock clock, std::uint64_t round) {
+void GpuLane::hold(GpuTransfer& transfer, const Lane& lane, const Timer* timer, std::uint64_t round) {
   transfer_ = &transfer;
   repeats_ = lane.repeats;
   tail_ = lane.tail;
-  clock_ = clock;
+  timer_ = timer;
   round_ = round;
   failure_ = nullptr;
-  threaded_ = clock == Clock::host || transfer.enqueueing() == Enqueue::blocks;
-  if (clock == Clock::device) timer_ = &context_.timer(device_);
-  if (clock == Clock::host) {
+  threaded_ = timer == nullptr || transfer.enqueueing() == Enqueue::blocks;
+  if (timer == nullptr) {
     start_thread(&GpuLane::run_on_host_clock);
   } else if (threaded_) {
     start_thread(&GpuLane::enqueue_gated);
@@ -137,7 +136,7 @@ Span GpuLane::collect() {
     threaded_ = false;
     if (failure_ != nullptr) std::rethrow_exception(failure_);
   }
-  if (clock_ == Clock::host) return host_span_;
+  if (timer_ == nullptr) return host_span_;
   context_.use(device_);
   LINKSCOPE_CHECK(gpuStreamSynchronize(stream_));
   if (report_->expired == round_) {

@@ -40,8 +40,9 @@ class GpuLane {
   GpuLane& operator=(const GpuLane&) = delete;
 
   [[nodiscard]] int device() const { return device_; }
-  /// Makes `lane`, whose transfer is `transfer`, ready behind `round`.
-  void hold(GpuTransfer& transfer, const Lane& lane, Clock clock, std::uint64_t round);
+  /// Makes `lane`, whose transfer is `transfer`, ready behind `round`. Clock::device: `timer` is the device's, calibrated
+  /// before any gate closed; Clock::host: null.
+  void hold(GpuTransfer& transfer, const Lane& lane, const Timer* timer, std::uint64_t round);
   /// Waits for the end. Throws what went wrong.
   Span collect();
 
@@ -66,12 +67,11 @@ class GpuLane {
   gpuEvent_t end_ = nullptr;
   gpuEvent_t idle_ = nullptr;
 
-  const Timer* timer_ = nullptr;
+  const Timer* timer_ = nullptr;  ///< null: Clock::host
   GpuTransfer* transfer_ = nullptr;
   std::uint64_t repeats_ = 0;
   std::uint64_t tail_ = 0;
   std::uint64_t round_ = 0;
-  Clock clock_ = Clock::device;
   bool threaded_ = false;
   std::exception_ptr failure_;
   Span host_span_;

@@ -65,8 +65,8 @@ __device__ void for_each_repeat(const Sweep& sweep, const Visit& visit) {
   }
 }
 
-/// Calls visit(first vector, step, limit) for each of this thread's groups of `unroll` vectors, `step` apart.
-/// Only the last group may reach past `limit`.
+/// Calls whole(first vector, step) for each of this thread's groups of `unroll` vectors that lie `step` apart within
+/// `vectors`, and last(first vector, step) for what remains of it.
 template <unsigned unroll, class Whole, class Last>
 __device__ void for_each_group(std::uint64_t vectors, const Whole& whole, const Last& last) {
   const std::uint64_t step = thread_count();
@@ -75,7 +75,7 @@ __device__ void for_each_group(std::uint64_t vectors, const Whole& whole, const 
   if (first < vectors) last(first, step);
 }
 
-/// Calls visit(offset) for this thread's share of the bytes that no vector holds.
+/// Calls visit(offset within the slot) for this thread's share of the bytes that no vector holds.
 template <class Visit>
 __device__ void for_each_tail_byte(const Sweep& sweep, const Visit& visit) {
   for (Bytes offset = sweep.vectors * vector_bytes + thread_index(); offset < sweep.bytes;

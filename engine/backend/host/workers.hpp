@@ -48,7 +48,7 @@ class WorkerPool {
   [[nodiscard]] int cpu_of(std::size_t index) const { return cpus_[index % cpus_.size()]; }
 
   using Piece = std::function<void(Bytes offset, Bytes length)>;
-  /// Cuts [0, length) into page-aligned pieces, at most one per CPU and 16 in all, and runs `piece` on each,
+  /// Cuts [0, length) into page-aligned pieces, at most one per CPU and 32 in all, and runs `piece` on each,
   /// in parallel. Short ranges run on the caller: waking a thread costs more than they take.
   void share(Bytes length, const Piece& piece);
   /// The same, always on the workers: where it matters which node's thread does it.

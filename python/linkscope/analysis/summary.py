@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 
-from linkscope.analysis.cell import Cell, Heading, Json
+from linkscope.analysis.cell import Cell, Heading, Json, title
 from linkscope.analysis.curves import CurveSet
 from linkscope.analysis.lists import Listing
 from linkscope.analysis.matrices import Matrix
@@ -49,8 +49,8 @@ class Grouped:
 
 @dataclass(frozen=True)
 class Summary:
-    """``figures`` counts the ok cells, of which a row can have several; ``imprecise`` holds those of them whose interval
-    reaches farther from the median than ``precision`` (relative) on either side. ``noted``: what the engine remarked."""
+    """``figures`` counts the ok cells, of which a row can have several. ``imprecise`` holds those of them whose
+    interval reaches farther from the median than ``precision``, relative. ``noted``: what the engine remarked."""
 
     rows: int
     ok: int
@@ -76,9 +76,9 @@ def summarize(rows: Sequence[Row], tables: Iterable[Table], precision: float = D
         rows=len(rows),
         ok=sum(row.status == "ok" for row in rows),
         figures=sum(c.headline is not None for c in cells),
-        skipped=_grouped(_reasons(rows, "skipped"), listed),
-        failed=_grouped(_reasons(rows, "failed"), listed),
-        noted=_grouped(((row, _NUMBER.sub("…", note)) for row in rows for note in row.notes), listed),
+        skipped=_grouped(_reasons(rows, "skipped")),
+        failed=_grouped(_reasons(rows, "failed")),
+        noted=_grouped((row, note) for row in rows for note in row.notes),
         modelled=any(row.modelled for row in rows),
         precision=precision,
         imprecise=tuple(c for c in cells if c.headline is not None and c.headline.margin > precision),
@@ -119,11 +119,19 @@ def _reasons(rows: Iterable[Row], status: str) -> Iterator[tuple[Row, str]]:
     return ((row, row.reason or "no reason recorded") for row in rows if row.status == status)
 
 
-def _grouped(remarks: Iterable[tuple[Row, str]], tables: Iterable[Table]) -> tuple[Grouped, ...]:
-    """Rows counted by what is remarked of them, the most frequent first; a row with several cells counts once."""
-    titles = {entry.id: table.heading.title for table in tables for entry in table.flat}
-    found: dict[str, dict[str, str]] = {}
+def _grouped(remarks: Iterable[tuple[Row, str]]) -> tuple[Grouped, ...]:
+    """Rows counted by what is remarked of them, the most frequent first; a row with several cells counts once.
+
+    Remarks that differ in their numbers alone are one group, the numbers that differ left out.
+    """
+    where: dict[str, dict[str, str]] = {}
+    texts: dict[str, set[str]] = {}
     for row, text in remarks:
-        found.setdefault(text, {})[row.id] = titles[row.id]
-    groups = [Grouped(text, len(where), tuple(dict.fromkeys(where.values()))) for text, where in found.items()]
+        alike = _NUMBER.sub("…", text)
+        where.setdefault(alike, {})[row.id] = title(row)
+        texts.setdefault(alike, set()).add(text)
+    groups = [
+        Grouped(alike if len(texts[alike]) > 1 else texts[alike].pop(), len(rows), tuple(dict.fromkeys(rows.values())))
+        for alike, rows in where.items()
+    ]
     return tuple(sorted(groups, key=lambda group: -group.count))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from rich.console import Console
+from rich.padding import Padding
 from rich.text import Text
 
 from linkscope.errors import LinkscopeError
@@ -14,6 +15,7 @@ from linkscope.machine.doctor import Finding, examine
 from linkscope.machine.state import read_state
 
 _STYLES = {"problem": "bold red", "warning": "yellow", "note": "dim"}
+INDENT = (0, 0, 0, 8)
 _NO_ENGINE: dict[str, Any] = {"devices": [], "methods": [], "memories": []}
 
 
@@ -29,9 +31,9 @@ def show(found: list[Finding], console: Console) -> None:
     """Prints each finding with why it matters and what to do."""
     for finding in found:
         console.print(Text.assemble((f"{finding.severity:8}", _STYLES[finding.severity]), finding.what))
-        console.print(Text(f"        {finding.why_it_matters}", style="dim"))
+        console.print(Padding(Text(finding.why_it_matters, style="dim"), INDENT))
         if finding.remedy:
-            console.print(Text(f"        -> {finding.remedy}"))
+            console.print(Padding(Text(f"-> {finding.remedy}"), INDENT))
     grave = sum(finding.severity == "problem" for finding in found)
     console.print(f"{len(found)} findings, {grave} of them problems" if found else "nothing here spoils a measurement")
 

@@ -49,7 +49,7 @@ def run(
     devices: Annotated[str | None, typer.Option(help="Use only these: gpu:0,gpu:2 or gpu:0-3,numa:1.")] = None,
     methods: Annotated[str | None, typer.Option(help="Use only these: copy-engine,kernel-copy.")] = None,
     sizes: Annotated[str | None, typer.Option(help="Sizes of bandwidth rows: 512M, 1K,64K, 4K:1G:2x.")] = None,
-    precision: Annotated[str, typer.Option(help="Half width of the median's 95 % interval to stop at.")] = "1%",
+    precision: Annotated[str | None, typer.Option(help="How far the 95 % interval may reach from the median.")] = None,
     budget: Annotated[str | None, typer.Option(help="Time for the whole run, shared among its cases: 60s.")] = None,
     clock: Annotated[str | None, typer.Option(help="Time every case by this clock: device or host.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Complete -o FILE, or the newest in runs/.")] = False,
@@ -63,9 +63,9 @@ def run(
     from linkscope.launch.job import Request
 
     given = {"devices": devices, "methods": methods, "sizes": sizes, "budget": budget, "clock": clock}
-    given |= {"machine": machine, "engine": engine}
+    given |= {"machine": machine, "engine": engine, "precision": precision}
     named = {name: value for name, value in given.items() if value is not None}
-    request = Request(suites=tuple(suites or ("default",)), precision=precision, **named)
+    request = Request(suites=tuple(suites or ("default",)), **named)
     if dry_run:
         return measuring.dry_run(request, _out(), as_json)
     if resume:

@@ -64,11 +64,11 @@ def choose_engine(wanted: str | None = None) -> Engine:
     """
     found = find_engines()
     if wanted is not None and wanted not in found:
-        known = ", ".join(found) or "none"
-        hint = f"choose from {', '.join(ENGINES)}" if wanted not in ENGINES else f"built here: {known}; run `make`"
+        built = f"built here: {', '.join(found) or 'none'}; run `make setup`"
+        hint = f"choose from {', '.join(ENGINES)}" if wanted not in ENGINES else built
         raise LinkscopeError(f"no engine {wanted!r}: {hint}")
     if not found:
-        raise LinkscopeError(f"no engine is built: run `make` in the checkout, or set {DIRECTORY_VARIABLE}")
+        raise _none_built()
     if wanted is not None:
         return Engine(wanted, found[wanted], describe(found[wanted]))
     return _first_usable(found)
@@ -80,7 +80,7 @@ def modelling_engine() -> Engine:
     for name in reversed(ENGINES):
         if name in found:
             return Engine("modelled", found[name], describe(found[name], "--modelled"))
-    raise LinkscopeError(f"no engine is built: run `make` in the checkout, or set {DIRECTORY_VARIABLE}")
+    raise _none_built()
 
 
 @cache
@@ -105,6 +105,13 @@ def describe(path: Path, *arguments: str) -> Json:
     if not isinstance(record, dict) or record.get("record") != "description" or record.get("schema") != 1:
         raise LinkscopeError(f"{path.name} speaks another schema than this linkscope: build both from one version")
     return record
+
+
+def _none_built() -> LinkscopeError:
+    named = os.environ.get(DIRECTORY_VARIABLE)
+    if named:
+        return LinkscopeError(f"no engine in {named}, where {DIRECTORY_VARIABLE} points: unset it, or correct it")
+    return LinkscopeError(f"no engine is built: run `make setup` in the checkout, or set {DIRECTORY_VARIABLE}")
 
 
 def _directories(environment: Mapping[str, str]) -> list[Path]:

@@ -71,9 +71,7 @@ def styles(table: CurveSet) -> list[Style]:
     named = [curve.series.partition(", ") for curve in table.curves]
     places = list(dict.fromkeys(place for place, _, _ in named))
     ways = list(dict.fromkeys(way for _, _, way in named))
-    return [
-        Style(ways.index(way) % COLOURS, DASHES[places.index(place) % len(DASHES)]) for place, _, way in named
-    ]
+    return [Style(ways.index(way) % COLOURS, DASHES[places.index(place) % len(DASHES)]) for place, _, way in named]
 
 
 def _position(value: float, low: float, high: float, log: bool) -> float:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rich import box
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table as Grid
@@ -17,11 +16,11 @@ from linkscope.analysis.matrices import Matrix
 from linkscope.analysis.overview import Overview, overview
 from linkscope.analysis.summary import Grouped, Summary, table_summary
 from linkscope.report import wording
+from linkscope.report.grid import chunks_of, empty_grid
 from linkscope.report.provenance import precision, provenance, remarks
 from linkscope.results.run_file import RunFile
 
 LEGEND = "cell: median, 95 % interval of the median, percent of the path's peak"
-GAP = 2
 HEAD_LINES = 2
 Parts = tuple[str, str, str]
 """Figure (or why there is none), interval, percent of peak, as they stand in a cell."""
@@ -71,6 +70,8 @@ def _print_table(table: Matrix | CurveSet | Listing, console: Console) -> None:
     if line is not None and not isinstance(table, CurveSet) and line.ok > 1:
         text = f"min {wording.value(line.min)}  mean {wording.value(line.mean)}  max {wording.value(line.max)}"
         console.print(Text(f"{text}  spread {wording.percent(line.spread)}  ({line.ok} figures)", style="dim"))
+    if line is not None and not isinstance(table, CurveSet) and wording.doubled(line):
+        console.print(Text(wording.doubled(line), style="dim"))
     if line is not None and wording.together(line):
         console.print(Text(wording.together(line), style="yellow"))
 
@@ -144,11 +145,11 @@ def _print_grid(
     for lines, joint in enumerate((" ", "\n"), start=1):
         texts = [_column_texts(column, joint) for column in columns]
         widths = [_width(label, column) for label, column in zip(column_ids, texts, strict=True)]
-        chunks = _chunks(widths, console.width - label_width)
+        chunks = chunks_of(widths, console.width - label_width)
         ways.append((len(chunks) * (lines * len(row_ids) + HEAD_LINES), lines, texts, widths, chunks))
     *_, texts, widths, chunks = min(ways, key=lambda way: way[:2])
     for chunk in chunks:
-        grid = _grid(corner, label_width)
+        grid = empty_grid(corner, label_width)
         for j in chunk:
             grid.add_column(Text(column_ids[j]), justify="right", no_wrap=True, min_width=widths[j])
         for i, label in enumerate(row_ids):
@@ -157,28 +158,8 @@ def _print_grid(
     notes.print(console)
 
 
-def _grid(corner: str, label_width: int | None = None) -> Grid:
-    """An empty table in the style of all of them, with its first column; columns stand GAP apart."""
-    grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 0, 0, GAP - 1), show_edge=False)
-    grid.add_column(Text(corner), overflow="fold", min_width=label_width)
-    return grid
-
-
 def _width(label: str, texts: Sequence[Text]) -> int:
     return max(len(line) for text in (label, *(text.plain for text in texts)) for line in text.split("\n"))
-
-
-def _chunks(widths: Sequence[int], room: int) -> list[list[int]]:
-    """Column indices in groups whose widths and gaps fit into ``room``; at least one column a group."""
-    groups: list[list[int]] = [[]]
-    used = 0
-    for index, width in enumerate(widths):
-        if groups[-1] and used + width + GAP > room:
-            groups.append([])
-            used = 0
-        groups[-1].append(index)
-        used += width + GAP
-    return groups
 
 
 def _print_curves(table: CurveSet, console: Console) -> None:
@@ -193,7 +174,7 @@ def _print_curves(table: CurveSet, console: Console) -> None:
 
 def _print_listing(table: Listing, console: Console) -> None:
     notes = _Notes()
-    grid = _grid("")
+    grid = empty_grid("")
     for name in (table.heading.unit, "interval", "of peak", "min", "max", "n"):
         grid.add_column(Text(name), justify="right", no_wrap=True)
     for entry in table.cells:
@@ -224,7 +205,7 @@ def _print_summary(summary: Summary, console: Console) -> None:
     _print_precision(summary, console)
     for group in summary.noted:
         console.print(Text(_group_line(group, "noted"), style="dim"))
-    grid = _grid("table")
+    grid = empty_grid("table")
     for name in ("worst", "best", "unit", "of peak"):
         grid.add_column(name, justify="right", no_wrap=True)
     grid.add_column("worst is", overflow="fold")
@@ -243,7 +224,7 @@ def _print_summary(summary: Summary, console: Console) -> None:
 
 
 def _group_line(group: Grouped, word: str) -> str:
-    return f"{group.count} {word}: {group.reason}  ({'; '.join(group.tables)})"
+    return f"{group.count} {word}: {group.reason}  ({wording.few(group.tables)})"
 
 
 def _print_precision(summary: Summary, console: Console) -> None:

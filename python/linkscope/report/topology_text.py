@@ -11,8 +11,10 @@ from rich.text import Text
 
 from linkscope.machine.node import Device, Node
 from linkscope.machine.paths import Path, Paths, tier_of
+from linkscope.report.grid import chunks_of, empty_grid
 from linkscope.report.topology_svg import MARK
 
+CORNER = "from \\ to"
 _MOST_PAIRS_LISTED = 24
 
 
@@ -24,12 +26,13 @@ def show(node: Node, console: Console) -> None:
     if node.modelled:
         title.append(f"  {MARK}", style="bold yellow")
     console.print(title)
-    console.print(_devices(node))
+    _print_titled("Devices", [_devices(node)], console)
     if node.links:
-        console.print(_links(node))
+        _print_titled("Links", [_links(node)], console)
     if len(places) > 1:
-        console.print(_matrix("Hops of the shortest path", places, paths, _hops))
-        console.print(_matrix("Peak of the widest path, GB/s", places, paths, _peak))
+        for name, cell in (("Hops of the shortest path", _hops), ("Peak of the widest path, GB/s", _peak)):
+            _print_titled(name, _matrix(places, paths, cell, console.width), console)
+    console.print()
     for line in _remarks(node, places, paths):
         console.print(Text(line, style="dim"))
 
@@ -61,9 +64,16 @@ def _path_json(path: Path) -> dict[str, Any]:
     }
 
 
+def _print_titled(title: str, tables: Sequence[Table], console: Console) -> None:
+    console.print()
+    console.print(Text(title, style="bold"))
+    for table in tables:
+        console.print(table)
+
+
 def _devices(node: Node) -> Table:
-    table = Table(title="Devices", title_justify="left", title_style="bold")
-    for heading in ("device", "name", "NUMA", "PCI"):
+    table = empty_grid("device")
+    for heading in ("name", "NUMA", "PCI"):
         table.add_column(heading)
     for heading in ("memory, GiB", "memory, GB/s"):
         table.add_column(heading, justify="right")
@@ -82,8 +92,8 @@ def _devices(node: Node) -> Table:
 
 
 def _links(node: Node) -> Table:
-    table = Table(title="Links", title_justify="left", title_style="bold")
-    for heading in ("between", "and", "kind", "tier"):
+    table = empty_grid("between")
+    for heading in ("and", "kind", "tier"):
         table.add_column(heading)
     for heading in ("lanes", "peak, GB/s"):
         table.add_column(heading, justify="right")
@@ -102,15 +112,25 @@ def _links(node: Node) -> Table:
     return table
 
 
-def _matrix(title: str, places: Sequence[Device], paths: Paths, cell: Callable[[Path], str]) -> Table:
-    table = Table(title=title, title_justify="left", title_style="bold")
-    table.add_column("from \\ to", style="bold")
-    for place in places:
-        table.add_column(place.id, justify="right")
-    for row in places:
-        cells = (paths.between(row.id, column.id) if row.id != column.id else None for column in places)
-        table.add_row(row.id, *(("" if path is None else cell(path)) for path in cells))
-    return table
+def _matrix(places: Sequence[Device], paths: Paths, cell: Callable[[Path], str], width: int) -> list[Table]:
+    """One table, or several that each hold some of the columns where it is wider than ``width``."""
+    texts = [[_cell(paths, row.id, column.id, cell) for row in places] for column in places]
+    label_width = max(len(CORNER), *(len(place.id) for place in places))
+    widths = [max(len(text) for text in (place.id, *column)) for place, column in zip(places, texts, strict=True)]
+    tables = []
+    for chunk in chunks_of(widths, width - label_width):
+        table = empty_grid(CORNER, label_width)
+        for j in chunk:
+            table.add_column(places[j].id, justify="right", no_wrap=True, min_width=widths[j])
+        for i, row in enumerate(places):
+            table.add_row(row.id, *(texts[j][i] for j in chunk))
+        tables.append(table)
+    return tables
+
+
+def _cell(paths: Paths, row: str, column: str, cell: Callable[[Path], str]) -> str:
+    path = paths.between(row, column) if row != column else None
+    return "" if path is None else cell(path)
 
 
 def _hops(path: Path) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from linkscope.analysis.cell import Cell, Heading
 from linkscope.analysis.headline import OWN_RATE, RATE_UNIT, Headline
@@ -11,6 +12,7 @@ from linkscope.analysis.summary import TableSummary
 MODELLED = "MODELLED — not a measurement"
 WIDE_INTERVAL = 0.05
 MOST_DECIMALS = 9
+MOST_NAMED = 3
 TOGETHER = 0.9
 """Flows that ran together for less than this share of the time are worth a remark."""
 
@@ -72,6 +74,13 @@ def facts(heading: Heading) -> list[str]:
     return [fact for fact in found if fact]
 
 
+def few(names: Sequence[str]) -> str:
+    """The first names, and how many more there are."""
+    rest = len(names) - MOST_NAMED
+    text = "; ".join(names[:MOST_NAMED])
+    return f"{text} and {rest} more" if rest > 0 else text
+
+
 def together(line: TableSummary) -> str:
     """What is said of a table whose flows did not run at the same time throughout; empty where they did."""
     if line.lowest_overlap is None or line.highest_overlap is None or line.lowest_overlap >= TOGETHER:
@@ -79,6 +88,14 @@ def together(line: TableSummary) -> str:
     low, high = (f"{share * 100:.0f} %" for share in (line.lowest_overlap, line.highest_overlap))
     span = low if low == high else f"{low} to {high}"
     return f"all flows of a case ran together for {span} of the time from first start to last end"
+
+
+def doubled(line: TableSummary) -> str:
+    """The memory traffic of copies within one memory, which reads and writes every byte; empty for other tables."""
+    if not line.heading.local or line.heading.unit != RATE_UNIT:
+        return ""
+    span = " to ".join(dict.fromkeys((value(2 * line.min), value(2 * line.max))))
+    return f"read + write: {span} {RATE_UNIT}"
 
 
 def x_value(x: float | None, x_name: str) -> str:

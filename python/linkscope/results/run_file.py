@@ -78,11 +78,14 @@ class RunFile:
         states: list[Json] = []
         notices: list[str] = []
         for number, line, whole in _lines(place):
-            record = _record(place, number, line, whole or header is None)
+            if header is None:
+                header = _header(place, _record(line) or {})
+                continue
+            record = _record(line)
+            if record is None and whole:
+                raise LinkscopeError(f"{place} is damaged: line {number} is no JSON object; take that line out")
             if record is None:
                 notices.append(f"{place}: the last line is cut short (the run was killed); that row is left out")
-            elif header is None:
-                header = _header(place, record)
             elif record.get("record") == "row":
                 row = _row(place, number, record)
                 rows[row.id] = row
@@ -212,17 +215,13 @@ def _lines(path: Path) -> Iterator[tuple[int, bytes, bool]]:
             yield number, line, number < len(lines)
 
 
-def _record(path: Path, number: int, line: bytes, whole: bool) -> Json | None:
-    """The line's object; None for a last row cut short (not ``whole``). Raises LinkscopeError for anything else."""
+def _record(line: bytes) -> Json | None:
+    """The line's object; None where it is none."""
     try:
         record = json.loads(line)
-    except ValueError as error:
-        if not whole:
-            return None
-        raise LinkscopeError(f"{path} is no linkscope run file: line {number} is not JSON") from error
-    if not isinstance(record, dict):
-        raise LinkscopeError(f"{path} is no linkscope run file: line {number} is not an object")
-    return record
+    except ValueError:
+        return None
+    return record if isinstance(record, dict) else None
 
 
 def _header(path: Path, record: Json) -> Json:

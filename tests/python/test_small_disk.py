@@ -1,0 +1,56 @@
+"""A whole run on a disk that fills up: what was measured stays, and the run is completed once there is room."""
+
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from linkscope.errors import LinkscopeError
+from linkscope.launch.engines import modelling_engine
+from linkscope.results.run_file import RunFile
+
+SMALL = 200_000
+"""Bytes a file may have: enough for a plan of the cases below, not for their rows."""
+ASKED = ("run", "sweep", "--machine", "h200x4", "--methods", "copy-engine", "--sizes", "1K:1M:4x")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _engine() -> None:
+    try:
+        modelling_engine()
+    except LinkscopeError as error:
+        pytest.skip(str(error))
+
+
+def linkscope(folder: Path, *arguments: str, largest_file: int = resource.RLIM_INFINITY) -> tuple[int, str]:
+    """Exit code and last line on standard error of a process of its own."""
+
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (largest_file, resource.RLIM_INFINITY))
+
+    command = [sys.executable, "-m", "linkscope", *arguments]
+    ended = subprocess.run(
+        command, cwd=folder, env=dict(os.environ), preexec_fn=limit, capture_output=True, text=True, check=False
+    )
+    return ended.returncode, ended.stderr.strip().splitlines()[-1]
+
+
+def test_a_run_that_fills_the_disk_ends_in_one_line_and_is_completed_later(tmp_path: Path) -> None:
+    code, complaint = linkscope(tmp_path, *ASKED, "-o", "a.jsonl", largest_file=SMALL)
+    assert code == 2
+    assert complaint.startswith("linkscope: cannot write a.jsonl: ")
+    assert complaint.endswith("free space, then go on with --resume -o a.jsonl")
+    cut = RunFile.read(tmp_path / "a.jsonl")
+    assert cut.notices == ()
+    assert 0 < len(cut.rows) < len(cut.plan_ids)
+
+    code, _ = linkscope(tmp_path, "run", "--resume", "-o", "a.jsonl")
+    assert code == 0
+    whole = RunFile.read(tmp_path / "a.jsonl")
+    assert [row.id for row in whole.rows] == list(whole.plan_ids)
+    assert [row.raw for row in whole.rows[: len(cut.rows)]] == [row.raw for row in cut.rows]
