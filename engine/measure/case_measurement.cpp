@@ -16,7 +16,7 @@ constexpr double warm_up_share = 0.25;  // of the point's budget
 constexpr double stable = 0.02;         // two warm-ups that differ by less are alike
 constexpr double long_enough = 0.9;     // share of the wanted length that a sample may fall short by noise
 constexpr double far_too_long = 4;
-constexpr double background_slack = 0.7;  // background flows repeat half as often again as they must
+constexpr double background_slack = 0.8;  // background flows repeat 30 % oftener than they must
 constexpr int most_discarded = 10;
 
 /// Samples of one case and why they ended.

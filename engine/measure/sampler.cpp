@@ -82,12 +82,17 @@ std::vector<Pace> Sample::paces() const {
 Sampler::Sampler(Gate& gate, const std::vector<Participant>& flows, const Regime& regime)
     : gate_(&gate), flows_(&flows), regime_(regime) {}
 
+std::uint64_t Sampler::tail_for(const Participant& flow, std::uint64_t repeats) const {
+  if (regime_.load == Load::once || !flow.measured()) return 0;
+  const std::uint64_t queue = flow.transfer->max_repeats();
+  return std::min(repeats * tail_eighths_ / 8 + 1, queue - std::min(queue, repeats));
+}
+
 Sample Sampler::take(const Repeats& repeats) {
   std::vector<Lane> lanes;
   for (std::size_t i = 0; i < flows_->size(); ++i) {
     if (regime_.cache == Cache::flushed) (*flows_)[i].transfer->flush();
-    const bool tailed = regime_.load == Load::sustained && (*flows_)[i].measured();
-    lanes.push_back({(*flows_)[i].transfer, repeats[i], tailed ? repeats[i] * tail_eighths_ / 8 + 1 : 0});
+    lanes.push_back({(*flows_)[i].transfer, repeats[i], tail_for((*flows_)[i], repeats[i])});
   }
   return {*flows_, gate_->run(lanes, regime_.clock), repeats, regime_.load};
 }

@@ -69,6 +69,9 @@ class Sampler {
   [[nodiscard]] Seconds resolution() const { return gate_->resolution(regime_.clock); }
 
  private:
+  /// Untimed repeats behind the timed ones: as far as the transfer's queue holds them.
+  [[nodiscard]] std::uint64_t tail_for(const Participant& flow, std::uint64_t repeats) const;
+
   Gate* gate_;
   const std::vector<Participant>* flows_;
   Regime regime_;
