@@ -41,7 +41,7 @@ struct FlowResult {
 /// All measured flows together.
 struct AggregateResult {
   Stats gbps;
-  double overlap = 0;  ///< median over the samples
+  double overlap = 0;                ///< median over the samples
   Seconds timeline_uncertainty = 0;  ///< of start and end, where devices have clocks of their own
 };
 

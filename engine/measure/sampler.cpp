@@ -74,7 +74,8 @@ std::vector<Pace> Sample::paces() const {
   for (std::size_t i = 0; i < flows_->size(); ++i) {
     const Participant& flow = (*flows_)[i];
     const std::uint64_t most = flow.transfer->max_repeats();
-    paces.push_back({per_transfer(i), flow.role, flow.tuning_group, load_ == Load::sustained ? most / 2 : most});  // tails queue too
+    paces.push_back({per_transfer(i), flow.role, flow.tuning_group,
+                     load_ == Load::sustained ? most / 2 : most});  // tails queue too
   }
   return paces;
 }

@@ -31,8 +31,7 @@ bool StoppingRule::precise() const {
   const double median = quantile(ascending_, 0.5);
   // The same for a time and for the rate that is its reciprocal.
   const double margin = std::max(ascending_[n - k] / median, median / ascending_[k - 1]) - 1;
-  return margin <= options_.precision &&
-         std::abs(drift()) <= options_.precision;
+  return margin <= options_.precision && std::abs(drift()) <= options_.precision;
 }
 
 double StoppingRule::drift() const {

@@ -12,7 +12,7 @@ namespace linkscope {
 
 /// What a plan asks of the sampling (plan.schema.json: options).
 struct SamplingOptions {
-  double precision = 0.01;      ///< asked distance of the 95 % interval's farther end from the median, relative
+  double precision = 0.01;  ///< asked distance of the 95 % interval's farther end from the median, relative
   std::size_t min_samples = 6;  ///< at least six, fewer have no such interval
   std::size_t max_samples = 500;
   Seconds point_budget_s = 2.0;   ///< wall time of the sampling, after the warm-up

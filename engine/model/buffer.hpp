@@ -43,7 +43,8 @@ class Buffer {
   /// Writes poison_byte over [offset, offset + length).
   virtual void poison(Bytes offset, Bytes length) = 0;
   /// First byte offset (from `offset`) at which [offset, offset + length) differs from the pattern.
-  [[nodiscard]] virtual std::optional<Bytes> compare(Bytes offset, Bytes length, std::uint64_t seed) const = 0;
+  [[nodiscard]] virtual std::optional<Bytes> compare(Bytes offset, Bytes length,
+                                                     std::uint64_t seed) const = 0;
   /// Writes [offset, offset + length) back and out of the CPU caches; nothing for memory no CPU caches.
   virtual void flush(Bytes offset, Bytes length) = 0;
   /// What the system says of where the pages are, for the row's notes; empty when it is as asked.

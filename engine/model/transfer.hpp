@@ -49,7 +49,9 @@ class Transfer {
   [[nodiscard]] virtual std::uint64_t operations() const { return 1; }
 
   /// Most repeats that one start may hold back: a GPU's queue is finite. Gate::hold refuses more.
-  [[nodiscard]] virtual std::uint64_t max_repeats() const { return std::numeric_limits<std::uint64_t>::max(); }
+  [[nodiscard]] virtual std::uint64_t max_repeats() const {
+    return std::numeric_limits<std::uint64_t>::max();
+  }
 
   /// Launch shapes worth trying, best guess first; fewer than two: nothing to tune.
   [[nodiscard]] virtual std::vector<Setting> candidates() const { return {}; }

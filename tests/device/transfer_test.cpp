@@ -110,8 +110,8 @@ TEST_F(GpuTransfers, OfOwnMemoryAreNotTunedToLinesThatStayInTheCache) {
   const auto streams = [](const Prepared& prepared) {
     const std::vector<Setting> settings = prepared.transfer->candidates();
     return std::any_of(settings.begin(), settings.end(), [](const Setting& setting) {
-      return std::find(setting.begin(), setting.end(), std::pair<std::string, std::int64_t>{"streaming", 1}) !=
-             setting.end();
+      return std::find(setting.begin(), setting.end(),
+                       std::pair<std::string, std::int64_t>{"streaming", 1}) != setting.end();
     });
   };
   EXPECT_FALSE(streams(prepare(flow("kernel-read", "device", nullptr, 64 * MiB))));

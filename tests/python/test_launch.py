@@ -12,24 +12,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from jsonschema import Draft202012Validator
 from launching import TINY_IDS, Bench, add_engine, bench, statuses
-from referencing import Registry, Resource
+from result_schema import validate
 
 from linkscope.errors import LinkscopeError
 from linkscope.launch import supervisor
 from linkscope.launch.engines import choose_engine, find_engines
-from linkscope.schemas import load_schema
 
 __all__ = ["bench"]
-
-
-def validate(record: dict[str, Any]) -> None:
-    """Against schema/result.schema.json, which refers to the plan's."""
-    plan = Resource.from_contents(load_schema("plan"))
-    registry: Registry[Any] = Registry().with_resource("plan.schema.json", plan)
-    registry = registry.with_resource("linkscope/plan.schema.json", plan)
-    Draft202012Validator(load_schema("result"), registry=registry).validate(record)
 
 
 def test_a_run_leaves_a_header_a_row_for_each_case_and_an_end(bench: Bench) -> None:

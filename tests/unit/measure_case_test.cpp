@@ -21,7 +21,8 @@ struct MeasureCase : testing::Test {
   Session session{{}, [this] { return gate.now; }, SeedSource(1), {}};
   Seconds min_sample_s = 0;
 
-  CaseResult run(const std::vector<Participant>& flows, Cache cache = Cache::rotated, Load load = Load::once) {
+  CaseResult run(const std::vector<Participant>& flows, Cache cache = Cache::rotated,
+                 Load load = Load::once) {
     return measure_case(session, gate, flows, {Clock::device, cache, load, min_sample_s});
   }
 };
@@ -40,7 +41,8 @@ TEST_F(MeasureCase, SustainedLoadGoesOnUntilEveryFlowIsTimed) {
 TEST_F(MeasureCase, TailsThatAreTooShortGrow) {
   FakeTransfer slow(12e-3);
   int starts = 0;
-  FakeTransfer quick_later([&] { return ++starts < 4 ? 12e-3 : 8e-3; });  // after the warm-up has set the repeats
+  FakeTransfer quick_later(
+      [&] { return ++starts < 4 ? 12e-3 : 8e-3; });  // after the warm-up has set the repeats
   const CaseResult result = run({measured(quick_later), measured(slow)}, Cache::rotated, Load::sustained);
   EXPECT_GE(static_cast<double>(gate.held[0].repeats + gate.held[0].tail) * 8e-3,
             static_cast<double>(gate.held[1].repeats) * 12e-3);

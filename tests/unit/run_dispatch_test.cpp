@@ -11,7 +11,9 @@ namespace {
 class Unavailable : public FakeMethod {
  public:
   [[nodiscard]] Support available() const override { return Support::no("no GPU"); }
-  [[nodiscard]] std::map<std::string, std::string> parameters() const override { return {{"blocks", "many"}}; }
+  [[nodiscard]] std::map<std::string, std::string> parameters() const override {
+    return {{"blocks", "many"}};
+  }
 };
 
 TEST(Dispatch, AsksTheImplementationOfTheExecutorsKind) {

@@ -127,8 +127,8 @@ TEST_F(ExecutorTest, RotatedArenasHoldMoreThanTheCache) {
 }
 
 TEST_F(ExecutorTest, NoSlotStartsInsideAVector) {
-  for (const auto& [bytes, stride] :
-       std::vector<std::pair<std::string, Bytes>>{{"1", 8}, {"8", 8}, {"16", 16}, {"24", 32}, {"4099", 4112}}) {
+  for (const auto& [bytes, stride] : std::vector<std::pair<std::string, Bytes>>{
+           {"1", 8}, {"8", 8}, {"16", 16}, {"24", 32}, {"4099", 4112}}) {
     run({case_text("a", bytes)});
     EXPECT_EQ(fakes.method->last.rotation.stride, stride) << bytes;
   }

@@ -19,7 +19,9 @@ constexpr Bytes turns_of_cpu_cache = 2;
 }  // namespace
 
 bool between_gpus(const Flow& flow) {
-  const auto on_gpu = [](const std::optional<Endpoint>& end) { return end && end->device.kind == DeviceKind::gpu; };
+  const auto on_gpu = [](const std::optional<Endpoint>& end) {
+    return end && end->device.kind == DeviceKind::gpu;
+  };
   return on_gpu(flow.source) && on_gpu(flow.destination) && flow.source->device != flow.destination->device;
 }
 

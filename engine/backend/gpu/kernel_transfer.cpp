@@ -11,7 +11,9 @@ bool is_aligned(const std::byte* address) {
 }
 
 bool is_local(const Flow& flow) {
-  const auto here = [&flow](const std::optional<Endpoint>& end) { return !end || end->device == flow.executor; };
+  const auto here = [&flow](const std::optional<Endpoint>& end) {
+    return !end || end->device == flow.executor;
+  };
   return here(flow.source) && here(flow.destination);
 }
 

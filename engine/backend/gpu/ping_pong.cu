@@ -126,11 +126,11 @@ class PingPongTransfer final : public GpuTransfer {
     const std::uint64_t rounds = repeats * rounds_;
     LINKSCOPE_CHECK(gpuSetDevice(responder_));
     game_.respond<<<1, 1, 0, stream_>>>(serve_.responder, answer_.responder, next_, rounds, patience_ticks,
-                                  responded_.data());
+                                        responded_.data());
     LINKSCOPE_CHECK(gpuGetLastError());
     LINKSCOPE_CHECK(gpuSetDevice(initiator_));
     game_.initiate<<<1, 1, 0, stream>>>(serve_.initiator, answer_.initiator, next_, rounds, patience_ticks,
-                                  initiated_.data());
+                                        initiated_.data());
     LINKSCOPE_CHECK(gpuGetLastError());
     next_ += rounds;
     played_ += rounds;
@@ -203,7 +203,8 @@ class PingPongTransfer final : public GpuTransfer {
 }  // namespace
 
 std::map<std::string, std::string> PingPong::parameters() const {
-  return {{"ordering", "relaxed (default): the flag alone; release: it publishes what was written before, as data needs"},
+  return {{"ordering",
+           "relaxed (default): the flag alone; release: it publishes what was written before, as data needs"},
           {"rounds", "round trips of one transfer; default 1000"},
           {"responder", "the GPU that answers, e.g. gpu:1; default: the end that is not the executor"}};
 }

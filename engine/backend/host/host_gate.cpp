@@ -167,7 +167,8 @@ bool HostGate::wait_open(Patience patience) const noexcept {
 void HostGate::cancel() noexcept {
   // Never once it is open: threads that went would wait for ever for those of their lane that were sent home.
   State closed = State::closed;
-  state_.compare_exchange_strong(closed, State::cancelled, std::memory_order_release, std::memory_order_relaxed);
+  state_.compare_exchange_strong(closed, State::cancelled, std::memory_order_release,
+                                 std::memory_order_relaxed);
   for (const auto& runner : runners_) runner->worker->wait();
   runners_.clear();
   lanes_.clear();
