@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from linkscope.launch.engines import choose_engine
+from linkscope.launch.engines import machine_description
 from linkscope.launch.job import Request
 from linkscope.launch.run import Listener
 from linkscope.launch.run import resume as _resume
@@ -41,8 +41,8 @@ def read(path: str | os.PathLike[str]) -> RunFile:
 
 
 def topology(machine: str | None = None) -> Node:
-    """This machine's node, or the described one of that name. Raises LinkscopeError."""
-    return load_machine(machine) if machine else discover(choose_engine().description)
+    """This machine's node, engine or no engine, or the described one of that name. Raises LinkscopeError."""
+    return load_machine(machine) if machine else discover(machine_description())
 
 
 def machines() -> list[str]:

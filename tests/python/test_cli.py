@@ -143,6 +143,13 @@ def test_show_report_and_export_take_a_run(bench: Bench) -> None:
     assert len(Path("a.csv").read_text().splitlines()) == 7
 
 
+def test_this_machines_topology_needs_no_engine(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("linkscope.launch.engines.find_engines", dict)
+    ended = bench.cli("topology", "--json")
+    assert ended.code == 0
+    assert "numa:0" in {device["id"] for device in json.loads(ended.out)["devices"]}
+
+
 def test_topology_of_a_described_node(bench: Bench) -> None:
     assert "gpu:7" in bench.cli("topology", "--machine", "frontier").out
     assert len(json.loads(bench.cli("topology", "--machine", "frontier", "--json").out)["devices"]) == 12

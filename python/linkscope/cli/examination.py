@@ -9,21 +9,20 @@ from rich.padding import Padding
 from rich.text import Text
 
 from linkscope.errors import LinkscopeError
-from linkscope.launch.engines import ENGINES, choose_engine, describe, find_engines
+from linkscope.launch.engines import ENGINES, NO_DESCRIPTION, describe, find_engines, machine_description
 from linkscope.machine.discover import discover
 from linkscope.machine.doctor import Finding, examine
 from linkscope.machine.state import read_state
 
 _STYLES = {"problem": "bold red", "warning": "yellow", "note": "dim"}
 INDENT = (0, 0, 0, 8)
-_NO_ENGINE: dict[str, Any] = {"devices": [], "methods": [], "memories": []}
 
 
 def findings() -> list[Finding]:
     """All findings about this machine, gravest first; works without any engine, which is itself a finding."""
     found = find_engines()
     engines = {name: _described(name, found) for name in ENGINES}
-    description = choose_engine().description if any(engines.values()) else _NO_ENGINE
+    description = machine_description()
     return examine(discover(description), read_state(description), engines)
 
 
@@ -44,4 +43,4 @@ def _described(name: str, found: dict[str, Any]) -> dict[str, Any] | None:
     try:
         return describe(found[name])
     except LinkscopeError as error:
-        return {**_NO_ENGINE, "problem": str(error)}
+        return {**NO_DESCRIPTION, "problem": str(error)}

@@ -18,6 +18,8 @@ Json = dict[str, Any]
 
 ENGINES = ("cuda", "hip", "host")
 """In order of preference."""
+NO_DESCRIPTION: Json = {"devices": [], "methods": [], "memories": []}
+"""What stands in for an engine's description where there is no engine."""
 DIRECTORY_VARIABLE = "LINKSCOPE_ENGINE_DIR"
 DESCRIBE_TIMEOUT_S = 60.0
 _PACKAGE = Path(__file__).resolve().parents[1]
@@ -72,6 +74,13 @@ def choose_engine(wanted: str | None = None) -> Engine:
     if wanted is not None:
         return Engine(wanted, found[wanted], describe(found[wanted]))
     return _first_usable(found)
+
+
+def machine_description() -> Json:
+    """What the chosen engine says of this machine; of nothing where none is built, so that the topology can still be
+    read from the system. Raises LinkscopeError where there are engines and none answers.
+    """
+    return choose_engine().description if find_engines() else NO_DESCRIPTION
 
 
 def modelling_engine() -> Engine:
