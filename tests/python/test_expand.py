@@ -19,7 +19,7 @@ from linkscope.plan.select import Selection
 from linkscope.plan.suite import load_suite, packaged_methods, suite_names
 from linkscope.schemas import load_schema
 
-PARAMETERS = frozenset({"threads", "non_temporal", "stride", "hops", "order", "ordering"})
+PARAMETERS = frozenset({"threads", "blocks", "unroll", "non_temporal", "stride", "hops", "order", "ordering"})
 MEMORIES = frozenset({"pageable", "huge", "pinned", "registered", "write-combined", "device", "managed"})
 FULL = Offer("cuda", dict.fromkeys(packaged_methods(), PARAMETERS), MEMORIES)
 HOST = Offer("host", {"memcpy": PARAMETERS, "pointer-chase": PARAMETERS}, frozenset({"pageable", "huge"}))

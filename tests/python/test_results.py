@@ -8,6 +8,7 @@ import json
 import resource
 import signal
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -105,18 +106,22 @@ def test_anything_else_is_refused_in_one_line(tmp_path: Path, content: bytes, co
     assert "\n" not in str(refusal.value)
 
 
-@pytest.fixture
-def _small_files() -> Iterator[None]:
-    """Files of this process may grow to 4 KiB: a disk that fills up, without needing one."""
+@contextmanager
+def small_files() -> Iterator[None]:
+    """Files of this process may grow to 4 KiB: a disk that fills up, without needing one.
+
+    Held only around the writing itself: pytest's own output may be a file.
+    """
     former = resource.getrlimit(resource.RLIMIT_FSIZE)
     handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (4096, former[1]))
-    yield
-    resource.setrlimit(resource.RLIMIT_FSIZE, former)
-    signal.signal(signal.SIGXFSZ, handler)
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, former)
+        signal.signal(signal.SIGXFSZ, handler)
 
 
-@pytest.mark.usefixtures("_small_files")
 def test_a_disk_that_fills_up_loses_no_row_that_was_written(tmp_path: Path) -> None:
     ids = [f"case-{i}" for i in range(40)]
     writer = RunWriter.create(tmp_path / "a", header(*ids))
@@ -125,7 +130,8 @@ def test_a_disk_that_fills_up_loses_no_row_that_was_written(tmp_path: Path) -> N
         for case_id in ids:
             writer.append(row(case_id))
 
-    with pytest.raises(LinkscopeError, match=r"cannot write .*; free space, then go on with --resume") as refusal:
+    complaint = r"cannot write .*; free space, then go on with --resume"
+    with small_files(), pytest.raises(LinkscopeError, match=complaint) as refusal:
         append_all()
     writer.close()
     run = RunFile.read(tmp_path / "a")
