@@ -10,8 +10,9 @@ Json = dict[str, Any]
 
 DEFAULT_POINT_BUDGET_S = 2.0
 LEAST_POINT_BUDGET_S = 0.005
-_START_S = 0.01  # bookkeeping of one case
-_SAMPLES = 12
+_START_S = 0.02  # bookkeeping of one case
+_SAMPLES = 12  # warm-ups and samples until the interval is narrow
+_SAMPLE_S = 0.001  # the shortest
 # Typical rates in GB/s for estimates: filling, copying and checking bytes of a GPU, and of the host.
 _GPU_GBPS, _HOST_GBPS = 300.0, 20.0
 
@@ -41,8 +42,9 @@ def share_out(cases: Sequence[Json], precision: float, budget_s: float | None) -
 
 def estimate_s(case: Json, options: Options) -> float:
     """Seconds the case will roughly take: for progress and --dry-run, never for a figure."""
-    sampling = _SAMPLES * max(_moving_s(flow) for flow in case["flows"])
-    return _setup_s(case) + min(max(sampling, 0.01), options.point_budget_s)
+    shortest = max(float(case.get("min_sample_s", 0)), _SAMPLE_S)
+    sampling = _SAMPLES * max(shortest, *(_moving_s(flow) for flow in case["flows"]))
+    return _setup_s(case) + min(sampling, options.point_budget_s)
 
 
 def timeout_s(case: Json, options: Options) -> float:
