@@ -13,6 +13,8 @@ from typing import Any
 import pytest
 
 from linkscope.cli import main
+from linkscope.errors import LinkscopeError
+from linkscope.launch.engines import modelling_engine
 
 FAKE = Path(__file__).with_name("fake_engine.py")
 TINY_SUITE = """
@@ -69,6 +71,15 @@ def add_engine(directory: Path, name: str) -> Path:
     program.write_text(f"#!{sys.executable}\n{FAKE.read_text()}")
     program.chmod(program.stat().st_mode | stat.S_IXUSR)
     return program
+
+
+@pytest.fixture(scope="module")
+def real_engine() -> None:
+    """Skips where no engine is built, whose modelled backend the test drives."""
+    try:
+        modelling_engine()
+    except LinkscopeError as error:
+        pytest.skip(str(error))
 
 
 @pytest.fixture

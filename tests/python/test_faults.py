@@ -5,13 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from launching import Ended
+from launching import Ended, real_engine
 
 from linkscope.cli import main
-from linkscope.errors import LinkscopeError
-from linkscope.launch.engines import modelling_engine
 from linkscope.results.run_file import RunFile
 
+__all__ = ["real_engine"]
 SUITE = """
 name: faulty
 answers: What happens when cases break?
@@ -48,12 +47,7 @@ rows:
 REASONS = {"crash": "the engine died of SIG", "hang": "the engine hung", "corrupt": "", "error": ""}
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _engine() -> None:
-    try:
-        modelling_engine()
-    except LinkscopeError as error:
-        pytest.skip(str(error))
+pytestmark = pytest.mark.usefixtures("real_engine")
 
 
 def run(folder: Path, capsys: pytest.CaptureFixture[str], *arguments: str) -> Ended:

@@ -9,22 +9,17 @@ import sys
 from pathlib import Path
 
 import pytest
+from launching import real_engine
 
-from linkscope.errors import LinkscopeError
-from linkscope.launch.engines import modelling_engine
 from linkscope.results.run_file import RunFile
 
+__all__ = ["real_engine"]
 SMALL = 200_000
 """Bytes a file may have: enough for a plan of the cases below, not for their rows."""
 ASKED = ("run", "sweep", "--machine", "h200x4", "--methods", "copy-engine", "--sizes", "1K:1M:4x")
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _engine() -> None:
-    try:
-        modelling_engine()
-    except LinkscopeError as error:
-        pytest.skip(str(error))
+pytestmark = pytest.mark.usefixtures("real_engine")
 
 
 def linkscope(folder: Path, *arguments: str, largest_file: int = resource.RLIM_INFINITY) -> tuple[int, str]:
