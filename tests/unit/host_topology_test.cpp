@@ -2,6 +2,7 @@
 #include "backend/host/topology.hpp"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <fstream>
@@ -77,7 +78,8 @@ class SysfsFile : public ::testing::Test {
  protected:
   void write(const std::string& text) const { std::ofstream(path_) << text; }
   void TearDown() override { std::remove(path_.c_str()); }
-  std::string path_ = ::testing::TempDir() + "linkscope_sysfs_test";
+  /// Of this process alone: tests run side by side.
+  std::string path_ = ::testing::TempDir() + "linkscope_sysfs_test_" + std::to_string(getpid());
 };
 
 TEST_F(SysfsFile, Sizes) {
