@@ -175,7 +175,19 @@ def start(bench: Bench, *arguments: str) -> subprocess.Popen[str]:
     source = Path(__file__).resolve().parents[2] / "python"
     environment = {**os.environ, "PYTHONPATH": str(source)}
     command = [sys.executable, "-m", "linkscope", *arguments]
-    return subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
+    return subprocess.Popen(
+        command,
+        env=environment,
+        stderr=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        text=True,
+        preexec_fn=heed_interrupts,
+    )
+
+
+def heed_interrupts() -> None:
+    """A shell starts background jobs with SIGINT ignored, and children inherit that."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def wait_for_rows(path: Path, count: int) -> None:
