@@ -165,6 +165,7 @@ FlowResult CaseMeasurement::flow_result(std::size_t i, const Series& series, con
   }
   result.seconds = summarise(result.samples_s);
   if (flows_[i].quantity == Quantity::bandwidth) result.gbps = summarise(std::move(rates));
+  result.touched_bytes = transfer.touched_bytes();
   result.setting = transfer.setting();
   result.tried = tuned.tried;
   result.notes = transfer.notes();

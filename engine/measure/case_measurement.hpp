@@ -32,6 +32,7 @@ struct FlowResult {
   std::uint64_t operations = 1;  ///< dependent operations in one transfer
   Stats seconds;                 ///< of one operation
   std::optional<Stats> gbps;     ///< nothing where the method measures latency
+  Bytes touched_bytes = 0;       ///< read plus written by one transfer; 0: the method does not say
   Setting setting;
   std::vector<Trial> tried;
   std::vector<std::string> notes;

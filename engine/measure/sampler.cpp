@@ -92,6 +92,7 @@ std::uint64_t Sampler::tail_for(const Participant& flow, std::uint64_t repeats) 
 Sample Sampler::take(const Repeats& repeats) {
   std::vector<Lane> lanes;
   for (std::size_t i = 0; i < flows_->size(); ++i) {
+    (*flows_)[i].transfer->restore();
     if (regime_.cache == Cache::flushed) (*flows_)[i].transfer->flush();
     lanes.push_back({(*flows_)[i].transfer, repeats[i], tail_for((*flows_)[i], repeats[i])});
   }

@@ -18,6 +18,7 @@ struct Endpoint {
   std::string memory;  ///< a name of the catalog's memories
   Placement placement = Placement::bound;
   DeviceId first_touch;  ///< equal to `device` unless the plan says otherwise
+  std::string advice{};  ///< what managed memory is advised to do (backend/gpu/advice.hpp); empty: nothing
 
   bool operator==(const Endpoint&) const = default;
   auto operator<=>(const Endpoint&) const = default;

@@ -44,7 +44,7 @@ class Parameters {
   std::map<std::string, std::string> values_;
 };
 
-/// One stream of bytes. A read has no destination, a write no source.
+/// One stream of bytes. A read has no destination, a write no source, a call (a launch, an allocation) neither.
 struct Flow {
   std::string method;
   std::optional<Endpoint> source;

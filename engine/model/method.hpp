@@ -50,6 +50,9 @@ class Method {
   [[nodiscard]] virtual std::map<std::string, std::string> parameters() const { return {}; }
   [[nodiscard]] virtual Support available() const = 0;
   [[nodiscard]] virtual Support supports(const Flow& flow) const = 0;
+  /// Bytes of memory over which one transfer spreads at either end: more than its payload where that is strided;
+  /// 0 where it needs none, or allocates what it needs: `arenas` then holds no buffers.
+  [[nodiscard]] virtual Bytes footprint(const Flow& flow) const { return flow.bytes; }
   /// Makes ready to run. Nothing allocated here is inside a measured span. `arenas` outlives the transfer.
   [[nodiscard]] virtual std::unique_ptr<Transfer> prepare(const Flow& flow, const Arenas& arenas) const = 0;
   /// Bytes through which a rotated flow on these ends must cycle so that no cache serves it

@@ -45,6 +45,14 @@ class Transfer {
   /// Makes the next sample find the CPU caches flushed of this transfer's memory.
   virtual void flush() = 0;
 
+  /// Called before every start, unmeasured: brings back what a start consumes (pages to their home, handles to
+  /// free). What arm() laid must survive it.
+  virtual void restore() {}
+
+  /// Bytes read plus bytes written by one transfer, where users of a method expect that beside the payload (STREAM,
+  /// local copies); 0: not stated.
+  [[nodiscard]] virtual Bytes touched_bytes() const { return 0; }
+
   /// Dependent operations in one transfer: 1 for a copy, the hops of a chase. Time is reported per operation.
   [[nodiscard]] virtual std::uint64_t operations() const { return 1; }
 

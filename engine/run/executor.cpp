@@ -41,11 +41,14 @@ TakesHostMemory takes_host_memory(const Plan& plan) {
 
 /// Slots of whole vectors (below that, words) touch, so that one pass checks them all; none starts inside a vector.
 Rotation rotation_of(const Method& method, const Flow& flow, Cache cache) {
-  if (flow.bytes > largest_flow)
-    throw Error(Fault::no_memory, format_bytes(flow.bytes) + " are more than any machine holds");
-  const Bytes unit = flow.bytes < vector_bytes ? word_bytes : vector_bytes;
+  const Bytes bytes = method.footprint(flow);
+  if (std::max(bytes, flow.bytes) > largest_flow)
+    throw Error(Fault::no_memory,
+                format_bytes(std::max(bytes, flow.bytes)) + " are more than any machine holds");
+  const Bytes unit = bytes < vector_bytes ? word_bytes : vector_bytes;
   Rotation rotation;
-  rotation.stride = (flow.bytes + unit - 1) / unit * unit;
+  rotation.stride = (bytes + unit - 1) / unit * unit;
+  if (bytes == 0) return rotation;
   if (cache == Cache::rotated) {
     const Bytes through = method.rotation_bytes(flow);
     rotation.slots = std::max<Bytes>(1, (through + rotation.stride - 1) / rotation.stride);
@@ -185,7 +188,7 @@ Executor::PreparedFlow Executor::prepare(const Flow& flow, Cache cache) {
   arenas.rotation = rotation_of(method, flow, cache);
   const Bytes bytes = arenas.rotation.stride * arenas.rotation.slots;
   const auto arena = [&](const std::optional<Endpoint>& end) -> Buffer* {
-    if (!end) return nullptr;
+    if (!end || bytes == 0) return nullptr;
     prepared.leases.push_back(pool_.acquire(*end, bytes));
     return &prepared.leases.back().buffer();
   };

@@ -32,6 +32,7 @@ std::optional<Endpoint> read_endpoint(Fields& flow, const std::string& name) {
   const std::string placement = fields.word("placement", {"bound", "first-touch"}, "bound");
   endpoint.placement = placement == "bound" ? Placement::bound : Placement::first_touch;
   endpoint.first_touch = read_device(fields, "first_touch", endpoint.device);
+  endpoint.advice = fields.text("advice", "");
   fields.finish();
   return endpoint;
 }
@@ -69,8 +70,6 @@ Flow read_flow(const Json& json, const std::string& place) {
   flow.method = fields.text("method");
   flow.source = read_endpoint(fields, "source");
   flow.destination = read_endpoint(fields, "destination");
-  if (!flow.source && !flow.destination)
-    fields.reject("source", "a flow needs a source, a destination or both");
   flow.executor = read_device(fields, "executor");
   flow.bytes = fields.count("bytes", 1);
   flow.role = fields.word("role", {"measured", "background"}, "measured") == "measured" ? Role::measured
@@ -121,6 +120,7 @@ PlannedCase read_case(const Json& json, std::size_t index) {
   static_cast<void>(fields.text("name", ""));
   static_cast<void>(fields.number("timeout_s", 60));
   if (fields.find("labels") != nullptr) static_cast<void>(fields.object("labels"));
+  if (fields.find("environment") != nullptr) static_cast<void>(fields.object("environment"));
   fields.finish();
   return {std::move(wanted), json};
 }

@@ -33,6 +33,7 @@ Json flow_json(const FlowResult& flow) {
   Json json{
       {"repeats", flow.repeats}, {"operations", flow.operations}, {"seconds", stats_json(flow.seconds)}};
   if (flow.gbps) json["gbps"] = stats_json(*flow.gbps);
+  if (flow.touched_bytes > 0) json["touched_bytes"] = flow.touched_bytes;
   if (!flow.setting.empty()) json["setting"] = setting_json(flow.setting);
   for (const Trial& trial : flow.tried) {
     Json tried = setting_json(trial.setting);
