@@ -185,6 +185,15 @@ TEST_F(ModelledNode, APingPongTakesTheLinkOnce) {
   EXPECT_NEAR(seconds(copy("ping-pong", gpu(0), gpu(1), gpu(0), 8)), 0.6e-6, 1e-12);
 }
 
+TEST_F(ModelledNode, AMethodWithoutFiguresTakesThoseOfTheOneItIsLike) {
+  const auto of = [this](const char* name) { return seconds(copy(name, gpu(0), gpu(1), gpu(0), 64 * MiB)); };
+  EXPECT_DOUBLE_EQ(of("copy-batch"), of("copy-engine"));
+  Machine machine = small_node();
+  machine.methods["copy-batch"] = {.latency_us = 1000, .ceiling_gbps = unlimited, .efficiency = 1};
+  describe(machine);
+  EXPECT_GT(of("copy-batch"), of("copy-engine") + 0.9e-3);
+}
+
 TEST_F(ModelledNode, EveryMethodVerifiesAndNoticesOneDamagedByte) {
   for (const MethodRow& row : method_rows) {
     const DeviceId driver = row.driver == Driver::cpu ? numa(0) : gpu(0);

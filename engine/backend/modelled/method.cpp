@@ -40,7 +40,7 @@ std::map<std::string, std::string> ModelledMethod::parameters() const {
 }
 
 Support ModelledMethod::supports(const Flow& flow) const {
-  if (context_->method(row_.name) == nullptr) {
+  if (figures() == nullptr) {
     return Support::no("the description of " + context_->machine().name + " has no figures for " +
                        std::string(row_.name));
   }
@@ -52,6 +52,11 @@ Support ModelledMethod::supports(const Flow& flow) const {
     return Support::no("the description of " + context_->machine().name + " gives no latency for this path");
   }
   return Support::yes();
+}
+
+const MachineMethod* ModelledMethod::figures() const {
+  const MachineMethod* own = context_->method(row_.name);
+  return own == nullptr && !row_.like.empty() ? context_->method(row_.like) : own;
 }
 
 Support ModelledMethod::supports_ends(const Flow& flow) const {
@@ -125,7 +130,7 @@ std::vector<std::string> ModelledMethod::route(const Flow& flow) const {
 }
 
 Claim ModelledMethod::claim(const Flow& flow) const {
-  const MachineMethod& method = *context_->method(row_.name);
+  const MachineMethod& method = *figures();
   const bool both_ways = row_.shape == Shape::exchange;
   const double byte = 1 / method.efficiency;
   Claim claim;
@@ -143,7 +148,7 @@ Claim ModelledMethod::claim(const Flow& flow) const {
 Seconds ModelledMethod::latency(const Flow& flow) const {
   double links_ns = 0;
   for (const std::string& link : route(flow)) links_ns += context_->link(link)->latency_ns;
-  const double method_ns = context_->method(row_.name)->latency_us * 1e3;
+  const double method_ns = figures()->latency_us * 1e3;
   if (row_.shape != Shape::chase) return (method_ns + links_ns) * 1e-9;
   return (method_ns + *context_->device(flow.source->device)->memory_latency_ns + 2 * links_ns) * 1e-9;
 }

@@ -34,6 +34,8 @@ class ModelledMethod : public Method {
   [[nodiscard]] std::unique_ptr<Transfer> prepare(const Flow& flow, const Arenas& arenas) const override;
 
  private:
+  /// The described node's figures for this method, or for the one it is like; null where it has neither.
+  [[nodiscard]] const MachineMethod* figures() const;
   /// The two devices that `flow.route` joins.
   struct Ends {
     DeviceId from;

@@ -27,32 +27,77 @@ struct MethodRow {
   std::string_view name;
   Quantity quantity;
   Shape shape;
-  Driver driver;  ///< chase: either
+  Driver driver;          ///< chase: either
+  std::string_view like;  ///< the method whose figures hold where the node has none of its own; empty: none
   std::string_view summary;
   std::array<std::string_view, 4>
       ignored;  ///< parameters of the real methods that the model does not look at
 };
 
-inline constexpr std::array<MethodRow, 8> method_rows{{
+inline constexpr Quantity bandwidth = Quantity::bandwidth;
+inline constexpr Quantity latency = Quantity::latency;
+
+inline constexpr std::array<MethodRow, 16> method_rows{{
     {"memcpy",
-     Quantity::bandwidth,
+     bandwidth,
      Shape::copy,
      Driver::cpu,
+     "",
      "CPU threads copy (ceiling per thread)",
      {"non_temporal"}},
-    {"copy-engine", Quantity::bandwidth, Shape::copy, Driver::gpu, "a GPU's copy engine copies", {}},
-    {"kernel-copy", Quantity::bandwidth, Shape::copy, Driver::gpu, "a kernel loads and stores", launch_shape},
-    {"kernel-read", Quantity::bandwidth, Shape::read, Driver::gpu, "a kernel loads", launch_shape},
-    {"kernel-write", Quantity::bandwidth, Shape::write, Driver::gpu, "a kernel stores", launch_shape},
-    {"kernel-exchange", Quantity::bandwidth, Shape::exchange, Driver::gpu,
-     "one kernel copies both ways at once", launch_shape},
+    {"cpu-read", bandwidth, Shape::read, Driver::cpu, "memcpy", "CPU threads load", {}},
+    {"cpu-write", bandwidth, Shape::write, Driver::cpu, "memcpy", "CPU threads store", {"non_temporal"}},
+    {"copy-engine", bandwidth, Shape::copy, Driver::gpu, "", "a GPU's copy engine copies", {"call", "api"}},
+    {"copy-engine-2d",
+     bandwidth,
+     Shape::copy,
+     Driver::gpu,
+     "copy-engine",
+     "planes of rows, as if dense",
+     {"region", "in"}},
+    {"copy-engine-3d",
+     bandwidth,
+     Shape::copy,
+     Driver::gpu,
+     "copy-engine",
+     "a box, as if dense",
+     {"region", "in"}},
+    {"copy-batch",
+     bandwidth,
+     Shape::copy,
+     Driver::gpu,
+     "copy-engine",
+     "many buffers, as if one",
+     {"count", "api"}},
+    {"kernel-copy", bandwidth, Shape::copy, Driver::gpu, "", "a kernel loads and stores", launch_shape},
+    {"kernel-bulk-copy",
+     bandwidth,
+     Shape::copy,
+     Driver::gpu,
+     "kernel-copy",
+     "a kernel moves blocks",
+     {"blocks", "threads", "stage_bytes", "stages"}},
+    {"kernel-strided",
+     bandwidth,
+     Shape::copy,
+     Driver::gpu,
+     "kernel-copy",
+     "a box, as if dense",
+     {"region", "in"}},
+    {"kernel-read", bandwidth, Shape::read, Driver::gpu, "", "a kernel loads", launch_shape},
+    {"kernel-write", bandwidth, Shape::write, Driver::gpu, "", "a kernel stores", launch_shape},
+    {"kernel-exchange", bandwidth, Shape::exchange, Driver::gpu, "", "one kernel copies both ways at once",
+     launch_shape},
+    {"stream", bandwidth, Shape::copy, Driver::gpu, "kernel-copy", "STREAM, as if a copy of one array",
+     launch_shape},
     {"pointer-chase",
-     Quantity::latency,
+     latency,
      Shape::chase,
      Driver::gpu,
+     "",
      "dependent loads, one after another",
      {"stride", "locality", "span"}},
-    {"ping-pong", Quantity::latency, Shape::ping_pong, Driver::gpu, "flags in each other's memory", {"hops"}},
+    {"ping-pong", latency, Shape::ping_pong, Driver::gpu, "", "flags in each other's memory", {"hops"}},
 }};
 
 /// Which devices a kind of memory can live on.
@@ -64,7 +109,7 @@ struct MemoryRow {
   std::string_view summary;
 };
 
-inline constexpr std::array<MemoryRow, 7> memory_rows{{
+inline constexpr std::array<MemoryRow, 11> memory_rows{{
     {"pageable", Home::host, "ordinary host memory"},
     {"huge", Home::host, "host memory in huge pages"},
     {"pinned", Home::host, "host memory allocated page-locked"},
@@ -72,6 +117,10 @@ inline constexpr std::array<MemoryRow, 7> memory_rows{{
     {"write-combined", Home::host, "page-locked host memory that no CPU caches"},
     {"device", Home::gpu, "a GPU's own memory"},
     {"managed", Home::anywhere, "one address, pages that can move"},
+    {"pool", Home::gpu, "a GPU's memory, in stream order"},
+    {"vmm", Home::gpu, "a GPU's memory, mapped by hand"},
+    {"fine-grained", Home::anywhere, "memory that all processors see alike at any time"},
+    {"coarse-grained", Home::anywhere, "memory that all processors see alike between kernels"},
 }};
 
 }  // namespace linkscope::modelled
