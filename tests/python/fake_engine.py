@@ -1,7 +1,7 @@
 """An engine of a few lines that speaks the protocol and misbehaves where FAKE_ENGINE says so.
 
 FAKE_ENGINE is a JSON object: part of a case id -> crash | hang | garbage | fatal | slow; "start" -> die | refuse.
-FAKE_GPUS is how many GPUs it describes, FAKE_PROBLEM why it has none.
+FAKE_GPUS is how many GPUs it describes, FAKE_PROBLEM why it has none. FAKE_LOG is a file: a line for each run.
 """
 
 from __future__ import annotations
@@ -71,7 +71,14 @@ def misbehave(fault: str, case: dict[str, Any]) -> None:
         time.sleep(0.2)
 
 
+def note_start(plan: dict[str, Any], log: str | None) -> None:
+    if log is not None:
+        with Path(log).open("a", encoding="utf-8") as stream:
+            stream.write(json.dumps({"seed": os.environ.get("LINKSCOPE_SEED"), "cases": len(plan["cases"])}) + "\n")
+
+
 def run(plan: dict[str, Any]) -> None:
+    note_start(plan, os.environ.get("FAKE_LOG"))
     if FAULTS.get("start") == "die":
         leave("driver gone", 1)
     if FAULTS.get("start") == "refuse":

@@ -9,9 +9,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from launching import TINY_IDS, Bench, bench
+from launching import TINY_IDS, Bench, add_engine, bench
 
 import linkscope
+from linkscope.launch.engines import describe
 from linkscope.machine.described import machine_names
 from linkscope.plan.patterns import PATTERNS
 from linkscope.plan.suite import suite_names
@@ -21,9 +22,9 @@ __all__ = ["bench"]
 BAD_INPUTS = {
     "no command of that name": (["measure"], "No such command"),
     "unknown option": (["run", "--fast"], "--fast"),
-    "unknown suite": (["run", "nosuch"], "unknown suite 'nosuch': choose from default, host,"),
+    "unknown suite": (["run", "nosuch"], "unknown suite 'nosuch': choose from default, allocators,"),
     "missing suite file": (["run", "none.yaml"], "cannot read suite none.yaml: No such file or directory"),
-    "unknown method": (["run", "--methods", "teleport"], "unknown method 'teleport': choose from copy-engine,"),
+    "unknown method": (["run", "--methods", "teleport"], "unknown method 'teleport': choose from allocate,"),
     "unknown device": (["run", "--devices", "gpu:9"], "unknown device 'gpu:9'"),
     "malformed device": (["run", "--devices", "gpu9"], "malformed device 'gpu9': write gpu:0,gpu:2"),
     "malformed size": (["run", "--sizes", "4Q"], "malformed size '4Q': write bytes"),
@@ -123,6 +124,26 @@ def test_lists_name_everything_there_is(bench: Bench) -> None:
         assert [line.split()[0] for line in lines] == names
     for what in ("methods", "memories", "engines"):
         assert bench.cli("list", what).code == 0
+
+
+def test_suites_say_how_much_and_how_long_they_are_here(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = {entry["name"]: entry for entry in json.loads(bench.cli("list", "suites", "--json").out)}
+    assert found["latency-host"]["cases"] > 0
+    assert f"[here: {found['latency-host']['cases']} cases, about " in found["latency-host"]["text"]
+    assert found["sweep"]["text"].endswith("[needs GPUs]")
+    assert found["sweep"]["cases"] == 0
+    add_engine(bench.engines, "cuda")
+    monkeypatch.setenv("FAKE_GPUS", "2")
+    describe.cache_clear()
+    with_gpus = {entry["name"]: entry for entry in json.loads(bench.cli("list", "suites", "--json").out)}
+    assert with_gpus["sweep"]["cases"] == 25 * 2 * 4
+    assert with_gpus["sweep"]["seconds"] > found["sweep"]["seconds"]
+
+
+def test_suites_are_listed_without_an_engine_too(bench: Bench) -> None:
+    for engine in bench.engines.iterdir():
+        engine.unlink()
+    assert [entry["name"] for entry in json.loads(bench.cli("list", "--json").out)] == suite_names()
 
 
 def test_a_dry_run_says_what_would_run_and_writes_nothing(bench: Bench) -> None:

@@ -33,9 +33,16 @@ def cases(suite: str, machine: Node, offer: Offer = FULL, selected: Selection | 
 @pytest.mark.parametrize("machine", ["h200x4", "frontier", "s822lc"])
 def test_every_suite_gives_a_valid_plan_on_described_nodes(suite: str, machine: str) -> None:
     described = load_machine(machine)
-    planned = [one.case for one in cases(suite, described)]
+    everything = cases(suite, described)
+    planned = [one.case for one in everything if one.skip is None]
     machine_facts = machine_of(Paths(described))
-    plan = {"schema": 1, "options": {}, "backend": "modelled", "machine": machine_facts, "cases": planned}
+    plan = {
+        "schema": 1,
+        "options": {},
+        "backend": "modelled",
+        "machine": machine_facts,
+        "cases": [one.case for one in everything],
+    }
     Draft202012Validator(load_schema("plan")).validate(plan)
     links = {link["id"] for link in machine_facts["links"]}
     assert all(set(flow["route"]) <= links for case in planned for flow in case["flows"])

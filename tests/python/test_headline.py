@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from math import comb
+from typing import Any
 
 import modelled_run as made
 import pytest
 
+from linkscope.analysis.cell import cells_of
 from linkscope.analysis.headline import headline
 from linkscope.analysis.interval import interval_rank, percentile, stats_of
+from linkscope.analysis.peak import peak
+from linkscope.machine.paths import Paths
 from linkscope.results.row import Row
 
 SIZE = 1_000_000
@@ -90,6 +94,66 @@ def test_a_latency_method_reads_in_nanoseconds_whatever_figure_is_asked() -> Non
     figure = headline(row)
     assert figure is not None
     assert (figure.value.median, figure.unit) == (pytest.approx(827.0), "ns")
+
+
+@pytest.mark.parametrize(
+    ("seconds", "value", "unit"),
+    [(827e-9, 827.0, "ns"), (9.99e-6, 9990.0, "ns"), (10e-6, 10.0, "us"), (9.9e-3, 9900.0, "us"), (0.01, 10.0, "ms")],
+)
+def test_a_time_reads_in_the_unit_that_suits_it(seconds: float, value: float, unit: str) -> None:
+    row = made.ok(made.case("call", [made.flow("gpu:0", "gpu:1", 64, "launch")], {}), [[seconds] * 8], True)
+    figure = headline(row)
+    assert figure is not None
+    assert (figure.value.median, figure.unit) == (pytest.approx(value), unit)
+    assert figure.seconds == pytest.approx(seconds)
+
+
+def test_a_table_has_one_unit_the_one_that_suits_most_of_it() -> None:
+    rows = [
+        made.ok(made.case(f"{number}", [made.flow("gpu:0", "gpu:1", 64, "register")], {}), [[seconds] * 8], True)
+        for number, seconds in enumerate((2e-6, 30e-6, 40e-6, 20e-3))
+    ]
+    skipped = made.not_ok(made.case("none", [made.flow("gpu:0", "gpu:1")], {}), "skipped", "no reason")
+    cells = cells_of([*rows, skipped], Paths(made.node(2)))
+    figures = [entry.headline for entry in cells if entry.headline is not None]
+    assert [figure.unit for figure in figures] == ["us"] * 4
+    assert [figure.value.median for figure in figures] == pytest.approx([2.0, 30.0, 40.0, 20000.0])
+
+
+def touching(flow: dict[str, Any], touched: int | None) -> Row:
+    row = made.ok(made.case("stream", [flow], {"figure": "touched"}), [[SIZE / 30e9] * 8])
+    figures = {**row.raw["flows"][0]} | ({} if touched is None else {"touched_bytes": touched})
+    return Row.from_json({**row.raw, "flows": [figures]})
+
+
+def test_touched_counts_every_byte_read_and_written() -> None:
+    figure = headline(touching(made.flow("gpu:0", "gpu:0", SIZE, "stream"), 3 * SIZE))
+    assert figure is not None
+    assert (figure.value.median, figure.unit) == (pytest.approx(90.0), "GB/s")
+    assert figure.what == "bytes read plus bytes written"
+
+
+def test_touched_without_the_methods_word_on_it_is_no_figure() -> None:
+    assert headline(touching(made.flow("gpu:0", "gpu:0", SIZE, "stream"), None)) is None
+
+
+def test_touched_spreads_over_the_operations_of_a_transfer() -> None:
+    row = touching(made.flow("gpu:0", "gpu:0", SIZE, "stream"), 8 * SIZE)
+    figure = headline(Row.from_json({**row.raw, "flows": [{**row.raw["flows"][0], "operations": 4}]}))
+    assert figure is not None
+    assert figure.value.median == pytest.approx(60.0)
+
+
+def test_touched_is_compared_with_the_memorys_rate_at_home_and_with_the_link_elsewhere() -> None:
+    paths = Paths(made.node(2))
+    at_home = peak(touching(made.flow("gpu:0", "gpu:0", SIZE, "stream"), 3 * SIZE), paths)
+    across = peak(touching(made.flow("gpu:0", "gpu:1", SIZE, "stream"), 2 * SIZE), paths)
+    uneven = peak(touching(made.flow("gpu:0", "gpu:1", SIZE, "stream"), 3 * SIZE), paths)
+    assert at_home is not None
+    assert at_home.gbps == pytest.approx(4800.0)
+    assert across is not None
+    assert across.gbps == pytest.approx(2 * made.LINK_GBPS)
+    assert uneven is None
 
 
 def test_the_aggregate_is_the_engines_own() -> None:

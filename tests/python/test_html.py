@@ -12,6 +12,7 @@ from typing import Any
 
 import modelled_run as made
 import pytest
+from test_terminal import variants
 
 from linkscope.errors import LinkscopeError
 from linkscope.report import wording
@@ -115,6 +116,12 @@ def test_names_cannot_break_out_of_the_page() -> None:
     page = render(made.run(4, [made.not_ok(plan_case, "failed", hostile)]))
     assert "<script>alert" not in page
     assert records(page)[0]["reason"] == hostile
+
+
+def test_a_list_has_a_column_for_each_axis_of_its_lines() -> None:
+    page = render(variants())
+    assert "<th>environment</th><th>call</th>" in page
+    assert "<td>spinning</td><td>sync</td>" in page
 
 
 def test_the_raw_data_come_back_line_by_line(text: str, run: RunFile) -> None:

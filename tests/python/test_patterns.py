@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
+from linkscope.machine.described import load_machine
 from linkscope.machine.node import Device, Link, Node
 from linkscope.machine.paths import Paths
 from linkscope.plan.patterns import PATTERNS, Ground, Layout, Pattern
@@ -102,6 +103,45 @@ def test_one_representative_of_each_tier() -> None:
     assert [layout.column for layout in lay("one-per-tier")] == ["nvlink-18: gpu:0 > gpu:1"]
     tiers = [layout.column.partition(":")[0] for layout in lay("one-per-tier", "numa", "gpu")]
     assert len(tiers) == len(set(tiers)) == 2  # on the GPU's own NUMA node, and across the sockets
+
+
+def lay_frontier(name: str, devices: int = 8) -> list[Layout]:
+    frontier = load_machine("frontier")
+    chosen = frozenset(d.id for d in frontier.devices if d.id not in {f"gpu:{i}" for i in range(devices, 8)})
+    return PATTERNS[name](Ground(Paths(frontier), "nearest-numa", "gpu", chosen))
+
+
+def gpus(layout: Layout) -> list[str]:
+    return [slot.destination for slot in layout.slots]
+
+
+def test_spread_takes_a_die_of_each_package_first() -> None:
+    layouts = lay_frontier("spread")
+    assert [layout.column for layout in layouts] == ["1 GPU", "2 GPUs", "4 GPUs", "8 GPUs"]
+    assert gpus(layouts[1]) == ["gpu:0", "gpu:2"]
+    assert gpus(layouts[2]) == ["gpu:0", "gpu:2", "gpu:4", "gpu:6"]
+
+
+def test_same_package_fills_a_package_before_the_next() -> None:
+    layouts = lay_frontier("same-package")
+    assert [gpus(layout) for layout in layouts[:3]] == [["gpu:0"], ["gpu:0", "gpu:1"], [f"gpu:{i}" for i in range(4)]]
+
+
+def test_a_number_of_gpus_that_is_no_power_of_two_ends_with_all() -> None:
+    assert [len(layout.slots) for layout in lay_frontier("spread", 6)] == [1, 2, 4, 6]
+    assert [len(layout.slots) for layout in lay_frontier("spread", 5)] == [1, 2, 4, 5]
+    assert gpus(lay_frontier("spread", 3)[1]) == ["gpu:0", "gpu:2"]
+
+
+def test_one_gpu_a_package_spreads_and_has_no_package_to_fill() -> None:
+    assert [len(layout.slots) for layout in lay("spread", "nearest-numa", "gpu")] == [1, 2, 4]
+    assert lay("same-package", "nearest-numa", "gpu") == []
+
+
+def test_spread_between_gpus_has_every_flow_among_the_first() -> None:
+    layouts = lay("spread")
+    assert [len(layout.slots) for layout in layouts] == [2, 12]
+    assert set(flows(layouts[0])) == {("gpu:0", "gpu:1"), ("gpu:1", "gpu:0")}
 
 
 @pytest.mark.parametrize("name", PATTERNS)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from linkscope.errors import LinkscopeError
 from linkscope.machine.node import Device, Node
-from linkscope.plan.budget import LEAST_POINT_BUDGET_S, share_out, timeout_s
+from linkscope.plan.budget import LEAST_POINT_BUDGET_S, Options, estimate_s, share_out, timeout_s
 from linkscope.plan.select import allowed_devices, parse_devices, parse_duration, parse_precision
 from linkscope.plan.sizes import LARGEST_BYTES, format_bytes, parse_counts, parse_size, parse_sizes
 
@@ -89,7 +91,7 @@ def test_precision_and_durations() -> None:
 
 
 def test_a_budget_is_shared_out_and_never_below_what_a_figure_needs() -> None:
-    cases = [{"flows": [{"bytes": 1 << 20}]}] * 10
+    cases = [{"flows": [{"method": "memcpy", "bytes": 1 << 20}]}] * 10
     generous, tight = share_out(cases, 0.01, 10.0), share_out(cases, 0.01, 0.001)
     assert 0.5 < generous.point_budget_s <= 1.0
     assert tight.point_budget_s == LEAST_POINT_BUDGET_S
@@ -97,6 +99,32 @@ def test_a_budget_is_shared_out_and_never_below_what_a_figure_needs() -> None:
 
 
 def test_a_case_may_be_silent_for_longer_than_it_may_sample() -> None:
-    case = {"flows": [{"bytes": 1 << 30}] * 12}
+    case = {"flows": [{"method": "memcpy", "bytes": 1 << 30}] * 12}
     options = share_out([case], 0.01, None)
     assert timeout_s(case, options) > 30 + options.point_budget_s
+
+
+def gpu_flow(method: str, size: int, **parameters: str | int) -> dict[str, Any]:
+    end = {"device": "gpu:0", "memory": "managed"}
+    return {"method": method, "bytes": size, "source": end, "destination": end, "parameters": parameters}
+
+
+def test_page_faults_and_allocations_are_expected_to_take_longer_than_copies() -> None:
+    def seconds(method: str) -> float:
+        return estimate_s({"flows": [gpu_flow(method, 1 << 28)]}, Options())
+
+    assert seconds("copy-engine") < seconds("prefetch") < seconds("page-fault") < seconds("first-touch")
+
+
+def test_a_call_is_expected_to_take_no_longer_than_its_samples() -> None:
+    call = {"flows": [{"method": "launch", "bytes": 1}]}
+    assert estimate_s(call, Options()) < estimate_s({"flows": [gpu_flow("copy-engine", 1 << 30)]}, Options())
+
+
+def test_a_regions_allocation_is_filled_and_checked_whole() -> None:
+    def planned(allocation: str) -> dict[str, Any]:
+        return {"flows": [gpu_flow("copy-engine-3d", 4096, region="64x64x1", **{"in": allocation})]}
+
+    small, large = planned("64x64x1"), planned("3072x768x768")
+    assert estimate_s(large, Options()) > estimate_s(small, Options())
+    assert timeout_s(large, Options()) > timeout_s(small, Options())

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from launching import TINY_SUITE
@@ -10,7 +12,26 @@ from test_expand import cases
 from test_patterns import node
 
 from linkscope.errors import LinkscopeError
+from linkscope.machine.described import load_machine
+from linkscope.machine.node import Node
+from linkscope.machine.recording import from_recording
+from linkscope.plan.budget import Options, estimate_s
+from linkscope.plan.expand import PlannedCase, expand
+from linkscope.plan.select import Selection
 from linkscope.plan.suite import load_suite, suite_names
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+
+from tools.coverage.points import whole_offer  # noqa: E402
+
+RECORDED = ROOT / "tests" / "fixtures" / "machines" / "h200x4-recorded.json"
+TOPICS = {
+    "host-device", "peer", "duplex", "unified", "direct-access",
+    "allocators", "latency", "strided", "calls", "contention",
+}  # fmt: skip
+STUDIES = {"commscope", "nvbandwidth", "pearson23", "schieffer24", "schieffer25", "scalarlm25"}
+MIGRATING = {"page-fault", "prefetch", "fault-chase"}
 
 NVBANDWIDTH_CASES = {
     "host_to_device_memcpy_ce", "device_to_host_memcpy_ce", "host_to_device_bidirectional_memcpy_ce",
@@ -87,6 +108,119 @@ def test_nvbandwidths_interference_is_sustained_load_and_its_split_kernels_are_h
         if "bidirectional" in peer and peer.endswith("sm") and "device_to_device" not in peer:
             assert one.case["labels"]["figure"] == "half"
             assert {flow["method"] for flow in flows} == {"kernel-exchange"}
+
+
+@pytest.fixture(scope="module")
+def h200s() -> Node:
+    return from_recording(RECORDED)
+
+
+def whole(suite: str, machine: Node) -> list[PlannedCase]:
+    """The suite's cases with an engine that lacks nothing the suite names."""
+    return expand([load_suite(suite)], machine, whole_offer(load_suite(suite)), Selection())
+
+
+def of_row(planned: list[PlannedCase], row: str) -> list[dict[str, Any]]:
+    return [one.case for one in planned if one.case["name"] == row and one.skip is None]
+
+
+def test_what_people_look_for_is_there() -> None:
+    assert set(suite_names()) >= TOPICS | STUDIES
+
+
+@pytest.mark.parametrize("name", sorted(TOPICS | STUDIES))
+def test_every_row_has_cases_on_four_gpus_and_the_suite_takes_minutes(name: str, h200s: Node) -> None:
+    planned = whole(name, h200s)
+    rows = {row.name for row in load_suite(name).rows}
+    assert {one.case["name"] for one in planned} == rows
+    most = 900 if name == "commscope" else 300
+    assert sum(estimate_s(one.case, Options()) for one in planned if one.skip is None) <= most
+
+
+@pytest.mark.parametrize("name", sorted(TOPICS | STUDIES))
+def test_only_rows_for_other_nodes_are_skipped_beforehand_on_four_h200(name: str, h200s: Node) -> None:
+    """Rows for AMD's GPUs, for GPUs that share a package, and from one NUMA node to another."""
+    rows = {row.name: row for row in load_suite(name).rows}
+    for row in (rows[one.case["name"]] for one in whole(name, h200s) if one.skip is not None):
+        between_nodes = row.source.on == row.destination.on == "numa"
+        assert row.vendor == "amd" or row.pattern == "same-package" or between_nodes, row.name
+
+
+def test_pages_that_are_to_migrate_are_not_bound_where_they_lie() -> None:
+    for name in suite_names():
+        for row in load_suite(name).rows:
+            if MIGRATING & set(row.methods):
+                assert row.source.placement == "first-touch", f"{name}/{row.name}"
+            for beside in row.background:
+                if beside.method in MIGRATING:
+                    assert beside.source is not None
+                    assert beside.source.placement == "first-touch", f"{name}/{row.name}"
+
+
+def test_prefetches_to_the_host_are_driven_by_the_gpu_that_has_the_pages(h200s: Node) -> None:
+    flows = [case["flows"][0] for case in of_row(whole("unified", h200s), "prefetch-d2h")]
+    assert flows
+    for flow in flows:
+        assert flow["executor"] == flow["source"]["device"] == "gpu:0"
+        assert flow["parameters"] == {"to": "host"}
+
+
+def test_both_readings_of_a_stream_copy_on_peer_memory_are_there(h200s: Node) -> None:
+    planned = whole("direct-access", h200s)
+    both, sources = of_row(planned, "stream-peer-all"), of_row(planned, "stream-peer-sources")
+    assert len(both) == len(sources) == 12 * 4
+    for case in both:
+        (flow,) = case["flows"]
+        assert flow["source"]["device"] == flow["destination"]["device"] != flow["executor"]
+    for case in sources:
+        (flow,) = case["flows"]
+        assert flow["source"]["device"] != flow["destination"]["device"] == flow["executor"]
+
+
+def test_interference_rows_run_the_traffic_they_name(h200s: Node) -> None:
+    planned = whole("contention", h200s)
+    others = of_row(planned, "h2d-beside-others")
+    assert len(others) == 4
+    for case in others:
+        measured, *background = case["flows"]
+        assert {flow["role"] for flow in background} == {"background"}
+        gpus = {f"gpu:{i}" for i in range(4)} - {measured["destination"]["device"]}
+        assert {flow["destination"]["device"] for flow in background} == gpus
+    for case in of_row(planned, "chase-under-peer-load"):
+        chase, load = case["flows"]
+        assert (chase["method"], load["method"]) == ("pointer-chase", "copy-engine")
+        assert load["source"]["device"] == chase["source"]["device"]
+        assert load["destination"]["device"] == chase["executor"]
+
+
+def test_variants_of_the_environment_are_cases_of_their_own_on_the_vendor_they_are_for(h200s: Node) -> None:
+    (skipped,) = [one for one in whole("peer", h200s) if one.case["name"] == "without-copy-engines"]
+    assert skipped.skip is not None
+    (order,) = {one.case["environment"].get("CUDA_DEVICE_ORDER") == "PCI_BUS_ID" for one in whole("peer", h200s)
+                if one.case["name"] == "device-order" and "pci-bus-id" in one.id}  # fmt: skip
+    assert order
+
+
+def test_host_streaming_grows_from_one_gpu_to_all(h200s: Node) -> None:
+    cases = of_row(whole("schieffer24", h200s), "host-stream-spread")
+    assert [case["labels"]["x"] for case in cases] == [1, 2, 4]
+    for case in cases:
+        assert len(case["flows"]) == case["labels"]["x"]
+        assert all(flow["source"]["device"] == flow["destination"]["device"] == "numa:0" for flow in case["flows"])
+        assert all(flow["executor"].startswith("gpu:") for flow in case["flows"])
+
+
+def test_chases_reach_several_times_the_last_level_cache() -> None:
+    for suite, row_name in (("latency", "chase-gpu-by-size"), ("latency-host", "chase-by-size")):
+        (row,) = [row for row in load_suite(suite).rows if row.name == row_name]
+        assert row.sizes[0] == 4 << 10
+        assert row.sizes[-1] >= 3 * 314572800
+
+
+def test_pearsons_tiers_are_one_curve_each_on_frontier() -> None:
+    planned = whole("pearson23", load_machine("frontier"))
+    series = {case["labels"]["series"] for case in of_row(planned, "explicit-d2d")}
+    assert len(series) >= 3
 
 
 @pytest.mark.parametrize(

@@ -56,6 +56,40 @@ def test_clock_bytes_and_precision_are_stated(text: str) -> None:
         assert words in " ".join(text.split())
 
 
+def variants() -> RunFile:
+    """A list with two axes, under two environments, beside another flow."""
+    rows = []
+    for name, settings in (("default", {}), ("spinning", {"LINKSCOPE_SYNC": "spin"})):
+        for call in ("async", "sync"):
+            flows = [made.flow("numa:0", "gpu:0"), made.flow("gpu:0", "gpu:0", method="stream", role="background")]
+            labels = {"show": "list", "row": "", "column": "gpu:0", "variant": {"environment": name, "call": call}}
+            case = {**made.case(f"{name}{call}", flows, {**labels, "title": "Calls"}), "name": "calls"}
+            case |= {"environment": settings} if settings else {}
+            rows.append(made.ok(case, [[0.01] * 8] * 2))
+    return made.run(2, rows)
+
+
+def test_a_list_has_a_column_for_each_axis() -> None:
+    lines = shown(variants()).splitlines()
+    heads = next(line.split() for line in lines if "environment" in line and "interval" in line)
+    assert heads[:2] == ["environment", "call"]
+    (line,) = [line.split() for line in lines if line.startswith("gpu:0  spinning") and "async" in line]
+    assert line[:3] == ["gpu:0", "spinning", "async"]
+
+
+@pytest.mark.parametrize(("width", "heads"), [(120, "min max n"), (62, "of peak")])
+def test_a_list_too_wide_leaves_its_spread_out(width: int, heads: str) -> None:
+    lines = shown(variants(), width).splitlines()
+    head = next(line for line in lines if "interval" in line and "call" in line)
+    assert " ".join(head.split()).endswith(heads)
+
+
+def test_environment_and_background_are_stated() -> None:
+    text = " ".join(shown(variants()).split())
+    assert "in the background: stream" in text
+    assert "environment: as it is or LINKSCOPE_SYNC=spin" in text
+
+
 @pytest.mark.parametrize("width", [80, 100, 120])
 @pytest.mark.parametrize("gpus", [4, 8, 16])
 def test_nothing_is_wider_than_the_terminal_and_no_label_is_lost(width: int, gpus: int) -> None:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+from statistics import median_low
 from typing import Any
 
-from linkscope.analysis.headline import Headline, headline
+from linkscope.analysis.headline import Headline, headline, time_unit
 from linkscope.analysis.peak import Peak, peak
 from linkscope.machine.paths import Paths
 from linkscope.results.row import Row
 
 Json = dict[str, Any]
+
+_TOUCHERS = {"numa": "cpu", "gpu": "gpu"}
 
 
 @dataclass(frozen=True)
@@ -19,6 +22,7 @@ class Cell:
     """A row's place in its table (``row``, ``column``, ``series``, ``x``) and what came of it.
 
     ``id`` is the row's in the run file; several cells have it where every flow of a case has a figure of its own.
+    ``variant``: (axis, value) of what tells a list's lines apart besides their place. ``bytes`` is 0 where none move.
     ``status`` is ok, skipped or failed; ``reason`` says why of the latter two. ``headline`` is None unless ok.
     ``peak`` is None where the hardware's limit is not known or the figure is a time. ``overlap``: share of the time in
     which all measured flows ran, where the figure needs that they ran together; None elsewhere.
@@ -31,6 +35,7 @@ class Cell:
     row: str
     column: str
     series: str
+    variant: tuple[tuple[str, str], ...]
     x: float | None
     bytes: int
     headline: Headline | None
@@ -41,6 +46,11 @@ class Cell:
     def key(self) -> tuple[str, str, str]:
         """What no other cell of a run has: see ``place_of``."""
         return self.id, self.row, self.column
+
+    @property
+    def variant_words(self) -> list[str]:
+        """Each axis with its value, such as "threads 2"."""
+        return [f"{axis} {value}" for axis, value in self.variant]
 
     @property
     def share(self) -> float | None:
@@ -60,8 +70,10 @@ class Heading:
 
     ``unit`` is empty where no row is ok. ``x_name``: what a curve's x counts, empty for other tables. ``figure``
     says which number of a row stands in the table. ``bytes`` is None where the sizes differ. ``memories``: kinds at
-    the ends, such as "pinned → device". ``loads``: once or sustained. ``local`` is true where source and destination
-    are the same device throughout. ``peer`` names another tool's case that the table repeats, empty where none is.
+    the ends, such as "pinned → device". ``background``: methods of flows that run beside the measured ones.
+    ``loads``: once or sustained. ``environments``: variables the engine was started with, "" for none. ``local`` is
+    true where source and destination are the same device throughout. ``peer`` names another tool's case that the
+    table repeats, empty where none is.
     """
 
     suite: str
@@ -72,13 +84,25 @@ class Heading:
     figure: str
     bytes: int | None
     methods: tuple[str, ...]
+    background: tuple[str, ...]
     memories: tuple[str, ...]
     clocks: tuple[str, ...]
     caches: tuple[str, ...]
     loads: tuple[str, ...]
+    environments: tuple[str, ...]
     modelled: bool
     local: bool
     peer: str
+
+
+def cells_of(rows: Iterable[Row], paths: Paths) -> list[Cell]:
+    """The outcomes of one table's rows, times in one unit: the one that suits most of them."""
+    cells = [cell(row, paths) for row in rows]
+    times = [c.headline.seconds for c in cells if c.headline is not None and not c.headline.higher_is_better]
+    if not times:
+        return cells
+    unit = time_unit(median_low(times))
+    return [c if c.headline is None else replace(c, headline=c.headline.in_unit(unit)) for c in cells]
 
 
 def cell(row: Row, paths: Paths) -> Cell:
@@ -96,6 +120,7 @@ def cell(row: Row, paths: Paths) -> Cell:
         row=table_row,
         column=table_column,
         series=str(labels.get("series", "")),
+        variant=tuple((str(axis), str(word)) for axis, word in labels.get("variant", {}).items()),
         x=float(x) if isinstance(x, (int, float)) else None,
         bytes=payload(row),
         headline=figure,
@@ -110,8 +135,9 @@ def place_of(row: Row) -> tuple[str, str, str]:
 
 
 def payload(row: Row) -> int:
-    """Bytes of one operation of the case's first flow."""
-    return int(row.case["flows"][0]["bytes"])
+    """Bytes of one operation of the case's first flow; 0 where it has no memory at either end (a call)."""
+    flow = row.case["flows"][0]
+    return int(flow["bytes"]) if "source" in flow or "destination" in flow else 0
 
 
 def title(row: Row) -> str:
@@ -137,12 +163,14 @@ def heading(rows: Sequence[Row], cells: Sequence[Cell]) -> Heading:
         unit=headlines[0].unit if headlines else "",
         x_name=str(first.labels.get("x_name", "bytes")) if shown_as(first, "curve") else "",
         figure=headlines[0].what if headlines else "",
-        bytes=sizes.pop() if len(sizes) == 1 else None,
-        methods=_distinct(flow["method"] for row in rows for flow in row.case["flows"]),
+        bytes=(sizes.pop() or None) if len(sizes) == 1 else None,
+        methods=_methods(rows, "measured"),
+        background=_methods(rows, "background"),
         memories=_distinct(_memories(row.case["flows"][0]) for row in rows),
         clocks=_distinct(row.case["clock"] for row in rows),
         caches=_distinct(row.case.get("cache", "rotated") for row in rows),
         loads=_distinct(row.load for row in rows),
+        environments=_distinct(" ".join(f"{name}={text}" for name, text in row.environment.items()) for row in rows),
         modelled=any(row.modelled for row in rows),
         local=all(_is_local(flow) for row in rows for flow in row.case["flows"]),
         peer=_peer(first),
@@ -159,8 +187,20 @@ def _is_local(flow: Json) -> bool:
     return all(end is not None for end in ends) and ends[0]["device"] == ends[1]["device"]  # type: ignore[index]
 
 
+def _methods(rows: Iterable[Row], role: str) -> tuple[str, ...]:
+    flows = (flow for row in rows for flow in row.case["flows"])
+    return _distinct(flow["method"] for flow in flows if flow.get("role", "measured") == role)
+
+
 def _memories(flow: Json) -> str:
-    return " → ".join(flow[end]["memory"] for end in ("source", "destination") if end in flow)
+    return " → ".join(_memory(flow[end]) for end in ("source", "destination") if end in flow)
+
+
+def _memory(end: Json) -> str:
+    """Such as "pinned", "managed (first touch: gpu, read-mostly)"."""
+    touch = f"first touch: {_TOUCHERS[end['first_touch'].partition(':')[0]]}" if "first_touch" in end else ""
+    more = ", ".join(part for part in (touch, end.get("advice", "")) if part)
+    return f"{end['memory']} ({more})" if more else str(end["memory"])
 
 
 def _distinct(words: Iterable[str]) -> tuple[str, ...]:

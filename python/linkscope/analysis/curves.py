@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 
-from linkscope.analysis.cell import Cell, Heading, Json, cell, heading, shown_as, title
+from linkscope.analysis.cell import Cell, Heading, Json, cells_of, heading, shown_as, title
 from linkscope.machine.paths import Paths
 from linkscope.results.row import Row
 
@@ -65,7 +65,7 @@ def curves(rows: Iterable[Row], paths: Paths) -> list[CurveSet]:
 
 
 def _curve_set(rows: Sequence[Row], paths: Paths) -> CurveSet:
-    cells = [cell(row, paths) for row in rows]
+    cells = cells_of(rows, paths)
     series: dict[str, list[Cell]] = {}
     for point in cells:
         series.setdefault(point.series, []).append(point)

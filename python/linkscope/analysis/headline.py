@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from linkscope.analysis.interval import scaled, stats_of
@@ -10,11 +10,15 @@ from linkscope.results.row import FlowResult, Row, Stats
 
 RATE_UNIT = "GB/s"
 OWN_RATE = "the flow's own rate"
+TOUCHED = "bytes read plus bytes written"
+_TIME_UNITS = {"ns": 1e9, "us": 1e6, "ms": 1e3}
+"""Of one second."""
+_DEPENDENT = ("pointer-chase", "fault-chase", "ping-pong")
 
 
 @dataclass(frozen=True)
 class Headline:
-    """``value`` in ``unit`` (GB/s, ns or us); ``what`` says in words which figure it is."""
+    """``value`` in ``unit`` (GB/s, ns, us or ms); ``what`` says in words which figure it is."""
 
     value: Stats
     unit: str
@@ -31,6 +35,15 @@ class Headline:
         value = self.value
         return max(value.high - value.median, value.median - value.low) / value.median if value.median else 0.0
 
+    def in_unit(self, unit: str) -> Headline:
+        """A time in another unit of time."""
+        return replace(self, value=scaled(self.value, _TIME_UNITS[unit] / _TIME_UNITS[self.unit]), unit=unit)
+
+    @property
+    def seconds(self) -> float:
+        """A time's median in seconds."""
+        return self.value.median / _TIME_UNITS[self.unit]
+
 
 def headline(row: Row) -> Headline | None:
     """The figure that ``labels.figure`` asks for; None unless the row is ok and holds it.
@@ -38,6 +51,7 @@ def headline(row: Row) -> Headline | None:
     ``first``: the first measured flow's rate (its time where the method measures latency). ``sum``: the sum of
     the measured flows' own rates. ``aggregate``: all bytes over first start to last end. ``half``: half of the
     first flow's rate, one direction of a flow that moves both ways. ``latency``: the first flow's time.
+    ``touched``: bytes that the first flow reads plus those it writes, per second.
     """
     measured = row.measured_flows
     if row.status != "ok" or not measured:
@@ -45,21 +59,38 @@ def headline(row: Row) -> Headline | None:
     figure = str(row.labels.get("figure", "first"))
     first = measured[0][1]
     if figure == "latency" or first.gbps is None:
-        return _latency(first)
+        return _latency(*measured[0])
     if figure == "aggregate":
         return _aggregate(row)
     if figure == "sum":
         return _sum(measured)
+    if figure == "touched":
+        ratio = touched_ratio(*measured[0])
+        return None if ratio is None else Headline(scaled(first.gbps, ratio), RATE_UNIT, TOUCHED)
     if figure == "half":
         return Headline(scaled(first.gbps, 0.5), RATE_UNIT, "half of the bytes moved both ways: one direction's rate")
     return Headline(first.gbps, RATE_UNIT, OWN_RATE)
 
 
-def _latency(flow: FlowResult) -> Headline:
-    """Latency methods in ns (one dependent operation), the time of a whole transfer in us."""
-    if flow.gbps is None:
-        return Headline(scaled(flow.seconds, 1e9), "ns", "time of one dependent operation")
-    return Headline(scaled(flow.seconds, 1e6), "us", "time of one transfer")
+def touched_ratio(flow: dict[str, Any], result: FlowResult) -> float | None:
+    """Bytes read plus written for each byte of payload; None where the method does not say."""
+    if result.touched_bytes is None:
+        return None
+    payload: int = flow["bytes"] * result.operations
+    return result.touched_bytes / payload
+
+
+def time_unit(seconds: float) -> str:
+    """ns below 10 us, us below 10 ms, ms from there on."""
+    return "ns" if seconds < 1e-5 else "us" if seconds < 1e-2 else "ms"
+
+
+def _latency(flow: dict[str, Any], result: FlowResult) -> Headline:
+    what = "one dependent operation" if flow["method"] in _DEPENDENT else "one operation"
+    if result.gbps is not None:
+        what = "one transfer"
+    unit = time_unit(result.seconds.median)
+    return Headline(scaled(result.seconds, _TIME_UNITS[unit]), unit, f"time of {what}")
 
 
 def _aggregate(row: Row) -> Headline | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 
-from linkscope.analysis.cell import Cell, Heading, Json, cell, heading, shown_as, title
+from linkscope.analysis.cell import Cell, Heading, Json, cells_of, heading, shown_as, title
 from linkscope.machine.paths import Paths
 from linkscope.results.row import Row
 
@@ -22,11 +22,22 @@ class Listing:
         """All cells."""
         return list(self.cells)
 
+    @property
+    def axes(self) -> tuple[str, ...]:
+        """What tells its lines apart besides their places: a column each."""
+        return tuple(dict.fromkeys(axis for entry in self.cells for axis, _ in entry.variant))
+
+    @staticmethod
+    def place(entry: Cell) -> str:
+        """Where the line's flows run; its case where it says nothing else."""
+        parts = [part for part in (entry.row, entry.column, entry.series) if part]
+        return " · ".join(parts) or ("" if entry.variant else entry.id)
+
     @staticmethod
     def label(entry: Cell) -> str:
-        """What the line is called: its labels, or its case where it has none."""
-        parts = [part for part in (entry.row, entry.column, entry.series) if part]
-        return " · ".join(parts) or entry.id
+        """What the line is called in one string: its place and the value of every axis."""
+        words = [Listing.place(entry), *entry.variant_words]
+        return " · ".join(word for word in words if word)
 
     def to_json(self) -> Json:
         """A JSON-ready dict."""
@@ -43,5 +54,5 @@ def listings(rows: Iterable[Row], paths: Paths) -> list[Listing]:
     return [
         Listing(heading(members, entries), tuple(entries))
         for members in tables.values()
-        for entries in [[cell(row, paths) for row in members]]
+        for entries in [cells_of(members, paths)]
     ]

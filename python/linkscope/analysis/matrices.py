@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from linkscope.analysis.cell import Cell, Heading, Json, cell, heading, payload, shown_as, title
+from linkscope.analysis.cell import Cell, Heading, Json, cells_of, heading, payload, shown_as, title
 from linkscope.machine.paths import Paths
 from linkscope.results.row import Row
 
@@ -67,7 +67,7 @@ def matrices(rows: Iterable[Row], paths: Paths) -> list[Matrix]:
 
 
 def _matrix(rows: Sequence[Row], paths: Paths) -> Matrix:
-    cells = [cell(row, paths) for row in rows]
+    cells = cells_of(rows, paths)
     row_ids = _ordered(c.row for c in cells)
     column_ids = _ordered(c.column for c in cells)
     at = {(c.row, c.column): c for c in cells}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from linkscope.analysis.headline import touched_ratio
 from linkscope.machine.paths import Paths, Traffic
 from linkscope.results.row import Row
 
@@ -25,7 +26,28 @@ def peak(row: Row, paths: Paths) -> Peak | None:
     One flow: the narrowest link of its widest path, or a memory at its ends (a local copy takes two accesses per
     byte). Several flows, background ones too: their max-min fair rates over all links and memories at once, of
     which a ``first`` headline is compared with the first flow's and a ``sum`` or ``aggregate`` with the measured ones'.
+    ``touched``: the memory's own rate where one device does it all in its memory; elsewhere as ``first``, each
+    byte counted at both ends, and None where the method touches more or less than that.
     """
+    if str(row.labels.get("figure")) == "touched":
+        return _touched(row, paths)
+    return _payload(row, paths)
+
+
+def _touched(row: Row, paths: Paths) -> Peak | None:
+    if not row.measured_flows:
+        return None
+    flow, result = row.measured_flows[0]
+    ends = [flow[end]["device"] for end in ("source", "destination") if end in flow]
+    alone = len(row.case["flows"]) == 1
+    if alone and set(ends) == {flow["executor"]}:
+        memory = paths.peak(Traffic(flow["executor"], None, flow["executor"]))
+        return None if memory is None else Peak(memory, f"limited by memory of {flow['executor']}")
+    payload, ratio = _payload(row, paths), touched_ratio(flow, result)
+    return None if payload is None or ratio != len(ends) else Peak(payload.gbps * ratio, payload.why)
+
+
+def _payload(row: Row, paths: Paths) -> Peak | None:
     traffic, measured = _traffic(row.case["flows"])
     if not measured:
         return None

@@ -6,20 +6,40 @@ from collections.abc import Callable
 from typing import Any
 
 from linkscope.launch.engines import ENGINES, choose_engine, describe, find_engines
+from linkscope.launch.job import Outlook, outlooks
 from linkscope.machine.described import load_machine, machine_names
 from linkscope.plan.patterns import PATTERNS
 from linkscope.plan.suite import load_suite, suite_names
+from linkscope.report import wording
 
-Entry = dict[str, str]
+Entry = dict[str, Any]
 
 
 def entries(what: str) -> list[Entry]:
-    """Entries {"name", "text"} of one kind. Raises LinkscopeError, for example where no engine is built."""
+    """Entries {"name", "text"} of one kind; suites also have "cases" and "seconds" where an engine is built.
+
+    Raises LinkscopeError, for example where methods are asked for and no engine is built.
+    """
     return _KINDS[what]()
 
 
 def _suites() -> list[Entry]:
-    return [{"name": name, "text": load_suite(name).answers} for name in suite_names()]
+    """What each answers, and how many cases and how long that is here: of the latter nothing without an engine."""
+    names = suite_names()
+    listed: list[Entry] = [{"name": name, "text": load_suite(name).answers} for name in names]
+    if not find_engines():
+        return listed
+    found = outlooks(names)
+    for entry in listed:
+        outlook = found[entry["name"]]
+        entry["text"] += f" [{outlook.problem or _extent(outlook)}]"
+        entry |= {"cases": outlook.cases, "seconds": round(outlook.seconds, 1)}
+    return listed
+
+
+def _extent(outlook: Outlook) -> str:
+    cases = f"{outlook.cases} case{'s' if outlook.cases != 1 else ''}"
+    return f"here: {cases}, about {wording.duration(outlook.seconds)}"
 
 
 def _patterns() -> list[Entry]:

@@ -219,7 +219,7 @@ def _print_json(data: Any) -> None:
     typer.echo(json.dumps(data, indent=1))
 
 
-def _print_listing(entries: list[dict[str, str]], as_json: bool) -> None:
+def _print_listing(entries: list[dict[str, Any]], as_json: bool) -> None:
     if as_json:
         _print_json(entries)
         return

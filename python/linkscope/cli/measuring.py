@@ -14,6 +14,7 @@ from linkscope.launch.job import Request, prepare
 from linkscope.launch.run import default_output, newest_output
 from linkscope.launch.run import resume as resume_run
 from linkscope.launch.run import run as start_run
+from linkscope.report import wording
 from linkscope.results.run_file import RunFile
 
 
@@ -41,7 +42,8 @@ def dry_run(request: Request, out: Console, as_json: bool) -> int:
         out.print(f"{count:6}  {suite}/{name}", highlight=False)
     for reason, count in Counter(case.skip for case in job.cases if case.skip is not None).items():
         out.print(f"{count:6}  of these skipped: {reason}", highlight=False, markup=False)
-    out.print(f"{len(job.cases):6}  cases on {job.node.name}, about {job.estimate_s(job.cases):.0f} s", highlight=False)
+    duration = wording.duration(job.estimate_s(job.cases))
+    out.print(f"{len(job.cases):6}  cases on {job.node.name}, about {duration}", highlight=False)
     return 0
 
 

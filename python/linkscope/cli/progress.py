@@ -75,7 +75,7 @@ class _Lines:
 
     def _begin(self, job: Job, pending: Sequence[PlannedCase]) -> None:
         self._cases = len(pending)
-        self._say(f"{len(pending)} cases on {job.node.name}, about {job.estimate_s(pending):.0f} s")
+        self._say(f"{len(pending)} cases on {job.node.name}, about {wording.duration(job.estimate_s(pending))}")
 
     def _row(self, row: Json) -> None:
         self._done += 1

@@ -9,6 +9,7 @@ from datetime import datetime, timezone
 from typing import Any
 
 from linkscope import __version__
+from linkscope.errors import LinkscopeError
 from linkscope.launch.engines import Engine, choose_engine, modelling_engine
 from linkscope.machine.described import load_machine
 from linkscope.machine.discover import discover
@@ -18,7 +19,7 @@ from linkscope.machine.state import read_state
 from linkscope.plan.budget import Options, estimate_s, share_out, timeout_s
 from linkscope.plan.expand import PlannedCase, expand
 from linkscope.plan.modelled import machine_of
-from linkscope.plan.select import parse_duration, parse_precision, selection
+from linkscope.plan.select import Selection, parse_duration, parse_precision, selection
 from linkscope.plan.suite import load_suite, packaged_methods
 from linkscope.results.run_file import SCHEMA
 
@@ -104,6 +105,41 @@ class Job:
     def state(self) -> Json:
         """The machine's state now; empty for a described node, which has none."""
         return {} if self.node.modelled else read_state(self.engine.description).to_json()
+
+
+@dataclass(frozen=True)
+class Outlook:
+    """What a suite comes to on a machine: cases that would be tried, and the seconds they roughly take.
+
+    ``problem`` says why there is none to try, where there is none.
+    """
+
+    cases: int
+    seconds: float
+    problem: str | None = None
+
+
+def outlooks(names: Sequence[str]) -> dict[str, Outlook]:
+    """The outlook of each suite on this machine, all asked for as a plain `linkscope run NAME` would.
+
+    Raises LinkscopeError where there is no engine.
+    """
+    engine = choose_engine()
+    node = discover(engine.description)
+    return {name: _outlook(name, node, engine) for name in names}
+
+
+def _outlook(name: str, node: Node, engine: Engine) -> Outlook:
+    try:
+        planned = expand([load_suite(name)], node, engine.offer(), Selection())
+    except LinkscopeError as error:
+        lacks_gpus = not node.of_kind("gpu") and all(row.needs_gpu for row in load_suite(name).rows)
+        return Outlook(0, 0.0, "needs GPUs" if lacks_gpus else str(error))
+    cases = [one.case for one in planned if one.skip is None]
+    if not cases:
+        return Outlook(0, 0.0, planned[0].skip)
+    options = share_out(cases, parse_precision(Request().precision), None)
+    return Outlook(len(cases), sum(estimate_s(case, options) for case in cases))
 
 
 def prepare(request: Request) -> Job:

@@ -93,7 +93,9 @@ def _complete(job: Job, pending: Sequence[PlannedCase], writer: RunWriter, liste
             if case.skip is not None:
                 take(outcome(case.case, "skipped", case.skip, job.backend))
         with _stop_requested() as stopped:
-            _supervise(job, [case for case in pending if case.skip is None], Watch(take, listener.on_start, stopped))
+            watch = Watch(take, listener.on_start, stopped)
+            for environment, cases in _by_environment([case for case in pending if case.skip is None]):
+                Supervisor(job.engine.path, job.backend, environment).run(job.plan(cases), watch)
         writer.append({"record": "state", "when": "finished", "state": job.state()})
     except InterruptedRunError as interruption:
         writer.append({"record": "state", "when": "interrupted"})
@@ -106,9 +108,12 @@ def _complete(job: Job, pending: Sequence[PlannedCase], writer: RunWriter, liste
     return RunFile.read(writer.path)
 
 
-def _supervise(job: Job, cases: Sequence[PlannedCase], watch: Watch) -> None:
-    if cases:
-        Supervisor(job.engine.path, job.backend).run(job.plan(cases), watch)
+def _by_environment(cases: Sequence[PlannedCase]) -> list[tuple[dict[str, str], list[PlannedCase]]]:
+    """Cases by the variables that their engine is started with, in order of first appearance; each group in order."""
+    groups: dict[tuple[tuple[str, str], ...], list[PlannedCase]] = {}
+    for case in cases:
+        groups.setdefault(tuple(sorted(case.environment.items())), []).append(case)
+    return [(dict(variables), members) for variables, members in groups.items()]
 
 
 @contextmanager

@@ -24,6 +24,10 @@ MOST_BAD_STARTS = 3
 """Engines in a row that end before they begin a case; then the rest of the plan is given up."""
 
 
+class RefusedPlanError(LinkscopeError):
+    """The engine would not begin: its plan or an environment variable is wrong."""
+
+
 class InterruptedRunError(Exception):
     """The user or the system asked to stop; every row so far has been handed over."""
 
@@ -50,14 +54,21 @@ class Supervisor:
         """Hands a row of every case of ``plan`` to ``watch``, in the order they end.
 
         A case that kills its engine or leaves it silent for longer than its ``timeout_s`` gets a failed row with
-        the reason; the rest goes on in a fresh engine. Raises InterruptedRunError, and LinkscopeError where the engine
-        refuses the plan (exit code 2).
+        the reason; the rest goes on in a fresh engine. Where the engine refuses to begin (exit code 2) under an
+        ``environment`` of its own, which may be what it refuses, the cases fail with what it said. Raises
+        RefusedPlanError where it has no such environment, and InterruptedRunError.
         """
         left = {case["id"]: case for case in plan["cases"]}
         bad_starts = 0
         while left:
             before = len(left)
-            trouble = self._one_engine({**plan, "cases": list(left.values())}, left, watch)
+            try:
+                trouble = self._one_engine({**plan, "cases": list(left.values())}, left, watch)
+            except RefusedPlanError as refusal:
+                if not self.environment:
+                    raise
+                self._give_up(left, str(refusal), watch)
+                return
             bad_starts = bad_starts + 1 if len(left) == before else 0
             if bad_starts == MOST_BAD_STARTS:
                 self._give_up(left, f"the engine ended {bad_starts} times before it began a case: {trouble}", watch)
@@ -146,10 +157,10 @@ def outcome(case: Json, status: str, reason: str, backend: str, elapsed_s: float
 
 
 def _ending(engine: EngineProcess) -> str:
-    """How an engine that closed its output ended. Raises LinkscopeError where it refused the plan."""
+    """How an engine that closed its output ended. Raises RefusedPlanError where it refused the plan."""
     code, words = engine.exit_code(), engine.last_words()
     if code == 2:
-        raise LinkscopeError(f"the engine refused the plan: {words or 'it did not say why'}")
+        raise RefusedPlanError(f"the engine refused the plan: {words or 'it did not say why'}")
     ended = f"the engine died of {_signal_name(-code)}" if code < 0 else f"the engine ended with exit code {code}"
     return f"{ended}: {words}" if words else ended
 

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from linkscope.plan.axes import region_bytes
+
 Json = dict[str, Any]
 
 DEFAULT_POINT_BUDGET_S = 2.0
@@ -15,6 +17,9 @@ _SAMPLES = 12  # warm-ups and samples until the interval is narrow
 _SAMPLE_S = 0.001  # the shortest
 # Typical rates in GB/s for estimates: filling, copying and checking bytes of a GPU, and of the host.
 _GPU_GBPS, _HOST_GBPS = 300.0, 20.0
+# Methods that are slower than the memory they work on: their bytes go page by page, or through the driver.
+_METHOD_GBPS = {"page-fault": 5.0, "fault-chase": 5.0, "prefetch": 15.0, "first-touch": 3.0}
+_METHOD_GBPS |= {"allocate": 5.0, "free": 5.0, "register": 5.0}
 
 
 @dataclass(frozen=True)
@@ -43,7 +48,7 @@ def share_out(cases: Sequence[Json], precision: float, budget_s: float | None) -
 def estimate_s(case: Json, options: Options) -> float:
     """Seconds the case will roughly take: for progress and --dry-run, never for a figure."""
     shortest = max(float(case.get("min_sample_s", 0)), _SAMPLE_S)
-    sampling = _SAMPLES * max(shortest, *(_moving_s(flow) for flow in case["flows"]))
+    sampling = _SAMPLES * max(shortest, *(_moving_s(flow, flow["bytes"]) for flow in case["flows"]))
     return _setup_s(case) + min(sampling, options.point_budget_s)
 
 
@@ -53,11 +58,18 @@ def timeout_s(case: Json, options: Options) -> float:
 
 
 def _setup_s(case: Json) -> float:
-    return _START_S + 2 * sum(_moving_s(flow) for flow in case["flows"])
+    """Filling and checking: the whole allocation, of which a region may be a small part."""
+    return _START_S + 2 * sum(_moving_s(flow, _footprint(flow)) for flow in case["flows"])
 
 
-def _moving_s(flow: Json) -> float:
+def _footprint(flow: Json) -> int:
+    """Bytes of memory that the flow's region lies in, or those it moves."""
+    inside = flow.get("parameters", {}).get("in")
+    return max(int(flow["bytes"]), region_bytes(inside) if inside else 0)
+
+
+def _moving_s(flow: Json, size: int) -> float:
     ends = [flow.get("source"), flow.get("destination")]
     on_gpus = all(end["device"].startswith("gpu:") for end in ends if end is not None)
-    seconds: float = flow["bytes"] / ((_GPU_GBPS if on_gpus else _HOST_GBPS) * 1e9)
-    return seconds
+    gbps = _METHOD_GBPS.get(flow["method"], _GPU_GBPS if on_gpus else _HOST_GBPS)
+    return size / (gbps * 1e9)

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import product
 from typing import Any
 
 from linkscope.errors import LinkscopeError
 from linkscope.machine.node import Device, Node
 from linkscope.machine.paths import Paths
-from linkscope.plan.patterns import PATTERNS, Ground, Layout, Slot, tier_of
+from linkscope.plan.axes import Point, points
+from linkscope.plan.flows import Elsewhere, background_slots, case_flows, elsewhere
+from linkscope.plan.labels import case_id, case_labels
+from linkscope.plan.patterns import PATTERNS, Ground, Layout, Slot
 from linkscope.plan.select import Selection, allowed_devices
-from linkscope.plan.sizes import format_bytes, parse_counts
-from linkscope.plan.suite import Suite, SuiteRow, packaged_methods
+from linkscope.plan.suite import Suite, packaged_methods
+from linkscope.plan.suite_row import SuiteRow
 
 Json = dict[str, Any]
 
-_DRIVES = {"source": "push", "destination": "pull", "gpu": ""}
+_VENDORS = {"amd": "AMD", "nvidia": "NVIDIA"}
 
 
 @dataclass(frozen=True)
@@ -31,18 +33,10 @@ class PlannedCase:
     def id(self) -> str:
         return str(self.case["id"])
 
-
-@dataclass(frozen=True)
-class Point:
-    """One value of every axis of a row; ``varied`` names in words those that differ within the row."""
-
-    method: str
-    executor: str
-    source_memory: str | None
-    destination_memory: str | None
-    parameters: Json
-    size: int
-    varied: tuple[tuple[str, str], ...]
+    @property
+    def environment(self) -> dict[str, str]:
+        """Variables that its engine is started with."""
+        return dict(self.case.get("environment", {}))
 
 
 @dataclass(frozen=True)
@@ -87,16 +81,35 @@ def _expand_row(row: SuiteRow, paths: Paths, offer: Offer, selected: Selection) 
         return
     if selected.devices and row.needs_gpu and not any(device.startswith("gpu:") for device in selected.devices):
         return
+    if row.vendor is not None and _vendor(node, offer) not in (row.vendor, None):
+        yield _absent(row, f"for {_VENDORS[row.vendor]} GPUs")
+        return
     layouts = PATTERNS[row.pattern](ground) if _has_numa(row, node) else []
     if not layouts:
         if row.needs_gpu:
-            yield _absent(row, _too_few(ground))
+            yield _absent(row, _too_few(row, ground))
         return
     row = _with_known_parameters(row, offer, node)
-    for layout, point in product(layouts, _points(row, node)):
-        yield PlannedCase(
-            _case(row, paths, layout, point), _unsupported(row, point, offer) or _apart(paths, layout, point)
-        )
+    for layout in layouts:
+        around = elsewhere(layout, layouts, ground) if row.background else {}
+        alone = _alone(row, layout, around)
+        for point in points(row, node):
+            reason = _unsupported(row, point, offer, node) or alone or _apart(paths, layout, point)
+            yield PlannedCase(_case(row, paths, layout, point, around), reason)
+
+
+def _alone(row: SuiteRow, layout: Layout, around: Elsewhere) -> str | None:
+    if all(background_slots(one, layout, around) for one in row.background):
+        return None
+    return "no other GPU or pair is left for the background to run on"
+
+
+def _vendor(node: Node, offer: Offer) -> str | None:
+    """Whose GPUs the engine drives, or the description names; None where neither says."""
+    if not node.modelled:
+        return {"cuda": "nvidia", "hip": "amd"}.get(offer.engine)
+    names = " ".join(gpu.name for gpu in node.of_kind("gpu")).lower()
+    return next((vendor for vendor in _VENDORS if vendor in names), None)
 
 
 def _with_known_parameters(row: SuiteRow, offer: Offer, node: Node) -> SuiteRow:
@@ -110,11 +123,13 @@ def _with_known_parameters(row: SuiteRow, offer: Offer, node: Node) -> SuiteRow:
         unknown = ", ".join(name for name in row.parameters if name not in known)
         where = f"suite {row.suite}, row {row.name}"
         raise LinkscopeError(f"{where}: {' or '.join(row.methods)} has no parameter {unknown}: see list methods")
-    return replace(row, parameters=known)
+    if row.by_region:
+        known["region"] = row.parameters["region"]  # without it there is no size
+    return replace(row, parameters=known, x=row.x if row.x not in row.parameters or row.x in known else "bytes")
 
 
 def _has_numa(row: SuiteRow, node: Node) -> bool:
-    return "nearest-numa" not in (row.source.on, row.destination.on) or bool(node.of_kind("numa"))
+    return not row.needs_numa or bool(node.of_kind("numa"))
 
 
 def _absent(row: SuiteRow, reason: str) -> PlannedCase:
@@ -125,72 +140,37 @@ def _absent(row: SuiteRow, reason: str) -> PlannedCase:
     devices = tuple(Device(device, kind) for kind, ids in kinds.items() for device in ids)
     nowhere = Paths(Node(name="absent", devices=devices, links=()))
     layout = Layout((Slot(source, destination),), source, destination)
-    return PlannedCase(_case(row, nowhere, layout, next(_points(row, nowhere.node))), reason)
+    return PlannedCase(_case(row, nowhere, layout, next(points(row, nowhere.node)), {"others": (), "peer": ()}), reason)
 
 
-def _too_few(ground: Ground) -> str:
+def _too_few(row: SuiteRow, ground: Ground) -> str:
     node = ground.paths.node
     gpus = node.of_kind("gpu")
     usable = [gpu for gpu in gpus if gpu.id in ground.selected]
     if not node.of_kind("numa"):
         return f"{node.name} shows no NUMA node"
+    if row.pattern == "same-package":
+        return f"no package of {node.name} holds two GPUs"
+    if row.source.on == row.destination.on == "numa":
+        return f"needs two NUMA nodes; {node.name} shows one"
     where = "selected here" if len(usable) < len(gpus) else f"on {node.name}"
     return f"needs at least two GPUs; {len(usable)} {where}"
 
 
-def _points(row: SuiteRow, node: Node) -> Iterator[Point]:
-    sources, destinations = row.source.memories or (None,), row.destination.memories or (None,)
-    parameters = {name: _values(value, node) for name, value in row.parameters.items()}
-    axes: dict[str, Sequence[Any]] = {
-        "method": row.methods,
-        "executor": row.executors,
-        "source": sources,
-        "destination": destinations,
-        **parameters,
-        "size": row.sizes,
-    }
-    for values in product(*axes.values()):
-        value = dict(zip(axes, values, strict=True))
-        varied = tuple((name, _word(name, value[name])) for name, axis in axes.items() if len(axis) > 1)
-        yield Point(
-            method=value["method"],
-            executor=value["executor"],
-            source_memory=value["source"],
-            destination_memory=value["destination"],
-            parameters={name: value[name] for name in parameters},
-            size=value["size"],
-            varied=tuple((name, word) for name, word in varied if word),
-        )
-
-
-def _values(value: Any, node: Node) -> tuple[int | str, ...]:
-    """A parameter's axis: a list as it is, a range such as "1:max:2x" counted out (max: CPUs of a NUMA node)."""
-    if isinstance(value, list):
-        return tuple(dict.fromkeys(one for item in value for one in _values(item, node)))
-    if isinstance(value, str) and (":" in value or value == "max"):
-        cpus = max((len(device.cpus) for device in node.of_kind("numa")), default=1)
-        return tuple(parse_counts(value, max(cpus, 1)))
-    return (value,)
-
-
-def _word(axis: str, value: Any) -> str:
-    if axis == "size":
-        return format_bytes(value)
-    if axis == "executor":
-        return _DRIVES[value]
-    return f"{axis} {value}" if isinstance(value, int) else str(value)
-
-
-def _unsupported(row: SuiteRow, point: Point, offer: Offer) -> str | None:
+def _unsupported(row: SuiteRow, point: Point, offer: Offer, node: Node) -> str | None:
     """Why the engine cannot run the point at all. Raises LinkscopeError for a name that nobody knows."""
-    if point.method not in offer.methods:
-        if point.method not in packaged_methods():
-            known = ", ".join(sorted(offer.methods))
-            raise LinkscopeError(f"suite {row.suite}, row {row.name}: unknown method {point.method!r} (known: {known})")
-        return f"the {offer.engine} engine has no method {point.method}"
-    for memory in (point.source_memory, point.destination_memory):
-        if memory is not None and memory not in offer.memories:
-            return f"the {offer.engine} engine has no memory {memory}"
+    for method in (point.method, *(one.method for one in row.background)):
+        if method not in offer.methods:
+            if method not in packaged_methods():
+                known = ", ".join(sorted(offer.methods))
+                where = f"suite {row.suite}, row {row.name}"
+                raise LinkscopeError(f"{where}: unknown method {method!r} (known: {known})")
+            return f"the {offer.engine} engine has no method {method}"
+    for end in (point.source, point.destination, *(end for b in row.background for end in (b.source, b.destination))):
+        if end is not None and end.memory not in offer.memories:
+            return f"the {offer.engine} engine has no memory {end.memory}"
+    if node.modelled and point.variant.settings:
+        return f"a described node has no process that {', '.join(point.variant.settings)} could be set for"
     return None
 
 
@@ -209,12 +189,13 @@ def _apart(paths: Paths, layout: Layout, point: Point) -> str | None:
     return None
 
 
-def _case(row: SuiteRow, paths: Paths, layout: Layout, point: Point) -> Json:
-    flows = [_flow(row, paths, layout, slot, point) for slot in layout.slots]
-    on_gpu = any(flow["executor"].startswith("gpu:") for flow in flows)
+def _case(row: SuiteRow, paths: Paths, layout: Layout, point: Point, around: Elsewhere) -> Json:
+    flows = case_flows(row, paths, layout, point, around)
+    on_gpu = any(flow["executor"].startswith("gpu:") for flow in flows if "role" not in flow)
     longer = {} if row.min_sample_s is None else {"min_sample_s": row.min_sample_s}
+    environment = {"environment": point.variant.settings} if point.variant.settings else {}
     return {
-        "id": _id(row, layout, point),
+        "id": case_id(row, layout, point),
         "suite": row.suite,
         "name": row.name,
         "clock": row.clock or ("device" if on_gpu else "host"),
@@ -222,82 +203,9 @@ def _case(row: SuiteRow, paths: Paths, layout: Layout, point: Point) -> Json:
         "load": "sustained" if layout.places else "once",
         **longer,
         "flows": flows,
-        "labels": _labels(row, paths, layout, point),
+        "labels": case_labels(row, paths, layout, point),
+        **environment,
     }
-
-
-def _flow(row: SuiteRow, paths: Paths, layout: Layout, slot: Slot, point: Point) -> Json:
-    memories = (point.source_memory, point.destination_memory)
-    source_memory, destination_memory = reversed(memories) if slot.reverse else memories
-    flow: Json = {"method": point.method, "executor": _executor(slot, point.executor), "bytes": point.size}
-    if source_memory is not None:
-        flow["source"] = {"device": slot.source, "memory": source_memory}
-    if destination_memory is not None:
-        flow["destination"] = {"device": slot.destination, "memory": destination_memory}
-    if slot.role != "measured":
-        flow["role"] = slot.role
-    if point.parameters:
-        flow["parameters"] = point.parameters
-    flow["tuning_group"] = "/".join(
-        (
-            point.method,
-            "push" if flow["executor"] == slot.source else "pull",
-            f"{source_memory or '-'}>{destination_memory or '-'}",
-            tier_of(paths, slot.source, slot.destination),
-            f"{row.pattern}-{len(layout.slots)}",
-            _size_class(point.size),
-        )
-    )
-    if paths.node.modelled:
-        path = paths.between(slot.source, slot.destination)
-        flow["route"] = list(path.route if path is not None else ())
-    return flow
-
-
-def _executor(slot: Slot, executor: str) -> str:
-    if executor == "gpu":
-        return slot.source if slot.source.startswith("gpu:") else slot.destination
-    return slot.source if executor == "source" else slot.destination
-
-
-def _size_class(size: int) -> str:
-    """Sizes that share a launch shape: latency-bound, in between, bandwidth-bound."""
-    return "small" if size <= 64 << 10 else "medium" if size <= 16 << 20 else "large"
-
-
-def _id(row: SuiteRow, layout: Layout, point: Point) -> str:
-    """suite/row/where/axes: the same on every run of the same suite on the same machine."""
-    where = f"{layout.row}>{layout.column}" if layout.row else layout.column
-    axes = [word.replace(" ", "") for _, word in point.varied if word]
-    return "/".join([row.suite, row.name, where.replace(" ", ""), *axes])
-
-
-def _labels(row: SuiteRow, paths: Paths, layout: Layout, point: Point) -> Json:
-    names = _oriented(row, layout.row, layout.column)
-    labels: Json = {"title": row.title, "show": row.show, **names, "figure": row.figure}
-    if layout.places:
-        labels["cells"] = [_oriented(row, *place) for place in layout.places]
-    x_axis = "size" if row.x == "bytes" else row.x
-    variants = [word for axis, word in point.varied if not (row.show == "curve" and axis == x_axis)]
-    if row.show == "curve":
-        where = " > ".join(name for name in (layout.row, layout.column) if name)
-        labels["series"] = ", ".join([where, *variants])
-        labels["x"] = point.size if row.x == "bytes" else point.parameters[row.x]
-        labels["x_name"] = row.x
-    elif variants and row.show == "matrix":
-        labels["title"] = ", ".join([row.title, *variants])
-    elif variants:
-        labels["row"] = ", ".join([name for name in (labels["row"],) if name] + variants)
-    tiers = {tier_of(paths, slot.source, slot.destination) for slot in layout.slots if slot.role == "measured"}
-    labels["tier"] = tiers.pop() if len(tiers) == 1 else "mixed"
-    if row.peer is not None:
-        labels["peer"] = row.peer
-    return labels
-
-
-def _oriented(row: SuiteRow, source: str, destination: str) -> dict[str, str]:
-    names = (source, destination) if row.rows == "source" else (destination, source)
-    return {"row": names[0], "column": names[1]}
 
 
 def _nothing(suites: Sequence[Suite], node: Node, offer: Offer, selected: Selection) -> str:

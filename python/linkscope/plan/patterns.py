@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, zip_longest
 
-from linkscope.machine.node import Device
+from linkscope.machine.node import Device, Node
 from linkscope.machine.paths import Paths
 
 KINDS = ("gpu", "numa", "nearest-numa")
@@ -81,10 +81,21 @@ class Ground:
         return tuple(d for d in self.paths.node.of_kind(kind) if d.id in self.selected and _has_memory(d))
 
     def _nearest(self, gpu: Device) -> str:
-        """The GPU's own NUMA node; the first NUMA node where the system does not say."""
-        nodes = [device.id for device in self.paths.node.of_kind("numa") if _has_memory(device)]
-        own = f"numa:{gpu.numa}"
-        return own if own in nodes else nodes[0]
+        return nearest_numa(self.paths.node, gpu.id)
+
+
+def nearest_numa(node: Node, device: str) -> str:
+    """A GPU's own NUMA node; the first NUMA node where the system does not say. A NUMA node's is itself."""
+    nodes = [numa.id for numa in node.of_kind("numa") if _has_memory(numa)]
+    own = device if device in nodes else f"numa:{node.device(device).numa}"
+    return own if own in nodes else nodes[0]
+
+
+def nearest_gpu(node: Node, device: str) -> str:
+    """The first GPU next to a NUMA node; the first GPU where none is. A GPU's is itself."""
+    gpus = node.of_kind("gpu")
+    beside = [gpu.id for gpu in gpus if device in (gpu.id, f"numa:{gpu.numa}")]
+    return beside[0] if beside else gpus[0].id
 
 
 Pattern = Callable[[Ground], list[Layout]]
@@ -190,6 +201,19 @@ def first_device(ground: Ground) -> list[Layout]:
     return local(ground)[:1]
 
 
+def spread(ground: Ground) -> list[Layout]:
+    """The first 1, 2, 4 ... up to all GPUs of the row at once, one on each package first; x: gpus."""
+    packages = _packages(ground)
+    return _growing(ground, [gpu for turn in zip_longest(*packages) for gpu in turn if gpu is not None])
+
+
+def same_package(ground: Ground) -> list[Layout]:
+    """The first 1, 2, 4 ... up to all GPUs of the row at once, each package filled before the next; x: gpus."""
+    packages = _packages(ground)
+    filled = [gpu for package in packages for gpu in package]
+    return _growing(ground, filled) if any(len(package) > 1 for package in packages) else []
+
+
 def tier_of(paths: Paths, source: str, destination: str) -> str:
     """Speed class of the widest path; "unknown" where the topology shows none."""
     path = paths.between(source, destination)
@@ -211,6 +235,8 @@ PATTERNS: dict[str, Pattern] = {
     "all-at-once-both-ways": all_at_once_both_ways,
     "ring": ring,
     "bisection": bisection,
+    "spread": spread,
+    "same-package": same_package,
     "one-per-tier": one_per_tier,
     "first-device": first_device,
 }
@@ -221,6 +247,27 @@ def _each(slots: list[Slot], background: tuple[Slot, ...]) -> list[Layout]:
         return []
     places = tuple(_ends_of(slot) for slot in slots)
     return [Layout((*slots, *background), "", f"each of {len(slots)} flows", places)]
+
+
+def _packages(ground: Ground) -> list[list[str]]:
+    """The row's GPUs by package, in order of their numbers; one of unknown package is a package of its own."""
+    ends = {device.id: device for device in (*ground.sources(), *ground.destinations()) if device.kind == "gpu"}
+    packages: dict[int | str, list[str]] = {}
+    for gpu in sorted(ends.values(), key=lambda device: _number(device.id)):
+        packages.setdefault(gpu.id if gpu.package is None else gpu.package, []).append(gpu.id)
+    return list(packages.values())
+
+
+def _growing(ground: Ground, gpus: list[str]) -> list[Layout]:
+    """A layout for the first 1, 2, 4 ... and for all of ``gpus``: the row's flows that no other GPU takes part in."""
+    counts = [count for power in range(len(gpus).bit_length()) if (count := 1 << power) < len(gpus)] + [len(gpus)]
+    layouts = []
+    for count in counts:
+        left_out = set(gpus[count:])
+        slots = tuple(slot for slot in ground.links() if not left_out & set(_ends_of(slot)))
+        if slots:
+            layouts.append(Layout(slots, "", f"{count} GPU{'s' if count > 1 else ''}"))
+    return layouts
 
 
 def _shift(place: dict[str, int], slot: Slot) -> int:

@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from linkscope.errors import LinkscopeError
 from linkscope.machine.node import Node
 from linkscope.plan.sizes import parse_sizes
-from linkscope.plan.suite import Suite, SuiteRow
+from linkscope.plan.suite import Suite
+from linkscope.plan.suite_row import SuiteRow
 
 CLOCKS = ("device", "host")
 _SECONDS = {"ms": 1e-3, "s": 1.0, "": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
@@ -16,7 +17,7 @@ _SECONDS = {"ms": 1e-3, "s": 1.0, "": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 
 @dataclass(frozen=True)
 class Selection:
-    """Empty fields narrow nothing. ``sizes`` replaces those of bandwidth rows; latency rows keep their own."""
+    """Empty fields narrow nothing. ``sizes`` replaces those of bandwidth rows; latency rows and regions keep theirs."""
 
     devices: tuple[str, ...] = ()
     methods: tuple[str, ...] = ()
@@ -29,7 +30,8 @@ class Selection:
 
     def _narrow(self, row: SuiteRow) -> SuiteRow:
         methods = tuple(m for m in row.methods if not self.methods or m in self.methods)
-        sizes = self.sizes if self.sizes and row.figure != "latency" else row.sizes
+        fixed = row.figure == "latency" or row.by_region
+        sizes = row.sizes if fixed or not self.sizes else self.sizes
         return replace(row, methods=methods, sizes=sizes, clock=self.clock or row.clock)
 
 

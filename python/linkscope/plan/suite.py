@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+import re
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -13,47 +14,15 @@ from jsonschema.exceptions import best_match
 
 from linkscope.errors import LinkscopeError
 from linkscope.plan.patterns import PATTERNS
-from linkscope.plan.sizes import parse_sizes
+from linkscope.plan.sizes import parse_counts, parse_size, parse_sizes
+from linkscope.plan.suite_row import Allocation, Background, End, SuiteRow, Variant
 from linkscope.schemas import load_schema
 
+Json = dict[str, Any]
+
 SUITES = Path(__file__).resolve().parents[1] / "suites"
-
-
-@dataclass(frozen=True)
-class End:
-    """One end of a row: the kind of device, and the memories there (none: flows lack this end)."""
-
-    on: str
-    memories: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class SuiteRow:
-    """One row of a suite (schema/suite.schema.json); every tuple is an axis."""
-
-    suite: str
-    name: str
-    title: str
-    pattern: str
-    source: End
-    destination: End
-    methods: tuple[str, ...]
-    executors: tuple[str, ...]
-    sizes: tuple[int, ...]
-    show: str
-    figure: str = "first"
-    x: str = "bytes"
-    rows: str = "source"
-    clock: str | None = None
-    cache: str = "rotated"
-    min_sample_s: float | None = None
-    parameters: dict[str, Any] = field(default_factory=dict)
-    peer: dict[str, str] | None = None
-
-    @property
-    def needs_gpu(self) -> bool:
-        """Whether either end names GPUs."""
-        return any(end.on in ("gpu", "nearest-numa") for end in (self.source, self.destination))
+MOST_FLOWS = 64
+"""Flows on the same ends at the same time; more are a typing error."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +34,7 @@ class Suite:
     rows: tuple[SuiteRow, ...]
 
 
-_PLAIN = ("figure", "x", "rows", "clock", "cache", "min_sample_s", "parameters", "peer")
+_PLAIN = ("vendor", "figure", "x", "rows", "clock", "cache", "min_sample_s", "parameters", "peer")
 """Fields of a row that are taken as they stand."""
 
 
@@ -99,7 +68,9 @@ def load_suite(name: str) -> Suite:
 @cache
 def packaged_methods() -> frozenset[str]:
     """Every method that a packaged suite uses: those are known even to an engine that lacks them."""
-    return frozenset(method for name in suite_names() for row in load_suite(name).rows for method in row.methods)
+    rows = [row for name in suite_names() for row in load_suite(name).rows]
+    own = {method for row in rows for method in row.methods}
+    return frozenset(own | {one.method for row in rows for one in row.background})
 
 
 @cache
@@ -110,7 +81,7 @@ def _load(path: Path) -> Suite:
         raise LinkscopeError(f"cannot read suite {path}: {error.strerror or error}") from error
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise LinkscopeError(f"suite {path} is not YAML: {_one_line(error)}") from error
-    wrong = best_match(Draft202012Validator(load_schema("suite")).iter_errors(data))
+    wrong = best_match(_validator().iter_errors(data))
     if wrong is not None:
         where = "/".join(str(step) for step in wrong.absolute_path) or "the top"
         raise LinkscopeError(f"suite {path}, {where}: {_one_line(wrong.message)}")
@@ -126,12 +97,15 @@ def _load(path: Path) -> Suite:
     return Suite(data["name"], data["answers"], rows)
 
 
-def _row(suite: str, data: dict[str, Any]) -> SuiteRow:
-    if data["pattern"] not in PATTERNS:
-        known = ", ".join(PATTERNS)
-        raise LinkscopeError(f"suite {suite}, row {data['name']}: unknown pattern {data['pattern']!r} (known: {known})")
+@cache
+def _validator() -> Draft202012Validator:
+    return Draft202012Validator(load_schema("suite"))
+
+
+def _row(suite: str, data: Json) -> SuiteRow:
     plain = {key: data[key] for key in _PLAIN if key in data}
-    return SuiteRow(
+    sizes = str(data.get("sizes", 1))
+    row = SuiteRow(
         suite=suite,
         name=data["name"],
         title=data["title"],
@@ -140,17 +114,75 @@ def _row(suite: str, data: dict[str, Any]) -> SuiteRow:
         destination=_end(data["destination"]),
         methods=_words(data["method"]),
         executors=_words(data["executor"]),
-        sizes=tuple(parse_sizes(str(data["sizes"]))),
+        sizes=() if sizes == "region" else tuple(parse_sizes(sizes)),
+        by_region=sizes == "region",
         show=data["show"],
+        flows=_flows(data.get("flows", 1)),
+        background=tuple(_background(one) for one in data.get("background", ())),
+        variants=tuple(_variant(one) for one in data.get("environment", ())),
+        covers=tuple(data.get("covers", ())),
         **plain,
+    )
+    wrong = _contradiction(row, data)
+    if wrong is not None:
+        raise LinkscopeError(f"suite {suite}, row {row.name}: {wrong}")
+    return row
+
+
+def _contradiction(row: SuiteRow, data: Json) -> str | None:
+    """What the schema cannot say is wrong with the row; None where nothing is."""
+    names = [variant.name for variant in row.variants]
+    if row.pattern not in PATTERNS:
+        return f"unknown pattern {row.pattern!r} (known: {', '.join(PATTERNS)})"
+    if "sizes" not in data and (row.source.memories or row.destination.memories):
+        return "sizes are missing: only flows between ends without memory need none"
+    if row.by_region and not all(_is_region(text) for text in _listed(row.parameters.get("region", ""))):
+        return "sizes: region wants the parameter region as WIDTHxROWSxPLANES, for example 512x384x1"
+    if row.x not in ("bytes", "flows", "gpus", *row.parameters):
+        return f"x: {row.x} is neither bytes, flows nor gpus, nor one of its parameters"
+    if row.flows != (1,) and row.pattern.startswith("each-among-all"):
+        return f"flows and the pattern {row.pattern} exclude each other: there, each flow has a place of its own"
+    if len(set(names)) < len(names):
+        return "two variants of its environment have one name"
+    return None
+
+
+def _end(data: Json) -> End:
+    return End(
+        on=data["on"],
+        memories=_words(data.get("memory", ())),
+        placement=data.get("placement"),
+        first_touches=_words(data.get("first_touch", ())),
+        advices=_words(data.get("advice", ())),
+        at=data.get("at", "own"),
     )
 
 
-def _end(data: dict[str, Any]) -> End:
-    return End(data["on"], _words(data["memory"]) if "memory" in data else ())
+def _background(data: Json) -> Background:
+    ends = {end: Allocation(**data[end]) for end in ("source", "destination") if end in data}
+    size = parse_size(str(data["size"])) if "size" in data else None
+    return Background(
+        data["beside"], data["method"], data["executor"], size=size, parameters=data.get("parameters", {}), **ends
+    )
 
 
-def _words(value: str | list[str]) -> tuple[str, ...]:
+def _variant(data: Json) -> Variant:
+    return Variant(data["name"], {name: str(value) for name, value in data.get("set", {}).items()})
+
+
+def _flows(value: int | str | list[int]) -> tuple[int, ...]:
+    return tuple(value) if isinstance(value, list) else tuple(parse_counts(str(value), MOST_FLOWS))
+
+
+def _is_region(text: object) -> bool:
+    return re.fullmatch(r"[1-9]\d*x[1-9]\d*x[1-9]\d*", str(text)) is not None
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
+
+
+def _words(value: str | list[str] | tuple[str, ...]) -> tuple[str, ...]:
     return (value,) if isinstance(value, str) else tuple(value)
 
 

@@ -109,7 +109,7 @@ def _x_ticks(axis: Axis, table: CurveSet) -> str:
             f"{escape(wording.x_value(x, table.heading.x_name))}</text>"
         )
     place = f'x="{WIDTH - RIGHT}" y="{HEIGHT - 8}" text-anchor="end"'
-    name = f'<text class="axis" {place}>{escape(table.heading.x_name)}</text>'
+    name = f'<text class="axis" {place}>{escape(wording.x_title(table.heading.x_name))}</text>'
     return "".join(marks) + name
 
 

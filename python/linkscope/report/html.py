@@ -128,7 +128,7 @@ def _record(row: Row, table: Table, entry: Cell) -> dict[str, Any]:
         "status": entry.status,
         "reason": entry.reason or "",
         "bytes": entry.bytes,
-        "size": wording.size(entry.bytes),
+        "size": wording.size(entry.bytes) if entry.bytes else "",
         "how": _how(row),
         "clock": row.case["clock"],
         "cache": row.case.get("cache", "rotated"),

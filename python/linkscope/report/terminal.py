@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from rich.console import Console
 from rich.markup import escape
+from rich.measure import Measurement
 from rich.table import Table as Grid
 from rich.text import Text
 
@@ -22,6 +23,9 @@ from linkscope.results.run_file import RunFile
 
 LEGEND = "cell: median, 95 % interval of the median, percent of the path's peak"
 HEAD_LINES = 2
+SPREAD = ("min", "max", "n")
+UNBOUNDED = 10_000
+"""A width that no table reaches."""
 Parts = tuple[str, str, str]
 """Figure (or why there is none), interval, percent of peak, as they stand in a cell."""
 
@@ -169,25 +173,37 @@ def _print_curves(table: CurveSet, console: Console) -> None:
     labels = [wording.x_value(x, table.heading.x_name) for x in xs]
     columns = [name.replace(", ", "\n") or table.heading.unit for name in names]
     cells = [[at.get((x, name)) for name in names] for x in xs]
-    _print_grid(_Notes(), labels, columns, cells, table.heading.x_name, console)
+    _print_grid(_Notes(), labels, columns, cells, wording.x_title(table.heading.x_name), console)
 
 
 def _print_listing(table: Listing, console: Console) -> None:
+    """A line per row; without its spread and count of samples where the console is too narrow for them."""
     notes = _Notes()
-    grid = empty_grid("")
-    for name in (table.heading.unit, "interval", "of peak", "min", "max", "n"):
-        grid.add_column(Text(name), justify="right", no_wrap=True)
-    for entry in table.cells:
-        label = Text(Listing.label(entry))
-        figure, interval, share = _parts(entry, notes)
-        style = "bold" if entry.headline else "red" if entry.status == "failed" else "dim"
-        rest: tuple[str, ...] = ("", "", "")
-        if entry.headline:
-            stats = entry.headline.value
-            rest = (wording.value(stats.min), wording.value(stats.max), str(stats.n))
-        grid.add_row(label, Text(figure, style=style), Text(interval, style="dim"), Text(share, style="cyan"), *rest)
+    grid = _listing_grid(table, SPREAD, notes)
+    if Measurement.get(console, console.options.update_width(UNBOUNDED), grid).minimum > console.width:
+        grid = _listing_grid(table, (), notes)
     console.print(grid)
     notes.print(console)
+
+
+def _listing_grid(table: Listing, spread: Sequence[str], notes: _Notes) -> Grid:
+    grid = empty_grid("")
+    for axis in table.axes:
+        words = [word for entry in table.cells for word in (dict(entry.variant).get(axis, ""), *axis.split())]
+        grid.add_column(Text(axis), overflow="fold", min_width=max(map(len, words)))
+    for name in (table.heading.unit, "interval", "of peak", *spread):
+        grid.add_column(Text(name), justify="right", no_wrap=True)
+    for entry in table.cells:
+        values = dict(entry.variant)
+        labels = [Text(text) for text in (Listing.place(entry), *(values.get(axis, "") for axis in table.axes))]
+        figure, interval, share = _parts(entry, notes)
+        style = "bold" if entry.headline else "red" if entry.status == "failed" else "dim"
+        rest = [""] * len(spread)
+        if entry.headline and spread:
+            stats = entry.headline.value
+            rest = [wording.value(stats.min), wording.value(stats.max), str(stats.n)]
+        grid.add_row(*labels, Text(figure, style=style), Text(interval, style="dim"), Text(share, style="cyan"), *rest)
+    return grid
 
 
 def _print_summary(summary: Summary, console: Console) -> None:

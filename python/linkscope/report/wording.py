@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from linkscope.analysis.cell import Cell, Heading
-from linkscope.analysis.headline import OWN_RATE, RATE_UNIT, Headline
+from linkscope.analysis.headline import OWN_RATE, RATE_UNIT, TOUCHED, Headline
 from linkscope.analysis.summary import TableSummary
 
 MODELLED = "MODELLED — not a measurement"
@@ -33,6 +33,13 @@ def value(number: float) -> str:
     return f"{number:.{min(max(3 - digits, 0), MOST_DECIMALS)}f}"
 
 
+def duration(seconds: float) -> str:
+    """Such as "40 s", "12 min", "3.5 h": for estimates."""
+    if seconds < 100:
+        return f"{max(seconds, 1):.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5970 else f"{seconds / 3600:.1f} h"
+
+
 def percent(share: float) -> str:
     """Such as "88 %"; one decimal below 10 %, so that a small share is no zero."""
     if share >= 0.0995:
@@ -57,18 +64,24 @@ def quantity(heading: Heading) -> str:
     """The unit and how bytes count: "GB/s, payload counted once"."""
     if heading.unit != RATE_UNIT:
         return heading.unit
+    if heading.figure == TOUCHED:
+        return f"{RATE_UNIT}, {TOUCHED}"
     return "GB/s, payload counted once (read + write: twice that)" if heading.local else "GB/s, payload counted once"
 
 
 def facts(heading: Heading) -> list[str]:
     """What a reader must know of a table besides its figures, most wanted first."""
     found = [] if heading.bytes is None else [size(heading.bytes)]
-    found += [", ".join(heading.methods), ", ".join(heading.memories), f"clock: {' and '.join(heading.clocks)}"]
+    found += [", ".join(heading.methods), few(heading.memories), f"clock: {' and '.join(heading.clocks)}"]
     found += [f"cache: {' and '.join(heading.caches)}", quantity(heading)]
-    if heading.figure != OWN_RATE:
+    if heading.figure not in (OWN_RATE, TOUCHED):
         found.append(heading.figure)
+    if heading.background:
+        found.append(f"in the background: {', '.join(heading.background)}")
     if "sustained" in heading.loads:
         found.append("each under the load of all")
+    if any(heading.environments):
+        found.append(f"environment: {' or '.join(settings or 'as it is' for settings in heading.environments)}")
     if heading.peer:
         found.append(heading.peer)
     return [fact for fact in found if fact]
@@ -92,7 +105,7 @@ def together(line: TableSummary) -> str:
 
 def doubled(line: TableSummary) -> str:
     """The memory traffic of copies within one memory, which reads and writes every byte; empty for other tables."""
-    if not line.heading.local or line.heading.unit != RATE_UNIT:
+    if not line.heading.local or line.heading.unit != RATE_UNIT or line.heading.figure == TOUCHED:
         return ""
     span = " to ".join(dict.fromkeys((value(2 * line.min), value(2 * line.max))))
     return f"read + write: {span} {RATE_UNIT}"
@@ -102,12 +115,17 @@ def x_value(x: float | None, x_name: str) -> str:
     """A curve's x: a size where it counts bytes, a plain number otherwise."""
     if x is None:
         return "?"
-    return size(x) if x_name == "bytes" else f"{x:g}"
+    return size(x) if x_name.endswith("bytes") else f"{x:g}"
+
+
+def x_title(x_name: str) -> str:
+    """What stands at a curve's x axis: "bytes", "threads", "GPUs"."""
+    return "GPUs" if x_name == "gpus" else x_name.replace("_", " ")
 
 
 def place(entry: Cell, heading: Heading) -> str:
     """Where a cell stands in its table: "gpu:0, gpu:3" (row, column), a curve's series and x, or its case's id."""
     if heading.x_name:
         return " · ".join(part for part in (entry.series, x_value(entry.x, heading.x_name)) if part)
-    parts = [part for part in (entry.row, entry.column, entry.series) if part]
+    parts = [part for part in (entry.row, entry.column, entry.series, *entry.variant_words) if part]
     return ", ".join(parts) or entry.id

@@ -24,12 +24,16 @@ class Stats:
 
 @dataclass(frozen=True)
 class FlowResult:
-    """One flow's figures. ``seconds``: of one operation; ``gbps``: payload rate, None for latency methods."""
+    """One flow's figures. ``seconds``: of one operation; ``gbps``: payload rate, None for latency methods.
+
+    ``touched_bytes``: read plus written by one transfer (of ``operations``), None where the method does not say.
+    """
 
     repeats: int
     operations: int
     seconds: Stats
     gbps: Stats | None
+    touched_bytes: int | None
     setting: dict[str, Any]
     notes: tuple[str, ...]
     samples_s: tuple[float, ...]
@@ -69,6 +73,11 @@ class Row:
         return str(self.case.get("load", "once"))
 
     @property
+    def environment(self) -> dict[str, str]:
+        """Variables that the engine of this case was started with."""
+        return dict(self.case.get("environment", {}))
+
+    @property
     def overlap(self) -> float | None:
         """Share of first start to last end in which every measured flow was running; None where no row says so."""
         share: float | None = (self.raw.get("aggregate") or {}).get("overlap")
@@ -94,6 +103,7 @@ class Row:
                 operations=f["operations"],
                 seconds=Stats(**f["seconds"]),
                 gbps=Stats(**f["gbps"]) if "gbps" in f else None,
+                touched_bytes=f.get("touched_bytes"),
                 setting=f.get("setting", {}),
                 notes=tuple(f.get("notes", ())),
                 samples_s=tuple(f.get("samples_s", ())),

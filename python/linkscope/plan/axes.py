@@ -1,0 +1,117 @@
+"""Axes: a row's lists multiplied into points, each named by the values that differ within the row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+from math import prod
+from typing import Any
+
+from linkscope.machine.node import Node
+from linkscope.plan.sizes import format_bytes, parse_counts
+from linkscope.plan.suite_row import Allocation, End, SuiteRow, Variant
+
+Json = dict[str, Any]
+
+_DRIVES = {"source": "push", "destination": "pull", "gpu": "gpu-driven", "numa": "cpu-driven"}
+_ENDS = {"source": "from", "destination": "to"}
+_END_AXES = ("memory", "first touch", "advice")
+
+
+@dataclass(frozen=True)
+class Varied:
+    """An axis that has several values, and its value here: as it reads alone (``word``), and below the axis's name."""
+
+    axis: str
+    word: str
+    value: str
+
+
+@dataclass(frozen=True)
+class Point:
+    """One value of every axis of a row; ``varied``: the axes that have several values there."""
+
+    method: str
+    executor: str
+    source: Allocation | None
+    destination: Allocation | None
+    parameters: Json
+    size: int
+    flows: int
+    variant: Variant
+    varied: tuple[Varied, ...]
+
+
+def points(row: SuiteRow, node: Node) -> Iterator[Point]:
+    """Every point of ``row``. ``max`` in a parameter's range stands for the CPUs of the largest NUMA node."""
+    parameters = {name: _values(value, node) for name, value in row.parameters.items()}
+    axes: dict[str, Sequence[Any]] = {
+        "environment": row.variants or (Variant(),),
+        "method": row.methods,
+        "executor": row.executors,
+        **_end_axes("source", row.source),
+        **_end_axes("destination", row.destination),
+        **parameters,
+        "flows": row.flows,
+        "size": row.sizes or (0,),
+    }
+    named = [axis for axis, values in axes.items() if len(values) > 1 or (axis == "environment" and row.variants)]
+    for values in product(*axes.values()):
+        value = dict(zip(axes, values, strict=True))
+        yield Point(
+            method=value["method"],
+            executor=value["executor"],
+            source=_allocation(row.source, "source", value),
+            destination=_allocation(row.destination, "destination", value),
+            parameters={name: value[name] for name in parameters},
+            size=region_bytes(value["region"]) if row.by_region else value["size"],
+            flows=value["flows"],
+            variant=value["environment"],
+            varied=tuple(_varied(axis, value[axis], named) for axis in named),
+        )
+
+
+def region_bytes(region: object) -> int:
+    """Payload of a region WIDTHxROWSxPLANES: the product of its three numbers."""
+    return prod(int(part) for part in str(region).split("x"))
+
+
+def _end_axes(name: str, end: End) -> dict[str, Sequence[str | None]]:
+    values = (end.memories, end.first_touches, end.advices)
+    return {f"{name} {axis}": several or (None,) for axis, several in zip(_END_AXES, values, strict=True)}
+
+
+def _allocation(end: End, name: str, value: Json) -> Allocation | None:
+    memory, first_touch, advice = (value[f"{name} {axis}"] for axis in _END_AXES)
+    return None if memory is None else Allocation(memory, end.placement, first_touch, advice, end.at)
+
+
+def _values(value: Any, node: Node) -> tuple[int | str, ...]:
+    """A parameter's axis: a list as it is, a range such as "1:max:2x" counted out (max: CPUs of a NUMA node)."""
+    if isinstance(value, list):
+        return tuple(dict.fromkeys(one for item in value for one in _values(item, node)))
+    if isinstance(value, str) and (":" in value or value == "max"):
+        cpus = max((len(device.cpus) for device in node.of_kind("numa")), default=1)
+        return tuple(parse_counts(value, max(cpus, 1)))
+    return (value,)
+
+
+def _varied(axis: str, value: Any, named: Sequence[str]) -> Varied:
+    """In a word or two; where the other end varies in the same way, with the end it belongs to."""
+    text = str(value)
+    if axis == "environment":
+        return Varied(axis, value.name, value.name)
+    if axis == "size":
+        return Varied(axis, format_bytes(value), format_bytes(value))
+    if axis == "executor":
+        return Varied(axis, _DRIVES[value], _DRIVES[value])
+    if axis == "flows":
+        return Varied(axis, "1 flow" if value == 1 else f"{value} flows", text)
+    end, _, kind = axis.partition(" ")
+    if kind not in _END_AXES:
+        return Varied(axis, f"{axis} {value}" if isinstance(value, int) else text, text)
+    words = {"first touch": f"{value}-touched", "advice": "no advice" if value == "none" else text}
+    word = words.get(kind, text)
+    both = all(f"{either} {kind}" in named for either in _ENDS)
+    return Varied(axis, f"{_ENDS[end]} {word}" if both else word, text)

@@ -1,0 +1,183 @@
+"""Flows: what a slot of a layout becomes in a plan, and the background that runs beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from linkscope.machine.paths import Paths
+from linkscope.plan.axes import Point, region_bytes
+from linkscope.plan.patterns import Ground, Layout, Slot, nearest_gpu, nearest_numa, tier_of
+from linkscope.plan.suite_row import Allocation, Background, SuiteRow
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class _Work:
+    """What a flow does on the devices of its slot; ``group``: cases of one kind whose launch shapes are alike."""
+
+    method: str
+    executor: str
+    source: Allocation | None
+    destination: Allocation | None
+    size: int
+    parameters: Json
+    group: str
+
+
+Elsewhere = Mapping[str, Sequence[Slot]]
+"""Where the background of one case runs apart from its measured flows, by the word of ``beside``."""
+
+
+def case_flows(row: SuiteRow, paths: Paths, layout: Layout, point: Point, elsewhere: Elsewhere) -> list[Json]:
+    """The plan's flows of a case, measured ones first: each slot of the layout ``point.flows`` times, then the row's
+    background. ``elsewhere``: see there.
+    """
+    group = f"{row.pattern}-{len(layout.slots) * point.flows}"
+    forward = _Work(point.method, point.executor, point.source, point.destination, point.size, point.parameters, group)
+    flows = [
+        _flow(forward, paths, slot, reverse=slot.reverse, role=slot.role)
+        for slot in layout.slots
+        for _ in range(point.flows)
+    ]
+    for beside in row.background:
+        work = _Work(
+            beside.method,
+            beside.executor,
+            beside.source,
+            beside.destination,
+            beside.size or point.size,
+            beside.parameters,
+            f"{group}-beside",
+        )
+        slots = background_slots(beside, layout, elsewhere)
+        flows += [_flow(work, paths, slot, reverse=False, role="background") for slot in slots]
+    return flows
+
+
+def background_slots(beside: Background, layout: Layout, elsewhere: Elsewhere) -> list[Slot]:
+    """Where a background of the row runs, each place once: for every measured flow, or ``elsewhere``."""
+    measured = [slot for slot in layout.slots if slot.role == "measured"]
+    places = {
+        "same": [(slot.source, slot.destination) for slot in measured],
+        "opposite": [(slot.destination, slot.source) for slot in measured],
+        "source": [(slot.source, slot.source) for slot in measured],
+        "destination": [(slot.destination, slot.destination) for slot in measured],
+        **{word: [(slot.source, slot.destination) for slot in slots] for word, slots in elsewhere.items()},
+    }
+    return [Slot(*ends) for ends in dict.fromkeys(places[beside.beside])]
+
+
+def elsewhere(layout: Layout, layouts: Sequence[Layout], ground: Ground) -> Elsewhere:
+    """Of the case of ``layout``, one of the row's ``layouts`` over ``ground``."""
+    return {"others": other_slots(layout, layouts), "peer": peer_slots(layout, ground)}
+
+
+def peer_slots(layout: Layout, ground: Ground) -> list[Slot]:
+    """From every GPU that takes part in a measured flow to the next GPU that takes part in none."""
+    measured = [slot for slot in layout.slots if slot.role == "measured"]
+    busy = dict.fromkeys(end for slot in measured for end in _contended(slot) if end.startswith("gpu:"))
+    gpus = [gpu.id for gpu in ground.paths.node.of_kind("gpu") if gpu.id in ground.selected]
+    slots = []
+    for gpu in busy:
+        after = gpus.index(gpu) + 1
+        idle = [other for other in gpus[after:] + gpus[:after] if other not in busy]
+        slots += [Slot(gpu, idle[0])] if idle else []
+    return slots
+
+
+def other_slots(layout: Layout, layouts: Sequence[Layout]) -> list[Slot]:
+    """Every flow that any of ``layouts`` measures and that shares no GPU with those that ``layout`` measures.
+
+    Host memory may be shared, since there is one host; where no GPU takes part, no NUMA node is shared either.
+    """
+    measured = [slot for slot in layout.slots if slot.role == "measured"]
+    busy = {device for slot in measured for device in _contended(slot)}
+    candidates = dict.fromkeys(slot for other in layouts for slot in other.slots if slot.role == "measured")
+    return [slot for slot in candidates if not busy & set(_contended(slot))]
+
+
+def _contended(slot: Slot) -> list[str]:
+    ends = [slot.source, slot.destination]
+    return [end for end in ends if end.startswith("gpu:")] or ends
+
+
+def _flow(work: _Work, paths: Paths, slot: Slot, *, reverse: bool, role: str) -> Json:
+    ends = (work.destination, work.source) if reverse and _two_ended(work) else (work.source, work.destination)
+    executor = _executor(paths, slot, work.executor)
+    flow: Json = {"method": work.method, "executor": executor, "bytes": work.size}
+    if ends[0] is not None:
+        flow["source"] = _endpoint(ends[0], paths, slot.source, slot.destination)
+    if ends[1] is not None:
+        flow["destination"] = _endpoint(ends[1], paths, slot.destination, slot.source)
+    if role != "measured":
+        flow["role"] = role
+    if work.parameters:
+        flow["parameters"] = work.parameters
+    flow["tuning_group"] = "/".join(
+        (
+            work.method,
+            "push" if executor == slot.source else "pull" if executor == slot.destination else executor,
+            ">".join(_kind(end) for end in ends),
+            tier_of(paths, slot.source, slot.destination),
+            work.group,
+            _size_class(work.size),
+            *_shape(work.parameters),
+        )
+    )
+    if paths.node.modelled:
+        path = paths.between(slot.source, slot.destination)
+        flow["route"] = list(path.route if path is not None else ())
+    return flow
+
+
+def _two_ended(work: _Work) -> bool:
+    """Then each end keeps its memory on the way back; else a read stays a read, of the other's memory."""
+    return work.source is not None and work.destination is not None
+
+
+def _endpoint(what: Allocation, paths: Paths, own: str, other: str) -> Json:
+    device = other if what.at == "other" else own
+    endpoint: Json = {"device": device, "memory": what.memory}
+    if what.placement is not None:
+        endpoint["placement"] = what.placement
+    if what.first_touch is not None:
+        endpoint["first_touch"] = _toucher(what.first_touch, paths, device, own if what.at == "other" else other)
+    if what.advice not in (None, "none"):
+        endpoint["advice"] = what.advice
+    return endpoint
+
+
+def _toucher(word: str, paths: Paths, here: str, there: str) -> str:
+    """cpu: this end's own NUMA node, or the nearest. gpu: the GPU here, else at the other end, else the nearest."""
+    if word == "cpu":
+        return here if here.startswith("numa:") else nearest_numa(paths.node, here)
+    return next((end for end in (here, there) if end.startswith("gpu:")), None) or nearest_gpu(paths.node, here)
+
+
+def _executor(paths: Paths, slot: Slot, word: str) -> str:
+    ends = (slot.source, slot.destination)
+    if word == "gpu":
+        return next((end for end in ends if end.startswith("gpu:")), None) or nearest_gpu(paths.node, slot.source)
+    if word == "numa":
+        return next((end for end in ends if end.startswith("numa:")), None) or nearest_numa(paths.node, slot.source)
+    return slot.source if word == "source" else slot.destination
+
+
+def _kind(end: Allocation | None) -> str:
+    if end is None:
+        return "-"
+    return "+".join(word for word in (end.memory, end.first_touch, end.advice) if word and word != "none")
+
+
+def _shape(parameters: Json) -> list[str]:
+    """Parameters that change what launch shape is best; of a region its size class."""
+    exact = [f"{name}={value}" for name, value in parameters.items() if name not in ("region", "in")]
+    return exact + ([_size_class(region_bytes(parameters["in"]))] if "in" in parameters else [])
+
+
+def _size_class(size: int) -> str:
+    """Sizes that share a launch shape: latency-bound, in between, bandwidth-bound."""
+    return "small" if size <= 64 << 10 else "medium" if size <= 16 << 20 else "large"

@@ -1,0 +1,100 @@
+"""SuiteRow: one row of a suite as plain data (schema/suite.schema.json). Every tuple is an axis; axes multiply."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class End:
+    """One end of a row: the kind of device, and what its memory is (no memories: flows lack this end).
+
+    ``first_touches`` (cpu, gpu) and ``advices`` (none, or words joined by +) are empty where the row names none.
+    ``at``: "other" where the buffer lies on the device at the other end.
+    """
+
+    on: str
+    memories: tuple[str, ...] = ()
+    placement: str | None = None
+    first_touches: tuple[str, ...] = ()
+    advices: tuple[str, ...] = ()
+    at: str = "own"
+
+
+@dataclass(frozen=True)
+class Allocation:
+    """The memory of one end with one value of each of its axes."""
+
+    memory: str
+    placement: str | None = None
+    first_touch: str | None = None
+    advice: str | None = None
+    at: str = "own"
+
+
+@dataclass(frozen=True)
+class Background:
+    """A flow that keeps going meanwhile, for each measured one: ``beside`` says between which devices.
+
+    ``size`` None: that of the measured flow.
+    """
+
+    beside: str
+    method: str
+    executor: str
+    source: Allocation | None = None
+    destination: Allocation | None = None
+    size: int | None = None
+    parameters: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Variant:
+    """Settings of the engine's process: variables added to its environment."""
+
+    name: str = ""
+    settings: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class SuiteRow:
+    """``sizes`` is empty where ``by_region``: then the parameter ``region`` says how much is moved."""
+
+    suite: str
+    name: str
+    title: str
+    pattern: str
+    source: End
+    destination: End
+    methods: tuple[str, ...]
+    executors: tuple[str, ...]
+    sizes: tuple[int, ...]
+    show: str
+    by_region: bool = False
+    flows: tuple[int, ...] = (1,)
+    background: tuple[Background, ...] = ()
+    variants: tuple[Variant, ...] = ()
+    vendor: str | None = None
+    covers: tuple[str, ...] = ()
+    figure: str = "first"
+    x: str = "bytes"
+    rows: str = "source"
+    clock: str | None = None
+    cache: str = "rotated"
+    min_sample_s: float | None = None
+    parameters: dict[str, Any] = field(default_factory=dict)
+    peer: dict[str, str] | None = None
+
+    @property
+    def needs_gpu(self) -> bool:
+        """Whether either end names GPUs, or memory is to be touched by one."""
+        ends = (self.source, self.destination)
+        return any(end.on in ("gpu", "nearest-numa") or "gpu" in end.first_touches for end in ends)
+
+    @property
+    def needs_numa(self) -> bool:
+        """Whether a flow can only be laid out where NUMA nodes are known."""
+        ends = (self.source, self.destination)
+        beside = [one.executor for one in self.background]
+        return any(end.on == "nearest-numa" for end in ends) or "numa" in (*self.executors, *beside)

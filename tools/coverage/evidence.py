@@ -1,0 +1,71 @@
+"""Evidence: which suite rows have run on which hardware, out of run files."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from tools.coverage.names import home_of
+
+from linkscope.errors import LinkscopeError
+from linkscope.plan.suite import suite_names
+from linkscope.results.run_file import RunFile
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What one run showed of one row: its cases by outcome. ``reason``: why the first skipped one was."""
+
+    node: str
+    date: str
+    ok: int
+    skipped: int
+    failed: int
+    reason: str = ""
+
+
+class Evidence:
+    """suite/row -> what each node showed of it, the newest run of a node alone."""
+
+    def __init__(self, rows: dict[str, tuple[Shown, ...]]) -> None:
+        self._rows = rows
+
+    @staticmethod
+    def read(path: Path) -> Evidence:
+        data = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+        return Evidence({row: tuple(Shown(**one) for one in shown) for row, shown in data.items()})
+
+    def write(self, path: Path) -> None:
+        data = {row: [asdict(one) for one in shown] for row, shown in sorted(self._rows.items())}
+        path.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
+
+    def of(self, row: str) -> tuple[Shown, ...]:
+        return self._rows.get(row, ())
+
+    def take(self, path: Path) -> None:
+        """Takes a run of packaged suites. Raises LinkscopeError for a modelled run, which shows nothing of hardware."""
+        run = RunFile.read(path)
+        if run.modelled:
+            raise LinkscopeError(f"{path} is modelled: only measured runs are evidence")
+        counts: dict[str, Counter[str]] = {}
+        reasons: dict[str, str] = {}
+        for row in run.rows:
+            home = home_of(row.suite, row.name) if row.suite in suite_names() else ""
+            if not home:
+                continue
+            counts.setdefault(home, Counter())[row.status] += 1
+            if row.status == "skipped" and row.reason:
+                reasons.setdefault(home, row.reason)
+        node, date = run.node.name, str(run.header["started"])[:10]
+        for home, count in counts.items():
+            shown = Shown(node, date, count["ok"], count["skipped"], count["failed"], reasons.get(home, ""))
+            self._rows[home] = _with(self.of(home), shown)
+
+
+def _with(known: tuple[Shown, ...], new: Shown) -> tuple[Shown, ...]:
+    """``new`` in the place of what its node showed before, unless that is newer."""
+    if any(one.node == new.node and one.date > new.date for one in known):
+        return known
+    return tuple(sorted([*(one for one in known if one.node != new.node), new], key=lambda one: one.node))

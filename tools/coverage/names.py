@@ -1,0 +1,63 @@
+"""Names: what others measure, what covers it, and what cannot be had."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import yaml
+
+from linkscope.errors import LinkscopeError
+from linkscope.plan.suite import SUITES, load_suite, suite_names
+
+NAMES = Path(__file__).resolve().parent / "names.yaml"
+
+
+@dataclass(frozen=True)
+class Group:
+    """One tool's or study's names: name -> why it cannot be had, None where suite rows are to cover it."""
+
+    title: str
+    source: str
+    names: dict[str, str | None]
+
+
+def load_names(path: Path = NAMES) -> tuple[Group, ...]:
+    """The groups in the file's order. Raises LinkscopeError for a name that stands twice."""
+    data = yaml.safe_load(path.read_text(encoding="utf-8"))
+    groups = tuple(Group(one["title"], one["source"], one["names"]) for one in data)
+    every = [name for group in groups for name in group.names]
+    for name in every:
+        if every.count(name) > 1:
+            raise LinkscopeError(f"{path.name}: {name!r} stands twice")
+    return groups
+
+
+@cache
+def own_rows(suite: str) -> tuple[str, ...]:
+    """Names of the rows that stand in the suite's own file, not those it includes."""
+    data = yaml.safe_load((SUITES / f"{suite}.yaml").read_text(encoding="utf-8"))
+    return tuple(row["name"] for row in data.get("rows", ()))
+
+
+def home_of(suite: str, row: str) -> str:
+    """suite/row by the suite whose file holds the row, which ``suite`` may only include; "" where none does."""
+    if row in own_rows(suite):
+        return f"{suite}/{row}"
+    data = yaml.safe_load((SUITES / f"{suite}.yaml").read_text(encoding="utf-8"))
+    return next((home for name in data.get("includes", ()) if (home := home_of(name, row))), "")
+
+
+def covered() -> dict[str, tuple[str, ...]]:
+    """Name -> the rows, as suite/row, that say they cover it."""
+    found: dict[str, list[str]] = {}
+    for suite in suite_names():
+        own = own_rows(suite)
+        for row in load_suite(suite).rows:
+            if row.name not in own:
+                continue
+            peer = (f"{row.peer['tool']} {row.peer['case']}",) if row.peer is not None else ()
+            for name in (*row.covers, *peer):
+                found.setdefault(name, []).append(f"{suite}/{row.name}")
+    return {name: tuple(rows) for name, rows in found.items()}
