@@ -21,6 +21,8 @@ class Memory {
   virtual ~Memory() = default;
   [[nodiscard]] virtual std::string_view name() const = 0;
   [[nodiscard]] virtual std::string_view summary() const = 0;
+  /// Whether an endpoint's advice means anything to it.
+  [[nodiscard]] virtual bool takes_advice() const { return false; }
   /// Whether this machine has it at all.
   [[nodiscard]] virtual Support available() const = 0;
   /// Whether it can lie as `where` says.

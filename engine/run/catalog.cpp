@@ -5,7 +5,10 @@
 #include <iterator>
 #include <utility>
 
+#include "backend/host/allocation_methods.hpp"
 #include "backend/host/backend.hpp"
+#include "backend/host/cpu_access.hpp"
+#include "backend/host/first_touch.hpp"
 #include "backend/host/huge.hpp"
 #include "backend/host/memcpy.hpp"
 #include "backend/host/pageable.hpp"
@@ -23,6 +26,17 @@ namespace {
 template <class T>
 void append(std::vector<T>& to, std::vector<T>& from) {
   std::move(from.begin(), from.end(), std::back_inserter(to));
+}
+
+/// Adds a memory, in the place of one of that name: the GPUs' is the host's, and knows more (system_memory.hpp).
+void add_gpu_memory(std::vector<std::unique_ptr<Memory>>& memories, std::unique_ptr<Memory> added) {
+  const auto same = std::find_if(memories.begin(), memories.end(),
+                                 [&](const auto& memory) { return memory->name() == added->name(); });
+  if (same == memories.end()) {
+    memories.push_back(std::move(added));
+  } else {
+    *same = std::move(added);
+  }
 }
 
 /// Adds a method; where the list has one of that name, which CPUs carry out, the two share the name.
@@ -43,7 +57,7 @@ Backend join(Backend host, Backend gpus) {
   host.versions.merge(gpus.versions);
   append(host.devices, gpus.devices);
   append(host.peer_access, gpus.peer_access);
-  append(host.memories, gpus.memories);
+  for (auto& memory : gpus.memories) add_gpu_memory(host.memories, std::move(memory));
   for (auto& method : gpus.methods) add_gpu_method(host.methods, std::move(method));
   std::vector<std::unique_ptr<Gate>> gates;
   gates.push_back(std::move(host.gate));
@@ -54,14 +68,19 @@ Backend join(Backend host, Backend gpus) {
 
 }  // namespace
 
-Backend open_measured(std::size_t lanes) {
+Backend open_measured(std::size_t lanes, Waiting waiting) {
   host::Opened opened = host::open();
   Backend& backend = opened.backend;
   backend.memories.push_back(std::make_unique<host::Pageable>(opened.context));
   backend.memories.push_back(std::make_unique<host::Huge>(opened.context));
   backend.methods.push_back(std::make_unique<host::Memcpy>(opened.context));
+  backend.methods.push_back(std::make_unique<host::CpuRead>(opened.context));
+  backend.methods.push_back(std::make_unique<host::CpuWrite>(opened.context));
   backend.methods.push_back(std::make_unique<host::PointerChase>(opened.context));
-  auto gpus = open_gpus(opened.context, lanes);
+  backend.methods.push_back(std::make_unique<host::Allocate>(opened.context));
+  backend.methods.push_back(std::make_unique<host::Free>(opened.context));
+  backend.methods.push_back(std::make_unique<host::FirstTouch>(opened.context));
+  auto gpus = open_gpus(opened.context, lanes, waiting);
   return gpus ? join(std::move(backend), *std::move(gpus)) : std::move(backend);
 }
 

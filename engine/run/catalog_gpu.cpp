@@ -4,36 +4,88 @@
 #include <utility>
 
 #include "backend/gpu/backend.hpp"
+#include "backend/gpu/call_allocation.hpp"
+#include "backend/gpu/call_events.hpp"
+#include "backend/gpu/call_first_touch.hpp"
+#include "backend/gpu/call_graph.hpp"
+#include "backend/gpu/call_launch.hpp"
+#include "backend/gpu/copy_batch.hpp"
 #include "backend/gpu/copy_engine.hpp"
 #include "backend/gpu/device_memory.hpp"
+#include "backend/gpu/fault_chase.hpp"
+#include "backend/gpu/grained_memory.hpp"
+#include "backend/gpu/kernel_atomic.hpp"
+#include "backend/gpu/kernel_bulk_copy.hpp"
 #include "backend/gpu/kernel_copy.hpp"
 #include "backend/gpu/kernel_exchange.hpp"
 #include "backend/gpu/kernel_read.hpp"
+#include "backend/gpu/kernel_strided.hpp"
 #include "backend/gpu/kernel_write.hpp"
 #include "backend/gpu/managed_memory.hpp"
+#include "backend/gpu/pack_copy_unpack.hpp"
+#include "backend/gpu/page_fault.hpp"
 #include "backend/gpu/ping_pong.hpp"
 #include "backend/gpu/pinned_memory.hpp"
 #include "backend/gpu/pointer_chase.hpp"
+#include "backend/gpu/pool_memory.hpp"
+#include "backend/gpu/prefetch.hpp"
 #include "backend/gpu/registered_memory.hpp"
+#include "backend/gpu/stream.hpp"
+#include "backend/gpu/strided_copy.hpp"
+#include "backend/gpu/system_memory.hpp"
+#include "backend/gpu/vmm_memory.hpp"
 #include "backend/gpu/write_combined_memory.hpp"
+#include "backend/host/huge.hpp"
+#include "backend/host/page_mapping.hpp"
+#include "backend/host/pageable.hpp"
 
 namespace linkscope {
 
-std::optional<Backend> open_gpus(const std::shared_ptr<host::Context>& host, std::size_t lanes) {
-  gpu::Opened opened = gpu::open(host, lanes);
+std::optional<Backend> open_gpus(const std::shared_ptr<host::Context>& host, std::size_t lanes,
+                                 Waiting waiting) {
+  gpu::Opened opened = gpu::open(host, lanes, waiting);
   Backend& backend = opened.backend;
   backend.memories.push_back(std::make_unique<gpu::PinnedMemory>(opened.context));
   backend.memories.push_back(std::make_unique<gpu::RegisteredMemory>(opened.context));
   backend.memories.push_back(std::make_unique<gpu::WriteCombinedMemory>(opened.context));
   backend.memories.push_back(std::make_unique<gpu::DeviceMemory>(opened.context));
   backend.memories.push_back(std::make_unique<gpu::ManagedMemory>(opened.context));
+  backend.memories.push_back(std::make_unique<gpu::PoolMemory>(opened.context));
+  backend.memories.push_back(std::make_unique<gpu::VmmMemory>(opened.context));
+  backend.memories.push_back(std::make_unique<gpu::GrainedMemory>(opened.context, gpu::Grain::fine));
+  backend.memories.push_back(std::make_unique<gpu::GrainedMemory>(opened.context, gpu::Grain::coarse));
+  backend.memories.push_back(std::make_unique<gpu::SystemMemory>(
+      opened.context, std::make_unique<host::Pageable>(host), host::Pages::system_policy));
+  backend.memories.push_back(std::make_unique<gpu::SystemMemory>(
+      opened.context, std::make_unique<host::Huge>(host), host::Pages::transparent_huge));
   backend.methods.push_back(std::make_unique<gpu::CopyEngine>(opened.context));
+  backend.methods.push_back(std::make_unique<gpu::CopyEngine2d>(opened.context));
+  backend.methods.push_back(std::make_unique<gpu::CopyEngine3d>(opened.context));
+  backend.methods.push_back(std::make_unique<gpu::KernelStrided>(opened.context));
+  backend.methods.push_back(std::make_unique<gpu::PackCopyUnpack>(opened.context));
+  backend.methods.push_back(std::make_unique<gpu::CopyBatch>(opened.context));
   backend.methods.push_back(std::make_unique<gpu::KernelCopy>(opened.context));
   backend.methods.push_back(std::make_unique<gpu::KernelRead>(opened.context));
   backend.methods.push_back(std::make_unique<gpu::KernelWrite>(opened.context));
   backend.methods.push_back(std::make_unique<gpu::KernelExchange>(opened.context));
+  backend.methods.push_back(std::make_unique<gpu::KernelBulkCopy>(opened.context));
+  backend.methods.push_back(std::make_unique<gpu::KernelAtomic>(opened.context));
+  backend.methods.push_back(std::make_unique<gpu::Stream>(opened.context));
   backend.methods.push_back(std::make_unique<gpu::PointerChase>(opened.context));
   backend.methods.push_back(std::make_unique<gpu::PingPong>(opened.context));
+  backend.methods.push_back(std::make_unique<gpu::Prefetch>(opened.context));
+  backend.methods.push_back(std::make_unique<gpu::PageFault>(opened.context));
+  backend.methods.push_back(std::make_unique<gpu::FaultChase>(opened.context));
+  backend.methods.push_back(std::make_unique<gpu::Launch>(opened.context));
+  backend.methods.push_back(std::make_unique<gpu::Synchronize>(opened.context));
+  backend.methods.push_back(std::make_unique<gpu::EventRecord>(opened.context));
+  backend.methods.push_back(std::make_unique<gpu::GraphInstantiate>(opened.context));
+  backend.methods.push_back(std::make_unique<gpu::GraphLaunch>(opened.context));
+  backend.methods.push_back(std::make_unique<gpu::Allocate>(opened.context));
+  backend.methods.push_back(std::make_unique<gpu::Free>(opened.context));
+  backend.methods.push_back(std::make_unique<gpu::Register>(opened.context));
+  backend.methods.push_back(std::make_unique<gpu::Unregister>(opened.context));
+  backend.methods.push_back(std::make_unique<gpu::FirstTouch>(opened.context));
   return std::move(backend);
 }
 

@@ -3,7 +3,8 @@
 
 namespace linkscope {
 
-std::optional<Backend> open_gpus(const std::shared_ptr<host::Context>& /*host*/, std::size_t /*lanes*/) {
+std::optional<Backend> open_gpus(const std::shared_ptr<host::Context>& /*host*/, std::size_t /*lanes*/,
+                                 Waiting /*waiting*/) {
   return std::nullopt;
 }
 

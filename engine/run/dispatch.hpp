@@ -7,8 +7,8 @@
 
 namespace linkscope {
 
-/// Picks the implementation by the kind of the flow's executor. Name, summary and quantity are the CPU's;
-/// parameters are both's.
+/// Picks the implementation by the kind of the flow's executor; a CPU's flow goes to the GPU backend where only that takes
+/// it (a CPU that works on managed memory). Name, summary and quantity are the CPU's; parameters are both's.
 class Dispatch : public Method {
  public:
   Dispatch(std::unique_ptr<Method> on_cpu, std::unique_ptr<Method> on_gpu)
@@ -34,6 +34,8 @@ class Dispatch : public Method {
     return available ? method.supports(flow) : available;
   }
 
+  [[nodiscard]] Bytes footprint(const Flow& flow) const override { return pick(flow).footprint(flow); }
+
   [[nodiscard]] std::unique_ptr<Transfer> prepare(const Flow& flow, const Arenas& arenas) const override {
     return pick(flow).prepare(flow, arenas);
   }
@@ -44,7 +46,9 @@ class Dispatch : public Method {
 
  private:
   [[nodiscard]] const Method& pick(const Flow& flow) const {
-    return flow.executor.kind == DeviceKind::gpu ? *on_gpu_ : *on_cpu_;
+    if (flow.executor.kind == DeviceKind::gpu) return *on_gpu_;
+    const bool gpu_alone = !on_cpu_->supports(flow) && on_gpu_->available() && on_gpu_->supports(flow);
+    return gpu_alone ? *on_gpu_ : *on_cpu_;
   }
 
   std::unique_ptr<Method> on_cpu_;

@@ -3,11 +3,22 @@
 
 #include <charconv>
 #include <cstdlib>
+#include <string>
 #include <string_view>
 
 #include "base/error.hpp"
 
 namespace linkscope {
+namespace {
+
+Waiting parse_waiting(const std::string& text) {
+  if (text == "spin") return Waiting::spin;
+  if (text == "yield") return Waiting::yield;
+  if (text == "block") return Waiting::block;
+  throw Error(Fault::bad_input, "LINKSCOPE_SYNC: '" + text + "' is none of spin, yield and block");
+}
+
+}  // namespace
 
 Environment Environment::read() {
   Environment environment;
@@ -18,6 +29,7 @@ Environment Environment::read() {
       throw Error(Fault::bad_input, "LINKSCOPE_SEED: '" + std::string(text) + "' is no whole number");
     }
   }
+  if (const char* waiting = std::getenv("LINKSCOPE_SYNC")) environment.waiting = parse_waiting(waiting);
   return environment;
 }
 

@@ -178,6 +178,8 @@ Support Executor::supports(const Endpoint& where) const {
     if (find_device(*backend_, device) == nullptr)
       return Support::no("there is no " + device.text() + " here");
   }
+  if (!where.advice.empty() && !memory.takes_advice())
+    return Support::no(where.memory + " memory takes no advice: that is for managed memory");
   return memory.supports(where);
 }
 
@@ -194,7 +196,13 @@ Executor::PreparedFlow Executor::prepare(const Flow& flow, Cache cache) {
   };
   arenas.source = arena(flow.source);
   arenas.destination = arena(flow.destination);
-  prepared.transfer = method.prepare(flow, arenas);
+  try {
+    prepared.transfer = method.prepare(flow, arenas);
+  } catch (const Error& error) {
+    if (error.fault() != Fault::no_memory) throw;
+    pool_.evict_unused();  // what earlier cases left there may be in the way
+    prepared.transfer = method.prepare(flow, arenas);
+  }
   return prepared;
 }
 

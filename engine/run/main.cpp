@@ -32,6 +32,7 @@ constexpr const char* usage =
     "       linkscope-engine run PLAN.json           run a plan, one JSON line per event (schema/)\n"
     "       linkscope-engine --version | --help\n"
     "environment: LINKSCOPE_SEED  seed of the first data pattern (default 1)\n"
+    "             LINKSCOPE_SYNC  how threads wait for a GPU: spin (default), yield or block\n"
     "exit codes: 0 done, 2 bad plan or command line, or output not writable, 3 a device fault ended the "
     "run\n";
 
@@ -47,7 +48,7 @@ std::string read_file(const std::string& path) {
 int describe(const std::vector<std::string>& options) {
   JsonLines out(STDOUT_FILENO);
   if (options.empty()) {
-    out.write(description_record(open_measured(1)));
+    out.write(description_record(open_measured(1, Environment::read().waiting)));
   } else if (options.size() == 1 && options.front() == "--modelled") {
     out.write(description_record(open_modelled({})));
   } else {
@@ -60,8 +61,9 @@ int run(const std::vector<std::string>& arguments) {
   if (arguments.size() != 1) throw Error(Fault::bad_input, "run takes one plan file");
   const Environment environment = Environment::read();
   const Plan plan = parse_plan(read_file(arguments.front()));
-  const Backend backend = plan.backend == BackendKind::modelled ? open_modelled(parse_machine(*plan.machine))
-                                                                : open_measured(widest_load(plan));
+  const Backend backend = plan.backend == BackendKind::modelled
+                              ? open_modelled(parse_machine(*plan.machine))
+                              : open_measured(widest_load(plan), environment.waiting);
   JsonLines out(STDOUT_FILENO);
   return Executor(backend, plan, environment, out).run() == Health::sound ? success : lost;
 }

@@ -9,10 +9,18 @@
 
 #include "backend/gpu/backend.hpp"
 #include "backend/host/context.hpp"
+#include "base/error.hpp"
 #include "model/backend.hpp"
 #include "run/catalog_gpu.hpp"
 
 namespace linkscope::testing {
+
+/// A transfer and the memory it uses.
+struct Prepared {
+  std::unique_ptr<Buffer> source;
+  std::unique_ptr<Buffer> destination;
+  std::unique_ptr<Transfer> transfer;
+};
 
 /// Skips the test where there is no GPU. Opened once for each test: contexts end with it.
 class WithGpus : public ::testing::Test {
@@ -36,9 +44,26 @@ class WithGpus : public ::testing::Test {
   }
   /// An endpoint of that memory on gpu:0, or beside it on the host.
   [[nodiscard]] static Endpoint at(const std::string& memory) {
-    const bool on_gpu = memory == "device" || memory == "managed";
+    const bool on_gpu = memory == "device" || memory == "managed" || memory == "pool" || memory == "vmm";
     const DeviceId device{on_gpu ? DeviceKind::gpu : DeviceKind::numa, 0};
     return {device, memory, Placement::bound, device};
+  }
+  /// Throws Error{unsupported} where the method refuses.
+  [[nodiscard]] Prepared prepare(const Flow& flow, std::uint64_t slots = 1) const {
+    const Method& wanted = method(flow.method);
+    if (const Support support = wanted.supports(flow); !support)
+      throw Error(Fault::unsupported, support.reason());
+    Prepared prepared;
+    Arenas arenas;
+    arenas.rotation = {(wanted.footprint(flow) + 255) / 256 * 256, slots};
+    const Bytes bytes = arenas.rotation.stride * slots;
+    if (flow.source && bytes > 0) prepared.source = memory(flow.source->memory).allocate(*flow.source, bytes);
+    if (flow.destination && bytes > 0)
+      prepared.destination = memory(flow.destination->memory).allocate(*flow.destination, bytes);
+    arenas.source = prepared.source.get();
+    arenas.destination = prepared.destination.get();
+    prepared.transfer = wanted.prepare(flow, arenas);
+    return prepared;
   }
   [[nodiscard]] Gate& gate() const { return *backend_->gate; }
 

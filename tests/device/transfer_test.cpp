@@ -12,30 +12,8 @@ namespace {
 
 constexpr std::uint64_t seed = 42;
 
-struct Prepared {
-  std::unique_ptr<Buffer> source;
-  std::unique_ptr<Buffer> destination;
-  std::unique_ptr<Transfer> transfer;
-};
-
 class GpuTransfers : public WithGpus {
  protected:
-  [[nodiscard]] Prepared prepare(const Flow& flow, std::uint64_t slots = 1) const {
-    Prepared prepared;
-    Arenas arenas;
-    arenas.rotation = {(flow.bytes + 255) / 256 * 256, slots};
-    const Bytes bytes = arenas.rotation.stride * slots;
-    if (flow.source) prepared.source = memory(flow.source->memory).allocate(*flow.source, bytes);
-    if (flow.destination)
-      prepared.destination = memory(flow.destination->memory).allocate(*flow.destination, bytes);
-    arenas.source = prepared.source.get();
-    arenas.destination = prepared.destination.get();
-    const Support support = method(flow.method).supports(flow);
-    if (!support) throw Error(Fault::unsupported, support.reason());
-    prepared.transfer = method(flow.method).prepare(flow, arenas);
-    return prepared;
-  }
-
   [[nodiscard]] static Flow flow(const std::string& method, const char* source, const char* destination,
                                  Bytes bytes) {
     Flow flow;

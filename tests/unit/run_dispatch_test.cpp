@@ -30,5 +30,32 @@ TEST(Dispatch, AsksTheImplementationOfTheExecutorsKind) {
   EXPECT_TRUE(both.parameters().contains("threads"));
 }
 
+/// Takes whatever the other would not.
+class TakesAll : public FakeMethod {
+ public:
+  [[nodiscard]] Support supports(const Flow&) const override { return Support::yes(); }
+  [[nodiscard]] Bytes footprint(const Flow&) const override { return 77; }
+};
+
+class TakesNothing : public FakeMethod {
+ public:
+  [[nodiscard]] Support supports(const Flow&) const override { return Support::no("CPUs do not"); }
+};
+
+TEST(Dispatch, GivesACpusFlowToTheGpuBackendWhereOnlyThatTakesIt) {
+  Flow flow;
+  flow.bytes = 1;
+  flow.executor = DeviceId{DeviceKind::numa, 0};
+  const Dispatch gpu_alone(std::make_unique<TakesNothing>(), std::make_unique<TakesAll>());
+  EXPECT_TRUE(gpu_alone.supports(flow));
+  EXPECT_EQ(gpu_alone.footprint(flow), 77U);
+  const Dispatch neither(std::make_unique<TakesNothing>(), std::make_unique<TakesNothing>());
+  EXPECT_EQ(neither.supports(flow).reason(), "CPUs do not");
+  const Dispatch no_gpu(std::make_unique<TakesNothing>(), std::make_unique<Unavailable>());
+  EXPECT_EQ(no_gpu.supports(flow).reason(), "CPUs do not");
+  const Dispatch both(std::make_unique<FakeMethod>(), std::make_unique<TakesAll>());
+  EXPECT_NE(both.footprint(flow), 77U) << "what CPUs carry out is theirs";
+}
+
 }  // namespace
 }  // namespace linkscope

@@ -5,7 +5,9 @@
 #include <utility>
 
 #include "backend/gpu/context.hpp"
+#include "backend/gpu/cpu_reach.hpp"
 #include "backend/gpu/gate.hpp"
+#include "backend/host/context.hpp"
 
 namespace linkscope::gpu {
 namespace {
@@ -48,8 +50,9 @@ DeviceFacts facts_of(int index, const Device& device) {
 
 }  // namespace
 
-Opened open(std::shared_ptr<host::Context> host, std::size_t lanes) {
-  auto context = std::make_shared<Context>(std::move(host), lanes);
+Opened open(std::shared_ptr<host::Context> host, std::size_t lanes, Waiting waiting) {
+  auto context = std::make_shared<Context>(std::move(host), lanes, waiting);
+  context->host().widen(cpu_reach(*context));
   Backend backend;
   backend.name = vendor::name;
   backend.problem = context->problem();

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "model/backend.hpp"
+#include "model/waiting.hpp"
 
 namespace linkscope::host {
 class Context;
@@ -23,6 +24,7 @@ struct Opened {
 /// Creates no device context: a device is started when a buffer or a transfer first uses it.
 /// `lanes`: flows that one GPU will drive at the same time at most; each needs a hardware queue of its own, or
 /// the driver chains them, and every queue makes starting a device slower.
-Opened open(std::shared_ptr<host::Context> host, std::size_t lanes);
+/// CPUs learn through `host` what memory of the GPUs they reach.
+Opened open(std::shared_ptr<host::Context> host, std::size_t lanes, Waiting waiting = Waiting::spin);
 
 }  // namespace linkscope::gpu

@@ -63,7 +63,22 @@ Device look_at(int index) {
   device.managed = attribute(gpuAttributeManagedMemory, index) != 0;
   device.concurrent_managed = attribute(gpuAttributeConcurrentManagedAccess, index) != 0;
   device.pageable = attribute(gpuAttributePageableMemoryAccess, index) != 0;
+  device.direct_host_access = attribute(gpuAttributeDirectHostAccess, index) != 0;
+  device.pools = attribute(gpuAttributeMemoryPools, index) != 0;
   return device;
+}
+
+/// Spinning waits keep the host clock's completions sharp.
+unsigned schedule_flag(Waiting waiting) {
+  switch (waiting) {
+    case Waiting::spin:
+      return gpuDeviceScheduleSpin;
+    case Waiting::yield:
+      return gpuDeviceScheduleYield;
+    case Waiting::block:
+      return gpuDeviceScheduleBlockingSync;
+  }
+  return gpuDeviceScheduleSpin;
 }
 
 }  // namespace
@@ -76,7 +91,8 @@ struct Context::Started {
   std::unique_ptr<Timer> timer;
 };
 
-Context::Context(std::shared_ptr<host::Context> host, std::size_t lanes) : host_(std::move(host)) {
+Context::Context(std::shared_ptr<host::Context> host, std::size_t lanes, Waiting waiting)
+    : host_(std::move(host)), waiting_(waiting) {
   const std::size_t queues = std::min(lanes + own_streams, vendor::most_queues);
   if (queues > vendor::usual_queues) {
     static_cast<void>(setenv(vendor::queues_variable, std::to_string(queues).c_str(), 0));
@@ -142,8 +158,8 @@ Context::Started& Context::start(int index) {
   LINKSCOPE_CHECK(gpuSetDevice(index));
   auto& slot = started_.at(static_cast<std::size_t>(index));
   if (slot != nullptr) return *slot;
-  // Spinning waits keep the host clock's completions sharp. A device that is already set up may refuse: no harm.
-  static_cast<void>(gpuSetDeviceFlags(gpuDeviceScheduleSpin | gpuDeviceMapHost));
+  // A device that is already set up may refuse: no harm.
+  static_cast<void>(gpuSetDeviceFlags(schedule_flag(waiting_) | gpuDeviceMapHost));
   static_cast<void>(gpuGetLastError());
   slot = std::make_unique<Started>();
   LINKSCOPE_CHECK(gpuStreamCreateWithFlags(&slot->service, gpuStreamNonBlocking));
@@ -185,15 +201,53 @@ void Context::enable_one_way(int from, int to) {
   const gpuError_t status = gpuDeviceEnablePeerAccess(to, 0);
   if (status == gpuErrorPeerAccessAlreadyEnabled) {
     static_cast<void>(gpuGetLastError());
-    return;
+  } else {
+    LINKSCOPE_CHECK(status);
   }
-  LINKSCOPE_CHECK(status);
+  pass_on(from, to, PeerAccess::on);
 }
 
 void Context::disable_one_way(int from, int to) {
   if (peers_enabled_.erase({from, to}) == 0) return;
   start(from);
   LINKSCOPE_CHECK(gpuDeviceDisablePeerAccess(to));
+  pass_on(from, to, PeerAccess::off);
+}
+
+void Context::pass_on(int from, int to, PeerAccess wanted) const {
+  for (const auto& [id, granted] : grants_) {
+    if (granted.first == to) granted.second(from, wanted);
+  }
+}
+
+int Context::add_grant(int owner, Grant grant) {
+  for (const auto& [from, to] : peers_enabled_) {
+    if (to == owner) grant(from, PeerAccess::on);
+  }
+  const int id = grants_.empty() ? 0 : grants_.rbegin()->first + 1;
+  grants_.emplace(id, std::pair{owner, std::move(grant)});
+  return id;
+}
+
+void Context::grant_once(int owner, Grant grant) {
+  if (pools_granted_.insert(owner).second) static_cast<void>(add_grant(owner, std::move(grant)));
+}
+
+void Context::remove_grant(int id) noexcept { grants_.erase(id); }
+
+void Context::reserve_managed(int index, Bytes bytes) {
+  use(index);
+  std::size_t unused = 0;
+  std::size_t total = 0;
+  LINKSCOPE_CHECK(gpuMemGetInfo(&unused, &total));
+  // Of what is counted, some may lie on the device already: then more would fit than is allowed here, never less.
+  if (managed_[index] + bytes > unused) {
+    throw Error(Fault::no_memory,
+                format_bytes(bytes) + " of managed memory do not fit: gpu:" + std::to_string(index) +
+                    " has " + format_bytes(unused) + " free, and " + format_bytes(managed_[index]) +
+                    " of it may be asked for by managed memory that exists");
+  }
+  managed_[index] += bytes;
 }
 
 void Context::set_peer_access(int a, int b, PeerAccess wanted) {
@@ -225,7 +279,7 @@ std::byte* Context::reach(int index, const Buffer& buffer) {
   const Endpoint& where = buffer.where();
   if (const Support support = reachable(index, where); !support)
     throw Error(Fault::unsupported, support.reason());
-  if (where.device.kind == DeviceKind::gpu && where.memory == "device") {
+  if (where.device.kind == DeviceKind::gpu && where.memory != "managed") {
     set_peer_access(index, where.device.index, PeerAccess::on);
   }
   use(index);
@@ -234,6 +288,8 @@ std::byte* Context::reach(int index, const Buffer& buffer) {
   LINKSCOPE_CHECK(gpuHostGetDevicePointer(&address, buffer.data(), 0));
   return static_cast<std::byte*>(address);
 }
+
+void Context::release_managed(int index, Bytes bytes) noexcept { managed_.find(index)->second -= bytes; }
 
 const Timer& Context::timer(int index) {
   Started& started = start(index);

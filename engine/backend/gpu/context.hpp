@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -15,6 +16,7 @@
 #include "model/buffer.hpp"
 #include "model/device.hpp"
 #include "model/support.hpp"
+#include "model/waiting.hpp"
 
 namespace linkscope::host {
 class Context;
@@ -40,17 +42,22 @@ struct Device {
   bool integrated = false;
   bool managed = false;
   bool concurrent_managed = false;
-  bool pageable = false;  ///< kernels can load and store memory from malloc
+  bool pageable = false;            ///< kernels can load and store memory from malloc
+  bool direct_host_access = false;  ///< CPUs load and store managed memory where it lies on the device
+  bool pools = false;               ///< allocates in stream order
 };
 
 enum class PeerAccess { off, on };
+
+/// Lets GPU `accessor` into memory that the switch for whole devices does not cover, or keeps it out.
+using Grant = std::function<void(int accessor, PeerAccess wanted)>;
 
 /// Used by one thread, but for use() and lane_stream(), which lane threads call after it has made them.
 class Context {
  public:
   /// Throws Error only where the driver breaks; `problem()` holds why there is no device.
-  /// `lanes`: flows that one GPU will drive at the same time at most.
-  Context(std::shared_ptr<host::Context> host, std::size_t lanes);
+  /// `lanes`: flows that one GPU will drive at the same time at most. `waiting`: how threads wait for a GPU.
+  Context(std::shared_ptr<host::Context> host, std::size_t lanes, Waiting waiting);
   ~Context();
   Context(const Context&) = delete;
   Context& operator=(const Context&) = delete;
@@ -83,6 +90,16 @@ class Context {
   void load(int device, const std::vector<const void*>& kernels);
   /// Peer access of both devices to one another.
   void set_peer_access(int a, int b, PeerAccess wanted);
+  /// Calls `grant` for every device that has access to `owner`, now and whenever that changes, until remove_grant().
+  int add_grant(int owner, Grant grant);
+  /// The same for all memory of `owner`'s pool, for good: the first call alone counts.
+  void grant_once(int owner, Grant grant);
+  void remove_grant(int id) noexcept;
+
+  /// Counts managed memory that may all come to lie on `device` at once, wherever its pages are now. Throws
+  /// Error{no_memory} where it would not fit, so that eviction is never measured by accident.
+  void reserve_managed(int device, Bytes bytes);
+  void release_managed(int device, Bytes bytes) noexcept;
   /// The address by which `device`'s kernels reach `buffer`; enables peer access where that needs it.
   std::byte* reach(int device, const Buffer& buffer);
   /// Whether `device`'s kernels can reach memory that lies as `where` says.
@@ -98,12 +115,17 @@ class Context {
   Started& start(int device);
   void enable_one_way(int from, int to);
   void disable_one_way(int from, int to);
+  void pass_on(int from, int to, PeerAccess wanted) const;
 
   std::shared_ptr<host::Context> host_;
+  Waiting waiting_;
   std::string problem_;
   std::vector<Device> devices_;
   std::set<std::pair<int, int>> peers_possible_;
   std::set<std::pair<int, int>> peers_enabled_;
+  std::map<int, std::pair<int, Grant>> grants_;  ///< by id: the owner and what lets others in
+  std::set<int> pools_granted_;
+  std::map<int, Bytes> managed_;                   ///< by device
   std::vector<std::unique_ptr<Started>> started_;  ///< by device; null until it is used
 };
 

@@ -5,6 +5,7 @@
 
 #include "backend/gpu/check.hpp"
 #include "backend/gpu/context.hpp"
+#include "backend/gpu/copy_path.hpp"
 #include "backend/gpu/transfer.hpp"
 #include "base/error.hpp"
 #include "model/copy_check.hpp"
@@ -12,19 +13,32 @@
 namespace linkscope::gpu {
 namespace {
 
-constexpr std::uint64_t queue_share =
-    256;  // of about a thousand commands that a stream takes before it blocks
 constexpr Bytes lead_in_bytes = 64 * KiB;
 
-PeerAccess wanted_peer_access(const Flow& flow) {
-  const std::string word = flow.parameters.word("peer_access", "on");
-  if (word == "on") return PeerAccess::on;
-  if (word == "off") return PeerAccess::off;
-  throw Error(Fault::bad_input, "parameter peer_access: '" + word + "' is neither on nor off");
+enum class Call { async, sync };
+enum class Api { memcpy, peer };
+
+Call wanted_call(const Flow& flow) {
+  const std::string word = flow.parameters.word("call", "async");
+  if (word == "async") return Call::async;
+  if (word == "sync") return Call::sync;
+  throw Error(Fault::bad_input, "parameter call: '" + word + "' is neither async nor sync");
 }
 
-bool asynchronous(const Endpoint& end) {
-  return end.memory != "pageable" && end.memory != "huge" && end.memory != "managed";
+Api wanted_api(const Flow& flow) {
+  const std::string word = flow.parameters.word("api", "memcpy");
+  if (word == "memcpy") return Api::memcpy;
+  if (word == "peer") return Api::peer;
+  throw Error(Fault::bad_input, "parameter api: '" + word + "' is neither memcpy nor peer");
+}
+
+/// Whether a synchronous call may come back before the bytes are there: as the vendors' manuals have it, within and
+/// between GPUs, and out of pageable memory, which the driver stages. Of managed memory they say nothing.
+bool returns_early(const Flow& flow) {
+  const auto on_gpu = [](const Endpoint& end) { return end.device.kind == DeviceKind::gpu; };
+  const bool managed = flow.source->memory == "managed" || flow.destination->memory == "managed";
+  const bool staged = flow.source->memory == "pageable" || flow.source->memory == "huge";
+  return managed || staged || (on_gpu(*flow.source) && on_gpu(*flow.destination));
 }
 
 class EngineTransfer final : public GpuTransfer {
@@ -32,16 +46,16 @@ class EngineTransfer final : public GpuTransfer {
   EngineTransfer(std::shared_ptr<Context> context, const Flow& flow, const Arenas& arenas)
       : context_(std::move(context)),
         device_(flow.executor.index),
+        from_(flow.source->device.index),
+        to_(flow.destination->device.index),
         bytes_(flow.bytes),
         arenas_(arenas),
-        check_(arenas.source, arenas.destination, flow.bytes, arenas.rotation) {
-    const bool staged = between_gpus(flow) && wanted_peer_access(flow) == PeerAccess::off;
-    if (between_gpus(flow)) {
-      context_->set_peer_access(flow.source->device.index, flow.destination->device.index,
-                                wanted_peer_access(flow));
-    }
-    const bool returns = asynchronous(*flow.source) && asynchronous(*flow.destination) && !staged;
-    enqueueing_ = returns ? Enqueue::returns : Enqueue::blocks;
+        check_(arenas.source, arenas.destination, flow.bytes, arenas.rotation),
+        call_(wanted_call(flow)),
+        api_(wanted_api(flow)),
+        settles_(returns_early(flow)),
+        enqueueing_(call_ == Call::sync ? Enqueue::blocks : enqueueing_of_copy(flow)) {
+    open_copy_path(*context_, flow);
     copy_once();
   }
 
@@ -52,18 +66,14 @@ class EngineTransfer final : public GpuTransfer {
   }
 
   void enqueue(gpuStream_t stream, std::uint64_t repeats) override {
-    for (std::uint64_t repeat = 0; repeat < repeats; ++repeat, ++touched_) {
-      const Bytes slot = touched_ % arenas_.rotation.slots * arenas_.rotation.stride;
-      LINKSCOPE_CHECK(gpuMemcpyAsync(arenas_.destination->data() + slot, arenas_.source->data() + slot,
-                                     bytes_, gpuMemcpyDefault, stream));
-    }
+    await_start_stamp(stream);
+    for (std::uint64_t repeat = 0; repeat < repeats; ++repeat, ++touched_) copy(slot(), bytes_, stream);
   }
   void lead_in(gpuStream_t stream) override {
-    if (enqueueing_ == Enqueue::blocks) return;
-    const Bytes slot = touched_ % arenas_.rotation.slots * arenas_.rotation.stride;
-    LINKSCOPE_CHECK(gpuMemcpyAsync(arenas_.destination->data() + slot, arenas_.source->data() + slot,
-                                   std::min(bytes_, lead_in_bytes), gpuMemcpyDefault, stream));
+    stamped_ = true;
+    if (enqueueing_ == Enqueue::returns) copy_async(slot(), std::min(bytes_, lead_in_bytes), stream);
   }
+  void count_as_run(std::uint64_t transfers) override { touched_ = transfers; }
 
   void arm(std::uint64_t seed) override {
     check_.arm(seed);
@@ -75,55 +85,98 @@ class EngineTransfer final : public GpuTransfer {
   [[nodiscard]] Bytes verified_bytes() const override { return check_.verified_bytes(touched_); }
   void flush() override { check_.flush(); }
   [[nodiscard]] std::vector<std::string> notes() const override {
-    std::vector<std::string> found;
-    for (const Buffer* buffer : {arenas_.source, arenas_.destination}) {
-      if (std::string where = buffer->residence(); !where.empty()) found.push_back(std::move(where));
-    }
-    if (enqueueing_ == Enqueue::blocks) found.emplace_back("enqueued after the gate: launch cost is inside");
+    std::vector<std::string> found = residences(arenas_);
+    if (enqueueing_ == Enqueue::blocks) found.emplace_back(launch_cost_inside);
     return found;
   }
 
  private:
+  [[nodiscard]] Bytes slot() const { return touched_ % arenas_.rotation.slots * arenas_.rotation.stride; }
+
+  void copy(Bytes at, Bytes bytes, gpuStream_t stream) {
+    if (call_ == Call::async) {
+      copy_async(at, bytes, stream);
+    } else {
+      copy_sync(at, bytes);
+    }
+  }
+  void copy_async(Bytes at, Bytes bytes, gpuStream_t stream) {
+    std::byte* to = arenas_.destination->data() + at;
+    const std::byte* from = arenas_.source->data() + at;
+    if (api_ == Api::peer) {
+      LINKSCOPE_CHECK(gpuMemcpyPeerAsync(to, to_, from, from_, bytes, stream));
+    } else {
+      LINKSCOPE_CHECK(gpuMemcpyAsync(to, from, bytes, gpuMemcpyDefault, stream));
+    }
+  }
+  /// On the default stream, as synchronous calls are; has ended on return.
+  void copy_sync(Bytes at, Bytes bytes) {
+    std::byte* to = arenas_.destination->data() + at;
+    const std::byte* from = arenas_.source->data() + at;
+    if (api_ == Api::peer) {
+      LINKSCOPE_CHECK(gpuMemcpyPeer(to, to_, from, from_, bytes));
+    } else {
+      LINKSCOPE_CHECK(gpuMemcpy(to, from, bytes, gpuMemcpyDefault));
+    }
+    if (settles_) LINKSCOPE_CHECK(gpuStreamSynchronize(nullptr));
+  }
+
+  /// A synchronous copy does not wait for the lane's stream: the start stamp must be there before the first begins.
+  void await_start_stamp(gpuStream_t stream) {
+    if (call_ == Call::sync && stamped_) LINKSCOPE_CHECK(gpuStreamSynchronize(stream));
+    stamped_ = false;
+  }
+
   /// The driver may set up staging on the first copy of a kind: that must not happen behind a closed gate.
   void copy_once() {
     context_->use(device_);
     const gpuStream_t stream = context_->service_stream(device_);
-    LINKSCOPE_CHECK(gpuMemcpyAsync(arenas_.destination->data(), arenas_.source->data(),
-                                   std::min(bytes_, 64 * lead_in_bytes), gpuMemcpyDefault, stream));
+    copy(0, std::min(bytes_, 64 * lead_in_bytes), stream);
     LINKSCOPE_CHECK(gpuStreamSynchronize(stream));
   }
 
   std::shared_ptr<Context> context_;
   int device_;
+  int from_;
+  int to_;
   Bytes bytes_;
   Arenas arenas_;
   CopyCheck check_;
-  Enqueue enqueueing_ = Enqueue::returns;
+  Call call_;
+  Api api_;
+  bool settles_;  ///< whether a synchronous call must be waited for
+  Enqueue enqueueing_;
+  bool stamped_ = false;  ///< whether a start stamp lies before what is enqueued next
   std::uint64_t touched_ = 0;
 };
 
 }  // namespace
 
-std::map<std::string, std::string> CopyEngine::parameters() const {
-  return {{"peer_access", "between two GPUs: on (default), or off: the driver stages through host memory"}};
+std::map<std::string, std::string> CopyEngine::own_parameters() const {
+  auto all = copy_path_parameters();
+  all.emplace(
+      "call",
+      "async (default), or sync: cudaMemcpy or hipMemcpy on the default stream, waited for until the bytes "
+      "are there");
+  all.emplace("api",
+              "memcpy (default), or peer: cudaMemcpyPeerAsync or hipMemcpyPeerAsync, between two GPUs");
+  return all;
 }
 
 Support CopyEngine::supports(const Flow& flow) const {
   if (const Support complete = has_ends(flow, Ends::both); !complete) return complete;
-  const PeerAccess wanted = wanted_peer_access(flow);
-  for (const auto& end : {flow.source, flow.destination}) {
-    if (end->device.kind != DeviceKind::gpu) continue;
-    if (const Support here = context().has(end->device); !here) return here;
+  static_cast<void>(wanted_call(flow));
+  if (wanted_api(flow) == Api::peer) {
+    if (!between_gpus(flow)) return Support::no("api peer copies between two GPUs");
+    if (flow.source->memory == "managed" || flow.destination->memory == "managed") {
+      return Support::no(
+          "api peer names the two GPUs that hold the memory: managed memory may lie elsewhere");
+    }
   }
-  if (!between_gpus(flow)) {
-    if (wanted == PeerAccess::on) return Support::yes();
-    return Support::no("peer_access off has a meaning only between two GPUs");
-  }
-  if (wanted == PeerAccess::off) return Support::yes();
-  return context().peer(flow.source->device.index, flow.destination->device.index);
+  return has_copy_path(context(), flow);
 }
 
-std::unique_ptr<Transfer> CopyEngine::prepare(const Flow& flow, const Arenas& arenas) const {
+std::unique_ptr<Transfer> CopyEngine::make(const Flow& flow, const Arenas& arenas) const {
   return std::make_unique<EngineTransfer>(shared_context(), flow, arenas);
 }
 

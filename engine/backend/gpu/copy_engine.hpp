@@ -11,8 +11,10 @@ namespace linkscope::gpu {
 
 /// The executor is the device of the stream. Between two GPUs, parameter peer_access says whether the copy may go
 /// straight (on) or the driver stages it through host memory (off); it is switched for both devices of the pair when
-/// the flow is prepared. Copies of pageable or managed memory, and staged ones, keep the calling thread busy: such
-/// a lane is enqueued after the gate has opened, by a thread of its own, and its span holds that cost.
+/// the flow is prepared. Copies of pageable or managed memory, staged ones and synchronous calls keep the calling
+/// thread busy: such a lane is enqueued after the gate has opened, by a thread of its own, and its span holds that cost.
+/// A synchronous call runs on the default stream; where it may return before the bytes are there (between two places
+/// on GPUs, out of staged memory) the stream is waited for as well, which is inside the span.
 class CopyEngine final : public GpuMethod {
  public:
   using GpuMethod::GpuMethod;
@@ -22,9 +24,11 @@ class CopyEngine final : public GpuMethod {
     return "copies by the DMA engines (cudaMemcpyAsync, hipMemcpyAsync)";
   }
   [[nodiscard]] Quantity quantity() const override { return Quantity::bandwidth; }
-  [[nodiscard]] std::map<std::string, std::string> parameters() const override;
   [[nodiscard]] Support supports(const Flow& flow) const override;
-  [[nodiscard]] std::unique_ptr<Transfer> prepare(const Flow& flow, const Arenas& arenas) const override;
+
+ protected:
+  [[nodiscard]] std::map<std::string, std::string> own_parameters() const override;
+  [[nodiscard]] std::unique_ptr<Transfer> make(const Flow& flow, const Arenas& arenas) const override;
 };
 
 }  // namespace linkscope::gpu

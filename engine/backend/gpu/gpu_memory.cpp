@@ -36,6 +36,13 @@ Support GpuMemory::available() const {
   return context_->device_count() > 0 ? Support::yes() : Support::no(context_->problem());
 }
 
+Support GpuMemory::lies_on_gpu(const Endpoint& where) const {
+  if (const Support held = context_->has(where.device); !held) return held;
+  if (where.placement == Placement::bound) return Support::yes();
+  return Support::no(std::string(name()) +
+                     " memory does not follow who touches it: its placement is always bound");
+}
+
 Support GpuMemory::can_pin(const Endpoint& where) const {
   if (const Support has_gpu = GpuMemory::available(); !has_gpu) return has_gpu;
   if (const Support held = context_->host().can_hold(where.device); !held) return held;
@@ -64,6 +71,13 @@ std::byte* allocate_pinned(Context& context, int node, Bytes bytes, unsigned fla
   });
   check(status, "gpuHostAlloc");
   return static_cast<std::byte*>(memory);
+}
+
+std::function<void(std::byte*)> device_deleter(int device) {
+  return [device](std::byte* address) {
+    static_cast<void>(gpuSetDevice(device));
+    static_cast<void>(gpuFree(address));
+  };
 }
 
 std::function<void(std::byte*)> pinned_deleter(std::shared_ptr<Context> context) {

@@ -22,6 +22,8 @@ class GpuMemory : public Memory {
  protected:
   [[nodiscard]] Context& context() const { return *context_; }
   [[nodiscard]] const std::shared_ptr<Context>& shared_context() const { return context_; }
+  /// Whether a GPU's own memory can lie as `where` says.
+  [[nodiscard]] Support lies_on_gpu(const Endpoint& where) const;
   /// Whether page-locked memory can lie as `where` says.
   [[nodiscard]] Support can_pin(const Endpoint& where) const;
 
@@ -32,7 +34,9 @@ class GpuMemory : public Memory {
 /// Page-locked memory from the driver, with the flags of gpuHostAlloc, on the pages of NUMA node `node`.
 /// Throws Error{no_memory} where the node or a cgroup has too little.
 std::byte* allocate_pinned(Context& context, int node, Bytes bytes, unsigned flags);
-/// Gives it back.
+/// Gives memory of gpuMalloc on `device` back.
+std::function<void(std::byte*)> device_deleter(int device);
+/// Gives page-locked memory back.
 std::function<void(std::byte*)> pinned_deleter(std::shared_ptr<Context> context);
 
 }  // namespace linkscope::gpu

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "backend/gpu/context.hpp"
+#include "backend/gpu/graph_transfer.hpp"
 #include "backend/host/context.hpp"
 
 namespace linkscope::gpu {
@@ -29,7 +30,20 @@ Support GpuMethod::available() const {
   return context_->device_count() > 0 ? Support::yes() : Support::no(context_->problem());
 }
 
+std::map<std::string, std::string> GpuMethod::parameters() const {
+  auto all = own_parameters();
+  if (graphable()) all.merge(graph_parameters());
+  return all;
+}
+
+std::unique_ptr<Transfer> GpuMethod::prepare(const Flow& flow, const Arenas& arenas) const {
+  std::unique_ptr<Transfer> made = make(flow, arenas);
+  const std::uint64_t recorded = graph_operations(flow.parameters);
+  return recorded == 0 ? std::move(made) : replay_by_graph(shared_context(), std::move(made), recorded);
+}
+
 Bytes GpuMethod::rotation_bytes(const Flow& flow) const {
+  if (graph_operations(flow.parameters) > 0) return 0;
   Bytes largest = 0;
   const auto count = [&](const DeviceId& device) {
     const bool is_gpu = device.kind == DeviceKind::gpu && device.index < context_->device_count();

@@ -1,7 +1,9 @@
 // GpuMethod: what the methods of this backend have in common.
 #pragma once
 
+#include <map>
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "model/method.hpp"
@@ -16,16 +18,30 @@ enum class Ends { source, destination, both };
 /// Whether the flow goes from one GPU's memory to another's.
 [[nodiscard]] bool between_gpus(const Flow& flow);
 
+/// A method says what is its own (own_parameters, make); what holds for all of them is added here: parameter `graph`
+/// of those that move bytes by a stream, which has a transfer replayed from a graph (graph_transfer.hpp).
 class GpuMethod : public Method {
  public:
   explicit GpuMethod(std::shared_ptr<Context> context) : context_(std::move(context)) {}
 
   /// Where there is a GPU.
   [[nodiscard]] Support available() const override;
+  /// The method's own, and `graph` where graphable().
+  [[nodiscard]] std::map<std::string, std::string> parameters() const final;
+  /// What make() gives, recorded into a graph where the flow asks for that. Throws Error{unsupported} where it cannot be.
+  [[nodiscard]] std::unique_ptr<Transfer> prepare(const Flow& flow, const Arenas& arenas) const final;
   /// Several times the largest cache between the executor and its ends: last level of GPUs and of the hosts' CPUs.
+  /// 0 for a graph, which is recorded for one slot.
   [[nodiscard]] Bytes rotation_bytes(const Flow& flow) const override;
 
  protected:
+  /// As Method::parameters.
+  [[nodiscard]] virtual std::map<std::string, std::string> own_parameters() const { return {}; }
+  /// As Method::prepare.
+  [[nodiscard]] virtual std::unique_ptr<Transfer> make(const Flow& flow, const Arenas& arenas) const = 0;
+  /// Whether its transfers are work for a stream, which a graph can record.
+  [[nodiscard]] virtual bool graphable() const { return quantity() == Quantity::bandwidth; }
+
   [[nodiscard]] Context& context() const { return *context_; }
   [[nodiscard]] const std::shared_ptr<Context>& shared_context() const { return context_; }
   /// Whether the flow has these ends and its executor is a GPU here.

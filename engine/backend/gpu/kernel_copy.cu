@@ -1,6 +1,7 @@
 // kernel-copy: see the header.
 #include "backend/gpu/kernel_copy.hpp"
 
+#include "backend/gpu/access_pattern.hpp"
 #include "backend/gpu/check.hpp"
 #include "backend/gpu/sweep_kernels.hpp"
 
@@ -12,7 +13,7 @@ __global__ void __launch_bounds__(most_threads(unroll)) copy_kernel(Sweep sweep)
   for_each_repeat(sweep, [&](Bytes slot) {
     const std::byte* source = sweep.source + slot;
     std::byte* destination = sweep.destination + slot;
-    copy_vectors<unroll, access>(reinterpret_cast<Vector*>(destination),
+    copy_vectors<unroll, access>(sweep.order, reinterpret_cast<Vector*>(destination),
                                  reinterpret_cast<const Vector*>(source), sweep.vectors);
     for_each_tail_byte(sweep, [&](Bytes offset) { destination[offset] = source[offset]; });
   });
@@ -28,28 +29,39 @@ struct CopyKernels {
 class CopyTransfer final : public KernelTransfer {
  public:
   CopyTransfer(std::shared_ptr<Context> context, const Flow& flow, const Arenas& arenas)
-      : KernelTransfer(std::move(context), flow, arenas) {
+      : KernelTransfer(std::move(context), flow, arenas), local_(is_local(flow)) {
     this->context().load(device(), all_kernels<CopyKernels>());
   }
 
-  [[nodiscard]] std::optional<Mismatch> verify(std::uint64_t seed) const override {
-    return check().verify(seed, touched_slots());
-  }
+  [[nodiscard]] Bytes touched_bytes() const override { return local_ ? 2 * arena().bytes : 0; }
 
  protected:
   void launch(gpuStream_t stream, const Sweep& sweep, const LaunchShape& shape) override {
-    kernel_for<CopyKernels>(shape)<<<shape.blocks, shape.threads, 0, stream>>>(sweep);
+    kernel_for<CopyKernels>(shape)<<<grid_of(sweep, shape), shape.threads, 0, stream>>>(sweep);
     LINKSCOPE_CHECK(gpuGetLastError());
   }
+
+ private:
+  bool local_;
 };
 
 }  // namespace
 
-std::map<std::string, std::string> KernelCopy::parameters() const { return shape_parameters(); }
+std::map<std::string, std::string> KernelCopy::own_parameters() const {
+  auto all = shape_parameters();
+  all.merge(pattern_parameters());
+  return all;
+}
 
-Support KernelCopy::supports(const Flow& flow) const { return kernels_reach(flow, Ends::both); }
+Support KernelCopy::supports(const Flow& flow) const {
+  if (const Support reached = kernels_reach(flow, Ends::both); !reached) return reached;
+  return AccessPattern::asked(flow.parameters) ? supports_pattern(context(), flow) : Support::yes();
+}
 
-std::unique_ptr<Transfer> KernelCopy::prepare(const Flow& flow, const Arenas& arenas) const {
+Bytes KernelCopy::footprint(const Flow& flow) const { return accessed_span(context(), flow); }
+
+std::unique_ptr<Transfer> KernelCopy::make(const Flow& flow, const Arenas& arenas) const {
+  if (AccessPattern::asked(flow.parameters)) return make_patterned(shared_context(), flow, arenas);
   return std::make_unique<CopyTransfer>(shared_context(), flow, arenas);
 }
 

@@ -19,9 +19,12 @@ class KernelCopy final : public GpuMethod {
     return "copies by a kernel that loads and stores 16 bytes per thread and instruction";
   }
   [[nodiscard]] Quantity quantity() const override { return Quantity::bandwidth; }
-  [[nodiscard]] std::map<std::string, std::string> parameters() const override;
   [[nodiscard]] Support supports(const Flow& flow) const override;
-  [[nodiscard]] std::unique_ptr<Transfer> prepare(const Flow& flow, const Arenas& arenas) const override;
+  [[nodiscard]] Bytes footprint(const Flow& flow) const override;
+
+ protected:
+  [[nodiscard]] std::map<std::string, std::string> own_parameters() const override;
+  [[nodiscard]] std::unique_ptr<Transfer> make(const Flow& flow, const Arenas& arenas) const override;
 };
 
 }  // namespace linkscope::gpu

@@ -11,8 +11,6 @@
 namespace linkscope::gpu {
 namespace {
 
-using Counter = unsigned long long;  // the type that vendors' 64-bit atomics take
-
 constexpr Access exchange_access = Access::cached;
 
 /// The pieces of odd number go from source to destination, the others the opposite way.
@@ -27,7 +25,7 @@ __global__ void __launch_bounds__(most_threads(unroll)) exchange_kernel(Sweep sw
   std::byte* const from = forward ? sweep.source : sweep.destination;
   std::byte* const to = forward ? sweep.destination : sweep.source;
   for_each_repeat(sweep, [&](Bytes slot) {
-    copy_vectors<unroll, exchange_access>(reinterpret_cast<Vector*>(to + slot),
+    copy_vectors<unroll, exchange_access>(sweep.order, reinterpret_cast<Vector*>(to + slot),
                                           reinterpret_cast<const Vector*>(from + slot), sweep.vectors);
     for_each_tail_byte(sweep,
                        [&](Bytes offset) { sweep.destination[slot + offset] = sweep.source[slot + offset]; });
@@ -123,9 +121,11 @@ class ExchangeTransfer final : public KernelTransfer {
  protected:
   void launch(gpuStream_t stream, const Sweep& sweep, const LaunchShape& shape) override {
     const bool a_thread_each = shape.blocks * static_cast<std::uint64_t>(shape.threads) >= sweep.vectors;
-    auto* kernel = kernel_for<ExchangeKernels>(shape);
-    if (in_place_ && a_thread_each && sweep.slots == 1) kernel = &exchange_in_place_kernel;
-    kernel<<<shape.blocks, shape.threads, 0, stream>>>(sweep);
+    if (in_place_ && a_thread_each && sweep.slots == 1) {
+      exchange_in_place_kernel<<<shape.blocks, shape.threads, 0, stream>>>(sweep);
+    } else {
+      kernel_for<ExchangeKernels>(shape)<<<grid_of(sweep, shape), shape.threads, 0, stream>>>(sweep);
+    }
     LINKSCOPE_CHECK(gpuGetLastError());
   }
 
@@ -137,11 +137,11 @@ class ExchangeTransfer final : public KernelTransfer {
 
 }  // namespace
 
-std::map<std::string, std::string> KernelExchange::parameters() const { return shape_parameters(); }
+std::map<std::string, std::string> KernelExchange::own_parameters() const { return shape_parameters(); }
 
 Support KernelExchange::supports(const Flow& flow) const { return kernels_reach(flow, Ends::both); }
 
-std::unique_ptr<Transfer> KernelExchange::prepare(const Flow& flow, const Arenas& arenas) const {
+std::unique_ptr<Transfer> KernelExchange::make(const Flow& flow, const Arenas& arenas) const {
   return std::make_unique<ExchangeTransfer>(shared_context(), flow, arenas);
 }
 

@@ -21,9 +21,11 @@ class KernelExchange final : public GpuMethod {
     return "copies both ways at once by one kernel, alternate warps in opposite directions";
   }
   [[nodiscard]] Quantity quantity() const override { return Quantity::bandwidth; }
-  [[nodiscard]] std::map<std::string, std::string> parameters() const override;
   [[nodiscard]] Support supports(const Flow& flow) const override;
-  [[nodiscard]] std::unique_ptr<Transfer> prepare(const Flow& flow, const Arenas& arenas) const override;
+
+ protected:
+  [[nodiscard]] std::map<std::string, std::string> own_parameters() const override;
+  [[nodiscard]] std::unique_ptr<Transfer> make(const Flow& flow, const Arenas& arenas) const override;
 };
 
 }  // namespace linkscope::gpu

@@ -1,6 +1,7 @@
 // kernel-read: see the header.
 #include "backend/gpu/kernel_read.hpp"
 
+#include "backend/gpu/access_pattern.hpp"
 #include "backend/gpu/check.hpp"
 #include "backend/gpu/device_words.hpp"
 #include "backend/gpu/sweep_kernels.hpp"
@@ -9,23 +10,11 @@
 namespace linkscope::gpu {
 namespace {
 
-using Counter = unsigned long long;  // the type that vendors' 64-bit atomics take
-
 /// Past the first-level cache: repeats shall find what all multiprocessors share, not what each kept for itself.
 template <Access access>
 __device__ Vector load_to_sum(const Vector* address) {
   if constexpr (access == Access::streaming) return vendor::load_streaming(address);
   return vendor::load_shared_level(address);
-}
-
-/// Adds the block's sums to `total`, once.
-__device__ void add_block(std::uint64_t sum, std::uint64_t* total) {
-  __shared__ Counter block_sum;
-  if (threadIdx.x == 0) block_sum = 0;
-  __syncthreads();
-  atomicAdd(&block_sum, static_cast<Counter>(sum));
-  __syncthreads();
-  if (threadIdx.x == 0) atomicAdd(reinterpret_cast<Counter*>(total), block_sum);
 }
 
 template <unsigned unroll, Access access>
@@ -34,7 +23,7 @@ __global__ void __launch_bounds__(most_threads(unroll)) read_kernel(Sweep sweep,
   for_each_repeat(sweep, [&](Bytes slot) {
     const auto* vectors = reinterpret_cast<const Vector*>(sweep.source + slot);
     for_each_group<unroll>(
-        sweep.vectors,
+        sweep.order, sweep.vectors,
         [&](std::uint64_t first, std::uint64_t step) {
           Vector group[unroll];
 #pragma unroll
@@ -52,7 +41,7 @@ __global__ void __launch_bounds__(most_threads(unroll)) read_kernel(Sweep sweep,
       sum += static_cast<std::uint64_t>(sweep.source[slot + offset]) << (offset % sizeof(std::uint64_t) * 8);
     });
   });
-  add_block(sum, total);
+  add_block(sum, reinterpret_cast<Counter*>(total));
 }
 
 struct ReadKernels {
@@ -76,7 +65,7 @@ __global__ void expect_kernel(Sweep sweep, std::uint64_t seed, std::uint64_t tou
     const std::uint64_t times = touched / sweep.slots + (slot < touched % sweep.slots ? 1 : 0);
     sum += times * (index + 1 == words_per_slot ? word & last_mask : word);
   }
-  add_block(sum, total);
+  add_block(sum, reinterpret_cast<Counter*>(total));
 }
 
 class ReadTransfer final : public KernelTransfer {
@@ -108,7 +97,7 @@ class ReadTransfer final : public KernelTransfer {
 
  protected:
   void launch(gpuStream_t stream, const Sweep& sweep, const LaunchShape& shape) override {
-    kernel_for<ReadKernels>(shape)<<<shape.blocks, shape.threads, 0, stream>>>(sweep, sums_.data());
+    kernel_for<ReadKernels>(shape)<<<grid_of(sweep, shape), shape.threads, 0, stream>>>(sweep, sums_.data());
     LINKSCOPE_CHECK(gpuGetLastError());
   }
 
@@ -125,11 +114,21 @@ class ReadTransfer final : public KernelTransfer {
 
 }  // namespace
 
-std::map<std::string, std::string> KernelRead::parameters() const { return shape_parameters(); }
+std::map<std::string, std::string> KernelRead::own_parameters() const {
+  auto all = shape_parameters();
+  all.merge(pattern_parameters());
+  return all;
+}
 
-Support KernelRead::supports(const Flow& flow) const { return kernels_reach(flow, Ends::source); }
+Support KernelRead::supports(const Flow& flow) const {
+  if (const Support reached = kernels_reach(flow, Ends::source); !reached) return reached;
+  return AccessPattern::asked(flow.parameters) ? supports_pattern(context(), flow) : Support::yes();
+}
 
-std::unique_ptr<Transfer> KernelRead::prepare(const Flow& flow, const Arenas& arenas) const {
+Bytes KernelRead::footprint(const Flow& flow) const { return accessed_span(context(), flow); }
+
+std::unique_ptr<Transfer> KernelRead::make(const Flow& flow, const Arenas& arenas) const {
+  if (AccessPattern::asked(flow.parameters)) return make_patterned(shared_context(), flow, arenas);
   return std::make_unique<ReadTransfer>(shared_context(), flow, arenas);
 }
 

@@ -1,4 +1,4 @@
-// Slots and shapes of kernel transfers.
+// Launch shapes of kernel transfers.
 #include "backend/gpu/kernel_transfer.hpp"
 
 #include <algorithm>
@@ -6,64 +6,27 @@
 namespace linkscope::gpu {
 namespace {
 
-bool is_aligned(const std::byte* address) {
-  return reinterpret_cast<std::uintptr_t>(address) % vector_bytes == 0;
-}
-
-bool is_local(const Flow& flow) {
-  const auto here = [&flow](const std::optional<Endpoint>& end) {
-    return !end || end->device == flow.executor;
-  };
-  return here(flow.source) && here(flow.destination);
-}
-
 /// In the executor's own memory lines that ask to be evicted first push one another out: a part of a rotated arena
 /// stays in the last-level cache, and a tuning pass would take that for speed.
-std::vector<LaunchShape> offered_shapes(const Device& device, const Flow& flow) {
-  std::vector<LaunchShape> shapes = shapes_for(device, flow.bytes, flow.parameters);
+std::vector<LaunchShape> offered_shapes(const Device& device, const Flow& flow, std::uint64_t threads) {
+  std::vector<LaunchShape> shapes = shapes_for(device, threads, flow.parameters);
   if (shapes.size() > 1 && is_local(flow))
     std::erase_if(shapes, [](const LaunchShape& shape) { return shape.access == Access::streaming; });
   return shapes;
 }
 
-Sweep sweep_of(Context& context, const Flow& flow, const Arenas& arenas) {
-  const int device = flow.executor.index;
-  Sweep sweep;
-  if (arenas.source != nullptr) sweep.source = context.reach(device, *arenas.source);
-  if (arenas.destination != nullptr) sweep.destination = context.reach(device, *arenas.destination);
-  sweep.bytes = flow.bytes;
-  sweep.stride = arenas.rotation.stride;
-  sweep.slots = arenas.rotation.slots;
-  const bool aligned = is_aligned(sweep.source) && is_aligned(sweep.destination) &&
-                       (sweep.slots == 1 || sweep.stride % vector_bytes == 0);
-  sweep.vectors = aligned ? flow.bytes / vector_bytes : 0;
-  return sweep;
-}
-
 }  // namespace
 
 KernelTransfer::KernelTransfer(std::shared_ptr<Context> context, const Flow& flow, const Arenas& arenas)
-    : context_(std::move(context)),
-      arenas_(arenas),
-      device_(flow.executor.index),
-      sweep_(sweep_of(*context_, flow, arenas)),
-      check_(arenas.source, arenas.destination, flow.bytes, arenas.rotation),
-      shapes_(offered_shapes(context_->device(device_), flow)),
+    : KernelTransfer(std::move(context), flow, arenas,
+                     {flow.bytes, std::max<Bytes>(flow.bytes / vector_bytes, 1)}) {}
+
+KernelTransfer::KernelTransfer(std::shared_ptr<Context> context, const Flow& flow, const Arenas& arenas,
+                               const Work& work)
+    : SweepTransfer(std::move(context), flow, arenas, work.span),
+      threads_(work.threads),
+      shapes_(offered_shapes(this->context().device(device()), flow, work.threads)),
       shape_(shapes_.front()) {}
-
-void KernelTransfer::arm(std::uint64_t seed) {
-  check_.arm(seed);
-  seed_ = seed;
-  touched_ = 0;
-}
-
-void KernelTransfer::enqueue(gpuStream_t stream, std::uint64_t repeats) {
-  Sweep sweep = sweep_;
-  sweep.first = touched_ % sweep_.slots;
-  sweep.repeats = repeats;
-  launch(stream, sweep, shape_);
-  touched_ += repeats;
-}
 
 std::vector<Setting> KernelTransfer::candidates() const {
   std::vector<Setting> settings;
@@ -71,15 +34,24 @@ std::vector<Setting> KernelTransfer::candidates() const {
   return settings;
 }
 
-std::uint64_t KernelTransfer::touched_slots() const { return std::min(touched_, sweep_.slots); }
+dim3 KernelTransfer::grid_of(const Sweep& sweep, const LaunchShape& shape) {
+  return {shape.blocks, sweep.order == Order::tiles ? static_cast<unsigned>(sweep.repeats) : 1U, 1U};
+}
 
-std::vector<std::string> KernelTransfer::notes() const {
-  std::vector<std::string> found;
-  for (const Buffer* buffer : {arenas_.source, arenas_.destination}) {
-    if (buffer == nullptr) continue;
-    if (std::string where = buffer->residence(); !where.empty()) found.push_back(std::move(where));
+void KernelTransfer::run(gpuStream_t stream, const Sweep& sweep) {
+  if (shape_.blocks != one_tile_each) {
+    launch(stream, sweep, shape_);
+    return;
   }
-  return found;
+  constexpr std::uint64_t most_repeats = 65535;  // of a grid's second dimension
+  const LaunchShape shape = with_a_block_per_tile(shape_, threads_);
+  Sweep part = sweep;
+  part.order = Order::tiles;
+  for (std::uint64_t done = 0; done < sweep.repeats; done += part.repeats) {
+    part.first = (sweep.first + done) % sweep.slots;
+    part.repeats = std::min(sweep.repeats - done, most_repeats);
+    launch(stream, part, shape);
+  }
 }
 
 }  // namespace linkscope::gpu

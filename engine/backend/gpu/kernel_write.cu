@@ -1,6 +1,7 @@
 // kernel-write: see the header.
 #include "backend/gpu/kernel_write.hpp"
 
+#include "backend/gpu/access_pattern.hpp"
 #include "backend/gpu/check.hpp"
 #include "backend/gpu/sweep_kernels.hpp"
 #include "model/pattern.hpp"
@@ -18,7 +19,7 @@ __global__ void __launch_bounds__(most_threads(unroll)) write_kernel(Sweep sweep
                     vector_of(pattern_word(slot_seed, 2 * i), pattern_word(slot_seed, 2 * i + 1)));
     };
     for_each_group<unroll>(
-        sweep.vectors,
+        sweep.order, sweep.vectors,
         [&](std::uint64_t first, std::uint64_t step) {
 #pragma unroll
           for (unsigned k = 0; k < unroll; ++k) put(first + k * step);
@@ -47,24 +48,30 @@ class WriteTransfer final : public KernelTransfer {
     this->context().load(device(), all_kernels<WriteKernels>());
   }
 
-  [[nodiscard]] std::optional<Mismatch> verify(std::uint64_t seed) const override {
-    return check().verify(seed, touched_slots());
-  }
-
  protected:
   void launch(gpuStream_t stream, const Sweep& sweep, const LaunchShape& shape) override {
-    kernel_for<WriteKernels>(shape)<<<shape.blocks, shape.threads, 0, stream>>>(sweep, seed());
+    kernel_for<WriteKernels>(shape)<<<grid_of(sweep, shape), shape.threads, 0, stream>>>(sweep, seed());
     LINKSCOPE_CHECK(gpuGetLastError());
   }
 };
 
 }  // namespace
 
-std::map<std::string, std::string> KernelWrite::parameters() const { return shape_parameters(); }
+std::map<std::string, std::string> KernelWrite::own_parameters() const {
+  auto all = shape_parameters();
+  all.merge(pattern_parameters());
+  return all;
+}
 
-Support KernelWrite::supports(const Flow& flow) const { return kernels_reach(flow, Ends::destination); }
+Support KernelWrite::supports(const Flow& flow) const {
+  if (const Support reached = kernels_reach(flow, Ends::destination); !reached) return reached;
+  return AccessPattern::asked(flow.parameters) ? supports_pattern(context(), flow) : Support::yes();
+}
 
-std::unique_ptr<Transfer> KernelWrite::prepare(const Flow& flow, const Arenas& arenas) const {
+Bytes KernelWrite::footprint(const Flow& flow) const { return accessed_span(context(), flow); }
+
+std::unique_ptr<Transfer> KernelWrite::make(const Flow& flow, const Arenas& arenas) const {
+  if (AccessPattern::asked(flow.parameters)) return make_patterned(shared_context(), flow, arenas);
   return std::make_unique<WriteTransfer>(shared_context(), flow, arenas);
 }
 

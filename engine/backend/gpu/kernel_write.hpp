@@ -19,9 +19,12 @@ class KernelWrite final : public GpuMethod {
     return "writes by a kernel, 16 bytes per thread and instruction";
   }
   [[nodiscard]] Quantity quantity() const override { return Quantity::bandwidth; }
-  [[nodiscard]] std::map<std::string, std::string> parameters() const override;
   [[nodiscard]] Support supports(const Flow& flow) const override;
-  [[nodiscard]] std::unique_ptr<Transfer> prepare(const Flow& flow, const Arenas& arenas) const override;
+  [[nodiscard]] Bytes footprint(const Flow& flow) const override;
+
+ protected:
+  [[nodiscard]] std::map<std::string, std::string> own_parameters() const override;
+  [[nodiscard]] std::unique_ptr<Transfer> make(const Flow& flow, const Arenas& arenas) const override;
 };
 
 }  // namespace linkscope::gpu

@@ -2,6 +2,7 @@
 #include "backend/gpu/launch_shape.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <string>
 
 #include "base/error.hpp"
@@ -19,8 +20,7 @@ void check_shape(const LaunchShape& shape) {
                                       std::to_string(most_threads(shape.unroll)) + " with unroll " +
                                       std::to_string(shape.unroll));
   }
-  if (shape.blocks < 1 || shape.blocks > most_blocks)
-    throw Error(Fault::bad_input, "parameter blocks: 1 to 1048576");
+  if (shape.blocks > most_blocks) throw Error(Fault::bad_input, "parameter blocks: 0 to 1048576");
 }
 
 bool is_fixed(const Parameters& parameters) {
@@ -56,7 +56,8 @@ LaunchShape LaunchShape::from(const Setting& setting) {
   return fixed_shape({}, parameters);
 }
 
-std::vector<LaunchShape> shapes_for(const Device& device, Bytes bytes, const Parameters& parameters) {
+std::vector<LaunchShape> shapes_for(const Device& device, std::uint64_t useful_threads,
+                                    const Parameters& parameters) {
   const auto processors = static_cast<unsigned>(device.multiprocessors);
   const LaunchShape first{processors, 512, 12, Access::cached};
   if (is_fixed(parameters)) return {fixed_shape(first, parameters)};
@@ -68,23 +69,39 @@ std::vector<LaunchShape> shapes_for(const Device& device, Bytes bytes, const Par
       {processors, 1024, 8, Access::cached},
       {2 * processors, 512, 8, Access::streaming},
       {std::max(processors / 2, 1U), 512, 12, Access::cached},
+      {one_tile_each, 512, 4, Access::cached},
+      {one_tile_each, 256, 8, Access::cached},
   };
-  const Bytes vectors = std::max<Bytes>(bytes / vector_bytes, 1);
   std::vector<LaunchShape> shapes;
   for (LaunchShape shape : wanted) {
-    const Bytes useful = (vectors + shape.threads - 1) / shape.threads;
+    if (shape.blocks == one_tile_each) {
+      const bool fills = with_a_block_per_tile(shape, useful_threads).blocks >= processors;
+      if (fills) shapes.push_back(shape);
+      continue;
+    }
+    const std::uint64_t useful = (useful_threads + shape.threads - 1) / shape.threads;
     if (useful < shape.blocks) shape.unroll = 1;  // each thread has one vector at most
-    shape.blocks = static_cast<unsigned>(std::min<Bytes>(shape.blocks, useful));
+    shape.blocks = static_cast<unsigned>(std::min<std::uint64_t>(shape.blocks, useful));
     if (std::find(shapes.begin(), shapes.end(), shape) == shapes.end()) shapes.push_back(shape);
   }
   return shapes;
 }
 
+LaunchShape with_a_block_per_tile(LaunchShape shape, std::uint64_t useful_threads) {
+  constexpr std::uint64_t most_tiles =
+      std::numeric_limits<std::int32_t>::max();  // of a grid's first dimension
+  const std::uint64_t tile = static_cast<std::uint64_t>(shape.threads) * shape.unroll;
+  shape.blocks =
+      static_cast<unsigned>(std::clamp<std::uint64_t>((useful_threads + tile - 1) / tile, 1, most_tiles));
+  return shape;
+}
+
 std::map<std::string, std::string> shape_parameters() {
-  return {{"blocks", "blocks of the grid; default: tuned"},
-          {"threads", "threads per block, a multiple of 128; default: tuned"},
-          {"unroll", "16-byte loads in flight per thread: 1, 4, 8 or 12; default: tuned"},
-          {"streaming", "1: loads and stores that ask caches not to keep the lines; default: tuned"}};
+  return {
+      {"blocks", "blocks of the grid; 0: one for every tile of threads times unroll vectors; default: tuned"},
+      {"threads", "threads per block, a multiple of 128; default: tuned"},
+      {"unroll", "16-byte loads in flight per thread: 1, 4, 8 or 12; default: tuned"},
+      {"streaming", "1: loads and stores that ask caches not to keep the lines; default: tuned"}};
 }
 
 }  // namespace linkscope::gpu

@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "backend/gpu/advice.hpp"
 #include "backend/gpu/check.hpp"
 #include "backend/gpu/context.hpp"
 #include "backend/gpu/device_buffer.hpp"
@@ -13,15 +14,6 @@
 
 namespace linkscope::gpu {
 namespace {
-
-void check_free(Bytes bytes) {
-  std::size_t free = 0;
-  std::size_t total = 0;
-  LINKSCOPE_CHECK(gpuMemGetInfo(&free, &total));
-  if (bytes <= free) return;
-  throw Error(Fault::no_memory, format_bytes(bytes) + " of managed memory do not fit: the GPU has " +
-                                    format_bytes(free) + " free");
-}
 
 /// Brings every page into being where `toucher` is.
 void touch(Context& context, std::byte* address, Bytes bytes, const DeviceId& toucher) {
@@ -34,17 +26,6 @@ void touch(Context& context, std::byte* address, Bytes bytes, const DeviceId& to
   const gpuStream_t stream = context.service_stream(toucher.index);
   LINKSCOPE_CHECK(gpuMemsetAsync(address, poison_byte, bytes, stream));
   LINKSCOPE_CHECK(gpuStreamSynchronize(stream));
-}
-
-void place(const Context& context, std::byte* address, Bytes bytes, const DeviceId& home) {
-  if (home.kind == DeviceKind::gpu) {
-    LINKSCOPE_CHECK(vendor::prefer_location(address, bytes, home.index));
-    return;
-  }
-  LINKSCOPE_CHECK(vendor::prefer_location(address, bytes, -1));
-  for (int device = 0; device < context.device_count(); ++device) {
-    if (context.device(device).concurrent_managed) LINKSCOPE_CHECK(vendor::map_into(address, bytes, device));
-  }
 }
 
 }  // namespace
@@ -60,6 +41,7 @@ Support ManagedMemory::available() const {
 
 Support ManagedMemory::supports(const Endpoint& where) const {
   if (const Support here = available(); !here) return here;
+  if (const Support advised = can_advise(parse_advice(where.advice)); !advised) return advised;
   for (const DeviceId& device : {where.device, where.first_touch}) {
     const Support known =
         device.kind == DeviceKind::gpu ? context().has(device) : context().host().can_hold(device);
@@ -74,13 +56,20 @@ Support ManagedMemory::supports(const Endpoint& where) const {
 std::unique_ptr<Buffer> ManagedMemory::allocate(const Endpoint& where, Bytes bytes) const {
   const bool on_gpu = where.device.kind == DeviceKind::gpu;
   const int keeper = on_gpu ? where.device.index : context().nearest_gpu(where.device.index);
-  context().use(keeper);
-  check_free(bytes);
+  context().reserve_managed(keeper, bytes);
   void* memory = nullptr;
-  LINKSCOPE_CHECK(gpuMallocManaged(&memory, bytes, gpuMemAttachGlobal));
+  try {
+    LINKSCOPE_CHECK(gpuMallocManaged(&memory, bytes, gpuMemAttachGlobal));
+  } catch (...) {
+    context().release_managed(keeper, bytes);
+    throw;
+  }
   auto* address = static_cast<std::byte*>(memory);
   // Holds the context, so that the driver outlives the memory.
-  const auto give_back = [holder = shared_context()](std::byte* at) { static_cast<void>(gpuFree(at)); };
+  const auto give_back = [holder = shared_context(), keeper, bytes](std::byte* at) {
+    static_cast<void>(gpuFree(at));
+    holder->release_managed(keeper, bytes);
+  };
   std::unique_ptr<Buffer> buffer;
   if (on_gpu) {
     buffer = std::make_unique<DeviceBuffer>(where, bytes, address, give_back, shared_context(), keeper);
@@ -88,7 +77,7 @@ std::unique_ptr<Buffer> ManagedMemory::allocate(const Endpoint& where, Bytes byt
     buffer = std::make_unique<host::HostBuffer>(where, bytes, address, give_back,
                                                 context().host().workers(where.device.index));
   }
-  if (where.placement == Placement::bound) place(context(), address, bytes, where.device);
+  advise(context(), address, bytes, where);
   touch(context(), address, bytes, where.first_touch);
   return buffer;
 }

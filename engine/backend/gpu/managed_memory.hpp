@@ -10,7 +10,8 @@ namespace linkscope::gpu {
 
 /// Placement::bound: the system is asked to keep the pages at the endpoint's device (a preferred location; a host
 /// location is also mapped into the GPUs). Placement::first_touch: the toucher decides and pages move as they
-/// are used. Nothing is prefetched. Never more than the GPU has free, so that eviction is not measured by accident.
+/// are used. Either may be given more advice (advice.hpp). Nothing is prefetched. All that exists beside a GPU is
+/// together never more than that GPU has free, so that eviction is not measured by accident.
 class ManagedMemory final : public GpuMemory {
  public:
   using GpuMemory::GpuMemory;
@@ -19,6 +20,7 @@ class ManagedMemory final : public GpuMemory {
   [[nodiscard]] std::string_view summary() const override {
     return "memory that migrates to who uses it (cudaMallocManaged, hipMallocManaged)";
   }
+  [[nodiscard]] bool takes_advice() const override { return true; }
   [[nodiscard]] Support available() const override;
   [[nodiscard]] Support supports(const Endpoint& where) const override;
   [[nodiscard]] std::unique_ptr<Buffer> allocate(const Endpoint& where, Bytes bytes) const override;

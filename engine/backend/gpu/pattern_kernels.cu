@@ -10,8 +10,6 @@
 namespace linkscope::gpu {
 namespace {
 
-using Counter = unsigned long long;  // the type that vendors' 64-bit atomics take
-
 constexpr unsigned threads_per_block = 512;
 constexpr unsigned blocks_per_multiprocessor = 4;
 

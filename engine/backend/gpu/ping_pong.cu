@@ -202,7 +202,7 @@ class PingPongTransfer final : public GpuTransfer {
 
 }  // namespace
 
-std::map<std::string, std::string> PingPong::parameters() const {
+std::map<std::string, std::string> PingPong::own_parameters() const {
   return {{"ordering",
            "relaxed (default): the flag alone; release: it publishes what was written before, as data needs"},
           {"rounds", "round trips of one transfer; default 1000"},
@@ -224,7 +224,7 @@ Support PingPong::supports(const Flow& flow) const {
   return Support::yes();
 }
 
-std::unique_ptr<Transfer> PingPong::prepare(const Flow& flow, const Arenas& arenas) const {
+std::unique_ptr<Transfer> PingPong::make(const Flow& flow, const Arenas& arenas) const {
   return std::make_unique<PingPongTransfer>(shared_context(), flow, arenas);
 }
 

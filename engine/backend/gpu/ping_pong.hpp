@@ -22,11 +22,13 @@ class PingPong final : public GpuMethod {
     return "flags stored and polled by two GPUs in turn; half the round trip";
   }
   [[nodiscard]] Quantity quantity() const override { return Quantity::latency; }
-  [[nodiscard]] std::map<std::string, std::string> parameters() const override;
   [[nodiscard]] Support supports(const Flow& flow) const override;
-  [[nodiscard]] std::unique_ptr<Transfer> prepare(const Flow& flow, const Arenas& arenas) const override;
   /// A flag is one line.
   [[nodiscard]] Bytes rotation_bytes(const Flow& /*flow*/) const override { return 0; }
+
+ protected:
+  [[nodiscard]] std::map<std::string, std::string> own_parameters() const override;
+  [[nodiscard]] std::unique_ptr<Transfer> make(const Flow& flow, const Arenas& arenas) const override;
 };
 
 }  // namespace linkscope::gpu

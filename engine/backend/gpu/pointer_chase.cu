@@ -175,7 +175,7 @@ class ChaseTransfer final : public GpuTransfer {
 
 }  // namespace
 
-std::map<std::string, std::string> PointerChase::parameters() const {
+std::map<std::string, std::string> PointerChase::own_parameters() const {
   return {{"stride", "bytes from pointer to pointer; default 128"},
           {"hops", "loads of one walk; default 1024, in the executor's own memory 8192"},
           {"order", "sequential (default) or random"}};
@@ -187,7 +187,7 @@ Support PointerChase::supports(const Flow& flow) const {
   return reached;
 }
 
-std::unique_ptr<Transfer> PointerChase::prepare(const Flow& flow, const Arenas& arenas) const {
+std::unique_ptr<Transfer> PointerChase::make(const Flow& flow, const Arenas& arenas) const {
   return std::make_unique<ChaseTransfer>(shared_context(), flow, arenas);
 }
 

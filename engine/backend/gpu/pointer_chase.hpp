@@ -24,11 +24,13 @@ class PointerChase final : public GpuMethod {
   [[nodiscard]] std::string_view name() const override { return "pointer-chase"; }
   [[nodiscard]] std::string_view summary() const override { return "dependent loads by one GPU thread"; }
   [[nodiscard]] Quantity quantity() const override { return Quantity::latency; }
-  [[nodiscard]] std::map<std::string, std::string> parameters() const override;
   [[nodiscard]] Support supports(const Flow& flow) const override;
-  [[nodiscard]] std::unique_ptr<Transfer> prepare(const Flow& flow, const Arenas& arenas) const override;
   /// Rotating makes no sense: the ring is the cache state.
   [[nodiscard]] Bytes rotation_bytes(const Flow& /*flow*/) const override { return 0; }
+
+ protected:
+  [[nodiscard]] std::map<std::string, std::string> own_parameters() const override;
+  [[nodiscard]] std::unique_ptr<Transfer> make(const Flow& flow, const Arenas& arenas) const override;
 };
 
 }  // namespace linkscope::gpu

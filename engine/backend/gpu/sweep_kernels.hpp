@@ -10,6 +10,7 @@
 
 namespace linkscope::gpu {
 
+using Counter = unsigned long long;  // the type that vendors' 64-bit atomics take
 using vendor::Vector;
 static_assert(sizeof(Vector) == vector_bytes);
 
@@ -55,24 +56,45 @@ __device__ void store(Vector* address, const Vector& value) {
   }
 }
 
-/// Calls visit(byte offset of the slot) for each repeat in turn.
+/// Calls visit(byte offset of the slot) for each repeat in turn, or for the one that blockIdx.y says.
 template <class Visit>
 __device__ void for_each_repeat(const Sweep& sweep, const Visit& visit) {
-  std::uint64_t slot = sweep.first;
-  for (std::uint64_t repeat = 0; repeat < sweep.repeats; ++repeat) {
+  std::uint64_t slot = blockIdx.y == 0 ? sweep.first : (sweep.first + blockIdx.y) % sweep.slots;
+  for (std::uint64_t repeat = blockIdx.y; repeat < sweep.repeats; repeat += gridDim.y) {
     visit(slot * sweep.stride);
-    if (++slot == sweep.slots) slot = 0;
+    if (++slot == sweep.slots) slot = 0;  // gridDim.y is 1, or the number of all repeats
   }
 }
 
-/// Calls whole(first vector, step) for each of this thread's groups of `unroll` vectors that lie `step` apart within
-/// `vectors`, and last(first vector, step) for what remains of it.
+/// Which items of a range are a worker's (a thread, or another unit of a block): groups of `unroll` items that lie `step`
+/// apart, the first group from `first` on, the next ones `jump` further each.
+struct Walk {
+  std::uint64_t first;
+  std::uint64_t step;
+  std::uint64_t jump;
+};
+
+/// The walk of worker `worker` of the `workers` that a block has.
+template <unsigned unroll>
+__device__ Walk walk_of(Order order, std::uint64_t worker, std::uint64_t workers) {
+  const std::uint64_t all = gridDim.x * workers;
+  if (order == Order::tiles) return {blockIdx.x * workers * unroll + worker, workers, unroll * all};
+  return {blockIdx.x * workers + worker, all, unroll * all};
+}
+
+/// Calls whole(first item, step) for each of the walk's groups that lie within `items`, and last(first item, step) for
+/// what remains of it.
 template <unsigned unroll, class Whole, class Last>
-__device__ void for_each_group(std::uint64_t vectors, const Whole& whole, const Last& last) {
-  const std::uint64_t step = thread_count();
-  std::uint64_t first = thread_index();
-  for (; first + (unroll - 1) * step < vectors; first += unroll * step) whole(first, step);
-  if (first < vectors) last(first, step);
+__device__ void for_each_group(const Walk& walk, std::uint64_t items, const Whole& whole, const Last& last) {
+  std::uint64_t first = walk.first;
+  for (; first + (unroll - 1) * walk.step < items; first += walk.jump) whole(first, walk.step);
+  if (first < items) last(first, walk.step);
+}
+
+/// The same for the vectors of a slot, each thread a worker.
+template <unsigned unroll, class Whole, class Last>
+__device__ void for_each_group(Order order, std::uint64_t vectors, const Whole& whole, const Last& last) {
+  for_each_group<unroll>(walk_of<unroll>(order, threadIdx.x, blockDim.x), vectors, whole, last);
 }
 
 /// Calls visit(offset within the slot) for this thread's share of the bytes that no vector holds.
@@ -84,29 +106,56 @@ __device__ void for_each_tail_byte(const Sweep& sweep, const Visit& visit) {
   }
 }
 
-/// Copies one slot: all loads of a group are in flight before its first store.
-template <unsigned unroll, Access access>
-__device__ void copy_vectors(Vector* destination, const Vector* source, std::uint64_t vectors) {
+/// Stores combine(vectors of the sources at one place) for one slot: all loads of a group are in flight before its
+/// first store.
+template <unsigned unroll, Access access, unsigned sources, class Combine>
+__device__ void combine_vectors(Order order, Vector* destination, const Vector* const (&source)[sources],
+                                std::uint64_t vectors, const Combine& combine) {
   for_each_group<unroll>(
-      vectors,
+      order, vectors,
       [&](std::uint64_t first, std::uint64_t step) {
-        Vector group[unroll];
+        Vector group[unroll][sources];
 #pragma unroll
-        for (unsigned k = 0; k < unroll; ++k) group[k] = load<access>(source + first + k * step);
+        for (unsigned k = 0; k < unroll; ++k) {
 #pragma unroll
-        for (unsigned k = 0; k < unroll; ++k) store<access>(destination + first + k * step, group[k]);
+          for (unsigned s = 0; s < sources; ++s) group[k][s] = load<access>(source[s] + first + k * step);
+        }
+#pragma unroll
+        for (unsigned k = 0; k < unroll; ++k)
+          store<access>(destination + first + k * step, combine(group[k]));
       },
       [&](std::uint64_t first, std::uint64_t step) {
-        Vector group[unroll];
+        Vector group[unroll][sources];
 #pragma unroll
         for (unsigned k = 0; k < unroll; ++k) {
-          if (first + k * step < vectors) group[k] = load<access>(source + first + k * step);
+#pragma unroll
+          for (unsigned s = 0; s < sources; ++s) {
+            if (first + k * step < vectors) group[k][s] = load<access>(source[s] + first + k * step);
+          }
         }
 #pragma unroll
         for (unsigned k = 0; k < unroll; ++k) {
-          if (first + k * step < vectors) store<access>(destination + first + k * step, group[k]);
+          if (first + k * step < vectors) store<access>(destination + first + k * step, combine(group[k]));
         }
       });
+}
+
+/// Copies one slot.
+template <unsigned unroll, Access access>
+__device__ void copy_vectors(Order order, Vector* destination, const Vector* source, std::uint64_t vectors) {
+  const Vector* const sources[] = {source};
+  combine_vectors<unroll, access>(order, destination, sources, vectors,
+                                  [](const Vector(&loaded)[1]) { return loaded[0]; });
+}
+
+/// Adds the sums of a block's threads to `total`, once.
+__device__ inline void add_block(Counter sum, Counter* total) {
+  __shared__ Counter block_sum;
+  if (threadIdx.x == 0) block_sum = 0;
+  __syncthreads();
+  atomicAdd(&block_sum, sum);
+  __syncthreads();
+  if (threadIdx.x == 0) atomicAdd(total, block_sum);
 }
 
 /// Picks `Kernels::get<unroll, access>()`, a kernel compiled for the shape.

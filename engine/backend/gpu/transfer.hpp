@@ -21,6 +21,9 @@ class GpuTransfer : public Transfer {
   /// `blocks`: never enqueued behind a closed gate, but by a thread of its own once the gate is open, so that its
   /// spans hold the cost of launching, as they do for every caller of such a transfer.
   [[nodiscard]] virtual Enqueue enqueueing() const { return Enqueue::returns; }
+  /// Says how many transfers have run since arm(), where a graph replays what enqueue() recorded once: what verify()
+  /// may depend on.
+  virtual void count_as_run(std::uint64_t /*transfers*/) {}
   /// Enqueues a little of the same work before the start stamp: wakes the engine that will carry it.
   virtual void lead_in(gpuStream_t /*stream*/) {}
 };

@@ -33,9 +33,15 @@
 #define gpuAttributePageableMemoryAccess hipDeviceAttributePageableMemoryAccess
 #define gpuAttributePageableByHostTables hipDeviceAttributePageableMemoryAccessUsesHostPageTables
 #define gpuAttributeIntegrated hipDeviceAttributeIntegrated
+#define gpuAttributeDirectHostAccess hipDeviceAttributeDirectManagedMemAccessFromHost
+#define gpuAttributeHostNativeAtomics hipDeviceAttributeHostNativeAtomicSupported
+#define gpuAttributeSharedPerBlockOptin hipDeviceAttributeMaxSharedMemoryPerBlock
+#define gpuP2PNativeAtomics hipDevP2PAttrNativeAtomicSupported
+#define gpuAttributeMemoryPools hipDeviceAttributeMemoryPoolsSupported
 
 #else
 
+#include <cuda.h>
 #include <cuda_runtime.h>
 
 #define LINKSCOPE_API(name) cuda##name
@@ -60,6 +66,11 @@
 #define gpuAttributePageableMemoryAccess cudaDevAttrPageableMemoryAccess
 #define gpuAttributePageableByHostTables cudaDevAttrPageableMemoryAccessUsesHostPageTables
 #define gpuAttributeIntegrated cudaDevAttrIntegrated
+#define gpuAttributeDirectHostAccess cudaDevAttrDirectManagedMemAccessFromHost
+#define gpuAttributeHostNativeAtomics cudaDevAttrHostNativeAtomicSupported
+#define gpuAttributeSharedPerBlockOptin cudaDevAttrMaxSharedMemoryPerBlockOptin
+#define gpuP2PNativeAtomics cudaDevP2PAttrNativeAtomicSupported
+#define gpuAttributeMemoryPools cudaDevAttrMemoryPoolsSupported
 
 #endif
 
@@ -80,14 +91,26 @@
 #define gpuSetDevice LINKSCOPE_API(SetDevice)
 #define gpuSetDeviceFlags LINKSCOPE_API(SetDeviceFlags)
 #define gpuDeviceScheduleSpin LINKSCOPE_API(DeviceScheduleSpin)
+#define gpuDeviceScheduleYield LINKSCOPE_API(DeviceScheduleYield)
+#define gpuDeviceScheduleBlockingSync LINKSCOPE_API(DeviceScheduleBlockingSync)
 #define gpuDeviceMapHost LINKSCOPE_API(DeviceMapHost)
 #define gpuDeviceSynchronize LINKSCOPE_API(DeviceSynchronize)
 #define gpuDeviceCanAccessPeer LINKSCOPE_API(DeviceCanAccessPeer)
+#define gpuDeviceGetP2PAttribute LINKSCOPE_API(DeviceGetP2PAttribute)
 #define gpuDeviceEnablePeerAccess LINKSCOPE_API(DeviceEnablePeerAccess)
 #define gpuDeviceDisablePeerAccess LINKSCOPE_API(DeviceDisablePeerAccess)
 #define gpuMemGetInfo LINKSCOPE_API(MemGetInfo)
 #define gpuMalloc LINKSCOPE_API(Malloc)
 #define gpuFree LINKSCOPE_API(Free)
+#define gpuMallocAsync LINKSCOPE_API(MallocAsync)
+#define gpuFreeAsync LINKSCOPE_API(FreeAsync)
+#define gpuMemPool_t LINKSCOPE_API(MemPool_t)
+#define gpuDeviceGetDefaultMemPool LINKSCOPE_API(DeviceGetDefaultMemPool)
+#define gpuMemPoolSetAccess LINKSCOPE_API(MemPoolSetAccess)
+#define gpuMemAccessDesc LINKSCOPE_API(MemAccessDesc)
+#define gpuMemAccessFlagsProtNone LINKSCOPE_API(MemAccessFlagsProtNone)
+#define gpuMemAccessFlagsProtReadWrite LINKSCOPE_API(MemAccessFlagsProtReadWrite)
+#define gpuMemLocationTypeDevice LINKSCOPE_API(MemLocationTypeDevice)
 #define gpuMallocManaged LINKSCOPE_API(MallocManaged)
 #define gpuMemAttachGlobal LINKSCOPE_API(MemAttachGlobal)
 #define gpuHostRegister LINKSCOPE_API(HostRegister)
@@ -97,91 +120,58 @@
 #define gpuHostGetDevicePointer LINKSCOPE_API(HostGetDevicePointer)
 #define gpuMemset LINKSCOPE_API(Memset)
 #define gpuMemsetAsync LINKSCOPE_API(MemsetAsync)
+#define gpuMemcpy LINKSCOPE_API(Memcpy)
 #define gpuMemcpyAsync LINKSCOPE_API(MemcpyAsync)
+#define gpuMemcpyPeer LINKSCOPE_API(MemcpyPeer)
+#define gpuMemcpyPeerAsync LINKSCOPE_API(MemcpyPeerAsync)
+#define gpuMemcpy2DAsync LINKSCOPE_API(Memcpy2DAsync)
+#define gpuMemcpy3DAsync LINKSCOPE_API(Memcpy3DAsync)
+#define gpuMemcpy3DParms LINKSCOPE_API(Memcpy3DParms)
 #define gpuMemcpyDefault LINKSCOPE_API(MemcpyDefault)
+#define gpuMemcpyDeviceToDevice LINKSCOPE_API(MemcpyDeviceToDevice)
 #define gpuStream_t LINKSCOPE_API(Stream_t)
 #define gpuStreamNonBlocking LINKSCOPE_API(StreamNonBlocking)
 #define gpuStreamCreateWithFlags LINKSCOPE_API(StreamCreateWithFlags)
 #define gpuStreamDestroy LINKSCOPE_API(StreamDestroy)
 #define gpuStreamSynchronize LINKSCOPE_API(StreamSynchronize)
+#define gpuStreamWaitEvent LINKSCOPE_API(StreamWaitEvent)
 #define gpuStreamQuery LINKSCOPE_API(StreamQuery)
+#define gpuStreamBeginCapture LINKSCOPE_API(StreamBeginCapture)
+#define gpuStreamEndCapture LINKSCOPE_API(StreamEndCapture)
+#define gpuStreamCaptureModeThreadLocal LINKSCOPE_API(StreamCaptureModeThreadLocal)
 #define gpuEvent_t LINKSCOPE_API(Event_t)
 #define gpuEventCreate LINKSCOPE_API(EventCreate)
+#define gpuEventCreateWithFlags LINKSCOPE_API(EventCreateWithFlags)
+#define gpuEventDisableTiming LINKSCOPE_API(EventDisableTiming)
 #define gpuEventDestroy LINKSCOPE_API(EventDestroy)
 #define gpuEventRecord LINKSCOPE_API(EventRecord)
 #define gpuEventElapsedTime LINKSCOPE_API(EventElapsedTime)
+#define gpuEventSynchronize LINKSCOPE_API(EventSynchronize)
+#define gpuGraph_t LINKSCOPE_API(Graph_t)
+#define gpuGraphExec_t LINKSCOPE_API(GraphExec_t)
+#define gpuGraphNode_t LINKSCOPE_API(GraphNode_t)
+#define gpuGraphCreate LINKSCOPE_API(GraphCreate)
+#define gpuGraphAddKernelNode LINKSCOPE_API(GraphAddKernelNode)
+#define gpuGraphAddMemcpyNode LINKSCOPE_API(GraphAddMemcpyNode)
+#define gpuGraphAddMemcpyNode1D LINKSCOPE_API(GraphAddMemcpyNode1D)
+#define gpuKernelNodeParams LINKSCOPE_API(KernelNodeParams)
+#define gpuGraphDestroy LINKSCOPE_API(GraphDestroy)
+#define gpuGraphExecDestroy LINKSCOPE_API(GraphExecDestroy)
+#define gpuGraphInstantiateWithFlags LINKSCOPE_API(GraphInstantiateWithFlags)
+#define gpuGraphLaunch LINKSCOPE_API(GraphLaunch)
 #define gpuFuncAttributes LINKSCOPE_API(FuncAttributes)
 #define gpuFuncGetAttributes LINKSCOPE_API(FuncGetAttributes)
-
-namespace linkscope::gpu::vendor {
+#define gpuLaunchKernel LINKSCOPE_API(LaunchKernel)
+#define gpuFuncSetAttribute LINKSCOPE_API(FuncSetAttribute)
+#define gpuFuncAttributeMaxDynamicSharedMemorySize LINKSCOPE_API(FuncAttributeMaxDynamicSharedMemorySize)
 
 #if LINKSCOPE_HIP
-
-inline constexpr const char* name = "hip";
-inline constexpr const char* runtime_name = "HIP runtime";
-inline constexpr const char* driver_name = "HIP driver";
-/// Hardware queues per device: fewer than streams would chain lanes that ought to run side by side.
-inline constexpr const char* queues_variable = "GPU_MAX_HW_QUEUES";
-inline constexpr std::size_t usual_queues = 4;
-inline constexpr std::size_t most_queues = 32;
-/// Nominal ticks per second of device_ticks(); the true rate is found by calibration.
-inline constexpr double ticks_per_second = 1e8;
-
-inline const char* architecture(const gpuDeviceProp_t& properties) { return properties.gcnArchName; }
-
-/// "5.2.21153", from 50221153.
-inline std::string version_text(int version) {
-  return std::to_string(version / 10000000) + "." + std::to_string(version / 100000 % 100) + "." +
-         std::to_string(version % 100000);
-}
-
-/// Prefers `address` to stay on GPU `device`, or in host memory where that is negative.
-inline gpuError_t prefer_location(void* address, std::size_t bytes, int device) {
-  return hipMemAdvise(address, bytes, hipMemAdviseSetPreferredLocation, device < 0 ? hipCpuDeviceId : device);
-}
-
-/// Asks for a mapping of `address` into GPU `device` without moving pages.
-inline gpuError_t map_into(void* address, std::size_t bytes, int device) {
-  return hipMemAdvise(address, bytes, hipMemAdviseSetAccessedBy, device);
-}
-
+#include "backend/gpu/vendor_hip.hpp"
 #else
-
-inline constexpr const char* name = "cuda";
-inline constexpr const char* runtime_name = "CUDA runtime";
-inline constexpr const char* driver_name = "CUDA driver";
-inline constexpr const char* queues_variable = "CUDA_DEVICE_MAX_CONNECTIONS";
-inline constexpr std::size_t usual_queues = 8;
-inline constexpr std::size_t most_queues = 32;
-inline constexpr double ticks_per_second = 1e9;
-
-inline const char* architecture(const gpuDeviceProp_t&) { return ""; }
-
-/// "13.0", from 13000.
-inline std::string version_text(int version) {
-  return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
-}
-
-inline gpuError_t advise(void* address, std::size_t bytes, cudaMemoryAdvise advice, int device) {
-#if CUDART_VERSION >= 13000
-  cudaMemLocation location{};
-  location.type = device < 0 ? cudaMemLocationTypeHost : cudaMemLocationTypeDevice;
-  location.id = device < 0 ? 0 : device;
-  return cudaMemAdvise(address, bytes, advice, location);
-#else
-  return cudaMemAdvise(address, bytes, advice, device < 0 ? cudaCpuDeviceId : device);
+#include "backend/gpu/vendor_cuda.hpp"
 #endif
-}
 
-inline gpuError_t prefer_location(void* address, std::size_t bytes, int device) {
-  return advise(address, bytes, cudaMemAdviseSetPreferredLocation, device);
-}
-
-inline gpuError_t map_into(void* address, std::size_t bytes, int device) {
-  return advise(address, bytes, cudaMemAdviseSetAccessedBy, device);
-}
-
-#endif
+namespace linkscope::gpu::vendor {
 
 #if defined(__CUDACC__) || defined(__HIPCC__)
 
@@ -277,6 +267,131 @@ __device__ inline Vector load_shared_level(const Vector* address) {
   return {value.x, value.y, value.z, value.w};
 #endif
 }
+
+/// The same for an unsigned whole number.
+template <class Number>
+__device__ inline Number load_shared_level(const Number* address) {
+#if LINKSCOPE_HIP
+  return __builtin_nontemporal_load(address);
+#else
+  return __ldcg(address);
+#endif
+}
+
+/// Who must see an atomic operation as one: the threads of one GPU, or every processor of the node.
+enum class Scope { device, system };
+
+#if LINKSCOPE_HIP
+template <Scope scope>
+inline constexpr int memory_scope =
+    scope == Scope::system ? __HIP_MEMORY_SCOPE_SYSTEM : __HIP_MEMORY_SCOPE_AGENT;
+#endif
+
+/// `Word`: std::uint32_t or unsigned long long.
+template <Scope scope, class Word>
+__device__ inline void atomic_add(Word* address, Word value) {
+#if LINKSCOPE_HIP
+  static_cast<void>(__hip_atomic_fetch_add(address, value, __ATOMIC_RELAXED, memory_scope<scope>));
+#else
+  if constexpr (scope == Scope::system) {
+    static_cast<void>(atomicAdd_system(address, value));
+  } else {
+    static_cast<void>(atomicAdd(address, value));
+  }
+#endif
+}
+
+/// What stood there before.
+template <Scope scope, class Word>
+__device__ inline Word atomic_exchange(Word* address, Word value) {
+#if LINKSCOPE_HIP
+  return __hip_atomic_exchange(address, value, __ATOMIC_RELAXED, memory_scope<scope>);
+#else
+  return scope == Scope::system ? atomicExch_system(address, value) : atomicExch(address, value);
+#endif
+}
+
+/// What stood there before; `value` stands there now where that was `expected`.
+template <Scope scope, class Word>
+__device__ inline Word atomic_compare_and_swap(Word* address, Word expected, Word value) {
+#if LINKSCOPE_HIP
+  static_cast<void>(__hip_atomic_compare_exchange_strong(address, &expected, value, __ATOMIC_RELAXED,
+                                                         __ATOMIC_RELAXED, memory_scope<scope>));
+  return expected;
+#else
+  return scope == Scope::system ? atomicCAS_system(address, expected, value)
+                                : atomicCAS(address, expected, value);
+#endif
+}
+
+// Bulk copies between global and shared memory by a GPU's copy unit beside its multiprocessors (TMA). Only for kernels
+// that no_bulk_copy() lets run: elsewhere these do nothing. All addresses and lengths are multiples of 16.
+#if !LINKSCOPE_HIP && defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+
+__device__ inline std::uint32_t shared_address(const void* address) {
+  return static_cast<std::uint32_t>(__cvta_generic_to_shared(address));
+}
+
+/// Makes `barrier`, in shared memory, ready for one arrival per phase, also as the copy unit sees it.
+__device__ inline void bulk_barrier_init(std::uint64_t* barrier) {
+  asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(shared_address(barrier)) : "memory");
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+
+/// Starts a copy to shared memory; the current phase of `barrier` ends when all its bytes are there.
+__device__ inline void bulk_load(std::byte* shared, const std::byte* global, std::uint32_t bytes,
+                                 std::uint64_t* barrier) {
+  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(barrier)),
+               "r"(bytes)
+               : "memory");
+  asm volatile(
+      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
+          shared_address(shared)),
+      "l"(__cvta_generic_to_global(global)), "r"(bytes), "r"(shared_address(barrier))
+      : "memory");
+}
+
+/// Waits until the phase of that parity has ended.
+__device__ inline void bulk_wait_loaded(std::uint64_t* barrier, std::uint32_t parity) {
+  std::uint32_t ended = 0;
+  while (ended == 0) {
+    asm volatile(
+        "{ .reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2; selp.u32 %0, 1, 0, p; }"
+        : "=r"(ended)
+        : "r"(shared_address(barrier)), "r"(parity)
+        : "memory");
+  }
+}
+
+/// Starts a copy from shared memory, as a group of its own.
+__device__ inline void bulk_store(std::byte* global, const std::byte* shared, std::uint32_t bytes) {
+  asm volatile(
+      "cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(__cvta_generic_to_global(global)),
+      "r"(shared_address(shared)), "r"(bytes)
+      : "memory");
+  asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+}
+
+/// Waits until all but the latest `pending` of this thread's stores have read their shared memory.
+template <int pending>
+__device__ inline void bulk_wait_read() {
+  asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(pending) : "memory");
+}
+
+/// Waits until all of this thread's stores have been written.
+__device__ inline void bulk_wait_written() { asm volatile("cp.async.bulk.wait_group 0;" ::: "memory"); }
+
+#else
+
+__device__ inline void bulk_barrier_init(std::uint64_t*) {}
+__device__ inline void bulk_load(std::byte*, const std::byte*, std::uint32_t, std::uint64_t*) {}
+__device__ inline void bulk_wait_loaded(std::uint64_t*, std::uint32_t) {}
+__device__ inline void bulk_store(std::byte*, const std::byte*, std::uint32_t) {}
+template <int pending>
+__device__ inline void bulk_wait_read() {}
+__device__ inline void bulk_wait_written() {}
+
+#endif
 
 #endif
 

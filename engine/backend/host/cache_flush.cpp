@@ -1,4 +1,4 @@
-// Cache flush by clflushopt (else clflush) on x86-64 and dc civac on AArch64: see the header.
+// Cache flush by clflushopt (else clflush) on x86-64, dc civac on AArch64 and dcbf on POWER: see the header.
 #include "backend/host/cache_flush.hpp"
 
 #include <cstdint>
@@ -63,9 +63,24 @@ void flush_caches(const std::byte* address, Bytes length) {
   asm volatile("dsb sy" ::: "memory");
 }
 
+#elif defined(__powerpc64__)
+
+Support can_flush_caches() { return Support::yes(); }  // dcbf is no privileged instruction
+
+void flush_caches(const std::byte* address, Bytes length) {
+  constexpr Bytes line = 128;  // of every POWER since the first with 64 bits
+  const auto begin = reinterpret_cast<std::uintptr_t>(address);
+  asm volatile("sync" ::: "memory");
+  for (auto at = begin / line * line; at < begin + length; at += line)
+    asm volatile("dcbf 0, %0" ::"r"(at) : "memory");
+  asm volatile("sync" ::: "memory");
+}
+
 #else
 
-Support can_flush_caches() { return Support::no("flushing CPU caches is known on x86-64 and AArch64 only"); }
+Support can_flush_caches() {
+  return Support::no("flushing CPU caches is known on x86-64, AArch64 and POWER only");
+}
 
 void flush_caches(const std::byte*, Bytes) { throw Error(Fault::unsupported, can_flush_caches().reason()); }
 

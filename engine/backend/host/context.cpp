@@ -30,6 +30,17 @@ Support Context::can_hold(const DeviceId& device) const {
   return Support::yes();
 }
 
+Support Context::reachable(const Endpoint& where) const {
+  if (where.device.kind == DeviceKind::numa) return Support::yes();
+  Support answer =
+      Support::no("CPUs reach host memory only, not " + where.memory + " memory of " + where.device.text());
+  for (const Reach& reach : reaches_) {
+    answer = reach(where);
+    if (answer) return answer;
+  }
+  return answer;
+}
+
 Bytes Context::largest_cache(std::initializer_list<DeviceId> devices) const {
   Bytes largest = 0;
   for (const DeviceId& device : devices) {

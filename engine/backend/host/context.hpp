@@ -1,14 +1,20 @@
-// Context: what every host method, memory and buffer shares: the topology and the threads on it.
+// Context: what every host method, memory and buffer shares: the topology, the threads on it, what they reach.
 #pragma once
 
+#include <functional>
 #include <map>
+#include <vector>
 
 #include "backend/host/topology.hpp"
 #include "backend/host/workers.hpp"
+#include "model/buffer.hpp"
 #include "model/device.hpp"
 #include "model/support.hpp"
 
 namespace linkscope::host {
+
+/// Whether CPUs load and store memory of a device that is no NUMA node, as those who know the device say.
+using Reach = std::function<Support(const Endpoint&)>;
 
 /// Lives as long as any buffer or transfer made with it (they hold it, or a gpu context that holds it).
 class Context {
@@ -23,12 +29,18 @@ class Context {
   [[nodiscard]] Support can_execute(const DeviceId& device) const;
   /// Whether `device` is a NUMA node with memory that may be allocated.
   [[nodiscard]] Support can_hold(const DeviceId& device) const;
+  /// Whether CPUs can load and store memory that lies as `where` says: on NUMA nodes, and wherever a `reach` given to
+  /// widen() says yes.
+  [[nodiscard]] Support reachable(const Endpoint& where) const;
+  /// Asks `reach` too about memory of devices that are no NUMA nodes.
+  void widen(Reach reach) { reaches_.push_back(std::move(reach)); }
   /// Bytes of the largest last-level caches among the given NUMA nodes.
   [[nodiscard]] Bytes largest_cache(std::initializer_list<DeviceId> devices) const;
 
  private:
   Topology topology_;
   std::map<int, WorkerPool> pools_;  // by node, those with CPUs
+  std::vector<Reach> reaches_;
 };
 
 }  // namespace linkscope::host

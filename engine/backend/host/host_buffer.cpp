@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "backend/host/cache_flush.hpp"
+#include "backend/host/word_loops.hpp"
 #include "base/error.hpp"
 #include "model/pattern.hpp"
 
@@ -20,15 +21,8 @@ constexpr Bytes block_words =
 
 }  // namespace
 
-// memcpy of one word is a plain unaligned store or load, which compilers vectorise.
 void fill_pattern(std::byte* at, Bytes length, std::uint64_t seed, std::uint64_t first_word) {
-  const std::uint64_t words = length / word_bytes;
-  for (std::uint64_t i = 0; i < words; ++i) {
-    const std::uint64_t word = pattern_word(seed, first_word + i);
-    std::memcpy(at + i * word_bytes, &word, word_bytes);
-  }
-  const std::uint64_t last = pattern_word(seed, first_word + words);
-  std::memcpy(at + words * word_bytes, &last, length % word_bytes);
+  widest_fill()(at, length, seed, first_word);
 }
 
 std::optional<Bytes> find_mismatch(const std::byte* at, Bytes length, std::uint64_t seed,

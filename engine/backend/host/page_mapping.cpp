@@ -72,9 +72,29 @@ bool populate(std::byte* at, Bytes length) {
 
 }  // namespace
 
-PageMapping::PageMapping(Bytes bytes, Pages pages)
-    : length_(round_up(bytes, pages == Pages::system_policy ? page_bytes() : huge_page_bytes())),
-      pages_(pages) {
+std::byte* map_pages(Bytes length, Pages pages) {
+  if (pages == Pages::huge_tlb) return map_anonymous(length, MAP_HUGETLB);
+  if (pages == Pages::system_policy) return map_anonymous(length, ordinary);
+  std::byte* at = map_aligned(length, huge_page_bytes());
+  madvise(at, length, MADV_HUGEPAGE);  // a refusal shows in huge_share()
+  return at;
+}
+
+Bytes whole_pages(Bytes bytes, Pages pages) {
+  return round_up(bytes, pages == Pages::system_policy ? page_bytes() : huge_page_bytes());
+}
+
+std::optional<std::string> bind_pages(std::byte* at, Bytes length, int node) {
+  constexpr std::size_t bits = 8 * sizeof(unsigned long);
+  const auto index = static_cast<std::size_t>(node);
+  std::vector<unsigned long> mask(index / bits + 1, 0);
+  mask[index / bits] |= 1UL << (index % bits);
+  // The kernel looks at one bit less than it is told.
+  if (mbind(at, length, MPOL_BIND, mask.data(), mask.size() * bits + 1, 0) == 0) return std::nullopt;
+  return std::strerror(errno);
+}
+
+PageMapping::PageMapping(Bytes bytes, Pages pages) : length_(whole_pages(bytes, pages)), pages_(pages) {
   const auto present = MemoryRoom::present();
   if (present && length_ > *present) {
     throw Error(Fault::no_memory,
@@ -86,18 +106,7 @@ PageMapping::PageMapping(Bytes bytes, Pages pages)
     throw Error(Fault::no_memory, format_bytes(length_) + " do not fit: the memory cgroup has " +
                                       format_bytes(*room) + " left");
   }
-  switch (pages) {
-    case Pages::system_policy:
-      data_ = map_anonymous(length_, ordinary);
-      break;
-    case Pages::huge_tlb:
-      data_ = map_anonymous(length_, MAP_HUGETLB);
-      break;
-    case Pages::transparent_huge:
-      data_ = map_aligned(length_, huge_page_bytes());
-      madvise(data_, length_, MADV_HUGEPAGE);  // a refusal shows in huge_share()
-      break;
-  }
+  data_ = map_pages(length_, pages);
 }
 
 PageMapping::~PageMapping() {
@@ -106,16 +115,6 @@ PageMapping::~PageMapping() {
 
 PageMapping::PageMapping(PageMapping&& other) noexcept
     : length_(other.length_), pages_(other.pages_), data_(std::exchange(other.data_, nullptr)) {}
-
-std::optional<std::string> PageMapping::bind(int node) const {
-  constexpr std::size_t bits = 8 * sizeof(unsigned long);
-  const auto index = static_cast<std::size_t>(node);
-  std::vector<unsigned long> mask(index / bits + 1, 0);
-  mask[index / bits] |= 1UL << (index % bits);
-  // The kernel looks at one bit less than it is told.
-  if (mbind(data_, length_, MPOL_BIND, mask.data(), mask.size() * bits + 1, 0) == 0) return std::nullopt;
-  return std::strerror(errno);
-}
 
 void PageMapping::touch(WorkerPool& toucher, std::optional<int> node) const {
   std::atomic<bool> failed{false};

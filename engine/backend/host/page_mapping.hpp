@@ -16,6 +16,14 @@ enum class Pages {
   huge_tlb,          ///< MAP_HUGETLB, from the pool the administrator set aside
 };
 
+/// Address space for `length` bytes of such pages, a multiple of their size, for munmap to give back. Looks at no limit.
+/// Throws Error{no_memory}.
+[[nodiscard]] std::byte* map_pages(Bytes length, Pages pages);
+/// `bytes` rounded up to whole pages of that kind.
+[[nodiscard]] Bytes whole_pages(Bytes bytes, Pages pages);
+/// Binds pages to `node` (MPOL_BIND). The system's words where it refuses, as containers may.
+[[nodiscard]] std::optional<std::string> bind_pages(std::byte* at, Bytes length, int node);
+
 /// Owns one mapping. Nothing is in memory before touch().
 class PageMapping {
  public:
@@ -29,8 +37,8 @@ class PageMapping {
   [[nodiscard]] std::byte* data() const { return data_; }
   [[nodiscard]] Pages pages() const { return pages_; }
 
-  /// Binds all pages to `node` (MPOL_BIND). The system's words where it refuses, as containers may.
-  [[nodiscard]] std::optional<std::string> bind(int node) const;
+  /// bind_pages of all of it.
+  [[nodiscard]] std::optional<std::string> bind(int node) const { return bind_pages(data_, length_, node); }
   /// Brings every page into memory from threads of `toucher`, step by step as memory allows; `node` names the
   /// only one that may serve it. Throws Error{no_memory}.
   void touch(WorkerPool& toucher, std::optional<int> node) const;

@@ -134,9 +134,7 @@ std::map<std::string, std::string> PointerChase::parameters() const {
 Support PointerChase::supports(const Flow& flow) const {
   if (!flow.source || flow.destination)
     return Support::no("pointer-chase reads a source and has no destination");
-  if (flow.source->device.kind != DeviceKind::numa) {
-    return Support::no("a CPU's pointer-chase reaches host memory only, not " + flow.source->device.text());
-  }
+  if (const Support reached = context_->reachable(*flow.source); !reached) return reached;
   if (const Support executor = context_->can_execute(flow.executor); !executor) return executor;
   const std::int64_t stride = flow.parameters.number("stride", default_stride);
   if (stride < 8 || stride % 8 != 0) return Support::no("stride must be a positive multiple of 8");

@@ -28,6 +28,8 @@ class Spin {
     __builtin_ia32_pause();
 #elif defined(__aarch64__)
     asm volatile("isb" ::: "memory");
+#elif defined(__powerpc64__)
+    asm volatile("or 27, 27, 27" ::: "memory");  // yields the core's resources to its other threads
 #endif
   }
 

@@ -1,0 +1,87 @@
+// Reading what accesses a flow asks for.
+#include "backend/gpu/access_pattern.hpp"
+
+#include <algorithm>
+
+#include "backend/gpu/context.hpp"
+#include "base/error.hpp"
+
+namespace linkscope::gpu {
+namespace {
+
+std::uint64_t positive(const Parameters& parameters, const char* name, std::uint64_t otherwise) {
+  constexpr std::int64_t most = 1LL << 32U;
+  const std::int64_t value = parameters.number(name, static_cast<std::int64_t>(otherwise));
+  if (value < 1 || value > most)
+    throw Error(Fault::bad_input, std::string("parameter ") + name + ": 1 to 4294967296");
+  return static_cast<std::uint64_t>(value);
+}
+
+void set_chunk(AccessPattern& pattern, const Parameters& parameters, unsigned warp_size) {
+  pattern.pitch = positive(parameters, "chunk", warp_size);
+  pattern.fill = positive(parameters, "fill", std::min<std::uint64_t>(pattern.pitch, warp_size));
+  pattern.unit = AccessPattern::Unit::warp;
+  if (pattern.fill > std::min<std::uint64_t>(pattern.pitch, warp_size)) {
+    throw Error(Fault::bad_input,
+                "parameter fill: at most chunk, and at most a warp (" + std::to_string(warp_size) + ")");
+  }
+}
+
+unsigned warp_size(const Context& context, const Flow& flow) {
+  return static_cast<unsigned>(context.device(flow.executor.index).warp_size);
+}
+
+}  // namespace
+
+bool AccessPattern::asked(const Parameters& parameters) {
+  const auto known = pattern_parameters();
+  return std::any_of(known.begin(), known.end(),
+                     [&](const auto& each) { return parameters.all().contains(each.first); });
+}
+
+AccessPattern AccessPattern::of(const Flow& flow, unsigned warp_size) {
+  const Parameters& parameters = flow.parameters;
+  AccessPattern pattern;
+  pattern.width = positive(parameters, "width", pattern.width);
+  if (pattern.width > 16 || (pattern.width & (pattern.width - 1)) != 0)
+    throw Error(Fault::bad_input, "parameter width: 1, 2, 4, 8 or 16");
+  const bool chunked = parameters.all().contains("chunk") || parameters.all().contains("fill");
+  if (chunked && parameters.all().contains("stride"))
+    throw Error(Fault::bad_input, "parameters stride and chunk exclude each other");
+  if (chunked) {
+    set_chunk(pattern, parameters, warp_size);
+  } else {
+    pattern.pitch = positive(parameters, "stride", 1);
+  }
+  const std::uint64_t accesses = flow.bytes / pattern.width;
+  pattern.whole_units = accesses / pattern.fill;
+  pattern.last_accesses = accesses % pattern.fill;
+  return pattern;
+}
+
+std::map<std::string, std::string> pattern_parameters() {
+  return {
+      {"width", "bytes of one access: 1, 2, 4, 8 or 16; default: 16"},
+      {"stride", "accesses are so many widths apart; default: 1"},
+      {"chunk", "a warp takes chunks of so many widths each; default: none, or a warp where fill is named"},
+      {"fill",
+       "accesses in a chunk, from its start on, one per lane; default: a warp, or the chunk if smaller"}};
+}
+
+Support supports_pattern(const Context& context, const Flow& flow) {
+  const AccessPattern pattern = AccessPattern::of(flow, warp_size(context, flow));
+  if (flow.bytes == 0 || flow.bytes % pattern.width != 0) {
+    return Support::no(std::to_string(flow.bytes) + " B are no whole number of accesses of " +
+                       std::to_string(pattern.width) + " B");
+  }
+  if (flow.parameters.number("streaming", 0) != 0)
+    return Support::no("narrow, strided and chunked accesses have no streaming form");
+  return Support::yes();
+}
+
+Bytes accessed_span(const Context& context, const Flow& flow) {
+  if (!AccessPattern::asked(flow.parameters)) return flow.bytes;
+  return AccessPattern::of(flow, warp_size(context, flow)).span();
+}
+
+}  // namespace linkscope::gpu

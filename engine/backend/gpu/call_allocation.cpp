@@ -1,0 +1,151 @@
+// allocate, free, register and unregister: see the header.
+#include "backend/gpu/call_allocation.hpp"
+
+#include <vector>
+
+#include "backend/gpu/call_transfer.hpp"
+#include "backend/gpu/check.hpp"
+#include "backend/gpu/context.hpp"
+#include "backend/gpu/runtime_allocation.hpp"
+#include "backend/host/allocation_methods.hpp"
+#include "backend/host/context.hpp"
+#include "backend/host/mapped_buffer.hpp"
+
+namespace linkscope::gpu {
+namespace {
+
+constexpr std::uint64_t most_held = 64;  // the vendors' allocations take from microseconds to milliseconds
+
+/// Page-aligned pieces of one touched mapping, each registered and released by itself.
+class Registrations final : public host::Allocation {
+ public:
+  Registrations(std::shared_ptr<Context> context, int device, const Endpoint& where, const host::Many& many)
+      : context_(std::move(context)), device_(device), bytes_(many.bytes) {
+    const host::Pages pages =
+        where.memory == "huge" ? host::Pages::transparent_huge : host::Pages::system_policy;
+    const Bytes step = host::whole_pages(bytes_, pages);
+    const Endpoint placed{where.device, "pageable", Placement::bound, where.device};
+    mapping_ = host::MappedBuffer::make(context_->shared_host(), placed, many.count * step, pages);
+    for (std::uint64_t i = many.count; i > 0; --i) idle_.push_back(mapping_->data() + (i - 1) * step);
+  }
+
+  [[nodiscard]] int take(std::span<host::Block> blocks) noexcept override {
+    gpuError_t status = gpuSetDevice(device_);
+    for (std::size_t i = 0; i < blocks.size() && status == gpuSuccess; ++i) {
+      const host::Block block = idle_.back();
+      status = gpuHostRegister(block, bytes_, gpuHostRegisterPortable | gpuHostRegisterMapped);
+      if (status != gpuSuccess) break;
+      idle_.pop_back();
+      blocks[i] = block;
+    }
+    return static_cast<int>(status);
+  }
+  [[nodiscard]] int give_back(std::span<const host::Block> blocks) noexcept override {
+    gpuError_t status = gpuSetDevice(device_);
+    for (const host::Block block : blocks) {
+      const gpuError_t one = gpuHostUnregister(block);
+      if (one != gpuSuccess) status = one;
+      idle_.push_back(block);  // never beyond what the constructor made room for
+    }
+    return static_cast<int>(status);
+  }
+  [[nodiscard]] Error failure(int code) const override {
+    return runtime_failure(code, "registration of " + format_bytes(bytes_));
+  }
+  [[nodiscard]] std::optional<std::string> inspect(std::span<const host::Block> blocks) const override {
+    for (const host::Block block : blocks) {
+      void* address = nullptr;
+      if (gpuHostGetDevicePointer(&address, block, 0) == gpuSuccess && address != nullptr) continue;
+      static_cast<void>(gpuGetLastError());
+      return "a registered block has no address on the device";
+    }
+    return Allocation::inspect(blocks);
+  }
+
+ protected:
+  [[nodiscard]] Bytes size() const override { return bytes_; }
+
+ private:
+  std::shared_ptr<Context> context_;
+  int device_;
+  Bytes bytes_;
+  std::unique_ptr<host::MappedBuffer> mapping_;
+  std::vector<host::Block> idle_;
+};
+
+/// The node whose CPU makes the calls.
+int node_of(const Context& context, const Flow& flow) {
+  const DeviceId& where = flow.destination->device;
+  return where.kind == DeviceKind::numa ? where.index : calling_node(context, flow.executor.index);
+}
+
+std::optional<int> only_node(const Context& context, const Flow& flow) {
+  const bool several = context.host().topology().nodes().size() > 1;
+  return several ? std::optional<int>(node_of(context, flow)) : std::nullopt;
+}
+
+}  // namespace
+
+Support names_memory(const Flow& flow) {
+  if (!flow.source && flow.destination) return Support::yes();
+  return Support::no(flow.method + " has no source, and a destination that names the memory");
+}
+
+std::map<std::string, std::string> AllocationMethod::own_parameters() const {
+  return {{"reuse",
+           "pool memory: 1 (default): blocks given back before are taken again; 0: they went back to the "
+           "device"}};
+}
+
+Support AllocationMethod::supports(const Flow& flow) const {
+  if (const Support named = names_memory(flow); !named) return named;
+  if (const Support here = context().has(flow.executor); !here) return here;
+  const Endpoint& where = *flow.destination;
+  if (host::is_on_host(where.memory)) return host::names_host_memory(flow);
+  if (!runtime_allocates(where))
+    return Support::no(flow.method + " does not know " + where.memory + " memory of " + where.device.text());
+  if (where.device.kind == DeviceKind::gpu && where.device != flow.executor)
+    return Support::no("memory of " + where.device.text() + " is allocated by " + where.device.text() +
+                       ", not " + flow.executor.text());
+  const std::int64_t reuse = flow.parameters.number("reuse", 1);
+  return reuse == 0 || reuse == 1 ? Support::yes() : Support::no("reuse is 0 or 1");
+}
+
+std::unique_ptr<Transfer> AllocationMethod::make(const Flow& flow, const Arenas& /*arenas*/) const {
+  const Endpoint& where = *flow.destination;
+  const int node = node_of(context(), flow);
+  if (host::is_on_host(where.memory)) return host::make_host_calls(context().host(), node, flow, measured_);
+  const int device = flow.executor.index;
+  // Managed memory counts against the GPU wherever it lies: it may come to lie there.
+  const bool of_device = where.device.kind == DeviceKind::gpu || where.memory == "managed";
+  const host::Many many =
+      of_device ? host::blocks_to_hold(flow.bytes, device_room(context(), device), most_held,
+                                       "free memory of " + flow.executor.text())
+                : host::host_blocks_to_hold(where.memory, flow.bytes, only_node(context(), flow), most_held);
+  const PoolKeeps keeps = flow.parameters.number("reuse", 1) == 1 ? PoolKeeps::blocks : PoolKeeps::nothing;
+  return std::make_unique<host::AllocationCalls>(
+      context().host(), node, allocate_by_runtime(shared_context(), device, where, flow.bytes, keeps),
+      many.count, measured_);
+}
+
+Support RegistrationMethod::supports(const Flow& flow) const {
+  if (const Support named = names_memory(flow); !named) return named;
+  if (const Support here = context().has(flow.executor); !here) return here;
+  const Endpoint& where = *flow.destination;
+  if (!host::is_on_host(where.memory) && where.memory != "registered")
+    return Support::no(flow.method + " takes pageable, huge or registered memory, not " + where.memory);
+  return context().host().can_hold(where.device);
+}
+
+std::unique_ptr<Transfer> RegistrationMethod::make(const Flow& flow, const Arenas& /*arenas*/) const {
+  const int device = flow.executor.index;
+  context().use(device);
+  const host::Many many =
+      host::host_blocks_to_hold(flow.destination->memory, flow.bytes, only_node(context(), flow), most_held);
+  return std::make_unique<host::AllocationCalls>(
+      context().host(), node_of(context(), flow),
+      std::make_unique<Registrations>(shared_context(), device, *flow.destination, many), many.count,
+      measured_);
+}
+
+}  // namespace linkscope::gpu

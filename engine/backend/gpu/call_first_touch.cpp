@@ -1,0 +1,136 @@
+// first-touch with GPUs: see the header.
+#include "backend/gpu/call_first_touch.hpp"
+
+#include "backend/gpu/call_allocation.hpp"
+#include "backend/gpu/call_kernels.hpp"
+#include "backend/gpu/call_transfer.hpp"
+#include "backend/gpu/context.hpp"
+#include "backend/gpu/runtime_allocation.hpp"
+#include "backend/gpu/transfer.hpp"
+#include "backend/host/allocation_methods.hpp"
+#include "backend/host/context.hpp"
+#include "backend/host/first_touch.hpp"
+#include "backend/host/slot_transfer.hpp"
+
+namespace linkscope::gpu {
+namespace {
+
+constexpr std::uint64_t most_fresh = 64;
+
+class GpuFirstTouch final : public GpuTransfer {
+ public:
+  GpuFirstTouch(std::shared_ptr<Context> context, int device, std::unique_ptr<host::FreshBlocks> blocks)
+      : context_(std::move(context)), device_(device), blocks_(std::move(blocks)) {
+    context_->load(device_, call_kernels());
+  }
+
+  [[nodiscard]] int device() const override { return device_; }
+  void enqueue(gpuStream_t stream, std::uint64_t repeats) override {
+    const int multiprocessors = context_->device(device_).multiprocessors;
+    for (std::uint64_t i = 0; i < repeats; ++i, ++touched_) {
+      const host::Block block = blocks_->at(touched_);
+      if (block != nullptr)
+        touch_block(stream, multiprocessors, block, blocks_->many().bytes, blocks_->value());
+    }
+  }
+  void arm(std::uint64_t seed) override {
+    restore();
+    blocks_->arm(seed);
+  }
+  void restore() override {
+    blocks_->renew(touched_);
+    touched_ = 0;
+  }
+  [[nodiscard]] std::optional<Mismatch> verify(std::uint64_t /*seed*/) const override {
+    return blocks_->find_wrong(touched_);
+  }
+  [[nodiscard]] Bytes verified_bytes() const override { return blocks_->verified_bytes(touched_); }
+  void flush() override {}
+  [[nodiscard]] std::uint64_t max_repeats() const override { return blocks_->many().count; }
+
+ private:
+  std::shared_ptr<Context> context_;
+  int device_;
+  std::unique_ptr<host::FreshBlocks> blocks_;
+  std::uint64_t touched_ = 0;  ///< since restore()
+};
+
+/// Managed blocks of `device`, room for them kept as long as they live.
+class FreshManaged final : public host::Allocation {
+ public:
+  FreshManaged(std::shared_ptr<Context> context, int device, const Endpoint& where, const host::Many& many)
+      : context_(std::move(context)),
+        device_(device),
+        bytes_(many.bytes),
+        reserved_(many.bytes * many.count),
+        blocks_(allocate_by_runtime(context_, device, where, many.bytes)) {
+    context_->reserve_managed(device_, reserved_);
+  }
+  ~FreshManaged() override { context_->release_managed(device_, reserved_); }
+  FreshManaged(const FreshManaged&) = delete;
+  FreshManaged& operator=(const FreshManaged&) = delete;
+
+  [[nodiscard]] int take(std::span<host::Block> blocks) noexcept override { return blocks_->take(blocks); }
+  [[nodiscard]] int give_back(std::span<const host::Block> blocks) noexcept override {
+    return blocks_->give_back(blocks);
+  }
+  [[nodiscard]] Error failure(int code) const override { return blocks_->failure(code); }
+
+ protected:
+  [[nodiscard]] Bytes size() const override { return bytes_; }
+
+ private:
+  std::shared_ptr<Context> context_;
+  int device_;
+  Bytes bytes_;
+  Bytes reserved_;
+  std::unique_ptr<host::Allocation> blocks_;
+};
+
+/// The GPU whose managed memory the flow touches.
+int owner_of(const Context& context, const Flow& flow) {
+  if (flow.executor.kind == DeviceKind::gpu) return flow.executor.index;
+  const DeviceId& where = flow.destination->device;
+  return where.kind == DeviceKind::gpu ? where.index : context.nearest_gpu(where.index);
+}
+
+}  // namespace
+
+std::map<std::string, std::string> FirstTouch::own_parameters() const { return host::thread_parameters(); }
+
+Support FirstTouch::supports(const Flow& flow) const {
+  if (const Support named = names_memory(flow); !named) return named;
+  const Endpoint& where = *flow.destination;
+  const bool by_cpu = flow.executor.kind == DeviceKind::numa;
+  if (by_cpu && where.memory != "managed")
+    return Support::no("CPUs touch managed memory here, not " + where.memory);
+  if (where.memory != "managed" && !host::is_on_host(where.memory))
+    return Support::no("first-touch is for pageable, huge and managed memory, not " + where.memory);
+  if (by_cpu) {
+    if (const Support reached = context().host().reachable(where); !reached) return reached;
+    return host::threads_available(context().host(), flow);
+  }
+  if (const Support here = context().has(flow.executor); !here) return here;
+  return context().reachable(flow.executor.index, where);
+}
+
+std::unique_ptr<Transfer> FirstTouch::make(const Flow& flow, const Arenas& /*arenas*/) const {
+  const bool by_cpu = flow.executor.kind == DeviceKind::numa;
+  const int owner = owner_of(context(), flow);
+  const int node = by_cpu ? flow.executor.index : calling_node(context(), owner);
+  const Endpoint& where = *flow.destination;
+  std::unique_ptr<host::FreshBlocks> blocks;
+  if (where.memory == "managed") {
+    const host::Many many = host::blocks_to_hold(flow.bytes, device_room(context(), owner), most_fresh,
+                                                 DeviceId{DeviceKind::gpu, owner}.text());
+    auto managed = std::make_unique<FreshManaged>(shared_context(), owner, where, many);
+    blocks = std::make_unique<host::FreshBlocks>(context().host(), node, std::move(managed), many);
+  } else {
+    blocks = host::fresh_host_blocks(context().host(), node, flow);
+  }
+  if (!by_cpu) return std::make_unique<GpuFirstTouch>(shared_context(), owner, std::move(blocks));
+  const auto threads = static_cast<unsigned>(flow.parameters.number("threads", 1));
+  return std::make_unique<host::FirstTouchTransfer>(node, threads, std::move(blocks));
+}
+
+}  // namespace linkscope::gpu

@@ -1,0 +1,25 @@
+// first-touch where a GPU has to do with it: a GPU that touches, or managed memory.
+#pragma once
+
+#include "backend/gpu/call_method.hpp"
+
+namespace linkscope::gpu {
+
+/// A GPU writes fresh pageable, huge or managed blocks by a kernel; CPUs write fresh managed ones by memset (pageable and
+/// huge ones are the host backend's own, see host::FirstTouch).
+class FirstTouch final : public CallMethod {
+ public:
+  using CallMethod::CallMethod;
+
+  [[nodiscard]] std::string_view name() const override { return "first-touch"; }
+  [[nodiscard]] std::string_view summary() const override {
+    return "time to write a fresh allocation for the first time";
+  }
+  [[nodiscard]] Support supports(const Flow& flow) const override;
+
+ private:
+  [[nodiscard]] std::map<std::string, std::string> own_parameters() const override;
+  [[nodiscard]] std::unique_ptr<Transfer> make(const Flow& flow, const Arenas& arenas) const override;
+};
+
+}  // namespace linkscope::gpu

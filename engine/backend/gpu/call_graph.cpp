@@ -1,0 +1,149 @@
+// graph-instantiate and graph-launch: see the header.
+#include "backend/gpu/call_graph.hpp"
+
+#include <algorithm>
+
+#include "backend/gpu/call_transfer.hpp"
+#include "backend/gpu/check.hpp"
+#include "backend/gpu/context.hpp"
+#include "backend/gpu/counted_graph.hpp"
+#include "backend/host/allocation_calls.hpp"
+#include "backend/host/context.hpp"
+
+namespace linkscope::gpu {
+namespace {
+
+constexpr std::uint64_t most_nodes = 4096;
+constexpr std::uint64_t queue_share =
+    64;  // nodes on their way at once: a launch must not wait for the ones before
+constexpr std::uint64_t most_executable = 32;
+
+std::optional<NodeKind> kind_of(const Flow& flow) {
+  const std::string word = flow.parameters.word("node", "kernel");
+  if (word == "kernel") return NodeKind::kernel;
+  if (word == "copy") return NodeKind::copy;
+  return word == "copy-3d" ? std::optional(NodeKind::copy_3d) : std::nullopt;
+}
+
+GraphShape shape_of(const Flow& flow) {
+  return {*kind_of(flow), count_of(flow, "nodes", 1, 1, most_nodes), flow.bytes};
+}
+
+class LaunchTransfer final : public CallTransfer {
+ public:
+  LaunchTransfer(const std::shared_ptr<Context>& context, const Flow& flow)
+      : CallTransfer(context, flow.executor.index), graph_(context, device(), shape_of(flow)) {
+    LINKSCOPE_CHECK(gpuGraphInstantiateWithFlags(&executable_, graph_.graph(), 0));
+    // What the vendor puts off to the first launch is not this call's.
+    LINKSCOPE_CHECK(vendor::upload_graph(executable_, stream()));
+    LINKSCOPE_CHECK(gpuGraphLaunch(executable_, stream()));
+    LINKSCOPE_CHECK(gpuStreamSynchronize(stream()));
+  }
+  ~LaunchTransfer() override {
+    static_cast<void>(gpuStreamSynchronize(stream()));
+    static_cast<void>(gpuGraphExecDestroy(executable_));
+  }
+  LaunchTransfer(const LaunchTransfer&) = delete;
+  LaunchTransfer& operator=(const LaunchTransfer&) = delete;
+
+  void arm(std::uint64_t seed) override {
+    CallTransfer::arm(seed);
+    graph_.arm(seed);
+  }
+  [[nodiscard]] Bytes verified_bytes() const override { return graph_.verified_bytes(); }
+  [[nodiscard]] std::uint64_t max_repeats() const override {
+    return std::max<std::uint64_t>(1, queue_share / graph_.nodes());
+  }
+  [[nodiscard]] Setting setting() const override {
+    return {{"nodes", static_cast<std::int64_t>(graph_.nodes())}};
+  }
+
+ private:
+  gpuError_t call(std::uint64_t repeats) noexcept override {
+    for (std::uint64_t i = 0; i < repeats; ++i) {
+      const gpuError_t status = gpuGraphLaunch(executable_, stream());
+      if (status != gpuSuccess) return status;
+    }
+    return gpuSuccess;
+  }
+  [[nodiscard]] std::optional<Mismatch> check(std::uint64_t seed) const override {
+    return graph_.find_wrong(seed, done());
+  }
+
+  CountedGraph graph_;
+  gpuGraphExec_t executable_ = nullptr;
+};
+
+/// Executable graphs of one graph, as blocks that are taken and given back.
+class ExecutableGraphs final : public host::Allocation {
+ public:
+  ExecutableGraphs(const std::shared_ptr<Context>& context, int device, const GraphShape& shape)
+      : context_(context), device_(device), graph_(std::make_unique<CountedGraph>(context, device, shape)) {}
+
+  [[nodiscard]] int take(std::span<host::Block> blocks) noexcept override {
+    gpuError_t status = gpuSetDevice(device_);
+    for (std::size_t i = 0; i < blocks.size() && status == gpuSuccess; ++i) {
+      gpuGraphExec_t executable = nullptr;
+      status = gpuGraphInstantiateWithFlags(&executable, graph_->graph(), 0);
+      blocks[i] = reinterpret_cast<host::Block>(executable);
+    }
+    return static_cast<int>(status);
+  }
+  [[nodiscard]] int give_back(std::span<const host::Block> blocks) noexcept override {
+    gpuError_t status = gpuSetDevice(device_);
+    for (const host::Block block : blocks) {
+      const gpuError_t one = gpuGraphExecDestroy(reinterpret_cast<gpuGraphExec_t>(block));
+      if (one != gpuSuccess) status = one;
+    }
+    return static_cast<int>(status);
+  }
+  [[nodiscard]] Error failure(int code) const override {
+    return {Fault::broken, "a graph of " + std::to_string(graph_->nodes()) +
+                               " nodes: " + describe(static_cast<gpuError_t>(code))};
+  }
+  [[nodiscard]] std::optional<std::string> inspect(std::span<const host::Block> blocks) const override {
+    if (const auto wrong = Allocation::inspect(blocks); wrong || blocks.empty()) return wrong;
+    constexpr std::uint64_t seed = 1;
+    graph_->arm(seed);
+    const gpuStream_t stream = context_->service_stream(device_);
+    LINKSCOPE_CHECK(gpuGraphLaunch(reinterpret_cast<gpuGraphExec_t>(blocks.front()), stream));
+    LINKSCOPE_CHECK(gpuStreamSynchronize(stream));
+    const auto wrong = graph_->find_wrong(seed, 1);
+    return wrong ? std::optional(wrong->what) : std::nullopt;
+  }
+
+ protected:
+  [[nodiscard]] Bytes size() const override { return 1; }
+
+ private:
+  std::shared_ptr<Context> context_;
+  int device_;
+  std::unique_ptr<CountedGraph> graph_;
+};
+
+}  // namespace
+
+std::map<std::string, std::string> GraphMethod::own_parameters() const {
+  return {{"node", "kernel (default), copy, or copy-3d (8 rows in 8 planes)"},
+          {"nodes", "nodes of the graph, each behind the one before; default 1"}};
+}
+
+Support GraphMethod::supports(const Flow& flow) const {
+  if (const Support callable = CallMethod::supports(flow); !callable) return callable;
+  return kind_of(flow) ? Support::yes() : Support::no("node is kernel, copy or copy-3d");
+}
+
+std::unique_ptr<Transfer> GraphInstantiate::make(const Flow& flow, const Arenas& /*arenas*/) const {
+  const GraphShape shape = shape_of(flow);
+  const int device = flow.executor.index;
+  const std::uint64_t held = std::clamp<std::uint64_t>(most_nodes / shape.nodes, 1, most_executable);
+  return std::make_unique<host::AllocationCalls>(
+      context().host(), calling_node(context(), device),
+      std::make_unique<ExecutableGraphs>(shared_context(), device, shape), held, host::Measured::take);
+}
+
+std::unique_ptr<Transfer> GraphLaunch::make(const Flow& flow, const Arenas& /*arenas*/) const {
+  return std::make_unique<LaunchTransfer>(shared_context(), flow);
+}
+
+}  // namespace linkscope::gpu

@@ -1,0 +1,60 @@
+// CallTransfer: one call of the GPU's runtime, made again and again by a CPU; what calls' methods time.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "backend/gpu/vendor.hpp"
+#include "backend/host/host_transfer.hpp"
+#include "model/method.hpp"
+
+namespace linkscope::gpu {
+
+class Context;
+
+/// The NUMA node whose CPUs call upon `device`.
+[[nodiscard]] int calling_node(const Context& context, int device);
+/// Parameter `name` as a whole number from `least` to `most`. Throws Error{bad_input}.
+[[nodiscard]] std::uint64_t count_of(const Flow& flow, const std::string& name, std::uint64_t otherwise,
+                                     std::uint64_t least, std::uint64_t most);
+
+/// One thread beside the GPU makes the calls. The transfer's own stream is drained before every start, and no start makes
+/// more calls than a stream takes without blocking: a call is timed, not what it sets going.
+class CallTransfer : public host::HostTransfer {
+ public:
+  CallTransfer(std::shared_ptr<Context> context, int device);
+  ~CallTransfer() override;
+  CallTransfer(const CallTransfer&) = delete;
+  CallTransfer& operator=(const CallTransfer&) = delete;
+
+  void arm(std::uint64_t seed) override;
+  /// Throws what a call failed with.
+  void restore() override;
+  void perform(unsigned part, std::uint64_t first, std::uint64_t repeats) noexcept final;
+  [[nodiscard]] std::optional<Mismatch> verify(std::uint64_t seed) const final;
+  void flush() override {}
+  [[nodiscard]] std::vector<std::string> notes() const override;
+
+ protected:
+  /// Makes the call `repeats` times and nothing else; ends at the first failure. The device is current.
+  [[nodiscard]] virtual gpuError_t call(std::uint64_t repeats) noexcept = 0;
+  /// Whether the calls since arm(seed) did what they should; all of them have come to their end on the device.
+  [[nodiscard]] virtual std::optional<Mismatch> check(std::uint64_t seed) const = 0;
+
+  [[nodiscard]] Context& context() const { return *context_; }
+  [[nodiscard]] int device() const { return device_; }
+  [[nodiscard]] gpuStream_t stream() const { return stream_; }
+
+ private:
+  void drain() const;
+
+  std::shared_ptr<Context> context_;
+  int device_;
+  gpuStream_t stream_ = nullptr;
+  gpuError_t failure_ = gpuSuccess;  ///< the first since arm()
+};
+
+}  // namespace linkscope::gpu

@@ -1,0 +1,64 @@
+// Peer access and staging of copies by the driver.
+#include "backend/gpu/copy_path.hpp"
+
+#include <utility>
+
+#include "backend/gpu/gpu_method.hpp"
+#include "base/error.hpp"
+
+namespace linkscope::gpu {
+namespace {
+
+bool returns_at_once(const Endpoint& end) {
+  return end.memory != "pageable" && end.memory != "huge" && end.memory != "managed";
+}
+
+}  // namespace
+
+PeerAccess wanted_peer_access(const Flow& flow) {
+  const std::string word = flow.parameters.word("peer_access", "on");
+  if (word == "on") return PeerAccess::on;
+  if (word == "off") return PeerAccess::off;
+  throw Error(Fault::bad_input, "parameter peer_access: '" + word + "' is neither on nor off");
+}
+
+std::map<std::string, std::string> copy_path_parameters() {
+  return {{"peer_access", "between two GPUs: on (default), or off: the driver stages through host memory"}};
+}
+
+Support has_copy_path(const Context& context, const Flow& flow) {
+  const PeerAccess wanted = wanted_peer_access(flow);
+  for (const auto& end : {flow.source, flow.destination}) {
+    if (end->device.kind != DeviceKind::gpu) continue;
+    if (const Support here = context.has(end->device); !here) return here;
+  }
+  if (!between_gpus(flow)) {
+    if (wanted == PeerAccess::on) return Support::yes();
+    return Support::no("peer_access off has a meaning only between two GPUs");
+  }
+  if (wanted == PeerAccess::off) return Support::yes();
+  return context.peer(flow.source->device.index, flow.destination->device.index);
+}
+
+void open_copy_path(Context& context, const Flow& flow) {
+  if (!between_gpus(flow)) return;
+  context.set_peer_access(flow.source->device.index, flow.destination->device.index,
+                          wanted_peer_access(flow));
+}
+
+Enqueue enqueueing_of_copy(const Flow& flow) {
+  const bool staged = between_gpus(flow) && wanted_peer_access(flow) == PeerAccess::off;
+  const bool returns = returns_at_once(*flow.source) && returns_at_once(*flow.destination) && !staged;
+  return returns ? Enqueue::returns : Enqueue::blocks;
+}
+
+std::vector<std::string> residences(const Arenas& arenas) {
+  std::vector<std::string> found;
+  for (const Buffer* buffer : {arenas.source, arenas.destination}) {
+    if (buffer == nullptr) continue;
+    if (std::string where = buffer->residence(); !where.empty()) found.push_back(std::move(where));
+  }
+  return found;
+}
+
+}  // namespace linkscope::gpu

@@ -1,0 +1,35 @@
+// CopyPath: what copies by the driver's calls need between their two ends, and how such a call behaves.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "backend/gpu/context.hpp"
+#include "backend/gpu/transfer.hpp"
+#include "model/flow.hpp"
+#include "model/method.hpp"
+
+namespace linkscope::gpu {
+
+/// Commands that one start may put behind a closed gate, of about a thousand that a stream takes before it blocks.
+inline constexpr std::uint64_t queue_share = 256;
+
+/// Parameter `peer_access`. Throws Error{bad_input} for anything but on and off.
+[[nodiscard]] PeerAccess wanted_peer_access(const Flow& flow);
+/// What it means, for the catalog.
+std::map<std::string, std::string> copy_path_parameters();
+
+/// Whether the driver copies between the flow's two ends, as parameter `peer_access` asks.
+[[nodiscard]] Support has_copy_path(const Context& context, const Flow& flow);
+/// Switches peer access as the flow asks, both ways, where it goes between two GPUs.
+void open_copy_path(Context& context, const Flow& flow);
+/// Whether an asynchronous call returns before the copy is done: not where the driver stages it.
+[[nodiscard]] Enqueue enqueueing_of_copy(const Flow& flow);
+
+/// Where the system says the pages of either end are, for the row's notes; those that are as asked are left out.
+[[nodiscard]] std::vector<std::string> residences(const Arenas& arenas);
+/// What the row says of a transfer that is enqueued behind an open gate.
+inline constexpr const char* launch_cost_inside = "enqueued after the gate: launch cost is inside";
+
+}  // namespace linkscope::gpu

@@ -1,0 +1,104 @@
+// CountedGraph: see the header.
+#include "backend/gpu/counted_graph.hpp"
+
+#include <algorithm>
+
+#include "backend/gpu/call_kernels.hpp"
+#include "backend/gpu/check.hpp"
+#include "backend/gpu/context.hpp"
+#include "backend/gpu/device_memory.hpp"
+#include "model/pattern.hpp"
+
+namespace linkscope::gpu {
+namespace {
+
+constexpr std::uint64_t rows_of_region = 8;
+constexpr std::uint64_t planes_of_region = 8;
+constexpr Bytes word_bytes = sizeof(std::uint64_t);
+
+}  // namespace
+
+CountedGraph::CountedGraph(std::shared_ptr<Context> context, int device, const GraphShape& shape)
+    : context_(std::move(context)),
+      device_(device),
+      shape_(shape),
+      count_(*context_, device, 1),
+      counter_(count_.data()) {
+  context_->load(device_, {counting_kernel(sizeof counter_)});
+  rows_ = {shape.bytes, (shape.bytes + word_bytes - 1) / word_bytes * word_bytes, 1, 1};
+  if (shape.kind == NodeKind::copy_3d) {
+    const Bytes width = std::max<Bytes>(1, shape.bytes / (rows_of_region * planes_of_region));
+    rows_ = {width, (width / word_bytes + 1) * 2 * word_bytes, rows_of_region, planes_of_region};
+  }
+  if (shape.kind != NodeKind::kernel) {
+    const DeviceId here{DeviceKind::gpu, device_};
+    const DeviceMemory memory(context_);
+    const Bytes bytes = rows_.pitch * rows_.rows * rows_.planes;
+    source_ = memory.allocate({here, "device", Placement::bound, here}, bytes);
+    destination_ = memory.allocate({here, "device", Placement::bound, here}, bytes);
+  }
+  LINKSCOPE_CHECK(gpuGraphCreate(&graph_, 0));
+  try {
+    gpuGraphNode_t last = nullptr;
+    for (std::uint64_t i = 0; i < shape_.nodes; ++i) last = add_node_after(last);
+  } catch (...) {
+    static_cast<void>(gpuGraphDestroy(graph_));
+    throw;
+  }
+}
+
+CountedGraph::~CountedGraph() { static_cast<void>(gpuGraphDestroy(graph_)); }
+
+gpuGraphNode_t CountedGraph::add_node_after(gpuGraphNode_t last) {
+  const gpuGraphNode_t* before = last == nullptr ? nullptr : &last;
+  const std::size_t count = last == nullptr ? 0 : 1;
+  gpuGraphNode_t node = nullptr;
+  if (shape_.kind == NodeKind::kernel) {
+    void* arguments[] = {&counter_};
+    gpuKernelNodeParams kernel{};
+    kernel.func = const_cast<void*>(counting_kernel(sizeof counter_));
+    kernel.gridDim = dim3(1);
+    kernel.blockDim = dim3(1);
+    kernel.kernelParams = arguments;
+    LINKSCOPE_CHECK(gpuGraphAddKernelNode(&node, graph_, before, count, &kernel));
+  } else if (shape_.kind == NodeKind::copy) {
+    LINKSCOPE_CHECK(gpuGraphAddMemcpyNode1D(&node, graph_, before, count, destination_->data(),
+                                            source_->data(), rows_.width, gpuMemcpyDeviceToDevice));
+  } else {
+    gpuMemcpy3DParms region{};
+    region.srcPtr = {source_->data(), rows_.pitch, rows_.width, rows_.rows};
+    region.dstPtr = {destination_->data(), rows_.pitch, rows_.width, rows_.rows};
+    region.extent = {rows_.width, rows_.rows, rows_.planes};
+    region.kind = gpuMemcpyDeviceToDevice;
+    LINKSCOPE_CHECK(gpuGraphAddMemcpyNode(&node, graph_, before, count, &region));
+  }
+  return node;
+}
+
+void CountedGraph::arm(std::uint64_t seed) {
+  count_.clear();
+  if (source_ == nullptr) return;
+  source_->fill(0, source_->bytes(), seed);
+  destination_->poison(0, destination_->bytes());
+}
+
+std::optional<Mismatch> CountedGraph::find_wrong(std::uint64_t seed, std::uint64_t launches) const {
+  if (shape_.kind == NodeKind::kernel) {
+    const std::uint64_t counted = count_.read()[0];
+    if (counted == launches * shape_.nodes) return std::nullopt;
+    return Mismatch{std::to_string(launches) + " launches of " + std::to_string(shape_.nodes) +
+                    " kernels, but " + std::to_string(counted) + " ran"};
+  }
+  for (std::uint64_t row = 0; launches > 0 && row < rows_.rows * rows_.planes; ++row) {
+    const Bytes at = row * rows_.pitch;
+    const auto bad = destination_->compare(at, rows_.width, shifted_seed(seed, at / word_bytes));
+    if (bad) return Mismatch{"byte " + std::to_string(at + *bad) + " of a graph's copy arrived wrong"};
+  }
+  return std::nullopt;
+}
+
+Bytes CountedGraph::verified_bytes() const {
+  return shape_.kind == NodeKind::kernel ? word_bytes : rows_.width * rows_.rows * rows_.planes;
+}
+
+}  // namespace linkscope::gpu

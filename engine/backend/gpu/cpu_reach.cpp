@@ -1,0 +1,38 @@
+// cpu_reach: see the header.
+#include "backend/gpu/cpu_reach.hpp"
+
+#include <string>
+#include <vector>
+
+namespace linkscope::gpu {
+namespace {
+
+Support reached(const Device& device, const Endpoint& where) {
+  const std::string end = where.device.text();
+  if (where.memory == "managed") {
+    if (device.concurrent_managed) return Support::yes();
+    return Support::no("CPUs cannot work on managed memory of " + end + " beside it (no concurrent access)");
+  }
+  const bool plain =
+      where.memory == "device" || where.memory == "fine-grained" || where.memory == "coarse-grained";
+  if (!plain || !vendor::maps_device_memory_for_cpus)
+    return Support::no("CPUs have no mapping of " + where.memory + " memory of " + end);
+  if (device.integrated || device.direct_host_access) return Support::yes();
+  return Support::no("CPUs do not reach the memory of " + end +
+                     " (neither integrated, nor accessible from the host directly)");
+}
+
+}  // namespace
+
+host::Reach cpu_reach(const Context& context) {
+  std::vector<Device> devices;
+  for (int index = 0; index < context.device_count(); ++index) devices.push_back(context.device(index));
+  return [devices = std::move(devices)](const Endpoint& where) {
+    const auto index = static_cast<std::size_t>(where.device.index);
+    if (where.device.kind != DeviceKind::gpu || index >= devices.size())
+      return Support::no("there is no " + where.device.text() + " here");
+    return reached(devices[index], where);
+  };
+}
+
+}  // namespace linkscope::gpu

@@ -1,0 +1,107 @@
+// Sums and written words of page faults.
+#include "backend/gpu/faulted_pages.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <string>
+
+#include "backend/gpu/context.hpp"
+#include "backend/host/context.hpp"
+#include "base/error.hpp"
+
+namespace linkscope::gpu {
+namespace {
+
+constexpr Bytes word_bytes = sizeof(std::uint64_t);
+
+/// The GPU's node or the host end itself.
+int checking_node(const Context& context, const Flow& flow) {
+  if (flow.source->device.kind == DeviceKind::numa) return flow.source->device.index;
+  return std::max(0, context.device(flow.source->device.index).numa);
+}
+
+}  // namespace
+
+PageTouch touch_of(const Flow& flow) {
+  const std::string access = flow.parameters.word("access", "write");
+  const std::string touch = flow.parameters.word("touch", "page");
+  if (access != "read" && access != "write")
+    throw Error(Fault::bad_input, "parameter access: '" + access + "' is neither read nor write");
+  if (touch != "page" && touch != "word")
+    throw Error(Fault::bad_input, "parameter touch: '" + touch + "' is neither page nor word");
+  return {access == "read" ? TouchAccess::read : TouchAccess::write, flow.bytes,
+          touch == "page" ? static_cast<Bytes>(sysconf(_SC_PAGESIZE)) : word_bytes};
+}
+
+FaultedPages::FaultedPages(std::shared_ptr<Context> context, const Flow& flow, const Arenas& arenas)
+    : context_(context),
+      touch_(touch_of(flow)),
+      slots_(context, *arenas.source, flow.bytes, arenas.rotation, flow.executor),
+      node_(checking_node(*context, flow)) {}
+
+void FaultedPages::arm(std::uint64_t seed) {
+  seed_ = seed;
+  slots_.fill(seed);
+}
+
+std::uint64_t FaultedPages::expected_sum(std::uint64_t done) const {
+  std::uint64_t sum = 0;
+  for (std::uint64_t slot = 0; slot < slots_.touched(done); ++slot) {
+    const std::uint64_t visits = done / slots_.count() + (slot < done % slots_.count() ? 1 : 0);
+    const std::uint64_t seed = seed_of(slot);
+    std::uint64_t words = 0;
+    for (std::uint64_t i = 0; i < touch_.words(); ++i)
+      words += pattern_word(seed, i * touch_.step / word_bytes);
+    sum += visits * words;
+  }
+  return sum;
+}
+
+/// Writes the pattern over the words that a write left; the first that is not what it should be.
+std::optional<Mismatch> FaultedPages::take_back(std::uint64_t slot) const {
+  const std::uint64_t seed = seed_of(slot);
+  std::byte* const base = at(slot);
+  migrate(*context_, base, touch_.bytes, {DeviceKind::numa, node_});
+  std::atomic<Bytes> first_bad{touch_.bytes};
+  context_->host().workers(node_).share_pinned(touch_.bytes, [&](Bytes from, Bytes length) {
+    const Bytes first = (from + touch_.step - 1) / touch_.step * touch_.step;
+    for (Bytes offset = first; offset < from + length; offset += touch_.step) {
+      std::uint64_t found = 0;
+      std::memcpy(&found, base + offset, sizeof found);
+      if (found != touched_word(seed, offset / word_bytes)) {
+        Bytes known = first_bad.load();
+        while (offset < known && !first_bad.compare_exchange_weak(known, offset)) {
+        }
+      }
+      const std::uint64_t before = pattern_word(seed, offset / word_bytes);
+      std::memcpy(base + offset, &before, sizeof before);
+    }
+  });
+  if (first_bad == touch_.bytes) return std::nullopt;
+  return Mismatch{"the word at byte " + std::to_string(first_bad) + " of " + std::to_string(touch_.bytes) +
+                  " in slot " + std::to_string(slot) + " of " + std::to_string(slots_.count()) +
+                  " does not hold what was written"};
+}
+
+std::optional<Mismatch> FaultedPages::verify(std::uint64_t done, std::uint64_t sum) const {
+  if (touch_.access == TouchAccess::read) {
+    if (sum == expected_sum(done)) return std::nullopt;
+    return Mismatch{"the words that " + std::to_string(done) +
+                    " transfers read do not add up to those that were there"};
+  }
+  std::optional<Mismatch> bad;
+  for (std::uint64_t slot = 0; slot < slots_.touched(done); ++slot) {
+    if (auto wrong = take_back(slot); wrong && !bad) bad = std::move(wrong);
+  }
+  return bad ? bad : slots_.compare(seed_, done);
+}
+
+Bytes FaultedPages::verified_bytes(std::uint64_t done) const {
+  const bool words_alone = touch_.access == TouchAccess::read;
+  return slots_.touched(done) * (words_alone ? touch_.words() * word_bytes : touch_.bytes);
+}
+
+}  // namespace linkscope::gpu

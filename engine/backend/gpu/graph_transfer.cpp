@@ -1,0 +1,158 @@
+// GraphTransfer: see the header.
+#include "backend/gpu/graph_transfer.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "backend/gpu/check.hpp"
+#include "backend/gpu/context.hpp"
+#include "backend/gpu/copy_path.hpp"
+#include "base/error.hpp"
+
+namespace linkscope::gpu {
+namespace {
+
+constexpr std::uint64_t most_recorded = 1024;
+
+/// A graph being recorded from a stream. Ends the recording however it goes.
+class Recording {
+ public:
+  explicit Recording(gpuStream_t stream) : stream_(stream) {
+    // Other threads of the process (lanes at work) may go on with calls that a recording thread may not make.
+    LINKSCOPE_CHECK(gpuStreamBeginCapture(stream_, gpuStreamCaptureModeThreadLocal));
+  }
+  ~Recording() {
+    if (!ended_) static_cast<void>(gpuStreamEndCapture(stream_, &graph_));
+    if (graph_ != nullptr) static_cast<void>(gpuGraphDestroy(graph_));
+    if (!ended_) static_cast<void>(gpuGetLastError());
+  }
+  Recording(const Recording&) = delete;
+  Recording& operator=(const Recording&) = delete;
+
+  gpuGraph_t end() {
+    ended_ = true;
+    LINKSCOPE_CHECK(gpuStreamEndCapture(stream_, &graph_));
+    return graph_;
+  }
+
+ private:
+  gpuStream_t stream_;
+  gpuGraph_t graph_ = nullptr;
+  bool ended_ = false;
+};
+
+class GraphTransfer final : public GpuTransfer {
+ public:
+  GraphTransfer(std::shared_ptr<Context> context, std::unique_ptr<Transfer> inner, GpuTransfer& work,
+                std::uint64_t recorded)
+      : context_(std::move(context)), inner_(std::move(inner)), work_(work), recorded_(recorded) {
+    try {
+      record();
+    } catch (const Error& error) {
+      if (error.fault() == Fault::fatal) throw;
+      throw Error(Fault::unsupported, std::string("cannot be captured into a graph: ") + error.what());
+    }
+  }
+  ~GraphTransfer() override { forget(); }
+  GraphTransfer(const GraphTransfer&) = delete;
+  GraphTransfer& operator=(const GraphTransfer&) = delete;
+
+  [[nodiscard]] int device() const override { return work_.device(); }
+  void enqueue(gpuStream_t stream, std::uint64_t repeats) override {
+    for (std::uint64_t repeat = 0; repeat < repeats; ++repeat)
+      LINKSCOPE_CHECK(gpuGraphLaunch(graph_, stream));
+    launches_ += repeats;
+    work_.count_as_run(launches_ * recorded_);
+  }
+  void lead_in(gpuStream_t stream) override { work_.lead_in(stream); }
+  [[nodiscard]] std::uint64_t max_repeats() const override {
+    return std::max<std::uint64_t>(1, std::min(queue_share / recorded_, work_.max_repeats() / recorded_));
+  }
+  [[nodiscard]] std::uint64_t operations() const override { return recorded_ * work_.operations(); }
+
+  void arm(std::uint64_t seed) override {
+    work_.arm(seed);
+    launches_ = 0;
+    record();
+  }
+  void restore() override { work_.restore(); }
+  [[nodiscard]] std::optional<Mismatch> verify(std::uint64_t seed) const override {
+    return work_.verify(seed);
+  }
+  [[nodiscard]] Bytes verified_bytes() const override { return work_.verified_bytes(); }
+  [[nodiscard]] Bytes touched_bytes() const override { return work_.touched_bytes(); }
+  void flush() override { work_.flush(); }
+
+  [[nodiscard]] std::vector<Setting> candidates() const override { return work_.candidates(); }
+  void use(const Setting& setting) override {
+    work_.use(setting);
+    record();
+  }
+  [[nodiscard]] Setting setting() const override { return work_.setting(); }
+  [[nodiscard]] std::vector<std::string> notes() const override {
+    std::vector<std::string> found = work_.notes();
+    found.emplace_back("the graph repeats one slot: caches may serve it");
+    return found;
+  }
+
+ private:
+  /// What the work depends on (pattern, launch shape) is fixed in a graph: each change takes a new one.
+  void record() {
+    forget();
+    context_->use(device());
+    const gpuStream_t stream = context_->service_stream(device());
+    Recording recording(stream);
+    // One by one: a transfer may make one launch of what it is asked for at once.
+    for (std::uint64_t i = 0; i < recorded_; ++i) work_.enqueue(stream, 1);
+    LINKSCOPE_CHECK(gpuGraphInstantiateWithFlags(&graph_, recording.end(), 0));
+    LINKSCOPE_CHECK(vendor::upload_graph(graph_, stream));
+    LINKSCOPE_CHECK(gpuStreamSynchronize(stream));
+    work_.count_as_run(launches_ * recorded_);
+  }
+  void forget() noexcept {
+    if (graph_ != nullptr) static_cast<void>(gpuGraphExecDestroy(graph_));
+    graph_ = nullptr;
+  }
+
+  std::shared_ptr<Context> context_;
+  std::unique_ptr<Transfer> inner_;
+  GpuTransfer& work_;  ///< what inner_ holds
+  std::uint64_t recorded_;
+  gpuGraphExec_t graph_ = nullptr;
+  std::uint64_t launches_ = 0;  ///< since arm()
+};
+
+}  // namespace
+
+std::map<std::string, std::string> graph_parameters() {
+  return {{"graph",
+           "transfers recorded into one graph, which is launched once per repeat, up to 1024; "
+           "0 (default): no graph"}};
+}
+
+std::uint64_t graph_operations(const Parameters& parameters) {
+  const std::int64_t recorded = parameters.number("graph", 0);
+  if (recorded < 0 || recorded > static_cast<std::int64_t>(most_recorded)) {
+    throw Error(Fault::bad_input, "parameter graph: 0 to " + std::to_string(most_recorded));
+  }
+  return static_cast<std::uint64_t>(recorded);
+}
+
+std::unique_ptr<Transfer> replay_by_graph(std::shared_ptr<Context> context, std::unique_ptr<Transfer> inner,
+                                          std::uint64_t recorded) {
+  auto* work = dynamic_cast<GpuTransfer*>(inner.get());
+  if (work == nullptr) {
+    throw Error(Fault::unsupported, "cannot be captured into a graph: the work is no stream's");
+  }
+  if (work->enqueueing() == Enqueue::blocks) {
+    throw Error(
+        Fault::unsupported,
+        "cannot be captured into a graph: the call keeps the calling thread (pageable, managed or staged "
+        "copies do, and synchronous calls)");
+  }
+  return std::make_unique<GraphTransfer>(std::move(context), std::move(inner), *work, recorded);
+}
+
+}  // namespace linkscope::gpu

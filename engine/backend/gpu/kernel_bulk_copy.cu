@@ -1,0 +1,186 @@
+// kernel-bulk-copy: see the header.
+#include "backend/gpu/kernel_bulk_copy.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include "backend/gpu/bulk_shape.hpp"
+#include "backend/gpu/check.hpp"
+#include "backend/gpu/sweep_kernels.hpp"
+#include "backend/gpu/sweep_transfer.hpp"
+
+namespace linkscope::gpu {
+namespace {
+
+/// The pieces of one warp, slot after slot: piece `warp` and every `warps`-th after it.
+class Pieces {
+ public:
+  __device__ Pieces(const Sweep& sweep, unsigned piece_bytes, std::uint64_t warp, std::uint64_t warps)
+      : whole_(sweep.vectors * vector_bytes),
+        stride_(sweep.stride),
+        piece_bytes_(piece_bytes),
+        first_(warp * piece_bytes),
+        step_(warps * piece_bytes),
+        slots_(sweep.slots),
+        slot_(sweep.first),
+        offset_(first_) {}
+
+  /// How many there are in `repeats` slots.
+  [[nodiscard]] __device__ std::uint64_t count(std::uint64_t repeats) const {
+    return first_ < whole_ ? repeats * ((whole_ - first_ + step_ - 1) / step_) : 0;
+  }
+  /// Of the current piece, in the arena.
+  [[nodiscard]] __device__ Bytes offset() const { return slot_ * stride_ + offset_; }
+  [[nodiscard]] __device__ unsigned bytes() const {
+    const Bytes left = whole_ - offset_;
+    return left < piece_bytes_ ? static_cast<unsigned>(left) : piece_bytes_;
+  }
+  __device__ void advance() {
+    offset_ += step_;
+    if (offset_ < whole_) return;
+    offset_ = first_;
+    if (++slot_ == slots_) slot_ = 0;
+  }
+
+ private:
+  Bytes whole_;
+  Bytes stride_;
+  unsigned piece_bytes_;
+  Bytes first_;
+  Bytes step_;
+  std::uint64_t slots_;
+  std::uint64_t slot_;
+  Bytes offset_;
+};
+
+/// One thread's pipeline. The piece at hand is stored from its stage; the stage whose store is half a ring old has been
+/// read by now, or soon is, and takes the next load. So half of the stages are on their way in, half on their way out.
+/// Shared memory is touched by the copy unit alone, which needs no fence against itself.
+template <unsigned stages>
+__device__ void pump(const Sweep& sweep, Pieces loads, unsigned stage_bytes, std::byte* ring,
+                     std::uint64_t* barriers) {
+  constexpr unsigned leaving = stages / 2;
+  const std::uint64_t total = loads.count(sweep.repeats);
+  Pieces stores = loads;
+  std::uint64_t loaded = 0;
+  const auto load_next = [&] {
+    const unsigned stage = loaded % stages;
+    vendor::bulk_load(ring + static_cast<std::size_t>(stage) * stage_bytes, sweep.source + loads.offset(),
+                      loads.bytes(), barriers + stage);
+    loads.advance();
+    ++loaded;
+  };
+  for (unsigned stage = 0; stage < stages; ++stage) vendor::bulk_barrier_init(barriers + stage);
+  while (loaded < stages && loaded < total) load_next();
+  for (std::uint64_t stored = 0; stored < total; ++stored) {
+    const unsigned stage = stored % stages;
+    vendor::bulk_wait_loaded(barriers + stage, stored / stages % 2);
+    vendor::bulk_store(sweep.destination + stores.offset(),
+                       ring + static_cast<std::size_t>(stage) * stage_bytes, stores.bytes());
+    stores.advance();
+    if (stored < leaving) continue;
+    vendor::bulk_wait_read<leaving>();
+    if (loaded < total) load_next();
+  }
+  vendor::bulk_wait_written();
+}
+
+template <unsigned stages>
+__global__ void bulk_copy_kernel(Sweep sweep, unsigned stage_bytes) {
+  extern __shared__ __align__(128) std::byte shared[];
+  const unsigned warp = threadIdx.x / warpSize;
+  const unsigned warps = blockDim.x / warpSize;
+  if (threadIdx.x % warpSize == 0) {
+    const std::size_t ring_bytes = static_cast<std::size_t>(stages) * stage_bytes;
+    auto* const barriers = reinterpret_cast<std::uint64_t*>(shared + warps * ring_bytes);
+    const Pieces mine(sweep, stage_bytes, blockIdx.x * static_cast<std::uint64_t>(warps) + warp,
+                      gridDim.x * static_cast<std::uint64_t>(warps));
+    pump<stages>(sweep, mine, stage_bytes, shared + warp * ring_bytes, barriers + warp * stages);
+  }
+  for_each_repeat(sweep, [&](Bytes slot) {
+    for_each_tail_byte(sweep,
+                       [&](Bytes offset) { sweep.destination[slot + offset] = sweep.source[slot + offset]; });
+  });
+}
+
+using BulkKernel = void (*)(Sweep, unsigned);
+
+BulkKernel kernel_of(unsigned stages) {
+  switch (stages) {
+    case 16:
+      return &bulk_copy_kernel<16>;
+    case 8:
+      return &bulk_copy_kernel<8>;
+    case 4:
+      return &bulk_copy_kernel<4>;
+    default:
+      return &bulk_copy_kernel<2>;
+  }
+}
+
+const void* address_of(BulkKernel kernel) { return reinterpret_cast<const void*>(kernel); }
+
+BulkLimits limits_of(const Context& context, int device) {
+  int shared = 0;
+  LINKSCOPE_CHECK(gpuDeviceGetAttribute(&shared, gpuAttributeSharedPerBlockOptin, device));
+  return {static_cast<unsigned>(context.device(device).multiprocessors), static_cast<Bytes>(shared)};
+}
+
+class BulkTransfer final : public SweepTransfer {
+ public:
+  BulkTransfer(std::shared_ptr<Context> context, const Flow& flow, const Arenas& arenas)
+      : SweepTransfer(std::move(context), flow, arenas, flow.bytes),
+        local_(is_local(flow)),
+        shapes_(bulk_shapes_for(limits_of(this->context(), device()), flow.bytes, flow.parameters)),
+        shape_(shapes_.front()) {
+    this->context().use(device());
+    const Bytes most = limits_of(this->context(), device()).shared_bytes;
+    for (const unsigned stages : {2U, 4U, 8U, 16U}) {
+      const void* const kernel = address_of(kernel_of(stages));
+      this->context().load(device(), {kernel});
+      LINKSCOPE_CHECK(
+          gpuFuncSetAttribute(kernel, gpuFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(most)));
+    }
+  }
+
+  [[nodiscard]] Bytes touched_bytes() const override { return local_ ? 2 * arena().bytes : 0; }
+
+  [[nodiscard]] std::vector<Setting> candidates() const override {
+    std::vector<Setting> settings;
+    for (const BulkShape& shape : shapes_) settings.push_back(shape.setting());
+    return settings;
+  }
+  void use(const Setting& setting) override { shape_ = BulkShape::from(setting); }
+  [[nodiscard]] Setting setting() const override { return shape_.setting(); }
+
+ protected:
+  void run(gpuStream_t stream, const Sweep& sweep) override {
+    kernel_of(shape_.stages)<<<shape_.blocks, shape_.threads, shape_.shared_bytes(), stream>>>(
+        sweep, shape_.stage_bytes);
+    LINKSCOPE_CHECK(gpuGetLastError());
+  }
+
+ private:
+  bool local_;
+  std::vector<BulkShape> shapes_;
+  BulkShape shape_;
+};
+
+}  // namespace
+
+std::map<std::string, std::string> KernelBulkCopy::own_parameters() const { return bulk_parameters(); }
+
+Support KernelBulkCopy::supports(const Flow& flow) const {
+  if (const Support reached = kernels_reach(flow, Ends::both); !reached) return reached;
+  context().use(flow.executor.index);
+  if (std::string reason = vendor::no_bulk_copy(flow.executor.index, address_of(kernel_of(2)));
+      !reason.empty())
+    return Support::no(std::move(reason));
+  return Support::yes();
+}
+
+std::unique_ptr<Transfer> KernelBulkCopy::make(const Flow& flow, const Arenas& arenas) const {
+  return std::make_unique<BulkTransfer>(shared_context(), flow, arenas);
+}
+
+}  // namespace linkscope::gpu

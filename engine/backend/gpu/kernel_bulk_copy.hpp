@@ -1,0 +1,31 @@
+// kernel-bulk-copy: a kernel that has the copy unit beside each multiprocessor (TMA) move the bytes.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "backend/gpu/gpu_method.hpp"
+
+namespace linkscope::gpu {
+
+/// Bytes go from the source to shared memory and from there to the destination, never through registers: one thread per
+/// warp keeps a ring of pieces going, so few blocks are enough. The executor may be the source's GPU (push), the
+/// destination's (pull) or any that reaches both. The last bytes of a size that is no multiple of 16 are plain stores.
+class KernelBulkCopy final : public GpuMethod {
+ public:
+  using GpuMethod::GpuMethod;
+
+  [[nodiscard]] std::string_view name() const override { return "kernel-bulk-copy"; }
+  [[nodiscard]] std::string_view summary() const override {
+    return "copies by a kernel's asynchronous bulk copies through shared memory (TMA)";
+  }
+  [[nodiscard]] Quantity quantity() const override { return Quantity::bandwidth; }
+  [[nodiscard]] Support supports(const Flow& flow) const override;
+
+ protected:
+  [[nodiscard]] std::map<std::string, std::string> own_parameters() const override;
+  [[nodiscard]] std::unique_ptr<Transfer> make(const Flow& flow, const Arenas& arenas) const override;
+};
+
+}  // namespace linkscope::gpu

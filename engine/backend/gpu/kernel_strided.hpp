@@ -1,0 +1,60 @@
+// kernel-strided: threads load a region and store it to its like place.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "backend/gpu/kernel_transfer.hpp"
+#include "backend/gpu/region_method.hpp"
+
+namespace linkscope::gpu {
+
+/// The executor may be the source's GPU (push), the destination's (pull) or any that reaches both.
+class KernelStrided final : public RegionMethod {
+ public:
+  using RegionMethod::RegionMethod;
+
+  [[nodiscard]] std::string_view name() const override { return "kernel-strided"; }
+  [[nodiscard]] std::string_view summary() const override {
+    return "copies a region by a kernel, straight from strided to strided memory";
+  }
+  [[nodiscard]] Support supports(const Flow& flow) const override;
+
+ protected:
+  [[nodiscard]] std::map<std::string, std::string> own_parameters() const override;
+  [[nodiscard]] std::unique_ptr<Transfer> make(const Flow& flow, const Arenas& arenas) const override;
+};
+
+/// Blocks of a grid, and threads in each.
+struct Grid {
+  unsigned blocks = 1;
+  unsigned threads = 128;  ///< a multiple of 128
+};
+
+/// Grids worth trying on `device`, best guess first; parameters blocks and threads fix one instead. Throws
+/// Error{bad_input} for what is no grid.
+std::vector<Grid> region_grids(const Device& device, const Parameters& parameters);
+/// What those parameters mean, for the catalog.
+std::map<std::string, std::string> grid_parameters();
+
+/// A region transfer by kernels of the executor, all repeats in one launch.
+class KernelRegionTransfer final : public RegionTransfer {
+ public:
+  KernelRegionTransfer(const std::shared_ptr<Context>& context, const Flow& flow, const Arenas& arenas,
+                       const Region& region);
+
+  [[nodiscard]] std::vector<Setting> candidates() const override;
+  void use(const Setting& setting) override;
+  [[nodiscard]] Setting setting() const override;
+
+ private:
+  void run(gpuStream_t stream, std::uint64_t first, std::uint64_t repeats) override;
+
+  Sweep sweep_;
+  std::vector<Grid> grids_;
+  Grid grid_;
+};
+
+}  // namespace linkscope::gpu

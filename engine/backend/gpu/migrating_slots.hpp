@@ -1,0 +1,81 @@
+// MigratingSlots: the slots of an arena whose pages a transfer moves away, and how they come home.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "backend/gpu/vendor.hpp"
+#include "base/units.hpp"
+#include "model/copy_check.hpp"
+#include "model/method.hpp"
+
+namespace linkscope::gpu {
+
+class Context;
+
+/// What slots of such methods lie apart by, so that none shares a block with its neighbour: drivers fetch up to 2 MiB
+/// around a fault, and AMD and NVIDIA both map that much as one page.
+inline constexpr Bytes migration_block = 2 * MiB;
+
+/// flow.bytes in whole blocks: Method::footprint.
+[[nodiscard]] Bytes migration_footprint(const Flow& flow);
+/// Every transfer of a start needs a slot whose pages are still at home: some dozens, as far as memory is not wasted.
+[[nodiscard]] Bytes migration_rotation(const Flow& flow);
+
+/// Whether the pages of `home` can move to and from `visitor`, a GPU or a NUMA node, because it touches or asks for them.
+[[nodiscard]] Support can_migrate(Context& context, const Endpoint& home, const DeviceId& visitor);
+
+/// Home is the device of the buffer's endpoint. Counts the memory that the visitor must have free for all of the arena.
+class MigratingSlots {
+ public:
+  /// `arena` outlives it. Throws Error{no_memory} where the visitor's memory does not hold what may come.
+  MigratingSlots(std::shared_ptr<Context> context, Buffer& arena, Bytes bytes, Rotation rotation,
+                 const DeviceId& visitor);
+  ~MigratingSlots();
+  MigratingSlots(const MigratingSlots&) = delete;
+  MigratingSlots& operator=(const MigratingSlots&) = delete;
+
+  /// Transfers that find their pages at home after bring_home().
+  [[nodiscard]] std::uint64_t count() const { return rotation_.slots; }
+  [[nodiscard]] Bytes bytes() const { return bytes_; }
+  /// The slot of transfer number `turn` since fill().
+  [[nodiscard]] std::byte* at(std::uint64_t turn) const {
+    return base_ + turn % rotation_.slots * rotation_.stride;
+  }
+
+  /// Lays the pattern of `seed` into all slots, wherever that leaves their pages.
+  void fill(std::uint64_t seed);
+  /// Moves the pages home of all that `done` transfers since fill() have touched, and waits.
+  void bring_home(std::uint64_t done);
+  /// Slots that `done` transfers have touched.
+  [[nodiscard]] std::uint64_t touched(std::uint64_t done) const;
+  /// Compares those with the pattern.
+  [[nodiscard]] std::optional<Mismatch> compare(std::uint64_t seed, std::uint64_t done) const;
+  /// The seed by which `slot` alone holds the pattern.
+  [[nodiscard]] std::uint64_t seed_of(std::uint64_t seed, std::uint64_t slot) const {
+    return check_.slot_seed(seed, slot);
+  }
+  void flush() const { check_.flush(); }
+  /// Residence, and what keeps pages from moving.
+  [[nodiscard]] std::vector<std::string> notes() const;
+
+ private:
+  std::shared_ptr<Context> context_;
+  Buffer& arena_;
+  std::byte* base_;
+  Bytes bytes_;
+  Rotation rotation_;
+  CopyCheck check_;
+  int reserved_on_ = -1;    ///< GPU
+  bool astray_ = true;      ///< any page may be anywhere
+  std::uint64_t home_ = 0;  ///< turns whose pages were brought home
+};
+
+/// Moves `bytes` at `address` to `home` by a prefetch and waits for its end.
+void migrate(Context& context, std::byte* address, Bytes bytes, const DeviceId& home);
+
+}  // namespace linkscope::gpu

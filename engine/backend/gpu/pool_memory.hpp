@@ -1,0 +1,26 @@
+// pool: what the stream-ordered allocator gives.
+#pragma once
+
+#include <memory>
+#include <utility>
+
+#include "backend/gpu/gpu_memory.hpp"
+
+namespace linkscope::gpu {
+
+/// Memory of one GPU out of its default pool. Peers reach it through the pool's own access list, which follows their peer
+/// access to the device.
+class PoolMemory final : public GpuMemory {
+ public:
+  using GpuMemory::GpuMemory;
+
+  [[nodiscard]] std::string_view name() const override { return "pool"; }
+  [[nodiscard]] std::string_view summary() const override {
+    return "a GPU's memory from its stream-ordered pool (cudaMallocAsync, hipMallocAsync)";
+  }
+  [[nodiscard]] Support available() const override;
+  [[nodiscard]] Support supports(const Endpoint& where) const override;
+  [[nodiscard]] std::unique_ptr<Buffer> allocate(const Endpoint& where, Bytes bytes) const override;
+};
+
+}  // namespace linkscope::gpu

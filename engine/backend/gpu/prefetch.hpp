@@ -1,0 +1,34 @@
+// prefetch: managed pages sent where they are wanted, by cudaMemPrefetchAsync or hipMemPrefetchAsync.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "backend/gpu/gpu_method.hpp"
+
+namespace linkscope::gpu {
+
+/// The source is managed memory at home on one device; there is no destination memory, since the pages themselves go: to the
+/// executor, a GPU, or, where they lie at the executor, to the host. Before every start they are brought home. The call may keep
+/// its thread busy: it is enqueued after the gate has opened and the span holds that cost.
+class Prefetch final : public GpuMethod {
+ public:
+  using GpuMethod::GpuMethod;
+
+  [[nodiscard]] std::string_view name() const override { return "prefetch"; }
+  [[nodiscard]] std::string_view summary() const override {
+    return "managed pages sent ahead (cudaMemPrefetchAsync, hipMemPrefetchAsync)";
+  }
+  [[nodiscard]] Quantity quantity() const override { return Quantity::bandwidth; }
+  [[nodiscard]] Support supports(const Flow& flow) const override;
+  [[nodiscard]] Bytes footprint(const Flow& flow) const override;
+  [[nodiscard]] Bytes rotation_bytes(const Flow& flow) const override;
+
+ protected:
+  [[nodiscard]] std::map<std::string, std::string> own_parameters() const override;
+  [[nodiscard]] std::unique_ptr<Transfer> make(const Flow& flow, const Arenas& arenas) const override;
+  [[nodiscard]] bool graphable() const override { return false; }
+};
+
+}  // namespace linkscope::gpu

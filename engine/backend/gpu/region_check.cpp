@@ -1,0 +1,101 @@
+// RegionCheck: see the header.
+#include "backend/gpu/region_check.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include "backend/gpu/check.hpp"
+#include "backend/gpu/device_words.hpp"
+#include "backend/gpu/region_kernels.hpp"
+#include "base/error.hpp"
+#include "model/pattern.hpp"
+
+namespace linkscope::gpu {
+namespace {
+
+constexpr Bytes word_bytes = sizeof(std::uint64_t);
+constexpr Bytes piece_bytes = 16 * MiB;
+
+}  // namespace
+
+RegionCheck::RegionCheck(std::shared_ptr<Context> context, int executor, const Arenas& arenas,
+                         const Region& region)
+    : context_(std::move(context)), device_(executor), arenas_(arenas), region_(region) {
+  const Rotation& rotation = arenas.rotation;
+  if (rotation.slots > 1 && (rotation.stride < region.footprint() || rotation.stride % word_bytes != 0)) {
+    throw Error(Fault::bad_input, "slots of " + std::to_string(region.footprint()) + " B cannot lie " +
+                                      std::to_string(rotation.stride) + " B apart");
+  }
+  for (const Buffer* buffer : {arenas.source, arenas.destination}) {
+    if (buffer == nullptr || buffer->bytes() < extent()) {
+      throw Error(Fault::bad_input, "a region's slots need " + std::to_string(extent()) + " B at either end");
+    }
+  }
+  const DeviceId& holder = arenas.destination->where().device;
+  if (holder.kind == DeviceKind::gpu) device_ = holder.index;
+}
+
+Bytes RegionCheck::extent() const {
+  return (arenas_.rotation.slots - 1) * arenas_.rotation.stride + region_.footprint();
+}
+
+void RegionCheck::arm(std::uint64_t seed) const {
+  arenas_.source->fill(0, extent(), seed);
+  arenas_.destination->poison(0, extent());
+}
+
+Bytes RegionCheck::verified_bytes(std::uint64_t slots_touched) const {
+  return std::min(slots_touched, arenas_.rotation.slots) * region_.footprint();
+}
+
+void RegionCheck::flush() const {
+  arenas_.source->flush(0, extent());
+  arenas_.destination->flush(0, extent());
+}
+
+std::optional<Mismatch> RegionCheck::verify(std::uint64_t seed, std::uint64_t slots_touched) const {
+  context_->use(device_);
+  const std::uint64_t slots = std::min(slots_touched, arenas_.rotation.slots);
+  for (std::uint64_t slot = 0; slot < slots; ++slot) {
+    const std::uint64_t slot_seed = shifted_seed(seed, slot * (arenas_.rotation.stride / word_bytes));
+    if (const auto bad = compare(slot, slot_seed)) return describe(slot, *bad);
+  }
+  return std::nullopt;
+}
+
+std::optional<Bytes> RegionCheck::compare(std::uint64_t slot, std::uint64_t seed) const {
+  const Bytes at = slot * arenas_.rotation.stride;
+  if (context_->reachable(device_, arenas_.destination->where())) {
+    const std::byte* arena = context_->reach(device_, *arenas_.destination);
+    return compare_region(*context_, device_, arena + at, 0, region_.footprint(), region_, seed);
+  }
+  return compare_copied(arenas_.destination->data() + at, seed);
+}
+
+std::optional<Bytes> RegionCheck::compare_copied(const std::byte* slot, std::uint64_t seed) const {
+  const Bytes whole = std::min(piece_bytes, region_.footprint());
+  const DeviceWords piece(*context_, device_, (whole + word_bytes - 1) / word_bytes);
+  auto* window = reinterpret_cast<std::byte*>(piece.data());
+  const gpuStream_t stream = context_->service_stream(device_);
+  for (Bytes first = 0; first < region_.footprint(); first += piece_bytes) {
+    const Bytes length = std::min(piece_bytes, region_.footprint() - first);
+    LINKSCOPE_CHECK(gpuMemcpyAsync(window, slot + first, length, gpuMemcpyDefault, stream));
+    const auto bad = compare_region(*context_, device_, window, first, length, region_, seed);
+    if (bad) return first + *bad;
+  }
+  return std::nullopt;
+}
+
+Mismatch RegionCheck::describe(std::uint64_t slot, Bytes offset) const {
+  const Endpoint& where = arenas_.destination->where();
+  const Bytes in_plane = offset % region_.plane_pitch;
+  std::string what = "byte " + std::to_string(in_plane % region_.pitch) + " of row " +
+                     std::to_string(in_plane / region_.pitch) + " of plane " +
+                     std::to_string(offset / region_.plane_pitch) + " (offset " + std::to_string(offset) +
+                     ")";
+  if (arenas_.rotation.slots > 1) what += " in slot " + std::to_string(slot);
+  what += region_.contains(offset) ? " arrived wrong in " : ", outside the region, was overwritten in ";
+  return {what + where.device.text() + " " + where.memory};
+}
+
+}  // namespace linkscope::gpu

@@ -1,0 +1,157 @@
+// Region kernels: see the header.
+#include "backend/gpu/region_kernels.hpp"
+
+#include <algorithm>
+
+#include "backend/gpu/check.hpp"
+#include "backend/gpu/pattern_kernels.hpp"
+#include "backend/gpu/sweep_kernels.hpp"
+#include "model/pattern.hpp"
+
+namespace linkscope::gpu {
+namespace {
+
+using Counter = unsigned long long;  // the type that vendors' 64-bit atomics take
+
+constexpr unsigned in_flight = 4;     // units per thread
+constexpr unsigned most_lanes = 128;  // threads that share a row's stretch; divides every block
+constexpr unsigned compare_threads = 512;
+constexpr unsigned compare_blocks_per_multiprocessor = 4;
+constexpr Bytes word_bytes = sizeof(std::uint64_t);
+
+/// A task is a stretch of one row: `lanes` threads, `in_flight` units each. All loads of it come before its stores.
+template <class Unit>
+__global__ void copy_region_kernel(Sweep sweep, Region from, Region to, unsigned lanes) {
+  const std::uint64_t units = from.width / sizeof(Unit);
+  const std::uint64_t stretch = static_cast<std::uint64_t>(lanes) * in_flight;
+  const std::uint64_t tasks_per_row = (units + stretch - 1) / stretch;
+  const std::uint64_t tasks = from.rows * from.planes * tasks_per_row;
+  const std::uint64_t groups = thread_count() / lanes;
+  for_each_repeat(sweep, [&](Bytes slot) {
+    for (std::uint64_t task = thread_index() / lanes; task < tasks; task += groups) {
+      const std::uint64_t row = task / tasks_per_row;
+      const std::uint64_t first = task % tasks_per_row * stretch + threadIdx.x % lanes;
+      const auto* source = reinterpret_cast<const Unit*>(sweep.source + slot + from.row_offset(row));
+      auto* destination = reinterpret_cast<Unit*>(sweep.destination + slot + to.row_offset(row));
+      Unit held[in_flight];
+#pragma unroll
+      for (unsigned k = 0; k < in_flight; ++k) {
+        if (first + k * lanes < units) held[k] = source[first + k * lanes];
+      }
+#pragma unroll
+      for (unsigned k = 0; k < in_flight; ++k) {
+        if (first + k * lanes < units) destination[first + k * lanes] = held[k];
+      }
+    }
+  });
+}
+
+/// The largest power of two up to vector_bytes that divides every row's start and width.
+Bytes unit_of(const Sweep& sweep, const Region& from, const Region& to) {
+  const auto address = [](const std::byte* at) {
+    return static_cast<Bytes>(reinterpret_cast<std::uintptr_t>(at));
+  };
+  Bytes all = vector_bytes | address(sweep.source) | address(sweep.destination);
+  if (sweep.slots > 1) all |= sweep.stride;
+  for (const Region& region : {from, to}) {
+    all |= region.width;
+    if (region.rows > 1) all |= region.pitch;
+    if (region.planes > 1) all |= region.plane_pitch;
+  }
+  return all & (~all + 1);
+}
+
+using CopyKernel = void (*)(Sweep, Region, Region, unsigned);
+
+CopyKernel kernel_of(Bytes unit) {
+  switch (unit) {
+    case 16:
+      return &copy_region_kernel<Vector>;
+    case 8:
+      return &copy_region_kernel<std::uint64_t>;
+    case 4:
+      return &copy_region_kernel<std::uint32_t>;
+    case 2:
+      return &copy_region_kernel<std::uint16_t>;
+    default:
+      return &copy_region_kernel<std::uint8_t>;
+  }
+}
+
+/// Threads for one row's stretch: enough for a short row, a power of two.
+unsigned lanes_of(std::uint64_t units) {
+  unsigned lanes = 1;
+  while (lanes < most_lanes && static_cast<std::uint64_t>(lanes) * in_flight < units) lanes *= 2;
+  return lanes;
+}
+
+/// All ones for each of the eight bytes from `offset` on that is the region's.
+__device__ std::uint64_t mask_of(const Region& region, Bytes offset) {
+  const Bytes in_plane = offset % region.plane_pitch;
+  const Bytes in_row = in_plane % region.pitch;
+  if (in_plane / region.pitch < region.rows && in_row + word_bytes <= region.width) return ~0ULL;
+  if (in_row >= region.width && in_row + word_bytes <= region.pitch) return 0;
+  std::uint64_t mask = 0;
+  for (Bytes k = 0; k < word_bytes; ++k) {
+    if (region.contains(offset + k)) mask |= 0xFFULL << (8 * k);
+  }
+  return mask;
+}
+
+/// A thread meets its offsets in rising order, so it can leave at its first difference.
+__global__ void compare_region_kernel(const std::byte* window, Bytes first, Bytes length, Region region,
+                                      std::uint64_t seed, Counter* first_bad) {
+  constexpr std::uint64_t poison = poison_byte * 0x0101010101010101ULL;
+  for (std::uint64_t i = thread_index(); i * word_bytes < length; i += thread_count()) {
+    const Bytes offset = first + i * word_bytes;
+    const Bytes count = length - i * word_bytes < word_bytes ? length - i * word_bytes : word_bytes;
+    std::uint64_t found = 0;
+    if (count == word_bytes) {
+      found = reinterpret_cast<const std::uint64_t*>(window)[i];
+    } else {
+      for (Bytes k = 0; k < count; ++k) {
+        found |= static_cast<std::uint64_t>(window[i * word_bytes + k]) << (8 * k);
+      }
+    }
+    const std::uint64_t mask = mask_of(region, offset);
+    const std::uint64_t expected = (pattern_word(seed, offset / word_bytes) & mask) | (poison & ~mask);
+    for (Bytes k = 0; k < count; ++k) {
+      if (((found ^ expected) >> (8 * k) & 0xFF) == 0) continue;
+      atomicMin(first_bad, static_cast<Counter>(i * word_bytes + k));
+      return;
+    }
+  }
+}
+
+}  // namespace
+
+void launch_region_copy(gpuStream_t stream, const Sweep& sweep, const Region& from, const Region& to,
+                        unsigned blocks, unsigned threads) {
+  const Bytes unit = unit_of(sweep, from, to);
+  kernel_of(unit)<<<blocks, threads, 0, stream>>>(sweep, from, to, lanes_of(from.width / unit));
+  LINKSCOPE_CHECK(gpuGetLastError());
+}
+
+std::vector<const void*> region_copy_kernels() {
+  std::vector<const void*> kernels;
+  for (const Bytes unit : {1, 2, 4, 8, 16}) kernels.push_back(reinterpret_cast<const void*>(kernel_of(unit)));
+  return kernels;
+}
+
+std::optional<Bytes> compare_region(Context& context, int device, const std::byte* window, Bytes first,
+                                    Bytes length, const Region& region, std::uint64_t seed) {
+  const gpuStream_t stream = context.service_stream(device);
+  std::uint64_t* first_bad = context.scratch_word(device);
+  LINKSCOPE_CHECK(gpuMemsetAsync(first_bad, 0xFF, sizeof *first_bad, stream));
+  const auto most =
+      static_cast<Bytes>(context.device(device).multiprocessors) * compare_blocks_per_multiprocessor;
+  const auto blocks =
+      static_cast<unsigned>(std::clamp<Bytes>(length / word_bytes / compare_threads, 1, most));
+  compare_region_kernel<<<blocks, compare_threads, 0, stream>>>(window, first, length, region, seed,
+                                                                reinterpret_cast<Counter*>(first_bad));
+  LINKSCOPE_CHECK(gpuGetLastError());
+  const std::uint64_t found = read_word(context, device, first_bad);
+  return found < length ? std::optional<Bytes>(found) : std::nullopt;
+}
+
+}  // namespace linkscope::gpu

@@ -1,0 +1,81 @@
+// Rotation, slots and queues of transfers that move a region.
+#include "backend/gpu/region_method.hpp"
+
+#include <algorithm>
+
+#include "backend/gpu/check.hpp"
+#include "backend/gpu/copy_path.hpp"
+
+namespace linkscope::gpu {
+namespace {
+
+constexpr Bytes line_bytes = 128;
+constexpr Bytes lead_in_bytes = 64 * KiB;
+constexpr Bytes most_spread = 8;  // beyond that, arenas would outgrow memory before a sample outgrows caches
+
+}  // namespace
+
+Bytes RegionMethod::rotation_bytes(const Flow& flow) const {
+  const Region shape = region(flow);
+  const Bytes line = std::min((shape.width + line_bytes - 1) / line_bytes * line_bytes, shape.pitch);
+  const Bytes spread = std::max<Bytes>(1, shape.footprint() / (line * shape.rows * shape.planes));
+  return GpuMethod::rotation_bytes(flow) * std::min(spread, most_spread);
+}
+
+RegionTransfer::RegionTransfer(std::shared_ptr<Context> context, const Flow& flow, const Arenas& arenas,
+                               const Region& region)
+    : context_(std::move(context)),
+      device_(flow.executor.index),
+      arenas_(arenas),
+      region_(region),
+      check_(context_, device_, arenas, region) {}
+
+void RegionTransfer::enqueue(gpuStream_t stream, std::uint64_t repeats) {
+  run(stream, touched_ % arenas_.rotation.slots, repeats);
+  touched_ += repeats;
+}
+
+void RegionTransfer::arm(std::uint64_t seed) {
+  check_.arm(seed);
+  touched_ = 0;
+}
+
+std::optional<Mismatch> RegionTransfer::verify(std::uint64_t seed) const {
+  return check_.verify(seed, touched_);
+}
+
+std::vector<std::string> RegionTransfer::notes() const { return residences(arenas_); }
+
+DriverRegionTransfer::DriverRegionTransfer(const std::shared_ptr<Context>& context, const Flow& flow,
+                                           const Arenas& arenas, const Region& region, std::uint64_t commands)
+    : RegionTransfer(context, flow, arenas, region),
+      commands_(commands),
+      enqueueing_(commands > queue_share ? Enqueue::blocks : enqueueing_of_copy(flow)) {
+  open_copy_path(*context, flow);
+}
+
+std::uint64_t DriverRegionTransfer::max_repeats() const {
+  return enqueueing_ == Enqueue::returns ? queue_share / commands_ : RegionTransfer::max_repeats();
+}
+
+/// A part of a row: what a region's first row would bring as well.
+void DriverRegionTransfer::lead_in(gpuStream_t stream) {
+  if (enqueueing_ == Enqueue::blocks) return;
+  LINKSCOPE_CHECK(gpuMemcpyAsync(arenas().destination->data(), arenas().source->data(),
+                                 std::min(region().width, lead_in_bytes), gpuMemcpyDefault, stream));
+}
+
+std::vector<std::string> DriverRegionTransfer::notes() const {
+  auto found = RegionTransfer::notes();
+  if (enqueueing_ == Enqueue::blocks) found.emplace_back(launch_cost_inside);
+  return found;
+}
+
+void DriverRegionTransfer::run_once() {
+  context().use(device());
+  const gpuStream_t stream = context().service_stream(device());
+  run(stream, 0, 1);
+  LINKSCOPE_CHECK(gpuStreamSynchronize(stream));
+}
+
+}  // namespace linkscope::gpu

@@ -1,0 +1,95 @@
+// RegionMethod: what the methods that move a region have in common.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "backend/gpu/gpu_method.hpp"
+#include "backend/gpu/region_check.hpp"
+#include "backend/gpu/transfer.hpp"
+#include "model/region.hpp"
+
+namespace linkscope::gpu {
+
+/// From one place to the like place of an allocation of the same shape: parameters `region` and `in`.
+class RegionMethod : public GpuMethod {
+ public:
+  using GpuMethod::GpuMethod;
+
+  [[nodiscard]] Quantity quantity() const override { return Quantity::bandwidth; }
+  [[nodiscard]] Bytes footprint(const Flow& flow) const override { return region(flow).footprint(); }
+  /// Caches hold the lines that are touched, not those between: an arena spreads over more, up to eight times.
+  [[nodiscard]] Bytes rotation_bytes(const Flow& flow) const override;
+
+ protected:
+  /// How the flow's bytes lie at either end.
+  [[nodiscard]] virtual Region region(const Flow& flow) const { return region_of(flow); }
+  [[nodiscard]] std::map<std::string, std::string> own_parameters() const override {
+    return region_parameters();
+  }
+};
+
+/// Moves one region per slot.
+class RegionTransfer : public GpuTransfer {
+ public:
+  RegionTransfer(std::shared_ptr<Context> context, const Flow& flow, const Arenas& arenas,
+                 const Region& region);
+
+  [[nodiscard]] int device() const override { return device_; }
+  void enqueue(gpuStream_t stream, std::uint64_t repeats) final;
+  void count_as_run(std::uint64_t transfers) override { touched_ = transfers; }
+  void arm(std::uint64_t seed) override;
+  [[nodiscard]] std::optional<Mismatch> verify(std::uint64_t seed) const override;
+  [[nodiscard]] Bytes verified_bytes() const override { return check_.verified_bytes(touched_); }
+  void flush() override { check_.flush(); }
+  [[nodiscard]] std::vector<std::string> notes() const override;
+
+ protected:
+  /// Enqueues the region of `repeats` slots, from slot `first` on, round and round.
+  virtual void run(gpuStream_t stream, std::uint64_t first, std::uint64_t repeats) = 0;
+
+  /// Calls `copy` with the byte offset of each of run()'s slots in turn.
+  template <class Copy>
+  void for_each_slot(std::uint64_t first, std::uint64_t repeats, const Copy& copy) const {
+    for (std::uint64_t repeat = 0; repeat < repeats; ++repeat) {
+      copy((first + repeat) % arenas_.rotation.slots * arenas_.rotation.stride);
+    }
+  }
+  [[nodiscard]] Context& context() const { return *context_; }
+  [[nodiscard]] const Arenas& arenas() const { return arenas_; }
+  [[nodiscard]] const Region& region() const { return region_; }
+
+ private:
+  std::shared_ptr<Context> context_;
+  int device_;
+  Arenas arenas_;
+  Region region_;
+  RegionCheck check_;
+  std::uint64_t touched_ = 0;
+};
+
+/// A region transfer by calls of the driver, `commands` for each region: between GPUs by the way that parameter
+/// peer_access opens. Enqueued behind an open gate where the driver stages, or where a queue could not hold it all.
+class DriverRegionTransfer : public RegionTransfer {
+ public:
+  DriverRegionTransfer(const std::shared_ptr<Context>& context, const Flow& flow, const Arenas& arenas,
+                       const Region& region, std::uint64_t commands);
+
+  [[nodiscard]] Enqueue enqueueing() const override { return enqueueing_; }
+  [[nodiscard]] std::uint64_t max_repeats() const override;
+  void lead_in(gpuStream_t stream) override;
+  [[nodiscard]] std::vector<std::string> notes() const override;
+
+ protected:
+  /// The driver may set up staging on the first copy of a kind: that must not happen behind a closed gate. Called by
+  /// constructors, as their last step.
+  void run_once();
+
+ private:
+  std::uint64_t commands_;
+  Enqueue enqueueing_;
+};
+
+}  // namespace linkscope::gpu

@@ -1,0 +1,33 @@
+// RuntimeAllocation: the runtime's own calls that take and give back each kind of memory.
+#pragma once
+
+#include <memory>
+
+#include "backend/host/allocation.hpp"
+#include "base/units.hpp"
+#include "model/buffer.hpp"
+
+namespace linkscope::gpu {
+
+class Context;
+
+/// What becomes of blocks that were given back to a pool between starts.
+enum class PoolKeeps {
+  blocks,   ///< the next start gets them again, as in a program that allocates in a loop
+  nothing,  ///< the stream is synchronised, whereupon the pool (by default) gives them back to the device
+};
+
+/// Whether the runtime has calls for memory that lies so.
+[[nodiscard]] bool runtime_allocates(const Endpoint& where);
+/// Blocks of that memory, by calls upon `device`. `vmm` is a range of addresses reserved, memory created, mapped and made
+/// accessible; `registered` is aligned_alloc and registration, which brings the pages in.
+[[nodiscard]] std::unique_ptr<host::Allocation> allocate_by_runtime(std::shared_ptr<Context> context,
+                                                                    int device, const Endpoint& where,
+                                                                    Bytes bytes,
+                                                                    PoolKeeps keeps = PoolKeeps::blocks);
+/// What a runtime's code means for whoever asked for `what`: Fault::no_memory or Fault::broken.
+[[nodiscard]] Error runtime_failure(int code, const std::string& what);
+/// Free memory of `device`, in bytes.
+[[nodiscard]] Bytes device_room(Context& context, int device);
+
+}  // namespace linkscope::gpu

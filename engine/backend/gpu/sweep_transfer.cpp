@@ -1,0 +1,77 @@
+// Slots and rounds of sweeping transfers.
+#include "backend/gpu/sweep_transfer.hpp"
+
+#include <algorithm>
+
+namespace linkscope::gpu {
+namespace {
+
+bool is_aligned(const std::byte* address) {
+  return reinterpret_cast<std::uintptr_t>(address) % vector_bytes == 0;
+}
+
+Sweep sweep_of(Context& context, const Flow& flow, const Arenas& arenas, Bytes span) {
+  const int device = flow.executor.index;
+  Sweep sweep;
+  if (arenas.source != nullptr) sweep.source = context.reach(device, *arenas.source);
+  if (arenas.destination != nullptr) sweep.destination = context.reach(device, *arenas.destination);
+  sweep.bytes = span;
+  sweep.stride = arenas.rotation.stride;
+  sweep.slots = arenas.rotation.slots;
+  const bool aligned = is_aligned(sweep.source) && is_aligned(sweep.destination) &&
+                       (sweep.slots == 1 || sweep.stride % vector_bytes == 0);
+  sweep.vectors = aligned ? span / vector_bytes : 0;
+  return sweep;
+}
+
+}  // namespace
+
+bool is_local(const Flow& flow) {
+  const auto here = [&flow](const std::optional<Endpoint>& end) {
+    return !end || end->device == flow.executor;
+  };
+  return here(flow.source) && here(flow.destination);
+}
+
+SweepTransfer::SweepTransfer(std::shared_ptr<Context> context, const Flow& flow, const Arenas& arenas,
+                             Bytes span)
+    : context_(std::move(context)),
+      arenas_(arenas),
+      device_(flow.executor.index),
+      sweep_(sweep_of(*context_, flow, arenas, span)),
+      check_(arenas.source, arenas.destination, span, arenas.rotation) {}
+
+void SweepTransfer::begin_round(std::uint64_t seed) {
+  seed_ = seed;
+  touched_ = 0;
+}
+
+void SweepTransfer::arm(std::uint64_t seed) {
+  check_.arm(seed);
+  begin_round(seed);
+}
+
+std::optional<Mismatch> SweepTransfer::verify(std::uint64_t seed) const {
+  return check_.verify(seed, touched_slots());
+}
+
+void SweepTransfer::enqueue(gpuStream_t stream, std::uint64_t repeats) {
+  Sweep sweep = sweep_;
+  sweep.first = touched_ % sweep_.slots;
+  sweep.repeats = repeats;
+  run(stream, sweep);
+  touched_ += repeats;
+}
+
+std::uint64_t SweepTransfer::touched_slots() const { return std::min(touched_, sweep_.slots); }
+
+std::vector<std::string> SweepTransfer::notes() const {
+  std::vector<std::string> found;
+  for (const Buffer* buffer : {arenas_.source, arenas_.destination}) {
+    if (buffer == nullptr) continue;
+    if (std::string where = buffer->residence(); !where.empty()) found.push_back(std::move(where));
+  }
+  return found;
+}
+
+}  // namespace linkscope::gpu

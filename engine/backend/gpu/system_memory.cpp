@@ -1,0 +1,57 @@
+// The system's memory, its pages brought into being by a GPU.
+#include "backend/gpu/system_memory.hpp"
+
+#include <string>
+
+#include "backend/gpu/context.hpp"
+#include "backend/gpu/pattern_kernels.hpp"
+#include "backend/host/context.hpp"
+#include "backend/host/host_buffer.hpp"
+#include "backend/host/memory_room.hpp"
+#include "backend/host/page_mapping.hpp"
+
+namespace linkscope::gpu {
+namespace {
+
+bool touched_by_gpu(const Endpoint& where) {
+  return where.placement == Placement::first_touch && where.first_touch.kind == DeviceKind::gpu;
+}
+
+/// A mapping of the host's that a GPU touched first.
+class SystemBuffer final : public host::HostBuffer {
+ public:
+  SystemBuffer(const Endpoint& where, Bytes bytes, host::PageMapping mapping,
+               std::shared_ptr<Context> context)
+      : HostBuffer(where, bytes, mapping.data(), {}, context->host().workers(where.device.index)),
+        context_(std::move(context)),
+        mapping_(std::move(mapping)) {
+    fill_poison(*context_, where.first_touch.index, data(), bytes);
+  }
+
+  [[nodiscard]] std::string residence() const override {
+    return "touched first by " + where().first_touch.text();
+  }
+
+ private:
+  std::shared_ptr<Context> context_;
+  host::PageMapping mapping_;
+};
+
+}  // namespace
+
+Support SystemMemory::supports(const Endpoint& where) const {
+  if (!touched_by_gpu(where)) return on_host_->supports(where);
+  if (const Support held = context().host().can_hold(where.device); !held) return held;
+  if (const Support here = context().has(where.first_touch); !here) return here;
+  if (context().device(where.first_touch.index).pageable) return Support::yes();
+  return Support::no(where.first_touch.text() + " cannot touch " + std::string(name()) +
+                     " memory first (no pageable memory access)");
+}
+
+std::unique_ptr<Buffer> SystemMemory::allocate(const Endpoint& where, Bytes bytes) const {
+  if (!touched_by_gpu(where)) return on_host_->allocate(where, bytes);
+  host::MemoryRoom::wait_for(bytes, std::nullopt);
+  return std::make_unique<SystemBuffer>(where, bytes, host::PageMapping(bytes, pages_), shared_context());
+}
+
+}  // namespace linkscope::gpu

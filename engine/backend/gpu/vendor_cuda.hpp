@@ -1,0 +1,211 @@
+// What CUDA says otherwise on the host than by another prefix. Part of vendor.hpp, which alone includes it.
+// The contracts stand in vendor_hip.hpp.
+#pragma once
+
+namespace linkscope::gpu::vendor {
+
+inline constexpr const char* name = "cuda";
+inline constexpr bool maps_device_memory_for_cpus = false;
+inline constexpr const char* runtime_name = "CUDA runtime";
+inline constexpr const char* driver_name = "CUDA driver";
+inline constexpr const char* queues_variable = "CUDA_DEVICE_MAX_CONNECTIONS";
+inline constexpr std::size_t usual_queues = 8;
+inline constexpr std::size_t most_queues = 32;
+inline constexpr double ticks_per_second = 1e9;
+
+inline const char* architecture(const gpuDeviceProp_t&) { return ""; }
+
+/// "13.0", from 13000.
+inline std::string version_text(int version) {
+  return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+}
+
+inline gpuError_t advise(void* address, std::size_t bytes, cudaMemoryAdvise advice, int device) {
+#if CUDART_VERSION >= 13000
+  cudaMemLocation location{};
+  location.type = device < 0 ? cudaMemLocationTypeHost : cudaMemLocationTypeDevice;
+  location.id = device < 0 ? 0 : device;
+  return cudaMemAdvise(address, bytes, advice, location);
+#else
+  return cudaMemAdvise(address, bytes, advice, device < 0 ? cudaCpuDeviceId : device);
+#endif
+}
+
+inline gpuError_t prefer_location(void* address, std::size_t bytes, int device) {
+  return advise(address, bytes, cudaMemAdviseSetPreferredLocation, device);
+}
+
+inline gpuError_t map_into(void* address, std::size_t bytes, int device) {
+  return advise(address, bytes, cudaMemAdviseSetAccessedBy, device);
+}
+
+inline gpuError_t read_mostly(void* address, std::size_t bytes) {
+  return advise(address, bytes, cudaMemAdviseSetReadMostly, 0);
+}
+
+inline constexpr bool has_grains = false;
+inline constexpr unsigned host_alloc_fine = 0;
+inline constexpr unsigned host_alloc_coarse = 0;
+
+inline gpuError_t allocate_fine_grained(void**, std::size_t) { return cudaErrorNotSupported; }
+
+inline gpuError_t coarse_grained(void*, std::size_t, int) { return cudaErrorNotSupported; }
+
+inline gpuError_t prefetch(void* address, std::size_t bytes, int device, int node, gpuStream_t stream) {
+#if CUDART_VERSION >= 13000
+  cudaMemLocation location{};
+  location.type = device >= 0 ? cudaMemLocationTypeDevice
+                  : node >= 0 ? cudaMemLocationTypeHostNuma
+                              : cudaMemLocationTypeHost;
+  location.id = device >= 0 ? device : node >= 0 ? node : 0;
+  const gpuError_t status = cudaMemPrefetchAsync(address, bytes, location, 0, stream);
+  if (status == cudaSuccess || location.type != cudaMemLocationTypeHostNuma) return status;
+  static_cast<void>(cudaGetLastError());  // not every driver takes managed memory to a node
+  return prefetch(address, bytes, device, -1, stream);
+#else
+  static_cast<void>(node);
+  return cudaMemPrefetchAsync(address, bytes, device < 0 ? cudaCpuDeviceId : device, stream);
+#endif
+}
+
+inline gpuError_t last_prefetch(const void* address, std::size_t bytes, int* device) {
+  return cudaMemRangeGetAttribute(device, sizeof *device, cudaMemRangeAttributeLastPrefetchLocation, address,
+                                  bytes);
+}
+
+// The driver's own, found at run time: linking libcuda would keep the engine from starting where there is none.
+using VirtualHandle = CUmemGenericAllocationHandle;
+#define LINKSCOPE_VIRTUAL(name) "cu" #name
+
+/// Calls `Function` of the driver by its name; the numbers of its answers are the runtime's.
+template <class Function, class... Arguments>
+gpuError_t call_driver(const char* function, Arguments... arguments) {
+  void* found = nullptr;
+#if CUDART_VERSION >= 12050
+  const gpuError_t status =
+      cudaGetDriverEntryPointByVersion(function, &found, 12000, cudaEnableDefault, nullptr);
+#else
+  const gpuError_t status = cudaGetDriverEntryPoint(function, &found, cudaEnableDefault);
+#endif
+  if (status != cudaSuccess) return status;
+  if (found == nullptr) return cudaErrorNotSupported;
+  return static_cast<gpuError_t>(reinterpret_cast<Function*>(found)(arguments...));
+}
+
+inline CUmemAllocationProp virtual_properties(int device) {
+  CUmemAllocationProp properties{};
+  properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+  properties.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+  properties.location.id = device;
+  return properties;
+}
+
+inline CUdeviceptr driver_address(void* address) { return reinterpret_cast<CUdeviceptr>(address); }
+
+inline gpuError_t virtual_granularity(std::size_t* bytes, int device) {
+  const CUmemAllocationProp properties = virtual_properties(device);
+  return call_driver<decltype(cuMemGetAllocationGranularity)>(
+      "cuMemGetAllocationGranularity", bytes, &properties, CU_MEM_ALLOC_GRANULARITY_RECOMMENDED);
+}
+
+inline gpuError_t virtual_create(VirtualHandle* handle, std::size_t bytes, int device) {
+  const CUmemAllocationProp properties = virtual_properties(device);
+  return call_driver<decltype(cuMemCreate)>("cuMemCreate", handle, bytes, &properties, 0ULL);
+}
+
+inline gpuError_t virtual_release(VirtualHandle handle) {
+  return call_driver<decltype(cuMemRelease)>("cuMemRelease", handle);
+}
+
+inline gpuError_t virtual_reserve(void** address, std::size_t bytes) {
+  CUdeviceptr range = 0;
+  const gpuError_t status = call_driver<decltype(cuMemAddressReserve)>("cuMemAddressReserve", &range, bytes,
+                                                                       std::size_t{0}, CUdeviceptr{0}, 0ULL);
+  *address = reinterpret_cast<void*>(range);
+  return status;
+}
+
+inline gpuError_t virtual_map(void* address, std::size_t bytes, VirtualHandle handle) {
+  return call_driver<decltype(cuMemMap)>("cuMemMap", driver_address(address), bytes, std::size_t{0}, handle,
+                                         0ULL);
+}
+
+inline gpuError_t virtual_access(void* address, std::size_t bytes, const gpuMemAccessDesc& access) {
+  CUmemAccessDesc wanted{};
+  wanted.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+  wanted.location.id = access.location.id;
+  wanted.flags = static_cast<CUmemAccess_flags>(access.flags);
+  return call_driver<decltype(cuMemSetAccess)>("cuMemSetAccess", driver_address(address), bytes, &wanted,
+                                               std::size_t{1});
+}
+
+inline gpuError_t virtual_unmap(void* address, std::size_t bytes) {
+  return call_driver<decltype(cuMemUnmap)>("cuMemUnmap", driver_address(address), bytes);
+}
+
+inline gpuError_t virtual_free(void* address, std::size_t bytes) {
+  return call_driver<decltype(cuMemAddressFree)>("cuMemAddressFree", driver_address(address), bytes);
+}
+
+inline gpuError_t upload_graph(gpuGraphExec_t graph, gpuStream_t stream) {
+  return cudaGraphUpload(graph, stream);
+}
+
+inline gpuError_t copy_3d_between(const gpuMemcpy3DParms& region, int source, int destination,
+                                  gpuStream_t stream) {
+  cudaMemcpy3DPeerParms parameters{};
+  parameters.srcPtr = region.srcPtr;
+  parameters.srcDevice = source;
+  parameters.dstPtr = region.dstPtr;
+  parameters.dstDevice = destination;
+  parameters.extent = region.extent;
+  return cudaMemcpy3DPeerAsync(&parameters, stream);
+}
+
+inline std::string no_batch() {
+#if CUDART_VERSION >= 12080
+  int driver = 0;
+  if (cudaDriverGetVersion(&driver) == cudaSuccess && driver >= 12080) return {};
+  return "the driver has no cudaMemcpyBatchAsync: that came with CUDA 12.8, it speaks " +
+         version_text(driver);
+#else
+  return "this engine was built with CUDA " + version_text(CUDART_VERSION) +
+         ": cudaMemcpyBatchAsync came with 12.8";
+#endif
+}
+
+/// `count` copies in one call, in stream order as a whole. Not for the legacy stream.
+#if CUDART_VERSION >= 12080
+inline gpuError_t copy_batch(void** destinations, void** sources, std::size_t* sizes, std::size_t count,
+                             gpuStream_t stream) {
+  cudaMemcpyAttributes attributes{};
+  attributes.srcAccessOrder = cudaMemcpySrcAccessOrderStream;
+  std::size_t first = 0;
+#if CUDART_VERSION >= 13000
+  return cudaMemcpyBatchAsync(destinations, sources, sizes, count, &attributes, &first, 1, stream);
+#else
+  std::size_t failed = 0;
+  return cudaMemcpyBatchAsync(destinations, sources, sizes, count, &attributes, &first, 1, &failed, stream);
+#endif
+}
+#else
+inline gpuError_t copy_batch(void**, void**, std::size_t*, std::size_t, gpuStream_t) {
+  return cudaErrorNotSupported;
+}
+#endif
+
+inline std::string no_bulk_copy(int device, const void* kernel) {
+  constexpr int needed = 9;
+  int major = 0;
+  if (cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device) != cudaSuccess ||
+      major < needed) {
+    return "bulk copies (TMA) need compute capability 9.0, this GPU has " + std::to_string(major) + ".x";
+  }
+  cudaFuncAttributes attributes{};
+  if (cudaFuncGetAttributes(&attributes, kernel) != cudaSuccess || attributes.ptxVersion < 10 * needed) {
+    return "bulk copies (TMA) need an engine built for compute capability 9.0 (CMAKE_CUDA_ARCHITECTURES)";
+  }
+  return {};
+}
+
+}  // namespace linkscope::gpu::vendor

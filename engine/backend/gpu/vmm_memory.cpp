@@ -1,0 +1,103 @@
+// vmm: see the header.
+#include "backend/gpu/vmm_memory.hpp"
+
+#include <optional>
+#include <string>
+
+#include "backend/gpu/check.hpp"
+#include "backend/gpu/context.hpp"
+#include "backend/gpu/device_buffer.hpp"
+
+namespace linkscope::gpu {
+namespace {
+
+/// Memory of `device` behind addresses of its own, for as long as it lives.
+class Mapping {
+ public:
+  Mapping(Context& context, int device, Bytes bytes) : context_(context), bytes_(bytes) {
+    try {
+      check(vendor::virtual_reserve(&address_, bytes_), LINKSCOPE_VIRTUAL(MemAddressReserve));
+      back(device);
+      let_in(device, PeerAccess::on);
+      grant_ =
+          context_.add_grant(device, [this](int accessor, PeerAccess wanted) { let_in(accessor, wanted); });
+    } catch (...) {
+      give_back();
+      throw;
+    }
+  }
+  ~Mapping() { give_back(); }
+  Mapping(const Mapping&) = delete;
+  Mapping& operator=(const Mapping&) = delete;
+
+  [[nodiscard]] std::byte* address() const { return static_cast<std::byte*>(address_); }
+
+ private:
+  void back(int device) {
+    vendor::VirtualHandle handle{};
+    check(vendor::virtual_create(&handle, bytes_, device), LINKSCOPE_VIRTUAL(MemCreate));
+    const gpuError_t mapped = vendor::virtual_map(address_, bytes_, handle);
+    // The mapping keeps the memory; the handle is of no more use.
+    const gpuError_t released = vendor::virtual_release(handle);
+    check(mapped, LINKSCOPE_VIRTUAL(MemMap));
+    mapped_ = true;
+    check(released, LINKSCOPE_VIRTUAL(MemRelease));
+  }
+  void let_in(int accessor, PeerAccess wanted) const {
+    gpuMemAccessDesc access{};
+    access.location.type = gpuMemLocationTypeDevice;
+    access.location.id = accessor;
+    access.flags = wanted == PeerAccess::on ? gpuMemAccessFlagsProtReadWrite : gpuMemAccessFlagsProtNone;
+    check(vendor::virtual_access(address_, bytes_, access), LINKSCOPE_VIRTUAL(MemSetAccess));
+  }
+  void give_back() noexcept {
+    if (grant_) context_.remove_grant(*grant_);
+    if (mapped_) static_cast<void>(vendor::virtual_unmap(address_, bytes_));
+    if (address_ != nullptr) static_cast<void>(vendor::virtual_free(address_, bytes_));
+  }
+
+  Context& context_;
+  Bytes bytes_;
+  void* address_ = nullptr;
+  bool mapped_ = false;
+  std::optional<int> grant_;
+};
+
+/// The unit of such memory; the driver's refusal where the device has none.
+Support granularity(int device, Bytes& unit) {
+  std::size_t bytes = 0;
+  const gpuError_t status = vendor::virtual_granularity(&bytes, device);
+  unit = bytes;
+  if (status == gpuSuccess && bytes > 0) return Support::yes();
+  static_cast<void>(gpuGetLastError());
+  return Support::no("gpu:" + std::to_string(device) +
+                     " has no virtual memory management: " + describe(status));
+}
+
+}  // namespace
+
+Support VmmMemory::available() const {
+  if (const Support has_gpu = GpuMemory::available(); !has_gpu) return has_gpu;
+  Bytes unit = 0;
+  return granularity(0, unit);
+}
+
+Support VmmMemory::supports(const Endpoint& where) const {
+  if (const Support lies = lies_on_gpu(where); !lies) return lies;
+  Bytes unit = 0;
+  return granularity(where.device.index, unit);
+}
+
+std::unique_ptr<Buffer> VmmMemory::allocate(const Endpoint& where, Bytes bytes) const {
+  const int device = where.device.index;
+  context().use(device);
+  Bytes unit = 1;
+  if (const Support has = granularity(device, unit); !has) throw Error(Fault::unsupported, has.reason());
+  auto mapping = std::make_shared<Mapping>(context(), device, (bytes + unit - 1) / unit * unit);
+  std::byte* address = mapping->address();
+  return std::make_unique<DeviceBuffer>(
+      where, bytes, address, [mapping = std::move(mapping)](std::byte*) mutable { mapping.reset(); },
+      shared_context(), device);
+}
+
+}  // namespace linkscope::gpu

@@ -1,0 +1,26 @@
+// vmm: a GPU's memory mapped into reserved addresses.
+#pragma once
+
+#include <memory>
+#include <utility>
+
+#include "backend/gpu/gpu_memory.hpp"
+
+namespace linkscope::gpu {
+
+/// Physical memory of one GPU behind a range of addresses of its own (virtual memory management). Peers reach it through the
+/// mapping's own access list, which follows their peer access to the device.
+class VmmMemory final : public GpuMemory {
+ public:
+  using GpuMemory::GpuMemory;
+
+  [[nodiscard]] std::string_view name() const override { return "vmm"; }
+  [[nodiscard]] std::string_view summary() const override {
+    return "a GPU's memory mapped into reserved addresses (cuMemCreate, cuMemMap; hipMemCreate, hipMemMap)";
+  }
+  [[nodiscard]] Support available() const override;
+  [[nodiscard]] Support supports(const Endpoint& where) const override;
+  [[nodiscard]] std::unique_ptr<Buffer> allocate(const Endpoint& where, Bytes bytes) const override;
+};
+
+}  // namespace linkscope::gpu

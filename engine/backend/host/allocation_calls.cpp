@@ -1,0 +1,68 @@
+// AllocationCalls: see the header.
+#include "backend/host/allocation_calls.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+namespace linkscope::host {
+
+namespace {
+
+constexpr int too_many = std::numeric_limits<int>::min();  // no system's or vendor's code
+
+}  // namespace
+
+AllocationCalls::AllocationCalls(Context& context, int node, std::unique_ptr<Allocation> allocation,
+                                 std::uint64_t capacity, Measured measured)
+    : HostTransfer(node, 1),
+      blocks_(std::move(allocation), capacity, context.workers(node)),
+      measured_(measured) {}
+
+AllocationCalls::~AllocationCalls() {
+  if (measured_ == Measured::give_back) blocks_.forget_first(used_);
+}
+
+void AllocationCalls::arm(std::uint64_t /*seed*/) {
+  restart();
+  code_ = 0;
+  wrong_.reset();
+}
+
+void AllocationCalls::restore() {
+  inspect();
+  const std::uint64_t used = std::exchange(used_, 0);
+  if (measured_ == Measured::take) {
+    blocks_.give_back_first(used);
+  } else {
+    blocks_.allocation().settle();
+    blocks_.forget_first(used);
+    blocks_.take_first(blocks_.capacity());
+  }
+}
+
+void AllocationCalls::inspect() {
+  if (measured_ == Measured::take && code_ == 0 && !wrong_) wrong_ = blocks_.inspect_first(used_);
+}
+
+void AllocationCalls::perform(unsigned /*part*/, std::uint64_t /*first*/, std::uint64_t repeats) noexcept {
+  const std::uint64_t count = std::min(repeats, blocks_.capacity() - used_);
+  if (count < repeats) code_ = code_ == 0 ? too_many : code_;
+  const int code =
+      measured_ == Measured::take ? blocks_.take_here(used_, count) : blocks_.give_back_here(used_, count);
+  used_ += count;
+  if (code_ == 0) code_ = code;
+}
+
+std::optional<Mismatch> AllocationCalls::verify(std::uint64_t /*seed*/) const {
+  if (code_ == too_many) return Mismatch{"more calls were asked for than blocks may be held"};
+  if (code_ != 0) return Mismatch{blocks_.allocation().failure(code_).what()};
+  if (wrong_) return Mismatch{*wrong_};
+  if (measured_ == Measured::give_back) return std::nullopt;
+  const auto wrong = blocks_.inspect_first(used_);
+  return wrong ? std::optional(Mismatch{*wrong}) : std::nullopt;
+}
+
+Setting AllocationCalls::setting() const { return {{"held", static_cast<std::int64_t>(blocks_.capacity())}}; }
+
+}  // namespace linkscope::host

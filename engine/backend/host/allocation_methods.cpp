@@ -1,0 +1,44 @@
+// allocate and free on the host: see the header.
+#include "backend/host/allocation_methods.hpp"
+
+#include "backend/host/page_mapping.hpp"
+
+namespace linkscope::host {
+
+namespace {
+
+constexpr std::uint64_t most_held = 4096;  // a malloc takes some 20 ns: enough for a sample
+
+}  // namespace
+
+Support names_host_memory(const Flow& flow) {
+  if (flow.source || !flow.destination) {
+    return Support::no(flow.method + " has no source, and a destination that names the memory");
+  }
+  const Endpoint& where = *flow.destination;
+  if (!is_on_host(where.memory)) {
+    return Support::no(flow.method + " by a CPU knows pageable and huge memory, not " + where.memory);
+  }
+  if (where.memory == "huge" && huge_page_bytes() == 0) return Support::no("this kernel has no huge pages");
+  if (where.device.kind == DeviceKind::numa) return Support::yes();
+  return Support::no(where.memory + " memory lies on NUMA nodes, not on " + where.device.text());
+}
+
+std::unique_ptr<Transfer> make_host_calls(Context& context, int node, const Flow& flow, Measured measured) {
+  const bool several = context.topology().nodes().size() > 1;
+  const Many many = host_blocks_to_hold(flow.destination->memory, flow.bytes,
+                                        several ? std::optional<int>(node) : std::nullopt, most_held);
+  return std::make_unique<AllocationCalls>(
+      context, node, allocate_on_host(flow.destination->memory, many, node), many.count, measured);
+}
+
+Support AllocationMethod::supports(const Flow& flow) const {
+  if (const Support named = names_host_memory(flow); !named) return named;
+  return context_->can_execute(flow.executor);
+}
+
+std::unique_ptr<Transfer> AllocationMethod::prepare(const Flow& flow, const Arenas& /*arenas*/) const {
+  return make_host_calls(*context_, flow.executor.index, flow, measured_);
+}
+
+}  // namespace linkscope::host

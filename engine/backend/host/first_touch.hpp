@@ -1,0 +1,89 @@
+// first-touch by CPUs: what it costs to bring fresh pages into being.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "backend/host/allocation.hpp"
+#include "backend/host/context.hpp"
+#include "backend/host/host_transfer.hpp"
+#include "model/method.hpp"
+
+namespace linkscope::host {
+
+/// Blocks that nobody has touched yet; each is touched once in a start, and replaced before the next.
+class FreshBlocks {
+ public:
+  FreshBlocks(Context& context, int node, std::unique_ptr<Allocation> allocation, const Many& many);
+
+  /// Chooses value() for a round.
+  void arm(std::uint64_t seed) { value_ = 1 + static_cast<int>(seed % 255); }
+  /// Replaces the first `touched` blocks by fresh ones. Throws Allocation::failure.
+  void renew(std::uint64_t touched);
+  /// Block `index`; null beyond what is held.
+  [[nodiscard]] Block at(std::uint64_t index) const {
+    return index < many_.count ? blocks_.at(index) : nullptr;
+  }
+  [[nodiscard]] const Many& many() const { return many_; }
+  /// What every byte of a touched block shall hold: never zero, as fresh pages are.
+  [[nodiscard]] int value() const { return value_; }
+  /// The first byte of the first `touched` blocks, read by a CPU, that does not hold it.
+  [[nodiscard]] std::optional<Mismatch> find_wrong(std::uint64_t touched) const;
+  [[nodiscard]] Bytes verified_bytes(std::uint64_t touched) const {
+    return std::min(touched, many_.count) * many_.bytes;
+  }
+
+ private:
+  HeldBlocks blocks_;
+  Many many_;
+  WorkerPool& workers_;
+  int value_ = 1;
+};
+
+/// memset of whole blocks by `threads` CPUs, each over a share of its own.
+class FirstTouchTransfer final : public HostTransfer {
+ public:
+  FirstTouchTransfer(int node, unsigned threads, std::unique_ptr<FreshBlocks> blocks);
+
+  void arm(std::uint64_t seed) override;
+  void restore() override;
+  void perform(unsigned part, std::uint64_t first, std::uint64_t repeats) noexcept override;
+  [[nodiscard]] std::optional<Mismatch> verify(std::uint64_t seed) const override;
+  [[nodiscard]] Bytes verified_bytes() const override { return blocks_->verified_bytes(touched()); }
+  void flush() override {}
+  [[nodiscard]] std::uint64_t max_repeats() const override { return blocks_->many().count; }
+  [[nodiscard]] Setting setting() const override { return {{"threads", threads()}}; }
+
+ private:
+  [[nodiscard]] std::uint64_t touched() const { return done() - renewed_at_; }
+
+  std::unique_ptr<FreshBlocks> blocks_;
+  std::uint64_t renewed_at_ = 0;  ///< done() when blocks were last renewed
+};
+
+/// A block of flow.bytes of the memory that the destination names, written from end to end.
+class FirstTouch final : public Method {
+ public:
+  explicit FirstTouch(std::shared_ptr<Context> context) : context_(std::move(context)) {}
+
+  [[nodiscard]] std::string_view name() const override { return "first-touch"; }
+  [[nodiscard]] std::string_view summary() const override {
+    return "time to write a fresh allocation for the first time";
+  }
+  [[nodiscard]] Quantity quantity() const override { return Quantity::latency; }
+  [[nodiscard]] std::map<std::string, std::string> parameters() const override;
+  [[nodiscard]] Support available() const override { return Support::yes(); }
+  [[nodiscard]] Support supports(const Flow& flow) const override;
+  [[nodiscard]] Bytes footprint(const Flow& /*flow*/) const override { return 0; }
+  [[nodiscard]] std::unique_ptr<Transfer> prepare(const Flow& flow, const Arenas& arenas) const override;
+
+ private:
+  std::shared_ptr<Context> context_;
+};
+
+/// Fresh pageable or huge blocks as the flow's destination says, mapped from `node`. Throws Error{no_memory}.
+[[nodiscard]] std::unique_ptr<FreshBlocks> fresh_host_blocks(Context& context, int node, const Flow& flow);
+
+}  // namespace linkscope::host

@@ -1,0 +1,89 @@
+// SlotTransfer: CPU threads that go over slots of memory together: what memcpy, cpu-read and cpu-write share.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "backend/host/context.hpp"
+#include "backend/host/host_transfer.hpp"
+#include "model/copy_check.hpp"
+#include "model/method.hpp"
+
+namespace linkscope::host {
+
+/// What one of several threads works on.
+struct Share {
+  Bytes offset = 0;
+  Bytes size = 0;
+};
+/// Share `part` of `bytes` among `parts` threads, cut at multiples of `cut`.
+[[nodiscard]] Share share_of(Bytes bytes, unsigned part, unsigned parts, Bytes cut);
+
+/// Each thread works on one contiguous share of every slot, cut at cache lines; slot follows slot, round and round.
+/// Derive, and hand sweep() the work on one share.
+class SlotTransfer : public HostTransfer {
+ public:
+  SlotTransfer(const Flow& flow, const Arenas& arenas);
+
+  void arm(std::uint64_t seed) override;
+  [[nodiscard]] std::optional<Mismatch> verify(std::uint64_t seed) const override {
+    return check_.verify(seed, done());
+  }
+  [[nodiscard]] Bytes verified_bytes() const override { return check_.verified_bytes(done()); }
+  void flush() override { check_.flush(); }
+  [[nodiscard]] Setting setting() const override { return {{"threads", threads()}}; }
+  /// Where the pages of both ends were found.
+  [[nodiscard]] std::vector<std::string> notes() const override;
+
+ protected:
+  /// Calls work(offset, size) for the share of thread `part` in each of `repeats` slots; `offset` counts from the
+  /// arenas' start.
+  template <class Work>
+  void sweep(unsigned part, std::uint64_t first, std::uint64_t repeats, Work work) const noexcept;
+
+  [[nodiscard]] const Arenas& arenas() const { return arenas_; }
+  [[nodiscard]] Bytes bytes() const { return bytes_; }
+
+ private:
+  /// What a compiler must assume to have read and changed all memory: keeps repeats of one pass apart.
+  static void touch_all_memory() { asm volatile("" ::: "memory"); }
+
+  static constexpr Bytes line = 64;
+
+  Arenas arenas_;
+  Bytes bytes_;
+  CopyCheck check_;
+};
+
+template <class Work>
+void SlotTransfer::sweep(unsigned part, std::uint64_t first, std::uint64_t repeats,
+                         Work work) const noexcept {
+  const auto [offset, size] = share_of(bytes_, part, threads(), line);
+  const Rotation& rotation = arenas_.rotation;
+  if (rotation.slots == 1) {  // apart, so that passes of a few ns carry no cost of rotating
+    for (std::uint64_t i = 0; i < repeats; ++i) {
+      work(offset, size);
+      touch_all_memory();
+    }
+    return;
+  }
+  const Bytes end = rotation.slots * rotation.stride;
+  Bytes slot = first % rotation.slots * rotation.stride;
+  for (std::uint64_t i = 0; i < repeats; ++i) {
+    work(slot + offset, size);
+    touch_all_memory();
+    slot += rotation.stride;
+    if (slot >= end) slot = 0;
+  }
+}
+
+/// Parameter `threads`, for the catalog; and whether the executor can give as many for this flow.
+[[nodiscard]] std::map<std::string, std::string> thread_parameters();
+[[nodiscard]] Support threads_available(const Context& context, const Flow& flow);
+/// Parameter `non_temporal`: whether the flow asks for that, and whether its value means anything.
+[[nodiscard]] bool wants_non_temporal(const Flow& flow);
+[[nodiscard]] Support non_temporal_understood(const Flow& flow);
+
+}  // namespace linkscope::host

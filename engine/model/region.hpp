@@ -1,0 +1,52 @@
+// Region: a box of bytes within a larger one, as 2-D and 3-D copies move it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "base/units.hpp"
+#include "model/flow.hpp"
+
+namespace linkscope {
+
+/// `planes` planes of `rows` rows of `width` bytes. Rows lie `pitch` bytes apart, planes `plane_pitch`, which is a
+/// multiple of the pitch. The region starts where the allocation starts.
+/// constexpr so that one definition serves the host and the device (as model/pattern.hpp).
+struct Region {
+  Bytes width = 0;
+  Bytes rows = 1;
+  Bytes planes = 1;
+  Bytes pitch = 0;
+  Bytes plane_pitch = 0;
+
+  bool operator==(const Region&) const = default;
+
+  /// Bytes that move.
+  [[nodiscard]] constexpr Bytes payload() const { return width * rows * planes; }
+  /// Bytes of the allocation that hold it: its planes, each whole.
+  [[nodiscard]] constexpr Bytes footprint() const { return plane_pitch * planes; }
+  /// Whether no byte lies between its own.
+  [[nodiscard]] constexpr bool is_dense() const { return payload() == footprint(); }
+  /// Where row `index` starts, counted through all planes.
+  [[nodiscard]] constexpr Bytes row_offset(std::uint64_t index) const {
+    return index / rows * plane_pitch + index % rows * pitch;
+  }
+  /// Whether the byte at `offset` of the allocation is one of its own.
+  [[nodiscard]] constexpr bool contains(Bytes offset) const {
+    const Bytes in_plane = offset % plane_pitch;
+    return offset < footprint() && in_plane / pitch < rows && in_plane % pitch < width;
+  }
+  /// The same bytes with no gaps: what packing them gives.
+  [[nodiscard]] constexpr Region packed() const { return {width, rows, planes, width, width * rows}; }
+};
+
+/// What parameters `region` and `in` mean, for the catalog.
+std::map<std::string, std::string> region_parameters();
+
+/// The region a flow moves: parameter `region`, else one row of all its bytes; in an allocation of the shape of
+/// parameter `in`, else of its own. Throws Error{bad_input} for a shape that is none, one larger than what it lies in, and
+/// a payload that is not the flow's.
+[[nodiscard]] Region region_of(const Flow& flow);
+
+}  // namespace linkscope

@@ -1,0 +1,231 @@
+// Calls of the GPU's runtime: made as often as they should, with the effect they should have, and refused with a reason.
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "backend/gpu/call_kernels.hpp"
+#include "backend/gpu/context.hpp"
+#include "backend/gpu/counted_graph.hpp"
+#include "backend/host/host_gate.hpp"
+#include "base/error.hpp"
+#include "open_gpus.hpp"
+
+namespace linkscope::testing {
+namespace {
+
+constexpr std::uint64_t seed = 42;
+
+class GpuCalls : public WithGpus {
+ protected:
+  [[nodiscard]] static Flow call(const std::string& method, Bytes bytes = 4096) {
+    Flow flow;
+    flow.method = method;
+    flow.executor = gpu0;
+    flow.bytes = bytes;
+    return flow;
+  }
+  [[nodiscard]] Flow call_on(const std::string& method, const std::string& memory, DeviceKind lies_on,
+                             Bytes bytes) const {
+    Flow flow = call(method, bytes);
+    const DeviceId device{lies_on, 0};
+    flow.destination = Endpoint{device, memory, Placement::bound, device};
+    return flow;
+  }
+  [[nodiscard]] std::unique_ptr<Transfer> prepare(const Flow& flow) const {
+    EXPECT_EQ(method(flow.method).footprint(flow), 0U);
+    if (const Support support = method(flow.method).supports(flow); !support)
+      throw Error(Fault::unsupported, support.reason());
+    return method(flow.method).prepare(flow, {});
+  }
+  /// Three starts on either clock, as a case makes them; what verify says.
+  [[nodiscard]] std::optional<Mismatch> run(Transfer& transfer) {
+    std::optional<Mismatch> wrong;
+    Gate& gate = host_gate_.accepts(transfer) ? static_cast<Gate&>(host_gate_) : *backend_->gate;
+    for (const Clock clock : {Clock::host, Clock::device}) {
+      transfer.arm(seed);
+      for (std::uint64_t start = 1; start < 4; ++start) {
+        transfer.restore();
+        const auto spans =
+            gate.run({{&transfer, std::min<std::uint64_t>(start, transfer.max_repeats())}}, clock);
+        EXPECT_GT(spans.front().length(), 0);
+      }
+      if (!wrong) wrong = transfer.verify(seed);
+    }
+    return wrong;
+  }
+  void expect_right(const Flow& flow, const std::string& what) {
+    try {
+      const auto transfer = prepare(flow);
+      const auto wrong = run(*transfer);
+      EXPECT_FALSE(wrong) << flow.method << " " << what << ": " << wrong->what;
+    } catch (const Error& error) {
+      ADD_FAILURE() << flow.method << " " << what << ": " << error.what();
+    }
+  }
+  [[nodiscard]] bool has(const std::string& name, DeviceKind lies_on) const {
+    const DeviceId device{lies_on, 0};
+    const Memory& kind = memory(name);
+    return kind.available() && kind.supports({device, name, Placement::bound, device});
+  }
+
+  host::HostGate host_gate_{host_};
+};
+
+TEST_F(GpuCalls, LaunchesAreCountedAtEveryArgumentSize) {
+  for (const Bytes bytes : gpu::argument_sizes()) {
+    Flow flow = call("launch");
+    flow.parameters.set("argument_bytes", std::to_string(bytes));
+    expect_right(flow, std::to_string(bytes) + " B");
+  }
+}
+
+TEST_F(GpuCalls, FullQueuesOfLaunchesGetThrough) {
+  const auto transfer = prepare(call("launch"));
+  transfer->arm(seed);
+  for (int start = 0; start < 20; ++start) {
+    transfer->restore();
+    host_gate_.run({{transfer.get(), transfer->max_repeats()}}, Clock::host);
+  }
+  const auto wrong = transfer->verify(seed);
+  EXPECT_FALSE(wrong) << wrong->what;
+}
+
+TEST_F(GpuCalls, SynchronizeAndEventRecordRun) {
+  for (const char* what : {"device", "stream", "event"}) {
+    Flow flow = call("synchronize");
+    flow.parameters.set("what", what);
+    expect_right(flow, what);
+  }
+  expect_right(call("event-record"), "");
+}
+
+TEST_F(GpuCalls, GraphsOfEveryNodeRunAsOftenAsLaunched) {
+  for (const char* method : {"graph-instantiate", "graph-launch"}) {
+    for (const char* node : {"kernel", "copy", "copy-3d"}) {
+      for (const char* nodes : {"1", "3", "20"}) {
+        for (const Bytes bytes : {Bytes{1}, Bytes{100}, Bytes{512}, Bytes{70000}}) {
+          Flow flow = call(method, bytes);
+          flow.parameters.set("node", node);
+          flow.parameters.set("nodes", nodes);
+          expect_right(flow, std::string(node) + " x " + nodes + ", " + std::to_string(bytes) + " B");
+        }
+      }
+    }
+  }
+}
+
+TEST_F(GpuCalls, AGraphThatDidNotRunIsFound) {
+  const auto context = std::make_shared<gpu::Context>(host_, 1, Waiting::spin);
+  for (const gpu::NodeKind kind : {gpu::NodeKind::kernel, gpu::NodeKind::copy, gpu::NodeKind::copy_3d}) {
+    gpu::CountedGraph graph(context, 0, {kind, 2, 640});
+    graph.arm(seed);
+    EXPECT_FALSE(graph.find_wrong(seed, 0));
+    EXPECT_TRUE(graph.find_wrong(seed, 1));
+  }
+}
+
+struct Kind {
+  const char* memory;
+  DeviceKind lies_on;
+};
+constexpr std::array<Kind, 14> kinds = {{
+    {"device", DeviceKind::gpu},
+    {"pool", DeviceKind::gpu},
+    {"vmm", DeviceKind::gpu},
+    {"managed", DeviceKind::gpu},
+    {"managed", DeviceKind::numa},
+    {"fine-grained", DeviceKind::gpu},
+    {"coarse-grained", DeviceKind::gpu},
+    {"pinned", DeviceKind::numa},
+    {"registered", DeviceKind::numa},
+    {"write-combined", DeviceKind::numa},
+    {"fine-grained", DeviceKind::numa},
+    {"coarse-grained", DeviceKind::numa},
+    {"pageable", DeviceKind::numa},
+    {"huge", DeviceKind::numa},
+}};
+
+bool of_the_host_backend(const std::string& memory) { return memory == "pageable" || memory == "huge"; }
+
+TEST_F(GpuCalls, EveryKindOfMemoryIsAllocatedAndFreed) {
+  for (const Kind& kind : kinds) {
+    if (!of_the_host_backend(kind.memory) && !has(kind.memory, kind.lies_on)) continue;
+    for (const char* method : {"allocate", "free"}) {
+      for (const Bytes bytes : {Bytes{1}, Bytes{4096}, 5 * MiB + 3})
+        expect_right(call_on(method, kind.memory, kind.lies_on, bytes), kind.memory);
+    }
+  }
+  if (!has("pool", DeviceKind::gpu)) return;
+  Flow flow = call_on("allocate", "pool", DeviceKind::gpu, MiB);
+  flow.parameters.set("reuse", "0");
+  expect_right(flow, "pool, from the device each time");
+}
+
+TEST_F(GpuCalls, HostMemoryIsRegisteredAndReleased) {
+  for (const char* memory : {"pageable", "huge", "registered"}) {
+    for (const char* method : {"register", "unregister"}) {
+      for (const Bytes bytes : {Bytes{4096}, 3 * MiB})
+        expect_right(call_on(method, memory, DeviceKind::numa, bytes), memory);
+    }
+  }
+}
+
+TEST_F(GpuCalls, FirstTouchWritesFreshMemoryFromGpuAndCpu) {
+  const bool managed = has("managed", DeviceKind::gpu);
+  const bool pageable = backend_->devices.front().attributes.at("pageable_memory_access") == "yes";
+  for (const Bytes bytes : {Bytes{5}, Bytes{4097}, 3 * MiB + 1}) {
+    if (pageable)
+      expect_right(call_on("first-touch", "pageable", DeviceKind::numa, bytes), "pageable by the GPU");
+    if (!managed) continue;
+    Flow flow = call_on("first-touch", "managed", DeviceKind::gpu, bytes);
+    expect_right(flow, "managed by the GPU");
+    flow.executor = {DeviceKind::numa, host_->topology().nearest_with_cpus(0).index};
+    expect_right(flow, "managed by a CPU");
+  }
+}
+
+TEST_F(GpuCalls, WhatCannotFitIsNoMemoryBeforeAnythingIsAllocated) {
+  const Bytes twice = 2 * backend_->devices.front().memory_bytes;
+  for (const Kind& kind : kinds) {
+    if (of_the_host_backend(kind.memory) || !has(kind.memory, kind.lies_on)) continue;
+    const bool on_gpu = kind.lies_on == DeviceKind::gpu || std::strcmp(kind.memory, "managed") == 0;
+    try {
+      static_cast<void>(
+          prepare(call_on("allocate", kind.memory, kind.lies_on, on_gpu ? twice : Bytes{1} << 46U)));
+      ADD_FAILURE() << kind.memory << ": must not fit";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.fault(), Fault::no_memory) << kind.memory << ": " << error.what();
+    }
+  }
+}
+
+TEST_F(GpuCalls, RefusalsSayWhy) {
+  Flow flow = call("launch");
+  flow.parameters.set("argument_bytes", "7");
+  EXPECT_NE(method("launch").supports(flow).reason().find("4096"), std::string::npos);
+  flow.parameters.set("argument_bytes", "4097");
+  EXPECT_THROW((void)method("launch").supports(flow), Error);
+  flow = call("synchronize");
+  flow.parameters.set("what", "everything");
+  EXPECT_FALSE(method("synchronize").supports(flow));
+  flow = call("graph-launch");
+  flow.parameters.set("node", "host");
+  EXPECT_FALSE(method("graph-launch").supports(flow));
+  flow = call_on("launch", "device", DeviceKind::gpu, 8);
+  EXPECT_NE(method("launch").supports(flow).reason().find("no destination"), std::string::npos);
+  EXPECT_FALSE(method("allocate").supports(call("allocate")));
+  EXPECT_FALSE(method("register").supports(call_on("register", "pinned", DeviceKind::numa, 4096)));
+  EXPECT_FALSE(method("first-touch").supports(call_on("first-touch", "device", DeviceKind::gpu, 4096)));
+}
+
+TEST_F(GpuCalls, CpusReachManagedMemoryAndNotADiscreteGpusOwn) {
+  if (!has("managed", DeviceKind::gpu)) GTEST_SKIP();
+  EXPECT_TRUE(host_->reachable(at("managed")));
+  const Endpoint pool{gpu0, "pool", Placement::bound, gpu0};
+  EXPECT_FALSE(host_->reachable(pool));
+  const Endpoint absent{{DeviceKind::gpu, 99}, "managed", Placement::bound, gpu0};
+  EXPECT_NE(host_->reachable(absent).reason().find("gpu:99"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace linkscope::testing

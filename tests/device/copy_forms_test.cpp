@@ -1,0 +1,329 @@
+// Every form of copy (calls, regions, batches, graphs): what arrived is right, the rest untouched, damage is found.
+#include <array>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "prepared_flow.hpp"
+
+namespace linkscope::testing {
+namespace {
+
+constexpr std::uint64_t seed = 42;
+constexpr std::array<const char*, 4> region_methods = {"copy-engine-2d", "copy-engine-3d", "kernel-strided",
+                                                       "pack-copy-unpack"};
+
+struct Shape {
+  const char* region;
+  const char* in;
+  Bytes bytes;
+};
+// Rows that vectors, words, or single bytes fill; gaps within planes, between planes, and none.
+constexpr std::array<Shape, 6> shapes = {{
+    {"64x8x4", "96x10x5", Bytes{64} * 8 * 4},
+    {"1x7x3", "3x8x3", 21},
+    {"17x5x2", "33x6x2", 170},
+    {"6x9x300", "10x9x300", Bytes{6} * 9 * 300},
+    {"4096x64x8", "8192x65x8", Bytes{4096} * 64 * 8},
+    {"1048579x1x1", "1048579x1x1", 1048579},
+}};
+
+struct Ends {
+  const char* source;
+  const char* destination;
+};
+constexpr std::array<Ends, 5> ends = {{{"device", "device"},
+                                       {"pinned", "device"},
+                                       {"device", "registered"},
+                                       {"managed", "device"},
+                                       {"device", "managed"}}};
+
+class CopyForms : public WithFlows {
+ protected:
+  [[nodiscard]] static Flow region_flow(const char* method, const Ends& between, const Shape& shape) {
+    return flow(method, between.source, between.destination, shape.bytes,
+                {{"region", shape.region}, {"in", shape.in}});
+  }
+  [[nodiscard]] bool has_two_gpus() const {
+    return backend_->devices.size() > 1 && !backend_->peer_access.empty();
+  }
+  /// From gpu:0 to gpu:1, driven by gpu:`executor`.
+  [[nodiscard]] static Flow between_gpus(Flow flow, int executor) {
+    flow.source = {gpu0, "device", Placement::bound, gpu0};
+    const DeviceId second{DeviceKind::gpu, 1};
+    flow.destination = {second, "device", Placement::bound, second};
+    flow.executor = {DeviceKind::gpu, executor};
+    return flow;
+  }
+};
+
+TEST_F(CopyForms, OfRegionsDeliverTheirBytesAndLeaveTheRestAlone) {
+  for (const char* name : region_methods) {
+    for (const Ends& between : ends) {
+      for (const Shape& shape : shapes) {
+        const Flow wanted = region_flow(name, between, shape);
+        if (const std::string reason = refusal(wanted); !reason.empty()) {
+          EXPECT_TRUE(std::string(between.source) == "managed" ||
+                      std::string(between.destination) == "managed")
+              << name << ": " << reason;
+          continue;
+        }
+        const Prepared prepared = prepare(wanted, 3);
+        for (const Clock clock : {Clock::device, Clock::host}) {
+          EXPECT_EQ(fault_after(*prepared.transfer, 4, clock, seed), "")
+              << name << " " << shape.region << " " << between.source << " to " << between.destination;
+          EXPECT_GE(prepared.transfer->verified_bytes(), 3 * shape.bytes);
+        }
+      }
+    }
+  }
+}
+
+TEST_F(CopyForms, OfRegionsBetweenPageableMemoryAndTheGpuGoThroughTheDriver) {
+  for (const char* name : {"copy-engine-2d", "copy-engine-3d"}) {
+    for (const Ends& between : {Ends{"pageable", "device"}, Ends{"device", "pageable"}}) {
+      const Prepared prepared = prepare(region_flow(name, between, shapes[4]), 2);
+      EXPECT_EQ(fault_after(*prepared.transfer, 2, Clock::device, seed), "") << name;
+    }
+  }
+}
+
+TEST_F(CopyForms, OfRegionsAreCheckedInTheirRowsAndBetweenThem) {
+  const Shape& shape = shapes[4];  // rows of 4096 in 8192, 65 rows to a plane
+  const Bytes plane = Bytes{8192} * 65;
+  for (const char* name : region_methods) {
+    for (const Ends& between : {ends[0], ends[2]}) {
+      const Prepared prepared = prepare(region_flow(name, between, shape), 2);
+      ASSERT_EQ(fault_after(*prepared.transfer, 2, Clock::device, seed), "") << name;
+      prepared.destination->poison(2 * plane + 3 * 8192 + 8, 8);
+      const auto missing = prepared.transfer->verify(seed);
+      ASSERT_TRUE(missing) << name;
+      EXPECT_NE(missing->what.find("byte 8 of row 3 of plane 2"), std::string::npos) << missing->what;
+
+      ASSERT_EQ(fault_after(*prepared.transfer, 2, Clock::device, seed), "") << name;
+      prepared.destination->fill(plane + 8192 + 4096, 8, seed);
+      const auto overwritten = prepared.transfer->verify(seed);
+      ASSERT_TRUE(overwritten) << name;
+      EXPECT_NE(overwritten->what.find("byte 4096 of row 1 of plane 1"), std::string::npos)
+          << overwritten->what;
+      EXPECT_NE(overwritten->what.find("outside the region"), std::string::npos) << overwritten->what;
+    }
+  }
+}
+
+TEST_F(CopyForms, ThatStagePageableMemoryAreCheckedAsWell) {
+  const Prepared prepared = prepare(region_flow("copy-engine-2d", {"device", "pageable"}, shapes[4]));
+  ASSERT_EQ(fault_after(*prepared.transfer, 1, Clock::host, seed), "");
+  prepared.destination->poison(4088, 1);
+  EXPECT_TRUE(prepared.transfer->verify(seed));
+}
+
+TEST_F(CopyForms, OfRegionsThatAreNoneAreRefused) {
+  for (const char* name : region_methods) {
+    const Flow wrong = flow(name, "device", "device", 64, {{"region", "8x8x2"}, {"in", "8x8x2"}});
+    EXPECT_THROW(static_cast<void>(method(name).supports(wrong)), Error) << name;
+  }
+  const Flow far = flow("copy-engine-2d", "device", "device", 2, {{"region", "1x2"}, {"in", "4294967296x2"}});
+  EXPECT_NE(refusal(far).find("largest pitch"), std::string::npos);
+}
+
+TEST_F(CopyForms, SpreadTheirRotationOverTheirFootprint) {
+  const Flow dense = flow("kernel-strided", "device", "device", 4 * MiB);
+  const Flow sparse =
+      flow("kernel-strided", "device", "device", 4 * MiB, {{"region", "1024x4096"}, {"in", "4096x4096"}});
+  EXPECT_EQ(method("kernel-strided").footprint(sparse), 16 * MiB);
+  EXPECT_EQ(method("kernel-strided").rotation_bytes(sparse),
+            4 * method("kernel-strided").rotation_bytes(dense));
+}
+
+TEST_F(CopyForms, BySynchronousCallsHaveEndedWhenTheyReturn) {
+  for (const Ends& between : {Ends{"pinned", "device"}, Ends{"device", "pinned"}, Ends{"device", "device"},
+                              Ends{"pageable", "device"}, Ends{"device", "managed"}}) {
+    const Prepared prepared =
+        prepare(flow("copy-engine", between.source, between.destination, 3 * MiB + 1, {{"call", "sync"}}), 2);
+    for (const Clock clock : {Clock::device, Clock::host}) {
+      EXPECT_EQ(fault_after(*prepared.transfer, 3, clock, seed), "")
+          << between.source << " " << between.destination;
+    }
+  }
+}
+
+TEST_F(CopyForms, OfUnknownCallsAreRefused) {
+  const auto refused = [this](const std::string& name, const char* parameter, const char* word) {
+    EXPECT_THROW(
+        static_cast<void>(method(name).supports(flow(name, "device", "device", 4096, {{parameter, word}}))),
+        Error)
+        << parameter << " " << word;
+  };
+  refused("copy-engine", "call", "later");
+  refused("copy-engine", "api", "dma");
+  refused("copy-engine", "peer_access", "maybe");
+  refused("copy-batch", "api", "many");
+  refused("copy-batch", "count", "0");
+  EXPECT_NE(refusal(flow("copy-engine", "pinned", "device", 4096, {{"api", "peer"}})).find("two GPUs"),
+            std::string::npos);
+}
+
+TEST_F(CopyForms, InBatchesDeliverEveryBuffer) {
+  for (const char* api : {"batch", "loop", "kernel"}) {
+    for (const auto& [count, each] : {std::pair<Bytes, Bytes>{1, 4096}, {7, 65}, {64, 16384}, {300, 512}}) {
+      for (const Ends& between :
+           {Ends{"device", "device"}, Ends{"pinned", "device"}, Ends{"device", "registered"}}) {
+        const Flow wanted = flow("copy-batch", between.source, between.destination, count * each,
+                                 {{"api", api}, {"count", std::to_string(count)}});
+        if (const std::string reason = refusal(wanted); !reason.empty()) {
+          EXPECT_EQ(std::string(api), "batch") << reason;
+          continue;
+        }
+        const Prepared prepared = prepare(wanted, 2);
+        for (const Clock clock : {Clock::device, Clock::host}) {
+          EXPECT_EQ(fault_after(*prepared.transfer, 3, clock, seed), "")
+              << api << " " << count << " of " << each;
+        }
+        prepared.destination->poison(0, 1);
+        EXPECT_TRUE(prepared.transfer->verify(seed));
+      }
+    }
+  }
+}
+
+TEST_F(CopyForms, InBatchesOfUnequalBuffersAreRefused) {
+  EXPECT_NE(refusal(flow("copy-batch", "device", "device", 100, {{"count", "64"}})).find("of one size"),
+            std::string::npos);
+}
+
+struct Recorded {
+  const char* method;
+  Ends between;
+};
+constexpr std::array<Recorded, 9> recordable = {{{"copy-engine", {"pinned", "device"}},
+                                                 {"copy-engine", {"device", "device"}},
+                                                 {"copy-engine-2d", {"device", "pinned"}},
+                                                 {"copy-engine-3d", {"device", "device"}},
+                                                 {"kernel-strided", {"pinned", "device"}},
+                                                 {"pack-copy-unpack", {"device", "device"}},
+                                                 {"kernel-copy", {"device", "device"}},
+                                                 {"kernel-read", {"device", nullptr}},
+                                                 {"kernel-write", {nullptr, "device"}}}};
+
+TEST_F(CopyForms, FromGraphsDeliverWhatTheyDoWithoutInEveryRoundAndShape) {
+  for (const Recorded& kind : recordable) {
+    Flow wanted = flow(kind.method, kind.between.source, kind.between.destination, MiB + 5);
+    const std::uint64_t alone = prepare(wanted).transfer->operations();
+    wanted.parameters.set("graph", "5");
+    EXPECT_EQ(method(kind.method).rotation_bytes(wanted), 0);
+    const Prepared prepared = prepare(wanted);
+    EXPECT_EQ(prepared.transfer->operations(), 5 * alone) << kind.method;
+    std::vector<Setting> settings = prepared.transfer->candidates();
+    if (settings.empty()) settings.emplace_back();
+    for (const Setting& setting : settings) {
+      if (!setting.empty()) prepared.transfer->use(setting);
+      for (std::uint64_t round = 1; round < 3; ++round) {
+        EXPECT_EQ(fault_after(*prepared.transfer, 3, Clock::device, round), "") << kind.method;
+        EXPECT_EQ(fault_after(*prepared.transfer, 2, Clock::host, round), "") << kind.method;
+      }
+    }
+  }
+}
+
+TEST_F(CopyForms, FromGraphsThatWereNeverLaunchedAreNotCalledVerified) {
+  const Prepared prepared = prepare(flow("copy-engine", "pinned", "device", 4096, {{"graph", "4"}}));
+  prepared.transfer->arm(seed);
+  EXPECT_EQ(prepared.transfer->verified_bytes(), 0);
+  EXPECT_EQ(prepared.destination->compare(0, 4096, seed), 0);  // recording moved nothing
+}
+
+TEST_F(CopyForms, FromGraphsAreCheckedAsWell) {
+  for (const Recorded& kind : recordable) {
+    if (kind.between.destination == nullptr) continue;
+    const Prepared prepared =
+        prepare(flow(kind.method, kind.between.source, kind.between.destination, MiB + 5, {{"graph", "2"}}));
+    ASSERT_EQ(fault_after(*prepared.transfer, 2, Clock::device, seed), "") << kind.method;
+    prepared.destination->poison(4096, 8);
+    EXPECT_TRUE(prepared.transfer->verify(seed)) << kind.method;
+  }
+  const Prepared reading = prepare(flow("kernel-read", "device", nullptr, MiB, {{"graph", "2"}}));
+  reading.transfer->arm(seed);
+  reading.source->poison(4096, 8);
+  static_cast<void>(gate().run({{reading.transfer.get(), 2}}, Clock::device));
+  EXPECT_TRUE(reading.transfer->verify(seed));
+}
+
+TEST_F(CopyForms, ThatKeepTheirThreadCannotBeCaptured) {
+  for (const Flow& wanted :
+       {flow("copy-engine", "pageable", "device", 4096, {{"graph", "4"}}),
+        flow("copy-engine", "pinned", "device", 4096, {{"graph", "4"}, {"call", "sync"}})}) {
+    try {
+      static_cast<void>(prepare(wanted));
+      FAIL() << "was captured";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.fault(), Fault::unsupported);
+      EXPECT_NE(std::string(error.what()).find("cannot be captured"), std::string::npos) << error.what();
+    }
+  }
+}
+
+TEST_F(CopyForms, AloneOfferGraphs) {
+  EXPECT_TRUE(method("copy-engine").parameters().contains("graph"));
+  EXPECT_TRUE(method("kernel-copy").parameters().contains("graph"));
+  EXPECT_FALSE(method("ping-pong").parameters().contains("graph"));
+  EXPECT_THROW(static_cast<void>(
+                   method("copy-engine")
+                       .rotation_bytes(flow("copy-engine", "pinned", "device", 4096, {{"graph", "-1"}}))),
+               Error);
+}
+
+TEST_F(CopyForms, BetweenTwoGpusDeliverWhoeverDrivesThem) {
+  if (!has_two_gpus()) GTEST_SKIP() << "needs two GPUs with peer access";
+  std::vector<Flow> wanted;
+  for (const char* api : {"memcpy", "peer"}) {
+    for (const char* call : {"async", "sync"}) {
+      for (const char* access : {"on", "off"}) {
+        wanted.push_back(flow("copy-engine", nullptr, nullptr, MiB + 3,
+                              {{"api", api}, {"call", call}, {"peer_access", access}}));
+      }
+    }
+  }
+  for (const Shape& shape : shapes) {
+    for (const char* name : region_methods) {
+      wanted.push_back(
+          flow(name, nullptr, nullptr, shape.bytes, {{"region", shape.region}, {"in", shape.in}}));
+      if (std::string(name) == "kernel-strided") continue;
+      wanted.push_back(wanted.back());
+      wanted.back().parameters.set("peer_access", "off");
+    }
+  }
+  for (const char* api : {"batch", "loop", "kernel"}) {
+    wanted.push_back(flow("copy-batch", nullptr, nullptr, 64 * KiB, {{"api", api}, {"count", "16"}}));
+  }
+  for (const Flow& base : wanted) {
+    for (const int executor : {0, 1}) {
+      const Flow here = between_gpus(base, executor);
+      if (const std::string reason = refusal(here); !reason.empty()) {
+        EXPECT_EQ(here.parameters.word("api", ""), "batch") << here.method << ": " << reason;
+        continue;
+      }
+      const Prepared prepared = prepare(here, 2);
+      for (const Clock clock : {Clock::device, Clock::host}) {
+        EXPECT_EQ(fault_after(*prepared.transfer, 3, clock, seed), "")
+            << here.method << " driven by " << executor;
+      }
+    }
+  }
+}
+
+TEST_F(CopyForms, BetweenTwoGpusAreCapturedAcrossBoth) {
+  if (!has_two_gpus()) GTEST_SKIP() << "needs two GPUs with peer access";
+  for (const char* name : {"pack-copy-unpack", "copy-engine-2d", "copy-engine"}) {
+    for (const int executor : {0, 1}) {
+      const Prepared prepared =
+          prepare(between_gpus(flow(name, nullptr, nullptr, MiB + 5, {{"graph", "3"}}), executor));
+      EXPECT_EQ(fault_after(*prepared.transfer, 2, Clock::device, seed), "") << name;
+    }
+  }
+  const Flow refused = between_gpus(flow("copy-engine-3d", nullptr, nullptr, MiB, {{"graph", "3"}}), 0);
+  EXPECT_NE(refusal(refused).find("cannot be captured"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace linkscope::testing

@@ -1,0 +1,52 @@
+// Environment: what the engine takes from its variables, and what it refuses.
+#include "run/environment.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <string>
+
+#include "base/error.hpp"
+
+namespace linkscope {
+namespace {
+
+class EnvironmentTest : public ::testing::Test {
+ protected:
+  void TearDown() override {
+    unsetenv("LINKSCOPE_SYNC");
+    unsetenv("LINKSCOPE_SEED");
+  }
+};
+
+TEST_F(EnvironmentTest, SpinsUnlessToldOtherwise) {
+  unsetenv("LINKSCOPE_SYNC");
+  EXPECT_EQ(Environment::read().waiting, Waiting::spin);
+  EXPECT_EQ(Environment::read().first_seed, 1U);
+}
+
+TEST_F(EnvironmentTest, ReadsHowToWait) {
+  setenv("LINKSCOPE_SYNC", "block", 1);
+  EXPECT_EQ(Environment::read().waiting, Waiting::block);
+  setenv("LINKSCOPE_SYNC", "yield", 1);
+  EXPECT_EQ(Environment::read().waiting, Waiting::yield);
+  setenv("LINKSCOPE_SYNC", "spin", 1);
+  EXPECT_EQ(Environment::read().waiting, Waiting::spin);
+}
+
+TEST_F(EnvironmentTest, NamesTheVariableThatMakesNoSense) {
+  for (const char* variable : {"LINKSCOPE_SYNC", "LINKSCOPE_SEED"}) {
+    setenv(variable, "Block", 1);
+    try {
+      static_cast<void>(Environment::read());
+      FAIL() << variable;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.fault(), Fault::bad_input);
+      EXPECT_NE(std::string(error.what()).find(variable), std::string::npos) << error.what();
+    }
+    unsetenv(variable);
+  }
+}
+
+}  // namespace
+}  // namespace linkscope
