@@ -1,6 +1,7 @@
 """Runs nvbandwidth and linkscope's suite of the same name one after the other and prints the ratios.
 
 usage: python bench/nvbandwidth.py --nvbandwidth PATH_OF_THE_BUILT_BINARY [--keep FOLDER] [--reuse JSON]
+       [--unverified]
 """
 
 from __future__ import annotations
@@ -72,6 +73,7 @@ def main() -> None:
     parser.add_argument("--nvbandwidth", required=True, help="the built binary")
     parser.add_argument("--keep", type=Path, default=Path("runs"), help="folder for both tools' output")
     parser.add_argument("--reuse", type=Path, help="nvbandwidth's JSON of this node, instead of running it again")
+    parser.add_argument("--unverified", action="store_true", help="spare nvbandwidth its checks of the data it copied")
     arguments = parser.parse_args()
     arguments.keep.mkdir(parents=True, exist_ok=True)
     console = Console(width=160)
@@ -79,7 +81,8 @@ def main() -> None:
     ours = arguments.keep / "nvbandwidth-suite.jsonl"
     our_seconds = timed([sys.executable, "-m", "linkscope", "run", "nvbandwidth", "-o", str(ours)])
     theirs = arguments.reuse or arguments.keep / "nvbandwidth.json"
-    their_seconds = None if arguments.reuse else timed([arguments.nvbandwidth, "-j"], theirs)
+    peer = [arguments.nvbandwidth, "-j", *(["--skipVerification"] if arguments.unverified else [])]
+    their_seconds = None if arguments.reuse else timed(peer, theirs)
 
     run = RunFile.read(ours)
     gpus = len(run.node.of_kind("gpu"))
