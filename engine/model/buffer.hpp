@@ -18,7 +18,8 @@ struct Endpoint {
   std::string memory;  ///< a name of the catalog's memories
   Placement placement = Placement::bound;
   DeviceId first_touch;  ///< equal to `device` unless the plan says otherwise
-  std::string advice{};  ///< what managed memory is advised to do (backend/gpu/advice.hpp); empty: nothing
+  /// What managed memory is advised to do (backend/gpu/advice.hpp); empty: nothing.
+  std::string advice{};  // NOLINT(readability-redundant-member-init): compilers let none but such be left out
 
   bool operator==(const Endpoint&) const = default;
   auto operator<=>(const Endpoint&) const = default;

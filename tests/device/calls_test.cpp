@@ -216,6 +216,9 @@ TEST_F(GpuCalls, RefusalsSayWhy) {
   EXPECT_FALSE(method("allocate").supports(call("allocate")));
   EXPECT_FALSE(method("register").supports(call_on("register", "pinned", DeviceKind::numa, 4096)));
   EXPECT_FALSE(method("first-touch").supports(call_on("first-touch", "device", DeviceKind::gpu, 4096)));
+  flow = call_on("first-touch", "managed", DeviceKind::gpu, 4096);
+  flow.destination->advice = "read-mostly";
+  EXPECT_NE(method("first-touch").supports(flow).reason().find("advises"), std::string::npos);
 }
 
 TEST_F(GpuCalls, CpusReachManagedMemoryAndNotADiscreteGpusOwn) {

@@ -312,6 +312,26 @@ TEST_F(CopyForms, BetweenTwoGpusDeliverWhoeverDrivesThem) {
   }
 }
 
+TEST_F(CopyForms, BetweenTwoGpusCannotGoStraightAndStagedAtOnce) {
+  if (!has_two_gpus()) GTEST_SKIP() << "needs two GPUs with peer access";
+  const Flow staged = between_gpus(flow("copy-engine", nullptr, nullptr, MiB, {{"peer_access", "off"}}), 0);
+  for (const char* name :
+       {"copy-engine", "copy-engine-2d", "pack-copy-unpack", "kernel-strided", "kernel-copy"}) {
+    const Flow straight = between_gpus(flow(name, nullptr, nullptr, MiB), 1);
+    for (const auto& [first, second] : {std::pair{staged, straight}, std::pair{straight, staged}}) {
+      const Prepared kept = prepare(first);
+      try {
+        static_cast<void>(prepare(second));
+        ADD_FAILURE() << name << " changed the switch under another flow";
+      } catch (const Error& error) {
+        EXPECT_EQ(error.fault(), Fault::unsupported) << error.what();
+      }
+      EXPECT_EQ(fault_after(*kept.transfer, 2, Clock::device, seed), "") << name;
+    }
+    EXPECT_EQ(fault_after(*prepare(straight).transfer, 2, Clock::device, seed), "") << name;
+  }
+}
+
 TEST_F(CopyForms, BetweenTwoGpusAreCapturedAcrossBoth) {
   if (!has_two_gpus()) GTEST_SKIP() << "needs two GPUs with peer access";
   for (const char* name : {"pack-copy-unpack", "copy-engine-2d", "copy-engine"}) {

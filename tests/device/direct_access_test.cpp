@@ -265,7 +265,7 @@ TEST_F(DirectAccess, AtomicsLoseNothing) {
       for (const char* addresses : {"1", "7", "1000", "65536"}) {
         for (const char* memory : {"device", "pinned", "managed"}) {
           const Flow wanted = flow(
-              "kernel-atomic", nullptr, memory, 64 * KiB,
+              "kernel-atomic", nullptr, memory, 16 * KiB,
               {{"operation", operation}, {"width", width}, {"addresses", addresses}, {"scope", "device"}});
           expect_right(
               wanted, std::string(operation) + " of " + width + " B on " + addresses + " words of " + memory);

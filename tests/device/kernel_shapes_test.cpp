@@ -8,6 +8,7 @@
 #include "backend/gpu/access_pattern.hpp"
 #include "backend/gpu/atomic_work.hpp"
 #include "backend/gpu/bulk_shape.hpp"
+#include "backend/gpu/gpu_method.hpp"
 #include "backend/gpu/launch_shape.hpp"
 #include "base/error.hpp"
 
@@ -65,11 +66,31 @@ TEST(AccessPattern, SpansPayloadTimesStrideOrChunkOverFill) {
   EXPECT_EQ(AccessPattern::of(flow_of(4096, {{"width", "8"}}), warp).span(), 4096);
 }
 
+TEST(RotationSpread, CountsTheLinesThatAreTouched) {
+  EXPECT_EQ(rotation_spread(16, 16), 1);     // dense
+  EXPECT_EQ(rotation_spread(4, 128), 1);     // every line holds a word
+  EXPECT_EQ(rotation_spread(4, 512), 4);     // a line in four
+  EXPECT_EQ(rotation_spread(130, 1024), 4);  // two lines in eight
+  EXPECT_EQ(rotation_spread(4, 4096), 8);    // no more than eightfold
+  EXPECT_EQ(rotation_spread(1024, 1024), 1);
+}
+
 TEST(AccessPattern, IsAskedForByItsOwnParametersAlone) {
   EXPECT_FALSE(
       AccessPattern::asked(flow_of(64, {{"blocks", "8"}, {"unroll", "4"}, {"graph", "2"}}).parameters));
   for (const char* name : {"width", "stride", "chunk", "fill"})
     EXPECT_TRUE(AccessPattern::asked(flow_of(64, {{name, "1"}}).parameters)) << name;
+}
+
+TEST(AccessPattern, OfMoreLanesThanAWarpHasIsThisGpusLimitAlone) {
+  const Flow wide = flow_of(4096, {{"chunk", "64"}, {"fill", "64"}});
+  EXPECT_EQ(AccessPattern::of(wide, 64).fill, 64);
+  try {
+    static_cast<void>(AccessPattern::of(wide, 32));
+    FAIL() << "a warp of 32 has no 64 lanes";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.fault(), Fault::unsupported) << error.what();
+  }
 }
 
 TEST(AccessPattern, RejectsWhatCannotBe) {

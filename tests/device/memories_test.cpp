@@ -126,6 +126,16 @@ TEST_F(GpuMemories, ThatMigrateAreCountedTogetherEvenWhileTheyLieOnTheHost) {
     }
   };
   EXPECT_NE(refused(all).find("64 MiB"), std::string::npos);
+  for (const char* name : {"device", "pool", "vmm"}) {
+    if (!has(name)) continue;
+    try {
+      static_cast<void>(memory(name).allocate(bound(name, gpu0), all));
+      ADD_FAILURE() << name << " took what managed memory may ask for";
+    } catch (const Error& error) {
+      EXPECT_NE(std::string(error.what()).find("64 MiB of it may be asked for"), std::string::npos)
+          << error.what();
+    }
+  }
   kept.reset();
   EXPECT_NE(refused(all + GiB).find("0 B"), std::string::npos);
   EXPECT_EQ(refused(some), "");

@@ -86,6 +86,26 @@ TEST_F(Unified, TransfersVerifyRoundAfterRoundOnBothClocks) {
   }
 }
 
+TEST_F(Unified, TransfersOfAdvisedPagesVerifyAndSayWhereTheyMayNotMove) {
+  for (Flow wanted : all_flows(some)) {
+    for (const char* words :
+         {"read-mostly", "accessed-by", "preferred-location", "read-mostly+accessed-by"}) {
+      wanted.source->advice = words;
+      Prepared prepared = prepare(wanted, 3);
+      for (const std::uint64_t round : {seed, seed + 1}) {
+        prepared.transfer->arm(round);
+        for (const std::uint64_t repeats : {3U, 2U}) start(*prepared.transfer, repeats);
+        const auto mismatch = prepared.transfer->verify(round);
+        EXPECT_FALSE(mismatch) << name_of(wanted) << ", " << words << ": " << mismatch->what;
+      }
+      bool may_stay = false;
+      for (const std::string& note : prepared.transfer->notes())
+        may_stay = may_stay || note.find("instead of moving") != std::string::npos;
+      EXPECT_EQ(may_stay, std::string(words) != "read-mostly") << name_of(wanted) << ", " << words;
+    }
+  }
+}
+
 TEST_F(Unified, TransfersOfLessThanABlockAreWhole) {
   for (const Flow& wanted : all_flows(128 * KiB)) {
     Prepared prepared = prepare(wanted, 8);

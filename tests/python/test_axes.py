@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -220,3 +221,59 @@ def test_what_contradicts_itself_is_one_clear_line(fields: Json, complaint: str)
     with pytest.raises(LinkscopeError, match=complaint) as refusal:
         suite_of(fields)
     assert "\n" not in str(refusal.value)
+
+
+def test_clock_and_cache_are_axes_and_named_where_they_differ() -> None:
+    found = {one.id: one.case for one in expanded({"clock": ["device", "host"], "cache": ["warm", "flushed"]}, node(1))}
+    last = found["made/row/numa:0>gpu:0/host-clock/flushed"]
+    assert len(found) == 4
+    assert (last["clock"], last["cache"]) == ("host", "flushed")
+    assert last["labels"]["variant"] == {"clock": "host", "cache": "flushed"}
+    (asked,) = expand([suite_of({"clock": ["device", "host"]})], node(1), OFFER, Selection(clock="host"))
+    assert (asked.case["clock"], asked.id) == ("host", "made/row/numa:0>gpu:0")
+
+
+def test_memory_that_the_driver_touches_is_there_once_and_bound() -> None:
+    ends = {"source": {"on": "nearest-numa", "memory": ["pinned", "pageable"], "placement": "first-touch",
+                       "first_touch": ["cpu", "gpu"]}}  # fmt: skip
+    found = {one.id.removeprefix("made/row/numa:0>gpu:0/"): flow_of(one)["source"] for one in expanded(ends, node(1))}
+    assert list(found) == ["pinned/driver-touched", "pageable/cpu-touched", "pageable/gpu-touched"]
+    assert found["pinned/driver-touched"] == {"device": "numa:0", "memory": "pinned"}
+    assert found["pageable/gpu-touched"]["placement"] == "first-touch"
+
+
+def test_only_memory_that_follows_its_toucher_is_placed_by_first_touch() -> None:
+    gpu = {"on": "gpu", "memory": ["device", "managed"], "placement": "first-touch", "first_touch": "gpu"}
+    found = {flow["memory"]: flow for one in expanded({"destination": gpu}, node(1))
+             for flow in [flow_of(one)["destination"]]}  # fmt: skip
+    assert "placement" not in found["device"]
+    assert found["managed"]["placement"] == "first-touch"
+
+
+def test_settings_for_another_vendors_gpus_are_left_out() -> None:
+    variants = [{"name": "default"}, {"name": "no-sdma", "vendor": "amd", "set": {"HSA_ENABLE_SDMA": 0}}]
+    (plain,) = expanded({"environment": variants}, node(1))
+    assert plain.id == "made/row/numa:0>gpu:0"
+    assert "environment" not in plain.case["labels"]
+    amd = expanded({"environment": variants}, node(1), replace(OFFER, engine="hip"))
+    assert [one.id.split("/")[-1] for one in amd] == ["default", "no-sdma"]
+
+
+def test_what_has_memory_at_one_end_alone_is_done_by_a_kind_of_device() -> None:
+    row = {"source": {"on": "gpu"}, "destination": {"on": "nearest-numa", "memory": "managed"}, "method": "page-fault"}
+    ids = {one.id.split("/")[-1] for one in expanded({**row, "executor": ["source", "destination"]}, node(1))}
+    assert ids == {"gpu-driven", "cpu-driven"}
+    copies = expanded({"source": GPU, "destination": GPU, "executor": ["source", "destination"]})
+    assert {one.id.split("/")[-1] for one in copies} == {"push", "pull"}
+
+
+def test_a_word_that_says_nothing_alone_stands_behind_its_axis() -> None:
+    row = {"parameters": {"blocks": ["on", "off"]}, "method": "kernel-copy", "show": "matrix"}
+    assert [one.case["labels"]["title"] for one in expanded(row, node(1))] == ["Row, blocks on", "Row, blocks off"]
+
+
+def test_a_cpu_that_is_to_touch_first_needs_a_numa_node() -> None:
+    nowhere = load_machine("mi300x")
+    row = {"source": {**GPU, "first_touch": "cpu"}, "destination": GPU, "method": "kernel-copy", "executor": "source"}
+    (skipped,) = expanded(row, nowhere)
+    assert skipped.skip == f"{nowhere.name} shows no NUMA node"

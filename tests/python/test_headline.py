@@ -9,7 +9,7 @@ import modelled_run as made
 import pytest
 
 from linkscope.analysis.cell import cells_of
-from linkscope.analysis.headline import headline
+from linkscope.analysis.headline import headline, time_unit
 from linkscope.analysis.interval import interval_rank, percentile, stats_of
 from linkscope.analysis.peak import peak
 from linkscope.machine.paths import Paths
@@ -174,3 +174,11 @@ def test_the_margin_is_the_larger_side_of_the_interval() -> None:
     figure = headline(two_flows([SIZE / g / 1e9 for g in (30, 30, 30, 30, 30, 30, 30, 27)], [1.0] * 8, "first"))
     assert figure is not None
     assert figure.margin == pytest.approx(0.1)
+
+
+@pytest.mark.parametrize(
+    ("median", "longest", "unit"),
+    [(3e-7, 9e-6, "ns"), (3e-7, 2.6e-4, "us"), (3e-7, 0.2, "ms"), (2e-5, 2e-5, "us"), (3e-5, 0.09, "us")],
+)
+def test_the_unit_suits_most_figures_and_leaves_none_unreadably_long(median: float, longest: float, unit: str) -> None:
+    assert time_unit(median, longest) == unit

@@ -6,7 +6,9 @@ import base64
 import gzip
 import json
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +16,11 @@ import modelled_run as made
 import pytest
 from test_terminal import variants
 
+from linkscope.analysis.curves import curves
 from linkscope.errors import LinkscopeError
+from linkscope.machine.paths import Paths
 from linkscope.report import wording
+from linkscope.report.curve_svg import curve_svg
 from linkscope.report.html import render, write_report
 from linkscope.results.row import Row
 from linkscope.results.run_file import RunFile
@@ -153,3 +158,13 @@ def test_a_page_that_cannot_be_written_is_one_line(run: RunFile, tmp_path: Path)
 
 def test_the_same_run_gives_the_same_page(text: str) -> None:
     assert render(made.run(4)) == text
+
+
+def test_a_zero_stands_left_of_what_a_logarithmic_axis_begins_with() -> None:
+    rows = made.size_curves("sizes", [("a", "gpu:0", "gpu:1", 390.0)], sizes=4)
+    first = replace(rows[0], raw={**rows[0].raw, "case": {**rows[0].case, "labels": {**rows[0].labels, "x": 0}}})
+    (table,) = curves([Row.from_json(first.raw), *rows[1:]], Paths(made.node(2)))
+    marks = [float(at) for at in re.findall(r'<circle cx="([\d.]+)"', curve_svg(table, lambda _: 0))]
+    steps = [b - a for a, b in pairwise(marks)]
+    assert steps[0] == pytest.approx(steps[1], abs=0.3)
+    assert steps[0] > 100

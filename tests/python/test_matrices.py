@@ -169,3 +169,28 @@ def test_the_json_form_is_json_and_says_what_the_tables_say() -> None:
     assert matrix["cells"][3][2]["reason"].startswith("no peer access")
     assert {table["kind"] for table in data["tables"]} == {"matrix", "curve", "list"}
     assert data["summary"]["modelled"] is True
+
+
+def test_what_all_series_have_in_common_is_said_once() -> None:
+    def of(*names: str) -> tuple[str, tuple[str, ...]]:
+        (found,) = curves(made.size_curves("s", [(name, "gpu:0", "gpu:1", 390.0) for name in names], sizes=2), PATHS)
+        return found.place, found.names
+
+    assert of("gpu:0 > gpu:1, push", "gpu:0 > gpu:1, pull, spread") == ("gpu:0 > gpu:1", ("push", "pull, spread"))
+    assert of("gpu:0 > gpu:1, push") == ("", ("gpu:0 > gpu:1, push",))
+    assert of("gpu:0 > gpu:1", "gpu:0 > gpu:1, pull") == ("", ("gpu:0 > gpu:1", "gpu:0 > gpu:1, pull"))
+    assert of("push", "pull") == ("", ("push", "pull"))
+
+
+def test_a_heading_names_many_kinds_of_memory_by_end() -> None:
+    def copies(kinds: list[str]) -> tuple[str, ...]:
+        rows = []
+        for kind in kinds:
+            flow = {**made.flow("numa:0", "gpu:0"), "source": {"device": "numa:0", "memory": kind}}
+            case = {**made.case(kind, [flow], {"show": "list", "title": "t"}), "name": "copies"}
+            rows.append(made.ok(case, [[0.01] * 8]))
+        (found,) = listings(rows, PATHS)
+        return found.heading.memories
+
+    assert copies(["pinned", "huge"]) == ("pinned → device", "huge → device")
+    assert copies(["pinned", "huge", "pageable", "managed"]) == ("pinned, huge, pageable, managed → device",)

@@ -73,3 +73,17 @@ def test_the_share_is_measured_over_peak() -> None:
 
 def test_times_have_no_peak() -> None:
     assert cell(row([made.flow("gpu:0", "gpu:1")], "latency"), PATHS).peak is None
+
+
+def test_pages_that_loads_may_have_brought_elsewhere_have_no_peak() -> None:
+    def managed(method: str, placement: str) -> list[dict[str, Any]]:
+        source = {"device": "numa:0", "memory": "managed", "placement": placement}
+        return [{**made.flow("numa:0", "gpu:0", method=method), "executor": "gpu:0", "source": source}]
+
+    assert gbps(managed("kernel-copy", "first-touch"), "first") is None
+    for method, placement in (
+        ("kernel-copy", "bound"),
+        ("copy-engine", "first-touch"),
+        ("page-fault", "first-touch"),
+    ):
+        assert gbps(managed(method, placement), "first") == pytest.approx(made.PCIE_GBPS)

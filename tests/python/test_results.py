@@ -161,5 +161,6 @@ def test_export_has_one_line_per_flow(tmp_path: Path) -> None:
         ("a", "ok", "1.0"),
         ("b", "skipped", ""),
     ]
+    assert {"parameters", "source_first_touch", "destination_advice"} <= set(lines[0])
     with pytest.raises(LinkscopeError, match="choose a name that ends in"):
         export(run, tmp_path / "a.xlsx")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from test_expand import cases
 from test_patterns import node
 
 from linkscope.errors import LinkscopeError
-from linkscope.machine.described import load_machine
+from linkscope.machine.described import load_machine, machine_names
 from linkscope.machine.node import Node
 from linkscope.machine.recording import from_recording
 from linkscope.plan.budget import Options, estimate_s
@@ -235,6 +236,13 @@ def test_pearsons_tiers_are_one_curve_each_on_frontier() -> None:
         (TINY_SUITE.replace("title: Copies", "title: Copies\n    colour: red"), "'colour' was unexpected"),
         (TINY_SUITE + TINY_SUITE.partition("rows:\n")[2], "two rows are named 'copy'"),
         (TINY_SUITE.replace("on: numa", "on: disk"), "'disk' is not one of"),
+        (TINY_SUITE.replace("sizes: 4K:128K:2x", "sizes: 4K:1K:2x"), "row copy: malformed range '4K:1K:2x'"),
+        (TINY_SUITE.replace("title: Copies", "title: Copies\n    x: gpus"), "x: gpus wants a pattern that grows"),
+        (
+            TINY_SUITE.replace("title: Copies", "title: Copies\n    parameters: {threads: '1:x:2x'}"),
+            "row copy: malformed count",
+        ),
+        (TINY_SUITE.replace("title: Copies", "title: Copies\n    clock: sun"), "clock"),
     ],
 )
 def test_a_wrong_suite_file_is_one_clear_line(tmp_path: Path, text: str, complaint: str) -> None:
@@ -248,3 +256,32 @@ def test_a_wrong_suite_file_is_one_clear_line(tmp_path: Path, text: str, complai
 def test_a_missing_suite_file_is_one_clear_line(tmp_path: Path) -> None:
     with pytest.raises(LinkscopeError, match="No such file"):
         load_suite(str(tmp_path / "none.yaml"))
+
+
+def test_a_memory_nobody_knows_is_one_clear_line_and_one_the_engine_lacks_a_reason(tmp_path: Path) -> None:
+    def planned(memory: str) -> list[PlannedCase]:
+        path = tmp_path / f"{memory}.yaml"
+        path.write_text(TINY_SUITE.replace("memory: pageable", f"memory: {memory}"))
+        suite = load_suite(str(path))
+        return expand([suite], node(2), replace(whole_offer(suite), memories=frozenset({"pageable"})), Selection())
+
+    assert {one.skip for one in planned("vmm")} == {"the cuda engine has no memory vmm"}
+    with pytest.raises(LinkscopeError, match="row copy: unknown memory 'gold'"):
+        planned("gold")
+
+
+@pytest.mark.parametrize("machine", sorted(machine_names()))
+def test_every_suite_expands_on_every_described_machine(machine: str) -> None:
+    described = load_machine(machine)
+    for name in sorted(TOPICS | STUDIES):
+        assert whole(name, described), name
+
+
+def test_kernels_that_pull_managed_pages_to_themselves_say_so() -> None:
+    """Loads and stores of managed memory that nothing binds bring its pages along: no title may call that a path."""
+    for name in suite_names():
+        for row in load_suite(name).rows:
+            free = [end for end in (row.source, row.destination) if "managed" in end.memories and end.placement]
+            loads = [method for method in row.methods if method not in MIGRATING and not method.startswith("copy-")]
+            if free and loads and "first-touch" not in loads:
+                assert "again" in row.title or "memcpy" in row.title, f"{name}/{row.name}"

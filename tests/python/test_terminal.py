@@ -182,3 +182,23 @@ def test_the_traffic_of_a_local_copy_stands_beside_its_payload() -> None:
     labels = {"show": "matrix", "row": "", "column": "gpu:0", "figure": "first"}
     row = made.ok(made.case("Local copy", [made.flow("gpu:0", "gpu:0")], labels), [[(512 << 20) / 2000e9] * 8])
     assert "read + write: 4000 GB/s" in shown(made.run(1, [row]))
+
+
+def test_a_table_with_nothing_to_show_is_its_reason() -> None:
+    cases = [
+        {**made.case(f"c{i}", [made.flow("gpu:0", "gpu:1")], {"show": "list", "title": "Grained"}), "name": "grained"}
+        for i in range(3)
+    ]
+    text = shown(made.run(2, [made.not_ok(case, "skipped", "NVIDIA's has no grain") for case in cases]))
+    assert text.count("all 3 skipped: NVIDIA's has no grain") == 1
+    assert "clock: device" not in text
+    failed = shown(made.run(2, [made.not_ok(case, "failed", "lost") for case in cases]))
+    assert "all 3" not in failed
+    assert failed.count("FAILED a") == 3
+
+
+def test_a_list_of_times_has_no_column_for_peaks() -> None:
+    labels = {"show": "list", "title": "Waits", "figure": "latency"}
+    text = shown(made.run(2, [made.ok(made.case("a", [made.flow("gpu:0", "gpu:1")], labels), [[1e-6] * 8])]))
+    (head,) = [line for line in text.splitlines() if "interval" in line and "min" in line]
+    assert head.split() == ["ns", "interval", "min", "max", "n"]

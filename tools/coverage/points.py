@@ -52,6 +52,5 @@ def whole_offer(suite: Suite) -> Offer:
             methods[method] = methods.get(method, frozenset()) | frozenset(row.parameters)
         for beside in row.background:
             methods[beside.method] = methods.get(beside.method, frozenset()) | frozenset(beside.parameters)
-            memories |= {end.memory for end in (beside.source, beside.destination) if end is not None}
-        memories |= {memory for end in (row.source, row.destination) for memory in end.memories}
+        memories |= set(row.memories)
     return Offer("cuda", methods, frozenset(memories))

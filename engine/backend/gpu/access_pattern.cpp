@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "backend/gpu/context.hpp"
 #include "base/error.hpp"
 
 namespace linkscope::gpu {
@@ -21,14 +20,11 @@ void set_chunk(AccessPattern& pattern, const Parameters& parameters, unsigned wa
   pattern.pitch = positive(parameters, "chunk", warp_size);
   pattern.fill = positive(parameters, "fill", std::min<std::uint64_t>(pattern.pitch, warp_size));
   pattern.unit = AccessPattern::Unit::warp;
-  if (pattern.fill > std::min<std::uint64_t>(pattern.pitch, warp_size)) {
-    throw Error(Fault::bad_input,
-                "parameter fill: at most chunk, and at most a warp (" + std::to_string(warp_size) + ")");
+  if (pattern.fill > pattern.pitch) throw Error(Fault::bad_input, "parameter fill: at most chunk");
+  if (pattern.fill > warp_size) {
+    throw Error(Fault::unsupported, "a warp of this GPU has " + std::to_string(warp_size) +
+                                        " threads, and fill asks for " + std::to_string(pattern.fill));
   }
-}
-
-unsigned warp_size(const Context& context, const Flow& flow) {
-  return static_cast<unsigned>(context.device(flow.executor.index).warp_size);
 }
 
 }  // namespace
@@ -66,22 +62,6 @@ std::map<std::string, std::string> pattern_parameters() {
       {"chunk", "a warp takes chunks of so many widths each; default: none, or a warp where fill is named"},
       {"fill",
        "accesses in a chunk, from its start on, one per lane; default: a warp, or the chunk if smaller"}};
-}
-
-Support supports_pattern(const Context& context, const Flow& flow) {
-  const AccessPattern pattern = AccessPattern::of(flow, warp_size(context, flow));
-  if (flow.bytes == 0 || flow.bytes % pattern.width != 0) {
-    return Support::no(std::to_string(flow.bytes) + " B are no whole number of accesses of " +
-                       std::to_string(pattern.width) + " B");
-  }
-  if (flow.parameters.number("streaming", 0) != 0)
-    return Support::no("narrow, strided and chunked accesses have no streaming form");
-  return Support::yes();
-}
-
-Bytes accessed_span(const Context& context, const Flow& flow) {
-  if (!AccessPattern::asked(flow.parameters)) return flow.bytes;
-  return AccessPattern::of(flow, warp_size(context, flow)).span();
 }
 
 }  // namespace linkscope::gpu

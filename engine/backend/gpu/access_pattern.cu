@@ -84,8 +84,7 @@ __global__ void __launch_bounds__(most_threads(unroll))
 #pragma unroll
           for (unsigned k = 0; k < unroll; ++k) {
             if (!present[k]) continue;
-            if constexpr (action == Action::read) values[k] = vendor::load_shared_level(from + elements[k]);
-            if constexpr (action == Action::copy) values[k] = from[elements[k]];
+            if constexpr (action != Action::write) values[k] = vendor::load_shared_level(from + elements[k]);
             if constexpr (action == Action::write)
               values[k] = pattern_element<Element>(seed, slot + elements[k] * sizeof(Element));
           }
@@ -278,10 +277,9 @@ class PatternedTransfer final : public KernelTransfer {
 }  // namespace
 
 std::unique_ptr<Transfer> make_patterned(std::shared_ptr<Context> context, const Flow& flow,
-                                         const Arenas& arenas) {
+                                         const Arenas& arenas, const AccessPattern& pattern) {
   const auto warp_size = static_cast<unsigned>(context->device(flow.executor.index).warp_size);
-  return std::make_unique<PatternedTransfer>(std::move(context), flow, arenas,
-                                             AccessPattern::of(flow, warp_size), warp_size);
+  return std::make_unique<PatternedTransfer>(std::move(context), flow, arenas, pattern, warp_size);
 }
 
 }  // namespace linkscope::gpu

@@ -28,7 +28,7 @@ struct AccessPattern {
 
   /// Whether a flow names any of width, stride, chunk and fill.
   [[nodiscard]] static bool asked(const Parameters& parameters);
-  /// Throws Error{bad_input} for what they cannot be. A chunk's fill is a warp by default, or less where the chunk is.
+  /// Throws Error{bad_input} for what they cannot be, Error{unsupported} for more than a warp has lanes. A chunk's fill is a warp by default, or less where the chunk is.
   static AccessPattern of(const Flow& flow, unsigned warp_size);
 
   [[nodiscard]] constexpr std::uint64_t accesses() const { return whole_units * fill + last_accesses; }
@@ -51,14 +51,9 @@ struct AccessPattern {
 /// What the parameters mean, for the catalog.
 std::map<std::string, std::string> pattern_parameters();
 
-/// Whether the flow's accesses can be as it asks, its ends aside.
-[[nodiscard]] Support supports_pattern(const Context& context, const Flow& flow);
-/// The memory that the flow's accesses spread over: flow.bytes where it asks for no pattern.
-[[nodiscard]] Bytes accessed_span(const Context& context, const Flow& flow);
-
 /// A flow with a source reads, one with a destination writes, one with both copies. Reads are checked by the sum of
 /// exactly the elements accessed; writes and copies by every byte: what was accessed holds its data, gaps their poison.
 std::unique_ptr<Transfer> make_patterned(std::shared_ptr<Context> context, const Flow& flow,
-                                         const Arenas& arenas);
+                                         const Arenas& arenas, const AccessPattern& pattern);
 
 }  // namespace linkscope::gpu

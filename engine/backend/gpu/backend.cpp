@@ -60,7 +60,7 @@ Opened open(std::shared_ptr<host::Context> host, std::size_t lanes, Waiting wait
   for (int index = 0; index < context->device_count(); ++index) {
     backend.devices.push_back(facts_of(index, context->device(index)));
     for (int to = 0; to < context->device_count(); ++to) {
-      if (index != to && context->peer(index, to)) {
+      if (index != to && context->peers().possible(index, to)) {
         backend.peer_access.emplace_back(DeviceId{DeviceKind::gpu, index}, DeviceId{DeviceKind::gpu, to});
       }
     }

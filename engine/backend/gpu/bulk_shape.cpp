@@ -31,10 +31,10 @@ void check_shape(const BulkShape& shape, const BulkLimits& limits) {
   if (shape.stage_bytes < unit || shape.stage_bytes % unit != 0)
     throw Error(Fault::bad_input, "parameter stage_bytes: a multiple of 16");
   if (shape.shared_bytes() > limits.shared_bytes) {
-    throw Error(Fault::bad_input, "stages of " + std::to_string(shape.stage_bytes) + " B for " +
-                                      std::to_string(shape.threads) + " threads need " +
-                                      format_bytes(shape.shared_bytes()) + " of shared memory, a block has " +
-                                      format_bytes(limits.shared_bytes));
+    throw Error(Fault::unsupported,
+                "stages of " + std::to_string(shape.stage_bytes) + " B for " + std::to_string(shape.threads) +
+                    " threads need " + format_bytes(shape.shared_bytes()) +
+                    " of shared memory, a block has " + format_bytes(limits.shared_bytes));
   }
 }
 

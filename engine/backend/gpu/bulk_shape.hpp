@@ -37,7 +37,8 @@ struct BulkLimits {
 };
 
 /// Shapes worth trying for `bytes`, best guess first, none with warps that would have nothing to do. Parameters blocks,
-/// threads, stages and stage_bytes fix the shape instead; throws Error{bad_input} where they do not fit.
+/// threads, stages and stage_bytes fix the shape instead; throws Error{bad_input} for what is no shape and
+/// Error{unsupported} for more shared memory than a block has.
 std::vector<BulkShape> bulk_shapes_for(const BulkLimits& limits, Bytes bytes, const Parameters& parameters);
 
 /// What those parameters mean, for the catalog.

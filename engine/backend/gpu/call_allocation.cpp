@@ -119,7 +119,7 @@ std::unique_ptr<Transfer> AllocationMethod::make(const Flow& flow, const Arenas&
   // Managed memory counts against the GPU wherever it lies: it may come to lie there.
   const bool of_device = where.device.kind == DeviceKind::gpu || where.memory == "managed";
   const host::Many many =
-      of_device ? host::blocks_to_hold(flow.bytes, device_room(context(), device), most_held,
+      of_device ? host::blocks_to_hold(flow.bytes, context().free_memory(device), most_held,
                                        "free memory of " + flow.executor.text())
                 : host::host_blocks_to_hold(where.memory, flow.bytes, only_node(context(), flow), most_held);
   const PoolKeeps keeps = flow.parameters.number("reuse", 1) == 1 ? PoolKeeps::blocks : PoolKeeps::nothing;

@@ -4,12 +4,10 @@
 #include "backend/gpu/call_transfer.hpp"
 #include "backend/gpu/check.hpp"
 #include "backend/gpu/context.hpp"
+#include "backend/gpu/transfer.hpp"
 
 namespace linkscope::gpu {
 namespace {
-
-constexpr std::uint64_t queue_share =
-    256;  // of about a thousand commands that a stream takes before it blocks
 
 enum class What { device, stream, event };
 

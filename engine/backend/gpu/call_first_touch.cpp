@@ -10,6 +10,7 @@
 #include "backend/host/allocation_methods.hpp"
 #include "backend/host/context.hpp"
 #include "backend/host/first_touch.hpp"
+#include "backend/host/memory_room.hpp"
 #include "backend/host/slot_transfer.hpp"
 
 namespace linkscope::gpu {
@@ -101,6 +102,8 @@ std::map<std::string, std::string> FirstTouch::own_parameters() const { return h
 Support FirstTouch::supports(const Flow& flow) const {
   if (const Support named = names_memory(flow); !named) return named;
   const Endpoint& where = *flow.destination;
+  if (!where.advice.empty())
+    return Support::no("first-touch makes blocks of its own, which nobody advises on");
   const bool by_cpu = flow.executor.kind == DeviceKind::numa;
   if (by_cpu && where.memory != "managed")
     return Support::no("CPUs touch managed memory here, not " + where.memory);
@@ -121,8 +124,9 @@ std::unique_ptr<Transfer> FirstTouch::make(const Flow& flow, const Arenas& /*are
   const Endpoint& where = *flow.destination;
   std::unique_ptr<host::FreshBlocks> blocks;
   if (where.memory == "managed") {
-    const host::Many many = host::blocks_to_hold(flow.bytes, device_room(context(), owner), most_fresh,
+    const host::Many many = host::blocks_to_hold(flow.bytes, context().free_memory(owner), most_fresh,
                                                  DeviceId{DeviceKind::gpu, owner}.text());
+    if (by_cpu) host::MemoryRoom::wait_for(many.bytes * many.count, std::nullopt);
     auto managed = std::make_unique<FreshManaged>(shared_context(), owner, where, many);
     blocks = std::make_unique<host::FreshBlocks>(context().host(), node, std::move(managed), many);
   } else {

@@ -9,7 +9,7 @@
 namespace linkscope::gpu {
 namespace {
 
-using Counter = unsigned long long;  // the type that vendors' 64-bit atomics take
+using vendor::Counter;
 
 /// One kernel's argument.
 template <Bytes bytes>

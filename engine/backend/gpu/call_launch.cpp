@@ -9,12 +9,10 @@
 #include "backend/gpu/check.hpp"
 #include "backend/gpu/context.hpp"
 #include "backend/gpu/device_words.hpp"
+#include "backend/gpu/transfer.hpp"
 
 namespace linkscope::gpu {
 namespace {
-
-constexpr std::uint64_t queue_share =
-    256;  // of about a thousand launches that a stream takes before it blocks
 
 Bytes argument_bytes(const Flow& flow) {
   return count_of(flow, "argument_bytes", 0, 0, argument_sizes().back());

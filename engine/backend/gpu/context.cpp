@@ -63,6 +63,7 @@ Device look_at(int index) {
   device.managed = attribute(gpuAttributeManagedMemory, index) != 0;
   device.concurrent_managed = attribute(gpuAttributeConcurrentManagedAccess, index) != 0;
   device.pageable = attribute(gpuAttributePageableMemoryAccess, index) != 0;
+  device.host_tables = attribute(gpuAttributePageableByHostTables, index) != 0;
   device.direct_host_access = attribute(gpuAttributeDirectHostAccess, index) != 0;
   device.pools = attribute(gpuAttributeMemoryPools, index) != 0;
   return device;
@@ -92,7 +93,7 @@ struct Context::Started {
 };
 
 Context::Context(std::shared_ptr<host::Context> host, std::size_t lanes, Waiting waiting)
-    : host_(std::move(host)), waiting_(waiting) {
+    : host_(std::move(host)), waiting_(waiting), peers_(*this) {
   const std::size_t queues = std::min(lanes + own_streams, vendor::most_queues);
   if (queues > vendor::usual_queues) {
     static_cast<void>(setenv(vendor::queues_variable, std::to_string(queues).c_str(), 0));
@@ -110,14 +111,7 @@ Context::Context(std::shared_ptr<host::Context> host, std::size_t lanes, Waiting
     problem_ = "gpu:" + std::to_string(devices_.size()) + " and later left out: " + error.what();
   }
   started_.resize(devices_.size());
-  for (int from = 0; from < device_count(); ++from) {
-    for (int to = 0; to < device_count(); ++to) {
-      int possible = 0;
-      if (from != to && gpuDeviceCanAccessPeer(&possible, from, to) == gpuSuccess && possible != 0) {
-        peers_possible_.emplace(from, to);
-      }
-    }
-  }
+  peers_.find(device_count());
 }
 
 Context::~Context() {
@@ -138,11 +132,6 @@ Support Context::has(const DeviceId& id) const {
   return Support::no(problem_.empty() ? "this machine has no " + id.text() : problem_);
 }
 
-Support Context::peer(int from, int to) const {
-  if (from == to || peers_possible_.contains({from, to})) return Support::yes();
-  return Support::no("gpu:" + std::to_string(from) + " has no peer access to gpu:" + std::to_string(to));
-}
-
 void Context::run_on_node(int node, std::function<void()> job) const {
   host_->workers(node).run(std::move(job));
 }
@@ -158,9 +147,13 @@ Context::Started& Context::start(int index) {
   LINKSCOPE_CHECK(gpuSetDevice(index));
   auto& slot = started_.at(static_cast<std::size_t>(index));
   if (slot != nullptr) return *slot;
-  // A device that is already set up may refuse: no harm.
-  static_cast<void>(gpuSetDeviceFlags(schedule_flag(waiting_) | gpuDeviceMapHost));
+  const gpuError_t flagged = gpuSetDeviceFlags(schedule_flag(waiting_) | gpuDeviceMapHost);
   static_cast<void>(gpuGetLastError());
+  // A device that is already set up may refuse: no harm, unless somebody asked for another way to wait.
+  if (flagged != gpuSuccess && waiting_ != Waiting::spin) {
+    throw Error(Fault::unsupported, "the driver does not change how threads wait for gpu:" +
+                                        std::to_string(index) + ": " + describe(flagged));
+  }
   slot = std::make_unique<Started>();
   LINKSCOPE_CHECK(gpuStreamCreateWithFlags(&slot->service, gpuStreamNonBlocking));
   void* word = nullptr;
@@ -194,71 +187,32 @@ void Context::load(int index, const std::vector<const void*>& kernels) {
   }
 }
 
-void Context::enable_one_way(int from, int to) {
-  if (!peers_possible_.contains({from, to}) || !peers_enabled_.emplace(from, to).second) return;
-  start(to);
-  start(from);
-  const gpuError_t status = gpuDeviceEnablePeerAccess(to, 0);
-  if (status == gpuErrorPeerAccessAlreadyEnabled) {
-    static_cast<void>(gpuGetLastError());
-  } else {
-    LINKSCOPE_CHECK(status);
-  }
-  pass_on(from, to, PeerAccess::on);
-}
-
-void Context::disable_one_way(int from, int to) {
-  if (peers_enabled_.erase({from, to}) == 0) return;
-  start(from);
-  LINKSCOPE_CHECK(gpuDeviceDisablePeerAccess(to));
-  pass_on(from, to, PeerAccess::off);
-}
-
-void Context::pass_on(int from, int to, PeerAccess wanted) const {
-  for (const auto& [id, granted] : grants_) {
-    if (granted.first == to) granted.second(from, wanted);
-  }
-}
-
-int Context::add_grant(int owner, Grant grant) {
-  for (const auto& [from, to] : peers_enabled_) {
-    if (to == owner) grant(from, PeerAccess::on);
-  }
-  const int id = grants_.empty() ? 0 : grants_.rbegin()->first + 1;
-  grants_.emplace(id, std::pair{owner, std::move(grant)});
-  return id;
-}
-
-void Context::grant_once(int owner, Grant grant) {
-  if (pools_granted_.insert(owner).second) static_cast<void>(add_grant(owner, std::move(grant)));
-}
-
-void Context::remove_grant(int id) noexcept { grants_.erase(id); }
-
-void Context::reserve_managed(int index, Bytes bytes) {
+Bytes Context::free_memory(int index) {
   use(index);
   std::size_t unused = 0;
   std::size_t total = 0;
   LINKSCOPE_CHECK(gpuMemGetInfo(&unused, &total));
+  return unused;
+}
+
+void Context::reserve_managed(int index, Bytes bytes) {
+  const Bytes unused = free_memory(index);
   // Of what is counted, some may lie on the device already: then more would fit than is allowed here, never less.
   if (managed_[index] + bytes > unused) {
-    throw Error(Fault::no_memory,
-                format_bytes(bytes) + " of managed memory do not fit: gpu:" + std::to_string(index) +
-                    " has " + format_bytes(unused) + " free, and " + format_bytes(managed_[index]) +
-                    " of it may be asked for by managed memory that exists");
+    throw Error(Fault::no_memory, format_bytes(bytes) + " do not fit: gpu:" + std::to_string(index) +
+                                      " has " + format_bytes(unused) + " free, and " +
+                                      format_bytes(managed_[index]) +
+                                      " of it may be asked for by managed memory that exists");
   }
   managed_[index] += bytes;
 }
 
-void Context::set_peer_access(int a, int b, PeerAccess wanted) {
-  if (a == b) return;
-  for (const auto& [from, to] : {std::pair{a, b}, std::pair{b, a}}) {
-    if (wanted == PeerAccess::on) {
-      enable_one_way(from, to);
-    } else {
-      disable_one_way(from, to);
-    }
-  }
+void Context::release_managed(int index, Bytes bytes) noexcept { managed_.find(index)->second -= bytes; }
+
+void Context::spare_managed(int index, Bytes bytes) {
+  if (managed_[index] == 0) return;  // the driver knows best what fits
+  reserve_managed(index, bytes);
+  release_managed(index, bytes);
 }
 
 Support Context::reachable(int index, const Endpoint& where) const {
@@ -271,25 +225,25 @@ Support Context::reachable(int index, const Endpoint& where) const {
     if (device(index).concurrent_managed) return Support::yes();
     return Support::no("gpu:" + std::to_string(index) + " has no concurrent access to managed memory");
   }
-  if (where.device.kind == DeviceKind::gpu) return peer(index, where.device.index);
+  if (where.device.kind == DeviceKind::gpu) return peers_.possible(index, where.device.index);
   return Support::yes();
 }
 
-std::byte* Context::reach(int index, const Buffer& buffer) {
+Reached Context::reach(int index, const Buffer& buffer) {
   const Endpoint& where = buffer.where();
   if (const Support support = reachable(index, where); !support)
     throw Error(Fault::unsupported, support.reason());
+  Reached reached{buffer.data(), nullptr};
   if (where.device.kind == DeviceKind::gpu && where.memory != "managed") {
-    set_peer_access(index, where.device.index, PeerAccess::on);
+    reached.peer = peers_.hold(index, where.device.index, PeerAccess::on);
   }
   use(index);
-  if (where.memory != "registered") return buffer.data();
+  if (where.memory != "registered") return reached;
   void* address = nullptr;
   LINKSCOPE_CHECK(gpuHostGetDevicePointer(&address, buffer.data(), 0));
-  return static_cast<std::byte*>(address);
+  reached.address = static_cast<std::byte*>(address);
+  return reached;
 }
-
-void Context::release_managed(int index, Bytes bytes) noexcept { managed_.find(index)->second -= bytes; }
 
 const Timer& Context::timer(int index) {
   Started& started = start(index);

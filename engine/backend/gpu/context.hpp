@@ -5,11 +5,10 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <set>
 #include <string>
-#include <utility>
 #include <vector>
 
+#include "backend/gpu/peers.hpp"
 #include "backend/gpu/timer.hpp"
 #include "backend/gpu/vendor.hpp"
 #include "base/units.hpp"
@@ -43,14 +42,16 @@ struct Device {
   bool managed = false;
   bool concurrent_managed = false;
   bool pageable = false;            ///< kernels can load and store memory from malloc
+  bool host_tables = false;         ///< by the host's own page tables: pages need not move for that
   bool direct_host_access = false;  ///< CPUs load and store managed memory where it lies on the device
   bool pools = false;               ///< allocates in stream order
 };
 
-enum class PeerAccess { off, on };
-
-/// Lets GPU `accessor` into memory that the switch for whole devices does not cover, or keeps it out.
-using Grant = std::function<void(int accessor, PeerAccess wanted)>;
+/// Where a device's kernels find a buffer. Peer access that this takes stays on for as long as it lives.
+struct Reached {
+  std::byte* address = nullptr;
+  PeerHold peer;
+};
 
 /// Used by one thread, but for use() and lane_stream(), which lane threads call after it has made them.
 class Context {
@@ -70,8 +71,8 @@ class Context {
 
   /// Yes where `id` is a GPU of this machine.
   [[nodiscard]] Support has(const DeviceId& id) const;
-  /// Yes where kernels of `from` can reach memory of `to`, the hardware and driver willing.
-  [[nodiscard]] Support peer(int from, int to) const;
+  [[nodiscard]] Peers& peers() { return peers_; }
+  [[nodiscard]] const Peers& peers() const { return peers_; }
 
   /// Runs `job` on a CPU of NUMA node `node` and waits for it; it must not throw.
   void run_on_node(int node, std::function<void()> job) const;
@@ -88,20 +89,18 @@ class Context {
   std::uint64_t* scratch_word(int device);
   /// Loads kernels before they are needed: a lazy load behind a closed gate would wait for ever.
   void load(int device, const std::vector<const void*>& kernels);
-  /// Peer access of both devices to one another.
-  void set_peer_access(int a, int b, PeerAccess wanted);
-  /// Calls `grant` for every device that has access to `owner`, now and whenever that changes, until remove_grant().
-  int add_grant(int owner, Grant grant);
-  /// The same for all memory of `owner`'s pool, for good: the first call alone counts.
-  void grant_once(int owner, Grant grant);
-  void remove_grant(int id) noexcept;
 
+  /// Bytes of `device` that nobody has taken.
+  [[nodiscard]] Bytes free_memory(int device);
   /// Counts managed memory that may all come to lie on `device` at once, wherever its pages are now. Throws
   /// Error{no_memory} where it would not fit, so that eviction is never measured by accident.
   void reserve_managed(int device, Bytes bytes);
   void release_managed(int device, Bytes bytes) noexcept;
+  /// Throws Error{no_memory} where `bytes` more on `device` would leave too little for what is so counted.
+  void spare_managed(int device, Bytes bytes);
+
   /// The address by which `device`'s kernels reach `buffer`; enables peer access where that needs it.
-  std::byte* reach(int device, const Buffer& buffer);
+  [[nodiscard]] Reached reach(int device, const Buffer& buffer);
   /// Whether `device`'s kernels can reach memory that lies as `where` says.
   [[nodiscard]] Support reachable(int device, const Endpoint& where) const;
   /// The device's timer, calibrated not long ago.
@@ -113,18 +112,12 @@ class Context {
   struct Started;
 
   Started& start(int device);
-  void enable_one_way(int from, int to);
-  void disable_one_way(int from, int to);
-  void pass_on(int from, int to, PeerAccess wanted) const;
 
   std::shared_ptr<host::Context> host_;
   Waiting waiting_;
   std::string problem_;
   std::vector<Device> devices_;
-  std::set<std::pair<int, int>> peers_possible_;
-  std::set<std::pair<int, int>> peers_enabled_;
-  std::map<int, std::pair<int, Grant>> grants_;  ///< by id: the owner and what lets others in
-  std::set<int> pools_granted_;
+  Peers peers_;
   std::map<int, Bytes> managed_;                   ///< by device
   std::vector<std::unique_ptr<Started>> started_;  ///< by device; null until it is used
 };

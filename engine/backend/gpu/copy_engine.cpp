@@ -54,8 +54,8 @@ class EngineTransfer final : public GpuTransfer {
         call_(wanted_call(flow)),
         api_(wanted_api(flow)),
         settles_(returns_early(flow)),
-        enqueueing_(call_ == Call::sync ? Enqueue::blocks : enqueueing_of_copy(flow)) {
-    open_copy_path(*context_, flow);
+        enqueueing_(call_ == Call::sync ? Enqueue::blocks : enqueueing_of_copy(flow)),
+        path_(open_copy_path(*context_, flow)) {
     copy_once();
   }
 
@@ -87,6 +87,8 @@ class EngineTransfer final : public GpuTransfer {
   [[nodiscard]] std::vector<std::string> notes() const override {
     std::vector<std::string> found = residences(arenas_);
     if (enqueueing_ == Enqueue::blocks) found.emplace_back(launch_cost_inside);
+    if (call_ == Call::sync)
+      found.emplace_back("on the default stream: synchronous calls of one GPU wait for one another");
     return found;
   }
 
@@ -146,6 +148,7 @@ class EngineTransfer final : public GpuTransfer {
   Api api_;
   bool settles_;  ///< whether a synchronous call must be waited for
   Enqueue enqueueing_;
+  PeerHold path_;
   bool stamped_ = false;  ///< whether a start stamp lies before what is enqueued next
   std::uint64_t touched_ = 0;
 };

@@ -37,13 +37,13 @@ Support has_copy_path(const Context& context, const Flow& flow) {
     return Support::no("peer_access off has a meaning only between two GPUs");
   }
   if (wanted == PeerAccess::off) return Support::yes();
-  return context.peer(flow.source->device.index, flow.destination->device.index);
+  return context.peers().possible(flow.source->device.index, flow.destination->device.index);
 }
 
-void open_copy_path(Context& context, const Flow& flow) {
-  if (!between_gpus(flow)) return;
-  context.set_peer_access(flow.source->device.index, flow.destination->device.index,
-                          wanted_peer_access(flow));
+PeerHold open_copy_path(Context& context, const Flow& flow) {
+  if (!between_gpus(flow)) return nullptr;
+  return context.peers().hold(flow.source->device.index, flow.destination->device.index,
+                              wanted_peer_access(flow));
 }
 
 Enqueue enqueueing_of_copy(const Flow& flow) {

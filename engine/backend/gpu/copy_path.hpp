@@ -12,9 +12,6 @@
 
 namespace linkscope::gpu {
 
-/// Commands that one start may put behind a closed gate, of about a thousand that a stream takes before it blocks.
-inline constexpr std::uint64_t queue_share = 256;
-
 /// Parameter `peer_access`. Throws Error{bad_input} for anything but on and off.
 [[nodiscard]] PeerAccess wanted_peer_access(const Flow& flow);
 /// What it means, for the catalog.
@@ -22,8 +19,9 @@ std::map<std::string, std::string> copy_path_parameters();
 
 /// Whether the driver copies between the flow's two ends, as parameter `peer_access` asks.
 [[nodiscard]] Support has_copy_path(const Context& context, const Flow& flow);
-/// Switches peer access as the flow asks, both ways, where it goes between two GPUs.
-void open_copy_path(Context& context, const Flow& flow);
+/// Switches peer access as the flow asks, both ways, where it goes between two GPUs, and keeps it so. Throws
+/// Error{unsupported} where another flow keeps it otherwise.
+[[nodiscard]] PeerHold open_copy_path(Context& context, const Flow& flow);
 /// Whether an asynchronous call returns before the copy is done: not where the driver stages it.
 [[nodiscard]] Enqueue enqueueing_of_copy(const Flow& flow);
 

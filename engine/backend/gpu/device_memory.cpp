@@ -12,10 +12,10 @@ Support DeviceMemory::supports(const Endpoint& where) const { return lies_on_gpu
 std::unique_ptr<Buffer> DeviceMemory::allocate(const Endpoint& where, Bytes bytes) const {
   const int device = where.device.index;
   context().use(device);
+  context().spare_managed(device, bytes);
   void* memory = nullptr;
   LINKSCOPE_CHECK(gpuMalloc(&memory, bytes));
-  return std::make_unique<DeviceBuffer>(where, bytes, static_cast<std::byte*>(memory), device_deleter(device),
-                                        shared_context(), device);
+  return device_buffer(where, bytes, static_cast<std::byte*>(memory), device_deleter(device));
 }
 
 }  // namespace linkscope::gpu

@@ -10,9 +10,6 @@
 namespace linkscope::gpu {
 namespace {
 
-constexpr std::uint64_t queue_share =
-    256;  // of about a thousand commands that a stream takes before it blocks
-
 __global__ void walk_once(const std::byte* start, std::uint64_t hops, std::uint64_t* right) {
   const std::byte* at = start;
   for (std::uint64_t hop = 0; hop < hops; ++hop) at = *reinterpret_cast<const std::byte* const*>(at);

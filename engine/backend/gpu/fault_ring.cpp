@@ -22,7 +22,7 @@ RingShape ring_shape_of(const Flow& flow) {
     throw Error(Fault::bad_input, "parameter order: '" + order + "' is neither sequential nor random");
   const std::uint64_t nodes = flow.bytes / static_cast<Bytes>(stride);
   if (nodes < 2) {
-    throw Error(Fault::bad_input,
+    throw Error(Fault::unsupported,
                 "a fault chase needs two strides of memory at least: " + format_bytes(flow.bytes) +
                     " hold fewer of " + format_bytes(static_cast<Bytes>(stride)));
   }

@@ -17,7 +17,7 @@ struct RingShape {
   bool scattered = false;
 };
 
-/// Throws Error{bad_input} for unknown words and fewer than two nodes.
+/// Throws Error{bad_input} for unknown words, Error{unsupported} for fewer than two nodes.
 [[nodiscard]] RingShape ring_shape_of(const Flow& flow);
 
 /// A walk of `nodes` hops from start(turn) ends where it began.

@@ -36,7 +36,7 @@ PageTouch touch_of(const Flow& flow) {
           touch == "page" ? static_cast<Bytes>(sysconf(_SC_PAGESIZE)) : word_bytes};
 }
 
-FaultedPages::FaultedPages(std::shared_ptr<Context> context, const Flow& flow, const Arenas& arenas)
+FaultedPages::FaultedPages(const std::shared_ptr<Context>& context, const Flow& flow, const Arenas& arenas)
     : context_(context),
       touch_(touch_of(flow)),
       slots_(context, *arenas.source, flow.bytes, arenas.rotation, flow.executor),

@@ -32,7 +32,7 @@ constexpr std::uint64_t touched_word(std::uint64_t seed, std::uint64_t index) {
 /// Slots and their check, for the transfers of CPUs and GPUs alike.
 class FaultedPages {
  public:
-  FaultedPages(std::shared_ptr<Context> context, const Flow& flow, const Arenas& arenas);
+  FaultedPages(const std::shared_ptr<Context>& context, const Flow& flow, const Arenas& arenas);
 
   [[nodiscard]] const PageTouch& touch() const { return touch_; }
   [[nodiscard]] MigratingSlots& slots() { return slots_; }

@@ -3,13 +3,17 @@
 
 #include <numaif.h>
 
+#include <cstring>
+#include <utility>
 #include <vector>
 
 #include "backend/gpu/check.hpp"
 #include "backend/gpu/context.hpp"
+#include "backend/gpu/device_buffer.hpp"
 #include "backend/host/context.hpp"
 #include "backend/host/memory_room.hpp"
 #include "base/error.hpp"
+#include "model/pattern.hpp"
 
 namespace linkscope::gpu {
 namespace {
@@ -38,9 +42,36 @@ Support GpuMemory::available() const {
 
 Support GpuMemory::lies_on_gpu(const Endpoint& where) const {
   if (const Support held = context_->has(where.device); !held) return held;
-  if (where.placement == Placement::bound) return Support::yes();
-  return Support::no(std::string(name()) +
-                     " memory does not follow who touches it: its placement is always bound");
+  if (where.placement != Placement::bound) {
+    return Support::no(std::string(name()) +
+                       " memory does not follow who touches it: its placement is always bound");
+  }
+  if (where.first_touch == where.device) return Support::yes();
+  if (where.first_touch.kind == DeviceKind::gpu)
+    return Support::no(std::string(name()) + " memory is touched first by its own GPU or by CPUs");
+  const Support reached = context_->host().reachable(where);
+  return reached ? reached
+                 : Support::no("not touched first by " + where.first_touch.text() + ": " + reached.reason());
+}
+
+std::unique_ptr<Buffer> GpuMemory::device_buffer(const Endpoint& where, Bytes bytes, std::byte* address,
+                                                 std::function<void(std::byte*)> give_back) const {
+  auto buffer = std::make_unique<DeviceBuffer>(where, bytes, address, std::move(give_back), context_,
+                                               where.device.index);
+  if (where.first_touch != where.device) touch_from(*context_, address, bytes, where.first_touch);
+  return buffer;
+}
+
+void touch_from(Context& context, std::byte* address, Bytes bytes, const DeviceId& toucher) {
+  if (toucher.kind == DeviceKind::numa) {
+    context.host().workers(toucher.index).share_pinned(bytes, [address](Bytes offset, Bytes length) {
+      std::memset(address + offset, poison_byte, length);
+    });
+    return;
+  }
+  const gpuStream_t stream = context.service_stream(toucher.index);
+  LINKSCOPE_CHECK(gpuMemsetAsync(address, poison_byte, bytes, stream));
+  LINKSCOPE_CHECK(gpuStreamSynchronize(stream));
 }
 
 Support GpuMemory::can_pin(const Endpoint& where) const {

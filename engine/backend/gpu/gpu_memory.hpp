@@ -24,6 +24,9 @@ class GpuMemory : public Memory {
   [[nodiscard]] const std::shared_ptr<Context>& shared_context() const { return context_; }
   /// Whether a GPU's own memory can lie as `where` says.
   [[nodiscard]] Support lies_on_gpu(const Endpoint& where) const;
+  /// A buffer of GPU where.device.index at `address`, which `give_back` frees; touched as `where` says.
+  [[nodiscard]] std::unique_ptr<Buffer> device_buffer(const Endpoint& where, Bytes bytes, std::byte* address,
+                                                      std::function<void(std::byte*)> give_back) const;
   /// Whether page-locked memory can lie as `where` says.
   [[nodiscard]] Support can_pin(const Endpoint& where) const;
 
@@ -31,6 +34,8 @@ class GpuMemory : public Memory {
   std::shared_ptr<Context> context_;
 };
 
+/// Writes all of [address, address + bytes) from where `toucher` is.
+void touch_from(Context& context, std::byte* address, Bytes bytes, const DeviceId& toucher);
 /// Page-locked memory from the driver, with the flags of gpuHostAlloc, on the pages of NUMA node `node`.
 /// Throws Error{no_memory} where the node or a cgroup has too little.
 std::byte* allocate_pinned(Context& context, int node, Bytes bytes, unsigned flags);

@@ -16,6 +16,8 @@ namespace {
 /// h = exp(-turns * (1 - h)): a fifth at 2 turns, 0.03 % at 8.
 constexpr Bytes turns_of_gpu_cache = 8;
 constexpr Bytes turns_of_cpu_cache = 2;
+constexpr Bytes line_bytes = 128;
+constexpr Bytes most_spread = 8;
 
 }  // namespace
 
@@ -24,6 +26,11 @@ bool between_gpus(const Flow& flow) {
     return end && end->device.kind == DeviceKind::gpu;
   };
   return on_gpu(flow.source) && on_gpu(flow.destination) && flow.source->device != flow.destination->device;
+}
+
+Bytes rotation_spread(Bytes used, Bytes apart) {
+  const Bytes lines = std::min((used + line_bytes - 1) / line_bytes * line_bytes, apart);
+  return std::clamp<Bytes>(apart / lines, 1, most_spread);
 }
 
 Support GpuMethod::available() const {

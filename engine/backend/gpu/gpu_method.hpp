@@ -18,6 +18,10 @@ enum class Ends { source, destination, both };
 /// Whether the flow goes from one GPU's memory to another's.
 [[nodiscard]] bool between_gpus(const Flow& flow);
 
+/// Caches hold the lines that are touched, not those between: how many times the rotation_bytes() of dense flows an arena
+/// must have where each `apart` bytes of it hold `used` that are touched. At most 8: an arena would outgrow memory.
+[[nodiscard]] Bytes rotation_spread(Bytes used, Bytes apart);
+
 /// A method says what is its own (own_parameters, make); what holds for all of them is added here: parameter `graph`
 /// of those that move bytes by a stream, which has a transfer replayed from a graph (graph_transfer.hpp).
 class GpuMethod : public Method {

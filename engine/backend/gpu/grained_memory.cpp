@@ -26,14 +26,14 @@ std::unique_ptr<Buffer> GrainedMemory::allocate(const Endpoint& where, Bytes byt
   if (where.device.kind == DeviceKind::gpu) {
     const int device = where.device.index;
     context().use(device);
+    context().spare_managed(device, bytes);
     void* memory = nullptr;
     if (grain_ == Grain::fine) {
       LINKSCOPE_CHECK(vendor::allocate_fine_grained(&memory, bytes));
     } else {
       LINKSCOPE_CHECK(gpuMalloc(&memory, bytes));
     }
-    return std::make_unique<DeviceBuffer>(where, bytes, static_cast<std::byte*>(memory),
-                                          device_deleter(device), shared_context(), device);
+    return device_buffer(where, bytes, static_cast<std::byte*>(memory), device_deleter(device));
   }
   const unsigned grain = grain_ == Grain::fine ? vendor::host_alloc_fine : vendor::host_alloc_coarse;
   std::byte* address = allocate_pinned(context(), where.device.index, bytes,

@@ -156,6 +156,16 @@ struct Grid {
   [[nodiscard]] Setting setting() const { return {{"blocks", blocks}, {"threads", threads}}; }
 };
 
+/// Threads that may want one word at the same time: of n that compare and swap, n - 1 fail and try again, so that the
+/// work grows with the square.
+constexpr std::uint64_t rivals_per_word = 32;
+
+/// As many of `threads` as the operation bears on so few addresses.
+std::uint64_t bearable(const AtomicWork& work, std::uint64_t threads) {
+  const bool rivalry = work.operation == AtomicOperation::compare_and_swap;
+  return rivalry ? std::min(threads, rivals_per_word * work.addresses) : threads;
+}
+
 /// Many threads hide the way to far words; few do better where they all want the same one.
 std::vector<Grid> grids_for(const Device& device, const AtomicWork& work, const Parameters& parameters) {
   constexpr std::int64_t most_blocks = 1U << 20U;
@@ -171,8 +181,10 @@ std::vector<Grid> grids_for(const Device& device, const AtomicWork& work, const 
   }
   std::vector<Grid> grids;
   for (Grid grid : wanted) {
-    grid.blocks = static_cast<unsigned>(
-        std::min<std::uint64_t>(grid.blocks, (work.count + grid.threads - 1) / grid.threads));
+    const std::uint64_t most =
+        bearable(work, std::min<std::uint64_t>(work.count, Bytes{grid.blocks} * grid.threads));
+    grid.threads = static_cast<unsigned>(std::min<std::uint64_t>(grid.threads, most));
+    grid.blocks = static_cast<unsigned>((most + grid.threads - 1) / grid.threads);
     if (std::find(grids.begin(), grids.end(), grid) == grids.end()) grids.push_back(grid);
   }
   return grids;

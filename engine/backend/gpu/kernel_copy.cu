@@ -1,7 +1,6 @@
 // kernel-copy: see the header.
 #include "backend/gpu/kernel_copy.hpp"
 
-#include "backend/gpu/access_pattern.hpp"
 #include "backend/gpu/check.hpp"
 #include "backend/gpu/sweep_kernels.hpp"
 
@@ -47,21 +46,7 @@ class CopyTransfer final : public KernelTransfer {
 
 }  // namespace
 
-std::map<std::string, std::string> KernelCopy::own_parameters() const {
-  auto all = shape_parameters();
-  all.merge(pattern_parameters());
-  return all;
-}
-
-Support KernelCopy::supports(const Flow& flow) const {
-  if (const Support reached = kernels_reach(flow, Ends::both); !reached) return reached;
-  return AccessPattern::asked(flow.parameters) ? supports_pattern(context(), flow) : Support::yes();
-}
-
-Bytes KernelCopy::footprint(const Flow& flow) const { return accessed_span(context(), flow); }
-
-std::unique_ptr<Transfer> KernelCopy::make(const Flow& flow, const Arenas& arenas) const {
-  if (AccessPattern::asked(flow.parameters)) return make_patterned(shared_context(), flow, arenas);
+std::unique_ptr<Transfer> KernelCopy::make_dense(const Flow& flow, const Arenas& arenas) const {
   return std::make_unique<CopyTransfer>(shared_context(), flow, arenas);
 }
 

@@ -1,7 +1,6 @@
 // kernel-read: see the header.
 #include "backend/gpu/kernel_read.hpp"
 
-#include "backend/gpu/access_pattern.hpp"
 #include "backend/gpu/check.hpp"
 #include "backend/gpu/device_words.hpp"
 #include "backend/gpu/sweep_kernels.hpp"
@@ -114,21 +113,7 @@ class ReadTransfer final : public KernelTransfer {
 
 }  // namespace
 
-std::map<std::string, std::string> KernelRead::own_parameters() const {
-  auto all = shape_parameters();
-  all.merge(pattern_parameters());
-  return all;
-}
-
-Support KernelRead::supports(const Flow& flow) const {
-  if (const Support reached = kernels_reach(flow, Ends::source); !reached) return reached;
-  return AccessPattern::asked(flow.parameters) ? supports_pattern(context(), flow) : Support::yes();
-}
-
-Bytes KernelRead::footprint(const Flow& flow) const { return accessed_span(context(), flow); }
-
-std::unique_ptr<Transfer> KernelRead::make(const Flow& flow, const Arenas& arenas) const {
-  if (AccessPattern::asked(flow.parameters)) return make_patterned(shared_context(), flow, arenas);
+std::unique_ptr<Transfer> KernelRead::make_dense(const Flow& flow, const Arenas& arenas) const {
   return std::make_unique<ReadTransfer>(shared_context(), flow, arenas);
 }
 

@@ -45,10 +45,12 @@ std::map<std::string, std::string> grid_parameters() {
 KernelRegionTransfer::KernelRegionTransfer(const std::shared_ptr<Context>& context, const Flow& flow,
                                            const Arenas& arenas, const Region& region)
     : RegionTransfer(context, flow, arenas, region),
+      source_(context->reach(device(), *arenas.source)),
+      destination_(context->reach(device(), *arenas.destination)),
       grids_(region_grids(context->device(flow.executor.index), flow.parameters)),
       grid_(grids_.front()) {
-  sweep_.source = context->reach(device(), *arenas.source);
-  sweep_.destination = context->reach(device(), *arenas.destination);
+  sweep_.source = source_.address;
+  sweep_.destination = destination_.address;
   sweep_.stride = arenas.rotation.stride;
   sweep_.slots = arenas.rotation.slots;
   context->load(device(), region_copy_kernels());

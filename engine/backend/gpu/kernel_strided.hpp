@@ -52,6 +52,8 @@ class KernelRegionTransfer final : public RegionTransfer {
  private:
   void run(gpuStream_t stream, std::uint64_t first, std::uint64_t repeats) override;
 
+  Reached source_;
+  Reached destination_;
   Sweep sweep_;
   std::vector<Grid> grids_;
   Grid grid_;

@@ -1,7 +1,6 @@
 // kernel-write: see the header.
 #include "backend/gpu/kernel_write.hpp"
 
-#include "backend/gpu/access_pattern.hpp"
 #include "backend/gpu/check.hpp"
 #include "backend/gpu/sweep_kernels.hpp"
 #include "model/pattern.hpp"
@@ -57,21 +56,7 @@ class WriteTransfer final : public KernelTransfer {
 
 }  // namespace
 
-std::map<std::string, std::string> KernelWrite::own_parameters() const {
-  auto all = shape_parameters();
-  all.merge(pattern_parameters());
-  return all;
-}
-
-Support KernelWrite::supports(const Flow& flow) const {
-  if (const Support reached = kernels_reach(flow, Ends::destination); !reached) return reached;
-  return AccessPattern::asked(flow.parameters) ? supports_pattern(context(), flow) : Support::yes();
-}
-
-Bytes KernelWrite::footprint(const Flow& flow) const { return accessed_span(context(), flow); }
-
-std::unique_ptr<Transfer> KernelWrite::make(const Flow& flow, const Arenas& arenas) const {
-  if (AccessPattern::asked(flow.parameters)) return make_patterned(shared_context(), flow, arenas);
+std::unique_ptr<Transfer> KernelWrite::make_dense(const Flow& flow, const Arenas& arenas) const {
   return std::make_unique<WriteTransfer>(shared_context(), flow, arenas);
 }
 

@@ -1,34 +1,17 @@
 // managed: see the header.
 #include "backend/gpu/managed_memory.hpp"
 
-#include <cstring>
-
 #include "backend/gpu/advice.hpp"
 #include "backend/gpu/check.hpp"
 #include "backend/gpu/context.hpp"
 #include "backend/gpu/device_buffer.hpp"
 #include "backend/host/context.hpp"
 #include "backend/host/host_buffer.hpp"
+#include "backend/host/memory_room.hpp"
 #include "base/error.hpp"
-#include "model/pattern.hpp"
 
 namespace linkscope::gpu {
-namespace {
-
-/// Brings every page into being where `toucher` is.
-void touch(Context& context, std::byte* address, Bytes bytes, const DeviceId& toucher) {
-  if (toucher.kind == DeviceKind::numa) {
-    context.host().workers(toucher.index).share_pinned(bytes, [address](Bytes offset, Bytes length) {
-      std::memset(address + offset, poison_byte, length);
-    });
-    return;
-  }
-  const gpuStream_t stream = context.service_stream(toucher.index);
-  LINKSCOPE_CHECK(gpuMemsetAsync(address, poison_byte, bytes, stream));
-  LINKSCOPE_CHECK(gpuStreamSynchronize(stream));
-}
-
-}  // namespace
+namespace {}  // namespace
 
 Support ManagedMemory::available() const {
   if (const Support has_gpu = GpuMemory::available(); !has_gpu) return has_gpu;
@@ -43,7 +26,7 @@ Support ManagedMemory::supports(const Endpoint& where) const {
   if (const Support here = available(); !here) return here;
   if (const Support advised = can_advise(parse_advice(where.advice)); !advised) return advised;
   for (const DeviceId& device : {where.device, where.first_touch}) {
-    const Support known =
+    Support known =
         device.kind == DeviceKind::gpu ? context().has(device) : context().host().can_hold(device);
     if (!known) return known;
     if (device.kind == DeviceKind::gpu && !context().device(device.index).concurrent_managed) {
@@ -56,6 +39,7 @@ Support ManagedMemory::supports(const Endpoint& where) const {
 std::unique_ptr<Buffer> ManagedMemory::allocate(const Endpoint& where, Bytes bytes) const {
   const bool on_gpu = where.device.kind == DeviceKind::gpu;
   const int keeper = on_gpu ? where.device.index : context().nearest_gpu(where.device.index);
+  if (!on_gpu || where.first_touch.kind == DeviceKind::numa) host::MemoryRoom::wait_for(bytes, std::nullopt);
   context().reserve_managed(keeper, bytes);
   void* memory = nullptr;
   try {
@@ -78,7 +62,7 @@ std::unique_ptr<Buffer> ManagedMemory::allocate(const Endpoint& where, Bytes byt
                                                 context().host().workers(where.device.index));
   }
   advise(context(), address, bytes, where);
-  touch(context(), address, bytes, where.first_touch);
+  touch_from(context(), address, bytes, where.first_touch);
   return buffer;
 }
 

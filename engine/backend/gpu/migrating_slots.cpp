@@ -6,6 +6,7 @@
 #include "backend/gpu/check.hpp"
 #include "backend/gpu/context.hpp"
 #include "backend/host/context.hpp"
+#include "backend/host/memory_room.hpp"
 #include "base/error.hpp"
 
 namespace linkscope::gpu {
@@ -61,16 +62,32 @@ MigratingSlots::MigratingSlots(std::shared_ptr<Context> context, Buffer& arena, 
       base_(arena.data()),
       bytes_(bytes),
       rotation_(rotation),
-      check_(&arena, nullptr, bytes, rotation) {
-  const Endpoint& where = arena.where();
-  const bool counted = where.memory == "managed" && visitor.index == counted_on(*context_, where);
-  if (visitor.kind != DeviceKind::gpu || counted) return;
-  context_->reserve_managed(visitor.index, arena.bytes());
-  reserved_on_ = visitor.index;
+      check_(&arena, nullptr, bytes, rotation),
+      advice_(parse_advice(arena.where().advice)) {
+  reserve_room(visitor);
 }
 
 MigratingSlots::~MigratingSlots() {
   if (reserved_on_ >= 0) context_->release_managed(reserved_on_, arena_.bytes());
+}
+
+void MigratingSlots::reserve_room(const DeviceId& visitor) {
+  const Endpoint& where = arena_.where();
+  if (visitor.kind == DeviceKind::numa) {
+    host::MemoryRoom::wait_for(arena_.bytes(), std::nullopt);
+    return;
+  }
+  if (where.memory == "managed" && visitor.index == counted_on(*context_, where)) return;
+  context_->reserve_managed(visitor.index, arena_.bytes());
+  reserved_on_ = visitor.index;
+}
+
+/// Pages that are read mostly leave a copy with every reader, which a prefetch alone would not take from it.
+void MigratingSlots::send_home(std::byte* address, Bytes bytes) {
+  const bool copied = advice_.contains(Advice::read_mostly);
+  if (copied) LINKSCOPE_CHECK(vendor::not_read_mostly(address, bytes));
+  migrate(*context_, address, bytes, arena_.where().device);
+  if (copied) LINKSCOPE_CHECK(vendor::read_mostly(address, bytes));
 }
 
 void MigratingSlots::fill(std::uint64_t seed) {
@@ -80,12 +97,11 @@ void MigratingSlots::fill(std::uint64_t seed) {
 }
 
 void MigratingSlots::bring_home(std::uint64_t done) {
-  const DeviceId& home = arena_.where().device;
   const std::uint64_t away = done - home_;
   if (astray_ || away >= rotation_.slots) {
-    migrate(*context_, base_, (rotation_.slots - 1) * rotation_.stride + bytes_, home);
+    send_home(base_, (rotation_.slots - 1) * rotation_.stride + bytes_);
   } else {
-    for (std::uint64_t turn = home_; turn < done; ++turn) migrate(*context_, at(turn), bytes_, home);
+    for (std::uint64_t turn = home_; turn < done; ++turn) send_home(at(turn), bytes_);
   }
   astray_ = false;
   home_ = done;
@@ -106,10 +122,15 @@ std::optional<Mismatch> MigratingSlots::compare(std::uint64_t seed, std::uint64_
 
 std::vector<std::string> MigratingSlots::notes() const {
   std::vector<std::string> found;
-  if (std::string where = arena_.residence(); !where.empty()) found.push_back(std::move(where));
-  if (arena_.where().placement == Placement::bound && arena_.where().memory == "managed") {
+  if (std::string pages = arena_.residence(); !pages.empty()) found.push_back(std::move(pages));
+  const Endpoint& where = arena_.where();
+  const bool bound = where.placement == Placement::bound && where.memory == "managed";
+  if (bound || advice_.contains(Advice::preferred_location) || advice_.contains(Advice::accessed_by)) {
     found.emplace_back(
-        "the source is bound: the driver may map its pages where they are instead of moving them");
+        "by its placement or advice the driver may map pages where they are instead of moving them");
+  }
+  if (is_system_memory(where) && context_->device(counted_on(*context_, where)).host_tables) {
+    found.emplace_back("GPUs use the host's page tables: pages may be used where they are instead of moving");
   }
   return found;
 }

@@ -5,9 +5,11 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
+#include "backend/gpu/advice.hpp"
 #include "backend/gpu/vendor.hpp"
 #include "base/units.hpp"
 #include "model/copy_check.hpp"
@@ -49,7 +51,7 @@ class MigratingSlots {
 
   /// Lays the pattern of `seed` into all slots, wherever that leaves their pages.
   void fill(std::uint64_t seed);
-  /// Moves the pages home of all that `done` transfers since fill() have touched, and waits.
+  /// Moves the pages home, and nowhere else, of all that `done` transfers since fill() have touched, and waits.
   void bring_home(std::uint64_t done);
   /// Slots that `done` transfers have touched.
   [[nodiscard]] std::uint64_t touched(std::uint64_t done) const;
@@ -60,16 +62,20 @@ class MigratingSlots {
     return check_.slot_seed(seed, slot);
   }
   void flush() const { check_.flush(); }
-  /// Residence, and what keeps pages from moving.
+  /// Residence, and what may keep pages from moving.
   [[nodiscard]] std::vector<std::string> notes() const;
 
  private:
+  void reserve_room(const DeviceId& visitor);
+  void send_home(std::byte* address, Bytes bytes);
+
   std::shared_ptr<Context> context_;
   Buffer& arena_;
   std::byte* base_;
   Bytes bytes_;
   Rotation rotation_;
   CopyCheck check_;
+  std::set<Advice> advice_;
   int reserved_on_ = -1;    ///< GPU
   bool astray_ = true;      ///< any page may be anywhere
   std::uint64_t home_ = 0;  ///< turns whose pages were brought home

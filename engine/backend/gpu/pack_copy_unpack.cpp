@@ -73,7 +73,7 @@ class Signal {
 struct Side {
   Side(Context& context, int on, const Buffer& buffer, const Region& region)
       : device(on),
-        strided(context.reach(on, buffer)),
+        strided(context.reach(on, buffer).address),  // its own memory: nothing to keep open
         dense(context, on, (region.payload() + sizeof(std::uint64_t) - 1) / sizeof(std::uint64_t)),
         grid(region_grids(context.device(on), {}).front()) {
     context.load(on, region_copy_kernels());

@@ -17,9 +17,9 @@ std::int64_t threads_of(const Flow& flow) { return flow.parameters.number("threa
 
 class HostFaultTransfer final : public host::HostTransfer {
  public:
-  HostFaultTransfer(std::shared_ptr<Context> context, const Flow& flow, const Arenas& arenas)
+  HostFaultTransfer(const std::shared_ptr<Context>& context, const Flow& flow, const Arenas& arenas)
       : HostTransfer(flow.executor.index, static_cast<unsigned>(threads_of(flow))),
-        pages_(std::move(context), flow, arenas),
+        pages_(context, flow, arenas),
         sums_(threads()) {}
 
   void arm(std::uint64_t seed) override {

@@ -10,13 +10,11 @@
 namespace linkscope::gpu {
 namespace {
 
-using Counter = unsigned long long;  // the type that vendors' 64-bit atomics take
+using vendor::Counter;
 
 constexpr unsigned threads_per_block = 256;
 constexpr Bytes blocks_per_multiprocessor = 8;
 constexpr Bytes warp_stretch = 4 * KiB;  // of words that are all touched
-constexpr std::uint64_t queue_share =
-    256;  // of about a thousand commands that a stream takes before it blocks
 
 /// Warps stride over stretches of `words_per_warp` touched words, their lanes over the words. The sum of what was read.
 __global__ void touch_kernel(std::uint64_t* slot, PageTouch touch, std::uint64_t words_per_warp,

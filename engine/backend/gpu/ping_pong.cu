@@ -176,7 +176,7 @@ class PingPongTransfer final : public GpuTransfer {
   };
 
   std::uint64_t* flag(int device, const Buffer& buffer) {
-    return reinterpret_cast<std::uint64_t*>(context_->reach(device, buffer));
+    return reinterpret_cast<std::uint64_t*>(reached_.emplace_back(context_->reach(device, buffer)).address);
   }
   void make_stream() {
     if (stream_ != nullptr) return;
@@ -192,6 +192,7 @@ class PingPongTransfer final : public GpuTransfer {
   std::uint64_t rounds_;
   DeviceWords initiated_;
   DeviceWords responded_;
+  std::vector<Reached> reached_;
   Flag serve_;
   Flag answer_;
   gpuStream_t stream_ =

@@ -13,14 +13,12 @@
 namespace linkscope::gpu {
 namespace {
 
-using Counter = unsigned long long;  // the type that vendors' 64-bit atomics take
+using vendor::Counter;
 
 constexpr std::int64_t default_stride = 128;
 constexpr std::int64_t default_hops_linked = 1024;
 constexpr std::int64_t default_hops_local = 8192;
 constexpr std::uint64_t share_of_processors = 8;
-constexpr std::uint64_t queue_share =
-    256;  // of about a thousand commands that a stream takes before it blocks
 
 /// Where the ring lies, as the device sees it.
 struct Ring {
@@ -69,7 +67,8 @@ Shape shape_of(const Flow& flow) {
     throw Error(Fault::bad_input, "parameter order: '" + order + "' is neither sequential nor random");
   }
   const auto step = static_cast<Bytes>(stride);
-  if (flow.bytes < step) throw Error(Fault::bad_input, "a pointer chase needs at least one stride of memory");
+  if (flow.bytes < step)
+    throw Error(Fault::unsupported, "a pointer chase needs at least one stride of memory");
   return {step, static_cast<std::uint64_t>(hops), flow.bytes / step, order == "random"};
 }
 
@@ -80,11 +79,12 @@ class ChaseTransfer final : public GpuTransfer {
         device_(flow.executor.index),
         memory_(*arenas.source),
         shape_(shape_of(flow)),
+        reached_(context_->reach(device_, memory_)),
         ends_(*context_, device_, 2) {
     if (memory_.bytes() < shape_.nodes * shape_.stride) {
       throw Error(Fault::bad_input, "the source holds fewer bytes than the flow says");
     }
-    ring_.base = context_->reach(device_, memory_);
+    ring_.base = reached_.address;
     ring_.stride = shape_.stride;
     const auto processors = static_cast<std::uint64_t>(context_->device(device_).multiprocessors);
     walks_ = (processors + share_of_processors - 1) / share_of_processors;
@@ -165,6 +165,7 @@ class ChaseTransfer final : public GpuTransfer {
   int device_;
   Buffer& memory_;
   Shape shape_;
+  Reached reached_;
   DeviceWords ends_;
   Ring ring_;
   std::uint64_t walks_ = 1;  ///< in one transfer

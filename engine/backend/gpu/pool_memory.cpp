@@ -37,6 +37,7 @@ Support PoolMemory::supports(const Endpoint& where) const {
 std::unique_ptr<Buffer> PoolMemory::allocate(const Endpoint& where, Bytes bytes) const {
   const int device = where.device.index;
   const gpuStream_t stream = context().service_stream(device);
+  context().spare_managed(device, bytes);
   void* memory = nullptr;
   LINKSCOPE_CHECK(gpuMallocAsync(&memory, bytes, stream));
   LINKSCOPE_CHECK(gpuStreamSynchronize(stream));
@@ -46,10 +47,9 @@ std::unique_ptr<Buffer> PoolMemory::allocate(const Endpoint& where, Bytes bytes)
     static_cast<void>(gpuFreeAsync(address, stream));
     static_cast<void>(gpuStreamSynchronize(stream));
   };
-  auto buffer = std::make_unique<DeviceBuffer>(where, bytes, static_cast<std::byte*>(memory), give_back,
-                                               shared_context(), device);
-  context().grant_once(device,
-                       [device](int accessor, PeerAccess wanted) { let_in(device, accessor, wanted); });
+  auto buffer = device_buffer(where, bytes, static_cast<std::byte*>(memory), give_back);
+  context().peers().grant_once(
+      device, [device](int accessor, PeerAccess wanted) { let_in(device, accessor, wanted); });
   return buffer;
 }
 

@@ -5,6 +5,7 @@
 
 #include "backend/gpu/check.hpp"
 #include "backend/gpu/context.hpp"
+#include "backend/gpu/copy_path.hpp"
 #include "backend/gpu/migrating_slots.hpp"
 #include "backend/gpu/transfer.hpp"
 #include "base/error.hpp"
@@ -32,7 +33,7 @@ DeviceId destination_of(const Context& context, const Flow& flow) {
 
 class PrefetchTransfer final : public GpuTransfer {
  public:
-  PrefetchTransfer(std::shared_ptr<Context> context, const Flow& flow, const Arenas& arenas)
+  PrefetchTransfer(const std::shared_ptr<Context>& context, const Flow& flow, const Arenas& arenas)
       : device_(flow.executor.index),
         location_(goal_of(flow) == Goal::host ? the_host : device_),
         slots_(context, *arenas.source, flow.bytes, arenas.rotation, destination_of(*context, flow)) {
@@ -73,7 +74,7 @@ class PrefetchTransfer final : public GpuTransfer {
   void flush() override { slots_.flush(); }
   [[nodiscard]] std::vector<std::string> notes() const override {
     auto found = slots_.notes();
-    found.emplace_back("enqueued after the gate: launch cost is inside");
+    found.emplace_back(launch_cost_inside);
     return found;
   }
 

@@ -66,8 +66,8 @@ std::optional<Mismatch> RegionCheck::verify(std::uint64_t seed, std::uint64_t sl
 std::optional<Bytes> RegionCheck::compare(std::uint64_t slot, std::uint64_t seed) const {
   const Bytes at = slot * arenas_.rotation.stride;
   if (context_->reachable(device_, arenas_.destination->where())) {
-    const std::byte* arena = context_->reach(device_, *arenas_.destination);
-    return compare_region(*context_, device_, arena + at, 0, region_.footprint(), region_, seed);
+    const Reached arena = context_->reach(device_, *arenas_.destination);
+    return compare_region(*context_, device_, arena.address + at, 0, region_.footprint(), region_, seed);
   }
   return compare_copied(arenas_.destination->data() + at, seed);
 }

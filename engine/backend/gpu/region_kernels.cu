@@ -11,15 +11,14 @@
 namespace linkscope::gpu {
 namespace {
 
-using Counter = unsigned long long;  // the type that vendors' 64-bit atomics take
-
 constexpr unsigned in_flight = 4;     // units per thread
 constexpr unsigned most_lanes = 128;  // threads that share a row's stretch; divides every block
 constexpr unsigned compare_threads = 512;
 constexpr unsigned compare_blocks_per_multiprocessor = 4;
 constexpr Bytes word_bytes = sizeof(std::uint64_t);
 
-/// A task is a stretch of one row: `lanes` threads, `in_flight` units each. All loads of it come before its stores.
+/// A task is a stretch of one row: `lanes` threads, `in_flight` units each. All loads of it come before its stores, and
+/// pass the first-level cache by: the repeats of one launch would find a warm slot there, and not on the link.
 template <class Unit>
 __global__ void copy_region_kernel(Sweep sweep, Region from, Region to, unsigned lanes) {
   const std::uint64_t units = from.width / sizeof(Unit);
@@ -36,7 +35,7 @@ __global__ void copy_region_kernel(Sweep sweep, Region from, Region to, unsigned
       Unit held[in_flight];
 #pragma unroll
       for (unsigned k = 0; k < in_flight; ++k) {
-        if (first + k * lanes < units) held[k] = source[first + k * lanes];
+        if (first + k * lanes < units) held[k] = vendor::load_shared_level(source + first + k * lanes);
       }
 #pragma unroll
       for (unsigned k = 0; k < in_flight; ++k) {

@@ -9,17 +9,13 @@
 namespace linkscope::gpu {
 namespace {
 
-constexpr Bytes line_bytes = 128;
 constexpr Bytes lead_in_bytes = 64 * KiB;
-constexpr Bytes most_spread = 8;  // beyond that, arenas would outgrow memory before a sample outgrows caches
 
 }  // namespace
 
 Bytes RegionMethod::rotation_bytes(const Flow& flow) const {
   const Region shape = region(flow);
-  const Bytes line = std::min((shape.width + line_bytes - 1) / line_bytes * line_bytes, shape.pitch);
-  const Bytes spread = std::max<Bytes>(1, shape.footprint() / (line * shape.rows * shape.planes));
-  return GpuMethod::rotation_bytes(flow) * std::min(spread, most_spread);
+  return GpuMethod::rotation_bytes(flow) * rotation_spread(shape.width, shape.plane_pitch / shape.rows);
 }
 
 RegionTransfer::RegionTransfer(std::shared_ptr<Context> context, const Flow& flow, const Arenas& arenas,
@@ -50,9 +46,8 @@ DriverRegionTransfer::DriverRegionTransfer(const std::shared_ptr<Context>& conte
                                            const Arenas& arenas, const Region& region, std::uint64_t commands)
     : RegionTransfer(context, flow, arenas, region),
       commands_(commands),
-      enqueueing_(commands > queue_share ? Enqueue::blocks : enqueueing_of_copy(flow)) {
-  open_copy_path(*context, flow);
-}
+      enqueueing_(commands > queue_share ? Enqueue::blocks : enqueueing_of_copy(flow)),
+      path_(open_copy_path(*context, flow)) {}
 
 std::uint64_t DriverRegionTransfer::max_repeats() const {
   return enqueueing_ == Enqueue::returns ? queue_share / commands_ : RegionTransfer::max_repeats();

@@ -20,7 +20,7 @@ class RegionMethod : public GpuMethod {
 
   [[nodiscard]] Quantity quantity() const override { return Quantity::bandwidth; }
   [[nodiscard]] Bytes footprint(const Flow& flow) const override { return region(flow).footprint(); }
-  /// Caches hold the lines that are touched, not those between: an arena spreads over more, up to eight times.
+  /// More where rows lie apart, as rotation_spread() has it.
   [[nodiscard]] Bytes rotation_bytes(const Flow& flow) const override;
 
  protected:
@@ -90,6 +90,7 @@ class DriverRegionTransfer : public RegionTransfer {
  private:
   std::uint64_t commands_;
   Enqueue enqueueing_;
+  PeerHold path_;
 };
 
 }  // namespace linkscope::gpu

@@ -187,12 +187,4 @@ Error runtime_failure(int code, const std::string& what) {
           what + ": " + describe(status)};
 }
 
-Bytes device_room(Context& context, int device) {
-  context.use(device);
-  std::size_t unused = 0;
-  std::size_t total = 0;
-  LINKSCOPE_CHECK(gpuMemGetInfo(&unused, &total));
-  return unused;
-}
-
 }  // namespace linkscope::gpu

@@ -27,7 +27,5 @@ enum class PoolKeeps {
                                                                     PoolKeeps keeps = PoolKeeps::blocks);
 /// What a runtime's code means for whoever asked for `what`: Fault::no_memory or Fault::broken.
 [[nodiscard]] Error runtime_failure(int code, const std::string& what);
-/// Free memory of `device`, in bytes.
-[[nodiscard]] Bytes device_room(Context& context, int device);
 
 }  // namespace linkscope::gpu

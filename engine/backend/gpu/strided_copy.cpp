@@ -105,7 +105,7 @@ Support StridedCopy::supports(const Flow& flow) const {
 }
 
 Support CopyEngine3d::supports(const Flow& flow) const {
-  const Support support = StridedCopy::supports(flow);
+  Support support = StridedCopy::supports(flow);
   if (!support || !names_both_gpus(flow) || graph_operations(flow.parameters) == 0) return support;
   return Support::no("a 3-D copy between two GPUs cannot be captured into a graph");
 }

@@ -10,7 +10,7 @@
 
 namespace linkscope::gpu {
 
-using Counter = unsigned long long;  // the type that vendors' 64-bit atomics take
+using vendor::Counter;
 using vendor::Vector;
 static_assert(sizeof(Vector) == vector_bytes);
 

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "backend/gpu/copy_path.hpp"
+
 namespace linkscope::gpu {
 namespace {
 
@@ -10,14 +12,17 @@ bool is_aligned(const std::byte* address) {
   return reinterpret_cast<std::uintptr_t>(address) % vector_bytes == 0;
 }
 
-Sweep sweep_of(Context& context, const Flow& flow, const Arenas& arenas, Bytes span) {
-  const int device = flow.executor.index;
+Reached reach(Context& context, int device, const Buffer* buffer) {
+  return buffer == nullptr ? Reached{} : context.reach(device, *buffer);
+}
+
+Sweep sweep_of(std::byte* source, std::byte* destination, const Rotation& rotation, Bytes span) {
   Sweep sweep;
-  if (arenas.source != nullptr) sweep.source = context.reach(device, *arenas.source);
-  if (arenas.destination != nullptr) sweep.destination = context.reach(device, *arenas.destination);
+  sweep.source = source;
+  sweep.destination = destination;
   sweep.bytes = span;
-  sweep.stride = arenas.rotation.stride;
-  sweep.slots = arenas.rotation.slots;
+  sweep.stride = rotation.stride;
+  sweep.slots = rotation.slots;
   const bool aligned = is_aligned(sweep.source) && is_aligned(sweep.destination) &&
                        (sweep.slots == 1 || sweep.stride % vector_bytes == 0);
   sweep.vectors = aligned ? span / vector_bytes : 0;
@@ -38,7 +43,9 @@ SweepTransfer::SweepTransfer(std::shared_ptr<Context> context, const Flow& flow,
     : context_(std::move(context)),
       arenas_(arenas),
       device_(flow.executor.index),
-      sweep_(sweep_of(*context_, flow, arenas, span)),
+      source_(reach(*context_, device_, arenas.source)),
+      destination_(reach(*context_, device_, arenas.destination)),
+      sweep_(sweep_of(source_.address, destination_.address, arenas.rotation, span)),
       check_(arenas.source, arenas.destination, span, arenas.rotation) {}
 
 void SweepTransfer::begin_round(std::uint64_t seed) {
@@ -65,13 +72,6 @@ void SweepTransfer::enqueue(gpuStream_t stream, std::uint64_t repeats) {
 
 std::uint64_t SweepTransfer::touched_slots() const { return std::min(touched_, sweep_.slots); }
 
-std::vector<std::string> SweepTransfer::notes() const {
-  std::vector<std::string> found;
-  for (const Buffer* buffer : {arenas_.source, arenas_.destination}) {
-    if (buffer == nullptr) continue;
-    if (std::string where = buffer->residence(); !where.empty()) found.push_back(std::move(where));
-  }
-  return found;
-}
+std::vector<std::string> SweepTransfer::notes() const { return residences(arenas_); }
 
 }  // namespace linkscope::gpu

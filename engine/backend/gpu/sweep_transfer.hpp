@@ -70,6 +70,8 @@ class SweepTransfer : public GpuTransfer {
   std::shared_ptr<Context> context_;
   Arenas arenas_;
   int device_;
+  Reached source_;
+  Reached destination_;
   Sweep sweep_;
   CopyCheck check_;
   std::uint64_t seed_ = 0;

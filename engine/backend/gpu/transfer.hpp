@@ -8,6 +8,9 @@
 
 namespace linkscope::gpu {
 
+/// Commands that one start may put behind a closed gate, of about a thousand that a stream takes before it blocks.
+inline constexpr std::uint64_t queue_share = 256;
+
 /// Whether the host thread that enqueues may be held up until the work is done.
 enum class Enqueue { returns, blocks };
 

@@ -175,6 +175,9 @@ namespace linkscope::gpu::vendor {
 
 #if defined(__CUDACC__) || defined(__HIPCC__)
 
+/// The type that 64-bit atomics take.
+using Counter = unsigned long long;
+
 /// A clock that all of one device's multiprocessors share, at about `ticks_per_second`.
 __device__ inline std::uint64_t device_ticks() {
 #if LINKSCOPE_HIP

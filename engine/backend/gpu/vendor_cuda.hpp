@@ -43,6 +43,10 @@ inline gpuError_t read_mostly(void* address, std::size_t bytes) {
   return advise(address, bytes, cudaMemAdviseSetReadMostly, 0);
 }
 
+inline gpuError_t not_read_mostly(void* address, std::size_t bytes) {
+  return advise(address, bytes, cudaMemAdviseUnsetReadMostly, 0);
+}
+
 inline constexpr bool has_grains = false;
 inline constexpr unsigned host_alloc_fine = 0;
 inline constexpr unsigned host_alloc_coarse = 0;

@@ -38,6 +38,11 @@ inline gpuError_t read_mostly(void* address, std::size_t bytes) {
   return hipMemAdvise(address, bytes, hipMemAdviseSetReadMostly, 0);
 }
 
+/// Takes that back: of pages that were copied to their readers one is left.
+inline gpuError_t not_read_mostly(void* address, std::size_t bytes) {
+  return hipMemAdvise(address, bytes, hipMemAdviseUnsetReadMostly, 0);
+}
+
 /// Whether memory has a grain: fine is coherent while kernels run, coarse at their ends only.
 inline constexpr bool has_grains = true;
 inline constexpr unsigned host_alloc_fine = hipHostMallocCoherent;

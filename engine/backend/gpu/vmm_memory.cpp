@@ -19,8 +19,8 @@ class Mapping {
       check(vendor::virtual_reserve(&address_, bytes_), LINKSCOPE_VIRTUAL(MemAddressReserve));
       back(device);
       let_in(device, PeerAccess::on);
-      grant_ =
-          context_.add_grant(device, [this](int accessor, PeerAccess wanted) { let_in(accessor, wanted); });
+      grant_ = context_.peers().add_grant(
+          device, [this](int accessor, PeerAccess wanted) { let_in(accessor, wanted); });
     } catch (...) {
       give_back();
       throw;
@@ -51,7 +51,7 @@ class Mapping {
     check(vendor::virtual_access(address_, bytes_, access), LINKSCOPE_VIRTUAL(MemSetAccess));
   }
   void give_back() noexcept {
-    if (grant_) context_.remove_grant(*grant_);
+    if (grant_) context_.peers().remove_grant(*grant_);
     if (mapped_) static_cast<void>(vendor::virtual_unmap(address_, bytes_));
     if (address_ != nullptr) static_cast<void>(vendor::virtual_free(address_, bytes_));
   }
@@ -93,11 +93,11 @@ std::unique_ptr<Buffer> VmmMemory::allocate(const Endpoint& where, Bytes bytes) 
   context().use(device);
   Bytes unit = 1;
   if (const Support has = granularity(device, unit); !has) throw Error(Fault::unsupported, has.reason());
+  context().spare_managed(device, bytes);
   auto mapping = std::make_shared<Mapping>(context(), device, (bytes + unit - 1) / unit * unit);
   std::byte* address = mapping->address();
-  return std::make_unique<DeviceBuffer>(
-      where, bytes, address, [mapping = std::move(mapping)](std::byte*) mutable { mapping.reset(); },
-      shared_context(), device);
+  return device_buffer(where, bytes, address,
+                       [mapping = std::move(mapping)](std::byte*) mutable { mapping.reset(); });
 }
 
 }  // namespace linkscope::gpu

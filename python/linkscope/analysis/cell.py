@@ -15,6 +15,8 @@ from linkscope.results.row import Row
 Json = dict[str, Any]
 
 _TOUCHERS = {"numa": "cpu", "gpu": "gpu"}
+MOST_KINDS = 3
+"""Kinds of memory that a heading names pair by pair; of more it names those at either end."""
 
 
 @dataclass(frozen=True)
@@ -96,12 +98,12 @@ class Heading:
 
 
 def cells_of(rows: Iterable[Row], paths: Paths) -> list[Cell]:
-    """The outcomes of one table's rows, times in one unit: the one that suits most of them."""
+    """The outcomes of one table's rows, times in one unit: the one that suits most of them, none unreadably long."""
     cells = [cell(row, paths) for row in rows]
     times = [c.headline.seconds for c in cells if c.headline is not None and not c.headline.higher_is_better]
     if not times:
         return cells
-    unit = time_unit(median_low(times))
+    unit = time_unit(median_low(times), longest=max(times))
     return [c if c.headline is None else replace(c, headline=c.headline.in_unit(unit)) for c in cells]
 
 
@@ -166,7 +168,7 @@ def heading(rows: Sequence[Row], cells: Sequence[Cell]) -> Heading:
         bytes=(sizes.pop() or None) if len(sizes) == 1 else None,
         methods=_methods(rows, "measured"),
         background=_methods(rows, "background"),
-        memories=_distinct(_memories(row.case["flows"][0]) for row in rows),
+        memories=_kinds([row.case["flows"][0] for row in rows]),
         clocks=_distinct(row.case["clock"] for row in rows),
         caches=_distinct(row.case.get("cache", "rotated") for row in rows),
         loads=_distinct(row.load for row in rows),
@@ -190,6 +192,14 @@ def _is_local(flow: Json) -> bool:
 def _methods(rows: Iterable[Row], role: str) -> tuple[str, ...]:
     flows = (flow for row in rows for flow in row.case["flows"])
     return _distinct(flow["method"] for flow in flows if flow.get("role", "measured") == role)
+
+
+def _kinds(flows: Sequence[Json]) -> tuple[str, ...]:
+    pairs = _distinct(_memories(flow) for flow in flows)
+    if len(pairs) <= MOST_KINDS:
+        return pairs
+    ends = [_distinct(flow[end]["memory"] for flow in flows if end in flow) for end in ("source", "destination")]
+    return (" → ".join(", ".join(kinds) for kinds in ends if kinds),)
 
 
 def _memories(flow: Json) -> str:

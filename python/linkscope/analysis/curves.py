@@ -42,6 +42,19 @@ class CurveSet:
         return [point for curve in self.curves for point in curve.points]
 
     @property
+    def place(self) -> str:
+        """What the names of several series begin with alike, such as "pcie5-x16: numa:0 > gpu:0"; may be empty."""
+        named = [curve.series.partition(", ") for curve in self.curves]
+        places = {place for place, _, _ in named}
+        return places.pop() if len(self.curves) > 1 and len(places) == 1 and all(way for _, _, way in named) else ""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What tells the series apart: their names without ``place``."""
+        skip = len(self.place) + len(", ") if self.place else 0
+        return tuple(curve.series[skip:] for curve in self.curves)
+
+    @property
     def xs(self) -> tuple[float, ...]:
         """Every x of any series, ascending."""
         return tuple(sorted({point.x for point in self.flat if point.x is not None}))

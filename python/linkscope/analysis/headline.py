@@ -11,8 +11,10 @@ from linkscope.results.row import FlowResult, Row, Stats
 RATE_UNIT = "GB/s"
 OWN_RATE = "the flow's own rate"
 TOUCHED = "bytes read plus bytes written"
+CALL = "time of one operation"
 _TIME_UNITS = {"ns": 1e9, "us": 1e6, "ms": 1e3}
 """Of one second."""
+MOST_WHOLE = 1e5
 _DEPENDENT = ("pointer-chase", "fault-chase", "ping-pong")
 
 
@@ -80,17 +82,19 @@ def touched_ratio(flow: dict[str, Any], result: FlowResult) -> float | None:
     return result.touched_bytes / payload
 
 
-def time_unit(seconds: float) -> str:
-    """ns below 10 us, us below 10 ms, ms from there on."""
-    return "ns" if seconds < 1e-5 else "us" if seconds < 1e-2 else "ms"
+def time_unit(seconds: float, longest: float = 0.0) -> str:
+    """ns below 10 us, us below 10 ms, ms from there on; a longer one where ``longest`` would have over five digits."""
+    suited = "ns" if seconds < 1e-5 else "us" if seconds < 1e-2 else "ms"
+    longer = list(_TIME_UNITS)[list(_TIME_UNITS).index(suited) :]
+    return next((unit for unit in longer if longest * _TIME_UNITS[unit] < MOST_WHOLE), "ms")
 
 
 def _latency(flow: dict[str, Any], result: FlowResult) -> Headline:
-    what = "one dependent operation" if flow["method"] in _DEPENDENT else "one operation"
+    what = "time of one dependent operation" if flow["method"] in _DEPENDENT else CALL
     if result.gbps is not None:
-        what = "one transfer"
+        what = "time of one transfer"
     unit = time_unit(result.seconds.median)
-    return Headline(scaled(result.seconds, _TIME_UNITS[unit]), unit, f"time of {what}")
+    return Headline(scaled(result.seconds, _TIME_UNITS[unit]), unit, what)
 
 
 def _aggregate(row: Row) -> Headline | None:

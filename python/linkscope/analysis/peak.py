@@ -10,6 +10,8 @@ from linkscope.machine.paths import Paths, Traffic
 from linkscope.results.row import Row
 
 NAMED_BINDINGS = 3
+_MIGRATING = ("page-fault", "fault-chase", "prefetch")
+"""Methods before whose every start the pages lie again where the case says."""
 
 
 @dataclass(frozen=True)
@@ -27,11 +29,27 @@ def peak(row: Row, paths: Paths) -> Peak | None:
     byte). Several flows, background ones too: their max-min fair rates over all links and memories at once, of
     which a ``first`` headline is compared with the first flow's and a ``sum`` or ``aggregate`` with the measured ones'.
     ``touched``: the memory's own rate where one device does it all in its memory; elsewhere as ``first``, each
-    byte counted at both ends, and None where the method touches more or less than that.
+    byte counted at both ends, and None where the method touches more or less than that. None, too, where loads and
+    stores may have brought the pages elsewhere than the case says (``_wanders``).
     """
+    if any(_wanders(flow) for flow in row.case["flows"]):
+        return None
     if str(row.labels.get("figure")) == "touched":
         return _touched(row, paths)
     return _payload(row, paths)
+
+
+def _wanders(flow: dict[str, Any]) -> bool:
+    """Whether pages that nothing binds migrate to whoever loads or stores them, and the method is not to measure that.
+
+    Copy engines leave them where they are.
+    """
+    free = any(end["memory"] == "managed" and end.get("placement") == "first-touch" for end in _ends(flow))
+    return free and not flow["method"].startswith("copy-engine") and flow["method"] not in _MIGRATING
+
+
+def _ends(flow: dict[str, Any]) -> list[dict[str, Any]]:
+    return [flow[end] for end in ("source", "destination") if end in flow]
 
 
 def _touched(row: Row, paths: Paths) -> Peak | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import prod
@@ -15,8 +15,13 @@ from linkscope.plan.suite_row import Allocation, End, SuiteRow, Variant
 Json = dict[str, Any]
 
 _DRIVES = {"source": "push", "destination": "pull", "gpu": "gpu-driven", "numa": "cpu-driven"}
+_KINDS = {"gpu": "gpu", "numa": "numa", "nearest-numa": "numa"}
 _ENDS = {"source": "from", "destination": "to"}
 _END_AXES = ("memory", "first touch", "advice")
+PLACED_BY_TOUCH = ("pageable", "huge", "registered", "managed")
+"""Memories whose pages come to lie where they are touched first; of others the driver decides when it allocates."""
+TOUCHED_BY_DRIVER = ("pinned", "write-combined")
+"""Memories that the driver has touched before anyone else can: for them, who touches first is no axis."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +44,8 @@ class Point:
     parameters: Json
     size: int
     flows: int
+    clock: str | None
+    cache: str
     variant: Variant
     varied: tuple[Varied, ...]
 
@@ -53,12 +60,16 @@ def points(row: SuiteRow, node: Node) -> Iterator[Point]:
         **_end_axes("source", row.source),
         **_end_axes("destination", row.destination),
         **parameters,
+        "clock": row.clocks or (None,),
+        "cache": row.caches,
         "flows": row.flows,
         "size": row.sizes or (0,),
     }
     named = [axis for axis, values in axes.items() if len(values) > 1 or (axis == "environment" and row.variants)]
     for values in product(*axes.values()):
         value = dict(zip(axes, values, strict=True))
+        if not all(_touched_by_driver(end, value, axes) for end in _ENDS):
+            continue
         yield Point(
             method=value["method"],
             executor=value["executor"],
@@ -67,8 +78,10 @@ def points(row: SuiteRow, node: Node) -> Iterator[Point]:
             parameters={name: value[name] for name in parameters},
             size=region_bytes(value["region"]) if row.by_region else value["size"],
             flows=value["flows"],
+            clock=value["clock"],
+            cache=value["cache"],
             variant=value["environment"],
-            varied=tuple(_varied(axis, value[axis], named) for axis in named),
+            varied=tuple(_varied(axis, value[axis], named, row) for axis in named),
         )
 
 
@@ -82,9 +95,21 @@ def _end_axes(name: str, end: End) -> dict[str, Sequence[str | None]]:
     return {f"{name} {axis}": several or (None,) for axis, several in zip(_END_AXES, values, strict=True)}
 
 
+def _touched_by_driver(end: str, value: Json, axes: Mapping[str, Sequence[Any]]) -> bool:
+    """Puts the driver in the place of who touches memory of its own first; False for all but the first of those."""
+    toucher = value[f"{end} first touch"]
+    if toucher is None or value[f"{end} memory"] not in TOUCHED_BY_DRIVER:
+        return True
+    value[f"{end} first touch"] = "driver"
+    return bool(toucher == axes[f"{end} first touch"][0])
+
+
 def _allocation(end: End, name: str, value: Json) -> Allocation | None:
     memory, first_touch, advice = (value[f"{name} {axis}"] for axis in _END_AXES)
-    return None if memory is None else Allocation(memory, end.placement, first_touch, advice, end.at)
+    if memory is None:
+        return None
+    placement = end.placement if memory in PLACED_BY_TOUCH else None
+    return Allocation(memory, placement, None if first_touch == "driver" else first_touch, advice, end.at)
 
 
 def _values(value: Any, node: Node) -> tuple[int | str, ...]:
@@ -97,7 +122,7 @@ def _values(value: Any, node: Node) -> tuple[int | str, ...]:
     return (value,)
 
 
-def _varied(axis: str, value: Any, named: Sequence[str]) -> Varied:
+def _varied(axis: str, value: Any, named: Sequence[str], row: SuiteRow) -> Varied:
     """In a word or two; where the other end varies in the same way, with the end it belongs to."""
     text = str(value)
     if axis == "environment":
@@ -105,13 +130,26 @@ def _varied(axis: str, value: Any, named: Sequence[str]) -> Varied:
     if axis == "size":
         return Varied(axis, format_bytes(value), format_bytes(value))
     if axis == "executor":
-        return Varied(axis, _DRIVES[value], _DRIVES[value])
+        word = _driver(value, row)
+        return Varied(axis, word, word)
+    if axis == "clock":
+        return Varied(axis, f"{value} clock", text)
     if axis == "flows":
         return Varied(axis, "1 flow" if value == 1 else f"{value} flows", text)
     end, _, kind = axis.partition(" ")
     if kind not in _END_AXES:
-        return Varied(axis, f"{axis} {value}" if isinstance(value, int) else text, text)
+        bare = isinstance(value, int) or text in ("on", "off")
+        return Varied(axis, f"{axis.replace('_', ' ')} {text}" if bare else text, text)
     words = {"first touch": f"{value}-touched", "advice": "no advice" if value == "none" else text}
     word = words.get(kind, text)
     both = all(f"{either} {kind}" in named for either in _ENDS)
     return Varied(axis, f"{_ENDS[end]} {word}" if both else word, text)
+
+
+def _driver(executor: str, row: SuiteRow) -> str:
+    """A copy is pushed or pulled; what has memory at one end alone is done by one kind of device or the other."""
+    kinds = {"source": _KINDS[row.source.on], "destination": _KINDS[row.destination.on]}
+    one_ended = not (row.source.memories and row.destination.memories)
+    if executor in kinds and one_ended and kinds["source"] != kinds["destination"]:
+        return _DRIVES[kinds[executor]]
+    return _DRIVES[executor]

@@ -14,7 +14,7 @@ from linkscope.plan.flows import Elsewhere, background_slots, case_flows, elsewh
 from linkscope.plan.labels import case_id, case_labels
 from linkscope.plan.patterns import PATTERNS, Ground, Layout, Slot
 from linkscope.plan.select import Selection, allowed_devices
-from linkscope.plan.suite import Suite, packaged_methods
+from linkscope.plan.suite import Suite, packaged_memories, packaged_methods
 from linkscope.plan.suite_row import SuiteRow
 
 Json = dict[str, Any]
@@ -89,7 +89,7 @@ def _expand_row(row: SuiteRow, paths: Paths, offer: Offer, selected: Selection) 
         if row.needs_gpu:
             yield _absent(row, _too_few(row, ground))
         return
-    row = _with_known_parameters(row, offer, node)
+    row = _with_own_variants(_with_known_parameters(row, offer, node), _vendor(node, offer))
     for layout in layouts:
         around = elsewhere(layout, layouts, ground) if row.background else {}
         alone = _alone(row, layout, around)
@@ -126,6 +126,12 @@ def _with_known_parameters(row: SuiteRow, offer: Offer, node: Node) -> SuiteRow:
     if row.by_region:
         known["region"] = row.parameters["region"]  # without it there is no size
     return replace(row, parameters=known, x=row.x if row.x not in row.parameters or row.x in known else "bytes")
+
+
+def _with_own_variants(row: SuiteRow, vendor: str | None) -> SuiteRow:
+    """The row without the settings of the environment that are for another vendor's GPUs."""
+    variants = tuple(one for one in row.variants if vendor is None or one.vendor in (vendor, None))
+    return replace(row, variants=variants if any(one.settings for one in variants) else ())
 
 
 def _has_numa(row: SuiteRow, node: Node) -> bool:
@@ -168,6 +174,10 @@ def _unsupported(row: SuiteRow, point: Point, offer: Offer, node: Node) -> str |
             return f"the {offer.engine} engine has no method {method}"
     for end in (point.source, point.destination, *(end for b in row.background for end in (b.source, b.destination))):
         if end is not None and end.memory not in offer.memories:
+            if end.memory not in packaged_memories():
+                known = ", ".join(sorted(offer.memories | packaged_memories()))
+                where = f"suite {row.suite}, row {row.name}"
+                raise LinkscopeError(f"{where}: unknown memory {end.memory!r} (known: {known})")
             return f"the {offer.engine} engine has no memory {end.memory}"
     if node.modelled and point.variant.settings:
         return f"a described node has no process that {', '.join(point.variant.settings)} could be set for"
@@ -183,8 +193,9 @@ def _apart(paths: Paths, layout: Layout, point: Point) -> str | None:
         if paths.between(slot.source, slot.destination) is None:
             return f"nothing in the description of {paths.node.name} connects {slot.source} and {slot.destination}"
         peers = paths.node.device(slot.source).attributes.get("peers")
+        staged = point.method.startswith("copy-engine")
         between_gpus = slot.destination.startswith("gpu:") and slot.destination != slot.source
-        if peers is not None and between_gpus and slot.destination not in peers and point.method != "copy-engine":
+        if peers is not None and between_gpus and slot.destination not in peers and not staged:
             return f"{slot.source} and {slot.destination} have no peer access"
     return None
 
@@ -198,8 +209,8 @@ def _case(row: SuiteRow, paths: Paths, layout: Layout, point: Point, around: Els
         "id": case_id(row, layout, point),
         "suite": row.suite,
         "name": row.name,
-        "clock": row.clock or ("device" if on_gpu else "host"),
-        "cache": row.cache,
+        "clock": point.clock or ("device" if on_gpu else "host"),
+        "cache": point.cache,
         "load": "sustained" if layout.places else "once",
         **longer,
         "flows": flows,
@@ -212,4 +223,7 @@ def _nothing(suites: Sequence[Suite], node: Node, offer: Offer, selected: Select
     names = ", ".join(suite.name for suite in suites)
     if not node.of_kind("gpu") and not selected.methods and not selected.devices:
         return f"suite {names} needs GPUs and {node.name} has none: run host, or --machine NAME for a described node"
+    if not selected.methods and not selected.devices:
+        why = "no row of it fits the node's devices" if node.of_kind("numa") else "the node shows no NUMA node"
+        return f"suite {names} has nothing to run on {node.name}: {why}"
     return f"nothing of suite {names} is left on {node.name} with these --devices and --methods: widen them"

@@ -241,6 +241,9 @@ PATTERNS: dict[str, Pattern] = {
     "first-device": first_device,
 }
 
+GROWING = ("spread", "same-package")
+"""Patterns whose cases differ in how many GPUs take part: a curve's x may count those."""
+
 
 def _each(slots: list[Slot], background: tuple[Slot, ...]) -> list[Layout]:
     if not slots:

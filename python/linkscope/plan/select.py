@@ -32,7 +32,8 @@ class Selection:
         methods = tuple(m for m in row.methods if not self.methods or m in self.methods)
         fixed = row.figure == "latency" or row.by_region
         sizes = row.sizes if fixed or not self.sizes else self.sizes
-        return replace(row, methods=methods, sizes=sizes, clock=self.clock or row.clock)
+        clocks = (self.clock,) if self.clock else row.clocks
+        return replace(row, methods=methods, sizes=sizes, clocks=clocks)
 
 
 def parse_devices(text: str, node: Node) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from jsonschema import Draft202012Validator
 from jsonschema.exceptions import best_match
 
 from linkscope.errors import LinkscopeError
-from linkscope.plan.patterns import PATTERNS
+from linkscope.plan.patterns import GROWING, PATTERNS
 from linkscope.plan.sizes import parse_counts, parse_size, parse_sizes
 from linkscope.plan.suite_row import Allocation, Background, End, SuiteRow, Variant
 from linkscope.schemas import load_schema
@@ -34,7 +34,7 @@ class Suite:
     rows: tuple[SuiteRow, ...]
 
 
-_PLAIN = ("vendor", "figure", "x", "rows", "clock", "cache", "min_sample_s", "parameters", "peer")
+_PLAIN = ("vendor", "figure", "x", "rows", "min_sample_s", "parameters", "peer")
 """Fields of a row that are taken as they stand."""
 
 
@@ -74,6 +74,12 @@ def packaged_methods() -> frozenset[str]:
 
 
 @cache
+def packaged_memories() -> frozenset[str]:
+    """Every memory that a packaged suite names: those are known even to an engine that lacks them."""
+    return frozenset(memory for name in suite_names() for row in load_suite(name).rows for memory in row.memories)
+
+
+@cache
 def _load(path: Path) -> Suite:
     try:
         data = yaml.load(path.read_text(encoding="utf-8"), _Yaml)
@@ -85,7 +91,7 @@ def _load(path: Path) -> Suite:
     if wrong is not None:
         where = "/".join(str(step) for step in wrong.absolute_path) or "the top"
         raise LinkscopeError(f"suite {path}, {where}: {_one_line(wrong.message)}")
-    own = tuple(_row(data["name"], row) for row in data.get("rows", ()))
+    own = tuple(_checked(data["name"], row) for row in data.get("rows", ()))
     included = (row for name in data.get("includes", ()) for row in load_suite(name).rows)
     rows = own + tuple(replace(row, suite=data["name"]) for row in included)
     if not rows:
@@ -102,10 +108,22 @@ def _validator() -> Draft202012Validator:
     return Draft202012Validator(load_schema("suite"))
 
 
+def _checked(suite: str, data: Json) -> SuiteRow:
+    """The row; raises LinkscopeError, which names it, for what is wrong with it."""
+    try:
+        row = _row(suite, data)
+        wrong = _contradiction(row, data)
+    except LinkscopeError as error:
+        wrong = str(error)
+    if wrong is not None:
+        raise LinkscopeError(f"suite {suite}, row {data['name']}: {wrong}")
+    return row
+
+
 def _row(suite: str, data: Json) -> SuiteRow:
     plain = {key: data[key] for key in _PLAIN if key in data}
     sizes = str(data.get("sizes", 1))
-    row = SuiteRow(
+    return SuiteRow(
         suite=suite,
         name=data["name"],
         title=data["title"],
@@ -121,17 +139,17 @@ def _row(suite: str, data: Json) -> SuiteRow:
         background=tuple(_background(one) for one in data.get("background", ())),
         variants=tuple(_variant(one) for one in data.get("environment", ())),
         covers=tuple(data.get("covers", ())),
+        clocks=_words(data.get("clock", ())),
+        caches=_words(data.get("cache", "rotated")),
         **plain,
     )
-    wrong = _contradiction(row, data)
-    if wrong is not None:
-        raise LinkscopeError(f"suite {suite}, row {row.name}: {wrong}")
-    return row
 
 
 def _contradiction(row: SuiteRow, data: Json) -> str | None:
     """What the schema cannot say is wrong with the row; None where nothing is."""
     names = [variant.name for variant in row.variants]
+    for text in (one for value in row.parameters.values() for one in _listed(value) if ":" in str(one)):
+        parse_counts(str(text), MOST_FLOWS)  # raises where it is no range
     if row.pattern not in PATTERNS:
         return f"unknown pattern {row.pattern!r} (known: {', '.join(PATTERNS)})"
     if "sizes" not in data and (row.source.memories or row.destination.memories):
@@ -140,6 +158,8 @@ def _contradiction(row: SuiteRow, data: Json) -> str | None:
         return "sizes: region wants the parameter region as WIDTHxROWSxPLANES, for example 512x384x1"
     if row.x not in ("bytes", "flows", "gpus", *row.parameters):
         return f"x: {row.x} is neither bytes, flows nor gpus, nor one of its parameters"
+    if row.x == "gpus" and row.pattern not in GROWING:
+        return f"x: gpus wants a pattern that grows: {' or '.join(GROWING)}"
     if row.flows != (1,) and row.pattern.startswith("each-among-all"):
         return f"flows and the pattern {row.pattern} exclude each other: there, each flow has a place of its own"
     if len(set(names)) < len(names):
@@ -167,7 +187,8 @@ def _background(data: Json) -> Background:
 
 
 def _variant(data: Json) -> Variant:
-    return Variant(data["name"], {name: str(value) for name, value in data.get("set", {}).items()})
+    settings = {name: str(value) for name, value in data.get("set", {}).items()}
+    return Variant(data["name"], settings, data.get("vendor"))
 
 
 def _flows(value: int | str | list[int]) -> tuple[int, ...]:

@@ -51,15 +51,20 @@ class Background:
 
 @dataclass(frozen=True)
 class Variant:
-    """Settings of the engine's process: variables added to its environment."""
+    """Settings of the engine's process: variables added to its environment; ``vendor``: whose GPUs they mean something
+    to, None for all."""
 
     name: str = ""
     settings: dict[str, str] = field(default_factory=dict)
+    vendor: str | None = None
 
 
 @dataclass(frozen=True)
 class SuiteRow:
-    """``sizes`` is empty where ``by_region``: then the parameter ``region`` says how much is moved."""
+    """``sizes`` is empty where ``by_region``: then the parameter ``region`` says how much is moved.
+
+    No ``clocks``: the device's where a GPU executes, else the host's.
+    """
 
     suite: str
     name: str
@@ -80,11 +85,17 @@ class SuiteRow:
     figure: str = "first"
     x: str = "bytes"
     rows: str = "source"
-    clock: str | None = None
-    cache: str = "rotated"
+    clocks: tuple[str, ...] = ()
+    caches: tuple[str, ...] = ("rotated",)
     min_sample_s: float | None = None
     parameters: dict[str, Any] = field(default_factory=dict)
     peer: dict[str, str] | None = None
+
+    @property
+    def memories(self) -> tuple[str, ...]:
+        """Every memory that it names, of its background too."""
+        beside = [end.memory for one in self.background for end in (one.source, one.destination) if end is not None]
+        return (*self.source.memories, *self.destination.memories, *beside)
 
     @property
     def needs_gpu(self) -> bool:
@@ -95,6 +106,7 @@ class SuiteRow:
     @property
     def needs_numa(self) -> bool:
         """Whether a flow can only be laid out where NUMA nodes are known."""
-        ends = (self.source, self.destination)
-        beside = [one.executor for one in self.background]
-        return any(end.on == "nearest-numa" for end in ends) or "numa" in (*self.executors, *beside)
+        near = [end.on == "nearest-numa" or "cpu" in end.first_touches for end in (self.source, self.destination)]
+        beside = [end for one in self.background for end in (one.source, one.destination) if end is not None]
+        executors = (*self.executors, *(one.executor for one in self.background))
+        return any(near) or "numa" in executors or any(end.first_touch == "cpu" for end in beside)

@@ -21,7 +21,7 @@ LOG_FROM = 8.0
 
 @dataclass(frozen=True)
 class Axis:
-    """Maps values in [low, high] to pixels in [start, end]; logarithmic where ``log``."""
+    """Maps values in [low, high] to pixels in [start, end]; logarithmic where ``log``: what is less stands at start."""
 
     low: float
     high: float
@@ -30,8 +30,8 @@ class Axis:
     log: bool
 
     def at(self, value: float) -> float:
-        """Pixel of a value; positive values only on a logarithmic axis."""
-        share = _position(value, self.low, self.high, self.log)
+        """Pixel of a value."""
+        share = _position(max(value, self.low) if self.log else value, self.low, self.high, self.log)
         return self.start + (self.end - self.start) * share
 
 
@@ -65,12 +65,17 @@ class Style:
 
 
 def styles(table: CurveSet) -> list[Style]:
-    """A style per curve: each its colour while they last, else a colour per way of moving and a dash per place."""
+    """A style per curve: each its colour while they last, else a colour per way of moving and a dash per place.
+
+    Where all have one place, a dash for each turn of the colours.
+    """
     if len(table.curves) <= COLOURS:
         return [Style(number, "") for number in range(len(table.curves))]
     named = [curve.series.partition(", ") for curve in table.curves]
     places = list(dict.fromkeys(place for place, _, _ in named))
     ways = list(dict.fromkeys(way for _, _, way in named))
+    if len(places) == 1:
+        return [Style(number % COLOURS, DASHES[number // COLOURS % len(DASHES)]) for number in range(len(named))]
     return [Style(ways.index(way) % COLOURS, DASHES[places.index(place) % len(DASHES)]) for place, _, way in named]
 
 
@@ -83,9 +88,12 @@ def _position(value: float, low: float, high: float, log: bool) -> float:
 
 
 def _x_axis(table: CurveSet) -> Axis:
+    """Logarithmic from a factor on; a zero then stands a step left of the first that is more."""
     xs = table.xs
-    log = xs[0] > 0 and xs[-1] / xs[0] >= LOG_FROM
-    return Axis(xs[0], xs[-1], LEFT + 10, WIDTH - RIGHT - 10, log)
+    more = [x for x in xs if x > 0]
+    log = len(more) > 1 and xs[0] >= 0 and more[-1] / more[0] >= LOG_FROM
+    low = more[0] ** 2 / more[1] if log and xs[0] == 0 else xs[0]
+    return Axis(low, xs[-1], LEFT + 10, WIDTH - RIGHT - 10, log)
 
 
 def _y_axis(table: CurveSet, points: Sequence[Cell]) -> Axis:

@@ -60,6 +60,10 @@ def _print_header(run: RunFile, found: Overview, console: Console) -> None:
 
 def _print_table(table: Matrix | CurveSet | Listing, console: Console) -> None:
     console.print()
+    if wording.all_skipped(table.flat):
+        console.print(Text(table.heading.title, style="bold"))
+        console.print(Text(wording.all_skipped(table.flat), style="dim"))
+        return
     _print_heading(table.heading, console)
     if isinstance(table, Matrix):
         if table.orientation:
@@ -168,11 +172,12 @@ def _width(label: str, texts: Sequence[Text]) -> int:
 
 def _print_curves(table: CurveSet, console: Console) -> None:
     at = {(point.x, curve.series): point for curve in table.curves for point in curve.points}
-    names = [curve.series for curve in table.curves]
+    if table.place:
+        console.print(Text(table.place, style="dim"))
     xs = sorted({point.x for point in table.flat}, key=lambda x: float("-inf") if x is None else x)
     labels = [wording.x_value(x, table.heading.x_name) for x in xs]
-    columns = [name.replace(", ", "\n") or table.heading.unit for name in names]
-    cells = [[at.get((x, name)) for name in names] for x in xs]
+    columns = [name.replace(", ", "\n") or table.heading.unit for name in table.names]
+    cells = [[at.get((x, curve.series)) for curve in table.curves] for x in xs]
     _print_grid(_Notes(), labels, columns, cells, wording.x_title(table.heading.x_name), console)
 
 
@@ -191,7 +196,8 @@ def _listing_grid(table: Listing, spread: Sequence[str], notes: _Notes) -> Grid:
     for axis in table.axes:
         words = [word for entry in table.cells for word in (dict(entry.variant).get(axis, ""), *axis.split())]
         grid.add_column(Text(axis), overflow="fold", min_width=max(map(len, words)))
-    for name in (table.heading.unit, "interval", "of peak", *spread):
+    peaks = ["of peak"] if any(entry.share is not None for entry in table.cells) else []
+    for name in (table.heading.unit, "interval", *peaks, *spread):
         grid.add_column(Text(name), justify="right", no_wrap=True)
     for entry in table.cells:
         values = dict(entry.variant)
@@ -202,7 +208,8 @@ def _listing_grid(table: Listing, spread: Sequence[str], notes: _Notes) -> Grid:
         if entry.headline and spread:
             stats = entry.headline.value
             rest = [wording.value(stats.min), wording.value(stats.max), str(stats.n)]
-        grid.add_row(*labels, Text(figure, style=style), Text(interval, style="dim"), Text(share, style="cyan"), *rest)
+        shares = [Text(share, style="cyan") for _ in peaks]
+        grid.add_row(*labels, Text(figure, style=style), Text(interval, style="dim"), *shares, *rest)
     return grid
 
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from linkscope.analysis.cell import Cell, Heading
-from linkscope.analysis.headline import OWN_RATE, RATE_UNIT, TOUCHED, Headline
+from linkscope.analysis.headline import CALL, OWN_RATE, RATE_UNIT, TOUCHED, Headline
 from linkscope.analysis.summary import TableSummary
 
 MODELLED = "MODELLED — not a measurement"
@@ -73,7 +73,8 @@ def facts(heading: Heading) -> list[str]:
     """What a reader must know of a table besides its figures, most wanted first."""
     found = [] if heading.bytes is None else [size(heading.bytes)]
     found += [", ".join(heading.methods), few(heading.memories), f"clock: {' and '.join(heading.clocks)}"]
-    found += [f"cache: {' and '.join(heading.caches)}", quantity(heading)]
+    found += [] if heading.figure == CALL else [f"cache: {' and '.join(heading.caches)}"]
+    found.append(quantity(heading))
     if heading.figure not in (OWN_RATE, TOUCHED):
         found.append(heading.figure)
     if heading.background:
@@ -85,6 +86,14 @@ def facts(heading: Heading) -> list[str]:
     if heading.peer:
         found.append(heading.peer)
     return [fact for fact in found if fact]
+
+
+def all_skipped(cells: Sequence[Cell]) -> str:
+    """What stands in the place of a table that has nothing to show, for one reason; empty for any other."""
+    reasons = {(entry.status, entry.reason) for entry in cells}
+    if len(reasons) != 1 or cells[0].status != "skipped":
+        return ""
+    return f"{'skipped' if len(cells) == 1 else f'all {len(cells)} skipped'}: {cells[0].reason}"
 
 
 def few(names: Sequence[str]) -> str:
@@ -124,8 +133,12 @@ def x_title(x_name: str) -> str:
 
 
 def place(entry: Cell, heading: Heading) -> str:
-    """Where a cell stands in its table: "gpu:0, gpu:3" (row, column), a curve's series and x, or its case's id."""
+    """Where a cell stands in its table: "gpu:0, gpu:3" (row, column), a curve's series and x ("gpu:0 · blocks 8"),
+    or its case's id.
+    """
     if heading.x_name:
-        return " · ".join(part for part in (entry.series, x_value(entry.x, heading.x_name)) if part)
+        at = x_value(entry.x, heading.x_name)
+        at = at if heading.x_name.endswith("bytes") else f"{x_title(heading.x_name)} {at}"
+        return " · ".join(part for part in (entry.series, at) if part)
     parts = [part for part in (entry.row, entry.column, entry.series, *entry.variant_words) if part]
     return ", ".join(parts) or entry.id

@@ -11,6 +11,7 @@ from linkscope.errors import LinkscopeError
 from linkscope.results.row import Row, Stats
 from linkscope.results.run_file import RunFile
 
+_OF_AN_END = ("memory", "placement", "first_touch", "advice")
 _STATS = tuple(field.name for field in fields(Stats))
 
 
@@ -40,7 +41,6 @@ def _flows(row: Row) -> list[dict[str, Any]]:
     records = []
     for i, flow in enumerate(row.case["flows"]):
         result = row.flows[i] if i < len(row.flows) else None
-        source, destination = flow.get("source") or {}, flow.get("destination") or {}
         records.append(
             {
                 "id": row.id,
@@ -57,10 +57,9 @@ def _flows(row: Row) -> list[dict[str, Any]]:
                 "role": flow.get("role", "measured"),
                 "method": flow["method"],
                 "executor": flow["executor"],
-                "source": source.get("device"),
-                "source_memory": source.get("memory"),
-                "destination": destination.get("device"),
-                "destination_memory": destination.get("memory"),
+                **_end("source", flow),
+                **_end("destination", flow),
+                "parameters": " ".join(f"{name}={value}" for name, value in flow.get("parameters", {}).items()),
                 "bytes": flow["bytes"],
                 "touched_bytes": result.touched_bytes if result else None,
                 "stopped": row.stopped,
@@ -71,6 +70,12 @@ def _flows(row: Row) -> list[dict[str, Any]]:
             }
         )
     return records
+
+
+def _end(name: str, flow: dict[str, Any]) -> dict[str, Any]:
+    """The end's device under its own name, and what its memory is; all None where the flow lacks it."""
+    end = flow.get(name) or {}
+    return {name: end.get("device"), **{f"{name}_{what}": end.get(what) for what in _OF_AN_END}}
 
 
 def _stats(prefix: str, stats: Stats | None) -> dict[str, float | int | None]:
