@@ -299,8 +299,9 @@ TEST_F(DirectAccess, ExchangesThatWereNotAtomicAreFoundByWhatCameBack) {
 
 TEST_F(DirectAccess, CompareAndSwapsSayHowOftenTheyTried) {
   const auto note = [&](const char* addresses) {
-    const Prepared prepared = prepare(
-        flow("kernel-atomic", nullptr, "device", 64 * KiB, {{"operation", "cas"}, {"addresses", addresses}}));
+    const std::map<std::string, std::string> parameters{
+        {"operation", "cas"}, {"addresses", addresses}, {"blocks", "8"}, {"threads", "128"}};
+    const Prepared prepared = prepare(flow("kernel-atomic", nullptr, "device", 64 * KiB, parameters));
     EXPECT_EQ(fault_after(*prepared.transfer, repeats, Clock::device, seed), "");
     return prepared.transfer->notes().back();
   };

@@ -133,7 +133,8 @@ class EngineTransfer final : public GpuTransfer {
   void copy_once() {
     context_->use(device_);
     const gpuStream_t stream = context_->service_stream(device_);
-    copy(0, std::min(bytes_, 64 * lead_in_bytes), stream);
+    const auto begin = [&] { copy(0, std::min(bytes_, 64 * lead_in_bytes), stream); };
+    refusal_is_no_support(*arenas_.source, *arenas_.destination, begin);
     LINKSCOPE_CHECK(gpuStreamSynchronize(stream));
   }
 

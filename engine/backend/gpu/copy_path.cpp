@@ -48,8 +48,25 @@ PeerHold open_copy_path(Context& context, const Flow& flow) {
 
 Enqueue enqueueing_of_copy(const Flow& flow) {
   const bool staged = between_gpus(flow) && wanted_peer_access(flow) == PeerAccess::off;
-  const bool returns = returns_at_once(*flow.source) && returns_at_once(*flow.destination) && !staged;
+  const bool on_host =
+      flow.source->device.kind == DeviceKind::numa && flow.destination->device.kind == DeviceKind::numa;
+  const bool returns =
+      returns_at_once(*flow.source) && returns_at_once(*flow.destination) && !staged && !on_host;
   return returns ? Enqueue::returns : Enqueue::blocks;
+}
+
+void refusal_is_no_support(const Buffer& source, const Buffer& destination,
+                           const std::function<void()>& first_copy) {
+  const auto text = [](const Buffer& buffer) {
+    return buffer.where().memory + " memory of " + buffer.where().device.text();
+  };
+  try {
+    first_copy();
+  } catch (const Error& error) {
+    if (error.fault() != Fault::broken) throw;
+    throw Error(Fault::unsupported, "the driver does not copy " + text(source) + " to " + text(destination) +
+                                        ": " + error.what());
+  }
 }
 
 std::vector<std::string> residences(const Arenas& arenas) {

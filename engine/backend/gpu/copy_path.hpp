@@ -1,6 +1,7 @@
 // CopyPath: what copies by the driver's calls need between their two ends, and how such a call behaves.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -22,8 +23,13 @@ std::map<std::string, std::string> copy_path_parameters();
 /// Switches peer access as the flow asks, both ways, where it goes between two GPUs, and keeps it so. Throws
 /// Error{unsupported} where another flow keeps it otherwise.
 [[nodiscard]] PeerHold open_copy_path(Context& context, const Flow& flow);
-/// Whether an asynchronous call returns before the copy is done: not where the driver stages it.
+/// Whether an asynchronous call returns before the copy is done: not where the driver stages it, nor from host to host.
 [[nodiscard]] Enqueue enqueueing_of_copy(const Flow& flow);
+
+/// Calls `first_copy`; where the driver refuses it on the spot, throws Error{unsupported} with its words, so that such a
+/// pair of memories becomes a skipped row.
+void refusal_is_no_support(const Buffer& source, const Buffer& destination,
+                           const std::function<void()>& first_copy);
 
 /// Where the system says the pages of either end are, for the row's notes; those that are as asked are left out.
 [[nodiscard]] std::vector<std::string> residences(const Arenas& arenas);

@@ -69,7 +69,7 @@ std::vector<std::string> DriverRegionTransfer::notes() const {
 void DriverRegionTransfer::run_once() {
   context().use(device());
   const gpuStream_t stream = context().service_stream(device());
-  run(stream, 0, 1);
+  refusal_is_no_support(*arenas().source, *arenas().destination, [&] { run(stream, 0, 1); });
   LINKSCOPE_CHECK(gpuStreamSynchronize(stream));
 }
 

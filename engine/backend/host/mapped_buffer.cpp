@@ -52,20 +52,22 @@ std::unique_ptr<MappedBuffer> MappedBuffer::make(std::shared_ptr<Context> contex
     }
   }
   mapping.touch(context->workers(node), only);
-  if (pages == Pages::transparent_huge && mapping.huge_share() == 0) {
+  const double huge_share = mapping.huge_share();
+  if (pages == Pages::transparent_huge && huge_share == 0) {
     throw Error(Fault::unsupported, "the system gave no transparent huge page for " + format_bytes(bytes));
   }
   // The constructor is private: make_unique cannot reach it.
   return std::unique_ptr<MappedBuffer>(
-      new MappedBuffer(std::move(context), where, bytes, std::move(mapping), std::move(remark)));
+      new MappedBuffer(std::move(context), where, bytes, std::move(mapping), std::move(remark), huge_share));
 }
 
 MappedBuffer::MappedBuffer(std::shared_ptr<Context> context, const Endpoint& where, Bytes bytes,
-                           PageMapping mapping, std::string remark)
+                           PageMapping mapping, std::string remark, double huge_share)
     : HostBuffer(where, bytes, mapping.data(), {}, context->workers(where.device.index)),
       context_(std::move(context)),
       mapping_(std::move(mapping)),
-      remark_(std::move(remark)) {}
+      remark_(std::move(remark)),
+      huge_share_(huge_share) {}
 
 std::string MappedBuffer::residence() const {
   std::vector<std::string> parts;
@@ -82,8 +84,8 @@ std::string MappedBuffer::residence() const {
   }
   if (mapping_.pages() == Pages::huge_tlb) {
     parts.emplace_back("from the huge page pool");
-  } else if (const double share = mapping_.huge_share(); share > 0) {
-    parts.push_back(percent(share) + " in transparent huge pages");
+  } else if (huge_share_ > 0) {
+    parts.push_back(percent(huge_share_) + " in transparent huge pages");
   }
   return join(parts);
 }

@@ -22,11 +22,12 @@ class MappedBuffer final : public HostBuffer {
 
  private:
   MappedBuffer(std::shared_ptr<Context> context, const Endpoint& where, Bytes bytes, PageMapping mapping,
-               std::string remark);
+               std::string remark, double huge_share);
 
   std::shared_ptr<Context> context_;
   PageMapping mapping_;
   std::string remark_;  // of the allocation
+  double huge_share_;   // found then: asking again costs more than a small case takes
 };
 
 /// Whether pages can be placed as `where` says: what pageable and huge memory have in common.

@@ -161,6 +161,7 @@ PageMapping::Residence PageMapping::residence(int node) const {
 }
 
 double PageMapping::huge_share() const {
+  if (length_ < huge_page_bytes()) return 0;
   std::ifstream file("/proc/self/smaps");
   const auto begin = reinterpret_cast<std::uintptr_t>(data_);
   Bytes resident_kib = 0;
@@ -177,6 +178,7 @@ double PageMapping::huge_share() const {
       const auto first = std::stoull(key.substr(0, dash), nullptr, 16);
       const auto end = std::stoull(key.substr(dash + 1), nullptr, 16);
       ours = first < begin + length_ && begin < end;
+      if (first >= begin + length_) break;  // they ascend
     } else if (ours) {
       if (key == "Rss:" || key == "Private_Hugetlb:") resident_kib += value;
       if (key == "AnonHugePages:" || key == "Private_Hugetlb:") huge_kib += value;

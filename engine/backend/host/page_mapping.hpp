@@ -50,7 +50,8 @@ class PageMapping {
     std::string problem;
   };
   [[nodiscard]] Residence residence(int node) const;
-  /// Share of the memory that lies in huge pages, from /proc/self/smaps.
+  /// Share of the memory that lies in huge pages, from /proc/self/smaps: slow in a process whose drivers map thousands
+  /// of ranges.
   [[nodiscard]] double huge_share() const;
 
  private:
