@@ -90,6 +90,25 @@ TEST_F(GpuCalls, FullQueuesOfLaunchesGetThrough) {
   EXPECT_FALSE(wrong) << wrong->what;
 }
 
+TEST_F(GpuCalls, CopiesTimedUntilTheirCallReturnsStillDeliver) {
+  Flow copy = call("copy-engine", 10 * KiB);
+  copy.source = Endpoint{gpu0, "device", Placement::bound, gpu0};
+  const DeviceId host_node{DeviceKind::numa, 0};
+  copy.destination = Endpoint{host_node, "pinned", Placement::bound, host_node};
+  copy.parameters.set("until", "return");
+  const auto source = memory("device").allocate(*copy.source, copy.bytes);
+  const auto destination = memory("pinned").allocate(*copy.destination, copy.bytes);
+  for (const char* name : {"copy-engine", "kernel-copy"}) {
+    const auto transfer =
+        method(name).prepare(copy, {source.get(), destination.get(), Rotation{copy.bytes, 1}});
+    EXPECT_TRUE(host_gate_.accepts(*transfer)) << name;
+    const auto wrong = run(*transfer);
+    EXPECT_FALSE(wrong) << name << ": " << wrong->what;
+    destination->poison(0, 8);
+    EXPECT_TRUE(transfer->verify(seed)) << name;
+  }
+}
+
 TEST_F(GpuCalls, SynchronizeAndEventRecordRun) {
   for (const char* what : {"device", "stream", "event"}) {
     Flow flow = call("synchronize");

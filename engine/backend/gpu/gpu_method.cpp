@@ -6,6 +6,7 @@
 
 #include "backend/gpu/context.hpp"
 #include "backend/gpu/graph_transfer.hpp"
+#include "backend/gpu/returning_call.hpp"
 #include "backend/host/context.hpp"
 
 namespace linkscope::gpu {
@@ -39,14 +40,18 @@ Support GpuMethod::available() const {
 
 std::map<std::string, std::string> GpuMethod::parameters() const {
   auto all = own_parameters();
-  if (graphable()) all.merge(graph_parameters());
+  if (!graphable()) return all;
+  all.merge(graph_parameters());
+  all.merge(until_parameters());
   return all;
 }
 
 std::unique_ptr<Transfer> GpuMethod::prepare(const Flow& flow, const Arenas& arenas) const {
   std::unique_ptr<Transfer> made = make(flow, arenas);
   const std::uint64_t recorded = graph_operations(flow.parameters);
-  return recorded == 0 ? std::move(made) : replay_by_graph(shared_context(), std::move(made), recorded);
+  if (recorded > 0) made = replay_by_graph(shared_context(), std::move(made), recorded);
+  if (wanted_until(flow.parameters) == Until::end) return made;
+  return time_until_return(shared_context(), std::move(made));
 }
 
 Bytes GpuMethod::rotation_bytes(const Flow& flow) const {

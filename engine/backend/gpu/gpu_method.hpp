@@ -23,16 +23,18 @@ enum class Ends { source, destination, both };
 [[nodiscard]] Bytes rotation_spread(Bytes used, Bytes apart);
 
 /// A method says what is its own (own_parameters, make); what holds for all of them is added here: parameter `graph`
-/// of those that move bytes by a stream, which has a transfer replayed from a graph (graph_transfer.hpp).
+/// of those that move bytes by a stream, which has a transfer replayed from a graph (graph_transfer.hpp), and `until`, which
+/// times the calls alone (returning_call.hpp).
 class GpuMethod : public Method {
  public:
   explicit GpuMethod(std::shared_ptr<Context> context) : context_(std::move(context)) {}
 
   /// Where there is a GPU.
   [[nodiscard]] Support available() const override;
-  /// The method's own, and `graph` where graphable().
+  /// The method's own, and `graph` and `until` where graphable().
   [[nodiscard]] std::map<std::string, std::string> parameters() const final;
-  /// What make() gives, recorded into a graph where the flow asks for that. Throws Error{unsupported} where it cannot be.
+  /// What make() gives, recorded into a graph or timed until its calls return where the flow asks for that. Throws
+  /// Error{unsupported} where it cannot be.
   [[nodiscard]] std::unique_ptr<Transfer> prepare(const Flow& flow, const Arenas& arenas) const final;
   /// Several times the largest cache between the executor and its ends: last level of GPUs and of the hosts' CPUs.
   /// 0 for a graph, which is recorded for one slot.

@@ -78,6 +78,7 @@
 #define gpuError_t LINKSCOPE_API(Error_t)
 #define gpuSuccess LINKSCOPE_API(Success)
 #define gpuErrorNotReady LINKSCOPE_API(ErrorNotReady)
+#define gpuErrorUnknown LINKSCOPE_API(ErrorUnknown)
 #define gpuErrorPeerAccessAlreadyEnabled LINKSCOPE_API(ErrorPeerAccessAlreadyEnabled)
 #define gpuErrorPeerAccessNotEnabled LINKSCOPE_API(ErrorPeerAccessNotEnabled)
 #define gpuGetErrorString LINKSCOPE_API(GetErrorString)
