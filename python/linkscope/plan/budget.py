@@ -12,7 +12,7 @@ Json = dict[str, Any]
 
 DEFAULT_POINT_BUDGET_S = 2.0
 LEAST_POINT_BUDGET_S = 0.005
-_START_S = 0.008  # bookkeeping of one case (four H200: 504 copies between GPUs in 6.5 s)
+_START_S = 0.008  # bookkeeping of one case, as small copies between four H200 showed
 _HOST_START_S = 0.05  # more for each flow with an end in host memory: small copies scatter and need more samples
 _SAMPLES = 12  # warm-ups and samples until the interval is narrow
 _SAMPLE_S = 0.001  # the shortest
