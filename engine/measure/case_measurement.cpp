@@ -39,7 +39,10 @@ class CaseMeasurement {
         gate_(gate),
         regime_(regime),
         sampler_(gate, flows, regime),
-        target_(std::max({session.options.min_sample_s, regime.min_sample_s, sampler_.resolution()})) {}
+        options_(session.options),
+        target_(std::max({session.options.min_sample_s, regime.min_sample_s, sampler_.resolution()})) {
+    options_.point_budget_s = std::min(options_.point_budget_s, regime.point_budget_s);
+  }
 
   CaseResult run();
 
@@ -57,6 +60,7 @@ class CaseMeasurement {
   Gate& gate_;
   Regime regime_;
   Sampler sampler_;
+  SamplingOptions options_;  ///< the run's, within the case's own budget
   Seconds target_;
 };
 
@@ -105,7 +109,7 @@ Repeats CaseMeasurement::warm_up() {
     if (fitting && std::abs(headline - before) <= stable * before) break;
     before = fitting ? headline : 0;
     if (!fitting) repeats = wanted;
-    if (run > 0 && session_.now() - begin > warm_up_share * session_.options.point_budget_s) break;
+    if (run > 0 && session_.now() - begin > warm_up_share * options_.point_budget_s) break;
   }
   return repeats;
 }
@@ -142,7 +146,7 @@ Series CaseMeasurement::sample(Repeats repeats) {
       continue;
     }
     const std::vector<double> headlines = sampler_.headlines(sample);
-    rules.resize(headlines.size(), StoppingRule(session_.options));
+    rules.resize(headlines.size(), StoppingRule(options_));
     for (std::size_t i = 0; i < rules.size(); ++i) rules[i].add(headlines[i]);
     series.samples.push_back(std::move(sample));
     if (const auto stop = decide(rules, session_.now() - begin)) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -29,6 +30,8 @@ struct Regime {
   Cache cache = Cache::rotated;
   Load load = Load::once;
   Seconds min_sample_s = 0;  ///< longer samples than the run's options ask for: starts and ends weigh less
+  Seconds point_budget_s =
+      std::numeric_limits<Seconds>::infinity();  ///< less sampling than the run's options allow
 };
 
 /// A method's own parameters: whole numbers or words.

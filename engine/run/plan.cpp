@@ -92,6 +92,12 @@ Load read_load(Fields& fields) {
 }
 
 /// "case 'id'" where there is an id, "cases[3]" where not.
+double positive(Fields& fields, const std::string& name, double otherwise) {
+  const double value = fields.number(name, otherwise);
+  if (!(value > 0)) fields.reject(name, "must be more than 0");
+  return value;
+}
+
 std::string case_place(const Json& json, std::size_t index) {
   const auto id = json.is_object() ? json.find("id") : json.end();
   const bool named = json.is_object() && id != json.end() && id->is_string();
@@ -108,6 +114,7 @@ PlannedCase read_case(const Json& json, std::size_t index) {
   wanted.regime.load = read_load(fields);
   wanted.regime.min_sample_s = fields.number("min_sample_s", 0);
   if (wanted.regime.min_sample_s < 0) fields.reject("min_sample_s", "must not be negative");
+  wanted.regime.point_budget_s = positive(fields, "point_budget_s", wanted.regime.point_budget_s);
   bool measures = false;
   const Json& flows = fields.array("flows");
   for (std::size_t i = 0; i < flows.size(); ++i) {
@@ -123,12 +130,6 @@ PlannedCase read_case(const Json& json, std::size_t index) {
   if (fields.find("environment") != nullptr) static_cast<void>(fields.object("environment"));
   fields.finish();
   return {std::move(wanted), json};
-}
-
-double positive(Fields& fields, const std::string& name, double otherwise) {
-  const double value = fields.number(name, otherwise);
-  if (!(value > 0)) fields.reject(name, "must be more than 0");
-  return value;
 }
 
 void read_options(const Json& json, Plan& plan) {

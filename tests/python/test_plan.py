@@ -98,6 +98,13 @@ def test_a_budget_is_shared_out_and_never_below_what_a_figure_needs() -> None:
     assert share_out(cases, 0.01, None).point_budget_s > generous.point_budget_s
 
 
+def test_a_case_content_with_less_sampling_is_estimated_by_it() -> None:
+    case = {"flows": [{"method": "memcpy", "bytes": 1 << 34}], "point_budget_s": 0.1}
+    whole = estimate_s({"flows": case["flows"]}, Options(point_budget_s=0.5))
+    assert whole - estimate_s(case, Options(point_budget_s=0.5)) == pytest.approx(0.4)
+    assert estimate_s(case, Options(point_budget_s=0.05)) < estimate_s(case, Options(point_budget_s=0.5))
+
+
 def test_a_case_may_be_silent_for_longer_than_it_may_sample() -> None:
     case = {"flows": [{"method": "memcpy", "bytes": 1 << 30}] * 12}
     options = share_out([case], 0.01, None)

@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from launching import TINY_SUITE
+from suite_text import OFFER, ROW
 from test_expand import cases
 from test_patterns import node
 
@@ -251,6 +253,14 @@ def test_a_wrong_suite_file_is_one_clear_line(tmp_path: Path, text: str, complai
     with pytest.raises(LinkscopeError, match=complaint) as refusal:
         load_suite(str(path))
     assert "\n" not in str(refusal.value)
+
+
+def test_a_suites_point_budget_holds_for_its_rows_unless_they_have_their_own(tmp_path: Path) -> None:
+    rows = [ROW | {"name": "plain"}, ROW | {"name": "own", "point_budget_s": 0.1}]
+    path = tmp_path / "s.yaml"
+    path.write_text(yaml.dump({"name": "s", "answers": "A question?", "point_budget_s": 0.4, "rows": rows}))
+    cases = expand([load_suite(str(path))], node(gpus=1), OFFER, Selection())
+    assert {one.case["name"]: one.case["point_budget_s"] for one in cases} == {"plain": 0.4, "own": 0.1}
 
 
 def test_a_missing_suite_file_is_one_clear_line(tmp_path: Path) -> None:

@@ -19,11 +19,13 @@ Participant background(FakeTransfer& transfer) {
 struct MeasureCase : testing::Test {
   FakeGate gate;
   Session session{{}, [this] { return gate.now; }, SeedSource(1), {}};
-  Seconds min_sample_s = 0;
+  Regime regime;
 
   CaseResult run(const std::vector<Participant>& flows, Cache cache = Cache::rotated,
                  Load load = Load::once) {
-    return measure_case(session, gate, flows, {Clock::device, cache, load, min_sample_s});
+    regime.cache = cache;
+    regime.load = load;
+    return measure_case(session, gate, flows, regime);
   }
 };
 
@@ -71,7 +73,7 @@ TEST_F(MeasureCase, ASteadyFlowGivesItsRate) {
 
 TEST_F(MeasureCase, ACaseMayAskForLongerSamples) {
   FakeTransfer transfer(10e-6);
-  min_sample_s = 2e-3;
+  regime.min_sample_s = 2e-3;
   EXPECT_EQ(run({measured(transfer)}).flows[0].repeats, 200U);
 }
 
@@ -162,6 +164,14 @@ TEST_F(MeasureCase, ANoisyFlowSpendsItsBudgetAndSaysSo) {
   EXPECT_EQ(result.stopped, Stop::budget);
   EXPECT_GE(result.flows[0].samples_s.size(), 30U);
   EXPECT_LE(result.flows[0].samples_s.size(), 33U) << "2 s of 65 ms each";
+}
+
+TEST_F(MeasureCase, ACaseMayBeContentWithLessSamplingThanTheRunAllowsNeverWithMore) {
+  FakeTransfer transfer([this] { return gate.runs % 2 == 0 ? 50e-3 : 80e-3; });
+  regime.point_budget_s = 0.4;
+  EXPECT_EQ(run({measured(transfer)}).flows[0].samples_s.size(), 7U) << "0.4 s of 65 ms each";
+  regime.point_budget_s = 9;
+  EXPECT_LE(run({measured(transfer)}).flows[0].samples_s.size(), 33U) << "the run's 2 s";
 }
 
 TEST_F(MeasureCase, ASlowFlowEndsWithTheBudgetAndFewSamples) {

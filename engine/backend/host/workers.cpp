@@ -75,7 +75,7 @@ void Worker::serve() {
     given_.wait(served, std::memory_order_acquire);
     if (!job_) return;
     job_();
-    ended_.store(served + 1, std::memory_order_release);
+    ended_.store(served + 1, std::memory_order_seq_cst);
     ended_.notify_one();
   }
 }

@@ -50,12 +50,16 @@ def estimate_s(case: Json, options: Options) -> float:
     """Seconds the case will roughly take: for progress and --dry-run, never for a figure."""
     shortest = max(float(case.get("min_sample_s", 0)), _SAMPLE_S)
     sampling = _SAMPLES * max(shortest, *(_moving_s(flow, flow["bytes"]) for flow in case["flows"]))
-    return _setup_s(case) + min(sampling, options.point_budget_s)
+    return _setup_s(case) + min(sampling, _point_budget_s(case, options))
 
 
 def timeout_s(case: Json, options: Options) -> float:
     """Silence after which a case is given up: generous, since it only ever ends a hang."""
     return round(30 + 10 * options.point_budget_s + 40 * _setup_s(case), 1)
+
+
+def _point_budget_s(case: Json, options: Options) -> float:
+    return min(options.point_budget_s, float(case.get("point_budget_s", options.point_budget_s)))
 
 
 def _setup_s(case: Json) -> float:

@@ -203,7 +203,7 @@ def _apart(paths: Paths, layout: Layout, point: Point) -> str | None:
 def _case(row: SuiteRow, paths: Paths, layout: Layout, point: Point, around: Elsewhere) -> Json:
     flows = case_flows(row, paths, layout, point, around)
     on_gpu = any(flow["executor"].startswith("gpu:") for flow in flows if "role" not in flow)
-    longer = {} if row.min_sample_s is None else {"min_sample_s": row.min_sample_s}
+    wanted = {"min_sample_s": row.min_sample_s, "point_budget_s": row.point_budget_s}
     environment = {"environment": point.variant.settings} if point.variant.settings else {}
     return {
         "id": case_id(row, layout, point),
@@ -212,7 +212,7 @@ def _case(row: SuiteRow, paths: Paths, layout: Layout, point: Point, around: Els
         "clock": point.clock or ("device" if on_gpu else "host"),
         "cache": point.cache,
         "load": "sustained" if layout.places else "once",
-        **longer,
+        **{name: seconds for name, seconds in wanted.items() if seconds is not None},
         "flows": flows,
         "labels": case_labels(row, paths, layout, point),
         **environment,

@@ -34,8 +34,10 @@ class Suite:
     rows: tuple[SuiteRow, ...]
 
 
-_PLAIN = ("vendor", "figure", "x", "rows", "min_sample_s", "parameters", "peer")
+_PLAIN = ("vendor", "figure", "x", "rows", "min_sample_s", "point_budget_s", "parameters", "peer")
 """Fields of a row that are taken as they stand."""
+_SHARED = ("point_budget_s",)
+"""Fields of a suite that hold for its own rows."""
 
 
 class _Yaml(yaml.SafeLoader):
@@ -91,7 +93,8 @@ def _load(path: Path) -> Suite:
     if wrong is not None:
         where = "/".join(str(step) for step in wrong.absolute_path) or "the top"
         raise LinkscopeError(f"suite {path}, {where}: {_one_line(wrong.message)}")
-    own = tuple(_checked(data["name"], row) for row in data.get("rows", ()))
+    shared = {key: data[key] for key in _SHARED if key in data}
+    own = tuple(_checked(data["name"], shared | row) for row in data.get("rows", ()))
     included = (row for name in data.get("includes", ()) for row in load_suite(name).rows)
     rows = own + tuple(replace(row, suite=data["name"]) for row in included)
     if not rows:

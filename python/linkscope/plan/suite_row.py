@@ -88,6 +88,7 @@ class SuiteRow:
     clocks: tuple[str, ...] = ()
     caches: tuple[str, ...] = ("rotated",)
     min_sample_s: float | None = None
+    point_budget_s: float | None = None
     parameters: dict[str, Any] = field(default_factory=dict)
     peer: dict[str, str] | None = None
 
