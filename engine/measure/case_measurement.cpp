@@ -47,12 +47,15 @@ class CaseMeasurement {
   CaseResult run();
 
  private:
+  VerifiedRound armed();
+  Bytes verified(const VerifiedRound& round);
   Repeats warm_up();
   Series sample(Repeats repeats);
   [[nodiscard]] bool fits(const Sample& sample, const Repeats& wanted) const;
   void require_time_passed(const Sample& sample) const;
   void keep_load_up(const Sample& sample, Repeats& repeats);
   [[nodiscard]] FlowResult flow_result(std::size_t i, const Series& series, const Tuned& tuned) const;
+  [[nodiscard]] static std::vector<Seconds> parts_of(std::size_t i, const Series& series);
   [[nodiscard]] AggregateResult aggregate_result(const Series& series) const;
 
   Session& session_;
@@ -66,23 +69,35 @@ class CaseMeasurement {
 
 CaseResult CaseMeasurement::run() {
   CaseResult result;
-  const VerifiedRound first(flows_, session_.seeds);
+  const VerifiedRound first = armed();
   Sampler brief(gate_, flows_, {.clock = regime_.clock, .cache = regime_.cache});
   const std::vector<Tuned> tuned = tune(brief, flows_, brief.resolution(), session_.tuned);
   const Repeats repeats = warm_up();
-  result.verified_bytes = first.finish();
+  result.verified_bytes = verified(first);
 
-  const VerifiedRound second(flows_, session_.seeds);
+  const VerifiedRound second = armed();
   // Arming left the caches in a state of its own: the first warm sample would not be warm.
   if (regime_.cache == Cache::warm) static_cast<void>(sampler_.take(repeats));
   const Series series = sample(repeats);
-  result.verified_bytes += second.finish();
+  result.verified_bytes += verified(second);
 
   result.rounds = 2;
   result.stopped = series.stopped;
   for (std::size_t i = 0; i < flows_.size(); ++i) result.flows.push_back(flow_result(i, series, tuned[i]));
   if (all_bandwidth(flows_)) result.aggregate = aggregate_result(series);
   return result;
+}
+
+VerifiedRound CaseMeasurement::armed() {
+  std::optional<VerifiedRound> round;
+  session_.together([&] { round.emplace(flows_, session_.seeds); });
+  return *std::move(round);
+}
+
+Bytes CaseMeasurement::verified(const VerifiedRound& round) {
+  Bytes bytes = 0;
+  session_.together([&] { bytes = round.finish(); });
+  return bytes;
 }
 
 /// Whether a sample with its repeats is what the pace it showed asks for.
@@ -157,6 +172,17 @@ Series CaseMeasurement::sample(Repeats repeats) {
   }
 }
 
+std::vector<Seconds> CaseMeasurement::parts_of(std::size_t i, const Series& series) {
+  std::vector<std::vector<Seconds>> by_part(series.samples.front().per_operation_by_part(i).size());
+  for (const Sample& sample : series.samples) {
+    const std::vector<Seconds> times = sample.per_operation_by_part(i);
+    for (std::size_t part = 0; part < times.size(); ++part) by_part[part].push_back(times[part]);
+  }
+  std::vector<Seconds> medians;
+  for (std::vector<Seconds>& times : by_part) medians.push_back(summarise(std::move(times)).median);
+  return medians;
+}
+
 FlowResult CaseMeasurement::flow_result(std::size_t i, const Series& series, const Tuned& tuned) const {
   const Transfer& transfer = *flows_[i].transfer;
   FlowResult result;
@@ -168,6 +194,7 @@ FlowResult CaseMeasurement::flow_result(std::size_t i, const Series& series, con
     rates.push_back(sample.rate(i));
   }
   result.seconds = summarise(result.samples_s);
+  if (!flows_[i].companions.empty()) result.parts_s = parts_of(i, series);
   if (flows_[i].quantity == Quantity::bandwidth) result.gbps = summarise(std::move(rates));
   result.touched_bytes = transfer.touched_bytes();
   result.setting = transfer.setting();

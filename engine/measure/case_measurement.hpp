@@ -21,9 +21,14 @@ namespace linkscope {
 /// What the cases of a run share.
 struct Session {
   SamplingOptions options;
-  std::function<Seconds()> now;  ///< wall clock that budgets are counted by
+  std::function<Seconds()>
+      now;  ///< wall clock that budgets are counted by; the same in every process of a run
   SeedSource seeds{1};
   TuningCache tuned;
+  /// Carries out a step that every process of a run takes; where one fails, all throw what that one threw.
+  std::function<void(const std::function<void()>&)> together = [](const std::function<void()>& step) {
+    step();
+  };
 };
 
 /// One flow's figures.
@@ -37,6 +42,7 @@ struct FlowResult {
   std::vector<Trial> tried;
   std::vector<std::string> notes;
   std::vector<Seconds> samples_s;  ///< time of one operation, in order
+  std::vector<Seconds> parts_s;    ///< median time of one operation by timed part, where there are several
 };
 
 /// All measured flows together.

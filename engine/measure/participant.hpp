@@ -2,23 +2,40 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "base/units.hpp"
 #include "model/flow.hpp"
 #include "model/method.hpp"
+#include "model/part.hpp"
 #include "model/transfer.hpp"
 
 namespace linkscope {
 
-/// A prepared flow with what its figures need. `transfer` outlives the measurement.
-struct Participant {
+/// A further part of a flow that several devices or processes carry out together.
+struct Companion {
   Transfer* transfer = nullptr;
-  Bytes bytes = 0;  ///< payload of one operation
+  Timing timing = Timing::timed;
+};
+
+/// A prepared flow with what its figures need. The transfers outlive the measurement.
+struct Participant {
+  Transfer* transfer = nullptr;  ///< the first part's: it speaks for all (candidates, operations, queue)
+  Bytes bytes = 0;               ///< payload of one operation
   Role role = Role::measured;
   Quantity quantity = Quantity::bandwidth;
   std::string tuning_group;
+  Timing timing = Timing::timed;  ///< of the first part
+  std::vector<Companion>
+      companions{};  // NOLINT(readability-redundant-member-init): lets initialisers leave it out
 
   [[nodiscard]] bool measured() const { return role == Role::measured; }
+  /// Calls `what` with every part's transfer, in order.
+  template <class What>
+  void each_part(const What& what) const {
+    what(*transfer);
+    for (const Companion& companion : companions) what(*companion.transfer);
+  }
 };
 
 }  // namespace linkscope

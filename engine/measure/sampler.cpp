@@ -15,34 +15,71 @@ constexpr double fewest_sustained = 4;
 
 }  // namespace
 
-Sample::Sample(const std::vector<Participant>& flows, std::vector<Span> spans, Repeats repeats, Load load)
-    : flows_(&flows), spans_(std::move(spans)), repeats_(std::move(repeats)), load_(load) {
+Sample::Sample(const std::vector<Participant>& flows, const std::vector<Span>& spans, Repeats repeats,
+               Load load)
+    : flows_(&flows), repeats_(std::move(repeats)), load_(load) {
   first_start_ = first_end_ = std::numeric_limits<Seconds>::infinity();
   last_start_ = last_end_ = -std::numeric_limits<Seconds>::infinity();
-  for (std::size_t i = 0; i < flows.size(); ++i) {
-    if (spans_[i].end < spans_[i].start)
-      throw Error(Fault::broken, "a flow ended before it began: the clock cannot be trusted");
-    if (!flows[i].measured()) continue;
-    first_start_ = std::min(first_start_, spans_[i].start);
-    last_start_ = std::max(last_start_, spans_[i].start);
-    first_end_ = std::min(first_end_, spans_[i].end);
-    last_end_ = std::max(last_end_, spans_[i].end);
+  auto part = spans.begin();
+  for (const Participant& flow : flows) {
+    const auto end = part + 1 + static_cast<std::ptrdiff_t>(flow.companions.size());
+    parts_.emplace_back(part, end);
+    part = end;
+    spans_.push_back(joined(flow, parts_.back()));
+    const Span& span = spans_.back().span;
+    if (!flow.measured()) continue;
+    first_start_ = std::min(first_start_, span.start);
+    last_start_ = std::max(last_start_, span.start);
+    first_end_ = std::min(first_end_, span.end);
+    last_end_ = std::max(last_end_, span.end);
   }
 }
 
+Sample::FlowSpan Sample::joined(const Participant& flow, const std::vector<Span>& spans) {
+  constexpr Seconds never = std::numeric_limits<Seconds>::infinity();
+  FlowSpan all{{never, -never, never}, 0};
+  double timed = 0;
+  for (std::size_t part = 0; part < spans.size(); ++part) {
+    const Span& span = spans[part];
+    if (span.end < span.start)
+      throw Error(Fault::broken, "a flow ended before it began: the clock cannot be trusted");
+    const Timing timing = part == 0 ? flow.timing : flow.companions[part - 1].timing;
+    if (timing == Timing::untimed) continue;
+    all.span.start = std::min(all.span.start, span.start);
+    all.span.end = std::max(all.span.end, span.end);
+    all.span.idle = std::min(all.span.idle, span.idle);
+    all.mean_length += span.length();
+    ++timed;
+  }
+  if (timed == 0) throw Error(Fault::broken, "a flow has no part that is timed");
+  all.mean_length /= timed;
+  return all;
+}
+
 Seconds Sample::per_transfer(std::size_t i) const {
-  return spans_[i].length() / static_cast<double>(repeats_[i]);
+  return spans_[i].mean_length / static_cast<double>(repeats_[i]);
 }
 
 Seconds Sample::per_operation(std::size_t i) const {
   return per_transfer(i) / static_cast<double>((*flows_)[i].transfer->operations());
 }
 
+std::vector<Seconds> Sample::per_operation_by_part(std::size_t i) const {
+  const Participant& flow = (*flows_)[i];
+  const auto operations = static_cast<double>(repeats_[i] * flow.transfer->operations());
+  std::vector<Seconds> times;
+  for (std::size_t part = 0; part < parts_[i].size(); ++part) {
+    const Timing timing = part == 0 ? flow.timing : flow.companions[part - 1].timing;
+    if (timing == Timing::timed) times.push_back(parts_[i][part].length() / operations);
+  }
+  return times;
+}
+
 Bytes Sample::payload(std::size_t i) const {
   return (*flows_)[i].bytes * repeats_[i] * (*flows_)[i].transfer->operations();
 }
 
-double Sample::rate(std::size_t i) const { return gbps(payload(i), spans_[i].length()); }
+double Sample::rate(std::size_t i) const { return gbps(payload(i), spans_[i].mean_length); }
 
 Seconds Sample::length() const { return last_end_ - first_start_; }
 
@@ -62,8 +99,8 @@ std::vector<std::size_t> Sample::ended_early() const {
   std::vector<std::size_t> early;
   for (std::size_t i = 0; i < flows_->size(); ++i) {
     const bool measured = (*flows_)[i].measured();
-    const bool background_ended = !measured && spans_[i].end < last_end_;
-    const bool tail_ended = measured && load_ == Load::sustained && spans_[i].idle < last_end_;
+    const bool background_ended = !measured && spans_[i].span.end < last_end_;
+    const bool tail_ended = measured && load_ == Load::sustained && spans_[i].span.idle < last_end_;
     if (background_ended || tail_ended) early.push_back(i);
   }
   return early;
@@ -92,9 +129,12 @@ std::uint64_t Sampler::tail_for(const Participant& flow, std::uint64_t repeats) 
 Sample Sampler::take(const Repeats& repeats) {
   std::vector<Lane> lanes;
   for (std::size_t i = 0; i < flows_->size(); ++i) {
-    (*flows_)[i].transfer->restore();
-    if (regime_.cache == Cache::flushed) (*flows_)[i].transfer->flush();
-    lanes.push_back({(*flows_)[i].transfer, repeats[i], tail_for((*flows_)[i], repeats[i])});
+    const std::uint64_t tail = tail_for((*flows_)[i], repeats[i]);
+    (*flows_)[i].each_part([&](Transfer& part) {
+      part.restore();
+      if (regime_.cache == Cache::flushed) part.flush();
+      lanes.push_back({&part, repeats[i], tail});
+    });
   }
   return {*flows_, gate_->run(lanes, regime_.clock), repeats, regime_.load};
 }

@@ -15,12 +15,15 @@ namespace linkscope {
 /// One start of all flows: a span per flow and how often it had repeated.
 class Sample {
  public:
-  Sample(const std::vector<Participant>& flows, std::vector<Span> spans, Repeats repeats, Load load);
+  /// `spans`: one for each part of each flow, in order.
+  Sample(const std::vector<Participant>& flows, const std::vector<Span>& spans, Repeats repeats, Load load);
 
   /// Time of one transfer of flow i, as long as it ran together with the others.
   [[nodiscard]] Seconds per_transfer(std::size_t i) const;
   /// Time of one operation of flow i.
   [[nodiscard]] Seconds per_operation(std::size_t i) const;
+  /// The same of each of the flow's timed parts, in order.
+  [[nodiscard]] std::vector<Seconds> per_operation_by_part(std::size_t i) const;
   /// Payload rate of flow i on its own span, decimal GB/s.
   [[nodiscard]] double rate(std::size_t i) const;
   /// First start of a measured flow to the last end of one.
@@ -38,8 +41,16 @@ class Sample {
  private:
   [[nodiscard]] Bytes payload(std::size_t i) const;
 
+  /// A flow's span out of its parts': first start to last end of those that are timed, and their mean length.
+  struct FlowSpan {
+    Span span;
+    Seconds mean_length = 0;
+  };
+  [[nodiscard]] static FlowSpan joined(const Participant& flow, const std::vector<Span>& spans);
+
   const std::vector<Participant>* flows_;
-  std::vector<Span> spans_;
+  std::vector<FlowSpan> spans_;
+  std::vector<std::vector<Span>> parts_;  ///< by flow
   Repeats repeats_;
   Load load_;
   Seconds first_start_ = 0;

@@ -23,7 +23,8 @@ const Setting& candidate(const std::vector<Setting>& candidates, std::size_t tri
 
 void apply(const std::vector<Participant>& flows, const Candidates& candidates, std::size_t trial) {
   for (std::size_t i = 0; i < flows.size(); ++i) {
-    if (tunable(candidates[i])) flows[i].transfer->use(candidate(candidates[i], trial));
+    if (!tunable(candidates[i])) continue;
+    flows[i].each_part([&](Transfer& part) { part.use(candidate(candidates[i], trial)); });
   }
 }
 
@@ -99,7 +100,8 @@ std::vector<Tuned> tune(Sampler& sampler, const std::vector<Participant>& flows,
   if (std::none_of(candidates.begin(), candidates.end(), tunable)) return std::vector<Tuned>(flows.size());
   if (auto known = recall(flows, candidates, cache)) {
     for (std::size_t i = 0; i < flows.size(); ++i) {
-      if (tunable(candidates[i])) flows[i].transfer->use((*known)[i].chosen);
+      if (!tunable(candidates[i])) continue;
+      flows[i].each_part([&](Transfer& part) { part.use((*known)[i].chosen); });
     }
     return *std::move(known);
   }

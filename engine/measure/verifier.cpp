@@ -6,21 +6,23 @@
 namespace linkscope {
 
 VerifiedRound::VerifiedRound(const std::vector<Participant>& flows, SeedSource& seeds) : flows_(&flows) {
-  for (const Participant& flow : flows) {
-    seeds_.push_back(seeds.next());
-    flow.transfer->arm(seeds_.back());
+  // All are drawn before anything can fail: the processes of a run must stay in step.
+  for (std::size_t i = 0; i < flows.size(); ++i) seeds_.push_back(seeds.next());
+  for (std::size_t i = 0; i < flows.size(); ++i) {
+    flows[i].each_part([&](Transfer& part) { part.arm(seeds_[i]); });
   }
 }
 
 Bytes VerifiedRound::finish() const {
   Bytes compared = 0;
   for (std::size_t i = 0; i < flows_->size(); ++i) {
-    const Transfer& transfer = *(*flows_)[i].transfer;
-    if (const auto mismatch = transfer.verify(seeds_[i])) {
-      const std::string flow = flows_->size() > 1 ? "flow " + std::to_string(i) + ": " : "";
-      throw Error(Fault::mismatch, flow + mismatch->what);
-    }
-    compared += transfer.verified_bytes();
+    (*flows_)[i].each_part([&](const Transfer& part) {
+      if (const auto mismatch = part.verify(seeds_[i])) {
+        const std::string flow = flows_->size() > 1 ? "flow " + std::to_string(i) + ": " : "";
+        throw Error(Fault::mismatch, flow + mismatch->what);
+      }
+      compared += part.verified_bytes();
+    });
   }
   return compared;
 }

@@ -21,6 +21,8 @@ struct Endpoint {
   /// What managed memory is advised to do (backend/gpu/advice.hpp); empty: nothing.
   std::string advice{};  // NOLINT(readability-redundant-member-init): compilers let none but such be left out
 
+  int rank = 0;  ///< the process that allocates it
+
   bool operator==(const Endpoint&) const = default;
   auto operator<=>(const Endpoint&) const = default;
 };

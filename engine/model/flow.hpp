@@ -16,7 +16,9 @@ namespace linkscope {
 
 /// device: events or in-kernel stamps around work held back by a gate, so launch cost is outside.
 /// host: wall time from call to completion, as an application sees it.
-enum class Clock { device, host };
+/// batch: wall time from the first of many calls, made one right after another, to the completion of the last, as nccl-tests
+/// and osu_bw have it; a method whose calls complete one by one has no use for it.
+enum class Clock { device, host, batch };
 enum class Cache { warm, rotated, flushed };
 /// once: a measured flow ends with its last repeat. sustained: after its end stamp it goes on, untimed, until every
 /// measured flow has its own, so that each is timed under the full load of all the others.
@@ -47,12 +49,16 @@ class Parameters {
   std::map<std::string, std::string> values_;
 };
 
-/// One stream of bytes. A read has no destination, a write no source, a call (a launch, an allocation) neither.
+/// One stream of bytes. A read has no destination, a write no source, a call (a launch, an allocation) neither. A
+/// collective has members in their place, and `bytes` is what nccl-tests calls its size.
 struct Flow {
   std::string method;
   std::optional<Endpoint> source;
   std::optional<Endpoint> destination;
+  std::vector<Endpoint> members;  ///< of a collective, in its order
   DeviceId executor;
+  int rank =
+      0;  ///< the process that drives it; of a collective with a root, the root's is the first member's
   Bytes bytes = 0;
   Role role = Role::measured;
   Parameters parameters;

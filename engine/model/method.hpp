@@ -10,6 +10,7 @@
 #include "base/units.hpp"
 #include "model/buffer.hpp"
 #include "model/flow.hpp"
+#include "model/part.hpp"
 #include "model/support.hpp"
 #include "model/transfer.hpp"
 
@@ -34,12 +35,8 @@ class Memory {
 /// What a method's figure is.
 enum class Quantity { bandwidth, latency };
 
-/// The memory a flow may use: arenas of `rotation.slots` slots; null where the flow has no such end.
-struct Arenas {
-  Buffer* source = nullptr;
-  Buffer* destination = nullptr;
-  Rotation rotation;
-};
+/// Where the ends of a method's flows may lie: in one process, or in several.
+enum class Reach { process, processes };
 
 /// A way in which bytes move.
 class Method {
@@ -48,6 +45,8 @@ class Method {
   [[nodiscard]] virtual std::string_view name() const = 0;
   [[nodiscard]] virtual std::string_view summary() const = 0;
   [[nodiscard]] virtual Quantity quantity() const = 0;
+  /// Of this flow, where a parameter decides (a ping-pong is a latency, a window of messages a bandwidth).
+  [[nodiscard]] virtual Quantity quantity_of(const Flow& /*flow*/) const { return quantity(); }
   /// Parameter name -> one line on its meaning and default.
   [[nodiscard]] virtual std::map<std::string, std::string> parameters() const { return {}; }
   [[nodiscard]] virtual Support available() const = 0;
@@ -55,7 +54,19 @@ class Method {
   /// Bytes of memory over which one transfer spreads at either end: more than its payload where that is strided;
   /// 0 where it needs none, or allocates what it needs: `arenas` then holds no buffers.
   [[nodiscard]] virtual Bytes footprint(const Flow& flow) const { return flow.bytes; }
-  /// Makes ready to run. Nothing allocated here is inside a measured span. `arenas` outlives the transfer.
+  /// Whether its flows have members (a collective) or ends in several processes: what plans may ask of it.
+  [[nodiscard]] virtual Reach reach() const { return Reach::process; }
+  /// Who does what of a flow: the executor all of it, unless the method says otherwise. The same in every process.
+  [[nodiscard]] virtual std::vector<Part> parts(const Flow& flow) const {
+    return {{flow.rank, flow.executor, flow.source, flow.destination, Timing::timed}};
+  }
+  /// Makes the parts that lie in this process ready; `own` may be empty. The arenas outlive the ensemble.
+  [[nodiscard]] virtual std::unique_ptr<Ensemble> assemble(const Flow& flow,
+                                                           const std::vector<OwnPart>& own) const {
+    return std::make_unique<Solo>(prepare(flow, own.front().arenas));
+  }
+  /// Makes a flow of one part ready to run. Nothing allocated here is inside a measured span. `arenas` outlives the
+  /// transfer. Methods that write assemble() need none.
   [[nodiscard]] virtual std::unique_ptr<Transfer> prepare(const Flow& flow, const Arenas& arenas) const = 0;
   /// Bytes through which a rotated flow on these ends must cycle so that no cache serves it
   /// (at least twice the largest cache that could); 0: rotating makes no sense for this method.

@@ -12,6 +12,7 @@
 #include "backend/host/memory_room.hpp"
 #include "base/error.hpp"
 #include "run/lookup.hpp"
+#include "run/remote_transfer.hpp"
 #include "run/row.hpp"
 
 namespace linkscope {
@@ -60,7 +61,34 @@ std::vector<const Endpoint*> ends_of(const Flow& flow) {
   std::vector<const Endpoint*> ends;
   if (flow.source) ends.push_back(&*flow.source);
   if (flow.destination) ends.push_back(&*flow.destination);
+  for (const Endpoint& member : flow.members) ends.push_back(&member);
   return ends;
+}
+
+/// The largest rank that a flow names.
+int highest_rank(const Flow& flow) {
+  int highest = flow.rank;
+  for (const Endpoint* end : ends_of(flow)) highest = std::max(highest, end->rank);
+  return highest;
+}
+
+std::string to_hex(const std::string& bytes) {
+  constexpr const char* digits = "0123456789abcdef";
+  std::string text;
+  for (const char c : bytes) {
+    const auto byte = static_cast<unsigned char>(c);
+    text += digits[byte >> 4U];
+    text += digits[byte & 15U];
+  }
+  return text;
+}
+
+std::string from_hex(const std::string& text) {
+  std::string bytes;
+  for (std::size_t at = 0; at + 1 < text.size(); at += 2) {
+    bytes += static_cast<char>(std::stoi(text.substr(at, 2), nullptr, 16));
+  }
+  return bytes;
 }
 
 void check_flow_names(const Backend& backend, const Flow& flow, const std::string& place) {
@@ -74,6 +102,8 @@ void check_flow_names(const Backend& backend, const Flow& flow, const std::strin
     throw Error(Fault::bad_input,
                 place + ": memory: unknown '" + end->memory + "', this engine has " + memory_names(backend));
   }
+  if (flow.bytes == 0 && method->reach() == Reach::process)
+    throw Error(Fault::bad_input, place + ": bytes: must be at least 1 for " + flow.method);
   const auto known = method->parameters();
   for (const auto& [name, value] : flow.parameters.all()) {
     if (!known.contains(name)) {
@@ -94,13 +124,21 @@ void check_names(const Backend& backend, const Plan& plan) {
   }
 }
 
-Executor::Executor(const Backend& backend, const Plan& plan, const Environment& environment, JsonLines& out)
+Executor::Executor(const Backend& backend, const Plan& plan, const Environment& environment, World& world,
+                   JsonLines& out)
     : backend_(&backend),
       plan_(&plan),
       out_(&out),
+      consensus_(world),
+      world_gate_(*backend.gate, consensus_),
+      gate_(backend.gate.get()),
       pool_(backend, host_limit(plan), takes_host_memory(plan)),
       session_{plan.sampling, steady_seconds, SeedSource(environment.first_seed), {}} {
   check_names(backend, plan);
+  if (world.size() == 1) return;
+  gate_ = &world_gate_;
+  session_.now = [this] { return world_gate_.agreed_now(); };
+  session_.together = [this](const std::function<void()>& step) { consensus_.together(step); };
 }
 
 Health Executor::run() {
@@ -135,37 +173,47 @@ Health Executor::run_case(const PlannedCase& planned) {
     frame.elapsed = steady_seconds() - begin;
     row = failure_row(frame, Failure::failed, error.what());
   }
-  out_->write(row);
+  out_->write(is_first() ? row : end_record(planned.wanted.id));
   return health;
 }
 
 CaseResult Executor::measure(const Case& wanted) {
-  for (const Flow& flow : wanted.flows) {
-    const Support support = supports(flow);
-    if (!support) throw Error(Fault::unsupported, support.reason());
-  }
+  consensus_.together([&] {
+    for (const Flow& flow : wanted.flows) {
+      const Support support = supports(flow);
+      if (!support) throw Error(Fault::unsupported, support.reason());
+    }
+  });
   std::vector<PreparedFlow> prepared;
   std::vector<Participant> participants;
   for (const Flow& flow : wanted.flows) {
-    prepared.push_back(prepare(flow, wanted.regime.cache));
-    Transfer& transfer = *prepared.back().transfer;
-    const Support accepted = backend_->gate->accepts(transfer);
-    if (!accepted) throw Error(Fault::unsupported, accepted.reason());
-    const Quantity quantity = find_method(*backend_, flow.method)->quantity();
-    participants.push_back({&transfer, flow.bytes, flow.role, quantity, flow.tuning_group});
+    const Method& method = *find_method(*backend_, flow.method);
+    const std::vector<Part> parts = method.parts(flow);
+    prepared.push_back(prepare(flow, parts, wanted.regime.cache));
+    const std::vector<Transfer*>& transfers = prepared.back().parts;
+    Participant one{transfers.front(),        flow.bytes,        flow.role,
+                    method.quantity_of(flow), flow.tuning_group, parts.front().timing};
+    for (std::size_t i = 1; i < parts.size(); ++i) one.companions.push_back({transfers[i], parts[i].timing});
+    participants.push_back(std::move(one));
   }
-  return measure_case(session_, *backend_->gate, participants, wanted.regime);
+  return measure_case(session_, *gate_, participants, wanted.regime);
 }
 
 Support Executor::supports(const Flow& flow) const {
   const Method& method = *find_method(*backend_, flow.method);
+  const int processes = consensus_.world().size();
+  if (highest_rank(flow) >= processes) {
+    return Support::no("it needs " + std::to_string(highest_rank(flow) + 1) + " processes, this run has " +
+                       std::to_string(processes));
+  }
   const Support available = method.available();
   if (!available) return Support::no(flow.method + ": " + available.reason());
   for (const Endpoint* end : ends_of(flow)) {
+    if (end->rank != consensus_.world().rank()) continue;
     const Support support = supports(*end);
     if (!support) return support;
   }
-  if (find_device(*backend_, flow.executor) == nullptr)
+  if (flow.rank == consensus_.world().rank() && find_device(*backend_, flow.executor) == nullptr)
     return Support::no("there is no " + flow.executor.text() + " here");
   return method.supports(flow);
 }
@@ -183,26 +231,72 @@ Support Executor::supports(const Endpoint& where) const {
   return memory.supports(where);
 }
 
-Executor::PreparedFlow Executor::prepare(const Flow& flow, Cache cache) {
-  const Method& method = *find_method(*backend_, flow.method);
-  PreparedFlow prepared;
-  Arenas arenas;
-  arenas.rotation = rotation_of(method, flow, cache);
-  const Bytes bytes = arenas.rotation.stride * arenas.rotation.slots;
+/// Arenas of every part that lies in this process.
+std::vector<OwnPart> Executor::own_parts(const Flow& flow, const std::vector<Part>& parts, Cache cache,
+                                         PreparedFlow& prepared) {
+  const Rotation rotation = rotation_of(*find_method(*backend_, flow.method), flow, cache);
+  const Bytes bytes = rotation.stride * rotation.slots;
   const auto arena = [&](const std::optional<Endpoint>& end) -> Buffer* {
     if (!end || bytes == 0) return nullptr;
     prepared.leases.push_back(pool_.acquire(*end, bytes));
     return &prepared.leases.back().buffer();
   };
-  arenas.source = arena(flow.source);
-  arenas.destination = arena(flow.destination);
-  try {
-    prepared.transfer = method.prepare(flow, arenas);
-  } catch (const Error& error) {
-    if (error.fault() != Fault::no_memory) throw;
-    pool_.evict_unused();  // what earlier cases left there may be in the way
-    prepared.transfer = method.prepare(flow, arenas);
+  std::vector<OwnPart> own;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    if (parts[i].rank != consensus_.world().rank()) continue;
+    own.push_back({i, {arena(parts[i].source), arena(parts[i].destination), rotation}});
   }
+  return own;
+}
+
+/// Lets the processes know of one another's parts, and stands in for those that lie elsewhere.
+void Executor::connect(const std::vector<Part>& parts, PreparedFlow& prepared) {
+  std::vector<std::string> offers;
+  for (const Json& offer :
+       consensus_.outcomes([&]() -> Json { return to_hex(prepared.ensemble->offer()); })) {
+    offers.push_back(from_hex(offer.get<std::string>()));
+  }
+  const std::vector<Json> facts = consensus_.outcomes([&]() -> Json {
+    prepared.ensemble->connect(offers);
+    Json own = Json::array();
+    for (const Transfer* transfer : prepared.ensemble->transfers()) {
+      const Support accepted = backend_->gate->accepts(*transfer);
+      if (!accepted) throw Error(Fault::unsupported, accepted.reason());
+      own.push_back(consensus_.world().size() == 1 ? Json() : facts_of(*transfer));
+    }
+    return own;
+  });
+  std::vector<std::size_t> next(facts.size(), 0);  // part of each process
+  for (const Part& part : parts) {
+    const std::size_t ordinal = next.at(static_cast<std::size_t>(part.rank))++;
+    if (part.rank == consensus_.world().rank()) {
+      prepared.parts.push_back(prepared.ensemble->transfers().at(ordinal));
+    } else {
+      prepared.elsewhere.push_back(
+          std::make_unique<RemoteTransfer>(facts[static_cast<std::size_t>(part.rank)].at(ordinal)));
+      prepared.parts.push_back(prepared.elsewhere.back().get());
+    }
+  }
+}
+
+Executor::PreparedFlow Executor::prepare(const Flow& flow, const std::vector<Part>& parts, Cache cache) {
+  const Method& method = *find_method(*backend_, flow.method);
+  PreparedFlow prepared;
+  consensus_.together([&] {
+    const std::vector<OwnPart> own = own_parts(flow, parts, cache, prepared);
+    if (own.empty() && method.reach() == Reach::process) {
+      prepared.ensemble = std::make_unique<Bystander>();
+      return;
+    }
+    try {
+      prepared.ensemble = method.assemble(flow, own);
+    } catch (const Error& error) {
+      if (error.fault() != Fault::no_memory) throw;
+      pool_.evict_unused();  // what earlier cases left there may be in the way
+      prepared.ensemble = method.assemble(flow, own);
+    }
+  });
+  connect(parts, prepared);
   return prepared;
 }
 

@@ -11,8 +11,10 @@
 #include "model/support.hpp"
 #include "record/json_lines.hpp"
 #include "run/buffer_pool.hpp"
+#include "run/consensus.hpp"
 #include "run/environment.hpp"
 #include "run/plan.hpp"
+#include "run/world_gate.hpp"
 
 namespace linkscope {
 
@@ -21,30 +23,40 @@ enum class Health { sound, lost };
 
 class Executor {
  public:
-  /// All references outlive the executor. Throws Error{bad_input} when the plan names a method, a memory or a
-  /// parameter that the catalog does not know: nothing has run then.
-  Executor(const Backend& backend, const Plan& plan, const Environment& environment, JsonLines& out);
+  /// All references outlive the executor. Every process of `world` runs the same plan. Throws Error{bad_input} when the
+  /// plan names a method, a memory or a parameter that the catalog does not know: nothing has run then.
+  Executor(const Backend& backend, const Plan& plan, const Environment& environment, World& world,
+           JsonLines& out);
 
-  /// Writes hello, a start and a row per case, and done. After a fatal fault: writes the failed row and stops
-  /// without done. Throws WriteError.
+  /// Writes hello, a start and a row per case, and done; a process other than rank 0 says `end` in a row's place. After a
+  /// fatal fault: writes the failed row and stops without done. Throws WriteError.
   Health run();
 
  private:
-  /// A flow's memory and transfer; members go in reverse order, the transfer first.
+  /// A flow's memory here, its parts here and stand-ins for those elsewhere; members go in reverse order, the memory last.
   struct PreparedFlow {
     std::vector<BufferPool::Lease> leases;
-    std::unique_ptr<Transfer> transfer;
+    std::unique_ptr<Ensemble> ensemble;
+    std::vector<std::unique_ptr<Transfer>> elsewhere;
+    std::vector<Transfer*> parts;  ///< all of them, in order
   };
 
   Health run_case(const PlannedCase& planned);
   CaseResult measure(const Case& wanted);
   [[nodiscard]] Support supports(const Flow& flow) const;
   [[nodiscard]] Support supports(const Endpoint& where) const;
-  [[nodiscard]] PreparedFlow prepare(const Flow& flow, Cache cache);
+  [[nodiscard]] PreparedFlow prepare(const Flow& flow, const std::vector<Part>& parts, Cache cache);
+  [[nodiscard]] std::vector<OwnPart> own_parts(const Flow& flow, const std::vector<Part>& parts, Cache cache,
+                                               PreparedFlow& prepared);
+  void connect(const std::vector<Part>& parts, PreparedFlow& prepared);
+  [[nodiscard]] bool is_first() const { return consensus_.world().rank() == 0; }
 
   const Backend* backend_;
   const Plan* plan_;
   JsonLines* out_;
+  Consensus consensus_;
+  WorldGate world_gate_;
+  Gate* gate_;  ///< the backend's own in a world of one
   BufferPool pool_;
   Session session_;
 };

@@ -65,7 +65,8 @@ int run(const std::vector<std::string>& arguments) {
                               ? open_modelled(parse_machine(*plan.machine))
                               : open_measured(widest_load(plan), environment.waiting);
   JsonLines out(STDOUT_FILENO);
-  return Executor(backend, plan, environment, out).run() == Health::sound ? success : lost;
+  Alone world;
+  return Executor(backend, plan, environment, world, out).run() == Health::sound ? success : lost;
 }
 
 int dispatch(const std::vector<std::string>& arguments) {

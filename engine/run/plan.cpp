@@ -22,10 +22,10 @@ DeviceId read_device(Fields& fields, const std::string& name,
   }
 }
 
-std::optional<Endpoint> read_endpoint(Fields& flow, const std::string& name) {
-  const Json* json = flow.find(name);
-  if (json == nullptr) return std::nullopt;
-  Fields fields(*json, flow.place() + "." + name);
+int read_rank(Fields& fields) { return static_cast<int>(fields.count("rank", 0, 0)); }
+
+Endpoint read_endpoint(const Json& json, const std::string& place) {
+  Fields fields(json, place);
   Endpoint endpoint;
   endpoint.device = read_device(fields, "device");
   endpoint.memory = fields.text("memory");
@@ -33,8 +33,26 @@ std::optional<Endpoint> read_endpoint(Fields& flow, const std::string& name) {
   endpoint.placement = placement == "bound" ? Placement::bound : Placement::first_touch;
   endpoint.first_touch = read_device(fields, "first_touch", endpoint.device);
   endpoint.advice = fields.text("advice", "");
+  endpoint.rank = read_rank(fields);
   fields.finish();
   return endpoint;
+}
+
+std::optional<Endpoint> read_end(Fields& flow, const std::string& name) {
+  const Json* json = flow.find(name);
+  if (json == nullptr) return std::nullopt;
+  return read_endpoint(*json, flow.place() + "." + name);
+}
+
+std::vector<Endpoint> read_members(Fields& flow) {
+  std::vector<Endpoint> members;
+  if (flow.find("members") == nullptr) return members;
+  for (const Json& json : flow.array("members")) {
+    members.push_back(read_endpoint(json, flow.place() + ".members[" + std::to_string(members.size()) + "]"));
+  }
+  if (flow.find("source") != nullptr || flow.find("destination") != nullptr)
+    flow.reject("members", "exclude source and destination");
+  return members;
 }
 
 Parameters read_parameters(Fields& flow) {
@@ -68,10 +86,12 @@ Flow read_flow(const Json& json, const std::string& place) {
   Fields fields(json, place);
   Flow flow;
   flow.method = fields.text("method");
-  flow.source = read_endpoint(fields, "source");
-  flow.destination = read_endpoint(fields, "destination");
+  flow.source = read_end(fields, "source");
+  flow.destination = read_end(fields, "destination");
+  flow.members = read_members(fields);
   flow.executor = read_device(fields, "executor");
-  flow.bytes = fields.count("bytes", 1);
+  flow.rank = read_rank(fields);
+  flow.bytes = fields.count("bytes", 0);
   flow.role = fields.word("role", {"measured", "background"}, "measured") == "measured" ? Role::measured
                                                                                         : Role::background;
   flow.parameters = read_parameters(fields);
@@ -79,6 +99,12 @@ Flow read_flow(const Json& json, const std::string& place) {
   flow.route = read_route(fields);
   fields.finish();
   return flow;
+}
+
+Clock read_clock(Fields& fields) {
+  const std::string word = fields.word("clock", {"device", "host", "batch"});
+  if (word == "device") return Clock::device;
+  return word == "host" ? Clock::host : Clock::batch;
 }
 
 Cache read_cache(Fields& fields) {
@@ -91,13 +117,13 @@ Load read_load(Fields& fields) {
   return fields.word("load", {"once", "sustained"}, "once") == "once" ? Load::once : Load::sustained;
 }
 
-/// "case 'id'" where there is an id, "cases[3]" where not.
 double positive(Fields& fields, const std::string& name, double otherwise) {
   const double value = fields.number(name, otherwise);
   if (!(value > 0)) fields.reject(name, "must be more than 0");
   return value;
 }
 
+/// "case 'id'" where there is an id, "cases[3]" where not.
 std::string case_place(const Json& json, std::size_t index) {
   const auto id = json.is_object() ? json.find("id") : json.end();
   const bool named = json.is_object() && id != json.end() && id->is_string();
@@ -109,7 +135,7 @@ PlannedCase read_case(const Json& json, std::size_t index) {
   Fields fields(json, place);
   Case wanted;
   wanted.id = fields.text("id");
-  wanted.regime.clock = fields.word("clock", {"device", "host"}) == "device" ? Clock::device : Clock::host;
+  wanted.regime.clock = read_clock(fields);
   wanted.regime.cache = read_cache(fields);
   wanted.regime.load = read_load(fields);
   wanted.regime.min_sample_s = fields.number("min_sample_s", 0);
@@ -126,6 +152,7 @@ PlannedCase read_case(const Json& json, std::size_t index) {
   static_cast<void>(fields.text("suite", ""));
   static_cast<void>(fields.text("name", ""));
   static_cast<void>(fields.number("timeout_s", 60));
+  static_cast<void>(fields.count("processes", 1, 1));
   if (fields.find("labels") != nullptr) static_cast<void>(fields.object("labels"));
   if (fields.find("environment") != nullptr) static_cast<void>(fields.object("environment"));
   fields.finish();

@@ -33,6 +33,7 @@ Json flow_json(const FlowResult& flow) {
   Json json{
       {"repeats", flow.repeats}, {"operations", flow.operations}, {"seconds", stats_json(flow.seconds)}};
   if (flow.gbps) json["gbps"] = stats_json(*flow.gbps);
+  for (const Seconds part : flow.parts_s) json["parts_s"].push_back(rounded(part));
   if (flow.touched_bytes > 0) json["touched_bytes"] = flow.touched_bytes;
   if (!flow.setting.empty()) json["setting"] = setting_json(flow.setting);
   for (const Trial& trial : flow.tried) {
@@ -116,7 +117,8 @@ Json method_json(const Method& method) {
 std::string engine_version() { return LINKSCOPE_VERSION; }
 
 std::string one_line(std::string text) {
-  std::replace_if(text.begin(), text.end(), [](char c) { return c == '\n' || c == '\r'; }, ' ');
+  std::replace_if(
+      text.begin(), text.end(), [](char c) { return c == '\n' || c == '\r'; }, ' ');
   return text;
 }
 
@@ -129,6 +131,8 @@ Json hello_record(const Backend& backend) {
 }
 
 Json start_record(const std::string& id) { return {{"record", "start"}, {"id", id}}; }
+
+Json end_record(const std::string& id) { return {{"record", "end"}, {"id", id}}; }
 
 Json done_record(std::size_t rows) { return {{"record", "done"}, {"rows", rows}}; }
 

@@ -26,6 +26,7 @@ Json start_record(const std::string& id);
 Json ok_row(const RowFrame& frame, const CaseResult& result);
 /// `reason` becomes one line.
 Json failure_row(const RowFrame& frame, Failure failure, const std::string& reason);
+Json end_record(const std::string& id);
 Json done_record(std::size_t rows);
 Json description_record(const Backend& backend);
 

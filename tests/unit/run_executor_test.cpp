@@ -29,7 +29,8 @@ struct ExecutorTest : testing::Test {
     const Plan plan = parse_plan(text + "]}");
     std::FILE* file = std::tmpfile();
     JsonLines out(fileno(file));
-    health = Executor(fakes.backend, plan, Environment{}, out).run();
+    Alone world;
+    health = Executor(fakes.backend, plan, Environment{}, world, out).run();
     std::rewind(file);
     std::vector<Json> records;
     std::string line;

@@ -64,10 +64,10 @@ std::string complaint(const std::string& from, const std::string& to) {
 }
 
 TEST(ParsePlan, NamesCaseAndField) {
-  EXPECT_EQ(complaint("\"bytes\": 64", "\"bytes\": 0"),
-            "case 'one': flows[0]: bytes: must be a whole number of at least 1");
+  EXPECT_EQ(complaint("\"bytes\": 64", "\"bytes\": -1"),
+            "case 'one': flows[0]: bytes: must be a whole number of at least 0");
   EXPECT_EQ(complaint("\"clock\": \"host\"", "\"clock\": \"wall\""),
-            "case 'one': clock: 'wall' is none of device, host");
+            "case 'one': clock: 'wall' is none of device, host, batch");
   EXPECT_EQ(complaint("\"executor\": \"numa:1\"", "\"executor\": \"cpu\""),
             "case 'one': flows[0]: executor: 'cpu' is no device: say numa:N or gpu:N");
   EXPECT_EQ(complaint("\"memory\": \"pageable\"", "\"memory\": 3"),

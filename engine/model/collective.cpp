@@ -1,0 +1,126 @@
+// Words, sizes and parts of collectives.
+#include "model/collective.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <string>
+#include <utility>
+
+#include "base/error.hpp"
+
+namespace linkscope {
+namespace {
+
+using Kind = CollectiveKind;
+using Type = ElementType;
+
+constexpr std::array<std::pair<std::string_view, Kind>, 7> kinds{{{"all-reduce", Kind::all_reduce},
+                                                                  {"reduce", Kind::reduce},
+                                                                  {"broadcast", Kind::broadcast},
+                                                                  {"reduce-scatter", Kind::reduce_scatter},
+                                                                  {"all-gather", Kind::all_gather},
+                                                                  {"all-to-all", Kind::all_to_all},
+                                                                  {"barrier", Kind::barrier}}};
+constexpr std::array<std::pair<std::string_view, Type>, 4> types{{{"float32", Type::float32},
+                                                                  {"float16", Type::float16},
+                                                                  {"bfloat16", Type::bfloat16},
+                                                                  {"int32", Type::int32}}};
+
+template <class List>
+auto read(const List& list, const std::string& parameter, const std::string& word) {
+  const auto found =
+      std::find_if(list.begin(), list.end(), [&](const auto& one) { return one.first == word; });
+  if (found != list.end()) return found->second;
+  std::string known;
+  for (const auto& [name, value] : list) known += (known.empty() ? "" : ", ") + std::string(name);
+  throw Error(Fault::bad_input, "parameter " + parameter + ": '" + word + "' is none of " + known);
+}
+
+template <class List, class Value>
+std::string_view name_in(const List& list, Value value) {
+  return std::find_if(list.begin(), list.end(), [&](const auto& one) { return one.second == value; })->first;
+}
+
+InPlace read_place(const std::string& word) {
+  if (word == "no") return InPlace::out;
+  if (word == "yes") return InPlace::in;
+  throw Error(Fault::bad_input, "parameter in_place: '" + word + "' is neither yes nor no");
+}
+
+/// Blocks of one member each, of which the larger buffer is made.
+bool in_blocks(Kind kind) {
+  return kind == Kind::reduce_scatter || kind == Kind::all_gather || kind == Kind::all_to_all;
+}
+
+void require_whole_elements(const CollectiveShape& shape) {
+  const Bytes unit = shape.element_bytes() * (in_blocks(shape.kind) ? static_cast<Bytes>(shape.members) : 1U);
+  if (shape.bytes % unit == 0 && (shape.bytes > 0 || shape.kind == Kind::barrier)) return;
+  throw Error(Fault::unsupported, std::to_string(shape.bytes) + " B are no whole number of " +
+                                      std::string(name_of(shape.type)) + " for each of " +
+                                      std::to_string(shape.members) + " members");
+}
+
+void require_checkable_in_place(const CollectiveShape& shape) {
+  if (shape.place == InPlace::out || shape.kind == Kind::all_reduce || shape.kind == Kind::all_gather ||
+      shape.kind == Kind::broadcast)
+    return;
+  throw Error(Fault::unsupported,
+              std::string(name_of(shape.kind)) +
+                  " in place: repeated calls would add up what cannot be checked any more");
+}
+
+}  // namespace
+
+std::string_view name_of(CollectiveKind kind) { return name_in(kinds, kind); }
+std::string_view name_of(ElementType type) { return name_in(types, type); }
+
+CollectiveShape CollectiveShape::of(const Flow& flow) {
+  if (flow.members.empty())
+    throw Error(Fault::bad_input, flow.method + ": a collective needs members, not source and destination");
+  CollectiveShape shape;
+  shape.kind = read(kinds, "collective", flow.parameters.word("collective", "all-reduce"));
+  shape.type = read(types, "type", flow.parameters.word("type", "float32"));
+  shape.place = read_place(flow.parameters.word("in_place", "no"));
+  shape.members = static_cast<int>(flow.members.size());
+  shape.bytes = flow.bytes;
+  require_whole_elements(shape);
+  require_checkable_in_place(shape);
+  return shape;
+}
+
+Bytes CollectiveShape::element_bytes() const {
+  return type == ElementType::float32 || type == ElementType::int32 ? 4 : 2;
+}
+
+Bytes CollectiveShape::source_bytes() const {
+  return kind == CollectiveKind::all_gather ? bytes / static_cast<Bytes>(members) : bytes;
+}
+
+Bytes CollectiveShape::destination_bytes() const {
+  return kind == CollectiveKind::reduce_scatter ? bytes / static_cast<Bytes>(members) : bytes;
+}
+
+bool CollectiveShape::sends(int index) const {
+  if (kind == CollectiveKind::barrier) return false;
+  return kind != CollectiveKind::broadcast || index == 0;
+}
+
+bool CollectiveShape::receives(int index) const {
+  if (kind == CollectiveKind::barrier) return false;
+  return kind != CollectiveKind::reduce || index == 0;
+}
+
+std::vector<Part> collective_parts(const Flow& flow) {
+  const CollectiveShape shape = CollectiveShape::of(flow);
+  std::vector<Part> parts;
+  for (int index = 0; index < shape.members; ++index) {
+    const Endpoint& member = flow.members[static_cast<std::size_t>(index)];
+    Part part{member.rank, member.device, std::nullopt, std::nullopt, Timing::timed};
+    if (shape.sends(index) && shape.place == InPlace::out) part.source = member;
+    if (shape.receives(index) || shape.place == InPlace::in) part.destination = member;
+    parts.push_back(std::move(part));
+  }
+  return parts;
+}
+
+}  // namespace linkscope

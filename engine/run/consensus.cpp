@@ -1,0 +1,49 @@
+// Outcomes as JSON: what a step gave, or what it threw.
+#include "run/consensus.hpp"
+
+#include <exception>
+#include <utility>
+
+namespace linkscope {
+namespace {
+
+Json failure(Fault fault, const std::string& what) {
+  return {{"fault", static_cast<int>(fault)}, {"what", what}};
+}
+
+Json attempt(const std::function<Json()>& step) {
+  try {
+    return {{"value", step()}};
+  } catch (const Error& error) {
+    return failure(error.fault(), error.what());
+  } catch (const std::exception& error) {
+    return failure(Fault::broken, error.what());
+  }
+}
+
+}  // namespace
+
+std::vector<Json> Consensus::outcomes(const std::function<Json()>& step) {
+  if (world_->size() == 1) return {step()};
+  std::vector<Json> values;
+  const std::vector<std::string> words =
+      world_->exchange(attempt(step).dump(-1, ' ', false, Json::error_handler_t::replace));
+  for (std::size_t rank = 0; rank < words.size(); ++rank) {
+    Json outcome = Json::parse(words[rank]);
+    if (outcome.contains("fault")) {
+      throw Error(static_cast<Fault>(outcome["fault"].get<int>()),
+                  world_->name_of(static_cast<int>(rank)) + ": " + outcome["what"].get<std::string>());
+    }
+    values.push_back(std::move(outcome["value"]));
+  }
+  return values;
+}
+
+void Consensus::together(const std::function<void()>& step) {
+  static_cast<void>(outcomes([&]() -> Json {
+    step();
+    return nullptr;
+  }));
+}
+
+}  // namespace linkscope

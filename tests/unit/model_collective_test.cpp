@@ -1,0 +1,92 @@
+// Words, sizes and expected values of collectives.
+#include <gtest/gtest.h>
+
+#include "base/error.hpp"
+#include "model/collective.hpp"
+
+namespace linkscope {
+namespace {
+
+Flow collective(const std::string& kind, int members, Bytes bytes, const std::string& in_place = "no") {
+  Flow flow;
+  flow.method = "direct";
+  flow.bytes = bytes;
+  flow.parameters.set("collective", kind);
+  flow.parameters.set("in_place", in_place);
+  for (int index = 0; index < members; ++index) {
+    flow.members.push_back({{DeviceKind::gpu, index}, "device", Placement::bound, {DeviceKind::gpu, index}});
+  }
+  return flow;
+}
+
+Fault fault_of(const Flow& flow) {
+  try {
+    static_cast<void>(CollectiveShape::of(flow));
+  } catch (const Error& error) {
+    return error.fault();
+  }
+  return Fault::fatal;
+}
+
+TEST(Collective, BuffersAreAsNcclTestsCountsThem) {
+  const auto gather = CollectiveShape::of(collective("all-gather", 4, 64));
+  EXPECT_EQ(gather.source_bytes(), 16U);
+  EXPECT_EQ(gather.destination_bytes(), 64U);
+  const auto scatter = CollectiveShape::of(collective("reduce-scatter", 4, 64));
+  EXPECT_EQ(scatter.source_bytes(), 64U);
+  EXPECT_EQ(scatter.destination_bytes(), 16U);
+  const auto all = CollectiveShape::of(collective("all-reduce", 4, 64));
+  EXPECT_EQ(all.source_bytes(), 64U);
+  EXPECT_EQ(all.destination_bytes(), 64U);
+}
+
+TEST(Collective, OnlyTheRootOfABroadcastSendsAndOfAReduceReceives) {
+  const auto broadcast = collective_parts(collective("broadcast", 3, 12));
+  EXPECT_TRUE(broadcast[0].source);
+  EXPECT_FALSE(broadcast[1].source);
+  EXPECT_TRUE(broadcast[1].destination);
+  const auto reduce = collective_parts(collective("reduce", 3, 12));
+  EXPECT_TRUE(reduce[0].destination);
+  EXPECT_FALSE(reduce[1].destination);
+  EXPECT_TRUE(reduce[1].source);
+}
+
+TEST(Collective, WhatCannotBeIsRefusedForAReason) {
+  EXPECT_EQ(fault_of(collective("all-to-all", 4, 8)), Fault::unsupported) << "half an element each";
+  EXPECT_EQ(fault_of(collective("reduce-scatter", 4, 16, "yes")), Fault::unsupported);
+  EXPECT_EQ(fault_of(collective("gossip", 4, 16)), Fault::bad_input);
+  EXPECT_EQ(fault_of(collective("all-reduce", 0, 16)), Fault::bad_input);
+}
+
+TEST(Collective, BalancedInputsAddUpToZeroAndAreNotZero) {
+  int nonzero = 0;
+  for (std::uint64_t index = 0; index < 1000; ++index) {
+    for (const int members : {2, 3, 8}) {
+      int sum = 0;
+      for (int member = 0; member < members; ++member) {
+        const int value = balanced_element(7, member, members, index);
+        EXPECT_LE(std::abs(value), 6);
+        nonzero += value != 0 ? 1 : 0;
+        sum += value;
+      }
+      ASSERT_EQ(sum, 0);
+    }
+  }
+  EXPECT_GT(nonzero, 9000);
+}
+
+TEST(Collective, InputsDifferByRoundMemberAndPlace) {
+  int same_round = 0;
+  int same_member = 0;
+  int same_place = 0;
+  for (std::uint64_t index = 0; index < 7000; ++index) {
+    same_round += input_element(1, 0, index) == input_element(2, 0, index) ? 1 : 0;
+    same_member += input_element(1, 0, index) == input_element(1, 1, index) ? 1 : 0;
+    same_place += input_element(1, 0, index) == input_element(1, 0, index + 1) ? 1 : 0;
+  }
+  for (const int same : {same_round, same_member, same_place})
+    EXPECT_NEAR(same, 1000, 200) << "one in seven by chance";
+}
+
+}  // namespace
+}  // namespace linkscope
