@@ -7,6 +7,7 @@
 
 #include "base/units.hpp"
 #include "model/device.hpp"
+#include "model/elements.hpp"
 
 namespace linkscope {
 
@@ -49,6 +50,13 @@ class Buffer {
   /// First byte offset (from `offset`) at which [offset, offset + length) differs from the pattern.
   [[nodiscard]] virtual std::optional<Bytes> compare(Bytes offset, Bytes length,
                                                      std::uint64_t seed) const = 0;
+  /// Writes the numbers of `elements` in round `seed`, as many as [offset, offset + length) holds; offset and length are
+  /// whole elements. Throws Error{unsupported} where this memory has no such filling.
+  virtual void fill_elements(Bytes offset, Bytes length, const Elements& elements, std::uint64_t seed);
+  /// First byte offset (from `offset`) at which [offset, offset + length) differs from them.
+  [[nodiscard]] virtual std::optional<Bytes> compare_elements(Bytes offset, Bytes length,
+                                                              const Elements& elements,
+                                                              std::uint64_t seed) const;
   /// Writes [offset, offset + length) back and out of the CPU caches; nothing for memory no CPU caches.
   virtual void flush(Bytes offset, Bytes length) = 0;
   /// What the system says of where the pages are, for the row's notes; empty when it is as asked.

@@ -2,6 +2,7 @@
 #include "model/collective.hpp"
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 #include <string>
 #include <utility>
@@ -88,9 +89,7 @@ CollectiveShape CollectiveShape::of(const Flow& flow) {
   return shape;
 }
 
-Bytes CollectiveShape::element_bytes() const {
-  return type == ElementType::float32 || type == ElementType::int32 ? 4 : 2;
-}
+Bytes CollectiveShape::element_bytes() const { return linkscope::element_bytes(type); }
 
 Bytes CollectiveShape::source_bytes() const {
   return kind == CollectiveKind::all_gather ? bytes / static_cast<Bytes>(members) : bytes;

@@ -1,21 +1,18 @@
-// Collective: kinds, element types, buffer sizes and exact expected values of collectives, for every interface.
+// Collective: kinds, sizes and parts of collectives, for every interface.
 #pragma once
 
-#include <array>
-#include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/units.hpp"
+#include "model/elements.hpp"
 #include "model/flow.hpp"
 #include "model/part.hpp"
 
 namespace linkscope {
 
 enum class CollectiveKind { all_reduce, reduce, broadcast, reduce_scatter, all_gather, all_to_all, barrier };
-enum class ElementType { float32, float16, bfloat16, int32 };
 /// in: the input lies where the output shall, as NCCL and MPI (MPI_IN_PLACE) have it.
 enum class InPlace { out, in };
 
@@ -46,30 +43,5 @@ std::string_view name_of(ElementType type);
 
 /// One part per member: its process, its device, its buffers (in place: the destination alone), all timed.
 std::vector<Part> collective_parts(const Flow& flow);
-
-/// Element `index` of member `member`'s input in round `seed`: a whole number from -3 to 3, so that a sum over up to 80
-/// members is exact in every type, in any order. `balanced` over n members: they add up to zero at every index, so that
-/// sums in place stay what they are however often they are repeated.
-/// constexpr so that one definition serves the host and the device.
-constexpr int input_element(std::uint64_t seed, int member, std::uint64_t index) {
-  std::uint64_t word = (index + (seed * 0xD1B54A32D192ED03ULL) +
-                        (static_cast<std::uint64_t>(member) * 0xA0761D6478BD642FULL)) *
-                       0x9E3779B97F4A7C15ULL;
-  word ^= word >> 32U;
-  return static_cast<int>((word * 0xE7037ED1A0B428DBULL >> 40U) % 7U) - 3;
-}
-
-constexpr int balanced_element(std::uint64_t seed, int member, int members, std::uint64_t index) {
-  const auto at = [&](int m) { return m == 0 ? 0 : input_element(seed, m, index); };
-  const int next = member + 1 == members ? 0 : member + 1;
-  return at(next) - at(member);
-}
-
-/// Sum of all members' inputs.
-constexpr int summed_element(std::uint64_t seed, int members, std::uint64_t index) {
-  int sum = 0;
-  for (int member = 0; member < members; ++member) sum += input_element(seed, member, index);
-  return sum;
-}
 
 }  // namespace linkscope

@@ -3,6 +3,7 @@
 
 #include "base/error.hpp"
 #include "model/collective.hpp"
+#include "model/elements.hpp"
 
 namespace linkscope {
 namespace {

@@ -1,0 +1,41 @@
+// CollectiveCheck: arms and verifies one member's buffers of a collective, wherever they lie.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "model/collective.hpp"
+#include "model/part.hpp"
+#include "model/transfer.hpp"
+
+namespace linkscope {
+
+/// Inputs are whole numbers whose sums are exact in every type (model/elements.hpp), so that results compare for equality.
+/// Out of place, repeated calls give the same result. In place an all-reduce works on its own results: its inputs add
+/// up to zero, and stay zero from the first call on.
+class CollectiveCheck {
+ public:
+  /// `index`: the member's. Throws Error{bad_input} where an arena is too small.
+  CollectiveCheck(const CollectiveShape& shape, int index, const Arenas& arenas);
+
+  /// Fills the inputs of every slot and poisons the outputs.
+  void arm(std::uint64_t seed) const;
+  /// Compares the outputs of the first `slots_touched` slots (at most all) with what must be there.
+  [[nodiscard]] std::optional<Mismatch> verify(std::uint64_t seed, std::uint64_t slots_touched) const;
+  [[nodiscard]] Bytes verified_bytes(std::uint64_t slots_touched) const;
+  /// Flushes CPU caches of both buffers.
+  void flush() const;
+
+ private:
+  void arm_slot(Bytes at, std::uint64_t seed) const;
+  [[nodiscard]] std::optional<Mismatch> verify_slot(Bytes at, std::uint64_t seed) const;
+  [[nodiscard]] std::optional<Mismatch> verify_run(Bytes at, Bytes length, const Elements& expected,
+                                                   std::uint64_t seed) const;
+  [[nodiscard]] Elements elements(Values values, int member, Bytes from) const;
+
+  CollectiveShape shape_;
+  int index_;
+  Arenas arenas_;
+};
+
+}  // namespace linkscope
