@@ -1,4 +1,4 @@
-// Outcomes as JSON: what a step gave, or what it threw.
+// Outcomes as CBOR, which takes any bytes: what a step gave, or what it threw.
 #include "run/consensus.hpp"
 
 #include <exception>
@@ -9,6 +9,12 @@ namespace {
 
 Json failure(Fault fault, const std::string& what) {
   return {{"fault", static_cast<int>(fault)}, {"what", what}};
+}
+
+std::string packed(const Json& json) {
+  std::string bytes;
+  Json::to_cbor(json, bytes);
+  return bytes;
 }
 
 Json attempt(const std::function<Json()>& step) {
@@ -26,10 +32,9 @@ Json attempt(const std::function<Json()>& step) {
 std::vector<Json> Consensus::outcomes(const std::function<Json()>& step) {
   if (world_->size() == 1) return {step()};
   std::vector<Json> values;
-  const std::vector<std::string> words =
-      world_->exchange(attempt(step).dump(-1, ' ', false, Json::error_handler_t::replace));
+  const std::vector<std::string> words = world_->exchange(packed(attempt(step)));
   for (std::size_t rank = 0; rank < words.size(); ++rank) {
-    Json outcome = Json::parse(words[rank]);
+    Json outcome = Json::from_cbor(words[rank]);
     if (outcome.contains("fault")) {
       throw Error(static_cast<Fault>(outcome["fault"].get<int>()),
                   world_->name_of(static_cast<int>(rank)) + ": " + outcome["what"].get<std::string>());
@@ -37,6 +42,20 @@ std::vector<Json> Consensus::outcomes(const std::function<Json()>& step) {
     values.push_back(std::move(outcome["value"]));
   }
   return values;
+}
+
+std::vector<std::string> Consensus::words(const std::function<std::string()>& step) {
+  if (world_->size() == 1) return {step()};
+  const auto as_binary = [&]() -> Json {
+    const std::string word = step();
+    return Json::binary({word.begin(), word.end()});
+  };
+  std::vector<std::string> all;
+  for (const Json& word : outcomes(as_binary)) {
+    const auto& bytes = word.get_binary();
+    all.emplace_back(bytes.begin(), bytes.end());
+  }
+  return all;
 }
 
 void Consensus::together(const std::function<void()>& step) {

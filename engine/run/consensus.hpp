@@ -23,6 +23,8 @@ class Consensus {
   void together(const std::function<void()>& step);
   /// The same for a step with an outcome: every process's, by rank.
   std::vector<Json> outcomes(const std::function<Json()>& step);
+  /// The same for any bytes.
+  std::vector<std::string> words(const std::function<std::string()>& step);
 
  private:
   World* world_;

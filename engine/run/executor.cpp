@@ -72,25 +72,6 @@ int highest_rank(const Flow& flow) {
   return highest;
 }
 
-std::string to_hex(const std::string& bytes) {
-  constexpr const char* digits = "0123456789abcdef";
-  std::string text;
-  for (const char c : bytes) {
-    const auto byte = static_cast<unsigned char>(c);
-    text += digits[byte >> 4U];
-    text += digits[byte & 15U];
-  }
-  return text;
-}
-
-std::string from_hex(const std::string& text) {
-  std::string bytes;
-  for (std::size_t at = 0; at + 1 < text.size(); at += 2) {
-    bytes += static_cast<char>(std::stoi(text.substr(at, 2), nullptr, 16));
-  }
-  return bytes;
-}
-
 void check_flow_names(const Backend& backend, const Flow& flow, const std::string& place) {
   const Method* method = find_method(backend, flow.method);
   if (method == nullptr) {
@@ -251,11 +232,7 @@ std::vector<OwnPart> Executor::own_parts(const Flow& flow, const std::vector<Par
 
 /// Lets the processes know of one another's parts, and stands in for those that lie elsewhere.
 void Executor::connect(const std::vector<Part>& parts, PreparedFlow& prepared) {
-  std::vector<std::string> offers;
-  for (const Json& offer :
-       consensus_.outcomes([&]() -> Json { return to_hex(prepared.ensemble->offer()); })) {
-    offers.push_back(from_hex(offer.get<std::string>()));
-  }
+  const std::vector<std::string> offers = consensus_.words([&] { return prepared.ensemble->offer(); });
   const std::vector<Json> facts = consensus_.outcomes([&]() -> Json {
     prepared.ensemble->connect(offers);
     Json own = Json::array();

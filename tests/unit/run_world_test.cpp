@@ -1,0 +1,176 @@
+// Several processes (here: threads) at one plan: who does what, who writes, and that a failure is everybody's.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstdio>
+#include <mutex>
+
+#include "fake_backend.hpp"
+#include "run/consensus.hpp"
+#include "run/executor.hpp"
+#include "run/remote_transfer.hpp"
+#include "run/world_gate.hpp"
+#include "thread_world.hpp"
+
+namespace linkscope {
+namespace {
+
+TEST(Consensus, EveryRankSeesEveryOutcomeInOrder) {
+  in_world_of(3, [](ThreadWorld& world) {
+    Consensus consensus(world);
+    const auto outcomes = consensus.outcomes([&]() -> Json { return world.rank() * 10; });
+    EXPECT_EQ(outcomes, (std::vector<Json>{0, 10, 20}));
+    const auto words =
+        consensus.words([&] { return std::string("\0\xFF", 2) + std::to_string(world.rank()); });
+    EXPECT_EQ(words[2], std::string("\0\xFF", 2) + "2") << "any bytes";
+  });
+}
+
+TEST(Consensus, AFailureIsEverybodysAndNamesTheRank) {
+  in_world_of(3, [](ThreadWorld& world) {
+    Consensus consensus(world);
+    try {
+      consensus.together([&] {
+        if (world.rank() == 1) throw Error(Fault::no_memory, "none left");
+      });
+      ADD_FAILURE() << "went on";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.fault(), Fault::no_memory);
+      EXPECT_STREQ(error.what(), "rank 1: none left");
+    }
+  });
+}
+
+TEST(Consensus, AWorldOfOneThrowsWhatTheStepThrew) {
+  Alone world;
+  Consensus consensus(world);
+  try {
+    consensus.together([] { throw Error(Fault::mismatch, "wrong"); });
+    ADD_FAILURE() << "went on";
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(), "wrong");
+  }
+}
+
+/// A case with a flow on each of two ranks; `more` goes into rank 1's.
+std::string two_ranks(const std::string& id, const std::string& more = "") {
+  const auto flow = [](int rank, const std::string& extra) {
+    const std::string end = R"({"device":"numa:0","memory":"pageable","rank":)" + std::to_string(rank) + "}";
+    return R"({"method":"memcpy","executor":"numa:0","bytes":1000000,"rank":)" + std::to_string(rank) +
+           R"(,"source":)" + end + R"(,"destination":)" + end + extra + "}";
+  };
+  return R"({"id":")" + id + R"(","clock":"device","flows":[)" + flow(0, "") + "," + flow(1, more) + "]}";
+}
+
+struct WorldRun {
+  std::array<std::vector<Json>, 2> records;
+  std::array<Health, 2> health{};
+  std::array<std::size_t, 2> lanes{};
+};
+
+std::vector<Json> lines_of(std::FILE* file) {
+  std::rewind(file);
+  std::vector<Json> records;
+  std::string line;
+  for (int c = std::fgetc(file); c != EOF; c = std::fgetc(file)) {
+    if (c != '\n') {
+      line.push_back(static_cast<char>(c));
+      continue;
+    }
+    records.push_back(Json::parse(line));
+    line.clear();
+  }
+  std::fclose(file);
+  return records;
+}
+
+WorldRun run(
+    const std::string& cases, const std::function<void(int, FakeParts&)>& change = [](int, FakeParts&) {}) {
+  const Plan plan = parse_plan(R"({"schema":1,"options":{},"cases":[)" + cases + "]}");
+  WorldRun result;
+  in_world_of(2, [&](ThreadWorld& world) {
+    const auto rank = static_cast<std::size_t>(world.rank());
+    FakeParts fakes = fake_backend();
+    change(world.rank(), fakes);
+    std::FILE* file = std::tmpfile();
+    JsonLines out(fileno(file));
+    result.health[rank] = Executor(fakes.backend, plan, Environment{}, world, out).run();
+    result.lanes[rank] = fakes.gate->held.size();
+    result.records[rank] = lines_of(file);
+  });
+  return result;
+}
+
+TEST(ExecutorOfSeveral, RankZeroGivesTheRowOfAllAndTheOthersSayEnd) {
+  const WorldRun result = run(two_ranks("a"));
+  ASSERT_EQ(result.records[0].size(), 4U);
+  const Json& row = result.records[0][2];
+  ASSERT_EQ(row["status"], "ok") << row;
+  EXPECT_EQ(row["flows"].size(), 2U);
+  EXPECT_NEAR(row["flows"][1]["gbps"]["median"].get<double>(), 100.0, 1e-3) << "measured by rank 1";
+  EXPECT_EQ(result.records[1][2], (Json{{"record", "end"}, {"id", "a"}}));
+  EXPECT_EQ(result.lanes, (std::array<std::size_t, 2>{1, 1})) << "each holds its own flow alone";
+}
+
+TEST(ExecutorOfSeveral, DataThatArrivesWrongAnywhereFailsTheCaseAndTheNextOneRuns) {
+  const WorldRun result = run(two_ranks("a", R"(,"parameters":{"wrong_in_round":2})") + "," + two_ranks("b"));
+  EXPECT_EQ(result.records[0][2]["status"], "failed");
+  EXPECT_NE(result.records[0][2]["reason"].get<std::string>().find("rank 1"), std::string::npos);
+  EXPECT_EQ(result.records[0][4]["status"], "ok");
+  EXPECT_EQ(result.health[0], Health::sound);
+}
+
+TEST(ExecutorOfSeveral, WhatOneRankCannotDoIsSkippedByAll) {
+  const auto change = [](int rank, FakeParts& fakes) {
+    if (rank == 1) fakes.memory->refusals = 2;
+  };
+  const WorldRun result = run(two_ranks("a") + "," + two_ranks("b"), change);
+  EXPECT_EQ(result.records[0][2]["status"], "skipped");
+  EXPECT_EQ(result.records[0][2]["reason"], "rank 1: out of fake memory");
+  EXPECT_EQ(result.records[0][4]["status"], "ok");
+}
+
+TEST(ExecutorOfSeveral, AGateThatBreaksOnOneRankEndsAll) {
+  const auto change = [](int rank, FakeParts& fakes) {
+    if (rank == 1) fakes.gate->fault = Fault::broken;
+  };
+  const WorldRun result = run(two_ranks("a") + "," + two_ranks("b"), change);
+  EXPECT_EQ(result.health, (std::array<Health, 2>{Health::lost, Health::lost}));
+  EXPECT_EQ(result.records[0].back()["status"], "failed") << "its partners may hang: no other case is begun";
+}
+
+TEST(ExecutorOfSeveral, FewerProcessesThanAFlowNamesIsASkip) {
+  const Plan plan = parse_plan(R"({"schema":1,"options":{},"cases":[)" + two_ranks("a") + "]}");
+  FakeParts fakes = fake_backend();
+  Alone world;
+  std::FILE* file = std::tmpfile();
+  JsonLines out(fileno(file));
+  Executor(fakes.backend, plan, Environment{}, world, out).run();
+  const auto records = lines_of(file);
+  EXPECT_EQ(records[2]["status"], "skipped");
+  EXPECT_EQ(records[2]["reason"], "it needs 2 processes, this run has 1");
+}
+
+TEST(WorldGate, SpansOfAllRanksAreOnRankZerosClock) {
+  in_world_of(2, [](ThreadWorld& world) {
+    world.offset = world.rank() == 1 ? -500 : 0;
+    FakeGate own;
+    own.now = world.rank() == 1 ? 1500 : 1000;
+    Consensus consensus(world);
+    WorldGate gate(own, consensus);
+    FakeTransfer here(2.0);
+    RemoteTransfer there(facts_of(here));
+    std::vector<Lane> lanes{{&here, 1}, {&there, 1}};
+    if (world.rank() == 1) std::swap(lanes[0], lanes[1]);
+    gate.hold(lanes, Clock::device);
+    own.open();  // the agreed moment is the real clock's, of which this gate knows nothing
+    const std::vector<Span> spans = gate.collect();
+    ASSERT_EQ(spans.size(), 2U);
+    EXPECT_DOUBLE_EQ(spans[0].start, 1000);
+    EXPECT_DOUBLE_EQ(spans[1].start, 1000) << "1500 on a clock that is 500 s ahead";
+    EXPECT_DOUBLE_EQ(spans[1].end, 1002);
+  });
+}
+
+}  // namespace
+}  // namespace linkscope
