@@ -10,7 +10,7 @@ OPTIONS ?=
 RUN := $(or $(RUN),runs/$(shell uname -n)-$(shell date +%Y%m%d-%H%M%S))
 CPP_FILES := engine tests -name '*.cpp' -o -name '*.hpp' -o -name '*.cu' -o -name '*.cuh'
 PYTHON_FILES := python tools tests bench
-TEST_BUILD := --unit-tests --engines host --build build/test
+TEST_BUILD := --unit-tests --mpi --engines host --build build/test
 ON_TEST_ENGINE := LINKSCOPE_ENGINE_DIR=$(CURDIR)/build/test
 CTEST := PATH="$(CURDIR)/$(BIN):$$PATH" ctest --output-on-failure
 
@@ -24,7 +24,7 @@ test:
 	@$(SETUP) --extra test $(TEST_BUILD)
 	@$(BIN)/python tools/check_layers.py
 	@$(CTEST) --test-dir build/test -j 2
-	@$(ON_TEST_ENGINE) $(BIN)/python -m pytest tests/python
+	@$(ON_TEST_ENGINE) $(BIN)/python -m pytest tests/python tests/multi
 
 test-device:
 	@$(SETUP) --extra test --unit-tests

@@ -19,13 +19,15 @@ ENGINE: dict[str, set[str]] = {
     "backend/host": {"base", "model"},
     "backend/gpu": {"base", "model", "backend/host"},  # a GPU node has a host: its pages are placed once
     "backend/modelled": {"base", "model"},
-    "collective": {"base", "model"},
+    "backend/mpi": {"base", "model", "backend/host"},  # its callers are the host's threads
+    "backend/xccl": {"base", "model", "backend/host", "backend/gpu"},  # the library works on a GPU's streams
+    "collective": {"base", "model", "backend/host", "backend/gpu"},  # kernels on a GPU's streams, over its peers
     "comm": {"base", "model"},
     "measure": {"base", "model"},
     "record": {"base", "model"},
     "run": {
         *("base", "model", "measure", "record", "collective", "comm"),
-        *("backend/host", "backend/gpu", "backend/modelled"),
+        *("backend/host", "backend/gpu", "backend/modelled", "backend/mpi", "backend/xccl"),
     },
 }
 PYTHON: dict[str, set[str]] = {
@@ -36,6 +38,7 @@ PYTHON: dict[str, set[str]] = {
     "analysis": {"machine", "results"},
     "report": {"machine", "results", "analysis"},
     "cli": {"machine", "plan", "results", "launch", "analysis", "report"},
+    "torch_engine": set(),  # a program of its own, as the compiled engines are
 }
 
 # The package's faces, which show what lies below.

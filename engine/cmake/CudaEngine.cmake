@@ -28,7 +28,7 @@ add_library(linkscope_backend_cuda OBJECT ${gpu_kernels} ${gpu_sources})
 linkscope_flags(linkscope_backend_cuda)
 target_compile_options(linkscope_backend_cuda PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr -Xcompiler=-Wall>)
 target_include_directories(linkscope_backend_cuda SYSTEM PRIVATE ${CMAKE_CUDA_TOOLKIT_INCLUDE_DIRECTORIES})
-target_link_libraries(linkscope_backend_cuda PUBLIC linkscope_backend_host)
+target_link_libraries(linkscope_backend_cuda PUBLIC linkscope_backend_host ${CMAKE_DL_LIBS})
 linkscope_engine(cuda SOURCES $<TARGET_OBJECTS:linkscope_backend_cuda>)
 # A static runtime: the binary needs nothing of CUDA where it runs but the driver.
 set_target_properties(linkscope_backend_cuda linkscope-engine-cuda PROPERTIES CUDA_RUNTIME_LIBRARY Static)

@@ -22,7 +22,7 @@ class World {
   virtual std::vector<std::string> exchange(const std::string& own) = 0;
   /// Seconds to add to this process's steady clock to read rank 0's.
   [[nodiscard]] virtual Seconds clock_offset() const = 0;
-  /// How far that can be off; 0 where both run on one host, whose clock they share.
+  /// How far that can be off; 0 where both run on one host, whose clock they share. On rank 0: the most of any process.
   [[nodiscard]] virtual Seconds clock_uncertainty() const = 0;
 };
 

@@ -135,7 +135,7 @@ void CaseMeasurement::keep_load_up(const Sample& sample, Repeats& repeats) {
       sampler_.lengthen_tails();
       return;
     }
-    repeats[i] = std::min(repeats[i] + repeats[i] / 2 + 1, flows_[i].transfer->max_repeats());
+    repeats[i] = std::min(repeats[i] + repeats[i] / 2 + 1, flows_[i].transfer->most_repeats(regime_.clock));
   }
 }
 

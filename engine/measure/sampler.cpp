@@ -16,8 +16,8 @@ constexpr double fewest_sustained = 4;
 }  // namespace
 
 Sample::Sample(const std::vector<Participant>& flows, const std::vector<Span>& spans, Repeats repeats,
-               Load load)
-    : flows_(&flows), repeats_(std::move(repeats)), load_(load) {
+               const Regime& regime)
+    : flows_(&flows), repeats_(std::move(repeats)), regime_(regime) {
   first_start_ = first_end_ = std::numeric_limits<Seconds>::infinity();
   last_start_ = last_end_ = -std::numeric_limits<Seconds>::infinity();
   auto part = spans.begin();
@@ -100,7 +100,7 @@ std::vector<std::size_t> Sample::ended_early() const {
   for (std::size_t i = 0; i < flows_->size(); ++i) {
     const bool measured = (*flows_)[i].measured();
     const bool background_ended = !measured && spans_[i].span.end < last_end_;
-    const bool tail_ended = measured && load_ == Load::sustained && spans_[i].span.idle < last_end_;
+    const bool tail_ended = measured && regime_.load == Load::sustained && spans_[i].span.idle < last_end_;
     if (background_ended || tail_ended) early.push_back(i);
   }
   return early;
@@ -110,9 +110,9 @@ std::vector<Pace> Sample::paces() const {
   std::vector<Pace> paces;
   for (std::size_t i = 0; i < flows_->size(); ++i) {
     const Participant& flow = (*flows_)[i];
-    const std::uint64_t most = flow.transfer->max_repeats();
+    const std::uint64_t most = flow.transfer->most_repeats(regime_.clock);
     paces.push_back({per_transfer(i), flow.role, flow.tuning_group,
-                     load_ == Load::sustained ? most / 2 : most});  // tails queue too
+                     regime_.load == Load::sustained ? most / 2 : most});  // tails queue too
   }
   return paces;
 }
@@ -122,7 +122,7 @@ Sampler::Sampler(Gate& gate, const std::vector<Participant>& flows, const Regime
 
 std::uint64_t Sampler::tail_for(const Participant& flow, std::uint64_t repeats) const {
   if (regime_.load == Load::once || !flow.measured()) return 0;
-  const std::uint64_t queue = flow.transfer->max_repeats();
+  const std::uint64_t queue = flow.transfer->most_repeats(regime_.clock);
   return std::min(repeats * tail_eighths_ / 8 + 1, queue - std::min(queue, repeats));
 }
 
@@ -136,7 +136,7 @@ Sample Sampler::take(const Repeats& repeats) {
       lanes.push_back({&part, repeats[i], tail});
     });
   }
-  return {*flows_, gate_->run(lanes, regime_.clock), repeats, regime_.load};
+  return {*flows_, gate_->run(lanes, regime_.clock), repeats, regime_};
 }
 
 Repeats Sampler::repeats_for(const Sample& last, Seconds target) const {

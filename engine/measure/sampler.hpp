@@ -16,7 +16,8 @@ namespace linkscope {
 class Sample {
  public:
   /// `spans`: one for each part of each flow, in order.
-  Sample(const std::vector<Participant>& flows, const std::vector<Span>& spans, Repeats repeats, Load load);
+  Sample(const std::vector<Participant>& flows, const std::vector<Span>& spans, Repeats repeats,
+         const Regime& regime);
 
   /// Time of one transfer of flow i, as long as it ran together with the others.
   [[nodiscard]] Seconds per_transfer(std::size_t i) const;
@@ -52,7 +53,7 @@ class Sample {
   std::vector<FlowSpan> spans_;
   std::vector<std::vector<Span>> parts_;  ///< by flow
   Repeats repeats_;
-  Load load_;
+  Regime regime_;
   Seconds first_start_ = 0;
   Seconds last_start_ = 0;
   Seconds first_end_ = 0;

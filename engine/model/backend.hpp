@@ -1,6 +1,7 @@
 // Backend: what a machine (or a described one) offers a run.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include "model/device.hpp"
+#include "model/gpu_runtime.hpp"
 #include "model/method.hpp"
 #include "model/transfer.hpp"
 
@@ -24,6 +26,9 @@ struct Backend {
   std::vector<std::unique_ptr<Memory>> memories;
   std::vector<std::unique_ptr<Method>> methods;
   std::unique_ptr<Gate> gate;
+  std::shared_ptr<GpuRuntime> gpu_runtime;  ///< null where there is none
+  std::function<void()>
+      farewell;  ///< called in all processes once the plan is through; may be empty, may throw Error
 };
 
 }  // namespace linkscope

@@ -75,6 +75,15 @@ void require_checkable_in_place(const CollectiveShape& shape) {
 std::string_view name_of(CollectiveKind kind) { return name_in(kinds, kind); }
 std::string_view name_of(ElementType type) { return name_in(types, type); }
 
+std::map<std::string, std::string> collective_parameters() {
+  return {{"collective",
+           "all-reduce (default), reduce, broadcast, reduce-scatter, all-gather, all-to-all, barrier; "
+           "reductions are "
+           "sums, the root is the first member"},
+          {"type", "float32 (default), float16, bfloat16, int32"},
+          {"in_place", "yes: the input lies where the output shall; no (default)"}};
+}
+
 CollectiveShape CollectiveShape::of(const Flow& flow) {
   if (flow.members.empty())
     throw Error(Fault::bad_input, flow.method + ": a collective needs members, not source and destination");
@@ -97,6 +106,11 @@ Bytes CollectiveShape::source_bytes() const {
 
 Bytes CollectiveShape::destination_bytes() const {
   return kind == CollectiveKind::reduce_scatter ? bytes / static_cast<Bytes>(members) : bytes;
+}
+
+Bytes CollectiveShape::input_offset(int index) const {
+  const bool within = place == InPlace::in && kind == CollectiveKind::all_gather;
+  return within ? static_cast<Bytes>(index) * source_bytes() : 0;
 }
 
 bool CollectiveShape::sends(int index) const {

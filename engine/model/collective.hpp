@@ -1,6 +1,7 @@
 // Collective: kinds, sizes and parts of collectives, for every interface.
 #pragma once
 
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,6 +33,8 @@ struct CollectiveShape {
   /// Bytes that one member sends and receives: all of it, or one member's block of all-gather and reduce-scatter.
   [[nodiscard]] Bytes source_bytes() const;
   [[nodiscard]] Bytes destination_bytes() const;
+  /// Bytes from the start of the buffer that holds member `index`'s input to that input: in place it lies among the output.
+  [[nodiscard]] Bytes input_offset(int index) const;
   /// Whether member `index` has input, output, of its own (the root of a broadcast, of a reduce, is member 0).
   [[nodiscard]] bool sends(int index) const;
   [[nodiscard]] bool receives(int index) const;
@@ -40,6 +43,9 @@ struct CollectiveShape {
 /// Names as plans, suites and rows have them: "all-reduce", "bfloat16".
 std::string_view name_of(CollectiveKind kind);
 std::string_view name_of(ElementType type);
+
+/// What parameters `collective`, `type` and `in_place` mean, for the catalog.
+std::map<std::string, std::string> collective_parameters();
 
 /// One part per member: its process, its device, its buffers (in place: the destination alone), all timed.
 std::vector<Part> collective_parts(const Flow& flow);

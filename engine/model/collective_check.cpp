@@ -60,10 +60,9 @@ void CollectiveCheck::arm_slot(Bytes at, std::uint64_t seed) const {
   if (arenas_.source != nullptr)
     arenas_.source->fill_elements(at, shape_.source_bytes(), elements(Values::input, index_, 0), seed);
   if (shape_.place == InPlace::out || arenas_.destination == nullptr || !shape_.sends(index_)) return;
-  const Bytes block = shape_.source_bytes();
-  const Bytes own = shape_.kind == Kind::all_gather ? static_cast<Bytes>(index_) * block : 0;
   const Values values = shape_.kind == Kind::all_reduce ? Values::balanced : Values::input;
-  arenas_.destination->fill_elements(at + own, block, elements(values, index_, 0), seed);
+  arenas_.destination->fill_elements(at + shape_.input_offset(index_), shape_.source_bytes(),
+                                     elements(values, index_, 0), seed);
 }
 
 std::optional<Mismatch> CollectiveCheck::verify_slot(Bytes at, std::uint64_t seed) const {

@@ -1,6 +1,7 @@
 // Elements: the numbers that collectives reduce, and what must come of them, exactly.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 
 namespace linkscope {
@@ -62,6 +63,17 @@ constexpr int element_at(const Elements& elements, std::uint64_t seed, std::uint
 
 constexpr unsigned element_bytes(ElementType type) {
   return type == ElementType::float32 || type == ElementType::int32 ? 4 : 2;
+}
+
+/// The bits of a whole number of that type, in the low bytes. Exact up to 256, which is as far as bfloat16 goes.
+constexpr std::uint32_t element_bits(ElementType type, int number) {
+  if (type == ElementType::int32) return static_cast<std::uint32_t>(number);
+  const auto bits = std::bit_cast<std::uint32_t>(static_cast<float>(number));
+  if (type == ElementType::float32) return bits;
+  if (type == ElementType::bfloat16) return bits >> 16U;
+  if (number == 0) return 0;
+  constexpr std::uint32_t bias = (127U - 15U) << 23U;  // between the two exponents
+  return (bits >> 16U & 0x8000U) | ((bits & 0x7FFFFFFFU) - bias) >> 13U;
 }
 
 }  // namespace linkscope

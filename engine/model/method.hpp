@@ -28,6 +28,9 @@ class Memory {
   [[nodiscard]] virtual Support available() const = 0;
   /// Whether it can lie as `where` says.
   [[nodiscard]] virtual Support supports(const Endpoint& where) const = 0;
+  /// Whether a buffer that lay so is as good as a new one for the next case. Not where its pages keep a history that moves
+  /// figures: migrating ones lie on the host as finely divided as they first came there.
+  [[nodiscard]] virtual bool reusable(const Endpoint& /*where*/) const { return true; }
   /// Allocates and touches every page as `where` says. Throws Error{no_memory} rather than overcommit.
   [[nodiscard]] virtual std::unique_ptr<Buffer> allocate(const Endpoint& where, Bytes bytes) const = 0;
 };
@@ -54,6 +57,8 @@ class Method {
   /// Bytes of memory over which one transfer spreads at either end: more than its payload where that is strided;
   /// 0 where it needs none, or allocates what it needs: `arenas` then holds no buffers.
   [[nodiscard]] virtual Bytes footprint(const Flow& flow) const { return flow.bytes; }
+  /// Bytes from one slot of a rotated flow to the next: less than footprint() where slots can lie in one another's gaps.
+  [[nodiscard]] virtual Bytes slot_stride(const Flow& flow) const { return footprint(flow); }
   /// Whether its flows have members (a collective) or ends in several processes: what plans may ask of it.
   [[nodiscard]] virtual Reach reach() const { return Reach::process; }
   /// Who does what of a flow: the executor all of it, unless the method says otherwise. The same in every process.

@@ -37,6 +37,12 @@ struct Region {
     const Bytes in_plane = offset % plane_pitch;
     return offset < footprint() && in_plane / pitch < rows && in_plane % pitch < width;
   }
+  /// How many regions like this one find room below one another, row after row, in each of its planes.
+  [[nodiscard]] constexpr std::uint64_t stackable() const { return plane_pitch / (rows * pitch); }
+  /// What `count` regions that lie so cover together.
+  [[nodiscard]] constexpr Region stacked(std::uint64_t count) const {
+    return {width, rows * count, planes, pitch, plane_pitch};
+  }
   /// The same bytes with no gaps: what packing them gives.
   [[nodiscard]] constexpr Region packed() const { return {width, rows, planes, width, width * rows}; }
 };

@@ -30,6 +30,14 @@ struct Rotation {
   std::uint64_t slots = 1;  ///< 1: the same memory every time
 };
 
+/// When one lane's work began and ended, in seconds on one timeline shared by all lanes of a start.
+struct Span {
+  Seconds start = 0;
+  Seconds end = 0;
+  Seconds idle = 0;  ///< when the lane's tail ended as well; `end` where it has none
+  [[nodiscard]] Seconds length() const { return end - start; }
+};
+
 /// A prepared flow. A backend derives from it and knows how to start its own kind (see Gate); what runs
 /// between a Gate's stamps is the measured work and nothing else.
 class Transfer {
@@ -49,6 +57,10 @@ class Transfer {
   /// free). What arm() laid must survive it.
   virtual void restore() {}
 
+  /// What counts of the span of the start that has just ended: less than all of it where work was inside that only makes
+  /// the measured work possible, and that the transfer has timed itself. Called once for each start.
+  [[nodiscard]] virtual Span counted(const Span& span) { return span; }
+
   /// Bytes read plus bytes written by one transfer, where users of a method expect that beside the payload (STREAM,
   /// local copies); 0: not stated.
   [[nodiscard]] virtual Bytes touched_bytes() const { return 0; }
@@ -60,6 +72,12 @@ class Transfer {
   [[nodiscard]] virtual std::uint64_t max_repeats() const {
     return std::numeric_limits<std::uint64_t>::max();
   }
+  /// The same on Clock::batch, where nothing is held back.
+  [[nodiscard]] virtual std::uint64_t max_calls_in_batch() const { return max_repeats(); }
+  /// Whichever of the two holds on `clock`.
+  [[nodiscard]] std::uint64_t most_repeats(Clock clock) const {
+    return clock == Clock::batch ? max_calls_in_batch() : max_repeats();
+  }
 
   /// Launch shapes worth trying, best guess first; fewer than two: nothing to tune.
   [[nodiscard]] virtual std::vector<Setting> candidates() const { return {}; }
@@ -69,14 +87,6 @@ class Transfer {
   [[nodiscard]] virtual Setting setting() const { return {}; }
   /// Remarks for the row, e.g. where pages were found.
   [[nodiscard]] virtual std::vector<std::string> notes() const { return {}; }
-};
-
-/// When one lane's work began and ended, in seconds on one timeline shared by all lanes of a start.
-struct Span {
-  Seconds start = 0;
-  Seconds end = 0;
-  Seconds idle = 0;  ///< when the lane's tail ended as well; `end` where it has none
-  [[nodiscard]] Seconds length() const { return end - start; }
 };
 
 /// A transfer and how often it repeats, back to back, in one start.

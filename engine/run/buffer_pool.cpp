@@ -27,10 +27,24 @@ BufferPool::BufferPool(const Backend& backend, Bytes host_limit, TakesHostMemory
 
 BufferPool::Lease BufferPool::acquire(const Endpoint& where, Bytes bytes) {
   const Bytes size = rounded_up(bytes);
+  evict_used_up();
   Entry* entry = find_free(where, size);
   if (entry == nullptr) entry = &allocate(where, size);
   entry->last_use = ++uses_;
   return Lease(*entry);
+}
+
+const Memory& BufferPool::memory_of(const Endpoint& where) const {
+  const Memory* memory = find_memory(*backend_, where.memory);
+  if (memory == nullptr) throw Error(Fault::bad_input, "unknown memory '" + where.memory + "'");
+  return *memory;
+}
+
+void BufferPool::evict_used_up() {
+  entries_.remove_if([this](const Entry& entry) {
+    const Endpoint& where = entry.buffer->where();
+    return entry.leases == 0 && !memory_of(where).reusable(where);
+  });
 }
 
 void BufferPool::evict_unused() {
@@ -73,16 +87,15 @@ void BufferPool::make_room(Bytes bytes) {
 }
 
 BufferPool::Entry& BufferPool::allocate(const Endpoint& where, Bytes bytes) {
-  const Memory* memory = find_memory(*backend_, where.memory);
-  if (memory == nullptr) throw Error(Fault::bad_input, "unknown memory '" + where.memory + "'");
+  const Memory& memory = memory_of(where);
   if (takes_host_memory_(where)) make_room(bytes);
   std::unique_ptr<Buffer> buffer;
   try {
-    buffer = memory->allocate(where, bytes);
+    buffer = memory.allocate(where, bytes);
   } catch (const Error& error) {
     if (error.fault() != Fault::no_memory) throw;
     evict_unused();
-    buffer = memory->allocate(where, bytes);
+    buffer = memory.allocate(where, bytes);
   }
   return entries_.emplace_back(Entry{std::move(buffer), 0, 0});
 }

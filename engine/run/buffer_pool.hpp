@@ -20,6 +20,7 @@ using TakesHostMemory = std::function<bool(const Endpoint&)>;
 /// A request is rounded up (to a power of two, above 64 MiB to a multiple of 2 MiB) and served by the
 /// smallest free buffer of the same endpoint that holds it and is at most four times as large; a larger one
 /// would tie up memory and stretch a small flow's arming over nothing. Otherwise a buffer is allocated.
+/// Buffers of which their memory says that they are not reusable serve one case and are freed before the next request.
 /// Before an allocation that would pass the host memory limit, unused host buffers are freed, least recently
 /// used first; when the allocation still throws no_memory, everything unused is freed and it is tried once
 /// more.
@@ -60,6 +61,8 @@ class BufferPool {
   [[nodiscard]] Bytes host_bytes() const;
 
  private:
+  [[nodiscard]] const Memory& memory_of(const Endpoint& where) const;
+  void evict_used_up();
   Entry* find_free(const Endpoint& where, Bytes bytes);
   Entry& allocate(const Endpoint& where, Bytes bytes);
   void make_room(Bytes bytes);

@@ -14,8 +14,11 @@
 #include "backend/host/pageable.hpp"
 #include "backend/host/pointer_chase.hpp"
 #include "backend/modelled/backend.hpp"
+#include "backend/modelled/collective_method.hpp"
 #include "backend/modelled/memory.hpp"
 #include "backend/modelled/method.hpp"
+#include "backend/mpi/collective.hpp"
+#include "backend/mpi/message.hpp"
 #include "run/catalog_gpu.hpp"
 #include "run/dispatch.hpp"
 #include "run/joint_gate.hpp"
@@ -50,6 +53,14 @@ void add_gpu_method(std::vector<std::unique_ptr<Method>>& methods, std::unique_p
   }
 }
 
+/// One gate for whatever a case mixes; `gpus` may be null.
+std::unique_ptr<Gate> join(std::unique_ptr<Gate> host, std::unique_ptr<Gate> gpus) {
+  std::vector<std::unique_ptr<Gate>> gates;
+  gates.push_back(std::move(host));
+  gates.push_back(std::move(gpus));
+  return std::make_unique<JointGate>(std::move(gates));
+}
+
 /// One engine out of the host's part and the GPUs'.
 Backend join(Backend host, Backend gpus) {
   host.name = gpus.name;
@@ -59,16 +70,26 @@ Backend join(Backend host, Backend gpus) {
   append(host.peer_access, gpus.peer_access);
   for (auto& memory : gpus.memories) add_gpu_memory(host.memories, std::move(memory));
   for (auto& method : gpus.methods) add_gpu_method(host.methods, std::move(method));
-  std::vector<std::unique_ptr<Gate>> gates;
-  gates.push_back(std::move(host.gate));
-  gates.push_back(std::move(gpus.gate));
-  host.gate = std::make_unique<JointGate>(std::move(gates));
+  host.gpu_runtime = std::move(gpus.gpu_runtime);
+  host.gate = join(std::move(host.gate), std::move(gpus.gate));
   return host;
+}
+
+/// What CPUs do by MPI, with every memory of this machine.
+void add_mpi(Backend& backend, const std::shared_ptr<host::Context>& host, const Environment& environment) {
+  mpi::Library library(
+      mpi::Surroundings::of(environment.mpi, environment.python_environments),
+      environment.mpi_callers == MpiCallers::many ? mpi::threads_multiple : mpi::threads_serialized);
+  const auto context =
+      std::make_shared<mpi::Context>(host, std::move(library), backend.devices, backend.gpu_runtime);
+  backend.methods.push_back(std::make_unique<mpi::Message>(context));
+  backend.methods.push_back(std::make_unique<mpi::Collective>(context));
+  backend.farewell = [context] { context->library().finish(); };
 }
 
 }  // namespace
 
-Backend open_measured(std::size_t lanes, Waiting waiting) {
+Backend open_measured(std::size_t lanes, const Environment& environment) {
   host::Opened opened = host::open();
   Backend& backend = opened.backend;
   backend.memories.push_back(std::make_unique<host::Pageable>(opened.context));
@@ -80,8 +101,11 @@ Backend open_measured(std::size_t lanes, Waiting waiting) {
   backend.methods.push_back(std::make_unique<host::Allocate>(opened.context));
   backend.methods.push_back(std::make_unique<host::Free>(opened.context));
   backend.methods.push_back(std::make_unique<host::FirstTouch>(opened.context));
-  auto gpus = open_gpus(opened.context, lanes, waiting);
-  return gpus ? join(std::move(backend), *std::move(gpus)) : std::move(backend);
+  auto gpus = open_gpus(opened.context, lanes, environment);
+  if (!gpus) backend.gate = join(std::move(backend.gate), nullptr);
+  Backend all = gpus ? join(std::move(backend), *std::move(gpus)) : std::move(backend);
+  add_mpi(all, opened.context, environment);
+  return all;
 }
 
 Backend open_modelled(modelled::Machine machine) {
@@ -92,6 +116,9 @@ Backend open_modelled(modelled::Machine machine) {
   }
   for (const auto& row : modelled::method_rows) {
     backend.methods.push_back(std::make_unique<modelled::ModelledMethod>(opened.context, row));
+  }
+  for (const auto& row : modelled::collective_rows) {
+    backend.methods.push_back(std::make_unique<modelled::ModelledCollective>(opened.context, row));
   }
   return std::move(backend);
 }

@@ -5,13 +5,13 @@
 
 #include "backend/modelled/machine.hpp"
 #include "model/backend.hpp"
-#include "model/waiting.hpp"
+#include "run/environment.hpp"
 
 namespace linkscope {
 
 /// This machine: its NUMA nodes, and its GPUs where the engine was built for them, ready to have `lanes` flows
-/// driven by one GPU at the same time. `waiting`: how threads wait for GPUs.
-Backend open_measured(std::size_t lanes, Waiting waiting);
+/// driven by one GPU at the same time.
+Backend open_measured(std::size_t lanes, const Environment& environment);
 /// A described node on a virtual clock.
 Backend open_modelled(modelled::Machine machine);
 

@@ -14,6 +14,7 @@
 #include "backend/gpu/device_memory.hpp"
 #include "backend/gpu/fault_chase.hpp"
 #include "backend/gpu/grained_memory.hpp"
+#include "backend/gpu/ipc_method.hpp"
 #include "backend/gpu/kernel_atomic.hpp"
 #include "backend/gpu/kernel_bulk_copy.hpp"
 #include "backend/gpu/kernel_copy.hpp"
@@ -38,12 +39,16 @@
 #include "backend/host/huge.hpp"
 #include "backend/host/page_mapping.hpp"
 #include "backend/host/pageable.hpp"
+#include "backend/xccl/collective.hpp"
+#include "backend/xccl/context.hpp"
+#include "backend/xccl/message.hpp"
+#include "collective/direct_collective.hpp"
 
 namespace linkscope {
 
 std::optional<Backend> open_gpus(const std::shared_ptr<host::Context>& host, std::size_t lanes,
-                                 Waiting waiting) {
-  gpu::Opened opened = gpu::open(host, lanes, waiting);
+                                 const Environment& environment) {
+  gpu::Opened opened = gpu::open(host, lanes, environment.waiting);
   Backend& backend = opened.backend;
   backend.memories.push_back(std::make_unique<gpu::PinnedMemory>(opened.context));
   backend.memories.push_back(std::make_unique<gpu::RegisteredMemory>(opened.context));
@@ -73,6 +78,9 @@ std::optional<Backend> open_gpus(const std::shared_ptr<host::Context>& host, std
   backend.methods.push_back(std::make_unique<gpu::Stream>(opened.context));
   backend.methods.push_back(std::make_unique<gpu::PointerChase>(opened.context));
   backend.methods.push_back(std::make_unique<gpu::PingPong>(opened.context));
+  backend.methods.push_back(std::make_unique<gpu::IpcCopy>(opened.context));
+  backend.methods.push_back(std::make_unique<gpu::IpcKernel>(opened.context));
+  backend.methods.push_back(std::make_unique<direct::DirectCollective>(opened.context));
   backend.methods.push_back(std::make_unique<gpu::Prefetch>(opened.context));
   backend.methods.push_back(std::make_unique<gpu::PageFault>(opened.context));
   backend.methods.push_back(std::make_unique<gpu::FaultChase>(opened.context));
@@ -86,6 +94,11 @@ std::optional<Backend> open_gpus(const std::shared_ptr<host::Context>& host, std
   backend.methods.push_back(std::make_unique<gpu::Register>(opened.context));
   backend.methods.push_back(std::make_unique<gpu::Unregister>(opened.context));
   backend.methods.push_back(std::make_unique<gpu::FirstTouch>(opened.context));
+  const auto library = std::make_shared<xccl::Context>(
+      opened.context, xccl::Search{environment.xccl, xccl::library_folders(environment.python_environments)});
+  backend.versions.merge(library->versions());
+  backend.methods.push_back(std::make_unique<xccl::Xccl>(library));
+  backend.methods.push_back(std::make_unique<xccl::XcclCollective>(library));
   return std::move(backend);
 }
 

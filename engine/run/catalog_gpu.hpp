@@ -6,12 +6,12 @@
 
 #include "backend/host/context.hpp"
 #include "model/backend.hpp"
-#include "model/waiting.hpp"
+#include "run/environment.hpp"
 
 namespace linkscope {
 
 /// The GPUs with their methods and memories, ready for `lanes` flows on one of them at a time; nothing in an engine built without a GPU vendor.
 std::optional<Backend> open_gpus(const std::shared_ptr<host::Context>& host, std::size_t lanes,
-                                 Waiting waiting = Waiting::spin);
+                                 const Environment& environment = {});
 
 }  // namespace linkscope

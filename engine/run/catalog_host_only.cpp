@@ -4,7 +4,7 @@
 namespace linkscope {
 
 std::optional<Backend> open_gpus(const std::shared_ptr<host::Context>& /*host*/, std::size_t /*lanes*/,
-                                 Waiting /*waiting*/) {
+                                 const Environment& /*environment*/) {
   return std::nullopt;
 }
 

@@ -42,6 +42,7 @@ modelled::MachineMethod read_method(const Json& json, const std::string& place) 
   Fields fields(json, place);
   modelled::MachineMethod method;
   method.latency_us = fields.number("latency_us", method.latency_us);
+  method.step_us = fields.number("step_us", method.step_us);
   method.ceiling_gbps = fields.number("ceiling_gbps", method.ceiling_gbps);
   method.efficiency = fields.number("efficiency", method.efficiency);
   fields.finish();
@@ -50,6 +51,22 @@ modelled::MachineMethod read_method(const Json& json, const std::string& place) 
 
 std::string element(const std::string& list, std::size_t index) {
   return "machine." + list + "[" + std::to_string(index) + "]";
+}
+
+void read_routes(Fields& fields, modelled::Machine& machine) {
+  if (fields.find("routes") == nullptr) return;
+  const Json& routes = fields.array("routes");
+  for (std::size_t i = 0; i < routes.size(); ++i) {
+    Fields route(routes[i], element("routes", i));
+    const DeviceId from = parse_device(route, "from", route.text("from"));
+    const DeviceId to = parse_device(route, "to", route.text("to"));
+    std::vector<std::string>& links = machine.routes[{from, to}];
+    for (const Json& link : route.array("links")) {
+      if (!link.is_string()) route.reject("links", "must list names of links");
+      links.push_back(link.get<std::string>());
+    }
+    route.finish();
+  }
 }
 
 void read_peer_access(Fields& fields, modelled::Machine& machine) {
@@ -78,6 +95,7 @@ modelled::Machine parse_machine(const Json& json) {
   for (const auto& [name, method] : fields.object("methods").items()) {
     machine.methods[name] = read_method(method, "machine.methods." + name);
   }
+  read_routes(fields, machine);
   read_peer_access(fields, machine);
   machine.noise = fields.number("noise", machine.noise);
   fields.finish();

@@ -35,6 +35,7 @@ class Dispatch : public Method {
   }
 
   [[nodiscard]] Bytes footprint(const Flow& flow) const override { return pick(flow).footprint(flow); }
+  [[nodiscard]] Bytes slot_stride(const Flow& flow) const override { return pick(flow).slot_stride(flow); }
 
   [[nodiscard]] std::unique_ptr<Transfer> prepare(const Flow& flow, const Arenas& arenas) const override {
     return pick(flow).prepare(flow, arenas);

@@ -1,17 +1,43 @@
 // Environment: everything the engine takes from environment variables, read once.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "model/waiting.hpp"
 
 namespace linkscope {
+
+/// How many threads may call MPI at a time.
+enum class MpiCallers { one, many };
 
 struct Environment {
   /// LINKSCOPE_SEED: seed of the first pattern; later rounds and flows count on from it. Default 1.
   std::uint64_t first_seed = 1;
   /// LINKSCOPE_SYNC: spin (default), yield or block.
   Waiting waiting = Waiting::spin;
+  /// LINKSCOPE_MPI: an MPI library with the standard ABI, or an adapter of ours; empty: mpi::Library looks for one.
+  std::string mpi;
+  /// LINKSCOPE_MPI_THREADS: serialized (default) or multiple: how many threads may call MPI at a time. Flows that share a
+  /// process need `multiple`, which some libraries pay for with latency.
+  MpiCallers mpi_callers = MpiCallers::one;
+  /// LINKSCOPE_XCCL: NCCL's or RCCL's library; empty: xccl::Library looks for it.
+  std::string xccl;
+  /// VIRTUAL_ENV, CONDA_PREFIX: Python environments, whose lib/ may hold libraries.
+  std::vector<std::string> python_environments;
+  /// LINKSCOPE_CONTROL: HOST:PORT of the supervisor that a process of several answers to.
+  std::string control;
+  /// LINKSCOPE_TOKEN: the secret of its run.
+  std::string token;
+  /// This process's place among several: LINKSCOPE_RANK, else what the launcher says (`rank_variables`).
+  std::optional<int> rank;
+
+  /// In this order: ours, Open MPI's, PMIx's, PMI's (MPICH and its kin), Slurm's.
+  static constexpr std::array rank_variables{"LINKSCOPE_RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK",
+                                             "PMI_RANK", "SLURM_PROCID"};
 
   /// Throws Error{bad_input} naming the variable.
   static Environment read();

@@ -41,20 +41,26 @@ TakesHostMemory takes_host_memory(const Plan& plan) {
 }
 
 /// Slots of whole vectors (below that, words) touch, so that one pass checks them all; none starts inside a vector.
+Bytes in_units(Bytes bytes) {
+  const Bytes unit = bytes < vector_bytes ? word_bytes : vector_bytes;
+  return (bytes + unit - 1) / unit * unit;
+}
+
 Rotation rotation_of(const Method& method, const Flow& flow, Cache cache) {
   const Bytes bytes = method.footprint(flow);
   if (std::max(bytes, flow.bytes) > largest_flow)
     throw Error(Fault::no_memory,
                 format_bytes(std::max(bytes, flow.bytes)) + " are more than any machine holds");
-  const Bytes unit = bytes < vector_bytes ? word_bytes : vector_bytes;
-  Rotation rotation;
-  rotation.stride = (bytes + unit - 1) / unit * unit;
-  if (bytes == 0) return rotation;
-  if (cache == Cache::rotated) {
-    const Bytes through = method.rotation_bytes(flow);
-    rotation.slots = std::max<Bytes>(1, (through + rotation.stride - 1) / rotation.stride);
-  }
-  return rotation;
+  if (bytes == 0) return {0, 1};
+  if (cache != Cache::rotated) return {in_units(bytes), 1};
+  const Bytes stride = in_units(method.slot_stride(flow));
+  return {stride, std::max<Bytes>(1, (method.rotation_bytes(flow) + stride - 1) / stride)};
+}
+
+/// What holds all slots of a rotation, the last one's whole footprint included.
+Bytes arena_bytes(const Rotation& rotation, Bytes footprint) {
+  if (footprint == 0) return 0;
+  return (rotation.slots - 1) * rotation.stride + std::max(rotation.stride, in_units(footprint));
 }
 
 std::vector<const Endpoint*> ends_of(const Flow& flow) {
@@ -127,6 +133,7 @@ Health Executor::run() {
   for (const PlannedCase& planned : plan_->cases) {
     if (run_case(planned) == Health::lost) return Health::lost;
   }
+  if (backend_->farewell) backend_->farewell();
   out_->write(done_record(plan_->cases.size()));
   return Health::sound;
 }
@@ -215,8 +222,9 @@ Support Executor::supports(const Endpoint& where) const {
 /// Arenas of every part that lies in this process.
 std::vector<OwnPart> Executor::own_parts(const Flow& flow, const std::vector<Part>& parts, Cache cache,
                                          PreparedFlow& prepared) {
-  const Rotation rotation = rotation_of(*find_method(*backend_, flow.method), flow, cache);
-  const Bytes bytes = rotation.stride * rotation.slots;
+  const Method& method = *find_method(*backend_, flow.method);
+  const Rotation rotation = rotation_of(method, flow, cache);
+  const Bytes bytes = arena_bytes(rotation, method.footprint(flow));
   const auto arena = [&](const std::optional<Endpoint>& end) -> Buffer* {
     if (!end || bytes == 0) return nullptr;
     prepared.leases.push_back(pool_.acquire(*end, bytes));

@@ -70,7 +70,7 @@ std::vector<Span> JointGate::collect() {
       const std::vector<Span> part = share.gate->collect();
       // After a failed hold the places of missing lanes are beyond the end; the spans are then thrown away.
       for (std::size_t i = 0; i < part.size(); ++i) {
-        if (share.places[i] < lanes) spans[share.places[i]] = part[i];
+        if (share.places[i] < lanes) spans[share.places[i]] = share.lanes[i].transfer->counted(part[i]);
       }
     } catch (...) {
       if (!first) first = std::current_exception();

@@ -16,6 +16,7 @@
 #include "run/described_machine.hpp"
 #include "run/environment.hpp"
 #include "run/executor.hpp"
+#include "run/join.hpp"
 #include "run/plan.hpp"
 #include "run/row.hpp"
 
@@ -30,11 +31,21 @@ constexpr int lost = 3;
 constexpr const char* usage =
     "usage: linkscope-engine describe [--modelled]   print what this engine can do, one JSON line\n"
     "       linkscope-engine run PLAN.json           run a plan, one JSON line per event (schema/)\n"
+    "       linkscope-engine join                    be one process of a run with several "
+    "(docs/architecture.md)\n"
     "       linkscope-engine --version | --help\n"
     "environment: LINKSCOPE_SEED  seed of the first data pattern (default 1)\n"
     "             LINKSCOPE_SYNC  how threads wait for a GPU: spin (default), yield or block\n"
-    "exit codes: 0 done, 2 bad plan or command line, or output not writable, 3 a device fault ended the "
-    "run\n";
+    "             LINKSCOPE_MPI   an MPI library with the standard ABI, or an adapter of linkscope's\n"
+    "             LINKSCOPE_MPI_THREADS  how many threads may call MPI at a time: serialized (default) or "
+    "multiple\n"
+    "             LINKSCOPE_XCCL  the library of NCCL or RCCL (libnccl.so.2, librccl.so.1)\n"
+    "             LINKSCOPE_CONTROL, LINKSCOPE_TOKEN, LINKSCOPE_RANK  for join: the supervisor's HOST:PORT, "
+    "the\n"
+    "                             secret of its run, and this process's rank where the launcher does not say "
+    "it\n"
+    "exit codes: 0 done, 2 bad plan or command line, or output not writable, 3 a fault ended the run: of a "
+    "device, or another process is gone\n";
 
 std::string read_file(const std::string& path) {
   if (std::filesystem::is_directory(path))
@@ -48,7 +59,7 @@ std::string read_file(const std::string& path) {
 int describe(const std::vector<std::string>& options) {
   JsonLines out(STDOUT_FILENO);
   if (options.empty()) {
-    out.write(description_record(open_measured(1, Environment::read().waiting)));
+    out.write(description_record(open_measured(1, Environment::read())));
   } else if (options.size() == 1 && options.front() == "--modelled") {
     out.write(description_record(open_modelled({})));
   } else {
@@ -57,13 +68,30 @@ int describe(const std::vector<std::string>& options) {
   return success;
 }
 
+Backend open(const Plan& plan, const Environment& environment) {
+  return plan.backend == BackendKind::modelled ? open_modelled(parse_machine(*plan.machine))
+                                               : open_measured(widest_load(plan), environment);
+}
+
+int complain(const std::string& what, int code) {
+  std::cerr << "linkscope-engine: " + one_line(what) + '\n';
+  return code;
+}
+
+int join_run(const std::vector<std::string>& arguments) {
+  if (!arguments.empty())
+    throw Error(Fault::bad_input, "join takes nothing: the supervisor hands out the plan");
+  const Environment environment = Environment::read();
+  const Workshop workshop{LINKSCOPE_ENGINE, [&](const Plan& plan) { return open(plan, environment); },
+                          [](const std::string& why) { ::_exit(complain(why, lost)); }};
+  return join(environment, workshop) == Health::sound ? success : lost;
+}
+
 int run(const std::vector<std::string>& arguments) {
   if (arguments.size() != 1) throw Error(Fault::bad_input, "run takes one plan file");
   const Environment environment = Environment::read();
   const Plan plan = parse_plan(read_file(arguments.front()));
-  const Backend backend = plan.backend == BackendKind::modelled
-                              ? open_modelled(parse_machine(*plan.machine))
-                              : open_measured(widest_load(plan), environment.waiting);
+  const Backend backend = open(plan, environment);
   JsonLines out(STDOUT_FILENO);
   Alone world;
   return Executor(backend, plan, environment, world, out).run() == Health::sound ? success : lost;
@@ -74,6 +102,7 @@ int dispatch(const std::vector<std::string>& arguments) {
   const std::vector<std::string> rest(arguments.begin() + (arguments.empty() ? 0 : 1), arguments.end());
   if (command == "describe") return describe(rest);
   if (command == "run") return run(rest);
+  if (command == "join") return join_run(rest);
   if (command == "--version") {
     std::cout << "linkscope-engine " << engine_version() << '\n';
     return success;
@@ -84,11 +113,6 @@ int dispatch(const std::vector<std::string>& arguments) {
   }
   throw Error(Fault::bad_input, command.empty() ? "say describe or run PLAN.json (--help tells more)"
                                                 : "unknown command '" + command + "' (--help tells more)");
-}
-
-int complain(const std::string& what, int code) {
-  std::cerr << "linkscope-engine: " << one_line(what) << '\n';
-  return code;
 }
 
 }  // namespace

@@ -28,6 +28,7 @@ RemoteTransfer::RemoteTransfer(const Json& facts)
     : touched_bytes_(facts.at("touched_bytes").get<Bytes>()),
       operations_(facts.at("operations").get<std::uint64_t>()),
       max_repeats_(facts.at("max_repeats").get<std::uint64_t>()),
+      max_calls_in_batch_(facts.at("max_calls_in_batch").get<std::uint64_t>()),
       candidates_(read_settings(facts.at("candidates"))),
       setting_(read_setting(facts.at("setting"))),
       notes_(facts.at("notes").get<std::vector<std::string>>()) {}
@@ -35,9 +36,13 @@ RemoteTransfer::RemoteTransfer(const Json& facts)
 Json facts_of(const Transfer& transfer) {
   Json candidates = Json::array();
   for (const Setting& setting : transfer.candidates()) candidates.push_back(setting_json(setting));
-  return {{"touched_bytes", transfer.touched_bytes()},   {"operations", transfer.operations()},
-          {"max_repeats", transfer.max_repeats()},       {"candidates", std::move(candidates)},
-          {"setting", setting_json(transfer.setting())}, {"notes", transfer.notes()}};
+  return {{"touched_bytes", transfer.touched_bytes()},
+          {"operations", transfer.operations()},
+          {"max_calls_in_batch", transfer.max_calls_in_batch()},
+          {"max_repeats", transfer.max_repeats()},
+          {"candidates", std::move(candidates)},
+          {"setting", setting_json(transfer.setting())},
+          {"notes", transfer.notes()}};
 }
 
 }  // namespace linkscope

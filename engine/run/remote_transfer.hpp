@@ -23,6 +23,7 @@ class RemoteTransfer final : public Transfer {
   [[nodiscard]] Bytes touched_bytes() const override { return touched_bytes_; }
   [[nodiscard]] std::uint64_t operations() const override { return operations_; }
   [[nodiscard]] std::uint64_t max_repeats() const override { return max_repeats_; }
+  [[nodiscard]] std::uint64_t max_calls_in_batch() const override { return max_calls_in_batch_; }
   [[nodiscard]] std::vector<Setting> candidates() const override { return candidates_; }
   void use(const Setting& setting) override { setting_ = setting; }
   [[nodiscard]] Setting setting() const override { return setting_; }
@@ -32,6 +33,7 @@ class RemoteTransfer final : public Transfer {
   Bytes touched_bytes_;
   std::uint64_t operations_;
   std::uint64_t max_repeats_;
+  std::uint64_t max_calls_in_batch_;
   std::vector<Setting> candidates_;
   Setting setting_;
   std::vector<std::string> notes_;

@@ -117,8 +117,7 @@ Json method_json(const Method& method) {
 std::string engine_version() { return LINKSCOPE_VERSION; }
 
 std::string one_line(std::string text) {
-  std::replace_if(
-      text.begin(), text.end(), [](char c) { return c == '\n' || c == '\r'; }, ' ');
+  std::replace_if(text.begin(), text.end(), [](char c) { return c == '\n' || c == '\r'; }, ' ');
   return text;
 }
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+from dataclasses import fields
 from pathlib import Path
 
 from linkscope.launch.engines import machine_description
 from linkscope.launch.job import Request
+from linkscope.launch.launching import Launching
 from linkscope.launch.run import Listener
 from linkscope.launch.run import resume as _resume
 from linkscope.launch.run import run as _run
@@ -14,6 +16,8 @@ from linkscope.machine.described import load_machine, machine_names
 from linkscope.machine.discover import discover
 from linkscope.machine.node import Node
 from linkscope.results.run_file import RunFile
+
+_LAUNCHING = tuple(one.name for one in fields(Launching))
 
 __all__ = ["Listener", "Node", "Request", "RunFile", "machines", "read", "resume", "run", "topology"]
 
@@ -24,9 +28,11 @@ def run(
     """Measures ``suites`` ("default" where none is named) and returns the run file, read back.
 
     ``asked`` takes the words of `linkscope run`: devices="gpu:0,gpu:1", sizes="4K:1G:2x", methods=, precision="1%",
-    budget="60s", clock=, machine=, engine=. Raises LinkscopeError.
+    budget="60s", clock=, machine=, engine=, and of how several processes are started: launcher=, launcher_command=,
+    hosts=, hostfile=, interface=. Raises LinkscopeError.
     """
-    request = Request(suites=suites or ("default",), **asked)
+    launching = Launching(**{name: asked.pop(name) for name in _LAUNCHING if name in asked})
+    request = Request(suites=suites or ("default",), launching=launching, **asked)
     return _run(request, Path(output) if output is not None else None, listener)
 
 

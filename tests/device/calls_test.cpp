@@ -118,6 +118,23 @@ TEST_F(GpuCalls, SynchronizeAndEventRecordRun) {
   expect_right(call("event-record"), "");
 }
 
+TEST_F(GpuCalls, SynchronizeWaitsForTheWorkItWasGiven) {
+  for (const char* what : {"device", "stream", "event"}) {
+    Flow flow = call("synchronize");
+    flow.parameters.set("what", what);
+    flow.parameters.set("work_us", "200");
+    const auto transfer = prepare(flow);
+    transfer->arm(seed);
+    transfer->restore();
+    const auto spans = host_gate_.run({{transfer.get(), 5}}, Clock::host);
+    EXPECT_GT(spans.front().length(), 5 * 150e-6) << what << ": a wait is no shorter than its kernel";
+    EXPECT_FALSE(transfer->verify(seed)) << what;
+  }
+  Flow flow = call("synchronize");
+  flow.parameters.set("work_us", "-1");
+  EXPECT_THROW((void)method("synchronize").supports(flow), Error);
+}
+
 TEST_F(GpuCalls, GraphsOfEveryNodeRunAsOftenAsLaunched) {
   for (const char* method : {"graph-instantiate", "graph-launch"}) {
     for (const char* node : {"kernel", "copy", "copy-3d"}) {
@@ -203,6 +220,21 @@ TEST_F(GpuCalls, FirstTouchWritesFreshMemoryFromGpuAndCpu) {
   }
 }
 
+TEST_F(GpuCalls, SmallManagedBlocksAreFreshInEveryStart) {
+  if (!has("managed", DeviceKind::gpu)) GTEST_SKIP();
+  Flow flow = call_on("first-touch", "managed", DeviceKind::gpu, 4096);
+  flow.executor = {DeviceKind::numa, host_->topology().nearest_with_cpus(0).index};
+  const auto transfer = prepare(flow);
+  transfer->arm(seed);
+  std::vector<Seconds> times;
+  for (int start = 0; start < 9; ++start) {
+    transfer->restore();
+    times.push_back(host_gate_.run({{transfer.get(), 16}}, Clock::host).front().length());
+  }
+  const Seconds shortest = *std::min_element(times.begin() + 1, times.end());
+  EXPECT_GT(shortest, 16 * 2e-6) << "a page that is there is written in far less than a fault takes";
+}
+
 TEST_F(GpuCalls, WhatCannotFitIsNoMemoryBeforeAnythingIsAllocated) {
   const Bytes twice = 2 * backend_->devices.front().memory_bytes;
   for (const Kind& kind : kinds) {
@@ -242,7 +274,14 @@ TEST_F(GpuCalls, RefusalsSayWhy) {
 
 TEST_F(GpuCalls, CpusReachManagedMemoryAndNotADiscreteGpusOwn) {
   if (!has("managed", DeviceKind::gpu)) GTEST_SKIP();
-  EXPECT_TRUE(host_->reachable(at("managed")));
+  Endpoint managed = at("managed");
+  managed.placement = Placement::first_touch;
+  EXPECT_TRUE(host_->reachable(managed));
+  managed.placement = Placement::bound;
+  const gpu::Context context(host_, 1, Waiting::spin);
+  const bool stays = context.device(0).direct_host_access || context.device(0).integrated;
+  EXPECT_EQ(static_cast<bool>(host_->reachable(managed)), stays)
+      << "a CPU's access would bring the pages to the host";
   const Endpoint pool{gpu0, "pool", Placement::bound, gpu0};
   EXPECT_FALSE(host_->reachable(pool));
   const Endpoint absent{{DeviceKind::gpu, 99}, "managed", Placement::bound, gpu0};

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <utility>
 #include <vector>
 
 namespace linkscope::gpu {
@@ -18,6 +19,28 @@ TEST(ChaseOrder, VisitsEveryPlaceOnceAndThenGoesRound) {
       EXPECT_EQ(order.place(nodes + 1), order.place(1));
     }
   }
+}
+
+TEST(ChaseOrder, OfPiecesVisitsEachCompletelyBeforeTheNext) {
+  for (const auto& [nodes, pieces] :
+       {std::pair<std::uint64_t, std::uint64_t>{1, 7}, {64, 1}, {64, 5}, {100, 32}}) {
+    const ChaseOrder order = ChaseOrder::random(nodes, pieces, 9);
+    ASSERT_EQ(order.nodes(), nodes * pieces);
+    std::vector<int> visits(order.nodes(), 0);
+    for (std::uint64_t step = 0; step < order.nodes(); ++step) {
+      ++visits.at(order.place(step));
+      EXPECT_EQ(order.place(step) / nodes, order.place(step / nodes * nodes) / nodes) << "still in its piece";
+    }
+    EXPECT_EQ(visits, std::vector<int>(order.nodes(), 1));
+  }
+}
+
+TEST(ChaseOrder, OfPiecesTakesThemInNoOrderOfAddresses) {
+  const ChaseOrder order = ChaseOrder::random(16, 1024, 4);
+  int next = 0;
+  for (std::uint64_t piece = 0; piece < 1024; ++piece)
+    next += order.place(16 * (piece + 1)) / 16 == order.place(16 * piece) / 16 + 1 ? 1 : 0;
+  EXPECT_LT(next, 20);
 }
 
 TEST(ChaseOrder, OfAnotherSeedIsAnotherOne) {

@@ -19,13 +19,17 @@ struct Shape {
   Bytes bytes;
 };
 // Rows that vectors, words, or single bytes fill; gaps within planes, between planes, and none.
-constexpr std::array<Shape, 6> shapes = {{
+constexpr std::array<Shape, 9> shapes = {{
     {"64x8x4", "96x10x5", Bytes{64} * 8 * 4},
     {"1x7x3", "3x8x3", 21},
     {"17x5x2", "33x6x2", 170},
     {"6x9x300", "10x9x300", Bytes{6} * 9 * 300},
     {"4096x64x8", "8192x65x8", Bytes{4096} * 64 * 8},
     {"1048579x1x1", "1048579x1x1", 1048579},
+    {"16x129x7", "64x130x7",
+     Bytes{16} * 129 * 7},  // short rows, of one vector, of three words and of 31 bytes
+    {"12x33x5", "20x33x5", Bytes{12} * 33 * 5},
+    {"31x17x3", "32x18x3", Bytes{31} * 17 * 3},
 }};
 
 struct Ends {
@@ -134,6 +138,34 @@ TEST_F(CopyForms, SpreadTheirRotationOverTheirFootprint) {
   EXPECT_EQ(method("kernel-strided").footprint(sparse), 16 * MiB);
   EXPECT_EQ(method("kernel-strided").rotation_bytes(sparse),
             4 * method("kernel-strided").rotation_bytes(dense));
+}
+
+TEST_F(CopyForms, OfThinSlabsStackTheirSlotsInTheSamePlanes) {
+  const Flow thin = flow("kernel-strided", "device", "device", Bytes{8192} * 2 * 512,
+                         {{"region", "8192x2x512"}, {"in", "8192x512x512"}});
+  const Method& strided = method("kernel-strided");
+  EXPECT_EQ(strided.slot_stride(thin), Bytes{8192} * 2);
+  const std::uint64_t slots = strided.rotation_bytes(thin) / strided.slot_stride(thin);
+  EXPECT_GE(slots * thin.bytes, strided.rotation_bytes(flow("kernel-strided", "device", "device", 4 * MiB)));
+  EXPECT_LE(slots, 256U) << "no more than the planes have room for";
+
+  const Shape small{"64x2x3", "64x40x3", Bytes{64} * 2 * 3};
+  for (const char* name : region_methods) {
+    const Flow wanted = region_flow(name, ends[0], small);
+    constexpr std::uint64_t stacked = 5;
+    constexpr Bytes stride = 64 * 2;
+    const Bytes bytes = (stacked - 1) * stride + strided.footprint(wanted);
+    const auto source = memory("device").allocate(*wanted.source, bytes);
+    const auto destination = memory("device").allocate(*wanted.destination, bytes);
+    const auto transfer = method(name).prepare(wanted, {source.get(), destination.get(), {stride, stacked}});
+    EXPECT_EQ(fault_after(*transfer, 3, Clock::device, seed), "") << name;
+    EXPECT_EQ(fault_after(*transfer, 7, Clock::device, seed), "") << name;
+    destination->poison(64 * 40 + 64 * 5 + 3, 1);  // of slot 2, in plane 1
+    const auto missing = transfer->verify(seed);
+    ASSERT_TRUE(missing) << name;
+    EXPECT_NE(missing->what.find("byte 3 of row 5 of plane 1"), std::string::npos) << missing->what;
+    EXPECT_NE(missing->what.find("in slot 2"), std::string::npos) << missing->what;
+  }
 }
 
 TEST_F(CopyForms, BySynchronousCallsHaveEndedWhenTheyReturn) {

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <memory>
 #include <string>
 #include <vector>
@@ -26,7 +27,9 @@ struct Prepared {
 class WithGpus : public ::testing::Test {
  protected:
   void SetUp() override {
-    backend_ = open_gpus(host_, 8);
+    Environment environment;
+    if (const char* xccl = std::getenv("LINKSCOPE_XCCL")) environment.xccl = xccl;
+    backend_ = open_gpus(host_, 8, environment);
     if (backend_->devices.empty()) GTEST_SKIP() << backend_->problem;
   }
 

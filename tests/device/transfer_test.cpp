@@ -94,7 +94,9 @@ TEST_F(GpuTransfers, OfOwnMemoryAreNotTunedToLinesThatStayInTheCache) {
   };
   EXPECT_FALSE(streams(prepare(flow("kernel-read", "device", nullptr, 64 * MiB))));
   EXPECT_FALSE(streams(prepare(flow("kernel-copy", "device", "device", 64 * MiB))));
-  EXPECT_TRUE(streams(prepare(flow("kernel-copy", "pinned", "device", 64 * MiB))));
+  EXPECT_TRUE(streams(prepare(flow("kernel-copy", "pinned", "device", 64 * MiB), 2)));
+  EXPECT_FALSE(streams(prepare(flow("kernel-copy", "pinned", "device", MiB))))
+      << "repeats of a small slot would be served by first-level caches";
   Flow asked = flow("kernel-read", "device", nullptr, 64 * MiB);
   asked.parameters.set("streaming", "1");
   EXPECT_TRUE(streams(prepare(asked)));
@@ -124,6 +126,35 @@ TEST_F(GpuTransfers, ChaseEndsWhereTheRingSays) {
       EXPECT_EQ(prepared.transfer->operations() % 300, 0);
     }
   }
+}
+
+TEST_F(GpuTransfers, ChasePutsNoFirstLoadsIntoTheFigureOfARingThatCachesHold) {
+  const auto per_hop = [this](Bytes bytes) {
+    Flow chase = flow("pointer-chase", "device", nullptr, bytes);
+    chase.parameters.set("order", "random");
+    Prepared prepared = prepare(chase);
+    prepared.transfer->arm(seed);
+    const Span span = gate().run({{prepared.transfer.get(), 1}}, Clock::device).front();
+    const Span counted = prepared.transfer->counted(span);
+    EXPECT_LE(counted.length(), span.length());
+    EXPECT_FALSE(prepared.transfer->verify(seed));
+    return counted.length() / static_cast<double>(prepared.transfer->operations());
+  };
+  static_cast<void>(per_hop(4 * KiB));
+  EXPECT_NEAR(per_hop(64 * KiB) / per_hop(4 * KiB), 1, 0.1)
+      << "both fit a first-level cache of 128 KiB and more";
+}
+
+TEST_F(GpuTransfers, ChaseByLocalityEndsWhereTheRingSays) {
+  Flow chase = flow("pointer-chase", "device", nullptr, 3 * MiB + 64 * KiB);
+  chase.parameters.set("order", "random");
+  chase.parameters.set("locality", "1048576");
+  Prepared prepared = prepare(chase);
+  prepared.transfer->arm(seed);
+  static_cast<void>(gate().run({{prepared.transfer.get(), 2}}, Clock::device));
+  EXPECT_FALSE(prepared.transfer->verify(seed));
+  chase.parameters.set("locality", "64");
+  EXPECT_THROW(static_cast<void>(method("pointer-chase").supports(chase)), Error);
 }
 
 TEST_F(GpuTransfers, SpansLieBetweenOpeningAndCollectingOnTheHostsClock) {

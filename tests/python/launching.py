@@ -65,10 +65,10 @@ class Bench:
         return [json.loads(line) for line in path.read_text().splitlines()]
 
 
-def add_engine(directory: Path, name: str) -> Path:
+def add_engine(directory: Path, name: str, source: Path = FAKE) -> Path:
     """Puts a fake engine into ``directory``."""
     program = directory / f"linkscope-engine-{name}"
-    program.write_text(f"#!{sys.executable}\n{FAKE.read_text()}")
+    program.write_text(f"#!{sys.executable}\n{source.read_text()}")
     program.chmod(program.stat().st_mode | stat.S_IXUSR)
     return program
 

@@ -75,6 +75,20 @@ def test_both_arrays_may_lie_at_the_other_end() -> None:
     assert (flow["source"]["device"], flow["destination"]["device"], flow["executor"]) == ("gpu:0", "gpu:0", "gpu:1")
 
 
+def test_curves_are_named_by_what_moves_and_who_moves_it() -> None:
+    away = {
+        "source": {"on": "gpu", "memory": "pageable", "at": "other"},
+        "destination": {**HOST, "memory": "registered"},
+    }
+    row = {**away, "pattern": "pairs", "method": "copy-engine", "executor": "source", "show": "curve"}
+    found = {one.case["labels"]["series"]: flow_of(one) for one in expanded(row)}
+    assert "numa:1 > numa:1 by gpu:0" in found
+    flow = found["numa:1 > numa:1 by gpu:0"]
+    assert (flow["source"]["device"], flow["destination"]["device"], flow["executor"]) == ("numa:1", "numa:1", "gpu:0")
+    peer = {"source": GPU, "destination": {**GPU, "at": "other"}, "method": "kernel-copy", "executor": "destination"}
+    assert "gpu:0 > gpu:0 by gpu:1" in {one.case["labels"]["series"] for one in expanded({**peer, "show": "curve"})}
+
+
 def test_flows_multiply_every_flow_of_the_pattern() -> None:
     row = {"pattern": "both-ways", "flows": [1, 2, 4], "show": "curve", "x": "flows", "figure": "sum"}
     planned = [one.case for one in expanded(row, node(1))]

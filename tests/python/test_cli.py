@@ -31,7 +31,7 @@ BAD_INPUTS = {
     "malformed range": (["run", "--sizes", "1G:4K:2x"], "it ends below its start"),
     "malformed precision": (["run", "--precision", "lots"], "malformed precision 'lots': write 1%"),
     "malformed budget": (["run", "--budget", "soon"], "malformed duration 'soon': write 60s"),
-    "unknown clock": (["run", "--clock", "sundial"], "unknown clock 'sundial': choose device or host"),
+    "unknown clock": (["run", "--clock", "sundial"], "unknown clock 'sundial': choose device, host or batch"),
     "unknown machine": (["run", "--machine", "cray-1"], "no described machine 'cray-1'"),
     "unknown engine": (["run", "--engine", "steam"], "no engine 'steam': choose from cuda, hip, host"),
     "engine not built": (["run", "--engine", "cuda"], "no engine 'cuda': built here: host; run `make setup`"),

@@ -38,6 +38,14 @@ def test_frontier_from_kfd_is_the_described_frontier() -> None:
     }
 
 
+def test_a_machine_that_grows_has_the_memory_that_its_engine_can_allocate() -> None:
+    node, meminfo = "/sys/devices/system/node", "Node 0 MemTotal:  4194304 kB"
+    files = RecordedFiles({f"{node}/node0/meminfo": meminfo, f"{node}/node0/cpulist": "0-1"}, {node: ["node0"]})
+    for listed, expected in ((1 << 37, 1 << 37), (1 << 30, 1 << 32), (None, 1 << 32)):
+        device = {"id": "numa:0", "cpus": [0, 1]} | ({} if listed is None else {"memory_bytes": listed})
+        assert build_node({"devices": [device]}, files, UNKNOWN_NVML).device("numa:0").memory_bytes == expected
+
+
 def test_nvswitch_is_one_vertex_with_eighteen_lanes_from_each_gpu() -> None:
     node = from_recording(FIXTURES / "h200-nvswitch.json")
     nvlinks = [link for link in node.links if link.kind == "nvlink"]

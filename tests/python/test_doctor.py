@@ -141,13 +141,17 @@ def test_state_of_the_constructed_h200_node() -> None:
     assert findings(state, recording.node()) == []
 
 
+KEPT = ("iommu=pt", "intel_idle.max_cstate=1")
+"""Of a command line, what moves transfers."""
+
+
 def test_state_from_files() -> None:
     files = RecordedFiles(
         texts={
             "/proc/cpuinfo": "flags\t\t: fpu hypervisor sse",
             "/proc/meminfo": "MemTotal:  8 kB\nMemAvailable:  4 kB\nHugePages_Free:     3",
             "/proc/loadavg": "1.50 1 1 1/2 3",
-            "/proc/cmdline": "iommu=pt",
+            "/proc/cmdline": "root=/dev/secret iommu=pt --listen 4.5.6.7 intel_idle.max_cstate=1 console=ttyS0",
             "/proc/self/status": "Cpus_allowed_list:\t0-1",
             "/sys/devices/system/cpu/online": "0-3",
             "/sys/devices/system/cpu/cpu2/cpufreq/scaling_governor": "powersave",
@@ -165,7 +169,7 @@ def test_state_from_files() -> None:
     assert (state.governors, state.turbo, state.smt) == (("powersave",), False, True)
     assert (state.cpus_online, state.cpus_allowed, state.cpu_quota) == (4, 2, 1.5)
     assert (state.memory_available_bytes, state.memory_limit_bytes, state.huge_pages_free) == (4096, None, 3)
-    assert (state.load, state.transparent_huge_pages, state.boot_options) == (1.5, "madvise", ("iommu=pt",))
+    assert (state.load, state.transparent_huge_pages, state.boot_options) == (1.5, "madvise", KEPT)
 
 
 def test_nothing_readable_is_nothing_known() -> None:

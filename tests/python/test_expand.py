@@ -45,7 +45,8 @@ def test_every_suite_gives_a_valid_plan_on_described_nodes(suite: str, machine: 
     }
     Draft202012Validator(load_schema("plan")).validate(plan)
     links = {link["id"] for link in machine_facts["links"]}
-    assert all(set(flow["route"]) <= links for case in planned for flow in case["flows"])
+    assert all(set(flow.get("route", ())) <= links for case in planned for flow in case["flows"])
+    assert all(set(route["links"]) <= links for route in machine_facts["routes"])
 
 
 def test_ids_are_unique_readable_and_stable() -> None:
@@ -172,7 +173,11 @@ def test_naming_a_suite_twice_is_an_error() -> None:
 def test_threads_follow_the_cpus_of_a_node() -> None:
     six = Node("six", (Device("numa:0", "numa", cpus=tuple(range(6))),), ())
     threads = {one.case["labels"]["x"] for one in cases("host", six, HOST) if one.case["name"] == "memcpy-by-threads"}
-    assert threads == {1, 2, 4, 6}
+    assert threads == {1, 2, 4, 5}, "one CPU is left for the thread that starts and waits"
+    halves = tuple(Device(f"numa:{i}", "numa", cpus=tuple(range(6 * i, 6 * i + 6))) for i in range(2))
+    both = {one.case["labels"]["x"] for one in cases("host", Node("two", halves, ()), HOST)
+            if one.case["name"] == "memcpy-by-threads"}  # fmt: skip
+    assert both == {1, 2, 4, 6}, "the other node has one to spare"
 
 
 def _ends(flow: dict[str, Any]) -> list[dict[str, Any]]:

@@ -61,7 +61,7 @@ def run(folder: Path, capsys: pytest.CaptureFixture[str], *arguments: str) -> En
 def test_a_fault_fails_its_own_rows_and_no_other(
     fault: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("linkscope.launch.job.timeout_s", lambda case, options: 2.0)
+    monkeypatch.setattr("linkscope.plan.budget.timeout_s", lambda case, options: 2.0)
     (tmp_path / "faulty.yaml").write_text(SUITE.format(fault=fault))
     ended = run(tmp_path, capsys, str(tmp_path / "faulty.yaml"), "--devices", "gpu:0,gpu:1")
     assert ended.code == 1, ended.err

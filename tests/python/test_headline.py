@@ -10,9 +10,10 @@ import pytest
 
 from linkscope.analysis.cell import cells_of
 from linkscope.analysis.headline import headline, time_unit
-from linkscope.analysis.interval import interval_rank, percentile, stats_of
+from linkscope.analysis.interval import stats_of
 from linkscope.analysis.peak import peak
 from linkscope.machine.paths import Paths
+from linkscope.order_statistics import interval_rank, percentile
 from linkscope.results.row import Row
 
 SIZE = 1_000_000

@@ -72,6 +72,17 @@ def records(text: str) -> list[dict[str, Any]]:
     return found
 
 
+def test_a_figure_that_no_link_can_have_delivered_is_no_percentage() -> None:
+    labels = {"show": "list", "figure": "first"}
+    row = made.ok(made.case("Zero copy", [made.flow("numa:0", "gpu:0")], labels), [[(512 << 20) / 7300e9] * 4])
+    page = render(made.run(1, [row]))
+    (record,) = records(page)
+    assert "share" not in record
+    assert "served by a cache" in record["beyond"]
+    assert "&gt; peak" in page
+    assert "the range of fewer than six samples" in page
+
+
 def test_the_page_loads_nothing(text: str) -> None:
     for tag, name, value in Page(text).attributes:
         if name in ("src", "href", "srcset", "data", "action", "poster", "xlink:href"):

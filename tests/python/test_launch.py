@@ -69,7 +69,7 @@ def test_a_case_that_ends_its_engine_fails_and_the_rest_goes_on(bench: Bench, fa
 
 
 def test_a_silent_case_is_killed_at_its_timeout(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("linkscope.launch.job.timeout_s", lambda case, options: 0.3)
+    monkeypatch.setattr("linkscope.plan.budget.timeout_s", lambda case, options: 0.3)
     bench.faults({"/16KiB": "hang"})
     assert bench.cli("run", bench.suite, "-o", "a.jsonl").code == 1
     failed = [record for record in bench.records(Path("a.jsonl")) if record.get("status") == "failed"]

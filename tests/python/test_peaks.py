@@ -71,6 +71,24 @@ def test_the_share_is_measured_over_peak() -> None:
     assert found.share == pytest.approx(0.9)
 
 
+def test_prefetches_to_the_host_have_the_peak_of_the_link_they_cross() -> None:
+    def prefetch(source: str, executor: str, **parameters: str) -> list[dict[str, Any]]:
+        flow = made.flow(source, "gpu:0", method="prefetch", executor=executor, parameters=parameters)
+        return [{name: part for name, part in flow.items() if name != "destination"}]
+
+    assert gbps(prefetch("gpu:1", "gpu:1"), "first") == pytest.approx(made.PCIE_GBPS)
+    assert gbps(prefetch("numa:0", "gpu:1"), "first") == pytest.approx(made.PCIE_GBPS)
+    assert gbps(prefetch("gpu:0", "gpu:1"), "first") == pytest.approx(made.LINK_GBPS)
+    assert gbps(prefetch("gpu:0", "gpu:0", to="host"), "first") == pytest.approx(made.PCIE_GBPS)
+
+
+@pytest.mark.parametrize(("factor", "above"), [(0.9, False), (1.02, False), (1.05, True), (116.0, True)])
+def test_what_no_link_can_have_delivered_says_so(factor: float, above: bool) -> None:
+    found = cell(row([made.flow("gpu:0", "gpu:1")], "first", gbps=factor * made.LINK_GBPS), PATHS)
+    assert found.above_peak is above
+    assert found.to_json()["above_peak"] is above
+
+
 def test_times_have_no_peak() -> None:
     assert cell(row([made.flow("gpu:0", "gpu:1")], "latency"), PATHS).peak is None
 

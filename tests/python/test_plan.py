@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from linkscope.errors import LinkscopeError
 from linkscope.machine.node import Device, Node
-from linkscope.plan.budget import LEAST_POINT_BUDGET_S, Options, estimate_s, share_out, timeout_s
+from linkscope.plan.budget import LEAST_POINT_BUDGET_S, Options, estimate_s, limits, share_out, timeout_s
 from linkscope.plan.select import allowed_devices, parse_devices, parse_duration, parse_precision
 from linkscope.plan.sizes import LARGEST_BYTES, format_bytes, parse_counts, parse_size, parse_sizes
 
@@ -96,6 +96,22 @@ def test_a_budget_is_shared_out_and_never_below_what_a_figure_needs() -> None:
     assert 0.5 < generous.point_budget_s <= 1.0
     assert tight.point_budget_s == LEAST_POINT_BUDGET_S
     assert share_out(cases, 0.01, None).point_budget_s > generous.point_budget_s
+
+
+def test_a_budget_is_shared_by_need_so_that_large_cases_come_to_as_many_samples() -> None:
+    small = {"flows": [gpu_flow("copy-engine", 4096)]}
+    large = {"flows": [gpu_flow("copy-engine", 1 << 32)]}
+    content = large | {"point_budget_s": 0.05}
+    cases = [small] * 20 + [large] * 2 + [content]
+    setup = sum(estimate_s(case, Options(point_budget_s=0.0)) for case in cases)
+    options = share_out(cases, 0.01, setup + 1.5)
+    budgets = [limits(case, options)["point_budget_s"] for case in (small, large, content)]
+    assert budgets[1] == pytest.approx(budgets[0] * (1 << 32) / 300e9 / 0.001, rel=0.01), (
+        "samples of the one are longer"
+    )
+    assert budgets[2] == 0.05
+    assert 20 * budgets[0] + 2 * budgets[1] + budgets[2] == pytest.approx(1.5, rel=0.01)
+    assert "point_budget_s" not in limits(small, share_out(cases, 0.01, None))
 
 
 def test_a_case_content_with_less_sampling_is_estimated_by_it() -> None:

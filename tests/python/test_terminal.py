@@ -184,6 +184,34 @@ def test_the_traffic_of_a_local_copy_stands_beside_its_payload() -> None:
     assert "read + write: 4000 GB/s" in shown(made.run(1, [row]))
 
 
+def test_a_figure_that_no_link_can_have_delivered_is_no_percentage() -> None:
+    labels = {"show": "matrix", "row": "numa:0", "column": "gpu:0", "figure": "first"}
+    row = made.ok(made.case("Zero copy", [made.flow("numa:0", "gpu:0")], labels), [[(512 << 20) / 7300e9] * 8])
+    lines = shown(made.run(1, [row])).splitlines()
+    assert any("7300" in line and "> peak" in line for line in lines)
+    assert sum("served by a cache, not by the link or memory" in line for line in lines) == 2, (
+        "at its table, at the end"
+    )
+    assert not any("11" in line and "%" in line and "7300" in line for line in lines)
+
+
+def test_fewer_than_six_samples_are_marked() -> None:
+    labels = {"show": "matrix", "row": "gpu:0", "column": "gpu:1", "figure": "first"}
+    for samples, said in ((5, True), (6, False)):
+        times = made.seconds(512 << 20, 390.0, "few", n=samples)
+        text = shown(made.run(2, [made.ok(made.case("Copy", [made.flow("gpu:0", "gpu:1")], labels), [times])]))
+        assert ("1 of 1 *: the range of fewer than six samples" in text) == said
+        assert (" %*" in text) == said
+
+
+@pytest.mark.parametrize(
+    ("x", "name", "text"),
+    [(1048576, "locality", "1 MiB"), (2097152, "stride", "2097152"), (4096, "bytes", "4 KiB"), (1.5, "load", "1.5")],
+)
+def test_places_on_an_axis_are_sizes_or_whole_numbers(x: float, name: str, text: str) -> None:
+    assert wording.x_value(x, name) == text
+
+
 def test_a_table_with_nothing_to_show_is_its_reason() -> None:
     cases = [
         {**made.case(f"c{i}", [made.flow("gpu:0", "gpu:1")], {"show": "list", "title": "Grained"}), "name": "grained"}

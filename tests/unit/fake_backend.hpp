@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -34,6 +35,9 @@ class FakeMemory : public Memory {
   [[nodiscard]] std::string_view summary() const override { return "fake"; }
   [[nodiscard]] Support available() const override { return Support::yes(); }
   [[nodiscard]] Support supports(const Endpoint&) const override { return Support::yes(); }
+  [[nodiscard]] bool reusable(const Endpoint& where) const override {
+    return !reusable_on || where.device.index == *reusable_on;
+  }
   [[nodiscard]] std::unique_ptr<Buffer> allocate(const Endpoint& where, Bytes bytes) const override {
     ++allocations;
     if (refusals > 0) {
@@ -45,6 +49,8 @@ class FakeMemory : public Memory {
 
   mutable int allocations = 0;
   mutable int refusals = 0;
+  std::optional<int>
+      reusable_on;  ///< the only device where a buffer is as good as new after use; none: everywhere
 };
 
 class FakeMethod : public Method {

@@ -31,9 +31,13 @@ class FakeTransfer : public Transfer {
   [[nodiscard]] std::vector<Setting> candidates() const override { return offered; }
   void use(const Setting& setting) override { used = setting; }
   [[nodiscard]] Setting setting() const override { return used; }
+  [[nodiscard]] Span counted(const Span& span) override {
+    return {span.start, span.start + counted_share * span.length(), span.idle};
+  }
 
   std::function<Seconds()> time;
   std::size_t wrong_in_round = 0;
+  double counted_share = 1;
   std::uint64_t operation_count = 1;
   std::uint64_t most_repeats = std::numeric_limits<std::uint64_t>::max();
   std::vector<Setting> offered;

@@ -121,6 +121,28 @@ TEST_F(HostCalls, TakenBlocksGoBackBetweenStarts) {
   EXPECT_EQ(log.foreign, 0U);
 }
 
+TEST_F(HostCalls, AKeptBlockOutlastsEveryStart) {
+  for (const Measured measured : {Measured::take, Measured::give_back}) {
+    FakeAllocation::Log log;
+    {
+      AllocationCalls calls(*opened_.context, node_.index, std::make_unique<FakeAllocation>(log), 4, measured,
+                            Keeper::one);
+      ASSERT_EQ(log.out.size(), 1U);
+      const Block kept = log.out.front();
+      calls.arm(seed);
+      for (int start = 0; start < 3; ++start) {
+        calls.restore();
+        gate_.run({{&calls, 4}}, Clock::host);
+        EXPECT_NE(std::find(log.out.begin(), log.out.end(), kept), log.out.end());
+      }
+      EXPECT_FALSE(calls.verify(seed));
+      EXPECT_EQ(calls.max_repeats(), 4U);
+    }
+    EXPECT_TRUE(log.out.empty());
+    EXPECT_EQ(log.foreign, 0U);
+  }
+}
+
 TEST_F(HostCalls, BlocksToGiveBackAreThereBeforeEveryStart) {
   FakeAllocation::Log log;
   {

@@ -46,6 +46,25 @@ class Counting final : public HostTransfer {
   std::atomic<int> cpu{-1};
 };
 
+/// Fails, and says so when it is asked.
+class Failing final : public HostTransfer {
+ public:
+  explicit Failing(int node) : HostTransfer(node, 1) {}
+  void arm(std::uint64_t) override { restart(); }
+  [[nodiscard]] std::optional<Mismatch> verify(std::uint64_t) const override { return std::nullopt; }
+  [[nodiscard]] Bytes verified_bytes() const override { return 0; }
+  void flush() override {}
+  void expect(Clock clock) override { expected = clock; }
+  void perform(unsigned, std::uint64_t, std::uint64_t) noexcept override { failed = fails; }
+  void rethrow() override {
+    if (failed) throw Error(Fault::broken, "it went wrong");
+  }
+
+  Clock expected = Clock::device;
+  bool fails = true;
+  bool failed = false;
+};
+
 class NotOfTheHost final : public Transfer {
  public:
   void arm(std::uint64_t) override {}
@@ -147,6 +166,29 @@ TEST_F(HostGateTest, AbandonedStartRunsNothingAndTheNextWorks) {
   gate_.run({{&transfer, 1}}, Clock::device);
   EXPECT_EQ(transfer.per_part[0], 1U);
   EXPECT_EQ(transfer.done(), 1U);
+}
+
+TEST_F(HostGateTest, ATransferIsToldItsClock) {
+  Failing transfer(node_);
+  transfer.fails = false;
+  gate_.run({{&transfer, 1}}, Clock::batch);
+  EXPECT_EQ(transfer.expected, Clock::batch);
+}
+
+TEST_F(HostGateTest, OnTheBatchClockThreadsDoNotMeet) {
+  Counting transfer(node_, 2);
+  gate_.run({{&transfer, 50}}, Clock::batch);
+  EXPECT_FALSE(transfer.wrong_first) << "one call for all repeats";
+  EXPECT_EQ(transfer.per_part[1], 50U);
+}
+
+TEST_F(HostGateTest, WhatFailedIsThrownWhenAllHaveEndedAndTheGateGoesOn) {
+  Failing failing(node_);
+  Counting sound(node_, 1);
+  EXPECT_THROW(gate_.run({{&failing, 1}, {&sound, 6}}, Clock::device), Error);
+  EXPECT_EQ(sound.per_part[0], 6U);
+  failing.fails = false;
+  EXPECT_EQ(gate_.run({{&failing, 1}}, Clock::device).size(), 1U);
 }
 
 TEST_F(HostGateTest, LeavesTheCallersAffinityAsItWas) {

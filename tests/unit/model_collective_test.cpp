@@ -41,6 +41,12 @@ TEST(Collective, BuffersAreAsNcclTestsCountsThem) {
   EXPECT_EQ(all.destination_bytes(), 64U);
 }
 
+TEST(Collective, InPlaceAMembersBlockLiesAmongTheOutput) {
+  EXPECT_EQ(CollectiveShape::of(collective("all-gather", 4, 64, "yes")).input_offset(3), 48U);
+  EXPECT_EQ(CollectiveShape::of(collective("all-gather", 4, 64)).input_offset(3), 0U);
+  EXPECT_EQ(CollectiveShape::of(collective("all-reduce", 4, 64, "yes")).input_offset(3), 0U);
+}
+
 TEST(Collective, OnlyTheRootOfABroadcastSendsAndOfAReduceReceives) {
   const auto broadcast = collective_parts(collective("broadcast", 3, 12));
   EXPECT_TRUE(broadcast[0].source);

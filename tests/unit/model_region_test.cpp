@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <string>
 
@@ -65,6 +66,19 @@ TEST(Region, PackedHoldsTheSameBytesWithoutGaps) {
   EXPECT_EQ(region.packed().payload(), region.payload());
   EXPECT_TRUE(region.packed().is_dense());
   EXPECT_EQ(region.packed().row_offset(4), 16);
+}
+
+TEST(Region, StackedWithItsLikeCoversTheRowsBelow) {
+  const Region region = region_of(flow(24, "4x3x2", "10x11x7"));
+  EXPECT_EQ(region.stackable(), 3U);
+  const Region all = region.stacked(3);
+  for (Bytes offset = 0; offset < region.footprint(); ++offset) {
+    const Bytes in_plane = offset % region.plane_pitch;
+    const Bytes slot = std::min<Bytes>(in_plane / (region.rows * region.pitch), 3);
+    const bool in_one = slot < 3 && region.contains(offset - slot * region.rows * region.pitch);
+    EXPECT_EQ(all.contains(offset), in_one) << offset;
+  }
+  EXPECT_EQ(region_of(flow(24, "4x3x2", "10x5x7")).stackable(), 1U);
 }
 
 TEST(Region, OfAShapeThatIsNoneIsRefused) {

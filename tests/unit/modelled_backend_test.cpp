@@ -39,6 +39,8 @@ Machine small_node() {
       machine.methods["kernel-copy"];
   machine.methods["memcpy"] = {.latency_us = 0.1, .ceiling_gbps = 10, .efficiency = 1};
   machine.methods["pointer-chase"] = {};
+  machine.methods["mpi"] =
+      machine.methods["xccl"] = {.latency_us = 5, .ceiling_gbps = unlimited, .efficiency = 0.5};
   machine.methods["ping-pong"] = {.latency_us = 0.5, .ceiling_gbps = unlimited, .efficiency = 1};
   return machine;
 }
@@ -144,6 +146,16 @@ TEST_F(ModelledNode, OneDirectionIsSharedAndTheOtherIsNot) {
 
 TEST_F(ModelledNode, SmallSizesTakeTheLatency) {
   EXPECT_NEAR(seconds(copy("copy-engine", gpu(0), gpu(1), gpu(0), 16)), 8.8e-6, 1e-9);
+}
+
+TEST_F(ModelledNode, MessagesHaveAnyDriverAndMayBeEmpty) {
+  EXPECT_NEAR(rates({copy("mpi", gpu(0), gpu(1), gpu(0))})[0], 25, 0.01);
+  EXPECT_NEAR(rates({copy("mpi", numa(0), numa(0), numa(0))})[0], 0.5 * 51.2 / 2, 0.01);
+  EXPECT_NEAR(rates({copy("ipc-copy", gpu(0), gpu(1), gpu(1))})[0], 37.5, 0.02);
+  Flow empty = copy("mpi", gpu(0), gpu(1), gpu(0), 0);
+  EXPECT_EQ(method("mpi").reach(), Reach::processes);
+  EXPECT_EQ(method("mpi").quantity_of(empty), Quantity::latency);
+  EXPECT_NEAR(seconds(empty), 5.1e-6, 1e-12);
 }
 
 TEST_F(ModelledNode, LocalCopiesReadAndWriteOneMemory) {

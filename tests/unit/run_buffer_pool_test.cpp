@@ -32,6 +32,22 @@ TEST_F(BufferPoolTest, ReusesWhatWasReturned) {
   EXPECT_EQ(fakes.memory->allocations, 1);
 }
 
+TEST_F(BufferPoolTest, WhatIsNoLongerAsNewServesOneCase) {
+  BufferPool pool = make();
+  fakes.memory->reusable_on = 0;
+  {
+    const auto lease = pool.acquire(node(1), 5000);
+    const auto beside = pool.acquire(node(1), 5000);
+    EXPECT_EQ(pool.buffers(), 2U) << "what is in use stays";
+  }
+  static_cast<void>(pool.acquire(node(1), 5000));
+  EXPECT_EQ(fakes.memory->allocations, 3);
+  EXPECT_EQ(pool.buffers(), 1U);
+  static_cast<void>(pool.acquire(node(0), 5000));
+  static_cast<void>(pool.acquire(node(0), 5000));
+  EXPECT_EQ(fakes.memory->allocations, 4) << "node 0's is taken again";
+}
+
 TEST_F(BufferPoolTest, TwoLeasesNeverShare) {
   BufferPool pool = make();
   const auto first = pool.acquire(node(0), 5000);

@@ -23,6 +23,18 @@ TEST(ParseMachine, ReadsDevicesLinksAndMethods) {
   EXPECT_DOUBLE_EQ(machine.methods.at("copy-engine").efficiency, 1);
 }
 
+TEST(ParseMachine, ReadsWhatCollectivesTake) {
+  const auto machine = parse_machine(Json::parse(R"({
+    "name": "m", "devices": [{"id": "gpu:0", "memory_gbps": 1}, {"id": "gpu:1", "memory_gbps": 1}],
+    "links": [{"id": "gpu:0>s", "gbps": 1}, {"id": "s>gpu:1", "gbps": 1}],
+    "routes": [{"from": "gpu:0", "to": "gpu:1", "links": ["gpu:0>s", "s>gpu:1"]}],
+    "methods": {"xccl-collective": {"step_us": 1.5}}})"));
+  const std::pair<DeviceId, DeviceId> there{{DeviceKind::gpu, 0}, {DeviceKind::gpu, 1}};
+  EXPECT_EQ(machine.routes.at(there), (std::vector<std::string>{"gpu:0>s", "s>gpu:1"}));
+  EXPECT_EQ(machine.routes.size(), 1U);
+  EXPECT_DOUBLE_EQ(machine.methods.at("xccl-collective").step_us, 1.5);
+}
+
 TEST(ParseMachine, NamesThePlaceOfAMistake) {
   try {
     static_cast<void>(

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <optional>
 #include <string>
 
 #include "base/error.hpp"
@@ -16,7 +17,9 @@ class EnvironmentTest : public ::testing::Test {
   void TearDown() override {
     unsetenv("LINKSCOPE_SYNC");
     unsetenv("LINKSCOPE_SEED");
+    for (const char* variable : Environment::rank_variables) unsetenv(variable);
   }
+  void SetUp() override { TearDown(); }  // these tests may themselves be run by a launcher
 };
 
 TEST_F(EnvironmentTest, SpinsUnlessToldOtherwise) {
@@ -45,6 +48,30 @@ TEST_F(EnvironmentTest, NamesTheVariableThatMakesNoSense) {
       EXPECT_NE(std::string(error.what()).find(variable), std::string::npos) << error.what();
     }
     unsetenv(variable);
+  }
+}
+
+TEST_F(EnvironmentTest, TakesTheRankFromWhoeverSaysIt) {
+  EXPECT_EQ(Environment::read().rank, std::nullopt);
+  // From the last asked to the first: each outdoes those before.
+  int rank = 0;
+  for (auto variable = Environment::rank_variables.rbegin(); variable != Environment::rank_variables.rend();
+       ++variable) {
+    setenv(*variable, std::to_string(++rank).c_str(), 1);
+    EXPECT_EQ(Environment::read().rank, rank) << *variable;
+  }
+}
+
+TEST_F(EnvironmentTest, NamesTheLauncherWhoseRankIsNone) {
+  for (const char* text : {"one", "-1", "1.5"}) {
+    setenv("SLURM_PROCID", text, 1);
+    try {
+      static_cast<void>(Environment::read());
+      FAIL() << text;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.fault(), Fault::bad_input);
+      EXPECT_EQ(std::string(error.what()).find("SLURM_PROCID: "), 0U) << error.what();
+    }
   }
 }
 

@@ -68,6 +68,13 @@ TEST_F(JointGateTest, HoldsAllBeforeItOpensAnyAndKeepsTheOrder) {
   EXPECT_DOUBLE_EQ(spans[2].length(), 6.0);
 }
 
+TEST_F(JointGateTest, CountsOfASpanWhatItsTransferSays) {
+  two.counted_share = 0.25;
+  const auto spans = joint->run({{&two, 1}, {&one, 1}}, Clock::device);
+  EXPECT_DOUBLE_EQ(spans[0].length(), 0.5);
+  EXPECT_DOUBLE_EQ(spans[1].length(), 1.0);
+}
+
 TEST_F(JointGateTest, LeavesIdleGatesAlone) {
   static_cast<void>(joint->run({{&two, 1}}, Clock::device));
   EXPECT_EQ(log, (std::vector<std::string>{"b hold 1", "b open", "b collect"}));

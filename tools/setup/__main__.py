@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import argparse
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import engines
+import mpi
 import system
 from environment import EXTRAS, Environment
 from shell import SetupError, say
@@ -28,12 +30,16 @@ def main() -> int:
         hip_architectures=arguments.hip_architectures,
         unit_tests="ON" if arguments.unit_tests else "OFF",
     )
+    mpis = ROOT / "build" / "mpi"
     try:
         system.install(missing_packages(arguments, environment))
         environment.ensure(arguments.extra)
         if arguments.engines == ["none"]:
             return 0
         environment.ensure_build_tools()
+        if arguments.mpi:
+            mpi.ensure(mpis)
+            wish = replace(wish, mpicc=mpi.compiler(mpis))
         built = engines.build(ROOT, environment, wish)
     except SetupError as failure:
         print(f"linkscope setup: {failure}", file=sys.stderr)
@@ -65,6 +71,7 @@ def parse() -> argparse.Namespace:
         choices=(*engines.NAMES, "none"),
         help="engines to build; default: whatever this machine can use",
     )
+    parser.add_argument("--mpi", action="store_true", help="also install MPIs for the tests, in build/mpi")
     parser.add_argument("--build", default="build/engines", help="folder to build in (default: %(default)s)")
     parser.add_argument("--cuda-architectures", default="", help="default: the GPUs found here")
     parser.add_argument("--hip-architectures", default="", help="default: hipcc's choice")

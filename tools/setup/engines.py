@@ -16,13 +16,16 @@ NAMES = ("host", "cuda", "hip")
 
 @dataclass(frozen=True)
 class Wish:
-    """What to build and where. ``engines`` empty: whatever this machine can use."""
+    """What to build and where. ``engines`` empty: whatever this machine can use. ``mpicc``: of the MPI whose adapter is
+    built; None: the one on PATH, if any.
+    """
 
     folder: Path
     engines: tuple[str, ...] = ()
     cuda_architectures: str = ""
     hip_architectures: str = ""
     unit_tests: str = "OFF"
+    mpicc: Path | None = None
 
 
 def build(root: Path, environment: Environment, wish: Wish) -> list[str]:
@@ -92,6 +95,7 @@ def compile_engines(root: Path, environment: Environment, wish: Wish, flags: dic
     configure = ["cmake", "-S", str(root), "-B", str(wish.folder), "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release"]
     configure += [f"-DCMAKE_PREFIX_PATH={environment.site_packages}", f"-DBUILD_TESTING={wish.unit_tests}"]
     configure += [f"-DLINKSCOPE_{name.upper()}={'ON' if name in flags else 'OFF'}" for name in NAMES]
+    configure += [f"-DLINKSCOPE_MPICC={wish.mpicc}"] if wish.mpicc else []
     configure += [flag for name in flags for flag in flags[name]]
     names = " and ".join(flags)
     engines = f"the {names} engine{'s' if len(flags) > 1 else ''}"

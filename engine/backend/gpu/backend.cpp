@@ -7,6 +7,7 @@
 #include "backend/gpu/context.hpp"
 #include "backend/gpu/cpu_reach.hpp"
 #include "backend/gpu/gate.hpp"
+#include "backend/gpu/shared_runtime.hpp"
 #include "backend/host/context.hpp"
 
 namespace linkscope::gpu {
@@ -66,6 +67,7 @@ Opened open(std::shared_ptr<host::Context> host, std::size_t lanes, Waiting wait
     }
   }
   backend.gate = std::make_unique<GpuGate>(context);
+  backend.gpu_runtime = std::make_shared<SharedRuntime>(context);
   return {std::move(backend), std::move(context)};
 }
 

@@ -73,6 +73,11 @@ class Registrations final : public host::Allocation {
   std::vector<host::Block> idle_;
 };
 
+/// Drivers allocate 2 MiB at once, and hand out smaller blocks from that.
+host::Keeper keeper_for(Bytes bytes, PoolKeeps keeps) {
+  return bytes < 2 * MiB && keeps == PoolKeeps::blocks ? host::Keeper::one : host::Keeper::none;
+}
+
 /// The node whose CPU makes the calls.
 int node_of(const Context& context, const Flow& flow) {
   const DeviceId& where = flow.destination->device;
@@ -125,7 +130,7 @@ std::unique_ptr<Transfer> AllocationMethod::make(const Flow& flow, const Arenas&
   const PoolKeeps keeps = flow.parameters.number("reuse", 1) == 1 ? PoolKeeps::blocks : PoolKeeps::nothing;
   return std::make_unique<host::AllocationCalls>(
       context().host(), node, allocate_by_runtime(shared_context(), device, where, flow.bytes, keeps),
-      many.count, measured_);
+      many.count, measured_, keeper_for(flow.bytes, keeps));
 }
 
 Support RegistrationMethod::supports(const Flow& flow) const {

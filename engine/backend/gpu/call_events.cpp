@@ -1,6 +1,7 @@
 // synchronize and event-record: see the header.
 #include "backend/gpu/call_events.hpp"
 
+#include "backend/gpu/call_kernels.hpp"
 #include "backend/gpu/call_transfer.hpp"
 #include "backend/gpu/check.hpp"
 #include "backend/gpu/context.hpp"
@@ -16,6 +17,12 @@ std::optional<What> what_of(const Flow& flow) {
   if (word == "device") return What::device;
   if (word == "stream") return What::stream;
   return word == "event" ? std::optional(What::event) : std::nullopt;
+}
+
+constexpr std::uint64_t most_work_us = 1000000;
+
+Seconds work_of(const Flow& flow) {
+  return static_cast<double>(count_of(flow, "work_us", 0, 0, most_work_us)) * 1e-6;
 }
 
 /// Two events of a device; both have been recorded once the first start is restored.
@@ -65,7 +72,11 @@ gpuError_t repeat(std::uint64_t repeats, Call call) noexcept {
 class SynchronizeTransfer final : public CallTransfer {
  public:
   SynchronizeTransfer(std::shared_ptr<Context> context, const Flow& flow)
-      : CallTransfer(std::move(context), flow.executor.index), what_(*what_of(flow)), events_(stream()) {
+      : CallTransfer(std::move(context), flow.executor.index),
+        what_(*what_of(flow)),
+        work_(work_of(flow)),
+        events_(stream()) {
+    this->context().load(device(), call_kernels());
     events_.record_before();
     events_.record_measured();
   }
@@ -74,6 +85,7 @@ class SynchronizeTransfer final : public CallTransfer {
 
  private:
   gpuError_t call(std::uint64_t repeats) noexcept override {
+    if (work_ > 0) return repeat(repeats, [this] { return work_and_wait(); });
     switch (what_) {
       case What::device:
         return repeat(repeats, [] { return gpuDeviceSynchronize(); });
@@ -84,11 +96,21 @@ class SynchronizeTransfer final : public CallTransfer {
     }
     return gpuSuccess;
   }
+  gpuError_t work_and_wait() noexcept {
+    gpuError_t status = launch_work(stream(), work_);
+    if (status == gpuSuccess && what_ == What::event) {
+      status = gpuEventRecord(events_.measured(), stream());
+      return status == gpuSuccess ? gpuEventSynchronize(events_.measured()) : status;
+    }
+    if (status != gpuSuccess) return status;
+    return what_ == What::device ? gpuDeviceSynchronize() : gpuStreamSynchronize(stream());
+  }
   [[nodiscard]] std::optional<Mismatch> check(std::uint64_t /*seed*/) const override {
     return events_.find_wrong();
   }
 
   What what_;
+  Seconds work_;
   Events events_;
 };
 
@@ -118,11 +140,16 @@ class EventRecordTransfer final : public CallTransfer {
 }  // namespace
 
 std::map<std::string, std::string> Synchronize::own_parameters() const {
-  return {{"what", "device (default), stream or event; all idle"}};
+  return {
+      {"what", "device (default), stream or event"},
+      {"work_us",
+       "microseconds of a kernel that is launched before each call: the time is that of launch, kernel and "
+       "call together; 0 (default): nothing to wait for"}};
 }
 
 Support Synchronize::supports(const Flow& flow) const {
   if (const Support callable = CallMethod::supports(flow); !callable) return callable;
+  static_cast<void>(work_of(flow));
   return what_of(flow) ? Support::yes() : Support::no("what is device, stream or event");
 }
 

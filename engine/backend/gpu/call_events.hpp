@@ -1,18 +1,18 @@
-// synchronize and event-record: what waiting for an idle device and marking a stream cost.
+// synchronize and event-record: what waiting for a device and marking a stream cost.
 #pragma once
 
 #include "backend/gpu/call_method.hpp"
 
 namespace linkscope::gpu {
 
-/// Waiting for what has ended already: a device, a stream or an event.
+/// Waiting for what has ended already, or for a kernel launched just before: a device, a stream or an event.
 class Synchronize final : public CallMethod {
  public:
   using CallMethod::CallMethod;
 
   [[nodiscard]] std::string_view name() const override { return "synchronize"; }
   [[nodiscard]] std::string_view summary() const override {
-    return "time to find a device, stream or event idle";
+    return "time to find a device, stream or event idle, or to wait for a kernel";
   }
   [[nodiscard]] Support supports(const Flow& flow) const override;
 

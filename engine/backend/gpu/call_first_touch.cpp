@@ -5,6 +5,7 @@
 #include "backend/gpu/call_kernels.hpp"
 #include "backend/gpu/call_transfer.hpp"
 #include "backend/gpu/context.hpp"
+#include "backend/gpu/migrating_slots.hpp"
 #include "backend/gpu/runtime_allocation.hpp"
 #include "backend/gpu/transfer.hpp"
 #include "backend/host/allocation_methods.hpp"
@@ -55,6 +56,10 @@ class GpuFirstTouch final : public GpuTransfer {
   std::unique_ptr<host::FreshBlocks> blocks_;
   std::uint64_t touched_ = 0;  ///< since restore()
 };
+
+/// What a managed block takes so that no page of it has been touched before: whole blocks of the driver. Smaller
+/// allocations come to lie in such as are in use, or were, and whose pages are there already.
+Bytes allocated_for(Bytes bytes) { return (bytes + migration_block - 1) / migration_block * migration_block; }
 
 /// Managed blocks of `device`, room for them kept as long as they live.
 class FreshManaged final : public host::Allocation {
@@ -110,7 +115,9 @@ Support FirstTouch::supports(const Flow& flow) const {
   if (where.memory != "managed" && !host::is_on_host(where.memory))
     return Support::no("first-touch is for pageable, huge and managed memory, not " + where.memory);
   if (by_cpu) {
-    if (const Support reached = context().host().reachable(where); !reached) return reached;
+    Endpoint loose = where;  // the touch decides where the pages come to lie
+    loose.placement = Placement::first_touch;
+    if (const Support reached = context().host().reachable(loose); !reached) return reached;
     return host::threads_available(context().host(), flow);
   }
   if (const Support here = context().has(flow.executor); !here) return here;
@@ -124,11 +131,12 @@ std::unique_ptr<Transfer> FirstTouch::make(const Flow& flow, const Arenas& /*are
   const Endpoint& where = *flow.destination;
   std::unique_ptr<host::FreshBlocks> blocks;
   if (where.memory == "managed") {
-    const host::Many many = host::blocks_to_hold(flow.bytes, context().free_memory(owner), most_fresh,
-                                                 DeviceId{DeviceKind::gpu, owner}.text());
+    const host::Many many = host::blocks_to_hold(allocated_for(flow.bytes), context().free_memory(owner),
+                                                 most_fresh, DeviceId{DeviceKind::gpu, owner}.text());
     if (by_cpu) host::MemoryRoom::wait_for(many.bytes * many.count, std::nullopt);
     auto managed = std::make_unique<FreshManaged>(shared_context(), owner, where, many);
-    blocks = std::make_unique<host::FreshBlocks>(context().host(), node, std::move(managed), many);
+    blocks = std::make_unique<host::FreshBlocks>(context().host(), node, std::move(managed),
+                                                 host::Many{flow.bytes, many.count});
   } else {
     blocks = host::fresh_host_blocks(context().host(), node, flow);
   }

@@ -46,6 +46,12 @@ __global__ void touch(std::byte* block, Bytes bytes, Bytes vectors, std::uint32_
     single[i] = static_cast<std::uint8_t>(word);
 }
 
+__global__ void work(std::uint64_t ticks) {
+  const std::uint64_t begin = vendor::device_ticks();
+  while (vendor::device_ticks() - begin < ticks) {
+  }
+}
+
 struct Sized {
   Bytes bytes;
   const void* kernel;
@@ -93,8 +99,14 @@ void touch_block(gpuStream_t stream, int multiprocessors, std::byte* block, Byte
   LINKSCOPE_CHECK(gpuGetLastError());
 }
 
+gpuError_t launch_work(gpuStream_t stream, Seconds duration) noexcept {
+  work<<<1, 1, 0, stream>>>(static_cast<std::uint64_t>(duration * vendor::ticks_per_second));
+  return gpuGetLastError();
+}
+
 std::vector<const void*> call_kernels() {
-  return {reinterpret_cast<const void*>(&copy_count), reinterpret_cast<const void*>(&touch)};
+  return {reinterpret_cast<const void*>(&copy_count), reinterpret_cast<const void*>(&touch),
+          reinterpret_cast<const void*>(&work)};
 }
 
 }  // namespace linkscope::gpu

@@ -20,7 +20,9 @@ namespace linkscope::gpu {
 void copy_shared_count(gpuStream_t stream, std::uint64_t* to);
 /// Enqueues stores of byte `value` all over a block.
 void touch_block(gpuStream_t stream, int multiprocessors, std::byte* block, Bytes bytes, int value);
-/// What copy_shared_count() and touch_block() launch, to be loaded before.
+/// Launches a kernel that keeps one thread busy for about `duration`.
+[[nodiscard]] gpuError_t launch_work(gpuStream_t stream, Seconds duration) noexcept;
+/// What copy_shared_count(), touch_block() and launch_work() launch, to be loaded before.
 [[nodiscard]] std::vector<const void*> call_kernels();
 
 }  // namespace linkscope::gpu

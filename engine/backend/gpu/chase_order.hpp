@@ -7,33 +7,30 @@
 
 namespace linkscope::gpu {
 
-/// A ring over `nodes` places: step k stands at place(k). Either in address order, or scattered by a bijection on the
-/// next power of two (multiply and fold, four times), walked on from where it leaves the range.
-struct ChaseOrder {
-  std::uint64_t nodes = 1;
+/// A bijection on `count` numbers, scattered: on the next power of two (multiply and fold, four times), walked on from
+/// where it leaves the range. Without bits it leaves every number where it is.
+struct Scatter {
+  std::uint64_t count = 1;
   std::uint64_t seed = 0;
-  unsigned bits = 0;  ///< of the power of two; 0: address order
+  unsigned bits = 0;  ///< of the power of two
 
-  /// Of `nodes` places, at least one.
-  static ChaseOrder sequential(std::uint64_t nodes) { return {nodes, 0, 0}; }
-  static ChaseOrder random(std::uint64_t nodes, std::uint64_t seed) {
+  static Scatter over(std::uint64_t count, std::uint64_t seed) {
     unsigned bits = 2;
-    while (bits < 63 && (1ULL << bits) < nodes) ++bits;
-    return {nodes, seed, bits};
+    while (bits < 63 && (1ULL << bits) < count) ++bits;
+    return {count, seed, bits};
   }
 
-  /// Place of step `step`, which may be any number: the ring goes round.
-  [[nodiscard]] __host__ __device__ std::uint64_t place(std::uint64_t step) const {
-    std::uint64_t at = step % nodes;
-    if (bits == 0) return at;
+  /// Of `index` below the count.
+  [[nodiscard]] __host__ __device__ std::uint64_t place(std::uint64_t index) const {
+    if (bits == 0) return index;
     do {
-      at = scatter(at);
-    } while (at >= nodes);
-    return at;
+      index = fold(index);
+    } while (index >= count);
+    return index;
   }
 
  private:
-  [[nodiscard]] __host__ __device__ std::uint64_t scatter(std::uint64_t x) const {
+  [[nodiscard]] __host__ __device__ std::uint64_t fold(std::uint64_t x) const {
     const std::uint64_t mask = (1ULL << bits) - 1;
     std::uint64_t key = seed;
     for (int round = 0; round < 4; ++round) {
@@ -42,6 +39,29 @@ struct ChaseOrder {
       x ^= x >> (bits / 2 + 1);                     // folding high bits into low ones: one too
     }
     return x;
+  }
+};
+
+/// A ring over places: step k stands at place(k). In address order, or scattered; then piece by piece, each visited
+/// completely before the next, the pieces in scattered order too.
+struct ChaseOrder {
+  Scatter pieces;
+  Scatter within;  ///< a piece
+
+  [[nodiscard]] __host__ __device__ std::uint64_t nodes() const { return pieces.count * within.count; }
+
+  /// Of `nodes` places, at least one.
+  static ChaseOrder sequential(std::uint64_t nodes) { return {{}, {nodes, 0, 0}}; }
+  static ChaseOrder random(std::uint64_t nodes, std::uint64_t seed) { return random(nodes, 1, seed); }
+  /// Of `pieces` pieces with `nodes` places each.
+  static ChaseOrder random(std::uint64_t nodes, std::uint64_t pieces, std::uint64_t seed) {
+    return {pieces > 1 ? Scatter::over(pieces, ~seed) : Scatter{}, Scatter::over(nodes, seed)};
+  }
+
+  /// Place of step `step`, which may be any number: the ring goes round.
+  [[nodiscard]] __host__ __device__ std::uint64_t place(std::uint64_t step) const {
+    const std::uint64_t at = step % nodes();
+    return pieces.place(at / within.count) * within.count + within.place(at % within.count);
   }
 };
 

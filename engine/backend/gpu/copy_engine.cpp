@@ -77,6 +77,7 @@ class EngineTransfer final : public GpuTransfer {
 
   void arm(std::uint64_t seed) override {
     check_.arm(seed);
+    settle_caches(arenas_);
     touched_ = 0;
   }
   [[nodiscard]] std::optional<Mismatch> verify(std::uint64_t seed) const override {

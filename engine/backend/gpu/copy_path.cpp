@@ -1,9 +1,11 @@
 // Peer access and staging of copies by the driver.
 #include "backend/gpu/copy_path.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "backend/gpu/gpu_method.hpp"
+#include "backend/host/cache_flush.hpp"
 #include "base/error.hpp"
 
 namespace linkscope::gpu {
@@ -66,6 +68,14 @@ void refusal_is_no_support(const Buffer& source, const Buffer& destination,
     if (error.fault() != Fault::broken) throw;
     throw Error(Fault::unsupported, "the driver does not copy " + text(source) + " to " + text(destination) +
                                         ": " + error.what());
+  }
+}
+
+void settle_caches(const Arenas& arenas) {
+  if (arenas.rotation.slots > 1 || !host::can_flush_caches()) return;
+  for (Buffer* buffer : {arenas.source, arenas.destination}) {
+    if (buffer == nullptr || buffer->where().device.kind != DeviceKind::numa) continue;
+    buffer->flush(0, std::min(buffer->bytes(), arenas.rotation.stride));
   }
 }
 

@@ -31,6 +31,11 @@ std::map<std::string, std::string> copy_path_parameters();
 void refusal_is_no_support(const Buffer& source, const Buffer& destination,
                            const std::function<void()>& first_copy);
 
+/// Writes back what arming left in CPU caches of memory that every repeat uses. Lines that stand modified in the caches of
+/// the CPUs that filled them come over the link at half its rate and less, until they have left those caches; with few
+/// samples that would be the figure. Nothing where this CPU cannot flush.
+void settle_caches(const Arenas& arenas);
+
 /// Where the system says the pages of either end are, for the row's notes; those that are as asked are left out.
 [[nodiscard]] std::vector<std::string> residences(const Arenas& arenas);
 /// What the row says of a transfer that is enqueued behind an open gate.

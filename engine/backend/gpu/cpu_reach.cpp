@@ -10,8 +10,14 @@ namespace {
 Support reached(const Device& device, const Endpoint& where) {
   const std::string end = where.device.text();
   if (where.memory == "managed") {
-    if (device.concurrent_managed) return Support::yes();
-    return Support::no("CPUs cannot work on managed memory of " + end + " beside it (no concurrent access)");
+    if (!device.concurrent_managed)
+      return Support::no("CPUs cannot work on managed memory of " + end +
+                         " beside it (no concurrent access)");
+    const bool stays =
+        where.placement == Placement::first_touch || device.integrated || device.direct_host_access;
+    if (stays) return Support::yes();
+    return Support::no("a CPU's access brings managed pages of " + end +
+                       " to the host here (no direct access from the host)");
   }
   const bool plain =
       where.memory == "device" || where.memory == "fine-grained" || where.memory == "coarse-grained";

@@ -2,6 +2,7 @@
 #include "backend/gpu/device_buffer.hpp"
 
 #include "backend/gpu/context.hpp"
+#include "backend/gpu/element_kernels.hpp"
 #include "backend/gpu/pattern_kernels.hpp"
 
 namespace linkscope::gpu {
@@ -26,6 +27,15 @@ void DeviceBuffer::poison(Bytes offset, Bytes length) {
 
 std::optional<Bytes> DeviceBuffer::compare(Bytes offset, Bytes length, std::uint64_t seed) const {
   return compare_pattern(*context_, keeper_, address_ + offset, length, seed);
+}
+
+void DeviceBuffer::fill_elements(Bytes offset, Bytes length, const Elements& elements, std::uint64_t seed) {
+  gpu::fill_elements(*context_, keeper_, address_ + offset, length, elements, seed);
+}
+
+std::optional<Bytes> DeviceBuffer::compare_elements(Bytes offset, Bytes length, const Elements& elements,
+                                                    std::uint64_t seed) const {
+  return gpu::compare_elements(*context_, keeper_, address_ + offset, length, elements, seed);
 }
 
 }  // namespace linkscope::gpu

@@ -1,10 +1,12 @@
 // Holding, opening and collecting lanes.
 #include "backend/gpu/gate.hpp"
 
+#include <algorithm>
 #include <map>
 #include <string>
 
 #include "backend/gpu/lane.hpp"
+#include "backend/gpu/lane_group.hpp"
 #include "backend/host/context.hpp"
 #include "base/error.hpp"
 
@@ -21,7 +23,7 @@ GpuTransfer& gpu_transfer(const Lane& lane) {
   return *transfer;
 }
 
-/// A blocking or host-clock lane is enqueued behind an open gate: no limit there.
+/// A blocking lane, or one on the host's clocks, is enqueued behind an open gate: no limit there.
 void check_repeats(const Lane& lane, const GpuTransfer& transfer, Clock clock) {
   const bool behind_closed_gate = clock == Clock::device && transfer.enqueueing() == Enqueue::returns;
   if (!behind_closed_gate || lane.repeats + lane.tail <= transfer.max_repeats()) return;
@@ -56,10 +58,6 @@ host::Worker& GpuGate::worker_for(int device) {
 GpuLane& GpuGate::lane_of(int device, std::size_t ordinal) {
   auto& lane = pool_[{device, ordinal}];
   if (lane == nullptr) {
-    if (flag_ == nullptr) {
-      context_->use(device);
-      flag_ = std::make_unique<GateFlag>();
-    }
     lane = std::make_unique<GpuLane>(*context_, device, context_->lane_stream(device, ordinal), *flag_,
                                      worker_for(device));
   }
@@ -68,26 +66,61 @@ GpuLane& GpuGate::lane_of(int device, std::size_t ordinal) {
 
 void GpuGate::hold(const std::vector<Lane>& lanes, Clock clock) {
   release();
+  failure_ = std::make_unique<FirstFailure>();
   ++round_;
-  std::map<int, std::size_t> ordinals;
-  std::vector<GpuLane*> chosen;
-  std::vector<const Timer*> timers;
-  for (const Lane& lane :
-       lanes) {  // all that may load, allocate or calibrate comes before the first closed gate
-    const GpuTransfer& transfer = gpu_transfer(lane);
-    check_repeats(lane, transfer, clock);
-    chosen.push_back(&lane_of(transfer.device(), ordinals[transfer.device()]++));
-    timers.push_back(clock == Clock::device ? &context_->timer(transfer.device()) : nullptr);
-  }
   try {
-    for (std::size_t i = 0; i < lanes.size(); ++i) {
-      held_.push_back(chosen[i]);
-      chosen[i]->hold(gpu_transfer(lanes[i]), lanes[i], timers[i], round_);
-    }
+    assign(lanes, clock);
   } catch (...) {
     release();
     throw;
   }
+  for (const auto& group : held_) group->start();
+  for (const auto& group : held_) group->settle();
+  if (!failure_->any()) return;
+  release();
+  failure_->rethrow();
+}
+
+/// All that may load, allocate or calibrate: it comes before the first gate closes.
+void GpuGate::assign(const std::vector<Lane>& lanes, Clock clock) {
+  std::map<int, std::size_t> ordinals;
+  for (const Lane& lane : lanes) {
+    GpuTransfer& transfer = gpu_transfer(lane);
+    const int device = transfer.device();
+    check_repeats(lane, transfer, clock);
+    if (flag_ == nullptr) {
+      context_->use(device);
+      flag_ = std::make_unique<GateFlag>();
+    }
+    const std::size_t group = group_for(lane, transfer, clock);
+    std::size_t place = held_[group]->place_of(device);
+    if (place == held_[group]->size()) {
+      const Timer* timer = clock == Clock::device ? &context_->timer(device) : nullptr;
+      place = held_[group]->add(lane_of(device, ordinals[device]++), timer);
+    }
+    places_.emplace_back(group, place);
+  }
+}
+
+/// The group that this lane joins: that of its joint, on its GPU where each has a thread; else one of its own.
+std::size_t GpuGate::group_for(const Lane& lane, GpuTransfer& transfer, Clock clock) {
+  Joint* const joint = transfer.joint();
+  const auto fits = [&](const std::unique_ptr<LaneGroup>& group) {
+    return group->joint() == joint &&
+           (joint->launch() == Launch::one_thread || group->place_of(transfer.device()) < group->size());
+  };
+  const auto known = joint == nullptr ? held_.end() : std::find_if(held_.begin(), held_.end(), fits);
+  if (known != held_.end()) {
+    const LaneGroup::Order& order = (*known)->order();
+    if (order.repeats != lane.repeats || order.tail != lane.tail) {
+      throw Error(Fault::broken,
+                  "flows that are sent by common calls must repeat alike: give them one tuning_group");
+    }
+    return static_cast<std::size_t>(known - held_.begin());
+  }
+  held_.push_back(std::make_unique<LaneGroup>(*context_, *flag_, *failure_, transfer,
+                                              LaneGroup::Order{clock, lane.repeats, lane.tail, round_}));
+  return held_.size() - 1;
 }
 
 void GpuGate::open() {
@@ -97,25 +130,25 @@ void GpuGate::open() {
 std::vector<Span> GpuGate::collect() {
   std::vector<Span> spans;
   try {
-    for (GpuLane* lane : held_) spans.push_back(lane->collect());
+    for (const auto& group : held_) group->finish();
+    if (failure_ != nullptr) failure_->rethrow();
+    std::vector<std::vector<Span>> by_group;
+    for (const auto& group : held_) by_group.push_back(group->spans());
+    for (const auto& [group, place] : places_) spans.push_back(by_group[group][place]);
   } catch (...) {
     release();
     throw;
   }
   held_.clear();
+  places_.clear();
   return spans;
 }
 
 void GpuGate::release() noexcept {
-  open();
-  for (GpuLane* lane : held_) {
-    try {
-      static_cast<void>(lane->collect());
-    } catch (...) {
-      continue;  // the first failure is the one that is told
-    }
-  }
+  if (flag_ != nullptr) flag_->open(round_);
+  for (const auto& group : held_) group->finish();
   held_.clear();
+  places_.clear();
 }
 
 Seconds GpuGate::resolution(Clock clock) const {

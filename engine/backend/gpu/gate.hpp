@@ -13,8 +13,11 @@
 namespace linkscope::gpu {
 
 class Context;
+class FirstFailure;
 class GateFlag;
 class GpuLane;
+class GpuTransfer;
+class LaneGroup;
 
 /// Clock::device. Each lane's stream starts with a kernel of one thread that polls a flag in pinned host memory.
 /// Behind it lie a start event, the transfers and an end event, all enqueued before the gate opens; so launch cost
@@ -25,13 +28,20 @@ class GpuLane;
 ///
 /// A stream takes only so many commands (about a thousand) before enqueueing waits for the device, which here would
 /// be for ever: hence Transfer::max_repeats(). Transfers whose enqueueing blocks (GpuTransfer::enqueueing) are
-/// enqueued in the same way by a thread of their own, after the gate has opened.
+/// enqueued in the same way by a thread of their own, after the gate has opened. Transfers that share calls (Joint) are
+/// enqueued together before it opens: by one thread, or by one for each GPU where the calls may wait for one another.
 ///
-/// Clock::host. A thread per lane on the GPU's NUMA node: call to completion, repeat by repeat, spinning.
+/// Clock::host. A thread per lane (per Joint where one thread makes its calls) on the GPU's NUMA node: call to completion,
+/// repeat by repeat, spinning. Clock::batch: the same thread makes all calls in a row and then waits for the last.
+///
+/// Where part of a Joint fails, the rest is told to give up before it is waited for.
 class GpuGate : public Gate {
  public:
   explicit GpuGate(std::shared_ptr<Context> context);
   ~GpuGate() override;
+
+  GpuGate(const GpuGate&) = delete;
+  GpuGate& operator=(const GpuGate&) = delete;
 
   [[nodiscard]] Support accepts(const Transfer& transfer) const override;
   void hold(const std::vector<Lane>& lanes, Clock clock) override;
@@ -42,6 +52,8 @@ class GpuGate : public Gate {
 
  private:
   GpuLane& lane_of(int device, std::size_t ordinal);
+  void assign(const std::vector<Lane>& lanes, Clock clock);
+  std::size_t group_for(const Lane& lane, GpuTransfer& transfer, Clock clock);
   host::Worker& worker_for(int device);
   /// Ends all that is held, whatever comes of it.
   void release() noexcept;
@@ -51,7 +63,9 @@ class GpuGate : public Gate {
   std::uint64_t round_ = 0;
   std::map<int, std::pair<host::WorkerPool, std::size_t>> threads_;  ///< by NUMA node; how many are taken
   std::map<std::pair<int, std::size_t>, std::unique_ptr<GpuLane>> pool_;  ///< by device and ordinal
-  std::vector<GpuLane*> held_;
+  std::unique_ptr<FirstFailure> failure_;                                 ///< of the start that is held
+  std::vector<std::unique_ptr<LaneGroup>> held_;
+  std::vector<std::pair<std::size_t, std::size_t>> places_;  ///< of each lane: its group, and its place there
 };
 
 }  // namespace linkscope::gpu

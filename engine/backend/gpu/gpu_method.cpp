@@ -34,6 +34,16 @@ Bytes rotation_spread(Bytes used, Bytes apart) {
   return std::clamp<Bytes>(apart / lines, 1, most_spread);
 }
 
+Bytes rotation_bytes_of(const Context& context, const std::vector<DeviceId>& devices) {
+  Bytes largest = 0;
+  for (const DeviceId& device : devices) {
+    const bool is_gpu = device.kind == DeviceKind::gpu && device.index < context.device_count();
+    largest = std::max(largest, is_gpu ? turns_of_gpu_cache * context.device(device.index).l2_bytes
+                                       : turns_of_cpu_cache * context.host().largest_cache({device}));
+  }
+  return largest;
+}
+
 Support GpuMethod::available() const {
   return context_->device_count() > 0 ? Support::yes() : Support::no(context_->problem());
 }
@@ -56,16 +66,10 @@ std::unique_ptr<Transfer> GpuMethod::prepare(const Flow& flow, const Arenas& are
 
 Bytes GpuMethod::rotation_bytes(const Flow& flow) const {
   if (graph_operations(flow.parameters) > 0) return 0;
-  Bytes largest = 0;
-  const auto count = [&](const DeviceId& device) {
-    const bool is_gpu = device.kind == DeviceKind::gpu && device.index < context_->device_count();
-    largest = std::max(largest, is_gpu ? turns_of_gpu_cache * context_->device(device.index).l2_bytes
-                                       : turns_of_cpu_cache * context_->host().largest_cache({device}));
-  };
-  count(flow.executor);
-  if (flow.source) count(flow.source->device);
-  if (flow.destination) count(flow.destination->device);
-  return largest;
+  std::vector<DeviceId> devices{flow.executor};
+  if (flow.source) devices.push_back(flow.source->device);
+  if (flow.destination) devices.push_back(flow.destination->device);
+  return rotation_bytes_of(*context_, devices);
 }
 
 Support GpuMethod::has_ends(const Flow& flow, Ends ends) const {

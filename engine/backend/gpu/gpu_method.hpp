@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "model/method.hpp"
 
@@ -22,6 +23,10 @@ enum class Ends { source, destination, both };
 /// must have where each `apart` bytes of it hold `used` that are touched. At most 8: an arena would outgrow memory.
 [[nodiscard]] Bytes rotation_spread(Bytes used, Bytes apart);
 
+/// Several times the largest cache of these devices: last level of GPUs and of the hosts' CPUs. What a rotated flow on
+/// them must cycle through.
+[[nodiscard]] Bytes rotation_bytes_of(const Context& context, const std::vector<DeviceId>& devices);
+
 /// A method says what is its own (own_parameters, make); what holds for all of them is added here: parameter `graph`
 /// of those that move bytes by a stream, which has a transfer replayed from a graph (graph_transfer.hpp), and `until`, which
 /// times the calls alone (returning_call.hpp).
@@ -36,8 +41,7 @@ class GpuMethod : public Method {
   /// What make() gives, recorded into a graph or timed until its calls return where the flow asks for that. Throws
   /// Error{unsupported} where it cannot be.
   [[nodiscard]] std::unique_ptr<Transfer> prepare(const Flow& flow, const Arenas& arenas) const final;
-  /// Several times the largest cache between the executor and its ends: last level of GPUs and of the hosts' CPUs.
-  /// 0 for a graph, which is recorded for one slot.
+  /// rotation_bytes_of() the executor and the ends; 0 for a graph, which is recorded for one slot.
   [[nodiscard]] Bytes rotation_bytes(const Flow& flow) const override;
 
  protected:

@@ -6,42 +6,15 @@
 #include <utility>
 #include <vector>
 
-#include "backend/gpu/check.hpp"
 #include "backend/gpu/context.hpp"
 #include "backend/gpu/copy_path.hpp"
+#include "backend/gpu/recorded_graph.hpp"
 #include "base/error.hpp"
 
 namespace linkscope::gpu {
 namespace {
 
 constexpr std::uint64_t most_recorded = 1024;
-
-/// A graph being recorded from a stream. Ends the recording however it goes.
-class Recording {
- public:
-  explicit Recording(gpuStream_t stream) : stream_(stream) {
-    // Other threads of the process (lanes at work) may go on with calls that a recording thread may not make.
-    LINKSCOPE_CHECK(gpuStreamBeginCapture(stream_, gpuStreamCaptureModeThreadLocal));
-  }
-  ~Recording() {
-    if (!ended_) static_cast<void>(gpuStreamEndCapture(stream_, &graph_));
-    if (graph_ != nullptr) static_cast<void>(gpuGraphDestroy(graph_));
-    if (!ended_) static_cast<void>(gpuGetLastError());
-  }
-  Recording(const Recording&) = delete;
-  Recording& operator=(const Recording&) = delete;
-
-  gpuGraph_t end() {
-    ended_ = true;
-    LINKSCOPE_CHECK(gpuStreamEndCapture(stream_, &graph_));
-    return graph_;
-  }
-
- private:
-  gpuStream_t stream_;
-  gpuGraph_t graph_ = nullptr;
-  bool ended_ = false;
-};
 
 class GraphTransfer final : public GpuTransfer {
  public:
@@ -55,14 +28,10 @@ class GraphTransfer final : public GpuTransfer {
       throw Error(Fault::unsupported, std::string("cannot be captured into a graph: ") + error.what());
     }
   }
-  ~GraphTransfer() override { forget(); }
-  GraphTransfer(const GraphTransfer&) = delete;
-  GraphTransfer& operator=(const GraphTransfer&) = delete;
 
   [[nodiscard]] int device() const override { return work_.device(); }
   void enqueue(gpuStream_t stream, std::uint64_t repeats) override {
-    for (std::uint64_t repeat = 0; repeat < repeats; ++repeat)
-      LINKSCOPE_CHECK(gpuGraphLaunch(graph_, stream));
+    for (std::uint64_t repeat = 0; repeat < repeats; ++repeat) graph_.launch(stream);
     launches_ += repeats;
     work_.count_as_run(launches_ * recorded_);
   }
@@ -100,27 +69,21 @@ class GraphTransfer final : public GpuTransfer {
  private:
   /// What the work depends on (pattern, launch shape) is fixed in a graph: each change takes a new one.
   void record() {
-    forget();
+    graph_ = {};
     context_->use(device());
     const gpuStream_t stream = context_->service_stream(device());
     Recording recording(stream);
     // One by one: a transfer may make one launch of what it is asked for at once.
     for (std::uint64_t i = 0; i < recorded_; ++i) work_.enqueue(stream, 1);
-    LINKSCOPE_CHECK(gpuGraphInstantiateWithFlags(&graph_, recording.end(), 0));
-    LINKSCOPE_CHECK(vendor::upload_graph(graph_, stream));
-    LINKSCOPE_CHECK(gpuStreamSynchronize(stream));
+    recording.end();
+    graph_ = recording.made_ready();
     work_.count_as_run(launches_ * recorded_);
   }
-  void forget() noexcept {
-    if (graph_ != nullptr) static_cast<void>(gpuGraphExecDestroy(graph_));
-    graph_ = nullptr;
-  }
-
   std::shared_ptr<Context> context_;
   std::unique_ptr<Transfer> inner_;
   GpuTransfer& work_;  ///< what inner_ holds
   std::uint64_t recorded_;
-  gpuGraphExec_t graph_ = nullptr;
+  RecordedGraph graph_;
   std::uint64_t launches_ = 0;  ///< since arm()
 };
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "backend/gpu/check.hpp"
+#include "backend/gpu/copy_path.hpp"
 #include "backend/gpu/pattern_kernels.hpp"
 #include "backend/gpu/sweep_kernels.hpp"
 #include "model/pattern.hpp"
@@ -97,6 +98,7 @@ class ExchangeTransfer final : public KernelTransfer {
   void arm(std::uint64_t seed) override {
     KernelTransfer::arm(seed);
     arenas().destination->fill(0, extent(), destination_seed(seed));
+    settle_caches(arenas());
   }
 
   [[nodiscard]] std::optional<Mismatch> verify(std::uint64_t seed) const override {

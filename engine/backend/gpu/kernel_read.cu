@@ -9,13 +9,6 @@
 namespace linkscope::gpu {
 namespace {
 
-/// Past the first-level cache: repeats shall find what all multiprocessors share, not what each kept for itself.
-template <Access access>
-__device__ Vector load_to_sum(const Vector* address) {
-  if constexpr (access == Access::streaming) return vendor::load_streaming(address);
-  return vendor::load_shared_level(address);
-}
-
 template <unsigned unroll, Access access>
 __global__ void __launch_bounds__(most_threads(unroll)) read_kernel(Sweep sweep, std::uint64_t* total) {
   std::uint64_t sum = 0;
@@ -26,13 +19,13 @@ __global__ void __launch_bounds__(most_threads(unroll)) read_kernel(Sweep sweep,
         [&](std::uint64_t first, std::uint64_t step) {
           Vector group[unroll];
 #pragma unroll
-          for (unsigned k = 0; k < unroll; ++k) group[k] = load_to_sum<access>(vectors + first + k * step);
+          for (unsigned k = 0; k < unroll; ++k) group[k] = load<access>(vectors + first + k * step);
 #pragma unroll
           for (unsigned k = 0; k < unroll; ++k) sum += low_word(group[k]) + high_word(group[k]);
         },
         [&](std::uint64_t first, std::uint64_t step) {
           for (std::uint64_t i = first; i < sweep.vectors; i += step) {
-            const Vector vector = load_to_sum<access>(vectors + i);
+            const Vector vector = load<access>(vectors + i);
             sum += low_word(vector) + high_word(vector);
           }
         });

@@ -6,11 +6,15 @@
 namespace linkscope::gpu {
 namespace {
 
-/// In the executor's own memory lines that ask to be evicted first push one another out: a part of a rotated arena
-/// stays in the last-level cache, and a tuning pass would take that for speed.
-std::vector<LaunchShape> offered_shapes(const Device& device, const Flow& flow, std::uint64_t threads) {
-  std::vector<LaunchShape> shapes = shapes_for(device, threads, flow.parameters);
-  if (shapes.size() > 1 && is_local(flow))
+/// Shapes with streaming accesses are left out where a cache would serve them, which a tuning pass would take for speed.
+/// In the executor's own memory lines that ask to be evicted first push one another out, so that a part of a rotated arena
+/// stays in the last-level cache. And streaming loads are kept by first-level caches: repeats of one small slot would be
+/// served there, whatever the link.
+std::vector<LaunchShape> offered_shapes(const Device& device, const Flow& flow, const Arenas& arenas,
+                                        const Work& work) {
+  std::vector<LaunchShape> shapes = shapes_for(device, work.threads, flow.parameters);
+  const bool repeats_small_slot = arenas.rotation.slots == 1 && work.span <= device.l2_bytes;
+  if (shapes.size() > 1 && (is_local(flow) || repeats_small_slot))
     std::erase_if(shapes, [](const LaunchShape& shape) { return shape.access == Access::streaming; });
   return shapes;
 }
@@ -25,7 +29,7 @@ KernelTransfer::KernelTransfer(std::shared_ptr<Context> context, const Flow& flo
                                const Work& work)
     : SweepTransfer(std::move(context), flow, arenas, work.span),
       threads_(work.threads),
-      shapes_(offered_shapes(this->context().device(device()), flow, work.threads)),
+      shapes_(offered_shapes(this->context().device(device()), flow, arenas, work)),
       shape_(shapes_.front()) {}
 
 std::vector<Setting> KernelTransfer::candidates() const {

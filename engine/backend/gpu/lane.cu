@@ -1,9 +1,8 @@
-// The gate kernel, and how a lane is enqueued and timed.
+// The gate kernel, and the stamps behind it.
 #include "backend/gpu/lane.hpp"
 
 #include <atomic>
 #include <new>
-#include <thread>
 
 #include "backend/gpu/check.hpp"
 #include "base/error.hpp"
@@ -59,94 +58,40 @@ bool GateFlag::is_open(std::uint64_t round) const {
 }
 
 GpuLane::GpuLane(Context& context, int device, gpuStream_t stream, const GateFlag& flag, host::Worker& worker)
-    : context_(context), device_(device), stream_(stream), flag_(flag), worker_(worker) {
-  context_.use(device_);
-  context_.load(device_, {reinterpret_cast<const void*>(&wait_for_opening)});
+    : device_(device), stream_(stream), flag_(flag), worker_(worker) {
+  context.use(device_);
+  context.load(device_, {reinterpret_cast<const void*>(&wait_for_opening)});
   report_ = allocate_shared<Report>();
   for (gpuEvent_t* event : {&opened_, &start_, &end_, &idle_}) LINKSCOPE_CHECK(gpuEventCreate(event));
 }
 
 GpuLane::~GpuLane() {
-  if (threaded_) worker_.wait();
   static_cast<void>(gpuSetDevice(device_));
   for (gpuEvent_t event : {opened_, start_, end_, idle_}) static_cast<void>(gpuEventDestroy(event));
   static_cast<void>(gpuFreeHost(report_));
 }
 
-void GpuLane::hold(GpuTransfer& transfer, const Lane& lane, const Timer* timer, std::uint64_t round) {
-  transfer_ = &transfer;
-  repeats_ = lane.repeats;
-  tail_ = lane.tail;
-  timer_ = timer;
+void GpuLane::close(std::uint64_t round) {
   round_ = round;
-  failure_ = nullptr;
-  threaded_ = timer == nullptr || transfer.enqueueing() == Enqueue::blocks;
-  if (timer == nullptr) {
-    start_thread(&GpuLane::run_on_host_clock);
-  } else if (threaded_) {
-    start_thread(&GpuLane::enqueue_gated);
-  } else {
-    context_.use(device_);
-    enqueue_gated();
-  }
-}
-
-void GpuLane::start_thread(void (GpuLane::*job)()) {
-  worker_.start([this, job] {
-    try {
-      LINKSCOPE_CHECK(gpuSetDevice(device_));
-      while (!flag_.is_open(round_)) std::this_thread::yield();
-      (this->*job)();
-    } catch (...) {
-      failure_ = std::current_exception();
-    }
-  });
-}
-
-void GpuLane::enqueue_gated() {
   wait_for_opening<<<1, 1, 0, stream_>>>(flag_.address(), round_, report_,
                                          static_cast<std::uint64_t>(patience * vendor::ticks_per_second));
   LINKSCOPE_CHECK(gpuGetLastError());
   LINKSCOPE_CHECK(gpuEventRecord(opened_, stream_));
-  transfer_->lead_in(stream_);
-  LINKSCOPE_CHECK(gpuEventRecord(start_, stream_));
-  transfer_->enqueue(stream_, repeats_);
-  LINKSCOPE_CHECK(gpuEventRecord(end_, stream_));
-  if (tail_ == 0) return;
-  transfer_->enqueue(stream_, tail_);
-  LINKSCOPE_CHECK(gpuEventRecord(idle_, stream_));
 }
 
-void GpuLane::run_on_host_clock() {
-  const auto call_and_complete = [this](std::uint64_t times) {
-    for (std::uint64_t repeat = 0; repeat < times; ++repeat) {
-      transfer_->enqueue(stream_, 1);
-      LINKSCOPE_CHECK(gpuStreamSynchronize(stream_));
-    }
-    return steady_now();
-  };
-  host_span_.start = steady_now();
-  host_span_.end = call_and_complete(repeats_);
-  host_span_.idle = call_and_complete(tail_);
-}
+void GpuLane::stamp_start() { LINKSCOPE_CHECK(gpuEventRecord(start_, stream_)); }
+void GpuLane::stamp_end() { LINKSCOPE_CHECK(gpuEventRecord(end_, stream_)); }
+void GpuLane::stamp_idle() { LINKSCOPE_CHECK(gpuEventRecord(idle_, stream_)); }
 
-Span GpuLane::collect() {
-  if (threaded_) {
-    worker_.wait();
-    threaded_ = false;
-    if (failure_ != nullptr) std::rethrow_exception(failure_);
-  }
-  if (timer_ == nullptr) return host_span_;
-  context_.use(device_);
-  LINKSCOPE_CHECK(gpuStreamSynchronize(stream_));
+Span GpuLane::span(const Timer& timer, Tail tail) const {
   if (report_->expired == round_) {
     throw Error(Fault::broken, "the gate of gpu:" + std::to_string(device_) +
                                    " was not opened in time: enqueueing took longer than the kernel waits");
   }
   Span span;
-  span.start = timer_->host_time(report_->ticks) + elapsed(opened_, start_);
+  span.start = timer.host_time(report_->ticks) + elapsed(opened_, start_);
   span.end = span.start + elapsed(start_, end_);
-  span.idle = tail_ == 0 ? span.end : span.end + elapsed(end_, idle_);
+  span.idle = tail == Tail::none ? span.end : span.end + elapsed(end_, idle_);
   return span;
 }
 

@@ -1,15 +1,11 @@
-// GpuLane: one lane of GpuGate: a stream, its gate, its events and what came of it.
+// GpuLane: a stream of GpuGate with its gate and its stamps.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
-#include <exception>
-#include <memory>
 
 #include "backend/gpu/context.hpp"
-#include "backend/gpu/transfer.hpp"
 #include "backend/host/workers.hpp"
-#include "model/flow.hpp"
+#include "model/transfer.hpp"
 
 namespace linkscope::gpu {
 
@@ -30,7 +26,10 @@ class GateFlag {
   std::uint64_t* address_ = nullptr;
 };
 
-/// Reused from start to start. hold, then collect once the flag is open.
+/// Whether work without a span follows that which has one.
+enum class Tail { none, some };
+
+/// Reused from start to start. Its device is current when its stamps are enqueued.
 class GpuLane {
  public:
   /// `stream` belongs to `device`; `worker` is this lane's own. All outlive the lane.
@@ -40,41 +39,34 @@ class GpuLane {
   GpuLane& operator=(const GpuLane&) = delete;
 
   [[nodiscard]] int device() const { return device_; }
-  /// Makes `lane`, whose transfer is `transfer`, ready behind `round`. Clock::device: `timer` is the device's, calibrated
-  /// before any gate closed; Clock::host: null.
-  void hold(GpuTransfer& transfer, const Lane& lane, const Timer* timer, std::uint64_t round);
-  /// Waits for the end. Throws what went wrong.
-  Span collect();
+  [[nodiscard]] gpuStream_t stream() const { return stream_; }
+  /// A thread on the GPU's NUMA node.
+  [[nodiscard]] host::Worker& worker() const { return worker_; }
+
+  /// Enqueues a kernel that waits until `round` is open.
+  void close(std::uint64_t round);
+  /// Enqueue the stamps of a span.
+  void stamp_start();
+  void stamp_end();
+  void stamp_idle();
+  /// The span between the stamps, once the stream is idle; `timer` is the device's, calibrated before the gate closed.
+  /// Throws Error{broken} where the kernel gave up waiting.
+  [[nodiscard]] Span span(const Timer& timer, Tail tail) const;
 
   /// What the gate kernel says; in pinned host memory.
   struct Report;
 
  private:
-  /// Gate kernel, events and transfers, in stream order.
-  void enqueue_gated();
-  void run_on_host_clock();
-  /// Runs `job` on the lane's thread once the gate is open, keeping what it throws.
-  void start_thread(void (GpuLane::*job)());
-
-  Context& context_;
   int device_;
   gpuStream_t stream_;
   const GateFlag& flag_;
   host::Worker& worker_;
+  std::uint64_t round_ = 0;
   Report* report_ = nullptr;
   gpuEvent_t opened_ = nullptr;
   gpuEvent_t start_ = nullptr;
   gpuEvent_t end_ = nullptr;
   gpuEvent_t idle_ = nullptr;
-
-  const Timer* timer_ = nullptr;  ///< null: Clock::host
-  GpuTransfer* transfer_ = nullptr;
-  std::uint64_t repeats_ = 0;
-  std::uint64_t tail_ = 0;
-  std::uint64_t round_ = 0;
-  bool threaded_ = false;
-  std::exception_ptr failure_;
-  Span host_span_;
 };
 
 }  // namespace linkscope::gpu

@@ -23,6 +23,10 @@ class ManagedMemory final : public GpuMemory {
   [[nodiscard]] bool takes_advice() const override { return true; }
   [[nodiscard]] Support available() const override;
   [[nodiscard]] Support supports(const Endpoint& where) const override;
+  /// Not where nothing binds it: see Memory.
+  [[nodiscard]] bool reusable(const Endpoint& where) const override {
+    return where.placement == Placement::bound;
+  }
   [[nodiscard]] std::unique_ptr<Buffer> allocate(const Endpoint& where, Bytes bytes) const override;
 };
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "backend/gpu/chase_order.hpp"
 #include "backend/gpu/check.hpp"
@@ -19,6 +20,8 @@ constexpr std::int64_t default_stride = 128;
 constexpr std::int64_t default_hops_linked = 1024;
 constexpr std::int64_t default_hops_local = 8192;
 constexpr std::uint64_t share_of_processors = 8;
+/// Rings of up to so many nodes may fit the caches that a launch empties (first-level ones hold about 2000 lines).
+constexpr std::uint64_t most_warmed = 4096;
 
 /// Where the ring lies, as the device sees it.
 struct Ring {
@@ -34,26 +37,45 @@ struct Ring {
 __global__ void lay_ring(Ring ring) {
   const std::uint64_t threads = gridDim.x * static_cast<std::uint64_t>(blockDim.x);
   for (std::uint64_t step = blockIdx.x * static_cast<std::uint64_t>(blockDim.x) + threadIdx.x;
-       step < ring.order.nodes; step += threads) {
+       step < ring.order.nodes(); step += threads) {
     *reinterpret_cast<std::byte**>(ring.node(step)) = ring.node(step + 1);
   }
 }
 
-/// A grid of one thread per multiprocessor, of which one block works. Counts ends that are right and wrong.
-__global__ void walk_ring(std::byte* start, const std::byte* expected, std::uint64_t hops,
-                          unsigned working_block, std::uint64_t* right_and_wrong) {
+/// What walks tell: how many ended right and wrong; cycles of those that began with a lap, and of the laps among them.
+enum Told : unsigned { told_right, told_wrong, told_cycles, told_lap_cycles, all_told };
+
+/// A grid of one thread per multiprocessor, of which one block works: `lap` hops, which come back to the start, and then
+/// `hops` more.
+__global__ void walk_ring(std::byte* start, const std::byte* expected, std::uint64_t lap, std::uint64_t hops,
+                          unsigned working_block, std::uint64_t* told) {
   if (blockIdx.x != working_block) return;
+  auto* const counters = reinterpret_cast<Counter*>(told);
   std::byte* at = start;
+  std::uint64_t began = 0;
+  std::uint64_t warm = 0;
+  if (lap > 0) {
+    began = vendor::cycles_once(at);
+    for (std::uint64_t hop = 0; hop < lap; ++hop) at = *reinterpret_cast<std::byte**>(at);
+    warm = vendor::cycles_once(at);
+  }
   for (std::uint64_t hop = 0; hop < hops; ++hop) at = *reinterpret_cast<std::byte**>(at);
-  atomicAdd(reinterpret_cast<Counter*>(right_and_wrong) + (at == expected ? 0 : 1), Counter{1});
+  if (lap > 0) {
+    atomicAdd(counters + told_cycles, vendor::cycles_once(at) - began);
+    atomicAdd(counters + told_lap_cycles, warm - began);
+  }
+  atomicAdd(counters + (at == expected ? told_right : told_wrong), Counter{1});
 }
 
 /// What a flow's parameters come to.
 struct Shape {
   Bytes stride;
   std::uint64_t hops;
-  std::uint64_t nodes;
+  std::uint64_t nodes;  ///< of a piece
+  std::uint64_t pieces;
   bool scattered;
+
+  [[nodiscard]] std::uint64_t all_nodes() const { return pieces * nodes; }
 };
 
 Shape shape_of(const Flow& flow) {
@@ -69,7 +91,11 @@ Shape shape_of(const Flow& flow) {
   const auto step = static_cast<Bytes>(stride);
   if (flow.bytes < step)
     throw Error(Fault::unsupported, "a pointer chase needs at least one stride of memory");
-  return {step, static_cast<std::uint64_t>(hops), flow.bytes / step, order == "random"};
+  const std::int64_t locality = flow.parameters.number("locality", static_cast<std::int64_t>(flow.bytes));
+  if (locality < stride) throw Error(Fault::bad_input, "parameter locality: at least one stride");
+  const std::uint64_t all = flow.bytes / step;
+  const std::uint64_t nodes = std::min(static_cast<Bytes>(locality) / step, all);
+  return {step, static_cast<std::uint64_t>(hops), nodes, all / nodes, order == "random"};
 }
 
 class ChaseTransfer final : public GpuTransfer {
@@ -80,8 +106,9 @@ class ChaseTransfer final : public GpuTransfer {
         memory_(*arenas.source),
         shape_(shape_of(flow)),
         reached_(context_->reach(device_, memory_)),
-        ends_(*context_, device_, 2) {
-    if (memory_.bytes() < shape_.nodes * shape_.stride) {
+        told_(*context_, device_, all_told),
+        lap_(shape_.all_nodes() <= most_warmed ? shape_.all_nodes() : 0) {
+    if (memory_.bytes() < extent()) {
       throw Error(Fault::bad_input, "the source holds fewer bytes than the flow says");
     }
     ring_.base = reached_.address;
@@ -106,37 +133,51 @@ class ChaseTransfer final : public GpuTransfer {
     for (std::uint64_t walk = 0; walk < repeats * walks_; ++walk, ++walked_) {
       const std::uint64_t step = walked_ * shape_.hops;
       const auto block = static_cast<unsigned>(turn_++ * processor_step_ % processors);
-      walk_ring<<<processors, 1, 0, stream>>>(ring_.node(step), ring_.node(step + shape_.hops), shape_.hops,
-                                              block, ends_.data());
+      walk_ring<<<processors, 1, 0, stream>>>(ring_.node(step), ring_.node(step + shape_.hops), lap_,
+                                              shape_.hops, block, told_.data());
       LINKSCOPE_CHECK(gpuGetLastError());
     }
   }
 
   void arm(std::uint64_t seed) override {
-    ring_.order =
-        shape_.scattered ? ChaseOrder::random(shape_.nodes, seed) : ChaseOrder::sequential(shape_.nodes);
+    ring_.order = shape_.scattered ? ChaseOrder::random(shape_.nodes, shape_.pieces, seed)
+                                   : ChaseOrder::sequential(shape_.all_nodes());
     const Endpoint& where = memory_.where();
     if (where.device.kind == DeviceKind::numa && where.memory != "write-combined") {
       lay_on_host();
     } else {
       lay_on_device();
     }
-    ends_.clear();
+    told_.clear();
+    counted_ = {};
     walked_ = 0;
   }
 
+  /// Laps are a share of the walks' cycles: that share of the span goes out.
+  [[nodiscard]] Span counted(const Span& span) override {
+    if (lap_ == 0) return span;
+    const std::vector<std::uint64_t> told = told_.read();
+    const Cycles before = std::exchange(counted_, {told[told_cycles], told[told_lap_cycles]});
+    const auto all = static_cast<double>(counted_.all - before.all);
+    if (all == 0) return span;
+    const double share = 1 - static_cast<double>(counted_.laps - before.laps) / all;
+    return {span.start, span.start + share * span.length(), span.idle};
+  }
+
   [[nodiscard]] std::optional<Mismatch> verify(std::uint64_t /*seed*/) const override {
-    const std::vector<std::uint64_t> ends = ends_.read();
-    if (ends[0] == walked_ && ends[1] == 0) return std::nullopt;
-    return Mismatch{std::to_string(walked_ - ends[0]) + " of " + std::to_string(walked_) + " walks of " +
-                    std::to_string(shape_.hops) + " hops did not end where the ring says"};
+    const std::vector<std::uint64_t> told = told_.read();
+    if (told[told_right] == walked_ && told[told_wrong] == 0) return std::nullopt;
+    return Mismatch{std::to_string(walked_ - told[told_right]) + " of " + std::to_string(walked_) +
+                    " walks of " + std::to_string(shape_.hops) + " hops did not end where the ring says"};
   }
   [[nodiscard]] Bytes verified_bytes() const override { return walked_ * sizeof(std::byte*); }
-  void flush() override { memory_.flush(0, shape_.nodes * shape_.stride); }
+  void flush() override { memory_.flush(0, extent()); }
   [[nodiscard]] Setting setting() const override {
-    return {{"hops", static_cast<std::int64_t>(shape_.hops)},
-            {"stride", static_cast<std::int64_t>(shape_.stride)},
-            {"walks", static_cast<std::int64_t>(walks_)}};
+    Setting setting{{"hops", static_cast<std::int64_t>(shape_.hops)},
+                    {"stride", static_cast<std::int64_t>(shape_.stride)},
+                    {"walks", static_cast<std::int64_t>(walks_)}};
+    if (lap_ > 0) setting.emplace_back("lap", static_cast<std::int64_t>(lap_));
+    return setting;
   }
   [[nodiscard]] std::vector<std::string> notes() const override {
     const std::string where = memory_.residence();
@@ -144,6 +185,12 @@ class ChaseTransfer final : public GpuTransfer {
   }
 
  private:
+  struct Cycles {
+    std::uint64_t all = 0;
+    std::uint64_t laps = 0;
+  };
+
+  [[nodiscard]] Bytes extent() const { return shape_.all_nodes() * shape_.stride; }
   void lay_on_device() const {
     constexpr unsigned threads = 256;
     const auto blocks = static_cast<unsigned>(4 * context_->device(device_).multiprocessors);
@@ -154,7 +201,7 @@ class ChaseTransfer final : public GpuTransfer {
   }
   void lay_on_host() const {
     context_->run_on_node(memory_.where().device.index, [this] {
-      for (std::uint64_t step = 0; step < ring_.order.nodes; ++step) {
+      for (std::uint64_t step = 0; step < ring_.order.nodes(); ++step) {
         const auto at = ring_.node(step) - ring_.base;
         *reinterpret_cast<std::byte**>(memory_.data() + at) = ring_.node(step + 1);
       }
@@ -166,12 +213,14 @@ class ChaseTransfer final : public GpuTransfer {
   Buffer& memory_;
   Shape shape_;
   Reached reached_;
-  DeviceWords ends_;
+  DeviceWords told_;
+  std::uint64_t lap_;  ///< untimed hops at the start of each walk: once round the ring
   Ring ring_;
   std::uint64_t walks_ = 1;  ///< in one transfer
   std::uint64_t processor_step_ = 1;
   std::uint64_t turn_ = 0;    ///< never goes back: multiprocessors serve equally often over all rounds
   std::uint64_t walked_ = 0;  ///< since arm()
+  Cycles counted_;            ///< of them, those of starts that have been counted
 };
 
 }  // namespace
@@ -179,7 +228,9 @@ class ChaseTransfer final : public GpuTransfer {
 std::map<std::string, std::string> PointerChase::own_parameters() const {
   return {{"stride", "bytes from pointer to pointer; default 128"},
           {"hops", "loads of one walk; default 1024, in the executor's own memory 8192"},
-          {"order", "sequential (default) or random"}};
+          {"order", "sequential (default) or random"},
+          {"locality",
+           "random order: bytes visited completely, in random order, before moving on; default: all"}};
 }
 
 Support PointerChase::supports(const Flow& flow) const {

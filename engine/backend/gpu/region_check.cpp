@@ -22,7 +22,10 @@ RegionCheck::RegionCheck(std::shared_ptr<Context> context, int executor, const A
                          const Region& region)
     : context_(std::move(context)), device_(executor), arenas_(arenas), region_(region) {
   const Rotation& rotation = arenas.rotation;
-  if (rotation.slots > 1 && (rotation.stride < region.footprint() || rotation.stride % word_bytes != 0)) {
+  const bool apart = is_stacked()
+                         ? rotation.slots <= region.stackable()
+                         : rotation.stride >= region.footprint() && rotation.stride % word_bytes == 0;
+  if (rotation.slots > 1 && !apart) {
     throw Error(Fault::bad_input, "slots of " + std::to_string(region.footprint()) + " B cannot lie " +
                                       std::to_string(rotation.stride) + " B apart");
   }
@@ -35,6 +38,11 @@ RegionCheck::RegionCheck(std::shared_ptr<Context> context, int executor, const A
   if (holder.kind == DeviceKind::gpu) device_ = holder.index;
 }
 
+bool RegionCheck::is_stacked() const {
+  return arenas_.rotation.slots > 1 && arenas_.rotation.stride == region_.rows * region_.pitch &&
+         region_.planes > 1;
+}
+
 Bytes RegionCheck::extent() const {
   return (arenas_.rotation.slots - 1) * arenas_.rotation.stride + region_.footprint();
 }
@@ -45,7 +53,7 @@ void RegionCheck::arm(std::uint64_t seed) const {
 }
 
 Bytes RegionCheck::verified_bytes(std::uint64_t slots_touched) const {
-  return std::min(slots_touched, arenas_.rotation.slots) * region_.footprint();
+  return (is_stacked() ? 1 : std::min(slots_touched, arenas_.rotation.slots)) * region_.footprint();
 }
 
 void RegionCheck::flush() const {
@@ -56,45 +64,52 @@ void RegionCheck::flush() const {
 std::optional<Mismatch> RegionCheck::verify(std::uint64_t seed, std::uint64_t slots_touched) const {
   context_->use(device_);
   const std::uint64_t slots = std::min(slots_touched, arenas_.rotation.slots);
+  if (is_stacked()) {  // one pattern lies over the whole arena: together they are one region
+    const Region all = region_.stacked(slots);
+    const auto bad = slots == 0 ? std::nullopt : compare(0, all, seed);
+    return bad ? std::optional(describe(0, all, *bad)) : std::nullopt;
+  }
   for (std::uint64_t slot = 0; slot < slots; ++slot) {
     const std::uint64_t slot_seed = shifted_seed(seed, slot * (arenas_.rotation.stride / word_bytes));
-    if (const auto bad = compare(slot, slot_seed)) return describe(slot, *bad);
+    if (const auto bad = compare(slot * arenas_.rotation.stride, region_, slot_seed))
+      return describe(slot, region_, *bad);
   }
   return std::nullopt;
 }
 
-std::optional<Bytes> RegionCheck::compare(std::uint64_t slot, std::uint64_t seed) const {
-  const Bytes at = slot * arenas_.rotation.stride;
+std::optional<Bytes> RegionCheck::compare(Bytes at, const Region& region, std::uint64_t seed) const {
   if (context_->reachable(device_, arenas_.destination->where())) {
     const Reached arena = context_->reach(device_, *arenas_.destination);
-    return compare_region(*context_, device_, arena.address + at, 0, region_.footprint(), region_, seed);
+    return compare_region(*context_, device_, arena.address + at, 0, region.footprint(), region, seed);
   }
-  return compare_copied(arenas_.destination->data() + at, seed);
+  return compare_copied(arenas_.destination->data() + at, region, seed);
 }
 
-std::optional<Bytes> RegionCheck::compare_copied(const std::byte* slot, std::uint64_t seed) const {
-  const Bytes whole = std::min(piece_bytes, region_.footprint());
+std::optional<Bytes> RegionCheck::compare_copied(const std::byte* at, const Region& region,
+                                                 std::uint64_t seed) const {
+  const Bytes whole = std::min(piece_bytes, region.footprint());
   const DeviceWords piece(*context_, device_, (whole + word_bytes - 1) / word_bytes);
   auto* window = reinterpret_cast<std::byte*>(piece.data());
   const gpuStream_t stream = context_->service_stream(device_);
-  for (Bytes first = 0; first < region_.footprint(); first += piece_bytes) {
-    const Bytes length = std::min(piece_bytes, region_.footprint() - first);
-    LINKSCOPE_CHECK(gpuMemcpyAsync(window, slot + first, length, gpuMemcpyDefault, stream));
-    const auto bad = compare_region(*context_, device_, window, first, length, region_, seed);
+  for (Bytes first = 0; first < region.footprint(); first += piece_bytes) {
+    const Bytes length = std::min(piece_bytes, region.footprint() - first);
+    LINKSCOPE_CHECK(gpuMemcpyAsync(window, at + first, length, gpuMemcpyDefault, stream));
+    const auto bad = compare_region(*context_, device_, window, first, length, region, seed);
     if (bad) return first + *bad;
   }
   return std::nullopt;
 }
 
-Mismatch RegionCheck::describe(std::uint64_t slot, Bytes offset) const {
+Mismatch RegionCheck::describe(std::uint64_t slot, const Region& region, Bytes offset) const {
   const Endpoint& where = arenas_.destination->where();
-  const Bytes in_plane = offset % region_.plane_pitch;
-  std::string what = "byte " + std::to_string(in_plane % region_.pitch) + " of row " +
-                     std::to_string(in_plane / region_.pitch) + " of plane " +
-                     std::to_string(offset / region_.plane_pitch) + " (offset " + std::to_string(offset) +
-                     ")";
-  if (arenas_.rotation.slots > 1) what += " in slot " + std::to_string(slot);
-  what += region_.contains(offset) ? " arrived wrong in " : ", outside the region, was overwritten in ";
+  const Bytes in_plane = offset % region.plane_pitch;
+  const Bytes row = in_plane / region.pitch;
+  std::string what = "byte " + std::to_string(in_plane % region.pitch) + " of row " + std::to_string(row) +
+                     " of plane " + std::to_string(offset / region.plane_pitch) + " (offset " +
+                     std::to_string(offset) + ")";
+  if (arenas_.rotation.slots > 1)
+    what += " in slot " + std::to_string(is_stacked() ? row / region_.rows : slot);
+  what += region.contains(offset) ? " arrived wrong in " : ", outside the region, was overwritten in ";
   return {what + where.device.text() + " " + where.memory};
 }
 

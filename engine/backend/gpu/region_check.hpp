@@ -11,13 +11,14 @@
 
 namespace linkscope::gpu {
 
-/// As CopyCheck, for a region that lies alike in every slot of both ends: its bytes hold the source's pattern after the
+/// As CopyCheck, for a region that lies alike in every slot of both ends (footprint after footprint, or stacked: row after
+/// row in the same planes): its bytes hold the source's pattern after the
 /// transfer, each at its own place, and those between them are still poison. Compared by kernels of the destination's
 /// GPU, so that checking never opens peer access, or of the executor for host memory: where they cannot reach that, in
 /// pieces copied to the GPU.
 class RegionCheck {
  public:
-  /// Throws Error{bad_input} unless both arenas hold their slots, each of them the region's footprint.
+  /// Throws Error{bad_input} unless both arenas hold their slots, and these do not overlap.
   RegionCheck(std::shared_ptr<Context> context, int executor, const Arenas& arenas, const Region& region);
 
   void arm(std::uint64_t seed) const;
@@ -28,10 +29,12 @@ class RegionCheck {
 
  private:
   [[nodiscard]] Bytes extent() const;
-  /// First bad offset in the slot.
-  [[nodiscard]] std::optional<Bytes> compare(std::uint64_t slot, std::uint64_t seed) const;
-  [[nodiscard]] std::optional<Bytes> compare_copied(const std::byte* slot, std::uint64_t seed) const;
-  [[nodiscard]] Mismatch describe(std::uint64_t slot, Bytes offset) const;
+  [[nodiscard]] bool is_stacked() const;
+  /// First bad offset from `at` on, where `region` lies.
+  [[nodiscard]] std::optional<Bytes> compare(Bytes at, const Region& region, std::uint64_t seed) const;
+  [[nodiscard]] std::optional<Bytes> compare_copied(const std::byte* at, const Region& region,
+                                                    std::uint64_t seed) const;
+  [[nodiscard]] Mismatch describe(std::uint64_t slot, const Region& region, Bytes offset) const;
 
   std::shared_ptr<Context> context_;
   int device_;  ///< that compares

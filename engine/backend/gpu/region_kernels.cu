@@ -2,6 +2,7 @@
 #include "backend/gpu/region_kernels.hpp"
 
 #include <algorithm>
+#include <bit>
 
 #include "backend/gpu/check.hpp"
 #include "backend/gpu/pattern_kernels.hpp"
@@ -12,34 +13,66 @@ namespace linkscope::gpu {
 namespace {
 
 constexpr unsigned in_flight = 4;     // units per thread
+constexpr unsigned warp_lanes = 32;   // of the narrowest warp
 constexpr unsigned most_lanes = 128;  // threads that share a row's stretch; divides every block
 constexpr unsigned compare_threads = 512;
 constexpr unsigned compare_blocks_per_multiprocessor = 4;
 constexpr Bytes word_bytes = sizeof(std::uint64_t);
 
-/// A task is a stretch of one row: `lanes` threads, `in_flight` units each. All loads of it come before its stores, and
+/// Where a row starts in either shape. A division of half the width costs a quarter.
+struct RowAt {
+  __device__ RowAt(std::uint64_t row, std::uint64_t rows_per_plane, bool few)
+      : plane(few ? static_cast<std::uint32_t>(row) / static_cast<std::uint32_t>(rows_per_plane)
+                  : row / rows_per_plane),
+        within(row - plane * rows_per_plane) {}
+  [[nodiscard]] __device__ Bytes offset(const Region& region) const {
+    return plane * region.plane_pitch + within * region.pitch;
+  }
+
+  std::uint64_t plane;
+  std::uint64_t within;
+};
+
+/// What a group of `lanes` threads moves at a time, `in_flight` units each: a stretch of one row, or where rows are short
+/// one unit per thread of each of several rows. Neighbouring threads take neighbouring units and neighbouring groups
+/// neighbouring rows, so that a warp asks for whole lines where the region has them. All loads come before the stores, and
 /// pass the first-level cache by: the repeats of one launch would find a warm slot there, and not on the link.
-template <class Unit>
+template <class Unit, unsigned rows_at_once>
 __global__ void copy_region_kernel(Sweep sweep, Region from, Region to, unsigned lanes) {
+  constexpr unsigned units_at_once = in_flight / rows_at_once;
   const std::uint64_t units = from.width / sizeof(Unit);
-  const std::uint64_t stretch = static_cast<std::uint64_t>(lanes) * in_flight;
-  const std::uint64_t tasks_per_row = (units + stretch - 1) / stretch;
-  const std::uint64_t tasks = from.rows * from.planes * tasks_per_row;
+  const std::uint64_t stretch = static_cast<std::uint64_t>(lanes) * units_at_once;
+  const std::uint64_t stretches = rows_at_once > 1 ? 1 : (units + stretch - 1) / stretch;
+  const std::uint64_t rows = from.rows * from.planes;
+  const std::uint64_t bundles = (rows + rows_at_once - 1) / rows_at_once;
   const std::uint64_t groups = thread_count() / lanes;
+  const bool few = rows >> 32U == 0;
   for_each_repeat(sweep, [&](Bytes slot) {
-    for (std::uint64_t task = thread_index() / lanes; task < tasks; task += groups) {
-      const std::uint64_t row = task / tasks_per_row;
-      const std::uint64_t first = task % tasks_per_row * stretch + threadIdx.x % lanes;
-      const auto* source = reinterpret_cast<const Unit*>(sweep.source + slot + from.row_offset(row));
-      auto* destination = reinterpret_cast<Unit*>(sweep.destination + slot + to.row_offset(row));
+    for (std::uint64_t task = thread_index() / lanes; task < bundles * stretches; task += groups) {
+      const std::uint64_t bundle = rows_at_once > 1 ? task : task / stretches;
+      const std::uint64_t first = (task - bundle * stretches) * stretch + threadIdx.x % lanes;
       Unit held[in_flight];
 #pragma unroll
-      for (unsigned k = 0; k < in_flight; ++k) {
-        if (first + k * lanes < units) held[k] = vendor::load_shared_level(source + first + k * lanes);
+      for (unsigned r = 0; r < rows_at_once; ++r) {
+        const RowAt row(bundle + r * bundles, from.rows, few);
+        const auto* source = reinterpret_cast<const Unit*>(sweep.source + slot + row.offset(from));
+        const bool there = bundle + r * bundles < rows;
+#pragma unroll
+        for (unsigned k = 0; k < units_at_once; ++k) {
+          if (there && first + k * lanes < units)
+            held[r * units_at_once + k] = vendor::load_shared_level(source + first + k * lanes);
+        }
       }
 #pragma unroll
-      for (unsigned k = 0; k < in_flight; ++k) {
-        if (first + k * lanes < units) destination[first + k * lanes] = held[k];
+      for (unsigned r = 0; r < rows_at_once; ++r) {
+        const RowAt row(bundle + r * bundles, from.rows, few);
+        auto* destination = reinterpret_cast<Unit*>(sweep.destination + slot + row.offset(to));
+        const bool there = bundle + r * bundles < rows;
+#pragma unroll
+        for (unsigned k = 0; k < units_at_once; ++k) {
+          if (there && first + k * lanes < units)
+            destination[first + k * lanes] = held[r * units_at_once + k];
+        }
       }
     }
   });
@@ -62,24 +95,29 @@ Bytes unit_of(const Sweep& sweep, const Region& from, const Region& to) {
 
 using CopyKernel = void (*)(Sweep, Region, Region, unsigned);
 
-CopyKernel kernel_of(Bytes unit) {
+/// Rows that the threads of one warp hold, a unit each.
+bool is_short(std::uint64_t units) { return units <= warp_lanes; }
+
+template <unsigned rows_at_once>
+CopyKernel kernel_for(Bytes unit) {
   switch (unit) {
     case 16:
-      return &copy_region_kernel<Vector>;
+      return &copy_region_kernel<Vector, rows_at_once>;
     case 8:
-      return &copy_region_kernel<std::uint64_t>;
+      return &copy_region_kernel<std::uint64_t, rows_at_once>;
     case 4:
-      return &copy_region_kernel<std::uint32_t>;
+      return &copy_region_kernel<std::uint32_t, rows_at_once>;
     case 2:
-      return &copy_region_kernel<std::uint16_t>;
+      return &copy_region_kernel<std::uint16_t, rows_at_once>;
     default:
-      return &copy_region_kernel<std::uint8_t>;
+      return &copy_region_kernel<std::uint8_t, rows_at_once>;
   }
 }
 
-/// Threads for one row's stretch: enough for a short row, a power of two.
+/// Threads in a group, a power of two: as many as a short row has units; enough for a longer row's stretch.
 unsigned lanes_of(std::uint64_t units) {
-  unsigned lanes = 1;
+  if (is_short(units)) return static_cast<unsigned>(std::bit_ceil(units));
+  unsigned lanes = warp_lanes;
   while (lanes < most_lanes && static_cast<std::uint64_t>(lanes) * in_flight < units) lanes *= 2;
   return lanes;
 }
@@ -127,13 +165,18 @@ __global__ void compare_region_kernel(const std::byte* window, Bytes first, Byte
 void launch_region_copy(gpuStream_t stream, const Sweep& sweep, const Region& from, const Region& to,
                         unsigned blocks, unsigned threads) {
   const Bytes unit = unit_of(sweep, from, to);
-  kernel_of(unit)<<<blocks, threads, 0, stream>>>(sweep, from, to, lanes_of(from.width / unit));
+  const std::uint64_t units = from.width / unit;
+  const CopyKernel kernel = is_short(units) ? kernel_for<in_flight>(unit) : kernel_for<1>(unit);
+  kernel<<<blocks, threads, 0, stream>>>(sweep, from, to, lanes_of(units));
   LINKSCOPE_CHECK(gpuGetLastError());
 }
 
 std::vector<const void*> region_copy_kernels() {
   std::vector<const void*> kernels;
-  for (const Bytes unit : {1, 2, 4, 8, 16}) kernels.push_back(reinterpret_cast<const void*>(kernel_of(unit)));
+  for (const Bytes unit : {1, 2, 4, 8, 16}) {
+    kernels.push_back(reinterpret_cast<const void*>(kernel_for<1>(unit)));
+    kernels.push_back(reinterpret_cast<const void*>(kernel_for<in_flight>(unit)));
+  }
   return kernels;
 }
 

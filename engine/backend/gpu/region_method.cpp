@@ -5,6 +5,7 @@
 
 #include "backend/gpu/check.hpp"
 #include "backend/gpu/copy_path.hpp"
+#include "backend/gpu/launch_shape.hpp"
 
 namespace linkscope::gpu {
 namespace {
@@ -13,9 +14,24 @@ constexpr Bytes lead_in_bytes = 64 * KiB;
 
 }  // namespace
 
+bool RegionMethod::stacks(const Flow& flow) const {
+  const Region shape = region(flow);
+  const bool starts_at_vectors = shape.rows * shape.pitch % vector_bytes == 0;
+  const Bytes dense = GpuMethod::rotation_bytes(flow);
+  return dense > 0 && shape.planes > 1 && starts_at_vectors && shape.stackable() > 1 &&
+         shape.stackable() * shape.payload() >= dense;
+}
+
 Bytes RegionMethod::rotation_bytes(const Flow& flow) const {
   const Region shape = region(flow);
-  return GpuMethod::rotation_bytes(flow) * rotation_spread(shape.width, shape.plane_pitch / shape.rows);
+  const Bytes dense = GpuMethod::rotation_bytes(flow);
+  if (!stacks(flow)) return dense * rotation_spread(shape.width, shape.plane_pitch / shape.rows);
+  return (dense + shape.payload() - 1) / shape.payload() * slot_stride(flow);
+}
+
+Bytes RegionMethod::slot_stride(const Flow& flow) const {
+  const Region shape = region(flow);
+  return stacks(flow) ? shape.rows * shape.pitch : shape.footprint();
 }
 
 RegionTransfer::RegionTransfer(std::shared_ptr<Context> context, const Flow& flow, const Arenas& arenas,
@@ -33,6 +49,7 @@ void RegionTransfer::enqueue(gpuStream_t stream, std::uint64_t repeats) {
 
 void RegionTransfer::arm(std::uint64_t seed) {
   check_.arm(seed);
+  settle_caches(arenas_);
   touched_ = 0;
 }
 

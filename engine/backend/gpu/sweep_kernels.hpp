@@ -41,10 +41,11 @@ __device__ inline Bytes first_difference(const Vector& found, std::uint64_t low,
   return low_bits != 0 ? first_bit(low_bits) / 8 : sizeof low + first_bit(high_bits) / 8;
 }
 
+/// Past the first-level cache: repeats shall find what all multiprocessors share, not what each kept for itself.
 template <Access access>
 __device__ Vector load(const Vector* address) {
   if constexpr (access == Access::streaming) return vendor::load_streaming(address);
-  return *address;
+  return vendor::load_shared_level(address);
 }
 
 template <Access access>

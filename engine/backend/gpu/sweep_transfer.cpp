@@ -55,6 +55,7 @@ void SweepTransfer::begin_round(std::uint64_t seed) {
 
 void SweepTransfer::arm(std::uint64_t seed) {
   check_.arm(seed);
+  settle_caches(arenas_);
   begin_round(seed);
 }
 

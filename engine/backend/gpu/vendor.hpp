@@ -112,6 +112,11 @@
 #define gpuMemAccessFlagsProtNone LINKSCOPE_API(MemAccessFlagsProtNone)
 #define gpuMemAccessFlagsProtReadWrite LINKSCOPE_API(MemAccessFlagsProtReadWrite)
 #define gpuMemLocationTypeDevice LINKSCOPE_API(MemLocationTypeDevice)
+#define gpuIpcMemHandle_t LINKSCOPE_API(IpcMemHandle_t)
+#define gpuIpcGetMemHandle LINKSCOPE_API(IpcGetMemHandle)
+#define gpuIpcOpenMemHandle LINKSCOPE_API(IpcOpenMemHandle)
+#define gpuIpcCloseMemHandle LINKSCOPE_API(IpcCloseMemHandle)
+#define gpuIpcMemLazyEnablePeerAccess LINKSCOPE_API(IpcMemLazyEnablePeerAccess)
 #define gpuMallocManaged LINKSCOPE_API(MallocManaged)
 #define gpuMemAttachGlobal LINKSCOPE_API(MemAttachGlobal)
 #define gpuHostRegister LINKSCOPE_API(HostRegister)
@@ -164,6 +169,7 @@
 #define gpuFuncGetAttributes LINKSCOPE_API(FuncGetAttributes)
 #define gpuLaunchKernel LINKSCOPE_API(LaunchKernel)
 #define gpuFuncSetAttribute LINKSCOPE_API(FuncSetAttribute)
+#define gpuOccupancyMaxActiveBlocksPerMultiprocessor LINKSCOPE_API(OccupancyMaxActiveBlocksPerMultiprocessor)
 #define gpuFuncAttributeMaxDynamicSharedMemorySize LINKSCOPE_API(FuncAttributeMaxDynamicSharedMemorySize)
 
 #if LINKSCOPE_HIP
@@ -191,6 +197,24 @@ __device__ inline std::uint64_t device_ticks() {
   std::uint64_t ticks;
   asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(ticks));
   return ticks;
+#endif
+}
+
+/// The multiprocessor's own cycle counter, read once `value` is there: all loads that it depends on have ended.
+__device__ inline std::uint64_t cycles_once(const void* value) {
+#if LINKSCOPE_HIP
+#if defined(__HIP_DEVICE_COMPILE__)
+  asm volatile("" ::"v"(value) : "memory");
+  return static_cast<std::uint64_t>(clock64());
+#else
+  static_cast<void>(value);
+  return 0;
+#endif
+#else
+  if (value == nullptr) return 0;  // a branch waits for what decides it
+  std::uint64_t cycles;
+  asm volatile("mov.u64 %0, %%clock64;" : "=l"(cycles)::"memory");
+  return cycles;
 #endif
 }
 
@@ -400,3 +424,11 @@ __device__ inline void bulk_wait_written() {}
 #endif
 
 }  // namespace linkscope::gpu::vendor
+
+#if defined(__CUDACC__) || defined(__HIPCC__)
+#if LINKSCOPE_HIP
+#include "backend/gpu/vendor_hip_device.hpp"
+#else
+#include "backend/gpu/vendor_cuda_device.hpp"
+#endif
+#endif

@@ -6,8 +6,11 @@ namespace linkscope::gpu::vendor {
 
 inline constexpr const char* name = "cuda";
 inline constexpr bool maps_device_memory_for_cpus = false;
+inline constexpr bool lines_arrive_whole = true;
 inline constexpr const char* runtime_name = "CUDA runtime";
 inline constexpr const char* driver_name = "CUDA driver";
+inline constexpr const char* xccl_name = "nccl";
+inline constexpr const char* xccl_library = "libnccl.so.2";
 inline constexpr const char* queues_variable = "CUDA_DEVICE_MAX_CONNECTIONS";
 inline constexpr std::size_t usual_queues = 8;
 inline constexpr std::size_t most_queues = 32;
@@ -149,6 +152,14 @@ inline gpuError_t virtual_unmap(void* address, std::size_t bytes) {
 
 inline gpuError_t virtual_free(void* address, std::size_t bytes) {
   return call_driver<decltype(cuMemAddressFree)>("cuMemAddressFree", driver_address(address), bytes);
+}
+
+inline gpuError_t allocation_of(void* address, void** base, std::size_t* bytes) {
+  CUdeviceptr begin = 0;
+  const gpuError_t status = call_driver<decltype(cuMemGetAddressRange)>("cuMemGetAddressRange", &begin, bytes,
+                                                                        driver_address(address));
+  *base = reinterpret_cast<void*>(begin);
+  return status;
 }
 
 inline gpuError_t upload_graph(gpuGraphExec_t graph, gpuStream_t stream) {

@@ -6,8 +6,13 @@ namespace linkscope::gpu::vendor {
 inline constexpr const char* name = "hip";
 /// Whether memory of gpuMalloc has a mapping for CPUs, where the hardware lets them reach it.
 inline constexpr bool maps_device_memory_for_cpus = true;
+/// Whether what a warp stores to a line of 128 bytes by one instruction of 16 bytes a thread arrives whole in another GPU.
+inline constexpr bool lines_arrive_whole = false;
 inline constexpr const char* runtime_name = "HIP runtime";
 inline constexpr const char* driver_name = "HIP driver";
+/// The vendor's library of collectives, and what the loader knows it by.
+inline constexpr const char* xccl_name = "rccl";
+inline constexpr const char* xccl_library = "librccl.so.1";
 /// Hardware queues per device: fewer than streams would chain lanes that ought to run side by side.
 inline constexpr const char* queues_variable = "GPU_MAX_HW_QUEUES";
 inline constexpr std::size_t usual_queues = 4;
@@ -106,6 +111,11 @@ inline gpuError_t virtual_access(void* address, std::size_t bytes, const gpuMemA
 inline gpuError_t virtual_unmap(void* address, std::size_t bytes) { return hipMemUnmap(address, bytes); }
 
 inline gpuError_t virtual_free(void* address, std::size_t bytes) { return hipMemAddressFree(address, bytes); }
+
+/// Where the allocation begins that holds `address`, and how long it is.
+inline gpuError_t allocation_of(void* address, void** base, std::size_t* bytes) {
+  return hipMemGetAddressRange(base, bytes, address);
+}
 
 /// Puts what a graph needs onto the device before its first launch.
 inline gpuError_t upload_graph(gpuGraphExec_t, gpuStream_t) {

@@ -160,6 +160,12 @@ int HeldBlocks::give_back_here(std::uint64_t from, std::uint64_t count) noexcept
   return allocation_->give_back(std::span(blocks_).subspan(from, count));
 }
 
+void HeldBlocks::take_one(std::uint64_t index) {
+  int code = 0;
+  workers_.run([&] { code = take_here(index, 1); });
+  if (code != 0) throw allocation_->failure(code);
+}
+
 void HeldBlocks::take_first(std::uint64_t count) {
   int code = 0;
   workers_.run([&] {

@@ -56,6 +56,8 @@ class HeldBlocks {
   /// The measured calls, for blocks [from, from + count), by the calling thread. The code as of Allocation.
   [[nodiscard]] int take_here(std::uint64_t from, std::uint64_t count) noexcept;
   [[nodiscard]] int give_back_here(std::uint64_t from, std::uint64_t count) noexcept;
+  /// Takes block `index`. Throws Allocation::failure.
+  void take_one(std::uint64_t index);
   /// Takes what of the first `count` is missing; gives back what of it is there. Throws Allocation::failure.
   void take_first(std::uint64_t count);
   void give_back_first(std::uint64_t count);

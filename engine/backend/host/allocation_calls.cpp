@@ -14,10 +14,13 @@ constexpr int too_many = std::numeric_limits<int>::min();  // no system's or ven
 }  // namespace
 
 AllocationCalls::AllocationCalls(Context& context, int node, std::unique_ptr<Allocation> allocation,
-                                 std::uint64_t capacity, Measured measured)
+                                 std::uint64_t capacity, Measured measured, Keeper keeper)
     : HostTransfer(node, 1),
-      blocks_(std::move(allocation), capacity, context.workers(node)),
-      measured_(measured) {}
+      blocks_(std::move(allocation), capacity + (keeper == Keeper::one ? 1 : 0), context.workers(node)),
+      capacity_(capacity),
+      measured_(measured) {
+  if (keeper == Keeper::one) blocks_.take_one(capacity);
+}
 
 AllocationCalls::~AllocationCalls() {
   if (measured_ == Measured::give_back) blocks_.forget_first(used_);
@@ -37,7 +40,7 @@ void AllocationCalls::restore() {
   } else {
     blocks_.allocation().settle();
     blocks_.forget_first(used);
-    blocks_.take_first(blocks_.capacity());
+    blocks_.take_first(capacity_);
   }
 }
 
@@ -46,7 +49,7 @@ void AllocationCalls::inspect() {
 }
 
 void AllocationCalls::perform(unsigned /*part*/, std::uint64_t /*first*/, std::uint64_t repeats) noexcept {
-  const std::uint64_t count = std::min(repeats, blocks_.capacity() - used_);
+  const std::uint64_t count = std::min(repeats, capacity_ - used_);
   if (count < repeats) code_ = code_ == 0 ? too_many : code_;
   const int code =
       measured_ == Measured::take ? blocks_.take_here(used_, count) : blocks_.give_back_here(used_, count);
@@ -63,6 +66,6 @@ std::optional<Mismatch> AllocationCalls::verify(std::uint64_t /*seed*/) const {
   return wrong ? std::optional(Mismatch{*wrong}) : std::nullopt;
 }
 
-Setting AllocationCalls::setting() const { return {{"held", static_cast<std::int64_t>(blocks_.capacity())}}; }
+Setting AllocationCalls::setting() const { return {{"held", static_cast<std::int64_t>(capacity_)}}; }
 
 }  // namespace linkscope::host

@@ -15,13 +15,17 @@ namespace linkscope::host {
 /// Which of an allocation's two calls is measured; the other one is made between starts.
 enum class Measured { take, give_back };
 
+/// Whether one block more is kept as long as the transfer lives. Allocators provide small blocks out of larger ones, and
+/// give these up when the last of their blocks goes: without a keeper, the first call of a start would pay for that.
+enum class Keeper { none, one };
+
 /// One thread makes the call once per transfer. Blocks are held over a whole start, `capacity` at most, so that no call
 /// finds what the one before has just given up.
 class AllocationCalls final : public HostTransfer {
  public:
   /// The thread runs on `node`.
   AllocationCalls(Context& context, int node, std::unique_ptr<Allocation> allocation, std::uint64_t capacity,
-                  Measured measured);
+                  Measured measured, Keeper keeper = Keeper::none);
   ~AllocationCalls() override;
 
   void arm(std::uint64_t seed) override;
@@ -31,13 +35,14 @@ class AllocationCalls final : public HostTransfer {
   /// The addresses, which is all there is to check.
   [[nodiscard]] Bytes verified_bytes() const override { return used_ * sizeof(Block); }
   void flush() override {}
-  [[nodiscard]] std::uint64_t max_repeats() const override { return blocks_.capacity(); }
+  [[nodiscard]] std::uint64_t max_repeats() const override { return capacity_; }
   [[nodiscard]] Setting setting() const override;
 
  private:
   void inspect();
 
-  HeldBlocks blocks_;
+  HeldBlocks blocks_;  ///< the kept one last
+  std::uint64_t capacity_;
   Measured measured_;
   std::uint64_t used_ = 0;            ///< since restore()
   int code_ = 0;                      ///< of the first call that failed since arm()

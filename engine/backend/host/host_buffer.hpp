@@ -26,9 +26,15 @@ class HostBuffer : public Buffer {
   void fill(Bytes offset, Bytes length, std::uint64_t seed) override;
   void poison(Bytes offset, Bytes length) override;
   [[nodiscard]] std::optional<Bytes> compare(Bytes offset, Bytes length, std::uint64_t seed) const override;
+  void fill_elements(Bytes offset, Bytes length, const Elements& elements, std::uint64_t seed) override;
+  [[nodiscard]] std::optional<Bytes> compare_elements(Bytes offset, Bytes length, const Elements& elements,
+                                                      std::uint64_t seed) const override;
   void flush(Bytes offset, Bytes length) override;
 
  private:
+  using Search = std::function<std::optional<Bytes>(Bytes from, Bytes size)>;
+  [[nodiscard]] std::optional<Bytes> first_found(Bytes length, const Search& search) const;
+
   std::byte* address_;
   Deleter deleter_;
   WorkerPool& workers_;

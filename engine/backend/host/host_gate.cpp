@@ -82,6 +82,7 @@ void HostGate::assign(const std::vector<Lane>& lanes, Clock clock) {
     auto* transfer = dynamic_cast<HostTransfer*>(lane.transfer);
     if (transfer == nullptr)
       throw Error(Fault::broken, "the host gate was given a transfer that is not the host's");
+    transfer->expect(clock);
     lanes_.push_back(std::make_unique<HeldLane>(transfer, lane, clock));
     WorkerPool& pool = context_->workers(transfer->node());
     for (unsigned part = 0; part < transfer->threads(); ++part) {
@@ -117,6 +118,7 @@ void HostGate::open() { state_.store(State::open, std::memory_order_release); }
 std::vector<Span> HostGate::collect() {
   for (const auto& runner : runners_) runner->worker->wait();
   std::vector<Span> spans;
+  std::vector<HostTransfer*> ended;
   auto runner = runners_.begin();
   for (const auto& lane : lanes_) {
     Span span = (*runner)->span;
@@ -127,10 +129,12 @@ std::vector<Span> HostGate::collect() {
     }
     lane->transfer->count(lane->repeats + lane->tail);
     spans.push_back(span);
+    ended.push_back(lane->transfer);
   }
   runners_.clear();
   lanes_.clear();
   aside_.reset();
+  for (HostTransfer* transfer : ended) transfer->rethrow();
   return spans;
 }
 

@@ -19,6 +19,11 @@ class HostTransfer : public Transfer {
   /// transfers done since arm(), so that every part finds its slot without sharing state. Must not throw.
   virtual void perform(unsigned part, std::uint64_t first, std::uint64_t repeats) noexcept = 0;
 
+  /// Called before every start with the clock it is timed by.
+  virtual void expect(Clock /*clock*/) {}
+  /// Throws what went wrong in the performs of the last start; the gate calls it once all threads have ended.
+  virtual void rethrow() {}
+
   /// Transfers done since arm(); the gate counts.
   [[nodiscard]] std::uint64_t done() const { return done_; }
   void count(std::uint64_t repeats) { done_ += repeats; }

@@ -49,4 +49,24 @@ std::optional<Bytes> ModelledBuffer::compare(Bytes offset, Bytes length, std::ui
   return std::nullopt;
 }
 
+void ModelledBuffer::fill_elements(Bytes offset, Bytes length, const Elements& elements, std::uint64_t seed) {
+  const Bytes real = real_part(offset, length);
+  const Bytes width = element_bytes(elements.type);
+  for (Bytes at = 0; at + width <= real; at += width) {
+    const std::uint32_t bits = element_bits(elements.type, element_at(elements, seed, at / width));
+    std::memcpy(&real_[offset + at], &bits, width);  // its low bytes come first
+  }
+}
+
+std::optional<Bytes> ModelledBuffer::compare_elements(Bytes offset, Bytes length, const Elements& elements,
+                                                      std::uint64_t seed) const {
+  const Bytes real = real_part(offset, length);
+  const Bytes width = element_bytes(elements.type);
+  for (Bytes at = 0; at + width <= real; at += width) {
+    const std::uint32_t bits = element_bits(elements.type, element_at(elements, seed, at / width));
+    if (std::memcmp(&real_[offset + at], &bits, width) != 0) return at;
+  }
+  return std::nullopt;
+}
+
 }  // namespace linkscope::modelled

@@ -21,6 +21,9 @@ class ModelledBuffer : public Buffer {
   void fill(Bytes offset, Bytes length, std::uint64_t seed) override;
   void poison(Bytes offset, Bytes length) override;
   [[nodiscard]] std::optional<Bytes> compare(Bytes offset, Bytes length, std::uint64_t seed) const override;
+  void fill_elements(Bytes offset, Bytes length, const Elements& elements, std::uint64_t seed) override;
+  [[nodiscard]] std::optional<Bytes> compare_elements(Bytes offset, Bytes length, const Elements& elements,
+                                                      std::uint64_t seed) const override;
   /// Nothing: no cache is modelled.
   void flush(Bytes /*offset*/, Bytes /*length*/) override {}
 

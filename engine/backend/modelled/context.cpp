@@ -53,6 +53,12 @@ const MachineLink* Context::link(const std::string& id) const {
   return found == links_.end() ? nullptr : &machine_.links[found->second];
 }
 
+std::optional<std::vector<std::string>> Context::route(DeviceId from, DeviceId to) const {
+  if (from == to) return std::vector<std::string>{};
+  const auto found = machine_.routes.find({from, to});
+  return found == machine_.routes.end() ? std::nullopt : std::optional(found->second);
+}
+
 bool Context::peers(DeviceId from, DeviceId to) const {
   if (from == to || !machine_.peer_access) return true;
   const auto& pairs = *machine_.peer_access;

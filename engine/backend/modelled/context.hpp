@@ -25,6 +25,8 @@ class Context {
   [[nodiscard]] const MachineDevice* device(DeviceId id) const;
   [[nodiscard]] const MachineMethod* method(std::string_view name) const;
   [[nodiscard]] const MachineLink* link(const std::string& id) const;
+  /// Links on the way between two devices, none where both are one; nothing where the plan gives no way.
+  [[nodiscard]] std::optional<std::vector<std::string>> route(DeviceId from, DeviceId to) const;
 
   /// Throws std::out_of_range for a name that device() or link() does not know.
   [[nodiscard]] Resource memory_of(DeviceId id) const { return memories_.at(id); }

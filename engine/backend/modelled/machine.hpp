@@ -34,6 +34,7 @@ struct MachineLink {
 /// What a method costs and reaches on the described node.
 struct MachineMethod {
   double latency_us = 0;            ///< fixed cost of one operation
+  double step_us = 0;               ///< of a collective: more for each of its steps
   double ceiling_gbps = unlimited;  ///< most that one flow gets, whatever its links
   double efficiency = 1;            ///< share of a link's (and a memory's) peak that becomes payload
 };
@@ -43,6 +44,8 @@ struct Machine {
   std::vector<MachineDevice> devices;
   std::vector<MachineLink> links;
   std::map<std::string, MachineMethod> methods;  ///< a method that is not here cannot run
+  /// Links on the way from one device to another, in order; what a collective's members take.
+  std::map<std::pair<DeviceId, DeviceId>, std::vector<std::string>> routes;
   /// GPUs that can load and store each other's memory; absent: all of them.
   std::optional<std::vector<std::pair<DeviceId, DeviceId>>> peer_access;
   double noise = 0;  ///< relative spread of the virtual clock's spans

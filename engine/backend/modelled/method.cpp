@@ -48,7 +48,7 @@ Support ModelledMethod::supports(const Flow& flow) const {
        {&ModelledMethod::supports_ends, &ModelledMethod::supports_access, &ModelledMethod::supports_route}) {
     if (const Support answer = (this->*check)(flow); !answer) return answer;
   }
-  if (row_.quantity == Quantity::latency && latency(flow) <= 0) {
+  if (quantity_of(flow) == Quantity::latency && latency(flow) <= 0) {
     return Support::no("the description of " + context_->machine().name + " gives no latency for this path");
   }
   return Support::yes();
@@ -68,7 +68,7 @@ Support ModelledMethod::supports_ends(const Flow& flow) const {
     return Support::no(name + (flow.destination ? " takes no destination" : " needs a destination"));
   }
   const bool on_gpu = flow.executor.kind == DeviceKind::gpu;
-  if (row_.shape != Shape::chase && on_gpu != (row_.driver == Driver::gpu)) {
+  if (row_.driver != Driver::either && on_gpu != (row_.driver == Driver::gpu)) {
     return Support::no(name + " is not driven by " + flow.executor.text());
   }
   const Ends path = ends(flow);
@@ -165,7 +165,7 @@ std::unique_ptr<Transfer> ModelledMethod::prepare(const Flow& flow, const Arenas
   Work work;
   work.latency = latency(flow) * static_cast<double>(count);
   work.role = flow.role;
-  if (row_.quantity == Quantity::bandwidth) {
+  if (quantity_of(flow) == Quantity::bandwidth) {
     work.bytes = flow.bytes;
     work.claim = claim(flow);
   }

@@ -27,6 +27,11 @@ class ModelledMethod : public Method {
   [[nodiscard]] std::string_view name() const override { return row_.name; }
   [[nodiscard]] std::string_view summary() const override { return row_.summary; }
   [[nodiscard]] Quantity quantity() const override { return row_.quantity; }
+  [[nodiscard]] Quantity quantity_of(const Flow& flow) const override {
+    return flow.bytes == 0 ? Quantity::latency : row_.quantity;
+  }
+  /// An empty message takes its latency.
+  [[nodiscard]] Reach reach() const override { return row_.reach; }
   [[nodiscard]] std::map<std::string, std::string> parameters() const override;
   [[nodiscard]] Support available() const override { return Support::yes(); }
   [[nodiscard]] Support supports(const Flow& flow) const override;

@@ -1,4 +1,4 @@
-// The three ways bytes end up somewhere: delivered, read, exchanged.
+// The ways bytes end up somewhere: delivered, read, exchanged, or there are none.
 #include "backend/modelled/payload.hpp"
 
 #include <algorithm>
@@ -117,9 +117,20 @@ class Exchange : public Payload {
   Bytes back_;
 };
 
+/// An empty message has nothing to move.
+class Nothing : public Payload {
+ public:
+  void arm(std::uint64_t /*seed*/) override {}
+  void move() override {}
+  void spoil() override {}
+  [[nodiscard]] std::optional<Mismatch> verify(std::uint64_t /*seed*/) const override { return std::nullopt; }
+  [[nodiscard]] Bytes verified_bytes() const override { return 0; }
+};
+
 }  // namespace
 
 std::unique_ptr<Payload> make_payload(Shape shape, const Arenas& arenas, Bytes bytes) {
+  if (bytes == 0) return std::make_unique<Nothing>();
   switch (shape) {
     case Shape::read:
     case Shape::chase:

@@ -19,7 +19,7 @@ enum class Shape {
 };
 
 /// Which part of a node drives a method.
-enum class Driver { cpu, gpu };
+enum class Driver { cpu, gpu, either };
 
 inline constexpr std::array<std::string_view, 4> launch_shape{"blocks", "threads", "unroll", "streaming"};
 
@@ -27,17 +27,18 @@ struct MethodRow {
   std::string_view name;
   Quantity quantity;
   Shape shape;
-  Driver driver;          ///< chase: either
+  Driver driver;
   std::string_view like;  ///< the method whose figures hold where the node has none of its own; empty: none
   std::string_view summary;
   std::array<std::string_view, 4>
       ignored;  ///< parameters of the real methods that the model does not look at
+  Reach reach = Reach::process;
 };
 
 inline constexpr Quantity bandwidth = Quantity::bandwidth;
 inline constexpr Quantity latency = Quantity::latency;
 
-inline constexpr std::array<MethodRow, 16> method_rows{{
+inline constexpr std::array<MethodRow, 20> method_rows{{
     {"memcpy",
      bandwidth,
      Shape::copy,
@@ -93,11 +94,49 @@ inline constexpr std::array<MethodRow, 16> method_rows{{
     {"pointer-chase",
      latency,
      Shape::chase,
-     Driver::gpu,
+     Driver::either,
      "",
      "dependent loads, one after another",
      {"stride", "locality", "span"}},
     {"ping-pong", latency, Shape::ping_pong, Driver::gpu, "", "flags in each other's memory", {"hops"}},
+    {"mpi",
+     bandwidth,
+     Shape::copy,
+     Driver::either,
+     "",
+     "a message between two processes",
+     {},
+     Reach::processes},
+    {"xccl", bandwidth, Shape::copy, Driver::gpu, "", "a message by the GPU vendor's library", {}},
+    {"ipc-copy",
+     bandwidth,
+     Shape::copy,
+     Driver::gpu,
+     "copy-engine",
+     "a copy engine, into another process's memory",
+     {}},
+    {"ipc-kernel", bandwidth, Shape::copy, Driver::gpu, "kernel-copy",
+     "a kernel, into another process's memory", launch_shape},
+}};
+
+/// How the members of a collective pass their blocks on.
+enum class Passing {
+  ring,   ///< each to the next one, n - 1 steps a round; a broadcast along a chain, an all-to-all all at once
+  pairs,  ///< each to every other one at once, one step a round; a broadcast in blocks that are then shared
+};
+
+struct CollectiveRow {
+  std::string_view name;
+  Passing passing;
+  Driver driver;
+  std::string_view summary;
+};
+
+inline constexpr std::array<CollectiveRow, 3> collective_rows{{
+    {"mpi-collective", Passing::ring, Driver::either, "a collective between processes, around a ring"},
+    {"xccl-collective", Passing::ring, Driver::gpu,
+     "a collective by the GPU vendor's library, around a ring"},
+    {"direct-collective", Passing::pairs, Driver::gpu, "a collective by kernels on one another's memory"},
 }};
 
 /// Which devices a kind of memory can live on.

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
+from linkscope.analysis.by_figure import by_figure
 from linkscope.results.row import Row
 
 
 def apart(rows: Iterable[Row]) -> list[Row]:
-    """Every row taken apart, in order: a row per figure."""
-    return [part for row in rows for part in by_flow(row)]
+    """Every row taken apart, in order: a row per figure that its labels ask for, and per flow that has its own."""
+    return [part for row in rows for one in by_figure(row) for part in by_flow(one)]
 
 
 def by_flow(row: Row) -> list[Row]:

@@ -7,8 +7,9 @@ from dataclasses import asdict, dataclass, replace
 from statistics import median_low
 from typing import Any
 
+from linkscope.analysis.bounds import Bound
 from linkscope.analysis.headline import Headline, headline, time_unit
-from linkscope.analysis.peak import Peak, peak
+from linkscope.analysis.peak import ABOVE, Peak, peak
 from linkscope.machine.paths import Paths
 from linkscope.results.row import Row
 
@@ -20,6 +21,15 @@ MOST_KINDS = 3
 
 
 @dataclass(frozen=True)
+class Slowest:
+    """Of a flow that several devices or processes carry out: the one that took longest, and its median time over the
+    mean of all, 1.02 for 2 % longer."""
+
+    member: str
+    ratio: float
+
+
+@dataclass(frozen=True)
 class Cell:
     """A row's place in its table (``row``, ``column``, ``series``, ``x``) and what came of it.
 
@@ -27,7 +37,8 @@ class Cell:
     ``variant``: (axis, value) of what tells a list's lines apart besides their place. ``bytes`` is 0 where none move.
     ``status`` is ok, skipped or failed; ``reason`` says why of the latter two. ``headline`` is None unless ok.
     ``peak`` is None where the hardware's limit is not known or the figure is a time. ``overlap``: share of the time in
-    which all measured flows ran, where the figure needs that they ran together; None elsewhere.
+    which all measured flows ran, where the figure needs that they ran together; None elsewhere. ``figure``: the word by
+    which the labels ask for it. ``slowest``: of a collective's members; None elsewhere.
     """
 
     id: str
@@ -43,11 +54,13 @@ class Cell:
     headline: Headline | None
     peak: Peak | None
     overlap: float | None
+    figure: str = "first"
+    slowest: Slowest | None = None
 
     @property
-    def key(self) -> tuple[str, str, str]:
+    def key(self) -> tuple[str, str, str, str]:
         """What no other cell of a run has: see ``place_of``."""
-        return self.id, self.row, self.column
+        return self.id, self.row, self.column, self.figure
 
     @property
     def variant_words(self) -> list[str]:
@@ -61,9 +74,14 @@ class Cell:
             return None
         return self.headline.value.median / self.peak.gbps
 
+    @property
+    def above_peak(self) -> bool:
+        """Whether the figure is more than its path can carry: a cache served it."""
+        return self.share is not None and self.share > ABOVE
+
     def to_json(self) -> Json:
-        """A JSON-ready dict, ``share`` included."""
-        return {**asdict(self), "share": self.share}
+        """A JSON-ready dict, ``share`` and ``above_peak`` included."""
+        return {**asdict(self), "share": self.share, "above_peak": self.above_peak}
 
 
 @dataclass(frozen=True)
@@ -75,7 +93,7 @@ class Heading:
     the ends, such as "pinned → device". ``background``: methods of flows that run beside the measured ones.
     ``loads``: once or sustained. ``environments``: variables the engine was started with, "" for none. ``local`` is
     true where source and destination are the same device throughout. ``peer`` names another tool's case that the
-    table repeats, empty where none is.
+    table repeats, empty where none is. ``bounds``: what times of collectives are held against, where the run has it.
     """
 
     suite: str
@@ -95,6 +113,7 @@ class Heading:
     modelled: bool
     local: bool
     peer: str
+    bounds: tuple[Bound, ...] = ()
 
 
 def cells_of(rows: Iterable[Row], paths: Paths) -> list[Cell]:
@@ -113,7 +132,7 @@ def cell(row: Row, paths: Paths) -> Cell:
     limit = peak(row, paths) if figure is None or figure.higher_is_better else None
     labels = row.labels
     x = labels.get("x")
-    case_id, table_row, table_column = place_of(row)
+    case_id, table_row, table_column, asked = place_of(row)
     return Cell(
         id=case_id,
         status=row.status,
@@ -128,18 +147,34 @@ def cell(row: Row, paths: Paths) -> Cell:
         headline=figure,
         peak=limit,
         overlap=row.overlap if len(row.measured_flows) > 1 and row.load == "once" else None,
+        figure=asked,
+        slowest=slowest(row),
     )
 
 
-def place_of(row: Row) -> tuple[str, str, str]:
-    """Id, table row and table column: no two rows of a run that are taken apart (``by_flow``) share all three."""
-    return row.id, str(row.labels.get("row", "")), str(row.labels.get("column", ""))
+def place_of(row: Row) -> tuple[str, str, str, str]:
+    """Id, table row, table column and figure: no two rows of a run that are taken apart (``apart``) share all four."""
+    labels = row.labels
+    return row.id, str(labels.get("row", "")), str(labels.get("column", "")), str(labels.get("figure", "first"))
+
+
+def slowest(row: Row) -> Slowest | None:
+    """Of the case's one collective; None for others, and where the row does not say it."""
+    flow = row.case["flows"][0]
+    parts = row.flows[0].parts_s if row.flows else ()
+    members = flow.get("members", ())
+    if len(parts) < 2 or len(parts) != len(members):
+        return None
+    place = parts.index(max(parts))
+    end = members[place]
+    name = f"rank {end.get('rank', 0)}, {end['device']}" if row.case.get("processes", 1) > 1 else str(end["device"])
+    return Slowest(name, parts[place] * len(parts) / sum(parts))
 
 
 def payload(row: Row) -> int:
     """Bytes of one operation of the case's first flow; 0 where it has no memory at either end (a call)."""
     flow = row.case["flows"][0]
-    return int(flow["bytes"]) if "source" in flow or "destination" in flow else 0
+    return int(flow["bytes"]) if any(end in flow for end in ("source", "destination", "members")) else 0
 
 
 def title(row: Row) -> str:
@@ -186,12 +221,19 @@ def _peer(row: Row) -> str:
 
 def _is_local(flow: Json) -> bool:
     ends = (flow.get("source"), flow.get("destination"))
-    return all(end is not None for end in ends) and ends[0]["device"] == ends[1]["device"]  # type: ignore[index]
+    if ends[0] is None or ends[1] is None or ends[0].get("rank", 0) != ends[1].get("rank", 0):
+        return False
+    return bool(ends[0]["device"] == ends[1]["device"])
 
 
 def _methods(rows: Iterable[Row], role: str) -> tuple[str, ...]:
     flows = (flow for row in rows for flow in row.case["flows"])
     return _distinct(flow["method"] for flow in flows if flow.get("role", "measured") == role)
+
+
+def table_of(row: Row) -> tuple[str, str, str]:
+    """What the rows of one table share: suite, the table's name (the suite row's own where it names none), title."""
+    return row.suite, str(row.labels.get("table", row.name)), title(row)
 
 
 def _kinds(flows: Sequence[Json]) -> tuple[str, ...]:
@@ -203,6 +245,8 @@ def _kinds(flows: Sequence[Json]) -> tuple[str, ...]:
 
 
 def _memories(flow: Json) -> str:
+    if "members" in flow:
+        return _memory(flow["members"][0])
     return " → ".join(_memory(flow[end]) for end in ("source", "destination") if end in flow)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 
-from linkscope.analysis.cell import Cell, Heading, Json, cells_of, heading, shown_as, title
+from linkscope.analysis.cell import Cell, Heading, Json, cells_of, heading, shown_as, table_of
 from linkscope.machine.paths import Paths
 from linkscope.results.row import Row
 
@@ -69,11 +69,11 @@ class CurveSet:
 
 
 def curves(rows: Iterable[Row], paths: Paths) -> list[CurveSet]:
-    """A CurveSet per (suite, name, title) among the rows shown as a curve, in order of appearance."""
+    """A CurveSet per (suite, table, title) among the rows shown as a curve, in order of appearance."""
     tables: dict[tuple[str, str, str], list[Row]] = {}
     for row in rows:
         if shown_as(row, "curve"):
-            tables.setdefault((row.suite, row.name, title(row)), []).append(row)
+            tables.setdefault(table_of(row), []).append(row)
     return [_curve_set(members, paths) for members in tables.values()]
 
 

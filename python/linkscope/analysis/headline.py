@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
+from linkscope.analysis.collective import Collective
 from linkscope.analysis.interval import scaled, stats_of
 from linkscope.results.row import FlowResult, Row, Stats
 
@@ -12,6 +13,9 @@ RATE_UNIT = "GB/s"
 OWN_RATE = "the flow's own rate"
 TOUCHED = "bytes read plus bytes written"
 CALL = "time of one operation"
+TOGETHER = "time of one collective, mean of its members"
+ALGORITHM = "algorithm bandwidth: size over time"
+BUS = "bus bandwidth as nccl-tests defines it"
 _TIME_UNITS = {"ns": 1e9, "us": 1e6, "ms": 1e3}
 """Of one second."""
 MOST_WHOLE = 1e5
@@ -53,7 +57,8 @@ def headline(row: Row) -> Headline | None:
     ``first``: the first measured flow's rate (its time where the method measures latency). ``sum``: the sum of
     the measured flows' own rates. ``aggregate``: all bytes over first start to last end. ``half``: half of the
     first flow's rate, one direction of a flow that moves both ways. ``latency``: the first flow's time.
-    ``touched``: bytes that the first flow reads plus those it writes, per second.
+    ``touched``: bytes that the first flow reads plus those it writes, per second. ``algorithm``: of a collective, size
+    over time; ``bus``: that by nccl-tests' factor, to be held against a link.
     """
     measured = row.measured_flows
     if row.status != "ok" or not measured:
@@ -69,6 +74,8 @@ def headline(row: Row) -> Headline | None:
     if figure == "touched":
         ratio = touched_ratio(*measured[0])
         return None if ratio is None else Headline(scaled(first.gbps, ratio), RATE_UNIT, TOUCHED)
+    if figure in ("algorithm", "bus"):
+        return _bandwidth(*measured[0], figure)
     if figure == "half":
         return Headline(scaled(first.gbps, 0.5), RATE_UNIT, "half of the bytes moved both ways: one direction's rate")
     return Headline(first.gbps, RATE_UNIT, OWN_RATE)
@@ -82,6 +89,11 @@ def touched_ratio(flow: dict[str, Any], result: FlowResult) -> float | None:
     return result.touched_bytes / payload
 
 
+def in_unit(seconds: float, unit: str) -> float:
+    """The time in ns, us or ms."""
+    return seconds * _TIME_UNITS[unit]
+
+
 def time_unit(seconds: float, longest: float = 0.0) -> str:
     """ns below 10 us, us below 10 ms, ms from there on; a longer one where ``longest`` would have over five digits."""
     suited = "ns" if seconds < 1e-5 else "us" if seconds < 1e-2 else "ms"
@@ -91,10 +103,23 @@ def time_unit(seconds: float, longest: float = 0.0) -> str:
 
 def _latency(flow: dict[str, Any], result: FlowResult) -> Headline:
     what = "time of one dependent operation" if flow["method"] in _DEPENDENT else CALL
-    if result.gbps is not None:
+    if "members" in flow:
+        what = TOGETHER
+    elif flow.get("parameters", {}).get("call") == "ping-pong":
+        what = "time of one message, half of a round trip"
+    elif result.gbps is not None or ("source" in flow and "destination" in flow and what == CALL):
         what = "time of one transfer"
     unit = time_unit(result.seconds.median)
     return Headline(scaled(result.seconds, _TIME_UNITS[unit]), unit, what)
+
+
+def _bandwidth(flow: dict[str, Any], result: FlowResult, figure: str) -> Headline | None:
+    collective = Collective.of(flow)
+    if collective is None or result.gbps is None:
+        return None
+    if figure == "algorithm":
+        return Headline(result.gbps, RATE_UNIT, ALGORITHM)
+    return Headline(scaled(result.gbps, collective.bus_factor), RATE_UNIT, BUS)
 
 
 def _aggregate(row: Row) -> Headline | None:

@@ -4,32 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from linkscope.order_statistics import interval_rank, percentile
 from linkscope.results.row import Stats
-
-CONFIDENCE = 0.95
-
-
-def interval_rank(n: int, confidence: float = CONFIDENCE) -> int:
-    """Rank k (from 1) such that the k-th smallest and k-th largest of ``n`` samples bound the median.
-
-    The largest k whose interval covers the median with at least ``confidence``, whatever the distribution
-    (binomial order statistics: David and Nagaraja, Order Statistics, section 7.1). 1 where even the
-    extremes cover less, which is so below six samples.
-    """
-    ways, at_most, rank = 1, 1, 0  # of C(n, rank) and their sum so far: whole numbers, exact for any n
-    while at_most / 2**n <= (1 - confidence) / 2:
-        ways = ways * (n - rank) // (rank + 1)
-        at_most += ways
-        rank += 1
-    return max(rank, 1)
-
-
-def percentile(ordered: Sequence[float], share: float) -> float:
-    """Linear interpolation between the closest ranks of an ascending, non-empty sequence; ``share`` in [0, 1]."""
-    position = share * (len(ordered) - 1)
-    below = int(position)
-    above = min(below + 1, len(ordered) - 1)
-    return ordered[below] + (ordered[above] - ordered[below]) * (position - below)
 
 
 def stats_of(samples: Sequence[float]) -> Stats:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 
-from linkscope.analysis.cell import Cell, Heading, Json, cells_of, heading, shown_as, title
+from linkscope.analysis.cell import Cell, Heading, Json, cells_of, heading, shown_as, table_of
 from linkscope.machine.paths import Paths
 from linkscope.results.row import Row
 
@@ -46,11 +46,11 @@ class Listing:
 
 
 def listings(rows: Iterable[Row], paths: Paths) -> list[Listing]:
-    """A Listing per (suite, name, title) among the rows shown as a list, in order of appearance."""
+    """A Listing per (suite, table, title) among the rows shown as a list, in order of appearance."""
     tables: dict[tuple[str, str, str], list[Row]] = {}
     for row in rows:
         if shown_as(row, "list"):
-            tables.setdefault((row.suite, row.name, title(row)), []).append(row)
+            tables.setdefault(table_of(row), []).append(row)
     return [
         Listing(heading(members, entries), tuple(entries))
         for members in tables.values()

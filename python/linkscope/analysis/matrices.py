@@ -7,7 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from linkscope.analysis.cell import Cell, Heading, Json, cells_of, heading, payload, shown_as, title
+from linkscope.analysis.cell import Cell, Heading, Json, cells_of, heading, payload, shown_as, table_of
+from linkscope.analysis.peak import both_ways
 from linkscope.machine.paths import Paths
 from linkscope.results.row import Row
 
@@ -57,11 +58,11 @@ class Matrix:
 
 
 def matrices(rows: Iterable[Row], paths: Paths) -> list[Matrix]:
-    """A Matrix per (suite, name, title, size, series) among the rows shown as a matrix, in order of appearance."""
+    """A Matrix per (suite, table, title, size, series) among the rows shown as a matrix, in order of appearance."""
     tables: dict[tuple[Any, ...], list[Row]] = {}
     for row in rows:
         if shown_as(row, "matrix"):
-            key = (row.suite, row.name, title(row), payload(row), str(row.labels.get("series", "")))
+            key = (*table_of(row), payload(row), str(row.labels.get("series", "")))
             tables.setdefault(key, []).append(row)
     return [_matrix(members, paths) for members in tables.values()]
 
@@ -131,7 +132,7 @@ def _both_ways(rows: Sequence[Row]) -> str:
 
 
 def _exchanges(flows: Sequence[Json]) -> bool:
-    if any(flow["method"] == "kernel-exchange" for flow in flows):
+    if any(both_ways(flow) for flow in flows):
         return True
     ends = [(flow["source"], flow["destination"]) for flow in flows if "source" in flow and "destination" in flow]
     ways = {(source["device"], destination["device"]) for source, destination in ends}

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from linkscope.analysis.bounds import best_latencies, bounds_of
 from linkscope.analysis.by_flow import apart
-from linkscope.analysis.cell import Json
+from linkscope.analysis.cell import Json, place_of
 from linkscope.analysis.curves import curves
 from linkscope.analysis.lists import listings
 from linkscope.analysis.matrices import matrices
@@ -38,4 +39,16 @@ def overview(rows: Sequence[Row], node: Node, precision: float = DEFAULT_PRECISI
     parts = apart(rows)
     found: list[Table] = [*matrices(parts, paths), *curves(parts, paths), *listings(parts, paths)]
     found.sort(key=lambda table: min(position[entry.id] for entry in table.flat))
+    found = _bounded(found, parts)
     return Overview(summarize(rows, found, precision), tuple(found))
+
+
+def _bounded(tables: Sequence[Table], parts: Sequence[Row]) -> list[Table]:
+    """The tables, those of collectives' times with what the run's own latencies say they could be."""
+    best = best_latencies(parts)
+    by_place = {place_of(part): part for part in parts}
+    bounded: list[Table] = []
+    for table in tables:
+        bounds = bounds_of([by_place[entry.key] for entry in table.flat], best)
+        bounded.append(replace(table, heading=replace(table.heading, bounds=bounds)) if bounds else table)
+    return bounded

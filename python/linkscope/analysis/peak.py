@@ -5,11 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from linkscope.analysis.collective import Collective
 from linkscope.analysis.headline import touched_ratio
+from linkscope.machine.node import Node
 from linkscope.machine.paths import Paths, Traffic
 from linkscope.results.row import Row
 
 NAMED_BINDINGS = 3
+ABOVE = 1.03
+"""A figure beyond this multiple of its path's peak never crossed that path: clocks and peaks are better than that."""
 _MIGRATING = ("page-fault", "fault-chase", "prefetch")
 """Methods before whose every start the pages lie again where the case says."""
 
@@ -30,13 +34,31 @@ def peak(row: Row, paths: Paths) -> Peak | None:
     which a ``first`` headline is compared with the first flow's and a ``sum`` or ``aggregate`` with the measured ones'.
     ``touched``: the memory's own rate where one device does it all in its memory; elsewhere as ``first``, each
     byte counted at both ends, and None where the method touches more or less than that. None, too, where loads and
-    stores may have brought the pages elsewhere than the case says (``_wanders``).
+    stores may have brought the pages elsewhere than the case says (``_wanders``). ``bus`` and ``algorithm``: see
+    ``Collective.bus_peak``.
     """
+    collective = Collective.of(row.case["flows"][0])
+    if collective is not None:
+        return _of_collective(collective, str(row.labels.get("figure")), paths)
     if any(_wanders(flow) for flow in row.case["flows"]):
         return None
     if str(row.labels.get("figure")) == "touched":
         return _touched(row, paths)
     return _payload(row, paths)
+
+
+def _of_collective(collective: Collective, figure: str, paths: Paths) -> Peak | None:
+    """Of its bus bandwidth, or what that leaves of the algorithm's; None for any other figure."""
+    if figure not in ("algorithm", "bus"):
+        return None
+    try:
+        found = collective.bus_peak(paths)
+    except KeyError:  # a device that the recorded topology lacks
+        return None
+    if found is None:
+        return None
+    gbps, why = found
+    return Peak(gbps if figure == "bus" else gbps / collective.bus_factor, why)
 
 
 def _wanders(flow: dict[str, Any]) -> bool:
@@ -66,7 +88,7 @@ def _touched(row: Row, paths: Paths) -> Peak | None:
 
 
 def _payload(row: Row, paths: Paths) -> Peak | None:
-    traffic, measured = _traffic(row.case["flows"])
+    traffic, measured = _traffic(row.case["flows"], paths.node)
     if not measured:
         return None
     try:
@@ -83,14 +105,14 @@ def _payload(row: Row, paths: Paths) -> Peak | None:
     return Peak(total, _why(shared.binding)) if total > 0 else None
 
 
-def _traffic(flows: list[dict[str, Any]]) -> tuple[list[Traffic], list[int]]:
+def _traffic(flows: list[dict[str, Any]], node: Node) -> tuple[list[Traffic], list[int]]:
     """What each flow asks of the node (an exchange: one way and back) and which of them are measured."""
     traffic: list[Traffic] = []
     measured: list[int] = []
     for flow in flows:
-        there = Traffic.of(flow)
+        there = _asked(flow, node)
         ways = [there]
-        if _both_ways(flow):
+        if both_ways(flow):
             ways.append(Traffic(there.destination, there.source, there.executor))
         if flow.get("role", "measured") == "measured":
             measured += range(len(traffic), len(traffic) + len(ways))
@@ -98,14 +120,27 @@ def _traffic(flows: list[dict[str, Any]]) -> tuple[list[Traffic], list[int]]:
     return traffic, measured
 
 
+def _asked(flow: dict[str, Any], node: Node) -> Traffic:
+    """As the flow says it; a prefetch away from its executor names no end for the pages and goes to the GPU's host."""
+    traffic = Traffic.of(flow)
+    at_executor = traffic.source == traffic.executor
+    goal = flow.get("parameters", {}).get("to", "host" if at_executor else "executor")
+    if flow["method"] != "prefetch" or goal != "host":
+        return traffic
+    homes = [numa.id for numa in node.of_kind("numa")]
+    nearest = f"numa:{node.device(traffic.executor).numa}"
+    return Traffic(traffic.source, nearest if nearest in homes else homes[0], traffic.executor)
+
+
 def _lanes(flows: list[dict[str, Any]], measured: list[int]) -> int:
     """How many of the measured streams belong to the first measured flow."""
     first = next(flow for flow in flows if flow.get("role", "measured") == "measured")
-    return min(2 if _both_ways(first) else 1, len(measured))
+    return min(2 if both_ways(first) else 1, len(measured))
 
 
-def _both_ways(flow: dict[str, Any]) -> bool:
-    return bool(flow["method"] == "kernel-exchange")
+def both_ways(flow: dict[str, Any]) -> bool:
+    """Whether the one flow moves bytes both ways at once, and its rate is of both together."""
+    return bool(flow["method"] == "kernel-exchange" or flow.get("parameters", {}).get("call") == "both-ways")
 
 
 def _why(binding: tuple[str, ...]) -> str:

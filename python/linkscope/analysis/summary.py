@@ -14,6 +14,7 @@ from linkscope.results.row import Row
 
 Table = Matrix | CurveSet | Listing
 DEFAULT_PRECISION = 0.01
+ABOVE_PEAK = "above the peak of its path: served by a cache, not by the link or memory"
 _NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?")
 
 
@@ -78,7 +79,7 @@ def summarize(rows: Sequence[Row], tables: Iterable[Table], precision: float = D
         figures=sum(c.headline is not None for c in cells),
         skipped=_grouped(_reasons(rows, "skipped")),
         failed=_grouped(_reasons(rows, "failed")),
-        noted=_grouped((row, note) for row in rows for note in row.notes),
+        noted=(*_above_peak(listed), *_grouped((row, note) for row in rows for note in row.notes)),
         modelled=any(row.modelled for row in rows),
         precision=precision,
         imprecise=tuple(c for c in cells if c.headline is not None and c.headline.margin > precision),
@@ -113,6 +114,13 @@ def table_summary(table: Table) -> TableSummary | None:
         lowest_overlap=min(overlaps, default=None),
         highest_overlap=max(overlaps, default=None),
     )
+
+
+def _above_peak(tables: Sequence[Table]) -> tuple[Grouped, ...]:
+    """Figures that no link or memory can have delivered, in one remark; none where there are none."""
+    where = [(entry.id, table.heading.title) for table in tables for entry in table.flat if entry.above_peak]
+    ids, titles = {one for one, _ in where}, dict.fromkeys(title for _, title in where)
+    return (Grouped(ABOVE_PEAK, len(ids), tuple(titles)),) if ids else ()
 
 
 def _reasons(rows: Iterable[Row], status: str) -> Iterator[tuple[Row, str]]:

@@ -56,21 +56,28 @@ def run(
     machine: Machine = None,
     engine: Annotated[str | None, typer.Option(help="cuda, hip or host; default: the first that works here.")] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would run and how long.")] = False,
+    launcher: Annotated[str | None, typer.Option(help="Of several processes: local, mpiexec, srun or inside.")] = None,
+    launcher_command: Annotated[str | None, typer.Option(help="Its path and more words: 'srun --mpi=pmix'.")] = None,
+    hosts: Annotated[str | None, typer.Option(help="Hosts for mpiexec or srun, as it spells them: a,b.")] = None,
+    hostfile: Annotated[str | None, typer.Option(help="A file of hosts for mpiexec.")] = None,
+    interface: Annotated[str | None, typer.Option(help="Address of this host that the processes report to.")] = None,
     as_json: AsJson = False,
 ) -> int:
     """Measure this machine, or model a described one. Exit code 1 where a row failed."""
     from linkscope.cli import measuring
     from linkscope.launch.job import Request
+    from linkscope.launch.launching import Launching
 
     given = {"devices": devices, "methods": methods, "sizes": sizes, "budget": budget, "clock": clock}
     given |= {"machine": machine, "engine": engine, "precision": precision}
-    named = {name: value for name, value in given.items() if value is not None}
-    request = Request(suites=tuple(suites or ("default",)), **named)
+    named: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    launching = Launching(launcher, launcher_command, hosts, hostfile, interface)
+    request = Request(suites=tuple(suites or ("default",)), launching=launching, **named)
     if dry_run:
         return measuring.dry_run(request, _out(), as_json)
     if resume:
         own = not suites and not named
-        return measuring.resume(output, None if own else request, _out(), _err(), as_json)
+        return measuring.resume(output, None if own else request, launching, _out(), _err(), as_json)
     return measuring.measure(request, output, _out(), _err(), as_json)
 
 

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from dataclasses import asdict
 from pathlib import Path
 
 import typer
 from rich.console import Console
 
 from linkscope.cli.progress import progress
+from linkscope.launch import inside
 from linkscope.launch.job import Request, prepare
+from linkscope.launch.launching import Launching
 from linkscope.launch.run import default_output, newest_output
 from linkscope.launch.run import resume as resume_run
 from linkscope.launch.run import run as start_run
@@ -25,15 +28,24 @@ def measure(request: Request, output: Path | None, out: Console, err: Console, a
     return _conclude(done, out, err, as_json)
 
 
-def resume(output: Path | None, request: Request | None, out: Console, err: Console, as_json: bool) -> int:
-    """Completes ``output``, or the newest run file, and prints its summary; 1 where a row failed."""
+def resume(
+    output: Path | None, request: Request | None, launching: Launching, out: Console, err: Console, as_json: bool
+) -> int:
+    """Completes ``output``, or the newest run file, and prints its summary; 1 where a row failed.
+
+    ``launching`` counts where it says anything; else the processes are started as they were before.
+    """
+    chosen = launching if launching != Launching() else None
     with progress(err) as listener:
-        done = resume_run(output or newest_output(), request, listener)
+        done = resume_run(output or newest_output(), request, listener, chosen)
     return _conclude(done, out, err, as_json)
 
 
 def dry_run(request: Request, out: Console, as_json: bool) -> int:
-    """Prints the plan as JSON, or the number of cases of each row and the time they take."""
+    """Prints the plan as JSON, or the number of cases of each row and the time they take; of ranks the first does."""
+    place = inside.place()
+    if place is not None and place.rank > 0:
+        return 0
     job = prepare(request)
     if as_json:
         typer.echo(json.dumps(job.plan([case for case in job.cases if case.skip is None]), indent=1))
@@ -66,4 +78,6 @@ def _command(request: Request, output: Path | None) -> list[str]:
         value = getattr(request, name)
         if value != getattr(default, name):
             words += [f"--{name}", str(value)]
+    for name, value in asdict(request.launching).items():
+        words += [f"--{name.replace('_', '-')}", value] if value is not None else []
     return words + (["-o", str(output)] if output is not None else [])

@@ -48,7 +48,7 @@ class _Bar:
         self._done = 0
 
     def listener(self) -> Listener:
-        return Listener(self._begin, self._start, self._row)
+        return Listener(self._begin, self._start, self._row, self._note)
 
     def _begin(self, job: Job, pending: Sequence[PlannedCase]) -> None:
         self._share = {case.id: job.estimate_s([case]) for case in pending}
@@ -56,6 +56,9 @@ class _Bar:
 
     def _start(self, case_id: str) -> None:
         self._bar.update(self._task, description=case_id)
+
+    def _note(self, note: str) -> None:
+        self._bar.console.print(note, highlight=False, markup=False)
 
     def _row(self, row: Json) -> None:
         self._done += 1
@@ -71,7 +74,7 @@ class _Lines:
         self._done = 0
 
     def listener(self) -> Listener:
-        return Listener(on_job=self._begin, on_row=self._row)
+        return Listener(on_job=self._begin, on_row=self._row, on_note=self._say)
 
     def _begin(self, job: Job, pending: Sequence[PlannedCase]) -> None:
         self._cases = len(pending)

@@ -36,6 +36,11 @@ class Engine:
     gpu_problem: str | None = None
 
     @property
+    def command(self) -> tuple[str, ...]:
+        """What starts it, before what it shall do."""
+        return (str(self.path),)
+
+    @property
     def methods(self) -> list[str]:
         """Names of its catalog's methods."""
         return [entry["name"] for entry in self.description["methods"]]
@@ -44,7 +49,9 @@ class Engine:
         """What expansion needs to know of it."""
         methods = {entry["name"]: frozenset(entry.get("parameters", ())) for entry in self.description["methods"]}
         memories = frozenset(entry["name"] for entry in self.description["memories"])
-        return Offer(self.name, methods, memories, self.gpu_problem)
+        absent = [entry for entry in self.description["methods"] if not entry["available"]]
+        lacking = {entry["name"]: entry.get("reason", "it says that it is not to be had here") for entry in absent}
+        return Offer(self.name, methods, memories, self.gpu_problem, lacking)
 
 
 def find_engines(environment: Mapping[str, str] = os.environ) -> dict[str, Path]:

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime, timezone
 from typing import Any
 
 from linkscope import __version__
 from linkscope.errors import LinkscopeError
 from linkscope.launch.engines import Engine, choose_engine, modelling_engine
+from linkscope.launch.launching import Launching
 from linkscope.machine.described import load_machine
 from linkscope.machine.discover import discover
 from linkscope.machine.node import Node
 from linkscope.machine.paths import Paths
 from linkscope.machine.state import read_state
-from linkscope.plan.budget import Options, estimate_s, share_out, timeout_s
+from linkscope.plan.budget import Options, estimate_s, limits, share_out
 from linkscope.plan.expand import PlannedCase, expand
 from linkscope.plan.modelled import machine_of
 from linkscope.plan.select import Selection, parse_duration, parse_precision, selection
@@ -31,6 +32,7 @@ class Request:
     """What the user asked for, in the command line's own words. None: the default.
 
     ``suites``: names, or paths of suite files. ``machine``: a described node, modelled. ``engine``: cuda, hip, host.
+    ``launching``: how several processes are started, where cases want them.
     """
 
     suites: tuple[str, ...] = ("default",)
@@ -42,6 +44,7 @@ class Request:
     clock: str | None = None
     machine: str | None = None
     engine: str | None = None
+    launching: Launching = field(default_factory=Launching)
 
     def to_json(self) -> Json:
         return asdict(self)
@@ -49,7 +52,8 @@ class Request:
     @staticmethod
     def from_json(data: Json) -> Request:
         """Raises TypeError on foreign data."""
-        return Request(**{**data, "suites": tuple(data["suites"])})
+        suites, launching = tuple(data["suites"]), Launching(**data.get("launching", {}))
+        return Request(**{**data, "suites": suites, "launching": launching})
 
 
 @dataclass(frozen=True)
@@ -154,5 +158,5 @@ def prepare(request: Request) -> Job:
     selected = selection(node, known, request.devices, request.methods, request.sizes, request.clock)
     planned = expand(suites, node, engine.offer(), selected)
     options = share_out([one.case for one in planned if one.skip is None], precision, budget_s)
-    cases = tuple(replace(one, case={**one.case, "timeout_s": timeout_s(one.case, options)}) for one in planned)
+    cases = tuple(replace(one, case={**one.case, **limits(one.case, options)}) for one in planned)
     return Job(request, node, engine, cases, options)

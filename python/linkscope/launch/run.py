@@ -7,15 +7,19 @@ import signal
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
 from linkscope.errors import LinkscopeError
+from linkscope.launch import inside
 from linkscope.launch.job import Job, Request, prepare
-from linkscope.launch.supervisor import InterruptedRunError, Supervisor, Watch, outcome
+from linkscope.launch.launching import Launching, requirement
+from linkscope.launch.muster import Muster
+from linkscope.launch.supervisor import Watch, outcome
+from linkscope.launch.worker import InterruptedRunError
 from linkscope.plan.expand import PlannedCase
 from linkscope.results.run_file import RunFile, RunWriter
 
@@ -29,11 +33,14 @@ _STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 @dataclass(frozen=True)
 class Listener:
-    """Told how a run goes on: the job and the cases it has still to run, each start, each row."""
+    """Told how a run goes on: the job and the cases it has still to run, each start, each row, and what a user should
+    know besides.
+    """
 
     on_job: Callable[[Job, Sequence[PlannedCase]], None] = lambda job, pending: None
     on_start: Callable[[str], None] = lambda case_id: None
     on_row: Callable[[Json], None] = lambda row: None
+    on_note: Callable[[str], None] = lambda note: None
 
 
 def run(
@@ -46,26 +53,38 @@ def run(
 
     Every row is on disk when it is handed to ``listener``. Raises LinkscopeError for wrong input or an output
     that cannot be written, and with exit code 130 when interrupted: the file can then be completed by ``resume``.
+    Started as the ranks of a job, all but rank 0 become its engines and do not come back.
     """
-    job = prepare(request or Request())
     path = output or default_output()
-    writer = RunWriter.create(path, job.header(command))
-    return _complete(job, job.cases, writer, listener or Listener())
+    with inside.lead(path) as leader:
+        job = prepare(request or Request())
+        _check_wanted(leader, job.cases)
+        writer = RunWriter.create(path, job.header(command))
+        return _complete(job, job.cases, writer, listener or Listener(), leader)
 
 
-def resume(path: Path, request: Request | None = None, listener: Listener | None = None) -> RunFile:
+def resume(
+    path: Path,
+    request: Request | None = None,
+    listener: Listener | None = None,
+    launching: Launching | None = None,
+) -> RunFile:
     """Completes the run file at ``path``: cases without a row and cases that failed are run, all other rows stay.
 
-    The request is the file's own unless one is given, which must then lead to the same plan. Raises LinkscopeError
-    where the file is of another machine, engine or plan.
+    The request is the file's own unless one is given, which must then lead to the same plan; ``launching`` may differ.
+    Raises LinkscopeError where the file is of another machine, engine or plan.
     """
-    before = RunFile.read(path)
-    job = prepare(request or _request_of(before))
-    _check_same(before, job)
-    done = {row.id for row in before.rows if row.status != "failed"}
-    writer = RunWriter.reopen(path)
-    writer.append({"record": "state", "when": "resumed", "state": job.state()})
-    return _complete(job, [case for case in job.cases if case.id not in done], writer, listener or Listener())
+    with inside.lead(path) as leader:
+        before = RunFile.read(path)
+        asked = request or _request_of(before)
+        job = prepare(replace(asked, launching=launching) if launching else asked)
+        _check_same(before, job)
+        done = {row.id for row in before.rows if row.status != "failed"}
+        pending = [case for case in job.cases if case.id not in done]
+        _check_wanted(leader, pending)
+        writer = RunWriter.reopen(path)
+        writer.append({"record": "state", "when": "resumed", "state": job.state()})
+        return _complete(job, pending, writer, listener or Listener(), leader)
 
 
 def default_output() -> Path:
@@ -81,21 +100,40 @@ def newest_output() -> Path:
     return files[-1]
 
 
-def _complete(job: Job, pending: Sequence[PlannedCase], writer: RunWriter, listener: Listener) -> RunFile:
+def _check_wanted(leader: inside.Lead | None, cases: Sequence[PlannedCase]) -> None:
+    """Raises LinkscopeError where the ranks that linkscope was started as have nothing to do together."""
+    wanted = [case.case for case in cases if case.skip is None]
+    reason = requirement(wanted, leader.place.size) if leader and wanted else None
+    if reason is not None:
+        raise LinkscopeError(reason)
+
+
+def _complete(
+    job: Job, pending: Sequence[PlannedCase], writer: RunWriter, listener: Listener, leader: inside.Lead | None
+) -> RunFile:
     listener.on_job(job, pending)
 
     def take(row: Json) -> None:
         writer.append(row)
         listener.on_row(row)
 
+    def skip(case: PlannedCase, reason: str) -> None:
+        take(outcome(case.case, "skipped", reason, job.backend))
+
+    muster = Muster(job, leader, writer.append, listener.on_note)
     try:
         for case in pending:
             if case.skip is not None:
-                take(outcome(case.case, "skipped", case.skip, job.backend))
+                skip(case, case.skip)
         with _stop_requested() as stopped:
             watch = Watch(take, listener.on_start, stopped)
-            for environment, cases in _by_environment([case for case in pending if case.skip is None]):
-                Supervisor(job.engine.path, job.backend, environment).run(job.plan(cases), watch)
+            for group in muster.groups([case for case in pending if case.skip is None]):
+                obstacle = muster.obstacle(group)
+                if obstacle is None:
+                    muster.supervisor(group).run(job.plan(group.cases), watch)
+                    continue
+                for case in group.cases:
+                    skip(case, obstacle)
         writer.append({"record": "state", "when": "finished", "state": job.state()})
     except InterruptedRunError as interruption:
         writer.append({"record": "state", "when": "interrupted"})
@@ -106,14 +144,6 @@ def _complete(job: Job, pending: Sequence[PlannedCase], writer: RunWriter, liste
     finally:
         writer.close()
     return RunFile.read(writer.path)
-
-
-def _by_environment(cases: Sequence[PlannedCase]) -> list[tuple[dict[str, str], list[PlannedCase]]]:
-    """Cases by the variables that their engine is started with, in order of first appearance; each group in order."""
-    groups: dict[tuple[tuple[str, str], ...], list[PlannedCase]] = {}
-    for case in cases:
-        groups.setdefault(tuple(sorted(case.environment.items())), []).append(case)
-    return [(dict(variables), members) for variables, members in groups.items()]
 
 
 @contextmanager

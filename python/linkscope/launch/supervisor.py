@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import datetime, timezone
-from pathlib import Path
+from enum import Enum
 from typing import Any
 
-from linkscope.errors import LinkscopeError
-from linkscope.launch.process import EngineProcess, GarbageError, SilenceError
+from linkscope.launch.worker import CannotStartError, GarbageError, RefusedPlanError, SilenceError, Worker
 
 Json = dict[str, Any]
 
@@ -24,14 +21,6 @@ MOST_BAD_STARTS = 3
 """Engines in a row that end before they begin a case; then the rest of the plan is given up."""
 
 
-class RefusedPlanError(LinkscopeError):
-    """The engine would not begin: its plan or an environment variable is wrong."""
-
-
-class InterruptedRunError(Exception):
-    """The user or the system asked to stop; every row so far has been handed over."""
-
-
 @dataclass
 class Watch:
     """What the supervisor tells while it works, and how it is told to stop."""
@@ -41,49 +30,56 @@ class Watch:
     interrupted: Callable[[], bool] = lambda: False
 
 
+class Refusal(Enum):
+    """What it means when an engine refuses to begin."""
+
+    ENDS_RUN = "the plan itself is wrong"
+    FAILS_CASES = "what these cases alone are started with may be what it refuses"
+
+
 @dataclass
 class Supervisor:
-    """Runs plans with one program. ``environment`` is added to this process's own for the engine."""
+    """Runs plans with workers that ``start`` starts, each with the plan it is given."""
 
-    program: Path
+    start: Callable[[Json], Worker]
     backend: str
-    environment: Mapping[str, str] = field(default_factory=dict)
+    refusal: Refusal = Refusal.ENDS_RUN
     start_timeout_s: float = START_TIMEOUT_S
 
     def run(self, plan: Json, watch: Watch) -> None:
         """Hands a row of every case of ``plan`` to ``watch``, in the order they end.
 
-        A case that kills its engine or leaves it silent for longer than its ``timeout_s`` gets a failed row with
-        the reason; the rest goes on in a fresh engine. Where the engine refuses to begin (exit code 2) under an
-        ``environment`` of its own, which may be what it refuses, the cases fail with what it said. Raises
-        RefusedPlanError where it has no such environment, and InterruptedRunError.
+        A case that kills its worker or leaves it silent for longer than its ``timeout_s`` gets a failed row with
+        the reason; the rest goes on in a fresh worker. Where none can be started, or one refuses to begin and
+        ``refusal`` says that it is for these cases' sake, they all fail with what it said. Raises RefusedPlanError
+        otherwise, and InterruptedRunError.
         """
         left = {case["id"]: case for case in plan["cases"]}
-        bad_starts = 0
+        bad_starts, trouble = 0, ""
         while left:
             before = len(left)
             try:
-                trouble = self._one_engine({**plan, "cases": list(left.values())}, left, watch)
+                trouble = self._one_worker({**plan, "cases": list(left.values())}, left, watch)
+            except CannotStartError as failure:
+                return self._give_up(left, f"{failure} (before that: {trouble})" if trouble else str(failure), watch)
             except RefusedPlanError as refusal:
-                if not self.environment:
+                if self.refusal is Refusal.ENDS_RUN:
                     raise
-                self._give_up(left, str(refusal), watch)
-                return
+                return self._give_up(left, str(refusal), watch)
             bad_starts = bad_starts + 1 if len(left) == before else 0
             if bad_starts == MOST_BAD_STARTS:
                 self._give_up(left, f"the engine ended {bad_starts} times before it began a case: {trouble}", watch)
+        return None
 
-    def _one_engine(self, plan: Json, left: dict[str, Json], watch: Watch) -> str:
-        """Takes what one engine gives, removing from ``left`` what has its row; says how the engine ended."""
+    def _one_worker(self, plan: Json, left: dict[str, Json], watch: Watch) -> str:
+        """Takes what one worker gives, removing from ``left`` what has its row; says how the worker ended."""
         stint = _Stint(left, watch, self.start_timeout_s)
-        with EngineProcess(self.program, plan, {**os.environ, **self.environment}) as engine:
+        with self.start(plan) as worker:
             try:
-                stint.follow(engine)
-                trouble = _ending(engine)
-            except SilenceError:
-                trouble = f"the engine hung: no sign of life for {stint.silence_s:g} s; it was killed"
-            except GarbageError as garbage:
-                trouble = f"the engine printed a line that is no record: {garbage}"
+                stint.follow(worker)
+                trouble = worker.ending()
+            except (SilenceError, GarbageError) as error:
+                trouble = str(error)
         if stint.current is not None:
             watch.on_row(self._failed(left.pop(stint.current), trouble, stint.elapsed_s))
         return trouble
@@ -98,7 +94,7 @@ class Supervisor:
 
 
 class _Stint:
-    """One engine's work on the cases that are left: which case is under way, and since when."""
+    """One worker's work on the cases that are left: which case is under way, and since when."""
 
     def __init__(self, left: dict[str, Json], watch: Watch, start_timeout_s: float) -> None:
         self.current: str | None = None
@@ -113,19 +109,14 @@ class _Stint:
 
     @property
     def silence_s(self) -> float:
-        """How long the engine may be silent at this point."""
+        """How long the worker may be silent at this point."""
         if self.current is None:
             return self._start_timeout_s
         return float(self._left[self.current].get("timeout_s", DEFAULT_TIMEOUT_S))
 
-    def follow(self, engine: EngineProcess) -> None:
-        """Takes records until the engine closes its output. Raises SilenceError, GarbageError, InterruptedRunError."""
-        while True:
-            record = engine.next_record(self.silence_s, self._watch.interrupted)
-            if self._watch.interrupted():
-                raise InterruptedRunError
-            if record is None:
-                return
+    def follow(self, worker: Worker) -> None:
+        """Takes records until there are no more. Raises what Worker.next_record raises."""
+        while (record := worker.next_record(self.silence_s, self._watch.interrupted)) is not None:
             self._take(record)
 
     def _take(self, record: Json) -> None:
@@ -154,19 +145,3 @@ def outcome(case: Json, status: str, reason: str, backend: str, elapsed_s: float
         "started": datetime.now(timezone.utc).isoformat(timespec="milliseconds"),
         "elapsed_s": round(elapsed_s, 3),
     }
-
-
-def _ending(engine: EngineProcess) -> str:
-    """How an engine that closed its output ended. Raises RefusedPlanError where it refused the plan."""
-    code, words = engine.exit_code(), engine.last_words()
-    if code == 2:
-        raise RefusedPlanError(f"the engine refused the plan: {words or 'it did not say why'}")
-    ended = f"the engine died of {_signal_name(-code)}" if code < 0 else f"the engine ended with exit code {code}"
-    return f"{ended}: {words}" if words else ended
-
-
-def _signal_name(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"

@@ -89,7 +89,8 @@ def _numa_devices(description: dict[str, Any], files: Files) -> list[Device]:
                 id=f"numa:{index}",
                 kind="numa",
                 name=model or named.get("name", ""),
-                memory_bytes=(facts.memory_bytes if facts else None) or named.get("memory_bytes"),
+                # The kernel's table counts what it has taken over by now: of a machine that grows, a part.
+                memory_bytes=max(facts.memory_bytes or 0 if facts else 0, named.get("memory_bytes") or 0) or None,
                 package=facts.package if facts else None,
                 cpus=(facts.cpus if facts else ()) or tuple(named.get("cpus", ())),
                 attributes=dict(named.get("attributes", {})),

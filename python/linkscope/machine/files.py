@@ -129,7 +129,16 @@ class RecordingFiles:
         return target
 
 
-_BOOT_OPTIONS = re.compile(r"(\w+_)?iommu|pci|numa_balancing|mitigations|isolcpus|nohz_full|\w*hugepage\w*|nosmt")
+_BOOT_OPTIONS = re.compile(
+    r"(\w+_)?iommu|swiotlb|pci|pcie_\w+|numa\w*|mitigations|isolcpus|irqaffinity|nohz\w*|rcu_nocb\w*|\w*hugepage\w*|nosmt|"
+    r"idle|[\w.]*max_cstate|\w+_pstate|cpufreq\.\w+|cpuidle\.\w+|clocksource|tsc|preempt|maxcpus|mem|"
+    r"nvidia[\w-]*\.\w+|amdgpu\.\w+"
+)
+
+
+def boot_options(command_line: str) -> tuple[str, ...]:
+    """The kernel's options that move transfers. Others (where the system lies, what it talks to) name the machine."""
+    return tuple(word for word in command_line.split() if _BOOT_OPTIONS.fullmatch(word.partition("=")[0]))
 
 
 def _trimmed(path: str, text: str) -> str:
@@ -139,7 +148,7 @@ def _trimmed(path: str, text: str) -> str:
     if path == "/proc/cpuinfo":
         return text.split("\n\n")[0]
     if path == "/proc/cmdline":
-        return " ".join(word for word in text.split() if _BOOT_OPTIONS.fullmatch(word.split("=")[0]))
+        return " ".join(boot_options(text))
     if path == "/proc/self/status":
         return "\n".join(line for line in text.splitlines() if line.startswith(("Cpus_allowed_list", "Mems_allowed")))
     return text

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from linkscope.machine import nvml, sysfs
-from linkscope.machine.files import Files, LiveFiles
+from linkscope.machine.files import Files, LiveFiles, boot_options
 
 CPU = sysfs.CPUS
 
@@ -56,7 +56,10 @@ class GpuState:
 
 @dataclass(frozen=True)
 class MachineState:
-    """The whole machine at one moment. ``when``: idle, load. Bytes, counts, words; None where nobody says."""
+    """The whole machine at one moment. ``when``: idle, load. ``boot_options``: those that move transfers.
+
+    Bytes, counts, words; None where nobody says.
+    """
 
     when: str = "idle"
     kernel: str | None = None
@@ -120,7 +123,7 @@ def build_state(
         kernel=files.read("/proc/sys/kernel/osrelease"),
         architecture=files.read("/proc/sys/kernel/arch"),
         versions={**driver, **({"amdgpu": amdgpu} if amdgpu else {}), **description.get("versions", {})},
-        boot_options=tuple((files.read("/proc/cmdline") or "").split()),
+        boot_options=boot_options(files.read("/proc/cmdline") or ""),
         governors=_governors(files, online),
         turbo=_turbo(files),
         smt=_flag(files.read(f"{CPU}/smt/active")),

@@ -18,6 +18,19 @@ _DRIVES = {"source": "push", "destination": "pull", "gpu": "gpu-driven", "numa":
 _KINDS = {"gpu": "gpu", "numa": "numa", "nearest-numa": "numa"}
 _ENDS = {"source": "from", "destination": "to"}
 _END_AXES = ("memory", "first touch", "advice")
+_INTERFACE = ("method", "processes", "call", "staging", "form", "launch", "clock")
+"""Axes that tell one interface from another."""
+_SAID = {
+    ("processes", "one"): "one process",
+    ("processes", "each"): "a process each",
+    ("in_place", "yes"): "in place",
+    ("in_place", "no"): "out of place",
+    ("staging", "library"): "staging by the library",
+    ("staging", "host"): "own staging",
+}
+"""Values that do not speak for themselves."""
+FEW_CPUS = 4
+"""On fewer there are none to spare."""
 PLACED_BY_TOUCH = ("pageable", "huge", "registered", "managed")
 """Memories whose pages come to lie where they are touched first; of others the driver decides when it allocates."""
 TOUCHED_BY_DRIVER = ("pinned", "write-combined")
@@ -35,7 +48,10 @@ class Varied:
 
 @dataclass(frozen=True)
 class Point:
-    """One value of every axis of a row; ``varied``: the axes that have several values there."""
+    """One value of every axis of a row; ``varied``: the axes that have several values there, or are named all the same.
+
+    ``collective``: its kind, None for flows between two ends. ``processes``: one or each.
+    """
 
     method: str
     executor: str
@@ -48,24 +64,32 @@ class Point:
     cache: str
     variant: Variant
     varied: tuple[Varied, ...]
+    collective: str | None = None
+    processes: str = "one"
 
 
 def points(row: SuiteRow, node: Node) -> Iterator[Point]:
-    """Every point of ``row``. ``max`` in a parameter's range stands for the CPUs of the largest NUMA node."""
+    """Every point of ``row``. ``max`` in a parameter's range stands for the CPUs of the largest NUMA node, of
+    which one is left for the thread that starts and waits where there are no others.
+
+    A described node is played by one process on one clock: where these tell interfaces apart, they do not there.
+    """
     parameters = {name: _values(value, node) for name, value in row.parameters.items()}
     axes: dict[str, Sequence[Any]] = {
         "environment": row.variants or (Variant(),),
+        "collective": row.collectives or (None,),
         "method": row.methods,
+        "processes": ("one",) if node.modelled else row.processes,
         "executor": row.executors,
         **_end_axes("source", row.source),
         **_end_axes("destination", row.destination),
         **parameters,
-        "clock": row.clocks or (None,),
+        "clock": (row.clocks[:1] if node.modelled and row.names_all else row.clocks) or (None,),
         "cache": row.caches,
         "flows": row.flows,
         "size": row.sizes or (0,),
     }
-    named = [axis for axis, values in axes.items() if len(values) > 1 or (axis == "environment" and row.variants)]
+    named = [axis for axis, values in axes.items() if len(values) > 1 or _named_anyway(axis, row, node)]
     for values in product(*axes.values()):
         value = dict(zip(axes, values, strict=True))
         if not all(_touched_by_driver(end, value, axes) for end in _ENDS):
@@ -81,8 +105,16 @@ def points(row: SuiteRow, node: Node) -> Iterator[Point]:
             clock=value["clock"],
             cache=value["cache"],
             variant=value["environment"],
+            collective=value["collective"],
+            processes=value["processes"],
             varied=tuple(_varied(axis, value[axis], named, row) for axis in named),
         )
+
+
+def _named_anyway(axis: str, row: SuiteRow, node: Node) -> bool:
+    if axis in ("processes", "clock") and node.modelled:
+        return False
+    return (axis == "environment" and bool(row.variants)) or (row.names_all and axis in _INTERFACE)
 
 
 def region_bytes(region: object) -> int:
@@ -117,14 +149,24 @@ def _values(value: Any, node: Node) -> tuple[int | str, ...]:
     if isinstance(value, list):
         return tuple(dict.fromkeys(one for item in value for one in _values(item, node)))
     if isinstance(value, str) and (":" in value or value == "max"):
-        cpus = max((len(device.cpus) for device in node.of_kind("numa")), default=1)
-        return tuple(parse_counts(value, max(cpus, 1)))
+        return tuple(parse_counts(value, _most_threads(node)))
     return (value,)
+
+
+def _most_threads(node: Node) -> int:
+    """CPUs of the largest NUMA node; all but one where it has every CPU of a machine with several: threads that wait
+    awake on all of them keep out the one that they wait for, for milliseconds."""
+    cpus = [len(device.cpus) for device in node.of_kind("numa")]
+    most = max(cpus, default=1)
+    spare = 1 if most == sum(cpus) and most >= FEW_CPUS else 0
+    return max(most - spare, 1)
 
 
 def _varied(axis: str, value: Any, named: Sequence[str], row: SuiteRow) -> Varied:
     """In a word or two; where the other end varies in the same way, with the end it belongs to."""
     text = str(value)
+    if (axis, text) in _SAID:
+        return Varied(axis, _SAID[axis, text], _SAID[axis, text])
     if axis == "environment":
         return Varied(axis, value.name, value.name)
     if axis == "size":

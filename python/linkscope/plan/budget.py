@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from linkscope.plan.axes import region_bytes
+from linkscope.plan.flows import ends_of
 
 Json = dict[str, Any]
 
@@ -14,13 +15,18 @@ DEFAULT_POINT_BUDGET_S = 2.0
 LEAST_POINT_BUDGET_S = 0.005
 _START_S = 0.008  # bookkeeping of one case, as small copies between four H200 showed
 _HOST_START_S = 0.05  # more for each flow with an end in host memory: small copies scatter and need more samples
+_TOGETHER_S = 0.02  # more where several processes agree on every step
 _SAMPLES = 12  # warm-ups and samples until the interval is narrow
 _SAMPLE_S = 0.001  # the shortest
+_HALVINGS = 40
 # Typical rates in GB/s for estimates: filling, copying and checking bytes of a GPU, and of the host.
 _GPU_GBPS, _HOST_GBPS = 300.0, 20.0
 # Methods that are slower than the memory they work on: their bytes go page by page, or through the driver.
 _METHOD_GBPS = {"page-fault": 5.0, "fault-chase": 5.0, "prefetch": 15.0, "first-touch": 3.0}
 _METHOD_GBPS |= {"allocate": 5.0, "free": 5.0, "register": 5.0}
+_METHOD_GBPS |= {"mpi": 8.0, "mpi-collective": 4.0, "torch-mpi": 8.0}
+_COLLECTIVE_GBPS = 100.0  # algorithm bandwidth among GPUs
+_LINKING_GBPS = 1.2  # of memory that a CPU's chase goes through: linked and walked node by node, in random order
 
 
 @dataclass(frozen=True)
@@ -29,6 +35,8 @@ class Options:
 
     precision: float = 0.01
     point_budget_s: float = DEFAULT_POINT_BUDGET_S
+    needs: float | None = None
+    """How often over a case may sample what it is expected to need; None: up to ``point_budget_s`` each."""
 
     def to_json(self) -> Json:
         return {"precision": self.precision, "point_budget_s": round(self.point_budget_s, 6)}
@@ -37,20 +45,31 @@ class Options:
 def share_out(cases: Sequence[Json], precision: float, budget_s: float | None) -> Options:
     """Options under which the sampling of all ``cases`` fits ``budget_s`` seconds in total, set-up included.
 
-    Every case gets the same sampling time, at least ``LEAST_POINT_BUDGET_S``: a budget too small for that is
-    exceeded rather than answered with figures nobody should use.
+    Cases share by need, so that all come to about as many samples: a large copy gets more time than a small one. Each
+    gets at least ``LEAST_POINT_BUDGET_S``: a budget too small for that is exceeded rather than answered with figures
+    nobody should use.
     """
     if budget_s is None or not cases:
         return Options(precision)
     left = budget_s - sum(_setup_s(case) for case in cases)
-    return Options(precision, min(max(left / len(cases), LEAST_POINT_BUDGET_S), DEFAULT_POINT_BUDGET_S))
+    low, high = 0.0, DEFAULT_POINT_BUDGET_S / (_SAMPLES * _SAMPLE_S)  # all at their least; all at their most
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        fits = sum(_point_budget_s(case, Options(needs=middle)) for case in cases) <= left
+        low, high = (middle, high) if fits else (low, middle)
+    options = Options(precision, needs=low)
+    return replace(options, point_budget_s=max(_point_budget_s(case, options) for case in cases))
+
+
+def limits(case: Json, options: Options) -> Json:
+    """What the plan says of the case's time: the silence after which it is given up, and its own share of a budget."""
+    shared = {} if options.needs is None else {"point_budget_s": round(_point_budget_s(case, options), 6)}
+    return {"timeout_s": timeout_s(case, options), **shared}
 
 
 def estimate_s(case: Json, options: Options) -> float:
     """Seconds the case will roughly take: for progress and --dry-run, never for a figure."""
-    shortest = max(float(case.get("min_sample_s", 0)), _SAMPLE_S)
-    sampling = _SAMPLES * max(shortest, *(_moving_s(flow, flow["bytes"]) for flow in case["flows"]))
-    return _setup_s(case) + min(sampling, _point_budget_s(case, options))
+    return _setup_s(case) + min(_sampling_s(case), _point_budget_s(case, options))
 
 
 def timeout_s(case: Json, options: Options) -> float:
@@ -58,13 +77,24 @@ def timeout_s(case: Json, options: Options) -> float:
     return round(30 + 10 * options.point_budget_s + 40 * _setup_s(case), 1)
 
 
+def _sampling_s(case: Json) -> float:
+    """Until the interval is narrow, where nothing disturbs."""
+    shortest = max(float(case.get("min_sample_s", 0)), _SAMPLE_S)
+    return _SAMPLES * max(shortest, *(_moving_s(flow, flow["bytes"]) for flow in case["flows"]))
+
+
 def _point_budget_s(case: Json, options: Options) -> float:
-    return min(options.point_budget_s, float(case.get("point_budget_s", options.point_budget_s)))
+    most = min(options.point_budget_s, float(case.get("point_budget_s", options.point_budget_s)))
+    if options.needs is None:
+        return most
+    return min(most, max(options.needs * _sampling_s(case), LEAST_POINT_BUDGET_S))
 
 
 def _setup_s(case: Json) -> float:
     """Filling and checking: the whole allocation, of which a region may be a small part."""
-    return _START_S + sum(2 * _moving_s(flow, _footprint(flow)) + _scatter_s(flow) for flow in case["flows"])
+    together = _TOGETHER_S * (int(case.get("processes", 1)) - 1)
+    filling = sum(2 * _filling_s(flow) + _scatter_s(flow) for flow in case["flows"])
+    return _START_S + together + filling
 
 
 def _scatter_s(flow: Json) -> float:
@@ -72,8 +102,17 @@ def _scatter_s(flow: Json) -> float:
 
 
 def _on_gpus(flow: Json) -> bool:
-    ends = [flow.get("source"), flow.get("destination")]
-    return all(end["device"].startswith("gpu:") for end in ends if end is not None)
+    return all(end["device"].startswith("gpu:") for end in ends_of(flow))
+
+
+def _filling_s(flow: Json) -> float:
+    """Of a collective all members' memory: GPUs fill theirs at the same time, those of a host share one."""
+    if flow["method"] == "pointer-chase" and str(flow.get("executor", "")).startswith("numa:"):
+        return int(flow["bytes"]) / (_LINKING_GBPS * 1e9)
+    if "members" not in flow:
+        return _moving_s(flow, _footprint(flow))
+    at_once = len(flow["members"]) if not _on_gpus(flow) else 1
+    return at_once * int(flow["bytes"]) / ((_GPU_GBPS if _on_gpus(flow) else _HOST_GBPS) * 1e9)
 
 
 def _footprint(flow: Json) -> int:
@@ -83,5 +122,6 @@ def _footprint(flow: Json) -> int:
 
 
 def _moving_s(flow: Json, size: int) -> float:
-    gbps = _METHOD_GBPS.get(flow["method"], _GPU_GBPS if _on_gpus(flow) else _HOST_GBPS)
+    usual = _HOST_GBPS if not _on_gpus(flow) else _COLLECTIVE_GBPS if "members" in flow else _GPU_GBPS
+    gbps = _METHOD_GBPS.get(flow["method"], usual)
     return size / (gbps * 1e9)

@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from itertools import permutations
 from typing import Any
 
 from linkscope.errors import LinkscopeError
 from linkscope.machine.node import Device, Node
 from linkscope.machine.paths import Paths
 from linkscope.plan.axes import Point, points
-from linkscope.plan.flows import Elsewhere, background_slots, case_flows, elsewhere
+from linkscope.plan.collectives import collective_flow, uneven
+from linkscope.plan.flows import Elsewhere, background_slots, case_flows, elsewhere, ends_of
+from linkscope.plan.ground import Ground, Layout, Slot
 from linkscope.plan.labels import case_id, case_labels
-from linkscope.plan.patterns import PATTERNS, Ground, Layout, Slot
+from linkscope.plan.patterns import PATTERNS
 from linkscope.plan.select import Selection, allowed_devices
-from linkscope.plan.suite import Suite, packaged_memories, packaged_methods
+from linkscope.plan.sizes import parse_counts
+from linkscope.plan.suite import MOST_MEMBERS, Suite, packaged_memories, packaged_methods
 from linkscope.plan.suite_row import SuiteRow
 
 Json = dict[str, Any]
 
+_STAGED = ("copy-engine", "mpi", "xccl", "torch")
+"""How the names of methods begin that need no peer access between GPUs."""
 _VENDORS = {"amd": "AMD", "nvidia": "NVIDIA"}
 
 
@@ -43,13 +50,15 @@ class PlannedCase:
 class Offer:
     """What the engine at hand can do: its catalog's methods with their parameters, its memories.
 
-    ``gpu_problem`` is set where a GPU driver is present and yet no GPU can be used: rows then say so.
+    ``gpu_problem`` is set where a GPU driver is present and yet no GPU can be used: rows then say so. ``lacking``: why
+    this machine cannot have some of the methods, as the engine has said in an environment without further settings.
     """
 
     engine: str
     methods: Mapping[str, frozenset[str]]
     memories: frozenset[str]
     gpu_problem: str | None = None
+    lacking: Mapping[str, str] = field(default_factory=dict)
 
 
 def expand(suites: Sequence[Suite], node: Node, offer: Offer, selected: Selection) -> list[PlannedCase]:
@@ -62,6 +71,7 @@ def expand(suites: Sequence[Suite], node: Node, offer: Offer, selected: Selectio
     paths = Paths(node)
     rows = [row for suite in suites for row in selected.rows_of(suite)]
     cases = [case for row in rows for case in _expand_row(row, paths, offer, selected)]
+    cases = _told_apart(cases) if node.modelled else cases
     if not cases:
         raise LinkscopeError(_nothing(suites, node, offer, selected))
     seen: dict[str, PlannedCase] = {}
@@ -72,9 +82,24 @@ def expand(suites: Sequence[Suite], node: Node, offer: Offer, selected: Selectio
     return cases
 
 
+def _told_apart(cases: Sequence[PlannedCase]) -> list[PlannedCase]:
+    """The cases without those that a model makes the same as an earlier one: same place in the same shared table."""
+    seen: set[str] = set()
+    kept = []
+    for planned in cases:
+        labels = planned.case["labels"]
+        place = [labels.get(name) for name in ("table", "title", "row", "column", "series", "x", "variant")]
+        key = json.dumps([planned.case["suite"], *place])
+        if "table" not in labels or key not in seen:
+            kept.append(planned)
+        seen.add(key)
+    return kept
+
+
 def _expand_row(row: SuiteRow, paths: Paths, offer: Offer, selected: Selection) -> Iterator[PlannedCase]:
     node = paths.node
-    ground = Ground(paths, row.source.on, row.destination.on, allowed_devices(node, selected.devices))
+    allowed = allowed_devices(node, selected.devices)
+    ground = Ground(paths, row.source.on, row.destination.on, allowed, _counts(row, node))
     if row.needs_gpu and not node.of_kind("gpu"):
         if offer.gpu_problem is not None:
             yield _absent(row, f"no GPU can be used: {offer.gpu_problem}")
@@ -95,7 +120,30 @@ def _expand_row(row: SuiteRow, paths: Paths, offer: Offer, selected: Selection) 
         alone = _alone(row, layout, around)
         for point in points(row, node):
             reason = _unsupported(row, point, offer, node) or alone or _apart(paths, layout, point)
+            reason = reason or _crowded(layout, point, node)
             yield PlannedCase(_case(row, paths, layout, point, around), reason)
+
+
+def _counts(row: SuiteRow, node: Node) -> tuple[int, ...]:
+    """How many members the row's collectives shall have; empty where it leaves that to the devices."""
+    cpus = max(_cpus(node), 2)
+    return tuple(
+        dict.fromkeys(
+            count for text in row.counts for count in parse_counts(text, cpus if "max" in text else MOST_MEMBERS)
+        )
+    )
+
+
+def _cpus(node: Node) -> int:
+    return sum(len(device.cpus) for device in node.of_kind("numa"))
+
+
+def _crowded(layout: Layout, point: Point, node: Node) -> str | None:
+    """Why the members of a collective cannot be so many: they wait for one another, so each needs a CPU."""
+    cpus = _cpus(node)
+    if cpus and point.processes == "each" and len(layout.members) > cpus:
+        return f"{len(layout.members)} processes want a CPU each; {node.name} shows {cpus}"
+    return uneven(point, len(layout.members)) if layout.members else None
 
 
 def _alone(row: SuiteRow, layout: Layout, around: Elsewhere) -> str | None:
@@ -146,6 +194,9 @@ def _absent(row: SuiteRow, reason: str) -> PlannedCase:
     devices = tuple(Device(device, kind) for kind, ids in kinds.items() for device in ids)
     nowhere = Paths(Node(name="absent", devices=devices, links=()))
     layout = Layout((Slot(source, destination),), source, destination)
+    if row.collectives:
+        members = (source, "gpu:1") if source == "gpu:0" else (source, source)
+        layout = Layout((), "", f"{len(members)} {'GPUs' if source == 'gpu:0' else 'members'}", members=members)
     return PlannedCase(_case(row, nowhere, layout, next(points(row, nowhere.node)), {"others": (), "peer": ()}), reason)
 
 
@@ -172,6 +223,8 @@ def _unsupported(row: SuiteRow, point: Point, offer: Offer, node: Node) -> str |
                 where = f"suite {row.suite}, row {row.name}"
                 raise LinkscopeError(f"{where}: unknown method {method!r} (known: {known})")
             return f"the {offer.engine} engine has no method {method}"
+        if method in offer.lacking and not point.variant.settings:
+            return f"{method}: {offer.lacking[method]}"
     for end in (point.source, point.destination, *(end for b in row.background for end in (b.source, b.destination))):
         if end is not None and end.memory not in offer.memories:
             if end.memory not in packaged_memories():
@@ -187,13 +240,14 @@ def _unsupported(row: SuiteRow, point: Point, offer: Offer, node: Node) -> str |
 def _apart(paths: Paths, layout: Layout, point: Point) -> str | None:
     """Why a described node cannot run the point: ends that nothing connects, or GPUs without peer access.
 
-    A real machine's engine says so itself. Copy engines need no peer access: drivers stage such copies.
+    A real machine's engine says so itself. Copy engines and libraries need no peer access: they stage such copies.
     """
-    for slot in layout.slots if paths.node.modelled else ():
+    slots = [*layout.slots, *(Slot(*ends) for ends in permutations(layout.members, 2))]
+    for slot in slots if paths.node.modelled else ():
         if paths.between(slot.source, slot.destination) is None:
             return f"nothing in the description of {paths.node.name} connects {slot.source} and {slot.destination}"
         peers = paths.node.device(slot.source).attributes.get("peers")
-        staged = point.method.startswith("copy-engine")
+        staged = point.method.startswith(_STAGED)
         between_gpus = slot.destination.startswith("gpu:") and slot.destination != slot.source
         if peers is not None and between_gpus and slot.destination not in peers and not staged:
             return f"{slot.source} and {slot.destination} have no peer access"
@@ -201,7 +255,8 @@ def _apart(paths: Paths, layout: Layout, point: Point) -> str | None:
 
 
 def _case(row: SuiteRow, paths: Paths, layout: Layout, point: Point, around: Elsewhere) -> Json:
-    flows = case_flows(row, paths, layout, point, around)
+    gathering = bool(layout.members)
+    flows = [collective_flow(paths, layout, point)] if gathering else case_flows(row, paths, layout, point, around)
     on_gpu = any(flow["executor"].startswith("gpu:") for flow in flows if "role" not in flow)
     wanted = {"min_sample_s": row.min_sample_s, "point_budget_s": row.point_budget_s}
     environment = {"environment": point.variant.settings} if point.variant.settings else {}
@@ -213,10 +268,17 @@ def _case(row: SuiteRow, paths: Paths, layout: Layout, point: Point, around: Els
         "cache": point.cache,
         "load": "sustained" if layout.places else "once",
         **{name: seconds for name, seconds in wanted.items() if seconds is not None},
+        **_processes(flows),
         "flows": flows,
         "labels": case_labels(row, paths, layout, point),
         **environment,
     }
+
+
+def _processes(flows: Sequence[Json]) -> Json:
+    """How many processes the flows name; nothing where one carries them out."""
+    named = [end.get("rank", 0) for flow in flows for end in (flow, *ends_of(flow))]
+    return {"processes": max(named) + 1} if max(named) else {}
 
 
 def _nothing(suites: Sequence[Suite], node: Node, offer: Offer, selected: Selection) -> str:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from linkscope.machine.paths import Paths
 from linkscope.plan.axes import Point, region_bytes
-from linkscope.plan.patterns import Ground, Layout, Slot, nearest_gpu, nearest_numa, tier_of
+from linkscope.plan.ground import Ground, Layout, Slot, nearest_gpu, nearest_numa, tier_of
 from linkscope.plan.suite_row import Allocation, Background, SuiteRow
 
 Json = dict[str, Any]
@@ -25,8 +25,11 @@ class _Work:
     size: int
     parameters: Json
     group: str
+    ranks: Ranks
 
 
+Ranks = Callable[[Slot], tuple[int, int]]
+"""The processes of a slot's source and destination."""
 Elsewhere = Mapping[str, Sequence[Slot]]
 """Where the background of one case runs apart from its measured flows, by the word of ``beside``."""
 
@@ -36,7 +39,10 @@ def case_flows(row: SuiteRow, paths: Paths, layout: Layout, point: Point, elsewh
     background. ``elsewhere``: see there.
     """
     group = f"{row.pattern}-{len(layout.slots) * point.flows}"
-    forward = _Work(point.method, point.executor, point.source, point.destination, point.size, point.parameters, group)
+    ranks = _ranks(layout) if point.processes == "each" else _one_process
+    forward = _Work(
+        point.method, point.executor, point.source, point.destination, point.size, point.parameters, group, ranks
+    )
     flows = [
         _flow(forward, paths, slot, reverse=slot.reverse, role=slot.role)
         for slot in layout.slots
@@ -51,6 +57,7 @@ def case_flows(row: SuiteRow, paths: Paths, layout: Layout, point: Point, elsewh
             beside.size or point.size,
             beside.parameters,
             f"{group}-beside",
+            _one_process,
         )
         slots = background_slots(beside, layout, elsewhere)
         flows += [_flow(work, paths, slot, reverse=False, role="background") for slot in slots]
@@ -104,14 +111,22 @@ def _contended(slot: Slot) -> list[str]:
     return [end for end in ends if end.startswith("gpu:")] or ends
 
 
+def ends_of(flow: Json) -> list[Json]:
+    """Every endpoint of a plan's flow: source and destination, or the members."""
+    return [*(flow[end] for end in ("source", "destination") if end in flow), *flow.get("members", ())]
+
+
 def _flow(work: _Work, paths: Paths, slot: Slot, *, reverse: bool, role: str) -> Json:
     ends = (work.destination, work.source) if reverse and _two_ended(work) else (work.source, work.destination)
     executor = _executor(paths, slot, work.executor)
     flow: Json = {"method": work.method, "executor": executor, "bytes": work.size}
+    ranks = work.ranks(slot)
+    if driver := _driving_rank(work.executor, executor, slot, ranks):
+        flow["rank"] = driver
     if ends[0] is not None:
-        flow["source"] = _endpoint(ends[0], paths, slot.source, slot.destination)
+        flow["source"] = endpoint(ends[0], paths, slot.source, slot.destination) | _rank(ranks[0])
     if ends[1] is not None:
-        flow["destination"] = _endpoint(ends[1], paths, slot.destination, slot.source)
+        flow["destination"] = endpoint(ends[1], paths, slot.destination, slot.source) | _rank(ranks[1])
     if role != "measured":
         flow["role"] = role
     if work.parameters:
@@ -138,7 +153,8 @@ def _two_ended(work: _Work) -> bool:
     return work.source is not None and work.destination is not None
 
 
-def _endpoint(what: Allocation, paths: Paths, own: str, other: str) -> Json:
+def endpoint(what: Allocation, paths: Paths, own: str, other: str) -> Json:
+    """An end on the device ``own`` (on ``other`` where its allocation says so), as a plan has it."""
     device = other if what.at == "other" else own
     endpoint: Json = {"device": device, "memory": what.memory}
     if what.placement is not None:
@@ -164,6 +180,32 @@ def _executor(paths: Paths, slot: Slot, word: str) -> str:
     if word == "numa":
         return next((end for end in ends if end.startswith("numa:")), None) or nearest_numa(paths.node, slot.source)
     return slot.source if word == "source" else slot.destination
+
+
+def _one_process(slot: Slot) -> tuple[int, int]:
+    del slot
+    return 0, 0
+
+
+def _ranks(layout: Layout) -> Ranks:
+    """A process for each device of the layout, in order of appearance; for both ends of a device with itself, two."""
+    devices = list(dict.fromkeys(end for slot in layout.slots for end in (slot.source, slot.destination)))
+
+    def of(slot: Slot) -> tuple[int, int]:
+        source, destination = devices.index(slot.source), devices.index(slot.destination)
+        return source, destination + (len(devices) if source == destination else 0)
+
+    return of
+
+
+def _driving_rank(word: str, executor: str, slot: Slot, ranks: tuple[int, int]) -> int:
+    """The process of the end that drives; where a third device does, the source's."""
+    at_destination = word == "destination" or (executor == slot.destination != slot.source)
+    return ranks[1] if at_destination else ranks[0]
+
+
+def _rank(rank: int) -> Json:
+    return {"rank": rank} if rank else {}
 
 
 def _kind(end: Allocation | None) -> str:

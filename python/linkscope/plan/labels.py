@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import re
+from itertools import permutations
 from typing import Any
 
 from linkscope.machine.paths import Paths
 from linkscope.plan.axes import Point, region_bytes
-from linkscope.plan.patterns import Layout, tier_of
+from linkscope.plan.ground import Layout, tier_of
 from linkscope.plan.suite_row import SuiteRow
 
 Json = dict[str, Any]
+
+COUNTED = ("gpus", "members")
+"""A curve's x where it tells the cases of a growing pattern apart."""
 
 
 def case_id(row: SuiteRow, layout: Layout, point: Point) -> str:
@@ -23,28 +27,52 @@ def case_id(row: SuiteRow, layout: Layout, point: Point) -> str:
 def case_labels(row: SuiteRow, paths: Paths, layout: Layout, point: Point) -> Json:
     """What tables need of the case (plan.schema.json: labels)."""
     names = _oriented(row, layout.row, layout.column)
-    labels: Json = {"title": row.title, "show": row.show, **names, "figure": row.figure}
+    title = ", ".join([row.title, *(varied.word for varied in point.varied if varied.axis == "collective")])
+    labels: Json = {"title": title, "show": row.show, **names, "figure": row.figure}
+    if len(row.figures) > 1:
+        labels["figures"] = list(row.figures)
+    if row.table:
+        labels["table"] = row.table
     if layout.places:
         labels["cells"] = [_oriented(row, *place) for place in layout.places]
     x_axes = _x_axes(row) if row.show == "curve" else ()
-    variants = [varied for varied in point.varied if varied.axis not in x_axes]
+    variants = [varied for varied in point.varied if varied.axis not in ("collective", *x_axes)]
     words = [varied.word for varied in variants]
     if row.show == "curve":
-        where = " > ".join(name for name in (layout.row, layout.column) if name) if row.x != "gpus" else ""
+        where = _between(row, layout) if row.x not in COUNTED else ""
         labels["series"] = ", ".join(part for part in (where, *words) if part)
         labels["x"] = _x(row, layout, point)
         labels["x_name"] = row.x
     elif variants and row.show == "matrix":
-        labels["title"] = ", ".join([row.title, *words])
+        labels["title"] = ", ".join([title, *words])
     elif variants:
         labels["variant"] = {varied.axis: varied.value for varied in variants}
     if row.variants:
         labels["environment"] = point.variant.name
-    tiers = {tier_of(paths, slot.source, slot.destination) for slot in layout.slots if slot.role == "measured"}
+    tiers = {tier_of(paths, *ends) for ends in _joined(layout)}
     labels["tier"] = tiers.pop() if len(tiers) == 1 else "mixed"
     if row.peer is not None:
         labels["peer"] = row.peer
     return labels
+
+
+def _between(row: SuiteRow, layout: Layout) -> str:
+    """Where the bytes come from and go to, such as "gpu:0 > gpu:1"; and who moves them, where both memories lie at the
+    other end: "numa:0 > numa:0 by gpu:1"."""
+    ends = (layout.row, layout.column)
+    if not all(ends) or ends[0] == ends[1]:
+        return " > ".join(name for name in ends if name)
+    away = [end.at == "other" and bool(end.memories) for end in (row.source, row.destination)]
+    if away[0] == away[1]:
+        return " > ".join(ends)
+    here, driver = (ends[1], ends[0]) if away[0] else ends
+    return f"{here} > {here} by {driver}"
+
+
+def _joined(layout: Layout) -> set[tuple[str, str]]:
+    """Pairs of devices that measured bytes go between; of a collective every two members."""
+    measured = {(slot.source, slot.destination) for slot in layout.slots if slot.role == "measured"}
+    return measured | set(permutations(layout.members, 2))
 
 
 def _compact(word: str) -> str:
@@ -63,6 +91,8 @@ def _x_axes(row: SuiteRow) -> tuple[str, ...]:
 
 
 def _x(row: SuiteRow, layout: Layout, point: Point) -> Any:
+    if row.x == "members":
+        return len(layout.members)
     if row.x == "gpus":
         ends = {end for slot in layout.slots if slot.role == "measured" for end in (slot.source, slot.destination)}
         return sum(end.startswith("gpu:") for end in ends)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import permutations
 from typing import Any
 
 from linkscope.errors import LinkscopeError
@@ -23,10 +24,18 @@ def machine_of(paths: Paths) -> Json:
         "links": [_link(link, node.name) for link in paths.links.values()],
         "methods": node.methods,
     }
+    machine["routes"] = _routes(paths)
     gpus = node.of_kind("gpu")
     if any("peers" in gpu.attributes for gpu in gpus):
         machine["peer_access"] = [[gpu.id, peer] for gpu in gpus for peer in gpu.attributes.get("peers", ())]
     return machine
+
+
+def _routes(paths: Paths) -> list[Json]:
+    """Ways between every two GPUs and every two NUMA nodes: what the members of a collective take."""
+    pairs = (pair for kind in ("gpu", "numa") for pair in permutations(paths.node.of_kind(kind), 2))
+    ways = ((a.id, b.id, paths.between(a.id, b.id)) for a, b in pairs)
+    return [{"from": a, "to": b, "links": list(path.route)} for a, b, path in ways if path is not None]
 
 
 def _device(device: Device, machine: str) -> Json:

@@ -3,100 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from itertools import groupby, zip_longest
 
-from linkscope.machine.node import Device, Node
-from linkscope.machine.paths import Paths
-
-KINDS = ("gpu", "numa", "nearest-numa")
-"""What an end may lie on; ``nearest-numa``: the NUMA node next to the GPU at the other end."""
-
-
-@dataclass(frozen=True)
-class Slot:
-    """One flow to be: bytes go from ``source`` to ``destination`` (device ids).
-
-    ``reverse`` is true where the flow runs from the suite row's destination back to its source, so that each
-    end keeps the memory the row gives it.
-    """
-
-    source: str
-    destination: str
-    role: str = "measured"
-    reverse: bool = False
-
-    def back(self, role: str | None = None) -> Slot:
-        """The same flow the other way round."""
-        return Slot(self.destination, self.source, role or self.role, not self.reverse)
-
-
-@dataclass(frozen=True)
-class Layout:
-    """The flows of one case, measured ones first, and where its figure stands in a table.
-
-    ``places``: where every measured flow has a figure of its own, the (row, column) of each, in order; such a case
-    is timed under sustained load. Empty: the case has one figure.
-    """
-
-    slots: tuple[Slot, ...]
-    row: str
-    column: str
-    places: tuple[tuple[str, str], ...] = ()
-
-
-@dataclass(frozen=True)
-class Ground:
-    """What a pattern is laid over: the ends that a suite row allows, among the selected devices."""
-
-    paths: Paths
-    source_on: str
-    destination_on: str
-    selected: frozenset[str]
-
-    def sources(self) -> tuple[Device, ...]:
-        return self._candidates(self.source_on)
-
-    def destinations(self) -> tuple[Device, ...]:
-        return self._candidates(self.destination_on)
-
-    def links(self) -> list[Slot]:
-        """Every (source, destination) that the row allows, distinct devices, in order of their numbers."""
-        return [slot for slot in self.ends() if slot.source != slot.destination]
-
-    def same(self) -> list[Slot]:
-        """Every device that can be both ends."""
-        return [slot for slot in self.ends() if slot.source == slot.destination]
-
-    def ends(self) -> list[Slot]:
-        """Every (source, destination) that the row allows, a device to itself included."""
-        if self.source_on == "nearest-numa":
-            return [Slot(self._nearest(gpu), gpu.id) for gpu in self.destinations()]
-        if self.destination_on == "nearest-numa":
-            return [Slot(gpu.id, self._nearest(gpu)) for gpu in self.sources()]
-        return [Slot(a.id, b.id) for a in self.sources() for b in self.destinations()]
-
-    def _candidates(self, on: str) -> tuple[Device, ...]:
-        kind = "numa" if on == "nearest-numa" else on
-        return tuple(d for d in self.paths.node.of_kind(kind) if d.id in self.selected and _has_memory(d))
-
-    def _nearest(self, gpu: Device) -> str:
-        return nearest_numa(self.paths.node, gpu.id)
-
-
-def nearest_numa(node: Node, device: str) -> str:
-    """A GPU's own NUMA node; the first NUMA node where the system does not say. A NUMA node's is itself."""
-    nodes = [numa.id for numa in node.of_kind("numa") if _has_memory(numa)]
-    own = device if device in nodes else f"numa:{node.device(device).numa}"
-    return own if own in nodes else nodes[0]
-
-
-def nearest_gpu(node: Node, device: str) -> str:
-    """The first GPU next to a NUMA node; the first GPU where none is. A GPU's is itself."""
-    gpus = node.of_kind("gpu")
-    beside = [gpu.id for gpu in gpus if device in (gpu.id, f"numa:{gpu.numa}")]
-    return beside[0] if beside else gpus[0].id
-
+from linkscope.plan.ground import Ground, Layout, Slot, tier_of
+from linkscope.plan.member_patterns import all_members, device_sets, growing
 
 Pattern = Callable[[Ground], list[Layout]]
 
@@ -196,6 +106,11 @@ def one_per_tier(ground: Ground) -> list[Layout]:
     return [Layout((slot,), "", f"{tier}: {slot.source} > {slot.destination}") for tier, slot in first.items()]
 
 
+def every_tier(ground: Ground) -> list[Layout]:
+    """One representative pair of every link tier, and a device with itself: two processes may share one."""
+    return local(ground)[:1] + one_per_tier(ground)
+
+
 def first_device(ground: Ground) -> list[Layout]:
     """From the first device to itself: one representative of all."""
     return local(ground)[:1]
@@ -212,12 +127,6 @@ def same_package(ground: Ground) -> list[Layout]:
     packages = _packages(ground)
     filled = [gpu for package in packages for gpu in package]
     return _growing(ground, filled) if any(len(package) > 1 for package in packages) else []
-
-
-def tier_of(paths: Paths, source: str, destination: str) -> str:
-    """Speed class of the widest path; "unknown" where the topology shows none."""
-    path = paths.between(source, destination)
-    return path.tier if path is not None else "unknown"
 
 
 PATTERNS: dict[str, Pattern] = {
@@ -238,8 +147,15 @@ PATTERNS: dict[str, Pattern] = {
     "spread": spread,
     "same-package": same_package,
     "one-per-tier": one_per_tier,
+    "every-tier": every_tier,
     "first-device": first_device,
+    "all": all_members,
+    "growing": growing,
+    "device-sets": device_sets,
 }
+
+OF_MEMBERS = ("all", "growing", "device-sets")
+"""Patterns that lay out the members of collectives."""
 
 GROWING = ("spread", "same-package")
 """Patterns whose cases differ in how many GPUs take part: a curve's x may count those."""
@@ -294,7 +210,3 @@ def _by(slots: list[Slot], key: Callable[[Slot], str]) -> list[tuple[str, tuple[
 
 def _number(device: str) -> int:
     return int(device.split(":")[1])
-
-
-def _has_memory(device: Device) -> bool:
-    return device.memory_bytes is None or device.memory_bytes > 0

@@ -11,13 +11,17 @@ from linkscope.plan.sizes import parse_sizes
 from linkscope.plan.suite import Suite
 from linkscope.plan.suite_row import SuiteRow
 
-CLOCKS = ("device", "host")
+CLOCKS = ("device", "host", "batch")
 _SECONDS = {"ms": 1e-3, "s": 1.0, "": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 
 
 @dataclass(frozen=True)
 class Selection:
-    """Empty fields narrow nothing. ``sizes`` replaces those of bandwidth rows; latency rows and regions keep theirs."""
+    """Empty fields narrow nothing.
+
+    ``sizes`` replaces those of bandwidth rows, messages and collectives; other latencies and regions keep theirs. A row
+    that takes none of ``sizes`` is left out.
+    """
 
     devices: tuple[str, ...] = ()
     methods: tuple[str, ...] = ()
@@ -30,8 +34,13 @@ class Selection:
 
     def _narrow(self, row: SuiteRow) -> SuiteRow:
         methods = tuple(m for m in row.methods if not self.methods or m in self.methods)
-        fixed = row.figure == "latency" or row.by_region
-        sizes = row.sizes if fixed or not self.sizes else self.sizes
+        one_size = row.figure == "latency" and not (row.collectives or row.takes_empty)
+        if self.sizes and not (one_size or row.by_region or row.sizes == (0,)):
+            empty_too = row.takes_empty and row.figure == "latency"
+            sizes = tuple(size for size in self.sizes if size > 0 or empty_too)
+            methods = methods if sizes else ()
+        else:
+            sizes = row.sizes
         clocks = (self.clock,) if self.clock else row.clocks
         return replace(row, methods=methods, sizes=sizes, clocks=clocks)
 
@@ -71,9 +80,9 @@ def parse_methods(text: str, known: list[str]) -> tuple[str, ...]:
 
 
 def parse_clock(text: str) -> str:
-    """ "device" or "host"; raises LinkscopeError for another word."""
+    """ "device", "host" or "batch"; raises LinkscopeError for another word."""
     if text not in CLOCKS:
-        raise LinkscopeError(f"unknown clock {text!r}: choose device or host")
+        raise LinkscopeError(f"unknown clock {text!r}: choose device, host or batch")
     return text
 
 
@@ -102,6 +111,6 @@ def selection(
     return Selection(
         devices=parse_devices(devices, node) if devices else (),
         methods=parse_methods(methods, known_methods) if methods else (),
-        sizes=tuple(parse_sizes(sizes)) if sizes else (),
+        sizes=tuple(parse_sizes(sizes, least=0)) if sizes else (),
         clock=parse_clock(clock) if clock else None,
     )

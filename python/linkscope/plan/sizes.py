@@ -14,10 +14,10 @@ LARGEST_BYTES = 1 << 46
 """No buffer of a node is larger (64 TiB); sizes above it are typing errors."""
 
 
-def parse_size(text: str) -> int:
+def parse_size(text: str, least: int = 1) -> int:
     """Bytes of "512M", "512MiB", "96", "1.5G". Units are binary; "MB" is refused as ambiguous.
 
-    Raises LinkscopeError for anything else, for sizes below one byte and beyond ``LARGEST_BYTES``.
+    Raises LinkscopeError for anything else, for sizes below ``least`` (0 or 1) and beyond ``LARGEST_BYTES``.
     """
     match = _SIZE.fullmatch(text.strip())
     if match is None:
@@ -26,18 +26,18 @@ def parse_size(text: str) -> int:
     if unit and suffix and suffix.lower() == "b":
         raise LinkscopeError(f"ambiguous size {text!r}: sizes are binary, write {number}{unit}iB or {number}{unit}")
     size = float(number) * (1 << _UNITS[unit.lower()])
-    if size < 1 or size != int(size) or size > LARGEST_BYTES:
-        raise LinkscopeError(f"size {text!r} is out of range: a whole number of bytes from 1 to 64T")
+    if size < least or size != int(size) or size > LARGEST_BYTES:
+        raise LinkscopeError(f"size {text!r} is out of range: a whole number of bytes from {least} to 64T")
     return int(size)
 
 
-def parse_sizes(text: str) -> list[int]:
+def parse_sizes(text: str, least: int = 1) -> list[int]:
     """Bytes of a comma-separated list of sizes and ranges, ascending, without duplicates.
 
-    A range is ``FIRST:LAST:FACTORx`` (factor above 1; LAST is included where a step meets it).
-    Raises LinkscopeError, one line, for anything malformed.
+    A range is ``FIRST:LAST:FACTORx`` (factor above 1; LAST is included where a step meets it). ``least``: 0 where
+    messages may be empty. Raises LinkscopeError, one line, for anything malformed.
     """
-    return _parse_list(text, parse_size)
+    return _parse_list(text, lambda part: parse_size(part, least))
 
 
 def parse_counts(text: str, most: int) -> list[int]:

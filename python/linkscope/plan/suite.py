@@ -13,9 +13,9 @@ from jsonschema import Draft202012Validator
 from jsonschema.exceptions import best_match
 
 from linkscope.errors import LinkscopeError
-from linkscope.plan.patterns import GROWING, PATTERNS
+from linkscope.plan.patterns import GROWING, OF_MEMBERS, PATTERNS
 from linkscope.plan.sizes import parse_counts, parse_size, parse_sizes
-from linkscope.plan.suite_row import Allocation, Background, End, SuiteRow, Variant
+from linkscope.plan.suite_row import TAKES_EMPTY, Allocation, Background, End, SuiteRow, Variant
 from linkscope.schemas import load_schema
 
 Json = dict[str, Any]
@@ -23,6 +23,8 @@ Json = dict[str, Any]
 SUITES = Path(__file__).resolve().parents[1] / "suites"
 MOST_FLOWS = 64
 """Flows on the same ends at the same time; more are a typing error."""
+MOST_MEMBERS = 80
+"""Of a collective: sums over more are not exact in every type (engine/model/elements.hpp)."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +36,7 @@ class Suite:
     rows: tuple[SuiteRow, ...]
 
 
-_PLAIN = ("vendor", "figure", "x", "rows", "min_sample_s", "point_budget_s", "parameters", "peer")
+_PLAIN = ("vendor", "table", "x", "rows", "min_sample_s", "point_budget_s", "parameters", "peer")
 """Fields of a row that are taken as they stand."""
 _SHARED = ("point_budget_s",)
 """Fields of a suite that hold for its own rows."""
@@ -125,17 +127,25 @@ def _checked(suite: str, data: Json) -> SuiteRow:
 
 def _row(suite: str, data: Json) -> SuiteRow:
     plain = {key: data[key] for key in _PLAIN if key in data}
-    sizes = str(data.get("sizes", 1))
+    collectives = _words(data.get("collective", ()))
+    barrier = collectives == ("barrier",)
+    sizes = str(data.get("sizes", 0 if barrier else 1))
+    members = data.get("members", {})
+    source, destination = (members, {"on": members["on"]}) if members else (data["source"], data["destination"])
     return SuiteRow(
         suite=suite,
         name=data["name"],
         title=data["title"],
         pattern=data["pattern"],
-        source=_end(data["source"]),
-        destination=_end(data["destination"]),
+        source=_end(source),
+        destination=_end(destination),
+        collectives=collectives,
+        counts=tuple(str(one) for one in _listed(members["count"])) if "count" in members else (),
+        processes=_words(data.get("processes", "one")),
+        figures=_words(data.get("figure", "first")),
         methods=_words(data["method"]),
-        executors=_words(data["executor"]),
-        sizes=() if sizes == "region" else tuple(parse_sizes(sizes)),
+        executors=_words(data.get("executor", "source")),
+        sizes=() if sizes == "region" else tuple(parse_sizes(sizes, least=0)),
         by_region=sizes == "region",
         show=data["show"],
         flows=_flows(data.get("flows", 1)),
@@ -155,10 +165,21 @@ def _contradiction(row: SuiteRow, data: Json) -> str | None:
         parse_counts(str(text), MOST_FLOWS)  # raises where it is no range
     if row.pattern not in PATTERNS:
         return f"unknown pattern {row.pattern!r} (known: {', '.join(PATTERNS)})"
-    if "sizes" not in data and (row.source.memories or row.destination.memories):
+    barrier = row.collectives == ("barrier",)
+    if "sizes" not in data and (row.source.memories or row.destination.memories) and not barrier:
         return "sizes are missing: only flows between ends without memory need none"
+    if 0 in row.sizes and not row.takes_empty and not barrier:
+        return (
+            f"sizes: 0 bytes: {' or '.join(row.methods)} takes no empty messages (those do: {', '.join(TAKES_EMPTY)})"
+        )
+    if (row.table or row.collectives) and not row.clocks:
+        return "clock is missing: a collective, and a row that shares a table, says what it is timed by"
+    if row.collectives or row.pattern in OF_MEMBERS:
+        return _contradiction_of_members(row, data)
     if row.by_region and not all(_is_region(text) for text in _listed(row.parameters.get("region", ""))):
         return "sizes: region wants the parameter region as WIDTHxROWSxPLANES, for example 512x384x1"
+    if {"bus", "algorithm"} & set(row.figures):
+        return f"figure: {' and '.join(row.figures)}: only collectives have an algorithm's and a bus bandwidth"
     if row.x not in ("bytes", "flows", "gpus", *row.parameters):
         return f"x: {row.x} is neither bytes, flows nor gpus, nor one of its parameters"
     if row.x == "gpus" and row.pattern not in GROWING:
@@ -167,6 +188,25 @@ def _contradiction(row: SuiteRow, data: Json) -> str | None:
         return f"flows and the pattern {row.pattern} exclude each other: there, each flow has a place of its own"
     if len(set(names)) < len(names):
         return "two variants of its environment have one name"
+    return None
+
+
+def _contradiction_of_members(row: SuiteRow, data: Json) -> str | None:
+    if not row.collectives:
+        return f"pattern {row.pattern} lays out the members of a collective: name the collective and its members"
+    if row.pattern not in OF_MEMBERS:
+        return f"pattern {row.pattern} lays out flows between two ends: of members there are {', '.join(OF_MEMBERS)}"
+    for name in ("source", "destination", "executor", "flows", "background"):
+        if name in data:
+            return f"{name}: a collective has members alone"
+    if "barrier" in row.collectives and (len(row.collectives) > 1 or row.sizes != (0,)):
+        return "collective: barrier moves nothing: it has a row of its own, without sizes"
+    if row.counts and row.pattern != "all":
+        return f"members: count: the pattern {row.pattern} says itself how many there are"
+    for text in row.counts:
+        parse_counts(text, MOST_MEMBERS)  # raises where it is no range
+    if row.x not in ("bytes", "members", *row.parameters):
+        return f"x: {row.x} is neither bytes nor members, nor one of its parameters"
     return None
 
 

@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+TAKES_EMPTY = ("mpi", "torch-mpi")
+"""Methods that send messages, of 0 bytes too."""
+
 
 @dataclass(frozen=True)
 class End:
@@ -63,7 +66,13 @@ class Variant:
 class SuiteRow:
     """``sizes`` is empty where ``by_region``: then the parameter ``region`` says how much is moved.
 
-    No ``clocks``: the device's where a GPU executes, else the host's.
+    No ``clocks``: the device's where a GPU executes, else the host's. ``figures``: a table for each. ``table``: rows
+    that name the same one share it; empty: the row has its own.
+
+    A row of ``collectives`` has members in the place of two ends: ``source`` is what each of them is, ``destination``
+    is on the same kind of device and has no memory. ``counts``: how many members there are, where the devices do not
+    say it (``max`` stands for the CPUs). ``processes``: one, or each: two ends in a process of their own each, or every
+    member in its own.
     """
 
     suite: str
@@ -82,7 +91,11 @@ class SuiteRow:
     variants: tuple[Variant, ...] = ()
     vendor: str | None = None
     covers: tuple[str, ...] = ()
-    figure: str = "first"
+    collectives: tuple[str, ...] = ()
+    counts: tuple[str, ...] = ()
+    processes: tuple[str, ...] = ("one",)
+    table: str = ""
+    figures: tuple[str, ...] = ("first",)
     x: str = "bytes"
     rows: str = "source"
     clocks: tuple[str, ...] = ()
@@ -91,6 +104,21 @@ class SuiteRow:
     point_budget_s: float | None = None
     parameters: dict[str, Any] = field(default_factory=dict)
     peer: dict[str, str] | None = None
+
+    @property
+    def figure(self) -> str:
+        """What stands in its first table."""
+        return self.figures[0]
+
+    @property
+    def names_all(self) -> bool:
+        """Whether a line of its table says all that tells interfaces apart, be there one of them alone."""
+        return bool(self.table or (self.collectives and self.show == "curve"))
+
+    @property
+    def takes_empty(self) -> bool:
+        """Whether its messages may have no bytes."""
+        return all(method in TAKES_EMPTY for method in self.methods)
 
     @property
     def memories(self) -> tuple[str, ...]:

@@ -7,8 +7,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from html import escape
 
-from linkscope.analysis.cell import Cell
+from linkscope.analysis.cell import Cell, Heading
 from linkscope.analysis.curves import Curve, CurveSet
+from linkscope.analysis.headline import in_unit
 from linkscope.report import wording
 
 WIDTH, HEIGHT = 800, 400
@@ -47,6 +48,7 @@ def curve_svg(table: CurveSet, index_of: Callable[[Cell], int]) -> str:
         _x_ticks(x_axis, table),
         _y_ticks(y_axis, table.heading.unit),
         _peaks(table.curves, y_axis),
+        _bounds(table.heading, y_axis),
         *(
             _series(curve, number, style, x_axis, y_axis, index_of)
             for number, (curve, style) in enumerate(zip(table.curves, styles(table), strict=True))
@@ -98,8 +100,10 @@ def _x_axis(table: CurveSet) -> Axis:
 
 def _y_axis(table: CurveSet, points: Sequence[Cell]) -> Axis:
     stats = [point.headline.value for point in points if point.headline is not None]
-    low = min(min(s.p5, s.low) for s in stats)
-    high = max([max(s.p95, s.high) for s in stats] + [c.peak_gbps for c in table.curves if c.peak_gbps is not None])
+    limits = [c.peak_gbps for c in table.curves if c.peak_gbps is not None]
+    limits += [in_unit(one.seconds, table.heading.unit) for one in table.heading.bounds]
+    low = min([min(s.p5, s.low) for s in stats] + limits)
+    high = max([max(s.p95, s.high) for s in stats] + limits)
     if low > 0 and high / low >= LOG_FROM:
         return Axis(low / 1.25, high * 1.25, HEIGHT - BOTTOM, TOP, log=True)
     return Axis(0.0, high * 1.08 if high > 0 else 1.0, HEIGHT - BOTTOM, TOP, log=False)
@@ -150,16 +154,27 @@ def _linear_ticks(axis: Axis) -> list[float]:
     return [step * i for i in range(int(axis.high / step) + 1)]
 
 
+def _bounds(heading: Heading, axis: Axis) -> str:
+    """What a collective's time is held against: one and two passes of the run's best latency."""
+    end = f'x="{WIDTH - RIGHT - 6}" text-anchor="end"'  # times grow with the size: there is room on the right
+    parts = []
+    for one in heading.bounds:
+        time = in_unit(one.seconds, heading.unit)
+        text = f"{wording.PASSES[one.passes]}, {wording.value(time)} {heading.unit}"
+        parts.append(_limit(axis.at(time), text, end))
+    return "".join(parts)
+
+
+def _limit(at: float, text: str, place: str = f'x="{LEFT + 6}"') -> str:
+    return (
+        f'<line class="peak" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{at:.1f}" y2="{at:.1f}"/>'
+        f'<text class="peak" {place} y="{at - 5:.1f}">{escape(text)}</text>'
+    )
+
+
 def _peaks(curves: Sequence[Curve], axis: Axis) -> str:
     limits = sorted({curve.peak_gbps for curve in curves if curve.peak_gbps is not None})
-    lines = []
-    for limit in limits:
-        at = axis.at(limit)
-        lines.append(
-            f'<line class="peak" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{at:.1f}" y2="{at:.1f}"/>'
-            f'<text class="peak" x="{LEFT + 6}" y="{at - 5:.1f}">peak {wording.value(limit)}</text>'
-        )
-    return "".join(lines)
+    return "".join(_limit(axis.at(limit), f"peak {wording.value(limit)}") for limit in limits)
 
 
 def _series(curve: Curve, number: int, style: Style, x: Axis, y: Axis, index_of: Callable[[Cell], int]) -> str:

@@ -25,7 +25,7 @@ from linkscope.analysis.curves import CurveSet
 from linkscope.analysis.lists import Listing
 from linkscope.analysis.matrices import Matrix
 from linkscope.analysis.overview import Overview, overview
-from linkscope.analysis.summary import Table, TableSummary, table_summary
+from linkscope.analysis.summary import ABOVE_PEAK, Table, TableSummary, table_summary
 from linkscope.errors import LinkscopeError
 from linkscope.report import wording
 from linkscope.report.curve_svg import curve_svg, styles
@@ -146,9 +146,13 @@ def _record(row: Row, table: Table, entry: Cell) -> dict[str, Any]:
         record["half"] = _short(figure.margin * 100)
     if entry.peak is not None:
         record |= {"peak": _short(entry.peak.gbps), "why": entry.peak.why}
+    if entry.slowest is not None:
+        record["notes"] = [*row.notes, f"slowest member: {wording.slowest(entry)}"]
     if entry.overlap is not None:
         record["overlap"] = _short(entry.overlap * 100)
-    if entry.share is not None:
+    if entry.above_peak:
+        record["beyond"] = ABOVE_PEAK
+    elif entry.share is not None:
         record["share"] = _short(entry.share * 100)
     return record
 
@@ -160,10 +164,28 @@ def _short(number: float) -> float:
 def _how(row: Row) -> str:
     """The first flow in words: "copy-engine, gpu:0 device → gpu:1 device, driven by gpu:0"."""
     flow = row.case["flows"][0]
+    if "members" in flow:
+        return f"{_collective(flow)}, {_processes(row)}"
     ends = [f"{end['device']} {end['memory']}" for end in (flow.get("source"), flow.get("destination")) if end]
     others = len(row.case["flows"]) - 1
     text = f"{flow['method']}, {' → '.join(ends)}, driven by {flow['executor']}"
+    text += f", {_processes(row)}" if row.case.get("processes", 1) > 1 else ""
     return f"{text}; and {others} more flow{'s' if others > 1 else ''}" if others else text
+
+
+def _collective(flow: dict[str, Any]) -> str:
+    """Such as "xccl-collective, all-reduce (type float32), gpu:0 to gpu:3 (4 members), device"."""
+    parameters = dict(flow.get("parameters", {}))
+    kind = parameters.pop("collective", "all-reduce")
+    named = ", ".join(f"{name} {text}" for name, text in parameters.items())
+    devices = dict.fromkeys(end["device"] for end in flow["members"])
+    members = f"{len(flow['members'])} members on {', '.join(devices)}"
+    return f"{flow['method']}, {kind}{f' ({named})' if named else ''}, {members}, {flow['members'][0]['memory']}"
+
+
+def _processes(row: Row) -> str:
+    count = int(row.case.get("processes", 1))
+    return "one process" if count == 1 else f"{count} processes"
 
 
 def _verified(row: Row) -> str:

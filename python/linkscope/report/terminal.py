@@ -82,6 +82,8 @@ def _print_table(table: Matrix | CurveSet | Listing, console: Console) -> None:
         console.print(Text(wording.doubled(line), style="dim"))
     if line is not None and wording.together(line):
         console.print(Text(wording.together(line), style="yellow"))
+    for text in wording.marks(table.flat):
+        console.print(Text(text, style="yellow"))
 
 
 def _print_heading(heading: Heading, console: Console) -> None:
@@ -199,6 +201,9 @@ def _listing_grid(table: Listing, spread: Sequence[str], notes: _Notes) -> Grid:
     peaks = ["of peak"] if any(entry.share is not None for entry in table.cells) else []
     for name in (table.heading.unit, "interval", *peaks, *spread):
         grid.add_column(Text(name), justify="right", no_wrap=True)
+    parted = any(entry.slowest is not None for entry in table.cells)
+    if parted:
+        grid.add_column("slowest member")
     for entry in table.cells:
         values = dict(entry.variant)
         labels = [Text(text) for text in (Listing.place(entry), *(values.get(axis, "") for axis in table.axes))]
@@ -209,7 +214,8 @@ def _listing_grid(table: Listing, spread: Sequence[str], notes: _Notes) -> Grid:
             stats = entry.headline.value
             rest = [wording.value(stats.min), wording.value(stats.max), str(stats.n)]
         shares = [Text(share, style="cyan") for _ in peaks]
-        grid.add_row(*labels, Text(figure, style=style), Text(interval, style="dim"), *shares, *rest)
+        last = [Text(wording.slowest(entry), style="dim")] if parted else []
+        grid.add_row(*labels, Text(figure, style=style), Text(interval, style="dim"), *shares, *rest, *last)
     return grid
 
 
@@ -233,7 +239,7 @@ def _print_summary(summary: Summary, console: Console) -> None:
         grid.add_column(name, justify="right", no_wrap=True)
     grid.add_column("worst is", overflow="fold")
     for line in summary.tables:
-        shares = [wording.percent(s) for s in (line.lowest_share, line.highest_share) if s is not None]
+        shares = [wording.share_of_peak(s) for s in (line.lowest_share, line.highest_share) if s is not None]
         worst, best = line.worst.headline, line.best.headline
         grid.add_row(
             escape(line.heading.title),

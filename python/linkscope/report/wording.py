@@ -5,14 +5,22 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from linkscope.analysis.bounds import Bound
 from linkscope.analysis.cell import Cell, Heading
-from linkscope.analysis.headline import CALL, OWN_RATE, RATE_UNIT, TOUCHED, Headline
-from linkscope.analysis.summary import TableSummary
+from linkscope.analysis.headline import ALGORITHM, BUS, CALL, OWN_RATE, RATE_UNIT, TOUCHED, Headline, in_unit, time_unit
+from linkscope.analysis.peak import ABOVE
+from linkscope.analysis.summary import ABOVE_PEAK, TableSummary
 
 MODELLED = "MODELLED — not a measurement"
 WIDE_INTERVAL = 0.05
 MOST_DECIMALS = 9
 MOST_NAMED = 3
+PASSES = {1: "one pass", 2: "two passes"}
+FEWEST_SAMPLES = 6
+"""Of fewer samples not even the extremes bound the median with 95 %."""
+BEYOND = "> peak"
+"""Stands where the share of peak would, of figures that no link or memory can have delivered."""
+COUNTED_IN_BYTES = ("locality",)
 TOGETHER = 0.9
 """Flows that ran together for less than this share of the time are worth a remark."""
 
@@ -48,24 +56,43 @@ def percent(share: float) -> str:
 
 
 def margin(figure: Headline) -> str:
-    """The interval, its larger side for both: "±0.12 %", or its bounds "310.2–402.8" where a side is wider than 5 %."""
+    """The interval, its larger side for both: "±0.12 %", or its bounds "310.2–402.8" where a side is wider than 5 %.
+
+    With a star where it is but the range of fewer than six samples.
+    """
+    star = "*" if figure.value.n < FEWEST_SAMPLES else ""
     if figure.margin > WIDE_INTERVAL:
-        return f"{value(figure.value.low)}–{value(figure.value.high)}"
+        return f"{value(figure.value.low)}–{value(figure.value.high)}{star}"
     share = figure.margin * 100
-    return f"±{share:.1f} %" if share >= 0.995 else f"±{max(share, 0.01):.2f} %"
+    return (f"±{share:.1f} %" if share >= 0.995 else f"±{max(share, 0.01):.2f} %") + star
 
 
 def share(entry: Cell) -> str:
     """Percent of peak, or nothing where no peak is known."""
-    return "" if entry.share is None else percent(entry.share)
+    return "" if entry.share is None else share_of_peak(entry.share)
+
+
+def share_of_peak(share: float) -> str:
+    """Percent; of what no link or memory can have delivered that it is beyond."""
+    return BEYOND if share > ABOVE else percent(share)
+
+
+def marks(cells: Sequence[Cell]) -> list[str]:
+    """What the marks in a table mean, those that it has."""
+    figures = [entry.headline for entry in cells if entry.headline is not None]
+    few_samples = sum(figure.value.n < FEWEST_SAMPLES for figure in figures)
+    beyond = sum(entry.above_peak for entry in cells)
+    found = [f"{few_samples} of {len(figures)} *: the range of fewer than six samples, no 95 % interval"]
+    found = found if few_samples else []
+    return [*found, f"{beyond} of {len(figures)} {BEYOND}: {ABOVE_PEAK}"] if beyond else found
 
 
 def quantity(heading: Heading) -> str:
     """The unit and how bytes count: "GB/s, payload counted once"."""
     if heading.unit != RATE_UNIT:
         return heading.unit
-    if heading.figure == TOUCHED:
-        return f"{RATE_UNIT}, {TOUCHED}"
+    if heading.figure in (TOUCHED, ALGORITHM, BUS):
+        return f"{RATE_UNIT}, {heading.figure}"
     return "GB/s, payload counted once (read + write: twice that)" if heading.local else "GB/s, payload counted once"
 
 
@@ -75,8 +102,9 @@ def facts(heading: Heading) -> list[str]:
     found += [", ".join(heading.methods), few(heading.memories), f"clock: {' and '.join(heading.clocks)}"]
     found += [] if heading.figure == CALL else [f"cache: {' and '.join(heading.caches)}"]
     found.append(quantity(heading))
-    if heading.figure not in (OWN_RATE, TOUCHED):
+    if heading.figure not in (OWN_RATE, TOUCHED, ALGORITHM, BUS):
         found.append(heading.figure)
+    found += [bound(one) for one in heading.bounds]
     if heading.background:
         found.append(f"in the background: {', '.join(heading.background)}")
     if "sustained" in heading.loads:
@@ -86,6 +114,26 @@ def facts(heading: Heading) -> list[str]:
     if heading.peer:
         found.append(heading.peer)
     return [fact for fact in found if fact]
+
+
+def bound(one: Bound) -> str:
+    """Such as "two passes of this run's best point-to-point latency, 8.7 us by copy-engine: 17.4 us (schieffer24)"."""
+    latency = f"{time(one.seconds / one.passes)} by {one.method}"
+    whole = f"{time(one.seconds)} (schieffer24)"
+    return f"{PASSES[one.passes]} of this run's best point-to-point latency, {latency}: {whole}"
+
+
+def time(seconds: float) -> str:
+    """In the unit that suits it: "8.700 us"."""
+    unit = time_unit(seconds)
+    return f"{value(in_unit(seconds, unit))} {unit}"
+
+
+def slowest(entry: Cell) -> str:
+    """The member of a collective that took longest, such as "gpu:3, +2.1 % on the mean"; empty for other cells."""
+    if entry.slowest is None:
+        return ""
+    return f"{entry.slowest.member}, +{max(entry.slowest.ratio - 1, 0) * 100:.1f} % on the mean"
 
 
 def all_skipped(cells: Sequence[Cell]) -> str:
@@ -124,7 +172,9 @@ def x_value(x: float | None, x_name: str) -> str:
     """A curve's x: a size where it counts bytes, a plain number otherwise."""
     if x is None:
         return "?"
-    return size(x) if x_name.endswith("bytes") else f"{x:g}"
+    if x_name.endswith("bytes") or x_name in COUNTED_IN_BYTES:
+        return size(x)
+    return f"{x:.0f}" if x == int(x) else f"{x:g}"
 
 
 def x_title(x_name: str) -> str:
@@ -138,7 +188,7 @@ def place(entry: Cell, heading: Heading) -> str:
     """
     if heading.x_name:
         at = x_value(entry.x, heading.x_name)
-        at = at if heading.x_name.endswith("bytes") else f"{x_title(heading.x_name)} {at}"
+        at = at if heading.x_name == "bytes" else f"{x_title(heading.x_name)} {at}"
         return " · ".join(part for part in (entry.series, at) if part)
     parts = [part for part in (entry.row, entry.column, entry.series, *entry.variant_words) if part]
     return ", ".join(parts) or entry.id

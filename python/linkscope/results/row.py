@@ -27,6 +27,7 @@ class FlowResult:
     """One flow's figures. ``seconds``: of one operation; ``gbps``: payload rate, None for latency methods.
 
     ``touched_bytes``: read plus written by one transfer (of ``operations``), None where the method does not say.
+    ``parts_s``: where several devices or processes carry the flow out, the median of each that is timed, in order.
     """
 
     repeats: int
@@ -37,6 +38,7 @@ class FlowResult:
     setting: dict[str, Any]
     notes: tuple[str, ...]
     samples_s: tuple[float, ...]
+    parts_s: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -107,6 +109,7 @@ class Row:
                 setting=f.get("setting", {}),
                 notes=tuple(f.get("notes", ())),
                 samples_s=tuple(f.get("samples_s", ())),
+                parts_s=tuple(f.get("parts_s", ())),
             )
             for f in line.get("flows", ())
         )

@@ -30,6 +30,7 @@
       line(list, r.status, r.reason);
     }
     if (r.peak !== undefined) line(list, "peak", `${number(r.peak)} GB/s, ${r.why}`);
+    if (r.beyond) line(list, "of peak", r.beyond);
     if (r.share !== undefined) line(list, "of peak", `${r.share.toFixed(1)} %`);
     if (r.n !== undefined) line(list, "samples", `${r.n}, stopped by ${r.stopped || "?"}`);
     line(list, "how", r.how);
@@ -92,6 +93,7 @@
       td.textContent = value === undefined ? "" : shown ? value : (shownWith[key]?.(value) ?? value);
       if (numeric.has(key)) td.className = "n";
       if (key === "status") td.className = value;
+      if (key === "share" && r.beyond) td.textContent = "> peak";
       if (key === "status" && r.reason) td.textContent = `${value}: ${r.reason}`;
       tr.append(td);
     }

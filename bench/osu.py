@@ -1,0 +1,140 @@
+"""linkscope's MPI methods beside the OSU micro-benchmarks: same MPI, same host, two processes, in turns.
+
+Build OSU with the same MPI (./configure CC=mpicc CXX=mpicxx && make) and give the folder that holds pt2pt/ and
+collective/. Each figure is the median over the turns of a tool: where processes land differs from start to start more
+than either tool's loops do.
+
+usage: python bench/osu.py --osu FOLDER --mpiexec PATH [--bind WORDS] [--turns 5] [--keep FOLDER]
+       (LINKSCOPE_MPI names the MPI that linkscope loads, where it would not find the one of that mpiexec by itself)
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import subprocess
+import sys
+from collections import defaultdict
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ratios import Ratio, print_by_case
+from rich.console import Console
+
+from linkscope.results.row import Row
+from linkscope.results.run_file import RunFile
+
+SUITE = Path(__file__).with_name("osu.yaml")
+PROCESSES = 2
+Key = tuple[str, int]  # call or collective, linkscope's bytes
+
+
+@dataclass(frozen=True)
+class Peer:
+    """A benchmark of OSU's. ``shares``: its sizes are of one process's block. ``rate``: it prints MB/s, else us."""
+
+    binary: str
+    shares: bool = False
+    rate: bool = False
+
+    def size_of(self, size: int) -> int:
+        """Its name for a size of linkscope's, which is that of the larger buffer."""
+        return size // PROCESSES if self.shares else size
+
+
+PEERS = {
+    "ping-pong": Peer("pt2pt/osu_latency"),
+    "window": Peer("pt2pt/osu_bw", rate=True),
+    "both-ways": Peer("pt2pt/osu_bibw", rate=True),
+    "all-reduce": Peer("collective/osu_allreduce"),
+    "reduce": Peer("collective/osu_reduce"),
+    "broadcast": Peer("collective/osu_bcast"),
+    "reduce-scatter": Peer("collective/osu_reduce_scatter_block"),
+    "all-gather": Peer("collective/osu_allgather", shares=True),
+    "all-to-all": Peer("collective/osu_alltoall", shares=True),
+    "barrier": Peer("collective/osu_barrier"),
+}
+
+
+def ours(mpiexec: str, keep: Path, turn: int) -> dict[Key, float]:
+    """Medians of one run of linkscope: us, GB/s."""
+    output = keep / f"bench-osu-{turn}.jsonl"
+    output.unlink(missing_ok=True)
+    command = [sys.executable, "-m", "linkscope", "run", str(SUITE), "-o", str(output)]
+    subprocess.run([*command, "--launcher", "mpiexec", "--launcher-command", mpiexec], stdout=subprocess.DEVNULL)
+    rows = RunFile.read(output).rows
+    for row in rows:
+        if row.status != "ok":
+            sys.exit(f"{row.id}: {row.reason}")
+    return {key_of(row): figure_of(row) for row in rows}
+
+
+def key_of(row: Row) -> Key:
+    flow: dict[str, Any] = row.case["flows"][0]
+    parameters = flow["parameters"]
+    return (parameters.get("call") or parameters["collective"], flow["bytes"])
+
+
+def figure_of(row: Row) -> float:
+    """GB/s of messages under way, else us."""
+    flow = row.flows[0]
+    if PEERS[key_of(row)[0]].rate and flow.gbps is not None:
+        return flow.gbps.median
+    return flow.seconds.median * 1e6
+
+
+def theirs(start: list[str], folder: Path, word: str, sizes: list[int]) -> dict[Key, float]:
+    """One run of the benchmark over the range of ``sizes``: us, GB/s."""
+    peer = PEERS[word]
+    command = [*start, str(folder / peer.binary)]
+    if sizes != [0]:
+        command += ["-m", f"{peer.size_of(sizes[0])}:{peer.size_of(sizes[-1])}"]
+    output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    lines = [line.split() for line in output.splitlines() if line.strip() and not line.startswith("#")]
+    if sizes == [0]:
+        return {(word, 0): float(lines[-1][0])}
+    printed = {int(line[0]): float(line[1]) * (1e-3 if peer.rate else 1) for line in lines}
+    return {(word, size): printed[peer.size_of(size)] for size in sizes}
+
+
+def bench(arguments: argparse.Namespace) -> list[Ratio]:
+    start = [arguments.mpiexec, *arguments.bind.split(), "-n", str(PROCESSES)]
+    mine: dict[Key, list[float]] = defaultdict(list)
+    peers: dict[Key, list[float]] = defaultdict(list)
+    for turn in range(arguments.turns):
+        for key, value in ours(arguments.mpiexec, arguments.keep, turn).items():
+            mine[key].append(value)
+        for word in dict.fromkeys(word for word, _ in mine):
+            sizes = sorted(size for other, size in mine if other == word)
+            for key, value in theirs(start, arguments.osu, word, sizes).items():
+                peers[key].append(value)
+    ratios = []
+    for (word, size), values in mine.items():
+        middle, unit = statistics.median(values), "GB/s" if PEERS[word].rate else "us"
+        spread = (max(values) - min(values)) / 2 / middle
+        ratios.append(Ratio(word, f"{size} B", middle, statistics.median(peers[word, size]), unit, spread))
+    return ratios
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--osu", required=True, type=Path, help="the folder that holds pt2pt/ and collective/")
+    parser.add_argument("--mpiexec", required=True, help="of the MPI that both use")
+    parser.add_argument("--bind", default="--bind-to core", help="for OSU's processes; linkscope binds its own")
+    parser.add_argument("--turns", type=int, default=5, help="runs of each tool")
+    parser.add_argument("--keep", type=Path, default=Path("runs"), help="folder for the run files")
+    arguments = parser.parse_args()
+    arguments.keep.mkdir(parents=True, exist_ok=True)
+    ratios = bench(arguments)
+    console = Console(width=160)
+    for ratio in ratios:
+        console.print(
+            f"{ratio.case:16s}{ratio.cell:>12s}{ratio.ours:12.3f}{ratio.theirs:12.3f} {ratio.unit:5s}{ratio.value:8.3f}"
+        )
+    print_by_case(ratios, "OSU", console)
+    print(f"medians over {arguments.turns} runs of each tool in turn; +- is linkscope's range over them")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,150 @@
+// Handles given away, and handles mapped.
+#include "backend/gpu/ipc_mapping.hpp"
+
+#include <cstring>
+#include <fstream>
+#include <functional>
+#include <optional>
+
+#include "backend/gpu/check.hpp"
+#include "backend/gpu/context.hpp"
+#include "base/error.hpp"
+
+namespace linkscope::gpu {
+namespace {
+
+template <std::size_t size>
+void put(char (&field)[size], const std::string& text) {
+  std::strncpy(field, text.c_str(), size - 1);
+}
+
+/// Changes with every start of a node and is the same in all its containers; empty where the system does not say.
+std::string boot_id() {
+  std::ifstream file("/proc/sys/kernel/random/boot_id");
+  std::string id;
+  std::getline(file, id);
+  return id;
+}
+
+std::optional<int> device_at(const Context& context, const std::string& pci) {
+  for (int index = 0; index < context.device_count(); ++index) {
+    if (context.device(index).pci == pci) return index;
+  }
+  return std::nullopt;
+}
+
+/// What a driver refuses for no fault of its context's is not supported.
+void refusal_is_no_support(const std::string& what, const std::function<void()>& step) {
+  try {
+    step();
+  } catch (const Error& error) {
+    if (error.fault() != Fault::broken) throw;
+    throw Error(Fault::unsupported, what + ": " + error.what());
+  }
+}
+
+}  // namespace
+
+Support has_ipc_handle(const Endpoint& where) {
+  const bool allocated = where.memory == "device" || where.memory == "fine-grained" ||
+                         where.memory == "coarse-grained";  // by cudaMalloc, hipMalloc and its like
+  if (allocated && where.device.kind == DeviceKind::gpu) return Support::yes();
+  return Support::no(where.memory + " memory of " + where.device.text() +
+                     " has no IPC handle by which another process could map it");
+}
+
+IpcOffer IpcOffer::of(Context& context, const Buffer& buffer, const Rotation& rotation) {
+  const int device = buffer.where().device.index;
+  IpcOffer offer;
+  Words& words = offer.words_;
+  refusal_is_no_support("the driver does not share " + buffer.where().device.text() + "'s memory", [&] {
+    context.use(device);
+    void* base = nullptr;
+    std::size_t bytes = 0;
+    LINKSCOPE_CHECK(vendor::allocation_of(buffer.data(), &base, &bytes));
+    LINKSCOPE_CHECK(gpuIpcGetMemHandle(&words.handle, base));
+    words.offset = static_cast<Bytes>(buffer.data() - static_cast<std::byte*>(base));
+  });
+  words.bytes = buffer.bytes();
+  words.stride = rotation.stride;
+  words.slots = rotation.slots;
+  put(words.pci, context.device(device).pci);
+  put(words.boot, boot_id());
+  return offer;
+}
+
+std::string IpcOffer::text() const { return {reinterpret_cast<const char*>(&words_), sizeof words_}; }
+
+IpcOffer IpcOffer::read(const std::string& text) {
+  if (text.size() != sizeof(Words))
+    throw Error(Fault::broken, "a process offered no memory: do all run the same engine?");
+  IpcOffer offer;
+  std::memcpy(&offer.words_, text.data(), sizeof(Words));
+  return offer;
+}
+
+Support IpcOffer::usable(const Context& context, const Rotation& rotation) const {
+  if (boot_id() != words_.boot)
+    return Support::no(
+        "the two processes are on different nodes: an IPC handle means something on its own alone");
+  if (words_.stride != rotation.stride || words_.slots != rotation.slots) {
+    return Support::no("the two processes lay their memory out differently (" + std::to_string(words_.slots) +
+                       " and " + std::to_string(rotation.slots) + " slots): do both see the same GPUs?");
+  }
+  if (device_at(context, words_.pci)) return Support::yes();
+  return Support::no("the other process's GPU, " + std::string(words_.pci) +
+                     ", is not visible to this one: let every process see all GPUs");
+}
+
+DeviceId IpcOffer::device(const Context& context) const {
+  return {DeviceKind::gpu, device_at(context, words_.pci).value()};
+}
+
+/// One allocation, mapped.
+class IpcMappings::Mapping {
+ public:
+  Mapping(Context& context, int device, int owner, const gpuIpcMemHandle_t& handle)
+      : device_(device), peer_(context.peers().hold(device, owner, PeerAccess::on)) {
+    context.use(device_);
+    LINKSCOPE_CHECK(gpuIpcOpenMemHandle(&base_, handle, gpuIpcMemLazyEnablePeerAccess));
+  }
+  ~Mapping() {
+    static_cast<void>(gpuSetDevice(device_));
+    static_cast<void>(gpuIpcCloseMemHandle(base_));
+  }
+  Mapping(const Mapping&) = delete;
+  Mapping& operator=(const Mapping&) = delete;
+
+  [[nodiscard]] std::byte* base() const { return static_cast<std::byte*>(base_); }
+
+ private:
+  int device_;
+  PeerHold peer_;
+  void* base_ = nullptr;
+};
+
+IpcMappings::IpcMappings(std::shared_ptr<Context> context) : context_(std::move(context)) {}
+IpcMappings::~IpcMappings() = default;
+
+std::unique_ptr<ForeignBuffer> IpcMappings::open(int device, const IpcOffer& offer, int rank) {
+  const IpcOffer::Words& words = offer.words_;
+  const DeviceId owner = offer.device(*context_);
+  if (const Support reached = context_->peers().possible(device, owner.index); !reached)
+    throw Error(Fault::unsupported, reached.reason());
+  std::erase_if(open_, [](const auto& entry) { return entry.second.expired(); });
+  const std::string handle(reinterpret_cast<const char*>(&words.handle), sizeof words.handle);
+  std::weak_ptr<const Mapping>& known = open_[{device, handle}];
+  std::shared_ptr<const Mapping> mapping = known.lock();
+  if (mapping == nullptr) {
+    refusal_is_no_support("the driver does not map memory of rank " + std::to_string(rank), [&] {
+      mapping = std::make_shared<const Mapping>(*context_, device, owner.index, words.handle);
+    });
+    known = mapping;
+  }
+  std::byte* const address = mapping->base() + words.offset;
+  Endpoint where{owner, "device", Placement::bound, owner};
+  where.rank = rank;
+  return std::make_unique<ForeignBuffer>(std::move(where), words.bytes, address, std::move(mapping));
+}
+
+}  // namespace linkscope::gpu

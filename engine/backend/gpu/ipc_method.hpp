@@ -1,0 +1,66 @@
+// ipc-copy and ipc-kernel: one process's GPU copies to or from memory that it has mapped from another process.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "model/method.hpp"
+
+namespace linkscope::gpu {
+
+class Context;
+class IpcMappings;
+
+/// The process of flow.rank, which holds one end, maps the other end and does all of the work as a method of one process
+/// would: pushing where it holds the source, pulling where it holds the destination. The other process arms and checks
+/// its own end and is otherwise idle. Opening and closing the handle is outside every measured span.
+class IpcMethod : public Method {
+ public:
+  [[nodiscard]] Quantity quantity() const override { return Quantity::bandwidth; }
+  /// Those of the work that make sense here.
+  [[nodiscard]] std::map<std::string, std::string> parameters() const override;
+  [[nodiscard]] Support available() const override;
+  /// The same in every process: what depends on the GPUs that a process sees, connecting decides.
+  [[nodiscard]] Support supports(const Flow& flow) const override;
+  [[nodiscard]] Reach reach() const override { return Reach::processes; }
+  /// The driving process's part, timed, and the other one's, untimed.
+  [[nodiscard]] std::vector<Part> parts(const Flow& flow) const override;
+  [[nodiscard]] std::unique_ptr<Ensemble> assemble(const Flow& flow,
+                                                   const std::vector<OwnPart>& own) const override;
+  /// Throws Error{unsupported}: no flow of it has one part.
+  [[nodiscard]] std::unique_ptr<Transfer> prepare(const Flow& flow, const Arenas& arenas) const override;
+  [[nodiscard]] Bytes rotation_bytes(const Flow& flow) const override;
+
+ protected:
+  /// `work`: the method of one process that does the copying; `own_parameters`: those of its parameters that stay.
+  IpcMethod(std::shared_ptr<Context> context, std::shared_ptr<const Method> work,
+            std::vector<std::string> own_parameters);
+
+ private:
+  std::shared_ptr<Context> context_;
+  std::shared_ptr<const Method> work_;
+  std::vector<std::string> own_parameters_;
+  std::shared_ptr<IpcMappings> mappings_;
+};
+
+class IpcCopy final : public IpcMethod {
+ public:
+  explicit IpcCopy(const std::shared_ptr<Context>& context);
+  [[nodiscard]] std::string_view name() const override { return "ipc-copy"; }
+  [[nodiscard]] std::string_view summary() const override {
+    return "copies by the DMA engines to or from another process's memory, mapped by an IPC handle";
+  }
+};
+
+class IpcKernel final : public IpcMethod {
+ public:
+  explicit IpcKernel(const std::shared_ptr<Context>& context);
+  [[nodiscard]] std::string_view name() const override { return "ipc-kernel"; }
+  [[nodiscard]] std::string_view summary() const override {
+    return "copies by a kernel to or from another process's memory, mapped by an IPC handle";
+  }
+};
+
+}  // namespace linkscope::gpu

@@ -1,0 +1,174 @@
+// Who enqueues what, and when.
+#include "backend/gpu/lane_group.hpp"
+
+#include <algorithm>
+#include <thread>
+#include <utility>
+
+#include "backend/gpu/check.hpp"
+#include "backend/gpu/context.hpp"
+#include "base/error.hpp"
+
+namespace linkscope::gpu {
+
+void FirstFailure::keep(std::exception_ptr failure) noexcept {
+  const std::scoped_lock lock(mutex_);
+  if (failure_ == nullptr) failure_ = std::move(failure);
+}
+
+bool FirstFailure::any() const {
+  const std::scoped_lock lock(mutex_);
+  return failure_ != nullptr;
+}
+
+void FirstFailure::rethrow() const {
+  if (any()) std::rethrow_exception(failure_);
+}
+
+LaneGroup::LaneGroup(Context& context, GateFlag& flag, FirstFailure& failure, GpuTransfer& transfer,
+                     const Order& order)
+    : context_(context),
+      flag_(flag),
+      failure_(failure),
+      transfer_(transfer),
+      joint_(transfer.joint()),
+      order_(order) {}
+
+LaneGroup::~LaneGroup() { join(); }
+
+std::size_t LaneGroup::add(GpuLane& lane, const Timer* timer) {
+  lanes_.push_back(&lane);
+  timers_.push_back(timer);
+  streams_.push_back({lane.device(), lane.stream()});
+  return lanes_.size() - 1;
+}
+
+std::size_t LaneGroup::place_of(int device) const {
+  const auto found = std::find_if(lanes_.begin(), lanes_.end(),
+                                  [&](const GpuLane* lane) { return lane->device() == device; });
+  return static_cast<std::size_t>(found - lanes_.begin());
+}
+
+void LaneGroup::start() {
+  if (order_.clock != Clock::device) {
+    run_on_thread(Begin::when_open, &LaneGroup::run_on_host_clock);
+  } else if (joint_ != nullptr && joint_->launch() == Launch::thread_per_gpu) {
+    run_on_thread(Begin::at_once, &LaneGroup::enqueue_gated);
+  } else if (joint_ == nullptr && transfer_.enqueueing() == Enqueue::blocks) {
+    run_on_thread(Begin::when_open, &LaneGroup::enqueue_gated);
+  } else {
+    try {
+      context_.use(lanes_.front()->device());
+      enqueue_gated();
+    } catch (...) {
+      fail();
+    }
+  }
+}
+
+void LaneGroup::settle() {
+  if (begin_ == Begin::at_once) join();
+}
+
+void LaneGroup::finish() noexcept {
+  join();
+  if (lanes_.empty()) return;
+  try {
+    context_.use(lanes_.front()->device());
+    if (order_.clock == Clock::device) wait_for_streams();
+  } catch (...) {
+    fail();
+  }
+  // What was given up still ends, and must have before its memory goes.
+  if (failure_.any()) gpu::drain(streams_);
+}
+
+std::vector<Span> LaneGroup::spans() const {
+  if (order_.clock != Clock::device) return std::vector<Span>(lanes_.size(), host_span_);
+  std::vector<Span> spans;
+  for (std::size_t i = 0; i < lanes_.size(); ++i) {
+    context_.use(lanes_[i]->device());
+    spans.push_back(lanes_[i]->span(*timers_[i], order_.tail == 0 ? Tail::none : Tail::some));
+  }
+  return spans;
+}
+
+void LaneGroup::run_on_thread(Begin begin, void (LaneGroup::*job)()) {
+  begin_ = begin;
+  threaded_ = true;
+  lanes_.front()->worker().start([this, job] {
+    try {
+      LINKSCOPE_CHECK(gpuSetDevice(lanes_.front()->device()));
+      while (begin_ == Begin::when_open && !flag_.is_open(order_.round)) std::this_thread::yield();
+      (this->*job)();
+    } catch (...) {
+      fail();
+    }
+  });
+}
+
+void LaneGroup::join() noexcept {
+  if (threaded_) lanes_.front()->worker().wait();
+  threaded_ = false;
+}
+
+/// Keeps what is being thrown. Whoever waits for this group's share of a joint must be let go, and kernels can be only once
+/// their gate is open.
+void LaneGroup::fail() noexcept {
+  failure_.keep(std::current_exception());
+  if (joint_ == nullptr) return;
+  flag_.open(order_.round);
+  joint_->give_up();
+}
+
+void LaneGroup::enqueue_gated() {
+  const auto on_each = [this](auto&& stamp) {
+    for (GpuLane* lane : lanes_) {
+      if (lanes_.size() > 1) LINKSCOPE_CHECK(gpuSetDevice(lane->device()));
+      stamp(*lane);
+    }
+  };
+  on_each([this](GpuLane& lane) {
+    lane.close(order_.round);
+    if (joint_ == nullptr) transfer_.lead_in(lane.stream());
+    lane.stamp_start();
+  });
+  enqueue(order_.repeats);
+  on_each([](GpuLane& lane) { lane.stamp_end(); });
+  if (order_.tail == 0) return;
+  enqueue(order_.tail);
+  on_each([](GpuLane& lane) { lane.stamp_idle(); });
+}
+
+void LaneGroup::run_on_host_clock() {
+  host_span_.start = steady_now();
+  host_span_.end = call_and_complete(order_.repeats);
+  host_span_.idle = call_and_complete(order_.tail);
+}
+
+Seconds LaneGroup::call_and_complete(std::uint64_t times) {
+  const std::uint64_t at_once = order_.clock == Clock::host ? 1 : times;
+  for (std::uint64_t done = 0; done < times; done += at_once) {
+    enqueue(at_once);
+    wait_for_streams();
+  }
+  return steady_now();
+}
+
+void LaneGroup::enqueue(std::uint64_t repeats) {
+  if (joint_ == nullptr) {
+    transfer_.enqueue(lanes_.front()->stream(), repeats);
+  } else {
+    joint_->enqueue(streams_, repeats);
+  }
+}
+
+void LaneGroup::wait_for_streams() {
+  if (joint_ != nullptr) {
+    wait_for(*joint_, streams_);
+  } else {
+    LINKSCOPE_CHECK(gpuStreamSynchronize(lanes_.front()->stream()));
+  }
+}
+
+}  // namespace linkscope::gpu

@@ -1,0 +1,95 @@
+// LaneGroup: the lanes of one start that one thread enqueues, and when it does.
+#pragma once
+
+#include <cstdint>
+#include <exception>
+#include <mutex>
+#include <vector>
+
+#include "backend/gpu/joint.hpp"
+#include "backend/gpu/lane.hpp"
+#include "backend/gpu/transfer.hpp"
+#include "model/flow.hpp"
+
+namespace linkscope::gpu {
+
+/// What went wrong first in a start; what follows from that is not told.
+class FirstFailure {
+ public:
+  void keep(std::exception_ptr failure) noexcept;
+  [[nodiscard]] bool any() const;
+  /// Throws it, if there is one.
+  void rethrow() const;
+
+ private:
+  mutable std::mutex mutex_;
+  std::exception_ptr failure_;
+};
+
+/// One transfer's lane, or those of the GPUs that a Joint has enqueued by one thread. Lives for one start:
+/// start(), settle(), the gate opens, finish(), spans().
+class LaneGroup {
+ public:
+  /// What a start asks of it.
+  struct Order {
+    Clock clock = Clock::device;
+    std::uint64_t repeats = 1;
+    std::uint64_t tail = 0;
+    std::uint64_t round = 0;
+  };
+
+  /// All outlive the group; `transfer` is one of a joint's where it has one.
+  LaneGroup(Context& context, GateFlag& flag, FirstFailure& failure, GpuTransfer& transfer,
+            const Order& order);
+  /// Ends what is going on. The flag is open by then.
+  ~LaneGroup();
+  LaneGroup(const LaneGroup&) = delete;
+  LaneGroup& operator=(const LaneGroup&) = delete;
+
+  [[nodiscard]] const Order& order() const { return order_; }
+  [[nodiscard]] const Joint* joint() const { return joint_; }
+  [[nodiscard]] std::size_t size() const { return lanes_.size(); }
+  /// Adds a GPU's lane; its place among the spans. Clock::device: `timer` is its device's, else null.
+  std::size_t add(GpuLane& lane, const Timer* timer);
+  /// The place of the lane on `device`, or size() where there is none.
+  [[nodiscard]] std::size_t place_of(int device) const;
+
+  /// Starts all enqueueing that can be done before the gate opens, here or on a thread; the rest waits for the opening on
+  /// one. What fails is kept in the start's FirstFailure, here and later.
+  void start();
+  /// Waits until what a thread enqueues before the gate opens is enqueued.
+  void settle();
+  /// Waits for the end of all work.
+  void finish() noexcept;
+  /// One per lane. Where one thread makes calls for several GPUs, spans on the host's clocks are the same for all of them.
+  [[nodiscard]] std::vector<Span> spans() const;
+
+ private:
+  /// When a thread's job begins.
+  enum class Begin { at_once, when_open };
+
+  void run_on_thread(Begin begin, void (LaneGroup::*job)());
+  void join() noexcept;
+  /// Gate kernels, stamps and transfers, in stream order.
+  void enqueue_gated();
+  void run_on_host_clock();
+  Seconds call_and_complete(std::uint64_t times);
+  void enqueue(std::uint64_t repeats);
+  void wait_for_streams();
+  void fail() noexcept;
+
+  Context& context_;
+  GateFlag& flag_;
+  FirstFailure& failure_;
+  GpuTransfer& transfer_;
+  Joint* joint_;
+  Order order_;
+  std::vector<GpuLane*> lanes_;
+  std::vector<const Timer*> timers_;
+  std::vector<JointStream> streams_;
+  Begin begin_ = Begin::when_open;
+  bool threaded_ = false;
+  Span host_span_;
+};
+
+}  // namespace linkscope::gpu

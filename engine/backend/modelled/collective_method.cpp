@@ -1,0 +1,164 @@
+// ModelledCollective: see the header.
+#include "backend/modelled/collective_method.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "backend/modelled/gathering.hpp"
+#include "backend/modelled/transfer.hpp"
+#include "base/error.hpp"
+
+namespace linkscope::modelled {
+namespace {
+
+using Kind = CollectiveKind;
+
+class Members : public Ensemble {
+ public:
+  void add(std::unique_ptr<Transfer> transfer) { transfers_.push_back(std::move(transfer)); }
+  [[nodiscard]] std::vector<Transfer*> transfers() const override {
+    std::vector<Transfer*> all;
+    for (const auto& transfer : transfers_) all.push_back(transfer.get());
+    return all;
+  }
+
+ private:
+  std::vector<std::unique_ptr<Transfer>> transfers_;
+};
+
+}  // namespace
+
+Quantity ModelledCollective::quantity_of(const Flow& flow) const {
+  return flow.bytes == 0 ? Quantity::latency : Quantity::bandwidth;
+}
+
+std::map<std::string, std::string> ModelledCollective::parameters() const {
+  return {{"collective",
+           "all-reduce (default), reduce, broadcast, reduce-scatter, all-gather, all-to-all, barrier"},
+          {"type", "float32 (default), float16, bfloat16, int32: makes no difference to the model"},
+          {"in_place", "no (default) or yes: makes no difference to the model"}};
+}
+
+Support ModelledCollective::supports(const Flow& flow) const {
+  const std::string name(row_.name);
+  if (context_->method(row_.name) == nullptr)
+    return Support::no("the description of " + context_->machine().name + " has no figures for " + name);
+  for (const Endpoint& member : flow.members) {
+    if (context_->device(member.device) == nullptr)
+      return Support::no(context_->machine().name + " has no " + member.device.text());
+    if (row_.driver == Driver::gpu && member.device.kind != DeviceKind::gpu)
+      return Support::no(name + " has no member on " + member.device.text());
+  }
+  const CollectiveShape shape = CollectiveShape::of(flow);
+  if (shape.members < 2) return Support::no("a collective needs two members");
+  for (const Passage& passage : passages(shape, flow)) {
+    if (const Support answer = supports_pair(passage.from, passage.to); !answer) return answer;
+  }
+  if (latency(shape, flow) <= 0 && flow.bytes == 0)
+    return Support::no("the description of " + context_->machine().name + " gives " + name + " no latency");
+  return Support::yes();
+}
+
+Support ModelledCollective::supports_pair(DeviceId from, DeviceId to) const {
+  if (row_.passing == Passing::pairs && !context_->peers(from, to))
+    return Support::no(from.text() + " has no peer access to " + to.text());
+  const auto route = context_->route(from, to);
+  if (!route) return Support::no("the plan gives no route from " + from.text() + " to " + to.text());
+  for (const std::string& link : *route) {
+    if (context_->link(link) == nullptr)
+      return Support::no(context_->machine().name + " has no link " + link);
+  }
+  return Support::yes();
+}
+
+/// Around a ring a round passes n - 1 of n blocks over every pair of neighbours, an all-reduce two rounds; what has a root
+/// goes along a chain. In pairs a round passes one block between any two; what has a root is cut into a block for each
+/// other member, which then shares it with the rest.
+std::vector<ModelledCollective::Passage> ModelledCollective::passages(const CollectiveShape& shape,
+                                                                      const Flow& flow) const {
+  const int n = shape.members;
+  const bool rooted = shape.kind == Kind::broadcast || shape.kind == Kind::reduce;
+  const double block = 1.0 / (rooted ? n - 1 : n);
+  const double rounds = shape.kind == Kind::all_reduce ? 2 : 1;
+  const bool ring = row_.passing == Passing::ring && shape.kind != Kind::all_to_all;
+  std::vector<Passage> found;
+  const auto add = [&](int from, int to, double share) {
+    if (shape.kind == Kind::reduce) std::swap(from, to);
+    found.push_back({flow.members[static_cast<std::size_t>(from)].device,
+                     flow.members[static_cast<std::size_t>(to)].device, share});
+  };
+  for (int from = 0; from < n; ++from) {
+    if (ring) {
+      const int to = from + 1 == n ? 0 : from + 1;
+      if (!rooted || to != 0) add(from, to, rooted ? 1 : rounds * (n - 1) * block);
+      continue;
+    }
+    for (int to = rooted ? 1 : 0; to < n; ++to) {
+      if (to != from) add(from, to, rounds * block);
+    }
+  }
+  return found;
+}
+
+std::vector<std::string> ModelledCollective::route(const Passage& passage) const {
+  return context_->route(passage.from, passage.to).value();
+}
+
+int ModelledCollective::steps(const CollectiveShape& shape) const {
+  const bool two_rounds = shape.kind == Kind::all_reduce;
+  const bool rooted = shape.kind == Kind::broadcast || shape.kind == Kind::reduce;
+  if (shape.kind == Kind::all_to_all) return 1;
+  if (row_.passing == Passing::pairs) return two_rounds || rooted ? 2 : 1;
+  return two_rounds ? 2 * (shape.members - 1) : shape.members - 1;
+}
+
+Seconds ModelledCollective::latency(const CollectiveShape& shape, const Flow& flow) const {
+  const MachineMethod& method = *context_->method(row_.name);
+  double longest_ns = 0;
+  for (const Passage& passage : passages(shape, flow)) {
+    double links_ns = 0;
+    for (const std::string& link : route(passage)) links_ns += context_->link(link)->latency_ns;
+    longest_ns = std::max(longest_ns, links_ns);
+  }
+  return (method.latency_us * 1e3 + steps(shape) * (method.step_us * 1e3 + longest_ns)) * 1e-9;
+}
+
+Claim ModelledCollective::claim(const CollectiveShape& shape, const Flow& flow) const {
+  const MachineMethod& method = *context_->method(row_.name);
+  Claim claim;
+  for (const Passage& passage : passages(shape, flow)) {
+    const double weight = passage.share / method.efficiency / shape.members;
+    for (const std::string& link : route(passage))
+      claim.uses.push_back({context_->resource_of(link), weight});
+    claim.uses.push_back({context_->memory_of(passage.from), weight});
+    claim.uses.push_back({context_->memory_of(passage.to), weight});
+  }
+  claim.ceiling = method.ceiling_gbps * 1e9;
+  return claim;
+}
+
+std::unique_ptr<Ensemble> ModelledCollective::assemble(const Flow& flow,
+                                                       const std::vector<OwnPart>& own) const {
+  const CollectiveShape shape = CollectiveShape::of(flow);
+  std::vector<Arenas> arenas;
+  for (const OwnPart& part : own) arenas.push_back(part.arenas);
+  const auto gathering = std::make_shared<Gathering>(shape, std::move(arenas));
+  Work work;
+  work.latency = latency(shape, flow);
+  work.role = flow.role;
+  work.bytes = flow.bytes;
+  if (flow.bytes > 0) work.claim = claim(shape, flow);
+  auto members = std::make_unique<Members>();
+  for (std::size_t i = 0; i < own.size(); ++i) {
+    const Bytes bytes = shape.receives(static_cast<int>(i)) ? shape.destination_bytes() : 0;
+    members->add(std::make_unique<ModelledTransfer>(
+        work, 1, bytes, make_share(gathering, static_cast<int>(i)), Injection::none));
+  }
+  return members;
+}
+
+std::unique_ptr<Transfer> ModelledCollective::prepare(const Flow& flow, const Arenas& /*arenas*/) const {
+  throw Error(Fault::unsupported, flow.method + " is made ready for all its members together");
+}
+
+}  // namespace linkscope::modelled

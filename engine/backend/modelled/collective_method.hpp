@@ -1,0 +1,62 @@
+// ModelledCollective: any collective of the catalog, as the described node's figures say it behaves.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "backend/modelled/context.hpp"
+#include "backend/modelled/rows.hpp"
+#include "backend/modelled/share.hpp"
+#include "model/collective.hpp"
+#include "model/method.hpp"
+
+namespace linkscope::modelled {
+
+/// One row of collective_rows.
+///
+/// The model: a collective takes the method's latency, and for each of its steps the method's step and the latency of
+/// the longest way between two members. Then its bytes move, all steps at once: what each pair of members passes on,
+/// by the row's Passing, takes 1 / efficiency of every link between them and of their memories. So the link that
+/// carries most decides, as in a pipeline. Processes are not told apart.
+class ModelledCollective : public Method {
+ public:
+  ModelledCollective(std::shared_ptr<const Context> context, CollectiveRow row)
+      : context_(std::move(context)), row_(row) {}
+
+  [[nodiscard]] std::string_view name() const override { return row_.name; }
+  [[nodiscard]] std::string_view summary() const override { return row_.summary; }
+  [[nodiscard]] Quantity quantity() const override { return Quantity::bandwidth; }
+  [[nodiscard]] Quantity quantity_of(const Flow& flow) const override;
+  [[nodiscard]] std::map<std::string, std::string> parameters() const override;
+  [[nodiscard]] Support available() const override { return Support::yes(); }
+  [[nodiscard]] Support supports(const Flow& flow) const override;
+  [[nodiscard]] Reach reach() const override { return Reach::processes; }
+  [[nodiscard]] std::vector<Part> parts(const Flow& flow) const override { return collective_parts(flow); }
+  [[nodiscard]] std::unique_ptr<Ensemble> assemble(const Flow& flow,
+                                                   const std::vector<OwnPart>& own) const override;
+  /// Throws Error{unsupported}: a collective has more parts than one.
+  [[nodiscard]] std::unique_ptr<Transfer> prepare(const Flow& flow, const Arenas& arenas) const override;
+
+ private:
+  /// What one member passes on to another: bytes per byte of the collective's size.
+  struct Passage {
+    DeviceId from;
+    DeviceId to;
+    double share = 0;
+  };
+
+  [[nodiscard]] std::vector<Passage> passages(const CollectiveShape& shape, const Flow& flow) const;
+  [[nodiscard]] std::vector<std::string> route(const Passage& passage) const;
+  [[nodiscard]] int steps(const CollectiveShape& shape) const;
+  [[nodiscard]] Support supports_pair(DeviceId from, DeviceId to) const;
+  [[nodiscard]] Seconds latency(const CollectiveShape& shape, const Flow& flow) const;
+  /// One member's equal part of what the collective asks of the node.
+  [[nodiscard]] Claim claim(const CollectiveShape& shape, const Flow& flow) const;
+
+  std::shared_ptr<const Context> context_;
+  CollectiveRow row_;
+};
+
+}  // namespace linkscope::modelled

@@ -1,0 +1,322 @@
+// The adapter: MpiFunctions by one MPI's <mpi.h>. Compiled twice: against abi/mpi.h, and by the site's mpicc.
+#include <limits.h>
+#include <mpi.h>
+#include <string.h>
+
+#include "backend/mpi/functions.h"
+
+// What counts above INT_MAX take: MPI 4 has each function a second time.
+#if MPI_VERSION >= 4
+#define LARGE(call) call
+#define MOST_ELEMENTS INT64_MAX
+#else
+#define LARGE(call) MPI_ERR_COUNT
+#define MOST_ELEMENTS INT_MAX
+#endif
+
+static MPI_Comm communicator_of(MpiHandle handle) {
+  MPI_Comm communicator;
+  memcpy(&communicator, &handle, sizeof communicator);
+  return communicator;
+}
+
+static MpiHandle handle_of(MPI_Comm communicator) {
+  MpiHandle handle = 0;
+  memcpy(&handle, &communicator, sizeof communicator);
+  return handle;
+}
+
+static MPI_Win window_of(MpiHandle handle) {
+  MPI_Win window;
+  memcpy(&window, &handle, sizeof window);
+  return window;
+}
+
+static MPI_Datatype type_of(enum MpiElement type) {
+  switch (type) {
+    case element_byte:
+      return MPI_BYTE;
+    case element_uint16:
+      return MPI_UINT16_T;
+    case element_int32:
+      return MPI_INT32_T;
+    case element_float32:
+      return MPI_FLOAT;
+    case element_float16:
+#ifdef MPIX_C_FLOAT16
+      return MPIX_C_FLOAT16;
+#else
+      break;
+#endif
+    case element_bfloat16:
+#ifdef MPIX_BFLOAT16
+      return MPIX_BFLOAT16;
+#else
+      break;
+#endif
+  }
+  return MPI_DATATYPE_NULL;
+}
+
+static const void* or_in_place(const void* from) { return from == NULL ? MPI_IN_PLACE : from; }
+
+static int library_version(char* text, int room) {
+  char whole[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+  int length = 0;
+  const int code = MPI_Get_library_version(whole, &length);
+  strncpy(text, whole, (size_t)room - 1);
+  text[room - 1] = '\0';
+  return code;
+}
+
+static int memory_kinds(char* text, int room) {
+  text[0] = '\0';
+#if MPI_VERSION >= 4
+  MPI_Info info = MPI_INFO_NULL;
+  int there = 0;
+  int code = MPI_Comm_get_info(MPI_COMM_WORLD, &info);
+  if (code != MPI_SUCCESS) return code;
+  code = MPI_Info_get_string(info, "mpi_memory_alloc_kinds", &room, text, &there);
+  MPI_Info_free(&info);
+  if (!there) text[0] = '\0';
+  return code;
+#else
+  return room > 0 ? MPI_SUCCESS : MPI_ERR_COUNT;
+#endif
+}
+
+static int error_text(int code, char* text, int room) {
+  char whole[MPI_MAX_ERROR_STRING] = "";
+  int length = 0;
+  const int status = MPI_Error_string(code, whole, &length);
+  strncpy(text, whole, (size_t)room - 1);
+  text[room - 1] = '\0';
+  return status;
+}
+
+static int start(enum MpiThreads wanted, enum MpiThreads* given, MpiHandle* world) {
+  int running = 0;
+  int level = 0;
+  int code = MPI_Initialized(&running);
+  if (code == MPI_SUCCESS && !running) {
+    const int asked = wanted == threads_multiple ? MPI_THREAD_MULTIPLE : MPI_THREAD_SERIALIZED;
+    code = MPI_Init_thread(NULL, NULL, asked, &level);
+  }
+  if (code != MPI_SUCCESS) return code;
+  code = MPI_Query_thread(&level);
+  *given = level >= MPI_THREAD_MULTIPLE     ? threads_multiple
+           : level >= MPI_THREAD_SERIALIZED ? threads_serialized
+                                            : threads_fewer;
+  if (code == MPI_SUCCESS) code = MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  if (code == MPI_SUCCESS) code = MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+  MPI_Comm all = MPI_COMM_NULL;
+  if (code == MPI_SUCCESS) code = MPI_Comm_dup(MPI_COMM_WORLD, &all);
+  if (code == MPI_SUCCESS) code = MPI_Comm_set_errhandler(all, MPI_ERRORS_RETURN);
+  if (code == MPI_SUCCESS) *world = handle_of(all);
+  return code;
+}
+
+static int finish(void) { return MPI_Finalize(); }
+
+static int rank_in(MpiHandle communicator, int* rank) {
+  return MPI_Comm_rank(communicator_of(communicator), rank);
+}
+
+static int size_of(MpiHandle communicator, int* size) {
+  return MPI_Comm_size(communicator_of(communicator), size);
+}
+
+static int split(MpiHandle communicator, int colour, int key, MpiHandle* part) {
+  MPI_Comm made = MPI_COMM_NULL;
+  int code = MPI_Comm_split(communicator_of(communicator), colour < 0 ? MPI_UNDEFINED : colour, key, &made);
+  *part = 0;
+  if (code != MPI_SUCCESS || made == MPI_COMM_NULL) return code;
+  code = MPI_Comm_set_errhandler(made, MPI_ERRORS_RETURN);
+  *part = handle_of(made);
+  return code;
+}
+
+static int release(MpiHandle* communicator) {
+  MPI_Comm gone = communicator_of(*communicator);
+  *communicator = 0;
+  return MPI_Comm_free(&gone);
+}
+
+static int send(const void* from, int64_t bytes, int rank, int tag, MpiHandle communicator) {
+  const MPI_Comm by = communicator_of(communicator);
+  return bytes <= INT_MAX ? MPI_Send(from, (int)bytes, MPI_BYTE, rank, tag, by)
+                          : LARGE(MPI_Send_c(from, bytes, MPI_BYTE, rank, tag, by));
+}
+
+static int receive(void* to, int64_t bytes, int rank, int tag, MpiHandle communicator) {
+  const MPI_Comm by = communicator_of(communicator);
+  return bytes <= INT_MAX ? MPI_Recv(to, (int)bytes, MPI_BYTE, rank, tag, by, MPI_STATUS_IGNORE)
+                          : LARGE(MPI_Recv_c(to, bytes, MPI_BYTE, rank, tag, by, MPI_STATUS_IGNORE));
+}
+
+static int meet(int rank, int tag, MpiHandle communicator) {
+  return MPI_Sendrecv(NULL, 0, MPI_BYTE, rank, tag, NULL, 0, MPI_BYTE, rank, tag,
+                      communicator_of(communicator), MPI_STATUS_IGNORE);
+}
+
+static int begin_send(const void* from, int64_t bytes, int rank, int tag, MpiHandle communicator,
+                      void* requests, int index) {
+  const MPI_Comm by = communicator_of(communicator);
+  MPI_Request* const request = (MPI_Request*)requests + index;
+  return bytes <= INT_MAX ? MPI_Isend(from, (int)bytes, MPI_BYTE, rank, tag, by, request)
+                          : LARGE(MPI_Isend_c(from, bytes, MPI_BYTE, rank, tag, by, request));
+}
+
+static int begin_receive(void* to, int64_t bytes, int rank, int tag, MpiHandle communicator, void* requests,
+                         int index) {
+  const MPI_Comm by = communicator_of(communicator);
+  MPI_Request* const request = (MPI_Request*)requests + index;
+  return bytes <= INT_MAX ? MPI_Irecv(to, (int)bytes, MPI_BYTE, rank, tag, by, request)
+                          : LARGE(MPI_Irecv_c(to, bytes, MPI_BYTE, rank, tag, by, request));
+}
+
+static int wait_all(int count, void* requests, int first) {
+  return MPI_Waitall(count, (MPI_Request*)requests + first, MPI_STATUSES_IGNORE);
+}
+
+static int try_sum(enum MpiElement type) {
+  const uint32_t zero = 0;
+  uint32_t sum = 0;
+  const MPI_Datatype known = type_of(type);
+  return known == MPI_DATATYPE_NULL ? MPI_ERR_TYPE : MPI_Reduce_local(&zero, &sum, 1, known, MPI_SUM);
+}
+
+static int barrier(MpiHandle communicator) { return MPI_Barrier(communicator_of(communicator)); }
+
+static int all_reduce(const void* from, void* to, int64_t count, enum MpiElement type,
+                      MpiHandle communicator) {
+  const MPI_Comm by = communicator_of(communicator);
+  const MPI_Datatype of = type_of(type);
+  from = or_in_place(from);
+  return count <= INT_MAX ? MPI_Allreduce(from, to, (int)count, of, MPI_SUM, by)
+                          : LARGE(MPI_Allreduce_c(from, to, count, of, MPI_SUM, by));
+}
+
+static int reduce(const void* from, void* to, int64_t count, enum MpiElement type, int root,
+                  MpiHandle communicator) {
+  const MPI_Comm by = communicator_of(communicator);
+  const MPI_Datatype of = type_of(type);
+  from = or_in_place(from);
+  return count <= INT_MAX ? MPI_Reduce(from, to, (int)count, of, MPI_SUM, root, by)
+                          : LARGE(MPI_Reduce_c(from, to, count, of, MPI_SUM, root, by));
+}
+
+static int broadcast(void* at, int64_t count, enum MpiElement type, int root, MpiHandle communicator) {
+  const MPI_Comm by = communicator_of(communicator);
+  const MPI_Datatype of = type_of(type);
+  return count <= INT_MAX ? MPI_Bcast(at, (int)count, of, root, by)
+                          : LARGE(MPI_Bcast_c(at, count, of, root, by));
+}
+
+static int reduce_scatter(const void* from, void* to, int64_t count, enum MpiElement type,
+                          MpiHandle communicator) {
+  const MPI_Comm by = communicator_of(communicator);
+  const MPI_Datatype of = type_of(type);
+  from = or_in_place(from);
+  return count <= INT_MAX ? MPI_Reduce_scatter_block(from, to, (int)count, of, MPI_SUM, by)
+                          : LARGE(MPI_Reduce_scatter_block_c(from, to, count, of, MPI_SUM, by));
+}
+
+static int all_gather(const void* from, void* to, int64_t count, enum MpiElement type,
+                      MpiHandle communicator) {
+  const MPI_Comm by = communicator_of(communicator);
+  const MPI_Datatype of = type_of(type);
+  from = or_in_place(from);
+  return count <= INT_MAX ? MPI_Allgather(from, (int)count, of, to, (int)count, of, by)
+                          : LARGE(MPI_Allgather_c(from, count, of, to, count, of, by));
+}
+
+static int all_to_all(const void* from, void* to, int64_t count, enum MpiElement type,
+                      MpiHandle communicator) {
+  const MPI_Comm by = communicator_of(communicator);
+  const MPI_Datatype of = type_of(type);
+  from = or_in_place(from);
+  return count <= INT_MAX ? MPI_Alltoall(from, (int)count, of, to, (int)count, of, by)
+                          : LARGE(MPI_Alltoall_c(from, count, of, to, count, of, by));
+}
+
+static int expose(void* base, int64_t bytes, MpiHandle communicator, MpiHandle* window) {
+  MPI_Win made = MPI_WIN_NULL;
+  int code = MPI_Win_create(base, (MPI_Aint)bytes, 1, MPI_INFO_NULL, communicator_of(communicator), &made);
+  if (code == MPI_SUCCESS) code = MPI_Win_set_errhandler(made, MPI_ERRORS_RETURN);
+  *window = 0;
+  if (code == MPI_SUCCESS) memcpy(window, &made, sizeof made);
+  return code;
+}
+
+static int withdraw(MpiHandle* window) {
+  MPI_Win gone = window_of(*window);
+  *window = 0;
+  return MPI_Win_free(&gone);
+}
+
+static int lock(int rank, MpiHandle window) {
+  return MPI_Win_lock(MPI_LOCK_SHARED, rank, 0, window_of(window));
+}
+
+static int unlock(int rank, MpiHandle window) { return MPI_Win_unlock(rank, window_of(window)); }
+
+static int put(const void* from, int64_t bytes, int rank, int64_t offset, MpiHandle window) {
+  const MPI_Win into = window_of(window);
+  const MPI_Aint at = (MPI_Aint)offset;
+  return bytes <= INT_MAX ? MPI_Put(from, (int)bytes, MPI_BYTE, rank, at, (int)bytes, MPI_BYTE, into)
+                          : LARGE(MPI_Put_c(from, bytes, MPI_BYTE, rank, at, bytes, MPI_BYTE, into));
+}
+
+static int get(void* to, int64_t bytes, int rank, int64_t offset, MpiHandle window) {
+  const MPI_Win out_of = window_of(window);
+  const MPI_Aint at = (MPI_Aint)offset;
+  return bytes <= INT_MAX ? MPI_Get(to, (int)bytes, MPI_BYTE, rank, at, (int)bytes, MPI_BYTE, out_of)
+                          : LARGE(MPI_Get_c(to, bytes, MPI_BYTE, rank, at, bytes, MPI_BYTE, out_of));
+}
+
+static int flush(int rank, MpiHandle window) { return MPI_Win_flush(rank, window_of(window)); }
+
+const struct MpiFunctions* linkscope_mpi_functions(void) {
+  static const struct MpiFunctions functions = {
+      .layout = LINKSCOPE_MPI_LAYOUT,
+#ifdef MPI_ABI_VERSION
+      .built_against = "the standard ABI",
+#else
+      .built_against = "the site's mpi.h",
+#endif
+      .request_bytes = sizeof(MPI_Request),
+      .most_elements = MOST_ELEMENTS,
+      .library_version = library_version,
+      .memory_kinds = memory_kinds,
+      .error_text = error_text,
+      .start = start,
+      .finish = finish,
+      .rank_in = rank_in,
+      .size_of = size_of,
+      .split = split,
+      .release = release,
+      .send = send,
+      .receive = receive,
+      .meet = meet,
+      .begin_send = begin_send,
+      .begin_receive = begin_receive,
+      .wait_all = wait_all,
+      .try_sum = try_sum,
+      .barrier = barrier,
+      .all_reduce = all_reduce,
+      .reduce = reduce,
+      .broadcast = broadcast,
+      .reduce_scatter = reduce_scatter,
+      .all_gather = all_gather,
+      .all_to_all = all_to_all,
+      .expose = expose,
+      .withdraw = withdraw,
+      .lock = lock,
+      .unlock = unlock,
+      .put = put,
+      .get = get,
+      .flush = flush,
+  };
+  return &functions;
+}

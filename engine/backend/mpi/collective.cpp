@@ -1,0 +1,110 @@
+// mpi-collective: see the header.
+#include "backend/mpi/collective.hpp"
+
+#include <set>
+#include <string>
+#include <utility>
+
+#include "backend/mpi/collective_transfer.hpp"
+#include "backend/mpi/roll_call.hpp"
+#include "base/error.hpp"
+#include "model/collective.hpp"
+
+namespace linkscope::mpi {
+
+namespace {
+
+std::vector<int> ranks_of(const Flow& flow) {
+  std::vector<int> ranks;
+  for (const Endpoint& member : flow.members) ranks.push_back(member.rank);
+  return ranks;
+}
+
+/// The member that lies here, if one does.
+class CollectiveEnsemble final : public Ensemble {
+ public:
+  CollectiveEnsemble(Session& session, std::vector<int> ranks, std::unique_ptr<CollectiveTransfer> member,
+                     std::uint64_t slots)
+      : session_(&session), ranks_(std::move(ranks)), member_(std::move(member)), slots_(slots) {}
+
+  [[nodiscard]] std::vector<Transfer*> transfers() const override {
+    return member_ ? std::vector<Transfer*>{member_.get()} : std::vector<Transfer*>{};
+  }
+  [[nodiscard]] std::string offer() override {
+    return Presence{session_->rank(), session_->size(), slots_}.told();
+  }
+  void connect(const std::vector<std::string>& offers) override {
+    std::vector<Presence> all;
+    for (const std::string& offer : offers) all.push_back(Presence::understood(offer));
+    require_one_world(all);
+    held_ = session_->hold(ranks_);
+    const MpiHandle communicator = session_->communicator(ranks_);
+    if (member_) member_->connect(slots_of_all(all), communicator);
+  }
+
+ private:
+  Session* session_;
+  std::vector<int> ranks_;
+  std::unique_ptr<CollectiveTransfer> member_;
+  std::uint64_t slots_;
+  std::shared_ptr<void> held_;
+};
+
+}  // namespace
+
+Quantity Collective::quantity_of(const Flow& flow) const {
+  return CollectiveShape::of(flow).kind == CollectiveKind::barrier ? Quantity::latency : Quantity::bandwidth;
+}
+
+std::map<std::string, std::string> Collective::parameters() const {
+  return {
+      {"collective",
+       "all-reduce (default), reduce, broadcast, reduce-scatter, all-gather, all-to-all, barrier; reductions "
+       "are "
+       "sums, the root is the first member"},
+      {"type",
+       "float32 (default), int32, float16, bfloat16: of 16 bits, sums only where the library has the type"},
+      {"in_place", "yes: the input lies where the output shall (MPI_IN_PLACE); no (default)"}};
+}
+
+Support Collective::supports(const Flow& flow) const {
+  static_cast<void>(CollectiveShape::of(flow));
+  const std::vector<int> ranks = ranks_of(flow);
+  if (std::set<int>(ranks.begin(), ranks.end()).size() < ranks.size())
+    return Support::no("mpi-collective has one member in each process");
+  return Support::yes();
+}
+
+std::vector<Part> Collective::parts(const Flow& flow) const {
+  std::vector<Part> parts = collective_parts(flow);
+  // MPI_Bcast has one buffer: out of place, the root's output is nowhere.
+  if (CollectiveShape::of(flow).kind == CollectiveKind::broadcast && parts.front().source)
+    parts.front().destination.reset();
+  return parts;
+}
+
+std::unique_ptr<Ensemble> Collective::assemble(const Flow& flow, const std::vector<OwnPart>& own) const {
+  if (own.empty())
+    return std::make_unique<CollectiveEnsemble>(context_->library().session(), ranks_of(flow), nullptr, 0);
+  const OwnPart& part = own.front();
+  const Endpoint& where = flow.members.at(part.index);
+  Session& session = context_->session(where.device);
+  context_->require_taken(where);
+  const Member member{static_cast<int>(part.index), context_->caller(where.device), part.arenas};
+  return std::make_unique<CollectiveEnsemble>(
+      session, ranks_of(flow),
+      std::make_unique<CollectiveTransfer>(session, CollectiveShape::of(flow), member),
+      part.arenas.rotation.slots);
+}
+
+std::unique_ptr<Transfer> Collective::prepare(const Flow& /*flow*/, const Arenas& /*arenas*/) const {
+  throw Error(Fault::broken, "mpi-collective has a part for each member: assemble() makes them ready");
+}
+
+Bytes Collective::rotation_bytes(const Flow& flow) const {
+  std::vector<DeviceId> devices;
+  for (const Endpoint& member : flow.members) devices.push_back(member.device);
+  return context_->rotation_bytes(devices);
+}
+
+}  // namespace linkscope::mpi

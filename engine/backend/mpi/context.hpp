@@ -1,0 +1,46 @@
+// Context: what both MPI methods share: the library, the host, and how GPUs' memory is reached without it.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "backend/host/context.hpp"
+#include "backend/mpi/library.hpp"
+#include "backend/mpi/mpi_transfer.hpp"
+#include "model/device.hpp"
+#include "model/flow.hpp"
+#include "model/gpu_runtime.hpp"
+
+namespace linkscope::mpi {
+
+class Context {
+ public:
+  /// `devices`: of this machine, for the NUMA node beside each GPU. `gpus`: null where no runtime of theirs is at hand.
+  Context(std::shared_ptr<host::Context> host, Library library, const std::vector<DeviceFacts>& devices,
+          std::shared_ptr<GpuRuntime> gpus);
+
+  [[nodiscard]] Library& library() { return library_; }
+  [[nodiscard]] GpuRuntime* gpus() const { return gpus_.get(); }
+  /// Starts MPI where it has not been, as whoever works with memory on `device`. Throws what Library::session() throws.
+  [[nodiscard]] Session& session(const DeviceId& device);
+  /// Who calls MPI for memory on `device`: a CPU of its NUMA node, or of the one beside the GPU.
+  [[nodiscard]] Caller caller(const DeviceId& device) const;
+  /// Bytes through which rotated flows on these devices must cycle.
+  [[nodiscard]] Bytes rotation_bytes(const std::vector<DeviceId>& devices) const;
+  /// Throws Error{unsupported} where `where` is a GPU's memory and the library does not take such.
+  void require_taken(const Endpoint& where);
+
+ private:
+  [[nodiscard]] int node_of(const DeviceId& device) const;
+
+  std::shared_ptr<host::Context> host_;
+  Library library_;
+  std::map<int, int> beside_;  ///< GPU -> NUMA node
+  std::shared_ptr<GpuRuntime> gpus_;
+};
+
+/// Whether it is memory of a GPU: of host memory, every MPI takes every kind.
+[[nodiscard]] inline bool on_gpu(const Endpoint& where) { return where.device.kind == DeviceKind::gpu; }
+
+}  // namespace linkscope::mpi

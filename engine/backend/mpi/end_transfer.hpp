@@ -1,0 +1,66 @@
+// EndTransfer: one end of a flow of messages: its memory, its loop, its time.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "backend/mpi/call.hpp"
+#include "backend/mpi/exchange.hpp"
+#include "backend/mpi/mpi_transfer.hpp"
+#include "model/copy_check.hpp"
+#include "model/part.hpp"
+
+namespace linkscope::mpi {
+
+enum class Side { source, destination };
+
+/// One end of a flow, as the plan says it.
+struct End {
+  Side side = Side::source;
+  Caller caller;
+  Arenas arenas;
+  std::unique_ptr<Bounce> out_bounce;
+  std::unique_ptr<Bounce> in_bounce;
+};
+
+class EndTransfer final : public MpiTransfer {
+ public:
+  EndTransfer(Session& session, const Flow& flow, End end);
+  ~EndTransfer() override;
+  EndTransfer(const EndTransfer&) = delete;
+  EndTransfer& operator=(const EndTransfer&) = delete;
+
+  /// Before anything else: the slots that both ends have, and who the other one is. Collective over the communicator.
+  /// Throws Error{broken}.
+  void connect(std::uint64_t slots, MpiHandle communicator, int peer, Tags tags);
+
+  void arm(std::uint64_t seed) override;
+  [[nodiscard]] std::optional<Mismatch> verify(std::uint64_t seed) const override;
+  [[nodiscard]] Bytes verified_bytes() const override;
+  void flush() override;
+  [[nodiscard]] std::uint64_t operations() const override { return operations_; }
+  [[nodiscard]] std::vector<std::string> notes() const override;
+
+ protected:
+  [[nodiscard]] std::optional<Span> carry_out(std::uint64_t first, std::uint64_t repeats) noexcept override;
+
+ private:
+  [[nodiscard]] bool meeting_failed() noexcept;
+  [[nodiscard]] std::optional<Span> timed_loop(std::uint64_t first, std::uint64_t repeats) noexcept;
+  [[nodiscard]] std::optional<Span> one_sided(std::uint64_t first, std::uint64_t repeats) noexcept;
+  [[nodiscard]] std::uint64_t messages() const { return done() * static_cast<std::uint64_t>(wire_.depth); }
+
+  const Call* call_;
+  End end_;
+  Wire wire_;
+  std::uint64_t operations_;
+  std::vector<std::byte> requests_;
+  std::optional<CopyCheck> out_;  ///< nothing of messages without bytes
+  std::optional<CopyCheck> in_;
+  int unwinding_;  ///< exceptions under way when this was made
+};
+
+}  // namespace linkscope::mpi

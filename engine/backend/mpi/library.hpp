@@ -1,0 +1,42 @@
+// Library: an MPI found and loaded at run time.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "backend/mpi/functions.h"
+#include "backend/mpi/search.hpp"
+#include "backend/mpi/session.hpp"
+#include "model/support.hpp"
+
+namespace linkscope::mpi {
+
+/// Looks for an MPI when first asked for one, and starts it when a flow first needs it. It stays loaded until the process
+/// ends: no MPI survives being unloaded.
+class Library {
+ public:
+  Library(Surroundings surroundings, MpiThreads threads)
+      : surroundings_(std::move(surroundings)), threads_(threads) {}
+
+  /// Whether there is one; where not, what was looked for and where.
+  [[nodiscard]] Support available();
+  /// Starts MPI at the first call: collective over all processes of the run. Throws Error{unsupported} where there is
+  /// none, Error{broken} where it does not start.
+  [[nodiscard]] Session& session();
+  /// Ends MPI where it was started: collective, and only while every process is alive and idle.
+  void finish();
+
+ private:
+  [[nodiscard]] Support load();
+  [[nodiscard]] Support load(const Candidate& candidate);
+  [[nodiscard]] Support adopt(void* adapter, const std::string& file);
+
+  Surroundings surroundings_;
+  MpiThreads threads_;
+  std::optional<Support> outcome_;
+  const MpiFunctions* functions_ = nullptr;
+  std::unique_ptr<Session> session_;
+};
+
+}  // namespace linkscope::mpi

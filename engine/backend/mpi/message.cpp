@@ -1,0 +1,150 @@
+// mpi: see the header.
+#include "backend/mpi/message.hpp"
+
+#include <string>
+#include <utility>
+
+#include "backend/mpi/call.hpp"
+#include "backend/mpi/end_transfer.hpp"
+#include "backend/mpi/roll_call.hpp"
+#include "base/error.hpp"
+
+namespace linkscope::mpi {
+
+namespace {
+
+constexpr std::size_t source_part = 0;
+
+enum class Staged { by_library, through_host };
+
+Staged staging_of(const Flow& flow) {
+  const std::string word = flow.parameters.word("staging", "library");
+  if (word == "library") return Staged::by_library;
+  if (word == "host") return Staged::through_host;
+  throw Error(Fault::bad_input, "parameter staging: '" + word + "' is neither library nor host");
+}
+
+Support staging_supported(const Flow& flow, const GpuRuntime* gpus) {
+  if (staging_of(flow) == Staged::by_library) return Support::yes();
+  if (!on_gpu(*flow.source) && !on_gpu(*flow.destination))
+    return Support::no("staging through the host is for a GPU's memory");
+  const Call& call = Call::of(flow);
+  if (call.keeps_many_under_way() || call.sides == Sides::one)
+    return Support::no("staging through the host is one copy at a time: call send or ping-pong");
+  if (gpus == nullptr) return Support::no("this engine has no GPU to copy from");
+  return Support::yes();
+}
+
+/// Both ends' ranks in MPI's world; the end that lies here, if one does.
+class MessageEnsemble final : public Ensemble {
+ public:
+  MessageEnsemble(Session& session, const Flow& flow, std::unique_ptr<EndTransfer> end, std::uint64_t slots)
+      : session_(&session),
+        ranks_{flow.source->rank, flow.destination->rank},
+        sides_(Call::of(flow).sides),
+        end_(std::move(end)),
+        slots_(slots) {}
+
+  [[nodiscard]] std::vector<Transfer*> transfers() const override {
+    return end_ ? std::vector<Transfer*>{end_.get()} : std::vector<Transfer*>{};
+  }
+  [[nodiscard]] std::string offer() override {
+    return Presence{session_->rank(), session_->size(), slots_}.told();
+  }
+  void connect(const std::vector<std::string>& offers) override;
+
+ private:
+  Session* session_;
+  std::vector<int> ranks_;
+  Sides sides_;
+  std::unique_ptr<EndTransfer> end_;
+  std::uint64_t slots_;
+};
+
+void MessageEnsemble::connect(const std::vector<std::string>& offers) {
+  std::vector<Presence> all;
+  for (const std::string& offer : offers) all.push_back(Presence::understood(offer));
+  require_one_world(all);
+  // A window is made by all of its communicator: the two ends need one of their own, which all processes help to make.
+  const MpiHandle communicator = sides_ == Sides::one ? session_->communicator(ranks_) : session_->world();
+  const Tags tags = session_->tags();
+  if (!end_) return;
+  const bool at_source = session_->rank() == ranks_.front();
+  const int peer_place = at_source ? 1 : 0;
+  const int peer = sides_ == Sides::one ? peer_place : ranks_[static_cast<std::size_t>(peer_place)];
+  end_->connect(slots_of_all(all), communicator, peer, tags);
+}
+
+}  // namespace
+
+Quantity Message::quantity_of(const Flow& flow) const { return Call::of(flow).quantity; }
+
+std::map<std::string, std::string> Message::parameters() const {
+  return {
+      {"call",
+       "send (default: blocking, each answered by an empty message, so the time is until arrival); window "
+       "(many "
+       "under way, then an answer, as osu_bw); both-ways (the same in both directions at once, as osu_bibw: "
+       "the "
+       "figure is their sum); ping-pong (half of a round trip, as osu_latency); put, get (one-sided, each "
+       "flushed, "
+       "as osu_put_latency)"},
+      {"window", "messages under way at a time, of window and both-ways; default 64"},
+      {"staging",
+       "of a GPU's memory: library (default: MPI is given its address) or host (the whole message is copied "
+       "through pinned host memory, blocking, and MPI sees that)"}};
+}
+
+Support Message::supports(const Flow& flow) const {
+  if (!flow.source || !flow.destination) return Support::no("mpi needs a source and a destination");
+  if (flow.source->rank == flow.destination->rank)
+    return Support::no("mpi moves data between processes, and both ends lie in one");
+  static_cast<void>(window_of(flow));
+  return staging_supported(flow, context_->gpus());
+}
+
+std::vector<Part> Message::parts(const Flow& flow) const {
+  const Call& call = Call::of(flow);
+  const bool both = call.traffic == Traffic::both_ways;
+  const auto timing = [&](TimedAt at) { return call.timed_at == at ? Timing::timed : Timing::untimed; };
+  Part from{flow.source->rank, flow.source->device, flow.source, std::nullopt, timing(TimedAt::source)};
+  Part to{flow.destination->rank, flow.destination->device, std::nullopt, flow.destination,
+          timing(TimedAt::destination)};
+  if (both) {
+    from.destination = flow.source;
+    to.source = flow.destination;
+  }
+  return {std::move(from), std::move(to)};
+}
+
+std::unique_ptr<Ensemble> Message::assemble(const Flow& flow, const std::vector<OwnPart>& own) const {
+  if (own.empty()) return std::make_unique<MessageEnsemble>(context_->library().session(), flow, nullptr, 0);
+  const OwnPart& part = own.front();
+  const Side side = part.index == source_part ? Side::source : Side::destination;
+  const Endpoint& where = side == Side::source ? *flow.source : *flow.destination;
+  Session& session = context_->session(where.device);
+  if (flow.bytes > static_cast<Bytes>(session.functions().most_elements)) {
+    throw Error(Fault::unsupported, session.version() + " sends no more than " +
+                                        format_bytes(static_cast<Bytes>(session.functions().most_elements)) +
+                                        " at a time: that takes MPI 4");
+  }
+  End end{side, context_->caller(where.device), part.arenas, nullptr, nullptr};
+  if (staging_of(flow) == Staged::by_library) {
+    context_->require_taken(where);
+  } else if (on_gpu(where) && flow.bytes > 0) {
+    if (part.arenas.source != nullptr) end.out_bounce = context_->gpus()->bounce(where, flow.bytes);
+    if (part.arenas.destination != nullptr) end.in_bounce = context_->gpus()->bounce(where, flow.bytes);
+  }
+  auto transfer = std::make_unique<EndTransfer>(session, flow, std::move(end));
+  return std::make_unique<MessageEnsemble>(session, flow, std::move(transfer), part.arenas.rotation.slots);
+}
+
+std::unique_ptr<Transfer> Message::prepare(const Flow& /*flow*/, const Arenas& /*arenas*/) const {
+  throw Error(Fault::broken, "mpi has two parts: assemble() makes them ready");
+}
+
+Bytes Message::rotation_bytes(const Flow& flow) const {
+  return context_->rotation_bytes({flow.source->device, flow.destination->device});
+}
+
+}  // namespace linkscope::mpi

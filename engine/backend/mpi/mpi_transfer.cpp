@@ -1,0 +1,55 @@
+// MpiTransfer: see the header.
+#include "backend/mpi/mpi_transfer.hpp"
+
+#include <algorithm>
+#include <chrono>
+
+namespace linkscope::mpi {
+
+Seconds now() noexcept {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+MpiTransfer::MpiTransfer(Session& session, const Caller& caller)
+    : HostTransfer(caller.node, 1), session_(&session), caller_(caller), turn_(session.turn()) {}
+
+void MpiTransfer::expect(Clock clock) {
+  clock_ = clock;
+  begun_ = false;
+  span_.reset();
+}
+
+void MpiTransfer::perform(unsigned /*part*/, std::uint64_t first, std::uint64_t repeats) noexcept {
+  const bool able = code_ == 0 && runtime_code_ == 0 &&
+                    !(caller_.gpus != nullptr && runtime_failed(caller_.gpus->use(caller_.device)));
+  const std::optional<Span> span = able ? carry_out(first, repeats) : std::nullopt;
+  if (!begun_) span_ = span;
+  begun_ = true;
+}
+
+Span MpiTransfer::counted(const Span& span) {
+  return span_ ? Span{span_->start, span_->end, std::max(span.idle, span_->end)} : span;
+}
+
+void MpiTransfer::rethrow() {
+  if (runtime_code_ != 0) throw caller_.gpus->failure(runtime_code_);
+  if (code_ != 0) throw session_->failure(code_, call_);
+}
+
+bool MpiTransfer::runtime_failed(int code) noexcept {
+  if (runtime_code_ == 0) runtime_code_ = code;
+  return code != 0;
+}
+
+bool MpiTransfer::failed(int code, const char* call) noexcept {
+  if (code == 0) return false;
+  if (code_ == 0) {
+    code_ = code;
+    call_ = call;
+  }
+  return true;
+}
+
+std::vector<std::string> MpiTransfer::notes() const { return {"by " + session_->version()}; }
+
+}  // namespace linkscope::mpi

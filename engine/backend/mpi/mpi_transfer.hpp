@@ -1,0 +1,67 @@
+// MpiTransfer: one thread's calls of MPI; what the gate starts for both MPI methods.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "backend/host/host_transfer.hpp"
+#include "backend/mpi/session.hpp"
+#include "model/gpu_runtime.hpp"
+
+namespace linkscope::mpi {
+
+/// Seconds on the steady clock.
+[[nodiscard]] Seconds now() noexcept;
+
+/// The thread that calls MPI.
+struct Caller {
+  int node = 0;                ///< it runs on a CPU of this one
+  DeviceId device;             ///< whose memory it works with
+  GpuRuntime* gpus = nullptr;  ///< null unless that is a GPU
+};
+
+/// The partners meet before each start and after it, outside the time, and the transfer stamps itself from there on: no figure holds the
+/// time that one process waited for another to open its gate. After a failure it calls MPI no more.
+class MpiTransfer : public host::HostTransfer {
+ public:
+  /// `session` outlives the transfer.
+  MpiTransfer(Session& session, const Caller& caller);
+
+  void expect(Clock clock) override;
+  void perform(unsigned part, std::uint64_t first, std::uint64_t repeats) noexcept final;
+  /// Its own stamps; the length is the sum of the timed pieces.
+  [[nodiscard]] Span counted(const Span& span) final;
+  /// Throws Error{broken} with MPI's words, or the GPU vendor's.
+  void rethrow() override;
+  /// Which library it was.
+  [[nodiscard]] std::vector<std::string> notes() const override;
+
+ protected:
+  /// Meets the partners and carries out the repeats. Its span, or nothing after fail().
+  [[nodiscard]] virtual std::optional<Span> carry_out(std::uint64_t first,
+                                                      std::uint64_t repeats) noexcept = 0;
+  /// Takes note of a code other than 0 and of the call that gave it; true where there is one.
+  bool failed(int code, const char* call) noexcept;
+  /// The same for a code of the GPUs' runtime.
+  bool runtime_failed(int code) noexcept;
+
+  [[nodiscard]] const MpiFunctions& mpi() const { return session_->functions(); }
+  [[nodiscard]] Session& session() const { return *session_; }
+  [[nodiscard]] Clock clock() const { return clock_; }
+
+ private:
+  Session* session_;
+  Caller caller_;
+  std::shared_ptr<void> turn_;
+  Clock clock_ = Clock::host;
+  bool begun_ = false;  ///< this start's measured repeats; what follows is its tail
+  std::optional<Span> span_;
+  int code_ = 0;
+  const char* call_ = "";
+  int runtime_code_ = 0;
+};
+
+}  // namespace linkscope::mpi

@@ -1,0 +1,50 @@
+// Roll call: see the header.
+#include "backend/mpi/roll_call.hpp"
+
+#include <algorithm>
+#include <sstream>
+
+#include "base/error.hpp"
+
+namespace linkscope::mpi {
+
+std::string Presence::told() const {
+  return std::to_string(rank) + " " + std::to_string(size) + " " + std::to_string(slots);
+}
+
+Presence Presence::understood(const std::string& word) {
+  std::istringstream in(word);
+  Presence presence;
+  in >> presence.rank >> presence.size >> presence.slots;
+  if (!in)
+    throw Error(Fault::broken, "a process told '" + word + "' where its place in MPI's world was asked");
+  return presence;
+}
+
+void require_one_world(const std::vector<Presence>& all) {
+  const std::string processes = std::to_string(all.size());
+  for (std::size_t rank = 0; rank < all.size(); ++rank) {
+    const Presence& there = all[rank];
+    const std::string who = "rank " + std::to_string(rank) + " of " + processes;
+    if (there.size == 1 && all.size() > 1) {
+      throw Error(Fault::unsupported,
+                  who +
+                      " is alone in MPI's world: it was started by no MPI launcher, or by that of "
+                      "another MPI than the one it loaded");
+    }
+    if (there.rank != static_cast<int>(rank) || there.size != static_cast<int>(all.size())) {
+      throw Error(Fault::unsupported, who + " is rank " + std::to_string(there.rank) + " of " +
+                                          std::to_string(there.size) + " to MPI");
+    }
+  }
+}
+
+std::uint64_t slots_of_all(const std::vector<Presence>& all) {
+  std::uint64_t fewest = 0;
+  for (const Presence& there : all) {
+    if (there.slots > 0) fewest = fewest == 0 ? there.slots : std::min(fewest, there.slots);
+  }
+  return std::max<std::uint64_t>(fewest, 1);
+}
+
+}  // namespace linkscope::mpi

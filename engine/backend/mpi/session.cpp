@@ -1,0 +1,106 @@
+// Session: see the header.
+#include "backend/mpi/session.hpp"
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+#include <sstream>
+
+#include "backend/mpi/gpu_awareness.hpp"
+
+namespace linkscope::mpi {
+
+namespace {
+
+constexpr int text_room = 1024;
+// Every MPI has tags up to 32767.
+constexpr int tags_of_a_flow = 3;
+constexpr int most_flows = 32768 / tags_of_a_flow;
+
+}  // namespace
+
+Session::Session(const MpiFunctions& functions, MpiThreads wanted) : functions_(&functions) {
+  check(functions.start(wanted, &threads_, &world_), "MPI_Init_thread");
+  if (threads_ == threads_fewer)
+    throw Error(Fault::unsupported, version() +
+                                        " lets one thread alone call it: linkscope needs "
+                                        "MPI_THREAD_SERIALIZED");
+  check(functions.rank_in(world_, &rank_), "MPI_Comm_rank");
+  check(functions.size_of(world_, &size_), "MPI_Comm_size");
+}
+
+MpiHandle Session::communicator(const std::vector<int>& ranks) {
+  std::vector<int> all(static_cast<std::size_t>(size_));
+  std::iota(all.begin(), all.end(), 0);
+  if (ranks == all) return world_;
+  const auto known = communicators_.find(ranks);
+  if (known != communicators_.end()) return known->second;
+  const auto place = std::find(ranks.begin(), ranks.end(), rank_);
+  const bool member = place != ranks.end();
+  MpiHandle made = 0;
+  check(functions_->split(world_, member ? 0 : -1, static_cast<int>(place - ranks.begin()), &made),
+        "MPI_Comm_split");
+  communicators_.emplace(ranks, made);
+  return made;
+}
+
+Tags Session::tags() {
+  const int first = flows_++ % most_flows * tags_of_a_flow;
+  return {first, first + 1, first + 2};
+}
+
+std::shared_ptr<void> Session::hold(const std::vector<int>& ranks) {
+  std::weak_ptr<void>& holder = held_[ranks];
+  if (!holder.expired())
+    throw Error(Fault::unsupported, "two collectives of the same processes at the same time");
+  auto held = std::make_shared<int>(0);
+  holder = held;
+  return held;
+}
+
+std::string Session::version() const {
+  std::array<char, text_room> text{};
+  if (functions_->library_version(text.data(), text_room) != 0) return "an MPI of unknown version";
+  std::istringstream whole(text.data());
+  std::string line;
+  std::getline(whole, line);
+  std::istringstream words(line.substr(0, line.find(',')));  // Open MPI goes on with who built it
+  std::string version;
+  for (std::string word; words >> word;) version += (version.empty() ? "" : " ") + word;
+  return version;
+}
+
+Support Session::takes_gpu_memory() const {
+  std::array<char, text_room> kinds{};
+  if (functions_->memory_kinds(kinds.data(), text_room) != 0) kinds[0] = '\0';
+  const Support aware = ask_gpu_awareness(kinds.data());
+  return aware ? aware : Support::no(version() + ": " + aware.reason());
+}
+
+Error Session::failure(int code, const std::string& call) const {
+  std::array<char, text_room> text{};
+  const bool told = functions_->error_text(code, text.data(), text_room) == 0;
+  std::string words = told ? text.data() : "no words for this code";
+  std::replace(words.begin(), words.end(), '\n', ' ');
+  return {Fault::broken, call + ": " + words + " (" + std::to_string(code) + ")"};
+}
+
+void Session::check(int code, const std::string& call) const {
+  if (code != 0) throw failure(code, call);
+}
+
+std::shared_ptr<void> Session::turn() {
+  if (threads_ == threads_multiple) return nullptr;
+  if (!turn_.expired()) {
+    throw Error(Fault::unsupported,
+                "two flows at the same time call MPI in one process, which was started for one thread at a "
+                "time: set LINKSCOPE_MPI_THREADS=multiple");
+  }
+  auto taken = std::make_shared<int>(0);
+  turn_ = taken;
+  return taken;
+}
+
+void Session::finish() { check(functions_->finish(), "MPI_Finalize"); }
+
+}  // namespace linkscope::mpi

@@ -1,0 +1,61 @@
+// Session: MPI started in this process, its communicators, and what its return codes mean.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "backend/mpi/exchange.hpp"
+#include "backend/mpi/functions.h"
+#include "base/error.hpp"
+#include "model/support.hpp"
+
+namespace linkscope::mpi {
+
+class Session {
+ public:
+  /// Starts MPI. Throws Error{broken}.
+  Session(const MpiFunctions& functions, MpiThreads wanted);
+
+  [[nodiscard]] const MpiFunctions& functions() const { return *functions_; }
+  [[nodiscard]] int rank() const { return rank_; }
+  [[nodiscard]] int size() const { return size_; }
+  /// Of all processes, apart from MPI_COMM_WORLD.
+  [[nodiscard]] MpiHandle world() const { return world_; }
+  /// Of these ranks of world(), in this order; 0 in all other processes. Made once: the first call is collective over
+  /// all processes. Throws Error{broken}.
+  [[nodiscard]] MpiHandle communicator(const std::vector<int>& ranks);
+
+  /// For one flow. Called by all processes for all flows alike, so that both ends get the same.
+  [[nodiscard]] Tags tags();
+  /// Held by a collective that is under way on these ranks: no two may use one communicator at a time. Called by all
+  /// processes alike. Throws Error{unsupported} where it is held.
+  [[nodiscard]] std::shared_ptr<void> hold(const std::vector<int>& ranks);
+
+  /// The library's name and number, as it says them itself.
+  [[nodiscard]] std::string version() const;
+  /// Whether it takes addresses of GPU memory, as it says itself; it is never tried out.
+  [[nodiscard]] Support takes_gpu_memory() const;
+  /// Nothing for code 0; else throws Error{broken} with MPI's own words.
+  void check(int code, const std::string& call) const;
+  [[nodiscard]] Error failure(int code, const std::string& call) const;
+
+  /// Held by each transfer made ready: MPI may have been started for one thread at a time, and each transfer is a thread's.
+  /// Throws Error{unsupported} where that is so and another holds one.
+  [[nodiscard]] std::shared_ptr<void> turn();
+  void finish();
+
+ private:
+  const MpiFunctions* functions_;
+  MpiThreads threads_ = threads_fewer;
+  MpiHandle world_ = 0;
+  int rank_ = 0;
+  int size_ = 1;
+  std::map<std::vector<int>, MpiHandle> communicators_;
+  std::map<std::vector<int>, std::weak_ptr<void>> held_;
+  int flows_ = 0;
+  std::weak_ptr<void> turn_;
+};
+
+}  // namespace linkscope::mpi

@@ -1,0 +1,227 @@
+// Which call a collective is, for each of its members.
+#include "backend/xccl/collective.hpp"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "backend/gpu/gpu_method.hpp"
+#include "backend/xccl/joint_calls.hpp"
+#include "base/error.hpp"
+#include "model/collective.hpp"
+#include "model/collective_check.hpp"
+
+namespace linkscope::xccl {
+namespace {
+
+constexpr int root = 0;
+
+DataType data_type(ElementType type) {
+  switch (type) {
+    case ElementType::float32:
+      return DataType::float32;
+    case ElementType::float16:
+      return DataType::float16;
+    case ElementType::bfloat16:
+      return DataType::bfloat16;
+    case ElementType::int32:
+      return DataType::int32;
+  }
+  return DataType::float32;
+}
+
+Members members_of(const Flow& flow) {
+  Members members;
+  for (const Endpoint& member : flow.members) members.push_back({member.rank, member.device.index});
+  return members;
+}
+
+/// The members of one process.
+class CollectiveCalls final : public JointCalls {
+ public:
+  CollectiveCalls(std::shared_ptr<Context> context, const Form& form, const CollectiveShape& shape,
+                  Members members, const std::vector<OwnPart>& own)
+      : JointCalls(std::move(context), form), shape_(shape), members_(std::move(members)) {
+    for (const OwnPart& part : own) own_[members_[part.index].device] = part;
+  }
+
+  void identify(const UniqueId& id) { id_ = id; }
+
+ private:
+  [[nodiscard]] std::shared_ptr<Communicator> connect() override {
+    const int rank = members_[own_.begin()->second.index].rank;
+    return context().communicators().lease(members_, rank, id_);
+  }
+  [[nodiscard]] std::vector<int> devices() const override {
+    std::vector<int> devices;
+    for (const auto& [device, part] : own_) devices.push_back(device);
+    return devices;
+  }
+  void call(Communicator& communicator, const gpu::JointStream& stream, std::uint64_t turn) override;
+
+  /// Where one member's call reads and writes: in place the input is where the output shall be.
+  struct Ends {
+    const std::byte* from = nullptr;
+    std::byte* to = nullptr;
+  };
+  [[nodiscard]] Ends ends(const OwnPart& part, std::uint64_t turn) const;
+  [[nodiscard]] Bytes block() const { return shape_.bytes / static_cast<Bytes>(shape_.members); }
+
+  CollectiveShape shape_;
+  Members members_;
+  std::map<int, OwnPart> own_;  ///< by device
+  UniqueId id_{};
+};
+
+CollectiveCalls::Ends CollectiveCalls::ends(const OwnPart& part, std::uint64_t turn) const {
+  const Arenas& arenas = part.arenas;
+  const Bytes at = turn % arenas.rotation.slots * arenas.rotation.stride;
+  Ends ends;
+  if (arenas.destination != nullptr) ends.to = arenas.destination->data() + at;
+  if (arenas.source != nullptr) {
+    ends.from = arenas.source->data() + at;
+  } else {
+    ends.from = ends.to + shape_.input_offset(static_cast<int>(part.index));
+  }
+  return ends;
+}
+
+void CollectiveCalls::call(Communicator& communicator, const gpu::JointStream& stream, std::uint64_t turn) {
+  const Library& library = communicator.library();
+  const Api& api = library.api();
+  Comm* const comm = communicator.handle(stream.device);
+  const Ends at = ends(own_.at(stream.device), turn);
+  const DataType type = data_type(shape_.type);
+  const std::size_t all = shape_.bytes / shape_.element_bytes();
+  const std::size_t share = block() / shape_.element_bytes();
+  constexpr Reduction sum = Reduction::sum;
+  switch (shape_.kind) {
+    case CollectiveKind::all_reduce:
+      library.check(api.all_reduce(at.from, at.to, all, type, sum, comm, stream.stream), "ncclAllReduce");
+      return;
+    case CollectiveKind::reduce:
+      library.check(api.reduce(at.from, at.to, all, type, sum, root, comm, stream.stream), "ncclReduce");
+      return;
+    case CollectiveKind::broadcast:
+      library.check(api.broadcast(at.from, at.to, all, type, root, comm, stream.stream), "ncclBroadcast");
+      return;
+    case CollectiveKind::reduce_scatter:
+      library.check(api.reduce_scatter(at.from, at.to, share, type, sum, comm, stream.stream),
+                    "ncclReduceScatter");
+      return;
+    case CollectiveKind::all_gather:
+      library.check(api.all_gather(at.from, at.to, share, type, comm, stream.stream), "ncclAllGather");
+      return;
+    case CollectiveKind::all_to_all:
+      for (int peer = 0; peer < shape_.members; ++peer) {
+        const Bytes offset = static_cast<Bytes>(peer) * block();
+        library.check(api.send(at.from + offset, share, type, peer, comm, stream.stream), "ncclSend");
+        library.check(api.recv(at.to + offset, share, type, peer, comm, stream.stream), "ncclRecv");
+      }
+      return;
+    case CollectiveKind::barrier:
+      throw Error(Fault::unsupported, "xccl has no barrier");
+  }
+}
+
+/// One member.
+class CollectivePart final : public JointTransfer {
+ public:
+  CollectivePart(std::shared_ptr<CollectiveCalls> calls, int device, const CollectiveShape& shape,
+                 const OwnPart& part)
+      : JointTransfer(std::move(calls), device, part.arenas.rotation.slots),
+        check_(shape, static_cast<int>(part.index), part.arenas) {}
+
+  void flush() override { check_.flush(); }
+
+ private:
+  void arm_buffers(std::uint64_t seed) override { check_.arm(seed); }
+  [[nodiscard]] std::optional<Mismatch> verify_buffers(std::uint64_t seed,
+                                                       std::uint64_t slots_touched) const override {
+    return check_.verify(seed, slots_touched);
+  }
+  [[nodiscard]] Bytes verified_bytes(std::uint64_t slots_touched) const override {
+    return check_.verified_bytes(slots_touched);
+  }
+
+  CollectiveCheck check_;
+};
+
+class CollectiveEnsemble final : public Ensemble {
+ public:
+  CollectiveEnsemble(std::shared_ptr<Context> context, const Flow& flow, const std::vector<OwnPart>& own)
+      : context_(std::move(context)),
+        first_rank_(flow.members.front().rank),
+        has_first_(!own.empty() && own.front().index == 0) {
+    if (own.empty()) return;
+    const CollectiveShape shape = CollectiveShape::of(flow);
+    calls_ =
+        std::make_shared<CollectiveCalls>(context_, Form::of(flow.parameters), shape, members_of(flow), own);
+    for (const OwnPart& part : own)
+      parts_.push_back(
+          std::make_unique<CollectivePart>(calls_, flow.members[part.index].device.index, shape, part));
+  }
+
+  [[nodiscard]] std::vector<Transfer*> transfers() const override {
+    std::vector<Transfer*> all;
+    for (const auto& part : parts_) all.push_back(part.get());
+    return all;
+  }
+  [[nodiscard]] std::string offer() override {
+    return has_first_ ? text_of(context_->communicators().offer()) : std::string();
+  }
+  void connect(const std::vector<std::string>& offers) override {
+    if (calls_ != nullptr) calls_->identify(read_id(offers.at(static_cast<std::size_t>(first_rank_))));
+  }
+
+ private:
+  std::shared_ptr<Context> context_;
+  int first_rank_;
+  bool has_first_;
+  std::shared_ptr<CollectiveCalls> calls_;
+  std::vector<std::unique_ptr<CollectivePart>> parts_;
+};
+
+}  // namespace
+
+std::map<std::string, std::string> XcclCollective::parameters() const {
+  auto all = collective_parameters();
+  all.merge(form_parameters());
+  return all;
+}
+
+Support XcclCollective::supports(const Flow& flow) const {
+  if (CollectiveShape::of(flow).kind == CollectiveKind::barrier)
+    return Support::no("xccl has no barrier: a reduction of one element is none");
+  Members members = members_of(flow);
+  if (members.size() < 2) return Support::no("xccl-collective needs two members or more");
+  for (const Endpoint& member : flow.members) {
+    if (member.device.kind != DeviceKind::gpu)
+      return Support::no("xccl-collective works between GPUs' memories, not " + member.device.text() + "'s");
+  }
+  std::sort(members.begin(), members.end());
+  if (std::adjacent_find(members.begin(), members.end()) != members.end())
+    return Support::no("a GPU can be one member only of the library's communicators");
+  static_cast<void>(Form::of(flow.parameters));
+  return Support::yes();
+}
+
+std::vector<Part> XcclCollective::parts(const Flow& flow) const { return collective_parts(flow); }
+
+std::unique_ptr<Ensemble> XcclCollective::assemble(const Flow& flow, const std::vector<OwnPart>& own) const {
+  return std::make_unique<CollectiveEnsemble>(context_, flow, own);
+}
+
+std::unique_ptr<Transfer> XcclCollective::prepare(const Flow& flow, const Arenas& /*arenas*/) const {
+  throw Error(Fault::broken, flow.method + " has a part for each member: assemble() makes them");
+}
+
+Bytes XcclCollective::rotation_bytes(const Flow& flow) const {
+  if (Form::of(flow.parameters).graph()) return 0;
+  std::vector<DeviceId> devices;
+  for (const Endpoint& member : flow.members) devices.push_back(member.device);
+  return gpu::rotation_bytes_of(*context_->gpus(), devices);
+}
+
+}  // namespace linkscope::xccl

@@ -1,0 +1,127 @@
+// Setting communicators up and ending them.
+#include "backend/xccl/communicator.hpp"
+
+#include <algorithm>
+#include <mutex>
+#include <string>
+#include <utility>
+
+#include "base/error.hpp"
+
+namespace linkscope::xccl {
+namespace {
+
+/// The library frees what a graph's calls held in every tenth call of its communicator (NCCL 2.19 and later).
+constexpr int calls_that_reclaim = 12;
+constexpr std::size_t most_kept = 8;  // each takes a few hundred MiB of every member
+
+}  // namespace
+
+Communicator::Communicator(std::shared_ptr<const Library> library, std::shared_ptr<gpu::Context> context,
+                           Members members, int rank, const UniqueId& id)
+    : library_(std::move(library)), context_(std::move(context)), members_(std::move(members)) {
+  for (const Member& member : members_) {
+    if (member.rank == rank) handles_[member.device] = nullptr;
+  }
+  try {
+    set_up(rank, id);
+  } catch (const Error& error) {
+    abort();
+    std::string devices;
+    for (const auto& [device, unused] : handles_)
+      devices += (devices.empty() ? "gpu:" : ", gpu:") + std::to_string(device);
+    throw Error(error.fault(), library_->name() + " cannot set up " + devices + ": " + error.what());
+  }
+}
+
+void Communicator::set_up(int rank, const UniqueId& id) {
+  Group group(*library_);
+  for (std::size_t index = 0; index < members_.size(); ++index) {
+    if (members_[index].rank != rank) continue;
+    context_->use(members_[index].device);
+    Comm*& handle = handles_.at(members_[index].device);
+    library_->check(library_->api().comm_init_rank(&handle, static_cast<int>(members_.size()), id,
+                                                   static_cast<int>(index)),
+                    "ncclCommInitRank");
+  }
+  group.end();
+}
+
+Communicator::~Communicator() {
+  if (broken_) return;
+  for (const auto& [device, handle] : handles_) {
+    static_cast<void>(gpuSetDevice(device));
+    // A device that is lost answers no more: what it held goes with the process.
+    if (gpuStreamQuery(nullptr) == gpuSuccess) static_cast<void>(library_->api().comm_destroy(handle));
+  }
+}
+
+int Communicator::index_of(const Member& member) const {
+  const auto found = std::find(members_.begin(), members_.end(), member);
+  return static_cast<int>(found - members_.begin());
+}
+
+Comm* Communicator::handle(int device) const {
+  if (broken_) throw Error(Fault::broken, library_->name() + ": the communicator has been given up");
+  return handles_.at(device);
+}
+
+void Communicator::watch() const {
+  const std::shared_lock looking(looking_);
+  for (const auto& [device, unused] : handles_) {
+    Result found = Result::success;
+    library_->check(library_->api().comm_get_async_error(handle(device), &found), "ncclCommGetAsyncError");
+    if (found == Result::in_progress) continue;
+    const std::string who = library_->name() + " on gpu:" + std::to_string(device);
+    library_->check(found, who.c_str());
+  }
+}
+
+void Communicator::abort() noexcept {
+  if (broken_.exchange(true)) return;
+  const std::scoped_lock alone(looking_);
+  for (const auto& [device, handle] : handles_) {
+    if (handle != nullptr) static_cast<void>(library_->api().comm_abort(handle));
+  }
+}
+
+int Communicator::calls_until_settled() const { return settled_ ? 1 : calls_that_reclaim; }
+
+std::string text_of(const UniqueId& id) { return {id.bytes.begin(), id.bytes.end()}; }
+
+UniqueId read_id(const std::string& text) {
+  UniqueId id{};
+  if (text.size() != id.bytes.size())
+    throw Error(Fault::broken, "no identifier came from the process of the first member");
+  std::copy(text.begin(), text.end(), id.bytes.begin());
+  return id;
+}
+
+UniqueId Communicators::offer() {
+  if (spare_ == nullptr) {
+    auto made = std::make_unique<UniqueId>();
+    library_->check(library_->api().get_unique_id(made.get()), "ncclGetUniqueId");
+    spare_ = std::move(made);
+  }
+  return *spare_;
+}
+
+std::shared_ptr<Communicator> Communicators::lease(const Members& members, int rank, const UniqueId& id) {
+  const auto unused = [](const auto& one) { return one.use_count() == 1; };
+  std::erase_if(kept_, [&](const auto& one) { return unused(one) && one->broken(); });
+  const auto known = std::find_if(kept_.begin(), kept_.end(),
+                                  [&](const auto& one) { return unused(one) && one->members() == members; });
+  if (known != kept_.end()) {
+    std::rotate(known, known + 1, kept_.end());
+    return kept_.back();
+  }
+  if (kept_.size() >= most_kept) {
+    const auto oldest = std::find_if(kept_.begin(), kept_.end(), unused);
+    if (oldest != kept_.end()) kept_.erase(oldest);
+  }
+  if (spare_ != nullptr && spare_->bytes == id.bytes) spare_.reset();
+  kept_.push_back(std::make_shared<Communicator>(library_, context_, members, rank, id));
+  return kept_.back();
+}
+
+}  // namespace linkscope::xccl

@@ -1,0 +1,91 @@
+// Communicator: GPUs, of one process or several, that call the library together.
+#pragma once
+
+#include <atomic>
+#include <compare>
+#include <map>
+#include <memory>
+#include <shared_mutex>
+#include <string>
+#include <vector>
+
+#include "backend/gpu/context.hpp"
+#include "backend/xccl/library.hpp"
+
+namespace linkscope::xccl {
+
+/// A GPU of a process.
+struct Member {
+  int rank = 0;  ///< the process
+  int device = 0;
+
+  auto operator<=>(const Member&) const = default;
+};
+
+using Members = std::vector<Member>;
+
+class Communicator {
+ public:
+  /// Sets up the members that are of process `rank`. Every process that has members does so at the same time with the same
+  /// `id`. Throws Error{broken} with the library's words.
+  Communicator(std::shared_ptr<const Library> library, std::shared_ptr<gpu::Context> context, Members members,
+               int rank, const UniqueId& id);
+  ~Communicator();
+  Communicator(const Communicator&) = delete;
+  Communicator& operator=(const Communicator&) = delete;
+
+  [[nodiscard]] const Library& library() const { return *library_; }
+  [[nodiscard]] const Members& members() const { return members_; }
+  /// Which of the members is `member`, as peers count.
+  [[nodiscard]] int index_of(const Member& member) const;
+  /// The handle of this process's member on `device`. Throws Error{broken} after abort().
+  [[nodiscard]] Comm* handle(int device) const;
+  [[nodiscard]] bool broken() const { return broken_; }
+  /// Throws Error{broken} where the library has met an error since its last call.
+  void watch() const;
+  /// Lets calls and kernels return that wait for what will not come. Nothing can be called afterwards.
+  void abort() noexcept;
+
+  /// Says that a graph with calls of this communicator is gone: some later call frees the memory of its calls, which a
+  /// closed gate would keep waiting (see calls_until_settled()).
+  void forget_graph() { settled_ = false; }
+  /// How many calls must be made, with no gate closed, before the next one behind a gate.
+  [[nodiscard]] int calls_until_settled() const;
+  void settle() { settled_ = true; }
+
+ private:
+  void set_up(int rank, const UniqueId& id);
+
+  std::shared_ptr<const Library> library_;
+  std::shared_ptr<gpu::Context> context_;
+  Members members_;
+  std::map<int, Comm*> handles_;  ///< by device
+  std::atomic<bool> broken_{false};
+  mutable std::shared_mutex looking_;  ///< shared by who looks after the handles, held by who aborts them
+  bool settled_ = true;
+};
+
+/// An identifier as processes hand it on: its bytes. Throws Error{broken} where `text` is none.
+[[nodiscard]] std::string text_of(const UniqueId& id);
+[[nodiscard]] UniqueId read_id(const std::string& text);
+
+/// The communicators of a process, kept for those who want the same members again. Every process asks alike, so
+/// that all of them find one or none does.
+class Communicators {
+ public:
+  Communicators(std::shared_ptr<const Library> library, std::shared_ptr<gpu::Context> context)
+      : library_(std::move(library)), context_(std::move(context)) {}
+
+  /// An identifier for a communicator that may be needed; the same until it is used.
+  [[nodiscard]] UniqueId offer();
+  /// A communicator that nobody else has; made where none is kept.
+  [[nodiscard]] std::shared_ptr<Communicator> lease(const Members& members, int rank, const UniqueId& id);
+
+ private:
+  std::shared_ptr<const Library> library_;
+  std::shared_ptr<gpu::Context> context_;
+  std::unique_ptr<UniqueId> spare_;
+  std::vector<std::shared_ptr<Communicator>> kept_;  ///< the one used last at the end
+};
+
+}  // namespace linkscope::xccl

@@ -1,0 +1,27 @@
+// Form: how calls of the library are made.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "backend/gpu/joint.hpp"
+#include "model/flow.hpp"
+
+namespace linkscope::xccl {
+
+/// What parameters `form`, `recorded` and `launch` ask for.
+struct Form {
+  std::uint64_t recorded = 0;  ///< calls that one graph holds; 0: eager
+  gpu::Launch launch = gpu::Launch::one_thread;
+
+  /// Throws Error{bad_input} for words that mean nothing.
+  static Form of(const Parameters& parameters);
+  [[nodiscard]] bool graph() const { return recorded > 0; }
+  auto operator<=>(const Form&) const = default;
+};
+
+/// What these parameters mean, for the catalog.
+std::map<std::string, std::string> form_parameters();
+
+}  // namespace linkscope::xccl

@@ -1,0 +1,147 @@
+// Rehearsing, recording and repeating calls.
+#include "backend/xccl/joint_calls.hpp"
+
+#include <algorithm>
+#include <list>
+#include <utility>
+
+#include "backend/gpu/check.hpp"
+#include "base/error.hpp"
+
+namespace linkscope::xccl {
+namespace {
+
+/// Calls that one start may hold back: each puts a kernel and a few waits for events into the stream.
+constexpr std::uint64_t calls_held = 64;
+
+}  // namespace
+
+JointCalls::JointCalls(std::shared_ptr<Context> context, const Form& form)
+    : context_(std::move(context)), form_(form) {}
+
+JointCalls::~JointCalls() {
+  shares_.clear();
+  if (form_.graph() && communicator_ != nullptr) communicator_->forget_graph();
+}
+
+std::vector<std::string> JointCalls::notes() const {
+  std::vector<std::string> found{context_->library().note()};
+  if (form_.graph()) found.emplace_back("the graph repeats one slot: caches may serve it");
+  return found;
+}
+
+void JointCalls::begin(int device) {
+  if (communicator_ == nullptr) set_up();
+  shares_.at(device).done = 0;
+}
+
+std::uint64_t JointCalls::turns(int device) const {
+  const std::uint64_t done = shares_.at(device).done;
+  return form_.graph() ? std::min(done, std::uint64_t{1}) * form_.recorded : done;
+}
+
+/// Connections, memory and kernels are made by the library when a call first needs them: never behind a closed gate.
+void JointCalls::set_up() {
+  communicator_ = connect();
+  std::vector<gpu::JointStream> streams;
+  for (const int device : devices()) {
+    shares_[device];
+    streams.push_back({device, context_->gpus()->service_stream(device)});
+  }
+  try {
+    rehearse(streams);
+    if (form_.graph()) record(streams);
+  } catch (...) {
+    give_up();
+    drain(streams);
+    throw;
+  }
+}
+
+void JointCalls::rehearse(const std::vector<gpu::JointStream>& streams) {
+  for (int calls = communicator_->calls_until_settled(); calls > 0; --calls) call_once(streams);
+  wait_for(*this, streams);
+  communicator_->settle();
+}
+
+void JointCalls::record(const std::vector<gpu::JointStream>& streams) {
+  std::list<gpu::Recording> recordings;
+  for (const gpu::JointStream& one : streams) {
+    shares_.at(one.device).done = 0;
+    context_->gpus()->use(one.device);
+    recordings.emplace_back(one.stream);
+  }
+  for (std::uint64_t i = 0; i < form_.recorded; ++i) call_once(streams);
+  for (gpu::Recording& recording : recordings) recording.end();
+  auto recording = recordings.begin();
+  for (const gpu::JointStream& one : streams) {
+    context_->gpus()->use(one.device);
+    shares_.at(one.device).graph = (recording++)->made_ready();
+  }
+  enqueue(streams, 1);  // the first launch of a graph may take what later ones have
+  wait_for(*this, streams);
+}
+
+void JointCalls::call_once(const std::vector<gpu::JointStream>& streams) {
+  Group group(communicator_->library());
+  for (const gpu::JointStream& one : streams) call(*communicator_, one, shares_.at(one.device).done);
+  group.end();
+  for (const gpu::JointStream& one : streams) ++shares_.at(one.device).done;
+}
+
+void JointCalls::enqueue(const std::vector<gpu::JointStream>& streams, std::uint64_t repeats) {
+  for (std::uint64_t repeat = 0; repeat < repeats; ++repeat) {
+    if (!form_.graph()) {
+      call_once(streams);
+      continue;
+    }
+    for (const gpu::JointStream& one : streams) {
+      Share& share = shares_.at(one.device);
+      share.graph.launch(one.stream);
+      ++share.done;
+    }
+  }
+}
+
+void JointCalls::watch() const {
+  if (communicator_ != nullptr) communicator_->watch();
+}
+
+void JointCalls::give_up() noexcept {
+  if (communicator_ != nullptr) communicator_->abort();
+}
+
+JointTransfer::JointTransfer(std::shared_ptr<JointCalls> calls, int device, std::uint64_t slots)
+    : calls_(std::move(calls)), device_(device), slots_(slots) {}
+
+void JointTransfer::enqueue(gpuStream_t stream, std::uint64_t repeats) {
+  calls_->enqueue({{device_, stream}}, repeats);
+}
+
+void JointTransfer::arm(std::uint64_t seed) {
+  calls_->begin(device_);
+  arm_buffers(seed);
+}
+
+std::optional<Mismatch> JointTransfer::verify(std::uint64_t seed) const {
+  calls_->watch();
+  return verify_buffers(seed, slots_touched());
+}
+
+Bytes JointTransfer::verified_bytes() const { return verified_bytes(slots_touched()); }
+
+std::uint64_t JointTransfer::slots_touched() const { return std::min(slots_, calls_->turns(device_)); }
+
+std::uint64_t JointTransfer::operations() const {
+  return std::max<std::uint64_t>(1, calls_->form().recorded);
+}
+
+std::uint64_t JointTransfer::max_repeats() const {
+  return std::max<std::uint64_t>(1, calls_held / operations());
+}
+
+std::uint64_t JointTransfer::max_calls_in_batch() const { return std::numeric_limits<std::uint64_t>::max(); }
+
+std::vector<std::string> JointTransfer::notes() const { return calls_->notes(); }
+
+}  // namespace linkscope::xccl

@@ -1,0 +1,157 @@
+// Looks for the library and for its functions.
+#include "backend/xccl/library.hpp"
+
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <system_error>
+
+#include "base/error.hpp"
+
+namespace linkscope::xccl {
+namespace {
+
+constexpr const char* multicast_variable = "NCCL_NVLS_ENABLE";
+
+std::string loader_error() {
+  const char* text = dlerror();
+  return text == nullptr ? "no reason given" : text;
+}
+
+std::string one_line(std::string text) {
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  while (!text.empty() && text.back() == ' ') text.pop_back();
+  return text;
+}
+
+template <class Function>
+bool find(void* handle, const char* symbol, Function*& function) {
+  function = reinterpret_cast<Function*>(dlsym(handle, symbol));
+  return function != nullptr;
+}
+
+/// "librccl.so" from "librccl.so.1": PyTorch's own copy has no number.
+std::string without_number(const std::string& file) {
+  const auto end = file.find(".so");
+  return end == std::string::npos ? file : file.substr(0, end + 3);
+}
+
+}  // namespace
+
+std::vector<std::string> library_folders(const std::vector<std::string>& environments) {
+  std::vector<std::string> folders;
+  std::error_code none;
+  for (const std::string& environment : environments) {
+    for (const auto& python : std::filesystem::directory_iterator(environment + "/lib", none)) {
+      for (const char* folder : {"nvidia/nccl/lib", "torch/lib"}) {
+        const std::filesystem::path path = python.path() / "site-packages" / folder;
+        if (std::filesystem::is_directory(path, none)) folders.push_back(path.string());
+      }
+    }
+  }
+  return folders;
+}
+
+Library::Library(const Search& search) : name_(search.name) {
+  static_cast<void>(setenv(multicast_variable, "0", 0));
+  static_cast<void>(setenv("NCCL_DEBUG_FILE", "/dev/stderr", 0));  // standard output is for rows
+  const char* multicast = std::getenv(multicast_variable);
+  multicast_ = multicast == nullptr ? "" : multicast;
+  std::string tried;
+  if (!search.wanted.empty()) {
+    if (!load(search.wanted, tried)) problem_ = "LINKSCOPE_XCCL: " + tried;
+    return;
+  }
+  if (load(search.file, tried)) return;
+  std::error_code none;
+  for (const std::string& folder : search.folders) {
+    for (const std::string& file : {search.file, without_number(search.file)}) {
+      const std::string path = folder + "/" + file;
+      if (std::filesystem::exists(path, none) && load(path, tried)) return;
+    }
+    tried += "; " + folder;
+  }
+  problem_ = "no " + search.file + ": " + tried + "; LINKSCOPE_XCCL names another";
+}
+
+/// Takes `file` if it is one; else adds to `tried` why not.
+bool Library::load(const std::string& file, std::string& tried) {
+  static_cast<void>(dlerror());
+  void* handle = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+  std::string reason = handle == nullptr ? loader_error() : missing_function(handle);
+  int code = 0;
+  if (reason.empty() && api_.get_version(&code) != Result::success)
+    reason = file + " does not tell its version";
+  if (reason.empty()) {
+    version_ = version_text(code);
+    return true;
+  }
+  api_ = {};
+  tried += (tried.empty() ? "" : "; ") + one_line(reason);
+  return false;
+}
+
+/// Fills the table; the reason why that cannot be, or nothing.
+std::string Library::missing_function(void* handle) {
+  std::string missing;
+  const auto need = [&](const char* symbol, auto*& function) {
+    if (!find(handle, symbol, function) && missing.empty()) missing = loader_error();
+  };
+  need("ncclGetVersion", api_.get_version);
+  need("ncclGetUniqueId", api_.get_unique_id);
+  need("ncclGetErrorString", api_.get_error_string);
+  need("ncclCommInitRank", api_.comm_init_rank);
+  need("ncclCommDestroy", api_.comm_destroy);
+  need("ncclCommAbort", api_.comm_abort);
+  need("ncclCommGetAsyncError", api_.comm_get_async_error);
+  need("ncclGroupStart", api_.group_start);
+  need("ncclGroupEnd", api_.group_end);
+  need("ncclAllReduce", api_.all_reduce);
+  need("ncclReduce", api_.reduce);
+  need("ncclBroadcast", api_.broadcast);
+  need("ncclReduceScatter", api_.reduce_scatter);
+  need("ncclAllGather", api_.all_gather);
+  need("ncclSend", api_.send);
+  need("ncclRecv", api_.recv);
+  static_cast<void>(find(handle, "ncclGetLastError", api_.get_last_error));
+  return missing;
+}
+
+std::string Library::note() const {
+  const std::string state =
+      multicast_ == "0" ? "NVLink multicast off" : "NVLink multicast as the user has it";
+  return name_ + " " + version_ + ", " + state + " (" + multicast_variable + "=" + multicast_ + ")";
+}
+
+void Library::check(Result result, const char* call, std::source_location where) const {
+  if (result == Result::success) return;
+  std::string what = std::string(call) + ": " + api_.get_error_string(result) + " (" +
+                     std::to_string(static_cast<int>(result)) + ")";
+  const char* last = api_.get_last_error == nullptr ? nullptr : api_.get_last_error(nullptr);
+  if (last != nullptr && *last != '\0') what += std::string(": ") + last;
+  throw Error(Fault::broken, one_line(what), where);
+}
+
+std::string version_text(int code) {
+  constexpr int first_wide = 10000;  // from 2.9 on there are two digits for the minor version
+  const int major = code < first_wide ? code / 1000 : code / 10000;
+  const int minor = code < first_wide ? code % 1000 / 100 : code % 10000 / 100;
+  return std::to_string(major) + "." + std::to_string(minor) + "." + std::to_string(code % 100);
+}
+
+Group::Group(const Library& library) : library_(library) {
+  library_.check(library_.api().group_start(), "ncclGroupStart");
+}
+
+Group::~Group() {
+  if (!ended_) static_cast<void>(library_.api().group_end());
+}
+
+void Group::end() {
+  ended_ = true;
+  library_.check(library_.api().group_end(), "ncclGroupEnd");
+}
+
+}  // namespace linkscope::xccl

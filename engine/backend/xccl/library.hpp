@@ -1,0 +1,72 @@
+// Library: NCCL or RCCL, found and loaded at run time.
+#pragma once
+
+#include <source_location>
+#include <string>
+#include <vector>
+
+#include "backend/xccl/api.hpp"
+
+namespace linkscope::xccl {
+
+/// Which library, and where it may be.
+struct Search {
+  std::string wanted;                ///< a path: this one and no other; empty: the loader is asked for `file`
+  std::vector<std::string> folders;  ///< looked in where the loader knows of none
+  std::string name{};                ///< nccl, rccl
+  std::string file{};                ///< what the loader knows it by: libnccl.so.2
+};
+
+/// Where PyPI's packages and PyTorch's put it in these Python environments; only folders that exist.
+[[nodiscard]] std::vector<std::string> library_folders(const std::vector<std::string>& environments);
+
+/// Stays loaded until the process ends: it has threads of its own. Before it is loaded NCCL_NVLS_ENABLE is set to 0 (no
+/// NVLink multicast) and NCCL_DEBUG_FILE to standard error, unless the user has set them.
+class Library {
+ public:
+  /// Never throws for want of a library: problem() then says where it was looked for.
+  explicit Library(const Search& search);
+
+  /// One line; empty where all is well.
+  [[nodiscard]] const std::string& problem() const { return problem_; }
+  [[nodiscard]] const std::string& name() const { return name_; }
+  /// "2.28.9"; empty where there is none.
+  [[nodiscard]] const std::string& version() const { return version_; }
+  /// Only where problem() is empty.
+  [[nodiscard]] const Api& api() const { return api_; }
+  /// What rows are to say: version, and whether NVLink multicast may be used.
+  [[nodiscard]] std::string note() const;
+
+  /// Throws Error{broken} that names the call, unless `result` is success, with what the library says of it.
+  void check(Result result, const char* call,
+             std::source_location where = std::source_location::current()) const;
+
+ private:
+  bool load(const std::string& file, std::string& tried);
+  [[nodiscard]] std::string missing_function(void* handle);
+
+  std::string name_;
+  std::string problem_;
+  std::string version_;
+  std::string multicast_;
+  Api api_{};
+};
+
+/// "2.28.9" from 22809, and "2.8.4" from 2804 as it was before 2.9.
+[[nodiscard]] std::string version_text(int code);
+
+/// Calls made between its beginning and end() go out together.
+class Group {
+ public:
+  explicit Group(const Library& library);
+  ~Group();
+  Group(const Group&) = delete;
+  Group& operator=(const Group&) = delete;
+  void end();
+
+ private:
+  const Library& library_;
+  bool ended_ = false;
+};
+
+}  // namespace linkscope::xccl

@@ -1,0 +1,47 @@
+// Algorithm: the ways in which a collective can be carried out by kernels that reach one another's memory.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "collective/packet_kernels.hpp"
+#include "collective/peer_kernels.hpp"
+#include "model/collective.hpp"
+
+namespace linkscope::direct {
+
+/// The numbers stand in rows (setting `algorithm`) and do not change. one-shot: every byte goes straight to whoever needs it;
+/// two-shot: by way of the member that sums up, or spreads, that share. Plain ones load from and store to the members' buffers
+/// between two meetings; ll and ll128 send packets that carry their own flags (Format).
+enum class Algorithm {
+  one_shot = 0,
+  two_shot = 1,
+  one_shot_ll = 2,
+  two_shot_ll = 3,
+  one_shot_ll128 = 4,
+  two_shot_ll128 = 5,
+};
+
+inline constexpr Algorithm all_algorithms[] = {Algorithm::one_shot,       Algorithm::two_shot,
+                                               Algorithm::one_shot_ll,    Algorithm::two_shot_ll,
+                                               Algorithm::one_shot_ll128, Algorithm::two_shot_ll128};
+
+/// "two-shot-ll128".
+std::string_view name_of(Algorithm algorithm);
+/// Nothing for "auto". Throws Error{bad_input} for a word that names none.
+std::optional<Algorithm> read_algorithm(const std::string& word);
+
+/// Nothing where its kernels work on the members' buffers.
+std::optional<Format> format_of(Algorithm algorithm);
+Trips trips_of(Algorithm algorithm);
+Division division_of(Algorithm algorithm);
+
+/// Why that collective has no such algorithm; empty where it has.
+std::string no_such(const CollectiveShape& shape, Algorithm algorithm);
+
+/// The pieces and the staging of an algorithm with packets. `me` does not matter for the staging.
+Pieces pieces_of(const CollectiveShape& shape, Algorithm algorithm, int me);
+Staging staging_of(const CollectiveShape& shape, Algorithm algorithm);
+
+}  // namespace linkscope::direct

@@ -1,0 +1,75 @@
+// What a flow must have, and what becomes of it.
+#include "collective/direct_collective.hpp"
+
+#include <utility>
+
+#include "backend/gpu/context.hpp"
+#include "backend/gpu/ipc_mapping.hpp"
+#include "base/error.hpp"
+#include "collective/circle.hpp"
+#include "collective/form.hpp"
+#include "collective/launch_choice.hpp"
+#include "model/collective.hpp"
+
+namespace linkscope::direct {
+namespace {
+
+std::map<std::string, std::string> collective_parameters() {
+  return {{"collective",
+           "all-reduce (default), reduce, broadcast, reduce-scatter, all-gather, all-to-all, barrier"},
+          {"type", "float32 (default), float16, bfloat16, int32"},
+          {"in_place", "yes: the input lies where the output shall; default no"}};
+}
+
+}  // namespace
+
+DirectCollective::DirectCollective(std::shared_ptr<gpu::Context> context)
+    : context_(std::move(context)),
+      mappings_(std::make_shared<gpu::IpcMappings>(context_)),
+      retired_(std::make_shared<RetiredSpaces>()) {}
+
+Quantity DirectCollective::quantity_of(const Flow& flow) const {
+  return flow.parameters.word("collective", "") == "barrier" ? Quantity::latency : Quantity::bandwidth;
+}
+
+std::map<std::string, std::string> DirectCollective::parameters() const {
+  auto all = collective_parameters();
+  all.merge(choice_parameters());
+  all.merge(form_parameters());
+  return all;
+}
+
+Support DirectCollective::available() const {
+  return context_->device_count() > 0 ? Support::yes() : Support::no(context_->problem());
+}
+
+Support DirectCollective::supports(const Flow& flow) const {
+  const CollectiveShape shape = CollectiveShape::of(flow);
+  const Form form = Form::of(flow.parameters);
+  if (shape.members < 2 || shape.members > most_members) {
+    return Support::no("direct-collective has 2 to " + std::to_string(most_members) + " members, not " +
+                       std::to_string(shape.members));
+  }
+  for (const Endpoint& member : flow.members) {
+    if (member.device.kind != DeviceKind::gpu)
+      return Support::no(member.device.text() + " is no GPU: its kernels carry out the collective");
+  }
+  if (form.trial == Trial::on && (shape.type != ElementType::int32 || shape.place == InPlace::in))
+    return Support::no("a trial is of int32, out of place");
+  const auto algorithm = read_algorithm(flow.parameters.word("algorithm", "auto"));
+  if (!algorithm) return Support::yes();
+  std::string reason = no_such(shape, *algorithm);
+  return reason.empty() ? Support::yes() : Support::no(std::move(reason));
+}
+
+std::unique_ptr<Ensemble> DirectCollective::assemble(const Flow& flow,
+                                                     const std::vector<OwnPart>& own) const {
+  if (own.empty()) return std::make_unique<Bystander>();
+  return std::make_unique<Circle>(context_, mappings_, retired_, flow, own);
+}
+
+std::unique_ptr<Transfer> DirectCollective::prepare(const Flow& /*flow*/, const Arenas& /*arenas*/) const {
+  throw Error(Fault::unsupported, "direct-collective needs members");
+}
+
+}  // namespace linkscope::direct

@@ -1,0 +1,51 @@
+// direct-collective: collectives by kernels that load from and store to the other GPUs' memory.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "model/collective.hpp"
+#include "model/method.hpp"
+
+namespace linkscope::gpu {
+class Context;
+class IpcMappings;
+}  // namespace linkscope::gpu
+
+namespace linkscope::direct {
+
+class MemberSpace;
+
+/// One kernel on each member's GPU, no library, no multicast. Members lie in one process (peer access) or in several of one
+/// node (IPC). docs/direct-collectives.md says how the kernels keep in step.
+class DirectCollective final : public Method {
+ public:
+  explicit DirectCollective(std::shared_ptr<gpu::Context> context);
+
+  [[nodiscard]] std::string_view name() const override { return "direct-collective"; }
+  [[nodiscard]] std::string_view summary() const override {
+    return "collectives by kernels that load from and store to the other GPUs' memory, one on each GPU";
+  }
+  [[nodiscard]] Quantity quantity() const override { return Quantity::bandwidth; }
+  /// Of a barrier, its latency.
+  [[nodiscard]] Quantity quantity_of(const Flow& flow) const override;
+  [[nodiscard]] std::map<std::string, std::string> parameters() const override;
+  [[nodiscard]] Support available() const override;
+  /// The same in every process: what depends on the GPUs that a process sees, connecting decides.
+  [[nodiscard]] Support supports(const Flow& flow) const override;
+  [[nodiscard]] Reach reach() const override { return Reach::processes; }
+  [[nodiscard]] std::vector<Part> parts(const Flow& flow) const override { return collective_parts(flow); }
+  [[nodiscard]] std::unique_ptr<Ensemble> assemble(const Flow& flow,
+                                                   const std::vector<OwnPart>& own) const override;
+  /// Throws Error{unsupported}: no flow of it has one part.
+  [[nodiscard]] std::unique_ptr<Transfer> prepare(const Flow& flow, const Arenas& arenas) const override;
+
+ private:
+  std::shared_ptr<gpu::Context> context_;
+  std::shared_ptr<gpu::IpcMappings> mappings_;
+  std::shared_ptr<std::vector<MemberSpace>> retired_;  ///< see Circle
+};
+
+}  // namespace linkscope::direct

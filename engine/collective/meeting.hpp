@@ -1,0 +1,97 @@
+// Meeting: how a block of one member waits for the blocks of the same number in the others, and never for ever.
+#pragma once
+
+#include <cstdint>
+
+#include "backend/gpu/vendor.hpp"
+#include "collective/pieces.hpp"
+#include "collective/workspace.hpp"
+#include "model/pattern.hpp"
+
+namespace linkscope::direct {
+
+[[nodiscard]] __device__ inline Workspace& workspace_of(const Party& party, int member) {
+  return *reinterpret_cast<Workspace*>(party.workspaces[member]);
+}
+
+/// Leaves word in every member's workspace that one of `late` did not come: all kernels leave, this launch's and later ones.
+__device__ inline void give_up(Workspace& own, Members late) {
+  std::uint64_t name = 1;
+  for (; (late & 1U) == 0; late >>= 1U) ++name;
+  gpu::vendor::store_relaxed_system(&own.notices.missing, name);
+  for (std::uint64_t member = 0; member < own.book.members; ++member)
+    gpu::vendor::store_relaxed_system(&own.book.notices[member]->poison, name);
+}
+
+/// 0 where it is time to leave: others have given up, or `late`, whom this thread looks for, have not come in time. Else what
+/// the next call takes for `since`, which is 0 at first. Kept out of the way of data that come, and given values alone: what
+/// it took by reference would have to lie in memory.
+__device__ __noinline__ inline std::uint64_t go_on_waiting(Workspace* own, std::uint64_t patience,
+                                                           Members late, std::uint64_t since) {
+  if (gpu::vendor::load_relaxed_system(&own->notices.poison) != 0) return 0;
+  const std::uint64_t now = gpu::vendor::device_ticks();
+  if (since == 0) return now;
+  if (late == 0 || now - since < patience) return since;
+  give_up(*own, late);
+  return 0;
+}
+
+/// Wastes a time that depends on call, member and worker: half of the time the member as a whole is late, by up to `jitter`
+/// ticks, and each worker a little more.
+__device__ __noinline__ inline void dawdle(std::uint64_t jitter, int member, std::uint64_t call,
+                                           std::uint64_t worker) {
+  const std::uint64_t member_word = pattern_word(call, static_cast<std::uint64_t>(member)) >> 20U;
+  const std::uint64_t worker_word = pattern_word(call + worker, member_word) >> 20U;
+  const std::uint64_t ticks =
+      (member_word & 1U) * ((member_word >> 1U) % jitter) + worker_word % (jitter / 4 + 1);
+  const std::uint64_t begin = gpu::vendor::device_ticks();
+  while (gpu::vendor::device_ticks() - begin < ticks) {
+  }
+}
+
+/// One thread's waiting for one thing after another.
+class Waiting {
+ public:
+  /// `waits_itself`: whoever may be late because another is, and is given twice the time: so the right one is named.
+  __device__ Waiting(const Party& party, const Patience& patience, Members waits_itself)
+      : party_(party), patience_(patience), waits_itself_(waits_itself) {}
+
+  /// After a look in vain for `late` (none: for what other threads of the warp look for): false where it is time to leave.
+  __device__ bool again(Members late) {
+    if (++looks_ % looks_between_news != 0) return true;
+    const std::uint64_t patience = (late & ~waits_itself_) == 0 ? 2 * patience_.ticks : patience_.ticks;
+    since_ = go_on_waiting(&workspace_of(party_, party_.me), patience, late, since_);
+    return since_ != 0;
+  }
+  /// What was waited for has come.
+  __device__ void over() {
+    looks_ = 0;
+    since_ = 0;
+  }
+
+ private:
+  static constexpr unsigned looks_between_news = 1U << 8U;  // asking takes as long as a look
+
+  const Party& party_;
+  const Patience& patience_;
+  Members waits_itself_;
+  unsigned looks_ = 0;
+  std::uint64_t since_ = 0;
+};
+
+/// All threads of a block call it: returns when this block's counterparts in all members have called it as often, and all
+/// that they wrote before is there. `number` counts on from meeting to meeting. False for all threads: give up.
+__device__ inline bool meet(const Party& party, Waiting& waiting, std::uint64_t number) {
+  __syncthreads();  // what the block has written is published by the threads that say so
+  const auto member = static_cast<int>(threadIdx.x);
+  bool fine = true;
+  if (member < party.members && member != party.me) {
+    gpu::vendor::store_release_system(&workspace_of(party, member).arrivals[blockIdx.x][party.me], number);
+    const std::uint64_t* come = &workspace_of(party, party.me).arrivals[blockIdx.x][member];
+    while (fine && gpu::vendor::load_acquire_system(come) < number) fine = waiting.again(only(member));
+    waiting.over();
+  }
+  return __syncthreads_or(fine ? 0 : 1) == 0;
+}
+
+}  // namespace linkscope::direct

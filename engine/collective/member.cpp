@@ -1,0 +1,158 @@
+// Choosing a kernel, launching it, and saying what came of it.
+#include "collective/member.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include "backend/gpu/check.hpp"
+#include "backend/gpu/context.hpp"
+#include "base/error.hpp"
+
+namespace linkscope::direct {
+namespace {
+
+constexpr std::uint64_t most_calls_in_kernel = std::uint64_t{1} << 22U;
+
+std::uint64_t ticks(Seconds seconds) {
+  return static_cast<std::uint64_t>(seconds * gpu::vendor::ticks_per_second);
+}
+
+}  // namespace
+
+Member::Member(std::shared_ptr<gpu::Context> context, std::shared_ptr<const Agreement> agreement, int index,
+               const Arenas& arenas, const MemberSpace& space, Reached reached, int sharing)
+    : context_(std::move(context)),
+      agreement_(std::move(agreement)),
+      index_(index),
+      arenas_(arenas),
+      space_(space),
+      reached_(std::move(reached)),
+      check_(agreement_->shape, index, arenas) {
+  context_->use(device());
+  for (const LaunchChoice& choice : agreement_->choices) {
+    context_->load(device(), {kernel_of(choice)});
+    require_resident(choice, sharing);
+  }
+  choose(agreement_->choices.front());
+}
+
+void Member::require_resident(const LaunchChoice& choice, int sharing) const {
+  int each = 0;
+  LINKSCOPE_CHECK(gpuOccupancyMaxActiveBlocksPerMultiprocessor(&each, kernel_of(choice),
+                                                               static_cast<int>(choice.threads), 0));
+  const int resident = each * context_->device(device()).multiprocessors / sharing;
+  if (static_cast<int>(choice.blocks) <= resident) return;
+  throw Error(Fault::unsupported, std::to_string(choice.blocks) + " blocks of " +
+                                      std::to_string(choice.threads) +
+                                      " threads wait for one another, but gpu:" + std::to_string(device()) +
+                                      " runs " + std::to_string(resident) + " at once");
+}
+
+Layout Member::layout_of(const LaunchChoice& choice) const {
+  const bool whole = whole_vectors(pieces_of(agreement_->shape, choice.algorithm, index_));
+  return whole ? Layout::vectors : Layout::elements;
+}
+
+const void* Member::kernel_of(const LaunchChoice& choice) const {
+  const CollectiveShape& shape = agreement_->shape;
+  const Combine combine = combine_of(shape.kind);
+  const auto format = format_of(choice.algorithm);
+  if (!format) return peer_kernel(combine, shape.type, agreement_->form.trial);
+  return packet_kernel(*format, trips_of(choice.algorithm), combine, shape.type, layout_of(choice),
+                       agreement_->form.trial);
+}
+
+Patience Member::patience() const {
+  return {ticks(agreement_->form.patience), ticks(agreement_->form.jitter)};
+}
+
+void Member::choose(const LaunchChoice& choice) {
+  const CollectiveShape& shape = agreement_->shape;
+  const auto own = static_cast<std::size_t>(index_);
+  choice_ = choice;
+  kernel_ = kernel_of(choice);
+  if (format_of(choice.algorithm)) {
+    exchange_.party = reached_.party;
+    exchange_.pieces = pieces_of(shape, choice.algorithm, index_);
+    exchange_.staging = staging_of(shape, choice.algorithm);
+    exchange_.patience = patience();
+    if (reached_.sources[own] != nullptr)
+      exchange_.source = reached_.sources[own] + shape.input_offset(index_);
+    exchange_.destination = reached_.destinations[own];
+  } else {
+    work_ = peer_work(shape, division_of(choice.algorithm), index_, reached_.sources.data(),
+                      reached_.destinations.data());
+    work_.party = reached_.party;
+    work_.patience = patience();
+    if (arenas_.source != nullptr) work_.trial.source = arenas_.source->data();
+    if (arenas_.destination != nullptr) work_.trial.destination = arenas_.destination->data();
+  }
+  space_.clear(reached_.party);
+}
+
+void Member::enqueue(gpuStream_t stream, std::uint64_t repeats) {
+  const bool at_once = agreement_->form.launching == Launching::in_kernel;
+  std::uint64_t calls = at_once ? repeats : 1;
+  void* const arguments = format_of(choice_.algorithm) ? static_cast<void*>(&exchange_) : &work_;
+  std::array<void*, 2> all{arguments, &calls};
+  for (std::uint64_t launch = 0; launch < (at_once ? 1 : repeats); ++launch) {
+    LINKSCOPE_CHECK(
+        gpuLaunchKernel(kernel_, dim3(choice_.blocks), dim3(choice_.threads), all.data(), 0, stream));
+  }
+}
+
+std::uint64_t Member::max_repeats() const {
+  return agreement_->form.launching == Launching::in_kernel ? most_calls_in_kernel : gpu::queue_share;
+}
+
+void Member::arm(std::uint64_t seed) {
+  check_.arm(seed);
+  space_.forget_trials();
+}
+
+std::optional<Mismatch> Member::verify(std::uint64_t seed) const {
+  const Workspace::Notices notices = space_.notices();
+  if (const std::uint64_t lost = std::max(notices.missing, notices.poison); lost != 0) {
+    const auto waited_ms = static_cast<std::int64_t>(std::round(agreement_->form.patience * 1e3));
+    return Mismatch{agreement_->names.at(static_cast<std::size_t>(lost - 1)) + " did not come within " +
+                    std::to_string(waited_ms) + " ms: all gave up"};
+  }
+  if (agreement_->form.trial == Trial::on) return verify_trial(notices);
+  return check_.verify(seed, 1);
+}
+
+std::optional<Mismatch> Member::verify_trial(const Workspace::Notices& notices) const {
+  const CollectiveShape& shape = agreement_->shape;
+  const bool checks = shape.receives(index_);
+  if (notices.wrong == 0 && (notices.checked > 0 || !checks)) return std::nullopt;
+  if (notices.wrong == 0)
+    return Mismatch{agreement_->names.at(static_cast<std::size_t>(index_)) + " checked nothing"};
+  return Mismatch{std::to_string(notices.wrong) + " of " + std::to_string(notices.checked) + " elements of " +
+                  agreement_->names.at(static_cast<std::size_t>(index_)) +
+                  " were not what they should be, some of them in call " +
+                  std::to_string(notices.wrong_call)};
+}
+
+Bytes Member::verified_bytes() const {
+  return agreement_->form.trial == Trial::on ? space_.notices().checked * agreement_->shape.element_bytes()
+                                             : check_.verified_bytes(1);
+}
+
+std::vector<Setting> Member::candidates() const {
+  std::vector<Setting> settings;
+  for (const LaunchChoice& choice : agreement_->choices) settings.push_back(choice.setting());
+  return settings;
+}
+
+void Member::use(const Setting& setting) { choose(LaunchChoice::from(setting)); }
+
+std::vector<std::string> Member::notes() const {
+  std::vector<std::string> notes{"algorithm " + std::string(name_of(choice_.algorithm))};
+  if (agreement_->form.trial == Trial::on)
+    notes.emplace_back("a trial: its numbers are made up in the kernel");
+  return notes;
+}
+
+}  // namespace linkscope::direct

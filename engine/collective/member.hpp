@@ -1,0 +1,71 @@
+// Member: one GPU's share of a collective, ready to be launched.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "backend/gpu/transfer.hpp"
+#include "collective/form.hpp"
+#include "collective/launch_choice.hpp"
+#include "collective/member_space.hpp"
+#include "model/collective.hpp"
+#include "model/collective_check.hpp"
+
+namespace linkscope::direct {
+
+/// What all members of a collective know alike.
+struct Agreement {
+  CollectiveShape shape;
+  Form form;
+  std::vector<LaunchChoice> choices;  ///< one at least
+  std::vector<std::string> names;     ///< "member 2 (gpu:2)"
+};
+
+/// Whatever shape it is launched with, all members are: use() and the launches come in the same order in all of them.
+class Member final : public gpu::GpuTransfer {
+ public:
+  /// `space` and the arenas outlive it. Throws Error{unsupported} where a choice's blocks would not all run at once, with
+  /// `sharing` members on the GPU.
+  Member(std::shared_ptr<gpu::Context> context, std::shared_ptr<const Agreement> agreement, int index,
+         const Arenas& arenas, const MemberSpace& space, Reached reached, int sharing);
+
+  [[nodiscard]] int device() const override { return space_.device(); }
+  void enqueue(gpuStream_t stream, std::uint64_t repeats) override;
+  [[nodiscard]] std::uint64_t max_repeats() const override;
+
+  void arm(std::uint64_t seed) override;
+  /// Names the member that did not come, where one did not.
+  [[nodiscard]] std::optional<Mismatch> verify(std::uint64_t seed) const override;
+  [[nodiscard]] Bytes verified_bytes() const override;
+  void flush() override { check_.flush(); }
+
+  [[nodiscard]] std::vector<Setting> candidates() const override;
+  /// Empties the workspace: all members do before the next start.
+  void use(const Setting& setting) override;
+  [[nodiscard]] Setting setting() const override { return choice_.setting(); }
+  [[nodiscard]] std::vector<std::string> notes() const override;
+
+ private:
+  void choose(const LaunchChoice& choice);
+  [[nodiscard]] const void* kernel_of(const LaunchChoice& choice) const;
+  [[nodiscard]] Layout layout_of(const LaunchChoice& choice) const;
+  void require_resident(const LaunchChoice& choice, int sharing) const;
+  [[nodiscard]] Patience patience() const;
+  [[nodiscard]] std::optional<Mismatch> verify_trial(const Workspace::Notices& notices) const;
+
+  std::shared_ptr<gpu::Context> context_;
+  std::shared_ptr<const Agreement> agreement_;
+  int index_;
+  Arenas arenas_;
+  const MemberSpace& space_;
+  Reached reached_;
+  CollectiveCheck check_;
+  LaunchChoice choice_;
+  const void* kernel_ = nullptr;
+  Exchange exchange_;  ///< the arguments of packet kernels
+  PeerWork work_;      ///< and of the others
+};
+
+}  // namespace linkscope::direct

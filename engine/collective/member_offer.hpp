@@ -1,0 +1,25 @@
+// MemberOffer: what other processes must know of one member to reach its memory.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "backend/gpu/ipc_mapping.hpp"
+
+namespace linkscope::direct {
+
+struct MemberOffer {
+  int index = 0;  ///< among all members
+  int multiprocessors = 1;
+  std::optional<gpu::IpcOffer> workspace;
+  std::optional<gpu::IpcOffer> source;       ///< where it has one, and others may load from it
+  std::optional<gpu::IpcOffer> destination;  ///< where it has one, and others may store to it
+};
+
+/// As bytes, for Ensemble::offer().
+std::string text_of(const std::vector<MemberOffer>& offers);
+/// The inverse. Throws Error{broken} for anything else.
+std::vector<MemberOffer> read_offers(const std::string& text);
+
+}  // namespace linkscope::direct

@@ -1,0 +1,193 @@
+// Packet kernels: a GPU's threads as workers of the protocol.
+#include "collective/packet_kernels.hpp"
+
+#include "backend/gpu/vendor.hpp"
+#include "collective/meeting.hpp"
+#include "collective/numbers.hpp"
+#include "collective/packet_ends.hpp"
+#include "collective/packet_formats.hpp"
+#include "collective/protocol.hpp"
+
+namespace linkscope::direct {
+namespace {
+
+/// What the protocol asks of a worker (protocol.hpp), for one thread or one warp.
+template <class Form, class Number, class Ends>
+class PacketPort {
+ public:
+  using Payload = typename Form::Payload;
+  using Raw = typename Form::Raw;
+
+  class Sum {
+   public:
+    __device__ void add(const Payload& load) { sum_.add(load.word); }
+    __device__ Payload total() const {
+      Payload load;
+      sum_.total(load.word);
+      return load;
+    }
+
+   private:
+    WordSum<Number, Form::words> sum_;
+  };
+
+  /// `made`: calls before this launch.
+  __device__ PacketPort(const Exchange& exchange, std::uint64_t made)
+      : exchange_(exchange),
+        ends_(exchange),
+        waiting_(exchange.party, exchange.patience, roots(exchange)),
+        made_(made) {}
+
+  __device__ Extent worker() const { return (blockIdx.x * blockDim.x + threadIdx.x) / Form::threads; }
+  __device__ Extent workers() const { return gridDim.x * blockDim.x / Form::threads; }
+  __device__ Extent packets() const { return exchange_.staging.packets; }
+
+  __device__ std::uint64_t call(std::uint64_t turn) const { return gpu::vendor::opaque(made_) + turn; }
+  __device__ void begin(std::uint64_t turn) {
+    ends_.begin(made_ + turn);
+    if (exchange_.patience.jitter != 0)
+      dawdle(exchange_.patience.jitter, exchange_.party.me, made_ + turn, worker());
+  }
+  __device__ Payload take(int piece, Extent packet) const {
+    return Form::take(ends_, piece, packet * Form::load_bytes);
+  }
+  __device__ void put(int piece, Extent packet, const Payload& load) {
+    Form::put(ends_, piece, packet * Form::load_bytes, load);
+  }
+  __device__ void send(int to, Extent area, Extent packet, const Payload& load, std::uint64_t call) {
+    join();
+    Form::send(place(to, area, exchange_.party.me, packet, call), load, call);
+  }
+  __device__ Raw look(int from, Extent area, Extent packet, std::uint64_t call) const {
+    return Form::look(place(exchange_.party.me, area, from, packet, call));
+  }
+  __device__ static void join() { Form::join(); }
+  __device__ bool complete(const Raw& raw, std::uint64_t call) const { return Form::complete(raw, call); }
+  __device__ Payload load_of(const Raw& raw) const { return Form::load_of(raw); }
+  __device__ bool agree(bool yes) {
+    const bool all = Form::agree(yes);
+    if (all) waiting_.over();
+    return all;
+  }
+  __device__ bool wait_for(Members late) { return Form::agree(waiting_.again(late)); }
+
+  __device__ bool await_credits(std::uint64_t turn) {
+    const std::uint64_t call = made_ + turn;
+    const auto member = static_cast<int>(threadIdx.x);
+    bool fine = true;
+    if (call > 2 && member < most_members && holds(exchange_.pieces.targets, member)) {
+      const std::uint64_t* read = &own().credits[blockIdx.x][member];
+      while (fine && gpu::vendor::load_acquire_system(read) < call - 2) fine = waiting_.again(only(member));
+      waiting_.over();
+    }
+    return __syncthreads_or(fine ? 0 : 1) == 0;
+  }
+  __device__ bool give_credits(std::uint64_t turn, bool fine) {
+    const auto member = static_cast<int>(threadIdx.x);
+    const int me = exchange_.party.me;
+    const bool all = __syncthreads_or(fine ? 0 : 1) == 0;  // and all have read
+    if (all && member < most_members && member != me && holds(exchange_.pieces.origins, member))
+      gpu::vendor::store_release_system(&workspace_of(exchange_.party, member).credits[blockIdx.x][me],
+                                        made_ + turn);
+    return all;
+  }
+
+  __device__ Workspace& own() const { return workspace_of(exchange_.party, exchange_.party.me); }
+  __device__ void finish() { ends_.finish(); }
+
+ private:
+  __device__ std::byte* place(int holder, Extent area, int from, Extent packet, std::uint64_t call) const {
+    return exchange_.party.workspaces[holder] +
+           (exchange_.staging.offset(exchange_.party.members, call, area, from) +
+            packet * Form::packet_bytes);
+  }
+
+  __device__ static Members roots(const Exchange& exchange) {
+    return exchange.pieces.traffic == Traffic::one_way ? only(0) : 0U;
+  }
+
+  const Exchange& exchange_;
+  Ends ends_;
+  Waiting waiting_;
+  std::uint64_t made_;
+};
+
+template <class Form, Trips trips, Combine combine, class Number, class Ends>
+__global__ void __launch_bounds__(packet_threads, 1)
+    exchange_packets(LINKSCOPE_IN_PLACE Exchange exchange, std::uint64_t repeats) {
+  std::uint64_t& calls = workspace_of(exchange.party, exchange.party.me).calls[blockIdx.x];
+  const std::uint64_t made = calls;
+  PacketPort<Form, Number, Ends> port(exchange, made);
+  repeat_calls(port, exchange.pieces, repeats, [&](std::uint64_t turn) {
+    if constexpr (trips == Trips::two) return two_shot(port, exchange.pieces, turn);
+    return one_shot<combine>(port, exchange.pieces, turn);
+  });
+  port.finish();
+  __syncthreads();  // all have read how many calls there were
+  if (threadIdx.x == 0) calls = made + repeats;
+}
+
+template <class Form, Trips trips, Combine combine, class Number>
+const void* alone_or_tried(Layout layout, Trial trial) {
+  if constexpr (Number::type == ElementType::int32) {
+    if (trial == Trial::on)
+      return reinterpret_cast<const void*>(
+          &exchange_packets<Form, trips, combine, Number, TrialEnds<combine>>);
+  }
+  if constexpr (Form::takes_elements) {
+    if (layout == Layout::elements)
+      return reinterpret_cast<const void*>(
+          &exchange_packets<Form, trips, combine, Number, BufferEnds<Number, Layout::elements>>);
+  }
+  return reinterpret_cast<const void*>(
+      &exchange_packets<Form, trips, combine, Number, BufferEnds<Number, Layout::vectors>>);
+}
+
+template <class Form, Trips trips>
+const void* adding(ElementType type, Layout layout, Trial trial) {
+  switch (type) {
+    case ElementType::float32:
+      return alone_or_tried<Form, trips, Combine::sum, Float32>(layout, trial);
+    case ElementType::int32:
+      return alone_or_tried<Form, trips, Combine::sum, Int32>(layout, trial);
+    case ElementType::float16:
+      return alone_or_tried<Form, trips, Combine::sum, Float16>(layout, trial);
+    case ElementType::bfloat16:
+      return alone_or_tried<Form, trips, Combine::sum, BFloat16>(layout, trial);
+  }
+  return nullptr;
+}
+
+/// Copies know elements by their length alone.
+template <class Form>
+const void* copying(ElementType type, Layout layout, Trial trial) {
+  if (element_bytes(type) == sizeof(std::uint32_t) || layout == Layout::vectors)
+    return alone_or_tried<Form, Trips::one, Combine::copy, Int32>(layout, trial);
+  return alone_or_tried<Form, Trips::one, Combine::copy, Float16>(layout, trial);
+}
+
+template <class Form>
+const void* kernel_of(Trips trips, Combine combine, ElementType type, Layout layout, Trial trial) {
+  if (combine == Combine::copy) return copying<Form>(type, layout, trial);
+  return trips == Trips::one ? adding<Form, Trips::one>(type, layout, trial)
+                             : adding<Form, Trips::two>(type, layout, trial);
+}
+
+template <class Form>
+PacketSize size_of() {
+  return {Form::threads, Form::load_bytes, Form::packet_bytes};
+}
+
+}  // namespace
+
+PacketSize packet_size(Format format) {
+  return format == Format::pairs ? size_of<PairFormat>() : size_of<LineFormat>();
+}
+
+const void* packet_kernel(Format format, Trips trips, Combine combine, ElementType type, Layout layout,
+                          Trial trial) {
+  return format == Format::pairs ? kernel_of<PairFormat>(trips, combine, type, layout, trial)
+                                 : kernel_of<LineFormat>(trips, combine, type, layout, trial);
+}
+
+}  // namespace linkscope::direct

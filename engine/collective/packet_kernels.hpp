@@ -1,0 +1,40 @@
+// Packet kernels: collectives whose data travel with their flags.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "collective/pieces.hpp"
+#include "collective/workspace.hpp"
+#include "model/collective.hpp"
+
+namespace linkscope::direct {
+
+/// What carries the flags: 8 bytes, of which 4 are data (one thread's), or 128, of which 120 are (LL and LL128 as NCCL names
+/// them).
+enum class Format { pairs, lines };
+/// How packets of a format are cut.
+struct PacketSize {
+  unsigned threads = 1;  ///< that share one
+  unsigned load_bytes = 8;
+  unsigned packet_bytes = 16;
+};
+PacketSize packet_size(Format format);
+
+/// One member's share of one launch, as its kernel sees it.
+struct Exchange {
+  Party party;
+  Pieces pieces;
+  Staging staging;
+  Patience patience;
+  const std::byte* source = nullptr;
+  std::byte* destination = nullptr;
+};
+
+/// void(Exchange, std::uint64_t repeats), for any number of blocks up to most_blocks and up to packet_threads threads.
+/// Two trips are for sums alone, lines for vectors alone; a trial is of int32 and minds no layout.
+const void* packet_kernel(Format format, Trips trips, Combine combine, ElementType type, Layout layout,
+                          Trial trial);
+inline constexpr unsigned packet_threads = 512;
+
+}  // namespace linkscope::direct

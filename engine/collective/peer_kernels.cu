@@ -1,0 +1,227 @@
+// Peer kernels: blocks that meet, load, sum, store and meet again.
+#include "collective/peer_kernels.hpp"
+
+#include "backend/gpu/vendor.hpp"
+#include "collective/meeting.hpp"
+#include "collective/numbers.hpp"
+#include "model/elements.hpp"
+
+namespace linkscope::direct {
+namespace {
+
+using gpu::vendor::Vector;
+
+constexpr int unroll = static_cast<int>(peer_thread_bytes / vector_bytes);
+
+__device__ void take_words(const Vector& vector, std::uint64_t (&words)[2]) {
+  words[0] = vector.x | static_cast<std::uint64_t>(vector.y) << 32U;
+  words[1] = vector.z | static_cast<std::uint64_t>(vector.w) << 32U;
+}
+
+__device__ Vector vector_of(const std::uint64_t (&words)[2]) {
+  return {static_cast<std::uint32_t>(words[0]), static_cast<std::uint32_t>(words[0] >> 32U),
+          static_cast<std::uint32_t>(words[1]), static_cast<std::uint32_t>(words[1] >> 32U)};
+}
+
+__device__ const Vector* vector_at(const std::byte* buffer, Bytes at) {
+  return reinterpret_cast<const Vector*>(buffer + at);
+}
+__device__ Vector* vector_at(std::byte* buffer, Bytes at) { return reinterpret_cast<Vector*>(buffer + at); }
+
+/// Adds `count` sources from `first` on, all their loads in flight at once. A thread's vectors lie `apart` bytes apart.
+template <int count, int vectors, class Sum>
+__device__ void add_sources(const PeerWork& work, int first, Bytes at, Bytes apart, Sum (&sums)[vectors]) {
+  Vector loads[count][vectors];
+  for (int s = 0; s < count; ++s) {
+    for (int v = 0; v < vectors; ++v)
+      loads[s][v] =
+          gpu::vendor::load_streaming(vector_at(work.sources[first + s], at + apart * static_cast<Bytes>(v)));
+  }
+  for (int s = 0; s < count; ++s) {
+    for (int v = 0; v < vectors; ++v) {
+      std::uint64_t words[2];
+      take_words(loads[s][v], words);
+      sums[v].add(words);
+    }
+  }
+}
+
+/// Moves `vectors` vectors of one thread.
+template <Combine combine, class Number, int vectors>
+__device__ void move_vectors(const PeerWork& work, int job, Bytes at, Bytes apart) {
+  Vector results[vectors];
+  if constexpr (combine == Combine::copy) {
+    for (int v = 0; v < vectors; ++v)
+      results[v] =
+          gpu::vendor::load_streaming(vector_at(work.sources[job], at + apart * static_cast<Bytes>(v)));
+  } else {
+    WordSum<Number, 2> sums[vectors];
+    int done = 0;
+    for (; done + 4 <= work.source_count; done += 4) add_sources<4>(work, done, at, apart, sums);
+    for (; done + 2 <= work.source_count; done += 2) add_sources<2>(work, done, at, apart, sums);
+    for (; done < work.source_count; ++done) add_sources<1>(work, done, at, apart, sums);
+    for (int v = 0; v < vectors; ++v) {
+      std::uint64_t words[2];
+      sums[v].total(words);
+      results[v] = vector_of(words);
+    }
+  }
+  const int first = work.jobs > 1 ? job : 0;
+  const int count = work.jobs > 1 ? 1 : work.destination_count;
+  for (int d = first; d < first + count; ++d) {
+    for (int v = 0; v < vectors; ++v)
+      gpu::vendor::store_streaming(vector_at(work.destinations[d], at + apart * static_cast<Bytes>(v)),
+                                   results[v]);
+  }
+}
+
+/// The same element by element, for [begin, end): where there is no whole vector.
+template <Combine combine, class Number>
+__device__ void move_elements(const PeerWork& work, int job, Bytes begin, Bytes end) {
+  using Stored = typename Number::Stored;
+  for (Bytes at = begin + threadIdx.x * sizeof(Stored); at < end; at += blockDim.x * sizeof(Stored)) {
+    Stored result{};
+    if constexpr (combine == Combine::copy) {
+      result = *reinterpret_cast<const Stored*>(work.sources[job] + at);
+    } else {
+      typename Number::Wide sum{};
+      for (int s = 0; s < work.source_count; ++s)
+        sum += Number::widen(*reinterpret_cast<const Stored*>(work.sources[s] + at));
+      result = Number::narrow(sum);
+    }
+    const int first = work.jobs > 1 ? job : 0;
+    const int count = work.jobs > 1 ? 1 : work.destination_count;
+    for (int d = first; d < first + count; ++d)
+      *reinterpret_cast<Stored*>(work.destinations[d] + at) = result;
+  }
+}
+
+__device__ Bytes tile_bytes() { return blockDim.x * peer_thread_bytes; }
+
+template <Combine combine, class Number>
+__device__ void move_tile(const PeerWork& work, int job, Bytes tile) {
+  const Bytes begin = tile * tile_bytes();
+  const Bytes end = begin + tile_bytes() < work.bytes ? begin + tile_bytes() : work.bytes;
+  if (work.layout == Layout::elements) {
+    move_elements<combine, Number>(work, job, begin, end);
+    return;
+  }
+  const Bytes apart = blockDim.x * vector_bytes;
+  const Bytes own = begin + threadIdx.x * vector_bytes;
+  if (end - begin == tile_bytes()) {
+    move_vectors<combine, Number, unroll>(work, job, own, apart);
+    return;
+  }
+  const Bytes whole = end / vector_bytes * vector_bytes;
+  for (Bytes at = own; at < whole; at += apart) move_vectors<combine, Number, 1>(work, job, at, 0);
+  move_elements<combine, Number>(work, job, whole, end);
+}
+
+/// This block's tiles of every job: tile t belongs to block t % blocks in every member, whatever it does there. Jobs take
+/// turns, so that all links are used at any time.
+template <Combine combine, class Number>
+__device__ void move_all(const PeerWork& work) {
+  if (work.jobs == 0) return;
+  const Bytes tiles = (work.bytes + tile_bytes() - 1) / tile_bytes();
+  for (Bytes tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
+    for (int job = 0; job < work.jobs; ++job) move_tile<combine, Number>(work, job, tile);
+  }
+}
+
+/// Calls `what` with the byte offset, within a piece and within the buffer, of each of this thread's elements of `pieces`
+/// pieces: those of the tiles that are this block's in every member.
+template <class What>
+__device__ void each_tried(const PeerTrial& trial, int pieces, const What& what) {
+  constexpr Bytes element = sizeof(std::uint32_t);
+  for (int piece = 0; piece < pieces; ++piece) {
+    const Bytes begin = trial.step * static_cast<Bytes>(piece);
+    const Bytes rest = begin < trial.total ? trial.total - begin : 0;
+    const Bytes length = rest < trial.piece_bytes ? rest : trial.piece_bytes;
+    for (Bytes tile = blockIdx.x; tile * tile_bytes() < length; tile += gridDim.x) {
+      for (Bytes i = threadIdx.x * element; i < tile_bytes(); i += blockDim.x * element) {
+        const Bytes at = tile * tile_bytes() + i;
+        if (at < length) what(piece, at, begin + at);
+      }
+    }
+  }
+}
+
+/// Writes the numbers of this call (see PeerTrial).
+__device__ void write_tried(const PeerWork& work, std::byte* source, std::uint64_t call) {
+  each_tried(work.trial, work.trial.source_pieces, [&](int /*piece*/, Bytes /*at*/, Bytes place) {
+    *reinterpret_cast<int*>(source + place) =
+        input_element(call, work.party.me, place / sizeof(std::uint32_t));
+  });
+}
+
+template <Combine combine>
+__device__ void check_tried(const PeerWork& work, const std::byte* destination, Workspace& own,
+                            std::uint64_t call) {
+  using gpu::vendor::Counter;
+  const PeerTrial& trial = work.trial;
+  Counter checked = 0;
+  each_tried(trial, trial.destination_pieces, [&](int piece, Bytes at, Bytes place) {
+    const std::uint64_t index =
+        (trial.index_base + trial.index_step * static_cast<Bytes>(piece) + at) / sizeof(std::uint32_t);
+    const int expected = combine == Combine::sum
+                             ? summed_element(call, work.party.members, index)
+                             : input_element(call, trial.origin < 0 ? piece : trial.origin, index);
+    ++checked;
+    if (*reinterpret_cast<const int*>(destination + place) == expected) return;
+    gpu::vendor::atomic_add<gpu::vendor::Scope::device>(reinterpret_cast<Counter*>(&own.notices.wrong),
+                                                        Counter{1});
+    own.notices.wrong_call = call;
+  });
+  gpu::vendor::atomic_add<gpu::vendor::Scope::device>(reinterpret_cast<Counter*>(&own.notices.checked),
+                                                      checked);
+}
+
+/// Meetings are numbered through all launches, two to a call. At the first all inputs are there and nobody uses its output any
+/// more; at the second everybody's output is there and nobody reads inputs any more. A barrier needs the first alone.
+template <Combine combine, class Number, Trial trial>
+__global__ void __launch_bounds__(peer_threads, 1)
+    work_on_peers(LINKSCOPE_IN_PLACE PeerWork work, std::uint64_t repeats) {
+  Workspace& own = workspace_of(work.party, work.party.me);
+  const std::uint64_t made = own.calls[blockIdx.x];
+  Waiting waiting(work.party, work.patience, 0);
+  for (std::uint64_t call = made + 1; call <= made + repeats; ++call) {
+    if (work.patience.jitter != 0) dawdle(work.patience.jitter, work.party.me, call, threadIdx.x);
+    if constexpr (trial == Trial::on) write_tried(work, work.trial.source, call);
+    if (!meet(work.party, waiting, 2 * call - 1)) break;
+    if (work.is_barrier) continue;
+    move_all<combine, Number>(work);
+    if (!meet(work.party, waiting, 2 * call)) break;
+    if constexpr (trial == Trial::on) check_tried<combine>(work, work.trial.destination, own, call);
+  }
+  if (threadIdx.x == 0) own.calls[blockIdx.x] = made + repeats;  // all have met since they read it
+}
+
+template <Combine combine, class Number>
+const void* alone_or_tried(Trial trial) {
+  if constexpr (Number::type == ElementType::int32) {
+    if (trial == Trial::on) return reinterpret_cast<const void*>(&work_on_peers<combine, Number, Trial::on>);
+  }
+  return reinterpret_cast<const void*>(&work_on_peers<combine, Number, Trial::off>);
+}
+
+}  // namespace
+
+const void* peer_kernel(Combine combine, ElementType type, Trial trial) {
+  if (combine == Combine::copy) {
+    return element_bytes(type) == sizeof(std::uint32_t) ? alone_or_tried<Combine::copy, Int32>(trial)
+                                                        : alone_or_tried<Combine::copy, Float16>(trial);
+  }
+  switch (type) {
+    case ElementType::float32:
+      return alone_or_tried<Combine::sum, Float32>(trial);
+    case ElementType::int32:
+      return alone_or_tried<Combine::sum, Int32>(trial);
+    case ElementType::float16:
+      return alone_or_tried<Combine::sum, Float16>(trial);
+    case ElementType::bfloat16:
+      return alone_or_tried<Combine::sum, BFloat16>(trial);
+  }
+  return nullptr;
+}
+
+}  // namespace linkscope::direct

@@ -1,0 +1,62 @@
+// Peer kernels: collectives whose kernels load from and store to the other members' buffers, between two meetings.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "collective/pieces.hpp"
+#include "collective/workspace.hpp"
+#include "model/collective.hpp"
+
+namespace linkscope::direct {
+
+/// Numbers to try a peer kernel with (Trial::on): the whole of the member's source is written anew before each call, all of
+/// its destination is checked after it. In pieces, as Pieces has them, with 64 bits.
+struct PeerTrial {
+  Bytes piece_bytes = 0;
+  Bytes total = 0;  ///< where pieces end
+  int source_pieces = 0;
+  int destination_pieces = 0;
+  Bytes step = 0;  ///< from piece to piece, of source and destination
+  Bytes index_step =
+      0;  ///< what piece p of the destination holds is numbered from index_base + p * index_step on
+  Bytes index_base = 0;  ///< bytes
+  int origin = -1;       ///< whose numbers a copy brings; -1: of the member that the piece is for
+  std::byte* source = nullptr;
+  const std::byte* destination = nullptr;
+};
+
+/// One member's share of one launch: jobs of `bytes` each. One job: the sum over all sources (or the one source) is stored to
+/// all destinations. Several: job j copies source j to destination j.
+struct PeerWork {
+  Party party;
+  Patience patience;
+  const std::byte* sources[most_members] = {};
+  std::byte* destinations[most_members] = {};
+  int source_count = 0;
+  int destination_count = 0;
+  int jobs = 0;
+  bool is_barrier = false;
+  Bytes bytes = 0;
+  Layout layout =
+      Layout::vectors;  ///< vectors: all of them start at multiples of 16 bytes; ends may lie anywhere
+  PeerTrial trial;
+};
+
+/// How the buffers of a collective are divided: one_shot: everybody makes what it needs; two_shot: everybody makes a share of
+/// what all need and gives it to all.
+enum class Division { one_shot, two_shot };
+
+/// `shape` from the side of member `me`, its buffers by this member's addresses, in member order. Null where a member has
+/// none. The parties are left out.
+PeerWork peer_work(const CollectiveShape& shape, Division division, int me, const std::byte* const* sources,
+                   std::byte* const* destinations);
+
+/// void(PeerWork, std::uint64_t repeats) for any number of blocks up to most_blocks and up to peer_threads threads. A trial is
+/// of int32.
+const void* peer_kernel(Combine combine, ElementType type, Trial trial);
+inline constexpr unsigned peer_threads = 512;
+/// Bytes that one thread moves at a time.
+inline constexpr Bytes peer_thread_bytes = 4 * vector_bytes;
+
+}  // namespace linkscope::direct

@@ -1,0 +1,81 @@
+// Workspace: the memory of each member's GPU through which the members' kernels find one another.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/units.hpp"
+#include "collective/pieces.hpp"
+
+namespace linkscope::direct {
+
+inline constexpr unsigned most_blocks = 512;
+inline constexpr std::size_t notice_words = 32;
+
+/// What stands at the start of every workspace, zero at first. Peers write `notices.poison`, `arrivals` and `credits`; the
+/// rest is its own member's. Calls are counted from 1 by the kernels themselves, block by block, in `calls`: so a graph that
+/// is launched again counts on, and no host need know how far the others are.
+struct Workspace {
+  struct Notices {
+    std::uint64_t poison;      ///< not 0: every kernel leaves; 1 + the member that did not come
+    std::uint64_t missing;     ///< 1 + the member that this one's kernel waited for in vain
+    std::uint64_t wrong;       ///< trials: elements that were not what they should be
+    std::uint64_t wrong_call;  ///< one of the calls in which they were
+    std::uint64_t checked;     ///< trials: elements that were looked at
+    std::uint64_t unused[notice_words - 5];
+  };
+
+  /// Where the others' notices are, for whoever gives up; by member, own included. Written by the host.
+  struct Book {
+    std::uint64_t members;
+    Notices* notices[most_members];
+  };
+
+  Notices notices;
+  std::uint64_t calls[most_blocks];
+  std::uint64_t arrivals[most_blocks][most_members];  ///< how often that member's block has come to a meeting
+  std::uint64_t credits[most_blocks]
+                       [most_members];  ///< the last call whose packets that member's block has read
+  Book book;
+};
+
+/// Where packets lie behind it.
+inline constexpr Extent packets_offset = (sizeof(Workspace) + 4095) / 4096 * 4096;
+
+/// Staging for packets: for each of two calls in turn, `areas` areas of one place per member and packet.
+struct Staging {
+  Extent packets = 0;      ///< of one piece
+  Extent place_bytes = 0;  ///< of all packets that one member sends in one area
+  Extent areas = 1;
+
+  [[nodiscard]] constexpr Bytes bytes(int members) const {
+    return Bytes{2} * areas * static_cast<Bytes>(members) * place_bytes;
+  }
+  /// Of what member `from` sends in `call`, from the start of the receiver's workspace.
+  [[nodiscard]] constexpr Extent offset(int members, std::uint64_t call, Extent area, int from) const {
+    const Extent set = (static_cast<Extent>(call) & 1U) * areas + area;
+    return packets_offset + (set * static_cast<Extent>(members) + static_cast<Extent>(from)) * place_bytes;
+  }
+};
+
+/// Who takes part, and where each one's workspace is by this member's addresses.
+struct Party {
+  int members = 1;
+  int me = 0;
+  std::byte* workspaces[most_members] = {};
+};
+
+/// How long kernels wait for a member, and how long they dawdle: ticks of the device's clock.
+struct Patience {
+  std::uint64_t ticks = 0;
+  std::uint64_t jitter = 0;  ///< calls begin up to about this much later, by chance; 0: at once
+};
+
+/// How data lie: in whole vectors, or anyhow, element by element.
+enum class Layout { vectors, elements };
+
+/// on: numbers come from the call's number and are checked in the kernel, so that what is left from an earlier call is found.
+/// Of int32 alone.
+enum class Trial { off, on };
+
+}  // namespace linkscope::direct

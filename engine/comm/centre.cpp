@@ -1,0 +1,132 @@
+// Collects everybody's word and hands all of them out.
+#include "comm/centre.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "base/error.hpp"
+#include "comm/gathering.hpp"
+#include "comm/words.hpp"
+
+namespace linkscope {
+namespace {
+
+/// Quartz drifts apart by tens of microseconds a second: as much as a round trip tells.
+constexpr Seconds clocks_last = 1;
+
+}  // namespace
+
+std::unique_ptr<Hub> gather(Listener& listener, Membership own) {
+  return std::make_unique<Centre>(listener, std::move(own));
+}
+
+Centre::Centre(Listener& listener, Membership membership) : Hub(std::move(membership)) {
+  Gathering gathering(listener, own().greeting);
+  gathering.wait(deadline_in(own().limit));
+  set_hosts(gathering.hosts());
+  const std::vector<int> missing = gathering.missing();
+  spokes_ = gathering.take_channels();
+  for (const Connection& connection : connections()) descriptors_.push_back(connection.descriptor);
+  if (!gathering.complaint().empty()) {
+    tell_all(FrameKind::refusal, gathering.complaint());
+    throw Error(Fault::bad_input, gathering.complaint());
+  }
+  if (!gathering.lost().empty()) fail(gathering.lost() + " is gone");
+  if (!missing.empty()) fail(late(missing));
+  for (int rank = 1; rank < size(); ++rank) {
+    demand(rank, send(rank, {FrameKind::welcome, 0, 0, pack({own().greeting.clock, pack(hosts())})}));
+  }
+  set_clocks();
+}
+
+std::vector<Hub::Connection> Centre::connections() const {
+  std::vector<Connection> all;
+  for (const Channel& channel : spokes_) {
+    all.push_back({static_cast<int>(all.size()) + 1, channel.descriptor()});
+  }
+  return all;
+}
+
+std::string Centre::part_from(int rank) {
+  std::string reason = spoke(rank).unread_farewell();
+  if (reason.empty()) reason = why(Outcome::closed, rank);
+  tell_all(FrameKind::farewell, reason);
+  return reason;
+}
+
+Outcome Centre::send(int rank, const Frame& frame) {
+  const std::lock_guard lock(writing_);
+  return spoke(rank).send(frame, deadline_in(own().limit));
+}
+
+/// Only where that can be done at once: one that is stuck must not hold this process up.
+void Centre::tell_all(FrameKind kind, const std::string& reason) {
+  const std::unique_lock lock(writing_, std::try_to_lock);
+  if (!lock) return;
+  for (Channel& channel : spokes_) {
+    static_cast<void>(channel.send({kind, sequence(), 0, reason}, deadline_in(0)));
+  }
+}
+
+void Centre::fail(const std::string& reason) {
+  tell_all(FrameKind::farewell, reason);
+  throw Error(Fault::fatal, reason);
+}
+
+void Centre::demand(int rank, Outcome outcome) {
+  if (outcome != Outcome::done) fail(why(outcome, rank));
+}
+
+std::vector<std::string> Centre::carry_out(const std::string& word) {
+  if (clocks_due_) set_clocks();
+  std::vector<std::string> words = collect(word);
+  clocks_due_ = uncertainty_ > 0 && now() - clocks_set_ > clocks_last;
+  const FrameKind kind = clocks_due_ ? FrameKind::words_then_clocks : FrameKind::words;
+  const Frame frame{kind, sequence(), 0, pack(words)};
+  for (int rank = 1; rank < size(); ++rank) demand(rank, send(rank, frame));
+  return words;
+}
+
+/// Also looks at those that have said their word already: if they go, nothing is to be waited for.
+std::vector<std::string> Centre::collect(const std::string& word) {
+  std::vector<std::string> words(static_cast<std::size_t>(size()));
+  words.front() = word;
+  std::vector<int> missing(spokes_.size());
+  std::iota(missing.begin(), missing.end(), 1);
+  Seconds first = now();
+  Patience patience;
+  while (!missing.empty()) {
+    const std::size_t before = missing.size();
+    for (int rank = 1; rank < size(); ++rank) {
+      Frame frame;
+      const Outcome outcome = spoke(rank).take(frame);
+      if (outcome == Outcome::late) continue;
+      demand(rank, outcome);
+      const auto place = std::find(missing.begin(), missing.end(), rank);
+      if (place == missing.end() || frame.kind != FrameKind::word || frame.sequence != sequence())
+        fail(out_of_step(rank, frame));
+      missing.erase(place);
+      first = std::min(first, frame.moment);
+      words[static_cast<std::size_t>(rank)] = std::move(frame.payload);
+    }
+    if (missing.size() < before) continue;
+    const Deadline deadline = deadline_in(first + own().limit - now());
+    if (has_passed(deadline)) fail(late(missing));
+    if (!patience.look_again()) wait_for_any(descriptors_, deadline);
+  }
+  return words;
+}
+
+void Centre::set_clocks() {
+  uncertainty_ = 0;
+  const Deadline deadline = deadline_in(own().limit);
+  for (int rank = 1; rank < size(); ++rank) {
+    Seconds uncertainty = 0;
+    demand(rank, answer_clock(spoke(rank), own().clock, deadline, uncertainty));
+    uncertainty_ = std::max(uncertainty_, uncertainty);
+  }
+  clocks_set_ = now();
+}
+
+}  // namespace linkscope

@@ -1,0 +1,27 @@
+// Control: the connection to the supervisor, which started this process.
+#pragma once
+
+#include <string>
+
+#include "comm/address.hpp"
+#include "comm/socket.hpp"
+
+namespace linkscope {
+
+/// Lines of text. The descriptor blocks, and may be handed to whoever writes lines to it.
+class Control {
+ public:
+  /// Throws Error{bad_input} where nobody answers within a few seconds.
+  explicit Control(const Address& supervisor);
+
+  [[nodiscard]] int descriptor() const { return socket_.descriptor(); }
+  /// The next line, however long that takes. Throws Error{bad_input} where the supervisor closes the connection instead.
+  [[nodiscard]] std::string hear();
+
+ private:
+  Address supervisor_;
+  Socket socket_;
+  std::string pending_;
+};
+
+}  // namespace linkscope

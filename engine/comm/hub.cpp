@@ -1,0 +1,49 @@
+// What the centre and the spokes have in common: names, words, and the end after a failure.
+#include "comm/hub.hpp"
+
+#include <sstream>
+#include <utility>
+
+#include "base/error.hpp"
+
+namespace linkscope {
+
+Hub::Hub(Membership own) : own_(std::move(own)), hosts_(static_cast<std::size_t>(own_.greeting.size)) {
+  hosts_[static_cast<std::size_t>(own_.greeting.rank)] = own_.greeting.host;
+}
+
+std::string Hub::name_of(int rank) const {
+  return name_of_rank(rank, hosts_.at(static_cast<std::size_t>(rank)));
+}
+
+std::vector<std::string> Hub::exchange(const std::string& own) {
+  if (!broken_.empty()) throw Error(Fault::fatal, broken_);
+  ++sequence_;
+  try {
+    return carry_out(own);
+  } catch (const Error& error) {
+    broken_ = error.what();
+    throw;
+  }
+}
+
+std::string Hub::late(const std::vector<int>& ranks) const {
+  std::ostringstream out;
+  out << "has not come within " << own_.limit << " s: ";
+  for (std::size_t i = 0; i < ranks.size(); ++i) out << (i > 0 ? ", " : "") << name_of(ranks[i]);
+  return out.str();
+}
+
+std::string Hub::out_of_step(int rank, const Frame& frame) const {
+  return name_of(rank) + " is out of step: its message belongs to exchange " +
+         std::to_string(frame.sequence) + ", " + name_of(own_.greeting.rank) + " is at exchange " +
+         std::to_string(sequence_);
+}
+
+std::string Hub::why(Outcome outcome, int rank) const {
+  if (outcome == Outcome::late) return late({rank});
+  if (outcome == Outcome::closed) return name_of(rank) + " is gone";
+  return name_of(rank) + " sends what is no message of this version of linkscope";
+}
+
+}  // namespace linkscope

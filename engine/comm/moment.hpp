@@ -1,0 +1,26 @@
+// Moments of the steady clock: reading it, and time limits.
+#pragma once
+
+#include <chrono>
+
+#include "base/units.hpp"
+
+namespace linkscope {
+
+using Deadline = std::chrono::steady_clock::time_point;
+
+/// Seconds of this process's steady clock, since whenever it counts from.
+inline Seconds steady_seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+/// `seconds` from now, which may be long: a year at most.
+inline Deadline deadline_in(Seconds seconds) {
+  constexpr Seconds year = 3.2e7;
+  const std::chrono::duration<double> length(seconds < year ? seconds : year);
+  return std::chrono::steady_clock::now() + std::chrono::duration_cast<Deadline::duration>(length);
+}
+
+inline bool has_passed(Deadline deadline) { return std::chrono::steady_clock::now() >= deadline; }
+
+}  // namespace linkscope

@@ -1,0 +1,67 @@
+// Socket and Listener: TCP connections with time limits.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "comm/address.hpp"
+#include "comm/moment.hpp"
+
+namespace linkscope {
+
+/// How an attempt to send or to receive ended. What peers do is no exception: whoever knows their names makes one of it.
+enum class Outcome {
+  done,
+  closed,   ///< the peer has closed the connection, or it broke
+  late,     ///< the time was up; nothing has come so far
+  garbled,  ///< what came makes no sense (Channel)
+};
+
+/// One connection, closed when it goes. Never raises SIGPIPE. A peer whose machine fell silent counts as gone after about 25 s.
+class Socket {
+ public:
+  Socket() = default;
+  /// Takes over a connected descriptor.
+  explicit Socket(int descriptor);
+  ~Socket();
+  Socket(Socket&& other) noexcept;
+  Socket& operator=(Socket&& other) noexcept;
+  Socket(const Socket&) = delete;
+  Socket& operator=(const Socket&) = delete;
+
+  /// Throws Error{bad_input}: "cannot reach ADDRESS: the system's reason".
+  static Socket connect(const Address& address, Deadline deadline);
+
+  [[nodiscard]] int descriptor() const { return descriptor_; }
+  /// Sends all of `head` and `body`, in one go where the system lets it. Where it was late a part may have left.
+  [[nodiscard]] Outcome send(std::string_view head, std::string_view body, Deadline deadline);
+  /// Appends what has arrived to `to` and never waits; late: nothing has.
+  [[nodiscard]] Outcome receive(std::string& to);
+
+ private:
+  int descriptor_ = -1;
+};
+
+/// Waits for connections on a port that the system picks, of every interface.
+class Listener {
+ public:
+  /// Throws Error{broken} with the system's reason.
+  Listener();
+
+  [[nodiscard]] std::uint16_t port() const { return port_; }
+  [[nodiscard]] int descriptor() const { return socket_.descriptor(); }
+  /// A connection that has arrived; never waits.
+  [[nodiscard]] std::optional<Socket> accept();
+
+ private:
+  Socket socket_;
+  std::uint16_t port_ = 0;
+};
+
+/// Returns when one of them has something to read (its end included), or at the deadline.
+void wait_for_any(const std::vector<int>& descriptors, Deadline deadline);
+
+}  // namespace linkscope

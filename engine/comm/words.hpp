@@ -1,0 +1,14 @@
+// Words: what every process said in an exchange, as one payload.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace linkscope {
+
+std::string pack(const std::vector<std::string>& words);
+/// None where `payload` does not hold exactly `count` words.
+std::optional<std::vector<std::string>> unpack(const std::string& payload, std::size_t count);
+
+}  // namespace linkscope

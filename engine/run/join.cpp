@@ -1,0 +1,208 @@
+// From a supervisor's word to a finished plan.
+#include "run/join.hpp"
+
+#include <unistd.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <sstream>
+#include <utility>
+#include <vector>
+
+#include "backend/host/affinity.hpp"
+#include "base/error.hpp"
+#include "comm/control.hpp"
+#include "comm/hub.hpp"
+#include "comm/identity.hpp"
+#include "run/consensus.hpp"
+#include "run/fields.hpp"
+#include "run/row.hpp"
+
+namespace linkscope {
+namespace {
+
+/// For what is under way when another process is gone: a row, the end of a backend.
+constexpr Seconds grace = 0.5;
+
+/// What the supervisor says.
+struct Assignment {
+  std::string plan;
+  int rank = 0;
+  int size = 1;
+  std::string hub;
+  Seconds limit = 0;
+  std::vector<int> cpus;  ///< those to keep to; none: as it was started
+};
+
+std::vector<int> read_cpus(Fields& fields) {
+  std::vector<int> cpus;
+  if (fields.find("cpus") == nullptr) return cpus;
+  for (const Json& cpu : fields.array("cpus")) {
+    if (!cpu.is_number_unsigned()) fields.reject("cpus", "must be a list of CPU numbers");
+    cpus.push_back(cpu.get<int>());
+  }
+  return cpus;
+}
+
+Assignment read_assignment(const std::string& line) {
+  const Json json = Json::parse(line, nullptr, false);
+  if (json.is_discarded()) throw Error(Fault::bad_input, "the supervisor's word is not JSON");
+  Fields fields(json, "the supervisor's word");
+  Assignment assignment;
+  assignment.plan = fields.object("plan").dump();
+  assignment.rank = static_cast<int>(fields.count("rank", 0));
+  assignment.size = static_cast<int>(fields.count("size", 1));
+  assignment.hub = fields.text("hub", "");
+  assignment.limit = fields.number("limit_s");
+  if (!(assignment.limit > 0)) fields.reject("limit_s", "must be more than 0");
+  assignment.cpus = read_cpus(fields);
+  fields.finish();
+  return assignment;
+}
+
+void check_rank(const Assignment& assignment, int rank) {
+  if (assignment.rank != rank) {
+    throw Error(Fault::bad_input, "the supervisor takes rank " + std::to_string(rank) + " for rank " +
+                                      std::to_string(assignment.rank));
+  }
+  if (assignment.rank >= assignment.size) {
+    throw Error(Fault::bad_input, "rank " + std::to_string(assignment.rank) + " has no place in a world of " +
+                                      std::to_string(assignment.size));
+  }
+}
+
+/// Tells texts apart that are not made to be confused (FNV-1a).
+std::string fingerprint(const std::string& text) {
+  std::uint64_t hash = 0xCBF29CE484222325U;
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3U;
+  std::ostringstream out;
+  out << std::hex << hash;
+  return out.str();
+}
+
+Json introduction(const Environment& environment, const std::string& engine,
+                  const std::optional<Listener>& listener) {
+  Json hello{{"record", "hello"},   {"schema", schema_number},    {"version", engine_version()},
+             {"backend", engine},   {"token", environment.token}, {"rank", *environment.rank},
+             {"host", host_name()}, {"pid", ::getpid()}};
+  if (listener) hello["hub_port"] = listener->port();
+  return hello;
+}
+
+Membership membership(const Environment& environment, const std::string& engine,
+                      const Assignment& assignment) {
+  Membership own;
+  own.greeting.token = environment.token;
+  own.greeting.rank = assignment.rank;
+  own.greeting.size = assignment.size;
+  own.greeting.host = host_name();
+  own.greeting.clock = clock_identity();
+  own.greeting.claims = {{"schema", std::to_string(schema_number)},
+                         {"version", engine_version()},
+                         {"engine", engine},
+                         {"plan", fingerprint(assignment.plan)},
+                         {"LINKSCOPE_SEED", std::to_string(environment.first_seed)}};
+  own.limit = assignment.limit;
+  return own;
+}
+
+std::vector<Watch::Order> watch_over(Hub& hub, Watch& watch) {
+  std::vector<Watch::Order> orders;
+  for (const Hub::Connection& other : hub.connections()) {
+    orders.push_back(
+        watch.over(other.descriptor, grace, [&hub, rank = other.rank] { return hub.part_from(rank); }));
+  }
+  return orders;
+}
+
+/// Carries out the plan. `lost` is called before a process that cannot go on takes itself apart.
+Health work(World& world, const std::string& plan_text, const Environment& environment,
+            const Workshop& workshop, JsonLines& out, const std::function<void()>& lost) {
+  std::optional<Plan> plan;
+  std::optional<Backend> backend;
+  std::optional<Executor> executor;
+  Consensus(world).together([&] {
+    plan = parse_plan(plan_text);
+    backend = workshop.open(*plan);
+    executor.emplace(*backend, *plan, environment, world, out);
+  });
+  const Health health = executor->run();
+  if (health == Health::lost) lost();
+  return health;
+}
+
+/// As far as the supervisor still listens.
+void tell(JsonLines& out, Fault fault, const std::string& reason) {
+  const char* word = fault == Fault::bad_input ? "bad-input" : "lost";
+  try {
+    out.write({{"record", "error"}, {"fault", word}, {"reason", one_line(reason)}});
+  } catch (const WriteError&) {
+    return;
+  }
+}
+
+/// `trouble`: why it is lost, where the others are the reason; the supervisor has been told.
+Health take_part(const Environment& environment, const Workshop& workshop, Control& control, JsonLines& out,
+                 std::string& trouble) {
+  std::optional<Listener> listener;
+  if (*environment.rank == 0) listener.emplace();
+  out.write(introduction(environment, workshop.engine, listener));
+  const Assignment assignment = read_assignment(control.hear());
+  check_rank(assignment, *environment.rank);
+  host::keep_to(assignment.cpus);  // before any thread is started and any device opened
+
+  Watch watch(workshop.leave);
+  const Watch::Order supervised =
+      watch.over(control.descriptor(), 0, [] { return std::string("the supervisor is gone"); });
+  if (assignment.size == 1) {
+    Alone alone;
+    return work(alone, assignment.plan, environment, workshop, out, [] {});
+  }
+  Membership own = membership(environment, workshop.engine, assignment);
+  const std::unique_ptr<Hub> hub =
+      listener ? gather(*listener, std::move(own))
+               : attend(Address::parse(assignment.hub, "the supervisor's word: hub"), std::move(own));
+  std::optional<Watch::Order> last_moments;
+  {
+    const std::vector<Watch::Order> company = watch_over(*hub, watch);
+    const Health health = work(*hub, assignment.plan, environment, workshop, out, [&] {
+      trouble = hub->broken();
+      if (!trouble.empty()) tell(out, Fault::fatal, trouble);
+      last_moments.emplace(watch.over_the_end(grace, [&] {
+        return trouble + (trouble.empty() ? "" : "; ") + "ending in good order took too long";
+      }));
+    });
+    if (health == Health::lost) return health;
+  }
+  hub->exchange({});  // all are done: from now on connections may end
+  return Health::sound;
+}
+
+}  // namespace
+
+Health join(const Environment& environment, const Workshop& workshop) {
+  if (environment.control.empty())
+    throw Error(Fault::bad_input,
+                "join is for processes that linkscope starts: LINKSCOPE_CONTROL is not set");
+  if (!environment.rank) {
+    std::string names;
+    for (const char* name : Environment::rank_variables)
+      names += (names.empty() ? "" : ", ") + std::string(name);
+    throw Error(Fault::bad_input, "nothing says which rank this process is: none of " + names + " is set");
+  }
+  Control control(Address::parse(environment.control, "LINKSCOPE_CONTROL"));
+  JsonLines out(control.descriptor());
+  std::string trouble;
+  Health health = Health::lost;
+  try {
+    health = take_part(environment, workshop, control, out, trouble);
+  } catch (const Error& error) {
+    tell(out, error.fault(), error.what());
+    throw;
+  }
+  if (!trouble.empty()) throw Error(Fault::fatal, trouble);
+  return health;
+}
+
+}  // namespace linkscope

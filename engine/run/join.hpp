@@ -1,0 +1,28 @@
+// join: the process of a run with several, which a supervisor tells what to do.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "comm/watch.hpp"
+#include "model/backend.hpp"
+#include "run/environment.hpp"
+#include "run/executor.hpp"
+#include "run/plan.hpp"
+
+namespace linkscope {
+
+/// What makes an engine of a process.
+struct Workshop {
+  std::string engine;  ///< "host", "cuda" or "hip": the same in all processes of a run
+  std::function<Backend(const Plan&)> open;
+  /// Ends the process; called on another thread when those it depends on are gone and it does not end by itself.
+  Watch::Leave leave;
+};
+
+/// Connects to the supervisor (LINKSCOPE_CONTROL) and says who it is, is given a plan and its place in the world, and works on the
+/// plan with the others. Records go to that connection. Throws Error: bad_input where supervisor, environment or processes do not
+/// fit together, fatal where another process is gone or late; the supervisor has been told, if it is still there.
+Health join(const Environment& environment, const Workshop& workshop);
+
+}  // namespace linkscope

@@ -1,0 +1,317 @@
+"""Crew: the processes that carry out one plan together, and what becomes of them."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from linkscope.errors import LinkscopeError
+from linkscope.launch.control import Control, Event, Hello, Joined, Left, Misfit, Said
+from linkscope.launch.launchers import Ending, Launcher, Order
+from linkscope.launch.member import Cause, Member
+from linkscope.launch.process import parse_record
+from linkscope.launch.shared_memory import SharedMemory
+from linkscope.launch.worker import CannotStartError, GarbageError, InterruptedRunError, RefusedPlanError, SilenceError
+
+Json = dict[str, Any]
+
+_POLL_S = 0.1
+_GRACE_S = 5.0
+"""How long what is left of a crew that lost one may take to say so: they find out by themselves."""
+_HOLD_S = 2.0
+"""How long a failed row waits for a sign of whether its process lives on."""
+
+
+@dataclass
+class Work:
+    """What a crew is to do: the ``plan`` itself (schema/plan.schema.json), and how long one process may keep the others
+    waiting, in seconds.
+    """
+
+    plan: Json
+    limit_s: float
+
+
+@dataclass
+class Terms:
+    """How a crew is started: by which ``launcher``, and what (the command of an ``engine``).
+
+    ``cpus_on`` gives the CPUs of the processes that share a host, by rank, empty where they stay as they are.
+    ``on_joined`` is told of all of them once they are together.
+    """
+
+    launcher: Launcher
+    engine: tuple[str, ...]
+    environment: dict[str, str]
+    exported: tuple[str, ...]
+    cpus_on: Callable[[Sequence[int]], dict[int, Sequence[int]]] = lambda ranks: {}
+    on_joined: Callable[[Sequence[Hello]], None] = lambda hellos: None
+
+
+class Crew:
+    """A Worker of several processes, started anew for one plan. Leaving it leaves none of them behind.
+
+    Rank 0's records are the crew's; what the others say tells who has come how far.
+    """
+
+    def __init__(self, control: Control, terms: Terms, work: Work, start_timeout_s: float) -> None:
+        self._control = control
+        self._terms = terms
+        self._work = work
+        self._size = control.processes
+        self._members: dict[int, Member] = {}
+        self._ready: deque[Json] = deque()
+        self._held: Json | None = None
+        self._held_since = 0.0
+        self._lost_since: float | None = None
+        self._misfit: str | None = None
+        self._garbage: GarbageError | None = None
+        self._begun = False
+        self._memory = SharedMemory()
+        self._folder = tempfile.TemporaryDirectory(prefix="linkscope-")
+        self._deadline = time.monotonic() + start_timeout_s
+        self._start_timeout_s = start_timeout_s
+        order = Order(
+            engine=terms.engine,
+            processes=self._size,
+            environment={**terms.environment, **control.variables},
+            exported=(*terms.exported, *control.variables),
+            cpus=terms.cpus_on(range(self._size)),
+            folder=Path(self._folder.name),
+        )
+        try:
+            self._started = terms.launcher.start(order)
+        except LinkscopeError as error:
+            self._control.close()
+            self._folder.cleanup()
+            raise CannotStartError(str(error)) from error
+
+    def __enter__(self) -> Crew:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """A process that is stopped hears nothing, so those of this host are killed by name, the rest by launcher and
+        by the end of their connection.
+        """
+        for member in self._members.values():
+            if not self._started.ended():
+                member.kill()
+            member.let_go()
+        self._control.close()
+        self._started.close()
+        self._memory.sweep()
+        self._folder.cleanup()
+
+    def next_record(self, silence_s: float, interrupted: Callable[[], bool]) -> Json | None:
+        """See Worker. What a crew that lost a process still has to say is heard before an interruption is heeded."""
+        deadline = time.monotonic() + silence_s
+        while True:
+            if self._ready:
+                return self._ready.popleft()
+            if self._garbage is not None:
+                self._take_all()
+                if not self._ready:
+                    raise self._garbage
+                continue
+            if self._lost_since is not None:
+                if self._heard_all():
+                    return self._last_row()
+            elif self._finished():
+                return None
+            elif interrupted():
+                raise InterruptedRunError
+            elif not self._begun:
+                self._check_gathering()
+            elif time.monotonic() >= deadline:
+                raise SilenceError(self._silence(silence_s))
+            self._release_held()
+            self._memory.look(member.hello.pid for member in self._members.values() if member.is_here)
+            for event in self._control.poll(_POLL_S):
+                self._take(event)
+
+    def ending(self) -> str:
+        """See Worker."""
+        if self._finished():
+            self._await_endings(_GRACE_S)
+            return "the processes ended"
+        cause = self._cause()
+        if cause is None:
+            gone = [member.name for member in self._fallen()]
+            return f"{gone[0] if gone else 'a process'} left without a word, or lost its connection"
+        if cause.is_refusal:
+            raise RefusedPlanError(str(cause))
+        return str(cause)
+
+    # Coming together.
+
+    def _check_gathering(self) -> None:
+        """Begins the plan once all are there. Raises CannotStartError where they will not be."""
+        if self._misfit is not None:
+            raise CannotStartError(self._misfit)
+        if len(self._members) == self._size:
+            self._begin()
+            return
+        absence = self._started.absence()
+        if absence is not None:
+            self._take_all()
+            if len(self._members) < self._size and self._misfit is None:
+                raise CannotStartError(f"{absence} ({self._missing()})")
+        if time.monotonic() >= self._deadline:
+            limit = f"no word within {self._start_timeout_s:g} s of starting {self._terms.launcher.name}"
+            raise CannotStartError(f"{self._missing()}: {limit}")
+
+    def _missing(self) -> str:
+        missing = [str(rank) for rank in range(self._size) if rank not in self._members]
+        ranks = f"rank{'s' if len(missing) > 1 else ''} {', '.join(missing)} of {self._size} never started"
+        if not self._members:
+            return f"none of {self._size} processes started"
+        return f"{ranks}; on {', '.join(sorted({m.hello.host for m in self._members.values()}))} the others did"
+
+    def _begin(self) -> None:
+        hellos = [self._members[rank].hello for rank in range(self._size)]
+        first = hellos[0]
+        self._begun = True
+        self._started.settle()
+        self._terms.on_joined(hellos)
+        message = {"plan": self._work.plan, "size": self._size, "limit_s": self._work.limit_s}
+        message |= {"hub": f"{first.address}:{first.hub_port}"}
+        cpus: dict[int, Sequence[int]] = {}
+        for host in dict.fromkeys(hello.host for hello in hellos):
+            cpus |= self._terms.cpus_on([hello.rank for hello in hellos if hello.host == host])
+        for hello in hellos:
+            own = {"cpus": list(cpus[hello.rank])} if cpus.get(hello.rank) else {}
+            try:
+                self._control.send(hello.rank, {**message, "rank": hello.rank, **own})
+            except OSError:
+                self._lose()  # its end, or its silence, is told where the others' is
+
+    # What they say.
+
+    def _take_all(self) -> None:
+        """Takes what has come and is not read yet."""
+        while events := self._control.poll(0):
+            for event in events:
+                self._take(event)
+
+    def _take(self, event: Event) -> None:
+        if isinstance(event, Joined):
+            self._members[event.hello.rank] = Member.of(event.hello, self._terms.engine)
+        elif isinstance(event, Misfit):
+            self._misfit = self._misfit or event.reason
+        elif isinstance(event, Left):
+            self._members[event.rank].left = time.monotonic()
+            self._memory.hurry()  # the others may not be long in following
+            if not self._members[event.rank].done:
+                self._lose()
+        else:
+            try:
+                self._hear(event)
+            except GarbageError as garbage:  # told once what came before it has been taken
+                self._garbage = self._garbage or garbage
+
+    def _hear(self, said: Said) -> None:
+        member = self._members[said.rank]
+        record = parse_record(said.line, member.name)
+        kind = record.get("record")
+        if kind == "start":
+            member.case = str(record.get("id"))
+        elif kind in ("row", "end"):
+            if member.ended is None:
+                self._memory.hurry()
+            member.ended = str(record.get("id"))
+        elif kind == "done":
+            member.done = True
+        elif kind == "error":
+            member.complaint, member.complained = record, time.monotonic()
+        if said.rank != 0 or kind == "error":
+            return
+        if self._held is not None:  # it lived on
+            self._ready.append(self._held)
+            self._held = None
+        if kind == "row" and record.get("status") == "failed":
+            self._held, self._held_since = record, time.monotonic()
+        else:
+            self._ready.append(record)
+
+    def _release_held(self) -> None:
+        if self._held is not None and time.monotonic() - self._held_since > _HOLD_S and self._lost_since is None:
+            self._ready.append(self._held)
+            self._held = None
+
+    def _finished(self) -> bool:
+        return self._begun and self._members[0].done
+
+    # How it ends.
+
+    def _lose(self) -> None:
+        if self._lost_since is None:
+            self._lost_since = time.monotonic()
+
+    def _heard_all(self) -> bool:
+        """Whether nothing more is to come from a crew that lost a process."""
+        everyone_gone = all(member.left is not None for member in self._members.values())
+        return everyone_gone or time.monotonic() - (self._lost_since or 0.0) > _GRACE_S
+
+    def _last_row(self) -> Json | None:
+        """The failed row of the case that the loss ended, where rank 0 could still write one."""
+        row, self._held = self._held, None
+        if row is None:
+            return None
+        cause = self._cause()
+        if cause is None or (cause.is_lost and not self._was_told_before(cause)):  # the row says more
+            return row
+        return {**row, "reason": f"{cause} (rank 0 says: {row.get('reason', 'nothing')})"}
+
+    def _cause(self) -> Cause | None:
+        """Which process ended first, as far as one can know, and how."""
+        self._await_endings(_GRACE_S)
+        causes = [
+            Cause(member.name, ending, member.complaint)
+            for member in self._fallen()
+            if (ending := self._ending_of(member)) is not None or member.complaint
+        ]
+        return min(causes, key=lambda cause: cause.order, default=None)
+
+    def _was_told_before(self, cause: Cause) -> bool:
+        """Whether another than rank 0 gave up first: what rank 0 says then is of the one that gave up."""
+        first = next(iter(self._fallen()))
+        return first.hello.rank > 0 and cause.complaint is first.complaint is not None and first.fell < self._held_since
+
+    def _fallen(self) -> list[Member]:
+        """Those that left before they were done, in the order in which they did."""
+        fallen = [member for member in self._members.values() if member.left is not None and not member.done]
+        return sorted(fallen, key=lambda member: member.fell)
+
+    def _ending_of(self, member: Member) -> Ending | None:
+        ending = self._started.ending(member.hello.rank)
+        wordless = (one for one in self._fallen() if one.complaint is None)  # who could still speak was not the first
+        return self._started.first_ending() if ending is None and member is next(wordless, None) else ending
+
+    def _await_endings(self, patience_s: float) -> None:
+        """Gives those that left the time to end: only then does anybody say how."""
+        deadline = time.monotonic() + patience_s
+        while not (self._started.ended() or self._all_told()) and time.monotonic() < deadline:
+            time.sleep(_POLL_S / 10)
+
+    def _all_told(self) -> bool:
+        fallen = self._fallen()
+        return bool(fallen) and all(self._ending_of(member) is not None for member in fallen)
+
+    def _silence(self, silence_s: float) -> str:
+        """Whom to blame where nothing was heard for so long."""
+        members = self._members.values()
+        case = next((member.case for member in members if member.case is not None), None)
+        latest = self._members[0].case or case
+        behind = [m for m in members if m.case != latest]
+        unended = [m for m in members if m.ended != latest] if any(m.ended == latest for m in members) else []
+        stuck = [m for m in members if m.trouble() is not None]
+        blamed = stuck or behind or unended
+        if not blamed:
+            return f"all {self._size} processes hung: none ended the case within {silence_s:g} s; they were killed"
+        words = ", ".join(f"{m.name}{f' ({m.trouble()})' if m.trouble() else ''}" for m in blamed)
+        return f"{words} hung: no sign of life for {silence_s:g} s; all {self._size} processes were killed"

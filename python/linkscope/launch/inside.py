@@ -1,0 +1,227 @@
+"""Inside: linkscope itself was started as the ranks of a job, by mpiexec or srun. Rank 0 leads, the others follow.
+
+Rank 0 writes beside the run file where it listens; every other rank reads that and becomes its engine. So an MPI that
+was set up for the job's processes finds exactly these. They can be started once only.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import socket
+import sys
+import time
+import zlib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NoReturn
+
+from linkscope.errors import LinkscopeError
+from linkscope.launch.child import Child
+from linkscope.launch.control import CONTROL_VARIABLE, own_address
+from linkscope.launch.engines import find_engines
+from linkscope.launch.launchers import Order, OwnChildren, Started
+from linkscope.machine import sysfs
+from linkscope.machine.files import LiveFiles
+
+Json = dict[str, Any]
+
+FOLLOW_TIMEOUT_S = 300.0
+"""How long the others wait for rank 0, which first looks at the machine and plans."""
+_POLL_S = 0.05
+_CONNECT_S = 2.0
+_HOME_S = 30.0
+_RANKS = (
+    ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
+    ("PMI_RANK", "PMI_SIZE"),
+    ("SLURM_PROCID", "SLURM_STEP_NUM_TASKS"),
+)
+_JOBS = (("PMIX_NAMESPACE",), ("SLURM_JOB_ID", "SLURM_STEP_ID"))
+
+
+@dataclass(frozen=True)
+class Place:
+    """Which of how many ranks this process is, and of which job."""
+
+    rank: int
+    size: int
+    job: str
+
+
+def place(environment: Mapping[str, str] = os.environ) -> Place | None:
+    """This process's place in a job of several ranks, by what its launcher says; None outside of one."""
+    for rank, size in _RANKS:
+        if environment.get(rank, "").isdigit() and environment.get(size, "").isdigit():
+            found = Place(int(environment[rank]), int(environment[size]), _job(environment))
+            return found if found.size > 1 else None
+    return None
+
+
+def _job(environment: Mapping[str, str]) -> str:
+    """A name that all ranks of the job agree on; Hydra gives none, so there it is of the command and the folder."""
+    for names in _JOBS:
+        words = [environment[name] for name in names if environment.get(name)]
+        if len(words) == len(names):
+            return re.sub(r"[^\w.-]", "-", "-".join(words))
+    command = Path("/proc/self/cmdline").read_bytes() + str(Path.cwd()).encode()
+    return f"{environment.get('PMI_SIZE', '0')}-{zlib.crc32(command):08x}"
+
+
+@dataclass(frozen=True)
+class Meeting:
+    """The file by which rank 0 tells the others where to report; readable by its owner alone."""
+
+    path: Path
+
+    @staticmethod
+    def of(own: Place, run_file: Path) -> Meeting:
+        return Meeting(run_file.parent / f".linkscope-{own.job}")
+
+    def announce(self, message: Json) -> None:
+        """Raises LinkscopeError where it cannot be written."""
+        beside = self.path.with_name(f"{self.path.name}.{os.getpid()}")
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            beside.touch(mode=0o600)
+            beside.write_text(json.dumps(message), encoding="utf-8")
+            beside.replace(self.path)
+        except OSError as error:
+            raise LinkscopeError(f"cannot write {self.path}: {error.strerror or error}") from error
+
+    def withdraw(self) -> None:
+        self.path.unlink(missing_ok=True)
+
+    def attend(self, timeout_s: float) -> Json:
+        """What rank 0 announced and listens for. Raises LinkscopeError where there is nothing in time."""
+        deadline = time.monotonic() + timeout_s
+        while time.monotonic() < deadline:
+            try:
+                message = json.loads(self.path.read_text(encoding="utf-8"))
+                host, _, port = message["variables"][CONTROL_VARIABLE].rpartition(":")
+                socket.create_connection((host, int(port)), _CONNECT_S).close()
+            except (OSError, ValueError, KeyError):
+                time.sleep(_POLL_S)  # not there yet, or of a job that is over
+            else:
+                return dict(message)
+        where = f"{self.path} on {socket.gethostname()}"
+        raise LinkscopeError(
+            f"rank 0 left no word in {where} within {timeout_s:.0f} s: do all hosts share that folder?"
+        )
+
+
+@dataclass
+class Lead:
+    """Rank 0's part: it calls the others once, or sends them home."""
+
+    place: Place
+    meeting: Meeting
+    called: bool = False
+
+    def call(self, message: Json) -> None:
+        self.called = True
+        self.meeting.announce(message)
+
+    def send_home(self) -> None:
+        """Tells every other rank that it is not wanted, as far as they ask within a while."""
+        deadline = time.monotonic() + _HOME_S
+        with contextlib.suppress(OSError, LinkscopeError), socket.create_server((own_address(()), 0)) as listener:
+            host, port = listener.getsockname()
+            self.meeting.announce({"variables": {CONTROL_VARIABLE: f"{host}:{port}"}})
+            for _ in range(self.place.size - 1):
+                listener.settimeout(max(deadline - time.monotonic(), 0.01))
+                listener.accept()[0].close()
+        self.meeting.withdraw()
+
+
+@contextmanager
+def lead(run_file: Path) -> Iterator[Lead | None]:
+    """For rank 0 of a job of ranks; None outside of one. The others follow it and do not come back: they become an
+    engine, or leave with exit code 0 where none is wanted of them. Raises LinkscopeError.
+    """
+    own = place()
+    if own is None:
+        yield None
+        return
+    meeting = Meeting.of(own, run_file)
+    if own.rank > 0:
+        _follow(own, meeting)
+    meeting.withdraw()  # of a job of the same name that was killed
+    leader = Lead(own, meeting)
+    try:
+        yield leader
+    finally:
+        if not leader.called:
+            leader.send_home()
+
+
+def _follow(own: Place, meeting: Meeting) -> NoReturn:
+    message = meeting.attend(FOLLOW_TIMEOUT_S)
+    if "engine" not in message:
+        sys.exit(0)
+    program = find_engines().get(str(message["engine"]))
+    if program is None:
+        where = f"rank {own.rank} on {socket.gethostname()}"
+        raise LinkscopeError(f"{where} has no {message['engine']} engine: run `make setup` there")
+    os.execve(program, [str(program), "join"], {**os.environ, **message["variables"]})
+
+
+class Inside:
+    """A Launcher whose processes are there already: this one's engine is started, the others are called."""
+
+    name = "inside"
+
+    def __init__(self, leader: Lead, engine: str) -> None:
+        self._leader = leader
+        self._engine = engine
+        self.binds = not _may_use_all_cpus()
+        self.notes: tuple[str, ...] = ("each rank keeps the CPUs that its launcher gave it",) if self.binds else ()
+
+    def start(self, order: Order) -> Started:
+        """See Launcher."""
+        if self._leader.called:
+            again = "the ranks of a job start once: complete the run with --resume in another job"
+            raise LinkscopeError(f"{again}, or run linkscope by itself and let it start the processes")
+        variables = {name: order.environment[name] for name in order.exported}
+        child = Child(order.command, order.environment, order.folder / "rank-0", files=_inherited())
+        try:
+            self._leader.call({"engine": self._engine, "variables": variables})
+        except LinkscopeError:
+            child.close()
+            raise
+        return _Called([child], self._leader.meeting)
+
+
+@dataclass(frozen=True)
+class _Called(OwnChildren):
+    """Rank 0's engine, and the others of the job, of whom nothing is known but what they say."""
+
+    meeting: Meeting
+
+    def settle(self) -> None:
+        self.meeting.withdraw()
+
+    def close(self) -> None:
+        self.meeting.withdraw()
+        super().close()
+
+
+def _may_use_all_cpus() -> bool:
+    online = sysfs.cpu_list(LiveFiles().read(f"{sysfs.CPUS}/online"))
+    return os.sched_getaffinity(0).issuperset(online)
+
+
+def _inherited() -> list[int]:
+    """Files that this process was started with, beside the standard ones: a launcher's are among them."""
+    found = []
+    for entry in Path("/proc/self/fd").iterdir():
+        number = int(entry.name)
+        try:
+            if number > 2 and os.get_inheritable(number):
+                found.append(number)
+        except OSError:  # the directory itself, closed by now
+            continue
+    return sorted(found)

@@ -1,0 +1,341 @@
+"""Launchers: how the processes of a crew come to life, and how each of them says that one has died."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Protocol
+
+from linkscope.errors import LinkscopeError
+from linkscope.launch.binding import usable_cores
+from linkscope.launch.child import Child, signal_name
+
+RANK_VARIABLE = "LINKSCOPE_RANK"
+PATIENCE_S = 5.0
+"""How long a launcher may take to end its processes before it is killed."""
+_VERSION_S = 30.0
+_MOST_WORDS = 300
+_AS_ROOT = ("OMPI_ALLOW_RUN_AS_ROOT", "PRTE_ALLOW_RUN_AS_ROOT")
+
+
+@dataclass(frozen=True)
+class Order:
+    """What is to be started: ``engine`` (its command) with the argument join, so many times.
+
+    ``environment``: the whole of it; ``exported``: names in it that every host must see. ``cpus``: by rank, for
+    launchers that start the processes themselves. ``folder``: for what they print.
+    """
+
+    engine: tuple[str, ...]
+    processes: int
+    environment: Mapping[str, str]
+    exported: tuple[str, ...]
+    cpus: Mapping[int, Sequence[int]]
+    folder: Path
+
+    @property
+    def command(self) -> list[str]:
+        return [*self.engine, "join"]
+
+
+@dataclass(frozen=True)
+class Ending:
+    """How a process ended: its exit code, or minus the signal that killed it, and its last words."""
+
+    status: int
+    words: str = ""
+
+    def __str__(self) -> str:
+        what = f"died of {signal_name(-self.status)}" if self.status < 0 else f"ended with exit code {self.status}"
+        return f"{what}: {self.words}" if self.words else what
+
+
+class Started(Protocol):
+    """Processes on their way."""
+
+    def settle(self) -> None:
+        """All have joined: what was there for them to come together can go."""
+
+    def ended(self) -> bool:
+        """Whether none of them runs any more."""
+
+    def absence(self) -> str | None:
+        """Why some of them cannot join any more, if so."""
+
+    def ending(self, rank: int) -> Ending | None:
+        """How that one ended, where that is known."""
+
+    def first_ending(self) -> Ending | None:
+        """How the one that ended first did, where it is known that one has and not which."""
+
+    def close(self) -> None:
+        """Ends what still runs, and waits for it."""
+
+
+class Launcher(Protocol):
+    """A way to start processes. ``notes``: what a user should know of how it does that. ``binds``: whether it gives
+    each process CPUs of its own, which are left as they are.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def notes(self) -> tuple[str, ...]: ...
+
+    @property
+    def binds(self) -> bool: ...
+
+    def start(self, order: Order) -> Started:
+        """Raises LinkscopeError where nothing can be started."""
+
+
+@dataclass(frozen=True)
+class Local:
+    """Starts them itself, on this host."""
+
+    name: str = "local"
+    notes: tuple[str, ...] = ()
+    binds: bool = False
+
+    def start(self, order: Order) -> Started:
+        children: list[Child] = []
+        try:
+            for rank in range(order.processes):
+                environment = {**order.environment, RANK_VARIABLE: str(rank)}
+                words = order.folder / f"rank-{rank}"
+                children.append(Child(order.command, environment, words, cpus=order.cpus.get(rank, ())))
+        except LinkscopeError:
+            OwnChildren(children).close()
+            raise
+        return OwnChildren(children)
+
+
+@dataclass(frozen=True)
+class OwnChildren:
+    """Processes of this host, by rank from 0."""
+
+    children: Sequence[Child]
+
+    def settle(self) -> None:
+        """Nothing was needed."""
+
+    def ended(self) -> bool:
+        return all(child.status() is not None for child in self.children)
+
+    def absence(self) -> str | None:
+        for rank, child in enumerate(self.children):
+            if child.status() is not None:
+                return f"rank {rank} {self.ending(rank)}"
+        return None
+
+    def ending(self, rank: int) -> Ending | None:
+        child = self.children[rank] if rank < len(self.children) else None
+        status = child.status() if child is not None else None
+        return None if child is None or status is None else Ending(status, child.last_words())
+
+    def first_ending(self) -> Ending | None:
+        return None
+
+    def close(self) -> None:
+        for child in self.children:
+            child.close()
+
+
+@dataclass(frozen=True)
+class Mpiexec:
+    """An MPI's own launcher. ``words``: its path, and more to say before the program. ``hosts``: as it spells them."""
+
+    words: tuple[str, ...]
+    hosts: str | None = None
+    hostfile: str | None = None
+    binds: bool = False
+
+    @property
+    def name(self) -> str:
+        return "mpiexec"
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        if self.dialect() is _OPEN_MPI and os.geteuid() == 0:
+            return (f"run as root: {', '.join(_AS_ROOT)} (and _CONFIRM) are set to 1 for mpiexec",)
+        return ()
+
+    def start(self, order: Order) -> Started:
+        dialect = self.dialect()
+        environment = {name: value for name, value in order.environment.items() if name != RANK_VARIABLE}
+        if self.notes:
+            environment |= {name + end: "1" for name in _AS_ROOT for end in ("", "_CONFIRM")}
+        command = [*self.words, "-n", str(order.processes), *dialect.options(order)]
+        command += [dialect.hosts, self.hosts] if self.hosts else []
+        command += [dialect.hostfile, self.hostfile] if self.hostfile else []
+        child = Child([*command, *order.command], environment, order.folder / "mpiexec", dying=signal.SIGTERM)
+        return ByLauncher("mpiexec", child, dialect.endings, dialect.anonymous)
+
+    def dialect(self) -> _Dialect:
+        said = _version_of(self.words[0])
+        for dialect in (_OPEN_MPI, _HYDRA):
+            if re.search(dialect.sign, said):
+                return dialect
+        first = (said.strip().splitlines() or ["nothing"])[0]
+        known = "Open MPI's and Hydra's (MPICH, Intel MPI) are known; under Slurm, --launcher srun"
+        raise LinkscopeError(f"{self.words[0]} --version says {first[:80]!r}: {known}")
+
+
+@dataclass(frozen=True)
+class Srun:
+    """Slurm's launcher, inside an allocation. ``words``: its path, and more to say before the program."""
+
+    words: tuple[str, ...]
+    hosts: str | None = None
+    notes: tuple[str, ...] = ()
+    binds: bool = False
+
+    @property
+    def name(self) -> str:
+        return "srun"
+
+    def start(self, order: Order) -> Started:
+        environment = {name: value for name, value in order.environment.items() if name != RANK_VARIABLE}
+        own = ["--ntasks", str(order.processes), "--export=ALL", "--cpu-bind=none", "--unbuffered"]
+        own += [f"--nodelist={self.hosts}"] if self.hosts else []
+        command = [self.words[0], *own, *self.words[1:], *order.command]
+        child = Child(command, environment, order.folder / "srun", dying=signal.SIGTERM)
+        return ByLauncher("srun", child, _SRUN_ENDINGS)
+
+
+@dataclass(frozen=True)
+class ByLauncher:
+    """Processes that another program started, which tells on its standard error how they ended: by rank (``endings``),
+    or without saying which (``anonymous``).
+    """
+
+    name: str
+    launcher: Child
+    endings: tuple[re.Pattern[str], ...]
+    anonymous: tuple[re.Pattern[str], ...] = ()
+
+    def settle(self) -> None:
+        """Nothing was needed."""
+
+    def ended(self) -> bool:
+        return self.launcher.status() is not None
+
+    def absence(self) -> str | None:
+        status = self.launcher.status()
+        if status is None:
+            return None
+        return f"{self.name} {Ending(status, gist(self.launcher.text()))}"
+
+    def ending(self, rank: int) -> Ending | None:
+        text = " ".join(self.launcher.text().split())
+        for pattern in self.endings:
+            for match in pattern.finditer(text):
+                found = match.groupdict()
+                if found.get("rank") == str(rank):
+                    return Ending(_status_of(found), _engine_words(self.launcher.text()))
+        return None
+
+    def first_ending(self) -> Ending | None:
+        text = " ".join(self.launcher.text().split())
+        match = next(filter(None, (pattern.search(text) for pattern in self.anonymous)), None)
+        return Ending(_status_of(match.groupdict()), _engine_words(self.launcher.text())) if match else None
+
+    def close(self) -> None:
+        self.launcher.dismiss(PATIENCE_S)
+
+
+def find_mpiexec() -> str | None:
+    """mpiexec on PATH, else beside this Python, where MPI's packages from PyPI put it; None where there is none."""
+    beside = Path(sys.executable).parent / "mpiexec"
+    return shutil.which("mpiexec") or (str(beside) if os.access(beside, os.X_OK) else None)
+
+
+def gist(text: str) -> str:
+    """The first sentence or so of the last box, or of all, that a launcher printed; one line."""
+    boxes = [box.strip() for box in re.split(r"^[-=]{8,}\s*$", text, flags=re.MULTILINE)]
+    last = next((box for box in reversed(boxes) if box), "")
+    first, _, second = last.partition("\n\n")
+    return " ".join((f"{first} {second}" if first.endswith(":") else first).split())[:_MOST_WORDS]
+
+
+@dataclass(frozen=True)
+class _Dialect:
+    """How one family of mpiexec is spoken to, and how it tells of a process that ended badly (text on one line)."""
+
+    sign: str
+    bind: tuple[str, ...]
+    oversubscribe: tuple[str, ...]
+    hosts: str
+    hostfile: str
+    endings: tuple[re.Pattern[str], ...]
+    export: str | None = None
+    anonymous: tuple[re.Pattern[str], ...] = ()
+
+    def options(self, order: Order) -> list[str]:
+        crowded = self.oversubscribe if order.processes > len(usable_cores()) else ()
+        exported = [word for name in order.exported for word in (self.export, name)] if self.export else []
+        return [*self.bind, *crowded, *[word for word in exported if word is not None]]
+
+
+_OPEN_MPI = _Dialect(
+    sign=r"Open MPI|OpenRTE|PRRTE",
+    bind=("--bind-to", "none"),
+    oversubscribe=("--oversubscribe",),
+    hosts="--host",
+    hostfile="--hostfile",
+    endings=(
+        re.compile(r"process rank (?P<rank>\d+) with PID \d+ on node \S+ exited on signal (?P<signal>\d+)"),
+        re.compile(r"Process name: \[\S+?,(?P<rank>\d+)\] Exit code: (?P<code>\d+)"),
+    ),
+    export="-x",
+)
+_HYDRA = _Dialect(
+    sign=r"HYDRA|Hydra|Intel\(R\) MPI",
+    bind=("-bind-to", "none", "-genvall"),
+    oversubscribe=(),
+    hosts="-hosts",
+    hostfile="-f",
+    endings=(),
+    # It names the first in its own list, which may be one that it killed itself for the other's sake.
+    anonymous=(re.compile(r"TERMINATED WITH THE EXIT STRING: .*?\(signal (?P<signal>\d+)\)"),),
+)
+_SRUN_ENDINGS = (
+    re.compile(r"srun: error: \S+: task (?P<rank>\d+): Exited with exit code (?P<code>\d+)"),
+    re.compile(r"srun: error: \S+: task (?P<rank>\d+): (?P<name>(?!Exited)[A-Z][a-z]+(?: (?:fault|error))?)"),
+)
+
+
+def _status_of(found: Mapping[str, str | None]) -> int:
+    if found.get("signal"):
+        return -int(found["signal"] or 0)
+    if found.get("code"):
+        return int(found["code"] or 0)
+    named = {signal.strsignal(number): number for number in signal.valid_signals()}
+    return -int(named.get(found.get("name"), 0))
+
+
+def _engine_words(text: str) -> str:
+    """The last line that an engine itself printed."""
+    own = [line for line in text.splitlines() if line.startswith("linkscope-engine:")]
+    return " ".join(own[-1].split()) if own else ""
+
+
+@cache
+def _version_of(program: str) -> str:
+    try:
+        command, quiet = [program, "--version"], subprocess.DEVNULL
+        answer = subprocess.run(command, capture_output=True, text=True, timeout=_VERSION_S, check=False, stdin=quiet)
+    except subprocess.TimeoutExpired as error:
+        raise LinkscopeError(f"{program} --version did not answer within {_VERSION_S:.0f} s") from error
+    except OSError as error:
+        raise LinkscopeError(f"cannot start {program}: {error.strerror or error}; see --launcher-command") from error
+    return answer.stdout + answer.stderr

@@ -1,0 +1,124 @@
+"""Member: one process of a crew: how far it has come, what becomes of it, and a hold on it where it runs here."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import platform
+import signal
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from linkscope.launch.control import Hello, name
+from linkscope.launch.launchers import Ending
+
+Json = dict[str, Any]
+
+_REFUSED, _LOST = 2, 3
+"""Exit codes of an engine that is given what it cannot work on, and of one that cannot go on (engine/run/main.cpp)."""
+_STATES = {"T": "it is stopped", "t": "it is being traced", "D": "it is stuck in the kernel", "Z": "it is dead"}
+
+
+@dataclass
+class Member:
+    """One process that has joined, and how far it has come."""
+
+    hello: Hello
+    pidfd: int | None
+    case: str | None = None
+    ended: str | None = None
+    done: bool = False
+    left: float | None = None
+    complaint: Json | None = None
+    complained: float | None = None
+
+    @property
+    def name(self) -> str:
+        return name(self.hello.rank, self.hello.host)
+
+    @staticmethod
+    def of(hello: Hello, engine: Sequence[str]) -> Member:
+        """Of the process that said ``hello`` and should be running that ``engine``."""
+        return Member(hello, _hold(hello, engine))
+
+    @property
+    def is_here(self) -> bool:
+        """Whether it runs on this host, under the number that it named."""
+        return self.pidfd is not None
+
+    @property
+    def fell(self) -> float:
+        """When it was first known that it would not go on."""
+        moments = [moment for moment in (self.complained, self.left) if moment is not None]
+        return min(moments, default=float("inf"))
+
+    def trouble(self) -> str | None:
+        """What the kernel says of a process of this host that cannot go on."""
+        if not self.is_here:
+            return None
+        try:
+            stat = Path(f"/proc/{self.hello.pid}/stat").read_text(encoding="utf-8", errors="replace")
+        except OSError:
+            return None
+        return _STATES.get(stat.rpartition(")")[2].split()[0])
+
+    def kill(self) -> None:
+        """At once, where it runs here: one that is stopped hears nothing else."""
+        if self.pidfd is not None:
+            with contextlib.suppress(OSError):
+                signal.pidfd_send_signal(self.pidfd, signal.SIGKILL)
+
+    def let_go(self) -> None:
+        if self.pidfd is not None:
+            os.close(self.pidfd)
+            self.pidfd = None
+
+
+@dataclass(frozen=True)
+class Cause:
+    """How a process ended, by its status and by its own words (an error record), of which one may be missing."""
+
+    name: str
+    ending: Ending | None
+    complaint: Json | None
+
+    def __str__(self) -> str:
+        if self.ending is not None and self.ending.status < 0:
+            return f"{self.name} {self.ending}"
+        if self.complaint is not None:
+            return f"{self.name}: {self.complaint.get('reason', 'it did not say why')}"
+        return f"{self.name} {self.ending}"
+
+    @property
+    def is_refusal(self) -> bool:
+        told = self.complaint is not None and self.complaint.get("fault") == "bad-input"
+        return told or (self.ending is not None and self.ending.status == _REFUSED)
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether it may well have ended for another's sake."""
+        return not self.is_refusal and (self.ending is None or self.ending.status in (0, _LOST))
+
+    @property
+    def order(self) -> int:
+        """The least tells most: a signal, a refusal, a crash, what was said before leaving, a bare exit code."""
+        killed = self.ending is not None and self.ending.status < 0
+        return [killed, self.is_refusal, not self.is_lost, self.complaint is not None, True].index(True)
+
+
+def _hold(hello: Hello, engine: Sequence[str]) -> int | None:
+    """A pidfd of the process, which no other can slip into; None for one elsewhere."""
+    if hello.host != platform.node():
+        return None
+    try:
+        held = os.pidfd_open(hello.pid)
+    except OSError:
+        return None
+    with contextlib.suppress(OSError):
+        command = Path(f"/proc/{hello.pid}/cmdline").read_text(errors="replace").split("\0")
+        if "join" in command and Path(engine[-1]).name in (Path(word).name for word in command):
+            return held
+    os.close(held)  # another process namespace's number
+    return None

@@ -1,0 +1,160 @@
+"""Muster: brings together whatever processes each case of a job wants, and says who they are."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from itertools import combinations
+from typing import Any
+
+from linkscope.errors import LinkscopeError
+from linkscope.launch.binding import Binding, bind, usable_cores
+from linkscope.launch.control import Control, Hello
+from linkscope.launch.crew import Crew, Terms, Work
+from linkscope.launch.inside import Lead
+from linkscope.launch.job import Job
+from linkscope.launch.launchers import RANK_VARIABLE, Launcher
+from linkscope.launch.process import EngineProcess
+from linkscope.launch.supervisor import START_TIMEOUT_S, Refusal, Supervisor
+from linkscope.launch.worker import Worker
+from linkscope.machine.node import Link
+from linkscope.plan.expand import PlannedCase
+
+Json = dict[str, Any]
+
+_OWN_PREFIX = "LINKSCOPE_"
+
+
+@dataclass(frozen=True)
+class Group:
+    """Cases that the same processes carry out: started with ``settings`` in their environment, so many, by ``kind``.
+
+    ``kind``: the launcher's; None for one process, which needs none.
+    """
+
+    settings: tuple[tuple[str, str], ...]
+    processes: int
+    kind: str | None
+    cases: tuple[PlannedCase, ...]
+
+
+@dataclass
+class Muster:
+    """For one job; ``leader``: where linkscope itself was started as the ranks of one.
+
+    ``record`` takes the state record of each crew that has come together, ``say`` what a user should know of it.
+    """
+
+    job: Job
+    leader: Lead | None
+    record: Callable[[Json], None]
+    say: Callable[[str], None]
+
+    def groups(self, cases: Iterable[PlannedCase]) -> list[Group]:
+        """``cases`` by the processes they want, in order of first appearance, each group in order; the ranks that
+        linkscope is one of come first, for they wait.
+        """
+        found: dict[tuple[tuple[tuple[str, str], ...], int, str | None], list[PlannedCase]] = {}
+        for case in cases:
+            processes = int(case.case.get("processes", 1))
+            kind = self.job.request.launching.kind_for(case.case, os.environ, self.leader) if processes > 1 else None
+            found.setdefault((tuple(sorted(case.environment.items())), processes, kind), []).append(case)
+        groups = [Group(*key, tuple(members)) for key, members in found.items()]
+        return sorted(groups, key=lambda group: not (self.leader and group.processes == self.leader.place.size))
+
+    def obstacle(self, group: Group) -> str | None:
+        """Why nobody can carry the group out; its cases are skipped then. Raises LinkscopeError where the user asked
+        for a launcher that cannot be had.
+        """
+        if group.kind is None:
+            return None
+        if self.leader is not None and group.processes != self.leader.place.size:
+            return f"wants {group.processes} processes, and linkscope was started as {self.leader.place.size} ranks"
+        try:
+            self._launcher(group)
+        except LinkscopeError as error:
+            if self.job.request.launching.is_asked_for:
+                raise
+            return str(error)
+        return None
+
+    def supervisor(self, group: Group) -> Supervisor:
+        """Who gets a row for each of the group's cases."""
+        settings = dict(group.settings)
+        environment = {**os.environ, **settings}
+        if group.kind is None:
+            refusal = Refusal.FAILS_CASES if settings else Refusal.ENDS_RUN
+            return Supervisor(lambda plan: self._engine(plan, environment), self.job.backend, refusal)
+        return Supervisor(lambda plan: self._crew(group, plan, environment), self.job.backend, Refusal.FAILS_CASES)
+
+    def _engine(self, plan: Json, environment: Mapping[str, str]) -> Worker:
+        return EngineProcess(self.job.engine.path, plan, environment)
+
+    def _crew(self, group: Group, plan: Json, environment: Mapping[str, str]) -> Worker:
+        assert group.kind is not None
+        launcher = self._launcher(group)
+        for note in launcher.notes:
+            self.say(note)
+        description = self.job.engine.description
+        address = self.job.request.launching.listening_address(group.kind)
+        control = Control(group.processes, str(description["version"]), self.job.backend, address)
+        terms = Terms(
+            launcher=launcher,
+            engine=self.job.engine.command,
+            environment=dict(environment),
+            exported=tuple(
+                sorted(
+                    {*dict(group.settings), *(n for n in environment if n.startswith(_OWN_PREFIX))} - {RANK_VARIABLE}
+                )
+            ),
+            cpus_on=lambda ranks: {one.rank: one.cpus for one in self._bindings(launcher, plan, ranks)},
+            on_joined=lambda hellos: self.record(self._joined(launcher, plan, hellos)),
+        )
+        return Crew(control, terms, Work(plan, patience_s(plan["cases"])), START_TIMEOUT_S)
+
+    def _launcher(self, group: Group) -> Launcher:
+        """One for each kind: ranks of a job are started once."""
+        assert group.kind is not None
+        if group.kind not in self._launchers:
+            launching = self.job.request.launching
+            self._launchers[group.kind] = launching.open(group.kind, self.job.engine.path, self.leader)
+        return self._launchers[group.kind]
+
+    @cached_property
+    def _launchers(self) -> dict[str, Launcher]:
+        return {}
+
+    def _bindings(self, launcher: Launcher, plan: Json, ranks: Sequence[int]) -> tuple[Binding, ...]:
+        """Of processes that share a host. Every host is taken to be like this one."""
+        return bind(self.job.node, plan["cases"], ranks, () if launcher.binds else self._cores)
+
+    @cached_property
+    def _cores(self) -> tuple[tuple[int, ...], ...]:
+        return usable_cores()
+
+    def _joined(self, launcher: Launcher, plan: Json, hellos: Sequence[Hello]) -> Json:
+        """The state record (schema/result.schema.json) of processes that have come together."""
+        hosts = list(dict.fromkeys(hello.host for hello in hellos))
+        bound = {
+            one.rank: one
+            for host in hosts
+            for one in self._bindings(launcher, plan, [hello.rank for hello in hellos if hello.host == host])
+        }
+        return {
+            "record": "state",
+            "when": "joined",
+            "launcher": launcher.name,
+            "processes": [{**asdict(bound[hello.rank]), "host": hello.host, "pid": hello.pid} for hello in hellos],
+            "links": [asdict(Link(f"host:{a}", f"host:{b}", "network")) for a, b in combinations(hosts, 2)],
+            "notes": list(launcher.notes),
+        }
+
+
+def patience_s(cases: Sequence[Json]) -> float:
+    """Seconds that a process may keep the others waiting: less than any case's limit, so that they can still say who it
+    was; but where the limits lie far apart, long enough for the slow cases.
+    """
+    limits = [float(case.get("timeout_s", 60.0)) for case in cases]
+    return max(0.8 * min(limits), max(limits) / 10)

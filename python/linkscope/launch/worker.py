@@ -1,0 +1,51 @@
+"""Worker: what carries out one plan (one engine, or a crew of several), as the supervisor sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any, Protocol
+
+from linkscope.errors import LinkscopeError
+
+Json = dict[str, Any]
+
+
+class SilenceError(Exception):
+    """Nothing was heard for as long as was allowed; the text says of whom."""
+
+
+class GarbageError(Exception):
+    """A line that is not a JSON object; the text says whose and how it begins."""
+
+
+class InterruptedRunError(Exception):
+    """The user or the system asked to stop; every row so far has been handed over."""
+
+
+class RefusedPlanError(LinkscopeError):
+    """The engine would not begin: its plan or an environment variable is wrong."""
+
+
+class CannotStartError(LinkscopeError):
+    """The processes did not come together, and trying again would not help."""
+
+
+class Worker(Protocol):
+    """Started with a plan; its records come one by one. Leaving it as a context ends every process it has."""
+
+    def __enter__(self) -> Worker: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
+
+    def next_record(self, silence_s: float, interrupted: Callable[[], bool]) -> Json | None:
+        """The next record (schema/result.schema.json); None at the end of them all.
+
+        Raises SilenceError after ``silence_s`` seconds without one, GarbageError for a line that is none,
+        InterruptedRunError as soon as ``interrupted`` says so, CannotStartError.
+        """
+
+    def ending(self) -> str:
+        """How a worker that has no more records ended. Raises RefusedPlanError where it refused the plan."""

@@ -1,0 +1,67 @@
+"""Collectives: what a layout of members becomes in a plan."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from linkscope.machine.paths import Paths
+from linkscope.plan.axes import Point
+from linkscope.plan.flows import endpoint
+from linkscope.plan.ground import Layout
+
+Json = dict[str, Any]
+
+IN_BLOCKS = ("reduce-scatter", "all-gather", "all-to-all")
+"""Collectives whose larger buffer is made of a block for each member."""
+ELEMENT_BYTES = {"float32": 4, "float16": 2, "bfloat16": 2, "int32": 4}
+_ALIGNED_BYTES = 16
+"""What nccl-tests cuts blocks to; smaller ones are cut to whole elements."""
+
+
+def collective_flow(paths: Paths, layout: Layout, point: Point) -> Json:
+    """The one flow of a case of ``layout.members``; with a process each, ranks count in their order."""
+    assert point.source is not None
+    assert point.collective is not None
+    apart = point.processes == "each"
+    members = [
+        endpoint(point.source, paths, device, device) | ({"rank": rank} if apart and rank else {})
+        for rank, device in enumerate(layout.members)
+    ]
+    size = whole_bytes(point, len(members))
+    named = (point.method, point.collective, len(members), point.processes, size, *_worded(point.parameters))
+    return {
+        "method": point.method,
+        "executor": layout.members[0],
+        "bytes": size,
+        "members": members,
+        "parameters": {"collective": point.collective, **point.parameters},
+        "tuning_group": "/".join(map(str, named)),
+    }
+
+
+def _worded(parameters: Json) -> list[str]:
+    return [f"{name}={value}" for name, value in parameters.items()]
+
+
+def whole_bytes(point: Point, members: int) -> int:
+    """The point's size rounded down to whole elements, of a collective in blocks to a whole block for each member.
+
+    Blocks of 16 bytes and more are cut to multiples of that, as nccl-tests does; so powers of two stay what they are
+    among 2, 4 and 8 members. 0 where nothing is left (``uneven`` says so).
+    """
+    blocks = members if point.collective in IN_BLOCKS else 1
+    element = _element_bytes(point)
+    unit = blocks * (_ALIGNED_BYTES if blocks > 1 and point.size >= blocks * _ALIGNED_BYTES else element)
+    return point.size // unit * unit
+
+
+def uneven(point: Point, members: int) -> str | None:
+    """Why ``members`` cannot share the point's bytes out; None where they can."""
+    if point.collective == "barrier" or whole_bytes(point, members):
+        return None
+    each = f" for each of {members} members" if point.collective in IN_BLOCKS else ""
+    return f"{point.size} B are no whole {point.parameters.get('type', 'float32')}{each}"
+
+
+def _element_bytes(point: Point) -> int:
+    return ELEMENT_BYTES.get(str(point.parameters.get("type", "float32")), 4)

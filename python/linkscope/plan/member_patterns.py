@@ -1,0 +1,55 @@
+"""Patterns of collectives: pure functions that say which devices take part, in which order."""
+
+from __future__ import annotations
+
+from linkscope.machine.paths import Paths
+from linkscope.plan.ground import Ground, Layout
+
+
+def all_members(ground: Ground) -> list[Layout]:
+    """Of collectives: one member on every device of the row, or so many as it says, dealt out to them in blocks."""
+    ids = [device.id for device in ground.sources()]
+    hosts = ground.source_on == "numa"
+    counts = ground.counts or ((max(len(ids), 2) if hosts else len(ids)),)
+    fitting = [count for count in counts if count > 1 and (hosts or count <= len(ids))]
+    return [_gathering(_dealt(ids, count)) for count in fitting] if ids else []
+
+
+def growing(ground: Ground) -> list[Layout]:
+    """Of collectives: the first 2, 3, 4 ... and at last all devices of the row; x: members."""
+    return _first_ones([device.id for device in ground.sources()])
+
+
+def device_sets(ground: Ground) -> list[Layout]:
+    """Of collectives: 2, 3, 4 ... devices, each next one that with the widest link to one already there; x: members.
+
+    The order of schieffer24's sets (scripts/osu_collectives.sh of its code: 0, 1, 6, 7, 2, 3, 4, 5 on an MI250X node).
+    Among equals the lowest number; a pair that nothing joins directly counts by its path's peak below all that are.
+    """
+    left = [device.id for device in ground.sources()]
+    taken = left[:1]
+    while left := [device for device in left if device not in taken]:
+        taken.append(max(left, key=lambda device: max(_closeness(ground.paths, one, device) for one in taken)))
+    return _first_ones(taken)
+
+
+def _first_ones(devices: list[str]) -> list[Layout]:
+    return [_gathering(tuple(devices[:count])) for count in range(2, len(devices) + 1)]
+
+
+def _dealt(devices: list[str], count: int) -> tuple[str, ...]:
+    """``count`` members: the first GPUs, or NUMA nodes filled evenly, each with members next to one another."""
+    if count <= len(devices):
+        return tuple(devices[:count])
+    return tuple(devices[member * len(devices) // count] for member in range(count))
+
+
+def _gathering(members: tuple[str, ...]) -> Layout:
+    kind = "GPUs" if members[0].startswith("gpu:") else "members"
+    return Layout((), "", f"{len(members)} {kind}", members=members)
+
+
+def _closeness(paths: Paths, one: str, other: str) -> tuple[bool, float]:
+    """Whether a link joins two devices without a third in between, and how wide their path is."""
+    path = paths.between(one, other)
+    return (False, 0.0) if path is None else (path.hops == 1, path.peak_gbps or 0.0)

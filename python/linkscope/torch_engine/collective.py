@@ -1,0 +1,267 @@
+"""torch-collective: the collectives of torch.distributed, one member per process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+import torch.distributed as dist
+
+from linkscope.torch_engine import groups, memory
+from linkscope.torch_engine.faults import unsupported
+from linkscope.torch_engine.groups import Groups
+from linkscope.torch_engine.pattern import (
+    ELEMENT_TYPES,
+    POISON,
+    balanced_elements,
+    input_elements,
+    summed_elements,
+)
+from linkscope.torch_engine.plan import Case, Flow
+from linkscope.torch_engine.stopwatch import Enqueue, stopwatch
+from linkscope.torch_engine.transfer import Method, Own, Part, Site, Transfer
+
+Tensor = Any
+
+KINDS = ("all-reduce", "reduce", "broadcast", "reduce-scatter", "all-gather", "all-to-all", "barrier")
+_BY_BLOCKS = ("reduce-scatter", "all-gather", "all-to-all")
+_IN_PLACE_ALONE = ("all-reduce", "reduce", "broadcast")
+_OUT_OF_PLACE_ALONE = ("reduce-scatter", "all-to-all")
+_GLOO_ON_GPUS = ("all-reduce", "broadcast")  # docs.pytorch.org/docs/stable/distributed.html, "Backends"
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What a flow asks for. ``size``: bytes as nccl-tests counts them, of the larger buffer. ``index``: this member's
+    place in the group, whose order is that of ranks. ``root``: the first member's.
+    """
+
+    kind: str
+    dtype: Any
+    in_place: bool
+    members: int
+    size: int
+    index: int
+    root: int
+
+    @property
+    def elements(self) -> int:
+        """Of the larger buffer."""
+        return self.size // int(self.dtype.itemsize)
+
+    @property
+    def block(self) -> int:
+        """Elements of one member's share."""
+        return self.elements // self.members
+
+
+class CollectiveTransfer(Transfer):
+    """One member's calls."""
+
+    def __init__(self, shape: Shape, flow: Flow, group: Any, site: Site, gpu: int | None) -> None:
+        self._shape = shape
+        self._group = group
+        self._gpu = gpu
+        self._root = flow.members[0].rank
+        own = next(member for member in flow.members if member.rank == site.world.rank)
+        self._sent, self._received = self._allocate(own, site)
+        self._work = self._operation()
+
+    def _allocate(self, own: Any, site: Site) -> tuple[Tensor, Tensor]:
+        """Input and output; one tensor, or a part of one, where the call works in place."""
+        shape = self._shape
+        if shape.kind == "barrier":
+            return None, None
+        unit = int(shape.dtype.itemsize)
+        received = shape.block if shape.kind == "reduce-scatter" else shape.elements
+        sent = shape.block if shape.kind == "all-gather" else shape.elements
+        output = memory.allocate(own, received * unit, site.memory_limit_bytes).view(shape.dtype)
+        if not shape.in_place:
+            return memory.allocate(own, sent * unit, site.memory_limit_bytes).view(shape.dtype), output
+        begin = shape.index * shape.block if shape.kind == "all-gather" else 0
+        return output[begin : begin + sent], output
+
+    def _operation(self) -> Callable[[], Any]:
+        sent, received, group, root = self._sent, self._received, self._group, self._root
+        work: dict[str, Callable[[], Any]] = {
+            "all-reduce": lambda: dist.all_reduce(received, group=group),
+            "reduce": lambda: dist.reduce(received, root, group=group),
+            "broadcast": lambda: dist.broadcast(received, root, group=group),
+            "reduce-scatter": lambda: dist.reduce_scatter_tensor(received, sent, group=group),
+            "all-gather": lambda: dist.all_gather_into_tensor(received, sent, group=group),
+            "all-to-all": lambda: dist.all_to_all_single(received, sent, group=group),
+            "barrier": self.meet,
+        }
+        return work[self._shape.kind]
+
+    def call(self) -> None:
+        """As Transfer.call."""
+        self._work()
+
+    def meet(self) -> None:
+        """As Transfer.meet."""
+        if self._gpu is None:
+            dist.barrier(self._group)
+        else:
+            dist.barrier(self._group, device_ids=[self._gpu])
+
+    def lead_in(self) -> None:
+        """A barrier would keep the caller: another call of the same kind does not."""
+        self._work()
+
+    def settle(self) -> None:
+        """As Transfer.settle."""
+        if self._gpu is not None:
+            torch.cuda.current_stream(self._gpu).synchronize()
+
+    def arm(self, seed: int) -> None:
+        """As Transfer.arm."""
+        shape = self._shape
+        if shape.kind == "barrier":
+            return
+        self._received.view(torch.uint8).fill_(POISON)
+        if shape.kind == "all-reduce":
+            memory.fill_elements(self._sent, self._balanced(seed))
+        elif shape.kind != "broadcast" or shape.index == shape.root:
+            memory.fill_elements(self._sent, self._input(seed, shape.index, 0))
+        self.settle()
+
+    def verify(self, seed: int) -> str | None:
+        """As Transfer.verify; of `reduce`, whose repeats leave nothing to be known, one more call is checked."""
+        shape = self._shape
+        if shape.kind == "barrier":
+            return None
+        if shape.kind == "reduce":
+            self.arm(seed)
+            self.meet()
+            self.call()
+            self.settle()
+            if shape.index != shape.root:
+                return None
+        for begin, count, expected in self._expectations(seed):
+            wrong = memory.first_wrong_element(self._received[begin : begin + count], expected)
+            if wrong is not None:
+                byte = (begin + wrong) * int(shape.dtype.itemsize)
+                return f"{shape.kind}: byte {byte} of member {shape.index} is wrong"
+        return None
+
+    def verified_bytes(self) -> int:
+        """As Transfer.verified_bytes."""
+        shape = self._shape
+        if shape.kind == "barrier" or (shape.kind == "reduce" and shape.index != shape.root):
+            return 0
+        return int(self._received.numel() * self._received.element_size())
+
+    def notes(self) -> list[str]:
+        """As Transfer.notes."""
+        if self._shape.kind == "reduce":
+            return ["works in place: a call of its own was checked, not the repeated ones"]
+        return ["works in place"] if self._shape.in_place else []
+
+    def _expectations(self, seed: int) -> list[tuple[int, int, memory.Elements]]:
+        """(first, count, numbers) of each run of elements that the output must hold."""
+        shape = self._shape
+        whole, block = shape.elements, shape.block
+        if shape.kind == "all-reduce":
+            return [(0, whole, lambda first, count, device: torch.zeros(count, dtype=torch.int64, device=device))]
+        if shape.kind == "broadcast":
+            return [(0, whole, self._input(seed, shape.root, 0))]
+        if shape.kind == "reduce":
+            return [(0, whole, self._sum(seed, 0))]
+        if shape.kind == "reduce-scatter":
+            return [(0, block, self._sum(seed, shape.index * block))]
+        offset = 0 if shape.kind == "all-gather" else shape.index * block
+        return [(m * block, block, self._input(seed, m, offset)) for m in range(shape.members)]
+
+    def _input(self, seed: int, member: int, offset: int) -> memory.Elements:
+        return lambda first, count, device: input_elements(seed, member, offset + first, count, device)
+
+    def _sum(self, seed: int, offset: int) -> memory.Elements:
+        members = self._shape.members
+        return lambda first, count, device: summed_elements(seed, members, offset + first, count, device)
+
+    def _balanced(self, seed: int) -> memory.Elements:
+        index, members = self._shape.index, self._shape.members
+        return lambda first, count, device: balanced_elements(seed, index, members, first, count, device)
+
+
+class TorchCollective(Method):
+    """Sums, as the other interfaces' collectives."""
+
+    def __init__(self, communicators: Groups) -> None:
+        self._groups = communicators
+
+    def check(self, flow: Flow, case: Case) -> None:
+        """As Method.check."""
+        if len(flow.members) < 2:
+            raise unsupported("torch-collective needs two members or more")
+        if len({member.rank for member in flow.members}) < len(flow.members):
+            raise unsupported("torch.distributed has one member in each process")
+        shape = _shape(flow, flow.members[0].rank)
+        unit = int(shape.dtype.itemsize) * (shape.members if shape.kind in _BY_BLOCKS else 1)
+        if shape.size % unit or (shape.size == 0 and shape.kind != "barrier"):
+            what = f"{flow.parameters.get('type', 'float32')} for each of {shape.members} members"
+            raise unsupported(f"{shape.size} B are no whole number of {what}")
+        _check_place(flow, shape.kind)
+        backend = groups.backend_for(_backend(flow), flow.members)
+        on_gpus = any(member.device.kind == "gpu" for member in flow.members)
+        if backend == "gloo" and on_gpus and shape.kind not in _GLOO_ON_GPUS:
+            raise unsupported(f"Gloo has no {shape.kind} of GPU memory")
+        if case.cache == "flushed":
+            raise unsupported("PyTorch has no way to flush caches: warm or rotated")
+        if case.clock == "device" and (backend == "gloo" or shape.kind == "barrier"):
+            raise unsupported(f"{backend}'s {shape.kind} keeps its caller: no device clock, host or batch")
+
+    def parts(self, flow: Flow) -> tuple[Part, ...]:
+        """As Method.parts."""
+        return tuple(Part(member.rank) for member in flow.members)
+
+    def latency(self, flow: Flow) -> bool:
+        """A barrier moves nothing."""
+        return _kind(flow) == "barrier"
+
+    def assemble(self, flow: Flow, case: Case, site: Site) -> Own | None:
+        """As Method.assemble."""
+        ranks = tuple(sorted(member.rank for member in flow.members))
+        backend = groups.backend_for(_backend(flow), flow.members)
+        group = self._groups.of(ranks, backend)
+        if site.world.rank not in ranks:
+            return None
+        own = next(member for member in flow.members if member.rank == site.world.rank)
+        memory.supports(own)
+        gpu = groups.use(own)
+        transfer = CollectiveTransfer(_shape(flow, site.world.rank), flow, group, site, gpu)
+        return Own(transfer, stopwatch(case.clock, gpu, Enqueue.RETURNS))
+
+
+def _kind(flow: Flow) -> str:
+    return flow.word("collective", KINDS, "all-reduce")
+
+
+def _backend(flow: Flow) -> str:
+    return flow.word("backend", groups.BACKENDS, "auto")
+
+
+def _shape(flow: Flow, rank: int) -> Shape:
+    ranks = sorted(member.rank for member in flow.members)
+    kind = _kind(flow)
+    return Shape(
+        kind=kind,
+        dtype=ELEMENT_TYPES[flow.word("type", tuple(ELEMENT_TYPES), "float32")],
+        in_place=kind in _IN_PLACE_ALONE or flow.parameters.get("in_place") == "yes",
+        members=len(ranks),
+        size=flow.bytes,
+        index=ranks.index(rank),
+        root=ranks.index(flow.members[0].rank),
+    )
+
+
+def _check_place(flow: Flow, kind: str) -> None:
+    """Where nothing is asked for, a call works as it does; three of them work in place and in no other way."""
+    place = flow.word("in_place", ("yes", "no"), "yes" if kind in _IN_PLACE_ALONE else "no")
+    if place == "no" and kind in _IN_PLACE_ALONE:
+        raise unsupported(f"torch.distributed has {kind} in place alone")
+    if place == "yes" and kind in _OUT_OF_PLACE_ALONE:
+        raise unsupported(f"{kind} in place: repeated calls would add up what cannot be checked any more")

@@ -1,0 +1,243 @@
+"""torch-send and torch-mpi: a tensor from one process to another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import cycle
+from typing import Any
+
+import torch
+
+from linkscope.torch_engine import groups, installation, memory, rotation
+from linkscope.torch_engine.carriers import Carrier, Distributed, Library, Mpi
+from linkscope.torch_engine.faults import unsupported
+from linkscope.torch_engine.groups import Groups
+from linkscope.torch_engine.memory import Arena
+from linkscope.torch_engine.plan import Case, Endpoint, Flow
+from linkscope.torch_engine.stopwatch import Enqueue, stopwatch
+from linkscope.torch_engine.transfer import Method, Own, Part, Site, Transfer
+
+Tensor = Any
+CALLS = ("send", "ping-pong")
+
+
+class _Side(Transfer):
+    """What the sender's and the receiver's part have in common. ``token`` says that somebody is there."""
+
+    def __init__(self, carrier: Carrier, arena: Arena, token: Tensor, gpu: int | None, remarks: list[str]) -> None:
+        self._carrier = carrier
+        self._arena = arena
+        self._token = token
+        self._gpu = gpu
+        self._remarks = remarks
+        self._pieces = cycle(arena.pieces)
+        self._calls = 0
+
+    def _restart(self) -> None:
+        self.settle()
+        self._pieces = cycle(self._arena.pieces)
+        self._calls = 0
+
+    def settle(self) -> None:
+        """As Transfer.settle."""
+        if self._gpu is not None:
+            torch.cuda.current_stream(self._gpu).synchronize()
+
+    def lead_in(self) -> None:
+        """As Transfer.lead_in."""
+        self.meet()
+
+    def notes(self) -> list[str]:
+        """As Transfer.notes."""
+        return self._remarks
+
+
+class SendingSide(_Side):
+    """Sends the source's pieces; what comes back of a ping-pong goes into ``echo``."""
+
+    def __init__(
+        self, carrier: Carrier, arena: Arena, token: Tensor, gpu: int | None, remarks: list[str], echo: Arena | None
+    ) -> None:
+        super().__init__(carrier, arena, token, gpu, remarks)
+        self._echo = echo
+        self._echoes = cycle(echo.pieces if echo else [None])
+        self.operations = 2 if echo else 1
+
+    def arm(self, seed: int) -> None:
+        """As Transfer.arm."""
+        self._arena.fill(seed)
+        if self._echo:
+            self._echo.poison()
+            self._echoes = cycle(self._echo.pieces)
+        self._restart()
+
+    def call(self) -> None:
+        """As Transfer.call."""
+        self._carrier.send(next(self._pieces))
+        if self._echo:
+            self._carrier.receive(next(self._echoes))
+        self._calls += 1
+
+    def meet(self) -> None:
+        """The receiver is there."""
+        self._carrier.receive(self._token)
+
+    def finish(self) -> None:
+        """All has arrived, says the receiver."""
+        self._carrier.receive(self._token)
+
+    def verify(self, seed: int) -> str | None:
+        """As Transfer.verify."""
+        return self._echo.compare(seed, self._calls) if self._echo else None
+
+    def verified_bytes(self) -> int:
+        """As Transfer.verified_bytes."""
+        return self._echo.verified_bytes(self._calls) if self._echo else 0
+
+
+class ReceivingSide(_Side):
+    """Receives into the destination's pieces, and sends each back in a ping-pong."""
+
+    def __init__(
+        self, carrier: Carrier, arena: Arena, token: Tensor, gpu: int | None, remarks: list[str], call: str
+    ) -> None:
+        super().__init__(carrier, arena, token, gpu, remarks)
+        self._back: Callable[[Tensor], Any] | None = carrier.send if call == "ping-pong" else None
+        self.operations = 2 if self._back else 1
+
+    def arm(self, seed: int) -> None:
+        """As Transfer.arm."""
+        self._arena.poison()
+        self._restart()
+
+    def call(self) -> None:
+        """As Transfer.call."""
+        piece = next(self._pieces)
+        self._carrier.receive(piece)
+        if self._back:
+            self._back(piece)
+        self._calls += 1
+
+    def meet(self) -> None:
+        """Says that it is there."""
+        self._carrier.send(self._token)
+
+    def finish(self) -> None:
+        """As SendingSide.finish."""
+        self._carrier.send(self._token)
+
+    def verify(self, seed: int) -> str | None:
+        """As Transfer.verify."""
+        return self._arena.compare(seed, self._calls)
+
+    def verified_bytes(self) -> int:
+        """As Transfer.verified_bytes."""
+        return self._arena.verified_bytes(self._calls)
+
+
+class Messages(Method):
+    """The sender's part is timed, the receiver's is not. The executor is the sender's device."""
+
+    name: str
+
+    def check(self, flow: Flow, case: Case) -> None:
+        """As Method.check."""
+        if flow.source is None or flow.destination is None:
+            raise unsupported(f"{self.name} needs a source and a destination")
+        if flow.source.rank == flow.destination.rank:
+            raise unsupported(f"{self.name} goes between two processes: torch-copy copies within one")
+        if flow.rank != flow.source.rank or flow.executor != flow.source.device:
+            raise unsupported(f"{self.name} is driven by the sender, {flow.source.device}")
+        flow.word("call", CALLS, "send")
+
+    def parts(self, flow: Flow) -> tuple[Part, ...]:
+        """As Method.parts."""
+        source, destination = flow.ends
+        return (Part(source.rank), Part(destination.rank, timed=False))
+
+    def latency(self, flow: Flow) -> bool:
+        """A ping-pong is told as the time of one way."""
+        return flow.word("call", CALLS, "send") == "ping-pong"
+
+    def assemble(self, flow: Flow, case: Case, site: Site) -> Own | None:
+        """As Method.assemble."""
+        carrier_to = self._connect(flow, site)
+        source, destination = flow.ends
+        if site.world.rank not in (source.rank, destination.rank):
+            return None
+        sends = site.world.rank == source.rank
+        own, other = (source, destination) if sends else (destination, source)
+        memory.supports(own)
+        gpu = groups.use(own)
+        slots, remarks = rotation.slots(case, flow.bytes, (own.device,))
+        arena = Arena(own, flow.bytes, slots, site.memory_limit_bytes)
+        token = torch.zeros(1, dtype=torch.uint8, device=memory.torch_device(own))
+        carrier = carrier_to(other.rank)
+        call = flow.word("call", CALLS, "send")
+        transfer: Transfer
+        if sends:
+            echo = Arena(own, flow.bytes, slots, site.memory_limit_bytes) if call == "ping-pong" else None
+            transfer = SendingSide(carrier, arena, token, gpu, remarks, echo)
+        else:
+            transfer = ReceivingSide(carrier, arena, token, gpu, remarks, call)
+        return Own(transfer, stopwatch(case.clock, gpu, Enqueue.RETURNS))
+
+    def _connect(self, flow: Flow, site: Site) -> Callable[[int], Carrier]:
+        """What carries messages to another rank; called in every process."""
+        raise NotImplementedError
+
+
+class TorchSend(Messages):
+    """By torch.distributed."""
+
+    name = "torch-send"
+
+    def __init__(self, communicators: Groups) -> None:
+        self._groups = communicators
+
+    def check(self, flow: Flow, case: Case) -> None:
+        """As Method.check."""
+        super().check(flow, case)
+        if flow.bytes == 0:
+            raise unsupported("torch-send takes one byte or more")
+        backend = self._backend(flow)
+        if backend == "gloo" and any(end.device.kind == "gpu" for end in flow.ends):
+            raise unsupported("Gloo sends no GPU memory")
+        if backend == "gloo" and case.clock == "device":
+            raise unsupported("Gloo's send keeps its caller: no device clock, host or batch")
+
+    def _connect(self, flow: Flow, site: Site) -> Callable[[int], Carrier]:
+        ranks = tuple(sorted(end.rank for end in flow.ends))
+        group = self._groups.of(ranks, self._backend(flow))
+        return lambda rank: Distributed(group, rank)
+
+    @staticmethod
+    def _backend(flow: Flow) -> str:
+        return groups.backend_for(flow.word("backend", groups.BACKENDS, "auto"), flow.ends)
+
+
+class TorchMpi(Messages):
+    """By MPI. Memory of GPUs only where the library says that it takes it."""
+
+    name = "torch-mpi"
+
+    def __init__(self) -> None:
+        self._library: Library | None = None
+
+    def check(self, flow: Flow, case: Case) -> None:
+        """As Method.check."""
+        super().check(flow, case)
+        if case.clock == "device":
+            raise unsupported("MPI's calls keep their caller: no device clock, host or batch")
+
+    def _connect(self, flow: Flow, site: Site) -> Callable[[int], Carrier]:
+        if self._library is None:
+            self._library = Library(site.world)
+        library = self._library
+        if any(_on_gpu(end) for end in flow.ends):
+            library.require_gpu_support(installation.backend())
+        return lambda rank: Mpi(library, rank)
+
+
+def _on_gpu(end: Endpoint) -> bool:
+    return end.device.kind == "gpu"

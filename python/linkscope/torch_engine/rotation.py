@@ -1,0 +1,32 @@
+"""Rotation: through how much memory calls must cycle so that no cache serves them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from linkscope.torch_engine import installation, system
+from linkscope.torch_engine.faults import unsupported
+from linkscope.torch_engine.plan import Case, Device
+
+_TURNS_OF_GPU_CACHE = 8  # a GPU's does not evict the oldest line first (engine/backend/gpu/gpu_method.cpp)
+_TURNS_OF_CPU_CACHE = 2
+_UNKNOWN_GPU_CACHE_BYTES = 128 << 20  # no less than any has
+_MOST_SLOTS = 1 << 16
+
+
+def slots(case: Case, size: int, devices: Iterable[Device]) -> tuple[int, list[str]]:
+    """Pieces of ``size`` bytes that calls take in turn, and remarks on that for the row. Raises EngineError."""
+    if case.cache == "flushed":
+        raise unsupported("PyTorch has no way to flush caches: warm or rotated")
+    if case.cache == "warm" or size == 0:
+        return 1, []
+    through = max(
+        _TURNS_OF_GPU_CACHE * (installation.l2_bytes(device.index) or _UNKNOWN_GPU_CACHE_BYTES)
+        if device.kind == "gpu"
+        else _TURNS_OF_CPU_CACHE * system.largest_cache_bytes(device.index)
+        for device in devices
+    )
+    wanted = max(1, -(-through // size))
+    if wanted <= _MOST_SLOTS:
+        return wanted, []
+    return _MOST_SLOTS, [f"rotated through {_MOST_SLOTS} tensors alone: caches hold a part of them"]

@@ -1,0 +1,130 @@
+"""Stopwatches: a transfer timed by the host's clock, in a batch, or by a GPU's."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from enum import Enum
+
+import torch
+
+from linkscope.torch_engine.transfer import Reading, Stopwatch, Transfer
+
+_HOST_RESOLUTION_S = 100e-6  # two readings of the clock by Python take a tenth of a microsecond
+_EVENT_RESOLUTION_S = 500e-6  # as the CUDA and HIP manuals give it: half a microsecond
+_QUEUE = 128  # calls of several commands each, of about a thousand that a stream takes before it blocks its caller
+_UNLIMITED = 1 << 22
+_FIRST_HOLD_S = 0.002
+_LONGEST_HOLD_S = 0.5
+_USUAL_KHZ = 2_000_000
+
+
+class Enqueue(Enum):
+    """Whether a call on a GPU is back before its work is done."""
+
+    RETURNS = "at once"
+    BLOCKS = "when the work is done, or nearly so"
+
+
+@dataclass
+class HostStopwatch:
+    """Calls one by one, each from call to completion; between them, outside the time, the processes meet."""
+
+    resolution_s: float = _HOST_RESOLUTION_S
+    most_repeats: int = _UNLIMITED
+
+    def take(self, transfer: Transfer, repeats: int) -> Reading:
+        """As Stopwatch.take."""
+        now, call, settle, meet = time.perf_counter, transfer.call, transfer.settle, transfer.meet
+        total = 0.0
+        for _ in range(repeats):
+            meet()
+            settle()
+            begin = now()
+            call()
+            settle()
+            total += now() - begin
+        return Reading(total)
+
+    def hold_longer(self) -> None:
+        """Nothing is held."""
+
+    def notes(self) -> list[str]:
+        """None."""
+        return []
+
+
+@dataclass
+class BatchStopwatch:
+    """From the first of many calls, made one right after another, to the completion of the last."""
+
+    resolution_s: float = _HOST_RESOLUTION_S
+    most_repeats: int = _UNLIMITED
+
+    def take(self, transfer: Transfer, repeats: int) -> Reading:
+        """As Stopwatch.take."""
+        now, call = time.perf_counter, transfer.call
+        transfer.meet()
+        transfer.settle()
+        begin = now()
+        for _ in range(repeats):
+            call()
+        transfer.finish()
+        transfer.settle()
+        return Reading(now() - begin)
+
+    def hold_longer(self) -> None:
+        """Nothing is held."""
+
+    def notes(self) -> list[str]:
+        """None."""
+        return []
+
+
+class DeviceStopwatch:
+    """Events around calls that a sleeping kernel holds back until all of them are enqueued.
+
+    Whether it slept long enough shows afterwards: the start event must not have come before the last call was made.
+    Calls that keep their caller (``enqueue`` BLOCKS) cannot be held: their launch cost is inside.
+    """
+
+    resolution_s = _EVENT_RESOLUTION_S
+    most_repeats = _QUEUE
+
+    def __init__(self, index: int, enqueue: Enqueue) -> None:
+        self._index = index
+        self._start, self._end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        self._hold_s = _FIRST_HOLD_S if enqueue is Enqueue.RETURNS else 0.0
+        rate_khz = getattr(torch.cuda.get_device_properties(index), "clock_rate", _USUAL_KHZ)
+        self._cycles_per_s = 1e3 * float(rate_khz)
+
+    def take(self, transfer: Transfer, repeats: int) -> Reading:
+        """As Stopwatch.take."""
+        with torch.cuda.device(self._index):
+            torch.cuda.synchronize()
+            if self._hold_s:
+                torch.cuda._sleep(int(self._hold_s * self._cycles_per_s))
+            transfer.lead_in()
+            self._start.record()
+            for _ in range(repeats):
+                transfer.call()
+            self._end.record()
+            held = not self._start.query()
+            self._end.synchronize()
+            return Reading(self._start.elapsed_time(self._end) * 1e-3, held or not self._hold_s)
+
+    def hold_longer(self) -> None:
+        """As Stopwatch.hold_longer; gives up where no sleep is long enough."""
+        self._hold_s = 2 * self._hold_s if self._hold_s < _LONGEST_HOLD_S else 0.0
+
+    def notes(self) -> list[str]:
+        """As Stopwatch.notes."""
+        return [] if self._hold_s else ["not held back by a gate: launch cost is inside"]
+
+
+def stopwatch(clock: str, index: int | None, enqueue: Enqueue) -> Stopwatch:
+    """The watch of ``clock``; ``index``: the GPU whose clock it is."""
+    if clock == "device":
+        assert index is not None
+        return DeviceStopwatch(index, enqueue)
+    return HostStopwatch() if clock == "host" else BatchStopwatch()

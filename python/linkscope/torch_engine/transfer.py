@@ -1,0 +1,122 @@
+"""Transfer: one process's part of a flow, made ready to run."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Protocol
+
+from linkscope.torch_engine.plan import Case, Flow
+from linkscope.torch_engine.world import World
+
+
+class Transfer(ABC):
+    """What the clock runs. All processes with a part of a flow call the same methods in the same order."""
+
+    operations: int = 1
+    """Dependent operations in one call: 2 for there and back."""
+
+    @abstractmethod
+    def arm(self, seed: int) -> None:
+        """Fills sources with the pattern of ``seed`` and poisons destinations."""
+
+    @abstractmethod
+    def call(self) -> None:
+        """The measured work, once."""
+
+    @abstractmethod
+    def verify(self, seed: int) -> str | None:
+        """What is wrong with what arrived since arm(seed), in one line; None where nothing is."""
+
+    @abstractmethod
+    def verified_bytes(self) -> int:
+        """Bytes that verify() compares."""
+
+    def meet(self) -> None:  # noqa: B027
+        """Brings the processes of the flow together, unmeasured."""
+
+    def lead_in(self) -> None:  # noqa: B027
+        """The same for GPUs whose work is held back: enqueued before the start, it must not wait for it."""
+
+    def finish(self) -> None:  # noqa: B027
+        """What a series of calls ends with, measured: the sender hears that all has arrived."""
+
+    def settle(self) -> None:  # noqa: B027
+        """Waits until all that was called is done."""
+
+    def notes(self) -> list[str]:
+        """Remarks for the row."""
+        return []
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What the clock says of a start. ``held``: no launch cost is inside, where the clock is the device's."""
+
+    seconds: float
+    held: bool = True
+
+
+class Stopwatch(Protocol):
+    """Times a transfer by one of the clocks."""
+
+    @property
+    def resolution_s(self) -> float:
+        """Shortest span that it resolves to a tenth of a percent."""
+
+    @property
+    def most_repeats(self) -> int:
+        """As many as can be held back at once."""
+
+    def take(self, transfer: Transfer, repeats: int) -> Reading:
+        """Runs it so often."""
+
+    def hold_longer(self) -> None:
+        """After a reading that was not held."""
+
+    def notes(self) -> list[str]:
+        """Remarks for the row."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """A process's share of a flow. The mean over the timed parts is the flow's time."""
+
+    rank: int
+    timed: bool = True
+
+
+@dataclass(frozen=True)
+class Site:
+    """Where a flow is made ready: among which processes, and with how much host memory at most (0: what there is)."""
+
+    world: World
+    memory_limit_bytes: int
+
+
+@dataclass(frozen=True)
+class Own:
+    """This process's part of a flow, and the watch it is timed by."""
+
+    transfer: Transfer
+    watch: Stopwatch
+
+
+class Method(ABC):
+    """A way in which PyTorch moves bytes. The catalog says the rest of it."""
+
+    @abstractmethod
+    def check(self, flow: Flow, case: Case) -> None:
+        """Raises EngineError where the flow cannot be, the same in every process."""
+
+    @abstractmethod
+    def parts(self, flow: Flow) -> tuple[Part, ...]:
+        """Who does what of it."""
+
+    @abstractmethod
+    def assemble(self, flow: Flow, case: Case, site: Site) -> Own | None:
+        """The part that lies in this process, if one does; called in every process."""
+
+    def latency(self, flow: Flow) -> bool:
+        """Whether a time is all that can be said of the flow, which then has no rate."""
+        return False

@@ -1,0 +1,45 @@
+// Channel: how a test talks to another process of it.
+#pragma once
+
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include <array>
+#include <stdexcept>
+#include <string>
+
+namespace linkscope::testing {
+
+/// One end of a socket that keeps messages apart and gives up on a silent partner.
+class Channel {
+ public:
+  explicit Channel(int descriptor) : descriptor_(descriptor) {
+    constexpr time_t patience_s = 60;
+    const timeval limit{patience_s, 0};
+    setsockopt(descriptor_, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+  }
+  ~Channel() { close(descriptor_); }
+  Channel(const Channel&) = delete;
+  Channel& operator=(const Channel&) = delete;
+
+  void say(const std::string& message) const {
+    if (send(descriptor_, message.data(), message.size(), MSG_NOSIGNAL) < 0)
+      throw std::runtime_error("the other process is gone");
+  }
+  /// Empty where the partner has left or is silent.
+  [[nodiscard]] std::string hear() const {
+    std::array<char, 4096> text{};
+    const ssize_t size = recv(descriptor_, text.data(), text.size(), 0);
+    return size > 0 ? std::string(text.data(), static_cast<std::size_t>(size)) : std::string();
+  }
+  [[nodiscard]] std::string ask(const std::string& message) const {
+    say(message);
+    return hear();
+  }
+
+ private:
+  int descriptor_;
+};
+
+}  // namespace linkscope::testing

@@ -1,0 +1,114 @@
+// Members of a direct collective with their memory, and rounds of them. For tests.
+#pragma once
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "collective/algorithm.hpp"
+#include "model/collective.hpp"
+#include "model/part.hpp"
+#include "open_gpus.hpp"
+
+namespace linkscope::testing {
+
+using Words = std::map<std::string, std::string>;
+
+inline constexpr const char* kinds[] = {"all-reduce", "reduce",     "broadcast", "reduce-scatter",
+                                        "all-gather", "all-to-all", "barrier"};
+
+/// A collective's memory and members, connected within this process.
+struct Assembled {
+  std::vector<std::unique_ptr<Buffer>> buffers;
+  std::unique_ptr<Ensemble> ensemble;
+
+  [[nodiscard]] std::vector<Lane> lanes(std::uint64_t repeats) const {
+    std::vector<Lane> all;
+    for (Transfer* member : ensemble->transfers()) all.push_back({member, repeats});
+    return all;
+  }
+};
+
+class DirectCollective : public WithGpus {
+ protected:
+  /// As many members as there are GPUs, up to four; on a lone one, two share it.
+  [[nodiscard]] int members() const { return std::clamp(static_cast<int>(backend_->devices.size()), 2, 4); }
+  [[nodiscard]] Flow flow(const std::string& kind, Bytes bytes, const Words& words) const {
+    const int gpus = static_cast<int>(backend_->devices.size());
+    Flow flow;
+    flow.method = "direct-collective";
+    flow.bytes = kind == "barrier" ? 0 : bytes;
+    flow.parameters.set("collective", kind);
+    for (const auto& [name, value] : words) flow.parameters.set(name, value);
+    for (int member = 0; member < members(); ++member) {
+      const DeviceId device{DeviceKind::gpu, member % gpus};
+      flow.members.push_back({device, "device", Placement::bound, device});
+    }
+    flow.executor = flow.members.front().device;
+    return flow;
+  }
+  /// Process `rank`'s part, not yet connected. Throws Error{unsupported} where the method refuses.
+  [[nodiscard]] Assembled assemble(const Flow& flow, int rank) const {
+    const Method& wanted = method(flow.method);
+    if (const Support support = wanted.supports(flow); !support)
+      throw Error(Fault::unsupported, support.reason());
+    Assembled assembled;
+    const Bytes stride = (flow.bytes + 15) / 16 * 16;
+    const std::vector<Part> parts = wanted.parts(flow);
+    std::vector<OwnPart> own;
+    const auto arena = [&](const std::optional<Endpoint>& end) -> Buffer* {
+      if (!end || stride == 0) return nullptr;
+      assembled.buffers.push_back(memory(end->memory).allocate(*end, stride));
+      return assembled.buffers.back().get();
+    };
+    for (std::size_t index = 0; index < parts.size(); ++index) {
+      if (parts[index].rank != rank) continue;
+      own.push_back({index, {arena(parts[index].source), arena(parts[index].destination), {stride, 1}}});
+    }
+    assembled.ensemble = wanted.assemble(flow, own);
+    return assembled;
+  }
+  /// All of a flow of one process.
+  [[nodiscard]] Assembled assemble(const Flow& flow) const {
+    Assembled assembled = assemble(flow, 0);
+    assembled.ensemble->connect({assembled.ensemble->offer()});
+    return assembled;
+  }
+  /// One round; what is wrong with it, empty where nothing is.
+  [[nodiscard]] std::string round(const Assembled& assembled, std::uint64_t repeats, Clock clock,
+                                  std::uint64_t seed) const {
+    for (Transfer* member : assembled.ensemble->transfers()) member->arm(seed);
+    static_cast<void>(gate().run(assembled.lanes(repeats), clock));
+    for (const Transfer* member : assembled.ensemble->transfers()) {
+      if (const auto mismatch = member->verify(seed)) return mismatch->what;
+    }
+    return {};
+  }
+  /// The same of a flow; "refused: ..." where there is no such.
+  [[nodiscard]] std::string outcome(const Flow& flow, std::uint64_t repeats, Clock clock) const {
+    try {
+      const Assembled assembled = assemble(flow);
+      return round(assembled, repeats, clock, ++seed_);
+    } catch (const Error& error) {
+      if (error.fault() != Fault::unsupported) throw;
+      return std::string("refused: ") + error.what();
+    }
+  }
+  /// Every collective by every algorithm that it has.
+  template <class What>
+  void each_algorithm(const What& what) const {
+    for (const char* kind : kinds) {
+      for (const direct::Algorithm algorithm : direct::all_algorithms) {
+        Words words{{"algorithm", std::string(direct::name_of(algorithm))}};
+        if (method("direct-collective").supports(flow(kind, 960, words))) what(std::string(kind), words);
+      }
+    }
+  }
+
+ private:
+  mutable std::uint64_t seed_ = 1;
+};
+
+}  // namespace linkscope::testing

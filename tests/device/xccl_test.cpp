@@ -1,0 +1,248 @@
+// NCCL (or RCCL) between all GPUs that are here: every collective and message arrives exactly, however it is called.
+#include <map>
+#include <numeric>
+
+#include "model/collective.hpp"
+#include "open_gpus.hpp"
+
+namespace linkscope::testing {
+namespace {
+
+using Words = std::map<std::string, std::string>;
+
+/// A flow made ready in this process.
+struct Assembled {
+  std::vector<std::unique_ptr<Buffer>> buffers;
+  std::unique_ptr<Ensemble> ensemble;
+};
+
+class WithXccl : public WithGpus {
+ protected:
+  void SetUp() override {
+    WithGpus::SetUp();
+    if (IsSkipped()) return;
+    if (const Support here = method("xccl").available(); !here) GTEST_SKIP() << here.reason();
+    if (gpus() < 2) GTEST_SKIP() << "one GPU";
+  }
+
+  [[nodiscard]] int gpus() const { return static_cast<int>(backend_->devices.size()); }
+  [[nodiscard]] static Endpoint device(int index) {
+    const DeviceId id{DeviceKind::gpu, index};
+    return {id, "device", Placement::bound, id};
+  }
+  [[nodiscard]] static Flow with(Flow flow, const Words& words) {
+    for (const auto& [name, value] : words) flow.parameters.set(name, value);
+    return flow;
+  }
+  [[nodiscard]] static Flow message(int from, int to, Bytes bytes, const Words& words = {}) {
+    Flow flow;
+    flow.method = "xccl";
+    flow.source = device(from);
+    flow.destination = device(to);
+    flow.executor = flow.source->device;
+    flow.bytes = bytes;
+    return with(flow, words);
+  }
+  [[nodiscard]] static Flow collective(int members, Bytes bytes, const Words& words = {}) {
+    Flow flow;
+    flow.method = "xccl-collective";
+    for (int i = 0; i < members; ++i) flow.members.push_back(device(i));
+    flow.executor = flow.members.front().device;
+    flow.bytes = bytes;
+    return with(flow, words);
+  }
+
+  [[nodiscard]] std::unique_ptr<Buffer> allocate(const std::optional<Endpoint>& end, Bytes bytes) const {
+    return end ? memory(end->memory).allocate(*end, bytes) : nullptr;
+  }
+  [[nodiscard]] Assembled assemble(const Flow& flow, std::uint64_t slots) const {
+    const Method& wanted = method(flow.method);
+    if (const Support support = wanted.supports(flow); !support)
+      throw Error(Fault::unsupported, support.reason());
+    Assembled made;
+    std::vector<OwnPart> own;
+    const Rotation rotation{(wanted.footprint(flow) + 255) / 256 * 256, slots};
+    const std::vector<Part> parts = wanted.parts(flow);
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      auto source = allocate(parts[i].source, rotation.stride * slots);
+      auto destination = allocate(parts[i].destination, rotation.stride * slots);
+      own.push_back({i, {source.get(), destination.get(), rotation}});
+      made.buffers.push_back(std::move(source));
+      made.buffers.push_back(std::move(destination));
+    }
+    made.ensemble = wanted.assemble(flow, own);
+    made.ensemble->connect({made.ensemble->offer()});
+    return made;
+  }
+  /// Arms all, runs them together, verifies; empty where all is right.
+  [[nodiscard]] std::string fault_after(const std::vector<Assembled>& flows, std::uint64_t repeats,
+                                        Clock clock, std::uint64_t seed) const {
+    std::vector<Lane> lanes;
+    for (const Assembled& flow : flows) {
+      for (Transfer* part : flow.ensemble->transfers()) {
+        part->arm(seed);
+        lanes.push_back({part, repeats});
+      }
+    }
+    for (const Span& span : gate().run(lanes, clock)) {
+      if (!(span.length() > 0)) return "no time passed";
+    }
+    Bytes verified = 0;
+    for (const Lane& lane : lanes) {
+      if (const auto wrong = lane.transfer->verify(seed)) return wrong->what;
+      verified += lane.transfer->verified_bytes();
+    }
+    return verified > 0 ? "" : "nothing was verified";
+  }
+  [[nodiscard]] std::string fault_of(const Flow& flow, std::uint64_t slots) const {
+    std::vector<Assembled> flows;
+    flows.push_back(assemble(flow, slots));
+    std::string fault;
+    for (const Clock clock : {Clock::device, Clock::batch, Clock::host}) {
+      if (fault.empty()) fault = fault_after(flows, 3, clock, 1 + static_cast<std::uint64_t>(clock));
+    }
+    return fault;
+  }
+};
+
+struct Way {
+  const char* form;
+  const char* recorded;
+  const char* launch;
+};
+
+constexpr std::array<Way, 5> ways{{{"eager", "1", "one-thread"},
+                                   {"eager", "1", "thread-per-gpu"},
+                                   {"graph", "1", "one-thread"},
+                                   {"graph", "5", "one-thread"},
+                                   {"graph", "2", "thread-per-gpu"}}};
+
+class XcclCollectives : public WithXccl, public ::testing::WithParamInterface<const char*> {};
+
+TEST_P(XcclCollectives, AreExact) {
+  const std::string kind = GetParam();
+  const bool in_place_too = kind == "all-reduce" || kind == "all-gather" || kind == "broadcast";
+  for (int members = 2; members <= gpus(); ++members) {
+    for (const char* type : {"float32", "float16", "bfloat16", "int32"}) {
+      const Bytes unit =
+          static_cast<Bytes>(members) * (std::string(type).ends_with("32") ? sizeof(float) : 2U);
+      for (const Bytes count : {Bytes{1}, Bytes{257}, Bytes{65537}}) {
+        for (const char* place : {"no", "yes"}) {
+          if (*place == 'y' && !in_place_too) continue;
+          for (const Way& way : ways) {
+            SCOPED_TRACE(std::to_string(members) + " " + type + " " + std::to_string(count) + " " + place +
+                         " " + way.form + " " + way.recorded + " " + way.launch);
+            const Words words{{"collective", kind}, {"type", type},         {"in_place", place},
+                              {"form", way.form},   {"launch", way.launch}, {"recorded", way.recorded}};
+            ASSERT_EQ(fault_of(collective(members, unit * count, words), 2), "");
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_P(XcclCollectives, FindAWrongElement) {
+  std::vector<Assembled> flows;
+  flows.push_back(assemble(collective(2, 64 * KiB, {{"collective", GetParam()}}), 1));
+  ASSERT_EQ(fault_after(flows, 1, Clock::device, 5), "");
+  Buffer& output = *flows.front().buffers.at(1);  // of member 0
+  output.poison(1024, 4);
+  const auto wrong = flows.front().ensemble->transfers().front()->verify(5);
+  ASSERT_TRUE(wrong.has_value());
+  EXPECT_NE(wrong->what.find("gpu:0"), std::string::npos) << wrong->what;
+}
+
+INSTANTIATE_TEST_SUITE_P(Kinds, XcclCollectives,
+                         ::testing::Values("all-reduce", "reduce", "broadcast", "reduce-scatter",
+                                           "all-gather", "all-to-all"),
+                         [](const auto& info) {
+                           std::string name(info.param);
+                           std::erase(name, '-');
+                           return name;
+                         });
+
+TEST_F(WithXccl, KeepsItsWordOverManyRounds) {
+  std::vector<Assembled> flows;
+  flows.push_back(assemble(collective(gpus(), 12 * KiB * static_cast<Bytes>(gpus())), 3));
+  for (std::uint64_t seed = 1; seed <= 50; ++seed) {
+    ASSERT_EQ(fault_after(flows, 1 + seed % 60, seed % 2 == 0 ? Clock::device : Clock::batch, seed), "")
+        << seed;
+  }
+}
+
+TEST_F(WithXccl, GraphsMayComeAndGoBetweenCalls) {
+  for (int round = 0; round < 12; ++round) {
+    const char* form = round % 2 == 0 ? "graph" : "eager";
+    ASSERT_EQ(fault_of(collective(gpus(), 4 * KiB * static_cast<Bytes>(gpus()), {{"form", form}}), 1), "")
+        << round;
+  }
+}
+
+TEST_F(WithXccl, MessagesArriveAloneBothWaysAndRound) {
+  for (const Way& way : ways) {
+    const Words words{{"form", way.form}, {"launch", way.launch}, {"recorded", way.recorded}};
+    for (const Bytes bytes : {Bytes{1}, Bytes{1000}, 4 * MiB + 8}) {
+      SCOPED_TRACE(std::string(way.form) + " " + way.launch + " " + std::to_string(bytes));
+      ASSERT_EQ(fault_of(message(0, gpus() - 1, bytes, words), 2), "");
+      std::vector<Assembled> both;
+      both.push_back(assemble(message(0, 1, bytes, words), 1));
+      both.push_back(assemble(message(1, 0, bytes, words), 2));
+      ASSERT_EQ(fault_after(both, 3, Clock::device, 3), "");
+      ASSERT_EQ(fault_after(both, 3, Clock::batch, 4), "");
+      std::vector<Assembled> ring;
+      for (int i = 0; i < gpus(); ++i)
+        ring.push_back(assemble(message(i, (i + 1) % gpus(), bytes + static_cast<Bytes>(i), words), 1));
+      ASSERT_EQ(fault_after(ring, 4, Clock::device, 5), "");
+      ASSERT_EQ(fault_after(ring, 4, Clock::host, 6), "");
+    }
+  }
+}
+
+TEST_F(WithXccl, WorksBesideACopyOfAnotherMethod) {
+  Flow copy = message(0, 1, 8 * MiB);
+  copy.method = "copy-engine";
+  const Prepared beside = prepare(copy);
+  const Assembled ring = assemble(collective(gpus(), MiB * static_cast<Bytes>(gpus())), 1);
+  beside.transfer->arm(2);
+  std::vector<Lane> lanes{{beside.transfer.get(), 4}};
+  for (Transfer* part : ring.ensemble->transfers()) {
+    part->arm(2);
+    lanes.push_back({part, 10});
+  }
+  EXPECT_EQ(gate().run(lanes, Clock::device).size(), lanes.size());
+  EXPECT_EQ(beside.transfer->verify(2), std::nullopt);
+  for (Transfer* part : ring.ensemble->transfers()) EXPECT_EQ(part->verify(2), std::nullopt);
+}
+
+TEST_F(WithXccl, RefusesWhatItHasNot) {
+  const auto refusal = [&](const Flow& flow) {
+    const Support support = method(flow.method).supports(flow);
+    return support ? std::string() : support.reason();
+  };
+  EXPECT_NE(refusal(collective(2, 0, {{"collective", "barrier"}})), "");
+  EXPECT_NE(refusal(message(0, 0, 64)), "");
+  EXPECT_NE(refusal(message(0, 1, 0)), "");
+  Flow on_host = message(0, 1, 64);
+  on_host.source = at("pinned");
+  EXPECT_NE(refusal(on_host), "");
+  Flow twice = collective(2, 64);
+  twice.members[1] = twice.members[0];
+  EXPECT_NE(refusal(twice), "");
+  EXPECT_THROW(refusal(message(0, 1, 64, {{"form", "lazy"}})), Error);
+  EXPECT_THROW(refusal(message(0, 1, 64, {{"launch", "both"}})), Error);
+  EXPECT_THROW(refusal(collective(2, 64, {{"recorded", "0"}})), Error);
+  const Assembled first = assemble(message(0, 1, 64), 1);
+  EXPECT_THROW(static_cast<void>(assemble(message(1, 0, 64, {{"form", "graph"}}), 1)), Error);
+}
+
+TEST_F(WithXccl, RowsSayWhichLibraryAndThatMulticastIsOff) {
+  const Assembled made = assemble(collective(2, 1024), 1);
+  const auto notes = made.ensemble->transfers().front()->notes();
+  ASSERT_FALSE(notes.empty());
+  EXPECT_NE(notes.front().find(backend_->versions.at("nccl")), std::string::npos) << notes.front();
+  EXPECT_NE(notes.front().find("NCCL_NVLS_ENABLE=0"), std::string::npos) << notes.front();
+}
+
+}  // namespace
+}  // namespace linkscope::testing

@@ -1,0 +1,193 @@
+"""Crews started on this host: a row for every case, whatever becomes of the processes, and none of them left."""
+
+from __future__ import annotations
+
+import os
+import platform
+import signal
+import socket
+from collections.abc import Iterator
+
+import pytest
+from company import IDS, Company, wait_until
+from result_schema import validate
+
+from linkscope.launch import crew as crews
+from linkscope.launch.control import Control, Hello
+from linkscope.launch.member import Member
+
+HOST = socket.gethostname()
+
+
+@pytest.fixture
+def short_patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("linkscope.plan.budget.timeout_s", lambda case, options: 1.0)
+    monkeypatch.setattr("linkscope.launch.muster.START_TIMEOUT_S", 1.0)
+    monkeypatch.setattr("linkscope.launch.crew._GRACE_S", 1.0)
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_left(company: Company) -> Iterator[None]:
+    yield
+    wait_until(lambda: not company.engines())
+    assert company.leftovers() == []
+
+
+def test_processes_carry_cases_out_together_and_are_named_in_the_run_file(company: Company) -> None:
+    assert company.run().code == 0
+    assert company.statuses == dict.fromkeys(IDS, "ok")
+    (crew,) = company.crews
+    validate(crew)
+    assert crew["launcher"] == "local"
+    assert [(one["rank"], one["host"], one["devices"]) for one in crew["processes"]] == [
+        (0, HOST, ["numa:0"]),
+        (1, HOST, ["numa:0"]),
+    ]
+    assert [one["pid"] for one in crew["processes"]] == [
+        one["pid"] for one in sorted(company.joined, key=lambda one: one["rank"])
+    ]
+
+
+def test_each_process_has_the_cpus_that_the_run_file_says(company: Company) -> None:
+    company.run()
+    for one in company.crews[0]["processes"]:
+        (noted,) = [note for note in company.joined if note["pid"] == one["pid"]]
+        assert noted["allowed"] == one["cpus"]
+
+
+@pytest.mark.parametrize("rank", [0, 1])
+def test_a_killed_rank_is_named_with_its_signal_and_the_rest_goes_on(company: Company, rank: int) -> None:
+    company.faults(**{f"r{rank}_/8KiB": "kill"})
+    assert company.run().code == 1
+    assert company.reasons.keys() == {IDS[1]}
+    assert company.reasons[IDS[1]].startswith(f"rank {rank} (host {HOST}) died of SIGKILL")
+    assert list(company.statuses.values()).count("ok") == 3
+    assert len(company.crews) == 2
+    assert {note["size"] for note in company.joined} == {2}
+
+
+def test_a_rank_that_ends_with_an_exit_code_is_quoted(company: Company) -> None:
+    company.faults(**{"r1_/16KiB": "exit"})
+    company.run()
+    assert company.reasons.keys() == {IDS[2]}
+    words = f"rank 1 (host {HOST}) ended with exit code 4: linkscope-engine: about to fail"
+    assert company.reasons[IDS[2]].startswith(words)
+
+
+def test_what_a_rank_says_before_it_leaves_is_the_reason(company: Company) -> None:
+    company.faults(**{"r0_/4KiB": "lost"})
+    company.run()
+    assert company.reasons == {IDS[0]: f"rank 0 (host {HOST}): the GPU fell off the bus"}
+
+
+def test_garbage_is_blamed_on_who_printed_it(company: Company) -> None:
+    company.faults(**{"r1_/32KiB": "garbage"})
+    company.run()
+    assert company.reasons.keys() == {IDS[3]}
+    assert company.reasons[IDS[3]].startswith(f"rank 1 (host {HOST}) printed a line that is no record: Segmentation")
+
+
+@pytest.mark.usefixtures("short_patience")
+@pytest.mark.parametrize("fault", ["stop", "hang", "lag"])
+def test_a_hanging_rank_is_named_within_the_cases_limit(company: Company, fault: str) -> None:
+    company.faults(**{"r1_/8KiB": fault})
+    assert company.run().code == 1
+    assert company.reasons.keys() == {IDS[1]}
+    assert company.reasons[IDS[1]].startswith(f"rank 1 (host {HOST})")
+    assert list(company.statuses.values()).count("ok") == 3
+
+
+@pytest.mark.usefixtures("short_patience")
+def test_where_rank_0_hangs_the_supervisor_finds_out_by_itself(company: Company) -> None:
+    company.faults(**{"r0_/8KiB": "stop"})
+    assert company.run().code == 1
+    silence = f"rank 0 (host {HOST}) (it is stopped) hung: no sign of life for 1 s; all 2 processes were killed"
+    assert company.reasons == {IDS[1]: silence}
+
+
+@pytest.mark.usefixtures("short_patience")
+def test_a_rank_that_never_comes_is_named_and_the_group_is_given_up_at_once(company: Company) -> None:
+    company.faults(r1_hello="absent")
+    assert company.run().code == 1
+    assert set(company.reasons) == set(IDS)
+    (reason,) = set(company.reasons.values())
+    assert reason == f"rank 1 of 2 never started; on {HOST} the others did: no word within 1 s of starting local"
+
+
+def test_a_rank_that_cannot_start_is_quoted_without_waiting(company: Company) -> None:
+    company.faults(r1_hello="leave")
+    company.run()
+    (reason,) = set(company.reasons.values())
+    assert reason.startswith("rank 1 ended with exit code 1: linkscope-engine: no driver here (")
+
+
+@pytest.mark.parametrize(
+    ("fault", "words"),
+    [
+        ("version", "runs an engine of version 0.0.9, the one here is 0"),
+        ("schema", "speaks schema 7, this linkscope 1"),
+    ],
+)
+def test_ranks_of_another_version_are_named(company: Company, fault: str, words: str) -> None:
+    company.faults(r1_hello=fault)
+    company.run()
+    assert set(company.reasons) == set(IDS)
+    (reason,) = set(company.reasons.values())
+    assert reason.startswith(f"rank 1 (host {HOST}) {words}")
+
+
+def test_a_refused_plan_fails_the_cases_of_these_processes_alone(company: Company) -> None:
+    company.faults(r1_plan="refuse")
+    assert company.run().code == 1
+    assert company.reasons == dict.fromkeys(IDS, f"rank 1 (host {HOST}): case 1 is wrong")
+
+
+def test_a_stranger_is_turned_away_and_disturbs_nobody(company: Company, monkeypatch: pytest.MonkeyPatch) -> None:
+    started = crews.Crew.__init__
+
+    def with_strangers(self: crews.Crew, control: Control, *rest: object) -> None:
+        started(self, control, *rest)
+        host, _, port = control.address.rpartition(":")
+        for words in (b"", b"GET / HTTP/1.1\r\n\r\n", b'{"record":"hello","token":"wrong","rank":0}\n', b"[]\n"):
+            with socket.create_connection((host, int(port))) as stranger:
+                stranger.sendall(words)
+
+    monkeypatch.setattr(crews.Crew, "__init__", with_strangers)
+    assert company.run().code == 0
+    assert company.statuses == dict.fromkeys(IDS, "ok")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_stop_signal_ends_all_processes_and_the_run_can_be_completed(company: Company, number: int) -> None:
+    company.faults(**{"r1_/16KiB": "stop"})
+    process = company.start()
+    company.await_rows(process, 2)
+    process.send_signal(number)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130, err
+    assert company.records[-1] == {"record": "state", "when": "interrupted"}
+    company.faults()
+    assert company.bench.cli("run", "--resume", "-o", "a.jsonl").code == 0
+    assert company.statuses == dict.fromkeys(IDS, "ok")
+
+
+def test_a_killed_linkscope_takes_its_processes_along(company: Company) -> None:
+    company.faults(**{"r1_/16KiB": "stop"})
+    process = company.start()
+    company.await_rows(process, 2)
+    assert len(company.engines()) == 2
+    process.kill()
+    process.communicate(timeout=60)
+    wait_until(lambda: not company.engines())
+    for folder in company.bench.folder.glob("linkscope-*"):  # killed, it could not remove it
+        for path in sorted(folder.rglob("*"), reverse=True):
+            path.unlink()
+        folder.rmdir()
+
+
+def test_a_number_that_is_no_engines_is_left_alone() -> None:
+    """A rank in a container of its own names a number that is another process's here."""
+    hello = Hello(rank=1, host=platform.node(), pid=os.getpid(), address="127.0.0.1", hub_port=None)
+    member = Member.of(hello, ("linkscope-engine-host",))
+    assert not member.is_here
+    member.kill()  # this process would not live to tell

@@ -1,0 +1,122 @@
+"""Crews by a real mpiexec, of each MPI at hand: the same promises as on one's own, and what a launcher can do wrong."""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from company import IDS, Company, command_of, processes, wait_until
+
+HOST = socket.gethostname()
+ROOT_FLAG = {"openmpi": ["--allow-run-as-root"]}
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_left(company: Company, mpiexec: Path) -> Iterator[None]:
+    """No engine, no part of the launcher, no file."""
+    yield
+    home = str(mpiexec.parent)
+    wait_until(lambda: not company.engines() and not [pid for pid in processes() if home in command_of(pid)])
+    assert company.leftovers() == []
+
+
+@pytest.fixture(autouse=True)
+def on_path(company: Company, mpiexec: Path) -> None:
+    """Found as a user's is; as root it is told to run as root by linkscope itself."""
+    company.monkeypatch.setenv("PATH", f"{mpiexec.parent}{os.pathsep}{os.environ['PATH']}")
+
+
+def test_cases_that_call_mpi_are_started_by_mpiexec(company: Company) -> None:
+    assert company.run(method="mpi").code == 0
+    assert company.statuses == dict.fromkeys(IDS, "ok")
+    (crew,) = company.crews
+    assert crew["launcher"] == "mpiexec"
+    assert sorted(one["pid"] for one in company.joined) == sorted(one["pid"] for one in crew["processes"])
+    assert {tuple(one["cpus"]) for one in company.joined} == {tuple(one["cpus"]) for one in crew["processes"]}
+
+
+def test_what_is_done_for_root_is_said(company: Company, mpiexec: Path) -> None:
+    ended = company.run(method="mpi")
+    said = ("run as root" in ended.err, bool(company.crews[0]["notes"]))
+    assert said == (("openmpi" in str(mpiexec) and os.geteuid() == 0),) * 2
+
+
+@pytest.mark.parametrize("rank", [0, 1])
+def test_a_killed_rank_is_named_and_the_rest_goes_on(company: Company, rank: int) -> None:
+    """With the signal, where the launcher tells of this rank and not of one that ended for its sake."""
+    company.faults(**{f"r{rank}_/8KiB": "kill"})
+    assert company.run(method="mpi").code == 1
+    assert company.reasons.keys() == {IDS[1]}
+    assert re.match(rf"rank {rank} \(host {HOST}\) (died of SIGKILL|is gone)", company.reasons[IDS[1]])
+    assert len(company.crews) == 2
+
+
+def test_a_stopped_rank_is_named_and_none_of_them_is_left(company: Company) -> None:
+    company.monkeypatch.setattr("linkscope.plan.budget.timeout_s", lambda case, options: 1.0)
+    company.faults(**{"r0_/8KiB": "stop"})
+    assert company.run(method="mpi").code == 1
+    assert company.reasons.keys() == {IDS[1]}
+    assert company.reasons[IDS[1]].startswith(f"rank 0 (host {HOST}) (it is stopped) hung")
+
+
+def test_what_is_exported_reaches_every_rank(company: Company) -> None:
+    company.monkeypatch.setenv("LINKSCOPE_SEED", "77")
+    company.run(method="mpi")
+    assert [one["seed"] for one in company.joined] == ["77", "77"]
+
+
+def test_a_launcher_that_starts_one_too_few_is_found_out(company: Company, mpiexec: Path) -> None:
+    company.monkeypatch.setattr("linkscope.launch.muster.START_TIMEOUT_S", 5.0)
+    stingy = company.bench.folder / "stingy"
+    stingy.write_text(
+        f'#!/bin/sh\n[ "$1" = --version ] && exec {mpiexec} --version\nshift 2\nexec {mpiexec} -n 1 "$@"\n'
+    )
+    stingy.chmod(stingy.stat().st_mode | stat.S_IXUSR)
+    assert company.run("--launcher-command", str(stingy), method="mpi").code == 1
+    (reason,) = set(company.reasons.values())
+    assert reason == f"rank 1 of 2 never started; on {HOST} the others did: no word within 5 s of starting mpiexec"
+
+
+def test_a_launcher_that_fails_is_quoted(company: Company, mpiexec: Path) -> None:
+    assert company.run("--launcher-command", f"{mpiexec} --no-such-option", method="mpi").code == 1
+    (reason,) = set(company.reasons.values())
+    assert reason.startswith("mpiexec ended with exit code ")
+    assert "no-such-option" in reason
+
+
+def test_a_killed_linkscope_takes_launcher_and_ranks_along(company: Company) -> None:
+    company.faults(**{"r1_/16KiB": "hang"})
+    process = company.start(method="mpi")
+    company.await_rows(process, 2)
+    process.kill()
+    process.communicate(timeout=60)
+    wait_until(lambda: not company.engines())
+    for folder in company.bench.folder.glob("linkscope-*"):  # killed, it could not remove it
+        for path in sorted(folder.rglob("*"), reverse=True):
+            path.unlink()
+        folder.rmdir()
+
+
+def test_started_as_ranks_linkscope_leads_from_rank_0(company: Company, mpiexec: Path) -> None:
+    before = [str(mpiexec), *ROOT_FLAG.get(mpiexec.parent.parent.name.split("-")[0], []), "-n", "2"]
+    process = company.start(method="mpi", before=before)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 0, out + err
+    assert company.statuses == dict.fromkeys(IDS, "ok")
+    assert [crew["launcher"] for crew in company.crews] == ["inside"]
+    assert "4 of 4" in out or "4 ok" in out
+
+
+def test_as_many_ranks_as_no_case_wants_are_refused(company: Company, mpiexec: Path) -> None:
+    flags = ROOT_FLAG.get(mpiexec.parent.parent.name.split("-")[0], [])
+    before = [str(mpiexec), *flags, "-n", "3", *(["--oversubscribe"] if flags else [])]
+    process = company.start(method="mpi", before=before)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode != 0
+    assert "started as 3 ranks, and no case here wants 3 processes" in err
+    assert not Path("a.jsonl").exists()

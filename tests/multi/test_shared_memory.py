@@ -1,0 +1,86 @@
+"""Shared memory that killed processes leave: removed where it is theirs, and nobody else's is touched."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from linkscope.launch.shared_memory import FOLDER, SharedMemory
+
+MAPPER = """
+import mmap, sys
+with open(sys.argv[1], "r+b") as segment:
+    mapped = mmap.mmap(segment.fileno(), mmap.PAGESIZE)
+    print("mapped", flush=True)
+    sys.stdin.read()
+"""
+
+
+@pytest.fixture
+def segment() -> Iterator[Path]:
+    path = FOLDER / f"linkscope-test-{os.getpid()}"
+    yield path
+    path.unlink(missing_ok=True)
+
+
+def map_it(path: Path) -> subprocess.Popen[str]:
+    """A process that has mapped the segment."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", MAPPER, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "mapped\n"
+    return process
+
+
+def end(process: subprocess.Popen[str]) -> None:
+    process.kill()
+    process.communicate()
+
+
+def test_what_a_killed_process_mapped_is_removed(segment: Path) -> None:
+    memory = SharedMemory()
+    segment.write_bytes(bytes(1 << 16))
+    process = map_it(segment)
+    memory.look([process.pid])
+    end(process)
+    memory.sweep()
+    assert not segment.exists()
+
+
+def test_what_another_process_still_maps_stays(segment: Path) -> None:
+    memory = SharedMemory()
+    segment.write_bytes(bytes(1 << 16))
+    process, other = map_it(segment), map_it(segment)
+    memory.look([process.pid])
+    end(process)
+    memory.sweep()
+    assert segment.exists()
+    end(other)
+
+
+def test_what_was_there_before_stays(segment: Path) -> None:
+    segment.write_bytes(bytes(1 << 16))
+    memory = SharedMemory()
+    process = map_it(segment)
+    memory.look([process.pid])
+    end(process)
+    memory.sweep()
+    assert segment.exists()
+
+
+def test_processes_are_looked_at_once_a_second_or_when_there_is_reason_to(segment: Path) -> None:
+    memory = SharedMemory()
+    memory.look([])
+    segment.write_bytes(bytes(1 << 16))
+    process = map_it(segment)
+    memory.hurry()
+    memory.look([process.pid])
+    end(process)
+    memory.sweep()
+    assert not segment.exists()

@@ -1,0 +1,299 @@
+"""Processes and collectives in suites: ranks, members, sizes that all can share, and what is wrong with a row."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+from suite_text import OFFER, expanded, suite_of
+from test_patterns import lay, node
+
+from linkscope.errors import LinkscopeError
+from linkscope.machine.described import load_machine
+from linkscope.machine.node import Device, Node
+from linkscope.machine.paths import Paths
+from linkscope.plan.budget import Options, estimate_s
+from linkscope.plan.expand import Offer, expand
+from linkscope.plan.ground import Ground
+from linkscope.plan.patterns import PATTERNS
+from linkscope.plan.select import Selection, parse_clock
+from linkscope.plan.sizes import parse_sizes
+from linkscope.plan.suite import load_suite
+from linkscope.schemas import load_schema
+
+Json = dict[str, Any]
+METHODS = ("mpi", "mpi-collective", "xccl", "xccl-collective", "direct-collective", "ipc-copy")
+KNOWN = frozenset({"call", "staging", "window", "form", "launch", "type", "in_place", "blocks"})
+WITH_PROCESSES = Offer("cuda", {**OFFER.methods, **dict.fromkeys(METHODS, KNOWN)}, OFFER.memories)
+GPU = {"on": "gpu", "memory": "device"}
+MESSAGE: Json = {
+    "source": GPU,
+    "destination": GPU,
+    "method": "mpi",
+    "executor": "source",
+    "processes": "each",
+    "clock": "host",
+}
+GATHERING: Json = {
+    "source": None,
+    "destination": None,
+    "executor": None,
+    "collective": "all-reduce",
+    "members": GPU,
+    "pattern": "all",
+    "method": "xccl-collective",
+    "clock": "batch",
+}
+
+
+def cases(row: Json, machine: Node | None = None) -> list[Json]:
+    """The row's cases, all of which must be ready to run."""
+    planned = expanded(row, machine, WITH_PROCESSES)
+    assert [one.skip for one in planned if one.skip is not None] == []
+    plan = {"schema": 1, "options": {}, "cases": [one.case for one in planned]}
+    Draft202012Validator(load_schema("plan")).validate(plan)
+    return [one.case for one in planned]
+
+
+def reasons(row: Json, machine: Node | None = None) -> set[str | None]:
+    return {one.skip for one in expanded(row, machine, WITH_PROCESSES)}
+
+
+def ranks(flow: Json) -> tuple[int, ...]:
+    ends = [flow[end] for end in ("source", "destination") if end in flow]
+    return tuple(end.get("rank", 0) for end in (flow, *ends, *flow.get("members", ())))
+
+
+def test_each_end_of_a_message_lies_in_a_process_of_its_own() -> None:
+    there, back = cases(MESSAGE)
+    assert (there["processes"], back["processes"]) == (2, 2)
+    assert ranks(there["flows"][0]) == ranks(back["flows"][0]) == (0, 0, 1)
+    assert back["flows"][0]["source"]["device"] == "gpu:1"
+
+
+def test_who_pulls_drives_from_the_destinations_process() -> None:
+    case, _ = cases({**MESSAGE, "method": "ipc-copy", "executor": "destination"})
+    assert ranks(case["flows"][0]) == (1, 0, 1)
+    assert case["flows"][0]["executor"] == "gpu:1"
+
+
+def test_both_directions_share_two_processes_and_a_ring_has_one_for_each_gpu() -> None:
+    (both,) = cases({**MESSAGE, "pattern": "both-ways"})
+    assert [ranks(flow) for flow in both["flows"]] == [(0, 0, 1), (1, 1, 0)]
+    (ring,) = cases({**MESSAGE, "pattern": "ring"}, node(3))
+    assert ring["processes"] == 3
+    assert [ranks(flow) for flow in ring["flows"]] == [(0, 0, 1), (1, 1, 2), (2, 2, 0)]
+
+
+def test_two_processes_may_share_a_device() -> None:
+    host = {"on": "numa", "memory": "pageable"}
+    (case,) = cases({**MESSAGE, "source": host, "destination": host, "pattern": "every-tier"}, node(0, numa=1))
+    assert ranks(case["flows"][0]) == (0, 0, 1)
+    assert case["flows"][0]["source"]["device"] == case["flows"][0]["destination"]["device"] == "numa:0"
+
+
+def test_one_process_is_not_mentioned() -> None:
+    for row in ({**MESSAGE, "processes": "one", "method": "xccl"}, GATHERING):
+        for case in cases(row):
+            assert "processes" not in case
+            assert set(ranks(case["flows"][0])) == {0}
+
+
+def test_processes_are_an_axis_that_lines_name() -> None:
+    planned = cases({**MESSAGE, "method": "xccl", "processes": ["one", "each"], "show": "curve"})
+    assert [case.get("processes", 1) for case in planned] == [1, 2, 1, 2]
+    assert "one process" in planned[0]["labels"]["series"]
+    assert "a process each" in planned[1]["labels"]["series"]
+    assert planned[1]["id"].split("/")[3] == "a-process-each"
+
+
+def test_the_members_of_a_collective_are_the_devices_in_order() -> None:
+    (case,) = cases({**GATHERING, "processes": "each"}, node(4))
+    (flow,) = case["flows"]
+    assert [(end["device"], end.get("rank", 0)) for end in flow["members"]] == [(f"gpu:{i}", i) for i in range(4)]
+    assert (flow["executor"], flow["bytes"], case["processes"]) == ("gpu:0", 1 << 20, 4)
+    assert flow["parameters"]["collective"] == "all-reduce"
+    assert "source" not in flow
+    assert case["clock"] == "batch"
+
+
+def test_the_device_sets_are_those_of_the_mi250x_study() -> None:
+    frontier = load_machine("frontier")
+    everything = frozenset(device.id for device in frontier.devices)
+    layouts = PATTERNS["device-sets"](Ground(Paths(frontier), "gpu", "gpu", everything))
+    assert [len(layout.members) for layout in layouts] == [2, 3, 4, 5, 6, 7, 8]
+    assert [int(member.split(":")[1]) for member in layouts[-1].members] == [0, 1, 6, 7, 2, 3, 4, 5]
+    assert [layout.members for layout in layouts] == [layouts[-1].members[:count] for count in range(2, 9)]
+
+
+def test_among_equals_sets_grow_by_number() -> None:
+    assert [layout.members for layout in lay("device-sets")] == [layout.members for layout in lay("growing")]
+    assert [layout.column for layout in lay("growing")] == ["2 GPUs", "3 GPUs", "4 GPUs"]
+
+
+def hosts(nodes: int, cpus: int) -> Node:
+    each = cpus // nodes
+    devices = [Device(f"numa:{i}", "numa", cpus=tuple(range(i * each, (i + 1) * each))) for i in range(nodes)]
+    return Node("made up", tuple(devices), ())
+
+
+HOSTS = {**GATHERING, "method": "mpi-collective", "processes": "each"}
+
+
+def test_members_on_the_host_fill_the_numa_nodes_evenly() -> None:
+    (case,) = cases({**HOSTS, "members": {"on": "numa", "memory": "pageable", "count": 4}}, hosts(2, 8))
+    assert [end["device"] for end in case["flows"][0]["members"]] == ["numa:0", "numa:0", "numa:1", "numa:1"]
+    (pair,) = cases({**HOSTS, "members": {"on": "numa", "memory": "pageable"}}, hosts(1, 8))
+    assert [end["device"] for end in pair["flows"][0]["members"]] == ["numa:0", "numa:0"]
+
+
+def test_counts_of_members_are_an_axis_up_to_the_cpus() -> None:
+    row = {**HOSTS, "members": {"on": "numa", "memory": "pageable", "count": "2:max:2x"}}
+    assert [case["processes"] for case in cases(row, hosts(1, 6))] == [2, 4, 6]
+
+
+def test_more_processes_than_cpus_are_skipped() -> None:
+    row = {**HOSTS, "members": {"on": "numa", "memory": "pageable", "count": [2, 4]}}
+    assert reasons(row, hosts(1, 2)) == {None, "4 processes want a CPU each; made up shows 2"}
+
+
+def test_a_single_gpu_has_nobody_to_gather_with() -> None:
+    assert reasons(GATHERING, node(1)) == {"needs at least two GPUs; 1 on made up"}
+    assert reasons(MESSAGE, node(1)) == {"needs at least two GPUs; 1 on made up"}
+
+
+def test_an_interface_that_is_not_there_is_a_skip_with_its_reason() -> None:
+    offer = Offer("cuda", WITH_PROCESSES.methods, WITH_PROCESSES.memories, lacking={"mpi": "no MPI library"})
+    assert {one.skip for one in expanded(MESSAGE, None, offer)} == {"mpi: no MPI library"}
+
+
+@pytest.mark.parametrize(
+    ("collective", "members", "asked", "planned"),
+    [
+        ("all-reduce", 3, 1 << 20, 1 << 20),
+        ("all-gather", 2, 1 << 20, 1 << 20),
+        ("all-gather", 3, 1 << 20, (1 << 20) // 48 * 48),
+        ("reduce-scatter", 3, 32, 24),
+        ("all-to-all", 4, 16, 16),
+    ],
+)
+def test_sizes_are_cut_to_whole_blocks(collective: str, members: int, asked: int, planned: int) -> None:
+    (case,) = cases({**GATHERING, "collective": collective, "sizes": asked}, node(members))
+    assert case["flows"][0]["bytes"] == planned
+
+
+def test_a_size_that_members_cannot_share_is_skipped() -> None:
+    row = {**GATHERING, "collective": ["all-reduce", "all-gather"], "sizes": "4", "parameters": {"type": "float32"}}
+    assert reasons(row, node(4)) == {None, "4 B are no whole float32 for each of 4 members"}
+    assert reasons({**GATHERING, "sizes": "2"}, node(2)) == {"2 B are no whole float32"}
+    (half,) = cases({**GATHERING, "sizes": "2", "parameters": {"type": "bfloat16"}}, node(2))
+    assert half["flows"][0]["bytes"] == 2
+
+
+def test_lines_of_collectives_always_say_who_calls_and_what_times_them() -> None:
+    row = {**GATHERING, "show": "curve", "parameters": {"form": "eager", "launch": "one-thread"}}
+    (case,) = cases(row, node(4))
+    assert case["labels"]["series"] == "4 GPUs, xccl-collective, one process, eager, one-thread, batch clock"
+
+
+def test_collectives_have_a_table_each_and_figures_too() -> None:
+    row = {**GATHERING, "collective": ["all-reduce", "reduce"], "show": "curve", "figure": ["latency", "bus"]}
+    first, second = cases({**row, "table": "by-size"}, node(2))
+    assert [first["labels"]["title"], second["labels"]["title"]] == ["Row, all-reduce", "Row, reduce"]
+    assert (first["labels"]["figure"], first["labels"]["figures"]) == ("latency", ["latency", "bus"])
+    assert first["labels"]["table"] == "by-size"
+
+
+def test_members_can_be_the_x_of_a_curve() -> None:
+    planned = cases({**GATHERING, "pattern": "growing", "show": "curve", "x": "members"}, node(4))
+    assert [case["labels"]["x"] for case in planned] == [2, 3, 4]
+    assert {case["labels"]["series"] for case in planned} == {"xccl-collective, one process, batch clock"}
+
+
+def test_a_barrier_moves_nothing() -> None:
+    (case,) = cases({**GATHERING, "collective": "barrier", "sizes": None, "method": "direct-collective"}, node(2))
+    assert case["flows"][0]["bytes"] == 0
+
+
+def test_messages_may_be_empty() -> None:
+    planned = cases({**MESSAGE, "sizes": "0,1:4:2x"})
+    assert sorted({case["flows"][0]["bytes"] for case in planned}) == [0, 1, 2, 4]
+    assert parse_sizes("0,1:1G:2x", least=0)[:3] == [0, 1, 2]
+
+
+def test_asked_sizes_reach_messages_and_collectives_and_empty_ones_only_who_takes_them() -> None:
+    suite = suite_of({**MESSAGE, "figure": "latency"}, GATHERING, {})
+    selected = Selection(sizes=(0, 64))
+    rows = selected.rows_of(suite)
+    assert [row.sizes for row in rows] == [(0, 64), (64,), (64,)]
+    assert [row.methods for row in Selection(sizes=(0,)).rows_of(suite)] == [("mpi",)]
+
+
+def test_the_batch_clock_can_be_asked_for() -> None:
+    assert parse_clock("batch") == "batch"
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        ({"members": None}, "'members' is a required property"),
+        ({"pattern": "pairs"}, "pattern pairs lays out flows between two ends"),
+        ({"source": GPU}, "source: a collective has members alone"),
+        ({"flows": 2}, "flows: a collective has members alone"),
+        ({"clock": None}, "clock is missing"),
+        ({"collective": ["barrier", "reduce"]}, "barrier moves nothing"),
+        ({"collective": "gossip"}, "'gossip' is not"),
+        ({"pattern": "growing", "members": {**GPU, "count": 2}}, "says itself how many"),
+        ({"x": "gpus", "show": "curve"}, "x: gpus is neither bytes nor members"),
+        ({"sizes": "0"}, "xccl-collective takes no empty messages"),
+        ({"members": {"on": "gpu"}}, "'memory' is a required property"),
+    ],
+)
+def test_a_wrong_collective_is_one_clear_line(change: Json, complaint: str) -> None:
+    with pytest.raises(LinkscopeError, match=complaint) as refusal:
+        suite_of({**GATHERING, **change})
+    assert "\n" not in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        ({"pattern": "all"}, "pattern all lays out the members of a collective"),
+        ({"figure": "bus"}, "only collectives have"),
+        ({"table": "shared", "clock": None}, "clock is missing"),
+        ({"executor": None}, "'executor' is a required property"),
+        ({"sizes": "0", "method": "copy-engine"}, "copy-engine takes no empty messages"),
+    ],
+)
+def test_a_wrong_message_is_one_clear_line(change: Json, complaint: str) -> None:
+    with pytest.raises(LinkscopeError, match=complaint):
+        suite_of({**MESSAGE, **change})
+
+
+def test_a_described_node_plays_processes_as_one_and_each_line_once() -> None:
+    described = load_machine("h200x4")
+    row = {**GATHERING, "processes": ["one", "each"], "clock": ["batch", "host"], "show": "curve", "table": "t"}
+    rows = [{**row, "parameters": {"form": form}} for form in ("eager", "graph")]
+    offer = Offer("modelled", {"xccl-collective": frozenset({"type"})}, OFFER.memories)
+    (planned,) = expand([suite_of(*rows)], described, offer, Selection())
+    assert planned.skip is None
+    assert "processes" not in planned.case
+    assert planned.case["labels"]["series"] == "4 GPUs, xccl-collective"
+
+
+def test_collectives_take_time_that_grows_with_members_and_processes() -> None:
+    def seconds(machine: Node, **change: Any) -> float:
+        (case,) = cases({**HOSTS, "sizes": "64M", "members": {"on": "numa", "memory": "pageable", **change}}, machine)
+        return estimate_s(case, Options())
+
+    assert seconds(hosts(1, 8), count=8) > seconds(hosts(1, 8), count=2) > 0
+
+
+def test_the_collectives_suite_has_every_interface_beside_the_others() -> None:
+    rows = [row for row in load_suite("collectives").rows if row.table == "by-size"]
+    assert {method for row in rows for method in row.methods} == {
+        "xccl-collective", "direct-collective", "mpi-collective", "torch-collective",
+    }  # fmt: skip
+    assert len({row.title for row in rows}) == 1
+    assert {len(row.collectives) for row in rows} == {6}

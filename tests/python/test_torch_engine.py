@@ -1,0 +1,239 @@
+"""The torch engine: what it says without PyTorch, and with it: exact data and rows that validate."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from result_schema import validate
+from torch_engine_plans import SOURCE, case, end, engine, environment, plan, torch
+
+from linkscope.torch_engine.faults import EngineError
+from linkscope.torch_engine.plan import Device, Endpoint, Options, parse_plan
+from linkscope.torch_engine.sampling import StoppingRule, repeats_for
+from linkscope.torch_engine.system import cpu_list
+
+__all__ = ["torch"]  # a fixture
+
+Json = dict[str, Any]
+
+MISSING = "PyTorch is not installed: pip install torch"
+
+
+@pytest.fixture
+def without_torch(tmp_path: Path) -> Mapping[str, str]:
+    """An environment in which PyTorch is not installed, whether it is or not."""
+    hidden = tmp_path / "hidden"
+    hidden.mkdir()
+    (hidden / "torch.py").write_text("raise ModuleNotFoundError(\"No module named 'torch'\", name='torch')\n")
+    return environment(PYTHONPATH=f"{hidden}:{SOURCE}")
+
+
+def copy(size: int, **changed: Any) -> Json:
+    flow = {"method": "torch-copy", "executor": "numa:0", "bytes": size, "source": end(), "destination": end()}
+    return {**flow, **changed}
+
+
+def run(tmp_path: Path, *cases: Json, env: Mapping[str, str] | None = None) -> dict[str, Json]:
+    """Rows by case id, all of which validate. Asserts that the engine ends well."""
+    path = tmp_path / "plan.json"
+    path.write_text(json.dumps(plan(*cases)))
+    ended = engine("run", path, env=env)
+    assert ended.returncode == 0, ended.stderr
+    records = [json.loads(line) for line in ended.stdout.splitlines()]
+    for record in records:
+        validate(record)
+    assert records[0]["record"] == "hello"
+    assert records[-1] == {"record": "done", "rows": len(cases)}
+    return {record["id"]: record for record in records if record["record"] == "row"}
+
+
+# Without PyTorch.
+
+
+def test_without_torch_the_engine_starts_and_says_what_to_install(without_torch: Mapping[str, str]) -> None:
+    ended = engine("describe", env=without_torch)
+    assert ended.returncode == 0, ended.stderr
+    description = json.loads(ended.stdout)
+    validate(description)
+    assert {entry["reason"] for entry in description["methods"]} == {MISSING}
+    assert description["devices"][0]["id"].startswith("numa:")
+
+
+def test_without_torch_rows_are_skipped_with_the_reason(tmp_path: Path, without_torch: Mapping[str, str]) -> None:
+    row = run(tmp_path, case("a", copy(8)), env=without_torch)["a"]
+    assert (row["status"], row["reason"]) == ("skipped", f"torch-copy: {MISSING}")
+
+
+@pytest.mark.parametrize(
+    ("changed", "complaint"),
+    [
+        ({"method": "memcpy"}, "case 'a': flows[0]: method: unknown 'memcpy'"),
+        ({"source": end(memory="managed")}, "memory: unknown 'managed'"),
+        ({"parameters": {"threads": 1}}, "parameters.threads: torch-copy has no such parameter"),
+        ({"colour": "red"}, "case 'a': flows[0]: colour: is no field of the plan's schema"),
+        ({"bytes": -1}, "bytes: must be a whole number of at least 0"),
+        ({"executor": "cpu:0"}, "executor: 'cpu:0' is no device"),
+    ],
+)
+def test_a_wrong_plan_is_refused_in_one_line(tmp_path: Path, changed: Json, complaint: str) -> None:
+    path = tmp_path / "plan.json"
+    path.write_text(json.dumps(plan(case("a", copy(8, **changed)))))
+    ended = engine("run", path)
+    assert ended.returncode == 2
+    assert ended.stdout == ""
+    assert complaint in ended.stderr
+    assert len(ended.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize("arguments", [(), ("dance",), ("run",), ("join",)])
+def test_a_wrong_command_line_is_refused_in_one_line(arguments: Sequence[str]) -> None:
+    ended = engine(*arguments)
+    assert ended.returncode == 2
+    assert len(ended.stderr.splitlines()) == 1
+
+
+def test_a_plan_of_another_schema_is_refused() -> None:
+    with pytest.raises(EngineError, match="schema: is 2, this engine reads 1"):
+        parse_plan(json.dumps({**plan(), "schema": 2}))
+
+
+# Sampling.
+
+OPTIONS = Options(0.01, 6, 100, 2.0, 0.0, 0)
+
+
+def rule(values: Sequence[float], options: Options = OPTIONS) -> StoppingRule:
+    watched = StoppingRule(options, options.point_budget_s)
+    for value in values:
+        watched.add(value)
+    return watched
+
+
+def test_sampling_stops_at_precision_but_not_while_it_drifts() -> None:
+    assert rule([1.0] * 5).decide(0) is None
+    assert rule([1.0] * 6).decide(0) == "precision"
+    assert rule([1.0, 1.0, 1.0, 1.02, 1.02, 1.02]).decide(0) is None
+    drifting = rule([1.0 + 0.001 * i for i in range(100)], Options(0.04, 6, 1000, 2.0, 0.0, 0))
+    assert drifting.decide(0) is None  # the interval alone would do
+    assert "drift" in drifting.caveats()[0]
+
+
+def test_sampling_stops_at_its_bounds() -> None:
+    noisy = [1.0, 2.0] * 50
+    assert rule(noisy).decide(0) == "samples"
+    assert rule(noisy[:2]).decide(9) is None
+    assert rule(noisy[:3]).decide(9) == "budget"
+    assert "only 3 samples" in rule(noisy[:3]).caveats()[0]
+
+
+def test_repeats_fill_a_sample_within_their_bounds() -> None:
+    assert repeats_for(10e-6, 100e-6, 1000) == 10
+    assert repeats_for(10e-6, 101e-6, 1000) == 11
+    assert repeats_for(10e-6, 100e-6, 4) == 4
+    assert repeats_for(1.0, 100e-6, 1000) == 1
+
+
+def test_lists_of_cpus_are_read() -> None:
+    assert cpu_list("0-2,8,10-11\n") == (0, 1, 2, 8, 10, 11)
+    assert cpu_list("") == ()
+
+
+# Data.
+
+MASK = (1 << 64) - 1
+
+
+def word(seed: int, index: int) -> int:
+    """engine/model/pattern.hpp, in whole numbers."""
+    value = (index + seed * 0xD1B54A32D192ED03) * 0x9E3779B97F4A7C15 & MASK
+    return value ^ value >> 29
+
+
+def element(seed: int, member: int, index: int) -> int:
+    """engine/model/elements.hpp."""
+    value = (index + seed * 0xD1B54A32D192ED03 + member * 0xA0761D6478BD642F) * 0x9E3779B97F4A7C15 & MASK
+    value ^= value >> 32
+    return ((value * 0xE7037ED1A0B428DB & MASK) >> 40) % 7 - 3
+
+
+def test_patterns_are_those_of_the_compiled_engines(torch: Any) -> None:
+    from linkscope.torch_engine import pattern
+
+    for seed, first in ((1, 0), (12345, 999), (MASK, 7)):
+        words = pattern.pattern_words(seed, first, 50, "cpu").tolist()
+        assert [w & MASK for w in words] == [word(seed, first + i) for i in range(50)]
+        for member in (0, 3):
+            inputs = pattern.input_elements(seed, member, first, 50, "cpu").tolist()
+            assert inputs == [element(seed, member, first + i) for i in range(50)]
+    balanced = [pattern.balanced_elements(5, member, 4, 0, 1000, "cpu") for member in range(4)]
+    assert sum(balanced).abs().max() == 0
+    assert all(part.abs().max() > 0 for part in balanced)
+    total = sum(pattern.input_elements(5, member, 10, 1000, "cpu") for member in range(4))
+    assert torch.equal(total, pattern.summed_elements(5, 4, 10, 1000, "cpu"))
+
+
+@pytest.mark.parametrize(("size", "slots"), [(1, 1), (13, 5), (4096, 3), (100_000, 700)])
+def test_one_wrong_byte_is_found_where_it_is(torch: Any, size: int, slots: int) -> None:
+    from linkscope.torch_engine.memory import Arena
+
+    node = Device("numa", 0)
+    arena = Arena(Endpoint(node, "pageable", "bound", node, "", 0), size, slots, 0)
+    arena.fill(7)
+    assert arena.compare(7, slots) is None
+    slot, byte = slots - 1, size // 2
+    arena.pieces[slot][byte] += 1
+    place = f" in slot {slot} of {slots}" if slots > 1 else ""
+    assert arena.compare(7, slots) == f"byte {byte} of {size}{place} arrived wrong in numa:0 pageable"
+    assert arena.compare(7, slot) is None or slot == 0  # it was never written
+    assert arena.verified_bytes(slots + 5) == slots * size
+
+
+# One process.
+
+
+def test_copies_of_odd_sizes_give_rows(tmp_path: Path, torch: Any) -> None:
+    ways = list(itertools.product((1, 4099, 1 << 20), ("host", "batch"), ("warm", "rotated")))
+    cases = [case(f"{size}/{clock}/{cache}", copy(size), clock=clock, cache=cache) for size, clock, cache in ways]
+    rows = run(tmp_path, *cases)
+    for size, clock, cache in ways:
+        row = rows[f"{size}/{clock}/{cache}"]
+        assert row["status"] == "ok", row
+        (flow,) = row["flows"]
+        assert flow["gbps"]["max"] == pytest.approx(size / flow["seconds"]["min"] / 1e9)
+        assert len(flow["samples_s"]) == flow["seconds"]["n"]
+        assert row["verified"]["rounds"] == 2
+        assert row["verified"]["bytes"] >= 2 * size
+        assert row["aggregate"]["gbps"] == flow["gbps"]
+
+
+@pytest.mark.parametrize(
+    ("changed", "flow", "reason"),
+    [
+        ({}, {"destination": end(rank=1)}, "needs 2 processes, this run has 1"),
+        ({"clock": "device"}, {}, "CPUs have no device clock"),
+        ({"cache": "flushed"}, {}, "no way to flush caches"),
+        ({"load": "sustained"}, {}, "no load to sustain"),
+        ({}, {"bytes": 0}, "one byte or more"),
+        ({}, {"bytes": 1 << 50}, "do not fit"),
+        ({}, {"source": end(device="numa:99")}, "there is no numa:99 here"),
+        ({}, {"source": {**end(), "advice": "read-mostly"}}, "takes no advice"),
+        ({}, {"executor": "gpu:0"}, "lets numa:0 carry out this copy, not gpu:0"),
+    ],
+)
+def test_what_cannot_be_is_skipped_with_the_reason(
+    tmp_path: Path, torch: Any, changed: Json, flow: Json, reason: str
+) -> None:
+    row = run(tmp_path, {**case("a", copy(8, **flow)), **changed}, case("b", copy(8)))
+    assert row["a"]["status"] == "skipped"
+    assert reason in row["a"]["reason"]
+    assert row["b"]["status"] == "ok"
+
+
+def test_several_flows_at_once_are_skipped(tmp_path: Path, torch: Any) -> None:
+    row = run(tmp_path, case("a", copy(8), copy(8)))["a"]
+    assert (row["status"], "one flow at a time" in row["reason"]) == ("skipped", True)

@@ -1,0 +1,219 @@
+"""Several processes of the torch engine: messages, collectives, and how they end when one of them does."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import shutil
+import signal
+import socket
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from torch_engine_plans import PATIENCE_S, Crew, case, end, plan, torch
+
+from linkscope.torch_engine import installation
+
+__all__ = ["torch"]  # a fixture
+
+Json = dict[str, Any]
+
+ENDLESS = {"max_samples": 10_000_000, "point_budget_s": 100.0, "precision": 1e-9}
+
+
+@pytest.fixture
+def crew() -> Iterator[Callable[..., Crew]]:
+    """Starts crews; whatever is left of them ends with the test."""
+    crews: list[Crew] = []
+
+    def start(size: int, launcher: Sequence[str] = ()) -> Crew:
+        crews.append(Crew(size, launcher))
+        return crews[-1]
+
+    yield start
+    for one in crews:
+        one.close()
+
+
+def send(size: int, source: int = 0, destination: int = 1, method: str = "torch-send", **parameters: str) -> Json:
+    return {
+        "method": method,
+        "executor": "numa:0",
+        "rank": source,
+        "bytes": size,
+        "source": end(source),
+        "destination": end(destination),
+        "parameters": parameters,
+    }
+
+
+def collective(kind: str, size: int, members: Sequence[int] = (0, 1), **parameters: str) -> Json:
+    flow: Json = {"method": "torch-collective", "executor": "numa:0", "bytes": size, "rank": members[0]}
+    return {**flow, "members": [end(rank) for rank in members], "parameters": {"collective": kind, **parameters}}
+
+
+def rows_of(crew: Crew, work: Json) -> dict[str, Json]:
+    """Rank 0's rows. Asserts that all processes say of every case that it began and ended, and end well."""
+    crew.begin(work)
+    records = crew.records(0)
+    assert records[-1] == {"record": "done", "rows": len(work["cases"])}
+    for rank in range(1, crew.size):
+        kinds = [record["record"] for record in crew.records(rank)]
+        assert kinds == ["start", "end"] * len(work["cases"]) + ["done"]
+    assert set(crew.codes()) == {0}
+    return {record["id"]: record for record in records if record["record"] == "row"}
+
+
+def test_messages_arrive_whole_and_the_sender_is_timed(torch: Any, crew: Callable[..., Crew]) -> None:
+    ways = list(itertools.product(("send", "ping-pong"), ("host", "batch"), (1, 4099)))
+    cases = [case(f"{call}/{clock}/{size}", send(size, call=call), clock=clock) for call, clock, size in ways]
+    rows = rows_of(crew(2), plan(*cases, case("back", send(1 << 20, source=1, destination=0), cache="rotated")))
+    for call, clock, size in ways:
+        row = rows[f"{call}/{clock}/{size}"]
+        assert row["status"] == "ok", row
+        (flow,) = row["flows"]
+        there_and_back = call == "ping-pong"
+        assert flow["operations"] == (2 if there_and_back else 1)
+        assert ("gbps" in flow) == (not there_and_back)
+        assert len(flow["parts_s"]) == 1
+        assert row["verified"]["bytes"] == 2 * size * flow["operations"]
+    assert rows["back"]["status"] == "ok", rows["back"]
+
+
+def test_collectives_are_exact_in_every_type(torch: Any, crew: Callable[..., Crew]) -> None:
+    kinds = ("all-reduce", "reduce", "broadcast", "reduce-scatter", "all-gather", "all-to-all")
+    types = ("float32", "float16", "bfloat16", "int32")
+    ways = list(itertools.product(kinds, types))
+    cases = [case(f"{kind}/{name}", collective(kind, 1200, (1, 0, 2), type=name)) for kind, name in ways]
+    cases += [
+        case("in place", collective("all-gather", 1200, in_place="yes")),
+        case("barrier", collective("barrier", 0)),
+    ]
+    rows = rows_of(crew(3), plan(*cases))
+    for row in rows.values():
+        assert row["status"] == "ok", row
+        assert len(row["flows"][0]["parts_s"]) == len(row["case"]["flows"][0]["members"])
+    assert rows["all-to-all/float32"]["verified"]["bytes"] == 2 * 3 * 1200
+    assert rows["reduce/float32"]["verified"]["bytes"] == 2 * 1200  # the root's alone
+    assert "gbps" not in rows["barrier"]["flows"][0]
+
+
+def test_collectives_that_torch_has_not_are_skipped(torch: Any, crew: Callable[..., Crew]) -> None:
+    cases = [
+        case("out of place", collective("all-reduce", 8, in_place="no")),
+        case("in place", collective("all-to-all", 8, in_place="yes")),
+        case("part of an element", collective("all-reduce", 6)),
+        case("part of a block", collective("all-gather", 4)),
+        case("one process", {**collective("all-reduce", 8), "members": [end(0), end(0)]}),
+        case("nccl", collective("all-reduce", 8, backend="nccl")),
+        case("device clock", collective("all-reduce", 8), clock="device"),
+    ]
+    rows = rows_of(crew(2), plan(*cases))
+    reasons = {name: row["reason"] for name, row in rows.items()}
+    assert {row["status"] for row in rows.values()} == {"skipped"}, reasons
+    assert "in place alone" in reasons["out of place"]
+    assert "no whole number" in reasons["part of a block"]
+    assert "one member in each process" in reasons["one process"]
+    assert "memory of GPUs alone" in reasons["nccl"]
+
+
+def test_memory_that_one_process_alone_lacks_skips_the_case_for_all(torch: Any, crew: Callable[..., Crew]) -> None:
+    flow = {**send(64), "destination": {**end(1), "device": "numa:99"}}
+    rows = rows_of(crew(2), plan(case("a", flow), case("b", send(64))))
+    assert rows["a"]["status"] == "skipped"
+    assert rows["a"]["reason"].startswith("rank 1")
+    assert "numa:99" in rows["a"]["reason"]
+    assert rows["b"]["status"] == "ok"
+
+
+@pytest.mark.parametrize("method", ["torch-send", "torch-collective"])
+def test_a_killed_process_fails_the_case_by_name_and_the_others_leave(
+    torch: Any, crew: Callable[..., Crew], method: str
+) -> None:
+    started = crew(2)
+    flow = send(1 << 16) if method == "torch-send" else collective("all-reduce", 1 << 16)
+    started.begin(plan({**case("short", flow), "point_budget_s": 0.01}, case("endless", flow), **ENDLESS))
+    while started.record(1) != {"record": "start", "id": "endless"}:
+        pass
+    started.processes[1].send_signal(signal.SIGKILL)
+    row, error = started.records(0)[-2:]
+    assert (row["record"], row["id"], row["status"]) == ("row", "endless", "failed")
+    assert row["reason"].startswith("rank 1 (host ")
+    assert error == {"record": "error", "fault": "lost", "reason": row["reason"]}
+    assert started.codes() == [3, -signal.SIGKILL]
+
+
+def test_a_stopped_process_fails_the_case_by_name_within_the_limit(torch: Any, crew: Callable[..., Crew]) -> None:
+    started = crew(2)
+    started.begin(plan(case("endless", send(1 << 16)), **ENDLESS), limit_s=2)
+    assert started.record(1) == {"record": "start", "id": "endless"}
+    started.processes[1].send_signal(signal.SIGSTOP)
+    row, error = started.records(0)[-2:]
+    assert (row["record"], row["status"], error["record"]) == ("row", "failed", "error")
+    assert row["reason"].startswith("rank 1")
+    assert "has not come within 2 s" in row["reason"]
+    assert started.processes[0].wait(PATIENCE_S) == 3
+
+
+def test_processes_leave_at_once_when_their_control_is_gone(torch: Any, crew: Callable[..., Crew]) -> None:
+    started = crew(2)
+    started.begin(plan(case("endless", send(1 << 16)), **ENDLESS))
+    assert started.record(1) == {"record": "start", "id": "endless"}
+    started.hang_up()
+    assert started.codes() == [3, 3]
+
+
+def test_a_stranger_at_the_hub_is_turned_away(torch: Any, crew: Callable[..., Crew]) -> None:
+    started = crew(2)
+    with socket.create_connection(started.hub) as stranger:
+        stranger.sendall(b'{"token": "guess", "rank": 1, "host": "elsewhere"}\n')
+        rows = rows_of(started, plan(case("a", send(64))))
+        assert rows["a"]["status"] == "ok"
+        assert stranger.recv(1) == b""
+
+
+def test_a_process_that_never_comes_is_named_within_the_limit(torch: Any, crew: Callable[..., Crew]) -> None:
+    started = crew(1)
+    started.size = 2
+    started.begin(plan(case("a", send(64))), limit_s=0.5)
+    said = started.records(0)
+    assert said == [{"record": "error", "fault": "lost", "reason": "has not come within 0.5 s: rank 1"}]
+    assert started.codes() == [3]
+
+
+def test_processes_that_are_given_different_plans_are_told_so(torch: Any, crew: Callable[..., Crew]) -> None:
+    started = crew(2)
+    started.begin(plan(case("a", send(64))), plan(case("a", send(65))))
+    (said,) = started.records(0)
+    assert said["fault"] == "bad-input"
+    assert said["reason"].startswith("rank 1 (host ")
+    assert "every process must be given the same" in said["reason"]
+    assert started.codes() == [2, 3]
+
+
+def test_tensors_go_by_mpi_where_there_is_one(torch: Any, crew: Callable[..., Crew]) -> None:
+    problem = installation.mpi_problem()
+    mpiexec = shutil.which("mpiexec", path=f"{Path(sys.executable).parent}:{os.environ.get('PATH', '')}")
+    if problem or mpiexec is None:
+        pytest.skip(problem or "there is no mpiexec")
+    calls = [
+        case(f"{call}/{size}", send(size, method="torch-mpi", call=call))
+        for call in ("send", "ping-pong")
+        for size in (0, 4099)
+    ]
+    rows = rows_of(crew(2, [mpiexec, "-n", "2"]), plan(*calls))
+    for row in rows.values():
+        assert row["status"] == "ok", row
+    assert "gbps" not in rows["send/0"]["flows"][0]
+
+
+def test_processes_that_mpi_did_not_start_are_told_so(torch: Any, crew: Callable[..., Crew]) -> None:
+    problem = installation.mpi_problem()
+    if problem:
+        pytest.skip(problem)
+    row = rows_of(crew(2), plan(case("a", send(64, method="torch-mpi"))))["a"]
+    assert row["status"] == "skipped"
+    assert "MPI" in row["reason"]

@@ -1,0 +1,103 @@
+// A table of MPI functions without an MPI: one process that talks to nobody, fails on demand, and counts.
+#pragma once
+
+#include <cstring>
+#include <string>
+
+#include "backend/mpi/functions.h"
+
+namespace linkscope::mpi {
+
+/// What the functions do next, and have done. Functions of a C table know nothing else.
+struct FakeMpi {
+  MpiThreads threads = threads_serialized;
+  int rank = 0;
+  int size = 2;
+  bool knows_half = false;  ///< sums of 16-bit floats
+  int send_code = 0;
+  int sends = 0;
+  int barriers = 0;
+  int reductions = 0;
+  int splits = 0;
+  int last_tag = -1;
+  int windows = 0;  ///< made and not withdrawn
+
+  static FakeMpi& state() {
+    static FakeMpi one;
+    return one;
+  }
+  /// As new.
+  static FakeMpi& reset() { return state() = {}; }
+  static const MpiFunctions& table();
+};
+
+inline const MpiFunctions& FakeMpi::table() {
+  static const MpiFunctions functions = [] {
+    MpiFunctions f{};
+    f.layout = LINKSCOPE_MPI_LAYOUT;
+    f.request_bytes = sizeof(int);
+    f.most_elements = 1 << 20U;
+    f.library_version = [](char* text, int room) {
+      std::strncpy(text, "Fake  MPI v1.2, built by nobody\nsecond line", static_cast<std::size_t>(room));
+      return 0;
+    };
+    f.memory_kinds = [](char* text, int) {
+      text[0] = '\0';
+      return 0;
+    };
+    f.error_text = [](int code, char* text, int room) {
+      std::strncpy(text, code == 7 ? "the wire\nbroke" : "unknown", static_cast<std::size_t>(room));
+      return 0;
+    };
+    f.start = [](MpiThreads, MpiThreads* given, MpiHandle* world) {
+      *given = state().threads;
+      *world = 1;
+      return 0;
+    };
+    f.rank_in = [](MpiHandle, int* rank) {
+      *rank = state().rank;
+      return 0;
+    };
+    f.size_of = [](MpiHandle, int* size) {
+      *size = state().size;
+      return 0;
+    };
+    f.split = [](MpiHandle, int colour, int, MpiHandle* part) {
+      *part = colour < 0 ? 0U : 100U + static_cast<MpiHandle>(state().splits);
+      ++state().splits;
+      return 0;
+    };
+    f.meet = [](int, int, MpiHandle) { return 0; };
+    f.send = [](const void*, std::int64_t, int, int tag, MpiHandle) {
+      ++state().sends;
+      state().last_tag = tag;
+      return state().send_code;
+    };
+    f.receive = [](void*, std::int64_t, int, int, MpiHandle) { return 0; };
+    f.try_sum = [](MpiElement type) {
+      return type == element_float32 || type == element_int32 || state().knows_half ? 0 : 3;
+    };
+    f.barrier = [](MpiHandle) {
+      ++state().barriers;
+      return 0;
+    };
+    f.all_reduce = [](const void* from, void* to, std::int64_t count, MpiElement, MpiHandle) {
+      ++state().reductions;
+      if (from != nullptr) std::memcpy(to, from, static_cast<std::size_t>(count) * 4);
+      return 0;
+    };
+    f.expose = [](void*, std::int64_t, MpiHandle, MpiHandle* window) {
+      *window = static_cast<MpiHandle>(++state().windows);
+      return 0;
+    };
+    f.withdraw = [](MpiHandle* window) {
+      *window = 0;
+      --state().windows;
+      return 0;
+    };
+    return f;
+  }();
+  return functions;
+}
+
+}  // namespace linkscope::mpi

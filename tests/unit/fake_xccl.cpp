@@ -1,0 +1,40 @@
+// A library that stands for NCCL where there is none: what the loader asks for, and a count of open groups.
+namespace {
+
+int open_groups_count = 0;
+
+}  // namespace
+
+extern "C" {
+
+int fake_open_groups() { return open_groups_count; }
+
+int ncclGetVersion(int* version) {
+  *version = 22809;
+  return 0;
+}
+const char* ncclGetErrorString(int /*result*/) { return "unhandled system error"; }
+const char* ncclGetLastError(void* /*comm*/) { return "socket closed\nby the other side\n"; }
+int ncclGroupStart() {
+  ++open_groups_count;
+  return 0;
+}
+int ncclGroupEnd() {
+  --open_groups_count;
+  return 0;
+}
+
+// Found and never called.
+int ncclGetUniqueId() { return 1; }
+int ncclCommInitRank() { return 1; }
+int ncclCommDestroy() { return 1; }
+int ncclCommAbort() { return 1; }
+int ncclCommGetAsyncError() { return 1; }
+int ncclAllReduce() { return 1; }
+int ncclReduce() { return 1; }
+int ncclBroadcast() { return 1; }
+int ncclReduceScatter() { return 1; }
+int ncclAllGather() { return 1; }
+int ncclSend() { return 1; }
+int ncclRecv() { return 1; }
+}

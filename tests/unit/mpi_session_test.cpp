@@ -1,0 +1,174 @@
+// A started MPI: communicators, turns, tags, and failures on the way to a row.
+#include "backend/mpi/session.hpp"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "backend/host/host_buffer.hpp"
+#include "backend/host/host_gate.hpp"
+#include "backend/mpi/collective_transfer.hpp"
+#include "backend/mpi/end_transfer.hpp"
+#include "fake_mpi.hpp"
+
+namespace linkscope::mpi {
+namespace {
+
+class MpiSession : public ::testing::Test {
+ protected:
+  MpiSession()
+      : node_(host_->topology().nearest_with_cpus(0).index),
+        caller_{node_, {DeviceKind::numa, node_}, nullptr} {}
+
+  /// Two floats in, two out, in one slot.
+  Arenas arenas() { return {&source_, &destination_, {8, 1}}; }
+
+  static CollectiveShape shape(ElementType type = ElementType::float32) {
+    return {CollectiveKind::all_reduce, type, InPlace::out, 1, 8};
+  }
+  static Flow flow(const std::string& call) {
+    Flow flow;
+    flow.bytes = 8;
+    flow.parameters.set("call", call);
+    return flow;
+  }
+
+  FakeMpi& mpi_ = FakeMpi::reset();
+  std::shared_ptr<host::Context> host_ = std::make_shared<host::Context>();
+  int node_;
+  Caller caller_;
+  host::HostGate gate_{host_};
+  std::vector<std::byte> memory_{16};
+  host::HostBuffer source_{{}, 8, memory_.data(), {}, host_->workers(node_)};
+  host::HostBuffer destination_{{}, 8, memory_.data() + 8, {}, host_->workers(node_)};
+};
+
+TEST_F(MpiSession, SaysItsVersionInOneShortLine) {
+  EXPECT_EQ(Session(FakeMpi::table(), threads_serialized).version(), "Fake MPI v1.2");
+}
+
+TEST_F(MpiSession, ALibraryForOneThreadAloneIsRefused) {
+  mpi_.threads = threads_fewer;
+  EXPECT_THROW(Session(FakeMpi::table(), threads_serialized), Error);
+}
+
+TEST_F(MpiSession, ACommunicatorIsMadeOncePerListOfRanks) {
+  Session session(FakeMpi::table(), threads_serialized);
+  EXPECT_EQ(session.communicator({0, 1}), session.world());
+  EXPECT_EQ(mpi_.splits, 0);
+  const MpiHandle reversed = session.communicator({1, 0});
+  EXPECT_EQ(session.communicator({1, 0}), reversed);
+  EXPECT_EQ(mpi_.splits, 1);
+  EXPECT_EQ(session.communicator({1}), 0U) << "this is rank 0";
+}
+
+TEST_F(MpiSession, OneTransferAtATimeUnlessThreadsAreMultiple) {
+  Session session(FakeMpi::table(), threads_serialized);
+  auto first = std::make_unique<CollectiveTransfer>(session, shape(), Member{0, caller_, arenas()});
+  EXPECT_THROW(CollectiveTransfer(session, shape(), Member{0, caller_, arenas()}), Error);
+  first.reset();
+  EXPECT_NO_THROW(CollectiveTransfer(session, shape(), Member{0, caller_, arenas()}));
+  mpi_.threads = threads_multiple;
+  Session many(FakeMpi::table(), threads_multiple);
+  CollectiveTransfer one(many, shape(), Member{0, caller_, arenas()});
+  EXPECT_NO_THROW(CollectiveTransfer(many, shape(), Member{0, caller_, arenas()}));
+}
+
+TEST_F(MpiSession, NoTwoCollectivesHoldTheSameRanks) {
+  Session session(FakeMpi::table(), threads_serialized);
+  auto held = session.hold({0, 1});
+  EXPECT_THROW(static_cast<void>(session.hold({0, 1})), Error);
+  EXPECT_NO_THROW(static_cast<void>(session.hold({1, 0})));
+  held.reset();
+  EXPECT_NO_THROW(static_cast<void>(session.hold({0, 1})));
+}
+
+TEST_F(MpiSession, FlowsHaveTagsOfTheirOwnWithinWhatEveryMpiHas) {
+  Session session(FakeMpi::table(), threads_serialized);
+  const Tags first = session.tags();
+  const Tags second = session.tags();
+  EXPECT_GT(second.message, first.answer);
+  for (int i = 0; i < 40000; ++i) ASSERT_LE(session.tags().answer, 32767);
+}
+
+TEST_F(MpiSession, SumsThatItDoesNotKnowAreRefusedNotFaked) {
+  Session session(FakeMpi::table(), threads_serialized);
+  EXPECT_THROW(CollectiveTransfer(session, shape(ElementType::bfloat16), Member{0, caller_, arenas()}),
+               Error);
+  mpi_.knows_half = true;
+  EXPECT_NO_THROW(CollectiveTransfer(session, shape(ElementType::bfloat16), Member{0, caller_, arenas()}));
+}
+
+TEST_F(MpiSession, OnTheHostClockABarrierKeepsCallsApartAndOnTheBatchClockNothingDoes) {
+  Session session(FakeMpi::table(), threads_serialized);
+  CollectiveTransfer transfer(session, shape(), Member{0, caller_, arenas()});
+  transfer.connect(1, session.world());
+  transfer.arm(1);
+  const Span apart = gate_.run({{&transfer, 50}}, Clock::host).front();
+  EXPECT_EQ(mpi_.barriers, 51);
+  EXPECT_EQ(mpi_.reductions, 50);
+  const Span counted = transfer.counted(apart);
+  EXPECT_GE(counted.start, apart.start);
+  EXPECT_LT(counted.length(), apart.length()) << "the barriers do not count";
+  EXPECT_GE(counted.idle, apart.idle);
+  gate_.run({{&transfer, 50}}, Clock::batch);
+  EXPECT_EQ(mpi_.barriers, 53) << "before the first and after the last";
+  EXPECT_EQ(transfer.verify(1), std::nullopt);
+  EXPECT_NE(transfer.verify(2), std::nullopt);
+}
+
+TEST_F(MpiSession, AFailedCallIsAnErrorWithMpisWordsAndTheLastOneMade) {
+  Session session(FakeMpi::table(), threads_serialized);
+  EndTransfer end(session, flow("send"),
+                  {Side::source, caller_, {&source_, nullptr, {8, 1}}, nullptr, nullptr});
+  end.connect(1, session.world(), 1, {10, 11, 12});
+  end.arm(1);
+  gate_.run({{&end, 3}}, Clock::host);
+  EXPECT_EQ(mpi_.sends, 3);
+  EXPECT_EQ(mpi_.last_tag, 10);
+  mpi_.send_code = 7;
+  try {
+    gate_.run({{&end, 3}}, Clock::host);
+    FAIL() << "nothing was thrown";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.fault(), Fault::broken);
+    EXPECT_STREQ(error.what(), "MPI_Send, MPI_Recv: the wire broke (7)");
+  }
+  EXPECT_EQ(mpi_.sends, 4) << "it stops at the first";
+  EXPECT_THROW(gate_.run({{&end, 3}}, Clock::host), Error);
+  EXPECT_EQ(mpi_.sends, 4) << "and calls MPI no more";
+}
+
+TEST_F(MpiSession, AWindowIsWithdrawnByAllOrByNone) {
+  Session session(FakeMpi::table(), threads_serialized);
+  const auto make = [&] {
+    auto end = std::make_unique<EndTransfer>(
+        session, flow("put"), End{Side::source, caller_, {&source_, nullptr, {8, 1}}, nullptr, nullptr});
+    end->connect(1, session.world(), 1, {});
+    return end;
+  };
+  make().reset();
+  EXPECT_EQ(mpi_.windows, 0);
+  try {
+    const auto end = make();
+    EXPECT_EQ(end->operations(), 1U);
+    throw Error(Fault::fatal, "rank 1 is gone");
+  } catch (const Error&) {
+    EXPECT_EQ(mpi_.windows, 1) << "withdrawing would wait for it for ever";
+  }
+}
+
+TEST_F(MpiSession, EmptyMessagesNeedNoMemory) {
+  Session session(FakeMpi::table(), threads_serialized);
+  Flow empty = flow("send");
+  empty.bytes = 0;
+  EndTransfer end(session, empty, {Side::source, caller_, {nullptr, nullptr, {0, 1}}, nullptr, nullptr});
+  end.connect(1, session.world(), 1, {});
+  end.arm(1);
+  gate_.run({{&end, 2}}, Clock::host);
+  EXPECT_EQ(end.verify(1), std::nullopt);
+  EXPECT_EQ(end.verified_bytes(), 0U);
+}
+
+}  // namespace
+}  // namespace linkscope::mpi

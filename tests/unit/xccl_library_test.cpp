@@ -1,0 +1,123 @@
+// Finding and loading NCCL: where it is looked for, what is said where there is none, and how its faults are told.
+#include "backend/xccl/library.hpp"
+
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+
+#include "base/error.hpp"
+
+namespace linkscope::xccl {
+namespace {
+
+constexpr const char* unknown = "liblinkscope-knows-none.so.7";
+
+class XcclLibrary : public ::testing::Test {
+ protected:
+  void SetUp() override { unsetenv("NCCL_NVLS_ENABLE"); }
+
+  static Search at(const std::string& path) { return {path, {}, "nccl", "libnccl.so.2"}; }
+  static int open_groups() {
+    void* handle = dlopen(FAKE_XCCL, RTLD_NOW | RTLD_NOLOAD);
+    auto* count = reinterpret_cast<int (*)()>(dlsym(handle, "fake_open_groups"));
+    const int open = count();
+    dlclose(handle);
+    return open;
+  }
+};
+
+TEST_F(XcclLibrary, TakesTheOneThatIsNamed) {
+  const Library library(at(FAKE_XCCL));
+  EXPECT_EQ(library.problem(), "");
+  EXPECT_EQ(library.version(), "2.28.9");
+}
+
+TEST_F(XcclLibrary, NamesThePathThatHoldsNone) {
+  const Library library(at("/nowhere/libnccl.so.2"));
+  EXPECT_NE(library.problem().find("LINKSCOPE_XCCL: /nowhere/libnccl.so.2"), std::string::npos)
+      << library.problem();
+  EXPECT_EQ(library.problem().find('\n'), std::string::npos);
+}
+
+TEST_F(XcclLibrary, LooksNoFurtherThanTheOneThatIsNamed) {
+  const std::string folder = std::filesystem::path(FAKE_XCCL).parent_path();
+  const Library library({"/nowhere/x.so", {folder}, "nccl", std::filesystem::path(FAKE_XCCL).filename()});
+  EXPECT_NE(library.problem(), "");
+}
+
+TEST_F(XcclLibrary, LooksInFoldersWhereTheLoaderKnowsOfNone) {
+  const std::filesystem::path folder = std::filesystem::path(::testing::TempDir()) / "xccl";
+  std::filesystem::create_directories(folder);
+  std::filesystem::copy_file(FAKE_XCCL, folder / unknown, std::filesystem::copy_options::overwrite_existing);
+  const Library library({"", {"/nowhere", folder}, "nccl", unknown});
+  EXPECT_EQ(library.problem(), "");
+  EXPECT_EQ(library.version(), "2.28.9");
+}
+
+TEST_F(XcclLibrary, SaysWhereItLooked) {
+  const Library library({"", {"/nowhere/at/all"}, "nccl", unknown});
+  EXPECT_NE(library.problem().find(unknown), std::string::npos) << library.problem();
+  EXPECT_NE(library.problem().find("/nowhere/at/all"), std::string::npos) << library.problem();
+  EXPECT_NE(library.problem().find("LINKSCOPE_XCCL"), std::string::npos) << library.problem();
+}
+
+TEST_F(XcclLibrary, RefusesAnotherLibraryNamingWhatItLacks) {
+  const Library library(at("libm.so.6"));
+  EXPECT_NE(library.problem().find("ncclGetVersion"), std::string::npos) << library.problem();
+  EXPECT_EQ(library.version(), "");
+}
+
+TEST_F(XcclLibrary, KeepsMulticastOffUnlessTheUserHasSaidOtherwise) {
+  EXPECT_EQ(Library(at(FAKE_XCCL)).note(), "nccl 2.28.9, NVLink multicast off (NCCL_NVLS_ENABLE=0)");
+  EXPECT_STREQ(std::getenv("NCCL_NVLS_ENABLE"), "0");
+  setenv("NCCL_NVLS_ENABLE", "2", 1);
+  EXPECT_EQ(Library(at(FAKE_XCCL)).note(),
+            "nccl 2.28.9, NVLink multicast as the user has it (NCCL_NVLS_ENABLE=2)");
+  EXPECT_STREQ(std::getenv("NCCL_NVLS_ENABLE"), "2");
+}
+
+TEST_F(XcclLibrary, TellsAFaultInOneLine) {
+  const Library library(at(FAKE_XCCL));
+  library.check(Result::success, "ncclSend");
+  try {
+    library.check(static_cast<Result>(2), "ncclSend");
+    FAIL() << "no error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.fault(), Fault::broken);
+    EXPECT_STREQ(error.what(), "ncclSend: unhandled system error (2): socket closed by the other side");
+  }
+}
+
+TEST_F(XcclLibrary, EndsAGroupThatIsLeftByAnError) {
+  const Library library(at(FAKE_XCCL));
+  {
+    Group group(library);
+    EXPECT_EQ(open_groups(), 1);
+  }
+  EXPECT_EQ(open_groups(), 0);
+  {
+    Group group(library);
+    group.end();
+    EXPECT_EQ(open_groups(), 0);
+  }
+  EXPECT_EQ(open_groups(), 0);
+}
+
+TEST(XcclVersion, IsReadAsTheLibraryEncodesIt) {
+  EXPECT_EQ(version_text(22809), "2.28.9");
+  EXPECT_EQ(version_text(21906), "2.19.6");
+  EXPECT_EQ(version_text(2804), "2.8.4");
+}
+
+TEST(XcclFolders, AreThoseOfPythonPackagesThatExist) {
+  const std::filesystem::path environment = std::filesystem::path(::testing::TempDir()) / "xccl-python";
+  const std::filesystem::path folder = environment / "lib/python3.11/site-packages/nvidia/nccl/lib";
+  std::filesystem::create_directories(folder);
+  EXPECT_EQ(library_folders({environment, "/nowhere"}), std::vector<std::string>{folder});
+}
+
+}  // namespace
+}  // namespace linkscope::xccl
