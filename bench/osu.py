@@ -11,6 +11,7 @@ usage: python bench/osu.py --osu FOLDER --mpiexec PATH [--bind WORDS] [--turns 5
 from __future__ import annotations
 
 import argparse
+import os
 import statistics
 import subprocess
 import sys
@@ -25,6 +26,9 @@ from rich.console import Console
 from linkscope.results.row import Row
 from linkscope.results.run_file import RunFile
 
+# Some libraries allocate at each call what a collective needs. Whether the C library then takes pages from the system each
+# time depends on what else lies in a process's heap: here it never does.
+HEAP = {"MALLOC_TRIM_THRESHOLD_": str(1 << 30), "MALLOC_MMAP_THRESHOLD_": str(1 << 30)}
 SUITE = Path(__file__).with_name("osu.yaml")
 PROCESSES = 2
 Key = tuple[str, int]  # call or collective, linkscope's bytes
@@ -32,11 +36,14 @@ Key = tuple[str, int]  # call or collective, linkscope's bytes
 
 @dataclass(frozen=True)
 class Peer:
-    """A benchmark of OSU's. ``shares``: its sizes are of one process's block. ``rate``: it prints MB/s, else us."""
+    """A benchmark of OSU's. ``shares``: its sizes are of one process's block. ``rate``: it prints MB/s, else us.
+    ``sums``: it adds up elements, which shall be linkscope's.
+    """
 
     binary: str
     shares: bool = False
     rate: bool = False
+    sums: bool = False
 
     def size_of(self, size: int) -> int:
         """Its name for a size of linkscope's, which is that of the larger buffer."""
@@ -47,10 +54,10 @@ PEERS = {
     "ping-pong": Peer("pt2pt/osu_latency"),
     "window": Peer("pt2pt/osu_bw", rate=True),
     "both-ways": Peer("pt2pt/osu_bibw", rate=True),
-    "all-reduce": Peer("collective/osu_allreduce"),
-    "reduce": Peer("collective/osu_reduce"),
+    "all-reduce": Peer("collective/osu_allreduce", sums=True),
+    "reduce": Peer("collective/osu_reduce", sums=True),
     "broadcast": Peer("collective/osu_bcast"),
-    "reduce-scatter": Peer("collective/osu_reduce_scatter_block"),
+    "reduce-scatter": Peer("collective/osu_reduce_scatter_block", sums=True),
     "all-gather": Peer("collective/osu_allgather", shares=True),
     "all-to-all": Peer("collective/osu_alltoall", shares=True),
     "barrier": Peer("collective/osu_barrier"),
@@ -88,6 +95,8 @@ def theirs(start: list[str], folder: Path, word: str, sizes: list[int]) -> dict[
     """One run of the benchmark over the range of ``sizes``: us, GB/s."""
     peer = PEERS[word]
     command = [*start, str(folder / peer.binary)]
+    if peer.sums:
+        command += ["-T", "mpi_float"]
     if sizes != [0]:
         command += ["-m", f"{peer.size_of(sizes[0])}:{peer.size_of(sizes[-1])}"]
     output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
@@ -126,6 +135,7 @@ def main() -> None:
     parser.add_argument("--keep", type=Path, default=Path("runs"), help="folder for the run files")
     arguments = parser.parse_args()
     arguments.keep.mkdir(parents=True, exist_ok=True)
+    os.environ |= HEAP
     ratios = bench(arguments)
     console = Console(width=160)
     for ratio in ratios:
