@@ -26,8 +26,8 @@ from rich.console import Console
 from linkscope.results.row import Row
 from linkscope.results.run_file import RunFile
 
-# Some libraries allocate at each call what a collective needs. Whether the C library then takes pages from the system each
-# time depends on what else lies in a process's heap: here it never does.
+# Some libraries allocate at each call what a collective needs. Whether the C library then takes pages from the system
+# each time depends on what else lies in a process's heap: here it never does.
 HEAP = {"MALLOC_TRIM_THRESHOLD_": str(1 << 30), "MALLOC_MMAP_THRESHOLD_": str(1 << 30)}
 SUITE = Path(__file__).with_name("osu.yaml")
 PROCESSES = 2

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -22,23 +23,33 @@ NO_DESCRIPTION: Json = {"devices": [], "methods": [], "memories": []}
 """What stands in for an engine's description where there is no engine."""
 DIRECTORY_VARIABLE = "LINKSCOPE_ENGINE_DIR"
 DESCRIBE_TIMEOUT_S = 60.0
+_TORCH_WORDS = ("-m", "linkscope.torch_engine")
 _PACKAGE = Path(__file__).resolve().parents[1]
 _DRIVER_SIGNS = {"cuda": ("/proc/driver/nvidia/version",), "hip": ("/dev/kfd", "/sys/module/amdgpu")}
 
 
 @dataclass(frozen=True)
 class Engine:
-    """A program and what it says of itself; ``gpu_problem``: why no GPU can be used although a driver is there."""
+    """A program and what it says of itself; ``gpu_problem``: why no GPU can be used although a driver is there.
+
+    ``words``: what the program is told before what it shall do.
+    """
 
     name: str
     path: Path
     description: Json
     gpu_problem: str | None = None
+    words: tuple[str, ...] = ()
 
     @property
     def command(self) -> tuple[str, ...]:
         """What starts it, before what it shall do."""
-        return (str(self.path),)
+        return (str(self.path), *self.words)
+
+    @property
+    def backend(self) -> str:
+        """As rows name it: host, cuda, hip or modelled."""
+        return str(self.description["backend"])
 
     @property
     def methods(self) -> list[str]:
@@ -63,6 +74,15 @@ def find_engines(environment: Mapping[str, str] = os.environ) -> dict[str, Path]
             if name not in found and path.is_file() and os.access(path, os.X_OK):
                 found[name] = path
     return found
+
+
+def command_of(name: str) -> tuple[str, ...] | None:
+    """What starts the engine of that name here; of modelled nodes any does. None where there is none."""
+    if name == "torch":
+        return (sys.executable, *_TORCH_WORDS)
+    found = find_engines()
+    path = found.get(name) or (next(iter(found.values()), None) if name == "modelled" else None)
+    return None if path is None else (str(path),)
 
 
 def choose_engine(wanted: str | None = None) -> Engine:
@@ -90,6 +110,16 @@ def machine_description() -> Json:
     return choose_engine().description if find_engines() else NO_DESCRIPTION
 
 
+@cache
+def torch_engine() -> Engine:
+    """The engine that is Python itself, for the methods that begin with torch; described where PyTorch is missing too.
+
+    Loads PyTorch, in a process of its own. Raises LinkscopeError where that does not answer.
+    """
+    python = Path(sys.executable)
+    return Engine("torch", python, _answer((str(python), *_TORCH_WORDS)), words=_TORCH_WORDS)
+
+
 def modelling_engine() -> Engine:
     """Any engine, described as the modelled backend: every engine carries it. Raises LinkscopeError."""
     found = find_engines()
@@ -105,21 +135,25 @@ def describe(path: Path, *arguments: str) -> Json:
 
     Raises LinkscopeError where it does not answer within ``DESCRIBE_TIMEOUT_S`` or with anything else.
     """
-    command = [str(path), "describe", *arguments]
+    return _answer((str(path),), *arguments)
+
+
+def _answer(program: tuple[str, ...], *arguments: str) -> Json:
+    command, name = [*program, "describe", *arguments], " ".join((Path(program[0]).name, *program[1:]))
     try:
         answer = subprocess.run(command, capture_output=True, text=True, timeout=DESCRIBE_TIMEOUT_S, check=False)
     except subprocess.TimeoutExpired as error:
         limit = f"{DESCRIBE_TIMEOUT_S:.0f} s"
-        raise LinkscopeError(f"{path.name} did not answer within {limit}: is the driver hung?") from error
+        raise LinkscopeError(f"{name} did not answer within {limit}: is the driver hung?") from error
     except OSError as error:
-        raise LinkscopeError(f"cannot start {path}: {error.strerror or error}") from error
+        raise LinkscopeError(f"cannot start {program[0]}: {error.strerror or error}") from error
     last_words = (answer.stderr.strip().splitlines() or ["no output"])[-1]
     try:
         record = json.loads(answer.stdout.strip().splitlines()[0])
     except (ValueError, IndexError) as error:
-        raise LinkscopeError(f"{path.name} describe failed (exit {answer.returncode}): {last_words}") from error
+        raise LinkscopeError(f"{name} describe failed (exit {answer.returncode}): {last_words}") from error
     if not isinstance(record, dict) or record.get("record") != "description" or record.get("schema") != 1:
-        raise LinkscopeError(f"{path.name} speaks another schema than this linkscope: build both from one version")
+        raise LinkscopeError(f"{name} speaks another schema than this linkscope: build both from one version")
     return record
 
 

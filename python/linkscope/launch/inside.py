@@ -23,7 +23,7 @@ from typing import Any, NoReturn
 from linkscope.errors import LinkscopeError
 from linkscope.launch.child import Child
 from linkscope.launch.control import CONTROL_VARIABLE, own_address
-from linkscope.launch.engines import find_engines
+from linkscope.launch.engines import command_of
 from linkscope.launch.launchers import Order, OwnChildren, Started
 from linkscope.machine import sysfs
 from linkscope.machine.files import LiveFiles
@@ -162,11 +162,11 @@ def _follow(own: Place, meeting: Meeting) -> NoReturn:
     message = meeting.attend(FOLLOW_TIMEOUT_S)
     if "engine" not in message:
         sys.exit(0)
-    program = find_engines().get(str(message["engine"]))
-    if program is None:
+    command = command_of(str(message["engine"]))
+    if command is None:
         where = f"rank {own.rank} on {socket.gethostname()}"
         raise LinkscopeError(f"{where} has no {message['engine']} engine: run `make setup` there")
-    os.execve(program, [str(program), "join"], {**os.environ, **message["variables"]})
+    os.execve(command[0], [*command, "join"], {**os.environ, **message["variables"]})
 
 
 class Inside:

@@ -10,7 +10,7 @@ from typing import Any
 
 from linkscope import __version__
 from linkscope.errors import LinkscopeError
-from linkscope.launch.engines import Engine, choose_engine, modelling_engine
+from linkscope.launch.engines import Engine, choose_engine, modelling_engine, torch_engine
 from linkscope.launch.launching import Launching
 from linkscope.machine.described import load_machine
 from linkscope.machine.discover import discover
@@ -18,10 +18,10 @@ from linkscope.machine.node import Node
 from linkscope.machine.paths import Paths
 from linkscope.machine.state import read_state
 from linkscope.plan.budget import Options, estimate_s, limits, share_out
-from linkscope.plan.expand import PlannedCase, expand
+from linkscope.plan.expand import Offer, PlannedCase, expand
 from linkscope.plan.modelled import machine_of
 from linkscope.plan.select import Selection, parse_duration, parse_precision, selection
-from linkscope.plan.suite import load_suite, packaged_methods
+from linkscope.plan.suite import Suite, load_suite, packaged_methods
 from linkscope.results.run_file import SCHEMA
 
 Json = dict[str, Any]
@@ -58,13 +58,16 @@ class Request:
 
 @dataclass(frozen=True)
 class Job:
-    """A request met with a machine: the node, the engine and the cases in order."""
+    """A request met with a machine: the node, the engine and the cases in order; ``further`` engines where some cases
+    want another.
+    """
 
     request: Request
     node: Node
     engine: Engine
     cases: tuple[PlannedCase, ...]
     options: Options
+    further: tuple[Engine, ...] = ()
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -73,7 +76,12 @@ class Job:
     @property
     def backend(self) -> str:
         """As rows name it: host, cuda, hip or modelled."""
-        return str(self.engine.description["backend"])
+        return self.engine.backend
+
+    def engine_of(self, case: Json) -> Engine:
+        """The first engine that has the methods of all of the case's flows; else the job's own, which says so."""
+        wanted = {flow["method"] for flow in case["flows"]}
+        return next((one for one in (self.engine, *self.further) if wanted.issubset(one.methods)), self.engine)
 
     def plan(self, cases: Sequence[PlannedCase]) -> Json:
         """The plan (schema/plan.schema.json) of some of the job's cases."""
@@ -97,6 +105,7 @@ class Job:
             "command": list(command),
             "node": self.node.to_json(),
             "engine": self.engine.description,
+            **({"further_engines": [one.description for one in self.further]} if self.further else {}),
             "state": self.state(),
             "plan": {
                 "options": self.options.to_json(),
@@ -135,7 +144,8 @@ def outlooks(names: Sequence[str]) -> dict[str, Outlook]:
 
 def _outlook(name: str, node: Node, engine: Engine) -> Outlook:
     try:
-        planned = expand([load_suite(name)], node, engine.offer(), Selection())
+        suites = [load_suite(name)]
+        planned = expand(suites, node, _offer(engine, _further(suites, node)), Selection())
     except LinkscopeError as error:
         lacks_gpus = not node.of_kind("gpu") and all(row.needs_gpu for row in load_suite(name).rows)
         return Outlook(0, 0.0, "needs GPUs" if lacks_gpus else str(error))
@@ -154,9 +164,30 @@ def prepare(request: Request) -> Job:
     described = load_machine(request.machine) if request.machine else None
     engine = modelling_engine() if described else choose_engine(request.engine)
     node = described or discover(engine.description)
-    known = sorted({*engine.methods, *packaged_methods()})
+    further = _further(suites, node)
+    known = sorted({*engine.methods, *packaged_methods(), *(name for one in further for name in one.methods)})
     selected = selection(node, known, request.devices, request.methods, request.sizes, request.clock)
-    planned = expand(suites, node, engine.offer(), selected)
+    planned = expand(suites, node, _offer(engine, further), selected)
     options = share_out([one.case for one in planned if one.skip is None], precision, budget_s)
     cases = tuple(replace(one, case={**one.case, **limits(one.case, options)}) for one in planned)
-    return Job(request, node, engine, cases, options)
+    return Job(request, node, engine, cases, options, further)
+
+
+def _further(suites: Sequence[Suite], node: Node) -> tuple[Engine, ...]:
+    """The engines that rows of the suites want beside the machine's own. A described node has none."""
+    methods = (method for suite in suites for row in suite.rows for method in row.methods)
+    return (torch_engine(),) if not node.modelled and any(one.startswith("torch") for one in methods) else ()
+
+
+def _offer(engine: Engine, further: Sequence[Engine]) -> Offer:
+    """What they can do together, the first that has a method carrying it out."""
+    whole = engine.offer()
+    for offer in (one.offer() for one in further):
+        lacking = {name: reason for name, reason in offer.lacking.items() if name not in whole.methods}
+        whole = replace(
+            whole,
+            methods={**offer.methods, **whole.methods},
+            memories=whole.memories | offer.memories,
+            lacking={**lacking, **whole.lacking},
+        )
+    return whole

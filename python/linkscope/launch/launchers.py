@@ -215,7 +215,7 @@ class Srun:
 @dataclass(frozen=True)
 class ByLauncher:
     """Processes that another program started, which tells on its standard error how they ended: by rank (``endings``),
-    or without saying which (``anonymous``).
+    or without saying which (``anonymous``). What the processes say there is mixed: nobody knows whose words it is.
     """
 
     name: str
@@ -241,13 +241,13 @@ class ByLauncher:
             for match in pattern.finditer(text):
                 found = match.groupdict()
                 if found.get("rank") == str(rank):
-                    return Ending(_status_of(found), _engine_words(self.launcher.text()))
+                    return Ending(_status_of(found))
         return None
 
     def first_ending(self) -> Ending | None:
         text = " ".join(self.launcher.text().split())
         match = next(filter(None, (pattern.search(text) for pattern in self.anonymous)), None)
-        return Ending(_status_of(match.groupdict()), _engine_words(self.launcher.text())) if match else None
+        return Ending(_status_of(match.groupdict())) if match else None
 
     def close(self) -> None:
         self.launcher.dismiss(PATIENCE_S)
@@ -321,12 +321,6 @@ def _status_of(found: Mapping[str, str | None]) -> int:
         return int(found["code"] or 0)
     named = {signal.strsignal(number): number for number in signal.valid_signals()}
     return -int(named.get(found.get("name"), 0))
-
-
-def _engine_words(text: str) -> str:
-    """The last line that an engine itself printed."""
-    own = [line for line in text.splitlines() if line.startswith("linkscope-engine:")]
-    return " ".join(own[-1].split()) if own else ""
 
 
 @cache

@@ -67,8 +67,8 @@ class Launching:
             return "srun" if by_slurm and not self.hostfile else "mpiexec"
         return "local"
 
-    def open(self, kind: str, program: Path, leader: Lead | None) -> Launcher:
-        """The launcher of that kind, to start ``program``. Raises LinkscopeError where none can be used here."""
+    def open(self, kind: str, engine: str, leader: Lead | None) -> Launcher:
+        """The launcher of that kind, for engines of that name. Raises LinkscopeError where none can be used here."""
         words = tuple(shlex.split(self.launcher_command or ""))
         if leader is not None and kind != "inside":
             raise LinkscopeError(
@@ -79,7 +79,7 @@ class Launching:
                 raise LinkscopeError(
                     "not started as ranks of a job: `mpiexec -n 2 linkscope run ...`, or another launcher"
                 )
-            return Inside(leader, program.name.removeprefix("linkscope-engine-"))
+            return Inside(leader, engine)
         if kind == "local":
             return Local()
         if kind == "srun":

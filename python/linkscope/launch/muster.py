@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import combinations
 from typing import Any
 
@@ -13,6 +13,7 @@ from linkscope.errors import LinkscopeError
 from linkscope.launch.binding import Binding, bind, usable_cores
 from linkscope.launch.control import Control, Hello
 from linkscope.launch.crew import Crew, Terms, Work
+from linkscope.launch.engines import Engine
 from linkscope.launch.inside import Lead
 from linkscope.launch.job import Job
 from linkscope.launch.launchers import RANK_VARIABLE, Launcher
@@ -29,11 +30,12 @@ _OWN_PREFIX = "LINKSCOPE_"
 
 @dataclass(frozen=True)
 class Group:
-    """Cases that the same processes carry out: started with ``settings`` in their environment, so many, by ``kind``.
+    """Cases that the same processes carry out: so many of ``engine``, with ``settings`` in their environment.
 
-    ``kind``: the launcher's; None for one process, which needs none.
+    ``kind``: the launcher's that starts them; None for one process, which needs none.
     """
 
+    engine: Engine
     settings: tuple[tuple[str, str], ...]
     processes: int
     kind: str | None
@@ -56,12 +58,16 @@ class Muster:
         """``cases`` by the processes they want, in order of first appearance, each group in order; the ranks that
         linkscope is one of come first, for they wait.
         """
-        found: dict[tuple[tuple[tuple[str, str], ...], int, str | None], list[PlannedCase]] = {}
+        found: dict[tuple[str, tuple[tuple[str, str], ...], int, str | None], list[PlannedCase]] = {}
         for case in cases:
             processes = int(case.case.get("processes", 1))
             kind = self.job.request.launching.kind_for(case.case, os.environ, self.leader) if processes > 1 else None
-            found.setdefault((tuple(sorted(case.environment.items())), processes, kind), []).append(case)
-        groups = [Group(*key, tuple(members)) for key, members in found.items()]
+            settings = tuple(sorted(case.environment.items()))
+            found.setdefault((self.job.engine_of(case.case).name, settings, processes, kind), []).append(case)
+        groups = [
+            Group(self.job.engine_of(members[0].case), settings, processes, kind, tuple(members))
+            for (_, settings, processes, kind), members in found.items()
+        ]
         return sorted(groups, key=lambda group: not (self.leader and group.processes == self.leader.place.size))
 
     def obstacle(self, group: Group) -> str | None:
@@ -86,23 +92,21 @@ class Muster:
         environment = {**os.environ, **settings}
         if group.kind is None:
             refusal = Refusal.FAILS_CASES if settings else Refusal.ENDS_RUN
-            return Supervisor(lambda plan: self._engine(plan, environment), self.job.backend, refusal)
-        return Supervisor(lambda plan: self._crew(group, plan, environment), self.job.backend, Refusal.FAILS_CASES)
+            alone = group.engine.command
+            return Supervisor(lambda plan: EngineProcess(alone, plan, environment), group.engine.backend, refusal)
+        crew = partial(self._crew, group, environment)
+        return Supervisor(crew, group.engine.backend, Refusal.FAILS_CASES)
 
-    def _engine(self, plan: Json, environment: Mapping[str, str]) -> Worker:
-        return EngineProcess(self.job.engine.path, plan, environment)
-
-    def _crew(self, group: Group, plan: Json, environment: Mapping[str, str]) -> Worker:
+    def _crew(self, group: Group, environment: Mapping[str, str], plan: Json) -> Worker:
         assert group.kind is not None
         launcher = self._launcher(group)
         for note in launcher.notes:
             self.say(note)
-        description = self.job.engine.description
         address = self.job.request.launching.listening_address(group.kind)
-        control = Control(group.processes, str(description["version"]), self.job.backend, address)
+        control = Control(group.processes, str(group.engine.description["version"]), group.engine.backend, address)
         terms = Terms(
             launcher=launcher,
-            engine=self.job.engine.command,
+            engine=group.engine.command,
             environment=dict(environment),
             exported=tuple(
                 sorted(
@@ -115,16 +119,8 @@ class Muster:
         return Crew(control, terms, Work(plan, patience_s(plan["cases"])), START_TIMEOUT_S)
 
     def _launcher(self, group: Group) -> Launcher:
-        """One for each kind: ranks of a job are started once."""
         assert group.kind is not None
-        if group.kind not in self._launchers:
-            launching = self.job.request.launching
-            self._launchers[group.kind] = launching.open(group.kind, self.job.engine.path, self.leader)
-        return self._launchers[group.kind]
-
-    @cached_property
-    def _launchers(self) -> dict[str, Launcher]:
-        return {}
+        return self.job.request.launching.open(group.kind, group.engine.name, self.leader)
 
     def _bindings(self, launcher: Launcher, plan: Json, ranks: Sequence[int]) -> tuple[Binding, ...]:
         """Of processes that share a host. Every host is taken to be like this one."""

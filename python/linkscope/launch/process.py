@@ -8,7 +8,7 @@ import selectors
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,12 +24,12 @@ _POLL_S = 0.1
 class EngineProcess:
     """A Worker of one process. Use as a context manager: leaving it kills its whole group and waits for it."""
 
-    def __init__(self, program: Path, plan: Json, environment: Mapping[str, str]) -> None:
+    def __init__(self, engine: Sequence[str], plan: Json, environment: Mapping[str, str]) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="linkscope-")
         folder = Path(self._folder.name)
         try:
             (folder / "plan.json").write_text(json.dumps(plan), encoding="utf-8")
-            command = [str(program), "run", str(folder / "plan.json")]
+            command = [*engine, "run", str(folder / "plan.json")]
             self._child = Child(command, environment, folder / "stderr", subprocess.PIPE)
         except OSError as error:
             self._folder.cleanup()

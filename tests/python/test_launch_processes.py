@@ -1,0 +1,249 @@
+"""What is decided before processes are started: launchers, their dialects, bindings, places in a job of ranks."""
+
+from __future__ import annotations
+
+import socket
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from linkscope.errors import LinkscopeError
+from linkscope.launch.binding import bind
+from linkscope.launch.control import LOOPBACK, own_address
+from linkscope.launch.inside import Place, place
+from linkscope.launch.launchers import _HYDRA, _OPEN_MPI, _SRUN_ENDINGS, ByLauncher, Order, gist
+from linkscope.launch.launching import Launching, requirement
+from linkscope.launch.muster import patience_s
+from linkscope.machine.node import Device, Node
+
+Json = dict[str, Any]
+
+NODE = Node(
+    name="two sockets, four GPUs",
+    devices=(
+        Device("numa:0", "numa", cpus=(0, 1, 2, 3, 8, 9, 10, 11)),
+        Device("numa:1", "numa", cpus=(4, 5, 6, 7, 12, 13, 14, 15)),
+        *(Device(f"gpu:{i}", "gpu", numa=i // 2) for i in range(4)),
+    ),
+    links=(),
+)
+CORES = tuple((cpu, cpu + 8) for cpu in range(8))
+
+OPEN_MPI_SAYS = """--------------------------------------------------------------------------
+prterun noticed that process rank 1 with PID 2162 on node vm exited on
+signal 9 (Killed).
+--------------------------------------------------------------------------
+"""
+OPEN_MPI_SAYS_CODE = """--------------------------------------------------------------------------
+prterun detected that one or more processes exited with non-zero status,
+thus causing the job to be terminated. The first process to do so was:
+
+   Process name: [prterun-vm-2196@1,1]
+   Exit code:    3
+--------------------------------------------------------------------------
+"""
+HYDRA_SAYS = """
+===================================================================================
+=   BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES
+=   PID 2305 RUNNING AT vm
+=   EXIT CODE: 9
+=   CLEANING UP REMAINING PROCESSES
+=   YOU CAN IGNORE THE BELOW CLEANUP MESSAGES
+===================================================================================
+YOUR APPLICATION TERMINATED WITH THE EXIT STRING: Killed (signal 9)
+This typically refers to a problem with your application.
+"""
+
+
+def case(*flows: Json, **rest: Any) -> Json:
+    return {"id": "x", "flows": list(flows), **rest}
+
+
+def message(*ends: tuple[str, int], method: str = "mpi") -> Json:
+    source, destination = ({"device": device, "memory": "device", "rank": rank} for device, rank in ends)
+    driver = {"executor": source["device"], "rank": source["rank"]}
+    return {"method": method, "source": source, "destination": destination, "bytes": 8, **driver}
+
+
+class Heard:
+    """A launcher that has said something and ended."""
+
+    def __init__(self, words: str) -> None:
+        self.words = words
+
+    def text(self) -> str:
+        return self.words
+
+    def status(self) -> int:
+        return 1
+
+
+def test_each_process_gets_the_cores_of_its_devices_node() -> None:
+    bound = bind(NODE, [case(message(("gpu:0", 0), ("gpu:3", 1)))], [0, 1], CORES)
+    assert [(one.rank, one.devices, one.numa) for one in bound] == [(0, ("gpu:0",), (0,)), (1, ("gpu:3",), (1,))]
+    assert bound[0].cpus == (0, 1, 2, 3, 8, 9, 10, 11)
+    assert bound[1].cpus == (4, 5, 6, 7, 12, 13, 14, 15)
+
+
+def test_processes_on_one_node_share_its_cores_equally_and_whole() -> None:
+    members = [{"device": f"gpu:{i}", "memory": "device", "rank": i} for i in range(4)]
+    collective = {"method": "mpi-collective", "members": members, "executor": "gpu:0", "bytes": 8}
+    bound = bind(NODE, [case(collective)], range(4), CORES)
+    assert [one.cpus for one in bound] == [(0, 1, 8, 9), (2, 3, 10, 11), (4, 5, 12, 13), (6, 7, 14, 15)]
+
+
+def test_more_processes_than_cores_get_hardware_threads_and_then_take_turns() -> None:
+    flow = {"method": "mpi-collective", "executor": "numa:0", "bytes": 8}
+    members = [{"device": "numa:0", "memory": "pageable", "rank": rank} for rank in range(12)]
+    bound = bind(NODE, [case({**flow, "members": members[:6]})], range(6), CORES)
+    assert sorted(cpu for one in bound for cpu in one.cpus) == [0, 1, 2, 3, 8, 9, 10, 11]
+    assert all(one.cpus for one in bound)
+    crowd = bind(NODE, [case({**flow, "members": members})], range(12), CORES)
+    assert all(len(one.cpus) == 1 for one in crowd)
+    assert {one.cpus for one in crowd} == {(cpu,) for cpu in (0, 1, 2, 3, 8, 9, 10, 11)}
+
+
+def test_what_may_not_be_used_is_not_given_out() -> None:
+    bound = bind(NODE, [case(message(("numa:0", 0), ("numa:0", 1)))], [0, 1], [(1,), (2, 10)])
+    assert [one.cpus for one in bound] == [(1,), (2, 10)]
+
+
+def test_a_process_without_a_device_may_go_anywhere() -> None:
+    (bound,) = bind(NODE, [case(message(("gpu:0", 0), ("gpu:1", 0)))], [3], CORES)
+    assert (bound.devices, bound.numa, len(bound.cpus)) == ((), (0, 1), 16)
+
+
+@pytest.mark.parametrize(
+    ("text", "patterns", "rank", "status"),
+    [
+        (OPEN_MPI_SAYS, _OPEN_MPI.endings, 1, -9),
+        (OPEN_MPI_SAYS_CODE, _OPEN_MPI.endings, 1, 3),
+        (
+            "srun: error: node7: task 1: Killed\nsrun: error: node7: task 0: Exited with exit code 3\n",
+            _SRUN_ENDINGS,
+            1,
+            -9,
+        ),
+        (
+            "srun: error: node7: task 1: Killed\nsrun: error: node7: task 0: Exited with exit code 3\n",
+            _SRUN_ENDINGS,
+            0,
+            3,
+        ),
+        ("srun: error: node7: task 1: Segmentation fault (core dumped)\n", _SRUN_ENDINGS, 1, -11),
+    ],
+)
+def test_launchers_tell_how_a_rank_ended(text: str, patterns: Any, rank: int, status: int) -> None:
+    by = ByLauncher("mpiexec", Heard(text), patterns)  # type: ignore[arg-type]
+    ending = by.ending(rank)
+    assert ending is not None
+    assert ending.status == status
+    assert by.ending(7) is None
+
+
+def test_hydra_tells_the_signal_and_not_reliably_whose() -> None:
+    by = ByLauncher("mpiexec", Heard(HYDRA_SAYS), _HYDRA.endings, _HYDRA.anonymous)  # type: ignore[arg-type]
+    ending = by.first_ending()
+    assert ending is not None
+    assert str(ending) == "died of SIGKILL"
+    assert by.ending(0) is None
+
+
+def test_the_gist_of_a_box_is_its_first_paragraph_or_what_that_announces() -> None:
+    box = "-" * 74
+    assert (
+        gist(f"{box}\nThere are not enough\nslots.\n\nEither request fewer.\n{box}\n") == "There are not enough slots."
+    )
+    assert gist(f"{box}\nAn unrecognized option:\n\n  Option: -q\n\nSee help.\n{box}\n").startswith(
+        "An unrecognized option: Option: -q"
+    )
+    assert gist("mpiexec: no such host\n") == "mpiexec: no such host"
+    assert gist("") == ""
+
+
+def test_each_dialect_forwards_the_environment_and_leaves_binding_to_the_engine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("linkscope.launch.launchers.usable_cores", lambda: ((0,), (1,)))
+    order = Order(("engine",), 2, {}, ("LINKSCOPE_TOKEN", "LINKSCOPE_CONTROL"), {}, tmp_path)
+    crowd = Order(("engine",), 3, {}, (), {}, tmp_path)
+    exported = ["-x", "LINKSCOPE_TOKEN", "-x", "LINKSCOPE_CONTROL"]
+    assert _OPEN_MPI.options(order) == ["--bind-to", "none", *exported]
+    assert _OPEN_MPI.options(crowd) == ["--bind-to", "none", "--oversubscribe"]
+    assert _HYDRA.options(order) == ["-bind-to", "none", "-genvall"]
+
+
+@pytest.mark.parametrize(
+    ("wish", "method", "environment", "kind"),
+    [
+        ({}, "memcpy", {}, "local"),
+        ({}, "mpi", {}, "mpiexec"),
+        ({}, "mpi-collective", {"SLURM_JOB_ID": "7"}, "srun"),
+        ({}, "xccl-collective", {"SLURM_JOB_ID": "7", "SLURM_JOB_NUM_NODES": "1"}, "local"),
+        ({}, "xccl-collective", {"SLURM_JOB_ID": "7", "SLURM_JOB_NUM_NODES": "2"}, "srun"),
+        ({"hosts": "a,b"}, "memcpy", {}, "mpiexec"),
+        ({"launcher": "local"}, "mpi", {}, "local"),
+        ({"launcher_command": "/opt/slurm/bin/srun --mpi=pmix"}, "mpi", {}, "srun"),
+        ({"launcher_command": "/opt/mpi/bin/mpirun"}, "memcpy", {}, "mpiexec"),
+    ],
+)
+def test_the_launcher_is_the_one_that_the_cases_need(
+    wish: dict[str, str], method: str, environment: dict[str, str], kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("shutil.which", lambda name: f"/usr/bin/{name}")
+    flow = message(("gpu:0", 0), ("gpu:1", 1), method=method)
+    assert Launching(**wish).kind_for(case(flow), environment, None) == kind
+
+
+@pytest.mark.parametrize(
+    ("wish", "complaint"),
+    [
+        ({"launcher": "mpirun"}, "no launcher 'mpirun': choose from local, mpiexec, srun, inside"),
+        ({"launcher": "local", "hosts": "a,b"}, "takes no command and no hosts"),
+        ({"hosts": "a,b", "hostfile": "f"}, "not both"),
+    ],
+)
+def test_contradictions_are_bad_input(wish: dict[str, str], complaint: str) -> None:
+    with pytest.raises(LinkscopeError, match=complaint):
+        Launching(**wish)
+
+
+def test_processes_of_this_host_report_by_loopback_and_others_by_a_name_they_can_reach() -> None:
+    assert Launching().listening_address("local", {}) == LOOPBACK
+    assert Launching().listening_address("mpiexec", {}) == LOOPBACK
+    assert Launching(interface="10.0.0.1").listening_address("srun", {}) == "10.0.0.1"
+    assert own_address(["localhost"]) == own_address([])
+    socket.inet_aton(own_address([]))
+
+
+@pytest.mark.parametrize(
+    ("environment", "found"),
+    [
+        ({}, None),
+        ({"PMI_RANK": "0", "PMI_SIZE": "1"}, None),
+        ({"SLURM_PROCID": "0", "SLURM_NTASKS": "4", "SLURM_JOB_ID": "7"}, None),  # a batch script is no rank
+        (
+            {"SLURM_PROCID": "3", "SLURM_STEP_NUM_TASKS": "4", "SLURM_JOB_ID": "7", "SLURM_STEP_ID": "0"},
+            Place(3, 4, "7-0"),
+        ),
+        (
+            {"OMPI_COMM_WORLD_RANK": "1", "OMPI_COMM_WORLD_SIZE": "2", "PMIX_NAMESPACE": "prterun-vm-2023@1"},
+            Place(1, 2, "prterun-vm-2023-1"),
+        ),
+    ],
+)
+def test_a_place_among_ranks_is_what_the_launcher_says(environment: dict[str, str], found: Place | None) -> None:
+    assert place(environment) == found
+
+
+def test_ranks_that_no_case_wants_are_told_so() -> None:
+    two = case(message(("gpu:0", 0), ("gpu:1", 1)), processes=2)
+    assert requirement([two, case()], 2) is None
+    assert "no case here wants 4 processes" in (requirement([two, case()], 4) or "")
+
+
+def test_processes_wait_for_one_another_less_long_than_the_supervisor_for_them() -> None:
+    assert patience_s([{"timeout_s": 50.0}, {"timeout_s": 60.0}]) == pytest.approx(40.0)
+    assert patience_s([{"timeout_s": 50.0}, {"timeout_s": 1000.0}]) == pytest.approx(100.0)
+    assert patience_s([{}]) < 60.0
