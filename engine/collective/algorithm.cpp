@@ -12,13 +12,14 @@ namespace {
 
 using Kind = CollectiveKind;
 
-constexpr std::array<std::pair<std::string_view, Algorithm>, 6> names{
+constexpr std::array<std::pair<std::string_view, Algorithm>, 7> names{
     {{"one-shot", Algorithm::one_shot},
      {"two-shot", Algorithm::two_shot},
      {"one-shot-ll", Algorithm::one_shot_ll},
      {"two-shot-ll", Algorithm::two_shot_ll},
      {"one-shot-ll128", Algorithm::one_shot_ll128},
-     {"two-shot-ll128", Algorithm::two_shot_ll128}}};
+     {"two-shot-ll128", Algorithm::two_shot_ll128},
+     {"two-shot-push", Algorithm::two_shot_push}}};
 
 }  // namespace
 
@@ -37,10 +38,16 @@ std::optional<Algorithm> read_algorithm(const std::string& word) {
   throw Error(Fault::bad_input, "parameter algorithm: '" + word + "' is none of " + known);
 }
 
+Family family_of(Algorithm algorithm) {
+  if (format_of(algorithm)) return Family::packets;
+  return algorithm == Algorithm::two_shot_push ? Family::pushes : Family::peers;
+}
+
 std::optional<Format> format_of(Algorithm algorithm) {
   switch (algorithm) {
     case Algorithm::one_shot:
     case Algorithm::two_shot:
+    case Algorithm::two_shot_push:
       return std::nullopt;
     case Algorithm::one_shot_ll:
     case Algorithm::two_shot_ll:
@@ -74,6 +81,11 @@ std::string no_such(const CollectiveShape& shape, Algorithm algorithm) {
   const bool overwrites = kind == Kind::all_reduce && shape.place == InPlace::in;
   if (algorithm == Algorithm::one_shot && overwrites)
     return what + "in place, members would overwrite what others have yet to load";
+  if (algorithm == Algorithm::two_shot_push) {
+    if (combine_of(kind) != Combine::sum) return what + "only sums are pushed";
+    const bool whole = shape.bytes / static_cast<Bytes>(shape.members) % vector_bytes == 0;
+    return kind != Kind::reduce_scatter || whole ? "" : what + "takes blocks of whole 16 bytes alone";
+  }
   if (!format_of(algorithm)) return "";
   if (shape.bytes > most_packet_bytes)
     return what + "packets are for at most " + format_bytes(most_packet_bytes);

@@ -13,7 +13,8 @@ namespace linkscope::direct {
 
 /// The numbers stand in rows (setting `algorithm`) and do not change. one-shot: every byte goes straight to whoever needs it;
 /// two-shot: by way of the member that sums up, or spreads, that share. Plain ones load from and store to the members' buffers
-/// between two meetings; ll and ll128 send packets that carry their own flags (Format).
+/// between two meetings; ll and ll128 send packets that carry their own flags (Format); push stores chunks, and flags after
+/// them, and loads nothing from other members.
 enum class Algorithm {
   one_shot = 0,
   two_shot = 1,
@@ -21,18 +22,23 @@ enum class Algorithm {
   two_shot_ll = 3,
   one_shot_ll128 = 4,
   two_shot_ll128 = 5,
+  two_shot_push = 6,
 };
 
-inline constexpr Algorithm all_algorithms[] = {Algorithm::one_shot,       Algorithm::two_shot,
-                                               Algorithm::one_shot_ll,    Algorithm::two_shot_ll,
-                                               Algorithm::one_shot_ll128, Algorithm::two_shot_ll128};
+inline constexpr Algorithm all_algorithms[] = {
+    Algorithm::one_shot,       Algorithm::two_shot,       Algorithm::one_shot_ll,  Algorithm::two_shot_ll,
+    Algorithm::one_shot_ll128, Algorithm::two_shot_ll128, Algorithm::two_shot_push};
+
+/// Which kernels carry it out.
+enum class Family { peers, packets, pushes };
+Family family_of(Algorithm algorithm);
 
 /// "two-shot-ll128".
 std::string_view name_of(Algorithm algorithm);
 /// Nothing for "auto". Throws Error{bad_input} for a word that names none.
 std::optional<Algorithm> read_algorithm(const std::string& word);
 
-/// Nothing where its kernels work on the members' buffers.
+/// Of algorithms with packets.
 std::optional<Format> format_of(Algorithm algorithm);
 Trips trips_of(Algorithm algorithm);
 Division division_of(Algorithm algorithm);

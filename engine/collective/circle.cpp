@@ -78,6 +78,7 @@ std::string Circle::offer() {
     MemberOffer one;
     one.index = static_cast<int>(own_[i].index);
     one.multiprocessors = context_->device(spaces_[i].device()).multiprocessors;
+    one.programmatic = starts_programmatically(spaces_[i].device());
     one.workspace = gpu::IpcOffer::of(*context_, spaces_[i].buffer(), rotation_of(spaces_[i].buffer()));
     const Buffer* source = source_of(shape_, arenas);
     if (with_buffers && source != nullptr)
@@ -99,6 +100,7 @@ std::vector<Circle::Seat> Circle::seats(const std::vector<std::string>& offers) 
     seat.space = &spaces_[i];
     seat.device = spaces_[i].device();
     seat.multiprocessors = context_->device(seat.device).multiprocessors;
+    seat.programmatic = starts_programmatically(seat.device);
   }
   for (std::size_t rank = 0; rank < offers.size(); ++rank) {
     if (static_cast<int>(rank) == own_rank() || offers[rank].empty()) continue;
@@ -109,6 +111,7 @@ std::vector<Circle::Seat> Circle::seats(const std::vector<std::string>& offers) 
         throw Error(Fault::unsupported, usable.reason());
       seat.device = workspace.device(*context_).index;
       seat.multiprocessors = offer.multiprocessors;
+      seat.programmatic = offer.programmatic;
       seat.offer = std::move(offer);
     }
   }
@@ -122,6 +125,11 @@ int Circle::sharing(const std::vector<Seat>& seats) {
                                         [&](const Seat& other) { return other.device == seat.device; }));
   }
   return static_cast<int>(most);
+}
+
+bool Circle::starts_programmatically(int device) const {
+  context_->use(device);
+  return gpu::vendor::no_programmatic_start(device, push_kernel(shape_.type, Trial::off)).empty();
 }
 
 bool Circle::lines_arrive(const std::vector<Seat>& seats) const {
@@ -157,6 +165,9 @@ Room Circle::room(const std::vector<Seat>& seats) const {
   room.most_blocks = std::clamp(static_cast<unsigned>(fewest / sharing(seats)), 1U, most_blocks);
   room.lines = lines_arrive(seats);
   room.peers = peers_reach(seats);
+  room.programmatic =
+      std::all_of(seats.begin(), seats.end(), [](const Seat& seat) { return seat.programmatic; });
+  room.shared = sharing(seats) > 1;
   return room;
 }
 
@@ -202,6 +213,7 @@ void Circle::connect(const std::vector<std::string>& offers) {
   auto agreement = std::make_shared<Agreement>();
   agreement->shape = shape_;
   agreement->form = form_;
+  agreement->room = common;
   agreement->choices = choices_for(shape_, common, flow_.parameters);
   for (std::size_t member = 0; member < flow_.members.size(); ++member) {
     const Endpoint& where = flow_.members[member];

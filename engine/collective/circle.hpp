@@ -35,6 +35,7 @@ class Circle final : public Ensemble {
   struct Seat {
     int device = 0;  ///< its GPU, by this process's count
     int multiprocessors = 1;
+    bool programmatic = false;
     const OwnPart* own = nullptr;  ///< where it is this process's
     const MemberSpace* space = nullptr;
     MemberOffer offer;  ///< where it is not
@@ -44,6 +45,8 @@ class Circle final : public Ensemble {
   [[nodiscard]] std::vector<Seat> seats(const std::vector<std::string>& offers) const;
   [[nodiscard]] static int sharing(const std::vector<Seat>& seats);
   [[nodiscard]] Room room(const std::vector<Seat>& seats) const;
+  /// Whether kernels of this process's can start so on its GPU.
+  [[nodiscard]] bool starts_programmatically(int device) const;
   [[nodiscard]] bool lines_arrive(const std::vector<Seat>& seats) const;
   /// Whether all members' kernels reach all members' buffers, as every process sees it.
   [[nodiscard]] bool peers_reach(const std::vector<Seat>& seats) const;

@@ -7,21 +7,12 @@
 #include "backend/gpu/ipc_mapping.hpp"
 #include "base/error.hpp"
 #include "collective/circle.hpp"
+#include "collective/dependent_launch.hpp"
 #include "collective/form.hpp"
 #include "collective/launch_choice.hpp"
 #include "model/collective.hpp"
 
 namespace linkscope::direct {
-namespace {
-
-std::map<std::string, std::string> collective_parameters() {
-  return {{"collective",
-           "all-reduce (default), reduce, broadcast, reduce-scatter, all-gather, all-to-all, barrier"},
-          {"type", "float32 (default), float16, bfloat16, int32"},
-          {"in_place", "yes: the input lies where the output shall; default no"}};
-}
-
-}  // namespace
 
 DirectCollective::DirectCollective(std::shared_ptr<gpu::Context> context)
     : context_(std::move(context)),
@@ -35,6 +26,7 @@ Quantity DirectCollective::quantity_of(const Flow& flow) const {
 std::map<std::string, std::string> DirectCollective::parameters() const {
   auto all = collective_parameters();
   all.merge(choice_parameters());
+  all.merge(dependent_launch_parameters());
   all.merge(form_parameters());
   return all;
 }

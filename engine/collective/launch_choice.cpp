@@ -17,6 +17,10 @@ constexpr Bytes most_sent_in_two_trips = 24 * MiB;
 constexpr Bytes least_on_peers = 32 * KiB;
 constexpr Bytes most_undivided = 8 * MiB;  ///< beyond, a share each is less than half of the traffic
 constexpr Bytes most_staging = Bytes{1} << 30U;
+constexpr Bytes most_push_staging = 256 * MiB;
+constexpr Bytes push_chunk_sizes[] = {32 * KiB, 64 * KiB, 16 * KiB, 128 * KiB};
+constexpr Bytes least_push_chunk = 16 * KiB;
+constexpr Bytes most_push_chunk = 128 * KiB;
 
 /// Bytes that one member sends.
 Bytes bytes_sent(const CollectiveShape& shape, Algorithm algorithm) {
@@ -42,6 +46,7 @@ std::string refusal(const CollectiveShape& shape, const Room& room, Algorithm al
 
 bool worth_trying(const CollectiveShape& shape, const Room& room, Algorithm algorithm) {
   if (!refusal(shape, room, algorithm).empty()) return false;
+  if (family_of(algorithm) == Family::pushes) return false;  // by name alone: not measured yet
   const auto format = format_of(algorithm);
   if (!format) {
     const bool has_packets = refusal(shape, room, Algorithm::one_shot_ll).empty();
@@ -55,8 +60,11 @@ bool worth_trying(const CollectiveShape& shape, const Room& room, Algorithm algo
 }
 
 LaunchChoice grid(Algorithm algorithm, std::uint64_t wanted_blocks, unsigned threads, const Room& room) {
-  return {algorithm, static_cast<unsigned>(std::clamp<std::uint64_t>(wanted_blocks, 1, room.most_blocks)),
-          threads};
+  LaunchChoice choice;
+  choice.algorithm = algorithm;
+  choice.blocks = static_cast<unsigned>(std::clamp<std::uint64_t>(wanted_blocks, 1, room.most_blocks));
+  choice.threads = threads;
+  return choice;
 }
 
 void add(std::vector<LaunchChoice>& choices, const LaunchChoice& choice) {
@@ -72,7 +80,8 @@ void add_packet_grids(std::vector<LaunchChoice>& choices, const CollectiveShape&
   };
   const std::uint64_t threads_useful =
       std::uint64_t{staging_of(shape, algorithm).packets} * packet_size(*format_of(algorithm)).threads;
-  for (const Grid& wanted : {Grid{512, 1}, Grid{256, 1}, Grid{128, 1}, Grid{512, 2}, Grid{512, 4}}) {
+  for (const Grid& wanted :
+       {Grid{512, 1}, Grid{256, 1}, Grid{128, 1}, Grid{512, 2}, Grid{512, 4}, Grid{512, 8}}) {
     const auto threads = static_cast<unsigned>(
         std::min<std::uint64_t>(wanted.threads, (threads_useful + warp - 1) / warp * warp));
     const std::uint64_t at_once = std::uint64_t{threads} * wanted.packets_each;
@@ -103,35 +112,108 @@ void add_peer_grids(std::vector<LaunchChoice>& choices, const CollectiveShape& s
   }
 }
 
+/// As many as are resident at once.
+unsigned most_of(Family family, const Room& room) {
+  if (family != Family::pushes) return room.most_blocks;
+  return std::min(room.most_blocks * push_blocks_each, most_blocks) / 2 * 2;
+}
+
+/// From all that are resident to a sixteenth of them, as far as each has a chunk.
+void add_push_grids(std::vector<LaunchChoice>& choices, const CollectiveShape& shape, const Room& room) {
+  const Bytes share = share_of(shape.bytes, shape.members);
+  const unsigned most = most_of(Family::pushes, room);
+  LaunchChoice choice;
+  choice.algorithm = Algorithm::two_shot_push;
+  choice.threads = push_threads;
+  for (const unsigned divisor : {1U, 2U, 4U, 8U, 16U}) {
+    const unsigned pairs = std::max(most / divisor / 2, 1U);
+    choice.blocks = 2 * pairs;
+    for (const Bytes chunk : push_chunk_sizes) {
+      choice.chunk = chunk;
+      if (Bytes{pairs - 1} * chunk < share) add(choices, choice);
+    }
+  }
+  if (!choices.empty()) return;
+  choice.chunk = least_push_chunk;
+  choice.blocks =
+      2 * static_cast<unsigned>(std::max<Bytes>((share + least_push_chunk - 1) / least_push_chunk, 1));
+  choices.push_back(choice);
+}
+
+std::vector<LaunchChoice> grids(const CollectiveShape& shape, const Room& room, Algorithm algorithm) {
+  std::vector<LaunchChoice> choices;
+  switch (family_of(algorithm)) {
+    case Family::packets:
+      add_packet_grids(choices, shape, room, algorithm);
+      break;
+    case Family::peers:
+      add_peer_grids(choices, shape, room, algorithm);
+      break;
+    case Family::pushes:
+      add_push_grids(choices, shape, room);
+      break;
+  }
+  return choices;
+}
+
 unsigned number(const Parameters& parameters, const char* name, unsigned otherwise, unsigned most) {
   const std::int64_t value = parameters.number(name, otherwise);
-  if (value >= 1 && value <= static_cast<std::int64_t>(most)) return static_cast<unsigned>(value);
+  if (value >= 1 && std::cmp_less_equal(value, most)) return static_cast<unsigned>(value);
   throw Error(Fault::bad_input, std::string("parameter ") + name + ": 1 to " + std::to_string(most));
 }
 
-/// Grids as parameters blocks and threads have them.
-std::vector<LaunchChoice> fixed(const std::vector<LaunchChoice>& choices, const Room& room,
-                                const Parameters& parameters) {
-  std::vector<LaunchChoice> all;
-  for (LaunchChoice choice : choices) {
-    choice.threads = number(parameters, "threads", choice.threads, packet_threads);
-    choice.blocks = number(parameters, "blocks", choice.blocks, most_blocks);
-    if (choice.threads % warp != 0)
-      throw Error(Fault::bad_input, "parameter threads: a multiple of " + std::to_string(warp));
-    if (choice.blocks > room.most_blocks)
-      throw Error(Fault::unsupported, "at most " + std::to_string(room.most_blocks) +
-                                          " blocks: they wait for one another, so all must run at once");
-    add(all, choice);
-  }
-  return all;
+/// A number that has to be a multiple of `step`.
+unsigned multiple(const Parameters& parameters, const char* name, unsigned otherwise, unsigned most,
+                  unsigned step) {
+  const unsigned value = number(parameters, name, otherwise, most);
+  if (value % step == 0) return value;
+  throw Error(Fault::bad_input, std::string("parameter ") + name + ": a multiple of " + std::to_string(step));
+}
+
+/// `choice` as parameters blocks, threads and chunk have it.
+LaunchChoice fixed(LaunchChoice choice, const Parameters& parameters) {
+  choice.threads = multiple(parameters, "threads", choice.threads, packet_threads, warp);
+  choice.blocks = number(parameters, "blocks", choice.blocks, most_blocks);
+  if (choice.chunk != 0)
+    choice.chunk = multiple(parameters, "chunk", static_cast<unsigned>(choice.chunk), MiB, vector_bytes);
+  return choice;
+}
+
+/// Why such a launch cannot be; empty where it can.
+std::string refusal(const CollectiveShape& shape, const Room& room, const LaunchChoice& choice) {
+  const Family family = family_of(choice.algorithm);
+  if (choice.blocks > most_of(family, room))
+    return std::to_string(most_of(family, room)) +
+           " blocks at most: they wait for one another, so all must run at once";
+  if (family != Family::pushes) return "";
+  const std::string name(name_of(choice.algorithm));
+  if (choice.blocks % 2 != 0) return name + " takes an even number of blocks: they work in pairs";
+  if (cut_of(shape, choice, 0).staging_bytes() <= most_push_staging) return "";
+  return name + " would need more than " + format_bytes(most_push_staging) + " of staging";
+}
+
+/// The room of members whose kernels come before their predecessors have gone.
+Room narrowed(Room room, DependentLaunch dependent) {
+  room.most_blocks = std::max(room.most_blocks / crowd(room, dependent), 1U);
+  return room;
 }
 
 }  // namespace
 
 static_assert(packet_threads == peer_threads);
 
+static_assert(packet_threads == push_threads);
+
+PushCut cut_of(const CollectiveShape& shape, const LaunchChoice& choice, int me) {
+  return push_cut(shape, me, choice.blocks / 2, choice.chunk);
+}
+
 Setting LaunchChoice::setting() const {
-  return {{"algorithm", static_cast<std::int64_t>(algorithm)}, {"blocks", blocks}, {"threads", threads}};
+  Setting setting{
+      {"algorithm", static_cast<std::int64_t>(algorithm)}, {"blocks", blocks}, {"threads", threads}};
+  if (chunk != 0) setting.emplace_back("chunk", static_cast<std::int64_t>(chunk));
+  setting.emplace_back("dependent_launch", static_cast<std::int64_t>(dependent));
+  return setting;
 }
 
 LaunchChoice LaunchChoice::from(const Setting& setting) {
@@ -140,6 +222,8 @@ LaunchChoice LaunchChoice::from(const Setting& setting) {
     if (name == "algorithm") choice.algorithm = static_cast<Algorithm>(value);
     if (name == "blocks") choice.blocks = static_cast<unsigned>(value);
     if (name == "threads") choice.threads = static_cast<unsigned>(value);
+    if (name == "chunk") choice.chunk = static_cast<Bytes>(value);
+    if (name == "dependent_launch") choice.dependent = static_cast<DependentLaunch>(value);
   }
   return choice;
 }
@@ -147,34 +231,59 @@ LaunchChoice LaunchChoice::from(const Setting& setting) {
 std::vector<LaunchChoice> choices_for(const CollectiveShape& shape, const Room& room,
                                       const Parameters& parameters) {
   const auto named = read_algorithm(parameters.word("algorithm", "auto"));
+  const std::vector<DependentLaunch> launches = dependent_launches(room, parameters);
   std::vector<LaunchChoice> choices;
   std::string reasons;
+  const auto leave_out = [&](const std::string& reason) {
+    if (reasons.find(reason) == std::string::npos) reasons += (reasons.empty() ? "" : "; ") + reason;
+  };
   for (const Algorithm algorithm : all_algorithms) {
     if (named && algorithm != *named) continue;
     if (const std::string reason = refusal(shape, room, algorithm); !reason.empty()) {
-      reasons += (reasons.empty() ? "" : "; ") + reason;
+      leave_out(reason);
       continue;
     }
     if (!named && !worth_trying(shape, room, algorithm)) continue;
-    if (format_of(algorithm)) {
-      add_packet_grids(choices, shape, room, algorithm);
-    } else {
-      add_peer_grids(choices, shape, room, algorithm);
+    for (const DependentLaunch dependent : launches) {
+      const Room own = narrowed(room, dependent);
+      for (LaunchChoice choice : grids(shape, own, algorithm)) {
+        choice = fixed(choice, parameters);
+        choice.dependent = dependent;
+        const std::string reason = refusal(shape, own, choice);
+        reason.empty() ? add(choices, choice) : leave_out(reason);
+      }
     }
   }
   if (choices.empty())
     throw Error(Fault::unsupported, reasons.empty() ? "no algorithm is for this size" : reasons);
-  return fixed(choices, room, parameters);
+  return choices;
 }
+
+namespace {
+
+/// What any grid of add_push_grids can need, and any that parameters fix.
+Bytes push_staging(const CollectiveShape& shape, const Parameters& parameters) {
+  const unsigned blocks = number(parameters, "blocks", most_blocks, most_blocks);
+  const unsigned chunk = number(parameters, "chunk", most_push_chunk, MiB);
+  Bytes pairs_bytes = Bytes{std::max(blocks / 2, 1U)} * chunk;
+  if (parameters.number("blocks", 0) == 0 && parameters.number("chunk", 0) == 0)
+    pairs_bytes = std::min(
+        pairs_bytes, share_of(shape.bytes, shape.members) + most_push_chunk);  // no pair is without a chunk
+  return std::min(pairs_bytes * push_depth * static_cast<Bytes>(shape.members - 1), most_push_staging);
+}
+
+}  // namespace
 
 Bytes staging_bytes(const CollectiveShape& shape, const Parameters& parameters) {
   const auto named = read_algorithm(parameters.word("algorithm", "auto"));
   const Room anywhere{most_blocks, true, true};
   Bytes most = 0;
   for (const Algorithm algorithm : all_algorithms) {
-    if (!format_of(algorithm) || !refusal(shape, anywhere, algorithm).empty()) continue;
-    if (named ? algorithm == *named : worth_trying(shape, anywhere, algorithm))
-      most = std::max(most, staging_of(shape, algorithm).bytes(shape.members));
+    if (family_of(algorithm) == Family::peers || !refusal(shape, anywhere, algorithm).empty()) continue;
+    if (named ? algorithm != *named : !worth_trying(shape, anywhere, algorithm)) continue;
+    most = std::max(most, family_of(algorithm) == Family::pushes
+                              ? push_staging(shape, parameters)
+                              : staging_of(shape, algorithm).bytes(shape.members));
   }
   return most;
 }
@@ -182,9 +291,11 @@ Bytes staging_bytes(const CollectiveShape& shape, const Parameters& parameters) 
 std::map<std::string, std::string> choice_parameters() {
   return {{"algorithm",
            "auto (default: measured), one-shot, two-shot, one-shot-ll, two-shot-ll, one-shot-ll128, "
-           "two-shot-ll128; rows number them from 0 in that order"},
+           "two-shot-ll128, two-shot-push; rows number them from 0 in that order"},
           {"blocks", "blocks of each kernel, all resident at once; default: measured"},
-          {"threads", "threads per block, a multiple of 32 up to 512; default: measured"}};
+          {"threads", "threads per block, a multiple of 32 up to 512; default: measured"},
+          {"chunk",
+           "bytes that two-shot-push stores between flags, a multiple of 16 up to 1 MiB; default: measured"}};
 }
 
 }  // namespace linkscope::direct

@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "collective/algorithm.hpp"
+#include "collective/dependent_launch.hpp"
+#include "collective/push_kernels.hpp"
 #include "model/collective.hpp"
 #include "model/flow.hpp"
 #include "model/transfer.hpp"
@@ -16,22 +18,19 @@ struct LaunchChoice {
   Algorithm algorithm = Algorithm::one_shot_ll;
   unsigned blocks = 1;
   unsigned threads = 512;  ///< per block: a multiple of 32
+  Bytes chunk = 0;         ///< of pushes alone
+  DependentLaunch dependent = DependentLaunch::complete;
 
   bool operator==(const LaunchChoice&) const = default;
-  /// "algorithm" (its number), "blocks", "threads".
+  /// "algorithm" (its number), "blocks", "threads", "chunk" where there are any, "dependent_launch" (its number).
   [[nodiscard]] Setting setting() const;
   static LaunchChoice from(const Setting& setting);
 };
 
-/// What the members have in common: the same in every process.
-struct Room {
-  /// Blocks that are resident at once on every member's GPU: a block waits for others, so no block may wait for its turn.
-  unsigned most_blocks = 1;
-  bool lines = false;  ///< lines arrive whole between any two of the GPUs
-  bool peers = false;  ///< every member's kernels reach every member's buffers
-};
+/// How `choice` cuts a sum that is pushed.
+PushCut cut_of(const CollectiveShape& shape, const LaunchChoice& choice, int me);
 
-/// Which algorithms and grids to measure, best guess first; one where parameters algorithm, blocks and threads fix it. The
+/// Which algorithms and grids to measure, best guess first; one where parameters algorithm, blocks, threads and chunk fix it. The
 /// limits are generous: what is best is for the measurement to say. Throws Error{unsupported} for an algorithm that the
 /// collective or the room does not have, Error{bad_input} for a grid that cannot be.
 std::vector<LaunchChoice> choices_for(const CollectiveShape& shape, const Room& room,

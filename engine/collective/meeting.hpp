@@ -1,6 +1,7 @@
 // Meeting: how a block of one member waits for the blocks of the same number in the others, and never for ever.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "backend/gpu/vendor.hpp"
@@ -12,6 +13,21 @@ namespace linkscope::direct {
 
 [[nodiscard]] __device__ inline Workspace& workspace_of(const Party& party, int member) {
   return *reinterpret_cast<Workspace*>(party.workspaces[member]);
+}
+
+/// Comes first in every kernel, before it touches memory that others write. The next kernel in the stream is let in when all
+/// blocks of this one are on the GPU: so it never takes a place that a block needs for which others wait. The arguments are
+/// looked at before the wait: what brings them to the multiprocessor takes its time once for each launch.
+template <class Work>
+__device__ void take_turn(const Work& work, DependentLaunch dependent) {
+  if (dependent == DependentLaunch::early) gpu::vendor::let_next_start();
+  constexpr std::size_t line = 64;
+  const auto* bytes = reinterpret_cast<const unsigned char*>(&work);
+  std::uint32_t seen = 0;
+  for (std::size_t at = 0; at < sizeof work; at += line) seen += bytes[at];
+  gpu::vendor::have(seen);
+  gpu::vendor::await_predecessors();
+  if (dependent == DependentLaunch::programmatic) gpu::vendor::let_next_start();
 }
 
 /// Leaves word in every member's workspace that one of `late` did not come: all kernels leave, this launch's and later ones.

@@ -42,8 +42,9 @@ void Member::require_resident(const LaunchChoice& choice, int sharing) const {
   int each = 0;
   LINKSCOPE_CHECK(gpuOccupancyMaxActiveBlocksPerMultiprocessor(&each, kernel_of(choice),
                                                                static_cast<int>(choice.threads), 0));
-  const int resident = each * context_->device(device()).multiprocessors / sharing;
-  if (static_cast<int>(choice.blocks) <= resident) return;
+  const auto kernels = static_cast<int>(crowd(agreement_->room, choice.dependent));
+  const int resident = each * context_->device(device()).multiprocessors / (sharing * kernels);
+  if (std::cmp_less_equal(choice.blocks, resident)) return;
   throw Error(Fault::unsupported, std::to_string(choice.blocks) + " blocks of " +
                                       std::to_string(choice.threads) +
                                       " threads wait for one another, but gpu:" + std::to_string(device()) +
@@ -58,10 +59,17 @@ Layout Member::layout_of(const LaunchChoice& choice) const {
 const void* Member::kernel_of(const LaunchChoice& choice) const {
   const CollectiveShape& shape = agreement_->shape;
   const Combine combine = combine_of(shape.kind);
-  const auto format = format_of(choice.algorithm);
-  if (!format) return peer_kernel(combine, shape.type, agreement_->form.trial);
-  return packet_kernel(*format, trips_of(choice.algorithm), combine, shape.type, layout_of(choice),
-                       agreement_->form.trial);
+  const Trial trial = agreement_->form.trial;
+  switch (family_of(choice.algorithm)) {
+    case Family::packets:
+      return packet_kernel(*format_of(choice.algorithm), trips_of(choice.algorithm), combine, shape.type,
+                           layout_of(choice), trial);
+    case Family::peers:
+      return peer_kernel(combine, shape.type, trial);
+    case Family::pushes:
+      return push_kernel(shape.type, trial);
+  }
+  return nullptr;
 }
 
 Patience Member::patience() const {
@@ -69,37 +77,76 @@ Patience Member::patience() const {
 }
 
 void Member::choose(const LaunchChoice& choice) {
-  const CollectiveShape& shape = agreement_->shape;
-  const auto own = static_cast<std::size_t>(index_);
   choice_ = choice;
   kernel_ = kernel_of(choice);
-  if (format_of(choice.algorithm)) {
-    exchange_.party = reached_.party;
-    exchange_.pieces = pieces_of(shape, choice.algorithm, index_);
-    exchange_.staging = staging_of(shape, choice.algorithm);
-    exchange_.patience = patience();
-    if (reached_.sources[own] != nullptr)
-      exchange_.source = reached_.sources[own] + shape.input_offset(index_);
-    exchange_.destination = reached_.destinations[own];
-  } else {
-    work_ = peer_work(shape, division_of(choice.algorithm), index_, reached_.sources.data(),
-                      reached_.destinations.data());
-    work_.party = reached_.party;
-    work_.patience = patience();
-    if (arenas_.source != nullptr) work_.trial.source = arenas_.source->data();
-    if (arenas_.destination != nullptr) work_.trial.destination = arenas_.destination->data();
+  switch (family_of(choice.algorithm)) {
+    case Family::packets:
+      lay_packets();
+      break;
+    case Family::peers:
+      lay_peers();
+      break;
+    case Family::pushes:
+      lay_pushes();
+      break;
   }
   space_.clear(reached_.party);
 }
 
+void Member::lay_packets() {
+  const CollectiveShape& shape = agreement_->shape;
+  const auto own = static_cast<std::size_t>(index_);
+  exchange_.party = reached_.party;
+  exchange_.pieces = pieces_of(shape, choice_.algorithm, index_);
+  exchange_.staging = staging_of(shape, choice_.algorithm);
+  exchange_.patience = patience();
+  if (reached_.sources[own] != nullptr) exchange_.source = reached_.sources[own] + shape.input_offset(index_);
+  exchange_.destination = reached_.destinations[own];
+}
+
+void Member::lay_peers() {
+  work_ = peer_work(agreement_->shape, division_of(choice_.algorithm), index_, reached_.sources.data(),
+                    reached_.destinations.data());
+  work_.party = reached_.party;
+  work_.patience = patience();
+  if (arenas_.source != nullptr) work_.trial.source = arenas_.source->data();
+  if (arenas_.destination != nullptr) work_.trial.destination = arenas_.destination->data();
+}
+
+void Member::lay_pushes() {
+  const CollectiveShape& shape = agreement_->shape;
+  push_ = {};
+  push_.party = reached_.party;
+  push_.patience = patience();
+  push_.cut = cut_of(shape, choice_, index_);
+  push_.source = reached_.sources[static_cast<std::size_t>(index_)];
+  std::copy(reached_.destinations.begin(), reached_.destinations.end(), push_.destinations);
+  if (arenas_.source != nullptr) push_.tried = arenas_.source->data();
+  if (shape.kind == CollectiveKind::reduce_scatter)
+    push_.destination_at = push_.cut.share * static_cast<Bytes>(index_);
+}
+
+void* Member::arguments() {
+  switch (family_of(choice_.algorithm)) {
+    case Family::packets:
+      return &exchange_;
+    case Family::peers:
+      return &work_;
+    case Family::pushes:
+      return &push_;
+  }
+  return nullptr;
+}
+
 void Member::enqueue(gpuStream_t stream, std::uint64_t repeats) {
   const bool at_once = agreement_->form.launching == Launching::in_kernel;
-  std::uint64_t calls = at_once ? repeats : 1;
-  void* const arguments = format_of(choice_.algorithm) ? static_cast<void*>(&exchange_) : &work_;
-  std::array<void*, 2> all{arguments, &calls};
-  for (std::uint64_t launch = 0; launch < (at_once ? 1 : repeats); ++launch) {
-    LINKSCOPE_CHECK(
-        gpuLaunchKernel(kernel_, dim3(choice_.blocks), dim3(choice_.threads), all.data(), 0, stream));
+  Launch launch{at_once ? repeats : 1, choice_.dependent};
+  std::array<void*, 2> all{arguments(), &launch};
+  const auto start = choice_.dependent == DependentLaunch::complete ? gpu::vendor::Start::complete
+                                                                    : gpu::vendor::Start::programmatic;
+  for (std::uint64_t made = 0; made < repeats; made += launch.calls) {
+    LINKSCOPE_CHECK(gpu::vendor::launch_kernel(kernel_, dim3(choice_.blocks), dim3(choice_.threads),
+                                               all.data(), stream, start));
   }
 }
 
@@ -150,6 +197,8 @@ void Member::use(const Setting& setting) { choose(LaunchChoice::from(setting)); 
 
 std::vector<std::string> Member::notes() const {
   std::vector<std::string> notes{"algorithm " + std::string(name_of(choice_.algorithm))};
+  if (agreement_->form.launching != Launching::in_kernel)
+    notes.push_back("dependent launch: " + std::string(name_of(choice_.dependent)));
   if (agreement_->form.trial == Trial::on)
     notes.emplace_back("a trial: its numbers are made up in the kernel");
   return notes;

@@ -21,6 +21,7 @@ struct Agreement {
   Form form;
   std::vector<LaunchChoice> choices;  ///< one at least
   std::vector<std::string> names;     ///< "member 2 (gpu:2)"
+  Room room;
 };
 
 /// Whatever shape it is launched with, all members are: use() and the launches come in the same order in all of them.
@@ -49,9 +50,13 @@ class Member final : public gpu::GpuTransfer {
 
  private:
   void choose(const LaunchChoice& choice);
+  void lay_packets();
+  void lay_peers();
+  void lay_pushes();
   [[nodiscard]] const void* kernel_of(const LaunchChoice& choice) const;
   [[nodiscard]] Layout layout_of(const LaunchChoice& choice) const;
   void require_resident(const LaunchChoice& choice, int sharing) const;
+  [[nodiscard]] void* arguments();
   [[nodiscard]] Patience patience() const;
   [[nodiscard]] std::optional<Mismatch> verify_trial(const Workspace::Notices& notices) const;
 
@@ -65,7 +70,8 @@ class Member final : public gpu::GpuTransfer {
   LaunchChoice choice_;
   const void* kernel_ = nullptr;
   Exchange exchange_;  ///< the arguments of packet kernels
-  PeerWork work_;      ///< and of the others
+  PeerWork work_;      ///< of peer kernels
+  PushWork push_;      ///< of push kernels
 };
 
 }  // namespace linkscope::direct

@@ -57,6 +57,7 @@ std::string text_of(const std::vector<MemberOffer>& offers) {
   for (const MemberOffer& offer : offers) {
     writer.put(static_cast<std::uint32_t>(offer.index));
     writer.put(static_cast<std::uint32_t>(offer.multiprocessors));
+    writer.put(std::uint32_t{offer.programmatic ? 1U : 0U});
     writer.put(offer.workspace);
     writer.put(offer.source);
     writer.put(offer.destination);
@@ -70,6 +71,7 @@ std::vector<MemberOffer> read_offers(const std::string& text) {
   for (MemberOffer& offer : offers) {
     offer.index = static_cast<int>(reader.number());
     offer.multiprocessors = static_cast<int>(reader.number());
+    offer.programmatic = reader.number() != 0;
     offer.workspace = reader.offer();
     offer.source = reader.offer();
     offer.destination = reader.offer();

@@ -12,6 +12,7 @@ namespace linkscope::direct {
 struct MemberOffer {
   int index = 0;  ///< among all members
   int multiprocessors = 1;
+  bool programmatic = false;  ///< whether its kernels can be launched with vendor::Start::programmatic
   std::optional<gpu::IpcOffer> workspace;
   std::optional<gpu::IpcOffer> source;       ///< where it has one, and others may load from it
   std::optional<gpu::IpcOffer> destination;  ///< where it has one, and others may store to it

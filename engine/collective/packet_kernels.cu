@@ -114,17 +114,18 @@ class PacketPort {
 
 template <class Form, Trips trips, Combine combine, class Number, class Ends>
 __global__ void __launch_bounds__(packet_threads, 1)
-    exchange_packets(LINKSCOPE_IN_PLACE Exchange exchange, std::uint64_t repeats) {
+    exchange_packets(LINKSCOPE_IN_PLACE Exchange exchange, Launch launch) {
+  take_turn(exchange, launch.dependent);
   std::uint64_t& calls = workspace_of(exchange.party, exchange.party.me).calls[blockIdx.x];
   const std::uint64_t made = calls;
   PacketPort<Form, Number, Ends> port(exchange, made);
-  repeat_calls(port, exchange.pieces, repeats, [&](std::uint64_t turn) {
+  repeat_calls(port, exchange.pieces, launch.calls, [&](std::uint64_t turn) {
     if constexpr (trips == Trips::two) return two_shot(port, exchange.pieces, turn);
     return one_shot<combine>(port, exchange.pieces, turn);
   });
   port.finish();
   __syncthreads();  // all have read how many calls there were
-  if (threadIdx.x == 0) calls = made + repeats;
+  if (threadIdx.x == 0) calls = made + launch.calls;
 }
 
 template <class Form, Trips trips, Combine combine, class Number>

@@ -31,7 +31,7 @@ struct Exchange {
   std::byte* destination = nullptr;
 };
 
-/// void(Exchange, std::uint64_t repeats), for any number of blocks up to most_blocks and up to packet_threads threads.
+/// void(Exchange, Launch), for any number of blocks up to most_blocks and up to packet_threads threads.
 /// Two trips are for sums alone, lines for vectors alone; a trial is of int32 and minds no layout.
 const void* packet_kernel(Format format, Trips trips, Combine combine, ElementType type, Layout layout,
                           Trial trial);

@@ -4,75 +4,26 @@
 #include "backend/gpu/vendor.hpp"
 #include "collective/meeting.hpp"
 #include "collective/numbers.hpp"
+#include "collective/vectors.hpp"
 #include "model/elements.hpp"
 
 namespace linkscope::direct {
 namespace {
 
-using gpu::vendor::Vector;
-
 constexpr int unroll = static_cast<int>(peer_thread_bytes / vector_bytes);
-
-__device__ void take_words(const Vector& vector, std::uint64_t (&words)[2]) {
-  words[0] = vector.x | static_cast<std::uint64_t>(vector.y) << 32U;
-  words[1] = vector.z | static_cast<std::uint64_t>(vector.w) << 32U;
-}
-
-__device__ Vector vector_of(const std::uint64_t (&words)[2]) {
-  return {static_cast<std::uint32_t>(words[0]), static_cast<std::uint32_t>(words[0] >> 32U),
-          static_cast<std::uint32_t>(words[1]), static_cast<std::uint32_t>(words[1] >> 32U)};
-}
-
-__device__ const Vector* vector_at(const std::byte* buffer, Bytes at) {
-  return reinterpret_cast<const Vector*>(buffer + at);
-}
-__device__ Vector* vector_at(std::byte* buffer, Bytes at) { return reinterpret_cast<Vector*>(buffer + at); }
-
-/// Adds `count` sources from `first` on, all their loads in flight at once. A thread's vectors lie `apart` bytes apart.
-template <int count, int vectors, class Sum>
-__device__ void add_sources(const PeerWork& work, int first, Bytes at, Bytes apart, Sum (&sums)[vectors]) {
-  Vector loads[count][vectors];
-  for (int s = 0; s < count; ++s) {
-    for (int v = 0; v < vectors; ++v)
-      loads[s][v] =
-          gpu::vendor::load_streaming(vector_at(work.sources[first + s], at + apart * static_cast<Bytes>(v)));
-  }
-  for (int s = 0; s < count; ++s) {
-    for (int v = 0; v < vectors; ++v) {
-      std::uint64_t words[2];
-      take_words(loads[s][v], words);
-      sums[v].add(words);
-    }
-  }
-}
 
 /// Moves `vectors` vectors of one thread.
 template <Combine combine, class Number, int vectors>
 __device__ void move_vectors(const PeerWork& work, int job, Bytes at, Bytes apart) {
   Vector results[vectors];
   if constexpr (combine == Combine::copy) {
-    for (int v = 0; v < vectors; ++v)
-      results[v] =
-          gpu::vendor::load_streaming(vector_at(work.sources[job], at + apart * static_cast<Bytes>(v)));
+    load_vectors(work.sources[job], at, apart, results);
   } else {
-    WordSum<Number, 2> sums[vectors];
-    int done = 0;
-    for (; done + 4 <= work.source_count; done += 4) add_sources<4>(work, done, at, apart, sums);
-    for (; done + 2 <= work.source_count; done += 2) add_sources<2>(work, done, at, apart, sums);
-    for (; done < work.source_count; ++done) add_sources<1>(work, done, at, apart, sums);
-    for (int v = 0; v < vectors; ++v) {
-      std::uint64_t words[2];
-      sums[v].total(words);
-      results[v] = vector_of(words);
-    }
+    sum_vectors<Number>([&](int s) { return work.sources[s]; }, work.source_count, at, apart, results);
   }
   const int first = work.jobs > 1 ? job : 0;
   const int count = work.jobs > 1 ? 1 : work.destination_count;
-  for (int d = first; d < first + count; ++d) {
-    for (int v = 0; v < vectors; ++v)
-      gpu::vendor::store_streaming(vector_at(work.destinations[d], at + apart * static_cast<Bytes>(v)),
-                                   results[v]);
-  }
+  for (int d = first; d < first + count; ++d) store_vectors(work.destinations[d], at, apart, results);
 }
 
 /// The same element by element, for [begin, end): where there is no whole vector.
@@ -84,10 +35,7 @@ __device__ void move_elements(const PeerWork& work, int job, Bytes begin, Bytes 
     if constexpr (combine == Combine::copy) {
       result = *reinterpret_cast<const Stored*>(work.sources[job] + at);
     } else {
-      typename Number::Wide sum{};
-      for (int s = 0; s < work.source_count; ++s)
-        sum += Number::widen(*reinterpret_cast<const Stored*>(work.sources[s] + at));
-      result = Number::narrow(sum);
+      result = sum_element<Number>([&](int s) { return work.sources[s]; }, work.source_count, at);
     }
     const int first = work.jobs > 1 ? job : 0;
     const int count = work.jobs > 1 ? 1 : work.destination_count;
@@ -180,11 +128,12 @@ __device__ void check_tried(const PeerWork& work, const std::byte* destination, 
 /// more; at the second everybody's output is there and nobody reads inputs any more. A barrier needs the first alone.
 template <Combine combine, class Number, Trial trial>
 __global__ void __launch_bounds__(peer_threads, 1)
-    work_on_peers(LINKSCOPE_IN_PLACE PeerWork work, std::uint64_t repeats) {
+    work_on_peers(LINKSCOPE_IN_PLACE PeerWork work, Launch launch) {
+  take_turn(work, launch.dependent);
   Workspace& own = workspace_of(work.party, work.party.me);
   const std::uint64_t made = own.calls[blockIdx.x];
   Waiting waiting(work.party, work.patience, 0);
-  for (std::uint64_t call = made + 1; call <= made + repeats; ++call) {
+  for (std::uint64_t call = made + 1; call <= made + launch.calls; ++call) {
     if (work.patience.jitter != 0) dawdle(work.patience.jitter, work.party.me, call, threadIdx.x);
     if constexpr (trial == Trial::on) write_tried(work, work.trial.source, call);
     if (!meet(work.party, waiting, 2 * call - 1)) break;
@@ -193,7 +142,7 @@ __global__ void __launch_bounds__(peer_threads, 1)
     if (!meet(work.party, waiting, 2 * call)) break;
     if constexpr (trial == Trial::on) check_tried<combine>(work, work.trial.destination, own, call);
   }
-  if (threadIdx.x == 0) own.calls[blockIdx.x] = made + repeats;  // all have met since they read it
+  if (threadIdx.x == 0) own.calls[blockIdx.x] = made + launch.calls;  // all have met since they read it
 }
 
 template <Combine combine, class Number>

@@ -52,7 +52,7 @@ enum class Division { one_shot, two_shot };
 PeerWork peer_work(const CollectiveShape& shape, Division division, int me, const std::byte* const* sources,
                    std::byte* const* destinations);
 
-/// void(PeerWork, std::uint64_t repeats) for any number of blocks up to most_blocks and up to peer_threads threads. A trial is
+/// void(PeerWork, Launch) for any number of blocks up to most_blocks and up to peer_threads threads. A trial is
 /// of int32.
 const void* peer_kernel(Combine combine, ElementType type, Trial trial);
 inline constexpr unsigned peer_threads = 512;

@@ -16,6 +16,12 @@ constexpr Members only(int member) { return 1U << static_cast<unsigned>(member);
 constexpr Members all_of(int members) { return (1U << static_cast<unsigned>(members)) - 1U; }
 constexpr bool holds(Members set, int member) { return (set >> static_cast<unsigned>(member) & 1U) != 0; }
 
+/// The member `step` behind `me`, round and round: not everybody sends to the same one first.
+constexpr int member_after(int me, int step, int members) {
+  const int member = me + step;
+  return member < members ? member : member - members;
+}
+
 /// What becomes of what members send: one sum, or a piece of its own for each.
 enum class Combine { sum, copy };
 

@@ -41,12 +41,6 @@ namespace linkscope::direct {
 
 inline constexpr int at_once = 4;  ///< members whose packets are looked for together
 
-/// The member `step` behind `me`, round and round: not everybody sends to the same one first.
-constexpr int member_after(int me, int step, int members) {
-  const int member = me + step;
-  return member < members ? member : member - members;
-}
-
 /// Looks until what the `wanted` of members [base, base + at_once) sent of `packet` is there. All places are read, so that
 /// nothing stands between the loads; what is none of the wanted means nothing.
 template <class Port>

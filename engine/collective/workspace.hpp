@@ -34,8 +34,9 @@ struct Workspace {
   Notices notices;
   std::uint64_t calls[most_blocks];
   std::uint64_t arrivals[most_blocks][most_members];  ///< how often that member's block has come to a meeting
-  std::uint64_t credits[most_blocks]
-                       [most_members];  ///< the last call whose packets that member's block has read
+  /// The last call whose packets that member's block has read. Of pushes: the last chunk that that member's other block of
+  /// the pair has sent, or read.
+  std::uint64_t credits[most_blocks][most_members];
   Book book;
 };
 
@@ -69,6 +70,17 @@ struct Party {
 struct Patience {
   std::uint64_t ticks = 0;
   std::uint64_t jitter = 0;  ///< calls begin up to about this much later, by chance; 0: at once
+};
+
+/// When a kernel may come to the GPU, and lets the next one: complete: each when the one before has ended.
+/// programmatic: the next one when all before this one has ended, early: at once; either way it waits on the GPU for the end of
+/// this one. The numbers stand in rows (setting `dependent_launch`) and do not change.
+enum class DependentLaunch { complete = 0, programmatic = 1, early = 2 };
+
+/// What one launch is to do.
+struct Launch {
+  std::uint64_t calls = 1;
+  DependentLaunch dependent = DependentLaunch::complete;
 };
 
 /// How data lie: in whole vectors, or anyhow, element by element.

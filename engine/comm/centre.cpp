@@ -56,7 +56,7 @@ std::string Centre::part_from(int rank) {
 }
 
 Outcome Centre::send(int rank, const Frame& frame) {
-  const std::lock_guard lock(writing_);
+  const std::scoped_lock lock(writing_);
   return spoke(rank).send(frame, deadline_in(own().limit));
 }
 

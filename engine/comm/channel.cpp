@@ -8,6 +8,7 @@
 #include <array>
 #include <cstring>
 #include <type_traits>
+#include <utility>
 
 namespace linkscope {
 namespace {
@@ -78,7 +79,7 @@ Outcome Channel::receive(Frame& frame, Deadline deadline) {
 std::string Channel::unread_farewell() const {
   std::array<char, 4096> seen{};
   const ssize_t count = ::recv(descriptor(), seen.data(), seen.size(), MSG_PEEK | MSG_DONTWAIT);
-  if (count < static_cast<ssize_t>(sizeof(Header))) return {};
+  if (std::cmp_less(count, sizeof(Header))) return {};
   const Header header = header_in(seen.data());
   const std::size_t there = static_cast<std::size_t>(count) - sizeof header;
   if (header.mark != mark || header.kind != FrameKind::farewell || header.length > there) return {};

@@ -15,6 +15,8 @@ class Control {
   explicit Control(const Address& supervisor);
 
   [[nodiscard]] int descriptor() const { return socket_.descriptor(); }
+  /// The address of this host by which the supervisor knows it, in numbers.
+  [[nodiscard]] std::string local_host() const { return socket_.local_host(); }
   /// The next line, however long that takes. Throws Error{bad_input} where the supervisor closes the connection instead.
   [[nodiscard]] std::string hear();
 

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/steady_clock.hpp"
 #include "comm/channel.hpp"
 #include "comm/greeting.hpp"
 #include "comm/remote_clock.hpp"

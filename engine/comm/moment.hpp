@@ -1,4 +1,4 @@
-// Moments of the steady clock: reading it, and time limits.
+// Moments of the steady clock as time limits.
 #pragma once
 
 #include <chrono>
@@ -8,11 +8,6 @@
 namespace linkscope {
 
 using Deadline = std::chrono::steady_clock::time_point;
-
-/// Seconds of this process's steady clock, since whenever it counts from.
-inline Seconds steady_seconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 /// `seconds` from now, which may be long: a year at most.
 inline Deadline deadline_in(Seconds seconds) {

@@ -83,22 +83,29 @@ bool skip_sent(std::array<iovec, 2>& pieces, std::size_t sent) {
   return pieces[0].iov_len + pieces[1].iov_len > 0;
 }
 
-/// A socket that listens on any port of every interface; -1 where the family is not to be had.
-int listen_on(int family) {
-  const int descriptor = ::socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+/// A socket that listens on any port of that address; -1 with errno where that cannot be.
+int listen_at(const addrinfo& where) {
+  const int descriptor = ::socket(where.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (descriptor < 0) return -1;
-  sockaddr_storage any{};
-  any.ss_family = static_cast<sa_family_t>(family);
-  if (family == AF_INET6) set_option(descriptor, IPPROTO_IPV6, IPV6_V6ONLY, 0);
-  const socklen_t size = family == AF_INET6 ? sizeof(sockaddr_in6) : sizeof(sockaddr_in);
-  if (::bind(descriptor, reinterpret_cast<const sockaddr*>(&any), size) == 0 &&
-      ::listen(descriptor, SOMAXCONN) == 0) {
+  if (::bind(descriptor, where.ai_addr, where.ai_addrlen) == 0 && ::listen(descriptor, SOMAXCONN) == 0) {
     return descriptor;
   }
   const int problem = errno;
   ::close(descriptor);
   errno = problem;
   return -1;
+}
+
+using Addresses = std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)>;
+
+/// None where the lookup fails, which `problem` then says.
+Addresses look_up(const std::string& host, const std::string& port, int flags, int& problem) {
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = flags;
+  addrinfo* found = nullptr;
+  problem = ::getaddrinfo(host.c_str(), port.c_str(), &hints, &found);
+  return {problem == 0 ? found : nullptr, &::freeaddrinfo};
 }
 
 }  // namespace
@@ -120,15 +127,11 @@ Socket Socket::connect(const Address& address, Deadline deadline) {
   const auto failed = [&](const std::string& why) {
     return Error(Fault::bad_input, "cannot reach " + address.text() + ": " + why);
   };
-  addrinfo hints{};
-  hints.ai_socktype = SOCK_STREAM;
-  addrinfo* found = nullptr;
-  const int lookup =
-      ::getaddrinfo(address.host.c_str(), std::to_string(address.port).c_str(), &hints, &found);
+  int lookup = 0;
+  const Addresses all = look_up(address.host, std::to_string(address.port), 0, lookup);
   if (lookup != 0) throw failed(::gai_strerror(lookup));
-  const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> all(found, &::freeaddrinfo);
   int problem = EADDRNOTAVAIL;
-  for (const addrinfo* one = found; one != nullptr; one = one->ai_next) {
+  for (const addrinfo* one = all.get(); one != nullptr; one = one->ai_next) {
     const int descriptor = ::socket(one->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (descriptor < 0) continue;
     Socket socket(descriptor);
@@ -138,6 +141,18 @@ Socket Socket::connect(const Address& address, Deadline deadline) {
     return socket;
   }
   throw failed(std::strerror(problem));
+}
+
+std::string Socket::local_host() const {
+  sockaddr_storage name{};
+  socklen_t size = sizeof name;
+  std::array<char, NI_MAXHOST> text{};
+  auto* address = reinterpret_cast<sockaddr*>(&name);
+  if (::getsockname(descriptor_, address, &size) != 0)
+    throw Error(Fault::broken, std::string("getsockname: ") + std::strerror(errno));
+  const int problem = ::getnameinfo(address, size, text.data(), text.size(), nullptr, 0, NI_NUMERICHOST);
+  if (problem != 0) throw Error(Fault::broken, std::string("getnameinfo: ") + ::gai_strerror(problem));
+  return text.data();
 }
 
 Outcome Socket::send(std::string_view head, std::string_view body, Deadline deadline) {
@@ -181,10 +196,15 @@ Outcome Socket::receive(std::string& to) {
   return Outcome::done;
 }
 
-Listener::Listener() {
-  int descriptor = listen_on(AF_INET6);
-  if (descriptor < 0) descriptor = listen_on(AF_INET);
-  if (descriptor < 0) throw Error(Fault::broken, std::string("cannot listen: ") + std::strerror(errno));
+Listener::Listener(const std::string& host) {
+  const auto failed = [&](const char* why) {
+    return Error(Fault::broken, "cannot listen at " + host + ": " + why);
+  };
+  int lookup = 0;
+  const Addresses where = look_up(host, "0", AI_NUMERICHOST, lookup);
+  if (lookup != 0) throw failed(::gai_strerror(lookup));
+  const int descriptor = listen_at(*where);
+  if (descriptor < 0) throw failed(std::strerror(errno));
   socket_ = Socket(descriptor);
   sockaddr_storage name{};
   socklen_t size = sizeof name;

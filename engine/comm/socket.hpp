@@ -36,6 +36,8 @@ class Socket {
   static Socket connect(const Address& address, Deadline deadline);
 
   [[nodiscard]] int descriptor() const { return descriptor_; }
+  /// The address of this host that the connection leaves from, in numbers. Throws Error{broken} with the system's reason.
+  [[nodiscard]] std::string local_host() const;
   /// Sends all of `head` and `body`, in one go where the system lets it. Where it was late a part may have left.
   [[nodiscard]] Outcome send(std::string_view head, std::string_view body, Deadline deadline);
   /// Appends what has arrived to `to` and never waits; late: nothing has.
@@ -45,11 +47,11 @@ class Socket {
   int descriptor_ = -1;
 };
 
-/// Waits for connections on a port that the system picks, of every interface.
+/// Waits for connections on a port that the system picks.
 class Listener {
  public:
-  /// Throws Error{broken} with the system's reason.
-  Listener();
+  /// At one address of this host, in numbers. Throws Error{broken} with the system's reason.
+  explicit Listener(const std::string& host);
 
   [[nodiscard]] std::uint16_t port() const { return port_; }
   [[nodiscard]] int descriptor() const { return socket_.descriptor(); }

@@ -27,7 +27,7 @@ Watch::Watch(Leave leave) : leave_(std::move(leave)), waker_(open_waker()), thre
 
 Watch::~Watch() {
   {
-    const std::lock_guard lock(change_);
+    const std::scoped_lock lock(change_);
     ending_ = true;
   }
   wake();
@@ -40,7 +40,7 @@ Watch::Order::Order(Order&& other) noexcept
 
 Watch::Order::~Order() {
   if (watch_ == nullptr) return;
-  const std::lock_guard lock(watch_->change_);
+  const std::scoped_lock lock(watch_->change_);
   watch_->entries_.erase(number_);
 }
 
@@ -53,7 +53,7 @@ Watch::Order Watch::over_the_end(Seconds grace, Reason reason) {
 }
 
 Watch::Order Watch::add(Entry entry) {
-  const std::lock_guard lock(change_);
+  const std::scoped_lock lock(change_);
   const std::uint64_t number = next_++;
   entries_.emplace(number, std::move(entry));
   wake();
@@ -74,7 +74,7 @@ void Watch::look() {
 
 /// None when there will be no other.
 std::optional<Watch::Rest> Watch::next_rest() {
-  const std::lock_guard lock(change_);
+  const std::scoped_lock lock(change_);
   if (ending_) return std::nullopt;
   Rest rest{{{waker_, POLLIN, 0}}, {}, -1};
   for (const auto& [number, entry] : entries_) {
@@ -98,7 +98,7 @@ void Watch::sleep(Rest& rest) const {
 
 /// Under the lock, so that what a reason refers to stays.
 void Watch::act(const Rest& rest) {
-  const std::lock_guard lock(change_);
+  const std::scoped_lock lock(change_);
   for (std::size_t i = 0; i < rest.numbers.size(); ++i) {
     const auto entry = entries_.find(rest.numbers[i]);
     const bool ended = rest.polled[i + 1].revents != 0;

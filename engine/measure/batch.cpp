@@ -41,7 +41,9 @@ double imbalance(const std::vector<Seconds>& times, Seconds slowest, double base
 double balanced_base(const std::vector<Seconds>& times, Seconds slowest, double least) {
   double best = least;
   double best_imbalance = imbalance(times, slowest, least);
-  for (double base = least + 1; best_imbalance > fitting && base <= 4 * least; ++base) {
+  const auto further = static_cast<std::uint64_t>(3 * least);
+  for (std::uint64_t more = 1; best_imbalance > fitting && more <= further; ++more) {
+    const double base = least + static_cast<double>(more);
     const double candidate = imbalance(times, slowest, base);
     if (candidate < best_imbalance) {
       best = base;
@@ -62,9 +64,20 @@ Seconds longest_possible(const std::vector<Pace>& paces) {
   return longest;
 }
 
+void keep_companies_together(std::vector<Pace>& paces) {
+  for (Pace& one : paces) {
+    for (const Pace& other : paces) {
+      if (!one.goes_with(other)) continue;
+      one.per_transfer = std::max(one.per_transfer, other.per_transfer);
+      one.max_repeats = std::min(one.max_repeats, other.max_repeats);
+    }
+  }
+}
+
 }  // namespace
 
-Repeats plan_repeats(const std::vector<Pace>& paces, Seconds target) {
+Repeats plan_repeats(std::vector<Pace> paces, Seconds target) {
+  keep_companies_together(paces);
   std::vector<Seconds> measured;
   for (const Pace& pace : paces) {
     if (pace.role == Role::measured) measured.push_back(std::max(pace.per_transfer, shortest));

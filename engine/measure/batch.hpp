@@ -20,6 +20,12 @@ struct Pace {
   Role role = Role::measured;
   std::string group;  ///< flows of one tuning group are alike by construction; empty: no group
   std::uint64_t max_repeats = std::numeric_limits<std::uint64_t>::max();
+  std::string company{};  // NOLINT(readability-redundant-member-init): lets initialisers leave it out
+
+  /// Whether the two flows must repeat alike (Transfer::company).
+  [[nodiscard]] bool goes_with(const Pace& other) const {
+    return !company.empty() && company == other.company && role == other.role;
+  }
 };
 
 /// Repeats for a sample of at least `target` seconds.
@@ -28,8 +34,9 @@ struct Pace {
 ///   slowest, so that the common case keeps equal bytes on equal paths. Where they are not, each flow gets its own repeats, such
 ///   that all take about the same time: the case then measures a steady mixture, not the tail of its slowest
 ///   flow. The sample grows, at most fourfold, until whole numbers fit to 10 %.
+/// - Flows of one company repeat alike: at the pace of the slowest of them.
 /// - Background flows repeat until they outlast the measured ones by 30 %.
 /// - Where a flow cannot repeat that often, the whole sample becomes shorter.
-Repeats plan_repeats(const std::vector<Pace>& paces, Seconds target);
+Repeats plan_repeats(std::vector<Pace> paces, Seconds target);
 
 }  // namespace linkscope

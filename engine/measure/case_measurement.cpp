@@ -124,18 +124,27 @@ Repeats CaseMeasurement::warm_up() {
     if (fitting && std::abs(headline - before) <= stable * before) break;
     before = fitting ? headline : 0;
     if (!fitting) repeats = wanted;
-    if (run > 0 && session_.now() - begin > warm_up_share * options_.point_budget_s) break;
+    // A first run that fits is enough where it alone takes all the time that the samples have.
+    const Seconds spent = session_.now() - begin;
+    const bool enough = run > 0 ? spent > warm_up_share * options_.point_budget_s
+                                : fitting && spent > options_.point_budget_s;
+    if (enough) break;
   }
   return repeats;
 }
 
 void CaseMeasurement::keep_load_up(const Sample& sample, Repeats& repeats) {
+  const std::vector<Pace> paces = sample.paces();
   for (const std::size_t i : sample.ended_early()) {
     if (flows_[i].measured()) {
       sampler_.lengthen_tails();
       return;
     }
-    repeats[i] = std::min(repeats[i] + repeats[i] / 2 + 1, flows_[i].transfer->most_repeats(regime_.clock));
+    const std::uint64_t more = sample.repeats()[i] + sample.repeats()[i] / 2 + 1;
+    for (std::size_t j = 0; j < flows_.size(); ++j) {
+      if (j == i || paces[j].goes_with(paces[i]))
+        repeats[j] = std::min(more, flows_[j].transfer->most_repeats(regime_.clock));
+    }
   }
 }
 

@@ -19,7 +19,7 @@ Sample::Sample(const std::vector<Participant>& flows, const std::vector<Span>& s
                const Regime& regime)
     : flows_(&flows), repeats_(std::move(repeats)), regime_(regime) {
   first_start_ = first_end_ = std::numeric_limits<Seconds>::infinity();
-  last_start_ = last_end_ = -std::numeric_limits<Seconds>::infinity();
+  last_start_ = last_end_ = last_busy_ = -std::numeric_limits<Seconds>::infinity();
   auto part = spans.begin();
   for (const Participant& flow : flows) {
     const auto end = part + 1 + static_cast<std::ptrdiff_t>(flow.companions.size());
@@ -32,6 +32,7 @@ Sample::Sample(const std::vector<Participant>& flows, const std::vector<Span>& s
     last_start_ = std::max(last_start_, span.start);
     first_end_ = std::min(first_end_, span.end);
     last_end_ = std::max(last_end_, span.end);
+    last_busy_ = std::max({last_busy_, span.end, regime.load == Load::once ? span.idle : span.end});
   }
 }
 
@@ -99,7 +100,7 @@ std::vector<std::size_t> Sample::ended_early() const {
   std::vector<std::size_t> early;
   for (std::size_t i = 0; i < flows_->size(); ++i) {
     const bool measured = (*flows_)[i].measured();
-    const bool background_ended = !measured && spans_[i].span.end < last_end_;
+    const bool background_ended = !measured && std::max(spans_[i].span.end, spans_[i].span.idle) < last_busy_;
     const bool tail_ended = measured && regime_.load == Load::sustained && spans_[i].span.idle < last_end_;
     if (background_ended || tail_ended) early.push_back(i);
   }
@@ -112,7 +113,8 @@ std::vector<Pace> Sample::paces() const {
     const Participant& flow = (*flows_)[i];
     const std::uint64_t most = flow.transfer->most_repeats(regime_.clock);
     paces.push_back({per_transfer(i), flow.role, flow.tuning_group,
-                     regime_.load == Load::sustained ? most / 2 : most});  // tails queue too
+                     regime_.load == Load::sustained ? most / 2 : most,  // tails queue too
+                     flow.transfer->company()});
   }
   return paces;
 }

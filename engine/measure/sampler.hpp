@@ -33,7 +33,8 @@ class Sample {
   [[nodiscard]] double aggregate_rate() const;
   /// Share of length() in which every measured flow was running.
   [[nodiscard]] double overlap() const;
-  /// Background flows (Load::sustained: measured ones too) whose load ended before the last measured stamp.
+  /// Background flows (Load::sustained: measured ones too) whose load ended before the last measured stamp; of flows that
+  /// do uncounted work besides (Transfer::counted), before the end of all of it.
   [[nodiscard]] std::vector<std::size_t> ended_early() const;
 
   [[nodiscard]] const Repeats& repeats() const { return repeats_; }
@@ -58,6 +59,7 @@ class Sample {
   Seconds last_start_ = 0;
   Seconds first_end_ = 0;
   Seconds last_end_ = 0;
+  Seconds last_busy_ = 0;  ///< the end of what a measured flow did, what does not count of it included
 };
 
 /// Takes samples through a gate. Holds references: flows and gate outlive it.

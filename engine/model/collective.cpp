@@ -78,8 +78,7 @@ std::string_view name_of(ElementType type) { return name_in(types, type); }
 std::map<std::string, std::string> collective_parameters() {
   return {{"collective",
            "all-reduce (default), reduce, broadcast, reduce-scatter, all-gather, all-to-all, barrier; "
-           "reductions are "
-           "sums, the root is the first member"},
+           "reductions are sums, the root is the first member"},
           {"type", "float32 (default), float16, bfloat16, int32"},
           {"in_place", "yes: the input lies where the output shall; no (default)"}};
 }

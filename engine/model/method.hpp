@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/error.hpp"
 #include "base/units.hpp"
 #include "model/buffer.hpp"
 #include "model/flow.hpp"
@@ -76,6 +77,17 @@ class Method {
   /// Bytes through which a rotated flow on these ends must cycle so that no cache serves it
   /// (at least twice the largest cache that could); 0: rotating makes no sense for this method.
   [[nodiscard]] virtual Bytes rotation_bytes(const Flow& /*flow*/) const { return 0; }
+};
+
+/// A method whose flows have several parts, mostly in several processes. It writes parts() and assemble().
+class JoinedMethod : public Method {
+ public:
+  [[nodiscard]] Quantity quantity() const override { return Quantity::bandwidth; }
+  [[nodiscard]] Reach reach() const final { return Reach::processes; }
+  /// Throws Error{broken}: no flow of it has one part.
+  [[nodiscard]] std::unique_ptr<Transfer> prepare(const Flow& flow, const Arenas& /*arenas*/) const final {
+    throw Error(Fault::broken, flow.method + " has several parts: assemble() makes them ready");
+  }
 };
 
 }  // namespace linkscope

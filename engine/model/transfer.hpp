@@ -79,6 +79,10 @@ class Transfer {
     return clock == Clock::batch ? max_calls_in_batch() : max_repeats();
   }
 
+  /// What it is sent with: transfers that name the same company go out by common calls, and so repeat equally often.
+  /// Empty: by itself.
+  [[nodiscard]] virtual std::string company() const { return {}; }
+
   /// Launch shapes worth trying, best guess first; fewer than two: nothing to tune.
   [[nodiscard]] virtual std::vector<Setting> candidates() const { return {}; }
   /// Uses `setting` (one of candidates()) from now on.

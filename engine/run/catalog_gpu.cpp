@@ -94,8 +94,10 @@ std::optional<Backend> open_gpus(const std::shared_ptr<host::Context>& host, std
   backend.methods.push_back(std::make_unique<gpu::Register>(opened.context));
   backend.methods.push_back(std::make_unique<gpu::Unregister>(opened.context));
   backend.methods.push_back(std::make_unique<gpu::FirstTouch>(opened.context));
-  const auto library = std::make_shared<xccl::Context>(
-      opened.context, xccl::Search{environment.xccl, xccl::library_folders(environment.python_environments)});
+  xccl::Search search;
+  search.wanted = environment.xccl;
+  search.folders = xccl::library_folders(environment.python_environments);
+  const auto library = std::make_shared<xccl::Context>(opened.context, std::move(search));
   backend.versions.merge(library->versions());
   backend.methods.push_back(std::make_unique<xccl::Xccl>(library));
   backend.methods.push_back(std::make_unique<xccl::XcclCollective>(library));

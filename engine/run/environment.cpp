@@ -1,8 +1,10 @@
 // Reads LINKSCOPE_* variables.
 #include "run/environment.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cstdlib>
+#include <sstream>
 #include <string>
 #include <utility>
 
@@ -62,9 +64,13 @@ Environment Environment::read() {
   if (const char* threads = std::getenv("LINKSCOPE_MPI_THREADS"))
     environment.mpi_callers = parse_callers(threads);
   environment.xccl = text_of("LINKSCOPE_XCCL");
-  for (const char* variable : {"VIRTUAL_ENV", "CONDA_PREFIX"}) {
-    if (std::string folder = text_of(variable); !folder.empty())
-      environment.python_environments.push_back(std::move(folder));
+  for (const char* variable : {"LINKSCOPE_PYTHON", "VIRTUAL_ENV", "CONDA_PREFIX"}) {
+    std::istringstream listed(text_of(variable));
+    for (std::string folder; std::getline(listed, folder, ':');) {
+      auto& known = environment.python_environments;
+      if (!folder.empty() && std::find(known.begin(), known.end(), folder) == known.end())
+        known.push_back(std::move(folder));
+    }
   }
   environment.control = text_of("LINKSCOPE_CONTROL");
   environment.token = text_of("LINKSCOPE_TOKEN");

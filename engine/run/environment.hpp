@@ -26,7 +26,8 @@ struct Environment {
   MpiCallers mpi_callers = MpiCallers::one;
   /// LINKSCOPE_XCCL: NCCL's or RCCL's library; empty: xccl::Library looks for it.
   std::string xccl;
-  /// VIRTUAL_ENV, CONDA_PREFIX: Python environments, whose lib/ may hold libraries.
+  /// LINKSCOPE_PYTHON (of the Python that started this process; several joined by colons), VIRTUAL_ENV, CONDA_PREFIX: folders
+  /// of Python environments, whose lib/ may hold libraries. Each once, in this order.
   std::vector<std::string> python_environments;
   /// LINKSCOPE_CONTROL: HOST:PORT of the supervisor that a process of several answers to.
   std::string control;

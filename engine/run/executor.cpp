@@ -11,6 +11,7 @@
 
 #include "backend/host/memory_room.hpp"
 #include "base/error.hpp"
+#include "base/steady_clock.hpp"
 #include "run/lookup.hpp"
 #include "run/remote_transfer.hpp"
 #include "run/row.hpp"
@@ -22,10 +23,6 @@ constexpr Bytes word_bytes = 8;
 constexpr Bytes vector_bytes = 16;               // what GPUs' threads move at a time, aligned
 constexpr Bytes largest_flow = Bytes{1} << 48U;  // beyond any machine's memory, far from overflow
 constexpr double share_of_available = 0.9;
-
-Seconds steady_seconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 Bytes host_limit(const Plan& plan) {
   if (plan.memory_limit_bytes > 0) return plan.memory_limit_bytes;

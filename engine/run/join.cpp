@@ -85,7 +85,7 @@ Json introduction(const Environment& environment, const std::string& engine,
                   const std::optional<Listener>& listener) {
   Json hello{{"record", "hello"},   {"schema", schema_number},    {"version", engine_version()},
              {"backend", engine},   {"token", environment.token}, {"rank", *environment.rank},
-             {"host", host_name()}, {"pid", ::getpid()}};
+             {"host", host_name()}, {"pid", ::getpid()},          {"cpus", host::allowed_cpus()}};
   if (listener) hello["hub_port"] = listener->port();
   return hello;
 }
@@ -146,7 +146,7 @@ void tell(JsonLines& out, Fault fault, const std::string& reason) {
 Health take_part(const Environment& environment, const Workshop& workshop, Control& control, JsonLines& out,
                  std::string& trouble) {
   std::optional<Listener> listener;
-  if (*environment.rank == 0) listener.emplace();
+  if (*environment.rank == 0) listener.emplace(control.local_host());
   out.write(introduction(environment, workshop.engine, listener));
   const Assignment assignment = read_assignment(control.hear());
   check_rank(assignment, *environment.rank);
@@ -163,6 +163,7 @@ Health take_part(const Environment& environment, const Workshop& workshop, Contr
   const std::unique_ptr<Hub> hub =
       listener ? gather(*listener, std::move(own))
                : attend(Address::parse(assignment.hub, "the supervisor's word: hub"), std::move(own));
+  listener.reset();  // who comes now has no place
   std::optional<Watch::Order> last_moments;
   {
     const std::vector<Watch::Order> company = watch_over(*hub, watch);

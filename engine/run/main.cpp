@@ -40,6 +40,8 @@ constexpr const char* usage =
     "             LINKSCOPE_MPI_THREADS  how many threads may call MPI at a time: serialized (default) or "
     "multiple\n"
     "             LINKSCOPE_XCCL  the library of NCCL or RCCL (libnccl.so.2, librccl.so.1)\n"
+    "             LINKSCOPE_PYTHON  folders of Python environments, joined by colons, to look for libraries "
+    "in\n"
     "             LINKSCOPE_CONTROL, LINKSCOPE_TOKEN, LINKSCOPE_RANK  for join: the supervisor's HOST:PORT, "
     "the\n"
     "                             secret of its run, and this process's rank where the launcher does not say "

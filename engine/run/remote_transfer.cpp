@@ -29,6 +29,7 @@ RemoteTransfer::RemoteTransfer(const Json& facts)
       operations_(facts.at("operations").get<std::uint64_t>()),
       max_repeats_(facts.at("max_repeats").get<std::uint64_t>()),
       max_calls_in_batch_(facts.at("max_calls_in_batch").get<std::uint64_t>()),
+      company_(facts.at("company").get<std::string>()),
       candidates_(read_settings(facts.at("candidates"))),
       setting_(read_setting(facts.at("setting"))),
       notes_(facts.at("notes").get<std::vector<std::string>>()) {}
@@ -40,6 +41,7 @@ Json facts_of(const Transfer& transfer) {
           {"operations", transfer.operations()},
           {"max_calls_in_batch", transfer.max_calls_in_batch()},
           {"max_repeats", transfer.max_repeats()},
+          {"company", transfer.company()},
           {"candidates", std::move(candidates)},
           {"setting", setting_json(transfer.setting())},
           {"notes", transfer.notes()}};

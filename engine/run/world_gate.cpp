@@ -2,10 +2,10 @@
 #include "run/world_gate.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <string>
 
 #include "base/error.hpp"
+#include "base/steady_clock.hpp"
 #include "run/remote_transfer.hpp"
 
 namespace linkscope {
@@ -13,10 +13,6 @@ namespace {
 
 /// From the last process's answer to the opening: the answers must have reached all by then.
 constexpr Seconds notice = 200e-6;
-
-Seconds steady_seconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 /// What one process has set going waits for what another has not: nobody can go on from there.
 template <class Step>

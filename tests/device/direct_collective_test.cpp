@@ -1,4 +1,5 @@
 // direct-collective on this machine's GPUs: exact results, kernels in step at any pace, and what becomes of a lost member.
+#include <algorithm>
 #include <chrono>
 #include <random>
 #include <set>
@@ -7,7 +8,6 @@
 #include "backend/gpu/check.hpp"
 #include "backend/gpu/transfer.hpp"
 #include "backend/gpu/vendor.hpp"
-#include "collective/launch_choice.hpp"
 #include "connected_collective.hpp"
 
 namespace linkscope::testing {
@@ -62,7 +62,8 @@ TEST_F(DirectCollective, CallsInOneKernelStayInStepHoweverLateMembersAre) {
   each_algorithm([&](const std::string& kind, Words words) {
     if (kind == "barrier") return;  // has no numbers
     words.insert({{"type", "int32"}, {"trial", "yes"}, {"form", "in-kernel"}});
-    for (const char* blocks : {"1", "5"}) {
+    words["chunk"] = "256";  // of two-shot-push: many rounds
+    for (const char* blocks : {"2", "6"}) {
       words["blocks"] = blocks;
       words["threads"] = "96";
       words["jitter_ns"] = "0";
@@ -81,6 +82,69 @@ TEST_F(DirectCollective, AMillionCallsInOneKernel) {
                       {"algorithm", algorithm}, {"blocks", "2"},  {"threads", "64"}};
     EXPECT_EQ(outcome(flow("all-reduce", 1024, words), 1'000'000, Clock::device), "") << algorithm;
   }
+}
+
+TEST_F(DirectCollective, ManyCallsThatPushInOneKernel) {
+  const Words words{
+      {"type", "int32"}, {"trial", "yes"},  {"form", "in-kernel"}, {"algorithm", "two-shot-push"},
+      {"blocks", "4"},   {"threads", "64"}, {"chunk", "64"}};
+  for (const char* kind : {"all-reduce", "reduce", "reduce-scatter"})
+    EXPECT_EQ(outcome(flow(kind, 64 * 36, words), 200'000, Clock::device), "") << kind;
+}
+
+// Ends within a vector, less than a chunk, pairs without one, empty shares.
+TEST_F(DirectCollective, PushesAreExactHoweverASumIsCut) {
+  for (const char* type : {"float32", "bfloat16"}) {
+    for (const Bytes bytes : {Bytes{4}, Bytes{20}, Bytes{132}, Bytes{4004}, Bytes{49'380}, MiB + 4}) {
+      for (const char* chunk : {"16", "240", "4096"}) {
+        if (bytes > MiB && std::string(chunk) == "16") continue;  // slow
+        for (const char* blocks : {"2", "8"}) {
+          for (const char* in_place : {"no", "yes"}) {
+            const Words words{{"algorithm", "two-shot-push"},
+                              {"type", type},
+                              {"chunk", chunk},
+                              {"blocks", blocks},
+                              {"threads", "128"},
+                              {"in_place", in_place}};
+            EXPECT_EQ(outcome(flow("all-reduce", bytes, words), 3, Clock::device), "")
+                << type << " " << bytes << " B in chunks of " << chunk << ", " << blocks
+                << " blocks, in place: " << in_place;
+          }
+        }
+      }
+    }
+  }
+}
+
+// The next call's kernels are on the GPU while this one's run, and must not begin before it has ended.
+TEST_F(DirectCollective, CallsAreInOrderHoweverTheirKernelsAreLaunched) {
+  std::set<std::string> ran;
+  each_algorithm([&](const std::string& kind, Words words) {
+    if (kind != "barrier") words.insert({{"type", "int32"}, {"trial", "yes"}});
+    words["chunk"] = "256";
+    for (const char* dependent : {"complete", "programmatic", "early"}) {
+      for (const char* jitter : {"0", "3000"}) {
+        words["dependent_launch"] = dependent;
+        words["jitter_ns"] = jitter;
+        words["form"] = "graph";
+        words["recorded"] = "20";
+        const std::string graph = outcome(flow(kind, 960 * 16, words), 25, Clock::device);
+        words["form"] = "eager";
+        const std::string eager = outcome(flow(kind, 960 * 16, words), 200, Clock::device);
+        if (graph.rfind("refused", 0) == 0 && std::string(dependent) != "complete") continue;
+        ran.insert(dependent);
+        EXPECT_EQ(graph, "") << kind << " " << words["algorithm"] << " " << dependent << " " << jitter;
+        EXPECT_EQ(eager, "") << kind << " " << words["algorithm"] << " " << dependent << " " << jitter;
+      }
+    }
+  });
+  EXPECT_TRUE(ran.contains("complete"));
+}
+
+TEST_F(DirectCollective, RowsSayHowKernelsAreLaunched) {
+  const Assembled assembled = assemble(flow("all-reduce", 4096, {{"dependent_launch", "complete"}}));
+  const std::vector<std::string> notes = assembled.ensemble->transfers().front()->notes();
+  EXPECT_NE(std::find(notes.begin(), notes.end(), "dependent launch: complete"), notes.end());
 }
 
 TEST_F(DirectCollective, GraphsCountOnFromLaunchToLaunch) {
@@ -161,91 +225,6 @@ TEST_F(DirectCollective, ManagedBuffersServeToo) {
   for (Endpoint& member : managed.members) member.memory = "managed";
   const std::string what = outcome(managed, 3, Clock::device);
   EXPECT_TRUE(what.empty() || what.rfind("refused: gpu:", 0) == 0) << what;
-}
-
-/// What needs no GPU.
-class DirectCollectiveChoice : public ::testing::Test {
- protected:
-  [[nodiscard]] static Flow flow(const std::string& kind, Bytes bytes, int members, const Words& words) {
-    Flow flow;
-    flow.method = "direct-collective";
-    flow.bytes = bytes;
-    flow.parameters.set("collective", kind);
-    for (const auto& [name, value] : words) flow.parameters.set(name, value);
-    for (int member = 0; member < members; ++member) {
-      const DeviceId device{DeviceKind::gpu, member};
-      flow.members.push_back({device, "device", Placement::bound, device});
-    }
-    flow.executor = gpu0;
-    return flow;
-  }
-  [[nodiscard]] std::string refusal(const Flow& flow) const {
-    for (const auto& method : backend_->methods) {
-      if (method->name() != "direct-collective") continue;
-      const Support support = method->supports(flow);
-      return support ? std::string() : support.reason();
-    }
-    return "no such method";
-  }
-  [[nodiscard]] static std::set<direct::Algorithm> offered(const Flow& flow, const direct::Room& room) {
-    std::set<direct::Algorithm> algorithms;
-    for (const direct::LaunchChoice& choice :
-         direct::choices_for(CollectiveShape::of(flow), room, flow.parameters)) {
-      algorithms.insert(choice.algorithm);
-      EXPECT_LE(choice.blocks, room.most_blocks);
-      EXPECT_EQ(direct::LaunchChoice::from(choice.setting()), choice);
-    }
-    return algorithms;
-  }
-
-  std::shared_ptr<host::Context> host_ = std::make_shared<host::Context>();
-  std::optional<Backend> backend_ = open_gpus(host_, 8, Environment{});
-};
-
-TEST_F(DirectCollectiveChoice, RefusesWhatItHasNot) {
-  EXPECT_EQ(refusal(flow("all-reduce", 4096, 4, {})), "");
-  EXPECT_NE(refusal(flow("all-reduce", 4096, 1, {})).find("2 to 16 members"), std::string::npos);
-  EXPECT_NE(refusal(flow("all-reduce", 17 * 64, 17, {})).find("not 17"), std::string::npos);
-  EXPECT_NE(refusal(flow("all-gather", 4096, 4, {{"algorithm", "two-shot"}})), "");
-  EXPECT_NE(refusal(flow("broadcast", 4096, 4, {{"algorithm", "two-shot-ll"}})).find("two trips"),
-            std::string::npos);
-  EXPECT_NE(refusal(flow("all-reduce", 4096, 4, {{"algorithm", "one-shot"}, {"in_place", "yes"}})), "");
-  EXPECT_NE(refusal(flow("all-reduce", 4100, 4, {{"algorithm", "one-shot-ll128"}})).find("whole 16 bytes"),
-            std::string::npos);
-  EXPECT_NE(refusal(flow("all-reduce", 4096, 4, {{"trial", "yes"}})).find("int32"), std::string::npos);
-  Flow on_host = flow("all-reduce", 4096, 4, {});
-  on_host.members[1].device = {DeviceKind::numa, 0};
-  EXPECT_NE(refusal(on_host).find("numa:0 is no GPU"), std::string::npos);
-  EXPECT_THROW(static_cast<void>(refusal(flow("all-reduce", 4096, 4, {{"algorithm", "ring"}}))), Error);
-  EXPECT_THROW(static_cast<void>(refusal(flow("all-reduce", 4096, 4, {{"form", "lazy"}}))), Error);
-}
-
-TEST_F(DirectCollectiveChoice, OffersWhatIsWorthMeasuringAtASize) {
-  using enum direct::Algorithm;
-  const direct::Room node{132, true, true};
-  EXPECT_EQ(offered(flow("all-reduce", KiB, 4, {}), node),
-            (std::set{one_shot_ll, two_shot_ll, one_shot_ll128, two_shot_ll128}));
-  EXPECT_EQ(offered(flow("all-reduce", GiB, 4, {}), node), (std::set{two_shot}));
-  EXPECT_EQ(offered(flow("all-reduce", GiB, 4, {{"in_place", "yes"}}), node), (std::set{two_shot}));
-  EXPECT_EQ(offered(flow("barrier", 0, 4, {}), node), (std::set{one_shot}));
-  const direct::Room apart{132, false, false};  // neither NVLink nor buffers that others reach
-  EXPECT_EQ(offered(flow("all-gather", 4 * KiB, 4, {}), apart), (std::set{one_shot_ll}));
-  EXPECT_THROW(static_cast<void>(offered(flow("all-gather", GiB, 4, {}), apart)), Error);
-}
-
-TEST_F(DirectCollectiveChoice, ParametersFixTheGrid) {
-  const direct::Room node{132, true, true};
-  const Flow wanted =
-      flow("all-reduce", 64 * KiB, 4, {{"algorithm", "two-shot-ll128"}, {"blocks", "9"}, {"threads", "256"}});
-  const auto choices = direct::choices_for(CollectiveShape::of(wanted), node, wanted.parameters);
-  ASSERT_EQ(choices.size(), 1U);
-  EXPECT_EQ(choices.front(), (direct::LaunchChoice{direct::Algorithm::two_shot_ll128, 9, 256}));
-  const auto choose = [&](const Words& words) {
-    const Flow other = flow("all-reduce", 64 * KiB, 4, words);
-    static_cast<void>(direct::choices_for(CollectiveShape::of(other), node, other.parameters));
-  };
-  EXPECT_THROW(choose({{"threads", "100"}}), Error);
-  EXPECT_THROW(choose({{"blocks", "133"}}), Error);
 }
 
 }  // namespace

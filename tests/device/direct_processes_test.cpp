@@ -1,12 +1,9 @@
 // direct-collective between this test and a second process, which is the same program started again.
-#include <fcntl.h>
-#include <sys/wait.h>
-
 #include <cstdlib>
 #include <sstream>
 
-#include "channel.hpp"
 #include "connected_collective.hpp"
+#include "other_process.hpp"
 
 namespace linkscope::testing {
 namespace {
@@ -81,26 +78,10 @@ class DirectProcesses : public DirectInProcesses {
     if (IsSkipped()) return;
     if (backend_->devices.size() < 2)
       GTEST_SKIP() << "two processes on one GPU take turns: their kernels never meet";
-    std::array<int, 2> ends{};
-    ASSERT_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()), 0);
-    ASSERT_EQ(fcntl(ends[1], F_SETFD, 0), 0);
-    setenv(socket_variable, std::to_string(ends[1]).c_str(), 1);
-    child_ = fork();
-    ASSERT_GE(child_, 0);
-    if (child_ == 0) {
-      execl("/proc/self/exe", "linkscope-gpu-tests", "--gtest_filter=DirectOtherProcess.TakesPart", nullptr);
-      _exit(127);
-    }
-    unsetenv(socket_variable);
-    close(ends[1]);
-    other_ = std::make_unique<Channel>(ends[0]);
+    other_ = std::make_unique<OtherProcess>("DirectOtherProcess.TakesPart", socket_variable);
   }
   void TearDown() override {
-    if (child_ <= 0) return;
-    other_.reset();  // it leaves when its partner is gone
-    int status = 0;
-    ASSERT_EQ(waitpid(child_, &status, 0), child_);
-    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << "the other process ended with " << status;
+    if (other_ != nullptr) EXPECT_EQ(other_->end(), 0) << "how the other process ended";
   }
 
   /// This process's members of a collective that the other one has joined.
@@ -108,27 +89,26 @@ class DirectProcesses : public DirectInProcesses {
     std::ostringstream request;
     request << "join " << kind << " " << bytes;
     for (const auto& [name, value] : words) request << " " << name << " " << value;
-    const std::string offer = other_->ask(request.str());
+    const std::string offer = other_->channel().ask(request.str());
     if (offer.rfind("failed", 0) == 0) throw Error(Fault::broken, offer);
     Assembled own = assemble(shared_flow(kind, bytes, words), 0);
     const std::string own_offer = own.ensemble->offer();
-    const std::string answer = other_->ask(own_offer);
+    const std::string answer = other_->channel().ask(own_offer);
     if (answer != "joined") throw Error(Fault::broken, answer);
     own.ensemble->connect({own_offer, offer});
     return own;
   }
   void expect_right(const Assembled& own, std::uint64_t repeats, const std::string& what) {
-    other_->say("run " + std::to_string(++seed_) + " " + std::to_string(repeats));
+    other_->channel().say("run " + std::to_string(++seed_) + " " + std::to_string(repeats));
     EXPECT_EQ(round(own, repeats, Clock::device, seed_), "") << what;
-    EXPECT_EQ(other_->hear(), "right") << what;
+    EXPECT_EQ(other_->channel().hear(), "right") << what;
   }
 
  private:
-  pid_t child_ = 0;
   std::uint64_t seed_ = 0;
 
  protected:
-  std::unique_ptr<Channel> other_;
+  std::unique_ptr<OtherProcess> other_;
 };
 
 TEST_F(DirectProcesses, EveryAlgorithmIsExactAcrossThem) {
@@ -143,8 +123,12 @@ TEST_F(DirectProcesses, EveryAlgorithmIsExactAcrossThem) {
 TEST_F(DirectProcesses, CallsInOneKernelStayInStepAcrossThem) {
   each_algorithm([&](const std::string& kind, Words words) {
     if (kind == "barrier") return;
-    words.insert(
-        {{"type", "int32"}, {"trial", "yes"}, {"form", "in-kernel"}, {"blocks", "3"}, {"threads", "96"}});
+    words.insert({{"type", "int32"},
+                  {"trial", "yes"},
+                  {"form", "in-kernel"},
+                  {"blocks", "4"},
+                  {"threads", "96"},
+                  {"chunk", "256"}});
     const Assembled own = joined(kind, 960 * 20, words);
     expect_right(own, 20'000, kind + " " + words["algorithm"]);
   });

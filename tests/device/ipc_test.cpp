@@ -1,9 +1,5 @@
 // ipc-copy and ipc-kernel between this test and a second process, which is the same program started again.
-#include <fcntl.h>
 #include <gtest/gtest.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <array>
 #include <cstdlib>
@@ -12,8 +8,8 @@
 
 #include "backend/host/host_transfer.hpp"
 #include "base/error.hpp"
-#include "channel.hpp"
 #include "open_gpus.hpp"
+#include "other_process.hpp"
 
 namespace linkscope::testing {
 namespace {
@@ -129,26 +125,10 @@ class Ipc : public IpcSides {
   void SetUp() override {
     IpcSides::SetUp();
     if (IsSkipped()) return;
-    std::array<int, 2> ends{};
-    ASSERT_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()), 0);
-    ASSERT_EQ(fcntl(ends[1], F_SETFD, 0), 0);
-    setenv(socket_variable, std::to_string(ends[1]).c_str(), 1);
-    child_ = fork();
-    ASSERT_GE(child_, 0);
-    if (child_ == 0) {
-      execl("/proc/self/exe", "linkscope-gpu-tests", "--gtest_filter=IpcOtherProcess.Lends", nullptr);
-      _exit(127);
-    }
-    unsetenv(socket_variable);
-    close(ends[1]);
-    other_ = std::make_unique<Channel>(ends[0]);
+    other_ = std::make_unique<OtherProcess>("IpcOtherProcess.Lends", socket_variable);
   }
   void TearDown() override {
-    if (child_ <= 0) return;
-    other_.reset();  // it leaves when its partner is gone
-    int status = 0;
-    ASSERT_EQ(waitpid(child_, &status, 0), child_);
-    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << "the other process ended with " << status;
+    if (other_ != nullptr) EXPECT_EQ(other_->end(), 0) << "how the other process ended";
   }
 
   /// This process's side of a flow whose other end process 1 lends as number `which`.
@@ -161,22 +141,22 @@ class Ipc : public IpcSides {
     std::ostringstream request;
     request << "lend " << which << " " << flow.method << (way == Way::push ? " push " : " pull ")
             << flow.bytes << " " << slots;
-    return other_->ask(request.str());
+    return other_->channel().ask(request.str());
   }
   [[nodiscard]] std::string arm(std::size_t which, std::uint64_t seed) const {
-    return other_->ask("arm " + std::to_string(which) + " " + std::to_string(seed));
+    return other_->channel().ask("arm " + std::to_string(which) + " " + std::to_string(seed));
   }
   [[nodiscard]] std::string verify(std::size_t which, std::uint64_t seed, std::uint64_t done) const {
-    return other_->ask("verify " + std::to_string(which) + " " + std::to_string(seed) + " " +
-                       std::to_string(done));
+    return other_->channel().ask("verify " + std::to_string(which) + " " + std::to_string(seed) + " " +
+                                 std::to_string(done));
   }
-  void drop(std::size_t which) const { EXPECT_EQ(other_->ask("drop " + std::to_string(which)), "dropped"); }
+  void drop(std::size_t which) const {
+    EXPECT_EQ(other_->channel().ask("drop " + std::to_string(which)), "dropped");
+  }
 
  private:
-  pid_t child_ = 0;
-
  protected:
-  std::unique_ptr<Channel> other_;
+  std::unique_ptr<OtherProcess> other_;
 };
 
 TEST_F(Ipc, EveryByteArrivesInEverySlotOfTheOtherProcessAndOutOfIt) {

@@ -199,6 +199,15 @@ TEST_F(WithXccl, MessagesArriveAloneBothWaysAndRound) {
   }
 }
 
+TEST_F(WithXccl, MessagesOfACaseAreOneCompanyCollectivesAreNone) {
+  const Assembled there = assemble(message(0, 1, 64), 1);
+  const Assembled back = assemble(message(1, 0, 4096), 1);
+  for (const Assembled* flow : {&there, &back}) {
+    for (const Transfer* end : flow->ensemble->transfers()) EXPECT_EQ(end->company(), "xccl");
+  }
+  EXPECT_EQ(assemble(collective(2, 64), 1).ensemble->transfers().front()->company(), "");
+}
+
 TEST_F(WithXccl, WorksBesideACopyOfAnotherMethod) {
   Flow copy = message(0, 1, 8 * MiB);
   copy.method = "copy-engine";

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "collective/workspace.hpp"
+#include "member_threads.hpp"
 #include "model/elements.hpp"
 
 namespace linkscope::direct {
@@ -213,47 +214,24 @@ void launch(ThreadPort& port, const Arrangement& arrangement, std::uint64_t repe
   port.end_launch(repeats);
 }
 
-struct Outcome {
-  std::uint64_t wrong = 0;
-  std::uint64_t checked = 0;
-};
-
-/// `calls` calls of each member, in launches of its own lengths; members of `absent` never start.
 Outcome run(const Node& node, std::uint64_t calls, Members absent) {
-  std::vector<std::unique_ptr<ThreadPort>> ports;
-  std::vector<std::thread> threads;
-  for (int member = 0; member < node.arrangement().members; ++member) {
-    for (Extent worker = 0; worker < workers && !holds(absent, member); ++worker) {
-      const auto seed = static_cast<unsigned>(member) * workers + worker + 1U;
-      ports.push_back(std::make_unique<ThreadPort>(node, member, worker, seed));
-      threads.emplace_back([&node, &port = *ports.back(), calls, member] {
-        const std::uint64_t at_once = static_cast<std::uint64_t>(member) * 7 + 1;
-        for (std::uint64_t done = 0; done < calls; done += at_once)
-          launch(port, node.arrangement(), std::min(at_once, calls - done));
-      });
-    }
-  }
-  for (std::thread& thread : threads) thread.join();
-  Outcome outcome;
-  for (const auto& port : ports) {
-    outcome.wrong += port->wrong();
-    outcome.checked += port->checked();
-  }
-  return outcome;
+  const auto port_of = [&node](int member, Extent worker) {
+    const auto seed = static_cast<unsigned>(member) * workers + worker + 1U;
+    return std::make_unique<ThreadPort>(node, member, worker, seed);
+  };
+  return run_members(
+      node.arrangement().members, workers, calls, absent, port_of,
+      [&node](ThreadPort& port, std::uint64_t repeats) { launch(port, node.arrangement(), repeats); });
 }
 
 class Protocol : public ::testing::TestWithParam<Arrangement> {};
 
 TEST_P(Protocol, DeliversEveryCallsOwnNumbersHoweverLateMembersAre) {
-  const CollectiveShape shape = shape_of(GetParam());
   constexpr std::uint64_t calls = 400;
   const Node node(GetParam());
   const Outcome outcome = run(node, calls, 0);
   EXPECT_EQ(outcome.wrong, 0U);
-  std::uint64_t elements = 0;  // of all members' results of one call
-  for (int member = 0; member < shape.members; ++member)
-    elements += shape.receives(member) ? shape.destination_bytes() / 4 : 0;
-  EXPECT_EQ(outcome.checked, calls * elements);
+  EXPECT_EQ(outcome.checked, calls * elements_received(shape_of(GetParam())));
 }
 
 TEST_P(Protocol, GivesUpOnAMemberThatNeverComes) {

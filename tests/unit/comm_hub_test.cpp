@@ -47,7 +47,7 @@ using Work = std::function<void(Hub&)>;
 
 /// A world in this process: a thread and a hub per rank, `size` as each membership says.
 std::vector<Ending> in_world(const std::vector<Membership>& members, const Work& work) {
-  Listener listener;
+  Listener listener{"127.0.0.1"};
   std::vector<Ending> endings(members.size());
   std::vector<std::thread> threads;
   for (std::size_t i = 0; i < members.size(); ++i) {
@@ -173,7 +173,7 @@ pid_t start_mortal(const Address& centre) {
 }
 
 TEST(HubTest, NamesAProcessThatDied) {
-  Listener listener;
+  Listener listener{"127.0.0.1"};
   const Address centre{"127.0.0.1", listener.port()};
   const pid_t mortal = start_mortal(centre);
   ASSERT_GT(mortal, 0);
@@ -252,7 +252,7 @@ TEST(HubTest, TurnsAwayWhoHasAnotherToken) {
   all.push_back(member(1, 2));
   all[2].greeting.token = "another";
   // Rank 1 comes when the other has been turned away: that does not count.
-  Listener listener;
+  Listener listener{"127.0.0.1"};
   std::thread centre([&] { EXPECT_EQ(gather(listener, all[0])->exchange("0")[1], "1"); });
   const Address address{"127.0.0.1", listener.port()};
   try {
@@ -269,7 +269,7 @@ TEST(HubTest, TurnsAwayWhoHasAnotherToken) {
 }
 
 TEST(HubTest, StrangersNeitherCountNorDelay) {
-  Listener listener;
+  Listener listener{"127.0.0.1"};
   const Address address{"127.0.0.1", listener.port()};
   Socket silent = Socket::connect(address, deadline_in(long_enough));
   Socket browser = Socket::connect(address, deadline_in(long_enough));
@@ -292,7 +292,7 @@ Channel joined_by_hand(const Address& address) {
 }
 
 TEST(HubTest, RefusesWordsOfAnotherExchange) {
-  Listener listener;
+  Listener listener{"127.0.0.1"};
   std::thread other([&] {
     Channel channel = joined_by_hand({"127.0.0.1", listener.port()});
     ASSERT_EQ(channel.send({FrameKind::word, 2, steady_seconds(), "early"}, deadline_in(long_enough)),

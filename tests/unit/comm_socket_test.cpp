@@ -61,7 +61,7 @@ TEST(AddressTest, NamesThePlaceOfWhatIsNone) {
 TEST(SocketTest, SaysWhatCannotBeReached) {
   std::uint16_t free_port = 0;
   {
-    const Listener gone;
+    const Listener gone{"127.0.0.1"};
     free_port = gone.port();
   }
   try {
@@ -71,6 +71,26 @@ TEST(SocketTest, SaysWhatCannotBeReached) {
     EXPECT_EQ(error.fault(), Fault::bad_input);
     EXPECT_EQ(std::string(error.what()),
               "cannot reach 127.0.0.1:" + std::to_string(free_port) + ": Connection refused");
+  }
+}
+
+TEST(ListenerTest, IsReachedByItsOwnAddressAlone) {
+  const Listener listener{"127.0.0.1"};
+  const Socket caller = Socket::connect({"127.0.0.1", listener.port()}, deadline_in(long_enough));
+  EXPECT_EQ(caller.local_host(), "127.0.0.1");
+  EXPECT_THROW(static_cast<void>(Socket::connect({"127.0.0.2", listener.port()}, deadline_in(long_enough))),
+               Error);
+}
+
+TEST(ListenerTest, NamesAnAddressThatIsNotThisHosts) {
+  for (const char* host : {"192.0.2.1", "node7"}) {
+    try {
+      const Listener none{host};
+      FAIL() << host;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.fault(), Fault::broken);
+      EXPECT_EQ(std::string(error.what()).find("cannot listen at " + std::string(host) + ": "), 0U);
+    }
   }
 }
 

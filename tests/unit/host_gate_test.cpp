@@ -11,13 +11,10 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "base/steady_clock.hpp"
 
 namespace linkscope::host {
 namespace {
-
-double now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 /// Counts what it is asked to do.
 class Counting final : public HostTransfer {
@@ -85,10 +82,10 @@ TEST_F(HostGateTest, NothingRunsBeforeItOpens) {
   gate_.hold({{&transfer, 7}}, Clock::device);
   std::this_thread::sleep_for(std::chrono::milliseconds(5));
   EXPECT_EQ(transfer.per_part[0], 0U);
-  const double opened = now();
+  const double opened = steady_seconds();
   gate_.open();
   const auto spans = gate_.collect();
-  const double collected = now();
+  const double collected = steady_seconds();
   ASSERT_EQ(spans.size(), 1U);
   EXPECT_EQ(transfer.per_part[0], 7U);
   EXPECT_GE(spans[0].start, opened);
@@ -109,7 +106,7 @@ TEST_F(HostGateTest, LeftOpenItLetsThreadsThatMeetEnd) {
 TEST_F(HostGateTest, EveryLaneGetsItsSpanInOrder) {
   Counting one(node_, 1);
   Counting two(node_, 1);
-  const double before = now();
+  const double before = steady_seconds();
   const auto spans = gate_.run({{&one, 3}, {&two, 5}}, Clock::device);
   ASSERT_EQ(spans.size(), 2U);
   EXPECT_EQ(one.per_part[0], 3U);

@@ -27,6 +27,17 @@ TEST(PlanRepeats, FlowsOfOneGroupMoveEqualBytesHoweverLongTheyWaitForOneAnother)
   EXPECT_EQ(plan_repeats({kernel(1e-3), kernel(2e-3), kernel(3e-3)}, 6e-3), (Repeats{2, 2, 2}));
 }
 
+TEST(PlanRepeats, FlowsOfOneCompanyRepeatAlikeBesideOthers) {
+  const auto message = [](Seconds time, std::uint64_t most) {
+    return Pace{time, Role::measured, "", most, "calls"};
+  };
+  EXPECT_EQ(plan_repeats({message(1e-3, 64), message(2e-3, 64)}, 6e-3), (Repeats{3, 3}));
+  EXPECT_EQ(plan_repeats({message(1e-3, 64), measured(8e-3), message(2e-3, 64)}, 8e-3), (Repeats{4, 1, 4}));
+  Pace load = background(1e-3);
+  load.company = "calls";  // of its own role's
+  EXPECT_EQ(plan_repeats({message(2e-3, 64), load}, 10e-3), (Repeats{5, 13}));
+}
+
 TEST(PlanRepeats, TheSampleGrowsUntilWholeNumbersFit) {
   // 1 : 1.5 does not go into single repeats; twice and thrice does.
   EXPECT_EQ(plan_repeats({measured(3e-3), measured(2e-3)}, 100e-6), (Repeats{2, 3}));

@@ -71,6 +71,21 @@ TEST_F(MeasureCase, ASteadyFlowGivesItsRate) {
   EXPECT_EQ(result.stopped, Stop::precision);
 }
 
+TEST_F(MeasureCase, OneWarmUpIsEnoughWhereItTakesAllTheTimeOfTheSamples) {
+  session.options.point_budget_s = 0.4;
+  FakeTransfer longer(0.5);
+  run({measured(longer)});
+  EXPECT_EQ(gate.runs, 1 + 3) << "the least there is of each";
+  gate.runs = 0;
+  FakeTransfer shorter(0.2);
+  run({measured(shorter)});
+  EXPECT_EQ(gate.runs, 2 + 3) << "two warm-ups";
+  gate.runs = 0;
+  int starts = 0;
+  FakeTransfer slow_at_first([&] { return ++starts == 1 ? 0.3 : 10e-6; });
+  EXPECT_EQ(run({measured(slow_at_first)}).flows[0].repeats, 10U) << "the second one sets the repeats";
+}
+
 TEST_F(MeasureCase, ACaseMayAskForLongerSamples) {
   FakeTransfer transfer(10e-6);
   regime.min_sample_s = 2e-3;
@@ -133,6 +148,27 @@ TEST_F(MeasureCase, BackgroundOutlastsTheMeasuredFlow) {
   const CaseResult result = run({measured(work), background(load)});
   EXPECT_GE(result.flows[1].repeats, 100U);
   EXPECT_NEAR(result.aggregate->gbps.median, 10.0, 1e-4) << "the background's bytes do not count";
+}
+
+/// Leaves of spans what counts, as the joint gate does.
+class CountingGate final : public FakeGate {
+ public:
+  std::vector<Span> collect() override {
+    std::vector<Span> spans = FakeGate::collect();
+    for (std::size_t i = 0; i < spans.size(); ++i) spans[i] = held[i].transfer->counted(spans[i]);
+    return spans;
+  }
+};
+
+TEST_F(MeasureCase, BackgroundOutlastsWorkThatDoesNotCountToo) {
+  CountingGate counting;
+  FakeTransfer work(10e-3);
+  work.counted_share = 0.2;
+  FakeTransfer load(1e-3);
+  const CaseResult result = measure_case(session, counting, {measured(work), background(load)}, regime);
+  EXPECT_NEAR(result.flows[0].seconds.median, 2e-3, 1e-12);
+  EXPECT_GE(static_cast<double>(counting.held[1].repeats) * 1e-3,
+            static_cast<double>(counting.held[0].repeats) * 10e-3);
 }
 
 TEST_F(MeasureCase, ASampleWhoseBackgroundEndedEarlyIsDiscarded) {

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/error.hpp"
 
@@ -17,6 +18,7 @@ class EnvironmentTest : public ::testing::Test {
   void TearDown() override {
     unsetenv("LINKSCOPE_SYNC");
     unsetenv("LINKSCOPE_SEED");
+    for (const char* variable : {"LINKSCOPE_PYTHON", "VIRTUAL_ENV", "CONDA_PREFIX"}) unsetenv(variable);
     for (const char* variable : Environment::rank_variables) unsetenv(variable);
   }
   void SetUp() override { TearDown(); }  // these tests may themselves be run by a launcher
@@ -35,6 +37,15 @@ TEST_F(EnvironmentTest, ReadsHowToWait) {
   EXPECT_EQ(Environment::read().waiting, Waiting::yield);
   setenv("LINKSCOPE_SYNC", "spin", 1);
   EXPECT_EQ(Environment::read().waiting, Waiting::spin);
+}
+
+TEST_F(EnvironmentTest, LooksFirstWhereThePythonIsThatStartedIt) {
+  EXPECT_TRUE(Environment::read().python_environments.empty());
+  setenv("VIRTUAL_ENV", "/home/me/venv", 1);
+  setenv("CONDA_PREFIX", "/opt/conda", 1);
+  setenv("LINKSCOPE_PYTHON", "/usr/local:/home/me/venv::/usr", 1);
+  const std::vector<std::string> folders{"/usr/local", "/home/me/venv", "/usr", "/opt/conda"};
+  EXPECT_EQ(Environment::read().python_environments, folders);
 }
 
 TEST_F(EnvironmentTest, NamesTheVariableThatMakesNoSense) {

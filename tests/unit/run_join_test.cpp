@@ -68,7 +68,7 @@ class Line {
 };
 
 struct JoinTest : testing::Test {
-  Listener listener;
+  Listener listener{"127.0.0.1"};
   std::map<int, Line> lines;   ///< by rank
   std::map<int, Json> hellos;  ///< by rank
   std::map<int, std::string> errors;
@@ -133,6 +133,7 @@ TEST_F(JoinTest, IntroducesItself) {
   EXPECT_GT(hellos[0]["hub_port"].get<int>(), 0);
   EXPECT_EQ(hellos[1]["rank"], 1);
   EXPECT_FALSE(hellos[1].contains("hub_port"));
+  EXPECT_EQ(hellos[1]["cpus"].size(), std::thread::hardware_concurrency());
 }
 
 TEST_F(JoinTest, OnePlanOneRow) {

@@ -33,6 +33,8 @@ TEST_F(XcclLibrary, TakesTheOneThatIsNamed) {
   const Library library(at(FAKE_XCCL));
   EXPECT_EQ(library.problem(), "");
   EXPECT_EQ(library.version(), "2.28.9");
+  EXPECT_NE(library.api().all_reduce, nullptr);
+  EXPECT_EQ(library.api().all_to_all, nullptr) << "older libraries have none: sends and receives then";
 }
 
 TEST_F(XcclLibrary, NamesThePathThatHoldsNone) {
@@ -117,6 +119,10 @@ TEST(XcclFolders, AreThoseOfPythonPackagesThatExist) {
   const std::filesystem::path folder = environment / "lib/python3.11/site-packages/nvidia/nccl/lib";
   std::filesystem::create_directories(folder);
   EXPECT_EQ(library_folders({environment, "/nowhere"}), std::vector<std::string>{folder});
+  const std::filesystem::path debian = environment / "lib/python3.11/dist-packages/torch/lib";
+  std::filesystem::create_directories(debian);
+  EXPECT_EQ(library_folders({environment}), (std::vector<std::string>{folder, debian}));
+  std::filesystem::remove_all(environment);
 }
 
 }  // namespace

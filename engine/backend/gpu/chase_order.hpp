@@ -1,9 +1,7 @@
-// ChaseOrder: which node of a pointer chase comes when. One definition for host and device.
+// ChaseOrder: which node of a pointer chase comes when. constexpr, so that one definition serves the host and the device.
 #pragma once
 
 #include <cstdint>
-
-#include "backend/gpu/vendor.hpp"
 
 namespace linkscope::gpu {
 
@@ -14,14 +12,14 @@ struct Scatter {
   std::uint64_t seed = 0;
   unsigned bits = 0;  ///< of the power of two
 
-  static Scatter over(std::uint64_t count, std::uint64_t seed) {
+  static constexpr Scatter over(std::uint64_t count, std::uint64_t seed) {
     unsigned bits = 2;
     while (bits < 63 && (1ULL << bits) < count) ++bits;
     return {count, seed, bits};
   }
 
   /// Of `index` below the count.
-  [[nodiscard]] __host__ __device__ std::uint64_t place(std::uint64_t index) const {
+  [[nodiscard]] constexpr std::uint64_t place(std::uint64_t index) const {
     if (bits == 0) return index;
     do {
       index = fold(index);
@@ -30,7 +28,7 @@ struct Scatter {
   }
 
  private:
-  [[nodiscard]] __host__ __device__ std::uint64_t fold(std::uint64_t x) const {
+  [[nodiscard]] constexpr std::uint64_t fold(std::uint64_t x) const {
     const std::uint64_t mask = (1ULL << bits) - 1;
     std::uint64_t key = seed;
     for (int round = 0; round < 4; ++round) {
@@ -48,18 +46,20 @@ struct ChaseOrder {
   Scatter pieces;
   Scatter within;  ///< a piece
 
-  [[nodiscard]] __host__ __device__ std::uint64_t nodes() const { return pieces.count * within.count; }
+  [[nodiscard]] constexpr std::uint64_t nodes() const { return pieces.count * within.count; }
 
   /// Of `nodes` places, at least one.
-  static ChaseOrder sequential(std::uint64_t nodes) { return {{}, {nodes, 0, 0}}; }
-  static ChaseOrder random(std::uint64_t nodes, std::uint64_t seed) { return random(nodes, 1, seed); }
+  static constexpr ChaseOrder sequential(std::uint64_t nodes) { return {{}, {nodes, 0, 0}}; }
+  static constexpr ChaseOrder random(std::uint64_t nodes, std::uint64_t seed) {
+    return random(nodes, 1, seed);
+  }
   /// Of `pieces` pieces with `nodes` places each.
-  static ChaseOrder random(std::uint64_t nodes, std::uint64_t pieces, std::uint64_t seed) {
+  static constexpr ChaseOrder random(std::uint64_t nodes, std::uint64_t pieces, std::uint64_t seed) {
     return {pieces > 1 ? Scatter::over(pieces, ~seed) : Scatter{}, Scatter::over(nodes, seed)};
   }
 
   /// Place of step `step`, which may be any number: the ring goes round.
-  [[nodiscard]] __host__ __device__ std::uint64_t place(std::uint64_t step) const {
+  [[nodiscard]] constexpr std::uint64_t place(std::uint64_t step) const {
     const std::uint64_t at = step % nodes();
     return pieces.place(at / within.count) * within.count + within.place(at % within.count);
   }

@@ -160,10 +160,6 @@ std::unique_ptr<Ensemble> IpcMethod::assemble(const Flow& flow, const std::vecto
   return std::make_unique<Driving>(context_, work_, mappings_, flow, arenas);
 }
 
-std::unique_ptr<Transfer> IpcMethod::prepare(const Flow& /*flow*/, const Arenas& /*arenas*/) const {
-  throw Error(Fault::unsupported, std::string(name()) + " needs two processes");
-}
-
 Bytes IpcMethod::rotation_bytes(const Flow& flow) const { return work_->rotation_bytes(flow); }
 
 IpcCopy::IpcCopy(const std::shared_ptr<Context>& context)

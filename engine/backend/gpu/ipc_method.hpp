@@ -16,21 +16,17 @@ class IpcMappings;
 /// The process of flow.rank, which holds one end, maps the other end and does all of the work as a method of one process
 /// would: pushing where it holds the source, pulling where it holds the destination. The other process arms and checks
 /// its own end and is otherwise idle. Opening and closing the handle is outside every measured span.
-class IpcMethod : public Method {
+class IpcMethod : public JoinedMethod {
  public:
-  [[nodiscard]] Quantity quantity() const override { return Quantity::bandwidth; }
   /// Those of the work that make sense here.
   [[nodiscard]] std::map<std::string, std::string> parameters() const override;
   [[nodiscard]] Support available() const override;
   /// The same in every process: what depends on the GPUs that a process sees, connecting decides.
   [[nodiscard]] Support supports(const Flow& flow) const override;
-  [[nodiscard]] Reach reach() const override { return Reach::processes; }
   /// The driving process's part, timed, and the other one's, untimed.
   [[nodiscard]] std::vector<Part> parts(const Flow& flow) const override;
   [[nodiscard]] std::unique_ptr<Ensemble> assemble(const Flow& flow,
                                                    const std::vector<OwnPart>& own) const override;
-  /// Throws Error{unsupported}: no flow of it has one part.
-  [[nodiscard]] std::unique_ptr<Transfer> prepare(const Flow& flow, const Arenas& arenas) const override;
   [[nodiscard]] Bytes rotation_bytes(const Flow& flow) const override;
 
  protected:

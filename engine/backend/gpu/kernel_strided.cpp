@@ -9,7 +9,6 @@ namespace linkscope::gpu {
 namespace {
 
 constexpr std::int64_t most_blocks = 1 << 20;
-constexpr std::int64_t most_threads_per_block = 1024;
 constexpr std::int64_t threads_unit = 128;  // what the kernel's division of a row divides
 
 unsigned bounded(const Parameters& parameters, const std::string& name, std::int64_t otherwise,
@@ -31,7 +30,7 @@ std::vector<Grid> region_grids(const Device& device, const Parameters& parameter
   const Grid first{4 * processors, 512};
   if (parameters.all().contains("blocks") || parameters.all().contains("threads")) {
     return {{bounded(parameters, "blocks", first.blocks, 1, most_blocks),
-             bounded(parameters, "threads", first.threads, threads_unit, most_threads_per_block)}};
+             bounded(parameters, "threads", first.threads, threads_unit, std::int64_t{most_region_threads})}};
   }
   return {
       first, {2 * processors, 512}, {2 * processors, 1024}, {8 * processors, 256}, {16 * processors, 128}};

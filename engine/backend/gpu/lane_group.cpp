@@ -8,6 +8,7 @@
 #include "backend/gpu/check.hpp"
 #include "backend/gpu/context.hpp"
 #include "base/error.hpp"
+#include "base/steady_clock.hpp"
 
 namespace linkscope::gpu {
 
@@ -141,7 +142,7 @@ void LaneGroup::enqueue_gated() {
 }
 
 void LaneGroup::run_on_host_clock() {
-  host_span_.start = steady_now();
+  host_span_.start = steady_seconds();
   host_span_.end = call_and_complete(order_.repeats);
   host_span_.idle = call_and_complete(order_.tail);
 }
@@ -152,7 +153,7 @@ Seconds LaneGroup::call_and_complete(std::uint64_t times) {
     enqueue(at_once);
     wait_for_streams();
   }
-  return steady_now();
+  return steady_seconds();
 }
 
 void LaneGroup::enqueue(std::uint64_t repeats) {

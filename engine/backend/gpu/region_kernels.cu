@@ -38,7 +38,8 @@ struct RowAt {
 /// neighbouring rows, so that a warp asks for whole lines where the region has them. All loads come before the stores, and
 /// pass the first-level cache by: the repeats of one launch would find a warm slot there, and not on the link.
 template <class Unit, unsigned rows_at_once>
-__global__ void copy_region_kernel(Sweep sweep, Region from, Region to, unsigned lanes) {
+__global__ void __launch_bounds__(most_region_threads)
+    copy_region_kernel(Sweep sweep, Region from, Region to, unsigned lanes) {
   constexpr unsigned units_at_once = in_flight / rows_at_once;
   const std::uint64_t units = from.width / sizeof(Unit);
   const std::uint64_t stretch = static_cast<std::uint64_t>(lanes) * units_at_once;

@@ -13,6 +13,9 @@
 
 namespace linkscope::gpu {
 
+/// Threads that a block of the copy may have: its registers are kept so few.
+inline constexpr unsigned most_region_threads = 1024;
+
 /// Launches the copy of `sweep`'s slots, round and round, as one kernel. `from` and `to` have equal widths, rows and
 /// planes; the sweep's own bytes and vectors are not looked at. Threads move as many bytes at a time as every row's start
 /// and width allow, 16 at most; narrow rows share a warp.

@@ -3,10 +3,10 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <new>
 
 #include "backend/gpu/check.hpp"
+#include "base/steady_clock.hpp"
 
 namespace linkscope::gpu {
 
@@ -38,10 +38,6 @@ __global__ void answer_pings(Timer::Mailbox* mailbox, std::uint64_t rounds, std:
 
 }  // namespace
 
-Seconds steady_now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
 Timer::Timer(gpuStream_t stream)
     : stream_(stream), ticks_per_second_(vendor::ticks_per_second), rate_error_(nominal_rate_error) {
   void* memory = nullptr;
@@ -59,7 +55,7 @@ Timer::Timer(gpuStream_t stream)
 Timer::~Timer() { static_cast<void>(gpuFreeHost(mailbox_)); }
 
 void Timer::refresh() {
-  if ((steady_now() - point_.host) * rate_error_ < point_.uncertainty) return;
+  if ((steady_seconds() - point_.host) * rate_error_ < point_.uncertainty) return;
   point_ = exchange(later_rounds);
   const Seconds baseline = point_.host - first_.host;
   const double rate_error =
@@ -85,15 +81,15 @@ Timer::Point Timer::exchange(int rounds) {
   Point best;
   best.uncertainty = give_up_after;
   for (std::uint64_t round = 1; round <= static_cast<std::uint64_t>(rounds); ++round) {
-    const Seconds sent = steady_now();
+    const Seconds sent = steady_seconds();
     ping.store(round, std::memory_order_release);
     while (pong.load(std::memory_order_acquire) < round) {
-      if (steady_now() - sent > 2 * give_up_after) {
+      if (steady_seconds() - sent > 2 * give_up_after) {
         LINKSCOPE_CHECK(gpuStreamSynchronize(stream_));
         throw Error(Fault::broken, "a GPU did not answer the clock handshake");
       }
     }
-    const Seconds answered = steady_now();
+    const Seconds answered = steady_seconds();
     const Seconds uncertainty = (answered - sent) / 2;
     if (uncertainty < best.uncertainty) best = {sent + uncertainty, mailbox_->ticks, uncertainty};
   }

@@ -8,9 +8,6 @@
 
 namespace linkscope::gpu {
 
-/// Seconds of the host's steady clock since its epoch.
-Seconds steady_now();
-
 /// A kernel answers host pings with its clock; the exchange with the shortest round trip relates the two, with an
 /// error of at most half that round trip. Between handshakes the clock is extrapolated: the tick rate is known the
 /// better the longer the first handshake is ago, and the next one is due as soon as extrapolating could be wrong by

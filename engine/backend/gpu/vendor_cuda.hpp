@@ -209,18 +209,54 @@ inline gpuError_t copy_batch(void**, void**, std::size_t*, std::size_t, gpuStrea
 }
 #endif
 
-inline std::string no_bulk_copy(int device, const void* kernel) {
+/// Why `kernel` cannot be of a kind that GPUs have from compute capability 9.0 on; empty where it can.
+inline std::string below_90(const char* what, int device, const void* kernel) {
   constexpr int needed = 9;
   int major = 0;
   if (cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device) != cudaSuccess ||
       major < needed) {
-    return "bulk copies (TMA) need compute capability 9.0, this GPU has " + std::to_string(major) + ".x";
+    return std::string(what) + " need compute capability 9.0, this GPU has " + std::to_string(major) + ".x";
   }
   cudaFuncAttributes attributes{};
   if (cudaFuncGetAttributes(&attributes, kernel) != cudaSuccess || attributes.ptxVersion < 10 * needed) {
-    return "bulk copies (TMA) need an engine built for compute capability 9.0 (CMAKE_CUDA_ARCHITECTURES)";
+    return std::string(what) + " need an engine built for compute capability 9.0 (CMAKE_CUDA_ARCHITECTURES)";
   }
   return {};
+}
+
+inline std::string no_bulk_copy(int device, const void* kernel) {
+  return below_90("bulk copies (TMA)", device, kernel);
+}
+
+inline std::string no_programmatic_start(int device, const void* kernel) {
+#if CUDART_VERSION >= 12030
+  constexpr int recordable = 12030;  // into graphs
+  int driver = 0;
+  if (cudaDriverGetVersion(&driver) != cudaSuccess || driver < recordable)
+    return "programmatic dependent launches are recorded into graphs from CUDA 12.3 on, the driver speaks " +
+           version_text(driver);
+  return below_90("programmatic dependent launches", device, kernel);
+#else
+  static_cast<void>(device);
+  static_cast<void>(kernel);
+  return "programmatic dependent launches are recorded into graphs from CUDA 12.3 on, this engine was built "
+         "with " +
+         version_text(CUDART_VERSION);
+#endif
+}
+
+inline gpuError_t launch_kernel(const void* kernel, dim3 blocks, dim3 threads, void** arguments,
+                                gpuStream_t stream, Start start) {
+  cudaLaunchAttribute attribute{};
+  attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  attribute.val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchConfig_t config{};
+  config.gridDim = blocks;
+  config.blockDim = threads;
+  config.stream = stream;
+  config.attrs = &attribute;
+  config.numAttrs = start == Start::programmatic ? 1 : 0;
+  return cudaLaunchKernelExC(&config, kernel, arguments);
 }
 
 }  // namespace linkscope::gpu::vendor

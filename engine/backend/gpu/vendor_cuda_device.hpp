@@ -3,6 +3,8 @@
 
 /// A kernel's argument that is read where it lies, however it is indexed.
 #define LINKSCOPE_IN_PLACE const __grid_constant__
+/// Launch bounds of a kernel of which `blocks` blocks of up to `threads` threads shall be resident on each multiprocessor.
+#define LINKSCOPE_RESIDENT(threads, blocks) __launch_bounds__(threads, blocks)
 
 namespace linkscope::gpu::vendor {
 

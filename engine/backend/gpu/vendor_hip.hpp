@@ -140,4 +140,15 @@ inline std::string no_bulk_copy(int /*device*/, const void* /*kernel*/) {
   return "AMD GPUs have no unit for bulk copies between global and shared memory (TMA)";
 }
 
+/// Why `kernel` cannot be launched with Start::programmatic on `device`, which is current; empty where it can.
+inline std::string no_programmatic_start(int /*device*/, const void* /*kernel*/) {
+  return "HIP has no programmatic dependent launches";
+}
+
+/// Without dynamic shared memory. `start`: see no_programmatic_start.
+inline gpuError_t launch_kernel(const void* kernel, dim3 blocks, dim3 threads, void** arguments,
+                                gpuStream_t stream, Start /*start*/) {
+  return hipLaunchKernel(kernel, blocks, threads, arguments, 0, stream);
+}
+
 }  // namespace linkscope::gpu::vendor

@@ -2,6 +2,8 @@
 #pragma once
 
 #define LINKSCOPE_IN_PLACE const
+// The second number is of wavefronts of 64 on each of a compute unit's four SIMDs.
+#define LINKSCOPE_RESIDENT(threads, blocks) __launch_bounds__(threads, ((threads) * (blocks) + 255) / 256)
 
 namespace linkscope::gpu::vendor {
 

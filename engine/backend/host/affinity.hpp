@@ -9,4 +9,7 @@ namespace linkscope::host {
 /// none of them, everything stays as it is. Topology::read sees the outcome.
 void keep_to(const std::vector<int>& cpus);
 
+/// The CPUs that the calling thread may run on, ascending; none where the system does not say.
+std::vector<int> allowed_cpus();
+
 }  // namespace linkscope::host

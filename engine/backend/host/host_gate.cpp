@@ -4,22 +4,14 @@
 #include <sched.h>
 
 #include <algorithm>
-#include <chrono>
 #include <map>
 #include <set>
 #include <thread>
 
 #include "base/error.hpp"
+#include "base/steady_clock.hpp"
 
 namespace linkscope::host {
-
-namespace {
-
-Seconds now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
-}  // namespace
 
 /// One lane behind the gate.
 struct HostGate::HeldLane {
@@ -148,14 +140,14 @@ void HostGate::serve(Runner& runner) noexcept {
   const bool meet = lane.clock == Clock::host && transfer.threads() > 1;
   ready_.fetch_add(1, std::memory_order_release);
   if (!wait_open(runner.patience)) return;
-  runner.span.start = now();
+  runner.span.start = steady_seconds();
   const auto perform = [&](std::uint64_t from, std::uint64_t times) {
     if (!meet) transfer.perform(runner.part, from, times);
     for (std::uint64_t repeat = 0; meet && repeat < times; ++repeat) {
       transfer.perform(runner.part, from + repeat, 1);
       lane.meeting.arrive_and_wait();
     }
-    return now();
+    return steady_seconds();
   };
   runner.span.end = runner.span.idle = perform(first, lane.repeats);
   if (lane.tail > 0) runner.span.idle = perform(first + lane.repeats, lane.tail);

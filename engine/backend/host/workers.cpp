@@ -56,9 +56,12 @@ Worker::~Worker() {
   thread_.join();
 }
 
+// Both counters are published sequentially consistent, and not merely released: libstdc++'s notify looks first whether
+// anybody waits, and a load may come before an earlier store unless both are. It would find nobody while the other side
+// still finds the old value and goes to sleep for ever.
 void Worker::start(std::function<void()> job) {
   job_ = std::move(job);
-  given_.fetch_add(1, std::memory_order_release);
+  given_.fetch_add(1, std::memory_order_seq_cst);
   given_.notify_one();
 }
 

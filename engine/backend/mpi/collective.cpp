@@ -57,14 +57,9 @@ Quantity Collective::quantity_of(const Flow& flow) const {
 }
 
 std::map<std::string, std::string> Collective::parameters() const {
-  return {
-      {"collective",
-       "all-reduce (default), reduce, broadcast, reduce-scatter, all-gather, all-to-all, barrier; reductions "
-       "are "
-       "sums, the root is the first member"},
-      {"type",
-       "float32 (default), int32, float16, bfloat16: of 16 bits, sums only where the library has the type"},
-      {"in_place", "yes: the input lies where the output shall (MPI_IN_PLACE); no (default)"}};
+  auto all = collective_parameters();
+  all["type"] += "; of 16 bits, sums only where the library has the type";
+  return all;
 }
 
 Support Collective::supports(const Flow& flow) const {
@@ -85,26 +80,22 @@ std::vector<Part> Collective::parts(const Flow& flow) const {
 
 std::unique_ptr<Ensemble> Collective::assemble(const Flow& flow, const std::vector<OwnPart>& own) const {
   if (own.empty())
-    return std::make_unique<CollectiveEnsemble>(context_->library().session(), ranks_of(flow), nullptr, 0);
+    return std::make_unique<CollectiveEnsemble>(context().library().session(), ranks_of(flow), nullptr, 0);
   const OwnPart& part = own.front();
   const Endpoint& where = flow.members.at(part.index);
-  Session& session = context_->session(where.device);
-  context_->require_taken(where);
-  const Member member{static_cast<int>(part.index), context_->caller(where.device), part.arenas};
+  Session& session = context().session(where.device);
+  context().require_taken(where);
+  const Member member{static_cast<int>(part.index), context().caller(where.device), part.arenas};
   return std::make_unique<CollectiveEnsemble>(
       session, ranks_of(flow),
       std::make_unique<CollectiveTransfer>(session, CollectiveShape::of(flow), member),
       part.arenas.rotation.slots);
 }
 
-std::unique_ptr<Transfer> Collective::prepare(const Flow& /*flow*/, const Arenas& /*arenas*/) const {
-  throw Error(Fault::broken, "mpi-collective has a part for each member: assemble() makes them ready");
-}
-
 Bytes Collective::rotation_bytes(const Flow& flow) const {
   std::vector<DeviceId> devices;
   for (const Endpoint& member : flow.members) devices.push_back(member.device);
-  return context_->rotation_bytes(devices);
+  return context().rotation_bytes(devices);
 }
 
 }  // namespace linkscope::mpi

@@ -3,35 +3,27 @@
 
 #include <memory>
 
-#include "backend/mpi/context.hpp"
-#include "model/method.hpp"
+#include "backend/mpi/mpi_method.hpp"
 
 namespace linkscope::mpi {
 
 /// One CPU thread beside each member's memory calls MPI. Clock::host times each call by itself, with a barrier between
 /// calls outside the time, as osu_allreduce and its like do; the other clocks time calls made one right after another.
-class Collective final : public Method {
+class Collective final : public MpiMethod {
  public:
-  explicit Collective(std::shared_ptr<Context> context) : context_(std::move(context)) {}
+  using MpiMethod::MpiMethod;
 
   [[nodiscard]] std::string_view name() const override { return "mpi-collective"; }
   [[nodiscard]] std::string_view summary() const override {
     return "collectives of several processes by MPI, loaded at run time";
   }
-  [[nodiscard]] Quantity quantity() const override { return Quantity::bandwidth; }
   [[nodiscard]] Quantity quantity_of(const Flow& flow) const override;
   [[nodiscard]] std::map<std::string, std::string> parameters() const override;
-  [[nodiscard]] Support available() const override { return context_->library().available(); }
   [[nodiscard]] Support supports(const Flow& flow) const override;
-  [[nodiscard]] Reach reach() const override { return Reach::processes; }
   [[nodiscard]] std::vector<Part> parts(const Flow& flow) const override;
   [[nodiscard]] std::unique_ptr<Ensemble> assemble(const Flow& flow,
                                                    const std::vector<OwnPart>& own) const override;
-  [[nodiscard]] std::unique_ptr<Transfer> prepare(const Flow& flow, const Arenas& arenas) const override;
   [[nodiscard]] Bytes rotation_bytes(const Flow& flow) const override;
-
- private:
-  std::shared_ptr<Context> context_;
 };
 
 }  // namespace linkscope::mpi

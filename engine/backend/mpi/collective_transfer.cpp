@@ -3,6 +3,8 @@
 
 #include <string>
 
+#include "base/steady_clock.hpp"
+
 namespace linkscope::mpi {
 
 namespace {
@@ -109,12 +111,12 @@ std::optional<Span> CollectiveTransfer::carry_out(std::uint64_t first, std::uint
 
 std::optional<Span> CollectiveTransfer::one_by_one(std::uint64_t first, std::uint64_t repeats) noexcept {
   const bool barred = shape_.kind != Kind::barrier;  // those keep themselves apart
-  const Seconds start = now();
+  const Seconds start = steady_seconds();
   Seconds sum = 0;
   for (std::uint64_t index = first; index < first + repeats; ++index) {
-    const Seconds before = now();
+    const Seconds before = steady_seconds();
     const int code = call(index);
-    sum += now() - before;
+    sum += steady_seconds() - before;
     if (failed(code, called(shape_.kind))) return std::nullopt;
     if (barred && failed(mpi().barrier(communicator_), "MPI_Barrier")) return std::nullopt;
   }
@@ -122,11 +124,11 @@ std::optional<Span> CollectiveTransfer::one_by_one(std::uint64_t first, std::uin
 }
 
 std::optional<Span> CollectiveTransfer::in_a_row(std::uint64_t first, std::uint64_t repeats) noexcept {
-  const Seconds start = now();
+  const Seconds start = steady_seconds();
   for (std::uint64_t index = first; index < first + repeats; ++index) {
     if (failed(call(index), called(shape_.kind))) return std::nullopt;
   }
-  const Seconds end = now();
+  const Seconds end = steady_seconds();
   // Nobody leaves MPI before all have their result: many an MPI moves what it has taken on only while it is called.
   if (failed(mpi().barrier(communicator_), "MPI_Barrier")) return std::nullopt;
   return Span{start, end, end};

@@ -4,6 +4,8 @@
 #include <exception>
 #include <utility>
 
+#include "base/steady_clock.hpp"
+
 namespace linkscope::mpi {
 
 namespace {
@@ -98,13 +100,13 @@ bool EndTransfer::meeting_failed() noexcept {
 std::optional<Span> EndTransfer::timed_loop(std::uint64_t first, std::uint64_t repeats) noexcept {
   const Exchange exchange = end_.side == Side::source ? call_->at_source : call_->at_destination;
   const std::uint64_t at_a_time = clock() == Clock::host ? 1 : repeats;
-  const Seconds start = now();
+  const Seconds start = steady_seconds();
   Seconds sum = 0;
   int code = 0;
   for (std::uint64_t done = 0; done < repeats && code == 0; done += at_a_time) {
-    const Seconds before = now();
+    const Seconds before = steady_seconds();
     code = exchange(wire_, first + done, at_a_time);
-    sum += now() - before;
+    sum += steady_seconds() - before;
   }
   if (code == bounce_failed ? runtime_failed(wire_.bounce_code) : failed(code, call_->made_of))
     return std::nullopt;
@@ -115,7 +117,7 @@ std::optional<Span> EndTransfer::timed_loop(std::uint64_t first, std::uint64_t r
 std::optional<Span> EndTransfer::one_sided(std::uint64_t first, std::uint64_t repeats) noexcept {
   const Side driver = call_->timed_at == TimedAt::source ? Side::source : Side::destination;
   if (end_.side != driver) {
-    const Seconds moment = now();
+    const Seconds moment = steady_seconds();
     return Span{moment, moment, moment};
   }
   if (failed(mpi().lock(wire_.peer, wire_.window), "MPI_Win_lock")) return std::nullopt;

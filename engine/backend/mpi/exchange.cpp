@@ -33,27 +33,30 @@ int receive_one(Wire& wire, std::uint64_t index) noexcept {
   return wire.bounce_code == 0 ? 0 : bounce_failed;
 }
 
-/// The `depth` messages of one repeat; their requests from number `at` on.
-int begin_sends(Wire& wire, std::uint64_t repeat, int at) noexcept {
+/// Begins the `depth` messages of one repeat by `begin(slot, request)`; their requests from number `at` on.
+template <class Begin>
+int begin_all(const Wire& wire, const Slots& slots, std::uint64_t repeat, int at,
+              const Begin& begin) noexcept {
   const std::uint64_t first = repeat * static_cast<std::uint64_t>(wire.depth);
   for (int i = 0; i < wire.depth; ++i) {
-    const int code =
-        wire.mpi->begin_send(wire.out.at(first + static_cast<std::uint64_t>(i)), wire.bytes, wire.peer,
-                             wire.tags.message, wire.communicator, wire.requests, at + i);
+    const int code = begin(slots.at(first + static_cast<std::uint64_t>(i)), at + i);
     if (code != 0) return code;
   }
   return 0;
 }
 
+int begin_sends(Wire& wire, std::uint64_t repeat, int at) noexcept {
+  return begin_all(wire, wire.out, repeat, at, [&](const std::byte* from, int request) {
+    return wire.mpi->begin_send(from, wire.bytes, wire.peer, wire.tags.message, wire.communicator,
+                                wire.requests, request);
+  });
+}
+
 int begin_receives(Wire& wire, std::uint64_t repeat, int at) noexcept {
-  const std::uint64_t first = repeat * static_cast<std::uint64_t>(wire.depth);
-  for (int i = 0; i < wire.depth; ++i) {
-    const int code =
-        wire.mpi->begin_receive(wire.in.at(first + static_cast<std::uint64_t>(i)), wire.bytes, wire.peer,
-                                wire.tags.message, wire.communicator, wire.requests, at + i);
-    if (code != 0) return code;
-  }
-  return 0;
+  return begin_all(wire, wire.in, repeat, at, [&](std::byte* to, int request) {
+    return wire.mpi->begin_receive(to, wire.bytes, wire.peer, wire.tags.message, wire.communicator,
+                                   wire.requests, request);
+  });
 }
 
 int exchange_windows(Wire& wire, std::uint64_t repeat, WaitFirst order) noexcept {

@@ -83,12 +83,9 @@ std::map<std::string, std::string> Message::parameters() const {
   return {
       {"call",
        "send (default: blocking, each answered by an empty message, so the time is until arrival); window "
-       "(many "
-       "under way, then an answer, as osu_bw); both-ways (the same in both directions at once, as osu_bibw: "
-       "the "
-       "figure is their sum); ping-pong (half of a round trip, as osu_latency); put, get (one-sided, each "
-       "flushed, "
-       "as osu_put_latency)"},
+       "(many under way, then an answer, as osu_bw); both-ways (the same in both directions at once, as "
+       "osu_bibw: the figure is their sum); ping-pong (half of a round trip, as osu_latency); put, get "
+       "(one-sided, each flushed, as osu_put_latency)"},
       {"window", "messages under way at a time, of window and both-ways; default 64"},
       {"staging",
        "of a GPU's memory: library (default: MPI is given its address) or host (the whole message is copied "
@@ -100,7 +97,7 @@ Support Message::supports(const Flow& flow) const {
   if (flow.source->rank == flow.destination->rank)
     return Support::no("mpi moves data between processes, and both ends lie in one");
   static_cast<void>(window_of(flow));
-  return staging_supported(flow, context_->gpus());
+  return staging_supported(flow, context().gpus());
 }
 
 std::vector<Part> Message::parts(const Flow& flow) const {
@@ -118,33 +115,29 @@ std::vector<Part> Message::parts(const Flow& flow) const {
 }
 
 std::unique_ptr<Ensemble> Message::assemble(const Flow& flow, const std::vector<OwnPart>& own) const {
-  if (own.empty()) return std::make_unique<MessageEnsemble>(context_->library().session(), flow, nullptr, 0);
+  if (own.empty()) return std::make_unique<MessageEnsemble>(context().library().session(), flow, nullptr, 0);
   const OwnPart& part = own.front();
   const Side side = part.index == source_part ? Side::source : Side::destination;
   const Endpoint& where = side == Side::source ? *flow.source : *flow.destination;
-  Session& session = context_->session(where.device);
-  if (flow.bytes > static_cast<Bytes>(session.functions().most_elements)) {
-    throw Error(Fault::unsupported, session.version() + " sends no more than " +
-                                        format_bytes(static_cast<Bytes>(session.functions().most_elements)) +
-                                        " at a time: that takes MPI 4");
+  Session& session = context().session(where.device);
+  const std::int64_t most = session.functions().most_elements;
+  if (std::cmp_greater(flow.bytes, most)) {
+    throw Error(Fault::unsupported, session.version() + " sends no more than " + std::to_string(most) +
+                                        " B at a time: that takes MPI 4");
   }
-  End end{side, context_->caller(where.device), part.arenas, nullptr, nullptr};
+  End end{side, context().caller(where.device), part.arenas, nullptr, nullptr};
   if (staging_of(flow) == Staged::by_library) {
-    context_->require_taken(where);
+    context().require_taken(where);
   } else if (on_gpu(where) && flow.bytes > 0) {
-    if (part.arenas.source != nullptr) end.out_bounce = context_->gpus()->bounce(where, flow.bytes);
-    if (part.arenas.destination != nullptr) end.in_bounce = context_->gpus()->bounce(where, flow.bytes);
+    if (part.arenas.source != nullptr) end.out_bounce = context().gpus()->bounce(where, flow.bytes);
+    if (part.arenas.destination != nullptr) end.in_bounce = context().gpus()->bounce(where, flow.bytes);
   }
   auto transfer = std::make_unique<EndTransfer>(session, flow, std::move(end));
   return std::make_unique<MessageEnsemble>(session, flow, std::move(transfer), part.arenas.rotation.slots);
 }
 
-std::unique_ptr<Transfer> Message::prepare(const Flow& /*flow*/, const Arenas& /*arenas*/) const {
-  throw Error(Fault::broken, "mpi has two parts: assemble() makes them ready");
-}
-
 Bytes Message::rotation_bytes(const Flow& flow) const {
-  return context_->rotation_bytes({flow.source->device, flow.destination->device});
+  return context().rotation_bytes({flow.source->device, flow.destination->device});
 }
 
 }  // namespace linkscope::mpi

@@ -2,13 +2,8 @@
 #include "backend/mpi/mpi_transfer.hpp"
 
 #include <algorithm>
-#include <chrono>
 
 namespace linkscope::mpi {
-
-Seconds now() noexcept {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 MpiTransfer::MpiTransfer(Session& session, const Caller& caller)
     : HostTransfer(caller.node, 1), session_(&session), caller_(caller), turn_(session.turn()) {}

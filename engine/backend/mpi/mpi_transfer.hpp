@@ -13,9 +13,6 @@
 
 namespace linkscope::mpi {
 
-/// Seconds on the steady clock.
-[[nodiscard]] Seconds now() noexcept;
-
 /// The thread that calls MPI.
 struct Caller {
   int node = 0;                ///< it runs on a CPU of this one

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <sstream>
+#include <utility>
 
 #include "base/error.hpp"
 
@@ -32,7 +33,7 @@ void require_one_world(const std::vector<Presence>& all) {
                       " is alone in MPI's world: it was started by no MPI launcher, or by that of "
                       "another MPI than the one it loaded");
     }
-    if (there.rank != static_cast<int>(rank) || there.size != static_cast<int>(all.size())) {
+    if (std::cmp_not_equal(there.rank, rank) || std::cmp_not_equal(there.size, all.size())) {
       throw Error(Fault::unsupported, who + " is rank " + std::to_string(there.rank) + " of " +
                                           std::to_string(there.size) + " to MPI");
     }

@@ -43,6 +43,9 @@ struct Api {
                            Reduction reduction, Comm* comm, Stream stream);
   Result (*all_gather)(const void* from, void* to, std::size_t sent, DataType type, Comm* comm,
                        Stream stream);
+  /// NCCL from 2.28 on, and RCCL; else null. Counts what goes to each.
+  Result (*all_to_all)(const void* from, void* to, std::size_t count, DataType type, Comm* comm,
+                       Stream stream);
   Result (*send)(const void* from, std::size_t count, DataType type, int peer, Comm* comm, Stream stream);
   Result (*recv)(void* to, std::size_t count, DataType type, int peer, Comm* comm, Stream stream);
 };

@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "backend/gpu/gpu_method.hpp"
 #include "backend/xccl/joint_calls.hpp"
 #include "base/error.hpp"
 #include "model/collective.hpp"
@@ -47,6 +46,7 @@ class CollectiveCalls final : public JointCalls {
   }
 
   void identify(const UniqueId& id) { id_ = id; }
+  [[nodiscard]] std::vector<std::string> notes() const override;
 
  private:
   [[nodiscard]] std::shared_ptr<Communicator> connect() override {
@@ -66,6 +66,7 @@ class CollectiveCalls final : public JointCalls {
     std::byte* to = nullptr;
   };
   [[nodiscard]] Ends ends(const OwnPart& part, std::uint64_t turn) const;
+  void send_to_all(const Library& library, Comm* comm, const Ends& ends, Stream stream) const;
   [[nodiscard]] Bytes block() const { return shape_.bytes / static_cast<Bytes>(shape_.members); }
 
   CollectiveShape shape_;
@@ -114,39 +115,37 @@ void CollectiveCalls::call(Communicator& communicator, const gpu::JointStream& s
       library.check(api.all_gather(at.from, at.to, share, type, comm, stream.stream), "ncclAllGather");
       return;
     case CollectiveKind::all_to_all:
-      for (int peer = 0; peer < shape_.members; ++peer) {
-        const Bytes offset = static_cast<Bytes>(peer) * block();
-        library.check(api.send(at.from + offset, share, type, peer, comm, stream.stream), "ncclSend");
-        library.check(api.recv(at.to + offset, share, type, peer, comm, stream.stream), "ncclRecv");
-      }
+      if (api.all_to_all == nullptr) return send_to_all(library, comm, at, stream.stream);
+      library.check(api.all_to_all(at.from, at.to, share, type, comm, stream.stream), "ncclAlltoAll");
       return;
     case CollectiveKind::barrier:
       throw Error(Fault::unsupported, "xccl has no barrier");
   }
 }
 
+/// All-to-all of libraries that have no call for it.
+void CollectiveCalls::send_to_all(const Library& library, Comm* comm, const Ends& ends, Stream stream) const {
+  const DataType type = data_type(shape_.type);
+  const std::size_t share = block() / shape_.element_bytes();
+  Group group(library);
+  for (int peer = 0; peer < shape_.members; ++peer) {
+    const Bytes offset = static_cast<Bytes>(peer) * block();
+    library.check(library.api().send(ends.from + offset, share, type, peer, comm, stream), "ncclSend");
+    library.check(library.api().recv(ends.to + offset, share, type, peer, comm, stream), "ncclRecv");
+  }
+  group.end();
+}
+
+std::vector<std::string> CollectiveCalls::notes() const {
+  std::vector<std::string> found = JointCalls::notes();
+  if (shape_.kind == CollectiveKind::all_to_all)
+    found.emplace_back(context().library().api().all_to_all == nullptr ? "by ncclSend and ncclRecv"
+                                                                       : "by ncclAlltoAll");
+  return found;
+}
+
 /// One member.
-class CollectivePart final : public JointTransfer {
- public:
-  CollectivePart(std::shared_ptr<CollectiveCalls> calls, int device, const CollectiveShape& shape,
-                 const OwnPart& part)
-      : JointTransfer(std::move(calls), device, part.arenas.rotation.slots),
-        check_(shape, static_cast<int>(part.index), part.arenas) {}
-
-  void flush() override { check_.flush(); }
-
- private:
-  void arm_buffers(std::uint64_t seed) override { check_.arm(seed); }
-  [[nodiscard]] std::optional<Mismatch> verify_buffers(std::uint64_t seed,
-                                                       std::uint64_t slots_touched) const override {
-    return check_.verify(seed, slots_touched);
-  }
-  [[nodiscard]] Bytes verified_bytes(std::uint64_t slots_touched) const override {
-    return check_.verified_bytes(slots_touched);
-  }
-
-  CollectiveCheck check_;
-};
+using CollectivePart = CheckedJointTransfer<CollectiveCheck>;
 
 class CollectiveEnsemble final : public Ensemble {
  public:
@@ -158,9 +157,11 @@ class CollectiveEnsemble final : public Ensemble {
     const CollectiveShape shape = CollectiveShape::of(flow);
     calls_ =
         std::make_shared<CollectiveCalls>(context_, Form::of(flow.parameters), shape, members_of(flow), own);
-    for (const OwnPart& part : own)
-      parts_.push_back(
-          std::make_unique<CollectivePart>(calls_, flow.members[part.index].device.index, shape, part));
+    for (const OwnPart& part : own) {
+      parts_.push_back(std::make_unique<CollectivePart>(
+          calls_, flow.members[part.index].device.index, part.arenas.rotation.slots,
+          CollectiveCheck(shape, static_cast<int>(part.index), part.arenas)));
+    }
   }
 
   [[nodiscard]] std::vector<Transfer*> transfers() const override {
@@ -172,6 +173,7 @@ class CollectiveEnsemble final : public Ensemble {
     return has_first_ ? text_of(context_->communicators().offer()) : std::string();
   }
   void connect(const std::vector<std::string>& offers) override {
+    context_->communicators().next_wish();
     if (calls_ != nullptr) calls_->identify(read_id(offers.at(static_cast<std::size_t>(first_rank_))));
   }
 
@@ -210,18 +212,13 @@ Support XcclCollective::supports(const Flow& flow) const {
 std::vector<Part> XcclCollective::parts(const Flow& flow) const { return collective_parts(flow); }
 
 std::unique_ptr<Ensemble> XcclCollective::assemble(const Flow& flow, const std::vector<OwnPart>& own) const {
-  return std::make_unique<CollectiveEnsemble>(context_, flow, own);
+  return std::make_unique<CollectiveEnsemble>(context(), flow, own);
 }
 
-std::unique_ptr<Transfer> XcclCollective::prepare(const Flow& flow, const Arenas& /*arenas*/) const {
-  throw Error(Fault::broken, flow.method + " has a part for each member: assemble() makes them");
-}
-
-Bytes XcclCollective::rotation_bytes(const Flow& flow) const {
-  if (Form::of(flow.parameters).graph()) return 0;
-  std::vector<DeviceId> devices;
-  for (const Endpoint& member : flow.members) devices.push_back(member.device);
-  return gpu::rotation_bytes_of(*context_->gpus(), devices);
+std::vector<DeviceId> XcclCollective::gpus(const Flow& flow) const {
+  std::vector<DeviceId> gpus;
+  for (const Endpoint& member : flow.members) gpus.push_back(member.device);
+  return gpus;
 }
 
 }  // namespace linkscope::xccl

@@ -13,7 +13,7 @@ namespace {
 
 /// The library frees what a graph's calls held in every tenth call of its communicator (NCCL 2.19 and later).
 constexpr int calls_that_reclaim = 12;
-constexpr std::size_t most_kept = 8;  // each takes a few hundred MiB of every member
+constexpr std::uint64_t most_kept = 8;  // each takes a few hundred MiB of every member
 
 }  // namespace
 
@@ -52,7 +52,10 @@ Communicator::~Communicator() {
   for (const auto& [device, handle] : handles_) {
     static_cast<void>(gpuSetDevice(device));
     // A device that is lost answers no more: what it held goes with the process.
-    if (gpuStreamQuery(nullptr) == gpuSuccess) static_cast<void>(library_->api().comm_destroy(handle));
+    const gpuError_t state = gpuStreamQuery(nullptr);
+    if (state == gpuErrorNotReady) static_cast<void>(gpuGetLastError());
+    if (state == gpuSuccess || state == gpuErrorNotReady)
+      static_cast<void>(library_->api().comm_destroy(handle));
   }
 }
 
@@ -106,22 +109,23 @@ UniqueId Communicators::offer() {
   return *spare_;
 }
 
+void Communicators::next_wish() {
+  ++wishes_;
+  std::erase_if(kept_, [&](const Kept& one) { return one.unused() && one.wish + most_kept < wishes_; });
+}
+
 std::shared_ptr<Communicator> Communicators::lease(const Members& members, int rank, const UniqueId& id) {
-  const auto unused = [](const auto& one) { return one.use_count() == 1; };
-  std::erase_if(kept_, [&](const auto& one) { return unused(one) && one->broken(); });
-  const auto known = std::find_if(kept_.begin(), kept_.end(),
-                                  [&](const auto& one) { return unused(one) && one->members() == members; });
-  if (known != kept_.end()) {
-    std::rotate(known, known + 1, kept_.end());
-    return kept_.back();
+  std::erase_if(kept_, [](const Kept& one) { return one.unused() && one.communicator->broken(); });
+  auto known = std::find_if(kept_.begin(), kept_.end(), [&](const Kept& one) {
+    return one.unused() && one.communicator->members() == members;
+  });
+  if (known == kept_.end()) {
+    if (spare_ != nullptr && spare_->bytes == id.bytes) spare_.reset();
+    kept_.push_back({std::make_shared<Communicator>(library_, context_, members, rank, id), wishes_});
+    known = kept_.end() - 1;
   }
-  if (kept_.size() >= most_kept) {
-    const auto oldest = std::find_if(kept_.begin(), kept_.end(), unused);
-    if (oldest != kept_.end()) kept_.erase(oldest);
-  }
-  if (spare_ != nullptr && spare_->bytes == id.bytes) spare_.reset();
-  kept_.push_back(std::make_shared<Communicator>(library_, context_, members, rank, id));
-  return kept_.back();
+  known->wish = wishes_;
+  return known->communicator;
 }
 
 }  // namespace linkscope::xccl

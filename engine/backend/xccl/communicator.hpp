@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <compare>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <shared_mutex>
@@ -69,8 +70,9 @@ class Communicator {
 [[nodiscard]] std::string text_of(const UniqueId& id);
 [[nodiscard]] UniqueId read_id(const std::string& text);
 
-/// The communicators of a process, kept for those who want the same members again. Every process asks alike, so
-/// that all of them find one or none does.
+/// The communicators of a process, kept for those who want the same members again. What a process keeps depends only on
+/// what all processes see alike, so that of a communicator's members either all find it or none does: else the one would
+/// wait for ever for the other to set it up.
 class Communicators {
  public:
   Communicators(std::shared_ptr<const Library> library, std::shared_ptr<gpu::Context> context)
@@ -78,14 +80,24 @@ class Communicators {
 
   /// An identifier for a communicator that may be needed; the same until it is used.
   [[nodiscard]] UniqueId offer();
+  /// Counts a case's wish for one; called by all processes alike, whether they are among the members or not. Whatever the last
+  /// few cases have not wanted is ended here, by all its members at the same time, as the library demands.
+  void next_wish();
   /// A communicator that nobody else has; made where none is kept.
   [[nodiscard]] std::shared_ptr<Communicator> lease(const Members& members, int rank, const UniqueId& id);
 
  private:
   std::shared_ptr<const Library> library_;
   std::shared_ptr<gpu::Context> context_;
+  struct Kept {
+    std::shared_ptr<Communicator> communicator;
+    std::uint64_t wish = 0;  ///< the last that it was for
+    [[nodiscard]] bool unused() const { return communicator.use_count() == 1; }
+  };
+
   std::unique_ptr<UniqueId> spare_;
-  std::vector<std::shared_ptr<Communicator>> kept_;  ///< the one used last at the end
+  std::vector<Kept> kept_;
+  std::uint64_t wishes_ = 0;
 };
 
 }  // namespace linkscope::xccl

@@ -58,6 +58,7 @@ std::vector<int> Exchange::devices() const {
 void Exchange::call(Communicator& communicator, const gpu::JointStream& stream, std::uint64_t turn) {
   const Library& library = communicator.library();
   Comm* const comm = communicator.handle(stream.device);
+  Group group(library);
   for (const Message& message : messages_) {
     const Bytes at = turn % message.rotation.slots * message.rotation.stride;
     if (message.source != nullptr && message.from.device == stream.device) {
@@ -71,6 +72,7 @@ void Exchange::call(Communicator& communicator, const gpu::JointStream& stream, 
                     "ncclRecv");
     }
   }
+  group.end();
 }
 
 }  // namespace linkscope::xccl

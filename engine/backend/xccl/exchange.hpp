@@ -28,6 +28,7 @@ class Exchange final : public JointCalls {
   /// has another form.
   static std::shared_ptr<Exchange> of(const std::shared_ptr<Context>& context, Role role, const Form& form);
 
+  [[nodiscard]] std::string company() const override { return "xccl"; }
   void add(const Message& message);
   [[nodiscard]] bool empty() const { return messages_.empty(); }
   /// The identifier for the communicator that may have to be made.

@@ -31,11 +31,13 @@ Form Form::of(const Parameters& parameters) {
 }
 
 std::map<std::string, std::string> form_parameters() {
-  return {{"form", "eager (default): a call each time; graph: calls recorded once, launched as a graph"},
-          {"recorded", "calls that one graph holds, 1 (default) to 64; nccl-tests -G records its -n"},
-          {"launch",
-           "one-thread (default): one thread calls for all GPUs of the process (nccl-tests -g); "
-           "thread-per-gpu: one for each (-t)"}};
+  return {
+      {"form", "eager (default): a call each time; graph: calls recorded once, launched as a graph"},
+      {"recorded",
+       "calls that one graph holds, 1 (default) to 64; nccl-tests -G records its -n, which is 20 by default"},
+      {"launch",
+       "one-thread (default): one thread calls for all GPUs of the process (nccl-tests -g); "
+       "thread-per-gpu: one for each (-t)"}};
 }
 
 }  // namespace linkscope::xccl

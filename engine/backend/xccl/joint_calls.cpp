@@ -2,7 +2,10 @@
 #include "backend/xccl/joint_calls.hpp"
 
 #include <algorithm>
+#include <exception>
+#include <limits>
 #include <list>
+#include <optional>
 #include <utility>
 
 #include "backend/gpu/check.hpp"
@@ -17,10 +20,12 @@ constexpr std::uint64_t calls_held = 64;
 }  // namespace
 
 JointCalls::JointCalls(std::shared_ptr<Context> context, const Form& form)
-    : context_(std::move(context)), form_(form) {}
+    : context_(std::move(context)), form_(form), unwinding_(std::uncaught_exceptions()) {}
 
+/// Where a case fails, it fails in every process, but not every one sees the communicator broken: all give it up.
 JointCalls::~JointCalls() {
   shares_.clear();
+  if (std::uncaught_exceptions() > unwinding_) give_up();
   if (form_.graph() && communicator_ != nullptr) communicator_->forget_graph();
 }
 
@@ -83,9 +88,10 @@ void JointCalls::record(const std::vector<gpu::JointStream>& streams) {
 }
 
 void JointCalls::call_once(const std::vector<gpu::JointStream>& streams) {
-  Group group(communicator_->library());
+  std::optional<Group> group;  // one GPU's calls go out without, as in nccl-tests -t
+  if (streams.size() > 1) group.emplace(communicator_->library());
   for (const gpu::JointStream& one : streams) call(*communicator_, one, shares_.at(one.device).done);
-  group.end();
+  if (group) group->end();
   for (const gpu::JointStream& one : streams) ++shares_.at(one.device).done;
 }
 

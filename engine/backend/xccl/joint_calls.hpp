@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "backend/gpu/recorded_graph.hpp"
@@ -24,7 +25,9 @@ class JointCalls : public gpu::Joint {
 
   [[nodiscard]] const Form& form() const { return form_; }
   /// What rows are to say.
-  [[nodiscard]] std::vector<std::string> notes() const;
+  [[nodiscard]] virtual std::vector<std::string> notes() const;
+  /// Transfer::company() of the transfers of several flows.
+  [[nodiscard]] virtual std::string company() const { return {}; }
   [[nodiscard]] gpu::Launch launch() const final { return form_.launch; }
   void enqueue(const std::vector<gpu::JointStream>& streams, std::uint64_t repeats) final;
   void watch() const final;
@@ -46,7 +49,7 @@ class JointCalls : public gpu::Joint {
   [[nodiscard]] virtual std::shared_ptr<Communicator> connect() = 0;
   /// GPUs of this process that have calls to make.
   [[nodiscard]] virtual std::vector<int> devices() const = 0;
-  /// Makes the calls of `device` for its transfer number `turn`, within a group.
+  /// Makes the calls of one GPU for its transfer number `turn`; as a group of their own where they are several.
   virtual void call(Communicator& communicator, const gpu::JointStream& stream, std::uint64_t turn) = 0;
 
  private:
@@ -63,6 +66,7 @@ class JointCalls : public gpu::Joint {
 
   std::shared_ptr<Context> context_;
   Form form_;
+  int unwinding_;                               ///< exceptions under way when this was made
   std::shared_ptr<Communicator> communicator_;  ///< before the graphs: they go first
   std::map<int, Share> shares_;
 };
@@ -80,6 +84,7 @@ class JointTransfer : public gpu::GpuTransfer {
   [[nodiscard]] std::optional<Mismatch> verify(std::uint64_t seed) const final;
   [[nodiscard]] Bytes verified_bytes() const final;
   [[nodiscard]] std::uint64_t operations() const final;
+  [[nodiscard]] std::string company() const final { return calls_->company(); }
   [[nodiscard]] std::uint64_t max_repeats() const final;
   [[nodiscard]] std::uint64_t max_calls_in_batch() const final;
   [[nodiscard]] std::vector<std::string> notes() const final;
@@ -96,6 +101,28 @@ class JointTransfer : public gpu::GpuTransfer {
   std::shared_ptr<JointCalls> calls_;
   int device_;
   std::uint64_t slots_;
+};
+
+/// The same with `Check` (CopyCheck, CollectiveCheck) for its buffers.
+template <class Check>
+class CheckedJointTransfer final : public JointTransfer {
+ public:
+  CheckedJointTransfer(std::shared_ptr<JointCalls> calls, int device, std::uint64_t slots, Check check)
+      : JointTransfer(std::move(calls), device, slots), check_(std::move(check)) {}
+
+  void flush() override { check_.flush(); }
+
+ private:
+  void arm_buffers(std::uint64_t seed) override { check_.arm(seed); }
+  [[nodiscard]] std::optional<Mismatch> verify_buffers(std::uint64_t seed,
+                                                       std::uint64_t slots_touched) const override {
+    return check_.verify(seed, slots_touched);
+  }
+  [[nodiscard]] Bytes verified_bytes(std::uint64_t slots_touched) const override {
+    return check_.verified_bytes(slots_touched);
+  }
+
+  Check check_;
 };
 
 }  // namespace linkscope::xccl

@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <filesystem>
 #include <system_error>
@@ -14,6 +15,9 @@ namespace linkscope::xccl {
 namespace {
 
 constexpr const char* multicast_variable = "NCCL_NVLS_ENABLE";
+/// PyPI's packages of NCCL, and what PyTorch brings along; dist-packages: where Debian's own Python has its packages.
+constexpr std::array package_folders{"site-packages/nvidia/nccl/lib", "site-packages/torch/lib",
+                                     "dist-packages/nvidia/nccl/lib", "dist-packages/torch/lib"};
 
 std::string loader_error() {
   const char* text = dlerror();
@@ -45,8 +49,8 @@ std::vector<std::string> library_folders(const std::vector<std::string>& environ
   std::error_code none;
   for (const std::string& environment : environments) {
     for (const auto& python : std::filesystem::directory_iterator(environment + "/lib", none)) {
-      for (const char* folder : {"nvidia/nccl/lib", "torch/lib"}) {
-        const std::filesystem::path path = python.path() / "site-packages" / folder;
+      for (const char* folder : package_folders) {
+        const std::filesystem::path path = python.path() / folder;
         if (std::filesystem::is_directory(path, none)) folders.push_back(path.string());
       }
     }
@@ -116,6 +120,8 @@ std::string Library::missing_function(void* handle) {
   need("ncclSend", api_.send);
   need("ncclRecv", api_.recv);
   static_cast<void>(find(handle, "ncclGetLastError", api_.get_last_error));
+  static_cast<void>(find(handle, "ncclAlltoAll", api_.all_to_all) ||
+                    find(handle, "ncclAllToAll", api_.all_to_all));  // RCCL's own
   return missing;
 }
 

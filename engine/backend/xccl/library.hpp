@@ -13,8 +13,8 @@ namespace linkscope::xccl {
 struct Search {
   std::string wanted;                ///< a path: this one and no other; empty: the loader is asked for `file`
   std::vector<std::string> folders;  ///< looked in where the loader knows of none
-  std::string name{};                ///< nccl, rccl
-  std::string file{};                ///< what the loader knows it by: libnccl.so.2
+  std::string name;                  ///< nccl, rccl
+  std::string file;                  ///< what the loader knows it by: libnccl.so.2
 };
 
 /// Where PyPI's packages and PyTorch's put it in these Python environments; only folders that exist.

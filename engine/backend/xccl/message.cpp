@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "backend/gpu/gpu_method.hpp"
 #include "backend/xccl/exchange.hpp"
 #include "base/error.hpp"
 #include "model/copy_check.hpp"
@@ -15,26 +14,7 @@ namespace {
 Member member_at(const Endpoint& end) { return {end.rank, end.device.index}; }
 
 /// One end of a message: the source's, or the destination's.
-class MessageEnd final : public JointTransfer {
- public:
-  MessageEnd(std::shared_ptr<Exchange> exchange, int device, const Flow& flow, const Arenas& arenas)
-      : JointTransfer(std::move(exchange), device, arenas.rotation.slots),
-        check_(arenas.source, arenas.destination, flow.bytes, arenas.rotation) {}
-
-  void flush() override { check_.flush(); }
-
- private:
-  void arm_buffers(std::uint64_t seed) override { check_.arm(seed); }
-  [[nodiscard]] std::optional<Mismatch> verify_buffers(std::uint64_t seed,
-                                                       std::uint64_t slots_touched) const override {
-    return check_.verify(seed, slots_touched);
-  }
-  [[nodiscard]] Bytes verified_bytes(std::uint64_t slots_touched) const override {
-    return check_.verified_bytes(slots_touched);
-  }
-
-  CopyCheck check_;
-};
+using MessageEnd = CheckedJointTransfer<CopyCheck>;
 
 class MessageEnsemble final : public Ensemble {
  public:
@@ -46,7 +26,10 @@ class MessageEnsemble final : public Ensemble {
         first_(exchange_->empty()) {
     for (const OwnPart& part : own) {
       const Member& here = part.index == 0 ? message_.from : message_.to;
-      ends_.push_back(std::make_unique<MessageEnd>(exchange_, here.device, flow, part.arenas));
+      const Arenas& arenas = part.arenas;
+      ends_.push_back(std::make_unique<MessageEnd>(
+          exchange_, here.device, arenas.rotation.slots,
+          CopyCheck(arenas.source, arenas.destination, flow.bytes, arenas.rotation)));
       message_.rotation = part.arenas.rotation;
       (part.index == 0 ? message_.source : message_.destination) =
           part.index == 0 ? part.arenas.source : part.arenas.destination;
@@ -64,7 +47,9 @@ class MessageEnsemble final : public Ensemble {
     return first_ && sends_ ? text_of(context_->communicators().offer()) : std::string();
   }
   void connect(const std::vector<std::string>& offers) override {
-    if (first_) exchange_->identify(read_id(offers.at(static_cast<std::size_t>(message_.from.rank))));
+    if (!first_) return;
+    context_->communicators().next_wish();
+    exchange_->identify(read_id(offers.at(static_cast<std::size_t>(message_.from.rank))));
   }
 
  private:
@@ -101,16 +86,11 @@ std::vector<Part> Xccl::parts(const Flow& flow) const {
 }
 
 std::unique_ptr<Ensemble> Xccl::assemble(const Flow& flow, const std::vector<OwnPart>& own) const {
-  return std::make_unique<MessageEnsemble>(context_, flow, own);
+  return std::make_unique<MessageEnsemble>(context(), flow, own);
 }
 
-std::unique_ptr<Transfer> Xccl::prepare(const Flow& flow, const Arenas& /*arenas*/) const {
-  throw Error(Fault::broken, flow.method + " has two parts: assemble() makes them");
-}
-
-Bytes Xccl::rotation_bytes(const Flow& flow) const {
-  if (Form::of(flow.parameters).graph()) return 0;
-  return gpu::rotation_bytes_of(*context_->gpus(), {flow.source->device, flow.destination->device});
+std::vector<DeviceId> Xccl::gpus(const Flow& flow) const {
+  return {flow.source->device, flow.destination->device};
 }
 
 }  // namespace linkscope::xccl

@@ -1,4 +1,4 @@
-// The pointer chase's order is a permutation. Needs no GPU.
+// The order of the pointer chase of a GPU is a permutation.
 #include "backend/gpu/chase_order.hpp"
 
 #include <gtest/gtest.h>

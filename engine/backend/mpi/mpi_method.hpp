@@ -1,0 +1,25 @@
+// MpiMethod: what the methods by MPI have in common.
+#pragma once
+
+#include <memory>
+#include <utility>
+
+#include "backend/mpi/context.hpp"
+#include "model/method.hpp"
+
+namespace linkscope::mpi {
+
+/// Their parts lie in processes; one CPU thread beside each part's memory calls MPI.
+class MpiMethod : public JoinedMethod {
+ public:
+  explicit MpiMethod(std::shared_ptr<Context> context) : context_(std::move(context)) {}
+  [[nodiscard]] Support available() const final { return context_->library().available(); }
+
+ protected:
+  [[nodiscard]] Context& context() const { return *context_; }
+
+ private:
+  std::shared_ptr<Context> context_;
+};
+
+}  // namespace linkscope::mpi

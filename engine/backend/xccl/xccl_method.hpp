@@ -1,0 +1,31 @@
+// XcclMethod: what the methods by NCCL or RCCL have in common.
+#pragma once
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "backend/xccl/context.hpp"
+#include "model/method.hpp"
+
+namespace linkscope::xccl {
+
+/// Their parts lie on GPUs, of one process or of several.
+class XcclMethod : public JoinedMethod {
+ public:
+  explicit XcclMethod(std::shared_ptr<Context> context) : context_(std::move(context)) {}
+  [[nodiscard]] Support available() const final { return context_->available(); }
+  /// 0 for a graph, which is recorded for one slot.
+  [[nodiscard]] Bytes rotation_bytes(const Flow& flow) const final;
+
+ protected:
+  [[nodiscard]] const std::shared_ptr<Context>& context() const { return context_; }
+
+ private:
+  /// Whose memory the flow uses.
+  [[nodiscard]] virtual std::vector<DeviceId> gpus(const Flow& flow) const = 0;
+
+  std::shared_ptr<Context> context_;
+};
+
+}  // namespace linkscope::xccl

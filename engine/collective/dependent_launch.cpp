@@ -1,0 +1,58 @@
+// Parameter dependent_launch.
+#include "collective/dependent_launch.hpp"
+
+#include "base/error.hpp"
+#include "collective/form.hpp"
+
+namespace linkscope::direct {
+
+std::string_view name_of(DependentLaunch dependent) {
+  switch (dependent) {
+    case DependentLaunch::complete:
+      return "complete";
+    case DependentLaunch::programmatic:
+      return "programmatic";
+    case DependentLaunch::early:
+      return "early";
+  }
+  return "";
+}
+
+unsigned crowd(const Room& room, DependentLaunch dependent) {
+  return room.shared && dependent != DependentLaunch::complete ? 2 : 1;
+}
+
+std::vector<DependentLaunch> dependent_launches(const Room& room, const Parameters& parameters) {
+  using enum DependentLaunch;
+  const std::string word = parameters.word("dependent_launch", "");
+  const bool single = Form::of(parameters).launching == Launching::in_kernel;
+  const bool has_any = room.programmatic && !single;
+  if (word.empty() || word == "complete") return {complete};
+  if (word == "measured") {
+    if (!has_any) return {complete};
+    return room.shared ? std::vector{programmatic, complete} : std::vector{programmatic, early, complete};
+  }
+  if (word != "programmatic" && word != "early")
+    throw Error(Fault::bad_input, "parameter dependent_launch: '" + word +
+                                      "' is none of complete, programmatic, early, measured");
+  if (single) throw Error(Fault::unsupported, "form in-kernel makes one launch: none depends on it");
+  if (!room.programmatic)
+    throw Error(
+        Fault::unsupported,
+        "programmatic dependent launches need CUDA 12.3 and compute capability 9.0 on every member's GPU");
+  if (word == "programmatic") return {programmatic};
+  if (!room.shared) return {early};
+  throw Error(Fault::unsupported,
+              "early dependent launches need a GPU for each member: kernels that wait for "
+              "their turn could keep out another member's");
+}
+
+std::map<std::string, std::string> dependent_launch_parameters() {
+  return {
+      {"dependent_launch",
+       "when a call's kernel may come to the GPU, to wait there for the end of the one before it: complete "
+       "(default): at that end; programmatic: when that one has begun; early: when that one has come to the "
+       "GPU; measured: all three; rows number them from 0"}};
+}
+
+}  // namespace linkscope::direct

@@ -1,0 +1,245 @@
+// Push kernels: a GPU's blocks as workers of the push protocol.
+#include "collective/push_kernels.hpp"
+
+#include <type_traits>
+
+#include "backend/gpu/vendor.hpp"
+#include "collective/meeting.hpp"
+#include "collective/numbers.hpp"
+#include "collective/vectors.hpp"
+
+namespace linkscope::direct {
+namespace {
+
+// Vectors in flight per thread, of each source.
+constexpr int copy_unroll = 4;
+constexpr int sum_unroll = 2;
+constexpr Bytes tried_bytes = sizeof(std::uint32_t);  // trials are of int32
+
+/// Calls move(n, at) for this thread's vectors from `at` on up to `whole`, n of them at once (a constant), as many as there are up
+/// to `most`.
+template <int most, class Move>
+__device__ void each_vector(Bytes at, Bytes whole, const Move& move) {
+  const Bytes apart = blockDim.x * vector_bytes;
+  for (; at + (most - 1) * apart < whole; at += most * apart) move(std::integral_constant<int, most>(), at);
+  if constexpr (most > 1) each_vector<most / 2>(at, whole, move);
+}
+
+/// The same for all of `bytes`, and element(at) behind the last whole vector.
+template <int most, class Stored, class Move, class Element>
+__device__ void each_part(Bytes bytes, const Move& move, const Element& element) {
+  const Bytes whole = bytes / vector_bytes * vector_bytes;
+  each_vector<most>(threadIdx.x * vector_bytes, whole, move);
+  for (Bytes at = whole + threadIdx.x * sizeof(Stored); at < bytes; at += blockDim.x * sizeof(Stored))
+    element(at);
+}
+
+/// What the protocol asks of a worker (push_protocol.hpp), for one block. Thread t speaks with member t.
+template <class Number, Trial trial>
+class PushPort {
+ public:
+  using Stored = typename Number::Stored;
+
+  /// `made`: calls before this launch.
+  __device__ PushPort(const PushWork& work, std::uint64_t made)
+      : work_(work), waiting_(work.party, work.patience, may_wait_itself(work)), made_(made) {}
+
+  __device__ unsigned pair() const { return blockIdx.x / 2; }
+  __device__ PushRole role() const { return blockIdx.x % 2 == 0 ? PushRole::scatterer : PushRole::summer; }
+
+  __device__ std::uint64_t call(std::uint64_t turn) const { return made_ + turn; }
+  __device__ void begin(std::uint64_t turn) {
+    const std::uint64_t number = call(turn);
+    if (work_.patience.jitter != 0) dawdle(work_.patience.jitter, me(), number, threadIdx.x + blockIdx.x % 2);
+    if constexpr (trial == Trial::on) {
+      if (role() == PushRole::scatterer) write_tried(number);
+    }
+  }
+
+  __device__ bool await_room(std::uint64_t call, std::uint32_t round) {
+    const bool concerned = speaks() && member() != me() && round < cut().rounds(member(), pair());
+    const std::uint64_t number = concerned ? cut().number(member(), pair(), call, round) : 0;
+    return await(number > push_depth ? number - push_depth : 0, own().credits[blockIdx.x]);
+  }
+  __device__ void push(int owner, Bytes place, const PushCut::Piece& piece) const {
+    const std::byte* from = work_.source + piece.at;
+    std::byte* to = work_.party.workspaces[owner] + packets_offset + place;
+    each_part<copy_unroll, Stored>(
+        piece.bytes, [&](auto vectors, Bytes at) { copy<vectors()>(from, to, at); },
+        [&](Bytes at) { *reinterpret_cast<Stored*>(to + at) = *reinterpret_cast<const Stored*>(from + at); });
+  }
+  __device__ void tell_chunks(std::uint64_t call, std::uint32_t round) const {
+    __syncthreads();  // what the block has stored is published by the threads that say so
+    if (speaks() && round < cut().rounds(member(), pair()))
+      gpu::vendor::store_release_system(&theirs().credits[blockIdx.x + 1][me()],
+                                        cut().number(member(), pair(), call, round));
+  }
+  __device__ bool await_results(std::uint64_t call) {
+    seen_ = 0;  // another thing is counted here
+    const bool fine =
+        await(speaks() && holds(cut().awaited(), member()) ? call : 0, own().arrivals[blockIdx.x]);
+    seen_ = 0;
+    return fine;
+  }
+  __device__ void end(std::uint64_t call) {
+    if constexpr (trial == Trial::on) check_tried(call);
+  }
+
+  __device__ bool await_chunks(std::uint64_t call, std::uint32_t round) {
+    return await(speaks() ? cut().number(me(), pair(), call, round) : 0, own().credits[blockIdx.x]);
+  }
+  __device__ void sum(std::uint64_t number, const PushCut::Piece& piece) const {
+    const std::byte* own_part = work_.source + piece.at;
+    const std::byte* parts = work_.party.workspaces[me()] + packets_offset +
+                             cut().place(me(), member_after(me(), 1, cut().members), pair(), number);
+    const auto from = [&](int member) {
+      return member == me() ? own_part : parts + cut().seat(me(), member) * cut().seat_bytes();
+    };
+    const Bytes begin = piece.at - work_.destination_at;
+    each_part<sum_unroll, Stored>(
+        piece.bytes, [&](auto vectors, Bytes at) { add<vectors()>(from, begin, at); },
+        [&](Bytes at) {
+          const Stored result = sum_element<Number>(from, cut().members, at);
+          each_reader([&](std::byte* to) { *reinterpret_cast<Stored*>(to + begin + at) = result; });
+        });
+  }
+  __device__ void give_room(std::uint64_t call, std::uint32_t round) const {
+    __syncthreads();  // all have read, and stored
+    if (speaks() && member() != me())
+      gpu::vendor::store_release_system(&theirs().credits[blockIdx.x - 1][me()],
+                                        cut().number(me(), pair(), call, round));
+  }
+  __device__ void tell_results(std::uint64_t call) const {
+    __syncthreads();  // where there was no round, all the same
+    if (speaks() && holds(cut().told(), member()))
+      gpu::vendor::store_release_system(&theirs().arrivals[blockIdx.x - 1][me()], call);
+  }
+
+ private:
+  using Counter = gpu::vendor::Counter;
+
+  /// A scatterer waits for owners who may be late because another is; a summer waits for whoever is late.
+  __device__ static Members may_wait_itself(const PushWork& work) {
+    return blockIdx.x % 2 == 0 ? all_of(work.party.members) : 0U;
+  }
+
+  __device__ const PushCut& cut() const { return work_.cut; }
+  __device__ int me() const { return work_.party.me; }
+  /// Whom this thread speaks with, where it does with anybody.
+  __device__ static int member() { return static_cast<int>(threadIdx.x); }
+  __device__ bool speaks() const { return member() < work_.party.members; }
+  __device__ Workspace& own() const { return workspace_of(work_.party, me()); }
+  __device__ Workspace& theirs() const { return workspace_of(work_.party, member()); }
+
+  /// Until this thread's member has counted up to `number` in `row`, for all threads. False: give up.
+  __device__ bool await(std::uint64_t number, const std::uint64_t* row) {
+    bool fine = true;
+    while (fine && seen_ < number) {
+      seen_ = gpu::vendor::load_acquire_system(row + member());
+      if (seen_ < number) fine = waiting_.again(only(member()));
+    }
+    waiting_.over();
+    return __syncthreads_or(fine ? 0 : 1) == 0;
+  }
+
+  template <int vectors>
+  __device__ static void copy(const std::byte* from, std::byte* to, Bytes at) {
+    const Bytes apart = blockDim.x * vector_bytes;
+    Vector loads[vectors];
+    load_vectors(from, at, apart, loads);
+    store_vectors(to, at, apart, loads);
+  }
+  template <int vectors, class From>
+  __device__ void add(const From& from, Bytes begin, Bytes at) const {
+    const Bytes apart = blockDim.x * vector_bytes;
+    Vector results[vectors];
+    sum_vectors<Number>(from, cut().members, at, apart, results);
+    each_reader([&](std::byte* to) { store_vectors(to + begin, at, apart, results); });
+  }
+  /// The next member first: not everybody stores to the same one.
+  template <class What>
+  __device__ void each_reader(const What& what) const {
+    for (int step = 1; step <= cut().members; ++step) {
+      const int to = member_after(me(), step, cut().members);
+      if (holds(cut().readers, to)) what(work_.destinations[to]);
+    }
+  }
+
+  /// Calls `what` with where in the whole this thread's elements lie of this pair's chunks in the shares of `owners`.
+  template <class What>
+  __device__ void each_tried(Members owners, const What& what) const {
+    for (int owner = 0; owner < cut().members; ++owner) {
+      if (!holds(owners, owner)) continue;
+      for (std::uint32_t round = 0; round < cut().rounds(owner, pair()); ++round) {
+        const PushCut::Piece piece = cut().piece(owner, pair(), round);
+        for (Bytes at = threadIdx.x * tried_bytes; at < piece.bytes; at += blockDim.x * tried_bytes)
+          what(piece.at + at);
+      }
+    }
+  }
+  /// Writes the numbers of this call.
+  __device__ void write_tried(std::uint64_t call) const {
+    each_tried(all_of(cut().members), [&](Bytes at) {
+      *reinterpret_cast<int*>(work_.tried + at) = input_element(call, me(), at / tried_bytes);
+    });
+    __syncthreads();
+  }
+  __device__ void check_tried(std::uint64_t call) const {
+    Counter checked = 0;
+    each_tried(cut().results, [&](Bytes at) {
+      const std::byte* found = work_.destinations[me()] + (at - work_.destination_at);
+      ++checked;
+      if (*reinterpret_cast<const int*>(found) == summed_element(call, cut().members, at / tried_bytes))
+        return;
+      gpu::vendor::atomic_add<gpu::vendor::Scope::device>(reinterpret_cast<Counter*>(&own().notices.wrong),
+                                                          Counter{1});
+      own().notices.wrong_call = call;
+    });
+    gpu::vendor::atomic_add<gpu::vendor::Scope::device>(reinterpret_cast<Counter*>(&own().notices.checked),
+                                                        checked);
+    __syncthreads();  // all have looked before the block goes on to the next call
+  }
+
+  const PushWork& work_;
+  Waiting waiting_;
+  std::uint64_t made_;
+  std::uint64_t seen_ = 0;  ///< of the row that the block waits at
+};
+
+template <class Number, Trial trial>
+__global__ void LINKSCOPE_RESIDENT(push_threads, push_blocks_each)
+    push_chunks(LINKSCOPE_IN_PLACE PushWork work, Launch launch) {
+  take_turn(work, launch.dependent);
+  std::uint64_t& calls = workspace_of(work.party, work.party.me).calls[blockIdx.x];
+  const std::uint64_t made = calls;
+  PushPort<Number, trial> port(work, made);
+  repeat_pushes(port, work.cut, launch.calls);
+  __syncthreads();  // all have read how many calls there were
+  if (threadIdx.x == 0) calls = made + launch.calls;
+}
+
+template <class Number>
+const void* of(Trial trial) {
+  if constexpr (Number::type == ElementType::int32) {
+    if (trial == Trial::on) return reinterpret_cast<const void*>(&push_chunks<Number, Trial::on>);
+  }
+  return reinterpret_cast<const void*>(&push_chunks<Number, Trial::off>);
+}
+
+}  // namespace
+
+const void* push_kernel(ElementType type, Trial trial) {
+  switch (type) {
+    case ElementType::float32:
+      return of<Float32>(trial);
+    case ElementType::int32:
+      return of<Int32>(trial);
+    case ElementType::float16:
+      return of<Float16>(trial);
+    case ElementType::bfloat16:
+      return of<BFloat16>(trial);
+  }
+  return nullptr;
+}
+
+}  // namespace linkscope::direct

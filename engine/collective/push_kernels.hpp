@@ -1,0 +1,31 @@
+// Push kernels: sums whose members only ever store to one another, chunk by chunk.
+#pragma once
+
+#include <cstddef>
+
+#include "collective/push_protocol.hpp"
+#include "collective/workspace.hpp"
+#include "model/elements.hpp"
+
+namespace linkscope::direct {
+
+/// One member's share of one launch.
+struct PushWork {
+  Party party;
+  Patience patience;
+  PushCut cut;
+  const std::byte* source = nullptr;  ///< this member's
+  std::byte* tried = nullptr;         ///< the same, which a trial writes
+  std::byte* destinations[most_members] =
+      {};                    ///< by member, of `readers` and its own; null where there is none
+  Bytes destination_at = 0;  ///< what of the whole a destination begins with
+};
+
+/// void(PushWork, Launch) for a grid of 2 * cut.pairs blocks, up to most_blocks, and up to push_threads threads. A trial is
+/// of int32: `tried` is written anew before each call, all that comes to `destinations[me]` is checked after it.
+const void* push_kernel(ElementType type, Trial trial);
+inline constexpr unsigned push_threads = 512;
+/// Of which that many are resident on a multiprocessor.
+inline constexpr unsigned push_blocks_each = 2;
+
+}  // namespace linkscope::direct

@@ -1,0 +1,78 @@
+// Vectors: how threads load, sum up and store what lies in buffers, 16 bytes at a time and several of them in flight.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "backend/gpu/vendor.hpp"
+#include "base/units.hpp"
+#include "collective/numbers.hpp"
+
+namespace linkscope::direct {
+
+using gpu::vendor::Vector;
+
+__device__ inline void take_words(const Vector& vector, std::uint64_t (&words)[2]) {
+  words[0] = vector.x | static_cast<std::uint64_t>(vector.y) << 32U;
+  words[1] = vector.z | static_cast<std::uint64_t>(vector.w) << 32U;
+}
+
+__device__ inline Vector vector_of(const std::uint64_t (&words)[2]) {
+  return {static_cast<std::uint32_t>(words[0]), static_cast<std::uint32_t>(words[0] >> 32U),
+          static_cast<std::uint32_t>(words[1]), static_cast<std::uint32_t>(words[1] >> 32U)};
+}
+
+/// A thread's vectors: the first `at` bytes into a buffer, the others `apart` bytes apart.
+template <int vectors>
+__device__ void load_vectors(const std::byte* from, Bytes at, Bytes apart, Vector (&loads)[vectors]) {
+  for (int v = 0; v < vectors; ++v)
+    loads[v] = gpu::vendor::load_streaming(
+        reinterpret_cast<const Vector*>(from + at + apart * static_cast<Bytes>(v)));
+}
+
+template <int vectors>
+__device__ void store_vectors(std::byte* to, Bytes at, Bytes apart, const Vector (&results)[vectors]) {
+  for (int v = 0; v < vectors; ++v)
+    gpu::vendor::store_streaming(reinterpret_cast<Vector*>(to + at + apart * static_cast<Bytes>(v)),
+                                 results[v]);
+}
+
+/// Adds `count` sources from `first` on, all their loads in flight at once; source s begins at from(s).
+template <int count, int vectors, class From, class Sum>
+__device__ void add_sources(const From& from, int first, Bytes at, Bytes apart, Sum (&sums)[vectors]) {
+  Vector loads[count][vectors];
+  for (int s = 0; s < count; ++s) load_vectors(from(first + s), at, apart, loads[s]);
+  for (int s = 0; s < count; ++s) {
+    for (int v = 0; v < vectors; ++v) {
+      std::uint64_t words[2];
+      take_words(loads[s][v], words);
+      sums[v].add(words);
+    }
+  }
+}
+
+/// The sums of a thread's vectors over all of `count` sources, in their order.
+template <class Number, int vectors, class From>
+__device__ void sum_vectors(const From& from, int count, Bytes at, Bytes apart, Vector (&results)[vectors]) {
+  WordSum<Number, 2> sums[vectors];
+  int done = 0;
+  for (; done + 4 <= count; done += 4) add_sources<4>(from, done, at, apart, sums);
+  for (; done + 2 <= count; done += 2) add_sources<2>(from, done, at, apart, sums);
+  for (; done < count; ++done) add_sources<1>(from, done, at, apart, sums);
+  for (int v = 0; v < vectors; ++v) {
+    std::uint64_t words[2];
+    sums[v].total(words);
+    results[v] = vector_of(words);
+  }
+}
+
+/// The same of one element.
+template <class Number, class From>
+__device__ typename Number::Stored sum_element(const From& from, int count, Bytes at) {
+  typename Number::Wide sum{};
+  for (int s = 0; s < count; ++s)
+    sum += Number::widen(*reinterpret_cast<const typename Number::Stored*>(from(s) + at));
+  return Number::narrow(sum);
+}
+
+}  // namespace linkscope::direct
