@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -71,6 +72,7 @@ class Company:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
+            preexec_fn=_heed_signals,
         )
 
     def await_rows(self, process: subprocess.Popen[str], count: int) -> None:
@@ -110,6 +112,11 @@ class Company:
     def leftovers(self) -> list[str]:
         """Files that a run has no business leaving: rendezvous files and folders of its own."""
         return sorted(path.name for path in self.bench.folder.iterdir() if "linkscope-" in path.name)
+
+
+def _heed_signals() -> None:
+    """A shell starts what is in the background with SIGINT ignored, and so would all that this starts."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def mpiexec_of(name: str) -> Path | None:

@@ -124,6 +124,7 @@ def introduce(rank: int, listener: socket.socket | None, fault: str) -> Connecti
         host=socket.gethostname(),
         pid=os.getpid(),
         hub_port=listener.getsockname()[1] if listener else 0,
+        cpus=sorted(os.sched_getaffinity(0)),
     )
     return control
 

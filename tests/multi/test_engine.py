@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from company import Company, mapped_by_anyone, wait_until
+from company import Company, command_of, mapped_by_anyone, wait_until
 
 from linkscope.errors import LinkscopeError
 from linkscope.launch.engines import choose_engine, describe
@@ -96,10 +96,6 @@ def test_a_killed_linkscope_leaves_no_engine_behind(company: Company, segments: 
     ranks = [one["pid"] for one in company.crews[0]["processes"]]
     process.kill()
     process.communicate(timeout=120)
-    wait_until(lambda: not any("join" in Path(f"/proc/{pid}/cmdline").read_text() for pid in ranks if runs(pid)))
+    wait_until(lambda: not any("join" in command_of(pid) for pid in ranks))
     for segment in segments():
         segment.unlink()
-
-
-def runs(pid: int) -> bool:
-    return Path(f"/proc/{pid}/cmdline").exists()

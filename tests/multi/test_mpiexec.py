@@ -108,7 +108,11 @@ def test_started_as_ranks_linkscope_leads_from_rank_0(company: Company, mpiexec:
     out, err = process.communicate(timeout=60)
     assert process.returncode == 0, out + err
     assert company.statuses == dict.fromkeys(IDS, "ok")
-    assert [crew["launcher"] for crew in company.crews] == ["inside"]
+    (crew,) = company.crews
+    assert crew["launcher"] == "inside"
+    if crew["notes"]:  # bound by its launcher, as the notes say
+        allowed = {one["rank"]: one["allowed"] for one in company.joined}
+        assert {one["rank"]: one["cpus"] for one in crew["processes"]} == allowed
     assert "4 of 4" in out or "4 ok" in out
 
 

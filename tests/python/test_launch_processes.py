@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import socket
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from linkscope.errors import LinkscopeError
 from linkscope.launch.binding import bind
-from linkscope.launch.control import LOOPBACK, own_address
+from linkscope.launch.control import LOOPBACK, Hello, own_address
 from linkscope.launch.inside import Place, place
-from linkscope.launch.launchers import _HYDRA, _OPEN_MPI, _SRUN_ENDINGS, ByLauncher, Order, gist
+from linkscope.launch.launchers import _HYDRA, _OPEN_MPI, ByLauncher, Ending, Local, Order, gist, numbers
 from linkscope.launch.launching import Launching, requirement
-from linkscope.launch.muster import patience_s
+from linkscope.launch.member import Cause
+from linkscope.launch.muster import Muster, patience_s
+from linkscope.launch.slurm import ENDINGS, LABEL, cpus_of_job, is_only_host
 from linkscope.machine.node import Device, Node
 
 Json = dict[str, Any]
@@ -109,6 +112,25 @@ def test_what_may_not_be_used_is_not_given_out() -> None:
     assert [one.cpus for one in bound] == [(1,), (2, 10)]
 
 
+@pytest.mark.parametrize(
+    ("masks", "expected"),
+    [
+        ([(0, 1, 8, 9), (0, 1, 8, 9)], [(0, 8), (1, 9)]),  # a job has these alone
+        ([(0,), (1,)], [(), ()]),  # bound by somebody else: they stay
+        ([(), ()], [(0, 1, 8, 9), (2, 3, 10, 11)]),  # they do not say
+    ],
+)
+def test_processes_share_the_cpus_that_they_were_started_on(
+    masks: list[tuple[int, ...]], expected: list[tuple[int, ...]]
+) -> None:
+    muster = Muster(SimpleNamespace(node=NODE), None, lambda record: None, lambda note: None)  # type: ignore[arg-type]
+    muster.__dict__["_cores"] = CORES
+    hellos = [Hello(rank, "node7", 7 + rank, "127.0.0.1", None, mask) for rank, mask in enumerate(masks)]
+    plan = {"cases": [case(message(("gpu:0", 0), ("gpu:1", 1)))]}
+    bound = muster._bindings(Local(), plan, "node7", hellos)
+    assert [one.cpus for one in bound] == expected
+
+
 def test_a_process_without_a_device_may_go_anywhere() -> None:
     (bound,) = bind(NODE, [case(message(("gpu:0", 0), ("gpu:1", 0)))], [3], CORES)
     assert (bound.devices, bound.numa, len(bound.cpus)) == ((), (0, 1), 16)
@@ -121,17 +143,18 @@ def test_a_process_without_a_device_may_go_anywhere() -> None:
         (OPEN_MPI_SAYS_CODE, _OPEN_MPI.endings, 1, 3),
         (
             "srun: error: node7: task 1: Killed\nsrun: error: node7: task 0: Exited with exit code 3\n",
-            _SRUN_ENDINGS,
+            ENDINGS,
             1,
             -9,
         ),
         (
             "srun: error: node7: task 1: Killed\nsrun: error: node7: task 0: Exited with exit code 3\n",
-            _SRUN_ENDINGS,
+            ENDINGS,
             0,
             3,
         ),
-        ("srun: error: node7: task 1: Segmentation fault (core dumped)\n", _SRUN_ENDINGS, 1, -11),
+        ("srun: error: node7: task 1: Segmentation fault (core dumped)\n", ENDINGS, 1, -11),
+        ("srun: error: node[6-7]: tasks 0-2,5: Exited with exit code 17\n", ENDINGS, 2, 17),
     ],
 )
 def test_launchers_tell_how_a_rank_ended(text: str, patterns: Any, rank: int, status: int) -> None:
@@ -140,6 +163,29 @@ def test_launchers_tell_how_a_rank_ended(text: str, patterns: Any, rank: int, st
     assert ending is not None
     assert ending.status == status
     assert by.ending(7) is None
+
+
+def test_srun_tells_whose_words_are_whose() -> None:
+    text = "1: MPI_Init failed\n0: all is well\n1: unsupported PMI version\n"
+    text += "srun: error: a: tasks 0-1: Exited with exit code 3\n"
+    by = ByLauncher("srun", Heard(text), ENDINGS, label=LABEL)  # type: ignore[arg-type]
+    assert str(by.ending(1)) == "ended with exit code 3: unsupported PMI version"
+    assert str(by.ending(0)) == "ended with exit code 3: all is well"
+
+
+def test_lists_of_ranks_are_read_whole() -> None:
+    assert numbers("0") == {0}
+    assert numbers("1,3-5,11") == {1, 3, 4, 5, 11}
+    assert numbers("") == set()
+
+
+def test_what_slurm_says_of_the_job_is_understood() -> None:
+    assert cpus_of_job({"SLURM_JOB_CPUS_PER_NODE": "72(x2),36"}) == 180
+    assert cpus_of_job({}) is None
+    here = {"SLURM_JOB_NUM_NODES": "1", "SLURM_JOB_NODELIST": "node7"}
+    assert is_only_host({**here, "SLURMD_NODENAME": "node7"})
+    assert not is_only_host(here)
+    assert not is_only_host({"SLURM_JOB_NUM_NODES": "2", "SLURM_JOB_NODELIST": "node[6-7]", "SLURMD_NODENAME": "node7"})
 
 
 def test_hydra_tells_the_signal_and_not_reliably_whose() -> None:
@@ -213,6 +259,14 @@ def test_processes_of_this_host_report_by_loopback_and_others_by_a_name_they_can
     assert Launching().listening_address("local", {}) == LOOPBACK
     assert Launching().listening_address("mpiexec", {}) == LOOPBACK
     assert Launching(interface="10.0.0.1").listening_address("srun", {}) == "10.0.0.1"
+    assert Launching().listening_address("srun", {}) == own_address([])
+    assert Launching(hosts="node7").listening_address("mpiexec", {}) == own_address(["node7"])
+    assert (
+        Launching().listening_address("inside", {"PMI_RANK": "0", "PMI_SIZE": "2", "MPI_LOCALNRANKS": "2"}) == LOOPBACK
+    )
+    assert (
+        Launching().listening_address("inside", {"PMI_RANK": "0", "PMI_SIZE": "4", "MPI_LOCALNRANKS": "2"}) != LOOPBACK
+    )
     assert own_address(["localhost"]) == own_address([])
     socket.inet_aton(own_address([]))
 
@@ -231,10 +285,29 @@ def test_processes_of_this_host_report_by_loopback_and_others_by_a_name_they_can
             {"OMPI_COMM_WORLD_RANK": "1", "OMPI_COMM_WORLD_SIZE": "2", "PMIX_NAMESPACE": "prterun-vm-2023@1"},
             Place(1, 2, "prterun-vm-2023-1"),
         ),
+        ({"RANK": "1", "WORLD_SIZE": "2"}, None),  # anybody's words without torchrun's own
+        (
+            {"RANK": "1", "WORLD_SIZE": "2", "TORCHELASTIC_RUN_ID": "none", "MASTER_ADDR": "a", "MASTER_PORT": "29500"},
+            Place(1, 2, "none-a-29500", again=True),
+        ),
+        (
+            {"RANK": "5", "WORLD_SIZE": "8", "TORCHELASTIC_RUN_ID": "7", "MASTER_ADDR": "a", "MASTER_PORT": "1"}
+            | {"SLURM_PROCID": "1", "SLURM_STEP_NUM_TASKS": "2", "SLURM_JOB_ID": "7", "SLURM_STEP_ID": "0"},
+            Place(5, 8, "7-a-1", again=True),  # srun has started torchrun
+        ),
     ],
 )
 def test_a_place_among_ranks_is_what_the_launcher_says(environment: dict[str, str], found: Place | None) -> None:
     assert place(environment) == found
+
+
+def test_who_ends_for_anothers_sake_says_for_whose() -> None:
+    gone: Json = {"record": "error", "fault": "lost", "reason": "rank 1 (host node7) is gone"}
+    assert Cause("rank 0 (host a)", None, gone).blames(1)
+    assert not Cause("rank 0 (host a)", None, gone).blames(7)
+    assert not Cause("rank 0 (host a)", None, {**gone, "reason": "the GPU fell off the bus"}).blames(1)
+    assert not Cause("rank 0 (host a)", None, {**gone, "fault": "bad-input"}).blames(1)
+    assert not Cause("rank 0 (host a)", Ending(-11), gone).blames(1)
 
 
 def test_ranks_that_no_case_wants_are_told_so() -> None:

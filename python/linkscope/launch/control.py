@@ -6,13 +6,16 @@ import contextlib
 import hmac
 import json
 import secrets
+import select
 import selectors
 import socket
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from linkscope.errors import LinkscopeError
+from linkscope.machine.node import Node
 from linkscope.results.run_file import SCHEMA
 
 Json = dict[str, Any]
@@ -20,20 +23,33 @@ Json = dict[str, Any]
 CONTROL_VARIABLE = "LINKSCOPE_CONTROL"
 TOKEN_VARIABLE = "LINKSCOPE_TOKEN"
 LOOPBACK = "127.0.0.1"
-_MOST_HELLO_BYTES = 1 << 16
+_MOST_HELLO_BYTES = 1 << 18
 _SEND_S = 30.0
 _CHUNK = 1 << 16
+_MOST_STRANGERS = 256
 
 
 @dataclass(frozen=True)
 class Hello:
-    """How a process introduced itself. ``address``: where its connection comes from; ``hub_port``: rank 0's."""
+    """How a process introduced itself. ``address``: where its connection comes from; ``hub_port``: rank 0's; ``cpus``:
+    those that it was started on, where it says so.
+    """
 
     rank: int
     host: str
     pid: int
     address: str
     hub_port: int | None
+    cpus: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Surveyed:
+    """A host's first process has looked at it: its node (machine/node.py) and the cores that it may use."""
+
+    host: str
+    node: Node
+    cores: tuple[tuple[int, ...], ...]
 
 
 @dataclass(frozen=True)
@@ -53,9 +69,12 @@ class Said:
 
 @dataclass(frozen=True)
 class Left:
-    """A process that had joined closed its connection."""
+    """A process that had joined closed its connection; ``moment``: when, by time.monotonic(), in the order in which the
+    kernel saw them end.
+    """
 
     rank: int
+    moment: float
 
 
 @dataclass(frozen=True)
@@ -65,10 +84,10 @@ class Misfit:
     reason: str
 
 
-Event = Joined | Said | Left | Misfit
+Event = Surveyed | Joined | Said | Left | Misfit
 
 
-@dataclass
+@dataclass(eq=False)
 class _Line:
     """One connection: what came that is not a whole line yet, and whose it is once that is known."""
 
@@ -82,20 +101,26 @@ class _Line:
 class Control:
     """Listens at ``interface`` for ``processes`` engines of ``version`` and ``backend``. Close it when done.
 
-    Who does not know the token is turned away without a word. Raises LinkscopeError where it cannot listen.
+    Who does not know the token is turned away without a word; of those who have not said anything the latest alone are
+    kept. Raises LinkscopeError where it cannot listen.
     """
 
     processes: int
     version: str
     backend: str
     interface: str = LOOPBACK
-    token: str = field(default_factory=lambda: secrets.token_hex(16))
+    token: str = field(default_factory=lambda: secrets.token_hex(16), repr=False)
 
     def __post_init__(self) -> None:
         self._lines: dict[int, _Line] = {}
+        self._strangers: list[_Line] = []
         self._selector = selectors.DefaultSelector()
+        self._ends = select.epoll()
+        self._ended: dict[int, float] = {}
         try:
-            self._listener = socket.create_server((self.interface, 0), backlog=max(self.processes, 16))
+            family = socket.AF_INET6 if ":" in self.interface else socket.AF_INET
+            backlog = max(self.processes, 16)
+            self._listener = socket.create_server((self.interface, 0), family=family, backlog=backlog)
         except OSError as error:
             what = f"cannot listen on {self.interface}: {error.strerror or error}"
             raise LinkscopeError(f"{what}; name another address of this host with --interface") from error
@@ -105,7 +130,7 @@ class Control:
     @property
     def address(self) -> str:
         """HOST:PORT."""
-        return f"{self.interface}:{self._listener.getsockname()[1]}"
+        return at(self.interface, int(self._listener.getsockname()[1]))
 
     @property
     def variables(self) -> dict[str, str]:
@@ -115,10 +140,12 @@ class Control:
     def poll(self, timeout_s: float) -> list[Event]:
         """What happened, as soon as anything does; nothing within ``timeout_s`` seconds: an empty list."""
         events: list[Event] = []
-        for key, _ in self._selector.select(max(timeout_s, 0.0)):
+        ready = self._selector.select(max(timeout_s, 0.0))
+        self._note_ends()
+        for key, _ in ready:
             if key.fileobj is self._listener:
                 self._accept()
-            else:
+            elif key.data.connection.fileno() >= 0:  # it may have made room for another by now
                 events += self._read(key.data)
         return events
 
@@ -135,12 +162,23 @@ class Control:
             assert isinstance(key.fileobj, socket.socket)
             key.fileobj.close()
         self._selector.close()
+        self._ends.close()
+
+    def _note_ends(self) -> None:
+        """In their order. The selector's is that in which there was first anything to read, which may be lines."""
+        for descriptor, _ in self._ends.poll(0):
+            self._ended[descriptor] = time.monotonic()
 
     def _accept(self) -> None:
-        with contextlib.suppress(BlockingIOError, ConnectionAbortedError):
+        try:
             connection, address = self._listener.accept()
-            connection.setblocking(False)
-            self._selector.register(connection, selectors.EVENT_READ, _Line(connection, str(address[0])))
+        except OSError:  # it is gone again, or there are too many: those who are left stay in the queue
+            return
+        connection.setblocking(False)
+        self._strangers.append(_Line(connection, str(address[0])))
+        self._selector.register(connection, selectors.EVENT_READ, self._strangers[-1])
+        if len(self._strangers) > _MOST_STRANGERS:
+            self._drop(self._strangers[0])
 
     def _read(self, line: _Line) -> list[Event]:
         try:
@@ -156,12 +194,13 @@ class Control:
                 events.append(Said(line.rank, text))
                 continue
             first = self._introduce(line, text)
-            if first is None:
+            events += [] if first is None else [first]
+            if first is None or isinstance(first, Surveyed):
                 self._drop(line)
                 return events
-            events.append(first)
         if not data:
-            events += [] if line.rank is None else [Left(line.rank)]
+            moment = self._ended.pop(line.connection.fileno(), time.monotonic())
+            events += [] if line.rank is None else [Left(line.rank, moment)]
             self._drop(line)
         elif line.rank is None and len(line.pending) > _MOST_HELLO_BYTES:
             self._drop(line)
@@ -173,15 +212,21 @@ class Control:
             said = json.loads(text)
             if not hmac.compare_digest(str(said["token"]).encode(), self.token.encode()):
                 return None
+            if said.get("record") == "node":
+                return _survey(said)
             port = said.get("hub_port")
-            hello = Hello(int(said["rank"]), str(said["host"]), int(said["pid"]), line.address, port and int(port))
-        except (ValueError, KeyError, TypeError, AttributeError):
+            cpus = tuple(int(cpu) for cpu in said.get("cpus", ()))
+            rank, host, pid = int(said["rank"]), str(said["host"]), int(said["pid"])
+            hello = Hello(rank, host, pid, line.address, port and int(port), cpus)
+        except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
             return None
         reason = self._objection(hello, said)
         if reason is not None:
             return Misfit(f"{name(hello.rank, hello.host)} {reason}")
         line.rank = hello.rank
         self._lines[hello.rank] = line
+        self._strangers.remove(line)
+        self._ends.register(line.connection, select.EPOLLRDHUP | select.EPOLLET)
         return Joined(hello)
 
     def _objection(self, hello: Hello, said: Json) -> str | None:
@@ -199,13 +244,25 @@ class Control:
         return None
 
     def _drop(self, line: _Line) -> None:
+        if line in self._strangers:
+            self._strangers.remove(line)
         self._selector.unregister(line.connection)
         line.connection.close()
+
+
+def _survey(said: Json) -> Surveyed:
+    cores = tuple(tuple(int(cpu) for cpu in core) for core in said["cores"])
+    return Surveyed(str(said["host"]), Node.from_json(said["node"]), cores)
 
 
 def name(rank: int, host: str) -> str:
     """How messages name a process: "rank 2 (host node7)"."""
     return f"rank {rank} (host {host})"
+
+
+def at(host: str, port: int) -> str:
+    """HOST:PORT, an IPv6 address in brackets."""
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 def own_address(peers: Sequence[str]) -> str:

@@ -5,15 +5,15 @@ from __future__ import annotations
 import tempfile
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from linkscope.errors import LinkscopeError
-from linkscope.launch.control import Control, Event, Hello, Joined, Left, Misfit, Said
+from linkscope.launch.control import Control, Event, Hello, Joined, Left, Misfit, Said, Surveyed, at
 from linkscope.launch.launchers import Ending, Launcher, Order
-from linkscope.launch.member import Cause, Member
+from linkscope.launch.member import Cause, Member, mentions
 from linkscope.launch.process import parse_record
 from linkscope.launch.shared_memory import SharedMemory
 from linkscope.launch.worker import CannotStartError, GarbageError, InterruptedRunError, RefusedPlanError, SilenceError
@@ -41,16 +41,19 @@ class Work:
 class Terms:
     """How a crew is started: by which ``launcher``, and what (the command of an ``engine``).
 
-    ``cpus_on`` gives the CPUs of the processes that share a host, by rank, empty where they stay as they are.
-    ``on_joined`` is told of all of them once they are together.
+    ``command`` is what the launcher starts instead, which becomes the engine. ``cpus``: by rank, of processes that are
+    started on this host. ``on_surveyed`` is told of each host that is looked at, ``on_joined`` of all processes once
+    they are together; it gives the CPUs that each shall keep to, none where it keeps those that it has.
     """
 
     launcher: Launcher
     engine: tuple[str, ...]
     environment: dict[str, str]
     exported: tuple[str, ...]
-    cpus_on: Callable[[Sequence[int]], dict[int, Sequence[int]]] = lambda ranks: {}
-    on_joined: Callable[[Sequence[Hello]], None] = lambda hellos: None
+    command: tuple[str, ...] = ()
+    cpus: Mapping[int, Sequence[int]] = field(default_factory=dict)
+    on_surveyed: Callable[[Surveyed], None] = lambda surveyed: None
+    on_joined: Callable[[Sequence[Hello]], Mapping[int, Sequence[int]]] = lambda hellos: {}
 
 
 class Crew:
@@ -77,11 +80,11 @@ class Crew:
         self._deadline = time.monotonic() + start_timeout_s
         self._start_timeout_s = start_timeout_s
         order = Order(
-            engine=terms.engine,
+            engine=terms.command or terms.engine,
             processes=self._size,
             environment={**terms.environment, **control.variables},
             exported=(*terms.exported, *control.variables),
-            cpus=terms.cpus_on(range(self._size)),
+            cpus=terms.cpus,
             folder=Path(self._folder.name),
         )
         try:
@@ -145,7 +148,8 @@ class Crew:
             return f"{gone[0] if gone else 'a process'} left without a word, or lost its connection"
         if cause.is_refusal:
             raise RefusedPlanError(str(cause))
-        return str(cause)
+        silent = next((m for m in self._fallen() if m.complaint is None and cause.blames(m.hello.rank)), None)
+        return str(cause) if silent is None else f"{silent.name} is gone ({cause})"
 
     # Coming together.
 
@@ -177,12 +181,9 @@ class Crew:
         first = hellos[0]
         self._begun = True
         self._started.settle()
-        self._terms.on_joined(hellos)
+        cpus = self._terms.on_joined(hellos)
         message = {"plan": self._work.plan, "size": self._size, "limit_s": self._work.limit_s}
-        message |= {"hub": f"{first.address}:{first.hub_port}"}
-        cpus: dict[int, Sequence[int]] = {}
-        for host in dict.fromkeys(hello.host for hello in hellos):
-            cpus |= self._terms.cpus_on([hello.rank for hello in hellos if hello.host == host])
+        message |= {"hub": at(first.address, first.hub_port or 0)}
         for hello in hellos:
             own = {"cpus": list(cpus[hello.rank])} if cpus.get(hello.rank) else {}
             try:
@@ -201,10 +202,12 @@ class Crew:
     def _take(self, event: Event) -> None:
         if isinstance(event, Joined):
             self._members[event.hello.rank] = Member.of(event.hello, self._terms.engine)
+        elif isinstance(event, Surveyed):
+            self._terms.on_surveyed(event)
         elif isinstance(event, Misfit):
             self._misfit = self._misfit or event.reason
         elif isinstance(event, Left):
-            self._members[event.rank].left = time.monotonic()
+            self._members[event.rank].left = event.moment
             self._memory.hurry()  # the others may not be long in following
             if not self._members[event.rank].done:
                 self._lose()
@@ -259,10 +262,11 @@ class Crew:
 
     def _last_row(self) -> Json | None:
         """The failed row of the case that the loss ended, where rank 0 could still write one."""
-        row, self._held = self._held, None
+        row = self._held
         if row is None:
             return None
         cause = self._cause()
+        self._held = None
         if cause is None or (cause.is_lost and not self._was_told_before(cause)):  # the row says more
             return row
         return {**row, "reason": f"{cause} (rank 0 says: {row.get('reason', 'nothing')})"}
@@ -289,8 +293,14 @@ class Crew:
 
     def _ending_of(self, member: Member) -> Ending | None:
         ending = self._started.ending(member.hello.rank)
-        wordless = (one for one in self._fallen() if one.complaint is None)  # who could still speak was not the first
-        return self._started.first_ending() if ending is None and member is next(wordless, None) else ending
+        return self._started.first_ending() if ending is None and member is self._first_wordless() else ending
+
+    def _first_wordless(self) -> Member | None:
+        """Who could still speak was not the first to end; nor was rank 0, where its last row is about another."""
+        wordless = [member for member in self._fallen() if member.complaint is None]
+        told = str(self._held.get("reason", "")) if self._held is not None else ""
+        blamed = [member for member in wordless if member.hello.rank > 0 and mentions(told, member.hello.rank)]
+        return next(iter(blamed or wordless), None)
 
     def _await_endings(self, patience_s: float) -> None:
         """Gives those that left the time to end: only then does anybody say how."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import site
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -22,6 +23,8 @@ ENGINES = ("cuda", "hip", "host")
 NO_DESCRIPTION: Json = {"devices": [], "methods": [], "memories": []}
 """What stands in for an engine's description where there is no engine."""
 DIRECTORY_VARIABLE = "LINKSCOPE_ENGINE_DIR"
+PYTHON_VARIABLE = "LINKSCOPE_PYTHON"
+"""Folders in whose lib/ this Python's packages lie, joined by colons: engines look there for libraries (NCCL, MPI)."""
 DESCRIBE_TIMEOUT_S = 60.0
 _TORCH_WORDS = ("-m", "linkscope.torch_engine")
 _PACKAGE = Path(__file__).resolve().parents[1]
@@ -63,6 +66,14 @@ class Engine:
         absent = [entry for entry in self.description["methods"] if not entry["available"]]
         lacking = {entry["name"]: entry.get("reason", "it says that it is not to be had here") for entry in absent}
         return Offer(self.name, methods, memories, self.gpu_problem, lacking)
+
+
+def surroundings(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """The environment that engines are given: ``environment``, and where this Python's packages are."""
+    own = [site.getusersitepackages()] if site.ENABLE_USER_SITE else []
+    packages = [Path(folder) for folder in (*site.getsitepackages(), *own)]
+    prefixes = dict.fromkeys([sys.prefix, *(str(folder.parents[2]) for folder in packages if folder.is_dir())])
+    return {PYTHON_VARIABLE: ":".join(prefixes), **environment}
 
 
 def find_engines(environment: Mapping[str, str] = os.environ) -> dict[str, Path]:
@@ -141,7 +152,9 @@ def describe(path: Path, *arguments: str) -> Json:
 def _answer(program: tuple[str, ...], *arguments: str) -> Json:
     command, name = [*program, "describe", *arguments], " ".join((Path(program[0]).name, *program[1:]))
     try:
-        answer = subprocess.run(command, capture_output=True, text=True, timeout=DESCRIBE_TIMEOUT_S, check=False)
+        answer = subprocess.run(
+            command, capture_output=True, text=True, timeout=DESCRIBE_TIMEOUT_S, check=False, env=surroundings()
+        )
     except subprocess.TimeoutExpired as error:
         limit = f"{DESCRIBE_TIMEOUT_S:.0f} s"
         raise LinkscopeError(f"{name} did not answer within {limit}: is the driver hung?") from error

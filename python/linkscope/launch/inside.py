@@ -1,7 +1,9 @@
-"""Inside: linkscope itself was started as the ranks of a job, by mpiexec or srun. Rank 0 leads, the others follow.
+"""Inside: linkscope itself was started as the ranks of a job, by mpiexec, srun or torchrun. Rank 0 leads, the others
+follow.
 
 Rank 0 writes beside the run file where it listens; every other rank reads that and becomes its engine. So an MPI that
-was set up for the job's processes finds exactly these. They can be started once only.
+was set up for the job's processes finds exactly these. They can be started once only; torchrun's, of which no MPI is,
+start engines as often as they are called.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ import os
 import re
 import socket
 import sys
+import tempfile
 import time
 import zlib
 from collections.abc import Iterator, Mapping
@@ -21,10 +24,11 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from linkscope.errors import LinkscopeError
+from linkscope.launch import survey
 from linkscope.launch.child import Child
-from linkscope.launch.control import CONTROL_VARIABLE, own_address
+from linkscope.launch.control import CONTROL_VARIABLE, LOOPBACK, own_address
 from linkscope.launch.engines import command_of
-from linkscope.launch.launchers import Order, OwnChildren, Started
+from linkscope.launch.launchers import RANK_VARIABLE, Order, OwnChildren, Started
 from linkscope.machine import sysfs
 from linkscope.machine.files import LiveFiles
 
@@ -32,32 +36,71 @@ Json = dict[str, Any]
 
 FOLLOW_TIMEOUT_S = 300.0
 """How long the others wait for rank 0, which first looks at the machine and plans."""
+_BETWEEN_CALLS_S = 24 * 3600.0
+"""The same once they have come; where rank 0 dies, their launcher ends them."""
 _POLL_S = 0.05
 _CONNECT_S = 2.0
 _HOME_S = 30.0
-_RANKS = (
-    ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
-    ("PMI_RANK", "PMI_SIZE"),
-    ("SLURM_PROCID", "SLURM_STEP_NUM_TASKS"),
+
+
+@dataclass(frozen=True)
+class _Vocabulary:
+    """Names of a launcher's variables: a process's rank, the number of all, of those on its host, and more that must be
+    set for the others to mean anything.
+    """
+
+    rank: str
+    size: str
+    local_size: str
+    sign: str | None = None
+
+
+_TORCHRUN = _Vocabulary("RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", sign="TORCHELASTIC_RUN_ID")
+_VOCABULARIES = (
+    _TORCHRUN,
+    _Vocabulary("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE"),
+    _Vocabulary("PMI_RANK", "PMI_SIZE", "MPI_LOCALNRANKS"),
+    _Vocabulary("SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "MPI_LOCALNRANKS"),
 )
-_JOBS = (("PMIX_NAMESPACE",), ("SLURM_JOB_ID", "SLURM_STEP_ID"))
+_JOBS = (
+    ("TORCHELASTIC_RUN_ID", "MASTER_ADDR", "MASTER_PORT"),
+    ("PMIX_NAMESPACE",),
+    ("SLURM_JOB_ID", "SLURM_STEP_ID"),
+)
 
 
 @dataclass(frozen=True)
 class Place:
-    """Which of how many ranks this process is, and of which job."""
+    """Which of how many ranks this process is, and of which job; whether that can start engines over and over."""
 
     rank: int
     size: int
     job: str
+    again: bool = False
 
 
 def place(environment: Mapping[str, str] = os.environ) -> Place | None:
     """This process's place in a job of several ranks, by what its launcher says; None outside of one."""
-    for rank, size in _RANKS:
-        if environment.get(rank, "").isdigit() and environment.get(size, "").isdigit():
-            found = Place(int(environment[rank]), int(environment[size]), _job(environment))
-            return found if found.size > 1 else None
+    words = _spoken(environment)
+    if words is None or environment[words.size] == "1":
+        return None
+    return Place(int(environment[words.rank]), int(environment[words.size]), _job(environment), words is _TORCHRUN)
+
+
+def shares_host(environment: Mapping[str, str] = os.environ) -> bool:
+    """Whether all ranks of the job are known to run on this host."""
+    words = _spoken(environment)
+    if words is not None and words.local_size in environment:
+        return environment[words.local_size] == environment[words.size]
+    return environment.get("SLURM_STEP_NUM_NODES") == "1"
+
+
+def _spoken(environment: Mapping[str, str]) -> _Vocabulary | None:
+    """The innermost launcher's that says of this process what it must."""
+    for words in _VOCABULARIES:
+        numbers = (environment.get(name, "") for name in (words.rank, words.size))
+        if all(number.isdigit() for number in numbers) and (words.sign is None or words.sign in environment):
+            return words
     return None
 
 
@@ -95,14 +138,18 @@ class Meeting:
     def withdraw(self) -> None:
         self.path.unlink(missing_ok=True)
 
-    def attend(self, timeout_s: float) -> Json:
-        """What rank 0 announced and listens for. Raises LinkscopeError where there is nothing in time."""
+    def attend(self, timeout_s: float, known: Json | None = None) -> Json:
+        """What rank 0 announced and listens for; not what is ``known`` already. Raises LinkscopeError where there is
+        nothing in time.
+        """
         deadline = time.monotonic() + timeout_s
         while time.monotonic() < deadline:
             try:
                 message = json.loads(self.path.read_text(encoding="utf-8"))
+                if message == known:
+                    raise KeyError
                 host, _, port = message["variables"][CONTROL_VARIABLE].rpartition(":")
-                socket.create_connection((host, int(port)), _CONNECT_S).close()
+                socket.create_connection((host.strip("[]"), int(port)), _CONNECT_S).close()
             except (OSError, ValueError, KeyError):
                 time.sleep(_POLL_S)  # not there yet, or of a job that is over
             else:
@@ -115,7 +162,7 @@ class Meeting:
 
 @dataclass
 class Lead:
-    """Rank 0's part: it calls the others once, or sends them home."""
+    """Rank 0's part: it calls the others, once or as often as they can be, or sends them home."""
 
     place: Place
     meeting: Meeting
@@ -128,7 +175,8 @@ class Lead:
     def send_home(self) -> None:
         """Tells every other rank that it is not wanted, as far as they ask within a while."""
         deadline = time.monotonic() + _HOME_S
-        with contextlib.suppress(OSError, LinkscopeError), socket.create_server((own_address(()), 0)) as listener:
+        address = LOOPBACK if shares_host() else own_address(())
+        with contextlib.suppress(OSError, LinkscopeError), socket.create_server((address, 0)) as listener:
             host, port = listener.getsockname()
             self.meeting.announce({"variables": {CONTROL_VARIABLE: f"{host}:{port}"}})
             for _ in range(self.place.size - 1):
@@ -140,7 +188,8 @@ class Lead:
 @contextmanager
 def lead(run_file: Path) -> Iterator[Lead | None]:
     """For rank 0 of a job of ranks; None outside of one. The others follow it and do not come back: they become an
-    engine, or leave with exit code 0 where none is wanted of them. Raises LinkscopeError.
+    engine, or start one as often as they are called, or leave with exit code 0 where none is wanted of them. Raises
+    LinkscopeError.
     """
     own = place()
     if own is None:
@@ -154,19 +203,35 @@ def lead(run_file: Path) -> Iterator[Lead | None]:
     try:
         yield leader
     finally:
-        if not leader.called:
+        if own.again or not leader.called:
             leader.send_home()
 
 
 def _follow(own: Place, meeting: Meeting) -> NoReturn:
-    message = meeting.attend(FOLLOW_TIMEOUT_S)
-    if "engine" not in message:
-        sys.exit(0)
-    command = command_of(str(message["engine"]))
-    if command is None:
-        where = f"rank {own.rank} on {socket.gethostname()}"
-        raise LinkscopeError(f"{where} has no {message['engine']} engine: run `make setup` there")
-    os.execve(command[0], [*command, "join"], {**os.environ, **message["variables"]})
+    message: Json | None = None
+    while True:
+        message = meeting.attend(_BETWEEN_CALLS_S if message else FOLLOW_TIMEOUT_S, message)
+        if "engine" not in message:
+            sys.exit(0)
+        command = command_of(str(message["engine"]))
+        if command is None:
+            where = f"rank {own.rank} on {socket.gethostname()}"
+            raise LinkscopeError(f"{where} has no {message['engine']} engine: run `make setup` there")
+        environment = {**os.environ, **message["variables"], RANK_VARIABLE: str(own.rank)}
+        survey.tell_if_wanted(environment)
+        if not own.again:
+            os.execve(command[0], [*command, "join"], environment)
+        _serve([*command, "join"], environment)
+
+
+def _serve(command: list[str], environment: Json) -> None:
+    """Runs an engine to its end; what it said goes where this process's words do."""
+    with tempfile.TemporaryDirectory(prefix="linkscope-") as folder:
+        child = Child(command, environment, Path(folder) / "stderr")
+        while child.status() is None:
+            time.sleep(_POLL_S)
+        sys.stderr.write(child.text())
+        child.close()
 
 
 class Inside:
@@ -182,11 +247,13 @@ class Inside:
 
     def start(self, order: Order) -> Started:
         """See Launcher."""
-        if self._leader.called:
+        own = self._leader.place
+        if self._leader.called and not own.again:
             again = "the ranks of a job start once: complete the run with --resume in another job"
             raise LinkscopeError(f"{again}, or run linkscope by itself and let it start the processes")
         variables = {name: order.environment[name] for name in order.exported}
-        child = Child(order.command, order.environment, order.folder / "rank-0", files=_inherited())
+        environment = {**order.environment, RANK_VARIABLE: str(own.rank)}
+        child = Child(order.command, environment, order.folder / "rank-0", files=_inherited())
         try:
             self._leader.call({"engine": self._engine, "variables": variables})
         except LinkscopeError:

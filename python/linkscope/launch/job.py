@@ -17,7 +17,7 @@ from linkscope.machine.discover import discover
 from linkscope.machine.node import Node
 from linkscope.machine.paths import Paths
 from linkscope.machine.state import read_state
-from linkscope.plan.budget import Options, estimate_s, limits, share_out
+from linkscope.plan.budget import Options, estimate_s, limits, modelled_s, share_out
 from linkscope.plan.expand import Offer, PlannedCase, expand
 from linkscope.plan.modelled import machine_of
 from linkscope.plan.select import Selection, parse_duration, parse_precision, selection
@@ -92,7 +92,8 @@ class Job:
 
     def estimate_s(self, cases: Sequence[PlannedCase]) -> float:
         """Seconds that some of the job's cases will roughly take."""
-        return sum(estimate_s(case.case, self.options) for case in cases if case.skip is None)
+        run = [one.case for one in cases if one.skip is None]
+        return modelled_s(len(run)) if self.node.modelled else sum(estimate_s(case, self.options) for case in run)
 
     def header(self, command: Sequence[str]) -> Json:
         """The run file's first line (schema/result.schema.json); reads the machine's state."""

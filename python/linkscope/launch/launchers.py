@@ -8,7 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -181,7 +181,7 @@ class Mpiexec:
         return ByLauncher("mpiexec", child, dialect.endings, dialect.anonymous)
 
     def dialect(self) -> _Dialect:
-        said = _version_of(self.words[0])
+        said = version_of(self.words[0])
         for dialect in (_OPEN_MPI, _HYDRA):
             if re.search(dialect.sign, said):
                 return dialect
@@ -191,37 +191,18 @@ class Mpiexec:
 
 
 @dataclass(frozen=True)
-class Srun:
-    """Slurm's launcher, inside an allocation. ``words``: its path, and more to say before the program."""
-
-    words: tuple[str, ...]
-    hosts: str | None = None
-    notes: tuple[str, ...] = ()
-    binds: bool = False
-
-    @property
-    def name(self) -> str:
-        return "srun"
-
-    def start(self, order: Order) -> Started:
-        environment = {name: value for name, value in order.environment.items() if name != RANK_VARIABLE}
-        own = ["--ntasks", str(order.processes), "--export=ALL", "--cpu-bind=none", "--unbuffered"]
-        own += [f"--nodelist={self.hosts}"] if self.hosts else []
-        command = [self.words[0], *own, *self.words[1:], *order.command]
-        child = Child(command, environment, order.folder / "srun", dying=signal.SIGTERM)
-        return ByLauncher("srun", child, _SRUN_ENDINGS)
-
-
-@dataclass(frozen=True)
 class ByLauncher:
     """Processes that another program started, which tells on its standard error how they ended: by rank (``endings``),
-    or without saying which (``anonymous``). What the processes say there is mixed: nobody knows whose words it is.
+    or without saying which (``anonymous``). What the processes say there is mixed; ``label`` matches what a launcher
+    puts before each line to say whose it is, where it does. ``complaint``: what it says itself, of all its text.
     """
 
     name: str
     launcher: Child
     endings: tuple[re.Pattern[str], ...]
     anonymous: tuple[re.Pattern[str], ...] = ()
+    label: re.Pattern[str] | None = None
+    complaint: Callable[[str], str] = lambda text: gist(text)
 
     def settle(self) -> None:
         """Nothing was needed."""
@@ -233,15 +214,15 @@ class ByLauncher:
         status = self.launcher.status()
         if status is None:
             return None
-        return f"{self.name} {Ending(status, gist(self.launcher.text()))}"
+        return f"{self.name} {Ending(status, self.complaint(self.launcher.text()))}"
 
     def ending(self, rank: int) -> Ending | None:
         text = " ".join(self.launcher.text().split())
         for pattern in self.endings:
             for match in pattern.finditer(text):
                 found = match.groupdict()
-                if found.get("rank") == str(rank):
-                    return Ending(_status_of(found))
+                if rank in numbers(found.get("rank") or ""):
+                    return Ending(_status_of(found), self._last_words(rank))
         return None
 
     def first_ending(self) -> Ending | None:
@@ -251,6 +232,24 @@ class ByLauncher:
 
     def close(self) -> None:
         self.launcher.dismiss(PATIENCE_S)
+
+    def _last_words(self, rank: int) -> str:
+        """The last line that is known to be of that one."""
+        if self.label is None:
+            return ""
+        found = (self.label.match(line) for line in reversed(self.launcher.text().splitlines()))
+        return next(
+            (words for one in found if one and one["rank"] == str(rank) and (words := one["words"].strip())), ""
+        )
+
+
+def numbers(listed: str) -> frozenset[int]:
+    """The ranks in a list as launchers write them: "0", "1,3", "0-3,7"."""
+    found: set[int] = set()
+    for part in filter(None, listed.split(",")):
+        first, _, last = part.partition("-")
+        found.update(range(int(first), int(last or first) + 1))
+    return frozenset(found)
 
 
 def find_mpiexec() -> str | None:
@@ -308,10 +307,6 @@ _HYDRA = _Dialect(
     # It names the first in its own list, which may be one that it killed itself for the other's sake.
     anonymous=(re.compile(r"TERMINATED WITH THE EXIT STRING: .*?\(signal (?P<signal>\d+)\)"),),
 )
-_SRUN_ENDINGS = (
-    re.compile(r"srun: error: \S+: task (?P<rank>\d+): Exited with exit code (?P<code>\d+)"),
-    re.compile(r"srun: error: \S+: task (?P<rank>\d+): (?P<name>(?!Exited)[A-Z][a-z]+(?: (?:fault|error))?)"),
-)
 
 
 def _status_of(found: Mapping[str, str | None]) -> int:
@@ -324,7 +319,8 @@ def _status_of(found: Mapping[str, str | None]) -> int:
 
 
 @cache
-def _version_of(program: str) -> str:
+def version_of(program: str) -> str:
+    """What it says to --version. Raises LinkscopeError where it cannot be started or does not answer."""
     try:
         command, quiet = [program, "--version"], subprocess.DEVNULL
         answer = subprocess.run(command, capture_output=True, text=True, timeout=_VERSION_S, check=False, stdin=quiet)

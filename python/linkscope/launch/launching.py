@@ -11,9 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from linkscope.errors import LinkscopeError
+from linkscope.launch import inside
 from linkscope.launch.control import LOOPBACK, own_address
 from linkscope.launch.inside import Inside, Lead
-from linkscope.launch.launchers import Launcher, Local, Mpiexec, Srun, find_mpiexec
+from linkscope.launch.launchers import Launcher, Local, Mpiexec, find_mpiexec
+from linkscope.launch.slurm import Srun, is_only_host
 
 Json = dict[str, Any]
 
@@ -97,8 +99,19 @@ class Launching:
         """The address of this host that the processes reach."""
         if self.interface is not None:
             return self.interface
-        alone = kind == "local" or (kind == "mpiexec" and not self.hostfile and not _several_hosts(environment))
-        return LOOPBACK if alone and not self.peers else own_address(self.peers)
+        return LOOPBACK if self._stays_here(kind, environment) else own_address(self.peers)
+
+    def _stays_here(self, kind: str, environment: Mapping[str, str]) -> bool:
+        """Whether all processes are known to run on this host."""
+        if kind == "local":
+            return True
+        if self.peers or self.hostfile:
+            return False
+        if kind == "inside":
+            return inside.shares_host(environment)
+        if kind == "srun":
+            return is_only_host(environment)
+        return not _several_hosts(environment)
 
 
 def uses_mpi(case: Json) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import platform
+import re
 import signal
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -101,11 +102,21 @@ class Cause:
         """Whether it may well have ended for another's sake."""
         return not self.is_refusal and (self.ending is None or self.ending.status in (0, _LOST))
 
+    def blames(self, rank: int) -> bool:
+        """Whether it ended for the sake of that one, by its own words."""
+        words = str(self.complaint.get("reason", "")) if self.is_lost and self.complaint is not None else ""
+        return mentions(words, rank)
+
     @property
     def order(self) -> int:
         """The least tells most: a signal, a refusal, a crash, what was said before leaving, a bare exit code."""
         killed = self.ending is not None and self.ending.status < 0
         return [killed, self.is_refusal, not self.is_lost, self.complaint is not None, True].index(True)
+
+
+def mentions(words: str, rank: int) -> bool:
+    """Whether they are about that one."""
+    return re.search(rf"\brank {rank}\b", words) is not None
 
 
 def _hold(hello: Hello, engine: Sequence[str]) -> int | None:

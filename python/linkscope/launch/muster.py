@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property, partial
@@ -10,10 +11,11 @@ from itertools import combinations
 from typing import Any
 
 from linkscope.errors import LinkscopeError
+from linkscope.launch import survey
 from linkscope.launch.binding import Binding, bind, usable_cores
-from linkscope.launch.control import Control, Hello
+from linkscope.launch.control import LOOPBACK, Control, Hello, Surveyed
 from linkscope.launch.crew import Crew, Terms, Work
-from linkscope.launch.engines import Engine
+from linkscope.launch.engines import Engine, surroundings
 from linkscope.launch.inside import Lead
 from linkscope.launch.job import Job
 from linkscope.launch.launchers import RANK_VARIABLE, Launcher
@@ -26,6 +28,8 @@ from linkscope.plan.expand import PlannedCase
 Json = dict[str, Any]
 
 _OWN_PREFIX = "LINKSCOPE_"
+_PYTHON_FINDS = ("PYTHONPATH", "VIRTUAL_ENV", "CONDA_PREFIX")
+"""By these Python finds linkscope, and engines the libraries that Python's packages hold."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +57,10 @@ class Muster:
     leader: Lead | None
     record: Callable[[Json], None]
     say: Callable[[str], None]
+
+    def __post_init__(self) -> None:
+        self._surveys: dict[str, Surveyed] = {}
+        self._recorded: set[str] = set()
 
     def groups(self, cases: Iterable[PlannedCase]) -> list[Group]:
         """``cases`` by the processes they want, in order of first appearance, each group in order; the ranks that
@@ -89,7 +97,7 @@ class Muster:
     def supervisor(self, group: Group) -> Supervisor:
         """Who gets a row for each of the group's cases."""
         settings = dict(group.settings)
-        environment = {**os.environ, **settings}
+        environment = {**surroundings(), **settings}
         if group.kind is None:
             refusal = Refusal.FAILS_CASES if settings else Refusal.ENDS_RUN
             alone = group.engine.command
@@ -104,17 +112,20 @@ class Muster:
             self.say(note)
         address = self.job.request.launching.listening_address(group.kind)
         control = Control(group.processes, str(group.engine.description["version"]), group.engine.backend, address)
+        elsewhere = address != LOOPBACK
+        variables = dict(environment) | (survey.known([platform.node(), *self._surveys]) if elsewhere else {})
+        wrapped = elsewhere and group.kind != "inside"
         terms = Terms(
             launcher=launcher,
             engine=group.engine.command,
-            environment=dict(environment),
-            exported=tuple(
-                sorted(
-                    {*dict(group.settings), *(n for n in environment if n.startswith(_OWN_PREFIX))} - {RANK_VARIABLE}
-                )
-            ),
-            cpus_on=lambda ranks: {one.rank: one.cpus for one in self._bindings(launcher, plan, ranks)},
-            on_joined=lambda hellos: self.record(self._joined(launcher, plan, hellos)),
+            environment=variables,
+            exported=_exported(variables, dict(group.settings)),
+            command=(*survey.COMMAND, *group.engine.command) if wrapped else (),
+            cpus={
+                one.rank: one.cpus for one in bind(self.job.node, plan["cases"], range(group.processes), self._cores)
+            },
+            on_surveyed=lambda found: self._surveys.update({found.host: found}),
+            on_joined=lambda hellos: self._welcome(launcher, plan, hellos),
         )
         return Crew(control, terms, Work(plan, patience_s(plan["cases"])), START_TIMEOUT_S)
 
@@ -122,30 +133,64 @@ class Muster:
         assert group.kind is not None
         return self.job.request.launching.open(group.kind, group.engine.name, self.leader)
 
-    def _bindings(self, launcher: Launcher, plan: Json, ranks: Sequence[int]) -> tuple[Binding, ...]:
-        """Of processes that share a host. Every host is taken to be like this one."""
-        return bind(self.job.node, plan["cases"], ranks, () if launcher.binds else self._cores)
+    def _welcome(self, launcher: Launcher, plan: Json, hellos: Sequence[Hello]) -> dict[int, Sequence[int]]:
+        """Records who has come together; the CPUs that each shall keep to."""
+        bound: dict[int, Binding] = {}
+        for host in dict.fromkeys(hello.host for hello in hellos):
+            there = [hello for hello in hellos if hello.host == host]
+            bound |= {one.rank: one for one in self._bindings(launcher, plan, host, there)}
+        self.record(self._joined(launcher, hellos, bound))
+        return {rank: one.cpus for rank, one in bound.items()}
+
+    def _bindings(self, launcher: Launcher, plan: Json, host: str, hellos: Sequence[Hello]) -> tuple[Binding, ...]:
+        """Of the processes of a host, which is taken to be like this one where nobody has looked at it. Those that were
+        started on different CPUs have been bound already.
+        """
+        there = self._surveys.get(host)
+        node, cores = (there.node, there.cores) if there else (self.job.node, self._cores)
+        masks = {hello.cpus for hello in hellos if hello.cpus}
+        if launcher.binds or len(masks) > 1:
+            cores = ()
+        for mask in masks:
+            cores = tuple(filter(None, (tuple(cpu for cpu in core if cpu in mask) for core in cores)))
+        return bind(node, plan["cases"], [hello.rank for hello in hellos], cores)
 
     @cached_property
     def _cores(self) -> tuple[tuple[int, ...], ...]:
         return usable_cores()
 
-    def _joined(self, launcher: Launcher, plan: Json, hellos: Sequence[Hello]) -> Json:
+    def _joined(self, launcher: Launcher, hellos: Sequence[Hello], bound: Mapping[int, Binding]) -> Json:
         """The state record (schema/result.schema.json) of processes that have come together."""
         hosts = list(dict.fromkeys(hello.host for hello in hellos))
-        bound = {
-            one.rank: one
-            for host in hosts
-            for one in self._bindings(launcher, plan, [hello.rank for hello in hellos if hello.host == host])
-        }
+        new = [host for host in hosts if host in self._surveys and host not in self._recorded]
+        self._recorded.update(new)
         return {
             "record": "state",
             "when": "joined",
             "launcher": launcher.name,
-            "processes": [{**asdict(bound[hello.rank]), "host": hello.host, "pid": hello.pid} for hello in hellos],
+            "processes": [
+                {**asdict(bound[hello.rank]), "host": hello.host, "pid": hello.pid}
+                | ({} if bound[hello.rank].cpus else {"cpus": hello.cpus})
+                for hello in hellos
+            ],
             "links": [asdict(Link(f"host:{a}", f"host:{b}", "network")) for a, b in combinations(hosts, 2)],
-            "notes": list(launcher.notes),
+            "nodes": [{"host": host, "node": self._surveys[host].node.to_json()} for host in new],
+            "notes": [*launcher.notes, *(note for host in hosts if (note := self._difference(host)))],
         }
+
+    def _difference(self, host: str) -> str | None:
+        """What is to be said of a host that is not like the one that the cases were planned for."""
+        if host not in self._surveys:
+            return None
+        nodes = (self.job.node, self._surveys[host].node)
+        planned, there = ([(one.id, one.name) for one in node.devices] for node in nodes)
+        return None if planned == there else f"{host} has other devices than {platform.node()}, whose the cases are"
+
+
+def _exported(environment: Mapping[str, str], settings: Mapping[str, str]) -> tuple[str, ...]:
+    """Names of what every host must see."""
+    own = (name for name in environment if name.startswith(_OWN_PREFIX) or name in _PYTHON_FINDS)
+    return tuple(sorted({*settings, *own} - {RANK_VARIABLE}))
 
 
 def patience_s(cases: Sequence[Json]) -> float:

@@ -1,0 +1,99 @@
+"""Slurm: its launcher srun, inside an allocation or asking for one, and what it says of the job it runs in."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import signal
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+
+from linkscope.launch.child import Child
+from linkscope.launch.launchers import RANK_VARIABLE, ByLauncher, Order, Started, gist, version_of
+
+_OVERLAPS = (20, 11)
+"""The first version whose steps wait for one another where nothing is said."""
+_ANSWER_S = 10.0
+_TASKS = r"srun: error: \S+: tasks? (?P<rank>[\d,-]+): "
+ENDINGS = (
+    re.compile(_TASKS + r"Exited with exit code (?P<code>\d+)"),
+    re.compile(_TASKS + r"(?P<name>(?!Exited)[A-Z][a-z]+(?: (?:fault|error))?)"),
+)
+LABEL = re.compile(r"\s*(?P<rank>\d+): (?P<words>.*)")
+"""A line of a process, as --label marks it."""
+_ERROR = re.compile(r"^srun: error: (.+)$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Srun:
+    """Slurm's launcher. ``words``: its path, and more to say before the program."""
+
+    words: tuple[str, ...]
+    hosts: str | None = None
+    binds: bool = False
+
+    @property
+    def name(self) -> str:
+        return "srun"
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        told = "SLURM_MPI_TYPE" in os.environ or any(word.startswith("--mpi") for word in self.words)
+        if not told and _default_mpi() == "none":
+            return ("srun is not told --mpi, and Slurm's default is none: MPI needs one of those of `srun --mpi=list`",)
+        return ()
+
+    def start(self, order: Order) -> Started:
+        """See Launcher. A step shares the job's CPUs with any other: that of an interactive shell, or one that is still
+        ending. More processes than CPUs share these.
+        """
+        environment = {name: value for name, value in order.environment.items() if name != RANK_VARIABLE}
+        own = ["--ntasks", str(order.processes), "--export=ALL", "--cpu-bind=none", "--label"]
+        own += ["--overlap"] if _version(self.words[0]) >= _OVERLAPS else []
+        cpus = cpus_of_job(environment)
+        own += ["--overcommit"] if cpus is not None and order.processes > cpus else []
+        own += [f"--nodelist={self.hosts}"] if self.hosts else []
+        command = [self.words[0], *own, *self.words[1:], *order.command]
+        child = Child(command, environment, order.folder / "srun", dying=signal.SIGTERM)
+        return ByLauncher("srun", child, ENDINGS, label=LABEL, complaint=complaint)
+
+
+def complaint(text: str) -> str:
+    """The last error that srun tells of; without one, what it said first."""
+    errors = _ERROR.findall(text)
+    return str(errors[-1]) if errors else gist(text)
+
+
+def cpus_of_job(environment: Mapping[str, str]) -> int | None:
+    """How many CPUs the job has on all its hosts: 180 of "72(x2),36". None outside of one."""
+    parts = re.findall(r"(\d+)(?:\(x(\d+)\))?", environment.get("SLURM_JOB_CPUS_PER_NODE", ""))
+    return sum(int(cpus) * int(times or 1) for cpus, times in parts) if parts else None
+
+
+def is_only_host(environment: Mapping[str, str]) -> bool:
+    """Whether this process runs on the one host of a job. Where that was asked for from elsewhere (salloc), the host it
+    was asked for from is none of the job's.
+    """
+    here = (environment.get("SLURMD_NODENAME"), platform.node().split(".")[0])
+    return environment.get("SLURM_JOB_NUM_NODES") == "1" and environment.get("SLURM_JOB_NODELIST") in here
+
+
+def _version(program: str) -> tuple[int, int]:
+    """(22, 5) of "slurm-wlm 22.05.8"."""
+    found = re.search(r"(\d+)\.(\d+)", version_of(program))
+    return (int(found[1]), int(found[2])) if found else (0, 0)
+
+
+@cache
+def _default_mpi() -> str | None:
+    """slurm.conf's MpiDefault; None where Slurm does not say."""
+    try:
+        command = ["scontrol", "show", "config"]
+        answer = subprocess.run(command, capture_output=True, text=True, timeout=_ANSWER_S, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    found = re.search(r"^MpiDefault\s*=\s*(\S+)", answer.stdout, re.MULTILINE)
+    return found[1] if found else None
