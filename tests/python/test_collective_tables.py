@@ -22,6 +22,7 @@ from linkscope.report import wording
 from linkscope.report.curve_svg import curve_svg
 from linkscope.report.html import render
 from linkscope.report.terminal import show
+from linkscope.results.export import flat_rows
 from linkscope.results.row import Row
 
 Json = dict[str, Any]
@@ -203,3 +204,20 @@ def test_messages_both_ways_are_held_against_both_ways() -> None:
     figure = headline(made.ok(made.case("turn", [turn], {"figure": "latency"}), [[2e-6] * 8], latency=True))
     assert figure is not None
     assert figure.what == "time of one message, half of a round trip"
+
+
+def test_the_export_tells_members_and_processes_and_the_algorithm_bandwidth() -> None:
+    one = gathering("all-reduce", 0.005)
+    each = Row.from_json({**one.raw, "case": {**one.case, "processes": 4}})
+    records = flat_rows(made.run(4, [one, each]))
+    assert [record["processes"] for record in records] == [1, 4]
+    assert records[0]["members"] == "gpu:0 gpu:1 gpu:2 gpu:3"
+    assert records[0]["members_memory"] == "device"
+    assert records[0]["gbps_median"] == pytest.approx(200)
+
+
+def test_the_bus_tables_heading_says_what_the_algorithm_bandwidth_is() -> None:
+    rows = [gathering("all-reduce", 0.005, figure="bus")]
+    (table,) = overview(apart(rows), made.node()).tables
+    assert "1.5 times the algorithm bandwidth (size over time)" in wording.quantity(table.heading)
+    assert "algorithm 200.0, bus 300.0 GB/s" in render(made.run(4, rows))

@@ -9,7 +9,7 @@ import modelled_run as made
 import pytest
 
 from linkscope.analysis.cell import cells_of
-from linkscope.analysis.headline import headline, time_unit
+from linkscope.analysis.headline import headline, shared_unit, time_unit
 from linkscope.analysis.interval import stats_of
 from linkscope.analysis.peak import peak
 from linkscope.machine.paths import Paths
@@ -183,3 +183,11 @@ def test_the_margin_is_the_larger_side_of_the_interval() -> None:
 )
 def test_the_unit_suits_most_figures_and_leaves_none_unreadably_long(median: float, longest: float, unit: str) -> None:
     assert time_unit(median, longest) == unit
+
+
+@pytest.mark.parametrize(
+    ("times", "unit"),
+    [([6e-7, 7e-7, 2e-3, 1.6], "us"), ([5e-6, 2e-5, 3e-5], "us"), ([3e-3, 0.02, 0.2], "ms"), ([1e-7, 2e-7], "ns")],
+)
+def test_a_table_of_times_shares_a_unit_that_leaves_its_shortest_more_than_zeros(times: list[float], unit: str) -> None:
+    assert shared_unit(times) == unit

@@ -100,6 +100,21 @@ def test_everything_at_once() -> None:
     assert len(lay("bisection")[0].slots) == 4
 
 
+def test_all_to_all_is_laid_in_rounds_that_meet_at_no_destination() -> None:
+    rounds = lay("rounds")
+    assert [layout.column for layout in rounds] == ["shift 1", "shift 2", "shift 3"]
+    assert flows(rounds[1]) == [("gpu:0", "gpu:2"), ("gpu:1", "gpu:3"), ("gpu:2", "gpu:0"), ("gpu:3", "gpu:1")]
+    for layout in rounds:
+        sources, destinations = zip(*flows(layout), strict=True)
+        assert sorted(sources) == sorted(set(destinations)) == ["gpu:0", "gpu:1", "gpu:2", "gpu:3"]
+    (at_once,) = lay("all-at-once")
+    assert flows(at_once) == [flow for layout in rounds for flow in flows(layout)]  # enqueued round by round
+
+
+def test_rounds_need_devices_that_both_send_and_receive() -> None:
+    assert lay("rounds", "nearest-numa", "gpu") == []
+
+
 def test_one_representative_of_each_tier() -> None:
     assert [layout.column for layout in lay("one-per-tier")] == ["nvlink-18: gpu:0 > gpu:1"]
     tiers = [layout.column.partition(":")[0] for layout in lay("one-per-tier", "numa", "gpu")]

@@ -121,6 +121,28 @@ def test_a_case_content_with_less_sampling_is_estimated_by_it() -> None:
     assert estimate_s(case, Options(point_budget_s=0.05)) < estimate_s(case, Options(point_budget_s=0.5))
 
 
+def test_many_messages_under_way_take_their_time_whatever_the_budget() -> None:
+    def messages(**parameters: str | int) -> dict[str, Any]:
+        ends = {end: {"device": "numa:0", "rank": rank} for rank, end in enumerate(("source", "destination"))}
+        flow = {"method": "mpi", "bytes": 1 << 30, "executor": "numa:0", "parameters": parameters, **ends}
+        return {"flows": [flow], "processes": 2, "point_budget_s": 0.1}
+
+    one, four, window, both = (
+        estimate_s(messages(**parameters), Options())
+        for parameters in (
+            {"call": "send"},
+            {"call": "window", "window": 4},
+            {"call": "window"},
+            {"call": "both-ways", "window": 64},
+        )
+    )
+    repeat = (four - one) / 3
+    assert repeat > 0.5  # six gibibytes and more
+    assert window - one == pytest.approx(63 * repeat)
+    assert both - one == pytest.approx(127 * repeat)
+    assert timeout_s(messages(call="window"), Options()) > 2 * window
+
+
 def test_a_case_may_be_silent_for_longer_than_it_may_sample() -> None:
     case = {"flows": [{"method": "memcpy", "bytes": 1 << 30}] * 12}
     options = share_out([case], 0.01, None)

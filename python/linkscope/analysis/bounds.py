@@ -11,6 +11,9 @@ from linkscope.results.row import Row
 
 Json = dict[str, Any]
 
+ONE_WAY_CALLS = ("ping-pong",)
+"""Of methods with a ``call``: those that give the time of one way. A send that is answered takes a round trip."""
+_WITH_CALLS = ("mpi", "torch-mpi", "torch-send")
 MOST_BYTES = 64
 """A message of more is no measure of latency alone, an empty one none of its bytes' way."""
 
@@ -35,7 +38,8 @@ class Bound:
 def best_latencies(rows: Iterable[Row]) -> dict[str, Latency]:
     """By kind of device (gpu, numa): the shortest median time of a small message between two of them, alone.
 
-    Between two GPUs, or two processes on host memory; of rows shown as a latency.
+    Between two GPUs, or two processes on host memory; of rows shown as a latency. An MPI message counts by its
+    ping-pong alone.
     """
     best: dict[str, Latency] = {}
     for row in rows:
@@ -65,6 +69,8 @@ def bounds_of(rows: Sequence[Row], best: Mapping[str, Latency]) -> tuple[Bound, 
 def _kind(flow: Json) -> str | None:
     """What the flow joins, where it measures the latency between two like devices."""
     if "source" not in flow or "destination" not in flow or not 0 < flow["bytes"] <= MOST_BYTES:
+        return None
+    if flow["method"] in _WITH_CALLS and flow.get("parameters", {}).get("call", "send") not in ONE_WAY_CALLS:
         return None
     source, destination = flow["source"], flow["destination"]
     kinds = {end["device"].partition(":")[0] for end in (source, destination)}

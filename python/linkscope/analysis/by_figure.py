@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from linkscope.results.row import Row
 
-WORDS = {"latency": "time", "algorithm": "algorithm bandwidth", "bus": "bus bandwidth"}
+WORDS = {"first": "rate", "latency": "time", "algorithm": "algorithm bandwidth", "bus": "bus bandwidth"}
 """What is added to the titles; other figures go by their own names."""
 
 

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
-from statistics import median_low
 from typing import Any
 
 from linkscope.analysis.bounds import Bound
-from linkscope.analysis.headline import Headline, headline, time_unit
-from linkscope.analysis.peak import ABOVE, Peak, peak
+from linkscope.analysis.collective import Collective
+from linkscope.analysis.headline import Headline, headline, shared_unit
+from linkscope.analysis.peak import ABOVE, Peak, both_ways, peak
 from linkscope.machine.paths import Paths
 from linkscope.results.row import Row
 
 Json = dict[str, Any]
 
 _TOUCHERS = {"numa": "cpu", "gpu": "gpu"}
+_OF_THEIR_OWN = ("ping-pong", "window", "in-kernel")
+"""Calls and forms whose figure is not the time of one transfer from call to arrival."""
+_SELF_EVIDENT = ("method", "processes", "staging", "in_place", "call", "form", "launch", "type")
+"""Axes whose values speak for themselves."""
 MOST_KINDS = 3
 """Kinds of memory that a heading names pair by pair; of more it names those at either end."""
 
@@ -35,10 +39,11 @@ class Cell:
 
     ``id`` is the row's in the run file; several cells have it where every flow of a case has a figure of its own.
     ``variant``: (axis, value) of what tells a list's lines apart besides their place. ``bytes`` is 0 where none move.
-    ``status`` is ok, skipped or failed; ``reason`` says why of the latter two. ``headline`` is None unless ok.
+    ``status`` is ok, skipped or failed; ``reason`` says why there is no headline. ``headline`` is None unless ok.
     ``peak`` is None where the hardware's limit is not known or the figure is a time. ``overlap``: share of the time in
     which all measured flows ran, where the figure needs that they ran together; None elsewhere. ``figure``: the word by
-    which the labels ask for it. ``slowest``: of a collective's members; None elsewhere.
+    which the labels ask for it. ``slowest``: of a collective's members; None elsewhere. ``regime``: what figures must
+    have in common to be set against one another: the clock, whether bytes of both ways count, what is timed.
     """
 
     id: str
@@ -56,6 +61,7 @@ class Cell:
     overlap: float | None
     figure: str = "first"
     slowest: Slowest | None = None
+    regime: str = ""
 
     @property
     def key(self) -> tuple[str, str, str, str]:
@@ -64,8 +70,8 @@ class Cell:
 
     @property
     def variant_words(self) -> list[str]:
-        """Each axis with its value, such as "threads 2"."""
-        return [f"{axis} {value}" for axis, value in self.variant]
+        """Each axis with its value, such as "threads 2"; the value alone where it says enough, as "in place"."""
+        return [value if axis in _SELF_EVIDENT else f"{axis} {value}" for axis, value in self.variant]
 
     @property
     def share(self) -> float | None:
@@ -88,12 +94,13 @@ class Cell:
 class Heading:
     """What the cells of one table have in common, in the words of the report.
 
-    ``unit`` is empty where no row is ok. ``x_name``: what a curve's x counts, empty for other tables. ``figure``
-    says which number of a row stands in the table. ``bytes`` is None where the sizes differ. ``memories``: kinds at
-    the ends, such as "pinned → device". ``background``: methods of flows that run beside the measured ones.
-    ``loads``: once or sustained. ``environments``: variables the engine was started with, "" for none. ``local`` is
-    true where source and destination are the same device throughout. ``peer`` names another tool's case that the
-    table repeats, empty where none is. ``bounds``: what times of collectives are held against, where the run has it.
+    ``unit`` is empty where no row is ok. ``x_name``: what a curve's x counts, empty for other tables. ``figure`` says
+    which number of a row stands in the table; which numbers, where its lines differ. ``bytes`` is None where the sizes
+    differ. ``memories``: kinds at the ends, such as "pinned → device". ``background``: methods of flows that run beside
+    the measured ones. ``loads``: once or sustained. ``environments``: variables the engine was started with, "" for
+    none. ``local`` is true where source and destination are the same device throughout. ``peer`` names another tool's
+    case that the table repeats, empty where none is. ``bounds``: what times of collectives are held against, where the
+    run has it. ``bus_factor``: bus over algorithm bandwidth, where it is one for all collectives of the table.
     """
 
     suite: str
@@ -114,6 +121,7 @@ class Heading:
     local: bool
     peer: str
     bounds: tuple[Bound, ...] = ()
+    bus_factor: float | None = None
 
 
 def cells_of(rows: Iterable[Row], paths: Paths) -> list[Cell]:
@@ -122,8 +130,17 @@ def cells_of(rows: Iterable[Row], paths: Paths) -> list[Cell]:
     times = [c.headline.seconds for c in cells if c.headline is not None and not c.headline.higher_is_better]
     if not times:
         return cells
-    unit = time_unit(median_low(times), longest=max(times))
+    if any(c.headline is not None and c.headline.higher_is_better for c in cells):
+        return [_as_rate(c) for c in cells]
+    unit = shared_unit(times)
     return [c if c.headline is None else replace(c, headline=c.headline.in_unit(unit)) for c in cells]
+
+
+def _as_rate(one: Cell) -> Cell:
+    """The cell as a table of rates has it: without the time of what moves nothing."""
+    if one.headline is None or one.headline.higher_is_better:
+        return one
+    return replace(one, headline=None, reason=f"{one.bytes} B have no rate")
 
 
 def cell(row: Row, paths: Paths) -> Cell:
@@ -133,10 +150,11 @@ def cell(row: Row, paths: Paths) -> Cell:
     labels = row.labels
     x = labels.get("x")
     case_id, table_row, table_column, asked = place_of(row)
+    lacking = f"has no figure of the kind asked for, {asked}" if row.status == "ok" and figure is None else None
     return Cell(
         id=case_id,
         status=row.status,
-        reason=row.reason,
+        reason=row.reason or lacking,
         modelled=row.modelled,
         row=table_row,
         column=table_column,
@@ -149,7 +167,18 @@ def cell(row: Row, paths: Paths) -> Cell:
         overlap=row.overlap if len(row.measured_flows) > 1 and row.load == "once" else None,
         figure=asked,
         slowest=slowest(row),
+        regime=regime(row),
     )
+
+
+def regime(row: Row) -> str:
+    """Such as "batch clock", "host clock, window", "device clock, in-kernel"; a described node has one for all."""
+    flow = row.case["flows"][0]
+    parameters = flow.get("parameters", {})
+    words = ["the model's clock" if row.modelled else f"{row.case['clock']} clock"]
+    words += ["both ways"] if both_ways(flow) else []
+    words += [word for word in (parameters.get("call"), parameters.get("form")) if word in _OF_THEIR_OWN]
+    return ", ".join(words)
 
 
 def place_of(row: Row) -> tuple[str, str, str, str]:
@@ -199,7 +228,7 @@ def heading(rows: Sequence[Row], cells: Sequence[Cell]) -> Heading:
         title=title(first),
         unit=headlines[0].unit if headlines else "",
         x_name=str(first.labels.get("x_name", "bytes")) if shown_as(first, "curve") else "",
-        figure=headlines[0].what if headlines else "",
+        figure="; ".join(_distinct(headline.what for headline in headlines)),
         bytes=(sizes.pop() or None) if len(sizes) == 1 else None,
         methods=_methods(rows, "measured"),
         background=_methods(rows, "background"),
@@ -211,7 +240,13 @@ def heading(rows: Sequence[Row], cells: Sequence[Cell]) -> Heading:
         modelled=any(row.modelled for row in rows),
         local=all(_is_local(flow) for row in rows for flow in row.case["flows"]),
         peer=_peer(first),
+        bus_factor=_bus_factor(rows),
     )
+
+
+def _bus_factor(rows: Sequence[Row]) -> float | None:
+    found = {None if one is None else one.bus_factor for one in (Collective.of(row.case["flows"][0]) for row in rows)}
+    return found.pop() if len(found) == 1 else None
 
 
 def _peer(row: Row) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 
 from linkscope.analysis.cell import Cell, Heading, Json, cells_of, heading, shown_as, table_of
+from linkscope.analysis.leaders import Lead, leads_of
 from linkscope.machine.paths import Paths
 from linkscope.results.row import Row
 
@@ -19,8 +20,8 @@ class Curve:
 
     @property
     def peak_gbps(self) -> float | None:
-        """The hardware's limit where it is one and the same for all points; None otherwise."""
-        limits = {point.peak.gbps for point in self.points if point.peak is not None}
+        """The hardware's limit where it is one and the same for all points that have a figure; None otherwise."""
+        limits = {p.peak.gbps for p in self.points if p.peak is not None and p.headline is not None}
         return limits.pop() if len(limits) == 1 else None
 
     def to_json(self) -> Json:
@@ -59,11 +60,17 @@ class CurveSet:
         """Every x of any series, ascending."""
         return tuple(sorted({point.x for point in self.flat if point.x is not None}))
 
+    @property
+    def leads(self) -> tuple[Lead, ...]:
+        """Which curve is best at which sizes; empty where x counts no bytes."""
+        return leads_of(self.curves) if self.heading.x_name == "bytes" else ()
+
     def to_json(self) -> Json:
         """A JSON-ready dict."""
         return {
             "kind": "curve",
             "heading": asdict(self.heading),
+            "leads": [asdict(lead) for lead in self.leads],
             "curves": [curve.to_json() for curve in self.curves],
         }
 

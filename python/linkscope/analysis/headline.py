@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from statistics import median_low
 from typing import Any
 
 from linkscope.analysis.collective import Collective
@@ -19,6 +21,7 @@ BUS = "bus bandwidth as nccl-tests defines it"
 _TIME_UNITS = {"ns": 1e9, "us": 1e6, "ms": 1e3}
 """Of one second."""
 MOST_WHOLE = 1e5
+LEAST = 0.01
 _DEPENDENT = ("pointer-chase", "fault-chase", "ping-pong")
 
 
@@ -99,6 +102,15 @@ def time_unit(seconds: float, longest: float = 0.0) -> str:
     suited = "ns" if seconds < 1e-5 else "us" if seconds < 1e-2 else "ms"
     longer = list(_TIME_UNITS)[list(_TIME_UNITS).index(suited) :]
     return next((unit for unit in longer if longest * _TIME_UNITS[unit] < MOST_WHOLE), "ms")
+
+
+def shared_unit(times: Sequence[float]) -> str:
+    """One unit for times (seconds) of a table: the median's, unless it would make the longest unreadable; where they
+    differ so much that it leaves nothing but zeros of the shortest, the next shorter one.
+    """
+    unit = time_unit(median_low(times), longest=max(times))
+    place = list(_TIME_UNITS).index(unit)
+    return list(_TIME_UNITS)[place - 1] if place > 0 and min(times) * _TIME_UNITS[unit] < LEAST else unit
 
 
 def _latency(flow: dict[str, Any], result: FlowResult) -> Headline:

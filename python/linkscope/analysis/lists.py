@@ -25,7 +25,14 @@ class Listing:
     @property
     def axes(self) -> tuple[str, ...]:
         """What tells its lines apart besides their places: a column each."""
-        return tuple(dict.fromkeys(axis for entry in self.cells for axis, _ in entry.variant))
+        named = dict.fromkeys(axis for entry in self.cells for axis, _ in entry.variant)
+        return tuple(axis for axis in named if len({dict(entry.variant).get(axis) for entry in self.cells}) > 1)
+
+    @property
+    def common(self) -> tuple[str, ...]:
+        """What every line would say of the other axes, such as "a process each", "window 4"; of one line alone too."""
+        words = zip(self.cells[0].variant, self.cells[0].variant_words, strict=True)
+        return tuple(word for (axis, _), word in words if axis not in self.axes)
 
     @staticmethod
     def place(entry: Cell) -> str:

@@ -9,6 +9,7 @@ from linkscope.analysis.bounds import best_latencies, bounds_of
 from linkscope.analysis.by_flow import apart
 from linkscope.analysis.cell import Json, place_of
 from linkscope.analysis.curves import curves
+from linkscope.analysis.layers import Layer, layers
 from linkscope.analysis.lists import listings
 from linkscope.analysis.matrices import matrices
 from linkscope.analysis.summary import DEFAULT_PRECISION, Summary, Table, summarize
@@ -19,14 +20,20 @@ from linkscope.results.row import Row
 
 @dataclass(frozen=True)
 class Overview:
-    """``tables`` are Matrix, CurveSet and Listing objects; each has ``heading``, ``flat`` and ``to_json``."""
+    """``tables`` are Matrix, CurveSet and Listing objects; each has ``heading``, ``flat`` and ``to_json``. ``layers``:
+    PyTorch's ways beside what they call, where the run has both."""
 
     summary: Summary
     tables: tuple[Table, ...]
+    layers: tuple[Layer, ...] = ()
 
     def to_json(self) -> Json:
         """A JSON-ready dict: ``show --json`` prints it."""
-        return {"summary": self.summary.to_json(), "tables": [table.to_json() for table in self.tables]}
+        return {
+            "summary": self.summary.to_json(),
+            "tables": [table.to_json() for table in self.tables],
+            "layers": [layer.to_json() for layer in self.layers],
+        }
 
 
 def overview(rows: Sequence[Row], node: Node, precision: float = DEFAULT_PRECISION) -> Overview:
@@ -40,7 +47,7 @@ def overview(rows: Sequence[Row], node: Node, precision: float = DEFAULT_PRECISI
     found: list[Table] = [*matrices(parts, paths), *curves(parts, paths), *listings(parts, paths)]
     found.sort(key=lambda table: min(position[entry.id] for entry in table.flat))
     found = _bounded(found, parts)
-    return Overview(summarize(rows, found, precision), tuple(found))
+    return Overview(summarize(rows, found, precision), tuple(found), layers(rows))
 
 
 def _bounded(tables: Sequence[Table], parts: Sequence[Row]) -> list[Table]:

@@ -68,10 +68,13 @@ class _Bar:
 
 
 class _Lines:
+    """A line per case; one for all cases of a suite's row in succession that are skipped for one reason."""
+
     def __init__(self, console: Console) -> None:
         self._console = console
         self._cases = 0
         self._done = 0
+        self._skipped: list[Json] = []
 
     def listener(self) -> Listener:
         return Listener(on_job=self._begin, on_row=self._row, on_note=self._say)
@@ -82,16 +85,43 @@ class _Lines:
 
     def _row(self, row: Json) -> None:
         self._done += 1
-        self._say(f"[{self._done}/{self._cases}] {_line(row)}")
+        if self._skipped and _skip_of(row) != _skip_of(self._skipped[0]):
+            self._tell_skipped(self._done - 1)
+        if row["status"] == "skipped":
+            self._skipped.append(row)
+        else:
+            self._say(f"[{self._done}/{self._cases}] {_line(row)}")
+        if self._skipped and self._done == self._cases:
+            self._tell_skipped(self._done)
+
+    def _tell_skipped(self, last: int) -> None:
+        rows, self._skipped = self._skipped, []
+        first = last - len(rows) + 1
+        if len(rows) == 1:
+            self._say(f"[{last}/{self._cases}] {_line(rows[0])}")
+            return
+        case = rows[0]["case"]
+        self._say(
+            f"[{first}-{last}/{self._cases}] {case['suite']}/{case['name']}  {len(rows)} skipped: {_reason(rows[0])}"
+        )
 
     def _say(self, text: str) -> None:
         self._console.print(text, highlight=False, markup=False, soft_wrap=True)
 
 
+def _skip_of(row: Json) -> tuple[Any, ...]:
+    """What rows that are told together have in common."""
+    return row["status"], row["case"]["suite"], row["case"]["name"], _reason(row)
+
+
+def _reason(row: Json) -> str:
+    return str(row.get("reason", "no reason given"))
+
+
 def _line(row: Json) -> str:
     figures = [figure for part in by_flow(Row.from_json(row)) if (figure := headline(part)) is not None]
     if not figures:
-        return f"{row['id']}  {row['status']}: {row.get('reason', 'no reason given')}"
+        return f"{row['id']}  {row['status']}: {_reason(row)}"
     medians = list(dict.fromkeys(wording.value(figure.value.median) for figure in figures))
     return f"{row['id']}  {', '.join(medians)} {figures[0].unit} {wording.margin(max(figures, key=_margin))}"
 

@@ -12,6 +12,14 @@ from linkscope.machine.state import GpuState, MachineState
 SEVERITIES = ("problem", "warning", "note")
 _HARMLESS_THROTTLE = {"idle", "application clocks", "display clocks", "sync boost"}
 _GIB = 1 << 30
+TORCH = "torch"
+"""The engine that is Python: it adds methods, and measures nothing else."""
+_INTERFACES = {
+    "mpi": "see docs/processes.md: an MPI with the standard ABI is loaded as it is, another by its adapter",
+    "xccl": "install the vendor's library, or name it in LINKSCOPE_XCCL",
+    "torch": "install it beside linkscope (extra `torch`), or do without these rows",
+}
+"""What to do about a missing one, by how its methods' names begin."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +34,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Examined:
-    """What the checks look at. ``engines``: host, cuda, hip -> its description, or None where it is not built."""
+    """What the checks look at. ``engines``: host, cuda, hip, torch -> its description, None where it is not built."""
 
     node: Node
     state: MachineState
@@ -42,14 +50,15 @@ class Examined:
 
 
 def examine(node: Node, state: MachineState, engines: Mapping[str, Mapping[str, Any] | None]) -> list[Finding]:
-    """All findings, gravest first. ``engines``: host, cuda, hip -> its description, None where it is not built."""
+    """All findings, gravest first. ``engines``: host, cuda, hip, torch -> its description, None where there is none."""
     seen = Examined(node, state, engines)
     findings = [finding for check in _CHECKS for finding in check(seen)]
     return sorted(findings, key=lambda finding: SEVERITIES.index(finding.severity))
 
 
 def _engines(seen: Examined) -> Iterator[Finding]:
-    if not any(seen.engines.values()):
+    compiled = {name: description for name, description in seen.engines.items() if name != TORCH}
+    if not any(compiled.values()):
         yield Finding(
             "problem", "no engine is built", "nothing can be measured on this machine", "run `make run`, it builds one"
         )
@@ -60,7 +69,7 @@ def _engines(seen: Examined) -> Iterator[Finding]:
             "no path to or between GPUs can be measured",
             "run `make run`, it builds the engine for the GPUs it finds",
         )
-    for name, description in seen.engines.items():
+    for name, description in compiled.items():
         if description and description.get("problem"):
             yield Finding(
                 "problem" if seen.vendor == name else "note",
@@ -68,6 +77,20 @@ def _engines(seen: Examined) -> Iterator[Finding]:
                 "cases that need a GPU will be skipped",
                 "load the vendor's driver, or give this container or user access to the GPU devices",
             )
+
+
+def _interfaces(seen: Examined) -> Iterator[Finding]:
+    """Libraries that are loaded at run time and are not there: of the engine in use, and of PyTorch's."""
+    used = seen.engines.get(seen.vendor or "") or seen.engines.get("host")
+    for description in (used, seen.engines.get(TORCH)):
+        reasons: dict[str, list[str]] = {}
+        for method in (description or {}).get("methods", ()):
+            if method["name"].startswith(tuple(_INTERFACES)) and not method["available"]:
+                reasons.setdefault(str(method.get("reason", "no reason given")), []).append(method["name"])
+        for reason, names in reasons.items():
+            remedy = next(text for name, text in _INTERFACES.items() if names[0].startswith(name))
+            what = f"{', '.join(names)}: {reason}"
+            yield Finding("note", what, "rows that need it are skipped with that reason", remedy)
 
 
 def _clocks(seen: Examined) -> Iterator[Finding]:
@@ -311,6 +334,7 @@ def _by(seen: Examined, key: Callable[[GpuState], Sequence[str | None]]) -> dict
 
 _CHECKS: tuple[Callable[[Examined], Iterator[Finding]], ...] = (
     _engines,
+    _interfaces,
     _neighbours,
     _clocks,
     _pcie,

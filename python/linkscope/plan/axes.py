@@ -18,7 +18,7 @@ _DRIVES = {"source": "push", "destination": "pull", "gpu": "gpu-driven", "numa":
 _KINDS = {"gpu": "gpu", "numa": "numa", "nearest-numa": "numa"}
 _ENDS = {"source": "from", "destination": "to"}
 _END_AXES = ("memory", "first touch", "advice")
-_INTERFACE = ("method", "processes", "call", "staging", "form", "launch", "clock")
+_INTERFACE = ("method", "processes", "call", "window", "staging", "form", "recorded", "launch", "backend", "clock")
 """Axes that tell one interface from another."""
 _SAID = {
     ("processes", "one"): "one process",

@@ -24,8 +24,14 @@ _GPU_GBPS, _HOST_GBPS = 300.0, 20.0
 # Methods that are slower than the memory they work on: their bytes go page by page, or through the driver.
 _METHOD_GBPS = {"page-fault": 5.0, "fault-chase": 5.0, "prefetch": 15.0, "first-touch": 3.0}
 _METHOD_GBPS |= {"allocate": 5.0, "free": 5.0, "register": 5.0}
-_METHOD_GBPS |= {"mpi": 8.0, "mpi-collective": 4.0, "torch-mpi": 8.0}
+# Of messages and collectives between processes, by what their memory is; those of PyTorch on the host by Gloo.
+_HOST_MESSAGE_GBPS = {"mpi": 4.0, "mpi-collective": 1.5, "torch-mpi": 4.0, "torch-send": 1.5, "torch-collective": 0.6}
+_GPU_MESSAGE_GBPS = {"mpi": 50.0, "mpi-collective": 20.0, "torch-mpi": 50.0}
 _COLLECTIVE_GBPS = 100.0  # algorithm bandwidth among GPUs
+_WINDOW = 64  # messages under way where a call has many and its flow names no number
+_MODELLED_S = 0.012  # a case of a described node: a virtual clock, a few hundred KiB really moved
+_LEAST_REPEATS = 6  # warm-ups and samples of long messages, below which nothing is told, whatever the budget
+_TORCH_FILLING_GBPS = 1.0  # of host memory by tensor operations
 _LINKING_GBPS = 1.2  # of memory that a CPU's chase goes through: linked and walked node by node, in random order
 
 
@@ -69,18 +75,35 @@ def limits(case: Json, options: Options) -> Json:
 
 def estimate_s(case: Json, options: Options) -> float:
     """Seconds the case will roughly take: for progress and --dry-run, never for a figure."""
-    return _setup_s(case) + min(_sampling_s(case), _point_budget_s(case, options))
+    least = _LEAST_REPEATS * _repeat_s(case) if int(case.get("processes", 1)) > 1 else 0.0
+    return _setup_s(case) + max(least, min(_sampling_s(case), _point_budget_s(case, options)))
+
+
+def modelled_s(cases: int) -> float:
+    """Seconds that so many cases of a described node will roughly take, whatever they model."""
+    return _MODELLED_S * cases
 
 
 def timeout_s(case: Json, options: Options) -> float:
     """Silence after which a case is given up: generous, since it only ever ends a hang."""
-    return round(30 + 10 * options.point_budget_s + 40 * _setup_s(case), 1)
+    return round(30 + 10 * options.point_budget_s + 40 * (_setup_s(case) + _repeat_s(case)), 1)
 
 
 def _sampling_s(case: Json) -> float:
     """Until the interval is narrow, where nothing disturbs."""
     shortest = max(float(case.get("min_sample_s", 0)), _SAMPLE_S)
-    return _SAMPLES * max(shortest, *(_moving_s(flow, flow["bytes"]) for flow in case["flows"]))
+    return _SAMPLES * max(shortest, _repeat_s(case))
+
+
+def _repeat_s(case: Json) -> float:
+    """The longest of its flows, once; of calls with many messages under way all of these."""
+    return max(_moving_s(flow, flow["bytes"] * _messages(flow)) for flow in case["flows"])
+
+
+def _messages(flow: Json) -> int:
+    parameters = flow.get("parameters", {})
+    ways = {"window": 1, "both-ways": 2}.get(str(parameters.get("call")), 0)
+    return ways * int(parameters.get("window", _WINDOW)) if ways else 1
 
 
 def _point_budget_s(case: Json, options: Options) -> float:
@@ -109,10 +132,12 @@ def _filling_s(flow: Json) -> float:
     """Of a collective all members' memory: GPUs fill theirs at the same time, those of a host share one."""
     if flow["method"] == "pointer-chase" and str(flow.get("executor", "")).startswith("numa:"):
         return int(flow["bytes"]) / (_LINKING_GBPS * 1e9)
-    if "members" not in flow:
+    method = str(flow["method"])
+    if method not in _HOST_MESSAGE_GBPS and "members" not in flow and not method.startswith("torch"):
         return _moving_s(flow, _footprint(flow))
-    at_once = len(flow["members"]) if not _on_gpus(flow) else 1
-    return at_once * int(flow["bytes"]) / ((_GPU_GBPS if _on_gpus(flow) else _HOST_GBPS) * 1e9)
+    at_once = len(flow.get("members", ())) if not _on_gpus(flow) else 1
+    host = _TORCH_FILLING_GBPS if method.startswith("torch") else _HOST_GBPS
+    return max(at_once, 1) * int(flow["bytes"]) / ((_GPU_GBPS if _on_gpus(flow) else host) * 1e9)
 
 
 def _footprint(flow: Json) -> int:
@@ -123,5 +148,6 @@ def _footprint(flow: Json) -> int:
 
 def _moving_s(flow: Json, size: int) -> float:
     usual = _HOST_GBPS if not _on_gpus(flow) else _COLLECTIVE_GBPS if "members" in flow else _GPU_GBPS
-    gbps = _METHOD_GBPS.get(flow["method"], usual)
+    between = _GPU_MESSAGE_GBPS if _on_gpus(flow) else _HOST_MESSAGE_GBPS
+    gbps = between.get(flow["method"], _METHOD_GBPS.get(flow["method"], usual))
     return size / (gbps * 1e9)

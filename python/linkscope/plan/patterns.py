@@ -68,13 +68,21 @@ def each_among_all_both_ways(ground: Ground) -> list[Layout]:
 def all_at_once(ground: Ground) -> list[Layout]:
     """Every source to every other destination, all at the same time.
 
-    In the order of a shift: first each device to the next one, then to the one after that. A GPU whose engines take
-    one flow at a time then meets no other GPU at the same destination.
+    In the order of a shift: first each device to the next one, then to the one after that. That is the order in which
+    they are enqueued; in which of them an engine that takes one at a time then serves them, the hardware decides.
     """
-    place = {device.id: index for index, device in enumerate(ground.sources())}
-    count = max(len(place), 1)
-    slots = tuple(sorted(ground.links(), key=lambda slot: _shift(place, slot) % count))
+    slots = tuple(slot for _, turn in _turns(ground) for slot in turn)
     return [Layout(slots, "", f"{len(slots)} flows")] if len(slots) > 1 else []
+
+
+def rounds(ground: Ground) -> list[Layout]:
+    """An all-to-all in rounds, one case each: from every device to the one 1, 2, 3 ... places on, at the same time.
+
+    In a round each device sends to one other and receives from one other, so none meets another at its destination: the
+    schedule of an all-to-all in MPI, NCCL and TransferBench.
+    """
+    turns = [(shift, turn) for shift, turn in _turns(ground) if shift > 0 and len(turn) > 1]
+    return [Layout(turn, "", f"shift {shift}") for shift, turn in turns]
 
 
 def all_at_once_both_ways(ground: Ground) -> list[Layout]:
@@ -142,6 +150,7 @@ PATTERNS: dict[str, Pattern] = {
     "each-among-all-both-ways": each_among_all_both_ways,
     "all-at-once": all_at_once,
     "all-at-once-both-ways": all_at_once_both_ways,
+    "rounds": rounds,
     "ring": ring,
     "bisection": bisection,
     "spread": spread,
@@ -189,9 +198,17 @@ def _growing(ground: Ground, gpus: list[str]) -> list[Layout]:
     return layouts
 
 
-def _shift(place: dict[str, int], slot: Slot) -> int:
-    """How many places the destination stands behind the source; 0 where it is not among them."""
-    return place[slot.destination] - place[slot.source] if slot.destination in place else 0
+def _turns(ground: Ground) -> list[tuple[int, tuple[Slot, ...]]]:
+    """The row's flows by how many places the destination stands behind the source, round about: 0 where it is none of
+    the sources."""
+    place = {device.id: index for index, device in enumerate(ground.sources())}
+
+    def shift(slot: Slot) -> int:
+        behind = place[slot.destination] - place[slot.source] if slot.destination in place else 0
+        return behind % len(place)
+
+    ordered = sorted(ground.links(), key=shift)
+    return [(places, tuple(turn)) for places, turn in groupby(ordered, key=shift)]
 
 
 def _single(slot: Slot) -> Layout:

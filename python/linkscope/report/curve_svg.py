@@ -69,11 +69,17 @@ class Style:
 def styles(table: CurveSet) -> list[Style]:
     """A style per curve: each its colour while they last, else a colour per way of moving and a dash per place.
 
-    Where all have one place, a dash for each turn of the colours.
+    Where all have one place, a dash for each turn of the colours. Curves without a figure use none up.
     """
-    if len(table.curves) <= COLOURS:
-        return [Style(number, "") for number in range(len(table.curves))]
-    named = [curve.series.partition(", ") for curve in table.curves]
+    drawn = [curve for curve in table.curves if any(point.headline is not None for point in curve.points)]
+    found = iter(_styles(drawn))
+    return [next(found) if curve in drawn else Style(0, "") for curve in table.curves]
+
+
+def _styles(curves: Sequence[Curve]) -> list[Style]:
+    if len(curves) <= COLOURS:
+        return [Style(number, "") for number in range(len(curves))]
+    named = [curve.series.partition(", ") for curve in curves]
     places = list(dict.fromkeys(place for place, _, _ in named))
     ways = list(dict.fromkeys(way for _, _, way in named))
     if len(places) == 1:
@@ -185,14 +191,31 @@ def _series(curve: Curve, number: int, style: Style, x: Axis, y: Axis, index_of:
     pattern = f' stroke-dasharray="{style.dash}"' if style.dash else ""
     wide = _band([(at, y.at(s.p5), y.at(s.p95)) for at, s, _ in points])
     tight = _band([(at, y.at(s.low), y.at(s.high)) for at, s, _ in points])
-    marks = "".join(
-        f'<circle cx="{at:.1f}" cy="{y.at(s.median):.1f}" r="3" data-i="{index_of(p)}"/>' for at, s, p in points
-    )
+    marks = "".join(mark(p.regime, at, y.at(s.median), f' data-i="{index_of(p)}"') for at, s, p in points)
     return (
         f'<g class="series c{style.colour}" data-series="{number}">'
         f'<path class="spread" d="{wide}"/><path class="band" d="{tight}"/>'
         f'<polyline points="{line}"{pattern}/>{marks}</g>'
     )
+
+
+def mark(regime: str, x: float, y: float, attributes: str = "") -> str:
+    """A point's mark, which says by its shape what the figure is timed by: round of the device's clock, square of the
+    batch's, a triangle of the host's."""
+    clock = regime.partition(" ")[0]
+    if clock == "batch":
+        return f'<rect x="{x - 2.8:.1f}" y="{y - 2.8:.1f}" width="5.6" height="5.6"{attributes}/>'
+    if clock == "host":
+        return f'<path class="mark" d="M{x - 3.4:.1f} {y + 2.6:.1f}h6.8l-3.4 -6Z"{attributes}/>'
+    return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3"{attributes}/>'
+
+
+def clocks(table: CurveSet) -> str:
+    """What the shapes of the marks mean, where the picture has several: "round: device clock, square: batch clock"."""
+    shapes = {"device": "round", "batch": "square", "host": "triangle"}
+    found = {point.regime.partition(" ")[0] for point in table.flat if point.headline is not None}
+    named = [f"{shape}: {clock} clock" for clock, shape in shapes.items() if clock in found]
+    return ", ".join(named) if len(named) > 1 else ""
 
 
 def _band(edges: Sequence[tuple[float, float, float]]) -> str:

@@ -21,6 +21,7 @@ from markupsafe import Markup
 
 from linkscope.analysis.by_flow import apart
 from linkscope.analysis.cell import Cell, place_of
+from linkscope.analysis.collective import Collective
 from linkscope.analysis.curves import CurveSet
 from linkscope.analysis.lists import Listing
 from linkscope.analysis.matrices import Matrix
@@ -28,7 +29,7 @@ from linkscope.analysis.overview import Overview, overview
 from linkscope.analysis.summary import ABOVE_PEAK, Table, TableSummary, table_summary
 from linkscope.errors import LinkscopeError
 from linkscope.report import wording
-from linkscope.report.curve_svg import curve_svg, styles
+from linkscope.report.curve_svg import clocks, curve_svg, mark, styles
 from linkscope.report.provenance import machine_state, precision, provenance, remarks
 from linkscope.report.topology_svg import draw
 from linkscope.results.row import Row
@@ -61,7 +62,8 @@ def render(run: RunFile) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.globals.update(wording=wording, NARROW=NARROW, styles=styles)
+    environment.globals.update(wording=wording, NARROW=NARROW, styles=styles, clocks=clocks)
+    environment.globals["mark"] = lambda regime, x, y: Markup(mark(regime, x, y))
     return environment.get_template("report.html.j2").render(
         header=header,
         node=node,
@@ -72,6 +74,8 @@ def render(run: RunFile) -> str:
         started=_date(str(header.get("started", ""))),
         summary=found.summary,
         missing=run.missing,
+        layers=found.layers,
+        collectives=any("members" in flow for row in rows for flow in row.case["flows"]),
         tables=[_section(number, table, records) for number, table in enumerate(found.tables)],
         records=Markup(_script_json(records.lines)),
         raw=Markup(_packed(header, rows)),
@@ -146,6 +150,9 @@ def _record(row: Row, table: Table, entry: Cell) -> dict[str, Any]:
         record["half"] = _short(figure.margin * 100)
     if entry.peak is not None:
         record |= {"peak": _short(entry.peak.gbps), "why": entry.peak.why}
+    bandwidths = _bandwidths(row)
+    if bandwidths:
+        record["bandwidths"] = bandwidths
     if entry.slowest is not None:
         record["notes"] = [*row.notes, f"slowest member: {wording.slowest(entry)}"]
     if entry.overlap is not None:
@@ -155,6 +162,16 @@ def _record(row: Row, table: Table, entry: Cell) -> dict[str, Any]:
     elif entry.share is not None:
         record["share"] = _short(entry.share * 100)
     return record
+
+
+def _bandwidths(row: Row) -> str:
+    """Of a collective both that nccl-tests prints, such as "algorithm 236.1, bus 354.2 GB/s"; empty for other rows."""
+    collective = Collective.of(row.case["flows"][0])
+    rate = row.flows[0].gbps if row.flows else None
+    if collective is None or rate is None:
+        return ""
+    bus = rate.median * collective.bus_factor
+    return f"algorithm {wording.value(rate.median)}, bus {wording.value(bus)} GB/s"
 
 
 def _short(number: float) -> float:

@@ -30,11 +30,20 @@ def provenance(header: Header, node: Node) -> list[tuple[str, str]]:
         ("host", str(header.get("host", ""))),
         ("started", str(header.get("started", ""))),
         ("software", f"{software}, {versions}" if versions else software),
+        ("PyTorch", _further(header)),
         ("command", shlex.join(str(word) for word in header.get("command", []))),
         ("precision", f"95 % interval of the median within ±{precision(header) * 100:g} % asked"),
         ("bytes", "payload, counted once; GB/s are decimal, KiB/MiB/GiB binary"),
     ]
     return [(name, text) for name, text in lines if text]
+
+
+def _further(header: Header) -> str:
+    """What the run file says of the torch engine; empty where it took none."""
+    further = header.get("further_engines", ())
+    words = [f"{name} {text}" for engine in further for name, text in engine.get("versions", {}).items()]
+    first = [method for engine in further for method in engine.get("methods", ())[:1]]
+    return ", ".join([*words, *(method["reason"] for method in first if "reason" in method)])
 
 
 def _node(node: Node) -> str:

@@ -12,6 +12,7 @@ from rich.text import Text
 
 from linkscope.analysis.cell import Cell, Heading
 from linkscope.analysis.curves import CurveSet
+from linkscope.analysis.layers import Layer
 from linkscope.analysis.lists import Listing
 from linkscope.analysis.matrices import Matrix
 from linkscope.analysis.overview import Overview, overview
@@ -36,6 +37,8 @@ def show(run: RunFile, console: Console) -> None:
     _print_header(run, found, console)
     for table in found.tables:
         _print_table(table, console)
+    for layer in found.layers:
+        _print_layer(layer, console)
     _print_summary(found.summary, console)
 
 
@@ -110,7 +113,8 @@ class _Notes:
     def print(self, console: Console) -> None:
         for (status, reason), letter in self._letters.items():
             style = "red" if status == "failed" else "dim"
-            console.print(Text(f"{letter}: {status}: {reason}", style=style))
+            word = "n/a" if status == "ok" else status
+            console.print(Text(f"{letter}: {word}: {reason}", style=style))
 
 
 def _parts(entry: Cell | None, notes: _Notes) -> Parts:
@@ -173,19 +177,50 @@ def _width(label: str, texts: Sequence[Text]) -> int:
 
 
 def _print_curves(table: CurveSet, console: Console) -> None:
+    """Those with a figure as columns; a line each for the others, and for which is best at which size."""
+    lost = [name for names in wording.unshown(table).values() for name in names]
+    left_out = set(lost) if len(lost) < len(table.curves) else set()
+    _print_columns(table, left_out, console)
+    for text in wording.unshown_lines(table) if left_out else ():
+        console.print(Text(text, style="red" if text.startswith("failed") else "dim"))
+    for text in wording.leads(table):
+        console.print(Text(text, style="cyan"))
+
+
+def _print_columns(table: CurveSet, left_out: set[str], console: Console) -> None:
     at = {(point.x, curve.series): point for curve in table.curves for point in curve.points}
     if table.place:
         console.print(Text(table.place, style="dim"))
     xs = sorted({point.x for point in table.flat}, key=lambda x: float("-inf") if x is None else x)
     labels = [wording.x_value(x, table.heading.x_name) for x in xs]
-    columns = [name.replace(", ", "\n") or table.heading.unit for name in table.names]
-    cells = [[at.get((x, curve.series)) for curve in table.curves] for x in xs]
+    shown = [(name, curve) for name, curve in zip(table.names, table.curves, strict=True) if name not in left_out]
+    columns = [name.replace(", ", "\n") or table.heading.unit for name, _ in shown]
+    cells = [[at.get((x, curve.series)) for _, curve in shown] for x in xs]
     _print_grid(_Notes(), labels, columns, cells, wording.x_title(table.heading.x_name), console)
+
+
+def _print_layer(layer: Layer, console: Console) -> None:
+    console.print()
+    title = Text(wording.layer_title(layer), style="bold")
+    if layer.modelled:
+        title.append(f"  {wording.MODELLED}", style="bold yellow")
+    console.print(title)
+    grid = empty_grid("bytes")
+    for name in (layer.method, layer.raw, "added (95 % intervals against each other)", "ratio"):
+        grid.add_column(Text(name), justify="right", no_wrap=True)
+    for point in layer.points:
+        times = (wording.time(point.layer_s), wording.time(point.raw_s))
+        style = "bold" if point.clear else "dim"
+        added = Text(wording.added(point), style=style)
+        grid.add_row(Text(wording.size(point.bytes)), *times, added, f"{point.ratio:.2f}")
+    console.print(grid)
 
 
 def _print_listing(table: Listing, console: Console) -> None:
     """A line per row; without its spread and count of samples where the console is too narrow for them."""
     notes = _Notes()
+    if table.common:
+        console.print(Text(", ".join(table.common), style="dim"))
     grid = _listing_grid(table, SPREAD, notes)
     if Measurement.get(console, console.options.update_width(UNBOUNDED), grid).minimum > console.width:
         grid = _listing_grid(table, (), notes)
@@ -196,8 +231,12 @@ def _print_listing(table: Listing, console: Console) -> None:
 def _listing_grid(table: Listing, spread: Sequence[str], notes: _Notes) -> Grid:
     grid = empty_grid("")
     for axis in table.axes:
-        words = [word for entry in table.cells for word in (dict(entry.variant).get(axis, ""), *axis.split())]
-        grid.add_column(Text(axis), overflow="fold", min_width=max(map(len, words)))
+        words = [
+            word
+            for entry in table.cells
+            for word in (dict(entry.variant).get(axis, ""), *axis.replace("_", " ").split())
+        ]
+        grid.add_column(Text(axis.replace("_", " ")), overflow="fold", min_width=max(map(len, words)))
     peaks = ["of peak"] if any(entry.share is not None for entry in table.cells) else []
     for name in (table.heading.unit, "interval", *peaks, *spread):
         grid.add_column(Text(name), justify="right", no_wrap=True)

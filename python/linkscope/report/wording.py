@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import groupby
 
 from linkscope.analysis.bounds import Bound
 from linkscope.analysis.cell import Cell, Heading
+from linkscope.analysis.curves import CurveSet
 from linkscope.analysis.headline import ALGORITHM, BUS, CALL, OWN_RATE, RATE_UNIT, TOUCHED, Headline, in_unit, time_unit
+from linkscope.analysis.layers import Added, Layer
+from linkscope.analysis.leaders import Lead
 from linkscope.analysis.peak import ABOVE
 from linkscope.analysis.summary import ABOVE_PEAK, TableSummary
 
@@ -91,6 +95,8 @@ def quantity(heading: Heading) -> str:
     """The unit and how bytes count: "GB/s, payload counted once"."""
     if heading.unit != RATE_UNIT:
         return heading.unit
+    if heading.figure == BUS and heading.bus_factor is not None:
+        return f"{RATE_UNIT}, {BUS}: {heading.bus_factor:.4g} times the algorithm bandwidth (size over time)"
     if heading.figure in (TOUCHED, ALGORITHM, BUS):
         return f"{RATE_UNIT}, {heading.figure}"
     return "GB/s, payload counted once (read + write: twice that)" if heading.local else "GB/s, payload counted once"
@@ -136,12 +142,71 @@ def slowest(entry: Cell) -> str:
     return f"{entry.slowest.member}, +{max(entry.slowest.ratio - 1, 0) * 100:.1f} % on the mean"
 
 
+def leads(table: CurveSet) -> list[str]:
+    """A line for each place and clock of a picture by size, such as "best by batch clock: xccl, eager up to 4 MiB; mpi,
+    window from 16 MiB"."""
+    lines = []
+    for (where, regime), group in groupby(table.leads, key=lambda lead: (lead.place, lead.regime)):
+        found = list(group)
+        spans = [_span(lead, number, len(found)) for number, lead in enumerate(found)]
+        at = f"{where}, " if where and where != table.place else ""
+        lines.append(f"best, {at}{regime}: {'; '.join(spans)}")
+    return lines
+
+
+def _span(lead: Lead, number: int, count: int) -> str:
+    if number == 0 and count > 1:
+        return f"{lead.series} up to {size(lead.last)}"
+    if number == count - 1 and count > 1:
+        return f"{lead.series} from {size(lead.first)}"
+    if lead.first == lead.last:
+        return f"{lead.series} at {size(lead.first)}"
+    return f"{lead.series} from {size(lead.first)} to {size(lead.last)}"
+
+
+def layer_title(layer: Layer) -> str:
+    """Such as "What torch-copy adds to copy-engine: gpu:0 > gpu:1, host clock"."""
+    return f"What {layer.method} adds to {layer.raw}: {layer.what}, {layer.clock} clock"
+
+
+def added(point: Added) -> str:
+    """Such as "+3.21 us", with the bounds of what it may be: "+3.21 us (2.9 to 3.5)"; "not told from nothing" where the
+    intervals overlap."""
+    unit = time_unit(max(abs(point.added_s), abs(point.low_s), abs(point.high_s)))
+    low, high = (signed(in_unit(seconds, unit)) for seconds in (point.low_s, point.high_s))
+    text = f"{signed(in_unit(point.added_s, unit))} {unit} ({low} to {high})"
+    return text if point.clear else f"{text}, within the intervals"
+
+
+def signed(number: float) -> str:
+    """With its sign: "+3.210", "-0.4000"."""
+    return f"{'-' if number < 0 else '+'}{value(abs(number))}"
+
+
+def unshown(table: CurveSet) -> dict[str, list[str]]:
+    """Why curves of a picture have no figure at all ("skipped: ..." of their first points), with their names."""
+    found: dict[str, list[str]] = {}
+    for name, curve in zip(table.names, table.curves, strict=True):
+        if all(point.headline is None for point in curve.points):
+            reasons = list(dict.fromkeys(f"{point.status}: {point.reason}" for point in curve.points))
+            more = f", and {len(reasons) - 1} more reasons" if len(reasons) > 1 else ""
+            found.setdefault(f"{reasons[0]}{more}", []).append(name)
+    return found
+
+
+def unshown_lines(table: CurveSet) -> list[str]:
+    """The same as people read it, a line for each reason: "skipped: no MPI library (mpi, window; mpi, send)"."""
+    return [f"{why} ({'; '.join(names)})" for why, names in unshown(table).items()]
+
+
 def all_skipped(cells: Sequence[Cell]) -> str:
-    """What stands in the place of a table that has nothing to show, for one reason; empty for any other."""
-    reasons = {(entry.status, entry.reason) for entry in cells}
-    if len(reasons) != 1 or cells[0].status != "skipped":
+    """What stands in the place of a table that has nothing to show, for a few reasons; empty for any other."""
+    reasons = list(dict.fromkeys(entry.reason or "no reason recorded" for entry in cells))
+    statuses = {entry.status for entry in cells}
+    if len(reasons) > MOST_NAMED or len(statuses) > 1 or any(entry.headline for entry in cells):
         return ""
-    return f"{'skipped' if len(cells) == 1 else f'all {len(cells)} skipped'}: {cells[0].reason}"
+    word = {"skipped": "skipped", "ok": "n/a"}.get(statuses.pop())
+    return "" if word is None else f"{word if len(cells) == 1 else f'all {len(cells)} {word}'}: {'; '.join(reasons)}"
 
 
 def few(names: Sequence[str]) -> str:

@@ -18,7 +18,8 @@ _STATS = tuple(field.name for field in fields(Stats))
 def flat_rows(run: RunFile) -> list[dict[str, Any]]:
     """One dict per flow of every row, all with the same keys.
 
-    Sizes in bytes, times in seconds, rates in decimal GB/s; None where a row or method has no such figure.
+    Sizes in bytes, times in seconds, rates in decimal GB/s; None where a row or method has no such figure. The rate of
+    a collective is its size over its time: nccl-tests' algorithm bandwidth.
     """
     return [record for row in run.rows for record in _flows(row)]
 
@@ -56,7 +57,10 @@ def _flows(row: Row) -> list[dict[str, Any]]:
                 "flow": i,
                 "role": flow.get("role", "measured"),
                 "method": flow["method"],
+                "processes": int(row.case.get("processes", 1)),
                 "executor": flow["executor"],
+                "members": " ".join(end["device"] for end in flow.get("members", ())),
+                "members_memory": " ".join(dict.fromkeys(end["memory"] for end in flow.get("members", ()))),
                 **_end("source", flow),
                 **_end("destination", flow),
                 "parameters": " ".join(f"{name}={value}" for name, value in flow.get("parameters", {}).items()),

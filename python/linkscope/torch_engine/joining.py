@@ -40,9 +40,10 @@ def join(work: Work, environment: Mapping[str, str] = os.environ) -> bool:
     control = _Control(_variable(environment, "LINKSCOPE_CONTROL"))
     token = _variable(environment, "LINKSCOPE_TOKEN")
     rank = own_rank(environment)
-    listener = socket.create_server(("", 0)) if rank == 0 else None
+    listener = control.listen_beside() if rank == 0 else None
     hello = rows.hello(installation.backend())
     hello |= {"token": token, "rank": rank, "host": platform.node(), "pid": os.getpid()}
+    hello["cpus"] = sorted(os.sched_getaffinity(0))
     if listener is not None:
         hello["hub_port"] = listener.getsockname()[1]
     control.write(hello)
@@ -99,10 +100,14 @@ class _Control:
     def __init__(self, address: str) -> None:
         host, _, port = address.rpartition(":")
         try:
-            self._connection = socket.create_connection((host, int(port)), _CONNECT_S)
+            self._connection = socket.create_connection((host.strip("[]"), int(port)), _CONNECT_S)
         except (OSError, ValueError) as error:
             raise EngineError(Fault.BAD_INPUT, f"LINKSCOPE_CONTROL: cannot reach {address}: {error}") from error
         self._connection.settimeout(None)
+
+    def listen_beside(self) -> socket.socket:
+        """A listener at the address of this host that the connection leaves from, and there alone."""
+        return socket.create_server((self._connection.getsockname()[0], 0), family=self._connection.family)
 
     def write(self, record: Json) -> None:
         """Sends a record. Raises EngineError where nobody listens any more."""

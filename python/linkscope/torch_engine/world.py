@@ -194,8 +194,9 @@ def together(world: World, step: Callable[[], Any]) -> list[Any]:
     except Exception as error:
         words = f"{type(error).__name__}: {error}"
         failure = EngineError(Fault.FATAL if context_lost(words) else Fault.BROKEN, words)
-    outcomes = world.exchange([value, failure and [failure.fault.name, str(failure)]])
+    outcomes = world.exchange([value, failure and [failure.fault.name, str(failure), failure.shared]])
     for rank, (_, failed) in enumerate(outcomes):
         if failed is not None:
-            raise EngineError(Fault[failed[0]], f"{world.name(rank)}: {failed[1]}")
+            fault, words, shared = failed
+            raise EngineError(Fault[fault], words if shared else f"{world.name(rank)}: {words}", shared=True)
     return [given for given, _ in outcomes]

@@ -33,6 +33,7 @@
     if (r.beyond) line(list, "of peak", r.beyond);
     if (r.share !== undefined) line(list, "of peak", `${r.share.toFixed(1)} %`);
     if (r.n !== undefined) line(list, "samples", `${r.n}, stopped by ${r.stopped || "?"}`);
+    line(list, "bandwidth", r.bandwidths);
     line(list, "how", r.how);
     line(list, "size", r.size);
     line(list, "setting", r.setting);

@@ -1,0 +1,116 @@
+"""Layers: what PyTorch's own layer adds to the copy, message or collective that it calls, measured in the same run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from linkscope.results.row import Row, Stats
+
+Json = dict[str, Any]
+
+CALLED = {
+    "torch-copy": "copy-engine",
+    "torch-send": "xccl",
+    "torch-collective": "xccl-collective",
+    "torch-mpi": "mpi",
+}
+"""What a method of the torch engine hands its bytes to. (Gloo has no raw method here.)"""
+_PLAIN = {"form": "eager", "call": "send", "staging": "library", "type": "float32", "non_blocking": "yes"}
+"""Parameters as they are where a flow names none: only flows alike in all of them are set against one another."""
+_LAYER_ALONE = ("backend", "non_blocking", "in_place", "launch")
+"""Parameters that the two interfaces do not share."""
+
+
+@dataclass(frozen=True)
+class Added:
+    """At one size: seconds by either way, and what the layer adds, ``low``..``high`` being the two 95 % intervals taken
+    against each other, which is wider than the difference's own."""
+
+    bytes: int
+    layer_s: float
+    raw_s: float
+    low_s: float
+    high_s: float
+
+    @property
+    def added_s(self) -> float:
+        """Below zero where the layer's way was the faster."""
+        return self.layer_s - self.raw_s
+
+    @property
+    def ratio(self) -> float:
+        """2.0 where the layer doubles the time."""
+        return self.layer_s / self.raw_s if self.raw_s else float("inf")
+
+    @property
+    def clear(self) -> bool:
+        """Whether the intervals lie apart: else the layer's cost is not told from nothing."""
+        return self.low_s > 0 or self.high_s < 0
+
+
+@dataclass(frozen=True)
+class Layer:
+    """One method of PyTorch beside what it calls, on the same devices, by the same clock; ``points`` ascend in size."""
+
+    method: str
+    raw: str
+    what: str
+    clock: str
+    modelled: bool
+    points: tuple[Added, ...]
+
+    def to_json(self) -> Json:
+        """A JSON-ready dict."""
+        points = [{**asdict(p), "added_s": p.added_s, "ratio": p.ratio, "clear": p.clear} for p in self.points]
+        return {**asdict(self), "points": points}
+
+
+def layers(rows: Iterable[Row]) -> tuple[Layer, ...]:
+    """Of a run's ok rows, in order of appearance; empty where none has its raw counterpart."""
+    single = [row for row in rows if row.status == "ok" and len(row.case["flows"]) == 1]
+    raw: dict[str, Row] = {}
+    for row in single:
+        raw.setdefault(_likeness(row, row.case["flows"][0]["method"]), row)
+    found: dict[tuple[str, str, str, str], dict[int, Added]] = {}
+    modelled: dict[tuple[str, str, str, str], bool] = {}
+    for row in single:
+        flow = row.case["flows"][0]
+        called = CALLED.get(flow["method"])
+        other = raw.get(_likeness(row, called)) if called else None
+        if called is None or other is None:
+            continue
+        key = (flow["method"], called, _where(flow), row.case["clock"])
+        added = _added(flow["bytes"], row.flows[0].seconds, other.flows[0].seconds)
+        found.setdefault(key, {}).setdefault(flow["bytes"], added)
+        modelled[key] = row.modelled or other.modelled
+    return tuple(
+        Layer(*key, modelled[key], tuple(points[size] for size in sorted(points))) for key, points in found.items()
+    )
+
+
+def _added(size: int, layer: Stats, raw: Stats) -> Added:
+    return Added(size, layer.median, raw.median, layer.low - raw.high, layer.high - raw.low)
+
+
+def _likeness(row: Row, method: str) -> str:
+    """What a row and its counterpart by ``method`` have in common, in one string."""
+    flow = row.case["flows"][0]
+    parameters = {**_PLAIN, **flow.get("parameters", {})}
+    shared = sorted((name, str(text)) for name, text in parameters.items() if name not in _LAYER_ALONE)
+    case = row.case
+    regime = (case["clock"], case.get("cache"), case.get("processes", 1), sorted(row.environment.items()))
+    return repr((method, flow["bytes"], _ends(flow), regime, shared))
+
+
+def _ends(flow: Json) -> list[tuple[str, str, int]]:
+    ends = [*(flow[end] for end in ("source", "destination") if end in flow), *flow.get("members", ())]
+    return [(end["device"], end["memory"], int(end.get("rank", 0))) for end in ends]
+
+
+def _where(flow: Json) -> str:
+    """Such as "gpu:0 > gpu:1", "all-reduce of 4"."""
+    if "members" in flow:
+        return f"{flow.get('parameters', {}).get('collective', 'all-reduce')} of {len(flow['members'])}"
+    return " > ".join(flow[end]["device"] for end in ("source", "destination") if end in flow)

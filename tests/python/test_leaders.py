@@ -1,0 +1,229 @@
+"""Which line of a picture is best from which size on, and what a layer adds to what it calls."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import modelled_run as made
+import pytest
+from rich.console import Console
+
+from linkscope.analysis.bounds import best_latencies
+from linkscope.analysis.by_flow import apart
+from linkscope.analysis.curves import CurveSet, curves
+from linkscope.analysis.layers import layers
+from linkscope.analysis.overview import overview
+from linkscope.machine.paths import Paths
+from linkscope.report import wording
+from linkscope.report.curve_svg import clocks, curve_svg, styles
+from linkscope.report.html import render
+from linkscope.report.terminal import show
+from linkscope.results.row import Row
+
+Json = dict[str, Any]
+KIB = 1 << 10
+PLACE = "nvlink-18: gpu:0 > gpu:1"
+
+
+def timed(method: str, size: int, seconds: float, clock: str = "host", spread: float = 0.001, **more: Any) -> Row:
+    """An ok row of a message from gpu:0 to gpu:1 whose interval reaches ``spread`` to either side."""
+    parameters: Json = more.pop("parameters", {})
+    flow = made.flow("gpu:0", "gpu:1", size, method, parameters=parameters)
+    words = [PLACE, method, *parameters.values(), f"{clock} clock"]
+    labels = {"show": "curve", "x": size, "x_name": "bytes", "figure": "latency", "series": ", ".join(words)}
+    plan_case = made.case("ways", [flow], {**labels, "title": "Ways", **more}, clock)
+    plan_case["id"] += f"/{clock}"
+    around = [1 - spread] * 5 + [1.0] * 3 + [1 + spread] * 5
+    row = made.ok(plan_case, [[seconds * factor for factor in around]])
+    return Row.from_json({**row.raw, "modelled": False, "backend": "cuda"})
+
+
+def picture(rows: list[Row]) -> CurveSet:
+    (table,) = curves(rows, Paths(made.node()))
+    return table
+
+
+def test_the_lead_changes_where_two_lines_cross() -> None:
+    sizes = [KIB << step for step in range(5)]
+    rows = [timed("ipc-kernel", size, 2e-6 + size / 1e9) for size in sizes]
+    rows += [timed("ipc-copy", size, 6e-6 + size / 4e9) for size in sizes]
+    table = picture(rows)
+    assert [(lead.series, lead.first, lead.last) for lead in table.leads] == [
+        ("ipc-kernel", KIB, 4 * KIB),
+        ("ipc-copy", 8 * KIB, 16 * KIB),
+    ]
+    assert wording.leads(table) == ["best, host clock: ipc-kernel up to 4 KiB; ipc-copy from 8 KiB"]
+
+
+def test_figures_of_two_clocks_are_never_compared() -> None:
+    rows = [timed("ipc-kernel", KIB, 1e-6, "device"), timed("ipc-copy", KIB, 5e-6, "host")]
+    assert picture(rows).leads == ()
+    both = picture([*rows, timed("ipc-kernel", KIB, 9e-6, "host")])
+    assert [(lead.regime, lead.series) for lead in both.leads] == [("host clock", "ipc-copy")]
+
+
+def test_the_lead_stays_where_intervals_overlap() -> None:
+    rows = [timed("ipc-kernel", KIB, 1e-6), timed("ipc-copy", KIB, 2e-6)]
+    close = [timed("ipc-kernel", 2 * KIB, 2.02e-6, spread=0.05), timed("ipc-copy", 2 * KIB, 2e-6, spread=0.05)]
+    apart_ = [timed("ipc-kernel", 2 * KIB, 2.02e-6), timed("ipc-copy", 2 * KIB, 2e-6)]
+    assert [lead.series for lead in picture([*rows, *close]).leads] == ["ipc-kernel"]
+    assert [lead.series for lead in picture([*rows, *apart_]).leads] == ["ipc-kernel", "ipc-copy"]
+
+
+def test_a_rate_of_both_ways_and_repetition_in_a_kernel_have_no_rivals() -> None:
+    window = timed("mpi", KIB, 2e-6, parameters={"call": "window"})
+    both = timed("mpi", KIB, 1e-6, parameters={"call": "both-ways"})
+    inside = timed("direct-collective", KIB, 1e-7, parameters={"form": "in-kernel"})
+    assert picture([window, both, inside]).leads == ()
+
+
+def test_a_layer_is_set_beside_what_it_calls() -> None:
+    rows = [timed("torch-copy", KIB, 9e-6), timed("copy-engine", KIB, 4e-6)]
+    rows += [timed("torch-copy", 2 * KIB, 9.1e-6, spread=0.9), timed("copy-engine", 2 * KIB, 9e-6)]
+    (layer,) = layers(rows)
+    assert (layer.method, layer.raw, layer.what, layer.clock) == ("torch-copy", "copy-engine", "gpu:0 > gpu:1", "host")
+    small, large = layer.points
+    assert small.added_s == pytest.approx(5e-6)
+    assert small.low_s == pytest.approx(9e-6 * 0.999 - 4e-6 * 1.001)
+    assert small.high_s == pytest.approx(9e-6 * 1.001 - 4e-6 * 0.999)
+    assert small.ratio == pytest.approx(2.25)
+    assert (small.clear, large.clear) == (True, False)
+    assert wording.added(small).startswith("+5000 ns (+49")
+    assert wording.added(large).endswith("within the intervals")
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        timed("copy-engine", 2 * KIB, 4e-6),
+        timed("copy-engine", KIB, 4e-6, "device"),
+        timed("kernel-copy", KIB, 4e-6),
+        timed("copy-engine", KIB, 4e-6, parameters={"call": "sync"}),
+    ],
+    ids=["another size", "another clock", "another method", "another call"],
+)
+def test_a_layer_has_no_counterpart_in_what_differs(raw: Row) -> None:
+    assert layers([timed("torch-copy", KIB, 9e-6), raw]) == ()
+
+
+def test_torch_names_its_backend_and_xccl_its_form_and_both_are_alike() -> None:
+    torch_row = timed("torch-send", KIB, 30e-6, "batch", parameters={"backend": "nccl"})
+    raw = timed("xccl", KIB, 10e-6, "batch", parameters={"form": "eager"})
+    graph = timed("xccl", KIB, 5e-6, "batch", parameters={"form": "graph"})
+    assert [layer.points[0].raw_s for layer in layers([torch_row, graph, raw])] == [pytest.approx(10e-6)]
+
+
+def test_an_answered_send_is_no_latency_of_one_way() -> None:
+    sent = timed("mpi", 8, 3e-6, parameters={"call": "send"})
+    unsaid = timed("mpi", 8, 3e-6, parameters={})
+    halved = timed("mpi", 8, 2e-6, parameters={"call": "ping-pong"})
+    assert best_latencies([sent, unsaid]) == {}
+    assert best_latencies([sent, halved])["gpu"].seconds == pytest.approx(2e-6)
+
+
+def shown(rows: list[Row]) -> str:
+    text = io.StringIO()
+    show(made.run(found=rows), Console(file=text, width=160))
+    return text.getvalue()
+
+
+def test_lines_without_a_figure_are_named_with_their_reason_and_take_no_colour() -> None:
+    skipped = timed("torch-mpi", KIB, 1e-6)
+    lost = made.not_ok(skipped.case, "skipped", "mpi4py is not installed")
+    rows = [lost, timed("ipc-kernel", KIB, 1e-6), timed("ipc-copy", KIB, 2e-6)]
+    table = picture(rows)
+    assert [style.colour for style in styles(table)] == [0, 0, 1]
+    assert wording.unshown(table) == {"skipped: mpi4py is not installed": ["torch-mpi, host clock"]}
+    text, page = shown(rows), render(made.run(found=rows))
+    assert "skipped: mpi4py is not installed (torch-mpi, host clock)" in text
+    assert '<p class="legend">skipped: mpi4py is not installed (torch-mpi, host clock)</p>' in page
+    for place in (text, page):
+        assert "best, host clock: ipc-kernel at 1 KiB" in place
+
+
+def test_a_table_of_a_few_reasons_alone_is_a_line() -> None:
+    reasons = ("no figures for mpi", "no method torch-mpi")
+    rows = [made.not_ok(timed(name, KIB, 1e-6).case, "skipped", why) for name, why in zip("ab", reasons, strict=True)]
+    assert "all 2 skipped: no figures for mpi; no method torch-mpi" in shown(rows)
+
+
+def test_both_reports_and_the_json_hold_what_the_layer_adds() -> None:
+    rows = [timed("torch-copy", KIB, 9e-6), timed("copy-engine", KIB, 4e-6)]
+    for place in (shown(rows), render(made.run(found=rows))):
+        assert "What torch-copy adds to copy-engine" in place.replace("&gt;", ">")
+        assert "+5000 ns" in place
+        assert "2.25" in place
+    found = overview(apart(rows), made.node()).to_json()
+    assert found["layers"][0]["points"][0]["ratio"] == pytest.approx(2.25)
+    assert found["tables"][0]["leads"][0]["series"] == "copy-engine"
+
+
+def listed(rows: list[Row]) -> list[Row]:
+    """The same rows as lines of a list, told apart by their call and window."""
+    lines = []
+    for row in rows:
+        parameters = row.case["flows"][0]["parameters"]
+        labels = {**row.labels, "show": "list", "series": "", "variant": {"processes": "a process each", **parameters}}
+        lines.append(Row.from_json({**row.raw, "case": {**row.case, "labels": labels}}))
+    return lines
+
+
+def test_what_all_lines_of_a_list_share_stands_above_them_once() -> None:
+    calls = [timed("mpi", KIB, 1e-6, parameters={"call": call, "window": "4"}) for call in ("window", "both-ways")]
+    text = shown(listed(calls))
+    lines = [line.strip() for line in text.splitlines()]
+    assert lines.count("a process each, window 4") == 1
+    head = next(line for line in lines if line.startswith("call"))
+    assert "interval" in head
+    assert "processes" not in head
+    assert "a process each, window 4" in render(made.run(found=listed(calls)))
+
+
+def test_a_window_is_set_beside_windows_alone() -> None:
+    send = timed("mpi", KIB, 5e-6, parameters={"call": "send"})
+    copy = timed("ipc-copy", KIB, 6e-6)
+    window = timed("mpi", KIB, 1e-6, parameters={"call": "window"})
+    (lead,) = picture([send, copy, window]).leads
+    assert (lead.regime, lead.series) == ("host clock", "mpi, send")
+
+
+def test_a_picture_of_times_has_no_line_for_a_rate_that_skipped_points_could_have_had() -> None:
+    lost = made.not_ok(timed("mpi", KIB, 1e-6).case, "skipped", "no MPI")
+    table = picture([lost, timed("ipc-copy", KIB, 2e-6), timed("ipc-copy", 2 * KIB, 3e-6)])
+    assert [curve.peak_gbps for curve in table.curves] == [None, None]
+    assert "peak" not in curve_svg(table, lambda _: 0)
+
+
+def test_a_heading_says_every_meaning_that_its_lines_have() -> None:
+    halved = timed("mpi", KIB, 2e-6, parameters={"call": "ping-pong"})
+    figure = picture([halved, timed("ipc-copy", KIB, 3e-6)]).heading.figure
+    assert figure == "time of one message, half of a round trip; time of one transfer"
+
+
+def test_marks_are_shaped_by_clock_and_a_described_node_has_one() -> None:
+    rows = [timed("ipc-copy", KIB, 2e-6, clock) for clock in ("device", "batch", "host")]
+    drawn = curve_svg(picture(rows), lambda _: 0)
+    assert [drawn.count(shape) for shape in ("<circle", "<rect", 'class="mark"')] == [1, 1, 1]
+    assert clocks(picture(rows)) == "round: device clock, square: batch clock, triangle: host clock"
+    modelled = [Row.from_json({**row.raw, "modelled": True}) for row in rows]
+    assert curve_svg(picture(modelled), lambda _: 0).count("<circle") == 3
+    assert clocks(picture(modelled)) == ""
+
+
+def test_an_empty_message_has_no_place_in_a_table_of_rates() -> None:
+    empty = timed("mpi", 0, 2e-6, figure="first")
+    flows = [{name: value for name, value in flow.items() if name != "gbps"} for flow in empty.raw["flows"]]
+    rows = [Row.from_json({**empty.raw, "flows": flows}), timed("mpi", KIB, 3e-6, figure="first")]
+    table = picture(rows)
+    assert [point.headline is None for point in table.flat] == [True, False]
+    assert table.heading.unit == "GB/s"
+    assert "0 B have no rate" in shown(rows)
+    assert "0 B have no rate" in render(made.run(found=rows))
+
+
+def test_a_table_that_has_no_figure_of_the_kind_asked_for_says_so() -> None:
+    plan_case = made.case("copies", [made.flow("gpu:0", "gpu:1", KIB)], {"show": "matrix", "figure": "touched"})
+    rows = [made.ok(plan_case, [[1e-6] * 8])]
+    for place in (shown(rows), render(made.run(found=rows))):
+        assert "n/a: has no figure of the kind asked for, touched" in place
