@@ -2,9 +2,12 @@
 
 Both tools use the same library, without NVLink multicast, on float32, out of place, and time many calls in a row by the
 wall clock. nccl-tests moves on through a buffer of its largest size from call to call: so it is run for sizes that fit
-caches together and for larger ones apart, and linkscope repeats on warm memory.
+caches together and for larger ones apart, and linkscope repeats on warm memory. Graphs of both hold 20 calls.
 
-usage: python bench/nccl_tests.py --nccl-tests FOLDER_OF_THE_BUILT_BINARIES [--turns 1] [--keep FOLDER] [--library PATH]
+Kinds go one after another, and each is printed when both tools have done it: a run that is cut off keeps what it has.
+
+usage: python bench/nccl_tests.py --nccl-tests FOLDER_OF_THE_BUILT_BINARIES [--kinds all-reduce ...] [--turns 1]
+           [--keep FOLDER] [--library PATH]
 """
 
 from __future__ import annotations
@@ -19,6 +22,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
 
+import yaml
 from ratios import Ratio, print_by_case
 from rich.console import Console
 from rich.table import Table
@@ -69,11 +73,35 @@ def point_of(row: Row) -> Point:
     return Point(kind, mode_of(parameters), int(flow["bytes"]))
 
 
-def ours(output: Path, environment: dict[str, str]) -> tuple[Times, dict[Point, float], RunFile]:
+class _Words(yaml.SafeLoader):
+    """Takes on and off for words, as suites do."""
+
+
+_Words.yaml_implicit_resolvers = {
+    first: [one for one in resolvers if one[0] != "tag:yaml.org,2002:bool"]
+    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
+
+
+def narrowed(kind: str, folder: Path) -> Path:
+    """The suite's rows of that kind alone, as a suite in ``folder``."""
+    suite = yaml.load(SUITE.read_text(), _Words)
+    messages = kind == "send-receive"
+    suite["rows"] = [
+        row if messages else row | {"collective": kind}
+        for row in suite["rows"]
+        if messages == (row["method"] == "xccl")
+    ]
+    path = folder / f"bench-nccl-tests-{kind}.yaml"
+    path.write_text(yaml.safe_dump(suite, sort_keys=False))
+    return path
+
+
+def ours(suite: Path, output: Path, environment: dict[str, str]) -> tuple[Times, dict[Point, float], RunFile]:
     """One run of the suite: seconds, half widths of their intervals (relative), and the run itself."""
     output.unlink(missing_ok=True)
-    command = [sys.executable, "-m", "linkscope", "run", str(SUITE), "-o", str(output)]
-    subprocess.run(command, check=True, env=environment, stdout=subprocess.DEVNULL)
+    command = [sys.executable, "-m", "linkscope", "run", str(suite), "-o", str(output)]
+    subprocess.run(command, check=False, env=environment, stdout=subprocess.DEVNULL)  # 1: a row failed, told below
     run = RunFile.read(output)
     times: Times = {}
     margins: dict[Point, float] = {}
@@ -151,12 +179,33 @@ def median_of(runs: dict[Point, list[float]]) -> Times:
     return {point: statistics.median(seconds) for point, seconds in runs.items()}
 
 
+def bench(kind: str, arguments: argparse.Namespace, environment: dict[str, str], console: Console) -> list[Ratio]:
+    """Both tools' turns at one kind; prints its table."""
+    suite = narrowed(kind, arguments.keep)
+    mine: dict[Point, list[float]] = defaultdict(list)
+    peer: dict[Point, list[float]] = defaultdict(list)
+    margins: dict[Point, float] = {}
+    gpus = 0
+    for turn in range(arguments.turns):
+        times, margins, run = ours(suite, arguments.keep / f"bench-nccl-tests-{kind}-{turn}.jsonl", environment)
+        gpus = len(run.node.of_kind("gpu"))
+        for point, seconds in times.items():
+            mine[point].append(seconds)
+        for mode in ("one-thread", "thread-per-gpu", "graph"):
+            times, printed = theirs(arguments.nccl_tests, kind, mode, gpus, environment)
+            (arguments.keep / f"nccl-tests-{kind}-{mode}-{turn}.txt").write_text(printed)
+            for point, seconds in times.items():
+                peer[point].append(seconds)
+    console.print(by_size(median_of(mine), median_of(peer), gpus))
+    return ratios(median_of(mine), median_of(peer), margins, gpus)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--nccl-tests", required=True, type=Path, help="folder of the built binaries")
     parser.add_argument("--turns", type=int, default=1, help="runs of each tool, which take turns")
     parser.add_argument(
-        "--kinds", nargs="+", choices=PROGRAMS, default=list(PROGRAMS), help="those of nccl-tests to run"
+        "--kinds", nargs="+", choices=PROGRAMS, default=list(PROGRAMS), help="what both tools shall run"
     )
     parser.add_argument("--library", type=Path, help="libnccl.so.2 for both tools")
     parser.add_argument("--keep", type=Path, default=Path("runs"), help="folder for both tools' output")
@@ -168,25 +217,10 @@ def main() -> None:
         paths = [str(arguments.library.parent), environment.get("LD_LIBRARY_PATH", "")]
         environment["LD_LIBRARY_PATH"] = ":".join(filter(None, paths))
 
-    mine: dict[Point, list[float]] = defaultdict(list)
-    peer: dict[Point, list[float]] = defaultdict(list)
-    margins: dict[Point, float] = {}
-    gpus = 0
-    for turn in range(arguments.turns):
-        times, margins, run = ours(arguments.keep / f"bench-nccl-tests-{turn}.jsonl", environment)
-        gpus = len(run.node.of_kind("gpu"))
-        for point, seconds in times.items():
-            mine[point].append(seconds)
-        for kind in arguments.kinds:
-            for mode in ("one-thread", "thread-per-gpu", "graph"):
-                times, printed = theirs(arguments.nccl_tests, kind, mode, gpus, environment)
-                (arguments.keep / f"nccl-tests-{kind}-{mode}-{turn}.txt").write_text(printed)
-                for point, seconds in times.items():
-                    peer[point].append(seconds)
-
     console = Console(width=160)
-    console.print(by_size(median_of(mine), median_of(peer), gpus))
-    found = ratios(median_of(mine), median_of(peer), margins, gpus)
+    found: list[Ratio] = []
+    for kind in arguments.kinds:
+        found += bench(kind, arguments, environment, console)
     print_by_case(found, "nccl-tests", console)
     for ratio in found:
         allowed = 0.03 if ratio.unit == "us" else 0.02
