@@ -196,6 +196,16 @@ def test_hydra_tells_the_signal_and_not_reliably_whose() -> None:
     assert by.ending(0) is None
 
 
+def test_what_mpi_prints_stands_beside_an_end_that_says_nothing() -> None:
+    box = "-" * 74
+    complaint = f"{box}\nNo components were able to be opened\nin the btl framework.\n{box}\n"
+    for text, dialect in ((OPEN_MPI_SAYS_CODE, _OPEN_MPI), (HYDRA_SAYS, _HYDRA)):
+        patterns = (dialect.endings, dialect.anonymous)
+        by = ByLauncher("mpiexec", Heard("linkscope-engine: 0 left\n" + complaint + text), *patterns)  # type: ignore[arg-type]
+        assert by.overheard() == "mpiexec printed: No components were able to be opened in the btl framework."
+        assert ByLauncher("mpiexec", Heard(text), *patterns).overheard() == ""  # type: ignore[arg-type]
+
+
 def test_the_gist_of_a_box_is_its_first_paragraph_or_what_that_announces() -> None:
     box = "-" * 74
     assert (

@@ -145,11 +145,14 @@ class Crew:
         cause = self._cause()
         if cause is None:
             gone = [member.name for member in self._fallen()]
-            return f"{gone[0] if gone else 'a process'} left without a word, or lost its connection"
+            return self._with_overheard(
+                f"{gone[0] if gone else 'a process'} left without a word, or lost its connection"
+            )
         if cause.is_refusal:
             raise RefusedPlanError(str(cause))
         silent = next((m for m in self._fallen() if m.complaint is None and cause.blames(m.hello.rank)), None)
-        return str(cause) if silent is None else f"{silent.name} is gone ({cause})"
+        told = str(cause) if silent is None else f"{silent.name} is gone ({cause})"
+        return self._with_overheard(told) if cause.is_bare else told
 
     # Coming together.
 
@@ -259,6 +262,10 @@ class Crew:
         """Whether nothing more is to come from a crew that lost a process."""
         everyone_gone = all(member.left is not None for member in self._members.values())
         return everyone_gone or time.monotonic() - (self._lost_since or 0.0) > _GRACE_S
+
+    def _with_overheard(self, told: str) -> str:
+        heard = self._started.overheard()
+        return f"{told} ({heard})" if heard else told
 
     def _last_row(self) -> Json | None:
         """The failed row of the case that the loss ended, where rank 0 could still write one."""

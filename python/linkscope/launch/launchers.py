@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from textwrap import shorten
 from typing import Protocol
 
 from linkscope.errors import LinkscopeError
@@ -23,6 +24,9 @@ PATIENCE_S = 5.0
 """How long a launcher may take to end its processes before it is killed."""
 _VERSION_S = 30.0
 _MOST_WORDS = 300
+_BOX = r"^[-=]{8,}\s*$"
+_BAD_END = re.compile("BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES")
+_OF_ENGINES = "linkscope-engine"
 _AS_ROOT = ("OMPI_ALLOW_RUN_AS_ROOT", "PRTE_ALLOW_RUN_AS_ROOT")
 
 
@@ -75,6 +79,9 @@ class Started(Protocol):
 
     def first_ending(self) -> Ending | None:
         """How the one that ended first did, where it is known that one has and not which."""
+
+    def overheard(self) -> str:
+        """What was printed by nobody knows whom, as ``mpiexec printed: ...``; one line, empty where nothing was."""
 
     def close(self) -> None:
         """Ends what still runs, and waits for it."""
@@ -144,6 +151,9 @@ class OwnChildren:
 
     def first_ending(self) -> Ending | None:
         return None
+
+    def overheard(self) -> str:
+        return ""  # each has its own words
 
     def close(self) -> None:
         for child in self.children:
@@ -230,6 +240,18 @@ class ByLauncher:
         match = next(filter(None, (pattern.search(text) for pattern in self.anonymous)), None)
         return Ending(_status_of(match.groupdict())) if match else None
 
+    def overheard(self) -> str:
+        """The first box, or stretch without one, that tells of more than an end: of what MPI complains, say."""
+        if self.label is not None:
+            return ""
+        told = (*self.endings, *self.anonymous, _BAD_END)
+        lines = (line for line in self.launcher.text().splitlines() if not line.startswith(_OF_ENGINES))
+        for box in re.split(_BOX, "\n".join(lines), flags=re.MULTILINE):
+            words = " ".join(box.split())
+            if words and not any(pattern.search(words) for pattern in told):
+                return f"{self.name} printed: {_shortened(words)}"
+        return ""
+
     def close(self) -> None:
         self.launcher.dismiss(PATIENCE_S)
 
@@ -260,10 +282,15 @@ def find_mpiexec() -> str | None:
 
 def gist(text: str) -> str:
     """The first sentence or so of the last box, or of all, that a launcher printed; one line."""
-    boxes = [box.strip() for box in re.split(r"^[-=]{8,}\s*$", text, flags=re.MULTILINE)]
+    boxes = [box.strip() for box in re.split(_BOX, text, flags=re.MULTILINE)]
     last = next((box for box in reversed(boxes) if box), "")
     first, _, second = last.partition("\n\n")
-    return " ".join((f"{first} {second}" if first.endswith(":") else first).split())[:_MOST_WORDS]
+    return _shortened(f"{first} {second}" if first.endswith(":") else first)
+
+
+def _shortened(words: str) -> str:
+    """In one line of at most ``_MOST_WORDS`` characters."""
+    return shorten(words, _MOST_WORDS, placeholder=" ...")
 
 
 @dataclass(frozen=True)

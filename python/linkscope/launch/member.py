@@ -102,6 +102,11 @@ class Cause:
         """Whether it may well have ended for another's sake."""
         return not self.is_refusal and (self.ending is None or self.ending.status in (0, _LOST))
 
+    @property
+    def is_bare(self) -> bool:
+        """Whether an exit code is all that is known."""
+        return self.complaint is None and self.ending is not None and self.ending.status >= 0 and not self.ending.words
+
     def blames(self, rank: int) -> bool:
         """Whether it ended for the sake of that one, by its own words."""
         words = str(self.complaint.get("reason", "")) if self.is_lost and self.complaint is not None else ""
