@@ -14,6 +14,7 @@ from typing import Any
 
 from linkscope.errors import LinkscopeError
 from linkscope.launch.child import Child, signal_name
+from linkscope.launch.threads import whereabouts
 from linkscope.launch.worker import GarbageError, InterruptedRunError, RefusedPlanError, SilenceError
 
 Json = dict[str, Any]
@@ -54,7 +55,9 @@ class EngineProcess:
             if interrupted():
                 raise InterruptedRunError
             if time.monotonic() >= deadline:
-                raise SilenceError(f"the engine hung: no sign of life for {silence_s:g} s; it was killed")
+                doing = whereabouts(self._child.pid)
+                silence = f"no sign of life for {silence_s:g} s{f' ({doing})' if doing else ''}"
+                raise SilenceError(f"the engine hung: {silence}; it was killed")
             if not self._read(min(_POLL_S, max(deadline - time.monotonic(), 0.0))):
                 return None
         if interrupted():
