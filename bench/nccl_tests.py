@@ -22,7 +22,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
 
-import yaml
+from narrowed import Json, narrowed
 from ratios import Ratio, print_by_case
 from rich.console import Console
 from rich.table import Table
@@ -73,28 +73,15 @@ def point_of(row: Row) -> Point:
     return Point(kind, mode_of(parameters), int(flow["bytes"]))
 
 
-class _Words(yaml.SafeLoader):
-    """Takes on and off for words, as suites do."""
-
-
-_Words.yaml_implicit_resolvers = {
-    first: [one for one in resolvers if one[0] != "tag:yaml.org,2002:bool"]
-    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
-}
-
-
-def narrowed(kind: str, folder: Path) -> Path:
+def suite_of(kind: str, folder: Path) -> Path:
     """The suite's rows of that kind alone, as a suite in ``folder``."""
-    suite = yaml.load(SUITE.read_text(), _Words)
-    messages = kind == "send-receive"
-    suite["rows"] = [
-        row if messages else row | {"collective": kind}
-        for row in suite["rows"]
-        if messages == (row["method"] == "xccl")
-    ]
-    path = folder / f"bench-nccl-tests-{kind}.yaml"
-    path.write_text(yaml.safe_dump(suite, sort_keys=False))
-    return path
+
+    def keep(row: Json) -> Json | None:
+        if kind == "send-receive":
+            return row if row["method"] == "xccl" else None
+        return row | {"collective": kind} if row["method"] != "xccl" else None
+
+    return narrowed(SUITE, folder / f"bench-nccl-tests-{kind}.yaml", keep)
 
 
 def ours(suite: Path, output: Path, environment: dict[str, str]) -> tuple[Times, dict[Point, float], RunFile]:
@@ -181,7 +168,7 @@ def median_of(runs: dict[Point, list[float]]) -> Times:
 
 def bench(kind: str, arguments: argparse.Namespace, environment: dict[str, str], console: Console) -> list[Ratio]:
     """Both tools' turns at one kind; prints its table."""
-    suite = narrowed(kind, arguments.keep)
+    suite = suite_of(kind, arguments.keep)
     mine: dict[Point, list[float]] = defaultdict(list)
     peer: dict[Point, list[float]] = defaultdict(list)
     margins: dict[Point, float] = {}

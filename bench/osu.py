@@ -1,11 +1,11 @@
-"""linkscope's MPI methods beside the OSU micro-benchmarks: same MPI, same host, same CPUs, two processes, in turns.
+"""linkscope's MPI methods beside the OSU micro-benchmarks: same MPI, same host, two processes, in turns.
 
-Build OSU with the same MPI (./configure CC=mpicc CXX=mpicxx && make install) and give the folder that holds pt2pt/,
-collective/ and one-sided/. The launcher binds neither tool: OSU's processes are put on the CPUs that linkscope's have
-used. Each figure is the median over the turns of a tool: where a process's memory lands differs from start to start
-more than either tool's loops do. One-sided, OSU reads the clock twice more than linkscope in each of its loops.
+Build OSU with the same MPI (./configure CC=mpicc CXX=mpicxx && make) and give the folder that holds pt2pt/ and
+collective/. One benchmark of OSU's after another: both tools start anew in each turn, since where two processes find
+themselves differs from start to start more than either tool's loops do (two CPUs of a virtual machine share a core in
+one second and not in the next). Beside the medians over the turns stands each tool's best turn.
 
-usage: python bench/osu.py --osu FOLDER --mpiexec PATH [--turns 5] [--budget 60s] [--keep FOLDER]
+usage: python bench/osu.py --osu FOLDER --mpiexec PATH [--turns 5] [--benchmarks ping-pong ...] [--keep FOLDER]
        (LINKSCOPE_MPI names the MPI that linkscope loads, where it would not find the one of that mpiexec by itself)
 """
 
@@ -18,12 +18,14 @@ import statistics
 import subprocess
 import sys
 from collections import defaultdict
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
+from narrowed import Json, narrowed
 from ratios import Ratio, print_by_case
 from rich.console import Console
+from rich.table import Table
 
 from linkscope.results.row import Row
 from linkscope.results.run_file import RunFile
@@ -34,6 +36,8 @@ HEAP = {"MALLOC_TRIM_THRESHOLD_": str(1 << 30), "MALLOC_MMAP_THRESHOLD_": str(1 
 SUITE = Path(__file__).with_name("osu.yaml")
 PROCESSES = 2
 Key = tuple[str, int]  # call or collective, linkscope's bytes
+Figures = dict[Key, list[float]]
+"""Of each turn: us, GB/s of messages under way."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +56,11 @@ class Peer:
         return size // PROCESSES if self.shares else size
 
 
+CALLS = ((32 << 10, 30_000, 6_000), (4 << 20, 3_000, 1_000))
+"""For sizes up to the first number: calls, and those before them that do not count. OSU's own numbers for large ones
+(100 and 10) are over before memory that the MPI takes at its first calls has been touched."""
+WINDOW = 32
+"""So many times fewer where a call is of 64 messages."""
 SUMS = ("-T", "mpi_float")
 FLUSHED = ("-w", "create", "-s", "flush")
 PEERS = {
@@ -70,15 +79,25 @@ PEERS = {
 }
 
 
-def ours(arguments: argparse.Namespace, turn: int) -> tuple[dict[Key, float], list[int]]:
-    """Medians of one run of linkscope (us, GB/s), and the CPU of each of its processes."""
-    output = arguments.keep / f"bench-osu-{turn}.jsonl"
+def suite_of(word: str, folder: Path) -> Path:
+    """The suite's part that one benchmark of OSU's answers to, as a suite in ``folder``."""
+
+    def keep(row: Json) -> Json | None:
+        if "collective" in row:
+            return row | {"collective": word} if word in row["collective"] else None
+        calls = row["parameters"]["call"]
+        return row | {"parameters": {"call": word}} if word in calls else None
+
+    return narrowed(SUITE, folder / f"bench-osu-{word}.yaml", keep)
+
+
+def ours(suite: Path, mpiexec: str) -> tuple[dict[Key, float], list[int]]:
+    """Means of one run of linkscope (us, GB/s), and the CPU of each of its processes."""
+    output = suite.with_suffix(".jsonl")
     output.unlink(missing_ok=True)
-    command = [sys.executable, "-m", "linkscope", "run", str(SUITE), "-o", str(output)]
-    command += ["--launcher", "mpiexec", "--launcher-command", arguments.mpiexec]
-    if arguments.budget is not None:
-        command += ["--budget", arguments.budget]
-    subprocess.run(command, check=False, stdout=subprocess.DEVNULL)
+    command = [sys.executable, "-m", "linkscope", "run", str(suite), "-o", str(output)]
+    command += ["--launcher", "mpiexec", "--launcher-command", mpiexec]
+    subprocess.run(command, check=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     rows = RunFile.read(output).rows
     for row in rows:
         if row.status != "ok":
@@ -94,23 +113,36 @@ def cpus_of(output: Path) -> list[int]:
 
 
 def key_of(row: Row) -> Key:
-    flow: dict[str, Any] = row.case["flows"][0]
+    flow: Json = row.case["flows"][0]
     parameters = flow["parameters"]
     return (parameters.get("call") or parameters["collective"], flow["bytes"])
 
 
 def figure_of(row: Row) -> float:
-    """GB/s of messages under way, else us."""
+    """GB/s of messages under way, else us: by the mean over all calls, since that is what OSU prints."""
     flow = row.flows[0]
     if PEERS[key_of(row)[0]].rate and flow.gbps is not None:
-        return flow.gbps.median
-    return flow.seconds.median * 1e6
+        return flow.gbps.median * flow.seconds.median / flow.seconds.mean
+    return flow.seconds.mean * 1e6
 
 
 def theirs(mpiexec: str, cpus: list[int], folder: Path, word: str, sizes: list[int]) -> dict[Key, float]:
-    """One run of the benchmark over the range of ``sizes``, a process on each of ``cpus``: us, GB/s."""
+    """One run of the benchmark for each of CALLS, a process on each of ``cpus``: us, GB/s."""
+    found: dict[Key, float] = {}
+    for most, calls, warmup in CALLS:
+        asked = [size for size in sizes if size <= most and (word, size) not in found]
+        if asked:
+            found |= _theirs(mpiexec, cpus, folder, word, asked, (calls, warmup))
+    return found
+
+
+def _theirs(
+    mpiexec: str, cpus: list[int], folder: Path, word: str, sizes: list[int], calls: tuple[int, int]
+) -> dict[Key, float]:
     peer = PEERS[word]
     program = [str(folder / peer.binary), *peer.options]
+    for option, count in zip(("-i", "-x"), calls, strict=True):
+        program += [option, str(count // WINDOW if peer.rate else count)]
     if sizes != [0]:
         program += ["-m", f"{peer.size_of(sizes[0])}:{peer.size_of(sizes[-1])}"]
     ranks = [["-n", "1", "taskset", "-c", str(cpu), *program] for cpu in cpus]
@@ -123,37 +155,43 @@ def theirs(mpiexec: str, cpus: list[int], folder: Path, word: str, sizes: list[i
     return {(word, size): printed[peer.size_of(size)] for size in sizes}
 
 
-def bench(arguments: argparse.Namespace, console: Console) -> None:
-    """Turn by turn; prints the medians of all turns so far after each."""
+def bench(word: str, arguments: argparse.Namespace, console: Console) -> list[Ratio]:
+    """Both tools' turns at one benchmark, the other first in every other turn; prints its sizes."""
+    suite = suite_of(word, arguments.keep)
     mine: dict[Key, list[float]] = defaultdict(list)
     peers: dict[Key, list[float]] = defaultdict(list)
+    figures, cpus = ours(suite, arguments.mpiexec)  # not counted: whoever begins finds the machine idle
+    sizes = sorted(size for _, size in figures)
+    sides: list[tuple[Figures, Callable[[], dict[Key, float]]]] = [
+        (mine, lambda: ours(suite, arguments.mpiexec)[0]),
+        (peers, lambda: theirs(arguments.mpiexec, cpus, arguments.osu, word, sizes)),
+    ]
     for turn in range(arguments.turns):
-        figures, cpus = ours(arguments, turn)
-        for key, value in figures.items():
-            mine[key].append(value)
-        for word in dict.fromkeys(word for word, _ in mine):
-            sizes = sorted(size for other, size in mine if other == word)
-            for key, value in theirs(arguments.mpiexec, cpus, arguments.osu, word, sizes).items():
-                peers[key].append(value)
-        show(ratios_of(mine, peers), turn + 1, console)
+        for found, measure in sides if turn % 2 == 0 else reversed(sides):
+            for key, value in measure().items():
+                found[key].append(value)
+    console.print(by_size(word, sizes, mine, peers))
+    return [ratio_of((word, size), mine, peers, statistics.median) for size in sizes]
 
 
-def ratios_of(mine: dict[Key, list[float]], peers: dict[Key, list[float]]) -> list[Ratio]:
-    ratios = []
-    for (word, size), values in mine.items():
-        middle, unit = statistics.median(values), "GB/s" if PEERS[word].rate else "us"
-        spread = (max(values) - min(values)) / 2 / middle
-        ratios.append(Ratio(word, f"{size} B", middle, statistics.median(peers[word, size]), unit, spread))
-    return ratios
+def ratio_of(key: Key, mine: Figures, peers: Figures, of_turns: Callable[[list[float]], float]) -> Ratio:
+    values = mine[key]
+    spread = (max(values) - min(values)) / 2 / statistics.median(values)
+    unit = "GB/s" if PEERS[key[0]].rate else "us"
+    return Ratio(key[0], f"{key[1]} B", of_turns(values), of_turns(peers[key]), unit, spread)
 
 
-def show(ratios: list[Ratio], turns: int, console: Console) -> None:
-    for ratio in ratios:
-        console.print(
-            f"{ratio.case:16s}{ratio.cell:>12s}{ratio.ours:12.3f}{ratio.theirs:12.3f} {ratio.unit:5s}{ratio.value:8.3f}"
-        )
-    print_by_case(ratios, "OSU", console)
-    console.print(f"medians over {turns} runs of each tool in turn; +- is half of linkscope's range over them")
+def by_size(word: str, sizes: list[int], mine: Figures, peers: Figures) -> Table:
+    """The medians over the turns and the best of them."""
+    best: Callable[[list[float]], float] = max if PEERS[word].rate else min
+    table = Table(title=f"{word}, {'GB/s' if PEERS[word].rate else 'us'}")
+    for column in ("bytes", "median", "OSU", "ratio", "best", "OSU", "ratio"):
+        table.add_column(column, justify="right")
+    for size in sizes:
+        pairs = [ratio_of((word, size), mine, peers, of_turns) for of_turns in (statistics.median, best)]
+        cells = [text for one in pairs for text in (f"{one.ours:.3f}", f"{one.theirs:.3f}", f"{one.value:.3f}")]
+        table.add_row(str(size), *cells)
+    return table
 
 
 def main() -> None:
@@ -161,12 +199,17 @@ def main() -> None:
     parser.add_argument("--osu", required=True, type=Path, help="the folder that holds pt2pt/ and its like")
     parser.add_argument("--mpiexec", required=True, help="of the MPI that both use")
     parser.add_argument("--turns", type=int, default=5, help="runs of each tool")
-    parser.add_argument("--budget", help="time for each of linkscope's runs: 60s")
+    parser.add_argument("--benchmarks", nargs="+", choices=PEERS, default=list(PEERS), help="what both shall run")
     parser.add_argument("--keep", type=Path, default=Path("runs"), help="folder for the run files")
     arguments = parser.parse_args()
     arguments.keep.mkdir(parents=True, exist_ok=True)
     os.environ |= HEAP
-    bench(arguments, Console(width=160))
+    console = Console(width=160)
+    found = [ratio for word in arguments.benchmarks for ratio in bench(word, arguments, console)]
+    print_by_case(found, "OSU", console)
+    console.print(
+        f"medians over {arguments.turns} runs of each tool in turn; +- is half of linkscope's range over them"
+    )
 
 
 if __name__ == "__main__":

@@ -1,0 +1,29 @@
+"""A suite of bench/ cut down to some of its rows: tools take turns at one thing after another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+Json = dict[str, Any]
+
+
+class _Words(yaml.SafeLoader):
+    """Takes on and off for words, as suites do."""
+
+
+_Words.yaml_implicit_resolvers = {
+    first: [one for one in resolvers if one[0] != "tag:yaml.org,2002:bool"]
+    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
+
+
+def narrowed(suite: Path, path: Path, keep: Callable[[Json], Json | None]) -> Path:
+    """``suite`` with the rows that ``keep`` gives back, changed or not, written to ``path``."""
+    whole = yaml.load(suite.read_text(), _Words)
+    whole["rows"] = [row for row in map(keep, whole["rows"]) if row is not None]
+    path.write_text(yaml.safe_dump(whole, sort_keys=False))
+    return path
