@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -74,6 +75,14 @@ class Company:
             text=True,
             preexec_fn=_heed_signals,
         )
+
+    def kill(self, process: subprocess.Popen[Any]) -> None:
+        """Kills linkscope itself, waits until its engines are gone, and removes the folder that it no longer could."""
+        process.kill()
+        process.communicate(timeout=60)
+        wait_until(lambda: not self.engines())
+        for folder in self.bench.folder.glob("linkscope-*"):
+            shutil.rmtree(folder)
 
     def await_rows(self, process: subprocess.Popen[str], count: int) -> None:
         """Until the run file holds so many rows. Fails where ``process`` ends before."""

@@ -176,13 +176,7 @@ def test_a_killed_linkscope_takes_its_processes_along(company: Company) -> None:
     process = company.start()
     company.await_rows(process, 2)
     assert len(company.engines()) == 2
-    process.kill()
-    process.communicate(timeout=60)
-    wait_until(lambda: not company.engines())
-    for folder in company.bench.folder.glob("linkscope-*"):  # killed, it could not remove it
-        for path in sorted(folder.rglob("*"), reverse=True):
-            path.unlink()
-        folder.rmdir()
+    company.kill(process)
 
 
 def test_a_number_that_is_no_engines_is_left_alone() -> None:

@@ -98,4 +98,4 @@ def test_a_killed_linkscope_leaves_no_engine_behind(company: Company, segments: 
     process.communicate(timeout=120)
     wait_until(lambda: not any("join" in command_of(pid) for pid in ranks))
     for segment in segments():
-        segment.unlink()
+        segment.unlink(missing_ok=True)  # a rank that was slow to die may do so itself

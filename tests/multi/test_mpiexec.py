@@ -93,13 +93,7 @@ def test_a_killed_linkscope_takes_launcher_and_ranks_along(company: Company) -> 
     company.faults(**{"r1_/16KiB": "hang"})
     process = company.start(method="mpi")
     company.await_rows(process, 2)
-    process.kill()
-    process.communicate(timeout=60)
-    wait_until(lambda: not company.engines())
-    for folder in company.bench.folder.glob("linkscope-*"):  # killed, it could not remove it
-        for path in sorted(folder.rglob("*"), reverse=True):
-            path.unlink()
-        folder.rmdir()
+    company.kill(process)
 
 
 def test_started_as_ranks_linkscope_leads_from_rank_0(company: Company, mpiexec: Path) -> None:
