@@ -179,8 +179,8 @@ std::byte* Circle::reach(int device, const gpu::IpcOffer& offer, int rank) {
   return mapped_.emplace_back(mappings_->open(device, offer, rank))->data();
 }
 
-/// Everybody's memory as kernels of `device` reach it, for member `me`; the others' buffers where `buffers`.
-Reached Circle::reach(int device, int me, const std::vector<Seat>& seats, bool buffers) {
+/// Everybody's memory as kernels of `device` reach it, for member `me`; the others' buffers where `room` has peers.
+Reached Circle::reach(int device, int me, const std::vector<Seat>& seats, const Room& room) {
   Reached reached;
   reached.party.members = shape_.members;
   reached.party.me = me;
@@ -189,7 +189,7 @@ Reached Circle::reach(int device, int me, const std::vector<Seat>& seats, bool b
     const int rank = flow_.members[static_cast<std::size_t>(member)].rank;
     const std::byte* source = nullptr;
     std::byte* destination = nullptr;
-    const bool wanted = buffers || member == me;
+    const bool wanted = room.peers || member == me;
     if (seat.own != nullptr) {
       reached.party.workspaces[member] = reach(device, seat.space->buffer());
       const Buffer* from = source_of(shape_, seat.own->arenas);
@@ -223,7 +223,7 @@ void Circle::connect(const std::vector<std::string>& offers) {
   }
   for (std::size_t i = 0; i < own_.size(); ++i) {
     const int me = static_cast<int>(own_[i].index);
-    Reached reached = reach(spaces_[i].device(), me, all, common.peers);
+    Reached reached = reach(spaces_[i].device(), me, all, common);
     std::unique_ptr<Transfer> member = std::make_unique<Member>(context_, agreement, me, own_[i].arenas,
                                                                 spaces_[i], std::move(reached), sharing(all));
     if (form_.launching == Launching::graph)

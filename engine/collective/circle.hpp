@@ -50,7 +50,7 @@ class Circle final : public Ensemble {
   [[nodiscard]] bool lines_arrive(const std::vector<Seat>& seats) const;
   /// Whether all members' kernels reach all members' buffers, as every process sees it.
   [[nodiscard]] bool peers_reach(const std::vector<Seat>& seats) const;
-  [[nodiscard]] Reached reach(int device, int me, const std::vector<Seat>& seats, bool buffers);
+  [[nodiscard]] Reached reach(int device, int me, const std::vector<Seat>& seats, const Room& room);
   [[nodiscard]] std::byte* reach(int device, const Buffer& buffer);
   [[nodiscard]] std::byte* reach(int device, const gpu::IpcOffer& offer, int rank);
 

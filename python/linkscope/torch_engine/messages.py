@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable
 from itertools import cycle
 from typing import Any
@@ -182,9 +183,9 @@ class Messages(Method):
             transfer = ReceivingSide(carrier, arena, token, gpu, remarks, call)
         return Own(transfer, stopwatch(case.clock, gpu, Enqueue.RETURNS))
 
+    @abstractmethod
     def _connect(self, flow: Flow, site: Site) -> Callable[[int], Carrier]:
         """What carries messages to another rank; called in every process."""
-        raise NotImplementedError
 
 
 class TorchSend(Messages):
