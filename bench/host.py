@@ -1,42 +1,66 @@
-"""linkscope's CPU methods beside multichase and beside a plain loop around memcpy, process by process in turn.
+"""linkscope's CPU methods beside multichase and beside a plain loop around memcpy, figure by figure, in turn.
 
-Page placement differs from process to process, more than either tool's samples do: so each figure is the median
-over the processes of a tool, which take turns.
+Page placement differs from process to process, and what other guests of the machine leave of a shared cache from
+second to second, more than either tool's samples do: so the tools take turns at each figure, a process each time.
+Beside the medians over the turns stands each tool's best.
 
-usage: python bench/host.py --multichase PATH --memcpy-loop PATH [--turns 5] [--keep FOLDER]
+usage: python bench/host.py --multichase PATH --memcpy-loop PATH [--turns 7] [--methods pointer-chase memcpy]
+           [--keep FOLDER]
        (memcpy-loop: g++ -O2 -std=c++20 -pthread bench/memcpy_loop.cpp -o PATH)
 """
 
 from __future__ import annotations
 
 import argparse
-import statistics
+import json
 import subprocess
 import sys
-from collections import defaultdict
 from pathlib import Path
 
-from ratios import Ratio, print_by_case
+from narrowed import Json, narrowed
+from ratios import print_by_case
 from rich.console import Console
+from turns import best_of, ratio_of, table_of, take_turns
 
 from linkscope.results.row import Row
 from linkscope.results.run_file import RunFile
 
 SUITE = Path(__file__).with_name("host.yaml")
+UNITS = {"pointer-chase": "ns", "memcpy": "GB/s"}
 Key = tuple[str, int, int]  # method, bytes, threads
 
 
-def ours(keep: Path, turn: int) -> dict[Key, float]:
-    """Medians of one linkscope process: ns per hop, GB/s."""
-    output = keep / f"bench-host-{turn}.jsonl"
+def suite_of(key: Key, folder: Path) -> Path:
+    """The suite's part that gives one figure, as a suite in ``folder``."""
+    method, size, threads = key
+
+    def keep(row: Json) -> Json | None:
+        if row["method"] != method:
+            return None
+        parameters = row["parameters"] | ({"threads": threads} if method == "memcpy" else {})
+        return row | {"sizes": size, "parameters": parameters}
+
+    return narrowed(SUITE, folder / f"bench-host-{method}-{size}-{threads}.yaml", keep)
+
+
+def keys(methods: list[str]) -> list[Key]:
+    """What the suite has of these methods here."""
+    command = [sys.executable, "-m", "linkscope", "run", str(SUITE), "--engine", "host", "--dry-run", "--json"]
+    planned = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    found = [key_of(case["flows"][0]) for case in planned["cases"]]
+    return [key for key in found if key[0] in methods]
+
+
+def ours(suite: Path) -> float:
+    """One linkscope process: ns per hop, GB/s."""
+    output = suite.with_suffix(".jsonl")
     output.unlink(missing_ok=True)
-    command = [sys.executable, "-m", "linkscope", "run", str(SUITE), "-o", str(output)]
+    command = [sys.executable, "-m", "linkscope", "run", str(suite), "--engine", "host", "-o", str(output)]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    return {key_of(row): figure_of(row) for row in RunFile.read(output).rows if row.status == "ok"}
+    return figure_of(RunFile.read(output).rows[0])
 
 
-def key_of(row: Row) -> Key:
-    flow = row.case["flows"][0]
+def key_of(flow: Json) -> Key:
     return (flow["method"], flow["bytes"], int(flow.get("parameters", {}).get("threads", 1)))
 
 
@@ -59,22 +83,27 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--multichase", required=True, help="the built binary")
     parser.add_argument("--memcpy-loop", required=True, help="bench/memcpy_loop.cpp, built")
-    parser.add_argument("--turns", type=int, default=5, help="processes of each tool")
+    parser.add_argument("--turns", type=int, default=7, help="processes of each tool for each figure")
+    parser.add_argument("--methods", nargs="+", choices=UNITS, default=list(UNITS), help="what both shall measure")
     parser.add_argument("--keep", type=Path, default=Path("runs"), help="folder for the run files")
     arguments = parser.parse_args()
     arguments.keep.mkdir(parents=True, exist_ok=True)
-    found: dict[Key, list[tuple[float, float]]] = defaultdict(list)
-    for turn in range(arguments.turns):
-        for key, value in ours(arguments.keep, turn).items():
-            found[key].append((value, theirs(key, arguments.multichase, arguments.memcpy_loop)))
-    ratios = []
-    for (method, size, threads), pairs in found.items():
-        mine, peer = (statistics.median(pair[side] for pair in pairs) for side in (0, 1))
-        spread = (max(pair[0] for pair in pairs) - min(pair[0] for pair in pairs)) / 2 / mine
-        unit = "ns" if method == "pointer-chase" else "GB/s"
-        ratios.append(Ratio(f"{method} {size >> 10} KiB, {threads} thread(s)", "local", mine, peer, unit, spread))
-    print_by_case(ratios, "multichase / plain loop", Console(width=160))
-    print(f"medians over {arguments.turns} processes of each tool in turn; +- is linkscope's range over them")
+    console = Console(width=160)
+    for method in arguments.methods:
+        medians, bests = [], []
+        for key in keys([method]):
+            suite = suite_of(key, arguments.keep)
+            mine, peers = take_turns(
+                arguments.turns,
+                lambda key=key, suite=suite: {key: ours(suite)},
+                lambda key=key: {key: theirs(key, arguments.multichase, arguments.memcpy_loop)},
+            )
+            cell = f"{key[1] >> 10} KiB, {key[2]} thread(s)"
+            medians.append(ratio_of(method, cell, UNITS[method], mine[key], peers[key]))
+            bests.append(best_of(method, cell, UNITS[method], mine[key], peers[key]))
+        console.print(table_of(f"{method}, {UNITS[method]}", "peer", medians, bests))
+        print_by_case(medians, "multichase / plain loop", console)
+    console.print(f"{arguments.turns} processes of each tool for each figure, in turn")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Runs nvbandwidth and linkscope's suite of the same name one after the other and prints the ratios.
 
 usage: python bench/nvbandwidth.py --nvbandwidth PATH_OF_THE_BUILT_BINARY [--keep FOLDER] [--reuse JSON]
-       [--unverified]
+       [--unverified] [--cases host_to_device_memcpy_sm ...]
 """
 
 from __future__ import annotations
@@ -11,8 +11,10 @@ import json
 import subprocess
 import sys
 import time
+from importlib.resources import files
 from pathlib import Path
 
+from narrowed import Json, narrowed
 from ratios import Ratio, print_by_case
 from rich.console import Console
 
@@ -60,6 +62,18 @@ def outside(ratio: Ratio) -> bool:
     return ratio.value < 0.995 if ratio.unit == "GB/s" else abs(ratio.value - 1) > 0.01
 
 
+def suite_of(cases: list[str], folder: Path) -> str:
+    """The suite, or its rows of those cases as a suite in ``folder``."""
+    if not cases:
+        return "nvbandwidth"
+
+    def keep(row: Json) -> Json | None:
+        return row if row["peer"]["case"] in cases else None
+
+    whole = Path(str(files("linkscope") / "suites" / "nvbandwidth.yaml"))
+    return str(narrowed(whole, folder / "bench-nvbandwidth.yaml", keep))
+
+
 def timed(command: list[str], output: Path | None = None) -> float:
     """Wall seconds of ``command``; its standard output goes to ``output``."""
     begin = time.monotonic()
@@ -74,14 +88,18 @@ def main() -> None:
     parser.add_argument("--keep", type=Path, default=Path("runs"), help="folder for both tools' output")
     parser.add_argument("--reuse", type=Path, help="nvbandwidth's JSON of this node, instead of running it again")
     parser.add_argument("--unverified", action="store_true", help="spare nvbandwidth its checks of the data it copied")
+    parser.add_argument("--cases", nargs="+", default=[], help="only these, by nvbandwidth's names")
     arguments = parser.parse_args()
     arguments.keep.mkdir(parents=True, exist_ok=True)
     console = Console(width=160)
 
+    suite = suite_of(arguments.cases, arguments.keep)
     ours = arguments.keep / "nvbandwidth-suite.jsonl"
-    our_seconds = timed([sys.executable, "-m", "linkscope", "run", "nvbandwidth", "-o", str(ours)])
+    our_seconds = timed([sys.executable, "-m", "linkscope", "run", suite, "-o", str(ours)])
     theirs = arguments.reuse or arguments.keep / "nvbandwidth.json"
     peer = [arguments.nvbandwidth, "-j", *(["--skipVerification"] if arguments.unverified else [])]
+    if arguments.cases:
+        peer += ["-t", *arguments.cases]
     their_seconds = None if arguments.reuse else timed(peer, theirs)
 
     run = RunFile.read(ours)

@@ -14,18 +14,15 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import statistics
 import subprocess
 import sys
-from collections import defaultdict
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from narrowed import Json, narrowed
 from ratios import Ratio, print_by_case
 from rich.console import Console
-from rich.table import Table
+from turns import best_of, ratio_of, table_of, take_turns
 
 from linkscope.results.row import Row
 from linkscope.results.run_file import RunFile
@@ -36,8 +33,6 @@ HEAP = {"MALLOC_TRIM_THRESHOLD_": str(1 << 30), "MALLOC_MMAP_THRESHOLD_": str(1 
 SUITE = Path(__file__).with_name("osu.yaml")
 PROCESSES = 2
 Key = tuple[str, int]  # call or collective, linkscope's bytes
-Figures = dict[Key, list[float]]
-"""Of each turn: us, GB/s of messages under way."""
 
 
 @dataclass(frozen=True)
@@ -156,42 +151,22 @@ def _theirs(
 
 
 def bench(word: str, arguments: argparse.Namespace, console: Console) -> list[Ratio]:
-    """Both tools' turns at one benchmark, the other first in every other turn; prints its sizes."""
+    """Both tools' turns at one benchmark; prints its sizes."""
     suite = suite_of(word, arguments.keep)
-    mine: dict[Key, list[float]] = defaultdict(list)
-    peers: dict[Key, list[float]] = defaultdict(list)
     figures, cpus = ours(suite, arguments.mpiexec)  # not counted: whoever begins finds the machine idle
     sizes = sorted(size for _, size in figures)
-    sides: list[tuple[Figures, Callable[[], dict[Key, float]]]] = [
-        (mine, lambda: ours(suite, arguments.mpiexec)[0]),
-        (peers, lambda: theirs(arguments.mpiexec, cpus, arguments.osu, word, sizes)),
-    ]
-    for turn in range(arguments.turns):
-        for found, measure in sides if turn % 2 == 0 else reversed(sides):
-            for key, value in measure().items():
-                found[key].append(value)
-    console.print(by_size(word, sizes, mine, peers))
-    return [ratio_of((word, size), mine, peers, statistics.median) for size in sizes]
-
-
-def ratio_of(key: Key, mine: Figures, peers: Figures, of_turns: Callable[[list[float]], float]) -> Ratio:
-    values = mine[key]
-    spread = (max(values) - min(values)) / 2 / statistics.median(values)
-    unit = "GB/s" if PEERS[key[0]].rate else "us"
-    return Ratio(key[0], f"{key[1]} B", of_turns(values), of_turns(peers[key]), unit, spread)
-
-
-def by_size(word: str, sizes: list[int], mine: Figures, peers: Figures) -> Table:
-    """The medians over the turns and the best of them."""
-    best: Callable[[list[float]], float] = max if PEERS[word].rate else min
-    table = Table(title=f"{word}, {'GB/s' if PEERS[word].rate else 'us'}")
-    for column in ("bytes", "median", "OSU", "ratio", "best", "OSU", "ratio"):
-        table.add_column(column, justify="right")
-    for size in sizes:
-        pairs = [ratio_of((word, size), mine, peers, of_turns) for of_turns in (statistics.median, best)]
-        cells = [text for one in pairs for text in (f"{one.ours:.3f}", f"{one.theirs:.3f}", f"{one.value:.3f}")]
-        table.add_row(str(size), *cells)
-    return table
+    mine, peers = take_turns(
+        arguments.turns,
+        lambda: ours(suite, arguments.mpiexec)[0],
+        lambda: theirs(arguments.mpiexec, cpus, arguments.osu, word, sizes),
+    )
+    unit = "GB/s" if PEERS[word].rate else "us"
+    medians, bests = (
+        [of(word, f"{size} B", unit, mine[word, size], peers[word, size]) for size in sizes]
+        for of in (ratio_of, best_of)
+    )
+    console.print(table_of(f"{word}, {unit}", "OSU", medians, bests))
+    return medians
 
 
 def main() -> None:

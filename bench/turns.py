@@ -1,0 +1,53 @@
+"""Two tools in turn at the same thing: what differs from process to process, or with time, then meets both."""
+
+from __future__ import annotations
+
+import statistics
+from collections import defaultdict
+from collections.abc import Callable, Hashable
+from typing import TypeVar
+
+from ratios import Ratio
+from rich.table import Table
+
+Key = TypeVar("Key", bound=Hashable)
+Figures = dict[Key, float]
+Turns = dict[Key, list[float]]
+"""Of each turn."""
+
+
+def take_turns(
+    turns: int, ours: Callable[[], Figures[Key]], theirs: Callable[[], Figures[Key]]
+) -> tuple[Turns[Key], Turns[Key]]:
+    """What both tools gave in each turn; the other goes first in every other one."""
+    mine: Turns[Key] = defaultdict(list)
+    peers: Turns[Key] = defaultdict(list)
+    sides = [(mine, ours), (peers, theirs)]
+    for turn in range(turns):
+        for found, measure in sides if turn % 2 == 0 else reversed(sides):
+            for key, value in measure().items():
+                found[key].append(value)
+    return mine, peers
+
+
+def ratio_of(case: str, cell: str, unit: str, mine: list[float], peers: list[float]) -> Ratio:
+    """Of the medians over the turns. The margin is half of linkscope's range over them."""
+    middle = statistics.median(mine)
+    return Ratio(case, cell, middle, statistics.median(peers), unit, (max(mine) - min(mine)) / 2 / middle)
+
+
+def best_of(case: str, cell: str, unit: str, mine: list[float], peers: list[float]) -> Ratio:
+    """The same of each tool's best turn: on a machine that others disturb, what was disturbed least."""
+    best: Callable[[list[float]], float] = max if unit == "GB/s" else min
+    return Ratio(case, cell, best(mine), best(peers), unit, 0.0)
+
+
+def table_of(title: str, peer: str, medians: list[Ratio], bests: list[Ratio]) -> Table:
+    """A line per cell: both tools' medians and best turns."""
+    table = Table(title=title)
+    for column in ("", "median", peer, "ratio", "best", peer, "ratio"):
+        table.add_column(column, justify="right")
+    for median, best in zip(medians, bests, strict=True):
+        figures = [f for one in (median, best) for f in (f"{one.ours:.3f}", f"{one.theirs:.3f}", f"{one.value:.3f}")]
+        table.add_row(median.cell, *figures)
+    return table
