@@ -27,7 +27,8 @@ std::vector<DependentLaunch> dependent_launches(const Room& room, const Paramete
   const std::string word = parameters.word("dependent_launch", "");
   const bool single = Form::of(parameters).launching == Launching::in_kernel;
   const bool has_any = room.programmatic && !single;
-  if (word.empty() || word == "complete") return {complete};
+  if (word == "complete") return {complete};
+  if (word.empty()) return {has_any && !room.shared ? programmatic : complete};
   if (word == "measured") {
     if (!has_any) return {complete};
     return room.shared ? std::vector{programmatic, complete} : std::vector{programmatic, early, complete};
@@ -50,9 +51,10 @@ std::vector<DependentLaunch> dependent_launches(const Room& room, const Paramete
 std::map<std::string, std::string> dependent_launch_parameters() {
   return {
       {"dependent_launch",
-       "when a call's kernel may come to the GPU, to wait there for the end of the one before it: complete "
-       "(default): at that end; programmatic: when that one has begun; early: when that one has come to the "
-       "GPU; measured: all three; rows number them from 0"}};
+       "when a call's kernel may come to the GPU, to wait there for the end of the one before it: complete: "
+       "at that end; programmatic: when that one has begun; early: when that one has come to the GPU; "
+       "measured: all three; default: programmatic where there is such and each member has a GPU of its own, "
+       "else complete; rows number them from 0"}};
 }
 
 }  // namespace linkscope::direct

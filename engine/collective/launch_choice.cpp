@@ -16,6 +16,7 @@ constexpr Bytes most_sent_in_lines = 4 * MiB;
 constexpr Bytes most_sent_in_two_trips = 24 * MiB;
 constexpr Bytes least_on_peers = 32 * KiB;
 constexpr Bytes most_undivided = 8 * MiB;  ///< beyond, a share each is less than half of the traffic
+constexpr Bytes least_pushed = 4 * MiB;    ///< below, packets and loads are worth more
 constexpr Bytes most_staging = Bytes{1} << 30U;
 constexpr Bytes most_push_staging = 256 * MiB;
 constexpr Bytes push_chunk_sizes[] = {32 * KiB, 64 * KiB, 16 * KiB, 128 * KiB};
@@ -46,7 +47,7 @@ std::string refusal(const CollectiveShape& shape, const Room& room, Algorithm al
 
 bool worth_trying(const CollectiveShape& shape, const Room& room, Algorithm algorithm) {
   if (!refusal(shape, room, algorithm).empty()) return false;
-  if (family_of(algorithm) == Family::pushes) return false;  // by name alone: not measured yet
+  if (family_of(algorithm) == Family::pushes) return shape.bytes >= least_pushed;
   const auto format = format_of(algorithm);
   if (!format) {
     const bool has_packets = refusal(shape, room, Algorithm::one_shot_ll).empty();

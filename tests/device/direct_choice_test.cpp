@@ -78,9 +78,13 @@ TEST_F(DirectCollectiveChoice, OffersWhatIsWorthMeasuringAtASize) {
   const direct::Room node{132, true, true};
   EXPECT_EQ(offered(flow("all-reduce", KiB, 4, {}), node),
             (std::set{one_shot_ll, two_shot_ll, one_shot_ll128, two_shot_ll128}));
-  EXPECT_EQ(offered(flow("all-reduce", GiB, 4, {}), node), (std::set{two_shot}));
-  EXPECT_EQ(offered(flow("all-reduce", GiB, 4, {{"in_place", "yes"}}), node), (std::set{two_shot}));
-  EXPECT_EQ(offered(flow("reduce-scatter", GiB, 4, {}), node), (std::set{one_shot}));
+  EXPECT_EQ(offered(flow("all-reduce", 2 * MiB, 4, {}), node),
+            (std::set{one_shot, two_shot, two_shot_ll128}));
+  EXPECT_EQ(offered(flow("all-reduce", GiB, 4, {}), node), (std::set{two_shot, two_shot_push}));
+  EXPECT_EQ(offered(flow("all-reduce", GiB, 4, {{"in_place", "yes"}}), node),
+            (std::set{two_shot, two_shot_push}));
+  EXPECT_EQ(offered(flow("reduce-scatter", GiB, 4, {}), node), (std::set{one_shot, two_shot_push}));
+  EXPECT_EQ(offered(flow("broadcast", GiB, 4, {}), node), (std::set{two_shot}));
   EXPECT_EQ(offered(flow("all-reduce", GiB, 4, {{"algorithm", "two-shot-push"}}), node),
             (std::set{two_shot_push}));
   EXPECT_EQ(offered(flow("barrier", 0, 4, {}), node), (std::set{one_shot}));
@@ -174,8 +178,8 @@ TEST_F(DirectCollectiveChoice, KernelsAreLaunchedAsTheRoomAndTheFormLetThem) {
     }
     return std::pair{found, most};
   };
-  EXPECT_EQ(launches({}), (std::pair{std::set{complete}, 132U}));
-  EXPECT_EQ(launches({{"dependent_launch", "programmatic"}}), (std::pair{std::set{programmatic}, 132U}));
+  EXPECT_EQ(launches({}), (std::pair{std::set{programmatic}, 132U}));
+  EXPECT_EQ(launches({{"dependent_launch", "complete"}}), (std::pair{std::set{complete}, 132U}));
   EXPECT_EQ(launches({{"form", "in-kernel"}}), (std::pair{std::set{complete}, 132U}));
   EXPECT_EQ(launches({{"dependent_launch", "measured"}}),
             (std::pair{std::set{complete, programmatic, early}, 132U}));

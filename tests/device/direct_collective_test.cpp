@@ -128,7 +128,7 @@ TEST_F(DirectCollective, CallsAreInOrderHoweverTheirKernelsAreLaunched) {
         words["jitter_ns"] = jitter;
         words["form"] = "graph";
         words["recorded"] = "20";
-        const std::string graph = outcome(flow(kind, 960 * 16, words), 25, Clock::device);
+        const std::string graph = outcome(flow(kind, 960 * 16, words), 10, Clock::device);
         words["form"] = "eager";
         const std::string eager = outcome(flow(kind, 960 * 16, words), 200, Clock::device);
         if (graph.rfind("refused", 0) == 0 && std::string(dependent) != "complete") continue;
