@@ -1,8 +1,9 @@
 """NCCL by linkscope beside nccl-tests, on all GPUs: time and bus bandwidth by size, for each way of making calls.
 
-Both tools use the same library, without NVLink multicast, on float32, out of place, and time many calls in a row by the
-wall clock. nccl-tests moves on through a buffer of its largest size from call to call: so it is run for sizes that fit
-caches together and for larger ones apart, and linkscope repeats on warm memory. Graphs of both hold 20 calls.
+Both tools use the same library, without NVLink multicast, on float32, out of place, on memory of ncclMemAlloc, and time
+many calls in a row by the wall clock. nccl-tests moves on through a buffer of its largest size from call to call, where
+linkscope repeats on warm memory: so it is run several times, for sizes between which that makes no difference (RANGES).
+Graphs of both hold 20 calls.
 
 Kinds go one after another, and each is printed when both tools have done it: a run that is cut off keeps what it has.
 
@@ -41,8 +42,9 @@ PROGRAMS = {
     "all-to-all": "alltoall_perf",
     "send-receive": "sendrecv_perf",
 }
-RANGES = (("4K", "64K", 500), ("256K", "4M", 200), ("16M", "64M", 50), ("256M", "1G", 20))
-"""Smallest and largest size of one run of nccl-tests, and its calls in a row."""
+RANGES = (("4K", "4M", 500), ("16M", "16M", 50), ("64M", "1G", 20))
+"""Smallest and largest size of one run of nccl-tests, and its calls in a row. Moving on through the largest, all sizes
+of a run stay within a GPU's caches, or none does; 16 MiB, which stays only if it does not move on, is alone."""
 GRAPH_CALLS, GRAPH_LAUNCHES = 20, 20
 LATENCY_BYTES = 64 << 10
 """Up to here the time is compared, from 1 MiB on the bandwidth."""

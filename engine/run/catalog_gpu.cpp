@@ -42,6 +42,7 @@
 #include "backend/xccl/collective.hpp"
 #include "backend/xccl/context.hpp"
 #include "backend/xccl/message.hpp"
+#include "backend/xccl/xccl_memory.hpp"
 #include "collective/direct_collective.hpp"
 
 namespace linkscope {
@@ -99,6 +100,7 @@ std::optional<Backend> open_gpus(const std::shared_ptr<host::Context>& host, std
   search.folders = xccl::library_folders(environment.python_environments);
   const auto library = std::make_shared<xccl::Context>(opened.context, std::move(search));
   backend.versions.merge(library->versions());
+  backend.memories.push_back(std::make_unique<xccl::XcclMemory>(library));
   backend.methods.push_back(std::make_unique<xccl::Xccl>(library));
   backend.methods.push_back(std::make_unique<xccl::XcclCollective>(library));
   return std::move(backend);

@@ -6,9 +6,9 @@
 namespace linkscope::testing {
 namespace {
 
-constexpr std::array<const char*, 11> memories = {
-    "device", "pinned",   "registered", "write-combined", "managed",       "pool",
-    "vmm",    "pageable", "huge",       "fine-grained",   "coarse-grained"};
+constexpr std::array<const char*, 12> memories = {"device",   "pinned", "registered",   "write-combined",
+                                                  "managed",  "pool",   "vmm",          "xccl",
+                                                  "pageable", "huge",   "fine-grained", "coarse-grained"};
 constexpr Bytes arena = 3 * MiB;
 
 class GpuBuffer : public WithGpus, public ::testing::WithParamInterface<const char*> {

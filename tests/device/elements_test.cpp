@@ -9,9 +9,9 @@
 namespace linkscope::testing {
 namespace {
 
-constexpr std::array<const char*, 11> memories = {
-    "device", "pinned",   "registered", "write-combined", "managed",       "pool",
-    "vmm",    "pageable", "huge",       "fine-grained",   "coarse-grained"};
+constexpr std::array<const char*, 12> memories = {"device",   "pinned", "registered",   "write-combined",
+                                                  "managed",  "pool",   "vmm",          "xccl",
+                                                  "pageable", "huge",   "fine-grained", "coarse-grained"};
 constexpr std::array types = {ElementType::float32, ElementType::float16, ElementType::bfloat16,
                               ElementType::int32};
 constexpr std::array values = {Values::input, Values::balanced, Values::sum, Values::zero};

@@ -267,7 +267,7 @@ TEST_F(IpcFlow, NeedsTwoProcessesOfWhichTheDriverHoldsOneEnd) {
 }
 
 TEST_F(IpcFlow, MapsOnlyMemoryThatHasAHandleButDrivesFromAny) {
-  for (const char* memory : {"managed", "pool", "vmm"}) {
+  for (const char* memory : {"managed", "pool", "vmm", "xccl"}) {
     Flow flow = push();
     flow.destination->memory = memory;
     EXPECT_NE(refusal(flow).find("no IPC handle"), std::string::npos) << memory;

@@ -49,8 +49,8 @@ class GpuMemories : public WithGpus {
 };
 
 TEST_F(GpuMemories, AreCopiedIntoOneAnotherByEngineAndKernel) {
-  for (const char* from : {"pool", "vmm", "device", "pinned"}) {
-    for (const char* to : {"pool", "vmm", "device", "pinned"}) {
+  for (const char* from : {"pool", "vmm", "xccl", "device", "pinned"}) {
+    for (const char* to : {"pool", "vmm", "xccl", "device", "pinned"}) {
       for (const char* method : {"copy-engine", "kernel-copy"}) {
         if (has(from) && has(to)) expect_delivers(copy(method, at(from), at(to)));
       }
@@ -60,7 +60,7 @@ TEST_F(GpuMemories, AreCopiedIntoOneAnotherByEngineAndKernel) {
 
 TEST_F(GpuMemories, OfAPeerAreReachedWhetherAllocatedBeforeOrAfterAccessWasSwitchedOn) {
   if (backend_->peer_access.empty()) GTEST_SKIP() << "needs two GPUs with peer access";
-  for (const char* name : {"pool", "vmm"}) {
+  for (const char* name : {"pool", "vmm", "xccl"}) {
     if (!has(name)) continue;
     // The first pair finds the switch off, the second on.
     for (int turn = 0; turn < 2; ++turn) {
@@ -74,7 +74,7 @@ TEST_F(GpuMemories, OfAPeerAreReachedWhetherAllocatedBeforeOrAfterAccessWasSwitc
 
 TEST_F(GpuMemories, OfAPeerAreReachedAfterAccessWentOffAndOnAgain) {
   if (backend_->peer_access.empty()) GTEST_SKIP() << "needs two GPUs with peer access";
-  for (const char* name : {"pool", "vmm"}) {
+  for (const char* name : {"pool", "vmm", "xccl"}) {
     if (!has(name)) continue;
     Flow staged = copy("copy-engine", bound(name, gpu1), bound(name, gpu0));
     staged.parameters.set("peer_access", "off");
@@ -88,7 +88,7 @@ TEST_F(GpuMemories, OfAPeerAreReachedAfterAccessWentOffAndOnAgain) {
 }
 
 TEST_F(GpuMemories, OfAGpuAreRefusedOnTheHostAndWhereFirstTouchIsAskedFor) {
-  for (const char* name : {"device", "pool", "vmm"}) {
+  for (const char* name : {"device", "pool", "vmm", "xccl"}) {
     if (!has(name)) continue;
     EXPECT_FALSE(memory(name).supports(bound(name, numa0))) << name;
     EXPECT_FALSE(memory(name).supports(bound(name, {DeviceKind::gpu, 99}))) << name;
@@ -108,7 +108,7 @@ TEST_F(GpuMemories, ThatAnotherVendorHasNameIt) {
 
 TEST_F(GpuMemories, AreRefusedRatherThanOvercommitted) {
   const Bytes too_much = backend_->devices.front().memory_bytes + 4 * GiB;
-  for (const char* name : {"device", "pool", "vmm", "managed"}) {
+  for (const char* name : {"device", "pool", "vmm", "xccl", "managed"}) {
     if (!has(name)) continue;
     try {
       static_cast<void>(memory(name).allocate(bound(name, gpu0), too_much));
@@ -137,7 +137,7 @@ TEST_F(GpuMemories, ThatMigrateAreCountedTogetherEvenWhileTheyLieOnTheHost) {
     }
   };
   EXPECT_NE(refused(all).find("64 MiB"), std::string::npos);
-  for (const char* name : {"device", "pool", "vmm"}) {
+  for (const char* name : {"device", "pool", "vmm", "xccl"}) {
     if (!has(name)) continue;
     try {
       static_cast<void>(memory(name).allocate(bound(name, gpu0), all));

@@ -47,7 +47,8 @@ class WithGpus : public ::testing::Test {
   }
   /// An endpoint of that memory on gpu:0, or beside it on the host.
   [[nodiscard]] static Endpoint at(const std::string& memory) {
-    const bool on_gpu = memory == "device" || memory == "managed" || memory == "pool" || memory == "vmm";
+    const bool on_gpu =
+        memory == "device" || memory == "managed" || memory == "pool" || memory == "vmm" || memory == "xccl";
     const DeviceId device{on_gpu ? DeviceKind::gpu : DeviceKind::numa, 0};
     return {device, memory, Placement::bound, device};
   }

@@ -1,4 +1,5 @@
 // NCCL (or RCCL) between all GPUs that are here: every collective and message arrives exactly, however it is called.
+#include <algorithm>
 #include <map>
 #include <numeric>
 
@@ -29,6 +30,11 @@ class WithXccl : public WithGpus {
   [[nodiscard]] static Endpoint device(int index) {
     const DeviceId id{DeviceKind::gpu, index};
     return {id, "device", Placement::bound, id};
+  }
+  [[nodiscard]] static Flow on_memory(const char* memory, Flow flow) {
+    if (flow.source) flow.source->memory = flow.destination->memory = memory;
+    for (Endpoint& member : flow.members) member.memory = memory;
+    return flow;
   }
   [[nodiscard]] static Flow with(Flow flow, const Words& words) {
     for (const auto& [name, value] : words) flow.parameters.set(name, value);
@@ -93,6 +99,11 @@ class WithXccl : public WithGpus {
       verified += lane.transfer->verified_bytes();
     }
     return verified > 0 ? "" : "nothing was verified";
+  }
+  /// The work first, then the memory, as a run does: a graph or a registration may still speak of it.
+  static void take_down(std::vector<Assembled>& flows) {
+    for (Assembled& flow : flows) flow.ensemble.reset();
+    flows.clear();
   }
   [[nodiscard]] std::string fault_of(const Flow& flow, std::uint64_t slots) const {
     std::vector<Assembled> flows;
@@ -161,6 +172,99 @@ INSTANTIATE_TEST_SUITE_P(Kinds, XcclCollectives,
                            std::erase(name, '-');
                            return name;
                          });
+
+/// A ring of messages, which one start may hold back as often as it says.
+TEST_F(WithXccl, HoldsBackWhatItSaysBehindAClosedGate) {
+  for (const char* memory_kind : {"device", "xccl"}) {
+    if (!memory(memory_kind).available()) continue;
+    for (const Way& way : ways) {
+      SCOPED_TRACE(std::string(memory_kind) + " " + way.form + " " + way.recorded + " " + way.launch);
+      const Words words{{"form", way.form}, {"launch", way.launch}, {"recorded", way.recorded}};
+      std::vector<Assembled> ring;
+      for (int i = 0; i < gpus(); ++i)
+        ring.push_back(assemble(on_memory(memory_kind, message(i, (i + 1) % gpus(), 64 * KiB, words)), 1));
+      const std::uint64_t most = ring.front().ensemble->transfers().front()->max_repeats();
+      EXPECT_GE(most * std::stoull(way.recorded), 16U);
+      for (std::uint64_t seed = 1; seed <= 3; ++seed)
+        ASSERT_EQ(fault_after(ring, most, Clock::device, seed), "");
+      take_down(ring);
+    }
+  }
+}
+
+TEST_F(WithXccl, GraphsAreHeldBackLessOftenThanCalls) {
+  const auto most = [&](const Words& words) {
+    return assemble(collective(2, 1024, words), 1).ensemble->transfers().front()->max_repeats();
+  };
+  EXPECT_EQ(most({{"form", "eager"}}), 64U);
+  EXPECT_EQ(most({{"form", "graph"}}), 16U);
+  EXPECT_EQ(most({{"form", "graph"}, {"recorded", "20"}}), 3U);
+  EXPECT_EQ(most({{"form", "graph"}, {"recorded", "64"}}), 1U);
+}
+
+TEST_F(WithXccl, WorksOnMemoryOfTheLibrarysOwn) {
+  if (const Support has = memory("xccl").available(); !has) GTEST_SKIP() << has.reason();
+  for (const Way& way : ways) {
+    const Words words{{"form", way.form}, {"launch", way.launch}, {"recorded", way.recorded}};
+    for (const Bytes bytes : {Bytes{1000}, 16 * MiB + 8}) {
+      SCOPED_TRACE(std::string(way.form) + " " + way.recorded + " " + way.launch + " " +
+                   std::to_string(bytes));
+      ASSERT_EQ(fault_of(on_memory("xccl", message(0, gpus() - 1, bytes, words)), 2), "");
+    }
+    for (const char* kind :
+         {"all-reduce", "reduce", "broadcast", "reduce-scatter", "all-gather", "all-to-all"}) {
+      SCOPED_TRACE(std::string(way.form) + " " + way.recorded + " " + way.launch + " " + kind);
+      Words all = words;
+      all["collective"] = kind;
+      const Bytes bytes = MiB * static_cast<Bytes>(gpus());
+      ASSERT_EQ(fault_of(on_memory("xccl", collective(gpus(), bytes, all)), 2), "");
+    }
+  }
+}
+
+TEST_F(WithXccl, WorksOnRegisteredBuffers) {
+  const Words registered{{"registered", "yes"}};
+  if (const Support has = method("xccl").supports(message(0, 1, 64, registered)); !has)
+    GTEST_SKIP() << has.reason();
+  for (const char* memory_kind : {"device", "xccl"}) {
+    if (!memory(memory_kind).available()) continue;
+    for (const Way& way : ways) {
+      SCOPED_TRACE(std::string(memory_kind) + " " + way.form + " " + way.recorded + " " + way.launch);
+      Words words{{"form", way.form}, {"launch", way.launch}, {"recorded", way.recorded}};
+      words.merge(Words(registered));
+      // Twice: what was registered must be forgotten when other buffers may lie at its addresses.
+      for (const Bytes bytes : {Bytes{1} * MiB, Bytes{16} * MiB}) {
+        ASSERT_EQ(fault_of(on_memory(memory_kind, message(0, 1, bytes, words)), 3), "");
+        const Bytes all = bytes / 16 * static_cast<Bytes>(gpus());
+        ASSERT_EQ(fault_of(on_memory(memory_kind, collective(gpus(), all, words)), 3), "");
+      }
+    }
+  }
+  const auto notes = assemble(message(0, 1, 64, registered), 1).ensemble->transfers().front()->notes();
+  EXPECT_NE(std::find_if(notes.begin(), notes.end(),
+                         [](const std::string& note) { return note.starts_with("buffers registered"); }),
+            notes.end());
+}
+
+TEST_F(WithXccl, MemoryIsReachedByCopiesAndKernelsOfAPeer) {
+  if (const Support has = memory("xccl").available(); !has) GTEST_SKIP() << has.reason();
+  if (backend_->peer_access.empty()) GTEST_SKIP() << "no peer access";
+  for (const char* name : {"copy-engine", "kernel-copy"}) {
+    for (const bool away : {true, false}) {
+      Flow copy = message(0, 1, 3 * MiB + 9);
+      copy.method = name;
+      (away ? copy.destination : copy.source)->memory = "xccl";
+      const Prepared made = prepare(copy, 2);
+      made.transfer->arm(7);
+      static_cast<void>(gate().run({{made.transfer.get(), 3}}, Clock::device));
+      EXPECT_EQ(made.transfer->verify(7), std::nullopt) << name;
+      copy.parameters.set("peer_access", "off");
+      if (std::string(name) == "copy-engine") {
+        EXPECT_NE(method(name).supports(copy).reason().find("every peer"), std::string::npos);
+      }
+    }
+  }
+}
 
 TEST_F(WithXccl, KeepsItsWordOverManyRounds) {
   std::vector<Assembled> flows;
@@ -241,6 +345,7 @@ TEST_F(WithXccl, RefusesWhatItHasNot) {
   EXPECT_THROW(refusal(message(0, 1, 64, {{"form", "lazy"}})), Error);
   EXPECT_THROW(refusal(message(0, 1, 64, {{"launch", "both"}})), Error);
   EXPECT_THROW(refusal(collective(2, 64, {{"recorded", "0"}})), Error);
+  EXPECT_THROW(refusal(collective(2, 64, {{"registered", "twice"}})), Error);
   const Assembled first = assemble(message(0, 1, 64), 1);
   EXPECT_THROW(static_cast<void>(assemble(message(1, 0, 64, {{"form", "graph"}}), 1)), Error);
 }

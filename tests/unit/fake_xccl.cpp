@@ -1,4 +1,5 @@
-// A library that stands for NCCL where there is none: what the loader asks for, and a count of open groups.
+// A library that stands for NCCL where there is none: what the loader asks for, and a count of open groups. Built with
+// FAKE_XCCL_IS_NEWER it has what older libraries lack, too.
 namespace {
 
 int open_groups_count = 0;
@@ -37,4 +38,11 @@ int ncclReduceScatter() { return 1; }
 int ncclAllGather() { return 1; }
 int ncclSend() { return 1; }
 int ncclRecv() { return 1; }
+#ifdef FAKE_XCCL_IS_NEWER
+int ncclAlltoAll() { return 1; }
+int ncclMemAlloc() { return 1; }
+int ncclMemFree() { return 1; }
+int ncclCommRegister() { return 1; }
+int ncclCommDeregister() { return 1; }
+#endif
 }

@@ -37,6 +37,26 @@ TEST_F(XcclLibrary, TakesTheOneThatIsNamed) {
   EXPECT_EQ(library.api().all_to_all, nullptr) << "older libraries have none: sends and receives then";
 }
 
+TEST_F(XcclLibrary, SaysWhatAnOlderOneLacks) {
+  const Library older(at(FAKE_XCCL));
+  ASSERT_FALSE(older.allocates());
+  EXPECT_EQ(older.allocates().reason(), "nccl 2.28.9 has no ncclMemAlloc, which came with NCCL 2.19");
+  ASSERT_FALSE(older.registers());
+  EXPECT_NE(older.registers().reason().find("no ncclCommRegister"), std::string::npos);
+  const Library newer(at(FAKE_NEWER_XCCL));
+  EXPECT_TRUE(newer.allocates());
+  EXPECT_TRUE(newer.registers());
+  EXPECT_NE(newer.api().all_to_all, nullptr);
+}
+
+TEST_F(XcclLibrary, ThatIsMissingNeitherAllocatesNorRegisters) {
+  const Library none(at("/nowhere/libnccl.so.2"));
+  ASSERT_FALSE(none.allocates());
+  EXPECT_EQ(none.allocates().reason(), none.problem());
+  ASSERT_FALSE(none.registers());
+  EXPECT_EQ(none.registers().reason(), none.problem());
+}
+
 TEST_F(XcclLibrary, NamesThePathThatHoldsNone) {
   const Library library(at("/nowhere/libnccl.so.2"));
   EXPECT_NE(library.problem().find("LINKSCOPE_XCCL: /nowhere/libnccl.so.2"), std::string::npos)

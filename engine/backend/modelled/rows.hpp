@@ -148,7 +148,7 @@ struct MemoryRow {
   std::string_view summary;
 };
 
-inline constexpr std::array<MemoryRow, 11> memory_rows{{
+inline constexpr std::array<MemoryRow, 12> memory_rows{{
     {"pageable", Home::host, "ordinary host memory"},
     {"huge", Home::host, "host memory in huge pages"},
     {"pinned", Home::host, "host memory allocated page-locked"},
@@ -158,6 +158,7 @@ inline constexpr std::array<MemoryRow, 11> memory_rows{{
     {"managed", Home::anywhere, "one address, pages that can move"},
     {"pool", Home::gpu, "a GPU's memory, in stream order"},
     {"vmm", Home::gpu, "a GPU's memory, mapped by hand"},
+    {"xccl", Home::gpu, "a GPU's memory, from the vendor's library"},
     {"fine-grained", Home::anywhere, "memory that all processors see alike at any time"},
     {"coarse-grained", Home::anywhere, "memory that all processors see alike between kernels"},
 }};

@@ -48,6 +48,12 @@ struct Api {
                        Stream stream);
   Result (*send)(const void* from, std::size_t count, DataType type, int peer, Comm* comm, Stream stream);
   Result (*recv)(void* to, std::size_t count, DataType type, int peer, Comm* comm, Stream stream);
+  /// On the calling thread's device. These two from NCCL 2.19 on, both or neither; else null.
+  Result (*mem_alloc)(void** address, std::size_t bytes);
+  Result (*mem_free)(void* address);
+  /// These two likewise.
+  Result (*comm_register)(Comm* comm, void* address, std::size_t bytes, void** handle);
+  Result (*comm_deregister)(Comm* comm, void* handle);
 };
 
 }  // namespace linkscope::xccl

@@ -58,6 +58,7 @@ class CollectiveCalls final : public JointCalls {
     for (const auto& [device, part] : own_) devices.push_back(device);
     return devices;
   }
+  [[nodiscard]] std::vector<const Buffer*> buffers(int device) const override;
   void call(Communicator& communicator, const gpu::JointStream& stream, std::uint64_t turn) override;
 
   /// Where one member's call reads and writes: in place the input is where the output shall be.
@@ -75,17 +76,20 @@ class CollectiveCalls final : public JointCalls {
   UniqueId id_{};
 };
 
+std::vector<const Buffer*> CollectiveCalls::buffers(int device) const {
+  const Arenas& arenas = own_.at(device).arenas;
+  std::vector<const Buffer*> buffers{arenas.source, arenas.destination};
+  std::erase(buffers, nullptr);
+  return buffers;
+}
+
 CollectiveCalls::Ends CollectiveCalls::ends(const OwnPart& part, std::uint64_t turn) const {
   const Arenas& arenas = part.arenas;
   const Bytes at = turn % arenas.rotation.slots * arenas.rotation.stride;
-  Ends ends;
-  if (arenas.destination != nullptr) ends.to = arenas.destination->data() + at;
-  if (arenas.source != nullptr) {
-    ends.from = arenas.source->data() + at;
-  } else {
-    ends.from = ends.to + shape_.input_offset(static_cast<int>(part.index));
-  }
-  return ends;
+  if (arenas.destination == nullptr) return {arenas.source->data() + at, nullptr};
+  std::byte* const to = arenas.destination->data() + at;
+  if (arenas.source == nullptr) return {to + shape_.input_offset(static_cast<int>(part.index)), to};
+  return {arenas.source->data() + at, to};
 }
 
 void CollectiveCalls::call(Communicator& communicator, const gpu::JointStream& stream, std::uint64_t turn) {
@@ -205,8 +209,7 @@ Support XcclCollective::supports(const Flow& flow) const {
   std::sort(members.begin(), members.end());
   if (std::adjacent_find(members.begin(), members.end()) != members.end())
     return Support::no("a GPU can be one member only of the library's communicators");
-  static_cast<void>(Form::of(flow.parameters));
-  return Support::yes();
+  return has_form(flow);
 }
 
 std::vector<Part> XcclCollective::parts(const Flow& flow) const { return collective_parts(flow); }

@@ -55,6 +55,15 @@ std::vector<int> Exchange::devices() const {
   return devices;
 }
 
+std::vector<const Buffer*> Exchange::buffers(int device) const {
+  std::vector<const Buffer*> buffers;
+  for (const Message& message : messages_) {
+    if (message.source != nullptr && message.from.device == device) buffers.push_back(message.source);
+    if (message.destination != nullptr && message.to.device == device) buffers.push_back(message.destination);
+  }
+  return buffers;
+}
+
 void Exchange::call(Communicator& communicator, const gpu::JointStream& stream, std::uint64_t turn) {
   const Library& library = communicator.library();
   Comm* const comm = communicator.handle(stream.device);

@@ -37,6 +37,7 @@ class Exchange final : public JointCalls {
  private:
   [[nodiscard]] std::shared_ptr<Communicator> connect() override;
   [[nodiscard]] std::vector<int> devices() const override;
+  [[nodiscard]] std::vector<const Buffer*> buffers(int device) const override;
   void call(Communicator& communicator, const gpu::JointStream& stream, std::uint64_t turn) override;
 
   std::vector<Message> messages_;

@@ -24,10 +24,17 @@ std::uint64_t read_recorded(const Parameters& parameters) {
   return form == "graph" ? static_cast<std::uint64_t>(recorded) : 0;
 }
 
+Registered read_registered(const std::string& word) {
+  if (word == "no") return Registered::no;
+  if (word == "yes") return Registered::yes;
+  throw Error(Fault::bad_input, "parameter registered: '" + word + "' is neither no nor yes");
+}
+
 }  // namespace
 
 Form Form::of(const Parameters& parameters) {
-  return {read_recorded(parameters), read_launch(parameters.word("launch", "one-thread"))};
+  return {read_recorded(parameters), read_launch(parameters.word("launch", "one-thread")),
+          read_registered(parameters.word("registered", "no"))};
 }
 
 std::map<std::string, std::string> form_parameters() {
@@ -37,7 +44,10 @@ std::map<std::string, std::string> form_parameters() {
        "calls that one graph holds, 1 (default) to 64; nccl-tests -G records its -n, which is 20 by default"},
       {"launch",
        "one-thread (default): one thread calls for all GPUs of the process (nccl-tests -g); "
-       "thread-per-gpu: one for each (-t)"}};
+       "thread-per-gpu: one for each (-t)"},
+      {"registered",
+       "no (default); yes: buffers are registered with the communicator before the first call "
+       "(ncclCommRegister; nccl-tests -R 1), which may then use them in place"}};
 }
 
 }  // namespace linkscope::xccl

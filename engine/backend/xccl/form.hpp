@@ -10,10 +10,14 @@
 
 namespace linkscope::xccl {
 
-/// What parameters `form`, `recorded` and `launch` ask for.
+/// Whether the library is told of the buffers before the first call.
+enum class Registered { no, yes };
+
+/// What parameters `form`, `recorded`, `launch` and `registered` ask for.
 struct Form {
   std::uint64_t recorded = 0;  ///< calls that one graph holds; 0: eager
   gpu::Launch launch = gpu::Launch::one_thread;
+  Registered registered = Registered::no;
 
   /// Throws Error{bad_input} for words that mean nothing.
   static Form of(const Parameters& parameters);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <list>
 #include <map>
 #include <memory>
 #include <optional>
@@ -13,6 +14,8 @@
 #include "backend/gpu/transfer.hpp"
 #include "backend/xccl/context.hpp"
 #include "backend/xccl/form.hpp"
+#include "backend/xccl/registration.hpp"
+#include "model/buffer.hpp"
 
 namespace linkscope::xccl {
 
@@ -20,6 +23,7 @@ namespace linkscope::xccl {
 class JointCalls : public gpu::Joint {
  public:
   JointCalls(std::shared_ptr<Context> context, const Form& form);
+  ~JointCalls() override;
   JointCalls(const JointCalls&) = delete;
   JointCalls& operator=(const JointCalls&) = delete;
 
@@ -40,7 +44,6 @@ class JointCalls : public gpu::Joint {
   [[nodiscard]] std::uint64_t turns(int device) const;
 
  protected:
-  ~JointCalls() override;
   [[nodiscard]] Context& context() const { return *context_; }
   /// Whether the first transfer has been armed.
   [[nodiscard]] bool begun() const { return communicator_ != nullptr; }
@@ -49,6 +52,8 @@ class JointCalls : public gpu::Joint {
   [[nodiscard]] virtual std::shared_ptr<Communicator> connect() = 0;
   /// GPUs of this process that have calls to make.
   [[nodiscard]] virtual std::vector<int> devices() const = 0;
+  /// What the calls of one of them read and write.
+  [[nodiscard]] virtual std::vector<const Buffer*> buffers(int device) const = 0;
   /// Makes the calls of one GPU for its transfer number `turn`; as a group of their own where they are several.
   virtual void call(Communicator& communicator, const gpu::JointStream& stream, std::uint64_t turn) = 0;
 
@@ -60,6 +65,7 @@ class JointCalls : public gpu::Joint {
   };
 
   void set_up();
+  void register_buffers();
   void call_once(const std::vector<gpu::JointStream>& streams);
   void rehearse(const std::vector<gpu::JointStream>& streams);
   void record(const std::vector<gpu::JointStream>& streams);
@@ -67,7 +73,8 @@ class JointCalls : public gpu::Joint {
   std::shared_ptr<Context> context_;
   Form form_;
   int unwinding_;                               ///< exceptions under way when this was made
-  std::shared_ptr<Communicator> communicator_;  ///< before the graphs: they go first
+  std::shared_ptr<Communicator> communicator_;  ///< before what needs it: that goes first
+  std::list<Registration> registrations_;
   std::map<int, Share> shares_;
 };
 

@@ -119,10 +119,33 @@ std::string Library::missing_function(void* handle) {
   need("ncclAllGather", api_.all_gather);
   need("ncclSend", api_.send);
   need("ncclRecv", api_.recv);
+  find_newer(handle);
+  return missing;
+}
+
+/// Fills in what older libraries do not have.
+void Library::find_newer(void* handle) {
   static_cast<void>(find(handle, "ncclGetLastError", api_.get_last_error));
   static_cast<void>(find(handle, "ncclAlltoAll", api_.all_to_all) ||
                     find(handle, "ncclAllToAll", api_.all_to_all));  // RCCL's own
-  return missing;
+  if (!find(handle, "ncclMemFree", api_.mem_free) || !find(handle, "ncclMemAlloc", api_.mem_alloc))
+    api_.mem_free = nullptr;
+  if (!find(handle, "ncclCommDeregister", api_.comm_deregister) ||
+      !find(handle, "ncclCommRegister", api_.comm_register))
+    api_.comm_deregister = nullptr;
+}
+
+Support Library::allocates() const {
+  return api_.mem_alloc != nullptr ? Support::yes() : lacks("ncclMemAlloc");
+}
+
+Support Library::registers() const {
+  return api_.comm_register != nullptr ? Support::yes() : lacks("ncclCommRegister");
+}
+
+Support Library::lacks(const char* symbol) const {
+  if (!problem_.empty()) return Support::no(problem_);
+  return Support::no(name_ + " " + version_ + " has no " + symbol + ", which came with NCCL 2.19");
 }
 
 std::string Library::note() const {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "backend/xccl/api.hpp"
+#include "model/support.hpp"
 
 namespace linkscope::xccl {
 
@@ -34,6 +35,10 @@ class Library {
   [[nodiscard]] const std::string& version() const { return version_; }
   /// Only where problem() is empty.
   [[nodiscard]] const Api& api() const { return api_; }
+  /// Whether it has an allocator of its own (Api::mem_alloc).
+  [[nodiscard]] Support allocates() const;
+  /// Whether buffers can be registered with its communicators (Api::comm_register).
+  [[nodiscard]] Support registers() const;
   /// What rows are to say: version, and whether NVLink multicast may be used.
   [[nodiscard]] std::string note() const;
 
@@ -44,6 +49,8 @@ class Library {
  private:
   bool load(const std::string& file, std::string& tried);
   [[nodiscard]] std::string missing_function(void* handle);
+  void find_newer(void* handle);
+  [[nodiscard]] Support lacks(const char* symbol) const;
 
   std::string name_;
   std::string problem_;

@@ -74,8 +74,7 @@ Support Xccl::supports(const Flow& flow) const {
   if (member_at(*flow.source) == member_at(*flow.destination))
     return Support::no("xccl sends from one GPU to another, not to itself");
   if (flow.bytes == 0) return Support::no("xccl has no empty messages");
-  static_cast<void>(Form::of(flow.parameters));
-  return Support::yes();
+  return has_form(flow);
 }
 
 std::vector<Part> Xccl::parts(const Flow& flow) const {

@@ -1,10 +1,15 @@
-// How far these methods' slots rotate.
+// How these methods call, and how far their slots rotate.
 #include "backend/xccl/xccl_method.hpp"
 
 #include "backend/gpu/gpu_method.hpp"
 #include "backend/xccl/form.hpp"
 
 namespace linkscope::xccl {
+
+Support XcclMethod::has_form(const Flow& flow) const {
+  const bool registers = Form::of(flow.parameters).registered == Registered::yes;
+  return registers ? context_->library().registers() : Support::yes();
+}
 
 Bytes XcclMethod::rotation_bytes(const Flow& flow) const {
   if (Form::of(flow.parameters).graph()) return 0;

@@ -20,6 +20,8 @@ class XcclMethod : public JoinedMethod {
 
  protected:
   [[nodiscard]] const std::shared_ptr<Context>& context() const { return context_; }
+  /// Whether the library makes calls as the flow's parameters say. Throws Error{bad_input} for words that mean nothing.
+  [[nodiscard]] Support has_form(const Flow& flow) const;
 
  private:
   /// Whose memory the flow uses.

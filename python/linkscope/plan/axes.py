@@ -27,6 +27,8 @@ _SAID = {
     ("in_place", "no"): "out of place",
     ("staging", "library"): "staging by the library",
     ("staging", "host"): "own staging",
+    ("registered", "yes"): "registered",
+    ("registered", "no"): "not registered",
 }
 """Values that do not speak for themselves."""
 FEW_CPUS = 4

@@ -1,0 +1,27 @@
+// Registration: a buffer that a communicator knows.
+#pragma once
+
+#include <memory>
+
+#include "backend/xccl/communicator.hpp"
+#include "model/buffer.hpp"
+
+namespace linkscope::xccl {
+
+/// Registers all of `buffer` for the calls of `device` (ncclCommRegister), and takes that back when it goes: before the
+/// buffer does.
+class Registration {
+ public:
+  /// `device` is current. Throws Error{broken} with the library's words.
+  Registration(std::shared_ptr<Communicator> communicator, int device, const Buffer& buffer);
+  ~Registration();
+  Registration(const Registration&) = delete;
+  Registration& operator=(const Registration&) = delete;
+
+ private:
+  std::shared_ptr<Communicator> communicator_;
+  int device_;
+  void* handle_ = nullptr;
+};
+
+}  // namespace linkscope::xccl

@@ -1,0 +1,50 @@
+// xccl: see the header.
+#include "backend/xccl/xccl_memory.hpp"
+
+#include <string>
+#include <utility>
+
+#include "base/error.hpp"
+
+namespace linkscope::xccl {
+namespace {
+
+constexpr Bytes rounding = 2 * MiB;  // of the driver's mapped memory
+
+}  // namespace
+
+XcclMemory::XcclMemory(std::shared_ptr<Context> context)
+    : GpuMemory(context->gpus()), xccl_(std::move(context)) {}
+
+Support XcclMemory::available() const {
+  const Support has_gpu = GpuMemory::available();
+  return has_gpu ? xccl_->library().allocates() : has_gpu;
+}
+
+Support XcclMemory::supports(const Endpoint& where) const {
+  const Support has_it = available();
+  return has_it ? lies_on_gpu(where) : has_it;
+}
+
+std::unique_ptr<Buffer> XcclMemory::allocate(const Endpoint& where, Bytes bytes) const {
+  const int device = where.device.index;
+  context().use(device);
+  context().spare_managed(device, bytes);
+  const Library& library = xccl_->library();
+  void* memory = nullptr;
+  const Result result = library.api().mem_alloc(&memory, bytes);
+  // The library has one answer to every refusal of the driver's.
+  if (result != Result::success && context().free_memory(device) < bytes + rounding) {
+    throw Error(Fault::no_memory, "ncclMemAlloc: " + format_bytes(bytes) +
+                                      " do not fit: " + where.device.text() + " has " +
+                                      format_bytes(context().free_memory(device)) + " free");
+  }
+  library.check(result, "ncclMemAlloc");
+  const auto give_back = [device, free = library.api().mem_free](std::byte* address) {
+    static_cast<void>(gpuSetDevice(device));
+    static_cast<void>(free(address));
+  };
+  return device_buffer(where, bytes, static_cast<std::byte*>(memory), give_back);
+}
+
+}  // namespace linkscope::xccl

@@ -1,0 +1,30 @@
+// xccl: what NCCL's or RCCL's own allocator gives.
+#pragma once
+
+#include <memory>
+
+#include "backend/gpu/gpu_memory.hpp"
+#include "backend/xccl/context.hpp"
+
+namespace linkscope::xccl {
+
+/// Memory of one GPU from ncclMemAlloc. Calls recorded into graphs may work on it in place, where they would go through
+/// buffers of the library's on other memory. The library maps it for every peer of its GPU, whatever their peer access.
+class XcclMemory final : public gpu::GpuMemory {
+ public:
+  explicit XcclMemory(std::shared_ptr<Context> context);
+
+  [[nodiscard]] std::string_view name() const override { return "xccl"; }
+  [[nodiscard]] std::string_view summary() const override {
+    return "a GPU's memory from NCCL's or RCCL's own allocator (ncclMemAlloc), which the library may use in "
+           "place";
+  }
+  [[nodiscard]] Support available() const override;
+  [[nodiscard]] Support supports(const Endpoint& where) const override;
+  [[nodiscard]] std::unique_ptr<Buffer> allocate(const Endpoint& where, Bytes bytes) const override;
+
+ private:
+  std::shared_ptr<Context> xccl_;
+};
+
+}  // namespace linkscope::xccl
