@@ -20,7 +20,7 @@ from pathlib import Path
 from narrowed import Json, narrowed
 from ratios import print_by_case
 from rich.console import Console
-from turns import best_of, ratio_of, table_of, take_turns
+from turns import best_of, note_of, ratio_of, table_of, take_turns
 
 from linkscope.results.row import Row
 from linkscope.results.run_file import RunFile
@@ -95,15 +95,15 @@ def main() -> None:
             suite = suite_of(key, arguments.keep)
             mine, peers = take_turns(
                 arguments.turns,
-                lambda key=key, suite=suite: {key: ours(suite)},
-                lambda key=key: {key: theirs(key, arguments.multichase, arguments.memcpy_loop)},
+                lambda _, key=key, suite=suite: {key: ours(suite)},
+                lambda _, key=key: {key: theirs(key, arguments.multichase, arguments.memcpy_loop)},
             )
             cell = f"{key[1] >> 10} KiB, {key[2]} thread(s)"
             medians.append(ratio_of(method, cell, UNITS[method], mine[key], peers[key]))
             bests.append(best_of(method, cell, UNITS[method], mine[key], peers[key]))
         console.print(table_of(f"{method}, {UNITS[method]}", "peer", medians, bests))
         print_by_case(medians, "multichase / plain loop", console)
-    console.print(f"{arguments.turns} processes of each tool for each figure, in turn")
+    console.print(note_of(arguments.turns))
 
 
 if __name__ == "__main__":

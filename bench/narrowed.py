@@ -21,9 +21,20 @@ _Words.yaml_implicit_resolvers = {
 }
 
 
+def rows_of(suite: Path) -> list[Json]:
+    """The rows that ``suite`` holds."""
+    rows: list[Json] = _whole(suite)["rows"]
+    return rows
+
+
 def narrowed(suite: Path, path: Path, keep: Callable[[Json], Json | None]) -> Path:
     """``suite`` with the rows that ``keep`` gives back, changed or not, written to ``path``."""
-    whole = yaml.load(suite.read_text(), _Words)
+    whole = _whole(suite)
     whole["rows"] = [row for row in map(keep, whole["rows"]) if row is not None]
     path.write_text(yaml.safe_dump(whole, sort_keys=False))
     return path
+
+
+def _whole(suite: Path) -> Json:
+    whole: Json = yaml.load(suite.read_text(), _Words)
+    return whole

@@ -5,7 +5,8 @@ many calls in a row by the wall clock. nccl-tests moves on through a buffer of i
 linkscope repeats on warm memory: so it is run several times, for sizes between which that makes no difference (RANGES).
 Graphs of both hold 20 calls.
 
-Kinds go one after another, and each is printed when both tools have done it: a run that is cut off keeps what it has.
+Kinds go one after another, and each is printed when both tools have taken their turns at it: a run that is cut off
+keeps what it has. Where a tool lacks a figure it was asked for, the exit code is 1.
 
 usage: python bench/nccl_tests.py --nccl-tests FOLDER_OF_THE_BUILT_BINARIES [--kinds all-reduce ...] [--turns 1]
            [--keep FOLDER] [--library PATH]
@@ -14,21 +15,25 @@ usage: python bench/nccl_tests.py --nccl-tests FOLDER_OF_THE_BUILT_BINARIES [--k
 from __future__ import annotations
 
 import argparse
+import itertools
 import os
 import re
 import statistics
 import subprocess
 import sys
-from collections import defaultdict
+from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from narrowed import Json, narrowed
 from ratios import Ratio, print_by_case
 from rich.console import Console
-from rich.table import Table
+from turns import Turns, best_of, note_of, ratio_of, table_of, take_turns
 
+from linkscope import topology
 from linkscope.analysis.collective import Collective
+from linkscope.errors import LinkscopeError
 from linkscope.results.row import Row
 from linkscope.results.run_file import RunFile
 
@@ -42,22 +47,37 @@ PROGRAMS = {
     "all-to-all": "alltoall_perf",
     "send-receive": "sendrecv_perf",
 }
+MODES = ("one-thread", "thread-per-gpu", "graph")
+SIZES = tuple(4**power << 10 for power in range(1, 11))
+"""4 KiB to 1 GiB: the suite's sizes, and those of RANGES together."""
 RANGES = (("4K", "4M", 500), ("16M", "16M", 50), ("64M", "1G", 20))
 """Smallest and largest size of one run of nccl-tests, and its calls in a row. Moving on through the largest, all sizes
 of a run stay within a GPU's caches, or none does; 16 MiB, which stays only if it does not move on, is alone."""
 GRAPH_CALLS, GRAPH_LAUNCHES = 20, 20
-LATENCY_BYTES = 64 << 10
-"""Up to here the time is compared, from 1 MiB on the bandwidth."""
 BANDWIDTH_BYTES = 1 << 20
+"""Below the time is compared, from here on the bus bandwidth."""
+ALLOWED = {"us": 0.03, "GB/s": 0.02}
 
 
 @dataclass(frozen=True, order=True)
 class Point:
-    """``mode``: one-thread, thread-per-gpu or graph; ``size`` in bytes, as nccl-tests counts it."""
+    """``mode``: of MODES; ``size`` in bytes, as nccl-tests counts it."""
 
     kind: str
     mode: str
     size: int
+
+    @property
+    def case(self) -> str:
+        return f"{self.kind}, {self.mode}, {'small' if self.unit == 'us' else 'large'}"
+
+    @property
+    def unit(self) -> str:
+        return "us" if self.size < BANDWIDTH_BYTES else "GB/s"
+
+    def figure(self, seconds: float, gpus: int) -> float:
+        """Of a call that takes so long, in the point's unit."""
+        return seconds * 1e6 if self.unit == "us" else factor(self.kind, gpus) * self.size / seconds * 1e-9
 
 
 Times = dict[Point, float]
@@ -86,22 +106,23 @@ def suite_of(kind: str, folder: Path) -> Path:
     return narrowed(SUITE, folder / f"bench-nccl-tests-{kind}.yaml", keep)
 
 
-def ours(suite: Path, output: Path, environment: dict[str, str]) -> tuple[Times, dict[Point, float], RunFile]:
-    """One run of the suite: seconds, half widths of their intervals (relative), and the run itself."""
+def ours(suite: Path, output: Path, environment: dict[str, str]) -> Times:
+    """One run of the suite: seconds of all rows that have any; the others are told."""
     output.unlink(missing_ok=True)
     command = [sys.executable, "-m", "linkscope", "run", str(suite), "-o", str(output)]
     subprocess.run(command, check=False, env=environment, stdout=subprocess.DEVNULL)  # 1: a row failed, told below
-    run = RunFile.read(output)
+    try:
+        rows = RunFile.read(output).rows
+    except LinkscopeError as error:  # it did not come to a first row, and has said why
+        print(error)
+        return {}
     times: Times = {}
-    margins: dict[Point, float] = {}
-    for row in run.rows:
-        if row.status != "ok":
+    for row in rows:
+        if row.status == "ok":
+            times[point_of(row)] = statistics.mean(flow.seconds.median for flow in row.flows)
+        else:
             print(f"{row.id}: {row.status}: {row.reason}")
-            continue
-        times[point_of(row)] = statistics.mean(flow.seconds.median for flow in row.flows)
-        seconds = row.flows[0].seconds
-        margins[point_of(row)] = (seconds.high - seconds.low) / 2 / seconds.median
-    return times, margins, run
+    return times
 
 
 def options(mode: str, gpus: int, calls: int) -> list[str]:
@@ -113,18 +134,20 @@ def options(mode: str, gpus: int, calls: int) -> list[str]:
     return ["-t", str(gpus), "-g", "1", "-n", str(GRAPH_CALLS), "-G", str(GRAPH_LAUNCHES)]
 
 
-def theirs(folder: Path, kind: str, mode: str, gpus: int, environment: dict[str, str]) -> tuple[Times, str]:
-    """All sizes of one program in one mode: seconds out of place; and what it printed."""
+def theirs(folder: Path, kind: str, gpus: int, environment: dict[str, str], output: Path) -> Times:
+    """All modes and sizes of one program: seconds out of place. ``output`` takes what it prints."""
     times: Times = {}
-    printed = ""
-    for smallest, largest, calls in RANGES:
-        command = [str(folder / PROGRAMS[kind]), "-b", smallest, "-e", largest, "-f", "4", "-w", "20", "-c", "0"]
-        command += ["-d", "float", *options(mode, gpus, calls)]
-        done = subprocess.run(command, check=True, env=environment, capture_output=True, text=True)
-        printed += done.stdout
-        for size, microseconds in parse(done.stdout).items():
-            times[Point(kind, mode, size)] = microseconds * 1e-6
-    return times, printed
+    with output.open("w", buffering=1) as sink:
+        for mode, (smallest, largest, calls) in itertools.product(MODES, RANGES):
+            command = [str(folder / PROGRAMS[kind]), "-b", smallest, "-e", largest, "-f", "4", "-w", "20", "-c", "0"]
+            command += ["-d", "float", *options(mode, gpus, calls)]
+            done = subprocess.run(command, check=False, env=environment, stdout=subprocess.PIPE, text=True)
+            if done.returncode != 0:
+                print(f"{' '.join(command)}: exit code {done.returncode}")
+            sink.write(done.stdout)
+            for size, microseconds in parse(done.stdout).items():
+                times[Point(kind, mode, size)] = microseconds * 1e-6
+    return times
 
 
 def parse(text: str) -> dict[int, float]:
@@ -138,55 +161,39 @@ def factor(kind: str, gpus: int) -> float:
     return Collective(kind, tuple(f"gpu:{index}" for index in range(gpus))).bus_factor
 
 
-def by_size(mine: Times, peer: Times, gpus: int) -> Table:
-    table = Table(title="linkscope beside nccl-tests, same node, same library")
-    for column in ("collective", "mode", "bytes", "us", "us", "time ratio", "bus GB/s", "bus GB/s", "bus ratio"):
-        table.add_column(column, justify="left" if column in ("collective", "mode") else "right")
-    for point in sorted(mine.keys() & peer.keys()):
-        times = (mine[point], peer[point])
-        bus = [factor(point.kind, gpus) * point.size / seconds * 1e-9 for seconds in times]
-        cells = [f"{times[0] * 1e6:.2f}", f"{times[1] * 1e6:.2f}", f"{times[0] / times[1]:.4f}"]
-        cells += [f"{bus[0]:.2f}", f"{bus[1]:.2f}", f"{bus[0] / bus[1]:.4f}"]
-        table.add_row(point.kind, point.mode, str(point.size), *cells)
-    return table
-
-
-def ratios(mine: Times, peer: Times, margins: dict[Point, float], gpus: int) -> list[Ratio]:
-    """Times up to 64 KiB and bus bandwidths from 1 MiB on, a case for each collective and mode."""
+def ratios(mine: Turns[Point], peers: Turns[Point], gpus: int, of: Callable[..., Ratio]) -> list[Ratio]:
+    """``of`` every point that both have."""
     found = []
-    for point in sorted(mine.keys() & peer.keys()):
-        name, cell, margin = f"{point.kind}, {point.mode}", str(point.size), margins.get(point, 0.0)
-        if point.size <= LATENCY_BYTES:
-            found.append(Ratio(f"{name}, small", cell, mine[point] * 1e6, peer[point] * 1e6, "us", margin))
-        elif point.size >= BANDWIDTH_BYTES:
-            rates = [factor(point.kind, gpus) * point.size / side[point] * 1e-9 for side in (mine, peer)]
-            found.append(Ratio(f"{name}, large", cell, rates[0], rates[1], "GB/s", margin))
+    for point in sorted(mine.keys() & peers.keys()):
+        sides = [[point.figure(seconds, gpus) for seconds in side[point]] for side in (mine, peers)]
+        found.append(of(point.case, f"{point.size} B", point.unit, *sides))
     return found
 
 
-def median_of(runs: dict[Point, list[float]]) -> Times:
-    return {point: statistics.median(seconds) for point, seconds in runs.items()}
+def missing(kind: str, found: Turns[Point], turns: int) -> int:
+    """How many figures a tool was asked for and did not give, in all turns."""
+    asked = [Point(kind, mode, size) for mode in MODES for size in SIZES]
+    return sum(turns - len(found.get(point, ())) for point in asked)
 
 
-def bench(kind: str, arguments: argparse.Namespace, environment: dict[str, str], console: Console) -> list[Ratio]:
-    """Both tools' turns at one kind; prints its table."""
+def bench(
+    kind: str, gpus: int, arguments: argparse.Namespace, environment: dict[str, str], console: Console
+) -> tuple[list[Ratio], Counter[str]]:
+    """Both tools' turns at one kind, whose tables it prints; and how many figures each tool lacks."""
     suite = suite_of(kind, arguments.keep)
-    mine: dict[Point, list[float]] = defaultdict(list)
-    peer: dict[Point, list[float]] = defaultdict(list)
-    margins: dict[Point, float] = {}
-    gpus = 0
-    for turn in range(arguments.turns):
-        times, margins, run = ours(suite, arguments.keep / f"bench-nccl-tests-{kind}-{turn}.jsonl", environment)
-        gpus = len(run.node.of_kind("gpu"))
-        for point, seconds in times.items():
-            mine[point].append(seconds)
-        for mode in ("one-thread", "thread-per-gpu", "graph"):
-            times, printed = theirs(arguments.nccl_tests, kind, mode, gpus, environment)
-            (arguments.keep / f"nccl-tests-{kind}-{mode}-{turn}.txt").write_text(printed)
-            for point, seconds in times.items():
-                peer[point].append(seconds)
-    console.print(by_size(median_of(mine), median_of(peer), gpus))
-    return ratios(median_of(mine), median_of(peer), margins, gpus)
+    mine, peers = take_turns(
+        arguments.turns,
+        lambda turn: ours(suite, arguments.keep / f"bench-nccl-tests-{kind}-{turn}.jsonl", environment),
+        lambda turn: theirs(
+            arguments.nccl_tests, kind, gpus, environment, arguments.keep / f"nccl-tests-{kind}-{turn}.txt"
+        ),
+    )
+    medians, bests = (ratios(mine, peers, gpus, of) for of in (ratio_of, best_of))
+    for case in dict.fromkeys(ratio.case for ratio in medians):
+        cells = [[ratio for ratio in side if ratio.case == case] for side in (medians, bests)]
+        console.print(table_of(f"{case}, {cells[0][0].unit}", "nccl-tests", *cells))
+    sides = {"linkscope": mine, "nccl-tests": peers}
+    return medians, Counter({tool: missing(kind, side, arguments.turns) for tool, side in sides.items()})
 
 
 def main() -> None:
@@ -208,14 +215,22 @@ def main() -> None:
 
     console = Console(width=160)
     found: list[Ratio] = []
+    lacking: Counter[str] = Counter()
+    gpus = len(topology().of_kind("gpu"))
     for kind in arguments.kinds:
-        found += bench(kind, arguments, environment, console)
+        medians, absent = bench(kind, gpus, arguments, environment, console)
+        found += medians
+        lacking += absent
     print_by_case(found, "nccl-tests", console)
+    console.print(note_of(arguments.turns))
     for ratio in found:
-        allowed = 0.03 if ratio.unit == "us" else 0.02
+        allowed = ALLOWED[ratio.unit]
         if abs(ratio.value - 1) > allowed:
-            figures = f"{ratio.ours:.2f} / {ratio.theirs:.2f} = {ratio.value:.4f} {ratio.unit}"
-            console.print(f"outside +-{allowed:.0%}: {ratio.case}, {ratio.cell} B: {figures}")
+            figures = f"{ratio.ours:.2f} / {ratio.theirs:.2f} = {ratio.value:.4f}"
+            console.print(f"outside +-{allowed:.0%}: {ratio.case}, {ratio.cell}: {figures}")
+    for tool, count in lacking.items():
+        console.print(f"missing: {count} figures of {tool}'s")
+    sys.exit(1 if lacking else 0)
 
 
 if __name__ == "__main__":

@@ -14,13 +14,15 @@ import time
 from importlib.resources import files
 from pathlib import Path
 
-from narrowed import Json, narrowed
-from ratios import Ratio, print_by_case
+from narrowed import Json, narrowed, rows_of
+from ratios import RATIOS, Ratio, figures_of, print_by_case
 from rich.console import Console
 
 from linkscope.analysis.by_flow import by_flow
 from linkscope.analysis.headline import headline
 from linkscope.results.run_file import RunFile
+
+SUITE = Path(str(files("linkscope") / "suites" / "nvbandwidth.yaml"))
 
 
 def peer_cells(output: dict[str, object], gpus: int) -> dict[tuple[str, int, int], float]:
@@ -70,8 +72,7 @@ def suite_of(cases: list[str], folder: Path) -> str:
     def keep(row: Json) -> Json | None:
         return row if row["peer"]["case"] in cases else None
 
-    whole = Path(str(files("linkscope") / "suites" / "nvbandwidth.yaml"))
-    return str(narrowed(whole, folder / "bench-nvbandwidth.yaml", keep))
+    return str(narrowed(SUITE, folder / "bench-nvbandwidth.yaml", keep))
 
 
 def timed(command: list[str], output: Path | None = None) -> float:
@@ -88,7 +89,10 @@ def main() -> None:
     parser.add_argument("--keep", type=Path, default=Path("runs"), help="folder for both tools' output")
     parser.add_argument("--reuse", type=Path, help="nvbandwidth's JSON of this node, instead of running it again")
     parser.add_argument("--unverified", action="store_true", help="spare nvbandwidth its checks of the data it copied")
-    parser.add_argument("--cases", nargs="+", default=[], help="only these, by nvbandwidth's names")
+    cases = [row["peer"]["case"] for row in rows_of(SUITE)]
+    parser.add_argument(
+        "--cases", nargs="+", choices=cases, default=[], metavar="CASE", help="only these, by nvbandwidth's names"
+    )
     arguments = parser.parse_args()
     arguments.keep.mkdir(parents=True, exist_ok=True)
     console = Console(width=160)
@@ -105,7 +109,7 @@ def main() -> None:
     run = RunFile.read(ours)
     gpus = len(run.node.of_kind("gpu"))
     ratios = compare(run, peer_cells(json.loads(theirs.read_text()), gpus))
-    print_by_case(ratios, "nvbandwidth", console)
+    print_by_case(ratios, "nvbandwidth", console, figures_of("nvbandwidth") | RATIOS)
     bandwidths = [ratio for ratio in ratios if ratio.unit == "GB/s"]
     low = min(bandwidths, key=lambda ratio: ratio.value, default=None)
     if low is not None:

@@ -22,7 +22,7 @@ from pathlib import Path
 from narrowed import Json, narrowed
 from ratios import Ratio, print_by_case
 from rich.console import Console
-from turns import best_of, ratio_of, table_of, take_turns
+from turns import best_of, note_of, ratio_of, table_of, take_turns
 
 from linkscope.results.row import Row
 from linkscope.results.run_file import RunFile
@@ -157,8 +157,8 @@ def bench(word: str, arguments: argparse.Namespace, console: Console) -> list[Ra
     sizes = sorted(size for _, size in figures)
     mine, peers = take_turns(
         arguments.turns,
-        lambda: ours(suite, arguments.mpiexec)[0],
-        lambda: theirs(arguments.mpiexec, cpus, arguments.osu, word, sizes),
+        lambda _: ours(suite, arguments.mpiexec)[0],
+        lambda _: theirs(arguments.mpiexec, cpus, arguments.osu, word, sizes),
     )
     unit = "GB/s" if PEERS[word].rate else "us"
     medians, bests = (
@@ -182,9 +182,7 @@ def main() -> None:
     console = Console(width=160)
     found = [ratio for word in arguments.benchmarks for ratio in bench(word, arguments, console)]
     print_by_case(found, "OSU", console)
-    console.print(
-        f"medians over {arguments.turns} runs of each tool in turn; +- is half of linkscope's range over them"
-    )
+    console.print(note_of(arguments.turns))
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections import defaultdict
 from collections.abc import Callable, Hashable
@@ -17,29 +18,30 @@ Turns = dict[Key, list[float]]
 
 
 def take_turns(
-    turns: int, ours: Callable[[], Figures[Key]], theirs: Callable[[], Figures[Key]]
+    turns: int, ours: Callable[[int], Figures[Key]], theirs: Callable[[int], Figures[Key]]
 ) -> tuple[Turns[Key], Turns[Key]]:
-    """What both tools gave in each turn; the other goes first in every other one."""
+    """What both tools gave in each turn, whose number they are told; the other goes first in every other one."""
     mine: Turns[Key] = defaultdict(list)
     peers: Turns[Key] = defaultdict(list)
     sides = [(mine, ours), (peers, theirs)]
     for turn in range(turns):
         for found, measure in sides if turn % 2 == 0 else reversed(sides):
-            for key, value in measure().items():
+            for key, value in measure(turn).items():
                 found[key].append(value)
     return mine, peers
 
 
 def ratio_of(case: str, cell: str, unit: str, mine: list[float], peers: list[float]) -> Ratio:
-    """Of the medians over the turns. The margin is half of linkscope's range over them."""
+    """Of the medians over the turns. The margin is half of linkscope's range over them; one turn has none."""
     middle = statistics.median(mine)
-    return Ratio(case, cell, middle, statistics.median(peers), unit, (max(mine) - min(mine)) / 2 / middle)
+    margin = (max(mine) - min(mine)) / 2 / middle if len(mine) > 1 else math.nan
+    return Ratio(case, cell, middle, statistics.median(peers), unit, margin)
 
 
 def best_of(case: str, cell: str, unit: str, mine: list[float], peers: list[float]) -> Ratio:
     """The same of each tool's best turn: on a machine that others disturb, what was disturbed least."""
     best: Callable[[list[float]], float] = max if unit == "GB/s" else min
-    return Ratio(case, cell, best(mine), best(peers), unit, 0.0)
+    return Ratio(case, cell, best(mine), best(peers), unit, math.nan)
 
 
 def table_of(title: str, peer: str, medians: list[Ratio], bests: list[Ratio]) -> Table:
@@ -51,3 +53,8 @@ def table_of(title: str, peer: str, medians: list[Ratio], bests: list[Ratio]) ->
         figures = [f for one in (median, best) for f in (f"{one.ours:.3f}", f"{one.theirs:.3f}", f"{one.value:.3f}")]
         table.add_row(median.cell, *figures)
     return table
+
+
+def note_of(turns: int) -> str:
+    """What stands below tables of ``ratio_of``."""
+    return f"medians over {turns} turn(s) of each tool; +- is half of linkscope's range over them"
