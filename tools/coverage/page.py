@@ -17,7 +17,8 @@ What other tools and studies measure on a node, by their own names, and the suit
 fails where it is out of date, where a name has neither a row nor a reason, or where a row claims a name nobody has.
 
 - **run**: a row that covers it has given verified figures on hardware. The node and the day stand beside it, with the
-  number of cases; those that the node could not run say why in the run file.
+  number of cases; those that the node could not run say why in the run file. So a figure over several GPUs may have
+  run on one so far, and a name of a HIP build on NVIDIA's GPUs, by the row that it shares with that of the CUDA build.
 - **compiled**: rows cover it and their methods compile, but no recorded run on hardware has figures yet.
 - **none**: not to be had, for the reason given.
 """

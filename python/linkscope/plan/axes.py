@@ -31,8 +31,8 @@ _SAID = {
     ("registered", "no"): "not registered",
 }
 """Values that do not speak for themselves."""
-FEW_CPUS = 4
-"""On fewer there are none to spare."""
+SPARED = ((8, 2), (4, 1))
+"""From so many CPUs on, so many are spared: one for the thread that waits, one for what supervises the run."""
 PLACED_BY_TOUCH = ("pageable", "huge", "registered", "managed")
 """Memories whose pages come to lie where they are touched first; of others the driver decides when it allocates."""
 TOUCHED_BY_DRIVER = ("pinned", "write-combined")
@@ -156,11 +156,11 @@ def _values(value: Any, node: Node) -> tuple[int | str, ...]:
 
 
 def _most_threads(node: Node) -> int:
-    """CPUs of the largest NUMA node; all but one where it has every CPU of a machine with several: threads that wait
-    awake on all of them keep out the one that they wait for, for milliseconds."""
+    """CPUs of the largest NUMA node, less those SPARED where it has every CPU of the machine: threads that wait awake
+    on all of them keep out what they wait for, for milliseconds."""
     cpus = [len(device.cpus) for device in node.of_kind("numa")]
     most = max(cpus, default=1)
-    spare = 1 if most == sum(cpus) and most >= FEW_CPUS else 0
+    spare = next((spared for least, spared in SPARED if most >= least), 0) if most == sum(cpus) else 0
     return max(most - spare, 1)
 
 
