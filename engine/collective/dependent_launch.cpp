@@ -25,10 +25,12 @@ unsigned crowd(const Room& room, DependentLaunch dependent) {
 std::vector<DependentLaunch> dependent_launches(const Room& room, const Parameters& parameters) {
   using enum DependentLaunch;
   const std::string word = parameters.word("dependent_launch", "");
-  const bool single = Form::of(parameters).launching == Launching::in_kernel;
+  const Form form = Form::of(parameters);
+  const bool single = form.launching == Launching::in_kernel;
+  const bool alone = form.launching == Launching::graph && form.recorded == 1;  // a graph's end is waited for
   const bool has_any = room.programmatic && !single;
   if (word == "complete") return {complete};
-  if (word.empty()) return {has_any && !room.shared ? programmatic : complete};
+  if (word.empty()) return {has_any && !alone && !room.shared ? programmatic : complete};
   if (word == "measured") {
     if (!has_any) return {complete};
     return room.shared ? std::vector{programmatic, complete} : std::vector{programmatic, early, complete};
@@ -53,8 +55,8 @@ std::map<std::string, std::string> dependent_launch_parameters() {
       {"dependent_launch",
        "when a call's kernel may come to the GPU, to wait there for the end of the one before it: complete: "
        "at that end; programmatic: when that one has begun; early: when that one has come to the GPU; "
-       "measured: all three; default: programmatic where there is such and each member has a GPU of its own, "
-       "else complete; rows number them from 0"}};
+       "measured: all three; default: programmatic where there is such, a launch follows another and each "
+       "member has a GPU of its own, else complete; rows number them from 0"}};
 }
 
 }  // namespace linkscope::direct

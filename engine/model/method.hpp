@@ -29,6 +29,8 @@ class Memory {
   [[nodiscard]] virtual Support available() const = 0;
   /// Whether it can lie as `where` says.
   [[nodiscard]] virtual Support supports(const Endpoint& where) const = 0;
+  /// Whether an end of `flow` can lie in it, the flow's parameters being what they are.
+  [[nodiscard]] virtual Support allows(const Flow& /*flow*/) const { return Support::yes(); }
   /// Whether a buffer that lay so is as good as a new one for the next case. Not where its pages keep a history that moves
   /// figures: migrating ones lie on the host as finely divided as they first came there.
   [[nodiscard]] virtual bool reusable(const Endpoint& /*where*/) const { return true; }

@@ -195,8 +195,8 @@ Support Executor::supports(const Flow& flow) const {
   if (!available) return Support::no(flow.method + ": " + available.reason());
   for (const Endpoint* end : ends_of(flow)) {
     if (end->rank != consensus_.world().rank()) continue;
-    const Support support = supports(*end);
-    if (!support) return support;
+    if (const Support lies = supports(*end); !lies) return lies;
+    if (const Support allowed = find_memory(*backend_, end->memory)->allows(flow); !allowed) return allowed;
   }
   if (flow.rank == consensus_.world().rank() && find_device(*backend_, flow.executor) == nullptr)
     return Support::no("there is no " + flow.executor.text() + " here");

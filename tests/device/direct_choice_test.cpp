@@ -179,6 +179,8 @@ TEST_F(DirectCollectiveChoice, KernelsAreLaunchedAsTheRoomAndTheFormLetThem) {
     return std::pair{found, most};
   };
   EXPECT_EQ(launches({}), (std::pair{std::set{programmatic}, 132U}));
+  EXPECT_EQ(launches({{"form", "graph"}, {"recorded", "2"}}), (std::pair{std::set{programmatic}, 132U}));
+  EXPECT_EQ(launches({{"form", "graph"}}), (std::pair{std::set{complete}, 132U}));
   EXPECT_EQ(launches({{"dependent_launch", "complete"}}), (std::pair{std::set{complete}, 132U}));
   EXPECT_EQ(launches({{"form", "in-kernel"}}), (std::pair{std::set{complete}, 132U}));
   EXPECT_EQ(launches({{"dependent_launch", "measured"}}),

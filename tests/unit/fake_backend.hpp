@@ -35,6 +35,9 @@ class FakeMemory : public Memory {
   [[nodiscard]] std::string_view summary() const override { return "fake"; }
   [[nodiscard]] Support available() const override { return Support::yes(); }
   [[nodiscard]] Support supports(const Endpoint&) const override { return Support::yes(); }
+  [[nodiscard]] Support allows(const Flow&) const override {
+    return objection.empty() ? Support::yes() : Support::no(objection);
+  }
   [[nodiscard]] bool reusable(const Endpoint& where) const override {
     return !reusable_on || where.device.index == *reusable_on;
   }
@@ -47,6 +50,7 @@ class FakeMemory : public Memory {
     return std::make_unique<FakeBuffer>(where, bytes);
   }
 
+  std::string objection;  ///< to every flow, if anything
   mutable int allocations = 0;
   mutable int refusals = 0;
   std::optional<int>

@@ -1,5 +1,9 @@
 // A library that stands for NCCL where there is none: what the loader asks for, and a count of open groups. Built with
 // FAKE_XCCL_IS_NEWER it has what older libraries lack, too.
+#include <cstddef>
+#include <cstdlib>
+#include <cstring>
+
 namespace {
 
 int open_groups_count = 0;
@@ -24,6 +28,14 @@ int ncclGroupEnd() {
   --open_groups_count;
   return 0;
 }
+#ifdef FAKE_XCCL_IS_NEWER
+int ncclCommRegister(void* /*comm*/, void* address, std::size_t bytes, void** handle) {
+  const char* wanted = std::getenv("NCCL_LOCAL_REGISTER");
+  const bool registers = wanted == nullptr || std::strcmp(wanted, "0") != 0;
+  *handle = registers ? address : nullptr;
+  return bytes == 0 ? 1 : 0;
+}
+#endif
 
 // Found and never called.
 int ncclGetUniqueId() { return 1; }
@@ -42,7 +54,6 @@ int ncclRecv() { return 1; }
 int ncclAlltoAll() { return 1; }
 int ncclMemAlloc() { return 1; }
 int ncclMemFree() { return 1; }
-int ncclCommRegister() { return 1; }
 int ncclCommDeregister() { return 1; }
 #endif
 }

@@ -68,6 +68,13 @@ TEST_F(ExecutorTest, UnsupportedIsSkippedInOneLine) {
   EXPECT_EQ(records[4]["status"], "ok") << "the run goes on";
 }
 
+TEST_F(ExecutorTest, WhatAMemoryDoesNotAllowIsSkipped) {
+  fakes.memory->objection = "not with these parameters";
+  const auto records = run({case_text("a", "1000")});
+  EXPECT_EQ(records[2]["status"], "skipped");
+  EXPECT_EQ(records[2]["reason"], "not with these parameters");
+}
+
 TEST_F(ExecutorTest, AMissingDeviceIsSkipped) {
   const auto records =
       run({R"({"id":"a","clock":"device","flows":[{"method":"memcpy","executor":"gpu:0","bytes":1,)"

@@ -6,6 +6,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <optional>
 #include <string>
 
 #include "base/error.hpp"
@@ -17,7 +18,10 @@ constexpr const char* unknown = "liblinkscope-knows-none.so.7";
 
 class XcclLibrary : public ::testing::Test {
  protected:
-  void SetUp() override { unsetenv("NCCL_NVLS_ENABLE"); }
+  void SetUp() override {
+    unsetenv("NCCL_NVLS_ENABLE");
+    unsetenv("NCCL_LOCAL_REGISTER");
+  }
 
   static Search at(const std::string& path) { return {path, {}, "nccl", "libnccl.so.2"}; }
   static int open_groups() {
@@ -111,6 +115,29 @@ TEST_F(XcclLibrary, TellsAFaultInOneLine) {
     EXPECT_EQ(error.fault(), Fault::broken);
     EXPECT_STREQ(error.what(), "ncclSend: unhandled system error (2): socket closed by the other side");
   }
+}
+
+TEST_F(XcclLibrary, RegistersABufferOrSaysThatItHasNot) {
+  const Library library(at(FAKE_NEWER_XCCL));
+  int buffer = 0;
+  EXPECT_EQ(library.register_buffer(nullptr, &buffer, sizeof buffer), &buffer);
+  const auto fault_of = [&](std::size_t bytes) -> std::optional<Error> {
+    try {
+      static_cast<void>(library.register_buffer(nullptr, &buffer, bytes));
+    } catch (const Error& error) {
+      return error;
+    }
+    return std::nullopt;
+  };
+  const auto refused = fault_of(0);
+  ASSERT_TRUE(refused);
+  EXPECT_EQ(refused->fault(), Fault::broken);
+  setenv("NCCL_LOCAL_REGISTER", "0", 1);
+  const auto ignored = fault_of(sizeof buffer);
+  ASSERT_TRUE(ignored);
+  EXPECT_EQ(ignored->fault(), Fault::unsupported);
+  EXPECT_STREQ(ignored->what(),
+               "nccl 2.28.9 registers no buffers here: NCCL_LOCAL_REGISTER=0 keeps it from that");
 }
 
 TEST_F(XcclLibrary, EndsAGroupThatIsLeftByAnError) {

@@ -15,15 +15,6 @@ bool returns_at_once(const Endpoint& end) {
   return end.memory != "pageable" && end.memory != "huge" && end.memory != "managed";
 }
 
-/// Memory that its allocator maps for every peer stays reachable whatever is switched.
-Support can_be_kept_out(const Flow& flow) {
-  for (const auto& end : {flow.source, flow.destination}) {
-    if (end->memory == "xccl")
-      return Support::no("peer_access cannot be off: the library maps xccl memory for every peer itself");
-  }
-  return Support::yes();
-}
-
 }  // namespace
 
 PeerAccess wanted_peer_access(const Flow& flow) {
@@ -47,7 +38,7 @@ Support has_copy_path(const Context& context, const Flow& flow) {
     if (wanted == PeerAccess::on) return Support::yes();
     return Support::no("peer_access off has a meaning only between two GPUs");
   }
-  if (wanted == PeerAccess::off) return can_be_kept_out(flow);
+  if (wanted == PeerAccess::off) return Support::yes();
   return context.peers().possible(flow.source->device.index, flow.destination->device.index);
 }
 

@@ -50,12 +50,7 @@ void Communicator::set_up(int rank, const UniqueId& id) {
 Communicator::~Communicator() {
   if (broken_) return;
   for (const auto& [device, handle] : handles_) {
-    static_cast<void>(gpuSetDevice(device));
-    // A device that is lost answers no more: what it held goes with the process.
-    const gpuError_t state = gpuStreamQuery(nullptr);
-    if (state == gpuErrorNotReady) static_cast<void>(gpuGetLastError());
-    if (state == gpuSuccess || state == gpuErrorNotReady)
-      static_cast<void>(library_->api().comm_destroy(handle));
+    if (still_answers(device)) static_cast<void>(library_->api().comm_destroy(handle));
   }
 }
 
@@ -89,6 +84,13 @@ void Communicator::abort() noexcept {
 }
 
 int Communicator::calls_until_settled() const { return settled_ ? 1 : calls_that_reclaim; }
+
+bool still_answers(int device) noexcept {
+  static_cast<void>(gpuSetDevice(device));
+  const gpuError_t state = gpuStreamQuery(nullptr);
+  if (state == gpuErrorNotReady) static_cast<void>(gpuGetLastError());
+  return state == gpuSuccess || state == gpuErrorNotReady;
+}
 
 std::string text_of(const UniqueId& id) { return {id.bytes.begin(), id.bytes.end()}; }
 

@@ -66,6 +66,9 @@ class Communicator {
   bool settled_ = true;
 };
 
+/// Makes `device` current for what gives back. False where it is lost: what it held then goes with the process.
+[[nodiscard]] bool still_answers(int device) noexcept;
+
 /// An identifier as processes hand it on: its bytes. Throws Error{broken} where `text` is none.
 [[nodiscard]] std::string text_of(const UniqueId& id);
 [[nodiscard]] UniqueId read_id(const std::string& text);

@@ -25,7 +25,7 @@ std::shared_ptr<Exchange> Exchange::of(const std::shared_ptr<Context>& context, 
   }
   if (found->form() != form)
     throw Error(Fault::bad_input,
-                "xccl: the messages of a case go out together: one form, one launch for all");
+                "xccl: the messages of a case go out together: one form, one launch, one registration");
   return found;
 }
 

@@ -46,7 +46,7 @@ std::map<std::string, std::string> form_parameters() {
        "one-thread (default): one thread calls for all GPUs of the process (nccl-tests -g); "
        "thread-per-gpu: one for each (-t)"},
       {"registered",
-       "no (default); yes: buffers are registered with the communicator before the first call "
+       "no (default); yes: buffers are registered with the communicator before calls are measured "
        "(ncclCommRegister; nccl-tests -R 1), which may then use them in place"}};
 }
 

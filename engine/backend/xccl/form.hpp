@@ -10,7 +10,7 @@
 
 namespace linkscope::xccl {
 
-/// Whether the library is told of the buffers before the first call.
+/// Whether the library is told of the buffers before calls are measured.
 enum class Registered { no, yes };
 
 /// What parameters `form`, `recorded`, `launch` and `registered` ask for.

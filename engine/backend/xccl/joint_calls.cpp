@@ -51,7 +51,9 @@ std::uint64_t JointCalls::turns(int device) const {
   return form_.graph() ? std::min(done, std::uint64_t{1}) * form_.recorded : done;
 }
 
-/// Connections, memory and kernels are made by the library when a call first needs them: never behind a closed gate.
+/// Connections, memory and kernels are made by the library when a call first needs them, mappings of registered buffers
+/// likewise: never behind a closed gate. Buffers are registered only once the calls before have freed what graphs that are
+/// gone held: the library would take such a buffer for an old one that lay at its address.
 void JointCalls::set_up() {
   communicator_ = connect();
   std::vector<gpu::JointStream> streams;
@@ -60,8 +62,12 @@ void JointCalls::set_up() {
     streams.push_back({device, context_->gpus()->service_stream(device)});
   }
   try {
-    if (form_.registered == Registered::yes) register_buffers();
-    rehearse(streams);
+    rehearse(streams, communicator_->calls_until_settled());
+    communicator_->settle();
+    if (form_.registered == Registered::yes) {
+      register_buffers();
+      rehearse(streams, 1);
+    }
     if (form_.graph()) record(streams);
   } catch (...) {
     give_up();
@@ -77,10 +83,9 @@ void JointCalls::register_buffers() {
   }
 }
 
-void JointCalls::rehearse(const std::vector<gpu::JointStream>& streams) {
-  for (int calls = communicator_->calls_until_settled(); calls > 0; --calls) call_once(streams);
+void JointCalls::rehearse(const std::vector<gpu::JointStream>& streams, int calls) {
+  for (int i = 0; i < calls; ++i) call_once(streams);
   wait_for(*this, streams);
-  communicator_->settle();
 }
 
 void JointCalls::record(const std::vector<gpu::JointStream>& streams) {

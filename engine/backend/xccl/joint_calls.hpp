@@ -67,7 +67,7 @@ class JointCalls : public gpu::Joint {
   void set_up();
   void register_buffers();
   void call_once(const std::vector<gpu::JointStream>& streams);
-  void rehearse(const std::vector<gpu::JointStream>& streams);
+  void rehearse(const std::vector<gpu::JointStream>& streams, int calls);
   void record(const std::vector<gpu::JointStream>& streams);
 
   std::shared_ptr<Context> context_;

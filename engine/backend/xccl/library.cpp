@@ -143,6 +143,14 @@ Support Library::registers() const {
   return api_.comm_register != nullptr ? Support::yes() : lacks("ncclCommRegister");
 }
 
+void* Library::register_buffer(Comm* comm, void* address, std::size_t bytes) const {
+  void* handle = nullptr;
+  check(api_.comm_register(comm, address, bytes, &handle), "ncclCommRegister");
+  if (handle != nullptr) return handle;
+  throw Error(Fault::unsupported, name_ + " " + version_ +
+                                      " registers no buffers here: NCCL_LOCAL_REGISTER=0 keeps it from that");
+}
+
 Support Library::lacks(const char* symbol) const {
   if (!problem_.empty()) return Support::no(problem_);
   return Support::no(name_ + " " + version_ + " has no " + symbol + ", which came with NCCL 2.19");

@@ -39,6 +39,9 @@ class Library {
   [[nodiscard]] Support allocates() const;
   /// Whether buffers can be registered with its communicators (Api::comm_register).
   [[nodiscard]] Support registers() const;
+  /// Registers [address, address + bytes) for the calls of `comm`; what Api::comm_deregister takes. Throws Error{broken} with
+  /// the library's words, and Error{unsupported} where it says that all is well and has registered nothing.
+  [[nodiscard]] void* register_buffer(Comm* comm, void* address, std::size_t bytes) const;
   /// What rows are to say: version, and whether NVLink multicast may be used.
   [[nodiscard]] std::string note() const;
 

@@ -12,7 +12,7 @@ namespace linkscope::xccl {
 /// buffer does.
 class Registration {
  public:
-  /// `device` is current. Throws Error{broken} with the library's words.
+  /// `device` is current. Throws what Library::register_buffer() throws, and Error{broken} after Communicator::abort().
   Registration(std::shared_ptr<Communicator> communicator, int device, const Buffer& buffer);
   ~Registration();
   Registration(const Registration&) = delete;
@@ -21,7 +21,8 @@ class Registration {
  private:
   std::shared_ptr<Communicator> communicator_;
   int device_;
-  void* handle_ = nullptr;
+  Comm* comm_;
+  void* handle_;
 };
 
 }  // namespace linkscope::xccl

@@ -4,6 +4,8 @@
 #include <string>
 #include <utility>
 
+#include "backend/gpu/copy_path.hpp"
+#include "backend/gpu/gpu_method.hpp"
 #include "base/error.hpp"
 
 namespace linkscope::xccl {
@@ -24,6 +26,11 @@ Support XcclMemory::available() const {
 Support XcclMemory::supports(const Endpoint& where) const {
   const Support has_it = available();
   return has_it ? lies_on_gpu(where) : has_it;
+}
+
+Support XcclMemory::allows(const Flow& flow) const {
+  if (!gpu::between_gpus(flow) || gpu::wanted_peer_access(flow) == gpu::PeerAccess::on) return Support::yes();
+  return Support::no("peer_access cannot be off: the library maps xccl memory for every peer itself");
 }
 
 std::unique_ptr<Buffer> XcclMemory::allocate(const Endpoint& where, Bytes bytes) const {

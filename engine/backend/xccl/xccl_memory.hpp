@@ -21,6 +21,8 @@ class XcclMemory final : public gpu::GpuMemory {
   }
   [[nodiscard]] Support available() const override;
   [[nodiscard]] Support supports(const Endpoint& where) const override;
+  /// Not where peers are to be kept out.
+  [[nodiscard]] Support allows(const Flow& flow) const override;
   [[nodiscard]] std::unique_ptr<Buffer> allocate(const Endpoint& where, Bytes bytes) const override;
 
  private:
