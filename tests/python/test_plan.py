@@ -121,6 +121,19 @@ def test_a_case_content_with_less_sampling_is_estimated_by_it() -> None:
     assert estimate_s(case, Options(point_budget_s=0.05)) < estimate_s(case, Options(point_budget_s=0.5))
 
 
+def test_pages_that_migrate_are_expected_to_spend_the_time_they_have() -> None:
+    still, migrating = ({"flows": [gpu_flow(method, 4096)]} for method in ("copy-engine", "page-fault"))
+    assert estimate_s(still, Options()) < 0.1
+    assert estimate_s(migrating, Options(point_budget_s=0.3)) == pytest.approx(0.3, abs=0.02)
+    assert estimate_s(migrating | {"point_budget_s": 0.12}, Options()) == pytest.approx(0.12, abs=0.02)
+
+
+def test_copies_staged_through_the_host_scatter_as_those_of_host_memory() -> None:
+    straight = gpu_flow("copy-engine", 4096)
+    staged = straight | {"parameters": {"peer_access": "off"}}
+    assert estimate_s({"flows": [staged]}, Options()) > 2 * estimate_s({"flows": [straight]}, Options())
+
+
 def test_many_messages_under_way_take_their_time_whatever_the_budget() -> None:
     def messages(**parameters: str | int) -> dict[str, Any]:
         ends = {end: {"device": "numa:0", "rank": rank} for rank, end in enumerate(("source", "destination"))}
@@ -158,7 +171,8 @@ def test_page_faults_and_allocations_are_expected_to_take_longer_than_copies() -
     def seconds(method: str) -> float:
         return estimate_s({"flows": [gpu_flow(method, 1 << 28)]}, Options())
 
-    assert seconds("copy-engine") < seconds("prefetch") < seconds("page-fault") < seconds("first-touch")
+    assert seconds("copy-engine") < seconds("prefetch") < seconds("page-fault")
+    assert seconds("copy-engine") < seconds("first-touch")
 
 
 def test_a_call_is_expected_to_take_no_longer_than_its_samples() -> None:

@@ -24,6 +24,8 @@ _GPU_GBPS, _HOST_GBPS = 300.0, 20.0
 # Methods that are slower than the memory they work on: their bytes go page by page, or through the driver.
 _METHOD_GBPS = {"page-fault": 5.0, "fault-chase": 5.0, "prefetch": 15.0, "first-touch": 3.0}
 _METHOD_GBPS |= {"allocate": 5.0, "free": 5.0, "register": 5.0}
+# Methods whose samples scatter so that most points spend all the time they have: pages that migrate.
+_RESTLESS = frozenset({"page-fault", "fault-chase", "prefetch"})
 # Of messages and collectives between processes, by what their memory is; those of PyTorch on the host by Gloo.
 _HOST_MESSAGE_GBPS = {"mpi": 4.0, "mpi-collective": 1.5, "torch-mpi": 4.0, "torch-send": 1.5, "torch-collective": 0.6}
 _GPU_MESSAGE_GBPS = {"mpi": 50.0, "mpi-collective": 20.0, "torch-mpi": 50.0}
@@ -76,7 +78,9 @@ def limits(case: Json, options: Options) -> Json:
 def estimate_s(case: Json, options: Options) -> float:
     """Seconds the case will roughly take: for progress and --dry-run, never for a figure."""
     least = _LEAST_REPEATS * _repeat_s(case) if int(case.get("processes", 1)) > 1 else 0.0
-    return _setup_s(case) + max(least, min(_sampling_s(case), _point_budget_s(case, options)))
+    budget = _point_budget_s(case, options)
+    restless = any(flow["method"] in _RESTLESS for flow in case["flows"])
+    return _setup_s(case) + max(least, budget if restless else min(_sampling_s(case), budget))
 
 
 def modelled_s(cases: int) -> float:
@@ -121,7 +125,8 @@ def _setup_s(case: Json) -> float:
 
 
 def _scatter_s(flow: Json) -> float:
-    return 0.0 if _on_gpus(flow) else _HOST_START_S
+    staged = flow.get("parameters", {}).get("peer_access") == "off"
+    return 0.0 if _on_gpus(flow) and not staged else _HOST_START_S
 
 
 def _on_gpus(flow: Json) -> bool:
