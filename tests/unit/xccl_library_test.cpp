@@ -137,7 +137,7 @@ TEST_F(XcclLibrary, RegistersABufferOrSaysThatItHasNot) {
   ASSERT_TRUE(ignored);
   EXPECT_EQ(ignored->fault(), Fault::unsupported);
   EXPECT_STREQ(ignored->what(),
-               "nccl 2.28.9 registers no buffers here: NCCL_LOCAL_REGISTER=0 keeps it from that");
+               "nccl 2.28.9 registered no buffer and said that all is well, as where NCCL_LOCAL_REGISTER=0");
 }
 
 TEST_F(XcclLibrary, EndsAGroupThatIsLeftByAnError) {

@@ -147,8 +147,9 @@ void* Library::register_buffer(Comm* comm, void* address, std::size_t bytes) con
   void* handle = nullptr;
   check(api_.comm_register(comm, address, bytes, &handle), "ncclCommRegister");
   if (handle != nullptr) return handle;
-  throw Error(Fault::unsupported, name_ + " " + version_ +
-                                      " registers no buffers here: NCCL_LOCAL_REGISTER=0 keeps it from that");
+  throw Error(Fault::unsupported,
+              name_ + " " + version_ +
+                  " registered no buffer and said that all is well, as where NCCL_LOCAL_REGISTER=0");
 }
 
 Support Library::lacks(const char* symbol) const {
