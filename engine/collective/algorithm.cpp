@@ -12,14 +12,15 @@ namespace {
 
 using Kind = CollectiveKind;
 
-constexpr std::array<std::pair<std::string_view, Algorithm>, 7> names{
+constexpr std::array<std::pair<std::string_view, Algorithm>, 8> names{
     {{"one-shot", Algorithm::one_shot},
      {"two-shot", Algorithm::two_shot},
      {"one-shot-ll", Algorithm::one_shot_ll},
      {"two-shot-ll", Algorithm::two_shot_ll},
      {"one-shot-ll128", Algorithm::one_shot_ll128},
      {"two-shot-ll128", Algorithm::two_shot_ll128},
-     {"two-shot-push", Algorithm::two_shot_push}}};
+     {"two-shot-push", Algorithm::two_shot_push},
+     {"ring", Algorithm::ring}}};
 
 }  // namespace
 
@@ -40,7 +41,8 @@ std::optional<Algorithm> read_algorithm(const std::string& word) {
 
 Family family_of(Algorithm algorithm) {
   if (format_of(algorithm)) return Family::packets;
-  return algorithm == Algorithm::two_shot_push ? Family::pushes : Family::peers;
+  if (algorithm == Algorithm::two_shot_push) return Family::pushes;
+  return algorithm == Algorithm::ring ? Family::rings : Family::peers;
 }
 
 std::optional<Format> format_of(Algorithm algorithm) {
@@ -48,6 +50,7 @@ std::optional<Format> format_of(Algorithm algorithm) {
     case Algorithm::one_shot:
     case Algorithm::two_shot:
     case Algorithm::two_shot_push:
+    case Algorithm::ring:
       return std::nullopt;
     case Algorithm::one_shot_ll:
     case Algorithm::two_shot_ll:
@@ -81,10 +84,12 @@ std::string no_such(const CollectiveShape& shape, Algorithm algorithm) {
   const bool overwrites = kind == Kind::all_reduce && shape.place == InPlace::in;
   if (algorithm == Algorithm::one_shot && overwrites)
     return what + "in place, members would overwrite what others have yet to load";
-  if (algorithm == Algorithm::two_shot_push) {
-    if (combine_of(kind) != Combine::sum) return what + "only sums are pushed";
+  if (const Family family = family_of(algorithm); family == Family::pushes || family == Family::rings) {
+    if (family == Family::pushes && combine_of(kind) != Combine::sum) return what + "only sums are pushed";
+    if (kind == Kind::all_to_all) return what + "every member's block is for one other alone";
+    const bool in_blocks = kind == Kind::reduce_scatter || kind == Kind::all_gather;
     const bool whole = shape.bytes / static_cast<Bytes>(shape.members) % vector_bytes == 0;
-    return kind != Kind::reduce_scatter || whole ? "" : what + "takes blocks of whole 16 bytes alone";
+    return !in_blocks || whole ? "" : what + "takes blocks of whole 16 bytes alone";
   }
   if (!format_of(algorithm)) return "";
   if (shape.bytes > most_packet_bytes)

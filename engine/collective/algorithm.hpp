@@ -14,7 +14,7 @@ namespace linkscope::direct {
 /// The numbers stand in rows (setting `algorithm`) and do not change. one-shot: every byte goes straight to whoever needs it;
 /// two-shot: by way of the member that sums up, or spreads, that share. Plain ones load from and store to the members' buffers
 /// between two meetings; ll and ll128 send packets that carry their own flags (Format); push stores chunks, and flags after
-/// them, and loads nothing from other members.
+/// them, and loads nothing from other members; ring: chunks go from member to member, by stores to the next one alone.
 enum class Algorithm {
   one_shot = 0,
   two_shot = 1,
@@ -23,14 +23,15 @@ enum class Algorithm {
   one_shot_ll128 = 4,
   two_shot_ll128 = 5,
   two_shot_push = 6,
+  ring = 7,
 };
 
 inline constexpr Algorithm all_algorithms[] = {
-    Algorithm::one_shot,       Algorithm::two_shot,       Algorithm::one_shot_ll,  Algorithm::two_shot_ll,
-    Algorithm::one_shot_ll128, Algorithm::two_shot_ll128, Algorithm::two_shot_push};
+    Algorithm::one_shot,       Algorithm::two_shot,       Algorithm::one_shot_ll,   Algorithm::two_shot_ll,
+    Algorithm::one_shot_ll128, Algorithm::two_shot_ll128, Algorithm::two_shot_push, Algorithm::ring};
 
 /// Which kernels carry it out.
-enum class Family { peers, packets, pushes };
+enum class Family { peers, packets, pushes, rings };
 Family family_of(Algorithm algorithm);
 
 /// "two-shot-ll128".

@@ -46,6 +46,9 @@ Support DirectCollective::supports(const Flow& flow) const {
     if (member.device.kind != DeviceKind::gpu)
       return Support::no(member.device.text() + " is no GPU: its kernels carry out the collective");
   }
+  if (shape.accumulates())
+    return Support::no("direct-collective has no " + std::string(name_of(shape.kind)) +
+                       " in place: members may overwrite what others have yet to load");
   if (form.trial == Trial::on && (shape.type != ElementType::int32 || shape.place == InPlace::in))
     return Support::no("a trial is of int32, out of place");
   const auto algorithm = read_algorithm(flow.parameters.word("algorithm", "auto"));

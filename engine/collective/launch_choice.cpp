@@ -2,6 +2,8 @@
 #include "collective/launch_choice.hpp"
 
 #include <algorithm>
+#include <optional>
+#include <span>
 #include <utility>
 
 #include "base/error.hpp"
@@ -10,6 +12,7 @@ namespace linkscope::direct {
 namespace {
 
 constexpr unsigned warp = 32;
+constexpr unsigned chunk_blocks_each = 2;  ///< of kernels that move chunks: resident on a multiprocessor
 // Where trying is worth while: bytes that a member sends, flags and all.
 constexpr Bytes most_sent_in_pairs = MiB;
 constexpr Bytes most_sent_in_lines = 4 * MiB;
@@ -18,10 +21,32 @@ constexpr Bytes least_on_peers = 32 * KiB;
 constexpr Bytes most_undivided = 8 * MiB;  ///< beyond, a share each is less than half of the traffic
 constexpr Bytes least_pushed = 4 * MiB;    ///< below, packets and loads are worth more
 constexpr Bytes most_staging = Bytes{1} << 30U;
-constexpr Bytes most_push_staging = 256 * MiB;
+constexpr Bytes least_on_ring = 16 * MiB;  ///< below, fewer stops are worth more
+constexpr Bytes most_chunk_staging = 256 * MiB;
 constexpr Bytes push_chunk_sizes[] = {32 * KiB, 64 * KiB, 16 * KiB, 128 * KiB};
-constexpr Bytes least_push_chunk = 16 * KiB;
-constexpr Bytes most_push_chunk = 128 * KiB;
+constexpr Bytes ring_chunk_sizes[] = {128 * KiB, 64 * KiB, 256 * KiB, 32 * KiB, 16 * KiB};
+
+/// How algorithms that move chunks divide their work: chunks of a share are dealt out to workers.
+struct Chunking {
+  unsigned blocks_each = 1;      ///< of a worker
+  std::span<const Bytes> sizes;  ///< of chunks, worth trying
+  Bytes share = 0;               ///< the longest, in bytes
+  Bytes places = 0;              ///< for chunks of one worker in a member's staging
+
+  [[nodiscard]] Bytes least() const { return *std::min_element(sizes.begin(), sizes.end()); }
+  [[nodiscard]] Bytes most() const { return *std::max_element(sizes.begin(), sizes.end()); }
+};
+
+/// Nothing of algorithms that move none.
+std::optional<Chunking> chunking_of(const CollectiveShape& shape, Family family) {
+  if (family == Family::pushes) {
+    return Chunking{2, push_chunk_sizes, share_of(shape.bytes, shape.members),
+                    push_depth * static_cast<Bytes>(shape.members - 1)};
+  }
+  if (family != Family::rings) return std::nullopt;
+  const RingCut cut = ring_cut(shape, 0, 1, vector_bytes);
+  return Chunking{1, ring_chunk_sizes, cut.share, cut.sums() ? ring_depth : 0};
+}
 
 /// Bytes that one member sends.
 Bytes bytes_sent(const CollectiveShape& shape, Algorithm algorithm) {
@@ -48,6 +73,7 @@ std::string refusal(const CollectiveShape& shape, const Room& room, Algorithm al
 bool worth_trying(const CollectiveShape& shape, const Room& room, Algorithm algorithm) {
   if (!refusal(shape, room, algorithm).empty()) return false;
   if (family_of(algorithm) == Family::pushes) return shape.bytes >= least_pushed;
+  if (family_of(algorithm) == Family::rings) return shape.bytes >= least_on_ring;
   const auto format = format_of(algorithm);
   if (!format) {
     const bool has_packets = refusal(shape, room, Algorithm::one_shot_ll).empty();
@@ -115,29 +141,29 @@ void add_peer_grids(std::vector<LaunchChoice>& choices, const CollectiveShape& s
 
 /// As many as are resident at once.
 unsigned most_of(Family family, const Room& room) {
-  if (family != Family::pushes) return room.most_blocks;
-  return std::min(room.most_blocks * push_blocks_each, most_blocks) / 2 * 2;
+  if (family != Family::pushes && family != Family::rings) return room.most_blocks;
+  return std::min(room.most_blocks * chunk_blocks_each, most_blocks) / 2 * 2;
 }
 
 /// From all that are resident to a sixteenth of them, as far as each has a chunk.
-void add_push_grids(std::vector<LaunchChoice>& choices, const CollectiveShape& shape, const Room& room) {
-  const Bytes share = share_of(shape.bytes, shape.members);
-  const unsigned most = most_of(Family::pushes, room);
+void add_chunk_grids(std::vector<LaunchChoice>& choices, const Chunking& chunking, const Room& room,
+                     Algorithm algorithm) {
+  const unsigned most = most_of(family_of(algorithm), room);
   LaunchChoice choice;
-  choice.algorithm = Algorithm::two_shot_push;
+  choice.algorithm = algorithm;
   choice.threads = push_threads;
   for (const unsigned divisor : {1U, 2U, 4U, 8U, 16U}) {
-    const unsigned pairs = std::max(most / divisor / 2, 1U);
-    choice.blocks = 2 * pairs;
-    for (const Bytes chunk : push_chunk_sizes) {
+    const unsigned workers = std::max(most / divisor / chunking.blocks_each, 1U);
+    choice.blocks = chunking.blocks_each * workers;
+    for (const Bytes chunk : chunking.sizes) {
       choice.chunk = chunk;
-      if (Bytes{pairs - 1} * chunk < share) add(choices, choice);
+      if (Bytes{workers - 1} * chunk < chunking.share) add(choices, choice);
     }
   }
   if (!choices.empty()) return;
-  choice.chunk = least_push_chunk;
-  choice.blocks =
-      2 * static_cast<unsigned>(std::max<Bytes>((share + least_push_chunk - 1) / least_push_chunk, 1));
+  choice.chunk = chunking.least();
+  const Bytes chunks = (chunking.share + choice.chunk - 1) / choice.chunk;
+  choice.blocks = chunking.blocks_each * static_cast<unsigned>(std::max<Bytes>(chunks, 1));
   choices.push_back(choice);
 }
 
@@ -151,7 +177,8 @@ std::vector<LaunchChoice> grids(const CollectiveShape& shape, const Room& room, 
       add_peer_grids(choices, shape, room, algorithm);
       break;
     case Family::pushes:
-      add_push_grids(choices, shape, room);
+    case Family::rings:
+      add_chunk_grids(choices, *chunking_of(shape, family_of(algorithm)), room, algorithm);
       break;
   }
   return choices;
@@ -186,11 +213,14 @@ std::string refusal(const CollectiveShape& shape, const Room& room, const Launch
   if (choice.blocks > most_of(family, room))
     return std::to_string(most_of(family, room)) +
            " blocks at most: they wait for one another, so all must run at once";
-  if (family != Family::pushes) return "";
+  const auto chunking = chunking_of(shape, family);
+  if (!chunking) return "";
   const std::string name(name_of(choice.algorithm));
-  if (choice.blocks % 2 != 0) return name + " takes an even number of blocks: they work in pairs";
-  if (cut_of(shape, choice, 0).staging_bytes() <= most_push_staging) return "";
-  return name + " would need more than " + format_bytes(most_push_staging) + " of staging";
+  if (choice.blocks % chunking->blocks_each != 0)
+    return name + " takes an even number of blocks: they work in pairs";
+  if (choice.blocks / chunking->blocks_each * choice.chunk * chunking->places <= most_chunk_staging)
+    return "";
+  return name + " would need more than " + format_bytes(most_chunk_staging) + " of staging";
 }
 
 /// The room of members whose kernels come before their predecessors have gone.
@@ -203,10 +233,15 @@ Room narrowed(Room room, DependentLaunch dependent) {
 
 static_assert(packet_threads == peer_threads);
 
-static_assert(packet_threads == push_threads);
+static_assert(packet_threads == push_threads && push_threads == ring_threads);
+static_assert(chunk_blocks_each == push_blocks_each && chunk_blocks_each == ring_blocks_each);
 
-PushCut cut_of(const CollectiveShape& shape, const LaunchChoice& choice, int me) {
+PushCut push_cut_of(const CollectiveShape& shape, const LaunchChoice& choice, int me) {
   return push_cut(shape, me, choice.blocks / 2, choice.chunk);
+}
+
+RingCut ring_cut_of(const CollectiveShape& shape, const LaunchChoice& choice, int me) {
+  return ring_cut(shape, me, choice.blocks, choice.chunk);
 }
 
 Setting LaunchChoice::setting() const {
@@ -262,29 +297,28 @@ std::vector<LaunchChoice> choices_for(const CollectiveShape& shape, const Room& 
 
 namespace {
 
-/// What any grid of add_push_grids can need, and any that parameters fix.
-Bytes push_staging(const CollectiveShape& shape, const Parameters& parameters) {
+/// What any grid of add_chunk_grids can need, and any that parameters fix.
+Bytes chunk_staging(const Chunking& chunking, const Parameters& parameters) {
   const unsigned blocks = number(parameters, "blocks", most_blocks, most_blocks);
-  const unsigned chunk = number(parameters, "chunk", most_push_chunk, MiB);
-  Bytes pairs_bytes = Bytes{std::max(blocks / 2, 1U)} * chunk;
+  const unsigned chunk = number(parameters, "chunk", static_cast<unsigned>(chunking.most()), MiB);
+  Bytes bytes = Bytes{std::max(blocks / chunking.blocks_each, 1U)} * chunk;
   if (parameters.number("blocks", 0) == 0 && parameters.number("chunk", 0) == 0)
-    pairs_bytes = std::min(
-        pairs_bytes, share_of(shape.bytes, shape.members) + most_push_chunk);  // no pair is without a chunk
-  return std::min(pairs_bytes * push_depth * static_cast<Bytes>(shape.members - 1), most_push_staging);
+    bytes = std::min(bytes, chunking.share + chunking.most());  // no worker is without a chunk
+  return std::min(bytes * chunking.places, most_chunk_staging);
 }
 
 }  // namespace
 
 Bytes staging_bytes(const CollectiveShape& shape, const Parameters& parameters) {
   const auto named = read_algorithm(parameters.word("algorithm", "auto"));
-  const Room anywhere{most_blocks, true, true};
+  const Room anywhere{.most_blocks = most_blocks, .lines = true, .peers = true};
   Bytes most = 0;
   for (const Algorithm algorithm : all_algorithms) {
     if (family_of(algorithm) == Family::peers || !refusal(shape, anywhere, algorithm).empty()) continue;
     if (named ? algorithm != *named : !worth_trying(shape, anywhere, algorithm)) continue;
-    most = std::max(most, family_of(algorithm) == Family::pushes
-                              ? push_staging(shape, parameters)
-                              : staging_of(shape, algorithm).bytes(shape.members));
+    const auto chunking = chunking_of(shape, family_of(algorithm));
+    most = std::max(most, chunking ? chunk_staging(*chunking, parameters)
+                                   : staging_of(shape, algorithm).bytes(shape.members));
   }
   return most;
 }
@@ -292,11 +326,12 @@ Bytes staging_bytes(const CollectiveShape& shape, const Parameters& parameters) 
 std::map<std::string, std::string> choice_parameters() {
   return {{"algorithm",
            "auto (default: measured), one-shot, two-shot, one-shot-ll, two-shot-ll, one-shot-ll128, "
-           "two-shot-ll128, two-shot-push; rows number them from 0 in that order"},
+           "two-shot-ll128, two-shot-push, ring; rows number them from 0 in that order"},
           {"blocks", "blocks of each kernel, all resident at once; default: measured"},
           {"threads", "threads per block, a multiple of 32 up to 512; default: measured"},
           {"chunk",
-           "bytes that two-shot-push stores between flags, a multiple of 16 up to 1 MiB; default: measured"}};
+           "bytes that two-shot-push and ring store between flags, a multiple of 16 up to 1 MiB; default: "
+           "measured"}};
 }
 
 }  // namespace linkscope::direct

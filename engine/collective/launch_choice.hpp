@@ -8,6 +8,7 @@
 #include "collective/algorithm.hpp"
 #include "collective/dependent_launch.hpp"
 #include "collective/push_kernels.hpp"
+#include "collective/ring_kernels.hpp"
 #include "model/collective.hpp"
 #include "model/flow.hpp"
 #include "model/transfer.hpp"
@@ -18,7 +19,7 @@ struct LaunchChoice {
   Algorithm algorithm = Algorithm::one_shot_ll;
   unsigned blocks = 1;
   unsigned threads = 512;  ///< per block: a multiple of 32
-  Bytes chunk = 0;         ///< of pushes alone
+  Bytes chunk = 0;         ///< of pushes and rings alone
   DependentLaunch dependent = DependentLaunch::complete;
 
   bool operator==(const LaunchChoice&) const = default;
@@ -27,8 +28,9 @@ struct LaunchChoice {
   static LaunchChoice from(const Setting& setting);
 };
 
-/// How `choice` cuts a sum that is pushed.
-PushCut cut_of(const CollectiveShape& shape, const LaunchChoice& choice, int me);
+/// How `choice` cuts a sum that is pushed, and what goes round a ring.
+PushCut push_cut_of(const CollectiveShape& shape, const LaunchChoice& choice, int me);
+RingCut ring_cut_of(const CollectiveShape& shape, const LaunchChoice& choice, int me);
 
 /// Which algorithms and grids to measure, best guess first; one where parameters algorithm, blocks, threads and chunk fix it. The
 /// limits are generous: what is best is for the measurement to say. Throws Error{unsupported} for an algorithm that the

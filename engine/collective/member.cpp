@@ -68,6 +68,8 @@ const void* Member::kernel_of(const LaunchChoice& choice) const {
       return peer_kernel(combine, shape.type, trial);
     case Family::pushes:
       return push_kernel(shape.type, trial);
+    case Family::rings:
+      return ring_kernel(shape.type, trial);
   }
   return nullptr;
 }
@@ -88,6 +90,9 @@ void Member::choose(const LaunchChoice& choice) {
       break;
     case Family::pushes:
       lay_pushes();
+      break;
+    case Family::rings:
+      lay_ring();
       break;
   }
   space_.clear(reached_.party);
@@ -118,12 +123,28 @@ void Member::lay_pushes() {
   push_ = {};
   push_.party = reached_.party;
   push_.patience = patience();
-  push_.cut = cut_of(shape, choice_, index_);
+  push_.cut = push_cut_of(shape, choice_, index_);
   push_.source = reached_.sources[static_cast<std::size_t>(index_)];
   std::copy(reached_.destinations.begin(), reached_.destinations.end(), push_.destinations);
   if (arenas_.source != nullptr) push_.tried = arenas_.source->data();
   if (shape.kind == CollectiveKind::reduce_scatter)
     push_.destination_at = push_.cut.share * static_cast<Bytes>(index_);
+}
+
+void Member::lay_ring() {
+  const CollectiveShape& shape = agreement_->shape;
+  const auto own = static_cast<std::size_t>(index_);
+  ring_ = {};
+  ring_.party = reached_.party;
+  ring_.patience = patience();
+  ring_.cut = ring_cut_of(shape, choice_, index_);
+  if (reached_.sources[own] != nullptr) ring_.source = reached_.sources[own] + shape.input_offset(index_);
+  if (arenas_.source != nullptr) ring_.tried = arenas_.source->data();
+  ring_.destination = reached_.destinations[own];
+  ring_.next_destination = reached_.destinations[static_cast<std::size_t>(ring_.cut.next())];
+  const Bytes own_block = ring_.cut.share * static_cast<Bytes>(index_);
+  if (shape.kind == CollectiveKind::all_gather) ring_.source_at = own_block;
+  if (shape.kind == CollectiveKind::reduce_scatter) ring_.destination_at = own_block;
 }
 
 void* Member::arguments() {
@@ -134,6 +155,8 @@ void* Member::arguments() {
       return &work_;
     case Family::pushes:
       return &push_;
+    case Family::rings:
+      return &ring_;
   }
   return nullptr;
 }
@@ -161,13 +184,23 @@ void Member::arm(std::uint64_t seed) {
 
 std::optional<Mismatch> Member::verify(std::uint64_t seed) const {
   const Workspace::Notices notices = space_.notices();
-  if (const std::uint64_t lost = std::max(notices.missing, notices.poison); lost != 0) {
-    const auto waited_ms = static_cast<std::int64_t>(std::round(agreement_->form.patience * 1e3));
-    return Mismatch{agreement_->names.at(static_cast<std::size_t>(lost - 1)) + " did not come within " +
-                    std::to_string(waited_ms) + " ms: all gave up"};
-  }
+  if (auto lost = lost_member(notices)) return lost;
   if (agreement_->form.trial == Trial::on) return verify_trial(notices);
   return check_.verify(seed, 1);
+}
+
+std::optional<Mismatch> Member::fault() const {
+  const Workspace::Notices notices = space_.notices();
+  if (notices.wrong > 0) throw Error(Fault::mismatch, verify_trial(notices)->what);
+  return lost_member(notices);
+}
+
+std::optional<Mismatch> Member::lost_member(const Workspace::Notices& notices) const {
+  const std::uint64_t lost = std::max(notices.missing, notices.poison);
+  if (lost == 0) return std::nullopt;
+  const auto waited_ms = static_cast<std::int64_t>(std::round(agreement_->form.patience * 1e3));
+  return Mismatch{agreement_->names.at(static_cast<std::size_t>(lost - 1)) + " did not come within " +
+                  std::to_string(waited_ms) + " ms: all gave up"};
 }
 
 std::optional<Mismatch> Member::verify_trial(const Workspace::Notices& notices) const {

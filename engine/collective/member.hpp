@@ -39,6 +39,8 @@ class Member final : public gpu::GpuTransfer {
   void arm(std::uint64_t seed) override;
   /// Names the member that did not come, where one did not.
   [[nodiscard]] std::optional<Mismatch> verify(std::uint64_t seed) const override;
+  /// The same, and throws where a trial has found wrong elements.
+  [[nodiscard]] std::optional<Mismatch> fault() const override;
   [[nodiscard]] Bytes verified_bytes() const override;
   void flush() override { check_.flush(); }
 
@@ -53,11 +55,13 @@ class Member final : public gpu::GpuTransfer {
   void lay_packets();
   void lay_peers();
   void lay_pushes();
+  void lay_ring();
   [[nodiscard]] const void* kernel_of(const LaunchChoice& choice) const;
   [[nodiscard]] Layout layout_of(const LaunchChoice& choice) const;
   void require_resident(const LaunchChoice& choice, int sharing) const;
   [[nodiscard]] void* arguments();
   [[nodiscard]] Patience patience() const;
+  [[nodiscard]] std::optional<Mismatch> lost_member(const Workspace::Notices& notices) const;
   [[nodiscard]] std::optional<Mismatch> verify_trial(const Workspace::Notices& notices) const;
 
   std::shared_ptr<gpu::Context> context_;
@@ -72,6 +76,7 @@ class Member final : public gpu::GpuTransfer {
   Exchange exchange_;  ///< the arguments of packet kernels
   PeerWork work_;      ///< of peer kernels
   PushWork push_;      ///< of push kernels
+  RingWork ring_;      ///< of ring kernels
 };
 
 }  // namespace linkscope::direct

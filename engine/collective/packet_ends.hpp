@@ -7,6 +7,7 @@
 #include "collective/meeting.hpp"
 #include "collective/numbers.hpp"
 #include "collective/packet_kernels.hpp"
+#include "collective/trials.hpp"
 #include "model/elements.hpp"
 
 namespace linkscope::direct {
@@ -75,10 +76,7 @@ class TrialEnds {
   __device__ explicit TrialEnds(const Exchange& exchange) : exchange_(exchange) {}
 
   __device__ void begin(std::uint64_t call) { call_ = call; }
-  __device__ void finish() {
-    gpu::vendor::atomic_add<gpu::vendor::Scope::device>(counter(own().checked),
-                                                        static_cast<Counter>(checked_));
-  }
+  __device__ void finish() { tally_.tell(workspace_of(exchange_.party, exchange_.party.me).notices); }
 
   __device__ std::uint64_t word(int piece, Extent at) const {
     const Extent index = (exchange_.pieces.source_step * static_cast<Extent>(piece) + at) / element;
@@ -93,10 +91,7 @@ class TrialEnds {
   __device__ void put_word(int piece, Extent at, std::uint64_t word) {
     for (unsigned i = 0; i < 2; ++i, at += element) {
       if (exchange_.pieces.rest(piece, exchange_.pieces.destination_step, at) == 0) continue;
-      ++checked_;
-      if (static_cast<int>(word >> (32U * i)) == expected(piece, at)) continue;
-      gpu::vendor::atomic_add<gpu::vendor::Scope::device>(counter(own().wrong), Counter{1});
-      own().wrong_call = call_;
+      tally_.look(call_, static_cast<int>(word >> (32U * i)), expected(piece, at));
     }
   }
   __device__ void put_pair(int piece, Extent at, const gpu::vendor::WordPair& pair) {
@@ -105,7 +100,6 @@ class TrialEnds {
   }
 
  private:
-  using Counter = gpu::vendor::Counter;
   static constexpr Extent element = sizeof(std::uint32_t);
 
   __device__ int expected(int piece, Extent at) const {
@@ -115,14 +109,10 @@ class TrialEnds {
     return combine == Combine::sum ? summed_element(call_, pieces.members, index)
                                    : input_element(call_, piece, index);
   }
-  __device__ Workspace::Notices& own() const {
-    return reinterpret_cast<Workspace*>(exchange_.party.workspaces[exchange_.party.me])->notices;
-  }
-  __device__ static Counter* counter(std::uint64_t& word) { return reinterpret_cast<Counter*>(&word); }
 
   const Exchange& exchange_;
   std::uint64_t call_ = 0;
-  std::uint64_t checked_ = 0;
+  Tally tally_;
 };
 
 }  // namespace linkscope::direct

@@ -4,6 +4,7 @@
 #include "backend/gpu/vendor.hpp"
 #include "collective/meeting.hpp"
 #include "collective/numbers.hpp"
+#include "collective/trials.hpp"
 #include "collective/vectors.hpp"
 #include "model/elements.hpp"
 
@@ -80,13 +81,12 @@ __device__ void move_all(const PeerWork& work) {
 /// pieces: those of the tiles that are this block's in every member.
 template <class What>
 __device__ void each_tried(const PeerTrial& trial, int pieces, const What& what) {
-  constexpr Bytes element = sizeof(std::uint32_t);
   for (int piece = 0; piece < pieces; ++piece) {
     const Bytes begin = trial.step * static_cast<Bytes>(piece);
     const Bytes rest = begin < trial.total ? trial.total - begin : 0;
     const Bytes length = rest < trial.piece_bytes ? rest : trial.piece_bytes;
     for (Bytes tile = blockIdx.x; tile * tile_bytes() < length; tile += gridDim.x) {
-      for (Bytes i = threadIdx.x * element; i < tile_bytes(); i += blockDim.x * element) {
+      for (Bytes i = threadIdx.x * tried_bytes; i < tile_bytes(); i += blockDim.x * tried_bytes) {
         const Bytes at = tile * tile_bytes() + i;
         if (at < length) what(piece, at, begin + at);
       }
@@ -97,31 +97,24 @@ __device__ void each_tried(const PeerTrial& trial, int pieces, const What& what)
 /// Writes the numbers of this call (see PeerTrial).
 __device__ void write_tried(const PeerWork& work, std::byte* source, std::uint64_t call) {
   each_tried(work.trial, work.trial.source_pieces, [&](int /*piece*/, Bytes /*at*/, Bytes place) {
-    *reinterpret_cast<int*>(source + place) =
-        input_element(call, work.party.me, place / sizeof(std::uint32_t));
+    *reinterpret_cast<int*>(source + place) = input_element(call, work.party.me, place / tried_bytes);
   });
 }
 
 template <Combine combine>
 __device__ void check_tried(const PeerWork& work, const std::byte* destination, Workspace& own,
                             std::uint64_t call) {
-  using gpu::vendor::Counter;
   const PeerTrial& trial = work.trial;
-  Counter checked = 0;
+  Tally tally;
   each_tried(trial, trial.destination_pieces, [&](int piece, Bytes at, Bytes place) {
     const std::uint64_t index =
-        (trial.index_base + trial.index_step * static_cast<Bytes>(piece) + at) / sizeof(std::uint32_t);
+        (trial.index_base + trial.index_step * static_cast<Bytes>(piece) + at) / tried_bytes;
     const int expected = combine == Combine::sum
                              ? summed_element(call, work.party.members, index)
                              : input_element(call, trial.origin < 0 ? piece : trial.origin, index);
-    ++checked;
-    if (*reinterpret_cast<const int*>(destination + place) == expected) return;
-    gpu::vendor::atomic_add<gpu::vendor::Scope::device>(reinterpret_cast<Counter*>(&own.notices.wrong),
-                                                        Counter{1});
-    own.notices.wrong_call = call;
+    tally.look(call, *reinterpret_cast<const int*>(destination + place), expected);
   });
-  gpu::vendor::atomic_add<gpu::vendor::Scope::device>(reinterpret_cast<Counter*>(&own.notices.checked),
-                                                      checked);
+  tally.tell(own.notices);
 }
 
 /// Meetings are numbered through all launches, two to a call. At the first all inputs are there and nobody uses its output any

@@ -1,11 +1,10 @@
 // Push kernels: a GPU's blocks as workers of the push protocol.
 #include "collective/push_kernels.hpp"
 
-#include <type_traits>
-
 #include "backend/gpu/vendor.hpp"
 #include "collective/meeting.hpp"
 #include "collective/numbers.hpp"
+#include "collective/trials.hpp"
 #include "collective/vectors.hpp"
 
 namespace linkscope::direct {
@@ -14,25 +13,6 @@ namespace {
 // Vectors in flight per thread, of each source.
 constexpr int copy_unroll = 4;
 constexpr int sum_unroll = 2;
-constexpr Bytes tried_bytes = sizeof(std::uint32_t);  // trials are of int32
-
-/// Calls move(n, at) for this thread's vectors from `at` on up to `whole`, n of them at once (a constant), as many as there are up
-/// to `most`.
-template <int most, class Move>
-__device__ void each_vector(Bytes at, Bytes whole, const Move& move) {
-  const Bytes apart = blockDim.x * vector_bytes;
-  for (; at + (most - 1) * apart < whole; at += most * apart) move(std::integral_constant<int, most>(), at);
-  if constexpr (most > 1) each_vector<most / 2>(at, whole, move);
-}
-
-/// The same for all of `bytes`, and element(at) behind the last whole vector.
-template <int most, class Stored, class Move, class Element>
-__device__ void each_part(Bytes bytes, const Move& move, const Element& element) {
-  const Bytes whole = bytes / vector_bytes * vector_bytes;
-  each_vector<most>(threadIdx.x * vector_bytes, whole, move);
-  for (Bytes at = whole + threadIdx.x * sizeof(Stored); at < bytes; at += blockDim.x * sizeof(Stored))
-    element(at);
-}
 
 /// What the protocol asks of a worker (push_protocol.hpp), for one block. Thread t speaks with member t.
 template <class Number, Trial trial>
@@ -116,8 +96,6 @@ class PushPort {
   }
 
  private:
-  using Counter = gpu::vendor::Counter;
-
   /// A scatterer waits for owners who may be late because another is; a summer waits for whoever is late.
   __device__ static Members may_wait_itself(const PushWork& work) {
     return blockIdx.x % 2 == 0 ? all_of(work.party.members) : 0U;
@@ -185,18 +163,13 @@ class PushPort {
     __syncthreads();
   }
   __device__ void check_tried(std::uint64_t call) const {
-    Counter checked = 0;
+    Tally tally;
     each_tried(cut().results, [&](Bytes at) {
       const std::byte* found = work_.destinations[me()] + (at - work_.destination_at);
-      ++checked;
-      if (*reinterpret_cast<const int*>(found) == summed_element(call, cut().members, at / tried_bytes))
-        return;
-      gpu::vendor::atomic_add<gpu::vendor::Scope::device>(reinterpret_cast<Counter*>(&own().notices.wrong),
-                                                          Counter{1});
-      own().notices.wrong_call = call;
+      tally.look(call, *reinterpret_cast<const int*>(found),
+                 summed_element(call, cut().members, at / tried_bytes));
     });
-    gpu::vendor::atomic_add<gpu::vendor::Scope::device>(reinterpret_cast<Counter*>(&own().notices.checked),
-                                                        checked);
+    tally.tell(own().notices);
     __syncthreads();  // all have looked before the block goes on to the next call
   }
 

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include "backend/gpu/vendor.hpp"
 #include "base/units.hpp"
@@ -73,6 +74,24 @@ __device__ typename Number::Stored sum_element(const From& from, int count, Byte
   for (int s = 0; s < count; ++s)
     sum += Number::widen(*reinterpret_cast<const typename Number::Stored*>(from(s) + at));
   return Number::narrow(sum);
+}
+
+/// Calls move(n, at) for this thread's vectors from `at` on up to `whole`, n of them at once (a constant), as many as there are up
+/// to `most`.
+template <int most, class Move>
+__device__ void each_vector(Bytes at, Bytes whole, const Move& move) {
+  const Bytes apart = blockDim.x * vector_bytes;
+  for (; at + (most - 1) * apart < whole; at += most * apart) move(std::integral_constant<int, most>(), at);
+  if constexpr (most > 1) each_vector<most / 2>(at, whole, move);
+}
+
+/// The same for all of `bytes`, and element(at) behind the last whole vector.
+template <int most, class Stored, class Move, class Element>
+__device__ void each_part(Bytes bytes, const Move& move, const Element& element) {
+  const Bytes whole = bytes / vector_bytes * vector_bytes;
+  each_vector<most>(threadIdx.x * vector_bytes, whole, move);
+  for (Bytes at = whole + threadIdx.x * sizeof(Stored); at < bytes; at += blockDim.x * sizeof(Stored))
+    element(at);
 }
 
 }  // namespace linkscope::direct

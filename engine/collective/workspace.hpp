@@ -35,7 +35,7 @@ struct Workspace {
   std::uint64_t calls[most_blocks];
   std::uint64_t arrivals[most_blocks][most_members];  ///< how often that member's block has come to a meeting
   /// The last call whose packets that member's block has read. Of pushes: the last chunk that that member's other block of
-  /// the pair has sent, or read.
+  /// the pair has sent, or read. Of rings, in the first two places: what the member before has stored, and the next one read.
   std::uint64_t credits[most_blocks][most_members];
   Book book;
 };

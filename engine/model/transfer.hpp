@@ -48,6 +48,12 @@ class Transfer {
   virtual void arm(std::uint64_t seed) = 0;
   /// Checks all that ran since arm(seed) delivered, on the device that holds it.
   [[nodiscard]] virtual std::optional<Mismatch> verify(std::uint64_t seed) const = 0;
+  /// Why what ran since use() counts for nothing, where the work itself found that out: the launch shape in use is not to be
+  /// chosen. Looks at no data. Throws Error{mismatch} where the work found data wrong: no other shape makes up for that.
+  [[nodiscard]] virtual std::optional<Mismatch> fault() const { return std::nullopt; }
+  /// Whether each transfer adds to what the last one left: verify() then holds of the first transfer since arm() alone, and
+  /// the measurement makes a start of one for it.
+  [[nodiscard]] virtual bool accumulates() const { return false; }
   /// Bytes that verify() compares.
   [[nodiscard]] virtual Bytes verified_bytes() const = 0;
   /// Makes the next sample find the CPU caches flushed of this transfer's memory.

@@ -34,14 +34,18 @@ class DirectCollectiveChoice : public ::testing::Test {
     }
     return "no such method";
   }
+  [[nodiscard]] static bool moves_chunks(const direct::LaunchChoice& choice) {
+    const direct::Family family = direct::family_of(choice.algorithm);
+    return family == direct::Family::pushes || family == direct::Family::rings;
+  }
   [[nodiscard]] static std::set<direct::Algorithm> offered(const Flow& flow, const direct::Room& room) {
     std::set<direct::Algorithm> algorithms;
     for (const direct::LaunchChoice& choice :
          direct::choices_for(CollectiveShape::of(flow), room, flow.parameters)) {
       algorithms.insert(choice.algorithm);
-      const bool pushes = choice.algorithm == direct::Algorithm::two_shot_push;
-      EXPECT_LE(choice.blocks, room.most_blocks * (pushes ? direct::push_blocks_each : 1U));
-      EXPECT_EQ(choice.chunk != 0, pushes);
+      const bool chunks = moves_chunks(choice);
+      EXPECT_LE(choice.blocks, room.most_blocks * (chunks ? direct::push_blocks_each : 1U));
+      EXPECT_EQ(choice.chunk != 0, chunks);
       EXPECT_EQ(direct::LaunchChoice::from(choice.setting()), choice);
     }
     return algorithms;
@@ -60,6 +64,10 @@ TEST_F(DirectCollectiveChoice, RefusesWhatItHasNot) {
             std::string::npos);
   EXPECT_NE(refusal(flow("reduce-scatter", 80, 4, {{"algorithm", "two-shot-push"}})).find("whole 16 bytes"),
             std::string::npos);
+  EXPECT_NE(refusal(flow("all-gather", 80, 4, {{"algorithm", "ring"}})).find("whole 16 bytes"),
+            std::string::npos);
+  EXPECT_NE(refusal(flow("all-to-all", 4096, 4, {{"algorithm", "ring"}})).find("one other alone"),
+            std::string::npos);
   EXPECT_NE(refusal(flow("broadcast", 4096, 4, {{"algorithm", "two-shot-ll"}})).find("two trips"),
             std::string::npos);
   EXPECT_NE(refusal(flow("all-reduce", 4096, 4, {{"algorithm", "one-shot"}, {"in_place", "yes"}})), "");
@@ -69,32 +77,34 @@ TEST_F(DirectCollectiveChoice, RefusesWhatItHasNot) {
   Flow on_host = flow("all-reduce", 4096, 4, {});
   on_host.members[1].device = {DeviceKind::numa, 0};
   EXPECT_NE(refusal(on_host).find("numa:0 is no GPU"), std::string::npos);
-  EXPECT_THROW(static_cast<void>(refusal(flow("all-reduce", 4096, 4, {{"algorithm", "ring"}}))), Error);
+  EXPECT_THROW(static_cast<void>(refusal(flow("all-reduce", 4096, 4, {{"algorithm", "tree"}}))), Error);
   EXPECT_THROW(static_cast<void>(refusal(flow("all-reduce", 4096, 4, {{"form", "lazy"}}))), Error);
 }
 
 TEST_F(DirectCollectiveChoice, OffersWhatIsWorthMeasuringAtASize) {
   using enum direct::Algorithm;
-  const direct::Room node{132, true, true};
+  const direct::Room node{.most_blocks = 132, .lines = true, .peers = true};
   EXPECT_EQ(offered(flow("all-reduce", KiB, 4, {}), node),
             (std::set{one_shot_ll, two_shot_ll, one_shot_ll128, two_shot_ll128}));
   EXPECT_EQ(offered(flow("all-reduce", 2 * MiB, 4, {}), node),
             (std::set{one_shot, two_shot, two_shot_ll128}));
-  EXPECT_EQ(offered(flow("all-reduce", GiB, 4, {}), node), (std::set{two_shot, two_shot_push}));
+  EXPECT_EQ(offered(flow("all-reduce", GiB, 4, {}), node), (std::set{two_shot, two_shot_push, ring}));
   EXPECT_EQ(offered(flow("all-reduce", GiB, 4, {{"in_place", "yes"}}), node),
-            (std::set{two_shot, two_shot_push}));
-  EXPECT_EQ(offered(flow("reduce-scatter", GiB, 4, {}), node), (std::set{one_shot, two_shot_push}));
-  EXPECT_EQ(offered(flow("broadcast", GiB, 4, {}), node), (std::set{two_shot}));
+            (std::set{two_shot, two_shot_push, ring}));
+  EXPECT_EQ(offered(flow("reduce-scatter", GiB, 4, {}), node), (std::set{one_shot, two_shot_push, ring}));
+  EXPECT_EQ(offered(flow("broadcast", GiB, 4, {}), node), (std::set{two_shot, ring}));
+  EXPECT_EQ(offered(flow("all-gather", GiB, 4, {}), node), (std::set{one_shot, ring}));
+  EXPECT_EQ(offered(flow("all-reduce", 8 * MiB, 4, {}), node).count(ring), 0U);
   EXPECT_EQ(offered(flow("all-reduce", GiB, 4, {{"algorithm", "two-shot-push"}}), node),
             (std::set{two_shot_push}));
   EXPECT_EQ(offered(flow("barrier", 0, 4, {}), node), (std::set{one_shot}));
-  const direct::Room apart{132, false, false};  // neither NVLink nor buffers that others reach
+  const direct::Room apart{.most_blocks = 132};  // neither NVLink nor buffers that others reach
   EXPECT_EQ(offered(flow("all-gather", 4 * KiB, 4, {}), apart), (std::set{one_shot_ll}));
   EXPECT_THROW(static_cast<void>(offered(flow("all-gather", GiB, 4, {}), apart)), Error);
 }
 
 TEST_F(DirectCollectiveChoice, ParametersFixTheGrid) {
-  const direct::Room node{132, true, true};
+  const direct::Room node{.most_blocks = 132, .lines = true, .peers = true};
   const Flow wanted =
       flow("all-reduce", 64 * KiB, 4, {{"algorithm", "two-shot-ll128"}, {"blocks", "9"}, {"threads", "256"}});
   const auto choices = direct::choices_for(CollectiveShape::of(wanted), node, wanted.parameters);
@@ -112,12 +122,12 @@ TEST_F(DirectCollectiveChoice, PushesWorkInPairsWithinTheStagingThatIsAllocated)
   const auto try_all = [&](const Flow& wanted) {
     const CollectiveShape shape = CollectiveShape::of(wanted);
     for (const unsigned most_blocks : {1U, 7U, 66U, 132U, 512U}) {
-      const direct::Room room{most_blocks, true, true};
+      const direct::Room room{.most_blocks = most_blocks, .lines = true, .peers = true};
       for (const direct::LaunchChoice& choice : direct::choices_for(shape, room, wanted.parameters)) {
         if (choice.algorithm != direct::Algorithm::two_shot_push) continue;
         EXPECT_EQ(choice.blocks % 2, 0U);
         EXPECT_GE(choice.blocks, 2U);
-        const direct::PushCut cut = direct::cut_of(shape, choice, 1);
+        const direct::PushCut cut = direct::push_cut_of(shape, choice, 1);
         EXPECT_LE(cut.staging_bytes(), direct::staging_bytes(shape, wanted.parameters))
             << wanted.bytes << " B, " << shape.members << " members, " << choice.blocks << " blocks, "
             << choice.chunk;
@@ -136,8 +146,29 @@ TEST_F(DirectCollectiveChoice, PushesWorkInPairsWithinTheStagingThatIsAllocated)
   }
 }
 
+TEST_F(DirectCollectiveChoice, RingsStayWithinTheStagingThatIsAllocated) {
+  for (const int members : {2, 4, 16}) {
+    for (const char* kind : {"all-reduce", "reduce", "reduce-scatter", "all-gather", "broadcast"}) {
+      for (const Bytes bytes : {Bytes{1024}, 16 * MiB, 64 * MiB, 4 * GiB}) {
+        const Flow wanted = flow(kind, bytes, members, {{"algorithm", "ring"}});
+        const CollectiveShape shape = CollectiveShape::of(wanted);
+        for (const unsigned most_blocks : {1U, 7U, 132U, 512U}) {
+          const direct::Room room{.most_blocks = most_blocks, .lines = true, .peers = true};
+          for (const direct::LaunchChoice& choice : direct::choices_for(shape, room, wanted.parameters)) {
+            const direct::RingCut cut = direct::ring_cut_of(shape, choice, 1);
+            EXPECT_LE(cut.staging_bytes(), direct::staging_bytes(shape, wanted.parameters))
+                << kind << " of " << bytes << " B, " << members << " members, " << choice.blocks << " blocks";
+            EXPECT_LE(cut.staging_bytes(), 256 * MiB);
+            EXPECT_GT(cut.rounds(choice.blocks - 1), 0U);
+          }
+        }
+      }
+    }
+  }
+}
+
 TEST_F(DirectCollectiveChoice, PushesTakeTheGridThatIsAskedFor) {
-  const direct::Room node{132, true, true};
+  const direct::Room node{.most_blocks = 132, .lines = true, .peers = true};
   const auto choose = [&](const Words& words) {
     const Flow wanted = flow("all-reduce", GiB, 4, words);
     return direct::choices_for(CollectiveShape::of(wanted), node, wanted.parameters);
@@ -166,14 +197,14 @@ TEST_F(DirectCollectiveChoice, PushesTakeTheGridThatIsAskedFor) {
 
 TEST_F(DirectCollectiveChoice, KernelsAreLaunchedAsTheRoomAndTheFormLetThem) {
   using enum direct::DependentLaunch;
-  direct::Room room{132, true, true, true, false};
+  direct::Room room{.most_blocks = 132, .lines = true, .peers = true, .programmatic = true};
   const auto launches = [&](Words words) {
     std::set<direct::DependentLaunch> found;
     unsigned most = 0;
     const Flow wanted = flow("all-reduce", 16 * MiB, 4, words);
     for (const auto& choice : direct::choices_for(CollectiveShape::of(wanted), room, wanted.parameters)) {
       found.insert(choice.dependent);
-      const auto each = choice.algorithm == direct::Algorithm::two_shot_push ? direct::push_blocks_each : 1U;
+      const auto each = moves_chunks(choice) ? direct::push_blocks_each : 1U;
       most = std::max(most, choice.blocks / each);
     }
     return std::pair{found, most};
@@ -196,7 +227,7 @@ TEST_F(DirectCollectiveChoice, KernelsAreLaunchedAsTheRoomAndTheFormLetThem) {
             (std::pair{std::set{complete, programmatic}, 132U}));
   EXPECT_THROW(launches({{"dependent_launch", "early"}}), Error);
 
-  room = {132, true, true, false, false};
+  room = {.most_blocks = 132, .lines = true, .peers = true};
   EXPECT_EQ(launches({}), (std::pair{std::set{complete}, 132U}));
   EXPECT_EQ(launches({{"dependent_launch", "measured"}}), (std::pair{std::set{complete}, 132U}));
   EXPECT_THROW(launches({{"dependent_launch", "programmatic"}}), Error);

@@ -134,5 +134,15 @@ TEST_F(DirectProcesses, CallsInOneKernelStayInStepAcrossThem) {
   });
 }
 
+TEST_F(DirectProcesses, AMillionCallsInOneKernelAcrossThemAndManyWithLateMembers) {
+  for (const char* algorithm : {"one-shot-ll", "two-shot-push", "ring"}) {
+    Words words{{"type", "int32"},        {"trial", "yes"}, {"form", "in-kernel"},
+                {"algorithm", algorithm}, {"blocks", "2"},  {"threads", "64"}};
+    expect_right(joined("all-reduce", 1024, words), 1'000'000, algorithm);
+    words["jitter_ns"] = "2000";
+    expect_right(joined("all-reduce", 1024, words), 200'000, std::string(algorithm) + ", members are late");
+  }
+}
+
 }  // namespace
 }  // namespace linkscope::testing
