@@ -69,9 +69,12 @@ class CaseMeasurement {
 
 CaseResult CaseMeasurement::run() {
   CaseResult result;
-  const VerifiedRound first = armed();
+  VerifiedRound first = armed();
   Sampler brief(gate_, flows_, {.clock = regime_.clock, .cache = regime_.cache});
-  const std::vector<Tuned> tuned = tune(brief, flows_, brief.resolution(), session_.tuned);
+  const std::vector<Tuned> tuned = tune(brief, flows_, brief.resolution(), session_.tuned, session_.poll);
+  // What a discarded shape left half done may be what others work on in place.
+  if (std::any_of(tuned.begin(), tuned.end(), [](const Tuned& one) { return !one.discarded.empty(); }))
+    first = armed();
   const Repeats repeats = warm_up();
   result.verified_bytes = verified(first);
 
@@ -96,7 +99,14 @@ VerifiedRound CaseMeasurement::armed() {
 
 Bytes CaseMeasurement::verified(const VerifiedRound& round) {
   Bytes bytes = 0;
-  session_.together([&] { bytes = round.finish(); });
+  session_.together([&] { bytes = round.finish(Checked::repeated); });
+  if (std::none_of(flows_.begin(), flows_.end(),
+                   [](const Participant& flow) { return flow.transfer->accumulates(); }))
+    return bytes;
+  const VerifiedRound single = armed();
+  Sampler once(gate_, flows_, {.clock = regime_.clock, .cache = regime_.cache});
+  static_cast<void>(once.take(once.ones()));
+  session_.together([&] { bytes += single.finish(Checked::single); });
   return bytes;
 }
 
@@ -209,6 +219,11 @@ FlowResult CaseMeasurement::flow_result(std::size_t i, const Series& series, con
   result.setting = transfer.setting();
   result.tried = tuned.tried;
   result.notes = transfer.notes();
+  if (transfer.accumulates())
+    result.notes.emplace_back(
+        "works on its own results: a call of its own was checked, not the repeated ones");
+  for (const auto& more : {flows_[i].notes, tuned.discarded})
+    result.notes.insert(result.notes.end(), more.begin(), more.end());
   if (!flows_[i].measured()) return result;
   const auto before = std::count_if(flows_.begin(), flows_.begin() + static_cast<std::ptrdiff_t>(i),
                                     [](const Participant& flow) { return flow.measured(); });

@@ -29,6 +29,7 @@ struct Session {
   std::function<void(const std::function<void()>&)> together = [](const std::function<void()>& step) {
     step();
   };
+  Poll poll = own_word;  ///< among all processes of a run
 };
 
 /// One flow's figures.

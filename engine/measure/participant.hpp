@@ -1,6 +1,7 @@
 // Participant: one flow of a case as the measurement sees it.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,8 @@ struct Participant {
   Timing timing = Timing::timed;  ///< of the first part
   std::vector<Companion>
       companions{};  // NOLINT(readability-redundant-member-init): lets initialisers leave it out
+  std::vector<std::string>
+      notes{};  // NOLINT(readability-redundant-member-init): for the row, beside the transfer's
 
   [[nodiscard]] bool measured() const { return role == Role::measured; }
   /// Calls `what` with every part's transfer, in order.
@@ -37,5 +40,10 @@ struct Participant {
     for (const Companion& companion : companions) what(*companion.transfer);
   }
 };
+
+/// What stands before words about flow i of `flows`: nothing where it is the only one.
+inline std::string place_of(const std::vector<Participant>& flows, std::size_t i) {
+  return flows.size() > 1 ? "flow " + std::to_string(i) + ": " : "";
+}
 
 }  // namespace linkscope

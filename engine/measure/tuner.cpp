@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "base/error.hpp"
+
 namespace linkscope {
 namespace {
 
@@ -48,34 +50,77 @@ Repeats first_repeats(Sampler& sampler, Seconds target) {
   return sampler.repeats_for(warm, target);
 }
 
-/// Runs every trial; returns the index of the best and notes each flow's rates in `outcomes`.
+/// What is wrong with the candidates in use, the same in every process; empty where nothing is.
+std::string fault_in(const std::vector<Participant>& flows, const Poll& poll) {
+  const std::vector<std::string> words = poll([&] {
+    std::string own;
+    for (std::size_t i = 0; i < flows.size(); ++i) {
+      flows[i].each_part([&](const Transfer& part) {
+        const auto fault = part.fault();
+        if (fault && own.empty()) own = place_of(flows, i) + fault->what;
+      });
+    }
+    return own;
+  });
+  const auto said =
+      std::find_if(words.begin(), words.end(), [](const std::string& word) { return !word.empty(); });
+  return said == words.end() ? std::string() : *said;
+}
+
+/// "blocks 64, threads 512".
+std::string text_of(const Setting& setting) {
+  std::string text;
+  for (const auto& [name, value] : setting)
+    text += (text.empty() ? "" : ", ") + name + " " + std::to_string(value);
+  return text;
+}
+
+/// The better of the runs that count.
+Sample better_run(Sampler& sampler, const std::vector<Participant>& flows, const Repeats& repeats) {
+  static_cast<void>(sampler.take(sampler.ones()));
+  std::vector<Sample> runs;
+  for (int run = 0; run < runs_per_trial; ++run) runs.push_back(sampler.take(repeats));
+  return *std::max_element(runs.begin(), runs.end(), [&](const Sample& a, const Sample& b) {
+    return score(a, flows) < score(b, flows);
+  });
+}
+
+/// Runs every trial; returns the index of the best and notes in `outcomes` each flow's rates, and what was discarded.
 std::size_t run_trials(Sampler& sampler, const std::vector<Participant>& flows, const Candidates& candidates,
-                       Seconds target, std::vector<Tuned>& outcomes) {
+                       Seconds target, const Poll& poll, std::vector<Tuned>& outcomes) {
   std::size_t trials = 0;
   for (const auto& list : candidates) trials = std::max(trials, list.size());
-  apply(flows, candidates, 0);
-  const Repeats repeats = first_repeats(sampler, target);
-  std::size_t best = 0;
+  std::optional<Repeats> repeats;  // from the first candidates without a fault
+  std::optional<std::size_t> best;
   double best_score = 0;
+  std::string first_fault;
   for (std::size_t trial = 0; trial < trials; ++trial) {
-    apply(flows, candidates, trial);
-    static_cast<void>(sampler.take(sampler.ones()));
-    std::vector<Sample> runs;
-    for (int run = 0; run < runs_per_trial; ++run) runs.push_back(sampler.take(repeats));
-    const auto& better = *std::max_element(runs.begin(), runs.end(), [&](const Sample& a, const Sample& b) {
-      return score(a, flows) < score(b, flows);
-    });
-    for (std::size_t i = 0; i < flows.size(); ++i) {
-      if (tunable(candidates[i]) && trial < candidates[i].size()) {
-        outcomes[i].tried.push_back({candidates[i][trial], better.rate(i)});
+    const auto each_tried = [&](const auto& note) {
+      for (std::size_t i = 0; i < flows.size(); ++i) {
+        if (tunable(candidates[i]) && trial < candidates[i].size()) note(i, candidates[i][trial]);
       }
+    };
+    apply(flows, candidates, trial);
+    const Repeats wanted = repeats ? *repeats : first_repeats(sampler, target);
+    const Sample better = better_run(sampler, flows, wanted);
+    if (const std::string fault = fault_in(flows, poll); !fault.empty()) {
+      if (first_fault.empty()) first_fault = fault;
+      each_tried([&](std::size_t i, const Setting& setting) {
+        outcomes[i].discarded.push_back("discarded in tuning: " + text_of(setting) + ": " + fault);
+      });
+      continue;
     }
-    if (score(better, flows) > best_score) {
+    repeats = wanted;
+    each_tried([&](std::size_t i, const Setting& setting) {
+      outcomes[i].tried.push_back({setting, better.rate(i)});
+    });
+    if (!best || score(better, flows) > best_score) {
       best = trial;
       best_score = score(better, flows);
     }
   }
-  return best;
+  if (best) return *best;
+  throw Error(Fault::mismatch, "no launch shape could be used, beginning with the first: " + first_fault);
 }
 
 }  // namespace
@@ -94,7 +139,7 @@ void TuningCache::keep(const std::string& group, const Tuned& outcome) {
 }
 
 std::vector<Tuned> tune(Sampler& sampler, const std::vector<Participant>& flows, Seconds target,
-                        TuningCache& cache) {
+                        TuningCache& cache, const Poll& poll) {
   Candidates candidates;
   for (const Participant& flow : flows) candidates.push_back(flow.transfer->candidates());
   if (std::none_of(candidates.begin(), candidates.end(), tunable)) return std::vector<Tuned>(flows.size());
@@ -106,7 +151,7 @@ std::vector<Tuned> tune(Sampler& sampler, const std::vector<Participant>& flows,
     return *std::move(known);
   }
   std::vector<Tuned> outcomes(flows.size());
-  const std::size_t best = run_trials(sampler, flows, candidates, target, outcomes);
+  const std::size_t best = run_trials(sampler, flows, candidates, target, poll, outcomes);
   apply(flows, candidates, best);
   for (std::size_t i = 0; i < flows.size(); ++i) {
     if (!tunable(candidates[i])) continue;

@@ -13,13 +13,13 @@ VerifiedRound::VerifiedRound(const std::vector<Participant>& flows, SeedSource& 
   }
 }
 
-Bytes VerifiedRound::finish() const {
+Bytes VerifiedRound::finish(Checked which) const {
   Bytes compared = 0;
   for (std::size_t i = 0; i < flows_->size(); ++i) {
     (*flows_)[i].each_part([&](const Transfer& part) {
+      if (part.accumulates() != (which == Checked::single)) return;
       if (const auto mismatch = part.verify(seeds_[i])) {
-        const std::string flow = flows_->size() > 1 ? "flow " + std::to_string(i) + ": " : "";
-        throw Error(Fault::mismatch, flow + mismatch->what);
+        throw Error(Fault::mismatch, place_of(*flows_, i) + mismatch->what);
       }
       compared += part.verified_bytes();
     });

@@ -19,13 +19,16 @@ class SeedSource {
   std::uint64_t next_;
 };
 
-/// One round: constructing it arms every flow with a seed of its own; finish() checks all of them.
+/// Flows that are checked: those whose repeats can be, or those of which one transfer has run (Transfer::accumulates).
+enum class Checked { repeated, single };
+
+/// One round: constructing it arms every flow with a seed of its own; finish() checks them.
 class VerifiedRound {
  public:
   VerifiedRound(const std::vector<Participant>& flows, SeedSource& seeds);
 
   /// Bytes compared. Throws Error{mismatch} naming the flow and what was wrong first.
-  [[nodiscard]] Bytes finish() const;
+  [[nodiscard]] Bytes finish(Checked which) const;
 
  private:
   const std::vector<Participant>* flows_;

@@ -61,13 +61,12 @@ void require_whole_elements(const CollectiveShape& shape) {
                                       std::to_string(shape.members) + " members");
 }
 
-void require_checkable_in_place(const CollectiveShape& shape) {
-  if (shape.place == InPlace::out || shape.kind == Kind::all_reduce || shape.kind == Kind::all_gather ||
-      shape.kind == Kind::broadcast)
-    return;
-  throw Error(Fault::unsupported,
-              std::string(name_of(shape.kind)) +
-                  " in place: repeated calls would add up what cannot be checked any more");
+void require_in_place_form(const CollectiveShape& shape) {
+  if (shape.place == InPlace::out || (shape.kind != Kind::all_to_all && shape.kind != Kind::barrier)) return;
+  const std::string kind(name_of(shape.kind));
+  throw Error(Fault::unsupported, shape.kind == Kind::barrier
+                                      ? kind + " in place: it has no input"
+                                      : kind + " in place: each call would send what the last one brought");
 }
 
 }  // namespace
@@ -93,7 +92,7 @@ CollectiveShape CollectiveShape::of(const Flow& flow) {
   shape.members = static_cast<int>(flow.members.size());
   shape.bytes = flow.bytes;
   require_whole_elements(shape);
-  require_checkable_in_place(shape);
+  require_in_place_form(shape);
   return shape;
 }
 
@@ -110,6 +109,15 @@ Bytes CollectiveShape::destination_bytes() const {
 Bytes CollectiveShape::input_offset(int index) const {
   const bool within = place == InPlace::in && kind == CollectiveKind::all_gather;
   return within ? static_cast<Bytes>(index) * source_bytes() : 0;
+}
+
+Bytes CollectiveShape::output_offset(int index) const {
+  const bool within = place == InPlace::in && kind == CollectiveKind::reduce_scatter;
+  return within ? static_cast<Bytes>(index) * destination_bytes() : 0;
+}
+
+bool CollectiveShape::accumulates() const {
+  return place == InPlace::in && (kind == CollectiveKind::reduce || kind == CollectiveKind::reduce_scatter);
 }
 
 bool CollectiveShape::sends(int index) const {

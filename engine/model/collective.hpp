@@ -26,7 +26,7 @@ struct CollectiveShape {
   Bytes bytes = 0;  ///< as nccl-tests counts it: of the larger buffer
 
   /// Throws Error{bad_input} for words that mean nothing, and Error{unsupported} where `bytes` is no whole number of
-  /// elements for every member, or the kind has no in-place form that repeated calls leave checkable.
+  /// elements for every member, or the kind has no in-place form.
   static CollectiveShape of(const Flow& flow);
 
   [[nodiscard]] Bytes element_bytes() const;
@@ -35,6 +35,10 @@ struct CollectiveShape {
   [[nodiscard]] Bytes destination_bytes() const;
   /// Bytes from the start of the buffer that holds member `index`'s input to that input: in place it lies among the output.
   [[nodiscard]] Bytes input_offset(int index) const;
+  /// The same to its output, as NCCL has it: in place a reduce-scatter's is the member's block of the input.
+  [[nodiscard]] Bytes output_offset(int index) const;
+  /// As Transfer::accumulates: in place a reduction that leaves inputs behind adds them up again in the next call.
+  [[nodiscard]] bool accumulates() const;
   /// Whether member `index` has input, output, of its own (the root of a broadcast, of a reduce, is member 0).
   [[nodiscard]] bool sends(int index) const;
   [[nodiscard]] bool receives(int index) const;

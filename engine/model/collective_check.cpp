@@ -20,8 +20,9 @@ void require_room(const Buffer* buffer, const Rotation& rotation) {
 
 }  // namespace
 
-CollectiveCheck::CollectiveCheck(const CollectiveShape& shape, int index, const Arenas& arenas)
-    : shape_(shape), index_(index), arenas_(arenas) {
+CollectiveCheck::CollectiveCheck(const CollectiveShape& shape, int index, const Arenas& arenas,
+                                 Bytes output_offset)
+    : shape_(shape), index_(index), arenas_(arenas), output_offset_(output_offset) {
   require_room(arenas.source, arenas.rotation);
   require_room(arenas.destination, arenas.rotation);
 }
@@ -82,7 +83,7 @@ std::optional<Mismatch> CollectiveCheck::verify_slot(Bytes at, std::uint64_t see
     case Kind::broadcast:
       return verify_run(at, whole, elements(Values::input, 0, 0), seed);
     case Kind::reduce_scatter:
-      return verify_run(at, whole, elements(Values::sum, 0, own), seed);
+      return verify_run(at + output_offset_, whole, elements(Values::sum, 0, own), seed);
     case Kind::all_gather:
     case Kind::all_to_all: {
       const Bytes from = shape_.kind == Kind::all_gather ? 0 : own;

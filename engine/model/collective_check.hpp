@@ -12,11 +12,12 @@ namespace linkscope {
 
 /// Inputs are whole numbers whose sums are exact in every type (model/elements.hpp), so that results compare for equality.
 /// Out of place, repeated calls give the same result. In place an all-reduce works on its own results: its inputs add
-/// up to zero, and stay zero from the first call on.
+/// up to zero, and stay zero from the first call on. Of what accumulates (CollectiveShape) one call can be checked.
 class CollectiveCheck {
  public:
-  /// `index`: the member's. Throws Error{bad_input} where an arena is too small.
-  CollectiveCheck(const CollectiveShape& shape, int index, const Arenas& arenas);
+  /// `index`: the member's. `output_offset`: bytes from the start of a destination's slot to the output. Throws
+  /// Error{bad_input} where an arena is too small.
+  CollectiveCheck(const CollectiveShape& shape, int index, const Arenas& arenas, Bytes output_offset = 0);
 
   /// Fills the inputs of every slot and poisons the outputs.
   void arm(std::uint64_t seed) const;
@@ -36,6 +37,7 @@ class CollectiveCheck {
   CollectiveShape shape_;
   int index_;
   Arenas arenas_;
+  Bytes output_offset_;
 };
 
 }  // namespace linkscope

@@ -23,6 +23,7 @@ constexpr Bytes word_bytes = 8;
 constexpr Bytes vector_bytes = 16;               // what GPUs' threads move at a time, aligned
 constexpr Bytes largest_flow = Bytes{1} << 48U;  // beyond any machine's memory, far from overflow
 constexpr double share_of_available = 0.9;
+constexpr const char* one_slot_note = "repeats one slot: caches may serve it";
 
 Bytes host_limit(const Plan& plan) {
   if (plan.memory_limit_bytes > 0) return plan.memory_limit_bytes;
@@ -52,6 +53,11 @@ Rotation rotation_of(const Method& method, const Flow& flow, Cache cache) {
   if (cache != Cache::rotated) return {in_units(bytes), 1};
   const Bytes stride = in_units(method.slot_stride(flow));
   return {stride, std::max<Bytes>(1, (method.rotation_bytes(flow) + stride - 1) / stride)};
+}
+
+/// Whether a rotated flow of the method stays on one slot whatever its size: a graph's, a direct collective's.
+bool repeats_one_slot(const Method& method, const Flow& flow, Cache cache) {
+  return cache == Cache::rotated && method.footprint(flow) > 0 && method.rotation_bytes(flow) == 0;
 }
 
 /// What holds all slots of a rotation, the last one's whole footprint included.
@@ -123,6 +129,7 @@ Executor::Executor(const Backend& backend, const Plan& plan, const Environment& 
   gate_ = &world_gate_;
   session_.now = [this] { return world_gate_.agreed_now(); };
   session_.together = [this](const std::function<void()>& step) { consensus_.together(step); };
+  session_.poll = [this](const std::function<std::string()>& say) { return consensus_.words(say); };
 }
 
 Health Executor::run() {
@@ -179,6 +186,8 @@ CaseResult Executor::measure(const Case& wanted) {
     Participant one{transfers.front(),        flow.bytes,        flow.role,
                     method.quantity_of(flow), flow.tuning_group, parts.front().timing};
     for (std::size_t i = 1; i < parts.size(); ++i) one.companions.push_back({transfers[i], parts[i].timing});
+    if (plan_->backend != BackendKind::modelled && repeats_one_slot(method, flow, wanted.regime.cache))
+      one.notes.emplace_back(one_slot_note);
     participants.push_back(std::move(one));
   }
   return measure_case(session_, *gate_, participants, wanted.regime);
@@ -264,8 +273,10 @@ void Executor::connect(const std::vector<Part>& parts, PreparedFlow& prepared) {
 Executor::PreparedFlow Executor::prepare(const Flow& flow, const std::vector<Part>& parts, Cache cache) {
   const Method& method = *find_method(*backend_, flow.method);
   PreparedFlow prepared;
+  std::vector<OwnPart> own;
+  consensus_.together([&] { own = own_parts(flow, parts, cache, prepared); });
+  // To assemble may be collective (the first flow of MPI starts MPI): not before all have their memory.
   consensus_.together([&] {
-    const std::vector<OwnPart> own = own_parts(flow, parts, cache, prepared);
     if (own.empty() && method.reach() == Reach::process) {
       prepared.ensemble = std::make_unique<Bystander>();
       return;

@@ -25,7 +25,8 @@ std::vector<Setting> read_settings(const Json& json) {
 }  // namespace
 
 RemoteTransfer::RemoteTransfer(const Json& facts)
-    : touched_bytes_(facts.at("touched_bytes").get<Bytes>()),
+    : accumulates_(facts.at("accumulates").get<bool>()),
+      touched_bytes_(facts.at("touched_bytes").get<Bytes>()),
       operations_(facts.at("operations").get<std::uint64_t>()),
       max_repeats_(facts.at("max_repeats").get<std::uint64_t>()),
       max_calls_in_batch_(facts.at("max_calls_in_batch").get<std::uint64_t>()),
@@ -37,7 +38,8 @@ RemoteTransfer::RemoteTransfer(const Json& facts)
 Json facts_of(const Transfer& transfer) {
   Json candidates = Json::array();
   for (const Setting& setting : transfer.candidates()) candidates.push_back(setting_json(setting));
-  return {{"touched_bytes", transfer.touched_bytes()},
+  return {{"accumulates", transfer.accumulates()},
+          {"touched_bytes", transfer.touched_bytes()},
           {"operations", transfer.operations()},
           {"max_calls_in_batch", transfer.max_calls_in_batch()},
           {"max_repeats", transfer.max_repeats()},

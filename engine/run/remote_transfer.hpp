@@ -19,6 +19,7 @@ class RemoteTransfer final : public Transfer {
   void arm(std::uint64_t /*seed*/) override {}
   [[nodiscard]] std::optional<Mismatch> verify(std::uint64_t /*seed*/) const override { return std::nullopt; }
   [[nodiscard]] Bytes verified_bytes() const override { return 0; }
+  [[nodiscard]] bool accumulates() const override { return accumulates_; }
   void flush() override {}
   [[nodiscard]] Bytes touched_bytes() const override { return touched_bytes_; }
   [[nodiscard]] std::uint64_t operations() const override { return operations_; }
@@ -31,6 +32,7 @@ class RemoteTransfer final : public Transfer {
   [[nodiscard]] std::vector<std::string> notes() const override { return notes_; }
 
  private:
+  bool accumulates_;
   Bytes touched_bytes_;
   std::uint64_t operations_;
   std::uint64_t max_repeats_;

@@ -64,7 +64,10 @@ class FakeMethod : public Method {
   [[nodiscard]] std::string_view summary() const override { return "fake"; }
   [[nodiscard]] Quantity quantity() const override { return Quantity::bandwidth; }
   [[nodiscard]] std::map<std::string, std::string> parameters() const override {
-    return {{"threads", "how many"}, {"wrong_in_round", "round whose data arrives wrong"}};
+    return {{"threads", "how many"},
+            {"shapes", "launch shapes offered"},
+            {"faulty_shape", "the one with a fault, from 1"},
+            {"wrong_in_round", "round whose data arrives wrong"}};
   }
   [[nodiscard]] Support available() const override { return Support::yes(); }
   [[nodiscard]] Support supports(const Flow& flow) const override {
@@ -76,12 +79,16 @@ class FakeMethod : public Method {
     last_source_bytes = arenas.source->bytes();
     auto transfer = std::make_unique<FakeTransfer>(10e-6);
     transfer->wrong_in_round = static_cast<std::size_t>(flow.parameters.number("wrong_in_round", 0));
+    for (std::int64_t shape = 1; shape <= flow.parameters.number("shapes", 0); ++shape)
+      transfer->offered.push_back({{"blocks", shape}});
+    transfer->faulty = {{"blocks", flow.parameters.number("faulty_shape", 0)}};
     return transfer;
   }
-  [[nodiscard]] Bytes rotation_bytes(const Flow&) const override { return 10'000; }
+  [[nodiscard]] Bytes rotation_bytes(const Flow&) const override { return through; }
 
-  std::string failure;  ///< what prepare() throws, if anything
-  mutable Arenas last;  ///< its buffers live as long as the run
+  Bytes through = 10'000;  ///< what rotated flows cycle through
+  std::string failure;     ///< what prepare() throws, if anything
+  mutable Arenas last;     ///< its buffers live as long as the run
   mutable Bytes last_source_bytes = 0;
 
  private:

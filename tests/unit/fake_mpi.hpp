@@ -13,11 +13,13 @@ struct FakeMpi {
   MpiThreads threads = threads_serialized;
   int rank = 0;
   int size = 2;
-  bool knows_half = false;  ///< sums of 16-bit floats
+  MpiHeader header = header_of_standard_abi;
+  MpiSum half = sum_unnamed;  ///< of 16-bit floats
   int send_code = 0;
   int sends = 0;
   int barriers = 0;
   int reductions = 0;
+  const void* last_input = nullptr;  ///< of reduce
   int splits = 0;
   int last_tag = -1;
   int windows = 0;  ///< made and not withdrawn
@@ -32,7 +34,7 @@ struct FakeMpi {
 };
 
 inline const MpiFunctions& FakeMpi::table() {
-  static const MpiFunctions functions = [] {
+  static MpiFunctions functions = [] {
     MpiFunctions f{};
     f.layout = LINKSCOPE_MPI_LAYOUT;
     f.request_bytes = sizeof(int);
@@ -75,7 +77,7 @@ inline const MpiFunctions& FakeMpi::table() {
     };
     f.receive = [](void*, std::int64_t, int, int, MpiHandle) { return 0; };
     f.try_sum = [](MpiElement type) {
-      return type == element_float32 || type == element_int32 || state().knows_half ? 0 : 3;
+      return type == element_float32 || type == element_int32 ? sum_right : state().half;
     };
     f.barrier = [](MpiHandle) {
       ++state().barriers;
@@ -84,6 +86,10 @@ inline const MpiFunctions& FakeMpi::table() {
     f.all_reduce = [](const void* from, void* to, std::int64_t count, MpiElement, MpiHandle) {
       ++state().reductions;
       if (from != nullptr) std::memcpy(to, from, static_cast<std::size_t>(count) * 4);
+      return 0;
+    };
+    f.reduce = [](const void* from, void*, std::int64_t, MpiElement, int, MpiHandle) {
+      state().last_input = from;
       return 0;
     };
     f.expose = [](void*, std::int64_t, MpiHandle, MpiHandle* window) {
@@ -97,6 +103,7 @@ inline const MpiFunctions& FakeMpi::table() {
     };
     return f;
   }();
+  functions.header = state().header;
   return functions;
 }
 

@@ -19,10 +19,20 @@ class FakeTransfer : public Transfer {
   explicit FakeTransfer(Seconds time) : time([time] { return time; }) {}
   explicit FakeTransfer(std::function<Seconds()> time) : time(std::move(time)) {}
 
-  void arm(std::uint64_t seed) override { armed.push_back(seed); }
+  void arm(std::uint64_t seed) override {
+    armed.push_back(seed);
+    transfers = 0;
+  }
+  [[nodiscard]] bool accumulates() const override { return adds_up; }
   [[nodiscard]] std::optional<Mismatch> verify(std::uint64_t seed) const override {
-    const bool bad = wrong_in_round == armed.size() || seed != armed.back();
+    const bool added_up = adds_up && transfers != 1;
+    const bool bad = wrong_in_round == armed.size() || seed != armed.back() || added_up;
     return bad ? std::optional(Mismatch{"byte 64 of 1024 arrived wrong"}) : std::nullopt;
+  }
+  [[nodiscard]] std::optional<Mismatch> fault() const override {
+    if (used.empty() || used != faulty) return std::nullopt;
+    if (found_wrong) throw Error(Fault::mismatch, "3 elements were wrong");
+    return Mismatch{"member 1 did not come"};
   }
   [[nodiscard]] Bytes verified_bytes() const override { return 1024; }
   void flush() override { ++flushes; }
@@ -42,7 +52,11 @@ class FakeTransfer : public Transfer {
   std::uint64_t most_repeats = std::numeric_limits<std::uint64_t>::max();
   std::vector<Setting> offered;
   Setting used;
+  Setting faulty;            ///< the candidate with which fault() has something to say
+  bool found_wrong = false;  ///< it is wrong data
   std::vector<std::uint64_t> armed;
+  bool adds_up = false;         ///< only a first transfer can be checked
+  std::uint64_t transfers = 0;  ///< since arm()
   int flushes = 0;
 };
 
@@ -59,7 +73,8 @@ class FakeGate : public Gate {
     std::vector<Span> spans;
     Seconds end = now;
     for (const Lane& lane : held) {
-      const auto& transfer = dynamic_cast<FakeTransfer&>(*lane.transfer);
+      auto& transfer = dynamic_cast<FakeTransfer&>(*lane.transfer);
+      transfer.transfers += lane.repeats + lane.tail;
       const Seconds time = transfer.time();
       const Seconds stamp = now + static_cast<double>(lane.repeats) * time;
       spans.push_back({now, stamp, stamp + static_cast<double>(lane.tail) * time});

@@ -1,10 +1,13 @@
 // Host buffers' numbers: every type, any run of indices, the first wrong byte.
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <cstring>
+#include <memory>
 #include <vector>
 
 #include "backend/host/host_buffer.hpp"
+#include "model/collective_check.hpp"
 
 namespace linkscope::host {
 namespace {
@@ -56,6 +59,53 @@ TEST_P(HostElements, TheFirstWrongOneIsNamed) {
   for (const Bytes place : {several_pieces - width, 2 * MiB, Bytes{0}}) {
     memory[place] = std::byte{1};
     EXPECT_EQ(buffer.compare_elements(0, several_pieces, elements, 1), place);
+  }
+}
+
+/// Adds up what members have in place, as the kind does, in whole numbers of `type`.
+void add_up(const CollectiveShape& shape, std::vector<std::vector<std::byte>>& buffers, Bytes output_step) {
+  const std::vector<std::vector<std::byte>> inputs = buffers;
+  const Bytes width = sizeof(std::int32_t);
+  for (std::size_t member = 0; member < buffers.size(); ++member) {
+    if (!shape.receives(static_cast<int>(member))) continue;
+    const bool scatters = shape.kind == CollectiveKind::reduce_scatter;
+    const Bytes from = scatters ? member * shape.destination_bytes() : 0;
+    for (Bytes at = 0; at < shape.destination_bytes(); at += width) {
+      std::int32_t sum = 0;
+      for (const std::vector<std::byte>& input : inputs) {
+        std::int32_t one = 0;
+        std::memcpy(&one, input.data() + from + at, width);
+        sum += one;
+      }
+      std::memcpy(buffers[member].data() + member * output_step + at, &sum, width);
+    }
+  }
+}
+
+TEST(HostCollectiveCheck, OfWhatAddsUpInPlaceOneCallIsCheckedAndASecondIsWrong) {
+  WorkerPool workers{{0, 0}};
+  constexpr Bytes whole = 3 * 64;
+  for (const CollectiveKind kind : {CollectiveKind::reduce, CollectiveKind::reduce_scatter}) {
+    for (const bool own_block : {false, true}) {  // where the library leaves a reduce-scatter's result
+      const CollectiveShape shape{kind, ElementType::int32, InPlace::in, 3, whole};
+      std::vector<std::vector<std::byte>> memory(3, std::vector<std::byte>(whole));
+      std::vector<std::unique_ptr<HostBuffer>> buffers;
+      std::vector<CollectiveCheck> checks;
+      for (int member = 0; member < 3; ++member) {
+        std::vector<std::byte>& own = memory[static_cast<std::size_t>(member)];
+        const Endpoint where;
+        buffers.push_back(
+            std::make_unique<HostBuffer>(where, whole, own.data(), HostBuffer::Deleter{}, workers));
+        checks.emplace_back(shape, member, Arenas{nullptr, buffers.back().get(), {whole, 1}},
+                            own_block ? shape.output_offset(member) : 0);
+        checks.back().arm(4);
+      }
+      const Bytes step = own_block ? shape.output_offset(1) : 0;
+      add_up(shape, memory, step);
+      for (const CollectiveCheck& check : checks) EXPECT_EQ(check.verify(4, 1), std::nullopt);
+      add_up(shape, memory, step);
+      EXPECT_NE(checks.front().verify(4, 1), std::nullopt);
+    }
   }
 }
 

@@ -142,6 +142,25 @@ TEST_F(MeasureCase, AMismatchInEitherRoundFails) {
   }
 }
 
+TEST_F(MeasureCase, WhereTransfersAddUpOneByItselfIsCheckedInEachRound) {
+  FakeTransfer other(10e-6);
+  FakeTransfer transfer(10e-6);
+  transfer.adds_up = true;
+  for (const Load load : {Load::once, Load::sustained}) {
+    transfer.armed.clear();
+    const CaseResult result = run({measured(other), measured(transfer)}, Cache::rotated, load);
+    EXPECT_EQ(transfer.armed.size(), 4U);
+    EXPECT_EQ(result.verified_bytes, 4 * 1024U) << "the other flow's repeats, as ever";
+    EXPECT_TRUE(result.flows[0].notes.empty());
+    ASSERT_EQ(result.flows[1].notes.size(), 1U);
+    EXPECT_EQ(result.flows[1].notes[0],
+              "works on its own results: a call of its own was checked, not the repeated ones");
+  }
+  transfer.armed.clear();
+  transfer.wrong_in_round = 4;  // the single one of the second round
+  EXPECT_THROW(run({measured(transfer)}), Error);
+}
+
 TEST_F(MeasureCase, BackgroundOutlastsTheMeasuredFlow) {
   FakeTransfer work(100e-6);
   FakeTransfer load(1e-6);
@@ -234,6 +253,20 @@ TEST_F(MeasureCase, ATunedShapeStandsInTheResult) {
   EXPECT_EQ(result.flows[0].setting, transfer.offered[1]);
   EXPECT_EQ(result.flows[0].tried.size(), 2U);
   EXPECT_NEAR(result.flows[0].gbps->median, 200.0, 1e-3);
+}
+
+TEST_F(MeasureCase, AShapeThatWasDiscardedIsNotedAndMemoryIsArmedAnew) {
+  FakeTransfer transfer(10e-6);
+  transfer.offered = {{{"blocks", 1}}, {{"blocks", 2}}};
+  transfer.faulty = transfer.offered[0];
+  Participant one = measured(transfer);
+  one.notes = {"repeats one slot"};
+  const CaseResult result = run({one});
+  EXPECT_EQ(result.flows[0].setting, transfer.offered[1]);
+  ASSERT_GE(result.flows[0].notes.size(), 2U);
+  EXPECT_EQ(result.flows[0].notes[0], "repeats one slot");
+  EXPECT_EQ(result.flows[0].notes[1], "discarded in tuning: blocks 1: member 1 did not come");
+  EXPECT_EQ(transfer.armed.size(), 3U) << "after tuning too";
 }
 
 }  // namespace

@@ -55,7 +55,7 @@ TEST(Tune, AGroupTunesOnce) {
 TEST(Tune, AGroupWhoseChoiceIsNotOfferedTunesAgain) {
   FakeGate gate;
   TuningCache cache;
-  cache.keep("g", {blocks(512), {}});
+  cache.keep("g", {blocks(512), {}, {}});
   const auto transfer = tunable();
   const std::vector<Participant> flows{flow(*transfer, "g")};
   Sampler sampler(gate, flows, Regime{});
@@ -87,6 +87,89 @@ TEST(Tune, FlowsOfACaseTuneTogether) {
   static_cast<void>(tune(sampler, flows, 10e-6, cache));
   EXPECT_EQ(first->used, second->used);
   EXPECT_NE(first->used, blocks(64));
+}
+
+/// tunable(), but whoever gave up with `faulty` leaves at once.
+std::unique_ptr<FakeTransfer> giving_up_with(const Setting& faulty) {
+  auto transfer = tunable();
+  transfer->faulty = faulty;
+  FakeTransfer* self = transfer.get();
+  transfer->time = [self, time = transfer->time] { return self->used == self->faulty ? 1e-9 : time(); };
+  return transfer;
+}
+
+TEST(Tune, ACandidateThatGaveUpIsDiscardedHoweverFast) {
+  for (const std::int64_t broken : {32, 128}) {
+    FakeGate gate;
+    const auto transfer = giving_up_with(blocks(broken));
+    const std::vector<Participant> flows{flow(*transfer, "g")};
+    Sampler sampler(gate, flows, Regime{});
+    TuningCache cache;
+    const auto outcomes = tune(sampler, flows, 10e-6, cache);
+    EXPECT_EQ(transfer->used, blocks(64)) << broken;
+    EXPECT_EQ(cache.find("g", transfer->offered)->chosen, blocks(64));
+    ASSERT_EQ(outcomes.front().tried.size(), 2U) << "no rate of what did not happen";
+    ASSERT_EQ(outcomes.front().discarded.size(), 1U);
+    EXPECT_EQ(outcomes.front().discarded.front(),
+              "discarded in tuning: blocks " + std::to_string(broken) + ": member 1 did not come");
+  }
+}
+
+TEST(Tune, RepeatsAreNotThoseOfACandidateThatGaveUp) {
+  FakeGate gate;
+  const auto transfer = giving_up_with(blocks(32));
+  const std::vector<Participant> flows{flow(*transfer, "")};
+  Sampler sampler(gate, flows, Regime{});
+  TuningCache cache;
+  static_cast<void>(tune(sampler, flows, 10e-6, cache));
+  EXPECT_LE(gate.held.front().repeats, 20U) << "10 us of 1 us each, not of 1 ns";
+}
+
+TEST(Tune, AllFlowsOfATrialAreDiscardedWithOne) {
+  FakeGate gate;
+  const auto first = tunable();
+  const auto second = giving_up_with(blocks(64));
+  const std::vector<Participant> flows{flow(*first, ""), flow(*second, "")};
+  Sampler sampler(gate, flows, Regime{});
+  TuningCache cache;
+  const auto outcomes = tune(sampler, flows, 10e-6, cache);
+  EXPECT_NE(first->used, blocks(64));
+  EXPECT_EQ(first->used, second->used);
+  ASSERT_EQ(outcomes[0].discarded.size(), 1U);
+  EXPECT_EQ(outcomes[0].discarded[0], "discarded in tuning: blocks 64: flow 1: member 1 did not come");
+}
+
+TEST(Tune, WithNoCandidateLeftTheCaseFails) {
+  FakeGate gate;
+  const auto transfer = tunable();
+  transfer->offered = {blocks(32), blocks(32)};
+  transfer->faulty = blocks(32);
+  const std::vector<Participant> flows{flow(*transfer, "")};
+  Sampler sampler(gate, flows, Regime{});
+  TuningCache cache;
+  try {
+    static_cast<void>(tune(sampler, flows, 10e-6, cache));
+    FAIL() << "chose one";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.fault(), Fault::mismatch);
+    EXPECT_NE(std::string(error.what()).find("member 1 did not come"), std::string::npos) << error.what();
+  }
+}
+
+TEST(Tune, DataFoundWrongFailTheCaseWhicheverCandidateItWas) {
+  FakeGate gate;
+  const auto transfer = giving_up_with(blocks(32));
+  transfer->found_wrong = true;
+  const std::vector<Participant> flows{flow(*transfer, "")};
+  Sampler sampler(gate, flows, Regime{});
+  TuningCache cache;
+  try {
+    static_cast<void>(tune(sampler, flows, 10e-6, cache));
+    FAIL() << "went on";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.fault(), Fault::mismatch);
+    EXPECT_STREQ(error.what(), "3 elements were wrong");
+  }
 }
 
 }  // namespace

@@ -47,6 +47,20 @@ TEST(Collective, InPlaceAMembersBlockLiesAmongTheOutput) {
   EXPECT_EQ(CollectiveShape::of(collective("all-reduce", 4, 64, "yes")).input_offset(3), 0U);
 }
 
+TEST(Collective, InPlaceReductionsThatLeaveInputsBehindAddUp) {
+  for (const char* kind : {"reduce", "reduce-scatter"}) {
+    EXPECT_TRUE(CollectiveShape::of(collective(kind, 4, 64, "yes")).accumulates()) << kind;
+    EXPECT_FALSE(CollectiveShape::of(collective(kind, 4, 64)).accumulates()) << kind;
+    for (const Part& part : collective_parts(collective(kind, 4, 64, "yes"))) {
+      EXPECT_TRUE(part.destination) << kind << ": holds every member's input";
+      EXPECT_FALSE(part.source) << kind;
+    }
+  }
+  EXPECT_FALSE(CollectiveShape::of(collective("all-reduce", 4, 64, "yes")).accumulates());
+  EXPECT_EQ(CollectiveShape::of(collective("reduce-scatter", 4, 64, "yes")).output_offset(3), 48U);
+  EXPECT_EQ(CollectiveShape::of(collective("reduce-scatter", 4, 64)).output_offset(3), 0U);
+}
+
 TEST(Collective, OnlyTheRootOfABroadcastSendsAndOfAReduceReceives) {
   const auto broadcast = collective_parts(collective("broadcast", 3, 12));
   EXPECT_TRUE(broadcast[0].source);
@@ -60,7 +74,8 @@ TEST(Collective, OnlyTheRootOfABroadcastSendsAndOfAReduceReceives) {
 
 TEST(Collective, WhatCannotBeIsRefusedForAReason) {
   EXPECT_EQ(fault_of(collective("all-to-all", 4, 8)), Fault::unsupported) << "half an element each";
-  EXPECT_EQ(fault_of(collective("reduce-scatter", 4, 16, "yes")), Fault::unsupported);
+  EXPECT_EQ(fault_of(collective("all-to-all", 4, 16, "yes")), Fault::unsupported);
+  EXPECT_EQ(fault_of(collective("barrier", 4, 0, "yes")), Fault::unsupported);
   EXPECT_EQ(fault_of(collective("gossip", 4, 16)), Fault::bad_input);
   EXPECT_EQ(fault_of(collective("all-reduce", 0, 16)), Fault::bad_input);
 }

@@ -124,10 +124,10 @@ INSTANTIATE_TEST_SUITE_P(OutOfPlace, EveryForm,
                                                               "reduce-scatter", "all-gather", "all-to-all"),
                                             ::testing::Values("float32", "float16", "bfloat16", "int32"),
                                             ::testing::Values("no")));
-INSTANTIATE_TEST_SUITE_P(InPlace, EveryForm,
-                         ::testing::Combine(::testing::Values("all-reduce", "broadcast", "all-gather"),
-                                            ::testing::Values("float32", "bfloat16"),
-                                            ::testing::Values("yes")));
+INSTANTIATE_TEST_SUITE_P(
+    InPlace, EveryForm,
+    ::testing::Combine(::testing::Values("all-reduce", "broadcast", "all-gather", "reduce", "reduce-scatter"),
+                       ::testing::Values("float32", "bfloat16"), ::testing::Values("yes")));
 
 TEST_F(ModelledCollectives, DamageIsNoticed) {
   describe(on_switch(2));

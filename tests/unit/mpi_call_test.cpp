@@ -71,10 +71,15 @@ TEST_F(MpiMethods, WordsAndNumbersThatMeanNothingAreRefused) {
   Flow flow = message("window");
   flow.parameters.set("window", "0");
   EXPECT_THROW(static_cast<void>(message_.supports(flow)), Error);
+  flow = message("send");
+  flow.parameters.set("staging", "library");
+  EXPECT_THROW(static_cast<void>(message_.supports(flow)), Error);
 }
 
 TEST_F(MpiMethods, EndsMustLieApartAndStagingNeedsAGpu) {
   Flow flow = message("send");
+  EXPECT_TRUE(message_.supports(flow));
+  flow.parameters.set("staging", "none");
   EXPECT_TRUE(message_.supports(flow));
   flow.parameters.set("staging", "host");
   EXPECT_FALSE(message_.supports(flow)) << "host memory is there already";

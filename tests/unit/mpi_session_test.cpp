@@ -92,11 +92,27 @@ TEST_F(MpiSession, FlowsHaveTagsOfTheirOwnWithinWhatEveryMpiHas) {
 }
 
 TEST_F(MpiSession, SumsThatItDoesNotKnowAreRefusedNotFaked) {
-  Session session(FakeMpi::table(), threads_serialized);
-  EXPECT_THROW(CollectiveTransfer(session, shape(ElementType::bfloat16), Member{0, caller_, arenas()}),
-               Error);
-  mpi_.knows_half = true;
-  EXPECT_NO_THROW(CollectiveTransfer(session, shape(ElementType::bfloat16), Member{0, caller_, arenas()}));
+  const auto said = [&] {
+    Session session(FakeMpi::table(), threads_serialized);
+    try {
+      CollectiveTransfer(session, shape(ElementType::bfloat16), Member{0, caller_, arenas()});
+    } catch (const Error& error) {
+      EXPECT_EQ(error.fault(), Fault::unsupported);
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  EXPECT_EQ(said(),
+            "Fake MPI v1.2: the standard ABI has no bfloat16; its own mpi.h may: build linkscope with "
+            "-DLINKSCOPE_MPICC=<its mpicc>");
+  mpi_.header = header_of_site;
+  EXPECT_EQ(said(), "Fake MPI v1.2: its mpi.h has no bfloat16");
+  mpi_.half = sum_refused;
+  EXPECT_EQ(said(), "Fake MPI v1.2 has no sum of bfloat16 elements");
+  mpi_.half = sum_wrong;
+  EXPECT_EQ(said(), "Fake MPI v1.2 adds up bfloat16 elements wrongly: 1 and 1 are not 2");
+  mpi_.half = sum_right;
+  EXPECT_EQ(said(), "");
 }
 
 TEST_F(MpiSession, OnTheHostClockABarrierKeepsCallsApartAndOnTheBatchClockNothingDoes) {
@@ -115,6 +131,19 @@ TEST_F(MpiSession, OnTheHostClockABarrierKeepsCallsApartAndOnTheBatchClockNothin
   EXPECT_EQ(mpi_.barriers, 53) << "before the first and after the last";
   EXPECT_EQ(transfer.verify(1), std::nullopt);
   EXPECT_NE(transfer.verify(2), std::nullopt);
+}
+
+TEST_F(MpiSession, InPlaceOnlyTheRootOfAReduceSaysSo) {
+  Session session(FakeMpi::table(), threads_serialized);
+  for (const int index : {0, 1}) {
+    const CollectiveShape reduce{CollectiveKind::reduce, ElementType::float32, InPlace::in, 2, 8};
+    CollectiveTransfer transfer(session, reduce, Member{index, caller_, {nullptr, &destination_, {8, 1}}});
+    EXPECT_TRUE(transfer.accumulates());
+    transfer.connect(1, session.world());
+    transfer.arm(1);
+    gate_.run({{&transfer, 1}}, Clock::host);
+    EXPECT_EQ(mpi_.last_input, index == 0 ? nullptr : destination_.data());
+  }
 }
 
 TEST_F(MpiSession, AFailedCallIsAnErrorWithMpisWordsAndTheLastOneMade) {

@@ -47,6 +47,22 @@ struct ExecutorTest : testing::Test {
   }
 };
 
+TEST_F(ExecutorTest, ARotatedFlowThatRepeatsOneSlotSaysSo) {
+  const Json note = "repeats one slot: caches may serve it";
+  const auto notes = [&](const std::string& cache) {
+    const std::string clock = R"("clock":"device",)";
+    std::string text = case_text("a", "1000");
+    text.replace(text.find(clock), clock.size(), clock + R"("cache":")" + cache + R"(",)");
+    return run({text})[2]["flows"][0].value("notes", Json::array());
+  };
+  EXPECT_EQ(notes("rotated"), Json::array());
+  fakes.method->through = 500;
+  EXPECT_EQ(notes("rotated"), Json::array()) << "one slot is more than any cache holds";
+  fakes.method->through = 0;
+  EXPECT_EQ(notes("rotated"), Json::array({note}));
+  EXPECT_EQ(notes("warm"), Json::array()) << "as was asked for";
+}
+
 TEST_F(ExecutorTest, SaysHelloStartRowDone) {
   const auto records = run({case_text("a", "1000000")});
   ASSERT_EQ(records.size(), 4U);

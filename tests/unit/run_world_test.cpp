@@ -52,14 +52,14 @@ TEST(Consensus, AWorldOfOneThrowsWhatTheStepThrew) {
   }
 }
 
-/// A case with a flow on each of two ranks; `more` goes into rank 1's.
-std::string two_ranks(const std::string& id, const std::string& more = "") {
+/// A case with a flow on each of two ranks; `more` goes into rank 1's, `first` into rank 0's.
+std::string two_ranks(const std::string& id, const std::string& more = "", const std::string& first = "") {
   const auto flow = [](int rank, const std::string& extra) {
     const std::string end = R"({"device":"numa:0","memory":"pageable","rank":)" + std::to_string(rank) + "}";
     return R"({"method":"memcpy","executor":"numa:0","bytes":1000000,"rank":)" + std::to_string(rank) +
            R"(,"source":)" + end + R"(,"destination":)" + end + extra + "}";
   };
-  return R"({"id":")" + id + R"(","clock":"device","flows":[)" + flow(0, "") + "," + flow(1, more) + "]}";
+  return R"({"id":")" + id + R"(","clock":"device","flows":[)" + flow(0, first) + "," + flow(1, more) + "]}";
 }
 
 struct WorldRun {
@@ -120,6 +120,19 @@ TEST(ExecutorOfSeveral, DataThatArrivesWrongAnywhereFailsTheCaseAndTheNextOneRun
   EXPECT_EQ(result.health[0], Health::sound);
 }
 
+TEST(ExecutorOfSeveral, AShapeWithAFaultOnOneRankIsDiscardedByAll) {
+  const WorldRun result =
+      run(two_ranks("a", R"(,"parameters":{"shapes":2,"faulty_shape":1})", R"(,"parameters":{"shapes":2})"));
+  const Json& row = result.records[0][2];
+  ASSERT_EQ(row["status"], "ok") << row;
+  for (const Json& flow : row["flows"]) {
+    EXPECT_EQ(flow["setting"], (Json{{"blocks", 2}}));
+    EXPECT_EQ(flow["tuned"].size(), 1U);
+    EXPECT_EQ(flow["notes"][0], "discarded in tuning: blocks 1: flow 1: member 1 did not come");
+  }
+  EXPECT_EQ(result.health, (std::array<Health, 2>{Health::sound, Health::sound}));
+}
+
 TEST(ExecutorOfSeveral, WhatOneRankCannotDoIsSkippedByAll) {
   const auto change = [](int rank, FakeParts& fakes) {
     if (rank == 1) fakes.memory->refusals = 2;
@@ -128,6 +141,47 @@ TEST(ExecutorOfSeveral, WhatOneRankCannotDoIsSkippedByAll) {
   EXPECT_EQ(result.records[0][2]["status"], "skipped");
   EXPECT_EQ(result.records[0][2]["reason"], "rank 1: out of fake memory");
   EXPECT_EQ(result.records[0][4]["status"], "ok");
+}
+
+/// A message from rank 0 to rank 1, whose assemble() would wait for the other process as MPI's first one does.
+class FakeMessage : public JoinedMethod {
+ public:
+  explicit FakeMessage(int& assembled) : assembled_(&assembled) {}
+  [[nodiscard]] std::string_view name() const override { return "message"; }
+  [[nodiscard]] std::string_view summary() const override { return "fake"; }
+  [[nodiscard]] Support available() const override { return Support::yes(); }
+  [[nodiscard]] Support supports(const Flow&) const override { return Support::yes(); }
+  [[nodiscard]] std::vector<Part> parts(const Flow& flow) const override {
+    return {{0, flow.executor, flow.source, std::nullopt, Timing::timed},
+            {1, flow.executor, std::nullopt, flow.destination, Timing::untimed}};
+  }
+  [[nodiscard]] std::unique_ptr<Ensemble> assemble(const Flow&, const std::vector<OwnPart>&) const override {
+    ++*assembled_;
+    return std::make_unique<Solo>(std::make_unique<FakeTransfer>(10e-6));
+  }
+
+ private:
+  int* assembled_;
+};
+
+TEST(ExecutorOfSeveral, NobodyAssemblesAFlowBeforeAllHaveTheirMemory) {
+  const auto message = [](const std::string& id) {
+    return R"({"id":")" + id + R"(","clock":"host","processes":2,"flows":[{"method":"message",)" +
+           R"("executor":"numa:0","bytes":1000000,"source":{"device":"numa:0","memory":"pageable"},)" +
+           R"("destination":{"device":"numa:0","memory":"pageable","rank":1}}]})";
+  };
+  std::array<int, 2> assembled{};
+  const auto change = [&](int rank, FakeParts& fakes) {
+    fakes.backend.methods.push_back(std::make_unique<FakeMessage>(assembled[static_cast<std::size_t>(rank)]));
+    if (rank == 0) fakes.memory->refusals = 2;
+  };
+  const WorldRun result = run(message("a"), change);
+  EXPECT_EQ(result.records[0][2]["status"], "skipped");
+  EXPECT_EQ(result.records[0][2]["reason"], "rank 0: out of fake memory");
+  EXPECT_EQ(assembled, (std::array<int, 2>{0, 0}));
+  const WorldRun two = run(message("a") + "," + message("b"), change);
+  EXPECT_EQ(two.records[0][4]["status"], "ok") << two.records[0][4];
+  EXPECT_EQ(assembled, (std::array<int, 2>{1, 1}));
 }
 
 TEST(ExecutorOfSeveral, AGateThatBreaksOnOneRankEndsAll) {

@@ -50,6 +50,7 @@ class GraphTransfer final : public GpuTransfer {
   [[nodiscard]] std::optional<Mismatch> verify(std::uint64_t seed) const override {
     return work_.verify(seed);
   }
+  [[nodiscard]] std::optional<Mismatch> fault() const override { return work_.fault(); }
   [[nodiscard]] Bytes verified_bytes() const override { return work_.verified_bytes(); }
   [[nodiscard]] Bytes touched_bytes() const override { return work_.touched_bytes(); }
   void flush() override { work_.flush(); }
@@ -60,11 +61,7 @@ class GraphTransfer final : public GpuTransfer {
     record();
   }
   [[nodiscard]] Setting setting() const override { return work_.setting(); }
-  [[nodiscard]] std::vector<std::string> notes() const override {
-    std::vector<std::string> found = work_.notes();
-    found.emplace_back("the graph repeats one slot: caches may serve it");
-    return found;
-  }
+  [[nodiscard]] std::vector<std::string> notes() const override { return work_.notes(); }
 
  private:
   /// What the work depends on (pattern, launch shape) is fixed in a graph: each change takes a new one.

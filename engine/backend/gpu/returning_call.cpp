@@ -25,6 +25,7 @@ class ReturningCall final : public CallTransfer {
     CallTransfer::restore();
     work_.restore();
   }
+  [[nodiscard]] std::optional<Mismatch> fault() const override { return work_.fault(); }
   [[nodiscard]] Bytes verified_bytes() const override { return work_.verified_bytes(); }
   [[nodiscard]] std::uint64_t max_repeats() const override {
     return std::min<std::uint64_t>(queue_share, work_.max_repeats());

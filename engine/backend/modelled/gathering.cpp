@@ -39,7 +39,10 @@ class Share : public Payload {
  public:
   Share(std::shared_ptr<Gathering> gathering, int index) : gathering_(std::move(gathering)), index_(index) {}
 
-  void arm(std::uint64_t seed) override { gathering_->check(index_).arm(seed); }
+  void arm(std::uint64_t seed) override {
+    gathering_->check(index_).arm(seed);
+    gathering_->begin();
+  }
   void move() override {
     if (index_ == 0) gathering_->move();
   }
@@ -63,6 +66,8 @@ Gathering::Gathering(const CollectiveShape& shape, std::vector<Arenas> arenas)
 }
 
 void Gathering::move() {
+  if (shape_.accumulates() && moved_) return;
+  moved_ = true;
   const Bytes block = shape_.bytes / static_cast<Bytes>(shape_.members);
   for (int to = 0; to < shape_.members; ++to) {
     if (!shape_.receives(to)) continue;

@@ -18,6 +18,9 @@ class Gathering {
   /// `arenas`: every member's, in order; they outlive it. Throws Error{bad_input} where one is too small.
   Gathering(const CollectiveShape& shape, std::vector<Arenas> arenas);
 
+  /// Inputs are new.
+  void begin() { moved_ = false; }
+  /// Of what accumulates, once since begin(): sums would leave the numbers that its type has.
   void move();
   /// Damages one byte of the first member that receives.
   void spoil();
@@ -34,6 +37,7 @@ class Gathering {
   CollectiveShape shape_;
   std::vector<Arenas> arenas_;
   std::vector<CollectiveCheck> checks_;
+  bool moved_ = false;
 };
 
 /// Member `index`'s share: the first one's moves everyone's bytes.

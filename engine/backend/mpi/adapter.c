@@ -5,6 +5,13 @@
 
 #include "backend/mpi/functions.h"
 
+// Where Open MPI has 16-bit types, as an extension.
+#if defined(OPEN_MPI) && defined(__has_include)
+#if __has_include(<mpi-ext.h>)
+#include <mpi-ext.h>
+#endif
+#endif
+
 // What counts above INT_MAX take: MPI 4 has each function a second time.
 #if MPI_VERSION >= 4
 #define LARGE(call) call
@@ -43,8 +50,10 @@ static MPI_Datatype type_of(enum MpiElement type) {
     case element_float32:
       return MPI_FLOAT;
     case element_float16:
-#ifdef MPIX_C_FLOAT16
+#if defined(MPIX_C_FLOAT16)
       return MPIX_C_FLOAT16;
+#elif defined(MPI_REAL2)
+      return MPI_REAL2;
 #else
       break;
 #endif
@@ -179,11 +188,26 @@ static int wait_all(int count, void* requests, int first) {
   return MPI_Waitall(count, (MPI_Request*)requests + first, MPI_STATUSES_IGNORE);
 }
 
-static int try_sum(enum MpiElement type) {
-  const uint32_t zero = 0;
-  uint32_t sum = 0;
-  const MPI_Datatype known = type_of(type);
-  return known == MPI_DATATYPE_NULL ? MPI_ERR_TYPE : MPI_Reduce_local(&zero, &sum, 1, known, MPI_SUM);
+static enum MpiSum try_sum(enum MpiElement type) {
+  // 32 bits of elements that are 1, and of as many that are 2.
+  static const struct {
+    int count;
+    uint32_t ones;
+    uint32_t twos;
+  } known[] = {
+      [element_byte] = {4, 0x01010101, 0x02020202},
+      [element_uint16] = {2, 0x00010001, 0x00020002},
+      [element_int32] = {1, 1, 2},
+      [element_float32] = {1, 0x3f800000, 0x40000000},
+      [element_float16] = {2, 0x3c003c00, 0x40004000},
+      [element_bfloat16] = {2, 0x3f803f80, 0x40004000},
+  };
+  const MPI_Datatype of = type_of(type);
+  if (of == MPI_DATATYPE_NULL) return sum_unnamed;
+  uint32_t sum = known[type].ones;
+  if (MPI_Reduce_local(&known[type].ones, &sum, known[type].count, of, MPI_SUM) != MPI_SUCCESS)
+    return sum_refused;
+  return sum == known[type].twos ? sum_right : sum_wrong;
 }
 
 static int barrier(MpiHandle communicator) { return MPI_Barrier(communicator_of(communicator)); }
@@ -281,9 +305,9 @@ const struct MpiFunctions* linkscope_mpi_functions(void) {
   static const struct MpiFunctions functions = {
       .layout = LINKSCOPE_MPI_LAYOUT,
 #ifdef MPI_ABI_VERSION
-      .built_against = "the standard ABI",
+      .header = header_of_standard_abi,
 #else
-      .built_against = "the site's mpi.h",
+      .header = header_of_site,
 #endif
       .request_bytes = sizeof(MPI_Request),
       .most_elements = MOST_ELEMENTS,

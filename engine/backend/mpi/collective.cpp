@@ -58,7 +58,7 @@ Quantity Collective::quantity_of(const Flow& flow) const {
 
 std::map<std::string, std::string> Collective::parameters() const {
   auto all = collective_parameters();
-  all["type"] += "; of 16 bits, sums only where the library has the type";
+  all["type"] += "; of 16 bits, sums only where MPI, by the mpi.h in use, has the type";
   return all;
 }
 

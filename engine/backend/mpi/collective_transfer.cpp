@@ -59,6 +59,24 @@ const char* called(Kind kind) {
   return "";
 }
 
+/// What there is to say of an MPI that was to add up elements of `type`, after its name; empty where it does.
+std::string problem_of(MpiSum sum, MpiHeader header, const std::string& type) {
+  switch (sum) {
+    case sum_right:
+      return "";
+    case sum_unnamed:
+      return header == header_of_site
+                 ? ": its mpi.h has no " + type
+                 : ": the standard ABI has no " + type +
+                       "; its own mpi.h may: build linkscope with -DLINKSCOPE_MPICC=<its mpicc>";
+    case sum_refused:
+      return " has no sum of " + type + " elements";
+    case sum_wrong:
+      return " adds up " + type + " elements wrongly: 1 and 1 are not 2";
+  }
+  return "";
+}
+
 Slots slots_of(const Buffer* buffer, Bytes stride, std::uint64_t count) {
   return {buffer == nullptr ? nullptr : buffer->data(), buffer == nullptr ? 0 : stride, count};
 }
@@ -76,10 +94,10 @@ CollectiveTransfer::CollectiveTransfer(Session& session, const CollectiveShape& 
                                         std::to_string(mpi().most_elements) +
                                         " elements at a time: that takes MPI 4");
   }
-  if (adds_up(shape.kind) && mpi().try_sum(type_) != 0) {
-    throw Error(Fault::unsupported,
-                session.version() + " has no sum of " + std::string(name_of(shape.type)) + " elements");
-  }
+  if (!adds_up(shape.kind)) return;
+  const std::string problem =
+      problem_of(mpi().try_sum(type_), mpi().header, std::string(name_of(shape.type)));
+  if (!problem.empty()) throw Error(Fault::unsupported, session.version() + problem);
 }
 
 void CollectiveTransfer::connect(std::uint64_t slots, MpiHandle communicator) {
@@ -140,8 +158,9 @@ int CollectiveTransfer::call(std::uint64_t index) const noexcept {
   switch (shape_.kind) {
     case Kind::all_reduce:
       return mpi().all_reduce(from, to, count_, type_, communicator_);
-    case Kind::reduce:
-      return mpi().reduce(from, to, count_, type_, 0, communicator_);
+    case Kind::reduce:  // in place is the root's word alone: the others send from where they are
+      return mpi().reduce(from == nullptr && member_.index != 0 ? to : from, to, count_, type_, 0,
+                          communicator_);
     case Kind::broadcast:  // one buffer: the root's is what it sends
       return mpi().broadcast(to != nullptr ? to : const_cast<std::byte*>(from), count_, type_, 0,
                              communicator_);

@@ -10,7 +10,7 @@ extern "C" {
 #endif
 
 /// Changes with every change of this file: an adapter of another build is not used.
-#define LINKSCOPE_MPI_LAYOUT 1
+#define LINKSCOPE_MPI_LAYOUT 2
 
 /// A communicator or a window of the MPI behind the table; 0: none.
 typedef uintptr_t MpiHandle;  // NOLINT(modernize-use-using): C
@@ -23,6 +23,10 @@ enum MpiElement {
   element_float16,
   element_bfloat16
 };
+/// The mpi.h that an adapter was compiled against.
+enum MpiHeader { header_of_standard_abi, header_of_site };
+/// What became of one and one. unnamed: the adapter's mpi.h has no such type; refused: the library has no sum of it.
+enum MpiSum { sum_right, sum_unnamed, sum_refused, sum_wrong };
 enum MpiThreads { threads_fewer, threads_serialized, threads_multiple };
 
 /// Functions return MPI's own code: 0, or what error_text() explains. Counts above INT_MAX need an MPI of version 4; ranks
@@ -30,7 +34,7 @@ enum MpiThreads { threads_fewer, threads_serialized, threads_multiple };
 /// null, it works in place.
 struct MpiFunctions {
   int layout;  ///< LINKSCOPE_MPI_LAYOUT
-  const char* built_against;
+  enum MpiHeader header;
   size_t request_bytes;
   int64_t most_elements;  ///< of one message
 
@@ -59,8 +63,8 @@ struct MpiFunctions {
                        int index);
   int (*wait_all)(int count, void* requests, int first);
 
-  /// Whether this MPI has the type and can add up elements of it.
-  int (*try_sum)(enum MpiElement type);
+  /// Adds up elements of the type, which this MPI may not have or not be able to add.
+  enum MpiSum (*try_sum)(enum MpiElement type);
   int (*barrier)(MpiHandle communicator);
   int (*all_reduce)(const void* from, void* to, int64_t count, enum MpiElement type, MpiHandle communicator);
   int (*reduce)(const void* from, void* to, int64_t count, enum MpiElement type, int root,

@@ -15,17 +15,18 @@ namespace {
 
 constexpr std::size_t source_part = 0;
 
-enum class Staged { by_library, through_host };
+/// What we do ourselves with a GPU's memory before MPI sees it; what the library then does is its own affair.
+enum class Staged { nowhere, through_host };
 
 Staged staging_of(const Flow& flow) {
-  const std::string word = flow.parameters.word("staging", "library");
-  if (word == "library") return Staged::by_library;
+  const std::string word = flow.parameters.word("staging", "none");
+  if (word == "none") return Staged::nowhere;
   if (word == "host") return Staged::through_host;
-  throw Error(Fault::bad_input, "parameter staging: '" + word + "' is neither library nor host");
+  throw Error(Fault::bad_input, "parameter staging: '" + word + "' is neither none nor host");
 }
 
 Support staging_supported(const Flow& flow, const GpuRuntime* gpus) {
-  if (staging_of(flow) == Staged::by_library) return Support::yes();
+  if (staging_of(flow) == Staged::nowhere) return Support::yes();
   if (!on_gpu(*flow.source) && !on_gpu(*flow.destination))
     return Support::no("staging through the host is for a GPU's memory");
   const Call& call = Call::of(flow);
@@ -88,8 +89,8 @@ std::map<std::string, std::string> Message::parameters() const {
        "(one-sided, each flushed, as osu_put_latency)"},
       {"window", "messages under way at a time, of window and both-ways; default 64"},
       {"staging",
-       "of a GPU's memory: library (default: MPI is given its address) or host (the whole message is copied "
-       "through pinned host memory, blocking, and MPI sees that)"}};
+       "our own, of a GPU's memory: none (default: MPI is given its address, and does with it what it does) or host "
+       "(the whole message is copied through pinned host memory, blocking, and MPI sees that)"}};
 }
 
 Support Message::supports(const Flow& flow) const {
@@ -126,7 +127,7 @@ std::unique_ptr<Ensemble> Message::assemble(const Flow& flow, const std::vector<
                                         " B at a time: that takes MPI 4");
   }
   End end{side, context().caller(where.device), part.arenas, nullptr, nullptr};
-  if (staging_of(flow) == Staged::by_library) {
+  if (staging_of(flow) == Staged::nowhere) {
     context().require_taken(where);
   } else if (on_gpu(where) && flow.bytes > 0) {
     if (part.arenas.source != nullptr) end.out_bounce = context().gpus()->bounce(where, flow.bytes);

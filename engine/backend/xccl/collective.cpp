@@ -47,6 +47,7 @@ class CollectiveCalls final : public JointCalls {
 
   void identify(const UniqueId& id) { id_ = id; }
   [[nodiscard]] std::vector<std::string> notes() const override;
+  [[nodiscard]] bool accumulates() const override { return shape_.accumulates(); }
 
  private:
   [[nodiscard]] std::shared_ptr<Communicator> connect() override {
@@ -88,7 +89,8 @@ CollectiveCalls::Ends CollectiveCalls::ends(const OwnPart& part, std::uint64_t t
   const Bytes at = turn % arenas.rotation.slots * arenas.rotation.stride;
   if (arenas.destination == nullptr) return {arenas.source->data() + at, nullptr};
   std::byte* const to = arenas.destination->data() + at;
-  if (arenas.source == nullptr) return {to + shape_.input_offset(static_cast<int>(part.index)), to};
+  const int index = static_cast<int>(part.index);
+  if (arenas.source == nullptr) return {to + shape_.input_offset(index), to + shape_.output_offset(index)};
   return {arenas.source->data() + at, to};
 }
 
@@ -162,9 +164,10 @@ class CollectiveEnsemble final : public Ensemble {
     calls_ =
         std::make_shared<CollectiveCalls>(context_, Form::of(flow.parameters), shape, members_of(flow), own);
     for (const OwnPart& part : own) {
+      const int index = static_cast<int>(part.index);
       parts_.push_back(std::make_unique<CollectivePart>(
           calls_, flow.members[part.index].device.index, part.arenas.rotation.slots,
-          CollectiveCheck(shape, static_cast<int>(part.index), part.arenas)));
+          CollectiveCheck(shape, index, part.arenas, shape.output_offset(index))));
     }
   }
 
@@ -198,8 +201,14 @@ std::map<std::string, std::string> XcclCollective::parameters() const {
 }
 
 Support XcclCollective::supports(const Flow& flow) const {
-  if (CollectiveShape::of(flow).kind == CollectiveKind::barrier)
+  const CollectiveShape shape = CollectiveShape::of(flow);
+  if (shape.kind == CollectiveKind::barrier)
     return Support::no("xccl has no barrier: a reduction of one element is none");
+  if (shape.accumulates() && Form::of(flow.parameters).recorded > 1) {
+    return Support::no(
+        std::string(name_of(shape.kind)) +
+        " in place adds up: of a graph of several calls none could be checked, recorded: 1 can be");
+  }
   Members members = members_of(flow);
   if (members.size() < 2) return Support::no("xccl-collective needs two members or more");
   for (const Endpoint& member : flow.members) {

@@ -37,7 +37,6 @@ std::vector<std::string> JointCalls::notes() const {
   std::vector<std::string> found{context_->library().note()};
   if (form_.registered == Registered::yes)
     found.emplace_back("buffers registered with the communicator (ncclCommRegister)");
-  if (form_.graph()) found.emplace_back("the graph repeats one slot: caches may serve it");
   return found;
 }
 

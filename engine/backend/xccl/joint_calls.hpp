@@ -32,6 +32,8 @@ class JointCalls : public gpu::Joint {
   [[nodiscard]] virtual std::vector<std::string> notes() const;
   /// Transfer::company() of the transfers of several flows.
   [[nodiscard]] virtual std::string company() const { return {}; }
+  /// Transfer::accumulates() of its transfers.
+  [[nodiscard]] virtual bool accumulates() const { return false; }
   [[nodiscard]] gpu::Launch launch() const final { return form_.launch; }
   void enqueue(const std::vector<gpu::JointStream>& streams, std::uint64_t repeats) final;
   void watch() const final;
@@ -89,6 +91,7 @@ class JointTransfer : public gpu::GpuTransfer {
   void enqueue(gpuStream_t stream, std::uint64_t repeats) final;
   void arm(std::uint64_t seed) final;
   [[nodiscard]] std::optional<Mismatch> verify(std::uint64_t seed) const final;
+  [[nodiscard]] bool accumulates() const final { return calls_->accumulates(); }
   [[nodiscard]] Bytes verified_bytes() const final;
   [[nodiscard]] std::uint64_t operations() const final;
   [[nodiscard]] std::string company() const final { return calls_->company(); }

@@ -39,6 +39,7 @@ typedef struct {
 #define MPI_BYTE ((MPI_Datatype)0x00000247)
 #define MPI_UINT16_T ((MPI_Datatype)0x00000249)
 #define MPI_INT32_T ((MPI_Datatype)0x00000250)
+#define MPI_REAL2 ((MPI_Datatype)0x000002ca)
 
 #define MPI_IN_PLACE ((void*)1)
 #define MPI_STATUS_IGNORE ((MPI_Status*)0)
