@@ -2,26 +2,28 @@
 
 Page placement differs from process to process, and what other guests of the machine leave of a shared cache from
 second to second, more than either tool's samples do: so the tools take turns at each figure, a process each time.
-Beside the medians over the turns stands each tool's best.
+Beside the medians over the turns stands each tool's best. A program that takes longer than --limit is ended. Where a
+tool lacks a figure it was asked for, the exit code is 1.
 
 usage: python bench/host.py --multichase PATH --memcpy-loop PATH [--turns 7] [--methods pointer-chase memcpy]
-           [--keep FOLDER]
+           [--keep FOLDER] [--limit SECONDS]
        (memcpy-loop: g++ -O2 -std=c++20 -pthread bench/memcpy_loop.cpp -o PATH)
 """
 
 from __future__ import annotations
 
 import argparse
-import json
-import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
-from narrowed import Json, narrowed
+from narrowed import Json, flows_of, narrowed
+from program import add_limit, run
 from ratios import print_by_case
 from rich.console import Console
-from turns import best_of, note_of, ratio_of, table_of, take_turns
+from turns import best_of, missing, note_of, print_missing, ratio_of, table_of, take_turns
 
+from linkscope.errors import LinkscopeError
 from linkscope.results.row import Row
 from linkscope.results.run_file import RunFile
 
@@ -45,19 +47,24 @@ def suite_of(key: Key, folder: Path) -> Path:
 
 def keys(methods: list[str]) -> list[Key]:
     """What the suite has of these methods here."""
-    command = [sys.executable, "-m", "linkscope", "run", str(SUITE), "--engine", "host", "--dry-run", "--json"]
-    planned = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
-    found = [key_of(case["flows"][0]) for case in planned["cases"]]
+    found = [key_of(flow) for flow in flows_of(SUITE, "--engine", "host")]
     return [key for key in found if key[0] in methods]
 
 
-def ours(suite: Path) -> float:
-    """One linkscope process: ns per hop, GB/s."""
+def ours(key: Key, suite: Path, limit_s: float) -> dict[Key, float]:
+    """One linkscope process: ns per hop, GB/s. Empty, and told, where it has none."""
     output = suite.with_suffix(".jsonl")
     output.unlink(missing_ok=True)
     command = [sys.executable, "-m", "linkscope", "run", str(suite), "--engine", "host", "-o", str(output)]
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    return figure_of(RunFile.read(output).rows[0])
+    ended = run(command, limit_s)
+    if ended.problem:
+        print(ended.problem)
+    try:
+        row = next(iter(RunFile.read(output).with_status("ok")), None)
+    except LinkscopeError as error:  # it did not come to a first row
+        print(error)
+        return {}
+    return {} if row is None else {key: figure_of(row)}
 
 
 def key_of(flow: Json) -> Key:
@@ -69,14 +76,20 @@ def figure_of(row: Row) -> float:
     return flow.seconds.median * 1e9 if flow.gbps is None else flow.gbps.median
 
 
-def theirs(key: Key, multichase: str, memcpy_loop: str) -> float:
-    """One process of the peer: multichase's average over its samples, the loop's median."""
+def theirs(key: Key, multichase: str, memcpy_loop: str, limit_s: float) -> dict[Key, float]:
+    """One process of the peer: multichase's average over its samples, the loop's median. Empty, and told, where it has
+    none.
+    """
     method, size, threads = key
     if method == "pointer-chase":
         command = [multichase, "-a", "-n", "2", "-m", str(size), "-s", "256"]
     else:
         command = [memcpy_loop, str(size), str(threads)]
-    return float(subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()[-1])
+    ended = run(command, limit_s)
+    if ended.problem:
+        print(ended.problem)
+        return {}
+    return {key: float(ended.printed.split()[-1])}
 
 
 def main() -> None:
@@ -86,24 +99,31 @@ def main() -> None:
     parser.add_argument("--turns", type=int, default=7, help="processes of each tool for each figure")
     parser.add_argument("--methods", nargs="+", choices=UNITS, default=list(UNITS), help="what both shall measure")
     parser.add_argument("--keep", type=Path, default=Path("runs"), help="folder for the run files")
+    add_limit(parser)
     arguments = parser.parse_args()
     arguments.keep.mkdir(parents=True, exist_ok=True)
     console = Console(width=160)
+    lacking: Counter[str] = Counter()
     for method in arguments.methods:
         medians, bests = [], []
         for key in keys([method]):
             suite = suite_of(key, arguments.keep)
             mine, peers = take_turns(
                 arguments.turns,
-                lambda _, key=key, suite=suite: {key: ours(suite)},
-                lambda _, key=key: {key: theirs(key, arguments.multichase, arguments.memcpy_loop)},
+                lambda _, key=key, suite=suite: ours(key, suite, arguments.limit),
+                lambda _, key=key: theirs(key, arguments.multichase, arguments.memcpy_loop, arguments.limit),
             )
+            for tool, side in (("linkscope", mine), ("the peer", peers)):
+                lacking[tool] += missing([key], side, arguments.turns)
+            if key not in mine or key not in peers:
+                continue
             cell = f"{key[1] >> 10} KiB, {key[2]} thread(s)"
             medians.append(ratio_of(method, cell, UNITS[method], mine[key], peers[key]))
             bests.append(best_of(method, cell, UNITS[method], mine[key], peers[key]))
         console.print(table_of(f"{method}, {UNITS[method]}", "peer", medians, bests))
         print_by_case(medians, "multichase / plain loop", console)
     console.print(note_of(arguments.turns))
+    sys.exit(print_missing(lacking, console))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,10 @@
-"""A suite of bench/ cut down to some of its rows: tools take turns at one thing after another."""
+"""A suite of bench/ cut down to some of its rows, and what it plans: tools take turns at one thing after another."""
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -33,6 +36,13 @@ def narrowed(suite: Path, path: Path, keep: Callable[[Json], Json | None]) -> Pa
     whole["rows"] = [row for row in map(keep, whole["rows"]) if row is not None]
     path.write_text(yaml.safe_dump(whole, sort_keys=False))
     return path
+
+
+def flows_of(suite: Path, *options: str) -> list[Json]:
+    """The first flow of each case that linkscope, given ``options`` for its run, plans of ``suite`` here."""
+    command = [sys.executable, "-m", "linkscope", "run", str(suite), *options, "--dry-run", "--json"]
+    planned = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    return [case["flows"][0] for case in planned["cases"]]
 
 
 def _whole(suite: Path) -> Json:

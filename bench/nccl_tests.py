@@ -6,10 +6,11 @@ linkscope repeats on warm memory: so it is run several times, for sizes between 
 Graphs of both hold 20 calls.
 
 Kinds go one after another, and each is printed when both tools have taken their turns at it: a run that is cut off
-keeps what it has. Where a tool lacks a figure it was asked for, the exit code is 1.
+keeps what it has. A program that takes longer than --limit is ended; what it printed by then counts. Where a tool lacks
+a figure it was asked for, the exit code is 1.
 
-usage: python bench/nccl_tests.py --nccl-tests FOLDER_OF_THE_BUILT_BINARIES [--kinds all-reduce ...] [--turns 1]
-           [--keep FOLDER] [--library PATH]
+usage: python bench/nccl_tests.py --nccl-tests FOLDER_OF_THE_BUILT_BINARIES [--kinds all-reduce ...] [--modes graph ...]
+           [--turns 1] [--keep FOLDER] [--library PATH] [--limit SECONDS]
 """
 
 from __future__ import annotations
@@ -19,17 +20,17 @@ import itertools
 import os
 import re
 import statistics
-import subprocess
 import sys
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from narrowed import Json, narrowed
+from program import add_limit, run
 from ratios import Ratio, print_by_case
 from rich.console import Console
-from turns import Turns, best_of, note_of, ratio_of, table_of, take_turns
+from turns import Turns, best_of, missing, note_of, print_missing, ratio_of, table_of, take_turns
 
 from linkscope import topology
 from linkscope.analysis.collective import Collective
@@ -95,25 +96,33 @@ def point_of(row: Row) -> Point:
     return Point(kind, mode_of(parameters), int(flow["bytes"]))
 
 
-def suite_of(kind: str, folder: Path) -> Path:
-    """The suite's rows of that kind alone, as a suite in ``folder``."""
+def suite_of(kind: str, modes: Sequence[str], folder: Path) -> Path:
+    """The suite's rows of that kind and those modes alone, as a suite in ``folder``."""
 
     def keep(row: Json) -> Json | None:
-        if kind == "send-receive":
-            return row if row["method"] == "xccl" else None
-        return row | {"collective": kind} if row["method"] != "xccl" else None
+        if (kind == "send-receive") != (row["method"] == "xccl"):
+            return None
+        if row["parameters"]["form"] == "graph":
+            launches = ["thread-per-gpu"] if "graph" in modes else []
+        else:
+            launches = [launch for launch in row["parameters"]["launch"] if launch in modes]
+        if not launches:
+            return None
+        of_kind = {} if kind == "send-receive" else {"collective": kind}
+        return row | of_kind | {"parameters": row["parameters"] | {"launch": launches}}
 
     return narrowed(SUITE, folder / f"bench-nccl-tests-{kind}.yaml", keep)
 
 
-def ours(suite: Path, output: Path, environment: dict[str, str]) -> Times:
+def ours(suite: Path, output: Path, environment: dict[str, str], limit_s: float) -> Times:
     """One run of the suite: seconds of all rows that have any; the others are told."""
     output.unlink(missing_ok=True)
-    command = [sys.executable, "-m", "linkscope", "run", str(suite), "-o", str(output)]
-    subprocess.run(command, check=False, env=environment, stdout=subprocess.DEVNULL)  # 1: a row failed, told below
+    ended = run([sys.executable, "-m", "linkscope", "run", str(suite), "-o", str(output)], limit_s, environment)
+    if ended.problem and ended.code != 1:  # 1: a row failed, told below
+        print(ended.problem)
     try:
         rows = RunFile.read(output).rows
-    except LinkscopeError as error:  # it did not come to a first row, and has said why
+    except LinkscopeError as error:  # it did not come to a first row
         print(error)
         return {}
     times: Times = {}
@@ -134,19 +143,25 @@ def options(mode: str, gpus: int, calls: int) -> list[str]:
     return ["-t", str(gpus), "-g", "1", "-n", str(GRAPH_CALLS), "-G", str(GRAPH_LAUNCHES)]
 
 
-def theirs(folder: Path, kind: str, gpus: int, environment: dict[str, str], output: Path) -> Times:
-    """All modes and sizes of one program: seconds out of place. ``output`` takes what it prints."""
+def theirs(
+    folder: Path,
+    kind: str,
+    modes: Sequence[str],
+    gpus: int,
+    environment: dict[str, str],
+    output: Path,
+    limit_s: float,
+) -> Times:
+    """All sizes of one program in each of ``modes``: seconds out of place. ``output`` takes what it prints."""
     times: Times = {}
-    with output.open("w", buffering=1) as sink:
-        for mode, (smallest, largest, calls) in itertools.product(MODES, RANGES):
-            command = [str(folder / PROGRAMS[kind]), "-b", smallest, "-e", largest, "-f", "4", "-w", "20", "-c", "0"]
-            command += ["-d", "float", *options(mode, gpus, calls)]
-            done = subprocess.run(command, check=False, env=environment, stdout=subprocess.PIPE, text=True)
-            if done.returncode != 0:
-                print(f"{' '.join(command)}: exit code {done.returncode}")
-            sink.write(done.stdout)
-            for size, microseconds in parse(done.stdout).items():
-                times[Point(kind, mode, size)] = microseconds * 1e-6
+    output.unlink(missing_ok=True)
+    for mode, (smallest, largest, calls) in itertools.product(modes, RANGES):
+        command = [str(folder / PROGRAMS[kind]), "-b", smallest, "-e", largest, "-f", "4", "-w", "20", "-c", "0"]
+        ended = run([*command, "-d", "float", *options(mode, gpus, calls)], limit_s, environment, output)
+        if ended.problem:
+            print(ended.problem)
+        for size, microseconds in parse(ended.printed).items():
+            times[Point(kind, mode, size)] = microseconds * 1e-6
     return times
 
 
@@ -170,30 +185,33 @@ def ratios(mine: Turns[Point], peers: Turns[Point], gpus: int, of: Callable[...,
     return found
 
 
-def missing(kind: str, found: Turns[Point], turns: int) -> int:
-    """How many figures a tool was asked for and did not give, in all turns."""
-    asked = [Point(kind, mode, size) for mode in MODES for size in SIZES]
-    return sum(turns - len(found.get(point, ())) for point in asked)
-
-
 def bench(
     kind: str, gpus: int, arguments: argparse.Namespace, environment: dict[str, str], console: Console
 ) -> tuple[list[Ratio], Counter[str]]:
     """Both tools' turns at one kind, whose tables it prints; and how many figures each tool lacks."""
-    suite = suite_of(kind, arguments.keep)
+    suite = suite_of(kind, arguments.modes, arguments.keep)
     mine, peers = take_turns(
         arguments.turns,
-        lambda turn: ours(suite, arguments.keep / f"bench-nccl-tests-{kind}-{turn}.jsonl", environment),
+        lambda turn: ours(
+            suite, arguments.keep / f"bench-nccl-tests-{kind}-{turn}.jsonl", environment, arguments.limit
+        ),
         lambda turn: theirs(
-            arguments.nccl_tests, kind, gpus, environment, arguments.keep / f"nccl-tests-{kind}-{turn}.txt"
+            arguments.nccl_tests,
+            kind,
+            arguments.modes,
+            gpus,
+            environment,
+            arguments.keep / f"nccl-tests-{kind}-{turn}.txt",
+            arguments.limit,
         ),
     )
     medians, bests = (ratios(mine, peers, gpus, of) for of in (ratio_of, best_of))
     for case in dict.fromkeys(ratio.case for ratio in medians):
         cells = [[ratio for ratio in side if ratio.case == case] for side in (medians, bests)]
         console.print(table_of(f"{case}, {cells[0][0].unit}", "nccl-tests", *cells))
+    asked = [Point(kind, mode, size) for mode in arguments.modes for size in SIZES]
     sides = {"linkscope": mine, "nccl-tests": peers}
-    return medians, Counter({tool: missing(kind, side, arguments.turns) for tool, side in sides.items()})
+    return medians, Counter({tool: missing(asked, side, arguments.turns) for tool, side in sides.items()})
 
 
 def main() -> None:
@@ -203,8 +221,10 @@ def main() -> None:
     parser.add_argument(
         "--kinds", nargs="+", choices=PROGRAMS, default=list(PROGRAMS), help="what both tools shall run"
     )
+    parser.add_argument("--modes", nargs="+", choices=MODES, default=list(MODES), help="how calls are made")
     parser.add_argument("--library", type=Path, help="libnccl.so.2 for both tools")
     parser.add_argument("--keep", type=Path, default=Path("runs"), help="folder for both tools' output")
+    add_limit(parser)
     arguments = parser.parse_args()
     arguments.keep.mkdir(parents=True, exist_ok=True)
     environment = os.environ | {"NCCL_NVLS_ENABLE": "0"}
@@ -228,9 +248,7 @@ def main() -> None:
         if abs(ratio.value - 1) > allowed:
             figures = f"{ratio.ours:.2f} / {ratio.theirs:.2f} = {ratio.value:.4f}"
             console.print(f"outside +-{allowed:.0%}: {ratio.case}, {ratio.cell}: {figures}")
-    for tool, count in lacking.items():
-        console.print(f"missing: {count} figures of {tool}'s")
-    sys.exit(1 if lacking else 0)
+    sys.exit(print_missing(lacking, console))
 
 
 if __name__ == "__main__":

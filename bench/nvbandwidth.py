@@ -1,25 +1,28 @@
 """Runs nvbandwidth and linkscope's suite of the same name one after the other and prints the ratios.
 
 usage: python bench/nvbandwidth.py --nvbandwidth PATH_OF_THE_BUILT_BINARY [--keep FOLDER] [--reuse JSON]
-       [--unverified] [--cases host_to_device_memcpy_sm ...]
+       [--unverified] [--cases host_to_device_memcpy_sm ...] [--limit SECONDS]
+
+A tool that takes longer than --limit is ended. What it had come to by then is compared; the exit code is 1.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import subprocess
 import sys
 import time
 from importlib.resources import files
 from pathlib import Path
 
 from narrowed import Json, narrowed, rows_of
+from program import add_limit, run
 from ratios import RATIOS, Ratio, figures_of, print_by_case
 from rich.console import Console
 
 from linkscope.analysis.by_flow import by_flow
 from linkscope.analysis.headline import headline
+from linkscope.errors import LinkscopeError
 from linkscope.results.run_file import RunFile
 
 SUITE = Path(str(files("linkscope") / "suites" / "nvbandwidth.yaml"))
@@ -75,12 +78,24 @@ def suite_of(cases: list[str], folder: Path) -> str:
     return str(narrowed(SUITE, folder / "bench-nvbandwidth.yaml", keep))
 
 
-def timed(command: list[str], output: Path | None = None) -> float:
-    """Wall seconds of ``command``; its standard output goes to ``output``."""
+def timed(command: list[str], output: Path, limit_s: float) -> tuple[float, bool]:
+    """Wall seconds of ``command``, and whether it ended well; else why is told. ``output`` takes what it prints."""
+    output.unlink(missing_ok=True)
     begin = time.monotonic()
-    with output.open("w") if output else open(1, "w", closefd=False) as sink:
-        subprocess.run(command, stdout=sink, check=True)
-    return time.monotonic() - begin
+    ended = run(command, limit_s, output=output)
+    seconds = time.monotonic() - begin
+    if ended.problem:
+        print(ended.problem)
+    return seconds, ended.problem is None
+
+
+def read_peer(output: Path, gpus: int) -> dict[tuple[str, int, int], float]:
+    """``peer_cells`` of the file; none, and told, where it holds no whole JSON: nvbandwidth was ended."""
+    try:
+        return peer_cells(json.loads(output.read_text()), gpus)
+    except ValueError:
+        print(f"{output} holds no whole JSON: no figures of nvbandwidth's")
+        return {}
 
 
 def main() -> None:
@@ -93,22 +108,30 @@ def main() -> None:
     parser.add_argument(
         "--cases", nargs="+", choices=cases, default=[], metavar="CASE", help="only these, by nvbandwidth's names"
     )
+    add_limit(parser)
     arguments = parser.parse_args()
     arguments.keep.mkdir(parents=True, exist_ok=True)
     console = Console(width=160)
 
     suite = suite_of(arguments.cases, arguments.keep)
     ours = arguments.keep / "nvbandwidth-suite.jsonl"
-    our_seconds = timed([sys.executable, "-m", "linkscope", "run", suite, "-o", str(ours)])
+    ours.unlink(missing_ok=True)
+    command = [sys.executable, "-m", "linkscope", "run", suite, "-o", str(ours)]
+    our_seconds, well = timed(command, ours.with_suffix(".txt"), arguments.limit)
     theirs = arguments.reuse or arguments.keep / "nvbandwidth.json"
     peer = [arguments.nvbandwidth, "-j", *(["--skipVerification"] if arguments.unverified else [])]
     if arguments.cases:
         peer += ["-t", *arguments.cases]
-    their_seconds = None if arguments.reuse else timed(peer, theirs)
+    their_seconds = None
+    if not arguments.reuse:
+        their_seconds, theirs_well = timed(peer, theirs, arguments.limit)
+        well = well and theirs_well
 
-    run = RunFile.read(ours)
-    gpus = len(run.node.of_kind("gpu"))
-    ratios = compare(run, peer_cells(json.loads(theirs.read_text()), gpus))
+    try:
+        measured = RunFile.read(ours)
+    except LinkscopeError as error:  # it did not come to a first row
+        sys.exit(str(error))
+    ratios = compare(measured, read_peer(theirs, len(measured.node.of_kind("gpu"))))
     print_by_case(ratios, "nvbandwidth", console, figures_of("nvbandwidth") | RATIOS)
     bandwidths = [ratio for ratio in ratios if ratio.unit == "GB/s"]
     low = min(bandwidths, key=lambda ratio: ratio.value, default=None)
@@ -123,6 +146,7 @@ def main() -> None:
     console.print(f"wall time: linkscope {our_seconds:.1f} s")
     if their_seconds is not None:
         console.print(f"wall time: nvbandwidth {their_seconds:.1f} s")
+    sys.exit(0 if well and ratios else 1)
 
 
 if __name__ == "__main__":

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections import defaultdict
-from collections.abc import Callable, Hashable
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Hashable
 from typing import TypeVar
 
 from ratios import Ratio
+from rich.console import Console
 from rich.table import Table
 
 Key = TypeVar("Key", bound=Hashable)
@@ -29,6 +30,18 @@ def take_turns(
             for key, value in measure(turn).items():
                 found[key].append(value)
     return mine, peers
+
+
+def missing(asked: Collection[Key], found: Turns[Key], turns: int) -> int:
+    """How many figures a tool was asked for and did not give, in all turns."""
+    return sum(turns - len(found.get(key, ())) for key in asked)
+
+
+def print_missing(lacking: Counter[str], console: Console) -> int:
+    """A line for each tool that lacks figures, by how many; the exit code that this makes."""
+    for tool, count in (+lacking).items():
+        console.print(f"missing: {count} figures of {tool}'s")
+    return 1 if +lacking else 0
 
 
 def ratio_of(case: str, cell: str, unit: str, mine: list[float], peers: list[float]) -> Ratio:

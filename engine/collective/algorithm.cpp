@@ -104,7 +104,7 @@ Pieces pieces_of(const CollectiveShape& shape, Algorithm algorithm, int me) {
 }
 
 Staging staging_of(const CollectiveShape& shape, Algorithm algorithm) {
-  const PacketSize size = packet_size(*format_of(algorithm));
+  const PacketSize size = packet_size(format_of(algorithm).value());
   const Pieces pieces = pieces_of(shape, algorithm, 0);
   Staging staging;
   staging.packets = (pieces.bytes + size.load_bytes - 1) / size.load_bytes;

@@ -32,6 +32,7 @@ struct Chunking {
   std::span<const Bytes> sizes;  ///< of chunks, worth trying
   Bytes share = 0;               ///< the longest, in bytes
   Bytes places = 0;              ///< for chunks of one worker in a member's staging
+  unsigned most_divisor = 1;     ///< grids go down to that part of what is resident
 
   [[nodiscard]] Bytes least() const { return *std::min_element(sizes.begin(), sizes.end()); }
   [[nodiscard]] Bytes most() const { return *std::max_element(sizes.begin(), sizes.end()); }
@@ -41,11 +42,11 @@ struct Chunking {
 std::optional<Chunking> chunking_of(const CollectiveShape& shape, Family family) {
   if (family == Family::pushes) {
     return Chunking{2, push_chunk_sizes, share_of(shape.bytes, shape.members),
-                    push_depth * static_cast<Bytes>(shape.members - 1)};
+                    push_depth * static_cast<Bytes>(shape.members - 1), 16};
   }
   if (family != Family::rings) return std::nullopt;
   const RingCut cut = ring_cut(shape, 0, 1, vector_bytes);
-  return Chunking{1, ring_chunk_sizes, cut.share, cut.sums() ? ring_depth : 0};
+  return Chunking{1, ring_chunk_sizes, cut.share, cut.sums() ? ring_depth : 0, 4};
 }
 
 /// Bytes that one member sends.
@@ -145,14 +146,14 @@ unsigned most_of(Family family, const Room& room) {
   return std::min(room.most_blocks * chunk_blocks_each, most_blocks) / 2 * 2;
 }
 
-/// From all that are resident to a sixteenth of them, as far as each has a chunk.
+/// From all that are resident down, as far as each has a chunk.
 void add_chunk_grids(std::vector<LaunchChoice>& choices, const Chunking& chunking, const Room& room,
                      Algorithm algorithm) {
   const unsigned most = most_of(family_of(algorithm), room);
   LaunchChoice choice;
   choice.algorithm = algorithm;
   choice.threads = push_threads;
-  for (const unsigned divisor : {1U, 2U, 4U, 8U, 16U}) {
+  for (unsigned divisor = 1; divisor <= chunking.most_divisor; divisor *= 2) {
     const unsigned workers = std::max(most / divisor / chunking.blocks_each, 1U);
     choice.blocks = chunking.blocks_each * workers;
     for (const Bytes chunk : chunking.sizes) {

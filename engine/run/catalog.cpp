@@ -75,11 +75,22 @@ Backend join(Backend host, Backend gpus) {
   return host;
 }
 
+mpi::MpiThreads threads_of(MpiCallers callers) {
+  switch (callers) {
+    case MpiCallers::alone:
+      return mpi::threads_single;
+    case MpiCallers::one:
+      return mpi::threads_serialized;
+    case MpiCallers::many:
+      return mpi::threads_multiple;
+  }
+  return mpi::threads_serialized;
+}
+
 /// What CPUs do by MPI, with every memory of this machine.
 void add_mpi(Backend& backend, const std::shared_ptr<host::Context>& host, const Environment& environment) {
-  mpi::Library library(
-      mpi::Surroundings::of(environment.mpi, environment.python_environments),
-      environment.mpi_callers == MpiCallers::many ? mpi::threads_multiple : mpi::threads_serialized);
+  mpi::Library library(mpi::Surroundings::of(environment.mpi, environment.python_environments),
+                       threads_of(environment.mpi_callers));
   const auto context =
       std::make_shared<mpi::Context>(host, std::move(library), backend.devices, backend.gpu_runtime);
   backend.methods.push_back(std::make_unique<mpi::Message>(context));

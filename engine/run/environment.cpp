@@ -21,9 +21,11 @@ Waiting parse_waiting(const std::string& text) {
 }
 
 MpiCallers parse_callers(const std::string& text) {
+  if (text == "single") return MpiCallers::alone;
   if (text == "serialized") return MpiCallers::one;
   if (text == "multiple") return MpiCallers::many;
-  throw Error(Fault::bad_input, "LINKSCOPE_MPI_THREADS: '" + text + "' is neither serialized nor multiple");
+  throw Error(Fault::bad_input,
+              "LINKSCOPE_MPI_THREADS: '" + text + "' is none of single, serialized and multiple");
 }
 
 std::string text_of(const char* variable) {

@@ -12,7 +12,7 @@
 namespace linkscope {
 
 /// How many threads may call MPI at a time.
-enum class MpiCallers { one, many };
+enum class MpiCallers { alone, one, many };
 
 struct Environment {
   /// LINKSCOPE_SEED: seed of the first pattern; later rounds and flows count on from it. Default 1.
@@ -21,8 +21,10 @@ struct Environment {
   Waiting waiting = Waiting::spin;
   /// LINKSCOPE_MPI: an MPI library with the standard ABI, or an adapter of ours; empty: mpi::Library looks for one.
   std::string mpi;
-  /// LINKSCOPE_MPI_THREADS: serialized (default) or multiple: how many threads may call MPI at a time. Flows that share a
-  /// process need `multiple`, which some libraries pay for with latency.
+  /// LINKSCOPE_MPI_THREADS, the level that MPI_Init_thread is asked for: serialized (default): one thread at a time calls MPI,
+  /// as in most programs with threads. multiple: flows that share a process need it. single: as MPI_Init; the calls are the
+  /// same as with `serialized`, but the library may do without what it does for programs with threads. Libraries pay for
+  /// levels with latency.
   MpiCallers mpi_callers = MpiCallers::one;
   /// LINKSCOPE_XCCL: NCCL's or RCCL's library; empty: xccl::Library looks for it.
   std::string xccl;

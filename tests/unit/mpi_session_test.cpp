@@ -47,9 +47,20 @@ TEST_F(MpiSession, SaysItsVersionInOneShortLine) {
   EXPECT_EQ(Session(FakeMpi::table(), threads_serialized).version(), "Fake MPI v1.2");
 }
 
-TEST_F(MpiSession, ALibraryForOneThreadAloneIsRefused) {
-  mpi_.threads = threads_fewer;
+TEST_F(MpiSession, ALibraryForOneThreadAloneIsRefusedUnlessItWasAskedFor) {
+  mpi_.threads = threads_single;
   EXPECT_THROW(Session(FakeMpi::table(), threads_serialized), Error);
+  Session session(FakeMpi::table(), threads_single);
+  EXPECT_EQ(session.threads(), "MPI_THREAD_SINGLE");
+  const auto first = session.turn();
+  EXPECT_THROW(static_cast<void>(session.turn()),
+               Error);  // one flow at a time, as where calls are serialized
+}
+
+TEST_F(MpiSession, SaysWhichThreadsItServesWhereTheyAreNotTheUsualOnes) {
+  EXPECT_EQ(Session(FakeMpi::table(), threads_serialized).threads(), "");
+  mpi_.threads = threads_multiple;
+  EXPECT_EQ(Session(FakeMpi::table(), threads_serialized).threads(), "MPI_THREAD_MULTIPLE");
 }
 
 TEST_F(MpiSession, ACommunicatorIsMadeOncePerListOfRanks) {

@@ -94,7 +94,7 @@ std::map<std::string, std::string> graph_parameters() {
 
 std::uint64_t graph_operations(const Parameters& parameters) {
   const std::int64_t recorded = parameters.number("graph", 0);
-  if (recorded < 0 || recorded > static_cast<std::int64_t>(most_recorded)) {
+  if (recorded < 0 || std::cmp_greater(recorded, most_recorded)) {
     throw Error(Fault::bad_input, "parameter graph: 0 to " + std::to_string(most_recorded));
   }
   return static_cast<std::uint64_t>(recorded);

@@ -89,7 +89,8 @@ std::map<std::string, std::string> Message::parameters() const {
        "(one-sided, each flushed, as osu_put_latency)"},
       {"window", "messages under way at a time, of window and both-ways; default 64"},
       {"staging",
-       "our own, of a GPU's memory: none (default: MPI is given its address, and does with it what it does) or host "
+       "our own, of a GPU's memory: none (default: MPI is given its address, and does with it what it does) "
+       "or host "
        "(the whole message is copied through pinned host memory, blocking, and MPI sees that)"}};
 }
 

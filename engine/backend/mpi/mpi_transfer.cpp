@@ -45,6 +45,10 @@ bool MpiTransfer::failed(int code, const char* call) noexcept {
   return true;
 }
 
-std::vector<std::string> MpiTransfer::notes() const { return {"by " + session_->version()}; }
+std::vector<std::string> MpiTransfer::notes() const {
+  std::vector<std::string> notes{"by " + session_->version()};
+  if (std::string threads = session_->threads(); !threads.empty()) notes.push_back(std::move(threads));
+  return notes;
+}
 
 }  // namespace linkscope::mpi

@@ -21,7 +21,7 @@ constexpr int most_flows = 32768 / tags_of_a_flow;
 
 Session::Session(const MpiFunctions& functions, MpiThreads wanted) : functions_(&functions) {
   check(functions.start(wanted, &threads_, &world_), "MPI_Init_thread");
-  if (threads_ == threads_fewer)
+  if (threads_ < wanted && threads_ == threads_single)
     throw Error(Fault::unsupported, version() +
                                         " lets one thread alone call it: linkscope needs "
                                         "MPI_THREAD_SERIALIZED");
@@ -68,6 +68,11 @@ std::string Session::version() const {
   std::string version;
   for (std::string word; words >> word;) version += (version.empty() ? "" : " ") + word;
   return version;
+}
+
+std::string Session::threads() const {
+  if (threads_ == threads_serialized) return {};
+  return threads_ == threads_multiple ? "MPI_THREAD_MULTIPLE" : "MPI_THREAD_SINGLE";
 }
 
 Support Session::takes_gpu_memory() const {

@@ -35,6 +35,8 @@ class Session {
 
   /// The library's name and number, as it says them itself.
   [[nodiscard]] std::string version() const;
+  /// "MPI_THREAD_MULTIPLE": the level that it serves, where that is not MPI_THREAD_SERIALIZED; else empty.
+  [[nodiscard]] std::string threads() const;
   /// Whether it takes addresses of GPU memory, as it says itself; it is never tried out.
   [[nodiscard]] Support takes_gpu_memory() const;
   /// Nothing for code 0; else throws Error{broken} with MPI's own words.
@@ -48,7 +50,7 @@ class Session {
 
  private:
   const MpiFunctions* functions_;
-  MpiThreads threads_ = threads_fewer;
+  MpiThreads threads_ = threads_single;
   MpiHandle world_ = 0;
   int rank_ = 0;
   int size_ = 1;

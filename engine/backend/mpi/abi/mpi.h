@@ -49,6 +49,7 @@ typedef struct {
 #define MPI_ERR_COUNT 2
 #define MPI_ERR_TYPE 3
 #define MPI_UNDEFINED (-32766)
+#define MPI_THREAD_SINGLE 0
 #define MPI_THREAD_SERIALIZED 2048
 #define MPI_THREAD_MULTIPLE 4096
 #define MPI_LOCK_SHARED 302
