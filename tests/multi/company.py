@@ -149,14 +149,16 @@ def command_of(pid: int) -> str:
 
 def mapped_by_anyone() -> set[Path]:
     """Segments of shared memory that a process which runs has mapped."""
-    found = set()
-    for pid in processes():
-        try:
-            maps = Path(f"/proc/{pid}/maps").read_text(errors="replace")
-        except OSError:
-            continue
-        found |= {Path(line.split()[-1]) for line in maps.splitlines() if " /dev/shm/" in line}
-    return found
+    return {path for pid in processes() for path in mapped_by(pid)}
+
+
+def mapped_by(pid: int) -> set[Path]:
+    """Segments of shared memory that the process has mapped."""
+    try:
+        maps = Path(f"/proc/{pid}/maps").read_text(errors="replace")
+    except OSError:
+        return set()
+    return {Path(line.split()[-1]) for line in maps.splitlines() if " /dev/shm/" in line}
 
 
 def wait_until(true: Callable[[], bool]) -> None:

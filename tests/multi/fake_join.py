@@ -5,7 +5,8 @@ FAKE_JOIN is a JSON object: "RANK:PART" -> fault. PART is part of a case's id, o
   plan    when it has the plan: refuse (exit code 2)
 and a fault within a case is kill (SIGKILL to itself), stop (SIGSTOP), exit (code 4), garbage, lost (it says why it
 cannot go on), hang (this rank alone does not end the case), lag (it does not even begin it). FAKE_LOG is a file: a line
-of JSON for each process that has its plan.
+of JSON for each process that has its plan. FAKE_HOSTS: the hosts that
+they say they are on, by rank ("a,b"). FAKE_NO_MPI: there is no MPI but the one that LINKSCOPE_MPI names.
 """
 
 from __future__ import annotations
@@ -85,7 +86,9 @@ def main() -> None:
 def describe() -> None:
     catalog = {"available": True, "summary": "fake"}
     devices = [{"id": "numa:0", "name": "CPU", "memory_bytes": 1 << 34, "cpus": [0]}]
-    methods = [{"name": name, **catalog} for name in ("memcpy", "mpi")]
+    methods: list[dict[str, Any]] = [{"name": name, **catalog} for name in ("memcpy", "mpi")]
+    if "FAKE_NO_MPI" in os.environ and "LINKSCOPE_MPI" not in os.environ:
+        methods[1] |= {"available": False, "reason": "no MPI library"}
     memories = [{"name": name, **catalog} for name in ("pageable", "pinned")]
     record: dict[str, Any] = {"record": "description", "schema": 1, "version": VERSION, "backend": "host"}
     sys.stdout.write(json.dumps({**record, "devices": devices, "methods": methods, "memories": memories}) + "\n")
@@ -121,7 +124,7 @@ def introduce(rank: int, listener: socket.socket | None, fault: str) -> Connecti
         backend="host",
         token=os.environ["LINKSCOPE_TOKEN"],
         rank=rank,
-        host=socket.gethostname(),
+        host=os.environ.get("FAKE_HOSTS", "").split(",")[rank] if "FAKE_HOSTS" in os.environ else socket.gethostname(),
         pid=os.getpid(),
         hub_port=listener.getsockname()[1] if listener else 0,
         cpus=sorted(os.sched_getaffinity(0)),
@@ -140,6 +143,7 @@ def note(rank: int, word: dict[str, Any]) -> None:
     if log := os.environ.get("FAKE_LOG"):
         facts = {"rank": rank, "pid": os.getpid(), "size": word["size"], "cpus": word.get("cpus")}
         facts |= {"allowed": sorted(os.sched_getaffinity(0)), "seed": os.environ.get("LINKSCOPE_SEED")}
+        facts |= {"mpi": os.environ.get("LINKSCOPE_MPI")}
         with Path(log).open("a", encoding="utf-8") as stream:
             stream.write(json.dumps(facts) + "\n")
 

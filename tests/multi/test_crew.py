@@ -15,6 +15,7 @@ from result_schema import validate
 from linkscope.launch import crew as crews
 from linkscope.launch.control import Control, Hello
 from linkscope.launch.member import Member
+from linkscope.results.run_file import RunFile
 
 HOST = socket.gethostname()
 
@@ -46,6 +47,21 @@ def test_processes_carry_cases_out_together_and_are_named_in_the_run_file(compan
     assert [one["pid"] for one in crew["processes"]] == [
         one["pid"] for one in sorted(company.joined, key=lambda one: one["rank"])
     ]
+
+
+def test_rows_name_the_hosts_of_processes_that_are_on_several(company: Company) -> None:
+    company.monkeypatch.setenv("FAKE_HOSTS", f"{HOST},node2")
+    assert company.run().code == 0
+    rows = RunFile.read("a.jsonl").rows
+    assert {row.hosts for row in rows} == {(HOST, "node2")}
+    assert {row.between for row in rows} == {(HOST, "node2")}
+    for row in rows:
+        validate(row.raw)
+
+
+def test_rows_say_nothing_of_hosts_where_there_is_one(company: Company) -> None:
+    assert company.run().code == 0
+    assert not any("hosts" in row.raw for row in RunFile.read("a.jsonl").rows)
 
 
 def test_each_process_has_the_cpus_that_the_run_file_says(company: Company) -> None:

@@ -6,11 +6,12 @@ import os
 import re
 import signal
 import socket
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from company import Company, command_of, mapped_by_anyone, wait_until
+from company import Company, command_of, mapped_by, mapped_by_anyone, wait_until
 
 from linkscope.errors import LinkscopeError
 from linkscope.launch.engines import choose_engine, describe
@@ -18,6 +19,22 @@ from linkscope.launch.shared_memory import FOLDER
 
 HOST = socket.gethostname()
 ENGINE_DIRECTORY = os.environ.get("LINKSCOPE_ENGINE_DIR")
+SUMS = """
+name: sums
+answers: Which types are added up?
+rows:
+  - name: sum
+    title: All-reduce by type
+    collective: all-reduce
+    members: {on: numa, memory: pageable, count: 2}
+    pattern: all
+    processes: each
+    method: mpi-collective
+    parameters: {type: [float32, float16, bfloat16, int32]}
+    sizes: 4K
+    clock: host
+    show: list
+"""
 
 
 @pytest.fixture(autouse=True)
@@ -66,6 +83,34 @@ def test_messages_go_between_two_processes(company: Company) -> None:
 
 
 @pytest.mark.usefixtures("segments")
+def test_types_are_added_up_where_mpi_or_its_binding_has_them(company: Company, mpiexec: Path) -> None:
+    suite = company.bench.folder / "sums.yaml"
+    suite.write_text(SUMS)
+    ended = company.bench.cli("run", str(suite), "-o", "a.jsonl", "--budget", "2s")
+    assert ended.code == 0, ended.err
+    ((absent, reason),) = company.reasons.items()
+    assert "bfloat16" in absent
+    by_abi = os.environ["LINKSCOPE_MPI"].endswith("libmpi_abi.so.1")
+    assert ("the standard ABI has no bfloat16" if by_abi else "its mpi.h has no bfloat16") in reason
+
+
+@pytest.mark.usefixtures("segments")
+def test_an_mpiexec_that_is_named_leads_to_its_mpi(company: Company, mpiexec: Path) -> None:
+    """Nothing else says where that lies: an MPI without the standard ABI has its adapter beside the engine."""
+    company.monkeypatch.delenv("LINKSCOPE_MPI")
+    options = ("--launcher-command", str(mpiexec), "--budget", "2s")
+    if "openmpi" in str(mpiexec) and not (choose_engine("host").path.parent / "liblinkscope-mpi-site.so").exists():
+        pytest.skip("the engine has no adapter to it")
+    assert company.run(*options, "--dry-run", method="mpi").code == 0
+    ended = company.run(*options, method="mpi")
+    assert ended.code == 0, ended.err
+    assert set(company.statuses.values()) == {"ok"}
+    name = "Open MPI" if "openmpi" in str(mpiexec) else "MPICH"
+    rows = [record for record in company.records if record["record"] == "row"]
+    assert all(any(name in note for note in row["flows"][0]["notes"]) for row in rows)
+
+
+@pytest.mark.usefixtures("segments")
 def test_started_as_ranks_the_engines_find_one_another(company: Company, mpiexec: Path) -> None:
     flags = ["--allow-run-as-root"] if "openmpi" in str(mpiexec) else []
     process = company.start("--budget", "2s", method="mpi", before=[str(mpiexec), *flags, "-n", "2"])
@@ -89,13 +134,37 @@ def test_a_killed_rank_is_named_and_the_rest_goes_on(company: Company, rank: int
     assert len(company.crews) == 2
 
 
-def test_a_killed_linkscope_leaves_no_engine_behind(company: Company, segments: Callable[[], set[Path]]) -> None:
-    """Of shared memory it can leave what MPI leaves of killed ranks: nobody is there to remove it."""
+@pytest.mark.usefixtures("segments")
+@pytest.mark.parametrize("ranks", [(0,), (0, 1)])
+def test_ranks_killed_in_the_first_case_leave_no_shared_memory(company: Company, ranks: tuple[int, ...]) -> None:
+    """Of both at once nobody is left whose memory could be looked at afterwards."""
+    process = company.start("--precision", "0.01%", method="mpi")
+    before = set(FOLDER.iterdir())
+    wait_until(lambda: Path("a.jsonl").exists() and bool(company.crews))
+    killed = [company.crews[0]["processes"][rank]["pid"] for rank in ranks]
+    wait_until(lambda: bool(mapped_by(killed[0]) - before) or process.poll() is not None)
+    time.sleep(0.05)
+    assert not company.statuses
+    for pid in killed:
+        os.kill(pid, signal.SIGKILL)
+    _, err = process.communicate(timeout=120)
+    assert process.returncode == 1, err
+    assert list(company.statuses.values()).count("ok") == 3
+
+
+def test_what_a_killed_linkscope_leaves_the_next_run_removes(
+    company: Company, segments: Callable[[], set[Path]]
+) -> None:
+    """No engine; of shared memory what MPI leaves of killed ranks, and a folder."""
     process = company.start("--precision", "0.1%", method="mpi")
     company.await_rows(process, 1)
     ranks = [one["pid"] for one in company.crews[0]["processes"]]
     process.kill()
     process.communicate(timeout=120)
     wait_until(lambda: not any("join" in command_of(pid) for pid in ranks))
-    for segment in segments():
-        segment.unlink(missing_ok=True)  # a rank that was slow to die may do so itself
+    assert company.leftovers() != []
+    again = company.start("--precision", "0.1%", "--resume", method="mpi")
+    _, err = again.communicate(timeout=120)
+    assert again.returncode == 0, err
+    wait_until(lambda: not segments())
+    assert company.leftovers() == []

@@ -70,6 +70,22 @@ def test_what_is_exported_reaches_every_rank(company: Company) -> None:
     assert [one["seed"] for one in company.joined] == ["77", "77"]
 
 
+def test_the_mpi_of_the_mpiexec_asked_for_is_what_the_offer_and_every_rank_see(company: Company, mpiexec: Path) -> None:
+    company.monkeypatch.setenv("FAKE_NO_MPI", "1")
+    company.monkeypatch.delenv("LINKSCOPE_MPI", raising=False)
+    home = company.bench.folder / "mpi"
+    named, library = home / "bin" / "mpiexec", home / "lib" / "libmpi_abi.so.1"
+    for path in (named, library):
+        path.parent.mkdir(parents=True)
+        path.write_text(f'#!/bin/sh\nexec {mpiexec} "$@"\n')
+    named.chmod(named.stat().st_mode | stat.S_IXUSR)
+    assert "no MPI library" in company.run("--dry-run", method="mpi").out
+    assert "skipped" not in company.run("--dry-run", "--launcher-command", str(named), method="mpi").out
+    assert company.run("--launcher-command", str(named), method="mpi").code == 0
+    assert company.statuses == dict.fromkeys(IDS, "ok")
+    assert [one["mpi"] for one in company.joined] == [str(library)] * 2
+
+
 def test_a_launcher_that_starts_one_too_few_is_found_out(company: Company, mpiexec: Path) -> None:
     company.monkeypatch.setattr("linkscope.launch.muster.START_TIMEOUT_S", 5.0)
     stingy = company.bench.folder / "stingy"

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from linkscope.launch.shared_memory import FOLDER, SharedMemory
+from linkscope.launch.shared_memory import FOLDER, SharedMemory, remove_noted
 
 MAPPER = """
 import mmap, sys
@@ -84,3 +84,59 @@ def test_processes_are_looked_at_once_a_second_or_when_there_is_reason_to(segmen
     end(process)
     memory.sweep()
     assert not segment.exists()
+
+
+def test_a_segment_that_comes_up_is_looked_at_at_once_while_processes_set_themselves_up(segment: Path) -> None:
+    memory = SharedMemory()
+    memory.watch([])
+    segment.write_bytes(bytes(1 << 16))
+    memory.watch([])  # nobody has mapped it yet
+    process = map_it(segment)
+    memory.watch([process.pid])
+    end(process)
+    memory.sweep()
+    assert not segment.exists()
+
+
+def noted_and_killed(segment: Path, noted: Path) -> None:
+    """A segment that was seen by a linkscope which is gone, as is the process that mapped it."""
+    memory = SharedMemory(noted)
+    segment.write_bytes(bytes(1 << 16))
+    process = map_it(segment)
+    memory.look([process.pid])
+    end(process)
+
+
+def test_what_was_noted_is_removed_by_whoever_comes_after(segment: Path, tmp_path: Path) -> None:
+    noted_and_killed(segment, tmp_path / "noted")
+    assert remove_noted(tmp_path / "noted")
+    assert not segment.exists()
+    assert remove_noted(tmp_path / "noted")
+    assert remove_noted(tmp_path / "nothing was ever noted")
+
+
+def test_what_was_noted_and_is_mapped_stays_for_later(segment: Path, tmp_path: Path) -> None:
+    noted_and_killed(segment, tmp_path / "noted")
+    other = map_it(segment)
+    assert not remove_noted(tmp_path / "noted")
+    assert segment.exists()
+    end(other)
+    assert remove_noted(tmp_path / "noted")
+    assert not segment.exists()
+
+
+def test_another_segment_of_the_same_name_stays(segment: Path, tmp_path: Path) -> None:
+    noted_and_killed(segment, tmp_path / "noted")
+    again = segment.with_name(f"{segment.name}-again")
+    again.write_bytes(b"somebody else's")
+    again.replace(segment)
+    assert remove_noted(tmp_path / "noted")
+    assert segment.exists()
+
+
+@pytest.mark.parametrize("note", ["", "no JSON", "[]", '["../tmp/something", "", 0, 0]', '{"name": 1}', "[1]"])
+def test_what_is_no_note_removes_nothing(segment: Path, tmp_path: Path, note: str) -> None:
+    segment.write_bytes(b"")
+    (tmp_path / "noted").write_text(note)
+    assert remove_noted(tmp_path / "noted")
+    assert segment.exists()

@@ -19,10 +19,12 @@ import pytest
 from company import IDS, ROOT, Company, wait_until
 from result_schema import validate
 
+from linkscope.results.run_file import RunFile
+
 ASKED = "LINKSCOPE_TEST_TWO_HOSTS"
 AGENTS = {
-    "mpich": ["-launcher", "ssh", "-launcher-exec", "{agent}", "-ppn", "1"],
-    "openmpi": ["--mca", "plm", "ssh", "--mca", "plm_ssh_agent", "{agent}", "--map-by", "ppr:1:node"],
+    "mpich": ["-launcher", "ssh", "-launcher-exec", "{agent}"],
+    "openmpi": ["--mca", "plm", "ssh", "--mca", "plm_ssh_agent", "{agent}"],
 }
 
 
@@ -86,11 +88,16 @@ def _script(path: Path, text: str) -> None:
 
 @pytest.fixture
 def command(company: Company, hosts: Hosts, mpiexec: Path) -> list[str]:
-    """linkscope run on the first host, told of both."""
+    """linkscope run on the first host, told of both; either has slots for all of the processes."""
     company.monkeypatch.setenv("PATH", f"{mpiexec.parent}{os.pathsep}{os.environ['PATH']}")
     company.monkeypatch.setenv("PYTHONPATH", str(ROOT / "python"))
     flags = [word.format(agent=hosts.agent) for word in AGENTS[mpiexec.parent.parent.name]]
-    launcher = ["--launcher-command", shlex.join([str(mpiexec), *flags]), "--hosts", ",".join(hosts.names)]
+    launcher = [
+        "--launcher-command",
+        shlex.join([str(mpiexec), *flags]),
+        "--hosts",
+        ",".join(f"{name}:4" for name in hosts.names),
+    ]
     run = [sys.executable, "-m", "linkscope", "run", company.suite("mpi"), "-o", "a.jsonl"]
     return [str(hosts.enter), *run, *launcher]
 
@@ -108,12 +115,14 @@ def test_each_host_is_named_with_its_processes_its_topology_and_its_link(
     ended = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert ended.returncode == 0, ended.stdout + ended.stderr
     assert company.statuses == dict.fromkeys(IDS, "ok")
+    assert {row.between for row in RunFile.read("a.jsonl").rows} == {hosts.names}
     (crew,) = company.crews
     validate(crew)
     assert [one["host"] for one in crew["processes"]] == list(hosts.names)
     assert [(one["a"], one["b"], one["kind"]) for one in crew["links"]] == [
         (f"host:{hosts.names[0]}", f"host:{hosts.names[1]}", "network")
     ]
+    assert any(note.startswith("a process on each named host: mpiexec is told ") for note in crew["notes"])
     (other,) = crew["nodes"]
     assert other["host"] == hosts.names[1]
     assert [device["id"] for device in other["node"]["devices"]] == ["numa:0"]
@@ -135,3 +144,18 @@ def test_a_killed_linkscope_leaves_nobody_on_either_host(company: Company, comma
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     wait_until(lambda: Path("a.jsonl").exists() and len(company.statuses) >= 2)
     company.kill(process)
+
+
+def test_a_launcher_that_is_told_to_fill_one_host_is_told_of(
+    command: list[str], company: Company, hosts: Hosts
+) -> None:
+    place = command.index("--launcher-command") + 1
+    filling = "--map-by slot" if "plm_ssh_agent" in command[place] else "-ppn 2"
+    command[place] = f"{command[place]} {filling}"
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    told = f"all 2 processes came to lie on {hosts.names[0]}, of 2 hosts that were named"
+    assert told in " ".join(ended.stderr.split())
+    (crew,) = company.crews
+    assert {one["host"] for one in crew["processes"]} == {hosts.names[0]}
+    assert any(note.startswith(told) for note in crew["notes"])

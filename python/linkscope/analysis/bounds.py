@@ -38,13 +38,13 @@ class Bound:
 def best_latencies(rows: Iterable[Row]) -> dict[str, Latency]:
     """By kind of device (gpu, numa): the shortest median time of a small message between two of them, alone.
 
-    Between two GPUs, or two processes on host memory; of rows shown as a latency. An MPI message counts by its
-    ping-pong alone.
+    Between two GPUs, or two processes on host memory, of one host; of rows shown as a latency. An MPI message counts
+    by its ping-pong alone.
     """
     best: dict[str, Latency] = {}
     for row in rows:
         flows = row.case["flows"]
-        if row.status != "ok" or row.labels.get("figure") != "latency" or len(flows) != 1:
+        if row.status != "ok" or row.labels.get("figure") != "latency" or len(flows) != 1 or row.between:
             continue
         kind, seconds = _kind(flows[0]), row.flows[0].seconds.median
         if kind and (kind not in best or seconds < best[kind].seconds):
@@ -53,11 +53,13 @@ def best_latencies(rows: Iterable[Row]) -> dict[str, Latency]:
 
 
 def bounds_of(rows: Sequence[Row], best: Mapping[str, Latency]) -> tuple[Bound, ...]:
-    """Of the rows of one table, each bound once, shortest first; empty unless it shows collectives' times."""
+    """Of the rows of one table, each bound once, shortest first; empty unless it shows collectives' times, of members
+    on one host.
+    """
     found = set()
     for row in rows:
         collective = Collective.of(row.case["flows"][0])
-        if collective is None or row.labels.get("figure") != "latency" or collective.kind not in PASSES:
+        if collective is None or row.labels.get("figure") != "latency" or collective.kind not in PASSES or row.between:
             continue
         latency = best.get(collective.members[0].partition(":")[0])
         if latency is not None:

@@ -18,8 +18,10 @@ Json = dict[str, Any]
 _TOUCHERS = {"numa": "cpu", "gpu": "gpu"}
 _OF_THEIR_OWN = ("ping-pong", "window", "in-kernel")
 """Calls and forms whose figure is not the time of one transfer from call to arrival."""
-_SELF_EVIDENT = ("method", "processes", "staging", "in_place", "call", "form", "launch", "type")
+_SELF_EVIDENT = ("hosts", "method", "processes", "staging", "in_place", "call", "form", "launch", "type")
 """Axes whose values speak for themselves."""
+HOSTS = "hosts"
+"""The axis of figures between hosts."""
 MOST_KINDS = 3
 """Kinds of memory that a heading names pair by pair; of more it names those at either end."""
 
@@ -44,6 +46,7 @@ class Cell:
     which all measured flows ran, where the figure needs that they ran together; None elsewhere. ``figure``: the word by
     which the labels ask for it. ``slowest``: of a collective's members; None elsewhere. ``regime``: what figures must
     have in common to be set against one another: the clock, whether bytes of both ways count, what is timed.
+    ``hosts``: those between which it was measured, where they are several; they stand in the ``variant``, too.
     """
 
     id: str
@@ -62,6 +65,7 @@ class Cell:
     figure: str = "first"
     slowest: Slowest | None = None
     regime: str = ""
+    hosts: tuple[str, ...] = ()
 
     @property
     def key(self) -> tuple[str, str, str, str]:
@@ -101,6 +105,7 @@ class Heading:
     none. ``local`` is true where source and destination are the same device throughout. ``peer`` names another tool's
     case that the table repeats, empty where none is. ``bounds``: what times of collectives are held against, where the
     run has it. ``bus_factor``: bus over algorithm bandwidth, where it is one for all collectives of the table.
+    ``hosts``: between which figures were measured, where any were between several.
     """
 
     suite: str
@@ -122,6 +127,7 @@ class Heading:
     peer: str
     bounds: tuple[Bound, ...] = ()
     bus_factor: float | None = None
+    hosts: tuple[str, ...] = ()
 
 
 def cells_of(rows: Iterable[Row], paths: Paths) -> list[Cell]:
@@ -159,7 +165,7 @@ def cell(row: Row, paths: Paths) -> Cell:
         row=table_row,
         column=table_column,
         series=str(labels.get("series", "")),
-        variant=tuple((str(axis), str(word)) for axis, word in labels.get("variant", {}).items()),
+        variant=_variant(row),
         x=float(x) if isinstance(x, (int, float)) else None,
         bytes=payload(row),
         headline=figure,
@@ -168,7 +174,13 @@ def cell(row: Row, paths: Paths) -> Cell:
         figure=asked,
         slowest=slowest(row),
         regime=regime(row),
+        hosts=row.between,
     )
+
+
+def _variant(row: Row) -> tuple[tuple[str, str], ...]:
+    said = tuple((str(axis), str(word)) for axis, word in row.labels.get("variant", {}).items())
+    return (*said, (HOSTS, ", ".join(row.between))) if row.between else said
 
 
 def regime(row: Row) -> str:
@@ -241,6 +253,7 @@ def heading(rows: Sequence[Row], cells: Sequence[Cell]) -> Heading:
         local=all(_is_local(flow) for row in rows for flow in row.case["flows"]),
         peer=_peer(first),
         bus_factor=_bus_factor(rows),
+        hosts=_distinct(host for row in rows for host in row.between),
     )
 
 

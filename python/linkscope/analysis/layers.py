@@ -17,10 +17,19 @@ CALLED = {
     "torch-mpi": "mpi",
 }
 """What a method of the torch engine hands its bytes to. (Gloo has no raw method here.)"""
-_PLAIN = {"form": "eager", "call": "send", "staging": "library", "type": "float32", "non_blocking": "yes"}
+_PLAIN = {
+    "form": "eager",
+    "call": "send",
+    "staging": "none",
+    "type": "float32",
+    "non_blocking": "yes",
+    "in_place": "no",
+}
 """Parameters as they are where a flow names none: only flows alike in all of them are set against one another."""
-_LAYER_ALONE = ("backend", "non_blocking", "in_place", "launch")
-"""Parameters that the two interfaces do not share."""
+_BY = "by "
+"""Begins the note of a row by MPI that names the library."""
+_LAYER_ALONE = ("backend", "non_blocking", "launch")
+"""Parameters that one of the two interfaces alone has, and that make neither's work another."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +88,7 @@ def layers(rows: Iterable[Row]) -> tuple[Layer, ...]:
         flow = row.case["flows"][0]
         called = CALLED.get(flow["method"])
         other = raw.get(_likeness(row, called)) if called else None
-        if called is None or other is None:
+        if called is None or other is None or not _comparable(row, other):
             continue
         key = (flow["method"], called, _where(flow), row.case["clock"])
         added = _added(flow["bytes"], row.flows[0].seconds, other.flows[0].seconds)
@@ -100,8 +109,19 @@ def _likeness(row: Row, method: str) -> str:
     parameters = {**_PLAIN, **flow.get("parameters", {})}
     shared = sorted((name, str(text)) for name, text in parameters.items() if name not in _LAYER_ALONE)
     case = row.case
-    regime = (case["clock"], case.get("cache"), case.get("processes", 1), sorted(row.environment.items()))
+    regime = (case["clock"], case.get("cache"), case.get("processes", 1), sorted(row.environment.items()), row.hosts)
     return repr((method, flow["bytes"], _ends(flow), regime, shared))
+
+
+def _comparable(layer: Row, raw: Row) -> bool:
+    """Whether the one can have called the other: by the same MPI, as far as both say by which, and both until arrival,
+    which by the host's clock a message of ``xccl`` does not wait for.
+    """
+    said = [{note for note in row.notes if note.startswith(_BY)} for row in (layer, raw)]
+    method = layer.case["flows"][0]["method"]
+    if method == "torch-mpi" and all(said) and said[0] != said[1]:
+        return False
+    return not (method == "torch-send" and layer.case["clock"] == "host")
 
 
 def _ends(flow: Json) -> list[tuple[str, str, int]]:
@@ -110,7 +130,9 @@ def _ends(flow: Json) -> list[tuple[str, str, int]]:
 
 
 def _where(flow: Json) -> str:
-    """Such as "gpu:0 > gpu:1", "all-reduce of 4"."""
+    """Such as "gpu:0 > gpu:1", "all-reduce of 4, in place"."""
     if "members" in flow:
-        return f"{flow.get('parameters', {}).get('collective', 'all-reduce')} of {len(flow['members'])}"
+        parameters = flow.get("parameters", {})
+        place = ", in place" if parameters.get("in_place") == "yes" else ""
+        return f"{parameters.get('collective', 'all-reduce')} of {len(flow['members'])}{place}"
     return " > ".join(flow[end]["device"] for end in ("source", "destination") if end in flow)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 
-from linkscope.analysis.cell import Cell, Heading, Json, cells_of, heading, shown_as, table_of
+from linkscope.analysis.cell import HOSTS, Cell, Heading, Json, cells_of, heading, shown_as, table_of
 from linkscope.machine.paths import Paths
 from linkscope.results.row import Row
 
@@ -30,9 +30,12 @@ class Listing:
 
     @property
     def common(self) -> tuple[str, ...]:
-        """What every line would say of the other axes, such as "a process each", "window 4"; of one line alone too."""
+        """What every line would say of the other axes, such as "a process each", "window 4"; of one line alone too.
+
+        Hosts that are the same in all stand in the heading.
+        """
         words = zip(self.cells[0].variant, self.cells[0].variant_words, strict=True)
-        return tuple(word for (axis, _), word in words if axis not in self.axes)
+        return tuple(word for (axis, _), word in words if axis not in (*self.axes, HOSTS))
 
     @staticmethod
     def place(entry: Cell) -> str:

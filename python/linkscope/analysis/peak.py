@@ -34,9 +34,12 @@ def peak(row: Row, paths: Paths) -> Peak | None:
     which a ``first`` headline is compared with the first flow's and a ``sum`` or ``aggregate`` with the measured ones'.
     ``touched``: the memory's own rate where one device does it all in its memory; elsewhere as ``first``, each
     byte counted at both ends, and None where the method touches more or less than that. None, too, where loads and
-    stores may have brought the pages elsewhere than the case says (``_wanders``). ``bus`` and ``algorithm``: see
+    stores may have brought the pages elsewhere than the case says (``_wanders``), and where the flows' ends lie on
+    several hosts: nobody knows what the network between them could do. ``bus`` and ``algorithm``: see
     ``Collective.bus_peak``.
     """
+    if row.between:
+        return None
     collective = Collective.of(row.case["flows"][0])
     if collective is not None:
         return _of_collective(collective, str(row.labels.get("figure")), paths)

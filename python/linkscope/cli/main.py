@@ -129,7 +129,7 @@ def show(run_file: RunPath, as_json: AsJson = False) -> int:
     """Print a run's tables: every figure with its interval and the percent of its path's peak."""
     from linkscope.analysis.overview import overview
     from linkscope.report import terminal
-    from linkscope.report.provenance import precision
+    from linkscope.report.provenance import hosts, precision
     from linkscope.results.run_file import RunFile
 
     found = RunFile.read(run_file)
@@ -137,7 +137,7 @@ def show(run_file: RunPath, as_json: AsJson = False) -> int:
         _err().print(notice, highlight=False, markup=False, soft_wrap=True)
     if as_json:
         tables = overview(found.rows, found.node, precision(found.header)).to_json()
-        _print_json({"header": found.header, "missing": list(found.missing), **tables})
+        _print_json({"header": found.header, "hosts": hosts(found.states), "missing": list(found.missing), **tables})
     else:
         terminal.show(found, _out())
     return 0

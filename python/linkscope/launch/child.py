@@ -22,8 +22,9 @@ class Child:
     """A process whose whole group ends with this process, whatever happens to it.
 
     ``stderr`` is the file that its standard error goes to; its standard output goes there too, unless ``stdout`` is
-    subprocess.PIPE. ``cpus``: those it may run on; empty: as this process. ``files``: descriptors that stay open in it.
-    ``dying``: what it is sent when this process is gone. Raises LinkscopeError where it cannot be started.
+    subprocess.PIPE or a descriptor. ``cpus``: those it may run on; empty: as this process. ``files``: descriptors that
+    stay open in it. ``dying``: what it is sent when this process is gone. Raises LinkscopeError where it cannot be
+    started.
     """
 
     def __init__(

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import tempfile
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from linkscope.errors import LinkscopeError
@@ -15,12 +13,15 @@ from linkscope.launch.control import Control, Event, Hello, Joined, Left, Misfit
 from linkscope.launch.launchers import Ending, Launcher, Order
 from linkscope.launch.member import Cause, Member, mentions
 from linkscope.launch.process import parse_record
+from linkscope.launch.scratch import Scratch
 from linkscope.launch.shared_memory import SharedMemory
 from linkscope.launch.worker import CannotStartError, GarbageError, InterruptedRunError, RefusedPlanError, SilenceError
 
 Json = dict[str, Any]
 
 _POLL_S = 0.1
+_FIRST_POLL_S = 0.01
+"""Until the first case has ended: processes that set themselves up make what a killed one leaves."""
 _GRACE_S = 5.0
 """How long what is left of a crew that lost one may take to say so: they find out by themselves."""
 _HOLD_S = 2.0
@@ -75,8 +76,8 @@ class Crew:
         self._misfit: str | None = None
         self._garbage: GarbageError | None = None
         self._begun = False
-        self._memory = SharedMemory()
-        self._folder = tempfile.TemporaryDirectory(prefix="linkscope-")
+        self._scratch = Scratch()
+        self._memory = SharedMemory(self._scratch.segments)
         self._deadline = time.monotonic() + start_timeout_s
         self._start_timeout_s = start_timeout_s
         order = Order(
@@ -85,13 +86,13 @@ class Crew:
             environment={**terms.environment, **control.variables},
             exported=(*terms.exported, *control.variables),
             cpus=terms.cpus,
-            folder=Path(self._folder.name),
+            folder=self._scratch.path,
         )
         try:
             self._started = terms.launcher.start(order)
         except LinkscopeError as error:
             self._control.close()
-            self._folder.cleanup()
+            self._scratch.close()
             raise CannotStartError(str(error)) from error
 
     def __enter__(self) -> Crew:
@@ -101,6 +102,8 @@ class Crew:
         """A process that is stopped hears nothing, so those of this host are killed by name, the rest by launcher and
         by the end of their connection.
         """
+        self._memory.hurry()
+        self._memory.look(self._pids_here())
         for member in self._members.values():
             if not self._started.ended():
                 member.kill()
@@ -108,7 +111,7 @@ class Crew:
         self._control.close()
         self._started.close()
         self._memory.sweep()
-        self._folder.cleanup()
+        self._scratch.close()
 
     def next_record(self, silence_s: float, interrupted: Callable[[], bool]) -> Json | None:
         """See Worker. What a crew that lost a process still has to say is heard before an interruption is heeded."""
@@ -133,8 +136,7 @@ class Crew:
             elif time.monotonic() >= deadline:
                 raise SilenceError(self._silence(silence_s))
             self._release_held()
-            self._memory.look(member.hello.pid for member in self._members.values() if member.is_here)
-            for event in self._control.poll(_POLL_S):
+            for event in self._control.poll(self._look()):
                 self._take(event)
 
     def ending(self) -> str:
@@ -153,6 +155,17 @@ class Crew:
         silent = next((m for m in self._fallen() if m.complaint is None and cause.blames(m.hello.rank)), None)
         told = str(cause) if silent is None else f"{silent.name} is gone ({cause})"
         return self._with_overheard(told) if cause.is_bare else told
+
+    def _look(self) -> float:
+        """At the shared memory that there is by now; seconds until it is worth another look."""
+        if self._begun and all(member.ended is None for member in self._members.values()):
+            self._memory.watch(self._pids_here())
+            return _FIRST_POLL_S
+        self._memory.look(self._pids_here())
+        return _POLL_S
+
+    def _pids_here(self) -> list[int]:
+        return [member.hello.pid for member in self._members.values() if member.is_here]
 
     # Coming together.
 
@@ -236,6 +249,8 @@ class Crew:
             member.complaint, member.complained = record, time.monotonic()
         if said.rank != 0 or kind == "error":
             return
+        if kind == "row":
+            record |= self._hosts()
         if self._held is not None:  # it lived on
             self._ready.append(self._held)
             self._held = None
@@ -243,6 +258,11 @@ class Crew:
             self._held, self._held_since = record, time.monotonic()
         else:
             self._ready.append(record)
+
+    def _hosts(self) -> Json:
+        """What a row says of where its processes ran, by rank; nothing where that was one host."""
+        hosts = [self._members[rank].hello.host for rank in range(self._size)]
+        return {"hosts": hosts} if len(set(hosts)) > 1 else {}
 
     def _release_held(self) -> None:
         if self._held is not None and time.monotonic() - self._held_since > _HOLD_S and self._lost_since is None:

@@ -17,6 +17,8 @@ from linkscope.errors import LinkscopeError
 from linkscope.plan.expand import Offer
 
 Json = dict[str, Any]
+Variables = tuple[tuple[str, str], ...]
+"""Names and values of an environment."""
 
 ENGINES = ("cuda", "hip", "host")
 """In order of preference."""
@@ -96,11 +98,11 @@ def command_of(name: str) -> tuple[str, ...] | None:
     return None if path is None else (str(path),)
 
 
-def choose_engine(wanted: str | None = None) -> Engine:
+def choose_engine(wanted: str | None = None, variables: Variables = ()) -> Engine:
     """The first of cuda, hip, host that can measure here, or the one of that name.
 
-    A GPU engine that finds no GPU gives way to the next. Raises LinkscopeError where there is no engine, no
-    engine of that name, or none that answers.
+    A GPU engine that finds no GPU gives way to the next. ``variables`` are in its environment besides. Raises
+    LinkscopeError where there is no engine, no engine of that name, or none that answers.
     """
     found = find_engines()
     if wanted is not None and wanted not in found:
@@ -110,8 +112,8 @@ def choose_engine(wanted: str | None = None) -> Engine:
     if not found:
         raise _none_built()
     if wanted is not None:
-        return Engine(wanted, found[wanted], describe(found[wanted]))
-    return _first_usable(found)
+        return Engine(wanted, found[wanted], describe(found[wanted], variables=variables))
+    return _first_usable(found, variables)
 
 
 def machine_description() -> Json:
@@ -141,19 +143,21 @@ def modelling_engine() -> Engine:
 
 
 @cache
-def describe(path: Path, *arguments: str) -> Json:
-    """The engine's description record (schema/result.schema.json). Asked once per process and program.
+def describe(path: Path, *arguments: str, variables: Variables = ()) -> Json:
+    """The engine's description record (schema/result.schema.json), with ``variables`` besides in its environment. Asked
+    once per process, program and environment.
 
     Raises LinkscopeError where it does not answer within ``DESCRIBE_TIMEOUT_S`` or with anything else.
     """
-    return _answer((str(path),), *arguments)
+    return _answer((str(path),), *arguments, variables=variables)
 
 
-def _answer(program: tuple[str, ...], *arguments: str) -> Json:
+def _answer(program: tuple[str, ...], *arguments: str, variables: Variables = ()) -> Json:
     command, name = [*program, "describe", *arguments], " ".join((Path(program[0]).name, *program[1:]))
     try:
+        environment = {**surroundings(), **dict(variables)}
         answer = subprocess.run(
-            command, capture_output=True, text=True, timeout=DESCRIBE_TIMEOUT_S, check=False, env=surroundings()
+            command, capture_output=True, text=True, timeout=DESCRIBE_TIMEOUT_S, check=False, env=environment
         )
     except subprocess.TimeoutExpired as error:
         limit = f"{DESCRIBE_TIMEOUT_S:.0f} s"
@@ -187,12 +191,12 @@ def _directories(environment: Mapping[str, str]) -> list[Path]:
     return [_PACKAGE / "_engine", build, *nested]
 
 
-def _first_usable(found: dict[str, Path]) -> Engine:
+def _first_usable(found: dict[str, Path], variables: Variables) -> Engine:
     gpu_problem: str | None = None
     trouble: LinkscopeError | None = None
     for name, path in sorted(found.items(), key=lambda item: ENGINES.index(item[0])):
         try:
-            description = describe(path)
+            description = describe(path, variables=variables)
         except LinkscopeError as error:
             trouble = error
             if _driver_present(name):
@@ -204,7 +208,7 @@ def _first_usable(found: dict[str, Path]) -> Engine:
             gpu_problem = gpu_problem or description.get("problem", "the driver shows no GPU")
     if trouble is None:
         only = next(iter(found))
-        return Engine(only, found[only], describe(found[only]), gpu_problem)
+        return Engine(only, found[only], describe(found[only], variables=variables), gpu_problem)
     raise trouble
 
 

@@ -14,7 +14,6 @@ import os
 import re
 import socket
 import sys
-import tempfile
 import time
 import zlib
 from collections.abc import Iterator, Mapping
@@ -29,6 +28,7 @@ from linkscope.launch.child import Child
 from linkscope.launch.control import CONTROL_VARIABLE, LOOPBACK, own_address
 from linkscope.launch.engines import command_of
 from linkscope.launch.launchers import RANK_VARIABLE, Order, OwnChildren, Started
+from linkscope.launch.scratch import Scratch
 from linkscope.machine import sysfs
 from linkscope.machine.files import LiveFiles
 
@@ -226,8 +226,8 @@ def _follow(own: Place, meeting: Meeting) -> NoReturn:
 
 def _serve(command: list[str], environment: Json) -> None:
     """Runs an engine to its end; what it said goes where this process's words do."""
-    with tempfile.TemporaryDirectory(prefix="linkscope-") as folder:
-        child = Child(command, environment, Path(folder) / "stderr")
+    with Scratch() as scratch:
+        child = Child(command, environment, scratch.path / "stderr")
         while child.status() is None:
             time.sleep(_POLL_S)
         sys.stderr.write(child.text())
@@ -244,6 +244,11 @@ class Inside:
         self._engine = engine
         self.binds = not _may_use_all_cpus()
         self.notes: tuple[str, ...] = ("each rank keeps the CPUs that its launcher gave it",) if self.binds else ()
+
+    def spread(self, processes: int) -> tuple[str, ...]:
+        """See Launcher: they are where they are."""
+        del processes
+        return ()
 
     def start(self, order: Order) -> Started:
         """See Launcher."""

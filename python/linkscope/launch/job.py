@@ -163,7 +163,9 @@ def prepare(request: Request) -> Job:
     precision = parse_precision(request.precision)
     budget_s = parse_duration(request.budget) if request.budget else None
     described = load_machine(request.machine) if request.machine else None
-    engine = modelling_engine() if described else choose_engine(request.engine)
+    engine = (
+        modelling_engine() if described else choose_engine(request.engine, tuple(request.launching.variables().items()))
+    )
     node = described or discover(engine.description)
     further = _further(suites, node)
     known = sorted({*engine.methods, *packaged_methods(), *(name for one in further for name in one.methods)})

@@ -18,6 +18,7 @@ from typing import Protocol
 from linkscope.errors import LinkscopeError
 from linkscope.launch.binding import usable_cores
 from linkscope.launch.child import Child, signal_name
+from linkscope.launch.hosts import named_hosts
 
 RANK_VARIABLE = "LINKSCOPE_RANK"
 PATIENCE_S = 5.0
@@ -27,6 +28,7 @@ _MOST_WORDS = 300
 _BOX = r"^[-=]{8,}\s*$"
 _BAD_END = re.compile("BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES")
 _OF_ENGINES = "linkscope-engine"
+_ABI_LIBRARIES = ("libmpi_abi.so.1", "libmpi_abi.so.0", "libmpi_abi.so")
 _AS_ROOT = ("OMPI_ALLOW_RUN_AS_ROOT", "PRTE_ALLOW_RUN_AS_ROOT")
 
 
@@ -101,6 +103,11 @@ class Launcher(Protocol):
     @property
     def binds(self) -> bool: ...
 
+    def spread(self, processes: int) -> tuple[str, ...]:
+        """What it is told so that each host which the user has named gets one of so many processes. Empty where the
+        hosts are not as many, where there is one alone, and where its own words place them already.
+        """
+
     def start(self, order: Order) -> Started:
         """Raises LinkscopeError where nothing can be started."""
 
@@ -112,6 +119,10 @@ class Local:
     name: str = "local"
     notes: tuple[str, ...] = ()
     binds: bool = False
+
+    def spread(self, processes: int) -> tuple[str, ...]:
+        del processes
+        return ()
 
     def start(self, order: Order) -> Started:
         children: list[Child] = []
@@ -179,12 +190,22 @@ class Mpiexec:
             return (f"run as root: {', '.join(_AS_ROOT)} (and _CONFIRM) are set to 1 for mpiexec",)
         return ()
 
+    def spread(self, processes: int) -> tuple[str, ...]:
+        dialect = self.dialect()
+        return one_a_host(dialect.spread, processes, self.named, self.words, dialect.placing)
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        """The hosts that are named."""
+        return named_hosts(self.hosts, self.hostfile)
+
     def start(self, order: Order) -> Started:
         dialect = self.dialect()
         environment = {name: value for name, value in order.environment.items() if name != RANK_VARIABLE}
         if self.notes:
             environment |= {name + end: "1" for name in _AS_ROOT for end in ("", "_CONFIRM")}
-        command = [*self.words, "-n", str(order.processes), *dialect.options(order)]
+        command = [*self.words, "-n", str(order.processes), *dialect.options(order, self.named)]
+        command += self.spread(order.processes)
         command += [dialect.hosts, self.hosts] if self.hosts else []
         command += [dialect.hostfile, self.hostfile] if self.hostfile else []
         child = Child([*command, *order.command], environment, order.folder / "mpiexec", dying=signal.SIGTERM)
@@ -265,6 +286,16 @@ class ByLauncher:
         )
 
 
+def one_a_host(
+    told: tuple[str, ...], processes: int, hosts: Sequence[str], words: Sequence[str], placing: re.Pattern[str]
+) -> tuple[str, ...]:
+    """``told`` where there is a process for each of several ``hosts`` and none of a launcher's ``words`` is ``placing``
+    them: left alone, it may fill the first host before it goes on to the next.
+    """
+    placed = any(placing.fullmatch(word) for word in words)
+    return told if len(hosts) > 1 and processes == len(hosts) and not placed else ()
+
+
 def numbers(listed: str) -> frozenset[int]:
     """The ranks in a list as launchers write them: "0", "1,3", "0-3,7"."""
     found: set[int] = set()
@@ -278,6 +309,17 @@ def find_mpiexec() -> str | None:
     """mpiexec on PATH, else beside this Python, where MPI's packages from PyPI put it; None where there is none."""
     beside = Path(sys.executable).parent / "mpiexec"
     return shutil.which("mpiexec") or (str(beside) if os.access(beside, os.X_OK) else None)
+
+
+def library_of(mpiexec: str) -> Path | None:
+    """The library with the standard ABI that is installed with that mpiexec, which must be named with its folder; None
+    where there is none.
+    """
+    if "/" not in mpiexec:
+        return None
+    home = Path(mpiexec).absolute().parent.parent
+    files = (home / folder / name for folder in ("lib", "lib64") for name in _ABI_LIBRARIES)
+    return next((file for file in files if file.exists()), None)
 
 
 def gist(text: str) -> str:
@@ -295,19 +337,25 @@ def _shortened(words: str) -> str:
 
 @dataclass(frozen=True)
 class _Dialect:
-    """How one family of mpiexec is spoken to, and how it tells of a process that ended badly (text on one line)."""
+    """How one family of mpiexec is spoken to, and how it tells of a process that ended badly (text on one line).
+
+    ``spread``: what puts one process on each host; ``placing``: words that say where processes go.
+    """
 
     sign: str
     bind: tuple[str, ...]
     oversubscribe: tuple[str, ...]
     hosts: str
     hostfile: str
+    spread: tuple[str, ...]
+    placing: re.Pattern[str]
     endings: tuple[re.Pattern[str], ...]
     export: str | None = None
     anonymous: tuple[re.Pattern[str], ...] = ()
 
-    def options(self, order: Order) -> list[str]:
-        crowded = self.oversubscribe if order.processes > len(usable_cores()) else ()
+    def options(self, order: Order, hosts: Sequence[str] = ()) -> list[str]:
+        """What it is told of an order; ``hosts``: those that are named, whose slots say how many each of them takes."""
+        crowded = self.oversubscribe if not hosts and order.processes > len(usable_cores()) else ()
         exported = [word for name in order.exported for word in (self.export, name)] if self.export else []
         return [*self.bind, *crowded, *[word for word in exported if word is not None]]
 
@@ -318,6 +366,11 @@ _OPEN_MPI = _Dialect(
     oversubscribe=("--oversubscribe",),
     hosts="--host",
     hostfile="--hostfile",
+    spread=("--map-by", "ppr:1:node"),
+    placing=re.compile(
+        r"--?(map-by|N|npernode|pernode|npersocket|ppr|rankfile|rf|bynode|byslot|host|hostfile|machinefile)(=.*)?"
+        r"|rmaps_\w*(policy|pattern)"
+    ),
     endings=(
         re.compile(r"process rank (?P<rank>\d+) with PID \d+ on node \S+ exited on signal (?P<signal>\d+)"),
         re.compile(r"Process name: \[\S+?,(?P<rank>\d+)\] Exit code: (?P<code>\d+)"),
@@ -330,6 +383,8 @@ _HYDRA = _Dialect(
     oversubscribe=(),
     hosts="-hosts",
     hostfile="-f",
+    spread=("-ppn", "1"),
+    placing=re.compile(r"--?(ppn|perhost|grr|rr|rankmap|hosts|host|f|machinefile|hostfile)(=.*)?"),
     endings=(),
     # It names the first in its own list, which may be one that it killed itself for the other's sake.
     anonymous=(re.compile(r"TERMINATED WITH THE EXIT STRING: .*?\(signal (?P<signal>\d+)\)"),),

@@ -14,12 +14,14 @@ from linkscope.errors import LinkscopeError
 from linkscope.launch import inside
 from linkscope.launch.control import LOOPBACK, own_address
 from linkscope.launch.inside import Inside, Lead
-from linkscope.launch.launchers import Launcher, Local, Mpiexec, find_mpiexec
+from linkscope.launch.launchers import Launcher, Local, Mpiexec, find_mpiexec, library_of
 from linkscope.launch.slurm import Srun, is_only_host
 
 Json = dict[str, Any]
 
 LAUNCHERS = ("local", "mpiexec", "srun", "inside")
+MPI_VARIABLE = "LINKSCOPE_MPI"
+"""The MPI library or adapter that engines load, instead of looking for one."""
 _MPI_METHODS = frozenset({"mpi", "mpi-collective", "torch-mpi"})
 _FIND_MPIEXEC = "put an MPI's mpiexec on PATH, name it with --launcher-command, or `pip install mpich`"
 
@@ -55,6 +57,14 @@ class Launching:
     def peers(self) -> list[str]:
         """Names of hosts that are asked for."""
         return [word.split(":")[0] for word in (self.hosts or "").split(",") if word]
+
+    def variables(self, environment: Mapping[str, str] = os.environ) -> dict[str, str]:
+        """What engines must find in ``environment`` besides: the MPI of the mpiexec that was asked for."""
+        words = shlex.split(self.launcher_command or "")
+        if not words or "srun" in (self.launcher, Path(words[0]).name) or environment.get(MPI_VARIABLE):
+            return {}
+        library = library_of(words[0])
+        return {} if library is None else {MPI_VARIABLE: str(library)}
 
     def kind_for(self, case: Json, environment: Mapping[str, str], leader: Lead | None) -> str:
         """Which of LAUNCHERS starts the processes of ``case``."""

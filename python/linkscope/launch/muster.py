@@ -16,6 +16,7 @@ from linkscope.launch.binding import Binding, bind, usable_cores
 from linkscope.launch.control import LOOPBACK, Control, Hello, Surveyed
 from linkscope.launch.crew import Crew, Terms, Work
 from linkscope.launch.engines import Engine, surroundings
+from linkscope.launch.hosts import named_hosts
 from linkscope.launch.inside import Lead
 from linkscope.launch.job import Job
 from linkscope.launch.launchers import RANK_VARIABLE, Launcher
@@ -28,8 +29,8 @@ from linkscope.plan.expand import PlannedCase
 Json = dict[str, Any]
 
 _OWN_PREFIX = "LINKSCOPE_"
-_PYTHON_FINDS = ("PYTHONPATH", "VIRTUAL_ENV", "CONDA_PREFIX")
-"""By these Python finds linkscope, and engines the libraries that Python's packages hold."""
+_PYTHON_FINDS = ("PYTHONPATH", "VIRTUAL_ENV", "CONDA_PREFIX", "MPI4PY_LIBMPI")
+"""By these Python finds linkscope, engines the libraries that Python's packages hold, and mpi4py its MPI."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +98,7 @@ class Muster:
     def supervisor(self, group: Group) -> Supervisor:
         """Who gets a row for each of the group's cases."""
         settings = dict(group.settings)
-        environment = {**surroundings(), **settings}
+        environment = {**surroundings(), **self.job.request.launching.variables(), **settings}
         if group.kind is None:
             refusal = Refusal.FAILS_CASES if settings else Refusal.ENDS_RUN
             alone = group.engine.command
@@ -108,7 +109,7 @@ class Muster:
     def _crew(self, group: Group, environment: Mapping[str, str], plan: Json) -> Worker:
         assert group.kind is not None
         launcher = self._launcher(group)
-        for note in launcher.notes:
+        for note in _notes(launcher, group.processes):
             self.say(note)
         address = self.job.request.launching.listening_address(group.kind)
         control = Control(group.processes, str(group.engine.description["version"]), group.engine.backend, address)
@@ -139,6 +140,8 @@ class Muster:
         for host in dict.fromkeys(hello.host for hello in hellos):
             there = [hello for hello in hellos if hello.host == host]
             bound |= {one.rank: one for one in self._bindings(launcher, plan, host, there)}
+        if crowd := self._crowd(hellos):
+            self.say(crowd)
         self.record(self._joined(launcher, hellos, bound))
         return {rank: one.cpus for rank, one in bound.items()}
 
@@ -175,8 +178,23 @@ class Muster:
             ],
             "links": [asdict(Link(f"host:{a}", f"host:{b}", "network")) for a, b in combinations(hosts, 2)],
             "nodes": [{"host": host, "node": self._surveys[host].node.to_json()} for host in new],
-            "notes": [*launcher.notes, *(note for host in hosts if (note := self._difference(host)))],
+            "notes": [
+                *_notes(launcher, len(hellos)),
+                *filter(None, [self._crowd(hellos), *(self._difference(host) for host in hosts)]),
+            ],
         }
+
+    def _crowd(self, hellos: Sequence[Hello]) -> str | None:
+        """What is to be said of processes that came to lie on one host although several were named."""
+        launching = self.job.request.launching
+        named = named_hosts(launching.hosts, launching.hostfile)
+        hosts = {hello.host for hello in hellos}
+        if len(named) < 2 or len(hosts) > 1 or len(hellos) < 2:
+            return None
+        told = "nothing here went between hosts; --launcher-command can say where processes go"
+        return (
+            f"all {len(hellos)} processes came to lie on {hosts.pop()}, of {len(named)} hosts that were named: {told}"
+        )
 
     def _difference(self, host: str) -> str | None:
         """What is to be said of a host that is not like the one that the cases were planned for."""
@@ -185,6 +203,15 @@ class Muster:
         nodes = (self.job.node, self._surveys[host].node)
         planned, there = ([(one.id, one.name) for one in node.devices] for node in nodes)
         return None if planned == there else f"{host} has other devices than {platform.node()}, whose the cases are"
+
+
+def _notes(launcher: Launcher, processes: int) -> tuple[str, ...]:
+    """What a user should know of how it starts so many processes."""
+    told = launcher.spread(processes)
+    return (
+        *launcher.notes,
+        *([f"a process on each named host: {launcher.name} is told {' '.join(told)}"] if told else []),
+    )
 
 
 def _exported(environment: Mapping[str, str], settings: Mapping[str, str]) -> tuple[str, ...]:

@@ -6,14 +6,13 @@ import json
 import os
 import selectors
 import subprocess
-import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from linkscope.errors import LinkscopeError
 from linkscope.launch.child import Child, signal_name
+from linkscope.launch.scratch import Scratch
 from linkscope.launch.threads import whereabouts
 from linkscope.launch.worker import GarbageError, InterruptedRunError, RefusedPlanError, SilenceError
 
@@ -26,17 +25,17 @@ class EngineProcess:
     """A Worker of one process. Use as a context manager: leaving it kills its whole group and waits for it."""
 
     def __init__(self, engine: Sequence[str], plan: Json, environment: Mapping[str, str]) -> None:
-        self._folder = tempfile.TemporaryDirectory(prefix="linkscope-")
-        folder = Path(self._folder.name)
+        self._scratch = Scratch()
+        folder = self._scratch.path
         try:
             (folder / "plan.json").write_text(json.dumps(plan), encoding="utf-8")
             command = [*engine, "run", str(folder / "plan.json")]
             self._child = Child(command, environment, folder / "stderr", subprocess.PIPE)
         except OSError as error:
-            self._folder.cleanup()
+            self._scratch.close()
             raise LinkscopeError(f"cannot write a plan to {folder}: {error.strerror or error}; set TMPDIR") from error
         except LinkscopeError:
-            self._folder.cleanup()
+            self._scratch.close()
             raise
         self._pending = b""
         self._lines: list[bytes] = []
@@ -46,7 +45,7 @@ class EngineProcess:
 
     def __exit__(self, *_: object) -> None:
         self._child.close()
-        self._folder.cleanup()
+        self._scratch.close()
 
     def next_record(self, silence_s: float, interrupted: Callable[[], bool]) -> Json | None:
         """See Worker."""

@@ -18,6 +18,7 @@ from linkscope.launch import inside
 from linkscope.launch.job import Job, Request, prepare
 from linkscope.launch.launching import Launching, requirement
 from linkscope.launch.muster import Muster
+from linkscope.launch.scratch import sweep_abandoned
 from linkscope.launch.supervisor import Watch, outcome
 from linkscope.launch.worker import InterruptedRunError
 from linkscope.plan.expand import PlannedCase
@@ -112,6 +113,7 @@ def _complete(
     job: Job, pending: Sequence[PlannedCase], writer: RunWriter, listener: Listener, leader: inside.Lead | None
 ) -> RunFile:
     listener.on_job(job, pending)
+    sweep_abandoned()
 
     def take(row: Json) -> None:
         writer.append(row)

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from functools import cache
 
 from linkscope.launch.child import Child
-from linkscope.launch.launchers import RANK_VARIABLE, ByLauncher, Order, Started, gist, version_of
+from linkscope.launch.hosts import named_hosts
+from linkscope.launch.launchers import RANK_VARIABLE, ByLauncher, Order, Started, gist, one_a_host, version_of
 
 _OVERLAPS = (20, 11)
 """The first version whose steps wait for one another where nothing is said."""
@@ -25,6 +26,8 @@ ENDINGS = (
 LABEL = re.compile(r"\s*(?P<rank>\d+): (?P<words>.*)")
 """A line of a process, as --label marks it."""
 _ERROR = re.compile(r"^srun: error: (.+)$", re.MULTILINE)
+_PLACING = re.compile(r"-[Nmw].*|--(nodes|distribution|ntasks-per-node|nodelist|nodefile|relative)(=.*)?")
+"""Words of srun's that say where tasks go."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +49,10 @@ class Srun:
             return ("srun is not told --mpi, and Slurm's default is none: MPI needs one of those of `srun --mpi=list`",)
         return ()
 
+    def spread(self, processes: int) -> tuple[str, ...]:
+        """See Launcher."""
+        return one_a_host(("--ntasks-per-node=1",), processes, named_hosts(self.hosts), self.words[1:], _PLACING)
+
     def start(self, order: Order) -> Started:
         """See Launcher. A step shares the job's CPUs with any other: that of an interactive shell, or one that is still
         ending. More processes than CPUs share these.
@@ -56,6 +63,7 @@ class Srun:
         cpus = cpus_of_job(environment)
         own += ["--overcommit"] if cpus is not None and order.processes > cpus else []
         own += [f"--nodelist={self.hosts}"] if self.hosts else []
+        own += self.spread(order.processes)
         command = [self.words[0], *own, *self.words[1:], *order.command]
         child = Child(command, environment, order.folder / "srun", dying=signal.SIGTERM)
         return ByLauncher("srun", child, ENDINGS, label=LABEL, complaint=complaint)

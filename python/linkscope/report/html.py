@@ -68,7 +68,7 @@ def render(run: RunFile) -> str:
         header=header,
         node=node,
         node_svg=Markup(draw(node)),
-        provenance=provenance(header, node),
+        provenance=provenance(header, node, run.states),
         state=machine_state(header),
         remarks=remarks(run),
         started=_date(str(header.get("started", ""))),
@@ -201,8 +201,10 @@ def _collective(flow: dict[str, Any]) -> str:
 
 
 def _processes(row: Row) -> str:
+    """Such as "4 processes", "2 processes on node1, node2"."""
     count = int(row.case.get("processes", 1))
-    return "one process" if count == 1 else f"{count} processes"
+    where = f" on {', '.join(dict.fromkeys(row.hosts))}" if row.hosts else ""
+    return "one process" if count == 1 else f"{count} processes{where}"
 
 
 def _verified(row: Row) -> str:

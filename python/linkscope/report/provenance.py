@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 from linkscope.analysis.summary import DEFAULT_PRECISION
@@ -20,14 +21,18 @@ def precision(header: Header) -> float:
     return float(header.get("plan", {}).get("options", {}).get("precision", DEFAULT_PRECISION))
 
 
-def provenance(header: Header, node: Node) -> list[tuple[str, str]]:
-    """The lines above every table; what a header does not hold is left out."""
+def provenance(header: Header, node: Node, states: Sequence[Header] = ()) -> list[tuple[str, str]]:
+    """The lines above every table; what a header does not hold is left out. ``states``: the run's, of which those of
+    processes that came together name hosts.
+    """
+    several = hosts(states)
     engine = header.get("engine", {})
     versions = ", ".join(f"{name} {text}" for name, text in engine.get("versions", {}).items())
     software = f"linkscope {header.get('version', '?')}, engine {engine.get('backend', '?')}"
     lines = [
         ("node", _node(node)),
         ("host", str(header.get("host", ""))),
+        ("processes", f"on {', '.join(several)}; peaks are of paths within a host" if several else ""),
         ("started", str(header.get("started", ""))),
         ("software", f"{software}, {versions}" if versions else software),
         ("PyTorch", _further(header)),
@@ -36,6 +41,12 @@ def provenance(header: Header, node: Node) -> list[tuple[str, str]]:
         ("bytes", "payload, counted once; GB/s are decimal, KiB/MiB/GiB binary"),
     ]
     return [(name, text) for name, text in lines if text]
+
+
+def hosts(states: Sequence[Header]) -> tuple[str, ...]:
+    """Those of processes that came together on several; empty where none did."""
+    crews = [[str(one["host"]) for one in state["processes"]] for state in states if state.get("when") == "joined"]
+    return tuple(dict.fromkeys(host for crew in crews if len(set(crew)) > 1 for host in crew))
 
 
 def _further(header: Header) -> str:

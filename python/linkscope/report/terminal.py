@@ -53,7 +53,7 @@ def _print_header(run: RunFile, found: Overview, console: Console) -> None:
     if found.summary.modelled:
         console.print(Text(f" {wording.MODELLED} ", style="bold black on yellow"))
     facts = Grid.grid(padding=(0, 2))
-    for name, text in provenance(run.header, run.node):
+    for name, text in provenance(run.header, run.node, run.states):
         facts.add_row(Text(name, style="dim"), Text(text))
     console.print(facts)
     for text in remarks(run):

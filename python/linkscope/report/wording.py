@@ -111,6 +111,8 @@ def facts(heading: Heading) -> list[str]:
     if heading.figure not in (OWN_RATE, TOUCHED, ALGORITHM, BUS):
         found.append(heading.figure)
     found += [bound(one) for one in heading.bounds]
+    if heading.hosts:
+        found.append(f"between hosts {', '.join(heading.hosts)}: no peak is known")
     if heading.background:
         found.append(f"in the background: {', '.join(heading.background)}")
     if "sustained" in heading.loads:

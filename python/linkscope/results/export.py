@@ -58,6 +58,7 @@ def _flows(row: Row) -> list[dict[str, Any]]:
                 "role": flow.get("role", "measured"),
                 "method": flow["method"],
                 "processes": int(row.case.get("processes", 1)),
+                "hosts": " ".join(row.hosts),
                 "executor": flow["executor"],
                 "members": " ".join(end["device"] for end in flow.get("members", ())),
                 "members_memory": " ".join(dict.fromkeys(end["memory"] for end in flow.get("members", ()))),

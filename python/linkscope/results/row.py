@@ -80,6 +80,22 @@ class Row:
         return dict(self.case.get("environment", {}))
 
     @property
+    def hosts(self) -> tuple[str, ...]:
+        """Where its processes ran, by rank; empty where that was one host."""
+        return tuple(self.raw.get("hosts", ()))
+
+    @property
+    def between(self) -> tuple[str, ...]:
+        """The hosts on which the ends of its flows lie, where those are several; empty where it was one."""
+        flows = self.case["flows"]
+        ends = [
+            end for flow in flows for end in (flow.get("source"), flow.get("destination"), *flow.get("members", ()))
+        ]
+        ranks = [int(place.get("rank", 0)) for place in (*ends, *flows) if place]
+        found = dict.fromkeys(self.hosts[rank] for rank in ranks if rank < len(self.hosts))
+        return tuple(found) if len(found) > 1 else ()
+
+    @property
     def overlap(self) -> float | None:
         """Share of first start to last end in which every measured flow was running; None where no row says so."""
         share: float | None = (self.raw.get("aggregate") or {}).get("overlap")
