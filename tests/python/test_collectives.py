@@ -19,11 +19,11 @@ from linkscope.plan.ground import Ground
 from linkscope.plan.patterns import PATTERNS
 from linkscope.plan.select import Selection, parse_clock
 from linkscope.plan.sizes import parse_sizes
-from linkscope.plan.suite import load_suite
+from linkscope.plan.suite import load_suite, suite_names
 from linkscope.schemas import load_schema
 
 Json = dict[str, Any]
-METHODS = ("mpi", "mpi-collective", "xccl", "xccl-collective", "direct-collective", "ipc-copy")
+METHODS = ("mpi", "mpi-collective", "xccl", "xccl-collective", "direct-collective", "torch-collective", "ipc-copy")
 KNOWN = frozenset({"call", "staging", "window", "form", "launch", "type", "in_place", "blocks"})
 WITH_PROCESSES = Offer("cuda", {**OFFER.methods, **dict.fromkeys(METHODS, KNOWN)}, OFFER.memories)
 GPU = {"on": "gpu", "memory": "device"}
@@ -197,6 +197,50 @@ def test_lines_of_collectives_always_say_who_calls_and_what_times_them() -> None
     assert case["labels"]["series"] == "4 GPUs, xccl-collective, one process, eager, one-thread, batch clock"
 
 
+@pytest.mark.parametrize(
+    ("clock", "launch"), [("batch", "thread-per-gpu"), ("host", "thread-per-gpu"), ("device", "one-thread")]
+)
+def test_lines_of_direct_collectives_say_who_launches(clock: str, launch: str) -> None:
+    row = {**GATHERING, "method": "direct-collective", "show": "curve", "parameters": {"form": "eager"}}
+    (case,) = cases({**row, "clock": clock}, node(4))
+    assert case["labels"]["series"] == f"4 GPUs, direct-collective, one process, eager, {launch}, {clock} clock"
+    assert "launch" not in case["flows"][0]["parameters"]
+    (apart,) = cases({**row, "clock": clock, "processes": "each"}, node(4))
+    assert apart["labels"]["series"] == f"4 GPUs, direct-collective, a process each, eager, {clock} clock"
+
+
+def test_a_list_of_direct_collectives_says_who_launches_where_it_stands_beside_others() -> None:
+    row = {**GATHERING, "method": "direct-collective", "table": "shared", "parameters": {"form": "eager"}}
+    (case,) = cases(row, node(4))
+    assert list(case["labels"]["variant"]) == ["method", "processes", "form", "launch", "clock"]
+    assert case["labels"]["variant"]["launch"] == "thread-per-gpu"
+
+
+def test_lines_say_that_calls_work_in_place() -> None:
+    row = {**GATHERING, "method": "torch-collective", "processes": "each", "show": "curve"}
+    (case,) = cases({**row, "parameters": {"in_place": "yes"}}, node(4))
+    assert case["labels"]["series"] == "4 GPUs, torch-collective, a process each, in place, batch clock"
+
+
+def test_collectives_of_other_devices_or_memories_are_tuned_apart() -> None:
+    frontier = load_machine("frontier")
+
+    def group(members: Json, *devices: str) -> str:
+        suite = suite_of({**GATHERING, "members": members})
+        offer = Offer("cuda", WITH_PROCESSES.methods, WITH_PROCESSES.memories)
+        (one,) = expand([suite], frontier, offer, Selection(devices=devices))
+        assert one.skip is None
+        (flow,) = one.case["flows"]
+        assert tuple(member["device"] for member in flow["members"]) == devices
+        return str(flow["tuning_group"])
+
+    near, far = ("gpu:0", "gpu:1", "gpu:2"), ("gpu:0", "gpu:1", "gpu:6")
+    touched = [{"on": "gpu", "memory": "managed", "first_touch": word} for word in ("cpu", "gpu")]
+    groups = [group(GPU, *near), group(GPU, *far), *(group(members, *near) for members in touched)]
+    assert len(set(groups)) == 4
+    assert group(GPU, *near) == groups[0]
+
+
 def test_collectives_have_a_table_each_and_figures_too() -> None:
     row = {**GATHERING, "collective": ["all-reduce", "reduce"], "show": "curve", "figure": ["latency", "bus"]}
     first, second = cases({**row, "table": "by-size"}, node(2))
@@ -296,4 +340,28 @@ def test_the_collectives_suite_has_every_interface_beside_the_others() -> None:
         "xccl-collective", "direct-collective", "mpi-collective", "torch-collective",
     }  # fmt: skip
     assert len({row.title for row in rows}) == 1
-    assert {len(row.collectives) for row in rows} == {6}
+    clocks: dict[tuple[str, str], list[str]] = {}
+    for row in rows:
+        for method in row.methods:
+            for kind in row.collectives:
+                clocks.setdefault((method, kind), []).extend(row.clocks)
+    assert len(clocks) == 4 * 6
+    assert {tuple(found) for (method, _), found in clocks.items() if method == "torch-collective"} == {
+        ("batch", "host")
+    }
+
+
+def test_sets_of_devices_are_there_by_each_interface_among_gpus_at_the_same_sizes() -> None:
+    rows = [row for row in load_suite("collectives").rows if row.table == "by-members"]
+    assert len({row.sizes for row in rows}) == len({row.title for row in rows}) == 1
+    found = {(method, kind) for row in rows for method in row.methods for kind in row.collectives}
+    assert {method for method, _ in found} == {"xccl-collective", "direct-collective", "torch-collective"}
+    assert len(found) == 3 * 6
+
+
+def test_rows_of_torch_collectives_that_work_in_place_alone_say_so() -> None:
+    for name in suite_names():
+        for row in load_suite(name).rows:
+            if "torch-collective" in row.methods and row.collectives != ("barrier",):
+                alone = {kind in ("all-reduce", "reduce", "broadcast") for kind in row.collectives}
+                assert alone == {row.parameters.get("in_place") == "yes"}, f"{name}/{row.name}"

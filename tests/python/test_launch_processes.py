@@ -12,12 +12,13 @@ import pytest
 from linkscope.errors import LinkscopeError
 from linkscope.launch.binding import bind
 from linkscope.launch.control import LOOPBACK, Hello, own_address
+from linkscope.launch.hosts import named_hosts
 from linkscope.launch.inside import Place, place
-from linkscope.launch.launchers import _HYDRA, _OPEN_MPI, ByLauncher, Ending, Local, Order, gist, numbers
+from linkscope.launch.launchers import _HYDRA, _OPEN_MPI, ByLauncher, Ending, Local, Mpiexec, Order, gist, numbers
 from linkscope.launch.launching import Launching, requirement
 from linkscope.launch.member import Cause
 from linkscope.launch.muster import Muster, patience_s
-from linkscope.launch.slurm import ENDINGS, LABEL, cpus_of_job, is_only_host
+from linkscope.launch.slurm import ENDINGS, LABEL, Srun, cpus_of_job, is_only_host
 from linkscope.machine.node import Device, Node
 
 Json = dict[str, Any]
@@ -228,6 +229,100 @@ def test_each_dialect_forwards_the_environment_and_leaves_binding_to_the_engine(
     assert _OPEN_MPI.options(order) == ["--bind-to", "none", *exported]
     assert _OPEN_MPI.options(crowd) == ["--bind-to", "none", "--oversubscribe"]
     assert _HYDRA.options(order) == ["-bind-to", "none", "-genvall"]
+    assert _OPEN_MPI.options(crowd, ["a", "b"]) == ["--bind-to", "none"], "this host's cores say nothing of others"
+
+
+@pytest.mark.parametrize(
+    ("listed", "names"),
+    [
+        (None, ()),
+        ("", ()),
+        ("a", ("a",)),
+        ("node1:4,node2:4", ("node1", "node2")),
+        ("a,b,a", ("a", "b")),
+        ("node[06-08,11],gpu1", ("node06", "node07", "node08", "node11", "gpu1")),
+        ("r[1-2]n[3,4]", ("r1n3", "r1n4", "r2n3", "r2n4")),
+        ("node[a-b]", ("nodea-b",)),
+    ],
+)
+def test_hosts_are_counted_as_launchers_spell_them(listed: str | None, names: tuple[str, ...]) -> None:
+    assert named_hosts(listed) == names
+
+
+def test_a_hostfile_has_a_host_a_line_whatever_else_that_says(tmp_path: Path) -> None:
+    path = tmp_path / "hosts"
+    path.write_text("# two\nnode1:4\nnode2 slots=4 max_slots=8  # of Open MPI\n\nnode1\n")
+    assert named_hosts(None, str(path)) == ("node1", "node2")
+    assert named_hosts(None, str(tmp_path / "none")) == ()
+
+
+@pytest.mark.parametrize(
+    ("says", "own", "told"),
+    [
+        ("HYDRA build details:", (), ("-ppn", "1")),
+        ("HYDRA build details:", ("-genv", "A", "1"), ("-ppn", "1")),
+        ("HYDRA build details:", ("-ppn", "2"), ()),
+        ("HYDRA build details:", ("-perhost=2",), ()),
+        ("mpiexec (Open MPI) 5.0.11", (), ("--map-by", "ppr:1:node")),
+        ("mpiexec (Open MPI) 5.0.11", ("--mca", "plm", "ssh"), ("--map-by", "ppr:1:node")),
+        ("mpiexec (Open MPI) 5.0.11", ("--map-by", "slot"), ()),
+        ("mpiexec (Open MPI) 5.0.11", ("--mca", "rmaps_base_mapping_policy", "slot"), ()),
+        ("mpiexec (Open MPI) 5.0.11", ("-N", "2"), ()),
+    ],
+)
+def test_as_many_processes_as_named_hosts_are_one_on_each(
+    says: str, own: tuple[str, ...], told: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("linkscope.launch.launchers.version_of", lambda program: says)
+    launcher = Mpiexec(("mpiexec", *own), "node1:4,node2:4")
+    assert launcher.spread(2) == told
+    assert launcher.spread(4) == (), "their slots say how many each takes"
+    assert Mpiexec(launcher.words, "node1:4").spread(1) == ()
+    assert Mpiexec(launcher.words).spread(2) == ()
+
+
+def test_srun_too_puts_one_on_each_host_unless_it_is_told_where() -> None:
+    assert Srun(("srun", "--mpi=pmix"), "node[6-7]").spread(2) == ("--ntasks-per-node=1",)
+    assert Srun(("srun",), "node[6-7]").spread(4) == ()
+    assert Srun(("srun", "--nodes=1"), "node[6-7]").spread(2) == ()
+    assert Srun(("srun", "-N1"), "node[6-7]").spread(2) == ()
+    assert Srun(("srun",)).spread(2) == ()
+
+
+def test_mpiexec_is_told_where_and_no_more_than_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[list[str]] = []
+    monkeypatch.setattr("linkscope.launch.launchers.version_of", lambda program: "HYDRA build details:")
+    monkeypatch.setattr("linkscope.launch.launchers.Child", lambda command, *rest, **more: started.append(command))
+    order = Order(("engine",), 2, {}, (), {}, tmp_path)
+    Mpiexec(("mpiexec",), "node1:4,node2:4").start(order)
+    Mpiexec(("mpiexec",)).start(order)
+    assert started[0] == ["mpiexec", "-n", "2", "-bind-to", "none", "-genvall", "-ppn", "1", "-hosts",
+                          "node1:4,node2:4", "engine", "join"]  # fmt: skip
+    assert "-ppn" not in started[1]
+
+
+@pytest.mark.parametrize(
+    ("asked", "hosts", "said"),
+    [
+        ({"hosts": "node1:4,node2:4"}, ("node1", "node1"), True),
+        ({"hosts": "node1,node2"}, ("node1", "node2"), False),
+        ({"hosts": "node1:4"}, ("node1", "node1"), False),
+        ({}, ("node1", "node1"), False),
+    ],
+)
+def test_processes_that_came_to_lie_on_one_of_several_hosts_are_told_of(
+    asked: dict[str, str], hosts: tuple[str, str], said: bool
+) -> None:
+    notes: list[str] = []
+    records: list[Json] = []
+    job: Any = SimpleNamespace(node=NODE, request=SimpleNamespace(launching=Launching(**asked)))
+    muster = Muster(job, None, records.append, notes.append)
+    muster.__dict__["_cores"] = CORES
+    hellos = [Hello(rank, host, 7 + rank, "127.0.0.1", None, ()) for rank, host in enumerate(hosts)]
+    muster._welcome(Local(), {"cases": [case(message(("gpu:0", 0), ("gpu:1", 1)))]}, hellos)
+    told = [note for note in notes if note.startswith("all 2 processes came to lie on node1, of 2 hosts")]
+    assert bool(told) == said
+    assert records[0]["notes"] == told
 
 
 @pytest.mark.parametrize(
@@ -250,6 +345,26 @@ def test_the_launcher_is_the_one_that_the_cases_need(
     monkeypatch.setattr("shutil.which", lambda name: f"/usr/bin/{name}")
     flow = message(("gpu:0", 0), ("gpu:1", 1), method=method)
     assert Launching(**wish).kind_for(case(flow), environment, None) == kind
+
+
+def test_an_mpiexec_named_with_its_folder_leads_to_its_mpi(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    library = tmp_path / "lib" / "libmpi_abi.so.0"
+    for path in (library, tmp_path / "lib" / "libmpi_abi.so", tmp_path / "other" / "lib" / "libmpi.so.40"):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+
+    def variables(command: str | None, launcher: str | None = None, **environment: str) -> dict[str, str]:
+        return Launching(launcher, command).variables(environment)
+
+    found = {"LINKSCOPE_MPI": str(library)}
+    assert variables(f"{tmp_path}/bin/mpiexec -verbose") == found
+    assert variables(f"{tmp_path}/bin/mpiexec", LINKSCOPE_MPI="") == found
+    assert variables(f"{tmp_path}/bin/mpiexec", LINKSCOPE_MPI="/opt/site.so") == {}
+    assert variables(f"{tmp_path}/other/bin/mpiexec") == {}, "no library with the standard ABI"
+    assert variables(f"{tmp_path}/bin/srun") == variables(f"{tmp_path}/bin/launch", "srun") == {}
+    assert variables(None) == variables("mpiexec") == {}
+    monkeypatch.chdir(tmp_path / "other")
+    assert variables("../bin/mpiexec") == {"LINKSCOPE_MPI": str(tmp_path / "other" / ".." / "lib" / library.name)}
 
 
 @pytest.mark.parametrize(

@@ -114,6 +114,34 @@ def test_torch_names_its_backend_and_xccl_its_form_and_both_are_alike() -> None:
     assert [layer.points[0].raw_s for layer in layers([torch_row, graph, raw])] == [pytest.approx(10e-6)]
 
 
+@pytest.mark.parametrize(("place", "found"), [("yes", True), ("no", False), (None, False)])
+def test_a_layer_that_works_in_place_is_set_beside_what_does_alike(place: str | None, found: bool) -> None:
+    said = {} if place is None else {"in_place": place}
+    torch_row = timed("torch-collective", KIB, 30e-6, "batch", parameters={"backend": "nccl", "in_place": "yes"})
+    raw = timed("xccl-collective", KIB, 10e-6, "batch", parameters={"form": "eager", **said})
+    assert bool(layers([torch_row, raw])) == found
+
+
+def test_layers_in_place_and_out_of_place_stand_apart_and_say_so() -> None:
+    rows = []
+    for place in ("yes", "no"):
+        for name, method in enumerate(("torch-collective", "xccl-collective")):
+            row = timed(
+                method, KIB, (30 - 20 * name) * 1e-6, parameters={"collective": "all-gather", "in_place": place}
+            )
+            members = [{"device": f"gpu:{i}", "memory": "device"} for i in range(2)]
+            flow = {key: end for key, end in row.case["flows"][0].items() if key not in ("source", "destination")}
+            case = {**row.case, "flows": [{**flow, "members": members}]}
+            rows.append(Row.from_json({**row.raw, "case": case}))
+    assert [layer.what for layer in layers(rows)] == ["all-gather of 2, in place", "all-gather of 2"]
+
+
+def test_what_says_nothing_works_out_of_place() -> None:
+    torch_row = timed("torch-collective", KIB, 30e-6, "batch", parameters={"collective": "all-gather"})
+    raw = timed("xccl-collective", KIB, 10e-6, "batch", parameters={"collective": "all-gather", "in_place": "no"})
+    assert len(layers([torch_row, raw])) == 1
+
+
 def test_an_answered_send_is_no_latency_of_one_way() -> None:
     sent = timed("mpi", 8, 3e-6, parameters={"call": "send"})
     unsaid = timed("mpi", 8, 3e-6, parameters={})
@@ -146,6 +174,25 @@ def test_a_table_of_a_few_reasons_alone_is_a_line() -> None:
     reasons = ("no figures for mpi", "no method torch-mpi")
     rows = [made.not_ok(timed(name, KIB, 1e-6).case, "skipped", why) for name, why in zip("ab", reasons, strict=True)]
     assert "all 2 skipped: no figures for mpi; no method torch-mpi" in shown(rows)
+
+
+def noted(row: Row, *notes: str) -> Row:
+    """The row with these notes of its flow."""
+    return Row.from_json({**row.raw, "flows": [{**flow, "notes": list(notes)} for flow in row.raw["flows"]]})
+
+
+@pytest.mark.parametrize(
+    ("by", "found"),
+    [("by MPICH Version: 5.0.2", True), ("by Open MPI v5.0.11", False), ("source: 100 % where it was put", True)],
+)
+def test_tensors_by_another_mpi_are_not_set_beside_messages(by: str, found: bool) -> None:
+    raw = noted(timed("mpi", KIB, 5e-6), "by MPICH Version: 5.0.2")
+    assert bool(layers([noted(timed("torch-mpi", KIB, 9e-6), by), raw])) == found
+
+
+@pytest.mark.parametrize(("clock", "found"), [("batch", True), ("host", False)])
+def test_a_message_that_is_answered_is_not_set_beside_one_that_is_not(clock: str, found: bool) -> None:
+    assert bool(layers([timed("torch-send", KIB, 9e-6, clock), timed("xccl", KIB, 5e-6, clock)])) == found
 
 
 def test_both_reports_and_the_json_hold_what_the_layer_adds() -> None:

@@ -51,6 +51,28 @@ def test_nearest_numa_is_the_gpus_own() -> None:
     ]  # fmt: skip
 
 
+def test_peer_numa_is_that_of_the_other_packages_too_where_a_gpu_shares_one_with_its_cpus() -> None:
+    def ends(machine: Node, source: str, destination: str) -> list[tuple[str, str]]:
+        ground = Ground(Paths(machine), source, destination, frozenset(device.id for device in machine.devices))
+        return [flows(layout)[0] for layout in PATTERNS["one-per-tier"](ground)]
+
+    apus = load_machine("mi300a")
+    assert ends(apus, "peer-numa", "gpu") == [("numa:0", "gpu:0"), ("numa:1", "gpu:0")]
+    assert ends(apus, "gpu", "peer-numa") == [("gpu:0", "numa:0"), ("gpu:0", "numa:1")]
+    for discrete in (node(gpus=4), load_machine("frontier"), load_machine("ac922")):
+        assert ends(discrete, "peer-numa", "gpu") == ends(discrete, "nearest-numa", "gpu")
+        assert ends(discrete, "gpu", "peer-numa") == ends(discrete, "gpu", "nearest-numa")
+
+
+def test_peer_numa_keeps_to_the_gpus_that_were_selected() -> None:
+    apus = load_machine("mi300a")
+    chosen = frozenset({"gpu:0", "gpu:2", *(numa.id for numa in apus.of_kind("numa"))})
+    layouts = PATTERNS["pairs"](Ground(Paths(apus), "peer-numa", "gpu", chosen))
+    assert [flows(layout)[0] for layout in layouts] == [
+        ("numa:0", "gpu:0"), ("numa:2", "gpu:0"), ("numa:2", "gpu:2"), ("numa:0", "gpu:2"),
+    ]  # fmt: skip
+
+
 def test_both_ways_has_each_pair_once_with_two_opposite_flows() -> None:
     layouts = lay("both-ways")
     assert len(layouts) == 6

@@ -182,6 +182,41 @@ def test_both_readings_of_a_stream_copy_on_peer_memory_are_there(h200s: Node) ->
         assert flow["source"]["device"] != flow["destination"]["device"] == flow["executor"]
 
 
+@pytest.mark.parametrize(
+    "row",
+    [
+        "host-to-gpu",
+        "gpu-to-host",
+        "copy-engines-gpu-to-host",
+        "by-size-gpu-to-host",
+        "by-size-gpu-to-host-large",
+    ],
+)
+def test_messages_between_host_and_gpu_memory_cross_the_link_between_apus(row: str) -> None:
+    """schieffer25 Fig. 10 to 12 are of two APUs: within one, both memories are the same."""
+    machine = load_machine("mi300a")
+    found = of_row(whole("mpi-allocators", machine), row)
+    flows = [flow for case in found for flow in case["flows"] if case["labels"]["tier"] == "dual"]
+    memories = {(flow["source"]["memory"], flow["destination"]["memory"]) for case in found for flow in case["flows"]}
+    assert {(flow["source"]["memory"], flow["destination"]["memory"]) for flow in flows} == memories
+    for flow in flows:
+        packages = {machine.device(flow[end]["device"]).package for end in ("source", "destination")}
+        assert len(packages) == 2
+
+
+def test_every_allocator_of_a_gpu_is_paired_with_every_other() -> None:
+    kinds = ("device", "managed", "pool", "vmm", "coarse-grained", "fine-grained")
+    planned = whole("mpi-allocators", load_machine("mi300a"))
+    rows = ("gpu-to-gpu", "gpu-to-gpu-grained", "gpu-to-gpu-from-grained")
+    pairs = [
+        (flow["source"]["memory"], flow["destination"]["memory"])
+        for row in rows
+        for case in of_row(planned, row)
+        for flow in case["flows"]
+    ]
+    assert sorted(pairs) == sorted((source, destination) for source in kinds for destination in kinds)
+
+
 def test_interference_rows_run_the_traffic_they_name(h200s: Node) -> None:
     planned = whole("contention", h200s)
     others = of_row(planned, "h2d-beside-others")
@@ -204,6 +239,31 @@ def test_variants_of_the_environment_are_cases_of_their_own_on_the_vendor_they_a
     (order,) = {one.case["environment"].get("CUDA_DEVICE_ORDER") == "PCI_BUS_ID" for one in whole("peer", h200s)
                 if one.case["name"] == "device-order" and "pci-bus-id" in one.id}  # fmt: skip
     assert order
+
+
+@pytest.mark.parametrize(
+    ("suite", "row"),
+    [
+        ("schieffer25", "message-mpi"),
+        ("schieffer25", "messages-mpi"),
+        ("schieffer25", "messages-mpi-large"),
+        ("p2p-processes", "gpu-bandwidth-mpi"),
+        ("p2p-processes", "gpu-bandwidth-large"),
+    ],
+)
+def test_cray_mpichs_gpu_direct_stands_beside_its_cpu_staging_on_amd_alone(suite: str, row: str, h200s: Node) -> None:
+    def settings(machine: Node) -> set[tuple[tuple[str, str], ...]]:
+        planned = [one for one in whole(suite, machine) if one.case["name"] == row]
+        assert all("staging" not in flow.get("parameters", {}) or flow["parameters"]["staging"] == "none"
+                   for one in planned for flow in one.case["flows"])  # fmt: skip
+        return {tuple(sorted(one.environment.items())) for one in planned}
+
+    assert settings(h200s) == {()}
+    assert settings(load_machine("mi300a")) == {
+        (),
+        (("MPICH_GPU_IPC_THRESHOLD", "0"),),
+        (("MPICH_GPU_IPC_ENABLED", "0"),),
+    }
 
 
 def test_host_streaming_grows_from_one_gpu_to_all(h200s: Node) -> None:

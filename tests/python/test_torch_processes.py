@@ -51,8 +51,16 @@ def send(size: int, source: int = 0, destination: int = 1, method: str = "torch-
 
 
 def collective(kind: str, size: int, members: Sequence[int] = (0, 1), **parameters: str) -> Json:
+    """In place where it has no other way, unless ``parameters`` say."""
     flow: Json = {"method": "torch-collective", "executor": "numa:0", "bytes": size, "rank": members[0]}
-    return {**flow, "members": [end(rank) for rank in members], "parameters": {"collective": kind, **parameters}}
+    place = {"in_place": "yes"} if kind in ("all-reduce", "reduce", "broadcast") else {}
+    said = {"collective": kind, **place, **parameters}
+    return {**flow, "members": [end(rank) for rank in members], "parameters": said}
+
+
+def _unsaid(flow: Json) -> Json:
+    """The flow without a word on where it works."""
+    return {**flow, "parameters": {name: text for name, text in flow["parameters"].items() if name != "in_place"}}
 
 
 def rows_of(crew: Crew, work: Json) -> dict[str, Json]:
@@ -91,6 +99,7 @@ def test_collectives_are_exact_in_every_type(torch: Any, crew: Callable[..., Cre
     cases += [
         case("in place", collective("all-gather", 1200, in_place="yes")),
         case("barrier", collective("barrier", 0)),
+        case("rotated", collective("all-gather", 1200), cache="rotated"),
     ]
     rows = rows_of(crew(3), plan(*cases))
     for row in rows.values():
@@ -99,11 +108,15 @@ def test_collectives_are_exact_in_every_type(torch: Any, crew: Callable[..., Cre
     assert rows["all-to-all/float32"]["verified"]["bytes"] == 2 * 3 * 1200
     assert rows["reduce/float32"]["verified"]["bytes"] == 2 * 1200  # the root's alone
     assert "gbps" not in rows["barrier"]["flows"][0]
+    one_slot = "repeats one slot: caches may serve it"
+    assert one_slot in rows["rotated"]["flows"][0]["notes"]
+    assert one_slot not in rows["all-gather/float32"]["flows"][0].get("notes", []), "warm, as was asked for"
 
 
 def test_collectives_that_torch_has_not_are_skipped(torch: Any, crew: Callable[..., Crew]) -> None:
     cases = [
         case("out of place", collective("all-reduce", 8, in_place="no")),
+        *(case(f"{kind} unsaid", _unsaid(collective(kind, 8))) for kind in ("all-reduce", "reduce", "broadcast")),
         case("in place", collective("all-to-all", 8, in_place="yes")),
         case("part of an element", collective("all-reduce", 6)),
         case("part of a block", collective("all-gather", 4)),
@@ -114,7 +127,9 @@ def test_collectives_that_torch_has_not_are_skipped(torch: Any, crew: Callable[.
     rows = rows_of(crew(2), plan(*cases))
     reasons = {name: row["reason"] for name, row in rows.items()}
     assert {row["status"] for row in rows.values()} == {"skipped"}, reasons
-    assert "in place alone" in reasons["out of place"]
+    assert reasons["out of place"].endswith("torch.distributed has all-reduce in place alone: write in_place: yes")
+    for kind in ("all-reduce", "reduce", "broadcast"):
+        assert reasons[f"{kind} unsaid"].endswith(f"has {kind} in place alone: write in_place: yes")
     assert "no whole number" in reasons["part of a block"]
     assert "one member in each process" in reasons["one process"]
     assert "memory of GPUs alone" in reasons["nccl"]
@@ -208,6 +223,8 @@ def test_tensors_go_by_mpi_where_there_is_one(torch: Any, crew: Callable[..., Cr
     for row in rows.values():
         assert row["status"] == "ok", row
     assert "gbps" not in rows["send/0"]["flows"][0]
+    for row in rows.values():
+        assert row["flows"][0]["notes"][0].startswith("by ")
 
 
 def test_processes_that_mpi_did_not_start_are_told_so(torch: Any, crew: Callable[..., Crew]) -> None:

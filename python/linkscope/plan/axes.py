@@ -15,17 +15,29 @@ from linkscope.plan.suite_row import Allocation, End, SuiteRow, Variant
 Json = dict[str, Any]
 
 _DRIVES = {"source": "push", "destination": "pull", "gpu": "gpu-driven", "numa": "cpu-driven"}
-_KINDS = {"gpu": "gpu", "numa": "numa", "nearest-numa": "numa"}
+_KINDS = {"gpu": "gpu", "numa": "numa", "nearest-numa": "numa", "peer-numa": "numa"}
 _ENDS = {"source": "from", "destination": "to"}
 _END_AXES = ("memory", "first touch", "advice")
-_INTERFACE = ("method", "processes", "call", "window", "staging", "form", "recorded", "launch", "backend", "clock")
-"""Axes that tell one interface from another."""
+_INTERFACE = (
+    "method",
+    "processes",
+    "call",
+    "window",
+    "staging",
+    "form",
+    "recorded",
+    "launch",
+    "backend",
+    "in_place",
+    "clock",
+)
+"""Axes that tell one interface from another, or what a figure of it is of."""
 _SAID = {
     ("processes", "one"): "one process",
     ("processes", "each"): "a process each",
     ("in_place", "yes"): "in place",
     ("in_place", "no"): "out of place",
-    ("staging", "library"): "staging by the library",
+    ("staging", "none"): "no own staging",
     ("staging", "host"): "own staging",
     ("registered", "yes"): "registered",
     ("registered", "no"): "not registered",

@@ -6,7 +6,7 @@ from typing import Any
 
 from linkscope.machine.paths import Paths
 from linkscope.plan.axes import Point
-from linkscope.plan.flows import endpoint
+from linkscope.plan.flows import endpoint, kind_of
 from linkscope.plan.ground import Layout
 
 Json = dict[str, Any]
@@ -28,7 +28,15 @@ def collective_flow(paths: Paths, layout: Layout, point: Point) -> Json:
         for rank, device in enumerate(layout.members)
     ]
     size = whole_bytes(point, len(members))
-    named = (point.method, point.collective, len(members), point.processes, size, *_worded(point.parameters))
+    named = (
+        point.method,
+        point.collective,
+        "+".join(layout.members),
+        kind_of(point.source),
+        point.processes,
+        size,
+        *_worded(point.parameters),
+    )
     return {
         "method": point.method,
         "executor": layout.members[0],

@@ -135,7 +135,7 @@ def _flow(work: _Work, paths: Paths, slot: Slot, *, reverse: bool, role: str) ->
         (
             work.method,
             "push" if executor == slot.source else "pull" if executor == slot.destination else executor,
-            ">".join(_kind(end) for end in ends),
+            ">".join(kind_of(end) for end in ends),
             tier_of(paths, slot.source, slot.destination),
             work.group,
             _size_class(work.size),
@@ -208,7 +208,8 @@ def _rank(rank: int) -> Json:
     return {"rank": rank} if rank else {}
 
 
-def _kind(end: Allocation | None) -> str:
+def kind_of(end: Allocation | None) -> str:
+    """An end's memory in a tuning group, such as "managed+gpu": its kind, who touches it first, the advice."""
     if end is None:
         return "-"
     return "+".join(word for word in (end.memory, end.first_touch, end.advice) if word and word != "none")

@@ -7,8 +7,12 @@ from dataclasses import dataclass
 from linkscope.machine.node import Device, Node
 from linkscope.machine.paths import Paths
 
-KINDS = ("gpu", "numa", "nearest-numa")
-"""What an end may lie on; ``nearest-numa``: the NUMA node next to the GPU at the other end."""
+KINDS = ("gpu", "numa", "nearest-numa", "peer-numa")
+"""What an end may lie on; ``nearest-numa``: the NUMA node next to the GPU at the other end; ``peer-numa``: that one,
+and where it shares a package with this GPU (an APU), the NUMA nodes next to the others too.
+"""
+BESIDE_GPU = ("nearest-numa", "peer-numa")
+"""Of those: NUMA nodes that the GPU at the other end decides."""
 
 
 @dataclass(frozen=True)
@@ -74,18 +78,23 @@ class Ground:
 
     def ends(self) -> list[Slot]:
         """Every (source, destination) that the row allows, a device to itself included."""
-        if self.source_on == "nearest-numa":
-            return [Slot(self._nearest(gpu), gpu.id) for gpu in self.destinations()]
-        if self.destination_on == "nearest-numa":
-            return [Slot(gpu.id, self._nearest(gpu)) for gpu in self.sources()]
+        if self.source_on in BESIDE_GPU:
+            return [Slot(numa, gpu.id) for gpu in self.destinations() for numa in self._beside(gpu, self.source_on)]
+        if self.destination_on in BESIDE_GPU:
+            return [Slot(gpu.id, numa) for gpu in self.sources() for numa in self._beside(gpu, self.destination_on)]
         return [Slot(a.id, b.id) for a in self.sources() for b in self.destinations()]
 
     def _candidates(self, on: str) -> tuple[Device, ...]:
-        kind = "numa" if on == "nearest-numa" else on
+        kind = "numa" if on in BESIDE_GPU else on
         return tuple(d for d in self.paths.node.of_kind(kind) if d.id in self.selected and _has_memory(d))
 
-    def _nearest(self, gpu: Device) -> str:
-        return nearest_numa(self.paths.node, gpu.id)
+    def _beside(self, gpu: Device, on: str) -> tuple[str, ...]:
+        """The NUMA nodes that ``on`` means for a GPU, the nearest first."""
+        node = self.paths.node
+        nearest = nearest_numa(node, gpu.id)
+        if on == "nearest-numa" or not _share_package(node, gpu.id, nearest):
+            return (nearest,)
+        return tuple(dict.fromkeys([nearest, *(nearest_numa(node, other.id) for other in self._candidates("gpu"))]))
 
 
 def nearest_numa(node: Node, device: str) -> str:
@@ -100,6 +109,10 @@ def nearest_gpu(node: Node, device: str) -> str:
     gpus = node.of_kind("gpu")
     beside = [gpu.id for gpu in gpus if device in (gpu.id, f"numa:{gpu.numa}")]
     return beside[0] if beside else gpus[0].id
+
+
+def _share_package(node: Node, gpu: str, numa: str) -> bool:
+    return any(link.kind == "on-package" and {link.a, link.b} == {gpu, numa} for link in node.links)
 
 
 def tier_of(paths: Paths, source: str, destination: str) -> str:

@@ -7,7 +7,7 @@ from itertools import permutations
 from typing import Any
 
 from linkscope.machine.paths import Paths
-from linkscope.plan.axes import Point, region_bytes
+from linkscope.plan.axes import Point, Varied, region_bytes
 from linkscope.plan.ground import Layout, tier_of
 from linkscope.plan.suite_row import SuiteRow
 
@@ -15,6 +15,9 @@ Json = dict[str, Any]
 
 COUNTED = ("gpus", "members")
 """A curve's x where it tells the cases of a growing pattern apart."""
+_LAUNCH_OF_DIRECT = {"device": "one-thread", "batch": "thread-per-gpu", "host": "thread-per-gpu"}
+"""Who launches the kernels of a direct-collective in one process, by the clock: behind the closed gate of the device's
+clock, whose time holds no launch, one thread for all GPUs; else a thread for each."""
 
 
 def case_id(row: SuiteRow, layout: Layout, point: Point) -> str:
@@ -36,7 +39,8 @@ def case_labels(row: SuiteRow, paths: Paths, layout: Layout, point: Point) -> Js
     if layout.places:
         labels["cells"] = [_oriented(row, *place) for place in layout.places]
     x_axes = _x_axes(row) if row.show == "curve" else ()
-    variants = [varied for varied in point.varied if varied.axis not in ("collective", *x_axes)]
+    told = _with_launch(row, paths, point)
+    variants = [varied for varied in told if varied.axis not in ("collective", *x_axes)]
     words = [varied.word for varied in variants]
     if row.show == "curve":
         where = _between(row, layout) if row.x not in COUNTED else ""
@@ -54,6 +58,17 @@ def case_labels(row: SuiteRow, paths: Paths, layout: Layout, point: Point) -> Js
     if row.peer is not None:
         labels["peer"] = row.peer
     return labels
+
+
+def _with_launch(row: SuiteRow, paths: Paths, point: Point) -> list[Varied]:
+    """The point's axes; where lines say all that tells interfaces apart, with the launch that no parameter of
+    direct-collective says, before the clock. A described node launches nothing."""
+    told = list(point.varied)
+    if point.method != "direct-collective" or point.processes == "each" or not row.names_all or paths.node.modelled:
+        return told
+    launch = _LAUNCH_OF_DIRECT[point.clock or "device"]
+    place = next((place for place, varied in enumerate(told) if varied.axis == "clock"), len(told))
+    return [*told[:place], Varied("launch", launch, launch), *told[place:]]
 
 
 def _between(row: SuiteRow, layout: Layout) -> str:

@@ -130,12 +130,12 @@ class SuiteRow:
     def needs_gpu(self) -> bool:
         """Whether either end names GPUs, or memory is to be touched by one."""
         ends = (self.source, self.destination)
-        return any(end.on in ("gpu", "nearest-numa") or "gpu" in end.first_touches for end in ends)
+        return any(end.on != "numa" or "gpu" in end.first_touches for end in ends)
 
     @property
     def needs_numa(self) -> bool:
         """Whether a flow can only be laid out where NUMA nodes are known."""
-        near = [end.on == "nearest-numa" or "cpu" in end.first_touches for end in (self.source, self.destination)]
+        near = [end.on not in ("gpu", "numa") or "cpu" in end.first_touches for end in (self.source, self.destination)]
         beside = [end for one in self.background for end in (one.source, one.destination) if end is not None]
         executors = (*self.executors, *(one.executor for one in self.background))
         return any(near) or "numa" in executors or any(end.first_touch == "cpu" for end in beside)

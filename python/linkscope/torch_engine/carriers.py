@@ -5,14 +5,19 @@ from __future__ import annotations
 import ctypes
 from typing import Any, Protocol
 
+import torch
 import torch.distributed as dist
 
-from linkscope.torch_engine.faults import EngineError, Fault, unsupported
+from linkscope.torch_engine.faults import unsupported
 from linkscope.torch_engine.world import World, together
 
 Tensor = Any
-_CUDA_OF_MPICH = 0  # MPIX_GPU_SUPPORT_CUDA, mpi_proto.h; HIP is 2
-_HIP_OF_MPICH = 2
+# What is asked, and in which order, is as in engine/backend/mpi/gpu_awareness.cpp.
+_GPU_KINDS = ("cuda", "rocm")
+_QUERIES = ("MPIX_Query_cuda_support", "MPIX_Query_rocm_support", "MPIX_Query_hip_support")
+_MPICH_QUERY = "MPIX_GPU_query_support"
+_KINDS_OF_MPICH = (0, 2)  # MPIX_GPU_SUPPORT_CUDA, MPIX_GPU_SUPPORT_HIP
+_BUILT_WITH = ("opal_built_with_cuda_support", "opal_built_with_rocm_support")
 
 
 class Carrier(Protocol):
@@ -24,13 +29,22 @@ class Carrier(Protocol):
     def receive(self, tensor: Tensor) -> Any:
         """From the partner."""
 
+    def signal(self) -> Any:
+        """An empty message to the partner, or one of a byte where there are no empty ones."""
+
+    def await_signal(self) -> Any:
+        """The partner's."""
+
 
 class Distributed:
-    """dist.send and dist.recv within a group. On GPUs they return when they are enqueued."""
+    """dist.send and dist.recv within a group. On GPUs they return when they are enqueued. ``device``: whose memory the
+    backend takes.
+    """
 
-    def __init__(self, group: Any, partner: int) -> None:
+    def __init__(self, group: Any, partner: int, device: Any) -> None:
         self._group = group
         self._partner = partner
+        self._token = torch.zeros(1, dtype=torch.uint8, device=device)
 
     def send(self, tensor: Tensor) -> Any:
         """As Carrier.send."""
@@ -40,6 +54,14 @@ class Distributed:
         """As Carrier.receive."""
         dist.recv(tensor, self._partner, self._group)
 
+    def signal(self) -> Any:
+        """As Carrier.signal."""
+        self.send(self._token)
+
+    def await_signal(self) -> Any:
+        """As Carrier.await_signal."""
+        self.receive(self._token)
+
 
 class Mpi:
     """mpi4py's Send and Recv, which are handed tensors as they are."""
@@ -47,6 +69,7 @@ class Mpi:
     def __init__(self, library: Library, partner: int) -> None:
         self._send, self._receive = library.communicator.Send, library.communicator.Recv
         self._partner = library.rank_of(partner)
+        self._nothing = bytearray()
 
     def send(self, tensor: Tensor) -> Any:
         """As Carrier.send."""
@@ -55,6 +78,14 @@ class Mpi:
     def receive(self, tensor: Tensor) -> Any:
         """As Carrier.receive."""
         self._receive(tensor, self._partner)
+
+    def signal(self) -> Any:
+        """As Carrier.signal."""
+        self._send(self._nothing, self._partner)
+
+    def await_signal(self) -> Any:
+        """As Carrier.await_signal."""
+        self._receive(self._nothing, self._partner)
 
 
 class Library:
@@ -84,27 +115,55 @@ class Library:
 
     @property
     def version(self) -> str:
-        """As the library says it, its first line."""
-        return str(self._mpi.Get_library_version()).strip().splitlines()[0].rstrip("\0")
+        """As the library says it, in the words of rows by MPI itself: "MPICH Version: 5.0.2", "Open MPI v5.0.11"."""
+        line = str(self._mpi.Get_library_version()).partition("\0")[0].partition("\n")[0]
+        return " ".join(line.partition(",")[0].split())  # Open MPI goes on with who built it
 
-    def require_gpu_support(self, backend: str) -> None:
-        """Raises EngineError unless the library itself says that it takes memory of GPUs (``backend``: cuda or hip)."""
-        if not self._says_so(backend):
-            raise unsupported(f"{self.version} does not say that it takes GPU memory (MPIX_Query_{backend}_support)")
-
-    def _says_so(self, backend: str) -> bool:
+    def require_gpu_support(self) -> None:
+        """Raises EngineError unless the library itself says that it takes memory of GPUs."""
         library = ctypes.CDLL(self._mpi.__file__)  # finds what the extension is linked with
-        query = "MPIX_Query_cuda_support" if backend == "cuda" else "MPIX_Query_rocm_support"
-        if hasattr(library, query):
-            return bool(getattr(library, query)())
-        if not hasattr(library, "MPIX_GPU_query_support"):
-            return False
-        answer = ctypes.c_int(0)
-        kind = _CUDA_OF_MPICH if backend == "cuda" else _HIP_OF_MPICH
-        status = library.MPIX_GPU_query_support(ctypes.c_int(kind), ctypes.byref(answer))
-        if status != 0:
-            raise EngineError(Fault.BROKEN, f"MPIX_GPU_query_support failed with {status}")
-        return bool(answer.value)
+        problem = gpu_problem(library, self._memory_kinds())
+        if problem:
+            raise unsupported(f"{self.version}: {problem}")
+
+    def _memory_kinds(self) -> str:
+        """What MPI 4.1's info key mpi_memory_alloc_kinds says ("system,mpi,cuda"); empty where there is none."""
+        try:
+            info = self._mpi.COMM_WORLD.Get_info()
+            kinds = info.Get("mpi_memory_alloc_kinds")
+            info.Free()
+        except (self._mpi.Exception, NotImplementedError):
+            return ""
+        return str(kinds or "")
+
+
+def gpu_problem(library: Any, memory_kinds: str) -> str | None:
+    """Why the MPI ``library`` takes no memory of GPUs, with what was asked; None where it says that it does."""
+    if any(
+        kind.partition(":")[0] in _GPU_KINDS for kind in memory_kinds.split(",")
+    ):  # "cuda:device": a restricted kind
+        return None
+    asked = [name for name in _QUERIES if hasattr(library, name)]
+    if any(getattr(library, name)() == 1 for name in asked):
+        return None
+    if hasattr(library, _MPICH_QUERY):
+        if any(_mpich_takes(library, kind) for kind in _KINDS_OF_MPICH):
+            return None
+        asked.append(_MPICH_QUERY)
+    if not asked:  # an Open MPI without its extensions
+        asked = [name for name in _BUILT_WITH if hasattr(library, name)]
+        if any(ctypes.c_bool.in_dll(library, name) for name in asked):
+            return None
+    return (
+        f"it takes no GPU memory, says {', '.join(asked)}"
+        if asked
+        else "it offers no way to ask whether it takes GPU memory"
+    )
+
+
+def _mpich_takes(library: Any, kind: int) -> bool:
+    answer = ctypes.c_int(0)
+    return getattr(library, _MPICH_QUERY)(ctypes.c_int(kind), ctypes.byref(answer)) == 0 and answer.value != 0
 
 
 def not_loaded(error: Exception) -> str:

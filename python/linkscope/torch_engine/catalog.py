@@ -13,7 +13,10 @@ from linkscope.torch_engine.plan import SCHEMA, Flow, Plan
 
 Json = dict[str, Any]
 
-_CALL = {"call": "send (default), or ping-pong: there and back, told as the time of one way"}
+_CALL = {
+    "call": "send (default), which is answered by the host's clock each time, and so lasts until arrival; "
+    "or ping-pong: there and back, told as the time of one way"
+}
 _BACKEND = {"backend": "auto (default: nccl for memory of GPUs, else gloo), nccl or gloo"}
 
 
@@ -62,7 +65,7 @@ METHODS = (
         {
             "collective": "all-reduce (default), reduce, broadcast, reduce-scatter, all-gather, all-to-all, barrier",
             "type": "float32 (default), float16, bfloat16, int32",
-            "in_place": "yes or no; where nothing is said, as the call works",
+            "in_place": "no (default) or yes; yes alone for all-reduce, reduce and broadcast, which have no other way",
             **_BACKEND,
         },
     ),

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 import torch.distributed as dist
 
-from linkscope.torch_engine import groups, memory
+from linkscope.torch_engine import groups, memory, rotation
 from linkscope.torch_engine.faults import unsupported
 from linkscope.torch_engine.groups import Groups
 from linkscope.torch_engine.pattern import (
@@ -60,7 +60,8 @@ class Shape:
 class CollectiveTransfer(Transfer):
     """One member's calls."""
 
-    def __init__(self, shape: Shape, flow: Flow, group: Any, site: Site, gpu: int | None) -> None:
+    def __init__(self, shape: Shape, flow: Flow, group: Any, site: Site, gpu: int | None, remarks: list[str]) -> None:
+        self._remarks = remarks
         self._shape = shape
         self._group = group
         self._gpu = gpu
@@ -157,8 +158,8 @@ class CollectiveTransfer(Transfer):
     def notes(self) -> list[str]:
         """As Transfer.notes."""
         if self._shape.kind == "reduce":
-            return ["works in place: a call of its own was checked, not the repeated ones"]
-        return ["works in place"] if self._shape.in_place else []
+            return [*self._remarks, "works in place: a call of its own was checked, not the repeated ones"]
+        return [*self._remarks, "works in place"] if self._shape.in_place else self._remarks
 
     def _expectations(self, seed: int) -> list[tuple[int, int, memory.Elements]]:
         """(first, count, numbers) of each run of elements that the output must hold."""
@@ -232,7 +233,8 @@ class TorchCollective(Method):
         own = next(member for member in flow.members if member.rank == site.world.rank)
         memory.supports(own)
         gpu = groups.use(own)
-        transfer = CollectiveTransfer(_shape(flow, site.world.rank), flow, group, site, gpu)
+        remarks = [rotation.ONE_SLOT] if case.cache == "rotated" and flow.bytes > 0 else []
+        transfer = CollectiveTransfer(_shape(flow, site.world.rank), flow, group, site, gpu, remarks)
         return Own(transfer, stopwatch(case.clock, gpu, Enqueue.RETURNS))
 
 
@@ -250,7 +252,7 @@ def _shape(flow: Flow, rank: int) -> Shape:
     return Shape(
         kind=kind,
         dtype=ELEMENT_TYPES[flow.word("type", tuple(ELEMENT_TYPES), "float32")],
-        in_place=kind in _IN_PLACE_ALONE or flow.parameters.get("in_place") == "yes",
+        in_place=flow.parameters.get("in_place") == "yes",
         members=len(ranks),
         size=flow.bytes,
         index=ranks.index(rank),
@@ -259,9 +261,9 @@ def _shape(flow: Flow, rank: int) -> Shape:
 
 
 def _check_place(flow: Flow, kind: str) -> None:
-    """Where nothing is asked for, a call works as it does; three of them work in place and in no other way."""
-    place = flow.word("in_place", ("yes", "no"), "yes" if kind in _IN_PLACE_ALONE else "no")
+    """A case that does not say asks for out of place, as of any interface: its figure would be taken for that."""
+    place = flow.word("in_place", ("yes", "no"), "no")
     if place == "no" and kind in _IN_PLACE_ALONE:
-        raise unsupported(f"torch.distributed has {kind} in place alone")
+        raise unsupported(f"torch.distributed has {kind} in place alone: write in_place: yes")
     if place == "yes" and kind in _OUT_OF_PLACE_ALONE:
         raise unsupported(f"{kind} in place: repeated calls would add up what cannot be checked any more")

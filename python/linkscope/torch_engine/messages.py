@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from linkscope.torch_engine import groups, installation, memory, rotation
+from linkscope.torch_engine import groups, memory, rotation
 from linkscope.torch_engine.carriers import Carrier, Distributed, Library, Mpi
 from linkscope.torch_engine.faults import unsupported
 from linkscope.torch_engine.groups import Groups
@@ -23,12 +23,11 @@ CALLS = ("send", "ping-pong")
 
 
 class _Side(Transfer):
-    """What the sender's and the receiver's part have in common. ``token`` says that somebody is there."""
+    """What the sender's and the receiver's part have in common."""
 
-    def __init__(self, carrier: Carrier, arena: Arena, token: Tensor, gpu: int | None, remarks: list[str]) -> None:
+    def __init__(self, carrier: Carrier, arena: Arena, gpu: int | None, remarks: list[str]) -> None:
         self._carrier = carrier
         self._arena = arena
-        self._token = token
         self._gpu = gpu
         self._remarks = remarks
         self._pieces = cycle(arena.pieces)
@@ -56,10 +55,8 @@ class _Side(Transfer):
 class SendingSide(_Side):
     """Sends the source's pieces; what comes back of a ping-pong goes into ``echo``."""
 
-    def __init__(
-        self, carrier: Carrier, arena: Arena, token: Tensor, gpu: int | None, remarks: list[str], echo: Arena | None
-    ) -> None:
-        super().__init__(carrier, arena, token, gpu, remarks)
+    def __init__(self, carrier: Carrier, arena: Arena, gpu: int | None, remarks: list[str], echo: Arena | None) -> None:
+        super().__init__(carrier, arena, gpu, remarks)
         self._echo = echo
         self._echoes = cycle(echo.pieces if echo else [None])
         self.operations = 2 if echo else 1
@@ -81,11 +78,12 @@ class SendingSide(_Side):
 
     def meet(self) -> None:
         """The receiver is there."""
-        self._carrier.receive(self._token)
+        self._carrier.await_signal()
 
     def finish(self) -> None:
-        """All has arrived, says the receiver."""
-        self._carrier.receive(self._token)
+        """All has arrived, says the receiver; of a ping-pong what came back has said so."""
+        if not self._echo:
+            self._carrier.await_signal()
 
     def verify(self, seed: int) -> str | None:
         """As Transfer.verify."""
@@ -99,10 +97,8 @@ class SendingSide(_Side):
 class ReceivingSide(_Side):
     """Receives into the destination's pieces, and sends each back in a ping-pong."""
 
-    def __init__(
-        self, carrier: Carrier, arena: Arena, token: Tensor, gpu: int | None, remarks: list[str], call: str
-    ) -> None:
-        super().__init__(carrier, arena, token, gpu, remarks)
+    def __init__(self, carrier: Carrier, arena: Arena, gpu: int | None, remarks: list[str], call: str) -> None:
+        super().__init__(carrier, arena, gpu, remarks)
         self._back: Callable[[Tensor], Any] | None = carrier.send if call == "ping-pong" else None
         self.operations = 2 if self._back else 1
 
@@ -121,11 +117,12 @@ class ReceivingSide(_Side):
 
     def meet(self) -> None:
         """Says that it is there."""
-        self._carrier.send(self._token)
+        self._carrier.signal()
 
     def finish(self) -> None:
         """As SendingSide.finish."""
-        self._carrier.send(self._token)
+        if not self._back:
+            self._carrier.signal()
 
     def verify(self, seed: int) -> str | None:
         """As Transfer.verify."""
@@ -137,7 +134,9 @@ class ReceivingSide(_Side):
 
 
 class Messages(Method):
-    """The sender's part is timed, the receiver's is not. The executor is the sender's device."""
+    """The sender's part is timed, until it knows that all has arrived; the receiver's is not. The executor is the
+    sender's device.
+    """
 
     name: str
 
@@ -172,20 +171,24 @@ class Messages(Method):
         gpu = groups.use(own)
         slots, remarks = rotation.slots(case, flow.bytes, (own.device,))
         arena = Arena(own, flow.bytes, slots, site.memory_limit_bytes)
-        token = torch.zeros(1, dtype=torch.uint8, device=memory.torch_device(own))
-        carrier = carrier_to(other.rank)
+        carrier = carrier_to(own, other.rank)
+        remarks = [*self._remarks(), *remarks]
         call = flow.word("call", CALLS, "send")
         transfer: Transfer
         if sends:
             echo = Arena(own, flow.bytes, slots, site.memory_limit_bytes) if call == "ping-pong" else None
-            transfer = SendingSide(carrier, arena, token, gpu, remarks, echo)
+            transfer = SendingSide(carrier, arena, gpu, remarks, echo)
         else:
-            transfer = ReceivingSide(carrier, arena, token, gpu, remarks, call)
+            transfer = ReceivingSide(carrier, arena, gpu, remarks, call)
         return Own(transfer, stopwatch(case.clock, gpu, Enqueue.RETURNS))
 
     @abstractmethod
-    def _connect(self, flow: Flow, site: Site) -> Callable[[int], Carrier]:
-        """What carries messages to another rank; called in every process."""
+    def _connect(self, flow: Flow, site: Site) -> Callable[[Endpoint, int], Carrier]:
+        """What carries messages from this process's end to another rank; called in every process."""
+
+    def _remarks(self) -> list[str]:
+        """For the rows: by what, once that is connected."""
+        return []
 
 
 class TorchSend(Messages):
@@ -207,10 +210,10 @@ class TorchSend(Messages):
         if backend == "gloo" and case.clock == "device":
             raise unsupported("Gloo's send keeps its caller: no device clock, host or batch")
 
-    def _connect(self, flow: Flow, site: Site) -> Callable[[int], Carrier]:
+    def _connect(self, flow: Flow, site: Site) -> Callable[[Endpoint, int], Carrier]:
         ranks = tuple(sorted(end.rank for end in flow.ends))
         group = self._groups.of(ranks, self._backend(flow))
-        return lambda rank: Distributed(group, rank)
+        return lambda own, rank: Distributed(group, rank, memory.torch_device(own))
 
     @staticmethod
     def _backend(flow: Flow) -> str:
@@ -231,13 +234,16 @@ class TorchMpi(Messages):
         if case.clock == "device":
             raise unsupported("MPI's calls keep their caller: no device clock, host or batch")
 
-    def _connect(self, flow: Flow, site: Site) -> Callable[[int], Carrier]:
+    def _connect(self, flow: Flow, site: Site) -> Callable[[Endpoint, int], Carrier]:
         if self._library is None:
             self._library = Library(site.world)
         library = self._library
         if any(_on_gpu(end) for end in flow.ends):
-            library.require_gpu_support(installation.backend())
-        return lambda rank: Mpi(library, rank)
+            library.require_gpu_support()
+        return lambda own, rank: Mpi(library, rank)
+
+    def _remarks(self) -> list[str]:
+        return [f"by {self._library.version}"] if self._library else []
 
 
 def _on_gpu(end: Endpoint) -> bool:

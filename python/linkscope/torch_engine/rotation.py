@@ -12,6 +12,8 @@ _TURNS_OF_GPU_CACHE = 8  # a GPU's does not evict the oldest line first (engine/
 _TURNS_OF_CPU_CACHE = 2
 _UNKNOWN_GPU_CACHE_BYTES = 128 << 20  # no less than any has
 _MOST_SLOTS = 1 << 16
+ONE_SLOT = "repeats one slot: caches may serve it"
+"""For rows of rotated calls that have the same memory every time; the engine's own words (engine/run/executor.cpp)."""
 
 
 def slots(case: Case, size: int, devices: Iterable[Device]) -> tuple[int, list[str]]:

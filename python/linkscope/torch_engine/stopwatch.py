@@ -28,20 +28,24 @@ class Enqueue(Enum):
 
 @dataclass
 class HostStopwatch:
-    """Calls one by one, each from call to completion; between them, outside the time, the processes meet."""
+    """Calls one by one, each from call to completion, the answer to a message included; between them, outside the time,
+    the processes meet.
+    """
 
     resolution_s: float = _HOST_RESOLUTION_S
     most_repeats: int = _UNLIMITED
 
     def take(self, transfer: Transfer, repeats: int) -> Reading:
         """As Stopwatch.take."""
-        now, call, settle, meet = time.perf_counter, transfer.call, transfer.settle, transfer.meet
+        now, call, finish = time.perf_counter, transfer.call, transfer.finish
+        settle, meet = transfer.settle, transfer.meet
         total = 0.0
         for _ in range(repeats):
             meet()
             settle()
             begin = now()
             call()
+            finish()
             settle()
             total += now() - begin
         return Reading(total)

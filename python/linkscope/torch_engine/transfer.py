@@ -39,7 +39,9 @@ class Transfer(ABC):
         """The same for GPUs whose work is held back: enqueued before the start, it must not wait for it."""
 
     def finish(self) -> None:  # noqa: B027
-        """What a series of calls ends with, measured: the sender hears that all has arrived."""
+        """What a call by the host's clock ends with, and a series of calls in a row, measured: the sender hears that
+        all has arrived.
+        """
 
     def settle(self) -> None:  # noqa: B027
         """Waits until all that was called is done."""
