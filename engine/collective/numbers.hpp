@@ -50,6 +50,22 @@ struct BFloat16 {
   }
 };
 
+/// What `choose` says of the type's numbers, which it is given one of.
+template <class Choose>
+const void* by_number(ElementType type, const Choose& choose) {
+  switch (type) {
+    case ElementType::float32:
+      return choose(Float32());
+    case ElementType::int32:
+      return choose(Int32());
+    case ElementType::float16:
+      return choose(Float16());
+    case ElementType::bfloat16:
+      return choose(BFloat16());
+  }
+  return nullptr;
+}
+
 template <class Number>
 inline constexpr int per_word = static_cast<int>(sizeof(std::uint64_t) / sizeof(typename Number::Stored));
 

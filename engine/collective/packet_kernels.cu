@@ -146,17 +146,9 @@ const void* alone_or_tried(Layout layout, Trial trial) {
 
 template <class Form, Trips trips>
 const void* adding(ElementType type, Layout layout, Trial trial) {
-  switch (type) {
-    case ElementType::float32:
-      return alone_or_tried<Form, trips, Combine::sum, Float32>(layout, trial);
-    case ElementType::int32:
-      return alone_or_tried<Form, trips, Combine::sum, Int32>(layout, trial);
-    case ElementType::float16:
-      return alone_or_tried<Form, trips, Combine::sum, Float16>(layout, trial);
-    case ElementType::bfloat16:
-      return alone_or_tried<Form, trips, Combine::sum, BFloat16>(layout, trial);
-  }
-  return nullptr;
+  return by_number(type, [&](auto number) {
+    return alone_or_tried<Form, trips, Combine::sum, decltype(number)>(layout, trial);
+  });
 }
 
 /// Copies know elements by their length alone.

@@ -153,17 +153,7 @@ const void* peer_kernel(Combine combine, ElementType type, Trial trial) {
     return element_bytes(type) == sizeof(std::uint32_t) ? alone_or_tried<Combine::copy, Int32>(trial)
                                                         : alone_or_tried<Combine::copy, Float16>(trial);
   }
-  switch (type) {
-    case ElementType::float32:
-      return alone_or_tried<Combine::sum, Float32>(trial);
-    case ElementType::int32:
-      return alone_or_tried<Combine::sum, Int32>(trial);
-    case ElementType::float16:
-      return alone_or_tried<Combine::sum, Float16>(trial);
-    case ElementType::bfloat16:
-      return alone_or_tried<Combine::sum, BFloat16>(trial);
-  }
-  return nullptr;
+  return by_number(type, [&](auto number) { return alone_or_tried<Combine::sum, decltype(number)>(trial); });
 }
 
 }  // namespace linkscope::direct

@@ -200,17 +200,7 @@ const void* of(Trial trial) {
 }  // namespace
 
 const void* ring_kernel(ElementType type, Trial trial) {
-  switch (type) {
-    case ElementType::float32:
-      return of<Float32>(trial);
-    case ElementType::int32:
-      return of<Int32>(trial);
-    case ElementType::float16:
-      return of<Float16>(trial);
-    case ElementType::bfloat16:
-      return of<BFloat16>(trial);
-  }
-  return nullptr;
+  return by_number(type, [&](auto number) { return of<decltype(number)>(trial); });
 }
 
 }  // namespace linkscope::direct

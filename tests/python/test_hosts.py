@@ -13,6 +13,9 @@ from result_schema import validate
 from rich.console import Console
 from typer.testing import CliRunner
 
+from linkscope.analysis.cell import cell
+from linkscope.analysis.curves import Curve
+from linkscope.analysis.leaders import leads_of
 from linkscope.analysis.overview import Overview, overview
 from linkscope.analysis.peak import peak
 from linkscope.cli.main import app
@@ -149,3 +152,22 @@ def test_a_run_on_one_host_says_nothing_of_it(tmp_path: Path) -> None:
     alone = RunFile(run.path, run.header, run.rows, ())
     assert "between hosts" not in text_of(alone)
     assert "processes  on" not in text_of(alone)
+
+
+def rivals(hosts: tuple[str, ...]) -> list[Curve]:
+    """Two lines of one place, the second one's figures between ``hosts``; it is the faster one."""
+    rows = [[message("curve", size, ()) for size in (KIB, 2 * KIB)]]
+    rows.append([message("curve", size, hosts, seconds=5e-4) for size in (KIB, 2 * KIB)])
+    return [Curve(series, tuple(cell(row, paths()) for row in found))
+            for series, found in zip(("gpu:0 > gpu:1, mpi", "gpu:0 > gpu:1, other"), rows, strict=True)]  # fmt: skip
+
+
+def test_lines_between_hosts_lead_over_no_line_of_one_host() -> None:
+    assert leads_of(rivals(())) != ()
+    assert leads_of(rivals(HOSTS)) == ()
+
+
+def test_a_line_of_which_some_figures_are_between_hosts_has_no_peak() -> None:
+    (near, _), (_, far) = rivals(()), rivals(HOSTS)
+    assert near.peak_gbps is not None
+    assert Curve("mpi", (near.points[0], far.points[1])).peak_gbps is None

@@ -256,6 +256,12 @@ def test_a_hostfile_has_a_host_a_line_whatever_else_that_says(tmp_path: Path) ->
     assert named_hosts(None, str(tmp_path / "none")) == ()
 
 
+def test_the_address_that_ranks_report_to_is_looked_for_by_the_hosts_as_they_are_spelt(tmp_path: Path) -> None:
+    assert Launching(launcher="srun", hosts="node[06-07,9]").peers == ["node06", "node07", "node9"]
+    (tmp_path / "hosts").write_text("a slots=4\nb\n")
+    assert Launching(hostfile=str(tmp_path / "hosts")).peers == ["a", "b"]
+
+
 @pytest.mark.parametrize(
     ("says", "own", "told"),
     [

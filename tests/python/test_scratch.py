@@ -63,6 +63,20 @@ def test_the_folder_of_a_killed_process_is_removed(keeper: tuple[subprocess.Pope
     assert not folder.exists()
 
 
+def test_the_folder_of_another_host_or_of_before_a_restart_stays(
+    keeper: tuple[subprocess.Popen[str], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    process, folder = keeper
+    process.kill()
+    process.wait()
+    with monkeypatch.context() as elsewhere:
+        elsewhere.setattr("linkscope.launch.shared_memory.boot", lambda: "another start of a kernel")
+        sweep_abandoned()
+    assert folder.exists()
+    sweep_abandoned()
+    assert not folder.exists()
+
+
 def test_what_nobody_says_to_be_a_linkscope_s_stays(temporary: Path) -> None:
     kept = [temporary / name for name in ("linkscope-mine", "linkscope-notes", "other")]
     for folder in kept:

@@ -51,7 +51,7 @@ TEST_F(MpiSession, ALibraryForOneThreadAloneIsRefusedUnlessItWasAskedFor) {
   mpi_.threads = threads_single;
   EXPECT_THROW(Session(FakeMpi::table(), threads_serialized), Error);
   Session session(FakeMpi::table(), threads_single);
-  EXPECT_EQ(session.threads(), "MPI_THREAD_SINGLE");
+  EXPECT_EQ(session.threads(), "MPI_THREAD_SINGLE asked for");
   const auto first = session.turn();
   EXPECT_THROW(static_cast<void>(session.turn()),
                Error);  // one flow at a time, as where calls are serialized

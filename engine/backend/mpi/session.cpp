@@ -72,7 +72,7 @@ std::string Session::version() const {
 
 std::string Session::threads() const {
   if (threads_ == threads_serialized) return {};
-  return threads_ == threads_multiple ? "MPI_THREAD_MULTIPLE" : "MPI_THREAD_SINGLE";
+  return threads_ == threads_multiple ? "MPI_THREAD_MULTIPLE" : "MPI_THREAD_SINGLE asked for";
 }
 
 Support Session::takes_gpu_memory() const {

@@ -35,7 +35,8 @@ class Session {
 
   /// The library's name and number, as it says them itself.
   [[nodiscard]] std::string version() const;
-  /// "MPI_THREAD_MULTIPLE": the level that it serves, where that is not MPI_THREAD_SERIALIZED; else empty.
+  /// "MPI_THREAD_MULTIPLE": the level that it serves, where that is more than MPI_THREAD_SERIALIZED, or that less was asked
+  /// for; else empty.
   [[nodiscard]] std::string threads() const;
   /// Whether it takes addresses of GPU memory, as it says itself; it is never tried out.
   [[nodiscard]] Support takes_gpu_memory() const;

@@ -21,8 +21,10 @@ class Curve:
     @property
     def peak_gbps(self) -> float | None:
         """The hardware's limit where it is one and the same for all points that have a figure; None otherwise."""
-        limits = {p.peak.gbps for p in self.points if p.peak is not None and p.headline is not None}
-        return limits.pop() if len(limits) == 1 else None
+        measured = [point for point in self.points if point.headline is not None]
+        limits = {point.peak.gbps for point in measured if point.peak is not None}
+        between_hosts = any(point.hosts for point in measured)
+        return limits.pop() if len(limits) == 1 and not between_hosts else None
 
     def to_json(self) -> Json:
         """A JSON-ready dict."""

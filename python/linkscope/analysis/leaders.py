@@ -38,15 +38,21 @@ class Curve(Protocol):
 def leads_of(curves: Sequence[Curve]) -> tuple[Lead, ...]:
     """Leads of every place and regime in which two curves or more can be set against one another, sizes ascending.
 
-    Figures of different clocks, and of flows that count both ways, are never compared. A curve takes the lead where its
-    95 % interval lies apart from that of the curve that has it; where they overlap, nothing changes hands.
+    Figures of different clocks, of flows that count both ways, and of different hosts are never compared. A curve takes
+    the lead where its 95 % interval lies apart from that of the curve that has it; where they overlap, nothing changes
+    hands.
     """
-    groups: dict[tuple[str, str], list[Curve]] = {}
+    groups: dict[tuple[str, str, tuple[str, ...]], list[Curve]] = {}
     for curve in curves:
-        regimes = {point.regime for point in curve.points}
-        if len(regimes) == 1 and any(point.headline for point in curve.points):
-            groups.setdefault((curve.series.partition(", ")[0], regimes.pop()), []).append(curve)
-    return tuple(lead for key, rivals in groups.items() if len(rivals) > 1 for lead in _leads(*key, rivals))
+        kinds = {(point.regime, point.hosts) for point in curve.points}
+        if len(kinds) == 1 and any(point.headline for point in curve.points):
+            groups.setdefault((curve.series.partition(", ")[0], *kinds.pop()), []).append(curve)
+    return tuple(
+        lead
+        for (place, regime, _), rivals in groups.items()
+        if len(rivals) > 1
+        for lead in _leads(place, regime, rivals)
+    )
 
 
 def _leads(place: str, regime: str, rivals: Sequence[Curve]) -> list[Lead]:

@@ -13,6 +13,7 @@ from typing import Any
 from linkscope.errors import LinkscopeError
 from linkscope.launch import inside
 from linkscope.launch.control import LOOPBACK, own_address
+from linkscope.launch.hosts import named_hosts
 from linkscope.launch.inside import Inside, Lead
 from linkscope.launch.launchers import Launcher, Local, Mpiexec, find_mpiexec, library_of
 from linkscope.launch.slurm import Srun, is_only_host
@@ -56,7 +57,7 @@ class Launching:
     @property
     def peers(self) -> list[str]:
         """Names of hosts that are asked for."""
-        return [word.split(":")[0] for word in (self.hosts or "").split(",") if word]
+        return list(named_hosts(self.hosts, self.hostfile))
 
     def variables(self, environment: Mapping[str, str] = os.environ) -> dict[str, str]:
         """What engines must find in ``environment`` besides: the MPI of the mpiexec that was asked for."""

@@ -15,7 +15,8 @@ from linkscope.launch import shared_memory
 
 _PREFIX = "linkscope-"
 _HELD = "held"
-"""A file that the process which made the folder keeps locked: the kernel lets go of it, however that ends."""
+"""A file that the process which made the folder keeps locked: the kernel lets go of it, however that ends. It names the
+start of the kernel: on a file system of several hosts a lock need not be seen, or go, where another host looks."""
 _SEGMENTS = "segments"
 
 
@@ -62,6 +63,7 @@ def _hold(folder: Path) -> int:
     new = folder / f"{_HELD}-new"
     held = os.open(new, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
     try:
+        os.write(held, shared_memory.boot().encode())
         fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
         new.rename(folder / _HELD)
     except OSError:
@@ -71,7 +73,9 @@ def _hold(folder: Path) -> int:
 
 
 def _abandoned(among: Path) -> Iterator[Path]:
-    """Folders of this user's whose lock nobody holds; it is held while the caller has one of them."""
+    """Folders of this user's and this host's, made since it started, whose lock nobody holds; it is held while the
+    caller has one of them.
+    """
     for folder in among.glob(f"{_PREFIX}*"):
         with contextlib.suppress(OSError):
             about = folder.lstat()
@@ -79,4 +83,5 @@ def _abandoned(among: Path) -> Iterator[Path]:
                 continue
             with (folder / _HELD).open("r+b") as held:
                 fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                yield folder
+                if held.read().decode(errors="replace") == shared_memory.boot():
+                    yield folder

@@ -46,8 +46,9 @@ class SharedMemory:
         now = time.monotonic()
         new = set(_names()) - self._before - self._mapped
         for name in new:
-            self._fresh.setdefault(name, now + _LOOK_S)
-        if any(now < self._fresh[name] for name in new):
+            if name not in self._fresh and _mark_of(name) is not None:  # another user's is no concern of ours
+                self._fresh[name] = now + _LOOK_S
+        if any(now < self._fresh.get(name, 0.0) for name in new):
             self.hurry()
         self.look(pids)
 
@@ -97,7 +98,7 @@ def _mark_of(name: str) -> Mark | None:
         about = (FOLDER / name).lstat()
     except OSError:
         return None
-    return [name, _boot(), about.st_dev, about.st_ino] if about.st_uid == os.geteuid() else None
+    return [name, boot(), about.st_dev, about.st_ino] if about.st_uid == os.geteuid() else None
 
 
 def _mark_in(line: str) -> Mark | None:
@@ -110,7 +111,8 @@ def _mark_in(line: str) -> Mark | None:
 
 
 @cache
-def _boot() -> str:
+def boot() -> str:
+    """Which start of which host's kernel this is: no two are the same. Empty where the kernel does not say."""
     try:
         return _BOOT.read_text(encoding="utf-8").strip()
     except OSError:
