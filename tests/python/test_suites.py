@@ -373,3 +373,33 @@ def test_collectives_from_graphs_of_one_call_stand_beside_graphs_of_twenty() -> 
     for method in ("xccl-collective", "direct-collective"):
         recorded = {row.parameters.get("recorded", 1) for row in rows if row.methods == (method,)}
         assert recorded == {1, 20}
+
+
+def over(hosts: int, machine: Node) -> dict[str, list[PlannedCase]]:
+    """Cases of suite collectives by row, where processes are started on so many hosts."""
+    suite = load_suite("collectives")
+    by_row: dict[str, list[PlannedCase]] = {}
+    for one in expand([suite], machine, whole_offer(suite), Selection(hosts=hosts)):
+        by_row.setdefault(one.case["name"], []).append(one)
+    return by_row
+
+
+def members_of(planned: PlannedCase) -> list[tuple[str, int]]:
+    return [(member["device"], member.get("rank", 0)) for member in planned.case["flows"][0]["members"]]
+
+
+def test_several_hosts_have_collectives_on_the_gpus_of_one_and_of_all(h200s: Node) -> None:
+    found = over(2, h200s)["xccl-processes"]
+    assert {len(members_of(one)) for one in found} == {4, 8}
+    eight = next(one for one in found if len(members_of(one)) == 8 and one.skip is None)
+    assert members_of(eight) == [(f"gpu:{rank % 4}", rank) for rank in range(8)]
+    assert eight.case["processes"] == 8
+
+
+def test_one_process_and_mapped_memory_stay_on_one_host(h200s: Node) -> None:
+    found = over(2, h200s)
+    assert {len(members_of(one)) for one in found["xccl-calls"]} == {4}
+    eight = [one for one in found["direct-calls"] if len(members_of(one)) == 8]
+    assert {one.skip for one in eight} == {"direct-collective maps its members' memory: they are on one host"}
+    alone = over(1, h200s)
+    assert {one.id for row in alone.values() for one in row} < {one.id for row in found.values() for one in row}

@@ -170,6 +170,8 @@ def prepare(request: Request) -> Job:
     further = _further(suites, node)
     known = sorted({*engine.methods, *packaged_methods(), *(name for one in further for name in one.methods)})
     selected = selection(node, known, request.devices, request.methods, request.sizes, request.clock)
+    if not described:
+        selected = replace(selected, hosts=max(len(request.launching.peers), 1))
     planned = expand(suites, node, _offer(engine, further), selected)
     options = share_out([one.case for one in planned if one.skip is None], precision, budget_s)
     cases = tuple(replace(one, case={**one.case, **limits(one.case, options)}) for one in planned)

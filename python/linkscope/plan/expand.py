@@ -99,7 +99,7 @@ def _told_apart(cases: Sequence[PlannedCase]) -> list[PlannedCase]:
 def _expand_row(row: SuiteRow, paths: Paths, offer: Offer, selected: Selection) -> Iterator[PlannedCase]:
     node = paths.node
     allowed = allowed_devices(node, selected.devices)
-    ground = Ground(paths, row.source.on, row.destination.on, allowed, _counts(row, node))
+    ground = Ground(paths, row.source.on, row.destination.on, allowed, _counts(row, node), selected.hosts)
     if row.needs_gpu and not node.of_kind("gpu"):
         if offer.gpu_problem is not None:
             yield _absent(row, f"no GPU can be used: {offer.gpu_problem}")
@@ -119,8 +119,10 @@ def _expand_row(row: SuiteRow, paths: Paths, offer: Offer, selected: Selection) 
         around = elsewhere(layout, layouts, ground) if row.background else {}
         alone = _alone(row, layout, around)
         for point in points(row, node):
+            if _over_hosts(layout) and point.processes == "one":
+                continue
             reason = _unsupported(row, point, offer, node) or alone or _apart(paths, layout, point)
-            reason = reason or _crowded(layout, point, node)
+            reason = reason or _far(layout, point) or _crowded(layout, point, node, selected.hosts)
             yield PlannedCase(_case(row, paths, layout, point, around), reason)
 
 
@@ -138,11 +140,23 @@ def _cpus(node: Node) -> int:
     return sum(len(device.cpus) for device in node.of_kind("numa"))
 
 
-def _crowded(layout: Layout, point: Point, node: Node) -> str | None:
+def _over_hosts(layout: Layout) -> bool:
+    """Whether members have GPUs of several hosts: the same number then stands for one of each."""
+    return bool(layout.members) and layout.members[0].startswith("gpu:") and layout.members[0] in layout.members[1:]
+
+
+def _far(layout: Layout, point: Point) -> str | None:
+    """Why members on several hosts cannot do it."""
+    maps = point.method == "direct-collective" and _over_hosts(layout)
+    return "direct-collective maps its members' memory: they are on one host" if maps else None
+
+
+def _crowded(layout: Layout, point: Point, node: Node, hosts: int) -> str | None:
     """Why the members of a collective cannot be so many: they wait for one another, so each needs a CPU."""
-    cpus = _cpus(node)
+    cpus = _cpus(node) * hosts
     if cpus and point.processes == "each" and len(layout.members) > cpus:
-        return f"{len(layout.members)} processes want a CPU each; {node.name} shows {cpus}"
+        among = f"{hosts} hosts like {node.name} show" if hosts > 1 else f"{node.name} shows"
+        return f"{len(layout.members)} processes want a CPU each; {among} {cpus}"
     return uneven(point, len(layout.members)) if layout.members else None
 
 

@@ -53,7 +53,8 @@ class Layout:
 class Ground:
     """What a pattern is laid over: the ends that a suite row allows, among the selected devices.
 
-    ``counts``: how many members a collective shall have; empty: the devices say it.
+    ``counts``: how many members a collective shall have; empty: the devices say it. ``hosts``: those, alike, whose GPUs
+    members can be on.
     """
 
     paths: Paths
@@ -61,6 +62,7 @@ class Ground:
     destination_on: str
     selected: frozenset[str]
     counts: tuple[int, ...] = ()
+    hosts: int = 1
 
     def sources(self) -> tuple[Device, ...]:
         return self._candidates(self.source_on)

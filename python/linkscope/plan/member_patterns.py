@@ -7,11 +7,15 @@ from linkscope.plan.ground import Ground, Layout
 
 
 def all_members(ground: Ground) -> list[Layout]:
-    """Of collectives: one member on every device of the row, or so many as it says, dealt out to them in blocks."""
+    """Of collectives: one member on every device of the row, or so many as it says, dealt out to them in blocks.
+
+    Where processes are started on several hosts: on every GPU of one and on every GPU of all.
+    """
     ids = [device.id for device in ground.sources()]
-    hosts = ground.source_on == "numa"
-    counts = ground.counts or ((max(len(ids), 2) if hosts else len(ids)),)
-    fitting = [count for count in counts if count > 1 and (hosts or count <= len(ids))]
+    by_cpus = ground.source_on == "numa"
+    most = len(ids) * ground.hosts
+    usual = (max(len(ids), 2),) if by_cpus else tuple(dict.fromkeys((len(ids), most)))
+    fitting = [count for count in ground.counts or usual if count > 1 and (by_cpus or count <= most)]
     return [_gathering(_dealt(ids, count)) for count in fitting] if ids else []
 
 
@@ -38,9 +42,9 @@ def _first_ones(devices: list[str]) -> list[Layout]:
 
 
 def _dealt(devices: list[str], count: int) -> tuple[str, ...]:
-    """``count`` members: the first GPUs, or NUMA nodes filled evenly, each with members next to one another."""
-    if count <= len(devices):
-        return tuple(devices[:count])
+    """``count`` members: GPUs in order, host by host; or NUMA nodes filled evenly, with members next to one another."""
+    if count <= len(devices) or devices[0].startswith("gpu:"):
+        return tuple(devices[member % len(devices)] for member in range(count))
     return tuple(devices[member * len(devices) // count] for member in range(count))
 
 

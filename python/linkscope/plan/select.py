@@ -20,13 +20,14 @@ class Selection:
     """Empty fields narrow nothing.
 
     ``sizes`` replaces those of bandwidth rows, messages and collectives; other latencies and regions keep theirs. A row
-    that takes none of ``sizes`` is left out.
+    that takes none of ``sizes`` is left out. ``hosts``: those, alike, on which processes are started.
     """
 
     devices: tuple[str, ...] = ()
     methods: tuple[str, ...] = ()
     sizes: tuple[int, ...] = ()
     clock: str | None = None
+    hosts: int = 1
 
     def rows_of(self, suite: Suite) -> list[SuiteRow]:
         """The suite's rows as this selection leaves them."""
