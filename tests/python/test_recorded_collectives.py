@@ -1,4 +1,7 @@
-"""Collectives of four H200, direct beside NCCL, as recorded: what docs/performance.md says of them."""
+"""Collectives of four H200, direct beside NCCL, as recorded: what docs/performance.md says of them.
+
+Paths in the recording are not those of the node.
+"""
 
 from __future__ import annotations
 
@@ -54,8 +57,10 @@ def test_the_table_of_large_collectives_is_that_of_the_run(bus: dict[tuple[str, 
             assert float(text_of) == pytest.approx(rate, abs=unit / 2 * 1.01), (size, text_of)
 
 
-def test_the_ring_is_ahead_of_nccls_bandwidth_at_a_gibibyte(bus: dict[tuple[str, str, int], float]) -> None:
-    assert bus["direct", "all-reduce", 1 << 30] > bus["xccl", "all-reduce", 1 << 30]
-    run = RunFile.read(RECORDED)
-    (row,) = [one for one in run.rows if one.id == "ring/direct/4GPUs/all-reduce/1GiB"]
+def test_what_is_told_of_a_gibibyte_is_the_runs(bus: dict[tuple[str, str, int], float]) -> None:
+    told = re.search(r"all-reduce has ([\d.]+) of NCCL's", (ROOT / "docs" / "performance.md").read_text())
+    assert told is not None
+    ratio = bus["direct", "all-reduce", 1 << 30] / bus["xccl", "all-reduce", 1 << 30]
+    assert float(told[1]) == pytest.approx(ratio, abs=0.0005)
+    (row,) = [one for one in RunFile.read(RECORDED).rows if one.id == "ring/direct/4GPUs/all-reduce/1GiB"]
     assert "algorithm ring" in row.notes
