@@ -31,8 +31,6 @@ from linkscope.errors import LinkscopeError
 from linkscope.results.row import Row
 from linkscope.results.run_file import RunFile
 
-ONE_THREAD = {"LINKSCOPE_MPI_THREADS": "single"}
-"""OSU's programs call MPI_Init. Open MPI 4.1 takes a third longer for small collectives at any higher level."""
 # Some libraries allocate at each call what a collective needs. Whether the C library then takes pages from the system
 # each time depends on what else lies in a process's heap: here it never does.
 HEAP = {"MALLOC_TRIM_THRESHOLD_": str(1 << 30), "MALLOC_MMAP_THRESHOLD_": str(1 << 30)}
@@ -209,7 +207,7 @@ def main() -> None:
     add_limit(parser)
     arguments = parser.parse_args()
     arguments.keep.mkdir(parents=True, exist_ok=True)
-    os.environ |= HEAP | ONE_THREAD
+    os.environ |= HEAP
     console = Console(width=160)
     found: list[Ratio] = []
     lacking: Counter[str] = Counter()

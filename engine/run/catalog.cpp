@@ -79,12 +79,12 @@ mpi::MpiThreads threads_of(MpiCallers callers) {
   switch (callers) {
     case MpiCallers::alone:
       return mpi::threads_single;
-    case MpiCallers::one:
-      return mpi::threads_serialized;
+    case MpiCallers::funneled:
+      return mpi::threads_funneled;
     case MpiCallers::many:
       return mpi::threads_multiple;
   }
-  return mpi::threads_serialized;
+  return mpi::threads_single;
 }
 
 /// What CPUs do by MPI, with every memory of this machine.

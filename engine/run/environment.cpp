@@ -22,10 +22,10 @@ Waiting parse_waiting(const std::string& text) {
 
 MpiCallers parse_callers(const std::string& text) {
   if (text == "single") return MpiCallers::alone;
-  if (text == "serialized") return MpiCallers::one;
+  if (text == "funneled") return MpiCallers::funneled;
   if (text == "multiple") return MpiCallers::many;
   throw Error(Fault::bad_input,
-              "LINKSCOPE_MPI_THREADS: '" + text + "' is none of single, serialized and multiple");
+              "LINKSCOPE_MPI_THREADS: '" + text + "' is none of single, funneled and multiple");
 }
 
 std::string text_of(const char* variable) {

@@ -11,8 +11,8 @@
 
 namespace linkscope {
 
-/// How many threads may call MPI at a time.
-enum class MpiCallers { alone, one, many };
+/// What MPI is told of the threads that will call it: there is one; there are others that will not; several will.
+enum class MpiCallers { alone, funneled, many };
 
 struct Environment {
   /// LINKSCOPE_SEED: seed of the first pattern; later rounds and flows count on from it. Default 1.
@@ -21,11 +21,10 @@ struct Environment {
   Waiting waiting = Waiting::spin;
   /// LINKSCOPE_MPI: an MPI library with the standard ABI, or an adapter of ours; empty: mpi::Library looks for one.
   std::string mpi;
-  /// LINKSCOPE_MPI_THREADS, the level that MPI_Init_thread is asked for: serialized (default): one thread at a time calls MPI,
-  /// as in most programs with threads. multiple: flows that share a process need it. single: as MPI_Init; the calls are the
-  /// same as with `serialized`, but the library may do without what it does for programs with threads. Libraries pay for
-  /// levels with latency.
-  MpiCallers mpi_callers = MpiCallers::one;
+  /// LINKSCOPE_MPI_THREADS, the level that MPI_Init_thread is asked for: single (default): as MPI_Init. funneled: the calls
+  /// are the same, by one thread, but MPI is told that the process has others. multiple: flows that share a process need
+  /// it. Libraries pay for levels with latency.
+  MpiCallers mpi_callers = MpiCallers::alone;
   /// LINKSCOPE_XCCL: NCCL's or RCCL's library; empty: xccl::Library looks for it.
   std::string xccl;
   /// LINKSCOPE_PYTHON (of the Python that started this process; several joined by colons), VIRTUAL_ENV, CONDA_PREFIX: folders

@@ -37,7 +37,7 @@ constexpr const char* usage =
     "environment: LINKSCOPE_SEED  seed of the first data pattern (default 1)\n"
     "             LINKSCOPE_SYNC  how threads wait for a GPU: spin (default), yield or block\n"
     "             LINKSCOPE_MPI   an MPI library with the standard ABI, or an adapter of linkscope's\n"
-    "             LINKSCOPE_MPI_THREADS  the level that MPI is asked for: single, serialized (default) or "
+    "             LINKSCOPE_MPI_THREADS  the level that MPI is asked for: single (default), funneled or "
     "multiple\n"
     "             LINKSCOPE_XCCL  the library of NCCL or RCCL (libnccl.so.2, librccl.so.1)\n"
     "             LINKSCOPE_PYTHON  folders of Python environments, joined by colons, to look for libraries "

@@ -158,5 +158,14 @@ def test_the_library_is_named_as_rows_by_mpi_itself_name_it(engine: Any, said: s
 def test_rows_by_mpi_name_the_library(engine: Any) -> None:
     method = engine("messages").TorchMpi()
     assert method._remarks() == []
-    method._library = MagicMock(version="Open MPI v5.0.11")
+    method._library = MagicMock(version="Open MPI v5.0.11", threads="")
     assert method._remarks() == ["by Open MPI v5.0.11"]
+    method._library = MagicMock(version="Open MPI v5.0.11", threads="MPI_THREAD_MULTIPLE")
+    assert method._remarks() == ["by Open MPI v5.0.11", "MPI_THREAD_MULTIPLE"]
+
+
+@pytest.mark.parametrize(("level", "said"), [(0, ""), (1, "MPI_THREAD_FUNNELED"), (3, "MPI_THREAD_MULTIPLE")])
+def test_the_level_of_threads_is_said_where_it_may_cost(engine: Any, level: int, said: str) -> None:
+    library = object.__new__(engine("carriers").Library)
+    library._mpi = MagicMock(THREAD_FUNNELED=1, THREAD_SERIALIZED=2, THREAD_MULTIPLE=3, Query_thread=lambda: level)
+    assert library.threads == said

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstring>
+#include <set>
 #include <string>
+#include <thread>
 
 #include "backend/mpi/functions.h"
 
@@ -10,7 +12,7 @@ namespace linkscope::mpi {
 
 /// What the functions do next, and have done. Functions of a C table know nothing else.
 struct FakeMpi {
-  MpiThreads threads = threads_serialized;
+  MpiThreads threads = threads_single;
   int rank = 0;
   int size = 2;
   MpiHeader header = header_of_standard_abi;
@@ -22,11 +24,17 @@ struct FakeMpi {
   const void* last_input = nullptr;  ///< of reduce
   int splits = 0;
   int last_tag = -1;
-  int windows = 0;  ///< made and not withdrawn
+  int windows = 0;                    ///< made and not withdrawn
+  std::set<std::thread::id> callers;  ///< of all functions but those that any thread may call
 
   static FakeMpi& state() {
     static FakeMpi one;
     return one;
+  }
+  /// The same, for a function that takes note of who calls it.
+  static FakeMpi& called() {
+    state().callers.insert(std::this_thread::get_id());
+    return state();
   }
   /// As new.
   static FakeMpi& reset() { return state() = {}; }
@@ -52,53 +60,60 @@ inline const MpiFunctions& FakeMpi::table() {
       return 0;
     };
     f.start = [](MpiThreads, MpiThreads* given, MpiHandle* world) {
-      *given = state().threads;
+      *given = called().threads;
       *world = 1;
       return 0;
     };
     f.rank_in = [](MpiHandle, int* rank) {
-      *rank = state().rank;
+      *rank = called().rank;
       return 0;
     };
     f.size_of = [](MpiHandle, int* size) {
-      *size = state().size;
+      *size = called().size;
       return 0;
     };
     f.split = [](MpiHandle, int colour, int, MpiHandle* part) {
-      *part = colour < 0 ? 0U : 100U + static_cast<MpiHandle>(state().splits);
+      *part = colour < 0 ? 0U : 100U + static_cast<MpiHandle>(called().splits);
       ++state().splits;
       return 0;
     };
-    f.meet = [](int, int, MpiHandle) { return 0; };
+    f.meet = [](int, int, MpiHandle) {
+      called();
+      return 0;
+    };
     f.send = [](const void*, std::int64_t, int, int tag, MpiHandle) {
-      ++state().sends;
+      ++called().sends;
       state().last_tag = tag;
       return state().send_code;
     };
     f.receive = [](void*, std::int64_t, int, int, MpiHandle) { return 0; };
     f.try_sum = [](MpiElement type) {
-      return type == element_float32 || type == element_int32 ? sum_right : state().half;
+      return type == element_float32 || type == element_int32 ? sum_right : called().half;
     };
     f.barrier = [](MpiHandle) {
-      ++state().barriers;
+      ++called().barriers;
       return 0;
     };
     f.all_reduce = [](const void* from, void* to, std::int64_t count, MpiElement, MpiHandle) {
-      ++state().reductions;
+      ++called().reductions;
       if (from != nullptr) std::memcpy(to, from, static_cast<std::size_t>(count) * 4);
       return 0;
     };
     f.reduce = [](const void* from, void*, std::int64_t, MpiElement, int, MpiHandle) {
-      state().last_input = from;
+      called().last_input = from;
       return 0;
     };
     f.expose = [](void*, std::int64_t, MpiHandle, MpiHandle* window) {
-      *window = static_cast<MpiHandle>(++state().windows);
+      *window = static_cast<MpiHandle>(++called().windows);
       return 0;
     };
     f.withdraw = [](MpiHandle* window) {
       *window = 0;
-      --state().windows;
+      --called().windows;
+      return 0;
+    };
+    f.finish = [] {
+      called();
       return 0;
     };
     return f;

@@ -43,6 +43,27 @@ class Counting final : public HostTransfer {
   std::atomic<int> cpu{-1};
 };
 
+/// Wants one thread and no other.
+class Particular final : public HostTransfer {
+ public:
+  Particular(int node, Worker& only) : HostTransfer(node, 1), only_(&only) {}
+  [[nodiscard]] Worker* own_worker() override { return only_; }
+  void arm(std::uint64_t) override { restart(); }
+  [[nodiscard]] std::optional<Mismatch> verify(std::uint64_t) const override { return std::nullopt; }
+  [[nodiscard]] Bytes verified_bytes() const override { return 0; }
+  void flush() override {}
+  void perform(unsigned, std::uint64_t, std::uint64_t) noexcept override {
+    thread = std::this_thread::get_id();
+    cpu = sched_getcpu();
+  }
+
+  std::thread::id thread;
+  int cpu = -1;
+
+ private:
+  Worker* only_;
+};
+
 /// Fails, and says so when it is asked.
 class Failing final : public HostTransfer {
  public:
@@ -123,6 +144,23 @@ TEST_F(HostGateTest, LanesTakeDifferentCpus) {
   Counting two(node_, 1);
   gate_.run({{&one, 1}, {&two, 1}}, Clock::device);
   EXPECT_NE(one.cpu, two.cpu);
+}
+
+TEST_F(HostGateTest, ATransferWithAThreadOfItsOwnTakesItToItsCpu) {
+  if (context_->topology().find(node_)->cpus.size() < 2) GTEST_SKIP() << "needs two CPUs";
+  Worker worker;
+  std::thread::id id;
+  worker.start([&] { id = std::this_thread::get_id(); });
+  worker.wait();
+  Particular particular(node_, worker);
+  Counting other(node_, 1);
+  gate_.run({{&particular, 1}, {&other, 1}}, Clock::device);
+  EXPECT_EQ(particular.thread, id);
+  const int first = particular.cpu;
+  EXPECT_NE(first, other.cpu);
+  gate_.run({{&other, 1}, {&particular, 1}}, Clock::device);
+  EXPECT_EQ(particular.thread, id);
+  EXPECT_NE(particular.cpu, first) << "the first CPU is the other's now";
 }
 
 TEST_F(HostGateTest, CountsRepeatsSinceArm) {

@@ -28,7 +28,7 @@ Flow message(const std::string& call) {
 class MpiMethods : public ::testing::Test {
  protected:
   std::shared_ptr<Context> context_ = std::make_shared<Context>(
-      std::make_shared<host::Context>(), Library({"/no/mpi", "/no", {}}, threads_serialized),
+      std::make_shared<host::Context>(), Library({"/no/mpi", "/no", {}}, threads_single),
       std::vector<DeviceFacts>{}, nullptr);
   Message message_{context_};
   Collective collective_{context_};

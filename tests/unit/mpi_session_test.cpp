@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <thread>
 #include <vector>
 
 #include "backend/host/host_buffer.hpp"
@@ -44,27 +45,63 @@ class MpiSession : public ::testing::Test {
 };
 
 TEST_F(MpiSession, SaysItsVersionInOneShortLine) {
-  EXPECT_EQ(Session(FakeMpi::table(), threads_serialized).version(), "Fake MPI v1.2");
+  EXPECT_EQ(Session(FakeMpi::table(), threads_single).version(), "Fake MPI v1.2");
 }
 
-TEST_F(MpiSession, ALibraryForOneThreadAloneIsRefusedUnlessItWasAskedFor) {
-  mpi_.threads = threads_single;
-  EXPECT_THROW(Session(FakeMpi::table(), threads_serialized), Error);
-  Session session(FakeMpi::table(), threads_single);
-  EXPECT_EQ(session.threads(), "MPI_THREAD_SINGLE asked for");
-  const auto first = session.turn();
-  EXPECT_THROW(static_cast<void>(session.turn()),
-               Error);  // one flow at a time, as where calls are serialized
+TEST_F(MpiSession, OneThreadStartsCallsAndEndsMpi) {
+  Session session(FakeMpi::table(), threads_single, [] { FakeMpi::called(); });
+  EXPECT_NE(session.communicator({1, 0}), 0U);
+  EXPECT_FALSE(session.takes_gpu_memory());
+  {
+    CollectiveTransfer reduction(session, shape(), Member{0, caller_, arenas()});
+    reduction.connect(1, session.world());
+    reduction.arm(1);
+    gate_.run({{&reduction, 3}}, Clock::host);
+    EXPECT_EQ(mpi_.reductions, 3);
+  }
+  EndTransfer(session, flow("put"),
+              End{Side::destination, caller_, {&source_, nullptr, {8, 1}}, nullptr, nullptr})
+      .connect(1, session.world(), 1, {});
+  session.finish();
+  EXPECT_EQ(mpi_.callers.size(), 1U);
+  EXPECT_FALSE(mpi_.callers.contains(std::this_thread::get_id()));
 }
 
-TEST_F(MpiSession, SaysWhichThreadsItServesWhereTheyAreNotTheUsualOnes) {
-  EXPECT_EQ(Session(FakeMpi::table(), threads_serialized).threads(), "");
+TEST_F(MpiSession, WhatItsThreadThrowsReachesTheCaller) {
+  EXPECT_THROW(Session(FakeMpi::table(), threads_single, [] { throw Error(Fault::no_memory, "none"); }),
+               Error);
+  const Session session(FakeMpi::table(), threads_single);
+  EXPECT_THROW(session.in_its_thread([] { throw Error(Fault::no_memory, "none"); }), Error);
+  int calls = 0;
+  session.in_its_thread([&] { ++calls; });
+  EXPECT_EQ(calls, 1) << "and the thread goes on";
+}
+
+TEST_F(MpiSession, SaysWhichThreadsItServesWhereTheyAreNotTheUsualOne) {
+  EXPECT_EQ(Session(FakeMpi::table(), threads_single).threads(), "");
+  mpi_.threads = threads_funneled;
+  EXPECT_EQ(Session(FakeMpi::table(), threads_funneled).threads(), "MPI_THREAD_FUNNELED");
   mpi_.threads = threads_multiple;
-  EXPECT_EQ(Session(FakeMpi::table(), threads_serialized).threads(), "MPI_THREAD_MULTIPLE");
+  EXPECT_EQ(Session(FakeMpi::table(), threads_single).threads(), "MPI_THREAD_MULTIPLE");
+}
+
+TEST_F(MpiSession, SaysWhereItHasLeftTheGpuThatItFirstMet) {
+  Session session(FakeMpi::table(), threads_single);
+  const DeviceId first{DeviceKind::gpu, 1};
+  const DeviceId second{DeviceKind::gpu, 0};
+  session.visit({DeviceKind::numa, 0});
+  session.visit(first);
+  session.visit(second);
+  EXPECT_EQ(session.away_from_home(first), "");
+  EXPECT_EQ(session.away_from_home({DeviceKind::numa, 0}), "");
+  EXPECT_NE(session.away_from_home(second).find("gpu:1 first"), std::string::npos);
+  caller_.device = second;
+  const CollectiveTransfer transfer(session, shape(), Member{0, caller_, arenas()});
+  EXPECT_EQ(transfer.notes().back(), session.away_from_home(second));
 }
 
 TEST_F(MpiSession, ACommunicatorIsMadeOncePerListOfRanks) {
-  Session session(FakeMpi::table(), threads_serialized);
+  Session session(FakeMpi::table(), threads_single);
   EXPECT_EQ(session.communicator({0, 1}), session.world());
   EXPECT_EQ(mpi_.splits, 0);
   const MpiHandle reversed = session.communicator({1, 0});
@@ -74,7 +111,7 @@ TEST_F(MpiSession, ACommunicatorIsMadeOncePerListOfRanks) {
 }
 
 TEST_F(MpiSession, OneTransferAtATimeUnlessThreadsAreMultiple) {
-  Session session(FakeMpi::table(), threads_serialized);
+  Session session(FakeMpi::table(), threads_single);
   auto first = std::make_unique<CollectiveTransfer>(session, shape(), Member{0, caller_, arenas()});
   EXPECT_THROW(CollectiveTransfer(session, shape(), Member{0, caller_, arenas()}), Error);
   first.reset();
@@ -83,10 +120,11 @@ TEST_F(MpiSession, OneTransferAtATimeUnlessThreadsAreMultiple) {
   Session many(FakeMpi::table(), threads_multiple);
   CollectiveTransfer one(many, shape(), Member{0, caller_, arenas()});
   EXPECT_NO_THROW(CollectiveTransfer(many, shape(), Member{0, caller_, arenas()}));
+  EXPECT_EQ(one.own_worker(), nullptr) << "each has a thread of its own";
 }
 
 TEST_F(MpiSession, NoTwoCollectivesHoldTheSameRanks) {
-  Session session(FakeMpi::table(), threads_serialized);
+  Session session(FakeMpi::table(), threads_single);
   auto held = session.hold({0, 1});
   EXPECT_THROW(static_cast<void>(session.hold({0, 1})), Error);
   EXPECT_NO_THROW(static_cast<void>(session.hold({1, 0})));
@@ -95,7 +133,7 @@ TEST_F(MpiSession, NoTwoCollectivesHoldTheSameRanks) {
 }
 
 TEST_F(MpiSession, FlowsHaveTagsOfTheirOwnWithinWhatEveryMpiHas) {
-  Session session(FakeMpi::table(), threads_serialized);
+  Session session(FakeMpi::table(), threads_single);
   const Tags first = session.tags();
   const Tags second = session.tags();
   EXPECT_GT(second.message, first.answer);
@@ -104,7 +142,7 @@ TEST_F(MpiSession, FlowsHaveTagsOfTheirOwnWithinWhatEveryMpiHas) {
 
 TEST_F(MpiSession, SumsThatItDoesNotKnowAreRefusedNotFaked) {
   const auto said = [&] {
-    Session session(FakeMpi::table(), threads_serialized);
+    Session session(FakeMpi::table(), threads_single);
     try {
       CollectiveTransfer(session, shape(ElementType::bfloat16), Member{0, caller_, arenas()});
     } catch (const Error& error) {
@@ -127,7 +165,7 @@ TEST_F(MpiSession, SumsThatItDoesNotKnowAreRefusedNotFaked) {
 }
 
 TEST_F(MpiSession, OnTheHostClockABarrierKeepsCallsApartAndOnTheBatchClockNothingDoes) {
-  Session session(FakeMpi::table(), threads_serialized);
+  Session session(FakeMpi::table(), threads_single);
   CollectiveTransfer transfer(session, shape(), Member{0, caller_, arenas()});
   transfer.connect(1, session.world());
   transfer.arm(1);
@@ -145,7 +183,7 @@ TEST_F(MpiSession, OnTheHostClockABarrierKeepsCallsApartAndOnTheBatchClockNothin
 }
 
 TEST_F(MpiSession, InPlaceOnlyTheRootOfAReduceSaysSo) {
-  Session session(FakeMpi::table(), threads_serialized);
+  Session session(FakeMpi::table(), threads_single);
   for (const int index : {0, 1}) {
     const CollectiveShape reduce{CollectiveKind::reduce, ElementType::float32, InPlace::in, 2, 8};
     CollectiveTransfer transfer(session, reduce, Member{index, caller_, {nullptr, &destination_, {8, 1}}});
@@ -158,7 +196,7 @@ TEST_F(MpiSession, InPlaceOnlyTheRootOfAReduceSaysSo) {
 }
 
 TEST_F(MpiSession, AFailedCallIsAnErrorWithMpisWordsAndTheLastOneMade) {
-  Session session(FakeMpi::table(), threads_serialized);
+  Session session(FakeMpi::table(), threads_single);
   EndTransfer end(session, flow("send"),
                   {Side::source, caller_, {&source_, nullptr, {8, 1}}, nullptr, nullptr});
   end.connect(1, session.world(), 1, {10, 11, 12});
@@ -180,7 +218,7 @@ TEST_F(MpiSession, AFailedCallIsAnErrorWithMpisWordsAndTheLastOneMade) {
 }
 
 TEST_F(MpiSession, AWindowIsWithdrawnByAllOrByNone) {
-  Session session(FakeMpi::table(), threads_serialized);
+  Session session(FakeMpi::table(), threads_single);
   const auto make = [&] {
     auto end = std::make_unique<EndTransfer>(
         session, flow("put"), End{Side::source, caller_, {&source_, nullptr, {8, 1}}, nullptr, nullptr});
@@ -199,7 +237,7 @@ TEST_F(MpiSession, AWindowIsWithdrawnByAllOrByNone) {
 }
 
 TEST_F(MpiSession, EmptyMessagesNeedNoMemory) {
-  Session session(FakeMpi::table(), threads_serialized);
+  Session session(FakeMpi::table(), threads_single);
   Flow empty = flow("send");
   empty.bytes = 0;
   EndTransfer end(session, empty, {Side::source, caller_, {nullptr, nullptr, {0, 1}}, nullptr, nullptr});

@@ -83,7 +83,12 @@ void HostGate::assign(const std::vector<Lane>& lanes, Clock clock) {
       runner->lane = lanes_.back().get();
       runner->part = part;
       runner->cpu = pool.cpu_of(index);
-      runner->worker = &pool.worker(index);
+      runner->worker = transfer->own_worker();
+      if (runner->worker == nullptr) {
+        runner->worker = &pool.worker(index);
+      } else {
+        runner->worker->move_to(runner->cpu);
+      }
       ++load[runner->cpu];
       runners_.push_back(std::move(runner));
     }

@@ -7,6 +7,8 @@
 
 namespace linkscope::host {
 
+class Worker;
+
 /// `threads()` threads on the CPUs of `node()` each do their part of every repeat.
 class HostTransfer : public Transfer {
  public:
@@ -19,6 +21,9 @@ class HostTransfer : public Transfer {
   /// transfers done since arm(), so that every part finds its slot without sharing state. Must not throw.
   virtual void perform(unsigned part, std::uint64_t first, std::uint64_t repeats) noexcept = 0;
 
+  /// Who carries it out, where that can be no other thread (its only part then): the gate moves it to the CPU whose turn it
+  /// is. Null: any worker of the node.
+  [[nodiscard]] virtual Worker* own_worker() { return nullptr; }
   /// Called before every start with the clock it is timed by.
   virtual void expect(Clock /*clock*/) {}
   /// Throws what went wrong in the performs of the last start; the gate calls it once all threads have ended.

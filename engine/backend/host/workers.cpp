@@ -35,26 +35,23 @@ void pin(std::thread& thread, int cpu) {
 
 }  // namespace
 
-Worker::Worker(int cpu) {
+Worker::Worker() {
   try {
     thread_ = std::thread([this] { serve(); });
   } catch (const std::system_error& error) {
     throw Error(Fault::broken, std::string("cannot start a thread: ") + error.what());
   }
-  try {
-    pin(thread_, cpu);
-  } catch (...) {
-    start({});
-    thread_.join();
-    throw;
-  }
 }
+
+Worker::Worker(int cpu) : Worker() { move_to(cpu); }
 
 Worker::~Worker() {
   wait();
   start({});
   thread_.join();
 }
+
+void Worker::move_to(int cpu) { pin(thread_, cpu); }
 
 // Both counters are published sequentially consistent, and not merely released: libstdc++'s notify looks first whether
 // anybody waits, and a load may come before an earlier store unless both are. It would find nobody while the other side

@@ -13,15 +13,19 @@
 
 namespace linkscope::host {
 
-/// One thread on one CPU. Sleeps while it has nothing to do. Jobs must not throw.
+/// One thread. Sleeps while it has nothing to do. Jobs must not throw.
 class Worker {
  public:
-  /// Throws Error{broken} where the thread cannot be started or pinned.
+  /// On any CPU that the process may use. Throws Error{broken} where the thread cannot be started.
+  Worker();
+  /// On one CPU. Throws Error{broken} where the thread cannot be started or pinned.
   explicit Worker(int cpu);
   ~Worker();
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
+  /// To another CPU, before its next job. Throws Error{broken}.
+  void move_to(int cpu);
   /// Gives an idle worker its job and returns at once.
   void start(std::function<void()> job);
   /// Returns when the last job has ended.

@@ -108,16 +108,16 @@ static int start(enum MpiThreads wanted, enum MpiThreads* given, MpiHandle* worl
   int level = 0;
   int code = MPI_Initialized(&running);
   if (code == MPI_SUCCESS && !running) {
-    const int asked = wanted == threads_multiple     ? MPI_THREAD_MULTIPLE
-                      : wanted == threads_serialized ? MPI_THREAD_SERIALIZED
-                                                     : MPI_THREAD_SINGLE;
+    const int asked = wanted == threads_multiple   ? MPI_THREAD_MULTIPLE
+                      : wanted == threads_funneled ? MPI_THREAD_FUNNELED
+                                                   : MPI_THREAD_SINGLE;
     code = MPI_Init_thread(NULL, NULL, asked, &level);
   }
   if (code != MPI_SUCCESS) return code;
   code = MPI_Query_thread(&level);
-  *given = level >= MPI_THREAD_MULTIPLE     ? threads_multiple
-           : level >= MPI_THREAD_SERIALIZED ? threads_serialized
-                                            : threads_single;
+  *given = level >= MPI_THREAD_MULTIPLE   ? threads_multiple
+           : level >= MPI_THREAD_FUNNELED ? threads_funneled
+                                          : threads_single;
   if (code == MPI_SUCCESS) code = MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   if (code == MPI_SUCCESS) code = MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
   MPI_Comm all = MPI_COMM_NULL;

@@ -95,8 +95,9 @@ CollectiveTransfer::CollectiveTransfer(Session& session, const CollectiveShape& 
                                         " elements at a time: that takes MPI 4");
   }
   if (!adds_up(shape.kind)) return;
-  const std::string problem =
-      problem_of(mpi().try_sum(type_), mpi().header, std::string(name_of(shape.type)));
+  MpiSum sum = sum_right;
+  session.in_its_thread([&] { sum = mpi().try_sum(type_); });
+  const std::string problem = problem_of(sum, mpi().header, std::string(name_of(shape.type)));
   if (!problem.empty()) throw Error(Fault::unsupported, session.version() + problem);
 }
 

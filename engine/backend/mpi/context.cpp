@@ -17,10 +17,12 @@ Context::Context(std::shared_ptr<host::Context> host, Library library,
 }
 
 Session& Context::session(const DeviceId& device) {
-  if (device.kind == DeviceKind::gpu && gpus_ != nullptr) {
+  Session& session = library_.session([&] {
+    if (device.kind != DeviceKind::gpu || gpus_ == nullptr) return;
     if (const int code = gpus_->use(device); code != 0) throw gpus_->failure(code);
-  }
-  return library_.session();
+  });
+  session.visit(device);
+  return session;
 }
 
 Caller Context::caller(const DeviceId& device) const {

@@ -40,7 +40,8 @@ EndTransfer::EndTransfer(Session& session, const Flow& flow, End end)
 
 /// A window is withdrawn by all or none: where an error unwinds, the others may be gone, and it stays.
 EndTransfer::~EndTransfer() {
-  if (wire_.window != 0 && std::uncaught_exceptions() == unwinding_) mpi().withdraw(&wire_.window);
+  if (wire_.window == 0 || std::uncaught_exceptions() != unwinding_) return;
+  session().in_its_thread([&] { mpi().withdraw(&wire_.window); });
 }
 
 void EndTransfer::connect(std::uint64_t slots, MpiHandle communicator, int peer, Tags tags) {
@@ -59,7 +60,8 @@ void EndTransfer::connect(std::uint64_t slots, MpiHandle communicator, int peer,
   if (call_->sides == Sides::two) return;
   std::byte* const base = end_.side == Side::source ? wire_.out.base : wire_.in.base;
   const auto extent = static_cast<std::int64_t>(rotation.stride * slots);
-  session().check(mpi().expose(base, extent, communicator, &wire_.window), "MPI_Win_create");
+  session().in_its_thread(
+      [&] { session().check(mpi().expose(base, extent, communicator, &wire_.window), "MPI_Win_create"); });
 }
 
 void EndTransfer::arm(std::uint64_t seed) {

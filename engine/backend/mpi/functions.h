@@ -27,8 +27,8 @@ enum MpiElement {
 enum MpiHeader { header_of_standard_abi, header_of_site };
 /// What became of one and one. unnamed: the adapter's mpi.h has no such type; refused: the library has no sum of it.
 enum MpiSum { sum_right, sum_unnamed, sum_refused, sum_wrong };
-/// threads_single, where given: less than the others.
-enum MpiThreads { threads_single, threads_serialized, threads_multiple };
+/// MPI_THREAD_SINGLE, MPI_THREAD_FUNNELED (or MPI_THREAD_SERIALIZED, where given), MPI_THREAD_MULTIPLE.
+enum MpiThreads { threads_single, threads_funneled, threads_multiple };
 
 /// Functions return MPI's own code: 0, or what error_text() explains. Counts above INT_MAX need an MPI of version 4; ranks
 /// are those of the communicator given, or of the one that a window was made on. Wherever a collective has a `from` of

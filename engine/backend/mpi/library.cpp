@@ -90,10 +90,14 @@ Support Library::adopt(void* adapter, const std::string& file) {
   return Support::yes();
 }
 
-Session& Library::session() {
+Session& Library::session(const std::function<void()>& prepare) {
   const Support there = available();
   if (!there) throw Error(Fault::unsupported, there.reason());
-  if (!session_) session_ = std::make_unique<Session>(*functions_, threads_);
+  if (!session_) {
+    session_ = std::make_unique<Session>(*functions_, threads_, prepare);
+  } else if (prepare) {
+    session_->in_its_thread(prepare);
+  }
   return *session_;
 }
 

@@ -1,6 +1,7 @@
 // Library: an MPI found and loaded at run time.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -21,9 +22,10 @@ class Library {
 
   /// Whether there is one; where not, what was looked for and where.
   [[nodiscard]] Support available();
-  /// Starts MPI at the first call: collective over all processes of the run. Throws Error{unsupported} where there is
-  /// none, Error{broken} where it does not start.
-  [[nodiscard]] Session& session();
+  /// Starts MPI at the first call: collective over all processes of the run. MPI's thread calls `prepare` at every call,
+  /// at the first before MPI starts. Throws Error{unsupported} where there is none, Error{broken} where it does not start,
+  /// and what `prepare` throws.
+  [[nodiscard]] Session& session(const std::function<void()>& prepare = {});
   /// Ends MPI where it was started: collective, and only while every process is alive and idle.
   void finish();
 

@@ -48,6 +48,8 @@ bool MpiTransfer::failed(int code, const char* call) noexcept {
 std::vector<std::string> MpiTransfer::notes() const {
   std::vector<std::string> notes{"by " + session_->version()};
   if (std::string threads = session_->threads(); !threads.empty()) notes.push_back(std::move(threads));
+  if (std::string away = session_->away_from_home(caller_.device); !away.empty())
+    notes.push_back(std::move(away));
   return notes;
 }
 

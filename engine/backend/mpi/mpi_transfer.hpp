@@ -27,6 +27,7 @@ class MpiTransfer : public host::HostTransfer {
   /// `session` outlives the transfer.
   MpiTransfer(Session& session, const Caller& caller);
 
+  [[nodiscard]] host::Worker* own_worker() override { return session_->worker(); }
   void expect(Clock clock) override;
   void perform(unsigned part, std::uint64_t first, std::uint64_t repeats) noexcept final;
   /// Its own stamps; the length is the sum of the timed pieces.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <exception>
 #include <numeric>
 #include <sstream>
 
@@ -19,15 +20,30 @@ constexpr int most_flows = 32768 / tags_of_a_flow;
 
 }  // namespace
 
-Session::Session(const MpiFunctions& functions, MpiThreads wanted) : functions_(&functions) {
-  check(functions.start(wanted, &threads_, &world_), "MPI_Init_thread");
-  if (threads_ < wanted && threads_ == threads_single)
-    throw Error(Fault::unsupported, version() +
-                                        " lets one thread alone call it: linkscope needs "
-                                        "MPI_THREAD_SERIALIZED");
-  check(functions.rank_in(world_, &rank_), "MPI_Comm_rank");
-  check(functions.size_of(world_, &size_), "MPI_Comm_size");
+Session::Session(const MpiFunctions& functions, MpiThreads wanted, const std::function<void()>& prepare)
+    : functions_(&functions) {
+  in_its_thread([&] {
+    if (prepare) prepare();
+    check(functions.start(wanted, &threads_, &world_), "MPI_Init_thread");
+    check(functions.rank_in(world_, &rank_), "MPI_Comm_rank");
+    check(functions.size_of(world_, &size_), "MPI_Comm_size");
+  });
 }
+
+void Session::in_its_thread(const std::function<void()>& call) const {
+  std::exception_ptr thrown;
+  thread_->start([&] {
+    try {
+      call();
+    } catch (...) {
+      thrown = std::current_exception();
+    }
+  });
+  thread_->wait();
+  if (thrown) std::rethrow_exception(thrown);
+}
+
+host::Worker* Session::worker() const { return threads_ == threads_multiple ? nullptr : thread_.get(); }
 
 MpiHandle Session::communicator(const std::vector<int>& ranks) {
   std::vector<int> all(static_cast<std::size_t>(size_));
@@ -38,8 +54,10 @@ MpiHandle Session::communicator(const std::vector<int>& ranks) {
   const auto place = std::find(ranks.begin(), ranks.end(), rank_);
   const bool member = place != ranks.end();
   MpiHandle made = 0;
-  check(functions_->split(world_, member ? 0 : -1, static_cast<int>(place - ranks.begin()), &made),
-        "MPI_Comm_split");
+  in_its_thread([&] {
+    check(functions_->split(world_, member ? 0 : -1, static_cast<int>(place - ranks.begin()), &made),
+          "MPI_Comm_split");
+  });
   communicators_.emplace(ranks, made);
   return made;
 }
@@ -71,15 +89,28 @@ std::string Session::version() const {
 }
 
 std::string Session::threads() const {
-  if (threads_ == threads_serialized) return {};
-  return threads_ == threads_multiple ? "MPI_THREAD_MULTIPLE" : "MPI_THREAD_SINGLE asked for";
+  if (threads_ == threads_single) return {};
+  return threads_ == threads_multiple ? "MPI_THREAD_MULTIPLE" : "MPI_THREAD_FUNNELED";
 }
 
 Support Session::takes_gpu_memory() const {
   std::array<char, text_room> kinds{};
-  if (functions_->memory_kinds(kinds.data(), text_room) != 0) kinds[0] = '\0';
-  const Support aware = ask_gpu_awareness(kinds.data());
+  Support aware = Support::yes();
+  in_its_thread([&] {
+    if (functions_->memory_kinds(kinds.data(), text_room) != 0) kinds[0] = '\0';
+    aware = ask_gpu_awareness(kinds.data());
+  });
   return aware ? aware : Support::no(version() + ": " + aware.reason());
+}
+
+void Session::visit(const DeviceId& device) {
+  if (device.kind == DeviceKind::gpu && !home_) home_ = device;
+}
+
+std::string Session::away_from_home(const DeviceId& device) const {
+  if (device.kind != DeviceKind::gpu || !home_ || device == *home_) return {};
+  return "this process called MPI with " + home_->text() +
+         " first: an MPI may have tied itself to that, and move the memory of others more slowly";
 }
 
 Error Session::failure(int code, const std::string& call) const {
@@ -98,14 +129,16 @@ std::shared_ptr<void> Session::turn() {
   if (threads_ == threads_multiple) return nullptr;
   if (!turn_.expired()) {
     throw Error(Fault::unsupported,
-                "two flows at the same time call MPI in one process, which was started for one thread at a "
-                "time: set LINKSCOPE_MPI_THREADS=multiple");
+                "two flows at the same time call MPI in one process, which was started for one thread: set "
+                "LINKSCOPE_MPI_THREADS=multiple");
   }
   auto taken = std::make_shared<int>(0);
   turn_ = taken;
   return taken;
 }
 
-void Session::finish() { check(functions_->finish(), "MPI_Finalize"); }
+void Session::finish() {
+  in_its_thread([&] { check(functions_->finish(), "MPI_Finalize"); });
+}
 
 }  // namespace linkscope::mpi

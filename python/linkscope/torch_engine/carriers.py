@@ -119,6 +119,14 @@ class Library:
         line = str(self._mpi.Get_library_version()).partition("\0")[0].partition("\n")[0]
         return " ".join(line.partition(",")[0].split())  # Open MPI goes on with who built it
 
+    @property
+    def threads(self) -> str:
+        """The level that it was started at, where that is more than MPI_THREAD_SINGLE; mpi4py asks for the highest."""
+        mpi = self._mpi
+        names = {mpi.THREAD_FUNNELED: "FUNNELED", mpi.THREAD_SERIALIZED: "SERIALIZED", mpi.THREAD_MULTIPLE: "MULTIPLE"}
+        name = names.get(mpi.Query_thread())
+        return f"MPI_THREAD_{name}" if name else ""
+
     def require_gpu_support(self) -> None:
         """Raises EngineError unless the library itself says that it takes memory of GPUs."""
         library = ctypes.CDLL(self._mpi.__file__)  # finds what the extension is linked with

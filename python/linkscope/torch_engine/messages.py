@@ -243,7 +243,9 @@ class TorchMpi(Messages):
         return lambda own, rank: Mpi(library, rank)
 
     def _remarks(self) -> list[str]:
-        return [f"by {self._library.version}"] if self._library else []
+        if self._library is None:
+            return []
+        return [remark for remark in (f"by {self._library.version}", self._library.threads) if remark]
 
 
 def _on_gpu(end: Endpoint) -> bool:
