@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from linkscope.errors import LinkscopeError
-from linkscope.launch.binding import bind
+from linkscope.launch.binding import at_home, bind
 from linkscope.launch.control import LOOPBACK, Hello, own_address
 from linkscope.launch.hosts import named_hosts
 from linkscope.launch.inside import Place, place
@@ -20,6 +20,7 @@ from linkscope.launch.member import Cause
 from linkscope.launch.muster import Muster, patience_s
 from linkscope.launch.slurm import ENDINGS, LABEL, Srun, cpus_of_job, is_only_host
 from linkscope.machine.node import Device, Node
+from linkscope.plan.expand import PlannedCase
 
 Json = dict[str, Any]
 
@@ -95,6 +96,23 @@ def test_processes_on_one_node_share_its_cores_equally_and_whole() -> None:
     collective = {"method": "mpi-collective", "members": members, "executor": "gpu:0", "bytes": 8}
     bound = bind(NODE, [case(collective)], range(4), CORES)
     assert [one.cpus for one in bound] == [(0, 1, 8, 9), (2, 3, 10, 11), (4, 5, 12, 13), (6, 7, 14, 15)]
+
+
+def test_no_process_changes_its_gpu_between_messages_by_mpi() -> None:
+    def pair(name: str, *gpus: str, method: str = "mpi") -> PlannedCase:
+        return PlannedCase(case(message(*((gpu, rank) for rank, gpu in enumerate(gpus)), method=method), id=name))
+
+    cases = [
+        pair("0>1", "gpu:0", "gpu:1"),
+        pair("0>2", "gpu:0", "gpu:2"),
+        pair("mapped 2>3", "gpu:2", "gpu:3", method="ipc-copy"),
+        pair("0>1 again", "gpu:0", "gpu:1"),
+        pair("0>host", "gpu:0", "numa:0"),
+        pair("host>2", "numa:0", "gpu:2"),
+        pair("by PyTorch 1>0", "gpu:1", "gpu:0", method="torch-mpi"),
+    ]
+    parts = [[one.id for one in part] for part in at_home(cases)]
+    assert parts == [["0>1", "mapped 2>3", "0>1 again", "0>host"], ["0>2", "host>2"], ["by PyTorch 1>0"]]
 
 
 def test_more_processes_than_cores_get_hardware_threads_and_then_take_turns() -> None:

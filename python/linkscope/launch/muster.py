@@ -12,7 +12,7 @@ from typing import Any
 
 from linkscope.errors import LinkscopeError
 from linkscope.launch import survey
-from linkscope.launch.binding import Binding, bind, usable_cores
+from linkscope.launch.binding import Binding, at_home, bind, usable_cores
 from linkscope.launch.control import LOOPBACK, Control, Hello, Surveyed
 from linkscope.launch.crew import Crew, Terms, Work
 from linkscope.launch.engines import Engine, surroundings
@@ -65,7 +65,7 @@ class Muster:
 
     def groups(self, cases: Iterable[PlannedCase]) -> list[Group]:
         """``cases`` by the processes they want, in order of first appearance, each group in order; the ranks that
-        linkscope is one of come first, for they wait.
+        linkscope is one of come first, for they wait, and are one group, for they are started once.
         """
         found: dict[tuple[str, tuple[tuple[str, str], ...], int, str | None], list[PlannedCase]] = {}
         for case in cases:
@@ -74,8 +74,9 @@ class Muster:
             settings = tuple(sorted(case.environment.items()))
             found.setdefault((self.job.engine_of(case.case).name, settings, processes, kind), []).append(case)
         groups = [
-            Group(self.job.engine_of(members[0].case), settings, processes, kind, tuple(members))
+            Group(self.job.engine_of(part[0].case), settings, processes, kind, part)
             for (_, settings, processes, kind), members in found.items()
+            for part in ([tuple(members)] if kind in (None, "inside") else at_home(members))
         ]
         return sorted(groups, key=lambda group: not (self.leader and group.processes == self.leader.place.size))
 
