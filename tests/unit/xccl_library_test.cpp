@@ -105,6 +105,19 @@ TEST_F(XcclLibrary, KeepsMulticastOffUnlessTheUserHasSaidOtherwise) {
   EXPECT_STREQ(std::getenv("NCCL_NVLS_ENABLE"), "2");
 }
 
+TEST_F(XcclLibrary, TellsWhatElseTheUserHasSet) {
+  setenv("NCCL_PROTO", "LL", 1);
+  setenv("NCCL_ALGO", "Ring", 1);
+  setenv("NCCL_DEBUG", "WARN", 1);
+  setenv("NCCL_VERSION", "2.28.3-1", 1);
+  const std::string note = Library(at(FAKE_XCCL)).note();
+  unsetenv("NCCL_PROTO");
+  unsetenv("NCCL_ALGO");
+  unsetenv("NCCL_DEBUG");
+  unsetenv("NCCL_VERSION");
+  EXPECT_TRUE(note.ends_with("), NCCL_ALGO=Ring, NCCL_PROTO=LL")) << note;
+}
+
 TEST_F(XcclLibrary, TellsAFaultInOneLine) {
   const Library library(at(FAKE_XCCL));
   library.check(Result::success, "ncclSend");

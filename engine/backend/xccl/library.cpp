@@ -2,6 +2,7 @@
 #include "backend/xccl/library.hpp"
 
 #include <dlfcn.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -18,6 +19,23 @@ constexpr const char* multicast_variable = "NCCL_NVLS_ENABLE";
 /// PyPI's packages of NCCL, and what PyTorch brings along; dist-packages: where Debian's own Python has its packages.
 constexpr std::array package_folders{"site-packages/nvidia/nccl/lib", "site-packages/torch/lib",
                                      "dist-packages/nvidia/nccl/lib", "dist-packages/torch/lib"};
+
+/// What is set of the library's own variables, as "NCCL_ALGO=Ring, NCCL_PROTO=LL", in order; not those that only tell what
+/// happens, nor NCCL_VERSION, by which NVIDIA's container images say what they hold.
+std::string settings_of_user() {
+  std::vector<std::string> settings;
+  for (char** one = environ; *one != nullptr; ++one) {
+    const std::string setting = *one;
+    const std::string name = setting.substr(0, setting.find('='));
+    const bool known = name.starts_with("NCCL_") || name.starts_with("RCCL_");
+    if (known && !name.starts_with("NCCL_DEBUG") && name != "NCCL_VERSION" && name != multicast_variable)
+      settings.push_back(setting);
+  }
+  std::sort(settings.begin(), settings.end());
+  std::string all;
+  for (const std::string& setting : settings) all += (all.empty() ? "" : ", ") + setting;
+  return all;
+}
 
 std::string loader_error() {
   const char* text = dlerror();
@@ -63,6 +81,7 @@ Library::Library(const Search& search) : name_(search.name) {
   static_cast<void>(setenv("NCCL_DEBUG_FILE", "/dev/stderr", 0));  // standard output is for rows
   const char* multicast = std::getenv(multicast_variable);
   multicast_ = multicast == nullptr ? "" : multicast;
+  settings_ = settings_of_user();
   std::string tried;
   if (!search.wanted.empty()) {
     if (!load(search.wanted, tried)) problem_ = "LINKSCOPE_XCCL: " + tried;
@@ -160,7 +179,8 @@ Support Library::lacks(const char* symbol) const {
 std::string Library::note() const {
   const std::string state =
       multicast_ == "0" ? "NVLink multicast off" : "NVLink multicast as the user has it";
-  return name_ + " " + version_ + ", " + state + " (" + multicast_variable + "=" + multicast_ + ")";
+  return name_ + " " + version_ + ", " + state + " (" + multicast_variable + "=" + multicast_ + ")" +
+         (settings_.empty() ? "" : ", " + settings_);
 }
 
 void Library::check(Result result, const char* call, std::source_location where) const {

@@ -42,7 +42,7 @@ class Library {
   /// Registers [address, address + bytes) for the calls of `comm`; what Api::comm_deregister takes. Throws Error{broken} with
   /// the library's words, and Error{unsupported} where it says that all is well and has registered nothing.
   [[nodiscard]] void* register_buffer(Comm* comm, void* address, std::size_t bytes) const;
-  /// What rows are to say: version, and whether NVLink multicast may be used.
+  /// What rows are to say: version, whether NVLink multicast may be used, and what else was set of the library's variables.
   [[nodiscard]] std::string note() const;
 
   /// Throws Error{broken} that names the call, unless `result` is success, with what the library says of it.
@@ -59,6 +59,7 @@ class Library {
   std::string problem_;
   std::string version_;
   std::string multicast_;
+  std::string settings_;
   Api api_{};
 };
 
