@@ -85,7 +85,7 @@ std::string Circle::offer() {
       one.source = gpu::IpcOffer::of(*context_, *source, arenas.rotation);
     if (with_buffers && arenas.destination != nullptr)
       one.destination = gpu::IpcOffer::of(*context_, *arenas.destination, arenas.rotation);
-    offers.push_back(std::move(one));
+    offers.push_back(one);
   }
   return text_of(offers);
 }
@@ -104,7 +104,7 @@ std::vector<Circle::Seat> Circle::seats(const std::vector<std::string>& offers) 
   }
   for (std::size_t rank = 0; rank < offers.size(); ++rank) {
     if (static_cast<int>(rank) == own_rank() || offers[rank].empty()) continue;
-    for (MemberOffer& offer : read_offers(offers[rank])) {
+    for (const MemberOffer& offer : read_offers(offers[rank])) {
       Seat& seat = all.at(static_cast<std::size_t>(offer.index));
       const gpu::IpcOffer& workspace = present(offer.workspace, offer.index);
       if (const Support usable = workspace.usable(*context_, rotation_of(spaces_.front().buffer())); !usable)
@@ -112,7 +112,7 @@ std::vector<Circle::Seat> Circle::seats(const std::vector<std::string>& offers) 
       seat.device = workspace.device(*context_).index;
       seat.multiprocessors = offer.multiprocessors;
       seat.programmatic = offer.programmatic;
-      seat.offer = std::move(offer);
+      seat.offer = offer;
     }
   }
   return all;

@@ -1,6 +1,8 @@
 // CallTransfer: see the header.
 #include "backend/gpu/call_transfer.hpp"
 
+#include <utility>
+
 #include "backend/gpu/check.hpp"
 #include "backend/gpu/context.hpp"
 #include "backend/host/context.hpp"
@@ -14,7 +16,7 @@ int calling_node(const Context& context, int device) {
 std::uint64_t count_of(const Flow& flow, const std::string& name, std::uint64_t otherwise,
                        std::uint64_t least, std::uint64_t most) {
   const std::int64_t value = flow.parameters.number(name, static_cast<std::int64_t>(otherwise));
-  if (value >= static_cast<std::int64_t>(least) && value <= static_cast<std::int64_t>(most))
+  if (std::cmp_greater_equal(value, least) && std::cmp_less_equal(value, most))
     return static_cast<std::uint64_t>(value);
   throw Error(Fault::bad_input,
               "parameter " + name + ": from " + std::to_string(least) + " to " + std::to_string(most));
