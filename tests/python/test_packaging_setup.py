@@ -11,6 +11,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools" / "setup"))
 
 import cuda
 import engines
+import shell
 import system
 from environment import Environment
 from shell import SetupError
@@ -136,3 +137,25 @@ def test_gpus_are_those_that_the_engines_see(tmp_path: Path) -> None:
     assert engines.gpus(tmp_path, ["host", "hip"]) == []
     program(tmp_path / "linkscope-engine-cuda", """echo '{"devices": [{"id": "numa:0"}, {"id": "gpu:0"}]}'""")
     assert engines.gpus(tmp_path, ["host", "cuda", "hip"]) == ["gpu:0"]
+
+
+def test_a_long_compilation_says_how_far_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(shell, "A_MOMENT_S", 3600.0)
+    monkeypatch.setattr(shell, "A_WHILE_S", 0.0)
+    ninja = program(tmp_path / "ninja", "echo '[1/2] a.o'; echo 'a warning'; echo '[2/2] b.o'")
+    log = tmp_path / "log"
+    shell.logged([str(ninja)], {}, log, "compiling the host engine")
+    assert capsys.readouterr().out.splitlines() == [
+        "linkscope setup: compiling the host engine: 1 of 2",
+        "linkscope setup: compiling the host engine: 2 of 2",
+    ]
+    assert log.read_text() == f"$ {ninja}\n[1/2] a.o\na warning\n[2/2] b.o\n\n"
+
+
+def test_a_command_that_fails_is_told_by_its_first_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    ninja = program(tmp_path / "ninja", "echo fine; echo 'a.cpp: error: no such thing'; echo 'error: again'; exit 1")
+    with pytest.raises(SetupError, match=r"^a.cpp: error: no such thing \(everything it said: "):
+        shell.logged([str(ninja)], {}, tmp_path / "log", "compiling")
+    assert capsys.readouterr().out == ""

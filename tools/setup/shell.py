@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
+from threading import Timer
+from time import monotonic
 
 A_MOMENT_S = 2.0
+A_WHILE_S = 30.0
+STEP = re.compile(r"\[(\d+)/(\d+)\]")
+"""How Ninja's lines begin."""
 
 
 class SetupError(Exception):
@@ -29,7 +35,8 @@ def capture(command: Sequence[str], environment: dict[str, str] | None = None) -
 
 
 def logged(command: Sequence[str], environment: dict[str, str], log: Path, purpose: str) -> None:
-    """Runs a command, appends all it says to `log`, and says its `purpose` where it takes more than a moment.
+    """Runs a command, appends all it says to `log`, and says its `purpose` where it takes more than a moment; of Ninja,
+    how far it is, after a while and again.
 
     Raises SetupError with the command's first error.
     """
@@ -41,15 +48,23 @@ def logged(command: Sequence[str], environment: dict[str, str], log: Path, purpo
         )
     except OSError as error:
         raise SetupError(f"cannot start {command[0]}: {error.strerror}") from error
-    try:
-        said, _ = process.communicate(timeout=A_MOMENT_S)
-    except subprocess.TimeoutExpired:
-        say(purpose)
-        said, _ = process.communicate()
+    assert process.stdout is not None
+    announcement = Timer(A_MOMENT_S, say, (purpose,))
+    announcement.start()
+    said: list[str] = []
+    told = monotonic()
+    for line in process.stdout:
+        said.append(line)
+        step = STEP.match(line)
+        if step and monotonic() - told >= A_WHILE_S:
+            told = monotonic()
+            say(f"{purpose}: {step[1]} of {step[2]}")
+    process.wait()
+    announcement.cancel()
     with log.open("a") as file:
-        file.write(f"{said}\n")
+        file.write(f"{''.join(said)}\n")
     if process.returncode:
-        errors = [line.strip() for line in said.splitlines() if "error" in line.lower()]
+        errors = [line.strip() for line in said if "error" in line.lower()]
         reason = errors[0] if errors else f"{command[0]} ended with exit code {process.returncode}"
         raise SetupError(f"{reason} (everything it said: {log})")
 
