@@ -70,8 +70,9 @@ void Centre::tell_all(FrameKind kind, const std::string& reason) {
 }
 
 void Centre::fail(const std::string& reason) {
-  tell_all(FrameKind::farewell, reason);
-  throw Error(Fault::fatal, reason);
+  const std::string words = after_failures(reason);
+  tell_all(FrameKind::farewell, words);
+  throw Error(Fault::fatal, words);
 }
 
 void Centre::demand(int rank, Outcome outcome) {
@@ -104,11 +105,10 @@ std::vector<std::string> Centre::collect(const std::string& word) {
       if (outcome == Outcome::late) continue;
       demand(rank, outcome);
       const auto place = std::find(missing.begin(), missing.end(), rank);
-      if (place == missing.end() || frame.kind != FrameKind::word || frame.sequence != sequence())
-        fail(out_of_step(rank, frame));
+      if (place == missing.end()) fail(out_of_step(rank, frame));
       missing.erase(place);
       first = std::min(first, frame.moment);
-      words[static_cast<std::size_t>(rank)] = std::move(frame.payload);
+      words[static_cast<std::size_t>(rank)] = word_in(std::move(frame), rank);
     }
     if (missing.size() < before) continue;
     const Deadline deadline = deadline_in(first + own().limit - now());
@@ -116,6 +116,17 @@ std::vector<std::string> Centre::collect(const std::string& word) {
     if (!patience.look_again()) wait_for_any(descriptors_, deadline);
   }
   return words;
+}
+
+std::string Centre::word_in(Frame frame, int rank) {
+  const bool failed = frame.kind == FrameKind::word_of_failure;
+  if ((frame.kind != FrameKind::word && !failed) || frame.sequence != sequence())
+    fail(out_of_step(rank, frame));
+  if (!failed) return std::move(frame.payload);
+  const auto said = unpack(frame.payload, 2);
+  if (!said) fail(why(Outcome::garbled, rank));
+  failure_of(rank) = said->back();
+  return said->front();
 }
 
 void Centre::set_clocks() {

@@ -26,6 +26,8 @@ class Centre final : public Hub {
 
  private:
   [[nodiscard]] std::vector<std::string> collect(const std::string& word);
+  /// What a frame of `rank` says in the exchange under way; fails where it belongs to no such.
+  [[nodiscard]] std::string word_in(Frame frame, int rank);
   void set_clocks();
   [[nodiscard]] Channel& spoke(int rank) { return spokes_[static_cast<std::size_t>(rank) - 1]; }
   [[nodiscard]] Outcome send(int rank, const Frame& frame);

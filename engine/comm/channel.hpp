@@ -17,6 +17,7 @@ enum class FrameKind : std::uint32_t {
   welcome,            ///< centre: all have come and agree
   refusal,            ///< centre: the reason, for the user to mend
   word,               ///< spoke: its part of an exchange
+  word_of_failure,    ///< the same, and why it could not do what the exchange is about
   words,              ///< centre: everybody's
   words_then_clocks,  ///< the same; the next exchange begins with setting the clocks
   clock_question,     ///< spoke: what time is it?

@@ -8,7 +8,8 @@
 
 namespace linkscope {
 
-Hub::Hub(Membership own) : own_(std::move(own)), hosts_(static_cast<std::size_t>(own_.greeting.size)) {
+Hub::Hub(Membership own)
+    : own_(std::move(own)), hosts_(static_cast<std::size_t>(own_.greeting.size)), failures_(hosts_.size()) {
   hosts_[static_cast<std::size_t>(own_.greeting.rank)] = own_.greeting.host;
 }
 
@@ -16,9 +17,11 @@ std::string Hub::name_of(int rank) const {
   return name_of_rank(rank, hosts_.at(static_cast<std::size_t>(rank)));
 }
 
-std::vector<std::string> Hub::exchange(const std::string& own) {
+std::vector<std::string> Hub::take_part(const std::string& own, const std::string& failure) {
   if (!broken_.empty()) throw Error(Fault::fatal, broken_);
   ++sequence_;
+  failures_.assign(failures_.size(), {});
+  failure_of(rank()) = failure;
   try {
     return carry_out(own);
   } catch (const Error& error) {
@@ -38,6 +41,15 @@ std::string Hub::out_of_step(int rank, const Frame& frame) const {
   return name_of(rank) + " is out of step: its message belongs to exchange " +
          std::to_string(frame.sequence) + ", " + name_of(own_.greeting.rank) + " is at exchange " +
          std::to_string(sequence_);
+}
+
+std::string Hub::after_failures(const std::string& reason) const {
+  std::string told;
+  for (std::size_t rank = 0; rank < failures_.size(); ++rank) {
+    if (!failures_[rank].empty())
+      told += name_of(static_cast<int>(rank)) + " failed: " + failures_[rank] + "; ";
+  }
+  return told + reason;
 }
 
 std::string Hub::why(Outcome outcome, int rank) const {

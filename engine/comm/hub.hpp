@@ -24,7 +24,8 @@ struct Membership {
 };
 
 /// A star of TCP connections, with rank 0 in its centre. Every failure (a process gone, late, or out of step) ends it for all,
-/// with the same words where they can still be told; what is called afterwards throws them again.
+/// with the same words where they can still be told; what is called afterwards throws them again. The words begin with who
+/// could not do its part of that exchange, as far as is known: others may have waited for it in vain.
 class Hub : public World {
  public:
   struct Connection {
@@ -35,7 +36,10 @@ class Hub : public World {
   [[nodiscard]] int rank() const override { return own_.greeting.rank; }
   [[nodiscard]] int size() const override { return own_.greeting.size; }
   [[nodiscard]] std::string name_of(int rank) const override;
-  std::vector<std::string> exchange(const std::string& own) final;
+  std::vector<std::string> exchange(const std::string& own) final { return take_part(own, {}); }
+  std::vector<std::string> exchange_failure(const std::string& own, const std::string& reason) final {
+    return take_part(own, reason);
+  }
 
   /// Why nothing works any more; empty as long as it does.
   [[nodiscard]] const std::string& broken() const { return broken_; }
@@ -61,10 +65,17 @@ class Hub : public World {
   /// "has not come within 30 s: rank 2 (host node7)".
   [[nodiscard]] std::string late(const std::vector<int>& ranks) const;
   [[nodiscard]] std::string out_of_step(int rank, const Frame& frame) const;
+  /// Why `rank` could not do its part of the exchange under way; empty where it could, or has not said.
+  [[nodiscard]] std::string& failure_of(int rank) { return failures_[static_cast<std::size_t>(rank)]; }
+  /// "rank 1 (host node6) failed: no memory; " before `reason`, for each that did.
+  [[nodiscard]] std::string after_failures(const std::string& reason) const;
 
  private:
+  std::vector<std::string> take_part(const std::string& own, const std::string& failure);
+
   Membership own_;
-  std::vector<std::string> hosts_;  ///< by rank; empty where unknown
+  std::vector<std::string> hosts_;     ///< by rank; empty where unknown
+  std::vector<std::string> failures_;  ///< by rank
   std::uint64_t sequence_ = 0;
   std::string broken_;
 };

@@ -61,14 +61,20 @@ void Spoke::demand(Outcome outcome) {
   Frame last;
   while (centre_.take(last) == Outcome::done) {
   }
-  throw Error(Fault::fatal, centre_.farewell().empty() ? why(outcome, 0) : centre_.farewell());
+  throw Error(Fault::fatal,
+              centre_.farewell().empty() ? after_failures(why(outcome, 0)) : centre_.farewell());
 }
 
 std::vector<std::string> Spoke::carry_out(const std::string& word) {
   if (clock_due_) set_clock();
   const Deadline deadline = limit();
-  demand(centre_.send({FrameKind::word, sequence(), now() + offset_.seconds, word}, deadline));
-  Frame frame;
+  const std::string& failure = failure_of(rank());
+  Frame frame{FrameKind::word, sequence(), now() + offset_.seconds, word};
+  if (!failure.empty()) {
+    frame.kind = FrameKind::word_of_failure;
+    frame.payload = pack({word, failure});
+  }
+  demand(centre_.send(frame, deadline));
   demand(centre_.receive(frame, deadline));
   clock_due_ = frame.kind == FrameKind::words_then_clocks;
   if ((frame.kind != FrameKind::words && !clock_due_) || frame.sequence != sequence())

@@ -20,6 +20,10 @@ class World {
   /// Every rank's word, by rank: a collective call, which also is a barrier. Any bytes. Throws Error{fatal} naming the rank
   /// that is gone, or that has not come within the time limit.
   virtual std::vector<std::string> exchange(const std::string& own) = 0;
+  /// The same for a process that could not do its part: where the others do not come either, `reason` is told as well.
+  virtual std::vector<std::string> exchange_failure(const std::string& own, const std::string& /*reason*/) {
+    return exchange(own);
+  }
   /// Seconds to add to this process's steady clock to read rank 0's.
   [[nodiscard]] virtual Seconds clock_offset() const = 0;
   /// How far that can be off; 0 where both run on one host, whose clock they share. On rank 0: the most of any process.

@@ -32,7 +32,10 @@ Json attempt(const std::function<Json()>& step) {
 std::vector<Json> Consensus::outcomes(const std::function<Json()>& step) {
   if (world_->size() == 1) return {step()};
   std::vector<Json> values;
-  const std::vector<std::string> words = world_->exchange(packed(attempt(step)));
+  const Json own = attempt(step);
+  const std::vector<std::string> words = own.contains("fault")
+                                             ? world_->exchange_failure(packed(own), own["what"])
+                                             : world_->exchange(packed(own));
   for (std::size_t rank = 0; rank < words.size(); ++rank) {
     Json outcome = Json::from_cbor(words[rank]);
     if (outcome.contains("fault")) {

@@ -19,7 +19,8 @@ class Consensus {
 
   [[nodiscard]] World& world() const { return *world_; }
   /// Carries out `step` here; where it failed in any process, every process throws the Error of the lowest rank that
-  /// failed, which it names. A collective call.
+  /// failed, which it names. A collective call. Where another process does not come, the Error{fatal} that names it names
+  /// those that failed, too.
   void together(const std::function<void()>& step);
   /// The same for a step with an outcome: every process's, by rank.
   std::vector<Json> outcomes(const std::function<Json()>& step);

@@ -12,6 +12,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -123,6 +124,51 @@ TEST(HubTest, NamesWhoIsLateToEverybody) {
     }
   });
   expect_all(endings, Fault::fatal, "has not come within 0.5 s: rank 2 (host host2)");
+}
+
+/// Ranks of `failed` say "no room" in an exchange to which `late` comes when all others have given up.
+std::vector<Ending> with_failures(int size, const std::set<int>& failed, int late) {
+  std::promise<void> released;
+  const std::shared_future<void> release = released.get_future().share();
+  std::atomic<int> ended = 0;
+  return in_world(members(size, 0.5), [&](Hub& hub) {
+    if (hub.rank() == late) {
+      release.wait();
+      hub.exchange("");
+      return;
+    }
+    try {
+      failed.contains(hub.rank()) ? hub.exchange_failure("", "no room") : hub.exchange("");
+    } catch (const Error& error) {
+      EXPECT_EQ(hub.broken(), error.what());
+      if (++ended == size - 1) released.set_value();
+      throw;
+    }
+  });
+}
+
+TEST(HubTest, NamesWhoFailedWhereAnotherIsLateToEverybody) {
+  expect_all(with_failures(4, {1}, 2), Fault::fatal,
+             "rank 1 (host host1) failed: no room; has not come within 0.5 s: rank 2 (host host2)");
+  expect_all(with_failures(3, {0, 1}, 2), Fault::fatal,
+             "rank 0 (host host0) failed: no room; rank 1 (host host1) failed: no room; has not come within "
+             "0.5 s: rank 2 (host host2)");
+}
+
+TEST(HubTest, WhereRankZeroIsLateEachSaysThatItFailedItself) {
+  const auto endings = with_failures(3, {1}, 0);
+  const std::string late = "has not come within 0.5 s: rank 0 (host host0)";
+  EXPECT_EQ(endings[1].words, "rank 1 (host host1) failed: no room; " + late);
+  EXPECT_EQ(endings[2].words, late);
+}
+
+TEST(HubTest, AFailureThatAllHaveHeardOfIsOver) {
+  const auto endings = in_world(members(3), [](Hub& hub) {
+    EXPECT_EQ((hub.rank() == 1 ? hub.exchange_failure("a", "no room") : hub.exchange("b"))[1], "a");
+    if (hub.rank() == 2) return;
+    hub.exchange("");
+  });
+  expect_all({endings[0], endings[1]}, Fault::fatal, "rank 2 (host host2) is gone");
 }
 
 TEST(HubTest, NamesWhoNeverCame) {

@@ -3,8 +3,11 @@
 
 #include <array>
 #include <cstdio>
+#include <future>
 #include <mutex>
+#include <thread>
 
+#include "comm/hub.hpp"
 #include "fake_backend.hpp"
 #include "run/consensus.hpp"
 #include "run/executor.hpp"
@@ -39,6 +42,32 @@ TEST(Consensus, AFailureIsEverybodysAndNamesTheRank) {
       EXPECT_STREQ(error.what(), "rank 1: none left");
     }
   });
+}
+
+TEST(Consensus, WhereAProcessIsHeldUpTheFailureThatMayBeWhyIsTold) {
+  Listener listener{"127.0.0.1"};
+  std::promise<void> gave_up;
+  const auto end_of = [&](int rank, const std::function<void()>& step) {
+    Membership own;
+    own.greeting.rank = rank;
+    own.greeting.size = 2;
+    own.greeting.host = "node" + std::to_string(rank);
+    own.limit = 0.5;
+    const auto hub = rank == 0 ? gather(listener, own) : attend({"127.0.0.1", listener.port()}, own);
+    try {
+      Consensus(*hub).together(step);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.fault(), Fault::fatal);
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  // As ranks that set a communicator up together, of which one cannot.
+  std::thread held_up([&] { end_of(1, [&] { gave_up.get_future().wait(); }); });
+  EXPECT_EQ(end_of(0, [] { throw Error(Fault::broken, "no such device"); }),
+            "rank 0 (host node0) failed: no such device; has not come within 0.5 s: rank 1 (host node1)");
+  gave_up.set_value();
+  held_up.join();
 }
 
 TEST(Consensus, AWorldOfOneThrowsWhatTheStepThrew) {

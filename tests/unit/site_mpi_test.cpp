@@ -1,0 +1,133 @@
+// An MPI that is found and loaded as a site's is, and says that it takes no GPU memory. A program of its own: the query is
+// a symbol that, once loaded, is there for good.
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "backend/host/host_buffer.hpp"
+#include "backend/mpi/collective.hpp"
+#include "backend/mpi/message.hpp"
+#include "base/error.hpp"
+
+namespace linkscope::mpi {
+namespace {
+
+Endpoint gpu_memory() {
+  const DeviceId gpu{DeviceKind::gpu, 0};
+  return {gpu, "device", Placement::bound, gpu};
+}
+
+Endpoint host_memory(int rank) {
+  Endpoint end{{}, "pageable", Placement::bound, {}};
+  end.rank = rank;
+  return end;
+}
+
+Flow message() {
+  Flow flow;
+  flow.method = "mpi";
+  flow.bytes = 64;
+  flow.source = host_memory(0);
+  flow.destination = host_memory(1);
+  flow.parameters.set("call", "send");
+  return flow;
+}
+
+class FakeBounce final : public Bounce {
+ public:
+  explicit FakeBounce(Bytes bytes) : memory_(bytes) {}
+  [[nodiscard]] std::byte* data() const override { return memory_.data(); }
+  [[nodiscard]] int load(const std::byte* /*from*/, Bytes /*bytes*/) noexcept override { return 0; }
+  [[nodiscard]] int store(std::byte* /*to*/, Bytes /*bytes*/) noexcept override { return 0; }
+
+ private:
+  mutable std::vector<std::byte> memory_;
+};
+
+class FakeGpus final : public GpuRuntime {
+ public:
+  [[nodiscard]] int use(const DeviceId& device) noexcept override {
+    used = device;
+    return 0;
+  }
+  [[nodiscard]] std::unique_ptr<Bounce> bounce(const Endpoint& /*where*/, Bytes bytes) override {
+    ++bounces;
+    return std::make_unique<FakeBounce>(bytes);
+  }
+  [[nodiscard]] Error failure(int code) const override { return {Fault::broken, std::to_string(code)}; }
+
+  std::optional<DeviceId> used;
+  int bounces = 0;
+};
+
+/// Rank 0, with `device` memory of gpu:0, and an MPI that says it takes none.
+class MpiWithoutGpuSupport : public ::testing::Test {
+ protected:
+  static constexpr const char* refusal =
+      "device memory of gpu:0: Fake MPI v1.2: it takes no GPU memory, says MPIX_Query_cuda_support";
+
+  static std::string refused(const Method& method, const Flow& flow, const OwnPart& own) {
+    EXPECT_TRUE(method.supports(flow)) << "to know more, MPI must have been started";
+    try {
+      static_cast<void>(method.assemble(flow, {own}));
+    } catch (const Error& error) {
+      EXPECT_EQ(error.fault(), Fault::unsupported);
+      return error.what();
+    }
+    return {};
+  }
+  /// `part` of the flow lies here; any memory will do, since nobody reaches for it.
+  OwnPart own(std::size_t part, bool sends, bool receives) {
+    return {part, {sends ? &buffer_ : nullptr, receives ? &buffer_ : nullptr, {64, 1}}};
+  }
+
+  std::shared_ptr<host::Context> host_ = std::make_shared<host::Context>();
+  std::shared_ptr<FakeGpus> gpus_ = std::make_shared<FakeGpus>();
+  std::shared_ptr<Context> context_ = std::make_shared<Context>(
+      host_, Library({FAKE_SITE_MPI, "/no", {}}, threads_single), std::vector<DeviceFacts>{}, gpus_);
+  std::vector<std::byte> memory_{64};
+  host::HostBuffer buffer_{
+      {}, 64, memory_.data(), {}, host_->workers(host_->topology().nearest_with_cpus(0).index)};
+};
+
+TEST_F(MpiWithoutGpuSupport, MessagesOfAGpusMemoryAreRefusedAtEitherEnd) {
+  const Message method(context_);
+  Flow flow = message();
+  flow.source = gpu_memory();
+  EXPECT_EQ(refused(method, flow, own(0, true, false)), refusal);
+  flow.source = host_memory(1);
+  flow.destination = gpu_memory();
+  EXPECT_EQ(refused(method, flow, own(1, false, true)), refusal);
+  EXPECT_EQ(gpus_->used, (DeviceId{DeviceKind::gpu, 0})) << "MPI was asked with that GPU in use";
+}
+
+TEST_F(MpiWithoutGpuSupport, MessagesThatAreStagedThroughTheHostAreNot) {
+  const Message method(context_);
+  Flow flow = message();
+  flow.source = gpu_memory();
+  flow.parameters.set("staging", "host");
+  EXPECT_EQ(refused(method, flow, own(0, true, false)), "");
+  EXPECT_EQ(gpus_->bounces, 1);
+}
+
+TEST_F(MpiWithoutGpuSupport, OfHostMemoryNothingIsRefused) {
+  const Message method(context_);
+  const Flow flow = message();
+  EXPECT_EQ(refused(method, flow, own(0, true, false)), "");
+}
+
+TEST_F(MpiWithoutGpuSupport, CollectivesOfAGpusMemoryAreRefused) {
+  const Collective method(context_);
+  Flow flow;
+  flow.method = "mpi-collective";
+  flow.bytes = 64;
+  flow.members = {gpu_memory(), host_memory(1)};
+  flow.parameters.set("collective", "all-reduce");
+  EXPECT_EQ(refused(method, flow, own(0, true, true)), refusal);
+}
+
+}  // namespace
+}  // namespace linkscope::mpi
