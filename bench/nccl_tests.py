@@ -61,7 +61,7 @@ GRAPH_CALLS, GRAPH_LAUNCHES = 20, 20
 BANDWIDTH_BYTES = 1 << 20
 """Below the time is compared, from here on the bus bandwidth."""
 SCHEDULING = {"NCCL_NVLINK_UTIL_CENTRIC_SCHED_ENABLE": "1"}
-"""nccl-tests asks for it of every communicator, NCCL by itself does not: blocks are then placed for NVLink's sake."""
+"""nccl-tests asks for NVLink-centric scheduling of every communicator, NCCL by itself does not."""
 ALLOWED = {"us": 0.03, "GB/s": 0.02}
 
 
@@ -171,8 +171,10 @@ def theirs(
 
 
 def parse(text: str) -> dict[int, float]:
-    """Size -> microseconds out of place, from the table that nccl-tests prints."""
-    line = re.compile(r"^\s*(\d+)\s+\d+\s+\w+\s+\w+\s+-?\d+\s+([\d.e+-]+)\s", re.MULTILINE)
+    """Size -> microseconds out of place, from the table that nccl-tests prints, where it found no result wrong."""
+    line = re.compile(
+        r"^\s*(\d+)\s+\d+\s+\w+\s+\w+\s+-?\d+\s+([\d.e+-]+)\s+[\d.]+\s+[\d.]+\s+(?:0|N/A)\s", re.MULTILINE
+    )
     return {int(match[1]): float(match[2]) for match in line.finditer(text)}
 
 

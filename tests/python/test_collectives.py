@@ -108,6 +108,20 @@ def test_processes_are_an_axis_that_lines_name() -> None:
     assert planned[1]["id"].split("/")[3] == "a-process-each"
 
 
+def test_processes_of_several_devices_have_as_many_each() -> None:
+    (case,) = cases({**GATHERING, "processes": 2}, node(4))
+    assert [(end["device"], end.get("rank", 0)) for end in case["flows"][0]["members"]] == [
+        ("gpu:0", 0),
+        ("gpu:1", 0),
+        ("gpu:2", 1),
+        ("gpu:3", 1),
+    ]
+    assert case["processes"] == 2
+    planned = cases({**GATHERING, "processes": [2, "each"], "show": "curve"}, node(4))
+    assert ["2 processes" in one["labels"]["series"] for one in planned] == [True, False]
+    assert reasons({**GATHERING, "processes": 3}, node(4)) == {"4 members are no whole number for each of 3 processes"}
+
+
 def test_the_members_of_a_collective_are_the_devices_in_order() -> None:
     (case,) = cases({**GATHERING, "processes": "each"}, node(4))
     (flow,) = case["flows"]
@@ -305,6 +319,7 @@ def test_a_wrong_collective_is_one_clear_line(change: Json, complaint: str) -> N
     [
         ({"pattern": "all"}, "pattern all lays out the members of a collective"),
         ({"figure": "bus"}, "only collectives have"),
+        ({"processes": 2}, "a number is for the members of a collective"),
         ({"table": "shared", "clock": None}, "clock is missing"),
         ({"executor": None}, "'executor' is a required property"),
         ({"sizes": "0", "method": "copy-engine"}, "copy-engine takes no empty messages"),
@@ -355,8 +370,8 @@ def test_sets_of_devices_are_there_by_each_interface_among_gpus_at_the_same_size
     rows = [row for row in load_suite("collectives").rows if row.table == "by-members"]
     assert len({row.sizes for row in rows}) == len({row.title for row in rows}) == 1
     found = {(method, kind) for row in rows for method in row.methods for kind in row.collectives}
-    assert {method for method, _ in found} == {"xccl-collective", "direct-collective", "torch-collective"}
-    assert len(found) == 3 * 6
+    assert {method for method, _ in found} == {f"{one}-collective" for one in ("xccl", "direct", "torch", "mpi")}
+    assert len(found) == 4 * 6
 
 
 def test_rows_of_torch_collectives_that_work_in_place_alone_say_so() -> None:

@@ -115,6 +115,28 @@ def test_no_process_changes_its_gpu_between_messages_by_mpi() -> None:
     assert parts == [["0>1", "mapped 2>3", "0>1 again", "0>host"], ["0>2", "host>2"], ["by PyTorch 1>0"]]
 
 
+def test_messages_that_mpi_sees_in_host_memory_alone_need_no_processes_of_their_own() -> None:
+    direct = message(("gpu:0", 0), ("gpu:1", 1))
+    staged = {**message(("gpu:2", 0), ("gpu:3", 1)), "parameters": {"staging": "host"}}
+    assert len(at_home([PlannedCase(case(direct)), PlannedCase(case(staged))])) == 1
+    unstaged = {**staged, "parameters": {"staging": "none"}}
+    assert len(at_home([PlannedCase(case(direct)), PlannedCase(case(unstaged))])) == 2
+
+
+def test_a_process_with_two_gpus_in_one_case_shares_no_crew_with_either_alone() -> None:
+    both = case(message(("gpu:0", 0), ("gpu:2", 1)), message(("gpu:1", 0), ("gpu:2", 1)))
+    assert len(at_home([PlannedCase(case(message(("gpu:0", 0), ("gpu:2", 1)))), PlannedCase(both)])) == 2
+
+
+@pytest.mark.parametrize(("leader", "sizes"), [(None, [1, 1]), (SimpleNamespace(place=SimpleNamespace(size=2)), [2])])
+def test_processes_that_can_be_started_once_carry_out_all_cases(leader: Any, sizes: list[int]) -> None:
+    engine = SimpleNamespace(name="cuda")
+    job: Any = SimpleNamespace(request=SimpleNamespace(launching=Launching()), engine_of=lambda one: engine)
+    muster = Muster(job, leader, lambda record: None, lambda note: None)
+    pairs = [case(message(("gpu:0", 0), (f"gpu:{i}", 1)), processes=2) for i in (1, 2)]
+    assert [len(group.cases) for group in muster.groups(map(PlannedCase, pairs))] == sizes
+
+
 def test_more_processes_than_cores_get_hardware_threads_and_then_take_turns() -> None:
     flow = {"method": "mpi-collective", "executor": "numa:0", "bytes": 8}
     members = [{"device": "numa:0", "memory": "pageable", "rank": rank} for rank in range(12)]

@@ -251,14 +251,15 @@ def test_variants_of_the_environment_are_cases_of_their_own_on_the_vendor_they_a
         ("p2p-processes", "gpu-bandwidth-large"),
     ],
 )
-def test_cray_mpichs_gpu_direct_stands_beside_its_cpu_staging_on_amd_alone(suite: str, row: str, h200s: Node) -> None:
+def test_an_mpis_own_staging_stands_beside_its_way_from_gpu_to_gpu(suite: str, row: str, h200s: Node) -> None:
     def settings(machine: Node) -> set[tuple[tuple[str, str], ...]]:
         planned = [one for one in whole(suite, machine) if one.case["name"] == row]
         assert all("staging" not in flow.get("parameters", {}) or flow["parameters"]["staging"] == "none"
                    for one in planned for flow in one.case["flows"])  # fmt: skip
         return {tuple(sorted(one.environment.items())) for one in planned}
 
-    assert settings(h200s) == {()}
+    of_open_mpi = {(("OMPI_MCA_btl_smcuda_use_cuda_ipc", "0"),)} if suite == "p2p-processes" else set()
+    assert settings(h200s) == {(), *of_open_mpi}
     assert settings(load_machine("mi300a")) == {
         (),
         (("MPICH_GPU_IPC_THRESHOLD", "0"),),

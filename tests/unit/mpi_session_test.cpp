@@ -82,7 +82,13 @@ TEST_F(MpiSession, SaysWhichThreadsItServesWhereTheyAreNotTheUsualOne) {
   mpi_.threads = threads_funneled;
   EXPECT_EQ(Session(FakeMpi::table(), threads_funneled).threads(), "MPI_THREAD_FUNNELED");
   mpi_.threads = threads_multiple;
-  EXPECT_EQ(Session(FakeMpi::table(), threads_single).threads(), "MPI_THREAD_MULTIPLE");
+  const Session unasked(FakeMpi::table(), threads_single);
+  EXPECT_EQ(unasked.threads(), "MPI_THREAD_MULTIPLE");
+  EXPECT_NE(unasked.worker(), nullptr) << "one thread calls it all the same";
+  EXPECT_EQ(Session(FakeMpi::table(), threads_multiple).worker(), nullptr);
+  mpi_.threads = threads_single;
+  EXPECT_EQ(Session(FakeMpi::table(), threads_multiple).threads(),
+            "MPI_THREAD_SINGLE, not the MPI_THREAD_MULTIPLE asked for");
 }
 
 TEST_F(MpiSession, SaysWhereItHasLeftTheGpuThatItFirstMet) {
@@ -94,10 +100,12 @@ TEST_F(MpiSession, SaysWhereItHasLeftTheGpuThatItFirstMet) {
   session.visit(second);
   EXPECT_EQ(session.away_from_home(first), "");
   EXPECT_EQ(session.away_from_home({DeviceKind::numa, 0}), "");
-  EXPECT_NE(session.away_from_home(second).find("gpu:1 first"), std::string::npos);
+  EXPECT_NE(session.away_from_home(second).find("gpu:1 before"), std::string::npos);
   caller_.device = second;
-  const CollectiveTransfer transfer(session, shape(), Member{0, caller_, arenas()});
-  EXPECT_EQ(transfer.notes().back(), session.away_from_home(second));
+  const std::string remark = session.away_from_home(second);
+  EXPECT_EQ(CollectiveTransfer(session, shape(), Member{0, caller_, arenas()}).notes().back(), remark);
+  caller_.hands_over = false;
+  EXPECT_NE(CollectiveTransfer(session, shape(), Member{0, caller_, arenas()}).notes().back(), remark);
 }
 
 TEST_F(MpiSession, ACommunicatorIsMadeOncePerListOfRanks) {

@@ -18,6 +18,7 @@ class EnvironmentTest : public ::testing::Test {
   void TearDown() override {
     unsetenv("LINKSCOPE_SYNC");
     unsetenv("LINKSCOPE_SEED");
+    unsetenv("LINKSCOPE_MPI_THREADS");
     for (const char* variable : {"LINKSCOPE_PYTHON", "VIRTUAL_ENV", "CONDA_PREFIX"}) unsetenv(variable);
     for (const char* variable : Environment::rank_variables) unsetenv(variable);
   }
@@ -37,6 +38,16 @@ TEST_F(EnvironmentTest, ReadsHowToWait) {
   EXPECT_EQ(Environment::read().waiting, Waiting::yield);
   setenv("LINKSCOPE_SYNC", "spin", 1);
   EXPECT_EQ(Environment::read().waiting, Waiting::spin);
+}
+
+TEST_F(EnvironmentTest, MpiIsToldOfOneThreadUnlessAskedOtherwise) {
+  EXPECT_EQ(Environment::read().mpi_callers, MpiCallers::alone);
+  setenv("LINKSCOPE_MPI_THREADS", "funneled", 1);
+  EXPECT_EQ(Environment::read().mpi_callers, MpiCallers::funneled);
+  setenv("LINKSCOPE_MPI_THREADS", "multiple", 1);
+  EXPECT_EQ(Environment::read().mpi_callers, MpiCallers::many);
+  setenv("LINKSCOPE_MPI_THREADS", "serialized", 1);
+  EXPECT_THROW(Environment::read(), Error);
 }
 
 TEST_F(EnvironmentTest, LooksFirstWhereThePythonIsThatStartedIt) {

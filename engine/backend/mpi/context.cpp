@@ -17,16 +17,14 @@ Context::Context(std::shared_ptr<host::Context> host, Library library,
 }
 
 Session& Context::session(const DeviceId& device) {
-  Session& session = library_.session([&] {
+  return library_.session([&] {
     if (device.kind != DeviceKind::gpu || gpus_ == nullptr) return;
     if (const int code = gpus_->use(device); code != 0) throw gpus_->failure(code);
   });
-  session.visit(device);
-  return session;
 }
 
 Caller Context::caller(const DeviceId& device) const {
-  return {node_of(device), device, device.kind == DeviceKind::gpu ? gpus_.get() : nullptr};
+  return {node_of(device), device, device.kind == DeviceKind::gpu ? gpus_.get() : nullptr, true};
 }
 
 int Context::node_of(const DeviceId& device) const {

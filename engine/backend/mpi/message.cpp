@@ -130,9 +130,12 @@ std::unique_ptr<Ensemble> Message::assemble(const Flow& flow, const std::vector<
   End end{side, context().caller(where.device), part.arenas, nullptr, nullptr};
   if (staging_of(flow) == Staged::nowhere) {
     context().require_taken(where);
-  } else if (on_gpu(where) && flow.bytes > 0) {
-    if (part.arenas.source != nullptr) end.out_bounce = context().gpus()->bounce(where, flow.bytes);
-    if (part.arenas.destination != nullptr) end.in_bounce = context().gpus()->bounce(where, flow.bytes);
+  } else if (on_gpu(where)) {
+    end.caller.hands_over = false;
+    if (part.arenas.source != nullptr && flow.bytes > 0)
+      end.out_bounce = context().gpus()->bounce(where, flow.bytes);
+    if (part.arenas.destination != nullptr && flow.bytes > 0)
+      end.in_bounce = context().gpus()->bounce(where, flow.bytes);
   }
   auto transfer = std::make_unique<EndTransfer>(session, flow, std::move(end));
   return std::make_unique<MessageEnsemble>(session, flow, std::move(transfer), part.arenas.rotation.slots);

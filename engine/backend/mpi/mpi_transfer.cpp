@@ -6,7 +6,9 @@
 namespace linkscope::mpi {
 
 MpiTransfer::MpiTransfer(Session& session, const Caller& caller)
-    : HostTransfer(caller.node, 1), session_(&session), caller_(caller), turn_(session.turn()) {}
+    : HostTransfer(caller.node, 1), session_(&session), caller_(caller), turn_(session.turn()) {
+  if (caller_.hands_over) session.visit(caller_.device);
+}
 
 void MpiTransfer::expect(Clock clock) {
   clock_ = clock;
@@ -28,7 +30,7 @@ Span MpiTransfer::counted(const Span& span) {
 
 void MpiTransfer::rethrow() {
   if (runtime_code_ != 0) throw caller_.gpus->failure(runtime_code_);
-  if (code_ != 0) throw session_->failure(code_, call_);
+  if (code_ != 0) session_->in_its_thread([&] { throw session_->failure(code_, call_); });
 }
 
 bool MpiTransfer::runtime_failed(int code) noexcept {
@@ -48,8 +50,8 @@ bool MpiTransfer::failed(int code, const char* call) noexcept {
 std::vector<std::string> MpiTransfer::notes() const {
   std::vector<std::string> notes{"by " + session_->version()};
   if (std::string threads = session_->threads(); !threads.empty()) notes.push_back(std::move(threads));
-  if (std::string away = session_->away_from_home(caller_.device); !away.empty())
-    notes.push_back(std::move(away));
+  std::string away = caller_.hands_over ? session_->away_from_home(caller_.device) : "";
+  if (!away.empty()) notes.push_back(std::move(away));
   return notes;
 }
 

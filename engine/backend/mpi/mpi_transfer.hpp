@@ -18,6 +18,7 @@ struct Caller {
   int node = 0;                ///< it runs on a CPU of this one
   DeviceId device;             ///< whose memory it works with
   GpuRuntime* gpus = nullptr;  ///< null unless that is a GPU
+  bool hands_over = true;      ///< MPI is given that memory itself
 };
 
 /// The partners meet before each start and after it, outside the time, and the transfer stamps itself from there on: no figure holds the

@@ -18,10 +18,22 @@ constexpr int text_room = 1024;
 constexpr int tags_of_a_flow = 3;
 constexpr int most_flows = 32768 / tags_of_a_flow;
 
+const char* name_of(MpiThreads threads) {
+  switch (threads) {
+    case threads_single:
+      return "MPI_THREAD_SINGLE";
+    case threads_funneled:
+      return "MPI_THREAD_FUNNELED";
+    case threads_multiple:
+      return "MPI_THREAD_MULTIPLE";
+  }
+  return "";
+}
+
 }  // namespace
 
 Session::Session(const MpiFunctions& functions, MpiThreads wanted, const std::function<void()>& prepare)
-    : functions_(&functions) {
+    : functions_(&functions), wanted_(wanted) {
   in_its_thread([&] {
     if (prepare) prepare();
     check(functions.start(wanted, &threads_, &world_), "MPI_Init_thread");
@@ -43,7 +55,7 @@ void Session::in_its_thread(const std::function<void()>& call) const {
   if (thrown) std::rethrow_exception(thrown);
 }
 
-host::Worker* Session::worker() const { return threads_ == threads_multiple ? nullptr : thread_.get(); }
+host::Worker* Session::worker() const { return for_many() ? nullptr : thread_.get(); }
 
 MpiHandle Session::communicator(const std::vector<int>& ranks) {
   std::vector<int> all(static_cast<std::size_t>(size_));
@@ -89,8 +101,9 @@ std::string Session::version() const {
 }
 
 std::string Session::threads() const {
-  if (threads_ == threads_single) return {};
-  return threads_ == threads_multiple ? "MPI_THREAD_MULTIPLE" : "MPI_THREAD_FUNNELED";
+  const std::string given = name_of(threads_);
+  if (threads_ < wanted_) return given + ", not the " + name_of(wanted_) + " asked for";
+  return threads_ == threads_single ? "" : given;
 }
 
 Support Session::takes_gpu_memory() const {
@@ -110,7 +123,7 @@ void Session::visit(const DeviceId& device) {
 std::string Session::away_from_home(const DeviceId& device) const {
   if (device.kind != DeviceKind::gpu || !home_ || device == *home_) return {};
   return "this process called MPI with " + home_->text() +
-         " first: an MPI may have tied itself to that, and move the memory of others more slowly";
+         " before: an MPI may keep what it set up for that GPU and be slower with this one";
 }
 
 Error Session::failure(int code, const std::string& call) const {
@@ -126,11 +139,13 @@ void Session::check(int code, const std::string& call) const {
 }
 
 std::shared_ptr<void> Session::turn() {
-  if (threads_ == threads_multiple) return nullptr;
+  if (for_many()) return nullptr;
   if (!turn_.expired()) {
     throw Error(Fault::unsupported,
-                "two flows at the same time call MPI in one process, which was started for one thread: set "
-                "LINKSCOPE_MPI_THREADS=multiple");
+                "two flows at the same time call MPI in one process, and " + version() +
+                    (wanted_ == threads_multiple
+                         ? " serves one thread alone"
+                         : " was started for one thread: set LINKSCOPE_MPI_THREADS=multiple"));
   }
   auto taken = std::make_shared<int>(0);
   turn_ = taken;

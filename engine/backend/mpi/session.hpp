@@ -26,7 +26,7 @@ class Session {
 
   /// MPI's thread makes this call, and the caller waits for it. Throws what `call` throws.
   void in_its_thread(const std::function<void()>& call) const;
-  /// Who carries out transfers: MPI's thread. Null: any thread may, since MPI was started for many.
+  /// Who carries out transfers: MPI's thread. Null: any thread may, since MPI was asked for many and serves them.
   [[nodiscard]] host::Worker* worker() const;
   [[nodiscard]] const MpiFunctions& functions() const { return *functions_; }
   [[nodiscard]] int rank() const { return rank_; }
@@ -45,13 +45,14 @@ class Session {
 
   /// The library's name and number, as it says them itself.
   [[nodiscard]] std::string version() const;
-  /// "MPI_THREAD_MULTIPLE": the level that it serves, where that is more than MPI_THREAD_SINGLE; else empty.
+  /// "MPI_THREAD_MULTIPLE": the level that it serves, where that is more than MPI_THREAD_SINGLE, or another than it was
+  /// asked for; else empty.
   [[nodiscard]] std::string threads() const;
   /// Whether it takes addresses of GPU memory, as it says itself; it is never tried out.
   [[nodiscard]] Support takes_gpu_memory() const;
   /// Takes note that this process calls MPI with memory on `device`; the first GPU is its home.
   void visit(const DeviceId& device);
-  /// Nothing while it calls with memory of its home alone; else a remark: an MPI may have tied the process to that GPU.
+  /// Nothing while it calls with memory of its home alone; else a remark.
   [[nodiscard]] std::string away_from_home(const DeviceId& device) const;
   /// Nothing for code 0; else throws Error{broken} with MPI's own words.
   void check(int code, const std::string& call) const;
@@ -63,9 +64,12 @@ class Session {
   void finish();
 
  private:
+  [[nodiscard]] bool for_many() const { return wanted_ == threads_multiple && threads_ == threads_multiple; }
+
   std::unique_ptr<host::Worker> thread_ = std::make_unique<host::Worker>();
   const MpiFunctions* functions_;
-  MpiThreads threads_ = threads_single;
+  MpiThreads wanted_;
+  MpiThreads threads_ = threads_single;  ///< given
   std::optional<DeviceId> home_;
   MpiHandle world_ = 0;
   int rank_ = 0;

@@ -12,7 +12,7 @@ from linkscope.machine.files import Files, LiveFiles
 from linkscope.machine.node import Node
 from linkscope.plan.expand import PlannedCase
 
-_TIED = ("mpi", "torch-mpi")
+_BY_MPI = ("mpi", "torch-mpi")
 """How the names of methods by MPI begin."""
 Json = dict[str, Any]
 Core = tuple[int, ...]
@@ -52,16 +52,16 @@ def bind(node: Node, cases: Iterable[Json], ranks: Sequence[int], cores: Sequenc
 
 
 def at_home(cases: Iterable[PlannedCase]) -> list[tuple[PlannedCase, ...]]:
-    """``cases`` in as few parts, in order, as let every process keep to one GPU in messages and collectives by MPI.
+    """``cases`` in parts, each the first that fits, in which every process hands MPI memory of one GPU alone.
 
-    An MPI ties a process to the GPU that it first meets there: Open MPI 4.1 moves the messages of a process that has
-    changed its GPU at a tenth of the speed. The other methods do not care, and stay in the first part.
+    So programs do. An MPI may keep what it set up for a GPU: in processes that went from one to another Open MPI 4.1
+    moved most messages at a tenth of the speed. Cases without such memory fit the first part.
     """
-    parts: list[tuple[dict[int, str], list[PlannedCase]]] = []
+    parts: list[tuple[dict[int, set[str]], list[PlannedCase]]] = []
     for case in cases:
-        wanted = _gpus_by_rank(flow for flow in case.case["flows"] if flow["method"].startswith(_TIED))
+        wanted = _gpus_by_rank(flow for flow in case.case["flows"] if _hands_over(flow))
         for homes, members in parts:
-            if all(homes.get(rank, gpu) == gpu for rank, gpu in wanted.items()):
+            if all(homes.get(rank, gpus) == gpus for rank, gpus in wanted.items()):
                 homes.update(wanted)
                 members.append(case)
                 break
@@ -91,8 +91,18 @@ def _devices_by_rank(cases: Iterable[Json]) -> dict[int, tuple[str, ...]]:
     return {rank: tuple(sorted(devices, key=_by_number)) for rank, devices in found.items()}
 
 
-def _gpus_by_rank(flows: Iterable[Json]) -> dict[int, str]:
-    return {rank: device for flow in flows for rank, device in _places(flow) if device.startswith("gpu:")}
+def _hands_over(flow: Json) -> bool:
+    """Whether MPI is given the memory itself."""
+    by_mpi: bool = flow["method"].startswith(_BY_MPI)
+    return by_mpi and flow.get("parameters", {}).get("staging") != "host"
+
+
+def _gpus_by_rank(flows: Iterable[Json]) -> dict[int, set[str]]:
+    found: dict[int, set[str]] = {}
+    for rank, device in (place for flow in flows for place in _places(flow)):
+        if device.startswith("gpu:"):
+            found.setdefault(rank, set()).add(device)
+    return found
 
 
 def _places(flow: Json) -> Iterator[tuple[int, str]]:

@@ -64,7 +64,7 @@ class Varied:
 class Point:
     """One value of every axis of a row; ``varied``: the axes that have several values there, or are named all the same.
 
-    ``collective``: its kind, None for flows between two ends. ``processes``: one or each.
+    ``collective``: its kind, None for flows between two ends. ``processes``: one, each, or of a collective how many.
     """
 
     method: str
@@ -183,6 +183,8 @@ def _varied(axis: str, value: Any, named: Sequence[str], row: SuiteRow) -> Varie
         return Varied(axis, _SAID[axis, text], _SAID[axis, text])
     if axis == "environment":
         return Varied(axis, value.name, value.name)
+    if axis == "processes":
+        return Varied(axis, f"{text} processes", f"{text} processes")
     if axis == "size":
         return Varied(axis, format_bytes(value), format_bytes(value))
     if axis == "executor":

@@ -19,13 +19,14 @@ _ALIGNED_BYTES = 16
 
 
 def collective_flow(paths: Paths, layout: Layout, point: Point) -> Json:
-    """The one flow of a case of ``layout.members``; with a process each, ranks count in their order."""
+    """The one flow of a case of ``layout.members``; ranks count in their order, each with as many as the others."""
     assert point.source is not None
     assert point.collective is not None
-    apart = point.processes == "each"
+    processes = processes_of(point, len(layout.members))
+    ranks = [index * processes // len(layout.members) for index in range(len(layout.members))]
     members = [
-        endpoint(point.source, paths, device, device) | ({"rank": rank} if apart and rank else {})
-        for rank, device in enumerate(layout.members)
+        endpoint(point.source, paths, device, device) | ({"rank": rank} if rank else {})
+        for device, rank in zip(layout.members, ranks, strict=True)
     ]
     size = whole_bytes(point, len(members))
     named = (
@@ -45,6 +46,17 @@ def collective_flow(paths: Paths, layout: Layout, point: Point) -> Json:
         "parameters": {"collective": point.collective, **point.parameters},
         "tuning_group": "/".join(map(str, named)),
     }
+
+
+def processes_of(point: Point, members: int) -> int:
+    """How many processes so many members have."""
+    return {"one": 1, "each": members}.get(point.processes) or int(point.processes)
+
+
+def undivided(point: Point, members: int) -> str | None:
+    """Why ``members`` cannot be shared out to the point's processes; None where they can."""
+    processes = processes_of(point, members)
+    return f"{members} members are no whole number for each of {processes} processes" if members % processes else None
 
 
 def _worded(parameters: Json) -> list[str]:

@@ -12,7 +12,7 @@ from linkscope.errors import LinkscopeError
 from linkscope.machine.node import Device, Node
 from linkscope.machine.paths import Paths
 from linkscope.plan.axes import Point, points
-from linkscope.plan.collectives import collective_flow, uneven
+from linkscope.plan.collectives import collective_flow, undivided, uneven
 from linkscope.plan.flows import Elsewhere, background_slots, case_flows, elsewhere, ends_of
 from linkscope.plan.ground import Ground, Layout, Slot
 from linkscope.plan.labels import case_id, case_labels
@@ -119,7 +119,7 @@ def _expand_row(row: SuiteRow, paths: Paths, offer: Offer, selected: Selection) 
         around = elsewhere(layout, layouts, ground) if row.background else {}
         alone = _alone(row, layout, around)
         for point in points(row, node):
-            if _over_hosts(layout) and point.processes == "one":
+            if _over_hosts(layout) and point.processes != "each":
                 continue
             reason = _unsupported(row, point, offer, node) or alone or _apart(paths, layout, point)
             reason = reason or _far(layout, point) or _crowded(layout, point, node, selected.hosts)
@@ -157,7 +157,7 @@ def _crowded(layout: Layout, point: Point, node: Node, hosts: int) -> str | None
     if cpus and point.processes == "each" and len(layout.members) > cpus:
         among = f"{hosts} hosts like {node.name} show" if hosts > 1 else f"{node.name} shows"
         return f"{len(layout.members)} processes want a CPU each; {among} {cpus}"
-    return uneven(point, len(layout.members)) if layout.members else None
+    return undivided(point, len(layout.members)) or uneven(point, len(layout.members)) if layout.members else None
 
 
 def _alone(row: SuiteRow, layout: Layout, around: Elsewhere) -> str | None:

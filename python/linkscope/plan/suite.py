@@ -141,7 +141,7 @@ def _row(suite: str, data: Json) -> SuiteRow:
         destination=_end(destination),
         collectives=collectives,
         counts=tuple(str(one) for one in _listed(members["count"])) if "count" in members else (),
-        processes=_words(data.get("processes", "one")),
+        processes=tuple(str(word) for word in _listed(data.get("processes", "one"))),
         figures=_words(data.get("figure", "first")),
         methods=_words(data["method"]),
         executors=_words(data.get("executor", "source")),
@@ -178,6 +178,8 @@ def _contradiction(row: SuiteRow, data: Json) -> str | None:
         return _contradiction_of_members(row, data)
     if row.by_region and not all(_is_region(text) for text in _listed(row.parameters.get("region", ""))):
         return "sizes: region wants the parameter region as WIDTHxROWSxPLANES, for example 512x384x1"
+    if not {"one", "each"}.issuperset(row.processes):
+        return "processes: a number is for the members of a collective: two ends lie in one process, or in one each"
     if {"bus", "algorithm"} & set(row.figures):
         return f"figure: {' and '.join(row.figures)}: only collectives have an algorithm's and a bus bandwidth"
     if row.x not in ("bytes", "flows", "gpus", *row.parameters):

@@ -72,7 +72,7 @@ class SuiteRow:
     A row of ``collectives`` has members in the place of two ends: ``source`` is what each of them is, ``destination``
     is on the same kind of device and has no memory. ``counts``: how many members there are, where the devices do not
     say it (``max`` stands for the CPUs). ``processes``: one, or each: two ends in a process of their own each, or every
-    member in its own.
+    member in its own; of a collective also a number: so many share the members out.
     """
 
     suite: str
