@@ -6,13 +6,19 @@ LINKSCOPE_TEST_MPI names a folder of environments, one for each MPI, as tools/se
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from company import MPIS, Company, mpiexec_of
 from launching import Bench, add_engine, bench
 
+from linkscope.errors import LinkscopeError
+from linkscope.launch.engines import choose_engine, describe
+
 __all__ = ["bench"]
+
+ENGINE_DIRECTORY = os.environ.get("LINKSCOPE_ENGINE_DIR")
 
 
 @pytest.fixture
@@ -33,3 +39,26 @@ def mpiexec(request: pytest.FixtureRequest) -> Path:
     if found is None:
         pytest.skip(f"no {request.param}: tools/setup --mpi installs it into build/mpi/{request.param}")
     return found
+
+
+@pytest.fixture
+def real_engine(company: Company, mpiexec: Path) -> Iterator[Path]:
+    """The engine instead of the fake one, and the MPI that mpiexec belongs to. Skips where either is missing."""
+    if ENGINE_DIRECTORY:
+        company.monkeypatch.setenv("LINKSCOPE_ENGINE_DIR", ENGINE_DIRECTORY)
+    else:
+        company.monkeypatch.delenv("LINKSCOPE_ENGINE_DIR")
+    try:
+        engine = choose_engine("host")
+    except LinkscopeError as error:
+        pytest.skip(str(error))
+    abi = mpiexec.parent.parent / "lib" / "libmpi_abi.so.1"
+    library = abi if abi.exists() else engine.path.parent / "liblinkscope-mpi-site.so"
+    company.monkeypatch.setenv("LINKSCOPE_MPI", str(library))
+    company.monkeypatch.setenv("PATH", f"{mpiexec.parent}{os.pathsep}{os.environ['PATH']}")
+    describe.cache_clear()
+    (method,) = [method for method in choose_engine("host").description["methods"] if method["name"] == "mpi"]
+    if not method["available"]:
+        pytest.skip(method["reason"])
+    yield engine.path
+    describe.cache_clear()

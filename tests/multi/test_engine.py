@@ -1,63 +1,72 @@
-"""The real engine, the real MPIs: messages between two processes, a killed rank, and what is left of it all."""
+"""The real engine, the real MPIs: messages, also wrong ones, between two processes, a killed rank, and what is left."""
 
 from __future__ import annotations
 
 import os
 import re
+import shutil
 import signal
 import socket
+import subprocess
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from company import Company, command_of, mapped_by, mapped_by_anyone, wait_until
+from company import IDS, ROOT, Company, command_of, mapped_by, mapped_by_anyone, wait_until
+from launching import Ended
 
-from linkscope.errors import LinkscopeError
-from linkscope.launch.engines import choose_engine, describe
+from linkscope.launch.engines import choose_engine
 from linkscope.launch.shared_memory import FOLDER
 
 HOST = socket.gethostname()
-ENGINE_DIRECTORY = os.environ.get("LINKSCOPE_ENGINE_DIR")
+pytestmark = pytest.mark.usefixtures("real_engine")
 SUMS = """
 name: sums
-answers: Which types are added up?
+answers: What is added up, and is it right?
 rows:
   - name: sum
-    title: All-reduce by type
+    title: All-reduce
     collective: all-reduce
-    members: {on: numa, memory: pageable, count: 2}
+    members: {{on: numa, memory: pageable, count: 2}}
     pattern: all
     processes: each
     method: mpi-collective
-    parameters: {type: [float32, float16, bfloat16, int32]}
-    sizes: 4K
+    parameters: {{type: {types}}}
+    sizes: {sizes}
     clock: host
     show: list
 """
 
 
-@pytest.fixture(autouse=True)
-def real_engine(company: Company, mpiexec: Path) -> Iterator[None]:
-    """The engine instead of the fake one, and the MPI that mpiexec belongs to. Skips where either is missing."""
-    if ENGINE_DIRECTORY:
-        company.monkeypatch.setenv("LINKSCOPE_ENGINE_DIR", ENGINE_DIRECTORY)
-    else:
-        company.monkeypatch.delenv("LINKSCOPE_ENGINE_DIR")
-    try:
-        engine = choose_engine("host")
-    except LinkscopeError as error:
-        pytest.skip(str(error))
-    abi = mpiexec.parent.parent / "lib" / "libmpi_abi.so.1"
-    library = abi if abi.exists() else engine.path.parent / "liblinkscope-mpi-site.so"
-    company.monkeypatch.setenv("LINKSCOPE_MPI", str(library))
-    company.monkeypatch.setenv("PATH", f"{mpiexec.parent}{os.pathsep}{os.environ['PATH']}")
-    describe.cache_clear()
-    (method,) = [method for method in choose_engine("host").description["methods"] if method["name"] == "mpi"]
-    if not method["available"]:
-        pytest.skip(method["reason"])
-    yield
-    describe.cache_clear()
+def add_up(company: Company, types: str, sizes: str) -> Ended:
+    """linkscope run of all-reduces of these types and sizes, between two processes."""
+    suite = company.bench.folder / "sums.yaml"
+    suite.write_text(SUMS.format(types=types, sizes=sizes))
+    return company.bench.cli("run", str(suite), "-o", "a.jsonl", "--budget", "2s")
+
+
+@pytest.fixture
+def false_mpi(company: Company, real_engine: Path) -> Callable[[int, int, int], None]:
+    """Has what is of so many bytes arrive at that rank with a byte at that offset flipped. Skips without a compiler."""
+    compiler = shutil.which("cc") or shutil.which("gcc")
+    if compiler is None:
+        pytest.skip("there is no C compiler")
+    source, adapter = Path(__file__).with_name("false_mpi.c"), company.bench.folder / "false_mpi.so"
+    includes = ["-I", str(ROOT / "engine")]
+    subprocess.run([compiler, "-shared", "-fPIC", *includes, "-o", str(adapter), str(source), "-ldl"], check=True)
+
+    def lie(rank: int, size: int, offset: int) -> None:
+        real = Path(os.environ["LINKSCOPE_MPI"])
+        if real.name.startswith("libmpi_abi"):
+            company.monkeypatch.setenv("FALSE_MPI_LIBRARY", str(real))
+            real = real_engine.with_name("liblinkscope-mpi-abi.so")
+        facts = {"ADAPTER": real, "RANK": rank, "BYTES": size, "OFFSET": offset}
+        for name, value in facts.items():
+            company.monkeypatch.setenv(f"FALSE_MPI_{name}", str(value))
+        company.monkeypatch.setenv("LINKSCOPE_MPI", str(adapter))
+
+    return lie
 
 
 @pytest.fixture
@@ -84,9 +93,7 @@ def test_messages_go_between_two_processes(company: Company) -> None:
 
 @pytest.mark.usefixtures("segments")
 def test_types_are_added_up_where_mpi_or_its_binding_has_them(company: Company, mpiexec: Path) -> None:
-    suite = company.bench.folder / "sums.yaml"
-    suite.write_text(SUMS)
-    ended = company.bench.cli("run", str(suite), "-o", "a.jsonl", "--budget", "2s")
+    ended = add_up(company, "[float32, float16, bfloat16, int32]", "4K")
     assert ended.code == 0, ended.err
     ((absent, reason),) = company.reasons.items()
     assert "bfloat16" in absent
@@ -108,6 +115,36 @@ def test_an_mpiexec_that_is_named_leads_to_its_mpi(company: Company, mpiexec: Pa
     name = "Open MPI" if "openmpi" in str(mpiexec) else "MPICH"
     rows = [record for record in company.records if record["record"] == "row"]
     assert all(any(name in note for note in row["flows"][0]["notes"]) for row in rows)
+
+
+@pytest.mark.usefixtures("segments")
+def test_a_message_that_arrives_wrong_fails_its_case_alone(
+    company: Company, false_mpi: Callable[[int, int, int], None]
+) -> None:
+    """The same processes go on: nothing is wrong with them."""
+    false_mpi(1, 8 << 10, 5001)
+    ended = company.run("--budget", "2s", method="mpi")
+    assert ended.code == 1, ended.err
+    assert company.statuses == {**dict.fromkeys(IDS, "ok"), IDS[1]: "failed"}
+    told = rf"rank 1 \(host {re.escape(HOST)}\): byte 5001 of 8192( in slot 0 of \d+)? arrived wrong in numa:0 pageable"
+    assert re.fullmatch(told, company.reasons[IDS[1]])
+    assert len(company.crews) == 1
+
+
+@pytest.mark.usefixtures("segments")
+@pytest.mark.parametrize("rank", [0, 1])
+def test_a_sum_that_is_wrong_at_one_rank_names_it(
+    company: Company, false_mpi: Callable[[int, int, int], None], rank: int
+) -> None:
+    """The other one has the right sum; here the last element alone is wrong."""
+    false_mpi(rank, 8 << 10, 8188)
+    ended = add_up(company, "int32", "4K:16K:2x")
+    assert ended.code == 1, ended.err
+    assert list(company.statuses.values()) == ["ok", "failed", "ok"]
+    ((wrong, reason),) = company.reasons.items()
+    assert wrong.endswith("/8KiB")
+    assert reason == f"rank {rank} (host {HOST}): all-reduce: byte 8188 of member {rank} on numa:0 is wrong"
+    assert len(company.crews) == 1
 
 
 @pytest.mark.usefixtures("segments")

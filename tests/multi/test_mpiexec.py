@@ -1,18 +1,27 @@
-"""Crews by a real mpiexec, of each MPI at hand: the same promises as on one's own, and what a launcher can do wrong."""
+"""Crews by a real mpiexec, of each MPI at hand: the same promises as on one's own, ranks of which one is odd (that with
+the real engine), and what a launcher can do wrong.
+"""
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import socket
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from company import IDS, Company, command_of, processes, wait_until
+from launching import add_engine
+
+from linkscope import __version__
+from linkscope.results.run_file import SCHEMA
 
 HOST = socket.gethostname()
+MEND = "build all from one version"
 ROOT_FLAG = {"openmpi": ["--allow-run-as-root"]}
 
 
@@ -29,6 +38,18 @@ def nothing_is_left(company: Company, mpiexec: Path) -> Iterator[None]:
 def on_path(company: Company, mpiexec: Path) -> None:
     """Found as a user's is; as root it is told to run as root by linkscope itself."""
     company.monkeypatch.setenv("PATH", f"{mpiexec.parent}{os.pathsep}{os.environ['PATH']}")
+
+
+@pytest.fixture
+def odd_engine(company: Company, real_engine: Path) -> Callable[..., None]:
+    """The real engine for all ranks, of which one differs, as odd_engine.py spells it."""
+    add_engine(company.bench.engines, "host", Path(__file__).with_name("odd_engine.py"))
+    company.monkeypatch.setenv("LINKSCOPE_ENGINE_DIR", str(company.bench.engines))
+
+    def differ(rank: int, **how: dict[str, Any]) -> None:
+        company.monkeypatch.setenv("ODD_ENGINE", json.dumps({"engine": str(real_engine), "rank": rank, **how}))
+
+    return differ
 
 
 def test_cases_that_call_mpi_are_started_by_mpiexec(company: Company) -> None:
@@ -96,6 +117,65 @@ def test_a_launcher_that_starts_one_too_few_is_found_out(company: Company, mpiex
     assert company.run("--launcher-command", str(stingy), method="mpi").code == 1
     (reason,) = set(company.reasons.values())
     assert reason == f"rank 1 of 2 never started; on {HOST} the others did: no word within 5 s of starting mpiexec"
+
+
+def reason_of_all(company: Company) -> str:
+    """Why every case failed, in a run that is over long before a process is given up that does not come."""
+    process = company.start("--budget", "2s", method="mpi")
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 1, err
+    assert company.statuses == dict.fromkeys(IDS, "failed")
+    (reason,) = set(company.reasons.values())
+    return reason
+
+
+@pytest.mark.parametrize("rank", [0, 1])
+@pytest.mark.parametrize(
+    ("hello", "words"),
+    [
+        ({"version": "0.0.9"}, f"runs an engine of version 0.0.9, the one here is {__version__}: {MEND}"),
+        ({"schema": 7}, f"speaks schema 7, this linkscope {SCHEMA}: {MEND}"),
+        ({"backend": "cuda"}, "runs the cuda engine, the others the host engine: see --engine"),
+    ],
+    ids=["version", "schema", "engine"],
+)
+def test_a_rank_of_another_build_is_named_with_what_differs(
+    company: Company, odd_engine: Callable[..., None], rank: int, hello: dict[str, Any], words: str
+) -> None:
+    odd_engine(rank, hello=hello)
+    assert reason_of_all(company) == f"rank {rank} (host {HOST}) {words}"
+
+
+def told_apart(what: str) -> str:
+    """What the ranks say, either of them first, who find out that they were given different things."""
+    one, zero = (rf"rank {rank} \(host {re.escape(HOST)}\)" for rank in (1, 0))
+    mend = "every process must be given the same plan and the same engine"
+    return rf"({zero}|{one}): {one} has {what} (?P<one>\w+), {zero} has (?P<zero>\w+): {mend}"
+
+
+@pytest.mark.parametrize("rank", [0, 1])
+def test_ranks_with_different_plans_find_it_out(company: Company, odd_engine: Callable[..., None], rank: int) -> None:
+    """The supervisor cannot see it: it has given them all the same."""
+    odd_engine(rank, plan={"memory_limit_bytes": 1 << 30})
+    found = re.fullmatch(told_apart("plan"), reason_of_all(company))
+    assert found is not None
+    assert found["one"] != found["zero"]
+
+
+@pytest.mark.parametrize("rank", [0, 1])
+def test_ranks_with_different_seeds_find_it_out(company: Company, odd_engine: Callable[..., None], rank: int) -> None:
+    company.monkeypatch.setenv("LINKSCOPE_SEED", "5")
+    odd_engine(rank, environment={"LINKSCOPE_SEED": "77"})
+    found = re.fullmatch(told_apart("LINKSCOPE_SEED"), reason_of_all(company))
+    assert found is not None
+    assert (found["zero"], found["one"]) == (("77", "5") if rank == 0 else ("5", "77"))
+
+
+def test_the_engine_that_stands_in_for_odd_ones_is_sound(company: Company, odd_engine: Callable[..., None]) -> None:
+    """What is handed on unchanged ends well: the tests above fail for what they change."""
+    odd_engine(1, hello={}, plan={})
+    assert company.run("--budget", "2s", method="mpi").code == 0
+    assert company.statuses == dict.fromkeys(IDS, "ok")
 
 
 def test_a_launcher_that_fails_is_quoted(company: Company, mpiexec: Path) -> None:
