@@ -62,7 +62,10 @@ TEST_F(MpiMethods, OperationsAreMessages) {
   Flow flow = message("both-ways");
   flow.parameters.set("window", "3");
   EXPECT_EQ(operations_of(flow), 6U);
+  EXPECT_EQ(operations_of(message("put-window")), 64U);
+  EXPECT_EQ(operations_of(message("get")), 1U);
   EXPECT_EQ(message_.quantity_of(message("ping-pong")), Quantity::latency);
+  EXPECT_EQ(message_.quantity_of(message("get-window")), Quantity::bandwidth);
   EXPECT_EQ(message_.quantity_of(message("window")), Quantity::bandwidth);
 }
 

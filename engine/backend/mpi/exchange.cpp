@@ -137,16 +137,18 @@ int pong(Wire& wire, std::uint64_t first, std::uint64_t repeats) noexcept {
 
 int put_each(Wire& wire, std::uint64_t first, std::uint64_t repeats) noexcept {
   return each(first, repeats, [&](std::uint64_t repeat) {
-    const std::byte* const from = wire.out.at(repeat);
-    const int code = wire.mpi->put(from, wire.bytes, wire.peer, from - wire.out.base, wire.window);
+    const int code = begin_all(wire, wire.out, repeat, 0, [&](const std::byte* from, int) {
+      return wire.mpi->put(from, wire.bytes, wire.peer, from - wire.out.base, wire.window);
+    });
     return code != 0 ? code : wire.mpi->flush(wire.peer, wire.window);
   });
 }
 
 int get_each(Wire& wire, std::uint64_t first, std::uint64_t repeats) noexcept {
   return each(first, repeats, [&](std::uint64_t repeat) {
-    std::byte* const to = wire.in.at(repeat);
-    const int code = wire.mpi->get(to, wire.bytes, wire.peer, to - wire.in.base, wire.window);
+    const int code = begin_all(wire, wire.in, repeat, 0, [&](std::byte* to, int) {
+      return wire.mpi->get(to, wire.bytes, wire.peer, to - wire.in.base, wire.window);
+    });
     return code != 0 ? code : wire.mpi->flush(wire.peer, wire.window);
   });
 }

@@ -65,7 +65,8 @@ int exchange_windows_second(Wire& wire, std::uint64_t first, std::uint64_t repea
 /// There and back, as osu_latency.
 int ping(Wire& wire, std::uint64_t first, std::uint64_t repeats) noexcept;
 int pong(Wire& wire, std::uint64_t first, std::uint64_t repeats) noexcept;
-/// One-sided, each completed at both ends, as osu_put_latency and osu_get_latency with flush.
+/// One-sided, `depth` at a time completed at both ends: one, as osu_put_latency and osu_get_latency with flush, or many, as
+/// osu_put_bw and osu_get_bw.
 int put_each(Wire& wire, std::uint64_t first, std::uint64_t repeats) noexcept;
 int get_each(Wire& wire, std::uint64_t first, std::uint64_t repeats) noexcept;
 

@@ -86,8 +86,9 @@ std::map<std::string, std::string> Message::parameters() const {
        "send (default: blocking, each answered by an empty message, so the time is until arrival); window "
        "(many under way, then an answer, as osu_bw); both-ways (the same in both directions at once, as "
        "osu_bibw: the figure is their sum); ping-pong (half of a round trip, as osu_latency); put, get "
-       "(one-sided, each flushed, as osu_put_latency)"},
-      {"window", "messages under way at a time, of window and both-ways; default 64"},
+       "(one-sided, each flushed, as osu_put_latency); put-window, get-window (many, then a flush, as "
+       "osu_put_bw)"},
+      {"window", "messages under way at a time, of calls that keep many; default 64"},
       {"staging",
        "our own, of a GPU's memory: none (default: MPI is given its address, and does with it what it does) "
        "or host "
