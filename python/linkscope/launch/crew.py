@@ -153,7 +153,7 @@ class Crew:
         if cause.is_refusal:
             raise RefusedPlanError(str(cause))
         silent = next((m for m in self._fallen() if m.complaint is None and cause.blames(m.hello.rank)), None)
-        told = str(cause) if silent is None else f"{silent.name} is gone ({cause})"
+        told = str(cause) if silent is None or cause.is_impatience else f"{silent.name} is gone ({cause})"
         return self._with_overheard(told) if cause.is_bare else told
 
     def _look(self) -> float:

@@ -89,7 +89,8 @@ class Cause:
         if self.ending is not None and self.ending.status < 0:
             return f"{self.name} {self.ending}"
         if self.complaint is not None:
-            return f"{self.name}: {self.complaint.get('reason', 'it did not say why')}"
+            reason = str(self.complaint.get("reason", "it did not say why"))
+            return reason if reason.startswith(self.name) else f"{self.name}: {reason}"
         return f"{self.name} {self.ending}"
 
     @property
@@ -106,6 +107,11 @@ class Cause:
     def is_bare(self) -> bool:
         """Whether an exit code is all that is known."""
         return self.complaint is None and self.ending is not None and self.ending.status >= 0 and not self.ending.words
+
+    @property
+    def is_impatience(self) -> bool:
+        """Whether it waited for another in vain, by its own words: that one was there, and may have been held up."""
+        return self.complaint is not None and "has not come within" in str(self.complaint.get("reason"))
 
     def blames(self, rank: int) -> bool:
         """Whether it ended for the sake of that one, by its own words."""
