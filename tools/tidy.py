@@ -10,6 +10,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -23,20 +24,21 @@ def main() -> int:
     parser.add_argument("build", type=Path)
     parser.add_argument("--but", type=Path)
     options = parser.parse_args()
-    build: Path = options.build
-    files = sorted(files_of(build) - (files_of(options.but) if options.but else set()))
+    commands = commands_of(options.build)
+    files = sorted(commands.keys() - (commands_of(options.but).keys() if options.but else set()))
     clang_tidy = Path(sys.executable).with_name("clang-tidy")
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        outcomes = list(pool.map(lambda file: tidy(clang_tidy, build, file), files))
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(os.cpu_count()) as pool:
+        (Path(folder) / "compile_commands.json").write_text(json.dumps([commands[file] for file in files]))
+        outcomes = list(pool.map(lambda file: tidy(clang_tidy, Path(folder), file), files))
     for outcome in outcomes:
         print(outcome, end="")
     return 1 if any(outcomes) else 0
 
 
-def files_of(build: Path) -> set[Path]:
-    """Those of ours that are compiled in the folder."""
+def commands_of(build: Path) -> dict[Path, dict[str, str]]:
+    """How the folder compiles each of our files: once, where several engines share it."""
     commands = json.loads((build / "compile_commands.json").read_text(encoding="utf-8"))
-    return {Path(command["file"]) for command in commands if is_ours(Path(command["file"]))}
+    return {Path(command["file"]): command for command in reversed(commands) if is_ours(Path(command["file"]))}
 
 
 def is_ours(file: Path) -> bool:
