@@ -24,7 +24,7 @@ Session& Context::session(const DeviceId& device) {
 }
 
 Caller Context::caller(const DeviceId& device) const {
-  return {node_of(device), device, device.kind == DeviceKind::gpu ? gpus_.get() : nullptr, true};
+  return {node_of(device), device, device.kind == DeviceKind::gpu ? gpus_.get() : nullptr};
 }
 
 int Context::node_of(const DeviceId& device) const {
