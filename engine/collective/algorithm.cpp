@@ -22,6 +22,10 @@ constexpr std::array<std::pair<std::string_view, Algorithm>, 8> names{
      {"two-shot-push", Algorithm::two_shot_push},
      {"ring", Algorithm::ring}}};
 
+constexpr Extent many_sets = 8;
+/// Of staging with so many sets; what a credit takes is little beside what takes more.
+constexpr Bytes most_for_many_sets = Bytes{64} << 20U;
+
 }  // namespace
 
 std::string_view name_of(Algorithm algorithm) {
@@ -110,6 +114,11 @@ Staging staging_of(const CollectiveShape& shape, Algorithm algorithm) {
   staging.packets = (pieces.bytes + size.load_bytes - 1) / size.load_bytes;
   staging.place_bytes = staging.packets * size.packet_bytes;
   staging.areas = trips_of(algorithm) == Trips::two ? 2 : 1;
+  if (pieces.traffic == Traffic::one_way) {
+    Staging many = staging;
+    many.sets = many_sets;
+    if (many.bytes(shape.members) <= most_for_many_sets) return many;
+  }
   return staging;
 }
 

@@ -57,7 +57,7 @@ struct PairFormat {
 /// A packet of one warp: 960 bytes in eight lines of 128, of which each holds 120 of them and the call's number in its last
 /// 8. Rests on what vendor::lines_arrive_whole says: a warp's store of 16 bytes a thread to whole lines is seen line by
 /// line, or not yet (NVLink; NCCL counts on the same). Eight threads share a line and the eighth carries its flag: its own
-/// 16 bytes of data are split between the two lines that it has a part in.
+/// 16 bytes of data, words 0 and 1, are split between the two lines that it has a part in.
 struct LineFormat {
   static constexpr unsigned threads = 32;
   static constexpr unsigned load_bytes = 960;
@@ -72,38 +72,37 @@ struct LineFormat {
     gpu::vendor::WordPair near, far;
   };
 
+  /// No thread goes a way of its own, and nothing is done with what is loaded: so the loads of several packets set out
+  /// together. A thread with a flag loads its one place twice.
   template <class Ends>
   __device__ static Payload take(const Ends& ends, int piece, Extent at) {
     const gpu::vendor::WordPair near = ends.pair(piece, at + near_offset());
-    if (has_flag()) return {{near.first, 0, near.second, 0}};
-    const gpu::vendor::WordPair far = ends.pair(piece, at + far_offset());
+    const gpu::vendor::WordPair far = ends.pair(piece, at + (has_flag() ? near_offset() : far_offset()));
     return {{near.first, near.second, far.first, far.second}};
   }
   template <class Ends>
   __device__ static void put(Ends& ends, int piece, Extent at, const Payload& load) {
     const auto& word = load.word;
-    if (has_flag()) {
-      ends.put_pair(piece, at + near_offset(), {word[0], word[2]});
-      return;
-    }
     ends.put_pair(piece, at + near_offset(), {word[0], word[1]});
-    ends.put_pair(piece, at + far_offset(), {word[2], word[3]});
+    if (!has_flag()) ends.put_pair(piece, at + far_offset(), {word[2], word[3]});
   }
   __device__ static void send(std::byte* place, const Payload& load, std::uint64_t call) {
     const auto& word = load.word;
     auto* pairs = reinterpret_cast<gpu::vendor::WordPair*>(place) + lane();
     gpu::vendor::store_relaxed_system(pairs, {word[0], has_flag() ? call : word[1]});
-    gpu::vendor::store_relaxed_system(pairs + threads, {word[2], has_flag() ? call : word[3]});
+    gpu::vendor::store_relaxed_system(pairs + threads,
+                                      {has_flag() ? word[1] : word[2], has_flag() ? call : word[3]});
   }
   __device__ static Raw look(const std::byte* place) {
     const auto* pairs = reinterpret_cast<const gpu::vendor::WordPair*>(place) + lane();
     return {gpu::vendor::load_relaxed_system(pairs), gpu::vendor::load_relaxed_system(pairs + threads)};
   }
   __device__ static bool complete(const Raw& raw, std::uint64_t call) {
-    return !has_flag() || (raw.near.second == call && raw.far.second == call);
+    const std::uint64_t other = (raw.near.second ^ call) | (raw.far.second ^ call);
+    return has_flag() ? other == 0 : true;
   }
   __device__ static Payload load_of(const Raw& raw) {
-    return {{raw.near.first, raw.near.second, raw.far.first, raw.far.second}};
+    return {{raw.near.first, has_flag() ? raw.far.first : raw.near.second, raw.far.first, raw.far.second}};
   }
   __device__ static bool agree(bool yes) { return gpu::vendor::all_of_warp(yes); }
   /// Loads and stores of a line are one instruction only where the warp's threads come to it together.

@@ -34,13 +34,14 @@ class PacketPort {
   /// `made`: calls before this launch.
   __device__ PacketPort(const Exchange& exchange, std::uint64_t made)
       : exchange_(exchange),
+        staging_(exchange.staging),
         ends_(exchange),
         waiting_(exchange.party, exchange.patience, roots(exchange)),
         made_(made) {}
 
   __device__ Extent worker() const { return (blockIdx.x * blockDim.x + threadIdx.x) / Form::threads; }
   __device__ Extent workers() const { return gridDim.x * blockDim.x / Form::threads; }
-  __device__ Extent packets() const { return exchange_.staging.packets; }
+  __device__ Extent packets() const { return staging_.packets; }
 
   __device__ std::uint64_t call(std::uint64_t turn) const { return gpu::vendor::opaque(made_) + turn; }
   __device__ void begin(std::uint64_t turn) {
@@ -55,7 +56,6 @@ class PacketPort {
     Form::put(ends_, piece, packet * Form::load_bytes, load);
   }
   __device__ void send(int to, Extent area, Extent packet, const Payload& load, std::uint64_t call) {
-    join();
     Form::send(place(to, area, exchange_.party.me, packet, call), load, call);
   }
   __device__ Raw look(int from, Extent area, Extent packet, std::uint64_t call) const {
@@ -72,23 +72,25 @@ class PacketPort {
   __device__ bool wait_for(Members late) { return Form::agree(waiting_.again(late)); }
 
   __device__ bool await_credits(std::uint64_t turn) {
-    const std::uint64_t call = made_ + turn;
+    const std::uint64_t needed = staging_.read_before(made_ + turn);
+    if (needed == 0) return true;  // for all threads of the block
     const auto member = static_cast<int>(threadIdx.x);
     bool fine = true;
-    if (call > 2 && member < most_members && holds(exchange_.pieces.targets, member)) {
+    if (member < most_members && holds(exchange_.pieces.targets, member)) {
       const std::uint64_t* read = &own().credits[blockIdx.x][member];
-      while (fine && gpu::vendor::load_acquire_system(read) < call - 2) fine = waiting_.again(only(member));
+      while (fine && gpu::vendor::load_acquire_system(read) < needed) fine = waiting_.again(only(member));
       waiting_.over();
     }
     return __syncthreads_or(fine ? 0 : 1) == 0;
   }
   __device__ bool give_credits(std::uint64_t turn, bool fine) {
+    const std::uint64_t call = made_ + turn;
     const auto member = static_cast<int>(threadIdx.x);
     const int me = exchange_.party.me;
     const bool all = __syncthreads_or(fine ? 0 : 1) == 0;  // and all have read
-    if (all && member < most_members && member != me && holds(exchange_.pieces.origins, member))
-      gpu::vendor::store_release_system(&workspace_of(exchange_.party, member).credits[blockIdx.x][me],
-                                        made_ + turn);
+    if (all && staging_.told_after(call) && member < most_members && member != me &&
+        holds(exchange_.pieces.origins, member))
+      gpu::vendor::store_release_system(&workspace_of(exchange_.party, member).credits[blockIdx.x][me], call);
     return all;
   }
 
@@ -98,8 +100,7 @@ class PacketPort {
  private:
   __device__ std::byte* place(int holder, Extent area, int from, Extent packet, std::uint64_t call) const {
     return exchange_.party.workspaces[holder] +
-           (exchange_.staging.offset(exchange_.party.members, call, area, from) +
-            packet * Form::packet_bytes);
+           (staging_.offset(exchange_.party.members, call, area, from) + packet * Form::packet_bytes);
   }
 
   __device__ static Members roots(const Exchange& exchange) {
@@ -107,6 +108,7 @@ class PacketPort {
   }
 
   const Exchange& exchange_;
+  const Staging staging_;  // a copy, which no store can change: places are reckoned once for several sends
   Ends ends_;
   Waiting waiting_;
   std::uint64_t made_;

@@ -25,17 +25,20 @@ namespace linkscope::direct {
 //                          than here, since it comes from memory: a launch's first loads set out before it is known
 //   wait_for(late)         false: give up, one of these members is not coming, or others have given up
 // and, where traffic is one way,
-//   await_credits(turn)    false: give up. Until every target has read what this member sent two calls ago
-//   give_credits(turn, fine)               tells the origins that this member has read; whether all of it went well
+//   await_credits(turn)    false: give up. Until every target has read what lay where this call's packets go
+//   give_credits(turn, fine)               tells the origins, where it is time to (Staging), that this member has read;
+//                          whether all of it went well
 //
 // When may a place in the staging be written again? Each has one writer and one reader, workers of the same number, and calls
-// take two sets of places in turn. A worker writes for call c + 2 when it has finished call c + 1.
-// - Paired traffic: in call c + 1 it received something from that reader, which the reader sent in call c + 1, so after it
-//   had finished call c: every look at the place had returned, because the reader's way on depended on what it saw. The two
-//   sets are enough however far apart members start and however long they dawdle: nobody can be more than one call ahead.
-// - One way: nothing comes back, so the reader says by a credit, released after it has read, how far it is.
-// A place's old flag is never taken for a new one: it is that of call c, the awaited one is that of c + 2, and all
-// places are written in every call. (Flags of 32 bits come round after 2^32 calls, and then still differ by 2.)
+// take the sets of places in turn (Staging).
+// - Paired traffic has two. A worker writes for call c + 2 when it has finished call c + 1, in which it received something
+//   from that reader, which the reader sent in call c + 1, so after it had finished call c: every look at the place had
+//   returned, because the reader's way on depended on what it saw. The two sets are enough however far apart members start
+//   and however long they dawdle: nobody can be more than one call ahead.
+// - One way: nothing comes back, so the reader says by a credit, released after it has read, how far it is: with 2n sets after
+//   every n-th call. A writer asks before it begins another n: those go where what lay is older than the last n.
+// A place's old flag is never taken for a new one: it is that of call c, the awaited one is that of c + sets, and all
+// places are written in every call. (Flags of 32 bits come round after 2^32 calls, and then still differ by that.)
 // Workers need no barrier among themselves: a kernel that repeats calls has some of them a call ahead of others, as it would
 // have with any work that is cut the same way every time.
 
@@ -70,6 +73,7 @@ constexpr void send_packet(Port& port, const Pieces& pieces, Extent packet, std:
         load[i] = port.take(member_after(pieces.me, base + i, pieces.members), packet);
     }
     const std::uint64_t call = port.call(turn);
+    port.join();
     for (int i = 0; i < at_once; ++i) {
       if (base + i >= pieces.members) continue;
       const int to = member_after(pieces.me, base + i, pieces.members);
@@ -137,17 +141,18 @@ constexpr bool one_shot(Port& port, const Pieces& pieces, std::uint64_t turn) {
 /// An all-reduce by two trips: a share's parts to the member that sums it up (area 0), its sum to all (area 1).
 template <class Port>
 constexpr bool two_shot(Port& port, const Pieces& pieces, std::uint64_t turn) {
+  const Members others = all_of(pieces.members) & ~only(pieces.me);
   for (Extent packet = port.worker(); packet < port.packets(); packet += port.workers())
     send_packet(port, pieces, packet, turn);
   for (Extent packet = port.worker(); packet < port.packets(); packet += port.workers()) {
     typename Port::Sum sum{};
     if (!sum_packet(port, pieces, packet, turn, sum)) return false;
     const typename Port::Payload total = sum.total();
+    port.join();
     for (int step = 1; step < pieces.members; ++step)
       port.send(member_after(pieces.me, step, pieces.members), 1, packet, total, port.call(turn));
     port.put(pieces.me, packet, total);
   }
-  const Members others = all_of(pieces.members) & ~only(pieces.me);
   for (Extent packet = port.worker(); packet < port.packets(); packet += port.workers()) {
     if (!put_packets(port, pieces, others, 1, packet, turn)) return false;
   }

@@ -34,7 +34,7 @@ struct Workspace {
   Notices notices;
   std::uint64_t calls[most_blocks];
   std::uint64_t arrivals[most_blocks][most_members];  ///< how often that member's block has come to a meeting
-  /// The last call whose packets that member's block has read. Of pushes: the last chunk that that member's other block of
+  /// The last call of which that member's block has told that its packets are read. Of pushes: the last chunk that that member's other block of
   /// the pair has sent, or read. Of rings, in the first two places: what the member before has stored, and the next one read.
   std::uint64_t credits[most_blocks][most_members];
   Book book;
@@ -43,20 +43,30 @@ struct Workspace {
 /// Where packets lie behind it.
 inline constexpr Extent packets_offset = (sizeof(Workspace) + 4095) / 4096 * 4096;
 
-/// Staging for packets: for each of two calls in turn, `areas` areas of one place per member and packet.
+/// Staging for packets: for each of `sets` calls in turn, `areas` areas of one place per member and packet. Two sets do where
+/// traffic is paired. Where it is one way the reader says how far it is, once in half as many calls as there are sets:
+/// that takes a fence and a trip, which each call would wait for otherwise.
 struct Staging {
   Extent packets = 0;      ///< of one piece
   Extent place_bytes = 0;  ///< of all packets that one member sends in one area
   Extent areas = 1;
+  Extent sets = 2;  ///< a power of two
 
   [[nodiscard]] constexpr Bytes bytes(int members) const {
-    return Bytes{2} * areas * static_cast<Bytes>(members) * place_bytes;
+    return Bytes{sets} * areas * static_cast<Bytes>(members) * place_bytes;
   }
   /// Of what member `from` sends in `call`, from the start of the receiver's workspace.
   [[nodiscard]] constexpr Extent offset(int members, std::uint64_t call, Extent area, int from) const {
-    const Extent set = (static_cast<Extent>(call) & 1U) * areas + area;
+    const Extent set = (static_cast<Extent>(call) & (sets - 1)) * areas + area;
     return packets_offset + (set * static_cast<Extent>(members) + static_cast<Extent>(from)) * place_bytes;
   }
+  /// The call up to which every target must have read before `call` may be sent; 0: nothing need be waited for.
+  [[nodiscard]] constexpr std::uint64_t read_before(std::uint64_t call) const {
+    const std::uint64_t period = sets / 2;
+    return ((call - 1) & (period - 1)) == 0 && call > period ? call - 1 - period : 0;
+  }
+  /// Whether a target says, after it has read `call`, how far it is.
+  [[nodiscard]] constexpr bool told_after(std::uint64_t call) const { return (call & (sets / 2 - 1)) == 0; }
 };
 
 /// Who takes part, and where each one's workspace is by this member's addresses.

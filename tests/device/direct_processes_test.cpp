@@ -81,7 +81,9 @@ class DirectProcesses : public DirectInProcesses {
     other_ = std::make_unique<OtherProcess>("DirectOtherProcess.TakesPart", socket_variable);
   }
   void TearDown() override {
-    if (other_ != nullptr) EXPECT_EQ(other_->end(), 0) << "how the other process ended";
+    if (other_ != nullptr) {
+      EXPECT_EQ(other_->end(), 0) << "how the other process ended";
+    }
   }
 
   /// This process's members of a collective that the other one has joined.
