@@ -69,14 +69,13 @@ void Centre::tell_all(FrameKind kind, const std::string& reason) {
   }
 }
 
-void Centre::fail(const std::string& reason) {
-  const std::string words = after_failures(reason);
+void Centre::end(const std::string& words) {
   tell_all(FrameKind::farewell, words);
   throw Error(Fault::fatal, words);
 }
 
 void Centre::demand(int rank, Outcome outcome) {
-  if (outcome != Outcome::done) fail(why(outcome, rank));
+  if (outcome != Outcome::done) end(with_failures(why(outcome, rank), outcome));
 }
 
 std::vector<std::string> Centre::carry_out(const std::string& word) {
@@ -125,7 +124,7 @@ std::string Centre::word_in(Frame frame, int rank) {
   if (!failed) return std::move(frame.payload);
   const auto said = unpack(frame.payload, 2);
   if (!said) fail(why(Outcome::garbled, rank));
-  failure_of(rank) = said->back();
+  failure_of(rank) = {said->back(), frame.moment};
   return said->front();
 }
 

@@ -34,7 +34,10 @@ class Centre final : public Hub {
   void tell_all(FrameKind kind, const std::string& reason);
   /// Fails unless `outcome`, of a message from or to `rank`, is done.
   void demand(int rank, Outcome outcome);
-  [[noreturn]] void fail(const std::string& reason);
+  /// Ends the world for all, in `words`.
+  [[noreturn]] void end(const std::string& words);
+  /// The same, behind who could not do its part.
+  [[noreturn]] void fail(const std::string& reason) { end(behind_failures(reason)); }
 
   std::mutex writing_;           ///< words of two threads must not mix
   std::vector<Channel> spokes_;  ///< of ranks 1, 2, ...

@@ -1,6 +1,7 @@
 // What the centre and the spokes have in common: names, words, and the end after a failure.
 #include "comm/hub.hpp"
 
+#include <map>
 #include <sstream>
 #include <utility>
 
@@ -21,7 +22,8 @@ std::vector<std::string> Hub::take_part(const std::string& own, const std::strin
   if (!broken_.empty()) throw Error(Fault::fatal, broken_);
   ++sequence_;
   failures_.assign(failures_.size(), {});
-  failure_of(rank()) = failure;
+  failure_of(rank()) = {failure, now() + clock_offset()};
+  if (!failure.empty()) own_.on_failure(failure);
   try {
     return carry_out(own);
   } catch (const Error& error) {
@@ -32,8 +34,8 @@ std::vector<std::string> Hub::take_part(const std::string& own, const std::strin
 
 std::string Hub::late(const std::vector<int>& ranks) const {
   std::ostringstream out;
-  out << "has not come within " << own_.limit << " s: ";
   for (std::size_t i = 0; i < ranks.size(); ++i) out << (i > 0 ? ", " : "") << name_of(ranks[i]);
+  out << (ranks.size() > 1 ? " have" : " has") << " not come within " << own_.limit << " s";
   return out.str();
 }
 
@@ -43,13 +45,27 @@ std::string Hub::out_of_step(int rank, const Frame& frame) const {
          std::to_string(sequence_);
 }
 
-std::string Hub::after_failures(const std::string& reason) const {
-  std::string told;
+std::vector<std::string> Hub::failed() const {
+  std::multimap<Seconds, std::string> told;
   for (std::size_t rank = 0; rank < failures_.size(); ++rank) {
-    if (!failures_[rank].empty())
-      told += name_of(static_cast<int>(rank)) + " failed: " + failures_[rank] + "; ";
+    const auto& [words, moment] = failures_[rank];
+    if (!words.empty()) told.emplace(moment, name_of(static_cast<int>(rank)) + " failed: " + words);
   }
+  std::vector<std::string> all;
+  for (const auto& [moment, words] : told) all.push_back(words);
+  return all;
+}
+
+std::string Hub::behind_failures(const std::string& reason) const {
+  std::string told;
+  for (const std::string& words : failed()) told += words + "; ";
   return told + reason;
+}
+
+std::string Hub::before_failures(const std::string& reason) const {
+  std::string told = reason;
+  for (const std::string& words : failed()) told += "; " + words;
+  return told;
 }
 
 std::string Hub::why(Outcome outcome, int rank) const {

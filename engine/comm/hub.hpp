@@ -1,6 +1,7 @@
 // Hub: a world of several processes, each connected to rank 0.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -21,11 +22,14 @@ struct Membership {
   /// Time from when the first process comes to an exchange to when the last one must have come.
   Seconds limit = 60;
   ReadClock clock = steady_seconds;
+  /// Told why this process could not do its part of an exchange, before it waits for the others there.
+  std::function<void(const std::string& reason)> on_failure = [](const std::string&) {};
 };
 
 /// A star of TCP connections, with rank 0 in its centre. Every failure (a process gone, late, or out of step) ends it for all,
-/// with the same words where they can still be told; what is called afterwards throws them again. The words begin with who
-/// could not do its part of that exchange, as far as is known: others may have waited for it in vain.
+/// with the same words where they can still be told; what is called afterwards throws them again. The words name who could
+/// not do its part of that exchange, as far as is known: in the first place where others are late, who may have waited for
+/// it in vain.
 class Hub : public World {
  public:
   struct Connection {
@@ -45,11 +49,17 @@ class Hub : public World {
   [[nodiscard]] const std::string& broken() const { return broken_; }
   /// The processes that this one is connected to, for whoever watches over them.
   [[nodiscard]] virtual std::vector<Connection> connections() const = 0;
-  /// The connection to `rank` has ended, and this process may be held up elsewhere: why that was. Tells the others, if that can be
-  /// done at once. From any thread.
+  /// The connection to `rank` has ended, and this process may be held up elsewhere: why that was. Tells the others, if that
+  /// can be done at once. From any thread.
   [[nodiscard]] virtual std::string part_from(int rank) = 0;
 
  protected:
+  /// Why a process could not do its part of an exchange, and since when, by rank 0's clock. No words: it could.
+  struct Failure {
+    std::string words;
+    Seconds moment = 0;
+  };
+
   explicit Hub(Membership own);
 
   virtual std::vector<std::string> carry_out(const std::string& own) = 0;
@@ -62,26 +72,36 @@ class Hub : public World {
   [[nodiscard]] const std::vector<std::string>& hosts() const { return hosts_; }
   /// What is to be said of `rank` when sending to it or receiving from it ended so: "rank 2 (host node7) is gone".
   [[nodiscard]] std::string why(Outcome outcome, int rank) const;
-  /// "has not come within 30 s: rank 2 (host node7)".
+  /// "rank 2 (host node7) has not come within 30 s".
   [[nodiscard]] std::string late(const std::vector<int>& ranks) const;
   [[nodiscard]] std::string out_of_step(int rank, const Frame& frame) const;
-  /// Why `rank` could not do its part of the exchange under way; empty where it could, or has not said.
-  [[nodiscard]] std::string& failure_of(int rank) { return failures_[static_cast<std::size_t>(rank)]; }
-  /// "rank 1 (host node6) failed: no memory; " before `reason`, for each that did.
-  [[nodiscard]] std::string after_failures(const std::string& reason) const;
+  /// Of `rank` in the exchange under way; without words where it has not said anything, too.
+  [[nodiscard]] Failure& failure_of(int rank) { return failures_[static_cast<std::size_t>(rank)]; }
+  /// "rank 1 (host node6) failed: no memory; " before `reason`, for each that did, the first first: for whom the others may
+  /// have waited in vain.
+  [[nodiscard]] std::string behind_failures(const std::string& reason) const;
+  /// The same behind `reason`, which is that a process is gone: for its sake the others may have failed.
+  [[nodiscard]] std::string before_failures(const std::string& reason) const;
+  /// Whichever suits the `outcome` of a message that `reason` is about.
+  [[nodiscard]] std::string with_failures(const std::string& reason, Outcome outcome) const {
+    return outcome == Outcome::closed ? before_failures(reason) : behind_failures(reason);
+  }
 
  private:
   std::vector<std::string> take_part(const std::string& own, const std::string& failure);
+  /// "rank 1 (host node6) failed: no memory", for each that did, the first first.
+  [[nodiscard]] std::vector<std::string> failed() const;
 
   Membership own_;
-  std::vector<std::string> hosts_;     ///< by rank; empty where unknown
-  std::vector<std::string> failures_;  ///< by rank
+  std::vector<std::string> hosts_;  ///< by rank; empty where unknown
+  std::vector<Failure> failures_;   ///< by rank
   std::uint64_t sequence_ = 0;
   std::string broken_;
 };
 
-/// Rank 0's: waits at `listener` for all others. Throws Error{bad_input} (in every process) where they disagree, naming rank and
-/// difference; Error{fatal} naming who did not come within the limit. Who has another token is turned away, and does not count.
+/// Rank 0's: waits at `listener` for all others. Throws Error{bad_input} (in every process) where they disagree, naming rank
+/// and difference; Error{fatal} naming who did not come within the limit. Who has another token is turned away, and does not
+/// count.
 std::unique_ptr<Hub> gather(Listener& listener, Membership own);
 
 /// Every other rank's: joins rank 0 at `centre`. Throws the same, and Error{bad_input} where it cannot be reached.

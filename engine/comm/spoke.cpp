@@ -62,13 +62,13 @@ void Spoke::demand(Outcome outcome) {
   while (centre_.take(last) == Outcome::done) {
   }
   throw Error(Fault::fatal,
-              centre_.farewell().empty() ? after_failures(why(outcome, 0)) : centre_.farewell());
+              centre_.farewell().empty() ? with_failures(why(outcome, 0), outcome) : centre_.farewell());
 }
 
 std::vector<std::string> Spoke::carry_out(const std::string& word) {
   if (clock_due_) set_clock();
   const Deadline deadline = limit();
-  const std::string& failure = failure_of(rank());
+  const std::string& failure = failure_of(rank()).words;
   Frame frame{FrameKind::word, sequence(), now() + offset_.seconds, word};
   if (!failure.empty()) {
     frame.kind = FrameKind::word_of_failure;

@@ -2,10 +2,19 @@
 #include "run/consensus.hpp"
 
 #include <exception>
+#include <optional>
 #include <utility>
+
+#include "base/steady_clock.hpp"
 
 namespace linkscope {
 namespace {
+
+struct Failure {
+  Seconds at = 0;  ///< by rank 0's clock
+  Fault fault = Fault::broken;
+  std::string what;
+};
 
 Json failure(Fault fault, const std::string& what) {
   return {{"fault", static_cast<int>(fault)}, {"what", what}};
@@ -32,18 +41,29 @@ Json attempt(const std::function<Json()>& step) {
 std::vector<Json> Consensus::outcomes(const std::function<Json()>& step) {
   if (world_->size() == 1) return {step()};
   std::vector<Json> values;
-  const Json own = attempt(step);
+  Json own = attempt(step);
+  if (own.contains("fault")) own["at"] = steady_seconds() + world_->clock_offset();
   const std::vector<std::string> words = own.contains("fault")
                                              ? world_->exchange_failure(packed(own), own["what"])
                                              : world_->exchange(packed(own));
+  std::optional<Failure> first;
+  bool lost = false;
   for (std::size_t rank = 0; rank < words.size(); ++rank) {
     Json outcome = Json::from_cbor(words[rank]);
-    if (outcome.contains("fault")) {
-      throw Error(static_cast<Fault>(outcome["fault"].get<int>()),
-                  world_->name_of(static_cast<int>(rank)) + ": " + outcome["what"].get<std::string>());
+    if (!outcome.contains("fault")) {
+      values.push_back(std::move(outcome["value"]));
+      continue;
     }
-    values.push_back(std::move(outcome["value"]));
+    const std::string who = world_->name_of(static_cast<int>(rank));
+    if (!outcome.contains("at"))
+      throw Error(Fault::fatal,
+                  who + " answers as an engine of another build does: build all from one version");
+    const Failure failed{outcome["at"].get<Seconds>(), static_cast<Fault>(outcome["fault"].get<int>()),
+                         who + ": " + outcome["what"].get<std::string>()};
+    lost = lost || failed.fault == Fault::fatal;
+    if (!first || failed.at < first->at) first = failed;
   }
+  if (first) throw Error(lost ? Fault::fatal : first->fault, first->what);
   return values;
 }
 

@@ -18,9 +18,9 @@ class Consensus {
   explicit Consensus(World& world) : world_(&world) {}
 
   [[nodiscard]] World& world() const { return *world_; }
-  /// Carries out `step` here; where it failed in any process, every process throws the Error of the lowest rank that
-  /// failed, which it names. A collective call. Where another process does not come, the Error{fatal} that names it names
-  /// those that failed, too.
+  /// Carries out `step` here; where it failed in any process, every process throws the Error of the one that failed first,
+  /// which it names: the others may have failed for its sake. It is fatal where that is so in any. Where another process does
+  /// not come, the Error{fatal} that names it names those that failed, too. A collective call.
   void together(const std::function<void()>& step);
   /// The same for a step with an outcome: every process's, by rank.
   std::vector<Json> outcomes(const std::function<Json()>& step);

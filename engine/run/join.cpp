@@ -133,13 +133,17 @@ Health work(World& world, const std::string& plan_text, const Environment& envir
 }
 
 /// As far as the supervisor still listens.
-void tell(JsonLines& out, Fault fault, const std::string& reason) {
-  const char* word = fault == Fault::bad_input ? "bad-input" : "lost";
+void tell(JsonLines& out, const Json& record) {
   try {
-    out.write({{"record", "error"}, {"fault", word}, {"reason", one_line(reason)}});
+    out.write(record);
   } catch (const WriteError&) {
     return;
   }
+}
+
+Json error_record(Fault fault, const std::string& reason) {
+  const char* word = fault == Fault::bad_input ? "bad-input" : "lost";
+  return {{"record", "error"}, {"fault", word}, {"reason", one_line(reason)}};
 }
 
 /// `trouble`: why it is lost, where the others are the reason; the supervisor has been told.
@@ -160,6 +164,9 @@ Health take_part(const Environment& environment, const Workshop& workshop, Contr
     return work(alone, assignment.plan, environment, workshop, out, [] {});
   }
   Membership own = membership(environment, workshop.engine, assignment);
+  own.on_failure = [&out](const std::string& reason) {
+    tell(out, {{"record", "failure"}, {"reason", one_line(reason)}});
+  };
   const std::unique_ptr<Hub> hub =
       listener ? gather(*listener, std::move(own))
                : attend(Address::parse(assignment.hub, "the supervisor's word: hub"), std::move(own));
@@ -169,7 +176,7 @@ Health take_part(const Environment& environment, const Workshop& workshop, Contr
     const std::vector<Watch::Order> company = watch_over(*hub, watch);
     const Health health = work(*hub, assignment.plan, environment, workshop, out, [&] {
       trouble = hub->broken();
-      if (!trouble.empty()) tell(out, Fault::fatal, trouble);
+      if (!trouble.empty()) tell(out, error_record(Fault::fatal, trouble));
       last_moments.emplace(watch.over_the_end(grace, [&] {
         return trouble + (trouble.empty() ? "" : "; ") + "ending in good order took too long";
       }));
@@ -199,7 +206,7 @@ Health join(const Environment& environment, const Workshop& workshop) {
   try {
     health = take_part(environment, workshop, control, out, trouble);
   } catch (const Error& error) {
-    tell(out, error.fault(), error.what());
+    tell(out, error_record(error.fault(), error.what()));
     throw;
   }
   if (!trouble.empty()) throw Error(Fault::fatal, trouble);

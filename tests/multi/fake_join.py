@@ -1,12 +1,14 @@
 """An engine of a few lines that joins others over the real protocol, and misbehaves where FAKE_JOIN says so.
 
 FAKE_JOIN is a JSON object: "RANK:PART" -> fault. PART is part of a case's id, or one of
-  hello   before it introduces itself: leave (exit code 1), absent (never comes), version, schema (of another linkscope)
+  hello   before it introduces itself: leave (exit code 1), absent (never comes), version, schema (of another one),
+          slow (it takes half a second), brief (it leaves half a second after)
   plan    when it has the plan: refuse (exit code 2)
 and a fault within a case is kill (SIGKILL to itself), stop (SIGSTOP), exit (code 4), garbage, lost (it says why it
-cannot go on), hang (this rank alone does not end the case), lag (it does not even begin it). FAKE_LOG is a file: a line
-of JSON for each process that has its plan. FAKE_HOSTS: the hosts that
-they say they are on, by rank ("a,b"). FAKE_NO_MPI: there is no MPI but the one that LINKSCOPE_MPI names.
+cannot go on), fail (it says that it could not do its part, and waits), hang (this rank alone does not end the case),
+tell (where another is gone, it says that it could not do its part), broken (it ends the case as failed and pauses),
+lag (it does not even begin it). FAKE_LOG is a file: a line of JSON for each process that has its plan. FAKE_HOSTS: the
+hosts that they say they are on, by rank ("a,b"). FAKE_NO_MPI: there is no MPI but the one that LINKSCOPE_MPI names.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ import signal
 import socket
 import sys
 import threading
+import time
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -101,8 +104,13 @@ def join() -> None:
         leave("no driver here", 1)
     if fault == "absent":
         signal.pause()
+    if fault == "slow":
+        time.sleep(0.5)
     listener = socket.create_server(("", 0)) if rank == 0 else None
     control = introduce(rank, listener, fault)
+    if fault == "brief":
+        time.sleep(0.5)
+        leave("no driver here", 1)
     word = control.hear()
     if word is None:
         leave("the supervisor is gone", 2)
@@ -154,6 +162,8 @@ def work(control: Connection, star: Star, plan: dict[str, Any]) -> None:
         if fault == "lag":
             signal.pause()
         control.say(record="start", id=case["id"])
+        if fault == "fail":
+            control.say(record="failure", reason="no room for a communicator")
         missing = star.meet(control) if fault != "hang" else None
         misbehave(fault, control)
         missing = star.meet(control) if missing is None and fault != "hang" else missing
@@ -161,7 +171,12 @@ def work(control: Connection, star: Star, plan: dict[str, Any]) -> None:
             signal.pause()
         if star.rank > 0:
             control.say(record="end", id=case["id"])
+        elif fault == "broken":
+            control.say(**row(case, status="failed", reason="the driver is broken"))
+            time.sleep(1.5)
         elif missing is not None:
+            if fault == "tell":
+                control.say(record="failure", reason="connection closed by peer")
             reason = f"rank {missing} (host {socket.gethostname()}) is gone, or has not come"
             control.say(**row(case, status="failed", reason=reason))
             leave(reason, 3)

@@ -1,9 +1,11 @@
 // An adapter that lies: it hands every call on to the real one, and flips a byte of some of what arrives at one rank.
 // FALSE_MPI_ADAPTER names the real one, FALSE_MPI_LIBRARY the MPI to be loaded before it, if it wants that; FALSE_MPI_RANK,
-// FALSE_MPI_BYTES and FALSE_MPI_OFFSET say where, of what size and at which byte data arrives wrong.
+// FALSE_MPI_BYTES and FALSE_MPI_OFFSET say where, of what size and at which byte data arrives wrong. Two offsets are no bytes: -1
+// has receiving it fail, -2 has a sum of it never return.
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "backend/mpi/functions.h"
 
@@ -12,6 +14,7 @@ static struct MpiFunctions functions;
 static int liar;
 static int64_t lied_about;
 static int64_t offset;
+static const int failure = 16;  // of no kind that MPI has a name for
 
 static int64_t number(const char* name) {
   const char* const text = getenv(name);
@@ -21,10 +24,15 @@ static int64_t number(const char* name) {
 static void lie(void* at, int64_t bytes, MpiHandle communicator) {
   int rank = -1;
   if (bytes != lied_about || real->rank_in(communicator, &rank) != 0 || rank != liar) return;
+  while (offset == -2) pause();
   ((unsigned char*)at)[offset] ^= 1U;
 }
 
 static int receive(void* to, int64_t bytes, int rank, int tag, MpiHandle communicator) {
+  int own = -1;
+  if (offset == -1 && bytes == lied_about && real->rank_in(communicator, &own) == 0 && own == liar) {
+    return failure;
+  }
   const int code = real->receive(to, bytes, rank, tag, communicator);
   if (code == 0) lie(to, bytes, communicator);
   return code;

@@ -122,6 +122,60 @@ def test_where_rank_0_hangs_the_supervisor_finds_out_by_itself(company: Company)
 
 
 @pytest.mark.usefixtures("short_patience")
+def test_of_several_that_hang_the_row_names_them_by_rank_whichever_joined_first(company: Company) -> None:
+    company.faults(r0_hello="slow", **{"r0_/4KiB": "stop", "r1_/4KiB": "stop"})
+    assert company.run().code == 1
+    stopped = ", ".join(f"rank {rank} (host {HOST}) (it is stopped)" for rank in range(2))
+    silence = f"{stopped} hung: no sign of life for 1 s; all 2 processes were killed"
+    assert company.reasons == {IDS[0]: silence}
+
+
+@pytest.mark.usefixtures("short_patience")
+@pytest.mark.parametrize(("failed", "held_up"), [(0, 1), (1, 0)])
+def test_what_a_rank_failed_of_is_told_where_the_others_wait_in_vain(
+    company: Company, failed: int, held_up: int
+) -> None:
+    company.faults(**{f"r{failed}_/8KiB": "fail", f"r{held_up}_/8KiB": "hang"})
+    assert company.run().code == 1
+    words = f"rank {failed} (host {HOST}) failed: no room for a communicator; rank {held_up} (host {HOST}) "
+    silence = "hung: no sign of life for 1 s; all 2 processes were killed"
+    told = "is gone, or has not come"  # rank 0 notices by itself that another does not come
+    assert company.reasons == {IDS[1]: words + (silence if failed else told)}
+
+
+def test_what_a_rank_failed_of_is_told_before_how_another_ended_for_its_sake(company: Company) -> None:
+    company.faults(**{"r1_/8KiB": "fail", "r0_/8KiB": "exit"})
+    company.run()
+    words = f"rank 1 (host {HOST}) failed: no room for a communicator; rank 0 (host {HOST}) ended with exit code 4"
+    assert company.reasons.keys() == {IDS[1]}
+    assert company.reasons[IDS[1]].startswith(words)
+
+
+def test_a_killed_rank_comes_before_who_failed_for_its_sake(company: Company) -> None:
+    company.faults(**{"r1_/8KiB": "kill", "r0_/8KiB": "tell"})
+    company.run()
+    assert company.reasons.keys() == {IDS[1]}
+    assert company.reasons[IDS[1]].startswith(f"rank 1 (host {HOST}) died of SIGKILL")
+    assert "rank 0 (host" in company.reasons[IDS[1]]
+    assert company.reasons[IDS[1]].endswith("failed: connection closed by peer")
+
+
+@pytest.mark.usefixtures("short_patience")
+def test_a_failed_row_that_comes_just_before_the_time_limit_is_not_lost(company: Company) -> None:
+    """It is held back for a sign of whether its process lives on, here for longer than the case may take."""
+    company.faults(**{"r0_/8KiB": "broken"})
+    assert company.run().code == 1
+    assert company.reasons[IDS[1]] == "the driver is broken"
+
+
+def test_what_a_rank_failed_of_in_an_earlier_case_is_over(company: Company) -> None:
+    company.faults(**{"r1_/4KiB": "fail", "r0_/8KiB": "kill"})
+    company.run()
+    assert company.reasons.keys() == {IDS[1]}
+    assert company.reasons[IDS[1]].startswith(f"rank 0 (host {HOST}) died of SIGKILL")
+
+
+@pytest.mark.usefixtures("short_patience")
 def test_a_rank_that_never_comes_is_named_and_the_group_is_given_up_at_once(company: Company) -> None:
     company.faults(r1_hello="absent")
     assert company.run().code == 1
@@ -135,6 +189,15 @@ def test_a_rank_that_cannot_start_is_quoted_without_waiting(company: Company) ->
     company.run()
     (reason,) = set(company.reasons.values())
     assert reason.startswith("rank 1 ended with exit code 1: linkscope-engine: no driver here (")
+
+
+@pytest.mark.usefixtures("short_patience")
+def test_a_rank_that_leaves_before_rank_0_has_come_is_told_of(company: Company) -> None:
+    company.faults(r0_hello="absent", r1_hello="brief")
+    assert company.run().code == 1
+    assert set(company.reasons) == set(IDS)
+    (reason,) = set(company.reasons.values())
+    assert f"rank 1 (host {HOST}) ended with exit code 1: linkscope-engine: no driver here" in reason
 
 
 @pytest.mark.parametrize(
@@ -179,7 +242,7 @@ def test_a_stop_signal_ends_all_processes_and_the_run_can_be_completed(company: 
     process = company.start()
     company.await_rows(process, 2)
     process.send_signal(number)
-    _, err = process.communicate(timeout=60)
+    _, err = process.communicate(timeout=5)  # what ends a job may allow no more
     assert process.returncode == 130, err
     assert company.records[-1] == {"record": "state", "when": "interrupted"}
     company.faults()

@@ -8,6 +8,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -39,6 +40,9 @@ rows:
 """
 
 
+FAILS, HANGS = -1, -2
+
+
 def add_up(company: Company, types: str, sizes: str) -> Ended:
     """linkscope run of all-reduces of these types and sizes, between two processes."""
     suite = company.bench.folder / "sums.yaml"
@@ -48,7 +52,9 @@ def add_up(company: Company, types: str, sizes: str) -> Ended:
 
 @pytest.fixture
 def false_mpi(company: Company, real_engine: Path) -> Callable[[int, int, int], None]:
-    """Has what is of so many bytes arrive at that rank with a byte at that offset flipped. Skips without a compiler."""
+    """Has what is of so many bytes arrive at that rank with a byte at that offset flipped, fail (FAILS) or never return
+    (HANGS). Skips without a compiler.
+    """
     compiler = shutil.which("cc") or shutil.which("gcc")
     if compiler is None:
         pytest.skip("there is no C compiler")
@@ -129,6 +135,57 @@ def test_a_message_that_arrives_wrong_fails_its_case_alone(
     told = rf"rank 1 \(host {re.escape(HOST)}\): byte 5001 of 8192( in slot 0 of \d+)? arrived wrong in numa:0 pageable"
     assert re.fullmatch(told, company.reasons[IDS[1]])
     assert len(company.crews) == 1
+
+
+@pytest.fixture
+def impatient(company: Company) -> None:
+    """The supervisor waits less long than the processes for one another."""
+    company.monkeypatch.setattr("linkscope.plan.budget.timeout_s", lambda case, options: 10.0)
+    company.monkeypatch.setattr("linkscope.launch.muster.patience_s", lambda cases: 60.0)
+
+
+@pytest.mark.usefixtures("segments", "impatient")
+def test_what_mpi_says_to_a_rank_is_told_where_the_other_waits_for_it_in_vain(
+    company: Company, false_mpi: Callable[[int, int, int], None]
+) -> None:
+    false_mpi(1, 8 << 10, FAILS)
+    assert company.run("--budget", "2s", method="mpi").code == 1
+    assert company.reasons.keys() == {IDS[1]}
+    words = (
+        rf"rank 1 \(host {re.escape(HOST)}\) failed: MPI_Send, MPI_Recv: .* \(16\); rank 0 \(host {re.escape(HOST)}\) "
+    )
+    assert re.fullmatch(words + "hung: no sign of life for 10 s; all 2 processes were killed", company.reasons[IDS[1]])
+
+
+@pytest.mark.usefixtures("segments", "impatient")
+def test_where_all_ranks_are_held_up_in_mpi_the_row_says_in_what(
+    company: Company, false_mpi: Callable[[int, int, int], None]
+) -> None:
+    """Rank 0's call never returns, and the other's next one waits for it: nobody here knows whose fault that is."""
+    false_mpi(0, 8 << 10, HANGS)
+    assert add_up(company, "int32", "4K:16K:2x").code == 1
+    assert list(company.statuses.values()) == ["ok", "failed", "ok"]
+    (reason,) = company.reasons.values()
+    each = "; ".join(rf"rank {rank} \(host {re.escape(HOST)}\): threads: [^;]+" for rank in (0, 1))
+    hung = rf"all 2 processes hung: none ended the case within 10 s \({each}\); they were killed"
+    assert re.fullmatch(hung, reason), reason
+
+
+@pytest.mark.usefixtures("segments")
+@pytest.mark.parametrize("rank", [0, 1])
+def test_a_rank_that_the_others_wait_for_in_vain_is_named(company: Company, rank: int) -> None:
+    """Rank 0, which writes the rows, like any other."""
+    company.monkeypatch.setattr("linkscope.launch.muster.patience_s", lambda cases: 3.0)
+
+    def stop() -> None:
+        wait_until(lambda: Path("a.jsonl").exists() and bool(company.statuses))
+        os.kill(company.crews[0]["processes"][rank]["pid"], signal.SIGSTOP)
+
+    stopping = threading.Thread(target=stop)
+    stopping.start()
+    assert company.run("--precision", "0.01%").code == 1
+    stopping.join()
+    assert list(company.reasons.values()) == [f"rank {rank} (host {HOST}) has not come within 3 s"]
 
 
 @pytest.mark.usefixtures("segments")

@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import signal
 import socket
 import stat
 from collections.abc import Callable, Iterator
@@ -187,6 +188,22 @@ def test_a_killed_linkscope_takes_launcher_and_ranks_along(company: Company) -> 
     process = company.start(method="mpi")
     company.await_rows(process, 2)
     company.kill(process)
+
+
+def test_a_stop_signal_is_heeded_at_once_where_the_launcher_ignores_it(company: Company, mpiexec: Path) -> None:
+    """And does not end when its processes have: what ends a job may allow no more than five seconds."""
+    stubborn = company.bench.folder / "stubborn"
+    version = f'[ "$1" = --version ] && exec {mpiexec} --version'
+    stubborn.write_text(f"#!/bin/sh\n{version}\ntrap '' TERM\n{mpiexec} \"$@\"\nsleep 600\n")
+    stubborn.chmod(stubborn.stat().st_mode | stat.S_IXUSR)
+    company.faults(**{"r1_/16KiB": "hang"})
+    process = company.start("--launcher-command", str(stubborn), method="mpi")
+    company.await_rows(process, 2)
+    process.send_signal(signal.SIGTERM)
+    _, err = process.communicate(timeout=5)
+    assert process.returncode == 130, err
+    assert list(company.statuses.values()) == ["ok", "ok"]
+    assert "`linkscope run --resume -o a.jsonl` completes the run" in err
 
 
 def test_started_as_ranks_linkscope_leads_from_rank_0(company: Company, mpiexec: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import socket
 import subprocess
 from collections.abc import Iterator
@@ -53,6 +54,19 @@ def test_a_killed_engine_is_named_and_fresh_ones_take_over(company: Company, ran
     assert company.reasons[IDS[1]].startswith(f"rank {rank} (host {HOST})")
     assert list(company.statuses.values()).count("ok") == 3
     assert len(company.crews) == 2
+
+
+def test_a_stop_signal_is_heeded_at_once_where_another_rank_does_not_answer(company: Company) -> None:
+    """It cannot be sent home either."""
+    company.faults(**{"r1_/16KiB": "hang"})
+    leader, follower = start(company, 2)
+    company.await_rows(leader, 2)
+    follower.send_signal(signal.SIGSTOP)
+    leader.send_signal(signal.SIGTERM)
+    _, err = leader.communicate(timeout=5)
+    assert leader.returncode == 130, err
+    assert company.records[-1] == {"record": "state", "when": "interrupted"}
+    company.kill(follower)
 
 
 def test_as_many_ranks_as_no_case_wants_are_refused_and_sent_home(company: Company) -> None:

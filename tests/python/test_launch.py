@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -9,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,7 @@ from result_schema import validate
 
 from linkscope.errors import LinkscopeError
 from linkscope.launch import supervisor
+from linkscope.launch.child import URGENT_S, Child, Haste, end_all
 from linkscope.launch.engines import choose_engine, find_engines
 
 __all__ = ["bench"]
@@ -159,6 +162,70 @@ def test_a_stop_signal_keeps_what_was_measured_and_leaves_no_process(bench: Benc
     assert not engines_of(bench)
 
 
+AT_ONCE_S = 5.0
+"""Schedulers that end a job send SIGTERM, and SIGKILL a few seconds later."""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_stop_signal_is_heeded_at_once_where_the_engine_is_stopped(bench: Bench, number: signal.Signals) -> None:
+    bench.faults({"/16KiB": "hang"})
+    process = start(bench, "run", bench.suite, "-o", "a.jsonl")
+    wait_for_rows(Path("a.jsonl"), 2)
+    stop_engines(bench)
+    process.send_signal(number)
+    _, err = process.communicate(timeout=AT_ONCE_S)
+    assert process.returncode == 130, err
+    assert not engines_of(bench)
+
+
+def start_with_immortals(bench: Bench, *arguments: str) -> subprocess.Popen[str]:
+    """As start(); what linkscope kills lives on until linkscope ends, as a process does that is stuck in the kernel."""
+    program = "import os, sys; from linkscope.cli import main; os.killpg = lambda *_: None; main(sys.argv[1:])"
+    return start(bench, *arguments, program=("-c", program))
+
+
+def test_a_stop_signal_is_heeded_at_once_where_the_kernel_cannot_end_the_engine(bench: Bench) -> None:
+    bench.faults({"/16KiB": "hang"})
+    process = start_with_immortals(bench, "run", bench.suite, "-o", "a.jsonl")
+    wait_for_rows(Path("a.jsonl"), 2)
+    process.send_signal(signal.SIGTERM)
+    _, err = process.communicate(timeout=AT_ONCE_S)
+    assert process.returncode == 130, err
+    assert "`linkscope run --resume -o a.jsonl` completes the run" in err
+    records = bench.records(Path("a.jsonl"))
+    assert records[-1] == {"record": "state", "when": "interrupted"}
+    assert list(statuses(records)) == TINY_IDS[:2]
+    wait_until(lambda: not engines_of(bench))
+
+
+def test_the_end_of_an_engine_is_waited_for_until_that_is_urgent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Elsewhere a case that failed is followed by others, which what the engine still holds would disturb."""
+    asked = iter([False, False, True])
+    with monkeypatch.context() as immortal:
+        immortal.setattr("os.killpg", lambda *_: None)
+        children = [Child(["sleep", "600"], os.environ, tmp_path / str(number)) for number in range(8)]
+        begin = time.monotonic()
+        end_all(children, Haste(lambda: next(asked, True)))
+        assert URGENT_S <= time.monotonic() - begin < AT_ONCE_S, "for all of them together"
+        assert next(asked, None) is None
+    end_all(children)
+    assert {child.status() for child in children} == {-signal.SIGKILL}
+
+
+def test_waits_that_follow_one_another_end_together_where_that_is_urgent(tmp_path: Path) -> None:
+    """Each of them alone would take as long."""
+    deaf = ["sh", "-c", "trap '' TERM; echo deaf >&2; while :; do sleep 1; done"]
+    children = [Child(deaf, os.environ, tmp_path / str(number)) for number in range(3)]
+    wait_until(lambda: all(child.last_words() == "deaf" for child in children))
+    haste, begin = Haste(lambda: True), time.monotonic()
+    for child in children:
+        child.dismiss(60, haste)
+    assert URGENT_S <= time.monotonic() - begin < 2 * URGENT_S
+    assert {child.status() for child in children} == {-signal.SIGKILL}
+
+
 def test_a_killed_run_takes_its_engine_along_and_loses_only_the_row_in_flight(bench: Bench) -> None:
     bench.faults({"/32KiB": "hang"})
     process = start(bench, "run", bench.suite, "-o", "a.jsonl")
@@ -173,10 +240,10 @@ def test_the_supervisor_allows_a_start_more_time_than_a_case(bench: Bench) -> No
     assert supervisor.START_TIMEOUT_S >= supervisor.DEFAULT_TIMEOUT_S
 
 
-def start(bench: Bench, *arguments: str) -> subprocess.Popen[str]:
+def start(bench: Bench, *arguments: str, program: Sequence[str] = ("-m", "linkscope")) -> subprocess.Popen[str]:
     source = Path(__file__).resolve().parents[2] / "python"
     environment = {**os.environ, "PYTHONPATH": str(source)}
-    command = [sys.executable, "-m", "linkscope", *arguments]
+    command = [sys.executable, *program, *arguments]
     return subprocess.Popen(
         command,
         env=environment,
@@ -203,6 +270,13 @@ def wait_until(true: Any) -> None:
             return
         time.sleep(0.05)
     pytest.fail("waited in vain")
+
+
+def stop_engines(bench: Bench) -> None:
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):
+            if os.fsencode(bench.engines) in path.read_bytes():
+                os.kill(int(path.parent.name), signal.SIGSTOP)
 
 
 def engines_of(bench: Bench) -> list[str]:

@@ -109,7 +109,26 @@ def test_lines_of_a_member_come_whole_however_they_arrive(control: Control) -> N
         member.sendall(hello(control) + b'{"record":')
         assert isinstance(first_event(control), Joined)
         member.sendall(b'"start"}\n')
-        assert first_event(control) == Said(1, b'{"record":"start"}')
+        said = first_event(control)
+        assert isinstance(said, Said)
+        assert (said.rank, said.line) == (1, b'{"record":"start"}')
+
+
+def test_what_was_said_counts_as_before_an_end_that_is_seen_along_with_it(control: Control) -> None:
+    with call(control) as first, call(control) as second:
+        first.sendall(hello(control, rank=0))
+        second.sendall(hello(control, rank=1))
+        joined: list[Event] = []
+        while len(joined) < 2:
+            joined += control.poll(0.1)
+        first.sendall(b'{"record":"failure"}\n')
+        second.close()
+        events: list[Event] = []
+        while len(events) < 2:
+            events += control.poll(0.1)
+    (said,) = (event for event in events if isinstance(event, Said))
+    (left,) = (event for event in events if isinstance(event, Left))
+    assert said.moment < left.moment
 
 
 def test_ends_are_told_in_their_order_whatever_there_is_to_read_first(control: Control) -> None:

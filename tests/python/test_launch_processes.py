@@ -14,9 +14,8 @@ from linkscope.launch.binding import at_home, bind
 from linkscope.launch.control import LOOPBACK, Hello, own_address
 from linkscope.launch.hosts import named_hosts
 from linkscope.launch.inside import Place, place
-from linkscope.launch.launchers import _HYDRA, _OPEN_MPI, ByLauncher, Ending, Local, Mpiexec, Order, gist, numbers
+from linkscope.launch.launchers import _HYDRA, _OPEN_MPI, ByLauncher, Local, Mpiexec, Order, gist, numbers
 from linkscope.launch.launching import Launching, requirement
-from linkscope.launch.member import Cause
 from linkscope.launch.muster import Muster, patience_s
 from linkscope.launch.slurm import ENDINGS, LABEL, Srun, cpus_of_job, is_only_host
 from linkscope.machine.node import Device, Node
@@ -470,22 +469,6 @@ def test_processes_of_this_host_report_by_loopback_and_others_by_a_name_they_can
 )
 def test_a_place_among_ranks_is_what_the_launcher_says(environment: dict[str, str], found: Place | None) -> None:
     assert place(environment) == found
-
-
-def test_who_ends_for_anothers_sake_says_for_whose() -> None:
-    failed = {
-        "record": "error",
-        "reason": "rank 0 (host a) failed: no driver; has not come within 30 s: rank 1 (host b)",
-    }
-    late = Cause("rank 0 (host a)", None, failed)
-    assert (str(late), late.is_impatience) == (failed["reason"], True)
-    gone: Json = {"record": "error", "fault": "lost", "reason": "rank 1 (host node7) is gone"}
-    assert str(Cause("rank 0 (host a)", None, gone)) == "rank 0 (host a): rank 1 (host node7) is gone"
-    assert Cause("rank 0 (host a)", None, gone).blames(1)
-    assert not Cause("rank 0 (host a)", None, gone).blames(7)
-    assert not Cause("rank 0 (host a)", None, {**gone, "reason": "the GPU fell off the bus"}).blames(1)
-    assert not Cause("rank 0 (host a)", None, {**gone, "fault": "bad-input"}).blames(1)
-    assert not Cause("rank 0 (host a)", Ending(-11), gone).blames(1)
 
 
 def test_ranks_that_no_case_wants_are_told_so() -> None:

@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <functional>
@@ -15,6 +16,7 @@
 #include <set>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "base/error.hpp"
@@ -123,22 +125,31 @@ TEST(HubTest, NamesWhoIsLateToEverybody) {
       throw;
     }
   });
-  expect_all(endings, Fault::fatal, "has not come within 0.5 s: rank 2 (host host2)");
+  expect_all(endings, Fault::fatal, "rank 2 (host host2) has not come within 0.5 s");
 }
 
-/// Ranks of `failed` say "no room" in an exchange to which `late` comes when all others have given up.
-std::vector<Ending> with_failures(int size, const std::set<int>& failed, int late) {
+/// Ranks of `failed`, one after another, say "no room" in an exchange to which `late` comes when all others have given up.
+std::vector<Ending> with_failures(int size, const std::vector<int>& failed, int late) {
   std::promise<void> released;
   const std::shared_future<void> release = released.get_future().share();
   std::atomic<int> ended = 0;
-  return in_world(members(size, 0.5), [&](Hub& hub) {
+  std::atomic<std::size_t> told = 0;
+  std::vector<Membership> all = members(size, 0.5);
+  for (Membership& own : all) own.on_failure = [&](const std::string&) { ++told; };
+  return in_world(all, [&](Hub& hub) {
     if (hub.rank() == late) {
       release.wait();
       hub.exchange("");
       return;
     }
     try {
-      failed.contains(hub.rank()) ? hub.exchange_failure("", "no room") : hub.exchange("");
+      const auto place = std::find(failed.begin(), failed.end(), hub.rank());
+      if (place == failed.end()) {
+        hub.exchange("");
+      } else {
+        while (std::cmp_less(told.load(), place - failed.begin())) std::this_thread::yield();
+        hub.exchange_failure("", "no room");
+      }
     } catch (const Error& error) {
       EXPECT_EQ(hub.broken(), error.what());
       if (++ended == size - 1) released.set_value();
@@ -149,15 +160,24 @@ std::vector<Ending> with_failures(int size, const std::set<int>& failed, int lat
 
 TEST(HubTest, NamesWhoFailedWhereAnotherIsLateToEverybody) {
   expect_all(with_failures(4, {1}, 2), Fault::fatal,
-             "rank 1 (host host1) failed: no room; has not come within 0.5 s: rank 2 (host host2)");
-  expect_all(with_failures(3, {0, 1}, 2), Fault::fatal,
-             "rank 0 (host host0) failed: no room; rank 1 (host host1) failed: no room; has not come within "
-             "0.5 s: rank 2 (host host2)");
+             "rank 1 (host host1) failed: no room; rank 2 (host host2) has not come within 0.5 s");
+}
+
+TEST(HubTest, NamesWhoFailedInTheOrderInWhichTheyDid) {
+  const auto words = [](int first, int second) {
+    const auto failed = [](int rank) {
+      return "rank " + std::to_string(rank) + " (host host" + std::to_string(rank) + ") failed: no room; ";
+    };
+    return failed(first) + failed(second) + "rank 2 (host host2) has not come within 0.5 s";
+  };
+  expect_all(with_failures(4, {0, 1}, 2), Fault::fatal, words(0, 1));
+  expect_all(with_failures(4, {1, 0}, 2), Fault::fatal, words(1, 0));
+  expect_all(with_failures(4, {3, 1}, 2), Fault::fatal, words(3, 1));
 }
 
 TEST(HubTest, WhereRankZeroIsLateEachSaysThatItFailedItself) {
   const auto endings = with_failures(3, {1}, 0);
-  const std::string late = "has not come within 0.5 s: rank 0 (host host0)";
+  const std::string late = "rank 0 (host host0) has not come within 0.5 s";
   EXPECT_EQ(endings[1].words, "rank 1 (host host1) failed: no room; " + late);
   EXPECT_EQ(endings[2].words, late);
 }
@@ -175,7 +195,9 @@ TEST(HubTest, NamesWhoNeverCame) {
   std::vector<Membership> all = members(3, 0.5);
   all.pop_back();
   const auto endings = in_world(all, [](Hub&) { FAIL(); });
-  expect_all(endings, Fault::fatal, "has not come within 0.5 s: rank 2");
+  expect_all(endings, Fault::fatal, "rank 2 has not come within 0.5 s");
+  all.pop_back();
+  expect_all(in_world(all, [](Hub&) { FAIL(); }), Fault::fatal, "rank 1, rank 2 have not come within 0.5 s");
 }
 
 TEST(HubTest, NamesWhoIsGoneToEverybody) {
@@ -186,6 +208,14 @@ TEST(HubTest, NamesWhoIsGoneToEverybody) {
   });
   EXPECT_EQ(endings[1].words, "");
   expect_all({endings[0], endings[2]}, Fault::fatal, "rank 1 (host host1) is gone");
+}
+
+TEST(HubTest, NamesWhoIsGoneBeforeWhoFailedPerhapsForItsSake) {
+  const auto endings = in_world(members(2), [](Hub& hub) {
+    hub.exchange("");
+    if (hub.rank() == 0) hub.exchange_failure("", "connection reset");
+  });
+  EXPECT_EQ(endings[0].words, "rank 1 (host host1) is gone; rank 0 (host host0) failed: connection reset");
 }
 
 TEST(HubTest, NoticesThatRankZeroIsGone) {

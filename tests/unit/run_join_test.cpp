@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <future>
 #include <map>
 #include <memory>
 #include <optional>
@@ -190,6 +191,23 @@ TEST_F(JoinTest, ABackendThatCannotOpenIsEverybodysError) {
     EXPECT_NE(last["reason"].get<std::string>().find("rank 1 (host "), std::string::npos);
     EXPECT_NE(last["reason"].get<std::string>().find("no driver"), std::string::npos);
   }
+}
+
+TEST_F(JoinTest, TheSupervisorHearsOfAFailureBeforeTheOthersAreWaitedFor) {
+  Workshop broken = fakes();
+  broken.open = [](const Plan&) -> Backend { throw Error(Fault::broken, "no\ndriver"); };
+  std::promise<void> heard;
+  Workshop held_up = fakes();
+  held_up.open = [&](const Plan&) {
+    heard.get_future().wait();
+    return fake_backend().backend;
+  };
+  start(0, held_up);
+  start(1, broken);
+  for (int rank = 0; rank < 2; ++rank) lines.at(rank).say(word(rank, 2));
+  EXPECT_EQ(lines.at(1).hear(), (Json{{"record", "failure"}, {"reason", "no driver"}}));
+  heard.set_value();
+  EXPECT_EQ(lines.at(1).rest().back()["record"], "error");
 }
 
 TEST_F(JoinTest, LeavesWhereTheSupervisorGivesNoPlan) {

@@ -44,6 +44,23 @@ TEST(Consensus, AFailureIsEverybodysAndNamesTheRank) {
   });
 }
 
+TEST(Consensus, WhoFailedFirstIsNamedAndNotWhoFailedForItsSake) {
+  in_world_of(3, [&](ThreadWorld& world) {
+    if (world.rank() == 2) world.offset = -60;  // a minute ago by rank 0's clock
+    Consensus consensus(world);
+    try {
+      consensus.together([&] {
+        if (world.rank() == 2) throw Error(Fault::broken, "the cable is out");
+        throw Error(world.rank() == 0 ? Fault::fatal : Fault::broken, "the other end is gone");
+      });
+      ADD_FAILURE() << "went on";
+    } catch (const Error& error) {
+      EXPECT_STREQ(error.what(), "rank 2: the cable is out");
+      EXPECT_EQ(error.fault(), Fault::fatal) << "rank 0 cannot go on";
+    }
+  });
+}
+
 TEST(Consensus, WhereAProcessIsHeldUpTheFailureThatMayBeWhyIsTold) {
   Listener listener{"127.0.0.1"};
   std::promise<void> gave_up;
@@ -65,9 +82,28 @@ TEST(Consensus, WhereAProcessIsHeldUpTheFailureThatMayBeWhyIsTold) {
   // As ranks that set a communicator up together, of which one cannot.
   std::thread held_up([&] { end_of(1, [&] { gave_up.get_future().wait(); }); });
   EXPECT_EQ(end_of(0, [] { throw Error(Fault::broken, "no such device"); }),
-            "rank 0 (host node0) failed: no such device; has not come within 0.5 s: rank 1 (host node1)");
+            "rank 0 (host node0) failed: no such device; rank 1 (host node1) has not come within 0.5 s");
   gave_up.set_value();
   held_up.join();
+}
+
+TEST(Consensus, AFailureWithoutItsMomentIsOfAnotherBuild) {
+  in_world_of(2, [](ThreadWorld& world) {
+    if (world.rank() == 1) {
+      std::string word;
+      Json::to_cbor({{"fault", static_cast<int>(Fault::broken)}, {"what", "the cable is out"}}, word);
+      world.exchange(word);
+      return;
+    }
+    try {
+      Consensus(world).together([] {});
+      ADD_FAILURE() << "went on";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.fault(), Fault::fatal);
+      EXPECT_STREQ(error.what(),
+                   "rank 1 answers as an engine of another build does: build all from one version");
+    }
+  });
 }
 
 TEST(Consensus, AWorldOfOneThrowsWhatTheStepThrew) {

@@ -7,15 +7,51 @@ import ctypes
 import os
 import signal
 import subprocess
+import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
 from linkscope.errors import LinkscopeError
 
+Urgent = Callable[[], bool]
+"""Whether linkscope has been asked to stop."""
+
+URGENT_S = 1.0
+"""How long it then waits for what may end by itself, one after another or at once, and as long again for what it
+killed.
+"""
 _PR_SET_PDEATHSIG = 1
 _END_S = 10.0
+_FIRST_PAUSE_S, _LAST_PAUSE_S = 0.0005, 0.02
 _LAST_BYTES = 1 << 16
+
+
+def never() -> bool:
+    """Nothing is urgent."""
+    return False
+
+
+@dataclass
+class Haste:
+    """How waits are cut short once it is ``urgent``: all from the moment in which that was first seen, so that several
+    that follow one another end together.
+    """
+
+    urgent: Urgent = never
+    since: float | None = None
+
+    def cut(self, deadline: float, killed: float | None = None) -> float:
+        """``deadline``, by time.monotonic(), or ``URGENT_S`` after it became urgent where that is sooner: of what was
+        ``killed`` then, after that, but no later than twice the time after it became urgent.
+        """
+        if self.since is None and self.urgent():
+            self.since = time.monotonic()
+        if self.since is None:
+            return deadline
+        begin = self.since if killed is None else min(max(killed, self.since), self.since + URGENT_S)
+        return min(deadline, begin + URGENT_S)
 
 
 class Child:
@@ -63,47 +99,44 @@ class Child:
         assert self._process.stdout is not None
         return self._process.stdout
 
-    def close(self) -> None:
+    def close(self, haste: Haste | None = None) -> None:
         """Kills what is left of it and closes its output."""
-        self.kill()
-        if self._process.stdout is not None:
-            self._process.stdout.close()
+        end_all([self], haste)
 
     def status(self) -> int | None:
         """Its exit code, or minus the signal it died of; None while it runs."""
         return self._process.poll()
 
-    def exit_code(self) -> int:
+    def exit_code(self, haste: Haste | None = None) -> int:
         """Waits for one that should be ending; kills it when it lingers. Negative: minus the signal."""
-        try:
-            return self._process.wait(_END_S)
-        except subprocess.TimeoutExpired:
-            self.kill()
-            return self._process.returncode if self._process.returncode is not None else -signal.SIGKILL
+        haste = haste or Haste()
+        if not _await_ends([self], _END_S, haste):
+            self._kill_group()
+            _await_ends([self], _END_S, haste, time.monotonic())
+        status = self.status()
+        return status if status is not None else -signal.SIGKILL
 
-    def dismiss(self, patience_s: float) -> None:
+    def dismiss(self, patience_s: float, haste: Haste | None = None) -> None:
         """Asks it to end and to clean up after itself; where it has not within the time, kills it and all that it
         started, whichever group or session that went to.
         """
+        haste = haste or Haste()
         started = descendants(self.pid)
         try:
             if self._process.poll() is None:
                 self._process.terminate()
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                self._process.wait(patience_s)
-            self.kill()
+            _await_ends([self], patience_s, haste)
+            self._kill_group()
         finally:
             for held in started:
                 with contextlib.suppress(ProcessLookupError, PermissionError):
                     signal.pidfd_send_signal(held, signal.SIGKILL)
                 os.close(held)
+        _await_ends([self], _END_S, haste, time.monotonic())
 
-    def kill(self) -> None:
-        """Ends every process of the group, at once."""
+    def _kill_group(self) -> None:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self.pid, signal.SIGKILL)
-        with contextlib.suppress(subprocess.TimeoutExpired):  # stuck in the kernel: it dies when the driver lets go
-            self._process.wait(_END_S)
 
     def text(self) -> str:
         """The end of what it printed on standard error."""
@@ -115,6 +148,29 @@ class Child:
         """The last line of its standard error; empty where there is none."""
         lines = self.text().strip().splitlines()
         return " ".join(lines[-1].split()) if lines else ""
+
+
+def end_all(children: Sequence[Child], haste: Haste | None = None) -> None:
+    """Kills every process of their groups, all of them at once, and closes their output. One that is stuck in the
+    kernel dies when the driver lets go: that is waited for within limits.
+    """
+    for child in children:
+        child._kill_group()
+    _await_ends(children, _END_S, haste or Haste(), time.monotonic())
+    for child in children:
+        if child._process.stdout is not None:
+            child._process.stdout.close()
+
+
+def _await_ends(children: Sequence[Child], patience_s: float, haste: Haste, killed: float | None = None) -> bool:
+    """Whether all of them have ended within the time, cut where it is urgent; ``killed``: when they were."""
+    deadline, pause_s = time.monotonic() + patience_s, _FIRST_PAUSE_S
+    while any(child.status() is None for child in children):
+        if time.monotonic() >= haste.cut(deadline, killed):
+            return False
+        time.sleep(pause_s)
+        pause_s = min(2 * pause_s, _LAST_PAUSE_S)
+    return True
 
 
 def descendants(ancestor: int) -> list[int]:

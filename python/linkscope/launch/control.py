@@ -61,10 +61,13 @@ class Joined:
 
 @dataclass(frozen=True)
 class Said:
-    """A line of a process that has joined."""
+    """A line of a process that has joined; ``moment``: when it was seen, by time.monotonic(), before any end that was
+    seen along with it: true of its own, of others' unknown.
+    """
 
     rank: int
     line: bytes
+    moment: float
 
 
 @dataclass(frozen=True)
@@ -141,12 +144,13 @@ class Control:
         """What happened, as soon as anything does; nothing within ``timeout_s`` seconds: an empty list."""
         events: list[Event] = []
         ready = self._selector.select(max(timeout_s, 0.0))
+        now = time.monotonic()
         self._note_ends()
         for key, _ in ready:
             if key.fileobj is self._listener:
                 self._accept()
             elif key.data.connection.fileno() >= 0:  # it may have made room for another by now
-                events += self._read(key.data)
+                events += self._read(key.data, now)
         return events
 
     def send(self, rank: int, message: Mapping[str, Any]) -> None:
@@ -180,7 +184,7 @@ class Control:
         if len(self._strangers) > _MOST_STRANGERS:
             self._drop(self._strangers[0])
 
-    def _read(self, line: _Line) -> list[Event]:
+    def _read(self, line: _Line, now: float) -> list[Event]:
         try:
             data = line.connection.recv(_CHUNK)
         except BlockingIOError:
@@ -191,7 +195,7 @@ class Control:
         events: list[Event] = []
         for text in filter(bytes.strip, whole):
             if line.rank is not None:
-                events.append(Said(line.rank, text))
+                events.append(Said(line.rank, text, now))
                 continue
             first = self._introduce(line, text)
             events += [] if first is None else [first]

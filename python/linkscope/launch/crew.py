@@ -9,12 +9,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from linkscope.errors import LinkscopeError
+from linkscope.launch.child import Haste
 from linkscope.launch.control import Control, Event, Hello, Joined, Left, Misfit, Said, Surveyed, at
 from linkscope.launch.launchers import Ending, Launcher, Order
-from linkscope.launch.member import Cause, Member, mentions
+from linkscope.launch.member import Cause, Failure, Member, after_failures, failed, fallen, latest_case, mentions
 from linkscope.launch.process import parse_record
 from linkscope.launch.scratch import Scratch
 from linkscope.launch.shared_memory import SharedMemory
+from linkscope.launch.threads import whereabouts
 from linkscope.launch.worker import CannotStartError, GarbageError, InterruptedRunError, RefusedPlanError, SilenceError
 
 Json = dict[str, Any]
@@ -76,6 +78,7 @@ class Crew:
         self._misfit: str | None = None
         self._garbage: GarbageError | None = None
         self._begun = False
+        self._haste = Haste()
         self._scratch = Scratch()
         self._memory = SharedMemory(self._scratch.segments)
         self._deadline = time.monotonic() + start_timeout_s
@@ -109,12 +112,13 @@ class Crew:
                 member.kill()
             member.let_go()
         self._control.close()
-        self._started.close()
+        self._started.close(self._haste)
         self._memory.sweep()
         self._scratch.close()
 
     def next_record(self, silence_s: float, interrupted: Callable[[], bool]) -> Json | None:
         """See Worker. What a crew that lost a process still has to say is heard before an interruption is heeded."""
+        self._haste.urgent = interrupted
         deadline = time.monotonic() + silence_s
         while True:
             if self._ready:
@@ -134,7 +138,12 @@ class Crew:
             elif not self._begun:
                 self._check_gathering()
             elif time.monotonic() >= deadline:
-                raise SilenceError(self._silence(silence_s))
+                self._take_all()
+                if not (self._ready or self._held or self._lost_since is not None or self._garbage):
+                    raise SilenceError(after_failures(self._by_rank(), self._silence(silence_s)))
+                if not self._ready and self._lost_since is None:
+                    self._let_held_go()
+                continue
             self._release_held()
             for event in self._control.poll(self._look()):
                 self._take(event)
@@ -142,19 +151,18 @@ class Crew:
     def ending(self) -> str:
         """See Worker."""
         if self._finished():
-            self._await_endings(_GRACE_S)
+            self._await_endings()
             return "the processes ended"
         cause = self._cause()
         if cause is None:
             gone = [member.name for member in self._fallen()]
-            return self._with_overheard(
-                f"{gone[0] if gone else 'a process'} left without a word, or lost its connection"
-            )
+            told = f"{gone[0] if gone else 'a process'} left without a word, or lost its connection"
+            return after_failures(self._by_rank(), self._with_overheard(told))
         if cause.is_refusal:
             raise RefusedPlanError(str(cause))
         silent = next((m for m in self._fallen() if m.complaint is None and cause.blames(m.hello.rank)), None)
         told = str(cause) if silent is None or cause.is_impatience else f"{silent.name} is gone ({cause})"
-        return self._with_overheard(told) if cause.is_bare else told
+        return after_failures(self._by_rank(), self._with_overheard(told) if cause.is_bare else told, cause)
 
     def _look(self) -> float:
         """At the shared memory that there is by now; seconds until it is worth another look."""
@@ -238,7 +246,10 @@ class Crew:
         record = parse_record(said.line, member.name)
         kind = record.get("record")
         if kind == "start":
-            member.case = str(record.get("id"))
+            member.case, member.failure = str(record.get("id")), None
+        elif kind == "failure":
+            reason = str(record.get("reason", "it did not say why"))
+            member.failure = member.failure or Failure(reason, said.moment)
         elif kind in ("row", "end"):
             if member.ended is None:
                 self._memory.hurry()
@@ -247,13 +258,11 @@ class Crew:
             member.done = True
         elif kind == "error":
             member.complaint, member.complained = record, time.monotonic()
-        if said.rank != 0 or kind == "error":
+        if said.rank != 0 or kind in ("error", "failure"):
             return
         if kind == "row":
             record |= self._hosts()
-        if self._held is not None:  # it lived on
-            self._ready.append(self._held)
-            self._held = None
+        self._let_held_go()  # it lived on
         if kind == "row" and record.get("status") == "failed":
             self._held, self._held_since = record, time.monotonic()
         else:
@@ -266,6 +275,10 @@ class Crew:
 
     def _release_held(self) -> None:
         if self._held is not None and time.monotonic() - self._held_since > _HOLD_S and self._lost_since is None:
+            self._let_held_go()
+
+    def _let_held_go(self) -> None:
+        if self._held is not None:
             self._ready.append(self._held)
             self._held = None
 
@@ -281,7 +294,7 @@ class Crew:
     def _heard_all(self) -> bool:
         """Whether nothing more is to come from a crew that lost a process."""
         everyone_gone = all(member.left is not None for member in self._members.values())
-        return everyone_gone or time.monotonic() - (self._lost_since or 0.0) > _GRACE_S
+        return everyone_gone or time.monotonic() > self._haste.cut((self._lost_since or 0.0) + _GRACE_S)
 
     def _with_overheard(self, told: str) -> str:
         heard = self._started.overheard()
@@ -295,12 +308,13 @@ class Crew:
         cause = self._cause()
         self._held = None
         if cause is None or (cause.is_lost and not self._was_told_before(cause)):  # the row says more
-            return row
-        return {**row, "reason": f"{cause} (rank 0 says: {row.get('reason', 'nothing')})"}
+            return {**row, "reason": after_failures(self._by_rank(), str(row.get("reason", "nothing")))}
+        told = f"{cause} (rank 0 says: {row.get('reason', 'nothing')})"
+        return {**row, "reason": after_failures(self._by_rank(), told, cause)}
 
     def _cause(self) -> Cause | None:
         """Which process ended first, as far as one can know, and how."""
-        self._await_endings(_GRACE_S)
+        self._await_endings()
         causes = [
             Cause(member.name, ending, member.complaint)
             for member in self._fallen()
@@ -315,8 +329,10 @@ class Crew:
 
     def _fallen(self) -> list[Member]:
         """Those that left before they were done, in the order in which they did."""
-        fallen = [member for member in self._members.values() if member.left is not None and not member.done]
-        return sorted(fallen, key=lambda member: member.fell)
+        return fallen(self._by_rank())
+
+    def _by_rank(self) -> list[Member]:
+        return [self._members[rank] for rank in sorted(self._members)]
 
     def _ending_of(self, member: Member) -> Ending | None:
         ending = self._started.ending(member.hello.rank)
@@ -329,26 +345,28 @@ class Crew:
         blamed = [member for member in wordless if member.hello.rank > 0 and mentions(told, member.hello.rank)]
         return next(iter(blamed or wordless), None)
 
-    def _await_endings(self, patience_s: float) -> None:
+    def _await_endings(self) -> None:
         """Gives those that left the time to end: only then does anybody say how."""
-        deadline = time.monotonic() + patience_s
-        while not (self._started.ended() or self._all_told()) and time.monotonic() < deadline:
+        deadline = time.monotonic() + _GRACE_S
+        while not (self._started.ended() or self._all_told()) and time.monotonic() < self._haste.cut(deadline):
             time.sleep(_POLL_S / 10)
 
     def _all_told(self) -> bool:
-        fallen = self._fallen()
-        return bool(fallen) and all(self._ending_of(member) is not None for member in fallen)
+        gone = self._fallen()
+        return bool(gone) and all(self._ending_of(member) is not None for member in gone)
 
     def _silence(self, silence_s: float) -> str:
         """Whom to blame where nothing was heard for so long."""
-        members = self._members.values()
-        case = next((member.case for member in members if member.case is not None), None)
-        latest = self._members[0].case or case
+        members = self._by_rank()
+        latest, failures = latest_case(members), [member for member, _ in failed(members)]
         behind = [m for m in members if m.case != latest]
         unended = [m for m in members if m.ended != latest] if any(m.ended == latest for m in members) else []
         stuck = [m for m in members if m.trouble() is not None]
-        blamed = stuck or behind or unended
+        blamed = stuck or behind or unended or ([m for m in members if m not in failures] if failures else [])
         if not blamed:
-            return f"all {self._size} processes hung: none ended the case within {silence_s:g} s; they were killed"
+            doing = [f"{m.name}: {told}" for m in members if m.is_here and (told := whereabouts(m.hello.pid))]
+            seen = f" ({'; '.join(doing)})" if doing else ""
+            silence = f"none ended the case within {silence_s:g} s{seen}"
+            return f"all {self._size} processes hung: {silence}; they were killed"
         words = ", ".join(f"{m.name}{f' ({m.trouble()})' if m.trouble() else ''}" for m in blamed)
         return f"{words} hung: no sign of life for {silence_s:g} s; all {self._size} processes were killed"

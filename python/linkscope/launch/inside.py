@@ -24,7 +24,7 @@ from typing import Any, NoReturn
 
 from linkscope.errors import LinkscopeError
 from linkscope.launch import survey
-from linkscope.launch.child import Child
+from linkscope.launch.child import URGENT_S, Child, Haste
 from linkscope.launch.control import CONTROL_VARIABLE, LOOPBACK, own_address
 from linkscope.launch.engines import command_of
 from linkscope.launch.launchers import RANK_VARIABLE, Order, OwnChildren, Started
@@ -167,6 +167,8 @@ class Lead:
     place: Place
     meeting: Meeting
     called: bool = False
+    urgent: bool = False
+    """linkscope has been asked to stop."""
 
     def call(self, message: Json) -> None:
         self.called = True
@@ -174,7 +176,7 @@ class Lead:
 
     def send_home(self) -> None:
         """Tells every other rank that it is not wanted, as far as they ask within a while."""
-        deadline = time.monotonic() + _HOME_S
+        deadline = time.monotonic() + (URGENT_S if self.urgent else _HOME_S)
         address = LOOPBACK if shares_host() else own_address(())
         with contextlib.suppress(OSError, LinkscopeError), socket.create_server((address, 0)) as listener:
             host, port = listener.getsockname()
@@ -276,9 +278,9 @@ class _Called(OwnChildren):
     def settle(self) -> None:
         self.meeting.withdraw()
 
-    def close(self) -> None:
+    def close(self, haste: Haste | None = None) -> None:
         self.meeting.withdraw()
-        super().close()
+        super().close(haste)
 
 
 def _may_use_all_cpus() -> bool:

@@ -17,7 +17,7 @@ from typing import Protocol
 
 from linkscope.errors import LinkscopeError
 from linkscope.launch.binding import usable_cores
-from linkscope.launch.child import Child, signal_name
+from linkscope.launch.child import Child, Haste, end_all, signal_name
 from linkscope.launch.hosts import named_hosts
 
 RANK_VARIABLE = "LINKSCOPE_RANK"
@@ -85,7 +85,7 @@ class Started(Protocol):
     def overheard(self) -> str:
         """What was printed by nobody knows whom, as ``mpiexec printed: ...``; one line, empty where nothing was."""
 
-    def close(self) -> None:
+    def close(self, haste: Haste | None = None) -> None:
         """Ends what still runs, and waits for it."""
 
 
@@ -166,9 +166,8 @@ class OwnChildren:
     def overheard(self) -> str:
         return ""  # each has its own words
 
-    def close(self) -> None:
-        for child in self.children:
-            child.close()
+    def close(self, haste: Haste | None = None) -> None:
+        end_all(self.children, haste)
 
 
 @dataclass(frozen=True)
@@ -273,8 +272,8 @@ class ByLauncher:
                 return f"{self.name} printed: {_shortened(words)}"
         return ""
 
-    def close(self) -> None:
-        self.launcher.dismiss(PATIENCE_S)
+    def close(self, haste: Haste | None = None) -> None:
+        self.launcher.dismiss(PATIENCE_S, haste)
 
     def _last_words(self, rank: int) -> str:
         """The last line that is known to be of that one."""

@@ -7,7 +7,7 @@ import os
 import platform
 import re
 import signal
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,22 @@ Json = dict[str, Any]
 
 _REFUSED, _LOST = 2, 3
 """Exit codes of an engine that is given what it cannot work on, and of one that cannot go on (engine/run/main.cpp)."""
+_IMPATIENCE = re.compile(r"rank \d+( \(host [^)]*\))?(, rank \d+( \(host [^)]*\))?)* ha(s|ve) not come within ")
+_DYING_S = 1.0
+"""How long the kernel may take to close what a killed process held, the latest opened first: the connections to others,
+what a driver has to tear down, and at last the one to the supervisor.
+"""
 _STATES = {"T": "it is stopped", "t": "it is being traced", "D": "it is stuck in the kernel", "Z": "it is dead"}
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Why a process could not do its part of a step of the case under way, in which others may be waiting for it; since
+    when that is known, by time.monotonic().
+    """
+
+    reason: str
+    moment: float
 
 
 @dataclass
@@ -34,6 +49,7 @@ class Member:
     left: float | None = None
     complaint: Json | None = None
     complained: float | None = None
+    failure: Failure | None = None
 
     @property
     def name(self) -> str:
@@ -86,12 +102,18 @@ class Cause:
     complaint: Json | None
 
     def __str__(self) -> str:
-        if self.ending is not None and self.ending.status < 0:
+        if self.is_killed:
             return f"{self.name} {self.ending}"
         if self.complaint is not None:
             reason = str(self.complaint.get("reason", "it did not say why"))
-            return reason if reason.startswith(self.name) else f"{self.name}: {reason}"
+            of_another = self.is_impatience or reason.startswith(self.name)
+            return reason if of_another else f"{self.name}: {reason}"
         return f"{self.name} {self.ending}"
+
+    @property
+    def is_killed(self) -> bool:
+        """Whether it died of a signal: of no other's end, whose connections break."""
+        return self.ending is not None and self.ending.status < 0
 
     @property
     def is_refusal(self) -> bool:
@@ -110,8 +132,11 @@ class Cause:
 
     @property
     def is_impatience(self) -> bool:
-        """Whether it waited for another in vain, by its own words: that one was there, and may have been held up."""
-        return self.complaint is not None and "has not come within" in str(self.complaint.get("reason"))
+        """Whether it waited for another in vain, by its own last words, not those that it quotes: that one was there,
+        and may have been held up.
+        """
+        words = str(self.complaint.get("reason")) if self.complaint is not None else ""
+        return _IMPATIENCE.match(words.rpartition("; ")[2]) is not None
 
     def blames(self, rank: int) -> bool:
         """Whether it ended for the sake of that one, by its own words."""
@@ -121,8 +146,48 @@ class Cause:
     @property
     def order(self) -> int:
         """The least tells most: a signal, a refusal, a crash, what was said before leaving, a bare exit code."""
-        killed = self.ending is not None and self.ending.status < 0
-        return [killed, self.is_refusal, not self.is_lost, self.complaint is not None, True].index(True)
+        return [self.is_killed, self.is_refusal, not self.is_lost, self.complaint is not None, True].index(True)
+
+
+def latest_case(members: Iterable[Member]) -> str | None:
+    """The case that a crew has come to, by the word of the first of ``members`` (by rank) that has begun one."""
+    return next((member.case for member in members if member.case is not None), None)
+
+
+def failed(members: Sequence[Member]) -> list[tuple[Member, Failure]]:
+    """Who of ``members`` (by rank) could not do its part of the case under way, and why: the first first."""
+    latest = latest_case(members)
+    found = [(one, one.failure) for one in members if one.failure is not None and one.case == latest]
+    return sorted(found, key=lambda item: item[1].moment)
+
+
+def fallen(members: Iterable[Member]) -> list[Member]:
+    """Those that left before they were done, in the order in which they did."""
+    return sorted((one for one in members if one.left is not None and not one.done), key=lambda one: one.fell)
+
+
+def after_failures(members: Sequence[Member], told: str, cause: Cause | None = None) -> str:
+    """``told`` behind who of ``members`` (by rank) first could not do its part of the step under way, unless it begins
+    with that one: the others may have waited in vain. Who failed after a process was gone may have done so for that
+    one's sake and comes behind; where the ``cause`` is a signal, so does who failed little before that was seen.
+    """
+    gone = fallen(members)
+    end = gone[0].fell if gone else float("inf")
+    killed = next((one for one in gone if cause is not None and cause.is_killed and one.name == cause.name), None)
+    if killed is not None:
+        end = min(end, killed.fell - _DYING_S)
+    own = killed or next(iter(gone), None)
+    failures = failed(members)
+    early = [(one, failure) for one, failure in failures if failure.moment < end or one is own]
+    if not early:
+        later = next((f"{one.name} failed: {failure.reason}" for one, failure in failures), None)
+        return told if later is None or failures[0][1].reason in told else f"{told}; {later}"
+    firsts = [one for one, failure in early if failure.moment == early[0][1].moment]
+    begins = (*(f"{one.name}: " for one, _ in early), *(f"{one.name} failed: " for one in firsts))
+    if told.startswith(begins):
+        return told
+    first = f"{early[0][0].name} failed: {early[0][1].reason}"
+    return f"{first}; {told.replace(f'; {first}', '')}"
 
 
 def mentions(words: str, rank: int) -> bool:

@@ -138,6 +138,8 @@ def _complete(
                     skip(case, obstacle)
         writer.append({"record": "state", "when": "finished", "state": job.state()})
     except InterruptedRunError as interruption:
+        if leader is not None:
+            leader.urgent = True
         writer.append({"record": "state", "when": "interrupted"})
         left = len(RunFile.read(writer.path).missing)
         again = f"linkscope run --resume -o {writer.path}"

@@ -9,7 +9,14 @@ from datetime import datetime, timezone
 from enum import Enum
 from typing import Any
 
-from linkscope.launch.worker import CannotStartError, GarbageError, RefusedPlanError, SilenceError, Worker
+from linkscope.launch.worker import (
+    CannotStartError,
+    GarbageError,
+    InterruptedRunError,
+    RefusedPlanError,
+    SilenceError,
+    Worker,
+)
 
 Json = dict[str, Any]
 
@@ -57,6 +64,8 @@ class Supervisor:
         left = {case["id"]: case for case in plan["cases"]}
         bad_starts, trouble = 0, ""
         while left:
+            if watch.interrupted():
+                raise InterruptedRunError
             before = len(left)
             try:
                 trouble = self._one_worker({**plan, "cases": list(left.values())}, left, watch)

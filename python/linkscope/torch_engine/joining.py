@@ -16,7 +16,7 @@ from linkscope import __version__
 from linkscope.torch_engine import installation, rows
 from linkscope.torch_engine.faults import EngineError, Fault
 from linkscope.torch_engine.plan import Plan, read_plan
-from linkscope.torch_engine.world import Alone, Centre, Claims, Spoke, World
+from linkscope.torch_engine.world import Alone, Centre, Claims, OnFailure, Spoke, World
 
 Json = dict[str, Any]
 
@@ -64,7 +64,12 @@ def _take_part(work: Work, control: _Control, token: str, listener: socket.socke
             os.sched_setaffinity(0, task["cpus"])
     control.watch()
     plan = read_plan(task["plan"])
-    return work(plan, _world(task, token, listener), control.write)
+
+    def tell(reason: str) -> None:
+        with contextlib.suppress(EngineError):  # nobody listens any more: the others are told all the same
+            control.write(rows.failure(reason))
+
+    return work(plan, _world(task, token, listener, tell), control.write)
 
 
 def own_rank(environment: Mapping[str, str]) -> int:
@@ -83,15 +88,15 @@ def _claims(task: Json) -> Claims:
     return {**installation.versions(), "linkscope": __version__, "a plan of hash": f"{zlib.crc32(plan):08x}"}
 
 
-def _world(task: Json, token: str, listener: socket.socket | None) -> World:
+def _world(task: Json, token: str, listener: socket.socket | None, on_failure: OnFailure) -> World:
     rank, size, hub, limit_s = int(task["rank"]), int(task["size"]), str(task["hub"]), float(task["limit_s"])
     if size == 1:
         return Alone()
     if rank == 0:
         if listener is None:
             raise EngineError(Fault.BAD_INPUT, "this process is rank 0 and did not know: is LINKSCOPE_RANK right?")
-        return Centre(listener, token, size, hub, limit_s, _claims(task))
-    return Spoke(rank, token, size, hub, limit_s, _claims(task))
+        return Centre(listener, token, size, hub, limit_s, _claims(task), on_failure)
+    return Spoke(rank, token, size, hub, limit_s, _claims(task), on_failure)
 
 
 class _Control:

@@ -63,6 +63,11 @@ def done(rows: int) -> Json:
     return {"record": "done", "rows": rows}
 
 
+def failure(reason: str) -> Json:
+    """What a process of several says that could not do its part of a step, before it waits for the others there."""
+    return {"record": "failure", "reason": reason}
+
+
 def error(fault: EngineError) -> Json:
     """What a process of several says that leaves before it is done."""
     word = "bad-input" if fault.fault is Fault.BAD_INPUT else "lost"
