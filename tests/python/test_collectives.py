@@ -362,7 +362,7 @@ def test_the_collectives_suite_has_every_interface_beside_the_others() -> None:
                 clocks.setdefault((method, kind), []).extend(row.clocks)
     assert len(clocks) == 4 * 6
     assert {tuple(found) for (method, _), found in clocks.items() if method == "torch-collective"} == {
-        ("batch", "host")
+        ("batch", "host", "device")
     }
 
 

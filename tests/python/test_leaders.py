@@ -30,7 +30,7 @@ def timed(method: str, size: int, seconds: float, clock: str = "host", spread: f
     """An ok row of a message from gpu:0 to gpu:1 whose interval reaches ``spread`` to either side."""
     parameters: Json = more.pop("parameters", {})
     flow = made.flow("gpu:0", "gpu:1", size, method, parameters=parameters)
-    words = [PLACE, method, *parameters.values(), f"{clock} clock"]
+    words = [PLACE, method, *map(str, parameters.values()), f"{clock} clock"]
     labels = {"show": "curve", "x": size, "x_name": "bytes", "figure": "latency", "series": ", ".join(words)}
     plan_case = made.case("ways", [flow], {**labels, "title": "Ways", **more}, clock)
     plan_case["id"] += f"/{clock}"
@@ -114,6 +114,28 @@ def test_torch_names_its_backend_and_xccl_its_form_and_both_are_alike() -> None:
     assert [layer.points[0].raw_s for layer in layers([torch_row, graph, raw])] == [pytest.approx(10e-6)]
 
 
+def test_a_layers_graphs_are_set_beside_graphs_of_as_many_calls_and_apart_from_eager_calls() -> None:
+    def both(layer_s: float, raw_s: float, **form: Any) -> list[Row]:
+        layer = timed("torch-collective", KIB, layer_s, "batch", parameters={"backend": "nccl", **form})
+        return [layer, timed("xccl-collective", KIB, raw_s, "batch", parameters=form)]
+
+    rows = [
+        *both(31e-6, 11e-6, form="eager"),
+        *both(32e-6, 12e-6, form="graph", recorded=1),
+        *both(33e-6, 13e-6, form="graph", recorded=20),
+    ]
+    for order in (rows, rows[::-1]):
+        found = {layer.what: layer.points[0].raw_s for layer in layers(order)}
+        assert found == {
+            "gpu:0 > gpu:1": pytest.approx(11e-6),
+            "gpu:0 > gpu:1, graph of 1": pytest.approx(12e-6),
+            "gpu:0 > gpu:1, graph of 20": pytest.approx(13e-6),
+        }
+    unsaid = timed("xccl-collective", KIB, 12e-6, "batch", parameters={"form": "graph"})
+    assert len(layers([rows[2], unsaid])) == 1, "a graph holds one call where nothing else is said"
+    assert layers([rows[0], rows[3]]) == layers([rows[2], rows[5]]) == ()
+
+
 @pytest.mark.parametrize(("place", "found"), [("yes", True), ("no", False), (None, False)])
 def test_a_layer_that_works_in_place_is_set_beside_what_does_alike(place: str | None, found: bool) -> None:
     said = {} if place is None else {"in_place": place}
@@ -188,6 +210,13 @@ def noted(row: Row, *notes: str) -> Row:
 def test_tensors_by_another_mpi_are_not_set_beside_messages(by: str, found: bool) -> None:
     raw = noted(timed("mpi", KIB, 5e-6), "by MPICH Version: 5.0.2")
     assert bool(layers([noted(timed("torch-mpi", KIB, 9e-6), by), raw])) == found
+
+
+def test_what_could_not_be_held_back_is_not_set_beside_what_was() -> None:
+    calls = [timed(method, KIB, 9e-6, "device") for method in ("torch-collective", "xccl-collective")]
+    inside = [noted(row, "not held back by a gate: launch cost is inside") for row in calls]
+    assert len(layers(calls)) == len(layers(inside)) == 1
+    assert layers([inside[0], calls[1]]) == layers([calls[0], inside[1]]) == ()
 
 
 @pytest.mark.parametrize(("clock", "found"), [("batch", True), ("host", False)])

@@ -371,9 +371,21 @@ def test_large_messages_have_few_under_way(name: str) -> None:
 
 def test_collectives_from_graphs_of_one_call_stand_beside_graphs_of_twenty() -> None:
     rows = [row for row in load_suite("collectives").rows if row.table == "by-size" and "graph" in str(row.parameters)]
-    for method in ("xccl-collective", "direct-collective"):
-        recorded = {row.parameters.get("recorded", 1) for row in rows if row.methods == (method,)}
-        assert recorded == {1, 20}
+    for method in ("xccl-collective", "direct-collective", "torch-collective"):
+        found = [row.parameters.get("recorded", 1) for row in rows if row.methods == (method,)]
+        assert {calls for some in found for calls in (some if isinstance(some, list) else [some])} == {1, 20}
+
+
+def test_pytorchs_collectives_are_all_there_from_graphs_but_none_that_could_not_be_checked() -> None:
+    rows = [row for row in load_suite("collectives").rows if row.methods == ("torch-collective",)]
+    graphs = [row for row in rows if row.parameters.get("form") == "graph"]
+    assert {kind for row in graphs for kind in row.collectives} == {
+        "all-reduce", "reduce", "broadcast", "reduce-scatter", "all-gather", "all-to-all",
+    }  # fmt: skip
+    assert {"device"} == {clock for row in graphs for clock in row.clocks}
+    for row in graphs:
+        if "reduce" in row.collectives:
+            assert "recorded" not in row.parameters, row.name
 
 
 def over(hosts: int, machine: Node) -> dict[str, list[PlannedCase]]:

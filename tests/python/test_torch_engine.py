@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import itertools
 import json
 from collections.abc import Mapping, Sequence
@@ -251,6 +252,9 @@ class TwoAlike:
     def exchange(self, own: Any) -> list[Any]:
         return [own, own]
 
+    def exchange_failure(self, own: Any, reason: str, after_s: float) -> list[Any]:
+        return [own, own]
+
 
 def test_a_step_within_a_step_names_the_process_once() -> None:
     world = TwoAlike()
@@ -276,6 +280,11 @@ def test_a_tensor_of_many_chunks_is_filled_and_compared_whole(torch: Any) -> Non
         assert arena.compare(5, 2) == f"byte {byte} of {size} in slot {slot} of 2 arrived wrong in numa:0 pageable"
         arena.pieces[slot][byte] ^= 1
     assert arena.compare(6, 2) is not None
+
+
+def test_this_pytorch_captures_and_replays_as_it_is_asked_to(torch: Any) -> None:
+    assert {"cuda_graph", "stream", "capture_error_mode"} <= set(inspect.signature(torch.cuda.graph).parameters)
+    assert all(callable(getattr(torch.cuda.CUDAGraph, name)) for name in ("replay", "reset"))
 
 
 def test_a_missing_mpi_library_is_one_line_that_says_what_to_do(torch: Any) -> None:

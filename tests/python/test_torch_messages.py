@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import ctypes
-import importlib
 import shutil
 import subprocess
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 from unittest.mock import MagicMock
 
 import pytest
+from torch_stood_in import engine
+
+from linkscope.torch_engine.plan import Device
+
+__all__ = ["engine"]  # a fixture
 
 
 class Wire:
@@ -30,26 +32,6 @@ class Tensors:
     """An arena of one piece."""
 
     pieces = ("tensor",)
-
-
-@pytest.fixture
-def engine(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """Imports a module of the torch engine that wants PyTorch, which is stood in for."""
-    for name in [name for name in sys.modules if name.split(".")[0] == "torch"]:
-        monkeypatch.delitem(sys.modules, name)
-    for name in ("torch", "torch.distributed"):
-        monkeypatch.setitem(sys.modules, name, MagicMock())
-    kept = {name: module for name, module in sys.modules.items() if name.startswith("linkscope.torch_engine.")}
-    for name in kept:
-        del sys.modules[name]
-
-    def load(name: str) -> ModuleType:
-        return importlib.import_module(f"linkscope.torch_engine.{name}")
-
-    yield load
-    for name in [name for name in sys.modules if name.startswith("linkscope.torch_engine.")]:
-        del sys.modules[name]
-    sys.modules.update(kept)
 
 
 SENT = {
@@ -162,6 +144,17 @@ def test_rows_by_mpi_name_the_library(engine: Any) -> None:
     assert method._remarks() == ["by Open MPI v5.0.11"]
     method._library = MagicMock(version="Open MPI v5.0.11", threads="MPI_THREAD_MULTIPLE")
     assert method._remarks() == ["by Open MPI v5.0.11", "MPI_THREAD_MULTIPLE"]
+
+
+def test_rows_by_mpi_say_where_the_process_called_it_with_another_gpu_before(engine: Any) -> None:
+    method = engine("messages").TorchMpi()
+    method._library = MagicMock(version="Open MPI v5.0.11", threads="")
+    host, first, second = (Device(*place) for place in (("numa", 0), ("gpu", 1), ("gpu", 0)))
+    kept = "an MPI may keep what it set up for that GPU and be slower with this one"
+    away = f"this process called MPI with gpu:1 before: {kept}"
+    for device, remarks in ((host, []), (first, []), (second, [away]), (host, []), (first, [])):
+        method._visit(device)
+        assert method._remarks() == ["by Open MPI v5.0.11", *remarks]
 
 
 @pytest.mark.parametrize(("level", "said"), [(0, ""), (1, "MPI_THREAD_FUNNELED"), (3, "MPI_THREAD_MULTIPLE")])

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from torch_engine_plans import PATIENCE_S, Crew, case, end, plan, torch
+from torch_engine_plans import PATIENCE_S, SOURCE, Crew, case, end, plan, torch
 
 from linkscope.torch_engine import installation
 
@@ -29,8 +29,8 @@ def crew() -> Iterator[Callable[..., Crew]]:
     """Starts crews; whatever is left of them ends with the test."""
     crews: list[Crew] = []
 
-    def start(size: int, launcher: Sequence[str] = ()) -> Crew:
-        crews.append(Crew(size, launcher))
+    def start(size: int, launcher: Sequence[str] = (), **added: str) -> Crew:
+        crews.append(Crew(size, launcher, **added))
         return crews[-1]
 
     yield start
@@ -50,7 +50,7 @@ def send(size: int, source: int = 0, destination: int = 1, method: str = "torch-
     }
 
 
-def collective(kind: str, size: int, members: Sequence[int] = (0, 1), **parameters: str) -> Json:
+def collective(kind: str, size: int, members: Sequence[int] = (0, 1), **parameters: str | int) -> Json:
     """In place where it has no other way, unless ``parameters`` say."""
     flow: Json = {"method": "torch-collective", "executor": "numa:0", "bytes": size, "rank": members[0]}
     place = {"in_place": "yes"} if kind in ("all-reduce", "reduce", "broadcast") else {}
@@ -69,7 +69,7 @@ def rows_of(crew: Crew, work: Json) -> dict[str, Json]:
     records = crew.records(0)
     assert records[-1] == {"record": "done", "rows": len(work["cases"])}
     for rank in range(1, crew.size):
-        kinds = [record["record"] for record in crew.records(rank)]
+        kinds = [record["record"] for record in crew.records(rank) if record["record"] != "failure"]
         assert kinds == ["start", "end"] * len(work["cases"]) + ["done"]
     assert set(crew.codes()) == {0}
     return {record["id"]: record for record in records if record["record"] == "row"}
@@ -123,6 +123,7 @@ def test_collectives_that_torch_has_not_are_skipped(torch: Any, crew: Callable[.
         case("one process", {**collective("all-reduce", 8), "members": [end(0), end(0)]}),
         case("nccl", collective("all-reduce", 8, backend="nccl")),
         case("device clock", collective("all-reduce", 8), clock="device"),
+        case("graph", collective("all-reduce", 8, form="graph", recorded=20)),
     ]
     rows = rows_of(crew(2), plan(*cases))
     reasons = {name: row["reason"] for name, row in rows.items()}
@@ -133,6 +134,7 @@ def test_collectives_that_torch_has_not_are_skipped(torch: Any, crew: Callable[.
     assert "no whole number" in reasons["part of a block"]
     assert "one member in each process" in reasons["one process"]
     assert "memory of GPUs alone" in reasons["nccl"]
+    assert "Gloo's calls cannot be recorded in a graph" in reasons["graph"]
 
 
 def test_memory_that_one_process_alone_lacks_skips_the_case_for_all(torch: Any, crew: Callable[..., Crew]) -> None:
@@ -173,6 +175,57 @@ def test_a_stopped_process_fails_the_case_by_name_within_the_limit(torch: Any, c
     assert started.processes[0].wait(PATIENCE_S) == 3
 
 
+FAULTY = """
+import os, signal
+import torch.distributed
+real = torch.distributed.all_reduce
+def all_reduce(*arguments, **named):
+    if os.environ["LINKSCOPE_RANK"] == os.environ["FAILS"]:
+        raise RuntimeError("no memory for a ring")
+    if os.environ["LINKSCOPE_RANK"] == os.environ["HANGS"]:
+        signal.pause()
+    return real(*arguments, **named)
+torch.distributed.all_reduce = all_reduce
+"""
+
+
+@pytest.fixture
+def faulty(tmp_path: Path) -> Callable[..., dict[str, str]]:
+    """Variables that have a rank's all-reduces fail, or never return."""
+    (tmp_path / "sitecustomize.py").write_text(FAULTY)
+    path = f"{tmp_path}{os.pathsep}{SOURCE}"
+    return lambda fails, hangs="": {"PYTHONPATH": path, "FAILS": str(fails), "HANGS": str(hangs)}
+
+
+@pytest.mark.parametrize("failed", [0, 1])
+def test_who_failed_in_a_collective_is_named_and_not_who_waited_for_it_there(
+    torch: Any, crew: Callable[..., Crew], faulty: Callable[..., dict[str, str]], failed: int
+) -> None:
+    """Gloo tells the other that nobody came, after as long as processes wait for one another here."""
+    started = crew(2, **faulty(failed))
+    started.begin(plan(case("a", collective("all-reduce", 1 << 16))), limit_s=2)
+    row = next(record for record in started.records(0) if record["record"] == "row")
+    assert row["status"] == "failed"
+    assert row["reason"].startswith(f"rank {failed} (host {started.hellos[failed]['host']})")
+    assert "RuntimeError: no memory for a ring" in row["reason"]
+
+
+@pytest.mark.parametrize(("failed", "held_up"), [(0, 1), (1, 0)])
+def test_what_a_process_failed_of_is_told_where_another_is_held_up(
+    torch: Any, crew: Callable[..., Crew], faulty: Callable[..., dict[str, str]], failed: int, held_up: int
+) -> None:
+    started = crew(2, **faulty(failed, held_up))
+    started.begin(plan(case("a", collective("all-reduce", 1 << 16))), limit_s=2)
+    start, failure, *_, error = started.records(failed)
+    assert (start["record"], failure) == (
+        "start",
+        {"record": "failure", "reason": "RuntimeError: no memory for a ring"},
+    )
+    failing, missing = (f"rank {rank} (host {started.hellos[rank]['host']})" for rank in (failed, held_up))
+    words = f"{failing} failed: RuntimeError: no memory for a ring; {missing} has not come within 2 s"
+    assert error == {"record": "error", "fault": "lost", "reason": words}
+
+
 def test_processes_leave_at_once_when_their_control_is_gone(torch: Any, crew: Callable[..., Crew]) -> None:
     started = crew(2)
     started.begin(plan(case("endless", send(1 << 16)), **ENDLESS))
@@ -195,7 +248,7 @@ def test_a_process_that_never_comes_is_named_within_the_limit(torch: Any, crew: 
     started.size = 2
     started.begin(plan(case("a", send(64))), limit_s=0.5)
     said = started.records(0)
-    assert said == [{"record": "error", "fault": "lost", "reason": "has not come within 0.5 s: rank 1"}]
+    assert said == [{"record": "error", "fault": "lost", "reason": "rank 1 has not come within 0.5 s"}]
     assert started.codes() == [3]
 
 

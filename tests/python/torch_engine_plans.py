@@ -58,14 +58,14 @@ def plan(*cases: Json, **options: Any) -> Json:
 
 
 class Crew:
-    """Processes that join, and the connections by which they are told what to do."""
+    """Processes that join, and the connections by which they are told what to do. ``added``: to their environment."""
 
-    def __init__(self, size: int, launcher: Sequence[str] = ()) -> None:
+    def __init__(self, size: int, launcher: Sequence[str] = (), **added: str) -> None:
         self.size = size
         self._listener = socket.create_server(("127.0.0.1", 0))
         self._listener.settimeout(PATIENCE_S)
         control = f"127.0.0.1:{self._listener.getsockname()[1]}"
-        env = environment(LINKSCOPE_CONTROL=control, LINKSCOPE_TOKEN="secret")
+        env = environment(LINKSCOPE_CONTROL=control, LINKSCOPE_TOKEN="secret", **added)
         command = [sys.executable, "-m", "linkscope.torch_engine", "join"]
         if launcher:
             self.processes = [subprocess.Popen([*launcher, *command], env=env, stderr=subprocess.PIPE)]

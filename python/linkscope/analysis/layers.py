@@ -19,6 +19,7 @@ CALLED = {
 """What a method of the torch engine hands its bytes to. (Gloo has no raw method here.)"""
 _PLAIN = {
     "form": "eager",
+    "recorded": 1,
     "call": "send",
     "staging": "none",
     "type": "float32",
@@ -28,6 +29,8 @@ _PLAIN = {
 """Parameters as they are where a flow names none: only flows alike in all of them are set against one another."""
 _BY = "by "
 """Begins the note of a row by MPI that names the library."""
+_LAUNCHES_INSIDE = "not held back"
+"""Begins the note of a row by the device's clock that holds launches."""
 _LAYER_ALONE = ("backend", "non_blocking", "launch")
 """Parameters that one of the two interfaces alone has, and that make neither's work another."""
 
@@ -115,8 +118,11 @@ def _likeness(row: Row, method: str) -> str:
 
 def _comparable(layer: Row, raw: Row) -> bool:
     """Whether the one can have called the other: by the same MPI, as far as both say by which, and both until arrival,
-    which by the host's clock a message of ``xccl`` does not wait for.
+    which by the host's clock a message of ``xccl`` does not wait for; and whether both hold launches, or neither.
     """
+    inside = [any(note.startswith(_LAUNCHES_INSIDE) for note in row.notes) for row in (layer, raw)]
+    if inside[0] != inside[1]:
+        return False
     said = [{note for note in row.notes if note.startswith(_BY)} for row in (layer, raw)]
     method = layer.case["flows"][0]["method"]
     if method == "torch-mpi" and all(said) and said[0] != said[1]:
@@ -130,9 +136,10 @@ def _ends(flow: Json) -> list[tuple[str, str, int]]:
 
 
 def _where(flow: Json) -> str:
-    """Such as "gpu:0 > gpu:1", "all-reduce of 4, in place"."""
+    """Such as "gpu:0 > gpu:1", "all-reduce of 4, in place, graph of 20"."""
+    parameters = {**_PLAIN, **flow.get("parameters", {})}
+    form = f", graph of {parameters['recorded']}" if parameters["form"] == "graph" else ""
     if "members" in flow:
-        parameters = flow.get("parameters", {})
-        place = ", in place" if parameters.get("in_place") == "yes" else ""
-        return f"{parameters.get('collective', 'all-reduce')} of {len(flow['members'])}{place}"
-    return " > ".join(flow[end]["device"] for end in ("source", "destination") if end in flow)
+        place = ", in place" if parameters["in_place"] == "yes" else ""
+        return f"{parameters.get('collective', 'all-reduce')} of {len(flow['members'])}{place}{form}"
+    return " > ".join(flow[end]["device"] for end in ("source", "destination") if end in flow) + form

@@ -17,6 +17,10 @@ _CALL = {
     "call": "send (default), which is answered by the host's clock each time, and so lasts until arrival; "
     "or ping-pong: there and back, told as the time of one way"
 }
+_FORM = {
+    "form": "eager (default): a call each time; graph: calls recorded once, launched as a graph; nccl alone",
+    "recorded": "calls that one graph holds, 1 (default) to 64",
+}
 _BACKEND = {"backend": "auto (default: nccl for memory of GPUs, else gloo), nccl or gloo"}
 
 
@@ -55,7 +59,7 @@ METHODS = (
         "send and recv of torch.distributed between two processes",
         installation.distributed_problem,
         "bandwidth",
-        _CALL | _BACKEND,
+        _CALL | _BACKEND | _FORM,
     ),
     Entry(
         "torch-collective",
@@ -67,6 +71,7 @@ METHODS = (
             "type": "float32 (default), float16, bfloat16, int32",
             "in_place": "no (default) or yes; yes alone for all-reduce, reduce and broadcast, which have no other way",
             **_BACKEND,
+            **_FORM,
         },
     ),
     Entry(

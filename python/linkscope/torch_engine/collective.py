@@ -9,7 +9,7 @@ from typing import Any
 import torch
 import torch.distributed as dist
 
-from linkscope.torch_engine import groups, memory, rotation
+from linkscope.torch_engine import groups, memory, recorded, rotation
 from linkscope.torch_engine.faults import unsupported
 from linkscope.torch_engine.groups import Groups
 from linkscope.torch_engine.pattern import (
@@ -20,7 +20,6 @@ from linkscope.torch_engine.pattern import (
     summed_elements,
 )
 from linkscope.torch_engine.plan import Case, Flow
-from linkscope.torch_engine.stopwatch import Enqueue, stopwatch
 from linkscope.torch_engine.transfer import Method, Own, Part, Site, Transfer
 
 Tensor = Any
@@ -60,12 +59,15 @@ class Shape:
 class CollectiveTransfer(Transfer):
     """One member's calls."""
 
+    led_in_by_a_call = True  # a barrier would keep the caller, another call of the same kind does not
+
     def __init__(self, shape: Shape, flow: Flow, group: Any, site: Site, gpu: int | None, remarks: list[str]) -> None:
         self._remarks = remarks
         self._shape = shape
         self._group = group
         self._gpu = gpu
         self._root = flow.members[0].rank
+        self.accumulates = shape.kind == "reduce"
         own = next(member for member in flow.members if member.rank == site.world.rank)
         self._sent, self._received = self._allocate(own, site)
         self._work = self._operation()
@@ -108,10 +110,6 @@ class CollectiveTransfer(Transfer):
         else:
             dist.barrier(self._group, device_ids=[self._gpu])
 
-    def lead_in(self) -> None:
-        """A barrier would keep the caller: another call of the same kind does not."""
-        self._work()
-
     def settle(self) -> None:
         """As Transfer.settle."""
         if self._gpu is not None:
@@ -130,17 +128,10 @@ class CollectiveTransfer(Transfer):
         self.settle()
 
     def verify(self, seed: int) -> str | None:
-        """As Transfer.verify; of `reduce`, whose repeats leave nothing to be known, one more call is checked."""
+        """As Transfer.verify."""
         shape = self._shape
-        if shape.kind == "barrier":
+        if shape.kind == "barrier" or (shape.kind == "reduce" and shape.index != shape.root):
             return None
-        if shape.kind == "reduce":
-            self.arm(seed)
-            self.meet()
-            self.call()
-            self.settle()
-            if shape.index != shape.root:
-                return None
         for begin, count, expected in self._expectations(seed):
             wrong = memory.first_wrong_element(self._received[begin : begin + count], expected)
             if wrong is not None:
@@ -210,6 +201,7 @@ class TorchCollective(Method):
         on_gpus = any(member.device.kind == "gpu" for member in flow.members)
         if backend == "gloo" and on_gpus and shape.kind not in _GLOO_ON_GPUS:
             raise unsupported(f"Gloo has no {shape.kind} of GPU memory")
+        _check_form(flow, shape.kind, backend)
         if case.cache == "flushed":
             raise unsupported("PyTorch has no way to flush caches: warm or rotated")
         if case.clock == "device" and (backend == "gloo" or shape.kind == "barrier"):
@@ -235,7 +227,7 @@ class TorchCollective(Method):
         gpu = groups.use(own)
         remarks = [rotation.ONE_SLOT] if case.cache == "rotated" and flow.bytes > 0 else []
         transfer = CollectiveTransfer(_shape(flow, site.world.rank), flow, group, site, gpu, remarks)
-        return Own(transfer, stopwatch(case.clock, gpu, Enqueue.RETURNS))
+        return recorded.in_its_form(transfer, flow, case, gpu)
 
 
 def _kind(flow: Flow) -> str:
@@ -258,6 +250,17 @@ def _shape(flow: Flow, rank: int) -> Shape:
         index=ranks.index(rank),
         root=ranks.index(flow.members[0].rank),
     )
+
+
+def _check_form(flow: Flow, kind: str, backend: str) -> None:
+    recorded.check_form(flow, backend)
+    calls = recorded.recorded_calls(flow)
+    if calls and kind == "barrier":
+        raise unsupported("a barrier keeps its caller: it cannot be recorded in a graph")
+    if calls > 1 and kind == "reduce":
+        raise unsupported(
+            "reduce in place adds up: of a graph of several calls none could be checked, recorded: 1 can be"
+        )
 
 
 def _check_place(flow: Flow, kind: str) -> None:

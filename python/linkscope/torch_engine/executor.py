@@ -13,7 +13,7 @@ from linkscope.torch_engine.faults import EngineError, Fault, context_lost, unsu
 from linkscope.torch_engine.measurement import Measurement, Subject
 from linkscope.torch_engine.plan import Case, Plan
 from linkscope.torch_engine.rows import Write
-from linkscope.torch_engine.transfer import Site
+from linkscope.torch_engine.transfer import Own, Site
 from linkscope.torch_engine.world import World, together
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ class Executor:
         self._backend = installation.backend()
         self._seeds = itertools.count(_first_seed())
         self._methods: Methods | None = None
+        self._own: Own | None = None
 
     def run(self) -> bool:
         """Writes a start and a row for each case, then done; a process other than rank 0 says ``end`` in a row's place.
@@ -63,6 +64,12 @@ class Executor:
             status, members, sound = "failed", {"reason": words}, not context_lost(words)
         row = rows.row(case, self._backend, status, started, time.monotonic() - begin)
         self._write({**row, **members} if self._world.rank == 0 else rows.end(case))
+        if sound:
+            try:
+                self._release()
+            except Exception as error:  # what a GPU did after its figures were taken
+                words = " ".join(f"{type(error).__name__}: {error}".split())
+                sound, members = False, {"reason": f"giving back what the case held: {words}"}
         if not sound and self._world.size > 1:
             self._write(rows.error(EngineError(Fault.FATAL, str(members["reason"]))))
         return sound
@@ -72,16 +79,20 @@ class Executor:
         flow = case.flows[0]
         method = self._open().by_name[flow.method]
         site = Site(self._world, self._plan.options.memory_limit_bytes)
-        own = None
 
-        def assemble() -> int:
-            nonlocal own
-            own = method.assemble(flow, case, site)
-            return own.transfer.operations if own else 1
+        def assemble() -> tuple[int, bool]:
+            self._own = method.assemble(flow, case, site)
+            return (self._own.transfer.operations, self._own.transfer.accumulates) if self._own else (1, False)
 
-        operations = max(together(self._world, assemble))
-        subject = Subject(flow, method.parts(flow), method.latency(flow), operations, own)
+        operations, accumulates = map(max, zip(*together(self._world, assemble), strict=True))
+        subject = Subject(flow, method.parts(flow), method.latency(flow), operations, accumulates, self._own)
         return Measurement(self._world, case, self._plan.options, subject, self._seeds).run()
+
+    def _release(self) -> None:
+        """Gives back what the case has held. A process that leaves takes it along: that might wait for the others."""
+        if self._own:
+            self._own.transfer.release()
+        self._own = None
 
     def _check(self, case: Case) -> None:
         """Raises EngineError where this process knows that the case cannot be."""

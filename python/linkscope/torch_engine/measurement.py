@@ -34,6 +34,7 @@ class Subject:
     parts: tuple[Part, ...]
     latency: bool
     operations: int
+    accumulates: bool
     own: Own | None
 
 
@@ -67,12 +68,11 @@ class Measurement:
         self._target_s = max(options.min_sample_s, case.min_sample_s, resolution)
 
     def run(self) -> Json:
-        """Round 1: arm, warm up, verify. Round 2: arm with another seed, sample, verify. The row's own members.
+        """Round 1: set up, warm up, verify. Round 2: arm with another seed, sample, verify. The row's own members.
 
         Raises EngineError.
         """
-        seed = self._arm()
-        self._own(_rehearse)
+        seed = self._set_up()
         repeats = self._warm_up()
         verified = self._verify(seed)
         seed = self._arm()
@@ -95,13 +95,25 @@ class Measurement:
         own = self._subject.own
         return together(self._world, lambda: step(own) if own else None)
 
+    def _set_up(self) -> int:
+        """Arms, for the first call and all that follow."""
+        seed = self._arm()
+        self._own(_rehearse)
+        if any(self._own(lambda own: own.transfer.record())):
+            self._own(_rehearse)  # the first replay may take what later ones have
+            seed = self._arm()  # so that what is verified came out of replays
+        return seed
+
     def _arm(self) -> int:
         seed = next(self._seeds)
         self._own(lambda own: own.transfer.arm(seed))
         return seed
 
     def _verify(self, seed: int) -> int:
-        """Bytes that were compared in all processes."""
+        """Bytes that were compared in all processes; of what accumulates, after one more call that is checked."""
+        if self._subject.accumulates:
+            seed = self._arm()
+            self._own(_rehearse)
 
         def check(own: Own) -> int:
             wrong = own.transfer.verify(seed)

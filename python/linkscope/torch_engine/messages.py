@@ -9,13 +9,12 @@ from typing import Any
 
 import torch
 
-from linkscope.torch_engine import groups, memory, rotation
+from linkscope.torch_engine import groups, memory, recorded, rotation
 from linkscope.torch_engine.carriers import Carrier, Distributed, Library, Mpi
 from linkscope.torch_engine.faults import unsupported
 from linkscope.torch_engine.groups import Groups
 from linkscope.torch_engine.memory import Arena
-from linkscope.torch_engine.plan import Case, Endpoint, Flow
-from linkscope.torch_engine.stopwatch import Enqueue, stopwatch
+from linkscope.torch_engine.plan import Case, Device, Endpoint, Flow
 from linkscope.torch_engine.transfer import Method, Own, Part, Site, Transfer
 
 Tensor = Any
@@ -37,6 +36,10 @@ class _Side(Transfer):
         self.settle()
         self._pieces = cycle(self._arena.pieces)
         self._calls = 0
+
+    def count_as_run(self, calls: int) -> None:
+        """As Transfer.count_as_run."""
+        self._calls = calls
 
     def settle(self) -> None:
         """As Transfer.settle."""
@@ -170,6 +173,8 @@ class Messages(Method):
         memory.supports(own)
         gpu = groups.use(own)
         slots, remarks = rotation.slots(case, flow.bytes, (own.device,))
+        if slots > 1 and recorded.recorded_calls(flow):
+            slots, remarks = 1, [rotation.ONE_SLOT]
         arena = Arena(own, flow.bytes, slots, site.memory_limit_bytes)
         carrier = carrier_to(own, other.rank)
         remarks = [*self._remarks(), *remarks]
@@ -180,7 +185,7 @@ class Messages(Method):
             transfer = SendingSide(carrier, arena, gpu, remarks, echo)
         else:
             transfer = ReceivingSide(carrier, arena, gpu, remarks, call)
-        return Own(transfer, stopwatch(case.clock, gpu, Enqueue.RETURNS))
+        return recorded.in_its_form(transfer, flow, case, gpu)
 
     @abstractmethod
     def _connect(self, flow: Flow, site: Site) -> Callable[[Endpoint, int], Carrier]:
@@ -207,6 +212,7 @@ class TorchSend(Messages):
         backend = self._backend(flow)
         if backend == "gloo" and any(end.device.kind == "gpu" for end in flow.ends):
             raise unsupported("Gloo sends no GPU memory")
+        recorded.check_form(flow, backend)
         if backend == "gloo" and case.clock == "device":
             raise unsupported("Gloo's send keeps its caller: no device clock, host or batch")
 
@@ -227,6 +233,8 @@ class TorchMpi(Messages):
 
     def __init__(self) -> None:
         self._library: Library | None = None
+        self._home: Device | None = None
+        self._away = ""
 
     def check(self, flow: Flow, case: Case) -> None:
         """As Method.check."""
@@ -240,12 +248,27 @@ class TorchMpi(Messages):
         library = self._library
         if any(_on_gpu(end) for end in flow.ends):
             library.require_gpu_support()
-        return lambda own, rank: Mpi(library, rank)
+
+        def carrier_to(own: Endpoint, rank: int) -> Carrier:
+            self._visit(own.device)
+            return Mpi(library, rank)
+
+        return carrier_to
+
+    def _visit(self, device: Device) -> None:
+        """Before its memory is handed to MPI: the first GPU is this process's home (engine/backend/mpi/session.cpp)."""
+        self._away = ""
+        if device.kind != "gpu":
+            return
+        self._home = self._home or device
+        if device != self._home:
+            told = "an MPI may keep what it set up for that GPU and be slower with this one"
+            self._away = f"this process called MPI with {self._home} before: {told}"
 
     def _remarks(self) -> list[str]:
         if self._library is None:
             return []
-        return [remark for remark in (f"by {self._library.version}", self._library.threads) if remark]
+        return [remark for remark in (f"by {self._library.version}", self._library.threads, self._away) if remark]
 
 
 def _on_gpu(end: Endpoint) -> bool:

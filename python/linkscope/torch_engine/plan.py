@@ -66,6 +66,13 @@ class Flow:
             raise EngineError(Fault.BAD_INPUT, f"parameter {name}: '{value}' is none of {', '.join(allowed)}")
         return value
 
+    def number(self, name: str, least: int, most: int, otherwise: int) -> int:
+        """A parameter that is a whole number from ``least`` to ``most``. Raises EngineError."""
+        value = self.parameters.get(name, otherwise)
+        if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+            raise EngineError(Fault.BAD_INPUT, f"parameter {name}: {least} to {most}")
+        return value
+
 
 @dataclass(frozen=True)
 class Case:

@@ -12,7 +12,7 @@ from linkscope.torch_engine.transfer import Reading, Stopwatch, Transfer
 
 _HOST_RESOLUTION_S = 100e-6  # two readings of the clock by Python take a tenth of a microsecond
 _EVENT_RESOLUTION_S = 500e-6  # as the CUDA and HIP manuals give it: half a microsecond
-_QUEUE = 128  # calls of several commands each, of about a thousand that a stream takes before it blocks its caller
+CALLS_HELD = 128  # calls of several commands each, of about a thousand that a stream takes before it blocks its caller
 _UNLIMITED = 1 << 22
 _FIRST_HOLD_S = 0.002
 _LONGEST_HOLD_S = 0.5
@@ -93,10 +93,10 @@ class DeviceStopwatch:
     """
 
     resolution_s = _EVENT_RESOLUTION_S
-    most_repeats = _QUEUE
 
-    def __init__(self, index: int, enqueue: Enqueue) -> None:
+    def __init__(self, index: int, enqueue: Enqueue, most_repeats: int) -> None:
         self._index = index
+        self.most_repeats = most_repeats
         self._start, self._end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
         self._hold_s = _FIRST_HOLD_S if enqueue is Enqueue.RETURNS else 0.0
         rate_khz = getattr(torch.cuda.get_device_properties(index), "clock_rate", _USUAL_KHZ)
@@ -126,9 +126,9 @@ class DeviceStopwatch:
         return [] if self._hold_s else ["not held back by a gate: launch cost is inside"]
 
 
-def stopwatch(clock: str, index: int | None, enqueue: Enqueue) -> Stopwatch:
-    """The watch of ``clock``; ``index``: the GPU whose clock it is."""
+def stopwatch(clock: str, index: int | None, enqueue: Enqueue, held: int = CALLS_HELD) -> Stopwatch:
+    """The watch of ``clock``; ``index``: the GPU whose clock it is, behind which so many calls may be ``held`` back."""
     if clock == "device":
         assert index is not None
-        return DeviceStopwatch(index, enqueue)
+        return DeviceStopwatch(index, enqueue, held)
     return HostStopwatch() if clock == "host" else BatchStopwatch()

@@ -14,7 +14,12 @@ class Transfer(ABC):
     """What the clock runs. All processes with a part of a flow call the same methods in the same order."""
 
     operations: int = 1
-    """Dependent operations in one call: 2 for there and back."""
+    """Operations in one call, one after the other: 2 for there and back. Time is told per operation."""
+    accumulates: bool = False
+    """Whether each call adds to what the last one left: verify() then holds of the first since arm() alone, and the
+    measurement makes one for it."""
+    led_in_by_a_call: bool = False
+    """Whether lead_in() is a call like those that are measured."""
 
     @abstractmethod
     def arm(self, seed: int) -> None:
@@ -32,11 +37,25 @@ class Transfer(ABC):
     def verified_bytes(self) -> int:
         """Bytes that verify() compares."""
 
+    def record(self) -> bool:
+        """Whether calls are replays from now on: of what was recorded just now, after a first call and in all processes
+        with a part. Nothing is under way meanwhile.
+        """
+        return False
+
+    def count_as_run(self, calls: int) -> None:  # noqa: B027
+        """Has verify() take it that so many calls were made since arm(), where these were replays."""
+
+    def release(self) -> None:  # noqa: B027
+        """Gives back, before communicators go, what record() took."""
+
     def meet(self) -> None:  # noqa: B027
         """Brings the processes of the flow together, unmeasured."""
 
-    def lead_in(self) -> None:  # noqa: B027
+    def lead_in(self) -> None:
         """The same for GPUs whose work is held back: enqueued before the start, it must not wait for it."""
+        if self.led_in_by_a_call:
+            self.call()
 
     def finish(self) -> None:  # noqa: B027
         """What a call by the host's clock ends with, and a series of calls in a row, measured: the sender hears that
