@@ -12,6 +12,8 @@ CPP_FILES := engine tests -name '*.cpp' -o -name '*.hpp' -o -name '*.cu' -o -nam
 PYTHON_FILES := python tools tests bench
 TEST_BUILD := --unit-tests --mpi --engines host --build build/test
 ON_TEST_ENGINE := LINKSCOPE_ENGINE_DIR=$(CURDIR)/build/test
+# Tests of processes wait for most of their time. Files stay whole: what theirs share is made once.
+TWO_AT_A_TIME := -n 2 --dist loadfile
 CTEST := PATH="$(CURDIR)/$(BIN):$$PATH" ctest --output-on-failure
 
 # A row that failed is in the run file and on the page too, so the page comes before the exit code.
@@ -24,7 +26,7 @@ test:
 	@$(SETUP) --extra test $(TEST_BUILD)
 	@$(BIN)/python tools/check_layers.py
 	@$(CTEST) --test-dir build/test -j 2
-	@$(ON_TEST_ENGINE) $(BIN)/python -m pytest tests/python tests/multi
+	@$(ON_TEST_ENGINE) $(BIN)/python -m pytest $(TWO_AT_A_TIME) tests/python tests/multi
 
 test-device:
 	@$(SETUP) --extra test --unit-tests
