@@ -9,6 +9,7 @@ import platform
 import selectors
 import socket
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
@@ -116,7 +117,7 @@ class _Lines:
         self._connection.close()
 
 
-class _Star:
+class _Star(ABC):
     """What both ends of a star have in common. ``on_failure`` is told why this process could not do its part of an
     exchange, before it waits for the others there.
     """
@@ -141,8 +142,9 @@ class _Star:
         self._on_failure(reason)
         return self._carry_out(own, {self.rank: (after_s, reason)})
 
+    @abstractmethod
     def _carry_out(self, own: Any, failures: Failures) -> list[Any]:
-        raise NotImplementedError
+        """Everybody's words, by rank; ``failures``: of this process."""
 
     def _failed(self, failures: Failures) -> list[str]:
         """The first first."""
