@@ -42,12 +42,18 @@ def hello(control: Control, **other: Any) -> bytes:
     return json.dumps({**said, "rank": 1, "host": "node7", "pid": 7, **other}).encode() + b"\n"
 
 
-def first_event(control: Control) -> Event:
-    """Fails where none comes within a while."""
+def events_of(control: Control, least: int) -> list[Event]:
+    """The next so many, and what comes along with the last. Fails where they do not come within a while."""
+    events: list[Event] = []
     for _ in range(600):
-        if events := control.poll(0.1):
-            return events[0]
-    raise AssertionError("nothing came")
+        events += control.poll(0.1)
+        if len(events) >= least:
+            return events
+    raise AssertionError(f"only {events} came")
+
+
+def first_event(control: Control) -> Event:
+    return events_of(control, 1)[0]
 
 
 def joins(control: Control) -> bool:
@@ -118,14 +124,10 @@ def test_what_was_said_counts_as_before_an_end_that_is_seen_along_with_it(contro
     with call(control) as first, call(control) as second:
         first.sendall(hello(control, rank=0))
         second.sendall(hello(control, rank=1))
-        joined: list[Event] = []
-        while len(joined) < 2:
-            joined += control.poll(0.1)
+        events_of(control, 2)
         first.sendall(b'{"record":"failure"}\n')
         second.close()
-        events: list[Event] = []
-        while len(events) < 2:
-            events += control.poll(0.1)
+        events = events_of(control, 2)
     (said,) = (event for event in events if isinstance(event, Said))
     (left,) = (event for event in events if isinstance(event, Left))
     assert said.moment < left.moment
@@ -136,16 +138,12 @@ def test_ends_are_told_in_their_order_whatever_there_is_to_read_first(control: C
     with call(control) as first, call(control) as second:
         first.sendall(hello(control, rank=0))
         second.sendall(hello(control, rank=1))
-        joined: list[Event] = []
-        while len(joined) < 2:
-            joined += control.poll(0.1)
+        events_of(control, 2)
         first.sendall(b'{"record":"start"}\n')
         assert isinstance(first_event(control), Said)  # the selector looks at this one first from now on
         second.close()
         first.close()
-        left: list[Event] = []
-        while len(left) < 2:
-            left += control.poll(0.1)
+        left = events_of(control, 2)
     assert [event.rank for event in sorted((one for one in left if isinstance(one, Left)), key=by_moment)] == [1, 0]
 
 

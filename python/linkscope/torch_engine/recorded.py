@@ -14,7 +14,7 @@ from linkscope.torch_engine.transfer import Own, Transfer
 _FORMS = ("eager", "graph")
 _MOST_RECORDED = 64  # as the compiled engines have it: a launch must fit behind what holds it back
 _STARTS_HELD = 15  # graphs that wait at once behind one that leads in, and
-_RECORDED_HELD = 40  # the calls in all of them: with 45, or two graphs of 30, two H200's driver blocked its caller
+_RECORDED_HELD = 40  # the calls in all of them: on two H200 two graphs of 20 were held back, nine of five were not
 _FIRST_CALLS = 12  # NCCL frees what graphs that are gone held in every tenth (engine/backend/xccl/communicator.cpp)
 
 
