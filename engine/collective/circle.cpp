@@ -5,8 +5,8 @@
 #include <iterator>
 #include <utility>
 
-#include "backend/gpu/check.hpp"
 #include "backend/gpu/graph_transfer.hpp"
+#include "backend/gpu/vendor/check.hpp"
 #include "base/error.hpp"
 
 namespace linkscope::direct {

@@ -6,8 +6,8 @@
 #include <cmath>
 #include <utility>
 
-#include "backend/gpu/check.hpp"
 #include "backend/gpu/context.hpp"
+#include "backend/gpu/vendor/check.hpp"
 #include "base/error.hpp"
 
 namespace linkscope::direct {

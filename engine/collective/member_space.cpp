@@ -3,10 +3,10 @@
 
 #include <cstddef>
 
-#include "backend/gpu/check.hpp"
 #include "backend/gpu/context.hpp"
 #include "backend/gpu/device_memory.hpp"
 #include "backend/gpu/grained_memory.hpp"
+#include "backend/gpu/vendor/check.hpp"
 
 namespace linkscope::direct {
 namespace {

@@ -5,9 +5,9 @@
 #include <set>
 #include <thread>
 
-#include "backend/gpu/check.hpp"
 #include "backend/gpu/transfer.hpp"
 #include "backend/gpu/vendor.hpp"
+#include "backend/gpu/vendor/check.hpp"
 #include "connected_collective.hpp"
 
 namespace linkscope::testing {

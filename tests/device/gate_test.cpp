@@ -4,11 +4,11 @@
 #include <mutex>
 #include <stdexcept>
 
-#include "backend/gpu/check.hpp"
 #include "backend/gpu/context.hpp"
 #include "backend/gpu/gate.hpp"
 #include "backend/gpu/joint.hpp"
 #include "backend/gpu/transfer.hpp"
+#include "backend/gpu/vendor/check.hpp"
 #include "open_gpus.hpp"
 
 namespace linkscope::testing {

@@ -3,11 +3,11 @@
 
 #include <string>
 
-#include "backend/gpu/check.hpp"
 #include "backend/gpu/device_words.hpp"
 #include "backend/gpu/kernel_transfer.hpp"
 #include "backend/gpu/pattern_kernels.hpp"
 #include "backend/gpu/sweep_kernels.hpp"
+#include "backend/gpu/vendor/check.hpp"
 #include "base/error.hpp"
 #include "model/pattern.hpp"
 

@@ -4,9 +4,9 @@
 #include <vector>
 
 #include "backend/gpu/call_transfer.hpp"
-#include "backend/gpu/check.hpp"
 #include "backend/gpu/context.hpp"
 #include "backend/gpu/runtime_allocation.hpp"
+#include "backend/gpu/vendor/check.hpp"
 #include "backend/host/allocation_methods.hpp"
 #include "backend/host/context.hpp"
 #include "backend/host/mapped_buffer.hpp"

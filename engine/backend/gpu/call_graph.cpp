@@ -4,9 +4,9 @@
 #include <algorithm>
 
 #include "backend/gpu/call_transfer.hpp"
-#include "backend/gpu/check.hpp"
 #include "backend/gpu/context.hpp"
 #include "backend/gpu/counted_graph.hpp"
+#include "backend/gpu/vendor/check.hpp"
 #include "backend/host/allocation_calls.hpp"
 #include "backend/host/context.hpp"
 

@@ -6,10 +6,10 @@
 
 #include "backend/gpu/call_kernels.hpp"
 #include "backend/gpu/call_transfer.hpp"
-#include "backend/gpu/check.hpp"
 #include "backend/gpu/context.hpp"
 #include "backend/gpu/device_words.hpp"
 #include "backend/gpu/transfer.hpp"
+#include "backend/gpu/vendor/check.hpp"
 
 namespace linkscope::gpu {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <utility>
 
-#include "backend/gpu/check.hpp"
 #include "backend/gpu/context.hpp"
+#include "backend/gpu/vendor/check.hpp"
 #include "backend/host/context.hpp"
 
 namespace linkscope::gpu {

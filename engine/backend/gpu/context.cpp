@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <fstream>
 
-#include "backend/gpu/check.hpp"
+#include "backend/gpu/vendor/check.hpp"
 #include "backend/host/context.hpp"
 #include "base/error.hpp"
 

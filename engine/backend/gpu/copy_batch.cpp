@@ -3,9 +3,9 @@
 
 #include <vector>
 
-#include "backend/gpu/check.hpp"
 #include "backend/gpu/copy_path.hpp"
 #include "backend/gpu/kernel_strided.hpp"
+#include "backend/gpu/vendor/check.hpp"
 #include "base/error.hpp"
 
 namespace linkscope::gpu {

@@ -3,10 +3,10 @@
 
 #include <algorithm>
 
-#include "backend/gpu/check.hpp"
 #include "backend/gpu/context.hpp"
 #include "backend/gpu/copy_path.hpp"
 #include "backend/gpu/transfer.hpp"
+#include "backend/gpu/vendor/check.hpp"
 #include "base/error.hpp"
 #include "model/copy_check.hpp"
 

@@ -4,9 +4,9 @@
 #include <algorithm>
 
 #include "backend/gpu/call_kernels.hpp"
-#include "backend/gpu/check.hpp"
 #include "backend/gpu/context.hpp"
 #include "backend/gpu/device_memory.hpp"
+#include "backend/gpu/vendor/check.hpp"
 #include "model/pattern.hpp"
 
 namespace linkscope::gpu {

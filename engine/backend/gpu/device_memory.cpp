@@ -1,9 +1,9 @@
 // device: see the header.
 #include "backend/gpu/device_memory.hpp"
 
-#include "backend/gpu/check.hpp"
 #include "backend/gpu/context.hpp"
 #include "backend/gpu/device_buffer.hpp"
+#include "backend/gpu/vendor/check.hpp"
 
 namespace linkscope::gpu {
 

@@ -1,7 +1,7 @@
 // DeviceWords: see the header.
 #include "backend/gpu/device_words.hpp"
 
-#include "backend/gpu/check.hpp"
+#include "backend/gpu/vendor/check.hpp"
 
 namespace linkscope::gpu {
 

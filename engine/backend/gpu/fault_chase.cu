@@ -1,11 +1,11 @@
 // fault-chase by one thread of a kernel.
 #include <algorithm>
 
-#include "backend/gpu/check.hpp"
 #include "backend/gpu/context.hpp"
 #include "backend/gpu/device_words.hpp"
 #include "backend/gpu/fault_ring.hpp"
 #include "backend/gpu/transfer.hpp"
+#include "backend/gpu/vendor/check.hpp"
 
 namespace linkscope::gpu {
 namespace {

@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "backend/gpu/check.hpp"
 #include "backend/gpu/context.hpp"
 #include "backend/gpu/device_buffer.hpp"
+#include "backend/gpu/vendor/check.hpp"
 #include "backend/host/context.hpp"
 #include "backend/host/memory_room.hpp"
 #include "base/error.hpp"

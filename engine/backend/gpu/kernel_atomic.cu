@@ -5,10 +5,10 @@
 #include <string>
 
 #include "backend/gpu/atomic_work.hpp"
-#include "backend/gpu/check.hpp"
 #include "backend/gpu/device_words.hpp"
 #include "backend/gpu/sweep_kernels.hpp"
 #include "backend/gpu/sweep_transfer.hpp"
+#include "backend/gpu/vendor/check.hpp"
 #include "base/error.hpp"
 #include "model/pattern.hpp"
 

@@ -5,9 +5,9 @@
 #include <string>
 
 #include "backend/gpu/bulk_shape.hpp"
-#include "backend/gpu/check.hpp"
 #include "backend/gpu/sweep_kernels.hpp"
 #include "backend/gpu/sweep_transfer.hpp"
+#include "backend/gpu/vendor/check.hpp"
 
 namespace linkscope::gpu {
 namespace {

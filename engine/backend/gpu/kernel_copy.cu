@@ -1,8 +1,8 @@
 // kernel-copy: see the header.
 #include "backend/gpu/kernel_copy.hpp"
 
-#include "backend/gpu/check.hpp"
 #include "backend/gpu/sweep_kernels.hpp"
+#include "backend/gpu/vendor/check.hpp"
 
 namespace linkscope::gpu {
 namespace {

@@ -3,10 +3,10 @@
 
 #include <algorithm>
 
-#include "backend/gpu/check.hpp"
 #include "backend/gpu/copy_path.hpp"
 #include "backend/gpu/pattern_kernels.hpp"
 #include "backend/gpu/sweep_kernels.hpp"
+#include "backend/gpu/vendor/check.hpp"
 #include "model/pattern.hpp"
 
 namespace linkscope::gpu {

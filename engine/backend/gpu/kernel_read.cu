@@ -1,9 +1,9 @@
 // kernel-read: see the header.
 #include "backend/gpu/kernel_read.hpp"
 
-#include "backend/gpu/check.hpp"
 #include "backend/gpu/device_words.hpp"
 #include "backend/gpu/sweep_kernels.hpp"
+#include "backend/gpu/vendor/check.hpp"
 #include "model/pattern.hpp"
 
 namespace linkscope::gpu {

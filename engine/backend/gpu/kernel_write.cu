@@ -1,8 +1,8 @@
 // kernel-write: see the header.
 #include "backend/gpu/kernel_write.hpp"
 
-#include "backend/gpu/check.hpp"
 #include "backend/gpu/sweep_kernels.hpp"
+#include "backend/gpu/vendor/check.hpp"
 #include "model/pattern.hpp"
 
 namespace linkscope::gpu {

@@ -4,7 +4,7 @@
 #include <atomic>
 #include <new>
 
-#include "backend/gpu/check.hpp"
+#include "backend/gpu/vendor/check.hpp"
 #include "base/error.hpp"
 
 namespace linkscope::gpu {

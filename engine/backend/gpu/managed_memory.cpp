@@ -2,9 +2,9 @@
 #include "backend/gpu/managed_memory.hpp"
 
 #include "backend/gpu/advice.hpp"
-#include "backend/gpu/check.hpp"
 #include "backend/gpu/context.hpp"
 #include "backend/gpu/device_buffer.hpp"
+#include "backend/gpu/vendor/check.hpp"
 #include "backend/host/context.hpp"
 #include "backend/host/host_buffer.hpp"
 #include "backend/host/memory_room.hpp"

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
-#include "backend/gpu/check.hpp"
 #include "backend/gpu/context.hpp"
 #include "backend/gpu/slot_runs.hpp"
+#include "backend/gpu/vendor/check.hpp"
 #include "backend/host/context.hpp"
 #include "backend/host/memory_room.hpp"
 #include "base/error.hpp"

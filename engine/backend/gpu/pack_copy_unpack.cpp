@@ -3,10 +3,10 @@
 
 #include <optional>
 
-#include "backend/gpu/check.hpp"
 #include "backend/gpu/device_words.hpp"
 #include "backend/gpu/kernel_strided.hpp"
 #include "backend/gpu/region_kernels.hpp"
+#include "backend/gpu/vendor/check.hpp"
 
 namespace linkscope::gpu {
 namespace {

@@ -1,11 +1,11 @@
 // page-fault by a kernel: a warp for each page in turn.
 #include <algorithm>
 
-#include "backend/gpu/check.hpp"
 #include "backend/gpu/context.hpp"
 #include "backend/gpu/device_words.hpp"
 #include "backend/gpu/faulted_pages.hpp"
 #include "backend/gpu/transfer.hpp"
+#include "backend/gpu/vendor/check.hpp"
 
 namespace linkscope::gpu {
 namespace {

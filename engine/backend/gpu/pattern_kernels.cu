@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "backend/gpu/check.hpp"
 #include "backend/gpu/sweep_kernels.hpp"
+#include "backend/gpu/vendor/check.hpp"
 #include "model/pattern.hpp"
 
 namespace linkscope::gpu {

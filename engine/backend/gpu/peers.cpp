@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <string>
 
-#include "backend/gpu/check.hpp"
 #include "backend/gpu/context.hpp"
+#include "backend/gpu/vendor/check.hpp"
 #include "base/error.hpp"
 
 namespace linkscope::gpu {

@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "backend/gpu/chase_order.hpp"
-#include "backend/gpu/check.hpp"
 #include "backend/gpu/device_words.hpp"
 #include "backend/gpu/transfer.hpp"
+#include "backend/gpu/vendor/check.hpp"
 #include "base/error.hpp"
 
 namespace linkscope::gpu {

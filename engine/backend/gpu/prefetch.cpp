@@ -3,11 +3,11 @@
 
 #include <algorithm>
 
-#include "backend/gpu/check.hpp"
 #include "backend/gpu/context.hpp"
 #include "backend/gpu/copy_path.hpp"
 #include "backend/gpu/migrating_slots.hpp"
 #include "backend/gpu/transfer.hpp"
+#include "backend/gpu/vendor/check.hpp"
 #include "base/error.hpp"
 
 namespace linkscope::gpu {

@@ -1,7 +1,7 @@
 // Stream capture.
 #include "backend/gpu/recorded_graph.hpp"
 
-#include "backend/gpu/check.hpp"
+#include "backend/gpu/vendor/check.hpp"
 
 namespace linkscope::gpu {
 

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <string>
 
-#include "backend/gpu/check.hpp"
 #include "backend/gpu/device_words.hpp"
 #include "backend/gpu/region_kernels.hpp"
+#include "backend/gpu/vendor/check.hpp"
 #include "base/error.hpp"
 #include "model/pattern.hpp"
 

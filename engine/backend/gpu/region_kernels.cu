@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <bit>
 
-#include "backend/gpu/check.hpp"
 #include "backend/gpu/pattern_kernels.hpp"
 #include "backend/gpu/sweep_kernels.hpp"
+#include "backend/gpu/vendor/check.hpp"
 #include "model/pattern.hpp"
 
 namespace linkscope::gpu {

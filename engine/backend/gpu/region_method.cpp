@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
-#include "backend/gpu/check.hpp"
 #include "backend/gpu/copy_path.hpp"
 #include "backend/gpu/launch_shape.hpp"
+#include "backend/gpu/vendor/check.hpp"
 
 namespace linkscope::gpu {
 namespace {

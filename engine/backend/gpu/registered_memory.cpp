@@ -1,8 +1,8 @@
 // registered: see the header.
 #include "backend/gpu/registered_memory.hpp"
 
-#include "backend/gpu/check.hpp"
 #include "backend/gpu/context.hpp"
+#include "backend/gpu/vendor/check.hpp"
 #include "backend/host/context.hpp"
 #include "backend/host/mapped_buffer.hpp"
 

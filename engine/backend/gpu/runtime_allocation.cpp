@@ -6,8 +6,8 @@
 #include <cstdlib>
 #include <utility>
 
-#include "backend/gpu/check.hpp"
 #include "backend/gpu/context.hpp"
+#include "backend/gpu/vendor/check.hpp"
 
 namespace linkscope::gpu {
 namespace {

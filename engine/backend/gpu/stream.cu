@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <string>
 
-#include "backend/gpu/check.hpp"
 #include "backend/gpu/kernel_transfer.hpp"
 #include "backend/gpu/pattern_kernels.hpp"
 #include "backend/gpu/stream_arrays.hpp"
 #include "backend/gpu/sweep_kernels.hpp"
+#include "backend/gpu/vendor/check.hpp"
 #include "base/error.hpp"
 
 namespace linkscope::gpu {

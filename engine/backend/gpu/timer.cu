@@ -5,7 +5,7 @@
 #include <atomic>
 #include <new>
 
-#include "backend/gpu/check.hpp"
+#include "backend/gpu/vendor/check.hpp"
 #include "base/steady_clock.hpp"
 
 namespace linkscope::gpu {

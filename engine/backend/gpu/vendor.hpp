@@ -182,9 +182,9 @@ enum class Start { complete, programmatic };
 }  // namespace linkscope::gpu::vendor
 
 #if LINKSCOPE_HIP
-#include "backend/gpu/vendor_hip.hpp"
+#include "backend/gpu/vendor/hip.hpp"
 #else
-#include "backend/gpu/vendor_cuda.hpp"
+#include "backend/gpu/vendor/cuda.hpp"
 #endif
 
 namespace linkscope::gpu::vendor {
@@ -450,8 +450,8 @@ __device__ inline void have(std::uint32_t) {}
 
 #if defined(__CUDACC__) || defined(__HIPCC__)
 #if LINKSCOPE_HIP
-#include "backend/gpu/vendor_hip_device.hpp"
+#include "backend/gpu/vendor/hip_device.hpp"
 #else
-#include "backend/gpu/vendor_cuda_device.hpp"
+#include "backend/gpu/vendor/cuda_device.hpp"
 #endif
 #endif

@@ -4,9 +4,9 @@
 #include <optional>
 #include <string>
 
-#include "backend/gpu/check.hpp"
 #include "backend/gpu/context.hpp"
 #include "backend/gpu/device_buffer.hpp"
+#include "backend/gpu/vendor/check.hpp"
 
 namespace linkscope::gpu {
 namespace {

@@ -8,7 +8,7 @@
 #include <optional>
 #include <utility>
 
-#include "backend/gpu/check.hpp"
+#include "backend/gpu/vendor/check.hpp"
 #include "base/error.hpp"
 
 namespace linkscope::xccl {

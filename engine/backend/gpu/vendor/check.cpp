@@ -1,5 +1,5 @@
 // Error mapping of vendor calls.
-#include "backend/gpu/check.hpp"
+#include "backend/gpu/vendor/check.hpp"
 
 #include <cstring>
 
