@@ -5,7 +5,7 @@
 #include <stdexcept>
 
 #include "backend/gpu/context.hpp"
-#include "backend/gpu/gate.hpp"
+#include "backend/gpu/gate/gpu_gate.hpp"
 #include "backend/gpu/joint.hpp"
 #include "backend/gpu/transfer.hpp"
 #include "backend/gpu/vendor/check.hpp"

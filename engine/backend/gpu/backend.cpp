@@ -6,7 +6,7 @@
 
 #include "backend/gpu/context.hpp"
 #include "backend/gpu/cpu_reach.hpp"
-#include "backend/gpu/gate.hpp"
+#include "backend/gpu/gate/gpu_gate.hpp"
 #include "backend/gpu/shared_runtime.hpp"
 #include "backend/host/context.hpp"
 

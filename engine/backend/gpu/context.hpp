@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "backend/gpu/gate/timer.hpp"
 #include "backend/gpu/peers.hpp"
-#include "backend/gpu/timer.hpp"
 #include "backend/gpu/vendor.hpp"
 #include "base/units.hpp"
 #include "model/buffer.hpp"

@@ -1,5 +1,5 @@
 // The gate kernel, and the stamps behind it.
-#include "backend/gpu/lane.hpp"
+#include "backend/gpu/gate/lane.hpp"
 
 #include <atomic>
 #include <new>

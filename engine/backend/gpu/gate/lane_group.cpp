@@ -1,5 +1,5 @@
 // Who enqueues what, and when.
-#include "backend/gpu/lane_group.hpp"
+#include "backend/gpu/gate/lane_group.hpp"
 
 #include <algorithm>
 #include <thread>

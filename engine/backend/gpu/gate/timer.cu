@@ -1,5 +1,5 @@
 // The handshake that relates a device's clock to the host's.
-#include "backend/gpu/timer.hpp"
+#include "backend/gpu/gate/timer.hpp"
 
 #include <algorithm>
 #include <atomic>

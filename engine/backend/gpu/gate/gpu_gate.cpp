@@ -1,12 +1,12 @@
 // Holding, opening and collecting lanes.
-#include "backend/gpu/gate.hpp"
+#include "backend/gpu/gate/gpu_gate.hpp"
 
 #include <algorithm>
 #include <map>
 #include <string>
 
-#include "backend/gpu/lane.hpp"
-#include "backend/gpu/lane_group.hpp"
+#include "backend/gpu/gate/lane.hpp"
+#include "backend/gpu/gate/lane_group.hpp"
 #include "backend/host/context.hpp"
 #include "base/error.hpp"
 

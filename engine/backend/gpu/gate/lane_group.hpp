@@ -6,8 +6,8 @@
 #include <mutex>
 #include <vector>
 
+#include "backend/gpu/gate/lane.hpp"
 #include "backend/gpu/joint.hpp"
-#include "backend/gpu/lane.hpp"
 #include "backend/gpu/transfer.hpp"
 #include "model/flow.hpp"
 
