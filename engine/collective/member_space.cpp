@@ -4,8 +4,8 @@
 #include <cstddef>
 
 #include "backend/gpu/context.hpp"
-#include "backend/gpu/device_memory.hpp"
-#include "backend/gpu/grained_memory.hpp"
+#include "backend/gpu/memory/device.hpp"
+#include "backend/gpu/memory/grained.hpp"
 #include "backend/gpu/vendor/check.hpp"
 
 namespace linkscope::direct {

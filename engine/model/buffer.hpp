@@ -19,7 +19,7 @@ struct Endpoint {
   std::string memory;  ///< a name of the catalog's memories
   Placement placement = Placement::bound;
   DeviceId first_touch;  ///< equal to `device` unless the plan says otherwise
-  /// What managed memory is advised to do (backend/gpu/advice.hpp); empty: nothing.
+  /// What managed memory is advised to do (backend/gpu/memory/advice.hpp); empty: nothing.
   std::string advice{};  // NOLINT(readability-redundant-member-init): compilers let none but such be left out
 
   int rank = 0;  ///< the process that allocates it

@@ -3,9 +3,9 @@
 
 #include <string>
 
-#include "backend/gpu/device_words.hpp"
 #include "backend/gpu/kernel_transfer.hpp"
-#include "backend/gpu/pattern_kernels.hpp"
+#include "backend/gpu/memory/device_words.hpp"
+#include "backend/gpu/memory/pattern_kernels.hpp"
 #include "backend/gpu/sweep_kernels.hpp"
 #include "backend/gpu/vendor/check.hpp"
 #include "base/error.hpp"

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "backend/gpu/context.hpp"
-#include "backend/gpu/cpu_reach.hpp"
 #include "backend/gpu/gate/gpu_gate.hpp"
+#include "backend/gpu/memory/cpu_reach.hpp"
 #include "backend/gpu/shared_runtime.hpp"
 #include "backend/host/context.hpp"
 

@@ -5,7 +5,7 @@
 
 #include "backend/gpu/call_transfer.hpp"
 #include "backend/gpu/context.hpp"
-#include "backend/gpu/runtime_allocation.hpp"
+#include "backend/gpu/memory/runtime_allocation.hpp"
 #include "backend/gpu/vendor/check.hpp"
 #include "backend/host/allocation_methods.hpp"
 #include "backend/host/context.hpp"

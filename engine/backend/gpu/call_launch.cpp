@@ -7,7 +7,7 @@
 #include "backend/gpu/call_kernels.hpp"
 #include "backend/gpu/call_transfer.hpp"
 #include "backend/gpu/context.hpp"
-#include "backend/gpu/device_words.hpp"
+#include "backend/gpu/memory/device_words.hpp"
 #include "backend/gpu/transfer.hpp"
 #include "backend/gpu/vendor/check.hpp"
 

@@ -5,7 +5,7 @@
 
 #include "backend/gpu/call_kernels.hpp"
 #include "backend/gpu/context.hpp"
-#include "backend/gpu/device_memory.hpp"
+#include "backend/gpu/memory/device.hpp"
 #include "backend/gpu/vendor/check.hpp"
 #include "model/pattern.hpp"
 

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "backend/gpu/device_words.hpp"
+#include "backend/gpu/memory/device_words.hpp"
 #include "backend/gpu/vendor.hpp"
 #include "model/buffer.hpp"
 #include "model/transfer.hpp"

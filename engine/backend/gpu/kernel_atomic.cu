@@ -5,7 +5,7 @@
 #include <string>
 
 #include "backend/gpu/atomic_work.hpp"
-#include "backend/gpu/device_words.hpp"
+#include "backend/gpu/memory/device_words.hpp"
 #include "backend/gpu/sweep_kernels.hpp"
 #include "backend/gpu/sweep_transfer.hpp"
 #include "backend/gpu/vendor/check.hpp"

@@ -1,7 +1,7 @@
 // kernel-read: see the header.
 #include "backend/gpu/kernel_read.hpp"
 
-#include "backend/gpu/device_words.hpp"
+#include "backend/gpu/memory/device_words.hpp"
 #include "backend/gpu/sweep_kernels.hpp"
 #include "backend/gpu/vendor/check.hpp"
 #include "model/pattern.hpp"

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "backend/gpu/advice.hpp"
+#include "backend/gpu/memory/advice.hpp"
 #include "backend/gpu/vendor.hpp"
 #include "base/units.hpp"
 #include "model/copy_check.hpp"

@@ -3,8 +3,8 @@
 
 #include <optional>
 
-#include "backend/gpu/device_words.hpp"
 #include "backend/gpu/kernel_strided.hpp"
+#include "backend/gpu/memory/device_words.hpp"
 #include "backend/gpu/region_kernels.hpp"
 #include "backend/gpu/vendor/check.hpp"
 

@@ -1,8 +1,8 @@
 // ping-pong: see the header.
 #include "backend/gpu/ping_pong.hpp"
 
-#include "backend/gpu/device_words.hpp"
-#include "backend/gpu/pattern_kernels.hpp"
+#include "backend/gpu/memory/device_words.hpp"
+#include "backend/gpu/memory/pattern_kernels.hpp"
 #include "backend/gpu/transfer.hpp"
 #include "backend/gpu/vendor/check.hpp"
 #include "base/error.hpp"

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "backend/gpu/chase_order.hpp"
-#include "backend/gpu/device_words.hpp"
+#include "backend/gpu/memory/device_words.hpp"
 #include "backend/gpu/transfer.hpp"
 #include "backend/gpu/vendor/check.hpp"
 #include "base/error.hpp"

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <string>
 
-#include "backend/gpu/device_words.hpp"
+#include "backend/gpu/memory/device_words.hpp"
 #include "backend/gpu/region_kernels.hpp"
 #include "backend/gpu/vendor/check.hpp"
 #include "base/error.hpp"

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "backend/gpu/pattern_kernels.hpp"
+#include "backend/gpu/memory/pattern_kernels.hpp"
 #include "backend/gpu/sweep_kernels.hpp"
 #include "backend/gpu/vendor/check.hpp"
 #include "model/pattern.hpp"

@@ -7,8 +7,8 @@
 
 #include "backend/gpu/call_transfer.hpp"
 #include "backend/gpu/context.hpp"
-#include "backend/gpu/gpu_memory.hpp"
-#include "backend/gpu/runtime_allocation.hpp"
+#include "backend/gpu/memory/gpu_memory.hpp"
+#include "backend/gpu/memory/runtime_allocation.hpp"
 #include "backend/gpu/vendor.hpp"
 
 namespace linkscope::gpu {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "backend/gpu/kernel_transfer.hpp"
-#include "backend/gpu/pattern_kernels.hpp"
+#include "backend/gpu/memory/pattern_kernels.hpp"
 #include "backend/gpu/stream_arrays.hpp"
 #include "backend/gpu/sweep_kernels.hpp"
 #include "backend/gpu/vendor/check.hpp"

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "backend/gpu/gpu_memory.hpp"
+#include "backend/gpu/memory/gpu_memory.hpp"
 #include "backend/xccl/context.hpp"
 
 namespace linkscope::xccl {

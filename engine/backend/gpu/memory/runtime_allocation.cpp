@@ -1,5 +1,5 @@
 // RuntimeAllocation: a row for each kind of memory.
-#include "backend/gpu/runtime_allocation.hpp"
+#include "backend/gpu/memory/runtime_allocation.hpp"
 
 #include <algorithm>
 #include <array>

@@ -4,7 +4,7 @@
 #include <memory>
 #include <utility>
 
-#include "backend/gpu/gpu_memory.hpp"
+#include "backend/gpu/memory/gpu_memory.hpp"
 
 namespace linkscope::gpu {
 

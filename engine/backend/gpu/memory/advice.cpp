@@ -1,5 +1,5 @@
 // The words of advice and the calls they stand for.
-#include "backend/gpu/advice.hpp"
+#include "backend/gpu/memory/advice.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,5 +1,5 @@
 // Page-locked memory on a chosen node.
-#include "backend/gpu/gpu_memory.hpp"
+#include "backend/gpu/memory/gpu_memory.hpp"
 
 #include <numaif.h>
 
@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "backend/gpu/context.hpp"
-#include "backend/gpu/device_buffer.hpp"
+#include "backend/gpu/memory/device_buffer.hpp"
 #include "backend/gpu/vendor/check.hpp"
 #include "backend/host/context.hpp"
 #include "backend/host/memory_room.hpp"

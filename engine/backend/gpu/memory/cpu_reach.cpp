@@ -1,5 +1,5 @@
 // cpu_reach: see the header.
-#include "backend/gpu/cpu_reach.hpp"
+#include "backend/gpu/memory/cpu_reach.hpp"
 
 #include <string>
 #include <vector>

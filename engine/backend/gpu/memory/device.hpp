@@ -1,21 +1,21 @@
-// registered: ordinary pages, page-locked afterwards.
+// device: what cudaMalloc or hipMalloc gives.
 #pragma once
 
 #include <memory>
 #include <utility>
 
-#include "backend/gpu/gpu_memory.hpp"
+#include "backend/gpu/memory/gpu_memory.hpp"
 
 namespace linkscope::gpu {
 
-/// What a library gets that pins memory its caller allocated.
-class RegisteredMemory final : public GpuMemory {
+/// Memory of one GPU.
+class DeviceMemory final : public GpuMemory {
  public:
   using GpuMemory::GpuMemory;
 
-  [[nodiscard]] std::string_view name() const override { return "registered"; }
+  [[nodiscard]] std::string_view name() const override { return "device"; }
   [[nodiscard]] std::string_view summary() const override {
-    return "ordinary pages, page-locked afterwards (cudaHostRegister, hipHostRegister)";
+    return "a GPU's own memory (cudaMalloc, hipMalloc)";
   }
   [[nodiscard]] Support supports(const Endpoint& where) const override;
   [[nodiscard]] std::unique_ptr<Buffer> allocate(const Endpoint& where, Bytes bytes) const override;

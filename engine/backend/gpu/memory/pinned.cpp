@@ -1,5 +1,5 @@
 // pinned: see the header.
-#include "backend/gpu/pinned_memory.hpp"
+#include "backend/gpu/memory/pinned.hpp"
 
 #include "backend/gpu/context.hpp"
 #include "backend/host/context.hpp"

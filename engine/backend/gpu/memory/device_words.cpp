@@ -1,5 +1,5 @@
 // DeviceWords: see the header.
-#include "backend/gpu/device_words.hpp"
+#include "backend/gpu/memory/device_words.hpp"
 
 #include "backend/gpu/vendor/check.hpp"
 

@@ -1,21 +1,21 @@
-// device: what cudaMalloc or hipMalloc gives.
+// pinned: page-locked host memory from the driver.
 #pragma once
 
 #include <memory>
 #include <utility>
 
-#include "backend/gpu/gpu_memory.hpp"
+#include "backend/gpu/memory/gpu_memory.hpp"
 
 namespace linkscope::gpu {
 
-/// Memory of one GPU.
-class DeviceMemory final : public GpuMemory {
+/// Page-locked, mapped into every GPU, its pages bound to the NUMA node asked for.
+class PinnedMemory final : public GpuMemory {
  public:
   using GpuMemory::GpuMemory;
 
-  [[nodiscard]] std::string_view name() const override { return "device"; }
+  [[nodiscard]] std::string_view name() const override { return "pinned"; }
   [[nodiscard]] std::string_view summary() const override {
-    return "a GPU's own memory (cudaMalloc, hipMalloc)";
+    return "page-locked host memory (cudaHostAlloc, hipHostMalloc)";
   }
   [[nodiscard]] Support supports(const Endpoint& where) const override;
   [[nodiscard]] std::unique_ptr<Buffer> allocate(const Endpoint& where, Bytes bytes) const override;

@@ -1,9 +1,9 @@
 // managed: see the header.
-#include "backend/gpu/managed_memory.hpp"
+#include "backend/gpu/memory/managed.hpp"
 
-#include "backend/gpu/advice.hpp"
 #include "backend/gpu/context.hpp"
-#include "backend/gpu/device_buffer.hpp"
+#include "backend/gpu/memory/advice.hpp"
+#include "backend/gpu/memory/device_buffer.hpp"
 #include "backend/gpu/vendor/check.hpp"
 #include "backend/host/context.hpp"
 #include "backend/host/host_buffer.hpp"

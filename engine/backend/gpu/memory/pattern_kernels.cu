@@ -1,5 +1,5 @@
 // Pattern kernels: grid-stride over 16-byte vectors where the address allows, over bytes where it does not.
-#include "backend/gpu/pattern_kernels.hpp"
+#include "backend/gpu/memory/pattern_kernels.hpp"
 
 #include <algorithm>
 

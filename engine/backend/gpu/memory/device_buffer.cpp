@@ -1,9 +1,9 @@
 // DeviceBuffer: see the header.
-#include "backend/gpu/device_buffer.hpp"
+#include "backend/gpu/memory/device_buffer.hpp"
 
 #include "backend/gpu/context.hpp"
-#include "backend/gpu/element_kernels.hpp"
-#include "backend/gpu/pattern_kernels.hpp"
+#include "backend/gpu/memory/element_kernels.hpp"
+#include "backend/gpu/memory/pattern_kernels.hpp"
 
 namespace linkscope::gpu {
 

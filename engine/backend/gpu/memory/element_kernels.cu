@@ -1,9 +1,9 @@
 // Element kernels: grid-stride, an element per thread, whose bits are worked out where they are needed.
-#include "backend/gpu/element_kernels.hpp"
+#include "backend/gpu/memory/element_kernels.hpp"
 
 #include <algorithm>
 
-#include "backend/gpu/pattern_kernels.hpp"
+#include "backend/gpu/memory/pattern_kernels.hpp"
 #include "backend/gpu/sweep_kernels.hpp"
 #include "backend/gpu/vendor/check.hpp"
 

@@ -1,11 +1,11 @@
 // vmm: see the header.
-#include "backend/gpu/vmm_memory.hpp"
+#include "backend/gpu/memory/vmm.hpp"
 
 #include <optional>
 #include <string>
 
 #include "backend/gpu/context.hpp"
-#include "backend/gpu/device_buffer.hpp"
+#include "backend/gpu/memory/device_buffer.hpp"
 #include "backend/gpu/vendor/check.hpp"
 
 namespace linkscope::gpu {

@@ -1,10 +1,10 @@
 // The system's memory, its pages brought into being by a GPU.
-#include "backend/gpu/system_memory.hpp"
+#include "backend/gpu/memory/system.hpp"
 
 #include <string>
 
 #include "backend/gpu/context.hpp"
-#include "backend/gpu/pattern_kernels.hpp"
+#include "backend/gpu/memory/pattern_kernels.hpp"
 #include "backend/host/context.hpp"
 #include "backend/host/host_buffer.hpp"
 #include "backend/host/memory_room.hpp"

@@ -1,5 +1,5 @@
 // registered: see the header.
-#include "backend/gpu/registered_memory.hpp"
+#include "backend/gpu/memory/registered.hpp"
 
 #include "backend/gpu/context.hpp"
 #include "backend/gpu/vendor/check.hpp"

@@ -1,10 +1,10 @@
 // fine-grained and coarse-grained: see the header.
-#include "backend/gpu/grained_memory.hpp"
+#include "backend/gpu/memory/grained.hpp"
 
 #include <string>
 
 #include "backend/gpu/context.hpp"
-#include "backend/gpu/device_buffer.hpp"
+#include "backend/gpu/memory/device_buffer.hpp"
 #include "backend/gpu/vendor/check.hpp"
 #include "backend/host/context.hpp"
 #include "backend/host/host_buffer.hpp"

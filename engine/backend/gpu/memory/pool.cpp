@@ -1,8 +1,8 @@
 // pool: see the header.
-#include "backend/gpu/pool_memory.hpp"
+#include "backend/gpu/memory/pool.hpp"
 
 #include "backend/gpu/context.hpp"
-#include "backend/gpu/device_buffer.hpp"
+#include "backend/gpu/memory/device_buffer.hpp"
 #include "backend/gpu/vendor/check.hpp"
 
 namespace linkscope::gpu {

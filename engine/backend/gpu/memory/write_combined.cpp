@@ -1,8 +1,8 @@
 // write-combined: see the header.
-#include "backend/gpu/write_combined_memory.hpp"
+#include "backend/gpu/memory/write_combined.hpp"
 
 #include "backend/gpu/context.hpp"
-#include "backend/gpu/device_buffer.hpp"
+#include "backend/gpu/memory/device_buffer.hpp"
 #include "backend/gpu/vendor.hpp"
 
 namespace linkscope::gpu {
