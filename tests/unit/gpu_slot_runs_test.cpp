@@ -1,5 +1,5 @@
 // Runs of neighbouring slots are exactly the slots of the turns, each once.
-#include "backend/gpu/slot_runs.hpp"
+#include "backend/gpu/copy/slot_runs.hpp"
 
 #include <gtest/gtest.h>
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "backend/gpu/context.hpp"
-#include "backend/gpu/copy_path.hpp"
+#include "backend/gpu/copy/copy_path.hpp"
 #include "backend/gpu/recorded_graph.hpp"
 #include "base/error.hpp"
 

@@ -6,7 +6,7 @@
 
 #include "backend/gpu/call_transfer.hpp"
 #include "backend/gpu/context.hpp"
-#include "backend/gpu/copy_engine.hpp"
+#include "backend/gpu/copy/copy_engine.hpp"
 #include "backend/gpu/ipc_mapping.hpp"
 #include "backend/gpu/kernel_copy.hpp"
 #include "backend/gpu/launch_shape.hpp"

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "backend/gpu/copy_path.hpp"
+#include "backend/gpu/copy/copy_path.hpp"
 #include "backend/gpu/memory/pattern_kernels.hpp"
 #include "backend/gpu/sweep_kernels.hpp"
 #include "backend/gpu/vendor/check.hpp"

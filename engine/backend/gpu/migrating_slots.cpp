@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "backend/gpu/context.hpp"
-#include "backend/gpu/slot_runs.hpp"
+#include "backend/gpu/copy/slot_runs.hpp"
 #include "backend/gpu/vendor/check.hpp"
 #include "backend/host/context.hpp"
 #include "backend/host/memory_room.hpp"

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "backend/gpu/context.hpp"
-#include "backend/gpu/copy_path.hpp"
+#include "backend/gpu/copy/copy_path.hpp"
 #include "backend/gpu/migrating_slots.hpp"
 #include "backend/gpu/transfer.hpp"
 #include "backend/gpu/vendor/check.hpp"

@@ -1,7 +1,7 @@
 // The driver's 2-D and 3-D copies.
 #include "backend/gpu/strided_copy.hpp"
 
-#include "backend/gpu/copy_path.hpp"
+#include "backend/gpu/copy/copy_path.hpp"
 #include "backend/gpu/graph_transfer.hpp"
 #include "backend/gpu/vendor/check.hpp"
 

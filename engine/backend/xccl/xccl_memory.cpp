@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "backend/gpu/copy_path.hpp"
+#include "backend/gpu/copy/copy_path.hpp"
 #include "backend/gpu/gpu_method.hpp"
 #include "base/error.hpp"
 

@@ -1,5 +1,5 @@
 // Peer access and staging of copies by the driver.
-#include "backend/gpu/copy_path.hpp"
+#include "backend/gpu/copy/copy_path.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -1,9 +1,9 @@
 // copy-batch: see the header.
-#include "backend/gpu/copy_batch.hpp"
+#include "backend/gpu/copy/copy_batch.hpp"
 
 #include <vector>
 
-#include "backend/gpu/copy_path.hpp"
+#include "backend/gpu/copy/copy_path.hpp"
 #include "backend/gpu/kernel_strided.hpp"
 #include "backend/gpu/vendor/check.hpp"
 #include "base/error.hpp"

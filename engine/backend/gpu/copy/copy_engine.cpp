@@ -1,10 +1,10 @@
 // copy-engine: see the header.
-#include "backend/gpu/copy_engine.hpp"
+#include "backend/gpu/copy/copy_engine.hpp"
 
 #include <algorithm>
 
 #include "backend/gpu/context.hpp"
-#include "backend/gpu/copy_path.hpp"
+#include "backend/gpu/copy/copy_path.hpp"
 #include "backend/gpu/transfer.hpp"
 #include "backend/gpu/vendor/check.hpp"
 #include "base/error.hpp"
