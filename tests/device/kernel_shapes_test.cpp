@@ -5,11 +5,11 @@
 #include <set>
 #include <string>
 
-#include "backend/gpu/access_pattern.hpp"
-#include "backend/gpu/atomic_work.hpp"
-#include "backend/gpu/bulk_shape.hpp"
 #include "backend/gpu/gpu_method.hpp"
-#include "backend/gpu/launch_shape.hpp"
+#include "backend/gpu/kernel/access_pattern.hpp"
+#include "backend/gpu/kernel/atomic_work.hpp"
+#include "backend/gpu/kernel/bulk_shape.hpp"
+#include "backend/gpu/kernel/launch_shape.hpp"
 #include "base/error.hpp"
 
 namespace linkscope::gpu {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "backend/gpu/kernel_transfer.hpp"
+#include "backend/gpu/kernel/kernel_transfer.hpp"
 #include "backend/gpu/region_method.hpp"
 
 namespace linkscope::gpu {

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "backend/gpu/kernel/sweep_kernels.hpp"
 #include "backend/gpu/memory/pattern_kernels.hpp"
-#include "backend/gpu/sweep_kernels.hpp"
 #include "backend/gpu/vendor/check.hpp"
 #include "model/pattern.hpp"
 

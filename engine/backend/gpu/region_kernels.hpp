@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "backend/gpu/context.hpp"
-#include "backend/gpu/sweep_transfer.hpp"
+#include "backend/gpu/kernel/sweep_transfer.hpp"
 #include "base/units.hpp"
 #include "model/region.hpp"
 

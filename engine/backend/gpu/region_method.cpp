@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "backend/gpu/copy/copy_path.hpp"
-#include "backend/gpu/launch_shape.hpp"
+#include "backend/gpu/kernel/launch_shape.hpp"
 #include "backend/gpu/vendor/check.hpp"
 
 namespace linkscope::gpu {

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
+#include "backend/gpu/kernel/sweep_kernels.hpp"
 #include "backend/gpu/memory/pattern_kernels.hpp"
-#include "backend/gpu/sweep_kernels.hpp"
 #include "backend/gpu/vendor/check.hpp"
 
 namespace linkscope::gpu {

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "backend/gpu/sweep_kernels.hpp"
+#include "backend/gpu/kernel/sweep_kernels.hpp"
 #include "backend/gpu/vendor/check.hpp"
 #include "model/pattern.hpp"
 

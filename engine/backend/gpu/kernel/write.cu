@@ -1,7 +1,7 @@
 // kernel-write: see the header.
-#include "backend/gpu/kernel_write.hpp"
+#include "backend/gpu/kernel/write.hpp"
 
-#include "backend/gpu/sweep_kernels.hpp"
+#include "backend/gpu/kernel/sweep_kernels.hpp"
 #include "backend/gpu/vendor/check.hpp"
 #include "model/pattern.hpp"
 

@@ -1,8 +1,8 @@
 // kernel-read: see the header.
-#include "backend/gpu/kernel_read.hpp"
+#include "backend/gpu/kernel/read.hpp"
 
+#include "backend/gpu/kernel/sweep_kernels.hpp"
 #include "backend/gpu/memory/device_words.hpp"
-#include "backend/gpu/sweep_kernels.hpp"
 #include "backend/gpu/vendor/check.hpp"
 #include "model/pattern.hpp"
 

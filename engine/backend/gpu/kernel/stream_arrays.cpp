@@ -1,5 +1,5 @@
 // Filling STREAM's arrays by CPUs.
-#include "backend/gpu/stream_arrays.hpp"
+#include "backend/gpu/kernel/stream_arrays.hpp"
 
 #include "backend/gpu/context.hpp"
 #include "backend/host/context.hpp"

@@ -1,11 +1,11 @@
 // kernel-exchange: see the header.
-#include "backend/gpu/kernel_exchange.hpp"
+#include "backend/gpu/kernel/exchange.hpp"
 
 #include <algorithm>
 
 #include "backend/gpu/copy/copy_path.hpp"
+#include "backend/gpu/kernel/sweep_kernels.hpp"
 #include "backend/gpu/memory/pattern_kernels.hpp"
-#include "backend/gpu/sweep_kernels.hpp"
 #include "backend/gpu/vendor/check.hpp"
 #include "model/pattern.hpp"
 

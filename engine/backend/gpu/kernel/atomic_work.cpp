@@ -1,5 +1,5 @@
 // Reading what atomic operations a flow asks for.
-#include "backend/gpu/atomic_work.hpp"
+#include "backend/gpu/kernel/atomic_work.hpp"
 
 #include <algorithm>
 

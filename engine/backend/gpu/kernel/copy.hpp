@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "backend/gpu/access_method.hpp"
+#include "backend/gpu/kernel/access_method.hpp"
 
 namespace linkscope::gpu {
 

@@ -1,12 +1,12 @@
 // Kernels of narrow, strided and chunked accesses, and their checks.
-#include "backend/gpu/access_pattern.hpp"
+#include "backend/gpu/kernel/access_pattern.hpp"
 
 #include <string>
 
-#include "backend/gpu/kernel_transfer.hpp"
+#include "backend/gpu/kernel/kernel_transfer.hpp"
+#include "backend/gpu/kernel/sweep_kernels.hpp"
 #include "backend/gpu/memory/device_words.hpp"
 #include "backend/gpu/memory/pattern_kernels.hpp"
-#include "backend/gpu/sweep_kernels.hpp"
 #include "backend/gpu/vendor/check.hpp"
 #include "base/error.hpp"
 #include "model/pattern.hpp"

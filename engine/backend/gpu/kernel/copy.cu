@@ -1,7 +1,7 @@
 // kernel-copy: see the header.
-#include "backend/gpu/kernel_copy.hpp"
+#include "backend/gpu/kernel/copy.hpp"
 
-#include "backend/gpu/sweep_kernels.hpp"
+#include "backend/gpu/kernel/sweep_kernels.hpp"
 #include "backend/gpu/vendor/check.hpp"
 
 namespace linkscope::gpu {

@@ -1,5 +1,5 @@
 // Slots and rounds of sweeping transfers.
-#include "backend/gpu/sweep_transfer.hpp"
+#include "backend/gpu/kernel/sweep_transfer.hpp"
 
 #include <algorithm>
 

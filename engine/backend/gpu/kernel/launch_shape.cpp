@@ -1,5 +1,5 @@
 // Which launch shapes are tried.
-#include "backend/gpu/launch_shape.hpp"
+#include "backend/gpu/kernel/launch_shape.hpp"
 
 #include <algorithm>
 #include <limits>

@@ -1,5 +1,5 @@
 // Reading what accesses a flow asks for.
-#include "backend/gpu/access_pattern.hpp"
+#include "backend/gpu/kernel/access_pattern.hpp"
 
 #include <algorithm>
 

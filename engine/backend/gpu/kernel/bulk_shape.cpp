@@ -1,5 +1,5 @@
 // Which bulk shapes are tried.
-#include "backend/gpu/bulk_shape.hpp"
+#include "backend/gpu/kernel/bulk_shape.hpp"
 
 #include <algorithm>
 #include <cstdint>

@@ -1,13 +1,13 @@
 // kernel-atomic: see the header.
-#include "backend/gpu/kernel_atomic.hpp"
+#include "backend/gpu/kernel/atomic.hpp"
 
 #include <algorithm>
 #include <string>
 
-#include "backend/gpu/atomic_work.hpp"
+#include "backend/gpu/kernel/atomic_work.hpp"
+#include "backend/gpu/kernel/sweep_kernels.hpp"
+#include "backend/gpu/kernel/sweep_transfer.hpp"
 #include "backend/gpu/memory/device_words.hpp"
-#include "backend/gpu/sweep_kernels.hpp"
-#include "backend/gpu/sweep_transfer.hpp"
 #include "backend/gpu/vendor/check.hpp"
 #include "base/error.hpp"
 #include "model/pattern.hpp"

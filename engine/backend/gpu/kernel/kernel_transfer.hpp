@@ -4,8 +4,8 @@
 #include <memory>
 #include <vector>
 
-#include "backend/gpu/launch_shape.hpp"
-#include "backend/gpu/sweep_transfer.hpp"
+#include "backend/gpu/kernel/launch_shape.hpp"
+#include "backend/gpu/kernel/sweep_transfer.hpp"
 
 namespace linkscope::gpu {
 

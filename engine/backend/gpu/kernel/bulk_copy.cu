@@ -1,12 +1,12 @@
 // kernel-bulk-copy: see the header.
-#include "backend/gpu/kernel_bulk_copy.hpp"
+#include "backend/gpu/kernel/bulk_copy.hpp"
 
 #include <algorithm>
 #include <string>
 
-#include "backend/gpu/bulk_shape.hpp"
-#include "backend/gpu/sweep_kernels.hpp"
-#include "backend/gpu/sweep_transfer.hpp"
+#include "backend/gpu/kernel/bulk_shape.hpp"
+#include "backend/gpu/kernel/sweep_kernels.hpp"
+#include "backend/gpu/kernel/sweep_transfer.hpp"
 #include "backend/gpu/vendor/check.hpp"
 
 namespace linkscope::gpu {

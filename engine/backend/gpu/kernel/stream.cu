@@ -1,13 +1,13 @@
 // stream: see the header.
-#include "backend/gpu/stream.hpp"
+#include "backend/gpu/kernel/stream.hpp"
 
 #include <algorithm>
 #include <string>
 
-#include "backend/gpu/kernel_transfer.hpp"
+#include "backend/gpu/kernel/kernel_transfer.hpp"
+#include "backend/gpu/kernel/stream_arrays.hpp"
+#include "backend/gpu/kernel/sweep_kernels.hpp"
 #include "backend/gpu/memory/pattern_kernels.hpp"
-#include "backend/gpu/stream_arrays.hpp"
-#include "backend/gpu/sweep_kernels.hpp"
 #include "backend/gpu/vendor/check.hpp"
 #include "base/error.hpp"
 

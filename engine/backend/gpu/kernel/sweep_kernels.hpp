@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "backend/gpu/kernel_transfer.hpp"
-#include "backend/gpu/launch_shape.hpp"
+#include "backend/gpu/kernel/kernel_transfer.hpp"
+#include "backend/gpu/kernel/launch_shape.hpp"
 #include "backend/gpu/vendor.hpp"
 
 namespace linkscope::gpu {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "backend/gpu/launch_shape.hpp"
+#include "backend/gpu/kernel/launch_shape.hpp"
 #include "backend/gpu/transfer.hpp"
 #include "model/copy_check.hpp"
 #include "model/method.hpp"

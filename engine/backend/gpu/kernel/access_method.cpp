@@ -1,9 +1,9 @@
 // AccessMethod: see the header.
-#include "backend/gpu/access_method.hpp"
+#include "backend/gpu/kernel/access_method.hpp"
 
-#include "backend/gpu/access_pattern.hpp"
 #include "backend/gpu/context.hpp"
-#include "backend/gpu/launch_shape.hpp"
+#include "backend/gpu/kernel/access_pattern.hpp"
+#include "backend/gpu/kernel/launch_shape.hpp"
 
 namespace linkscope::gpu {
 namespace {

@@ -1,5 +1,5 @@
 // Launch shapes of kernel transfers.
-#include "backend/gpu/kernel_transfer.hpp"
+#include "backend/gpu/kernel/kernel_transfer.hpp"
 
 #include <algorithm>
 
