@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "backend/gpu/copy/copy_path.hpp"
-#include "backend/gpu/kernel_strided.hpp"
+#include "backend/gpu/region/kernel_strided.hpp"
 #include "backend/gpu/vendor/check.hpp"
 #include "base/error.hpp"
 

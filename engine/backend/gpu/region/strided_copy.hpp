@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "backend/gpu/region_method.hpp"
+#include "backend/gpu/region/region_method.hpp"
 
 namespace linkscope::gpu {
 

@@ -1,11 +1,11 @@
 // RegionCheck: see the header.
-#include "backend/gpu/region_check.hpp"
+#include "backend/gpu/region/region_check.hpp"
 
 #include <algorithm>
 #include <string>
 
 #include "backend/gpu/memory/device_words.hpp"
-#include "backend/gpu/region_kernels.hpp"
+#include "backend/gpu/region/region_kernels.hpp"
 #include "backend/gpu/vendor/check.hpp"
 #include "base/error.hpp"
 #include "model/pattern.hpp"

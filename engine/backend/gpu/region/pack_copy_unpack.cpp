@@ -1,11 +1,11 @@
 // pack-copy-unpack: see the header.
-#include "backend/gpu/pack_copy_unpack.hpp"
+#include "backend/gpu/region/pack_copy_unpack.hpp"
 
 #include <optional>
 
-#include "backend/gpu/kernel_strided.hpp"
 #include "backend/gpu/memory/device_words.hpp"
-#include "backend/gpu/region_kernels.hpp"
+#include "backend/gpu/region/kernel_strided.hpp"
+#include "backend/gpu/region/region_kernels.hpp"
 #include "backend/gpu/vendor/check.hpp"
 
 namespace linkscope::gpu {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "backend/gpu/gpu_method.hpp"
-#include "backend/gpu/region_check.hpp"
+#include "backend/gpu/region/region_check.hpp"
 #include "backend/gpu/transfer.hpp"
 #include "model/region.hpp"
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "backend/gpu/kernel/kernel_transfer.hpp"
-#include "backend/gpu/region_method.hpp"
+#include "backend/gpu/region/region_method.hpp"
 
 namespace linkscope::gpu {
 

@@ -1,5 +1,5 @@
 // Region kernels: see the header.
-#include "backend/gpu/region_kernels.hpp"
+#include "backend/gpu/region/region_kernels.hpp"
 
 #include <algorithm>
 #include <bit>

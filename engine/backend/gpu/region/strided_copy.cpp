@@ -1,5 +1,5 @@
 // The driver's 2-D and 3-D copies.
-#include "backend/gpu/strided_copy.hpp"
+#include "backend/gpu/region/strided_copy.hpp"
 
 #include "backend/gpu/copy/copy_path.hpp"
 #include "backend/gpu/graph_transfer.hpp"

@@ -1,8 +1,8 @@
 // kernel-strided: see the header.
-#include "backend/gpu/kernel_strided.hpp"
+#include "backend/gpu/region/kernel_strided.hpp"
 
 #include "backend/gpu/context.hpp"
-#include "backend/gpu/region_kernels.hpp"
+#include "backend/gpu/region/region_kernels.hpp"
 #include "base/error.hpp"
 
 namespace linkscope::gpu {

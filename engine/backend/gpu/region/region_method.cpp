@@ -1,5 +1,5 @@
 // Rotation, slots and queues of transfers that move a region.
-#include "backend/gpu/region_method.hpp"
+#include "backend/gpu/region/region_method.hpp"
 
 #include <algorithm>
 

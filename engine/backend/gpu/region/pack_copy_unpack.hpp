@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "backend/gpu/strided_copy.hpp"
+#include "backend/gpu/region/strided_copy.hpp"
 
 namespace linkscope::gpu {
 
