@@ -6,7 +6,7 @@
 #include "backend/gpu/call_transfer.hpp"
 #include "backend/gpu/context.hpp"
 #include "backend/gpu/memory/runtime_allocation.hpp"
-#include "backend/gpu/migrating_slots.hpp"
+#include "backend/gpu/migration/migrating_slots.hpp"
 #include "backend/gpu/transfer.hpp"
 #include "backend/host/allocation_methods.hpp"
 #include "backend/host/context.hpp"

@@ -1,5 +1,5 @@
 // Laying rings through migrating pages.
-#include "backend/gpu/fault_ring.hpp"
+#include "backend/gpu/migration/fault_ring.hpp"
 
 #include <cstring>
 #include <string>

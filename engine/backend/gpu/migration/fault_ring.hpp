@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "backend/gpu/chase_order.hpp"
-#include "backend/gpu/migrating_slots.hpp"
+#include "backend/gpu/migration/migrating_slots.hpp"
 
 namespace linkscope::gpu {
 

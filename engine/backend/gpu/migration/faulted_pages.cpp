@@ -1,5 +1,5 @@
 // Sums and written words of page faults.
-#include "backend/gpu/faulted_pages.hpp"
+#include "backend/gpu/migration/faulted_pages.hpp"
 
 #include <unistd.h>
 

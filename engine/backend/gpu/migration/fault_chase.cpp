@@ -1,8 +1,8 @@
 // fault-chase by a CPU thread, and what either executor must have.
-#include "backend/gpu/fault_chase.hpp"
+#include "backend/gpu/migration/fault_chase.hpp"
 
 #include "backend/gpu/context.hpp"
-#include "backend/gpu/fault_ring.hpp"
+#include "backend/gpu/migration/fault_ring.hpp"
 #include "backend/host/context.hpp"
 #include "backend/host/host_transfer.hpp"
 

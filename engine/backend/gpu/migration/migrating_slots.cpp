@@ -1,5 +1,5 @@
 // Filling, bringing home and checking migrating slots.
-#include "backend/gpu/migrating_slots.hpp"
+#include "backend/gpu/migration/migrating_slots.hpp"
 
 #include <algorithm>
 

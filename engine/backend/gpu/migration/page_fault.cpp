@@ -1,12 +1,12 @@
 // page-fault by CPU threads, and what either executor must have.
-#include "backend/gpu/page_fault.hpp"
+#include "backend/gpu/migration/page_fault.hpp"
 
 #include <algorithm>
 #include <numeric>
 #include <vector>
 
 #include "backend/gpu/context.hpp"
-#include "backend/gpu/faulted_pages.hpp"
+#include "backend/gpu/migration/faulted_pages.hpp"
 #include "backend/host/context.hpp"
 #include "backend/host/host_transfer.hpp"
 

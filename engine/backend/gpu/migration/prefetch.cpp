@@ -1,11 +1,11 @@
 // prefetch: see the header.
-#include "backend/gpu/prefetch.hpp"
+#include "backend/gpu/migration/prefetch.hpp"
 
 #include <algorithm>
 
 #include "backend/gpu/context.hpp"
 #include "backend/gpu/copy/copy_path.hpp"
-#include "backend/gpu/migrating_slots.hpp"
+#include "backend/gpu/migration/migrating_slots.hpp"
 #include "backend/gpu/transfer.hpp"
 #include "backend/gpu/vendor/check.hpp"
 #include "base/error.hpp"

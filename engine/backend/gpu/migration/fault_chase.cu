@@ -2,8 +2,8 @@
 #include <algorithm>
 
 #include "backend/gpu/context.hpp"
-#include "backend/gpu/fault_ring.hpp"
 #include "backend/gpu/memory/device_words.hpp"
+#include "backend/gpu/migration/fault_ring.hpp"
 #include "backend/gpu/transfer.hpp"
 #include "backend/gpu/vendor/check.hpp"
 

@@ -5,7 +5,7 @@
 #include <memory>
 #include <optional>
 
-#include "backend/gpu/migrating_slots.hpp"
+#include "backend/gpu/migration/migrating_slots.hpp"
 #include "model/pattern.hpp"
 
 namespace linkscope::gpu {
