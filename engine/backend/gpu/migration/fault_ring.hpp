@@ -5,7 +5,7 @@
 #include <memory>
 #include <optional>
 
-#include "backend/gpu/chase_order.hpp"
+#include "backend/gpu/latency/chase_order.hpp"
 #include "backend/gpu/migration/migrating_slots.hpp"
 
 namespace linkscope::gpu {

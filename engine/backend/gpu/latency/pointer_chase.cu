@@ -1,11 +1,11 @@
 // pointer-chase: see the header.
-#include "backend/gpu/pointer_chase.hpp"
+#include "backend/gpu/latency/pointer_chase.hpp"
 
 #include <algorithm>
 #include <numeric>
 #include <utility>
 
-#include "backend/gpu/chase_order.hpp"
+#include "backend/gpu/latency/chase_order.hpp"
 #include "backend/gpu/memory/device_words.hpp"
 #include "backend/gpu/transfer.hpp"
 #include "backend/gpu/vendor/check.hpp"

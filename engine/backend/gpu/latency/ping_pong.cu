@@ -1,5 +1,5 @@
 // ping-pong: see the header.
-#include "backend/gpu/ping_pong.hpp"
+#include "backend/gpu/latency/ping_pong.hpp"
 
 #include "backend/gpu/memory/device_words.hpp"
 #include "backend/gpu/memory/pattern_kernels.hpp"
