@@ -4,11 +4,11 @@
 #include <utility>
 
 #include "backend/gpu/backend.hpp"
-#include "backend/gpu/call_allocation.hpp"
-#include "backend/gpu/call_events.hpp"
-#include "backend/gpu/call_first_touch.hpp"
-#include "backend/gpu/call_graph.hpp"
-#include "backend/gpu/call_launch.hpp"
+#include "backend/gpu/call/allocation.hpp"
+#include "backend/gpu/call/events.hpp"
+#include "backend/gpu/call/first_touch.hpp"
+#include "backend/gpu/call/graph.hpp"
+#include "backend/gpu/call/launch.hpp"
 #include "backend/gpu/copy/copy_batch.hpp"
 #include "backend/gpu/copy/copy_engine.hpp"
 #include "backend/gpu/ipc_method.hpp"

@@ -3,7 +3,7 @@
 #include <array>
 #include <cstring>
 
-#include "backend/gpu/call_kernels.hpp"
+#include "backend/gpu/call/kernels.hpp"
 #include "backend/gpu/context.hpp"
 #include "backend/gpu/counted_graph.hpp"
 #include "backend/host/host_gate.hpp"

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "backend/gpu/call_kernels.hpp"
+#include "backend/gpu/call/kernels.hpp"
 #include "backend/gpu/context.hpp"
 #include "backend/gpu/memory/device.hpp"
 #include "backend/gpu/vendor/check.hpp"

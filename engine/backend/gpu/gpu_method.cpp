@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <string>
 
+#include "backend/gpu/call/returning_call.hpp"
 #include "backend/gpu/context.hpp"
 #include "backend/gpu/graph_transfer.hpp"
-#include "backend/gpu/returning_call.hpp"
 #include "backend/host/context.hpp"
 
 namespace linkscope::gpu {

@@ -4,7 +4,7 @@
 #include <optional>
 #include <utility>
 
-#include "backend/gpu/call_transfer.hpp"
+#include "backend/gpu/call/call_transfer.hpp"
 #include "backend/gpu/context.hpp"
 #include "backend/gpu/copy/copy_engine.hpp"
 #include "backend/gpu/ipc_mapping.hpp"

@@ -5,7 +5,7 @@
 #include <functional>
 #include <utility>
 
-#include "backend/gpu/call_transfer.hpp"
+#include "backend/gpu/call/call_transfer.hpp"
 #include "backend/gpu/context.hpp"
 #include "backend/gpu/memory/gpu_memory.hpp"
 #include "backend/gpu/memory/runtime_allocation.hpp"

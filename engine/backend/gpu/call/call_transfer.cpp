@@ -1,5 +1,5 @@
 // CallTransfer: see the header.
-#include "backend/gpu/call_transfer.hpp"
+#include "backend/gpu/call/call_transfer.hpp"
 
 #include <utility>
 

@@ -1,7 +1,7 @@
 // synchronize and event-record: what waiting for a device and marking a stream cost.
 #pragma once
 
-#include "backend/gpu/call_method.hpp"
+#include "backend/gpu/call/call_method.hpp"
 
 namespace linkscope::gpu {
 

@@ -1,7 +1,7 @@
 // launch: the time of one kernel launch's call.
 #pragma once
 
-#include "backend/gpu/call_method.hpp"
+#include "backend/gpu/call/call_method.hpp"
 
 namespace linkscope::gpu {
 

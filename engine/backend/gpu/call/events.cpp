@@ -1,8 +1,8 @@
 // synchronize and event-record: see the header.
-#include "backend/gpu/call_events.hpp"
+#include "backend/gpu/call/events.hpp"
 
-#include "backend/gpu/call_kernels.hpp"
-#include "backend/gpu/call_transfer.hpp"
+#include "backend/gpu/call/call_transfer.hpp"
+#include "backend/gpu/call/kernels.hpp"
 #include "backend/gpu/context.hpp"
 #include "backend/gpu/transfer.hpp"
 #include "backend/gpu/vendor/check.hpp"

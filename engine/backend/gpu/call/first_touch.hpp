@@ -1,7 +1,7 @@
 // first-touch where a GPU has to do with it: a GPU that touches, or managed memory.
 #pragma once
 
-#include "backend/gpu/call_method.hpp"
+#include "backend/gpu/call/call_method.hpp"
 
 namespace linkscope::gpu {
 

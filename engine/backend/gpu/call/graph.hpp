@@ -1,7 +1,7 @@
 // graph-instantiate and graph-launch: what graphs of kernels and small copies cost before they run.
 #pragma once
 
-#include "backend/gpu/call_method.hpp"
+#include "backend/gpu/call/call_method.hpp"
 
 namespace linkscope::gpu {
 

@@ -1,9 +1,9 @@
 // first-touch with GPUs: see the header.
-#include "backend/gpu/call_first_touch.hpp"
+#include "backend/gpu/call/first_touch.hpp"
 
-#include "backend/gpu/call_allocation.hpp"
-#include "backend/gpu/call_kernels.hpp"
-#include "backend/gpu/call_transfer.hpp"
+#include "backend/gpu/call/allocation.hpp"
+#include "backend/gpu/call/call_transfer.hpp"
+#include "backend/gpu/call/kernels.hpp"
 #include "backend/gpu/context.hpp"
 #include "backend/gpu/memory/runtime_allocation.hpp"
 #include "backend/gpu/migration/migrating_slots.hpp"

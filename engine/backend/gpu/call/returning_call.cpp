@@ -1,10 +1,10 @@
 // Returning calls: see the header.
-#include "backend/gpu/returning_call.hpp"
+#include "backend/gpu/call/returning_call.hpp"
 
 #include <algorithm>
 #include <utility>
 
-#include "backend/gpu/call_transfer.hpp"
+#include "backend/gpu/call/call_transfer.hpp"
 #include "backend/gpu/context.hpp"
 #include "backend/gpu/transfer.hpp"
 #include "base/error.hpp"

@@ -1,5 +1,5 @@
 // Kernels that calls launch: see the header.
-#include "backend/gpu/call_kernels.hpp"
+#include "backend/gpu/call/kernels.hpp"
 
 #include <algorithm>
 #include <cstring>

@@ -1,5 +1,5 @@
 // CallMethod: see the header.
-#include "backend/gpu/call_method.hpp"
+#include "backend/gpu/call/call_method.hpp"
 
 #include "backend/gpu/context.hpp"
 

@@ -1,9 +1,9 @@
 // allocate, free, register and unregister: see the header.
-#include "backend/gpu/call_allocation.hpp"
+#include "backend/gpu/call/allocation.hpp"
 
 #include <vector>
 
-#include "backend/gpu/call_transfer.hpp"
+#include "backend/gpu/call/call_transfer.hpp"
 #include "backend/gpu/context.hpp"
 #include "backend/gpu/memory/runtime_allocation.hpp"
 #include "backend/gpu/vendor/check.hpp"

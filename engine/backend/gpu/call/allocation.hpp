@@ -1,7 +1,7 @@
 // allocate, free, register and unregister: what memory costs before it is used.
 #pragma once
 
-#include "backend/gpu/call_method.hpp"
+#include "backend/gpu/call/call_method.hpp"
 #include "backend/host/allocation_calls.hpp"
 
 namespace linkscope::gpu {

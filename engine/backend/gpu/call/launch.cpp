@@ -1,11 +1,11 @@
 // launch: see the header.
-#include "backend/gpu/call_launch.hpp"
+#include "backend/gpu/call/launch.hpp"
 
 #include <array>
 #include <cstring>
 
-#include "backend/gpu/call_kernels.hpp"
-#include "backend/gpu/call_transfer.hpp"
+#include "backend/gpu/call/call_transfer.hpp"
+#include "backend/gpu/call/kernels.hpp"
 #include "backend/gpu/context.hpp"
 #include "backend/gpu/memory/device_words.hpp"
 #include "backend/gpu/transfer.hpp"

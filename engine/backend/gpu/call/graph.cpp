@@ -1,9 +1,9 @@
 // graph-instantiate and graph-launch: see the header.
-#include "backend/gpu/call_graph.hpp"
+#include "backend/gpu/call/graph.hpp"
 
 #include <algorithm>
 
-#include "backend/gpu/call_transfer.hpp"
+#include "backend/gpu/call/call_transfer.hpp"
 #include "backend/gpu/context.hpp"
 #include "backend/gpu/counted_graph.hpp"
 #include "backend/gpu/vendor/check.hpp"
