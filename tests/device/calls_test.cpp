@@ -5,7 +5,7 @@
 
 #include "backend/gpu/call/kernels.hpp"
 #include "backend/gpu/context.hpp"
-#include "backend/gpu/counted_graph.hpp"
+#include "backend/gpu/graph/counted_graph.hpp"
 #include "backend/host/host_gate.hpp"
 #include "base/error.hpp"
 #include "open_gpus.hpp"

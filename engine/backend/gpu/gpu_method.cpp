@@ -6,7 +6,7 @@
 
 #include "backend/gpu/call/returning_call.hpp"
 #include "backend/gpu/context.hpp"
-#include "backend/gpu/graph_transfer.hpp"
+#include "backend/gpu/graph/graph_transfer.hpp"
 #include "backend/host/context.hpp"
 
 namespace linkscope::gpu {

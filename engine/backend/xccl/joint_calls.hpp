@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "backend/gpu/recorded_graph.hpp"
+#include "backend/gpu/graph/recorded_graph.hpp"
 #include "backend/gpu/transfer.hpp"
 #include "backend/xccl/context.hpp"
 #include "backend/xccl/form.hpp"

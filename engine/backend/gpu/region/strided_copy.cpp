@@ -2,7 +2,7 @@
 #include "backend/gpu/region/strided_copy.hpp"
 
 #include "backend/gpu/copy/copy_path.hpp"
-#include "backend/gpu/graph_transfer.hpp"
+#include "backend/gpu/graph/graph_transfer.hpp"
 #include "backend/gpu/vendor/check.hpp"
 
 namespace linkscope::gpu {

@@ -1,5 +1,5 @@
 // GraphTransfer: see the header.
-#include "backend/gpu/graph_transfer.hpp"
+#include "backend/gpu/graph/graph_transfer.hpp"
 
 #include <algorithm>
 #include <string>
@@ -8,7 +8,7 @@
 
 #include "backend/gpu/context.hpp"
 #include "backend/gpu/copy/copy_path.hpp"
-#include "backend/gpu/recorded_graph.hpp"
+#include "backend/gpu/graph/recorded_graph.hpp"
 #include "base/error.hpp"
 
 namespace linkscope::gpu {

@@ -1,5 +1,5 @@
 // CountedGraph: see the header.
-#include "backend/gpu/counted_graph.hpp"
+#include "backend/gpu/graph/counted_graph.hpp"
 
 #include <algorithm>
 

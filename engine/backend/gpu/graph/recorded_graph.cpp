@@ -1,5 +1,5 @@
 // Stream capture.
-#include "backend/gpu/recorded_graph.hpp"
+#include "backend/gpu/graph/recorded_graph.hpp"
 
 #include "backend/gpu/vendor/check.hpp"
 
