@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "backend/gpu/context.hpp"
-#include "backend/gpu/ipc_mapping.hpp"
+#include "backend/gpu/ipc/mapping.hpp"
 #include "collective/member.hpp"
 #include "collective/member_offer.hpp"
 #include "model/part.hpp"

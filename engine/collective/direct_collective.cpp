@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "backend/gpu/context.hpp"
-#include "backend/gpu/ipc_mapping.hpp"
+#include "backend/gpu/ipc/mapping.hpp"
 #include "base/error.hpp"
 #include "collective/circle.hpp"
 #include "collective/dependent_launch.hpp"

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "backend/gpu/ipc_mapping.hpp"
+#include "backend/gpu/ipc/mapping.hpp"
 
 namespace linkscope::direct {
 

@@ -11,7 +11,7 @@
 #include "backend/gpu/call/launch.hpp"
 #include "backend/gpu/copy/copy_batch.hpp"
 #include "backend/gpu/copy/copy_engine.hpp"
-#include "backend/gpu/ipc_method.hpp"
+#include "backend/gpu/ipc/method.hpp"
 #include "backend/gpu/kernel/atomic.hpp"
 #include "backend/gpu/kernel/bulk_copy.hpp"
 #include "backend/gpu/kernel/copy.hpp"

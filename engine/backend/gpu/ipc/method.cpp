@@ -1,5 +1,5 @@
 // Who drives, who lends, and how the one comes to the other's memory.
-#include "backend/gpu/ipc_method.hpp"
+#include "backend/gpu/ipc/method.hpp"
 
 #include <optional>
 #include <utility>
@@ -7,7 +7,7 @@
 #include "backend/gpu/call/call_transfer.hpp"
 #include "backend/gpu/context.hpp"
 #include "backend/gpu/copy/copy_engine.hpp"
-#include "backend/gpu/ipc_mapping.hpp"
+#include "backend/gpu/ipc/mapping.hpp"
 #include "backend/gpu/kernel/copy.hpp"
 #include "backend/gpu/kernel/launch_shape.hpp"
 #include "backend/host/host_transfer.hpp"

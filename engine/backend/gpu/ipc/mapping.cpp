@@ -1,5 +1,5 @@
 // Handles given away, and handles mapped.
-#include "backend/gpu/ipc_mapping.hpp"
+#include "backend/gpu/ipc/mapping.hpp"
 
 #include <cstring>
 #include <fstream>
