@@ -6,7 +6,7 @@
 #include <string>
 
 #include "base/units.hpp"
-#include "collective/workspace.hpp"
+#include "collective/protocol/workspace.hpp"
 #include "model/flow.hpp"
 
 namespace linkscope::direct {

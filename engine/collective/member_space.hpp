@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/units.hpp"
-#include "collective/workspace.hpp"
+#include "collective/protocol/workspace.hpp"
 #include "model/buffer.hpp"
 
 namespace linkscope::gpu {

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "backend/gpu/vendor.hpp"
-#include "collective/pieces.hpp"
+#include "collective/protocol/pieces.hpp"
 
 namespace linkscope::direct {
 

@@ -2,11 +2,11 @@
 #include "collective/packet_kernels.hpp"
 
 #include "backend/gpu/vendor.hpp"
-#include "collective/meeting.hpp"
 #include "collective/numbers.hpp"
-#include "collective/packet_ends.hpp"
 #include "collective/packet_formats.hpp"
-#include "collective/protocol.hpp"
+#include "collective/protocol/meeting.hpp"
+#include "collective/protocol/packet_ends.hpp"
+#include "collective/protocol/packet_protocol.hpp"
 
 namespace linkscope::direct {
 namespace {

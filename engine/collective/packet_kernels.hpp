@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "collective/pieces.hpp"
-#include "collective/workspace.hpp"
+#include "collective/protocol/pieces.hpp"
+#include "collective/protocol/workspace.hpp"
 #include "model/collective.hpp"
 
 namespace linkscope::direct {

@@ -2,9 +2,9 @@
 #include "collective/push_kernels.hpp"
 
 #include "backend/gpu/vendor.hpp"
-#include "collective/meeting.hpp"
 #include "collective/numbers.hpp"
-#include "collective/trials.hpp"
+#include "collective/protocol/meeting.hpp"
+#include "collective/protocol/trials.hpp"
 #include "collective/vectors.hpp"
 
 namespace linkscope::direct {

@@ -3,8 +3,8 @@
 
 #include <cstddef>
 
-#include "collective/ring_protocol.hpp"
-#include "collective/workspace.hpp"
+#include "collective/protocol/ring_protocol.hpp"
+#include "collective/protocol/workspace.hpp"
 #include "model/elements.hpp"
 
 namespace linkscope::direct {

@@ -1,5 +1,5 @@
 // The packets' protocol, tried out by threads: every member's workers against those of the others, at any pace.
-#include "collective/protocol.hpp"
+#include "collective/protocol/packet_protocol.hpp"
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-#include "collective/workspace.hpp"
+#include "collective/protocol/workspace.hpp"
 #include "member_threads.hpp"
 #include "model/elements.hpp"
 

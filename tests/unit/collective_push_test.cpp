@@ -13,7 +13,7 @@
 #include <thread>
 #include <vector>
 
-#include "collective/push_protocol.hpp"
+#include "collective/protocol/push_protocol.hpp"
 #include "member_threads.hpp"
 #include "model/elements.hpp"
 

@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "collective/ring_protocol.hpp"
+#include "collective/protocol/ring_protocol.hpp"
 #include "member_threads.hpp"
 #include "model/elements.hpp"
 

@@ -6,7 +6,7 @@
 #include <thread>
 #include <vector>
 
-#include "collective/pieces.hpp"
+#include "collective/protocol/pieces.hpp"
 #include "model/collective.hpp"
 
 namespace linkscope::direct {

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "collective/pieces.hpp"
+#include "collective/protocol/pieces.hpp"
 #include "model/collective.hpp"
 
 namespace linkscope::direct {

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "backend/gpu/vendor.hpp"
-#include "collective/workspace.hpp"
+#include "collective/protocol/workspace.hpp"
 
 namespace linkscope::direct {
 

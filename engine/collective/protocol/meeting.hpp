@@ -5,8 +5,8 @@
 #include <cstdint>
 
 #include "backend/gpu/vendor.hpp"
-#include "collective/pieces.hpp"
-#include "collective/workspace.hpp"
+#include "collective/protocol/pieces.hpp"
+#include "collective/protocol/workspace.hpp"
 #include "model/pattern.hpp"
 
 namespace linkscope::direct {

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "base/units.hpp"
-#include "collective/pieces.hpp"
+#include "collective/protocol/pieces.hpp"
 
 namespace linkscope::direct {
 

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "collective/pieces.hpp"
+#include "collective/protocol/pieces.hpp"
 
 namespace linkscope::direct {
 

@@ -4,10 +4,10 @@
 #include <cstdint>
 
 #include "backend/gpu/vendor.hpp"
-#include "collective/meeting.hpp"
 #include "collective/numbers.hpp"
 #include "collective/packet_kernels.hpp"
-#include "collective/trials.hpp"
+#include "collective/protocol/meeting.hpp"
+#include "collective/protocol/trials.hpp"
 #include "model/elements.hpp"
 
 namespace linkscope::direct {
