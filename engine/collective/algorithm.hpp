@@ -5,8 +5,8 @@
 #include <string>
 #include <string_view>
 
-#include "collective/packet_kernels.hpp"
-#include "collective/peer_kernels.hpp"
+#include "collective/kernels/packet_kernels.hpp"
+#include "collective/kernels/peer_kernels.hpp"
 #include "model/collective.hpp"
 
 namespace linkscope::direct {

@@ -7,8 +7,8 @@
 
 #include "collective/algorithm.hpp"
 #include "collective/dependent_launch.hpp"
-#include "collective/push_kernels.hpp"
-#include "collective/ring_kernels.hpp"
+#include "collective/kernels/push_kernels.hpp"
+#include "collective/kernels/ring_kernels.hpp"
 #include "model/collective.hpp"
 #include "model/flow.hpp"
 #include "model/transfer.hpp"

@@ -4,8 +4,8 @@
 #include <cstdint>
 
 #include "backend/gpu/vendor.hpp"
-#include "collective/numbers.hpp"
-#include "collective/packet_kernels.hpp"
+#include "collective/kernels/numbers.hpp"
+#include "collective/kernels/packet_kernels.hpp"
 #include "collective/protocol/meeting.hpp"
 #include "collective/protocol/trials.hpp"
 #include "model/elements.hpp"

@@ -7,7 +7,7 @@
 
 #include "backend/gpu/vendor.hpp"
 #include "base/units.hpp"
-#include "collective/numbers.hpp"
+#include "collective/kernels/numbers.hpp"
 
 namespace linkscope::direct {
 

@@ -1,11 +1,11 @@
 // Peer kernels: blocks that meet, load, sum, store and meet again.
-#include "collective/peer_kernels.hpp"
+#include "collective/kernels/peer_kernels.hpp"
 
 #include "backend/gpu/vendor.hpp"
-#include "collective/numbers.hpp"
+#include "collective/kernels/numbers.hpp"
+#include "collective/kernels/vectors.hpp"
 #include "collective/protocol/meeting.hpp"
 #include "collective/protocol/trials.hpp"
-#include "collective/vectors.hpp"
 #include "model/elements.hpp"
 
 namespace linkscope::direct {

@@ -1,5 +1,5 @@
 // What a member of each kind of collective loads from whom and stores to whom.
-#include "collective/peer_kernels.hpp"
+#include "collective/kernels/peer_kernels.hpp"
 
 namespace linkscope::direct {
 namespace {

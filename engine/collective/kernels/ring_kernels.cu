@@ -1,11 +1,11 @@
 // Ring kernels: a GPU's blocks as workers of the ring protocol.
-#include "collective/ring_kernels.hpp"
+#include "collective/kernels/ring_kernels.hpp"
 
 #include "backend/gpu/vendor.hpp"
-#include "collective/numbers.hpp"
+#include "collective/kernels/numbers.hpp"
+#include "collective/kernels/vectors.hpp"
 #include "collective/protocol/meeting.hpp"
 #include "collective/protocol/trials.hpp"
-#include "collective/vectors.hpp"
 
 namespace linkscope::direct {
 namespace {

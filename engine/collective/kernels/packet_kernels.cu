@@ -1,9 +1,9 @@
 // Packet kernels: a GPU's threads as workers of the protocol.
-#include "collective/packet_kernels.hpp"
+#include "collective/kernels/packet_kernels.hpp"
 
 #include "backend/gpu/vendor.hpp"
-#include "collective/numbers.hpp"
-#include "collective/packet_formats.hpp"
+#include "collective/kernels/numbers.hpp"
+#include "collective/kernels/packet_formats.hpp"
 #include "collective/protocol/meeting.hpp"
 #include "collective/protocol/packet_ends.hpp"
 #include "collective/protocol/packet_protocol.hpp"
