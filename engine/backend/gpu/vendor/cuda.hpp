@@ -1,5 +1,5 @@
 // What CUDA says otherwise on the host than by another prefix. Part of vendor.hpp, which alone includes it.
-// The contracts stand in vendor_hip.hpp.
+// The contracts stand in hip.hpp.
 #pragma once
 
 namespace linkscope::gpu::vendor {
