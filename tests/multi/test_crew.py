@@ -23,7 +23,7 @@ HOST = socket.gethostname()
 @pytest.fixture
 def short_patience(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("linkscope.plan.budget.timeout_s", lambda case, options: 1.0)
-    monkeypatch.setattr("linkscope.launch.muster.START_TIMEOUT_S", 1.0)
+    monkeypatch.setattr("linkscope.launch.scheduler.START_TIMEOUT_S", 1.0)
     monkeypatch.setattr("linkscope.launch.crew._GRACE_S", 1.0)
 
 

@@ -141,7 +141,7 @@ def test_a_message_that_arrives_wrong_fails_its_case_alone(
 def impatient(company: Company) -> None:
     """The supervisor waits less long than the processes for one another."""
     company.monkeypatch.setattr("linkscope.plan.budget.timeout_s", lambda case, options: 10.0)
-    company.monkeypatch.setattr("linkscope.launch.muster.patience_s", lambda cases: 60.0)
+    company.monkeypatch.setattr("linkscope.launch.scheduler.patience_s", lambda cases: 60.0)
 
 
 @pytest.mark.usefixtures("segments", "impatient")
@@ -175,7 +175,7 @@ def test_where_all_ranks_are_held_up_in_mpi_the_row_says_in_what(
 @pytest.mark.parametrize("rank", [0, 1])
 def test_a_rank_that_the_others_wait_for_in_vain_is_named(company: Company, rank: int) -> None:
     """Rank 0, which writes the rows, like any other."""
-    company.monkeypatch.setattr("linkscope.launch.muster.patience_s", lambda cases: 3.0)
+    company.monkeypatch.setattr("linkscope.launch.scheduler.patience_s", lambda cases: 3.0)
 
     def stop() -> None:
         wait_until(lambda: Path("a.jsonl").exists() and bool(company.statuses))

@@ -109,7 +109,7 @@ def test_the_mpi_of_the_mpiexec_asked_for_is_what_the_offer_and_every_rank_see(c
 
 
 def test_a_launcher_that_starts_one_too_few_is_found_out(company: Company, mpiexec: Path) -> None:
-    company.monkeypatch.setattr("linkscope.launch.muster.START_TIMEOUT_S", 5.0)
+    company.monkeypatch.setattr("linkscope.launch.scheduler.START_TIMEOUT_S", 5.0)
     stingy = company.bench.folder / "stingy"
     stingy.write_text(
         f'#!/bin/sh\n[ "$1" = --version ] && exec {mpiexec} --version\nshift 2\nexec {mpiexec} -n 1 "$@"\n'

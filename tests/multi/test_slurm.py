@@ -92,7 +92,7 @@ def test_a_stopped_rank_is_named(company: Company) -> None:
 
 
 def test_a_rank_that_never_comes_is_named(company: Company) -> None:
-    company.monkeypatch.setattr("linkscope.launch.muster.START_TIMEOUT_S", 5.0)
+    company.monkeypatch.setattr("linkscope.launch.scheduler.START_TIMEOUT_S", 5.0)
     company.faults(r1_hello="absent")
     assert company.run("--launcher", "srun").code == 1
     (reason,) = set(company.reasons.values())

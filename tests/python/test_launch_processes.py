@@ -16,7 +16,7 @@ from linkscope.launch.hosts import named_hosts
 from linkscope.launch.inside import Place, place
 from linkscope.launch.launchers import _HYDRA, _OPEN_MPI, ByLauncher, Local, Mpiexec, Order, gist, numbers
 from linkscope.launch.launching import Launching, requirement
-from linkscope.launch.muster import Muster, patience_s
+from linkscope.launch.scheduler import Muster, patience_s
 from linkscope.launch.slurm import ENDINGS, LABEL, Srun, cpus_of_job, is_only_host
 from linkscope.machine.node import Device, Node
 from linkscope.plan.expand import PlannedCase

@@ -34,7 +34,11 @@ def test_this_tree_keeps_its_layers() -> None:
     ("name", "text", "complaint"),
     [
         ("engine/model/up.hpp", '#include "run/catalog.hpp"\n', "model must not include run"),
-        ("engine/backend/host/sideways.cpp", '#include "backend/gpu/gate/gpu_gate.hpp"\n', "must not include backend/gpu"),
+        (
+            "engine/backend/host/sideways.cpp",
+            '#include "backend/gpu/gate/gpu_gate.hpp"\n',
+            "must not include backend/gpu",
+        ),
         ("engine/measure/sideways.cpp", '#include "record/json.hpp"\n', "measure must not include record"),
         ("engine/base/near.cpp", '#include "error.hpp"\n', "includes are written from engine/"),
         ("engine/elsewhere/new.cpp", "", "belongs to no layer"),
@@ -62,7 +66,10 @@ def test_a_planted_offence_is_caught(tmp_path: Path, name: str, text: str, compl
 @pytest.mark.parametrize(
     ("name", "text"),
     [
-        ("engine/run/main.cpp", '#include "backend/gpu/gate/gpu_gate.hpp"\n#include "measure/sampler.hpp"\n#include <map>\n'),
+        (
+            "engine/run/main.cpp",
+            '#include "backend/gpu/gate/gpu_gate.hpp"\n#include "measure/sampler.hpp"\n#include <map>\n',
+        ),
         ("engine/backend/gpu/vendor.hpp", "#if defined(__HIPCC__)\n#include <hip/hip_runtime.h>\n#endif\n"),
         ("python/linkscope/launch/engine.py", "from linkscope.plan import suite\nfrom linkscope.errors import X\n"),
         ("python/linkscope/report/page.py", "from .terminal import table\nfrom linkscope.analysis import cell\n"),
