@@ -12,8 +12,9 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
+from linkscope.launch.process.engine_process.child import Child
+
 from linkscope.errors import LinkscopeError
-from linkscope.launch.child import Child
 
 LIMIT_S = 900.0
 """Of one program, unless the command line says otherwise."""

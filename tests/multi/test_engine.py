@@ -18,7 +18,7 @@ from company import IDS, ROOT, Company, command_of, mapped_by, mapped_by_anyone,
 from launching import Ended
 
 from linkscope.launch.engines import choose_engine
-from linkscope.launch.shared_memory import FOLDER
+from linkscope.launch.process.shared_memory import FOLDER
 
 HOST = socket.gethostname()
 pytestmark = pytest.mark.usefixtures("real_engine")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from linkscope.launch.shared_memory import FOLDER, SharedMemory, remove_noted
+from linkscope.launch.process.shared_memory import FOLDER, SharedMemory, remove_noted
 
 MAPPER = """
 import mmap, sys

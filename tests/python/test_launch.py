@@ -16,11 +16,11 @@ from typing import Any
 
 import pytest
 from launching import TINY_IDS, Bench, add_engine, bench, statuses
+from linkscope.launch.process.engine_process.child import URGENT_S, Child, Haste, end_all
 from result_schema import validate
 
 from linkscope.errors import LinkscopeError
 from linkscope.launch import supervisor
-from linkscope.launch.child import URGENT_S, Child, Haste, end_all
 from linkscope.launch.engines import choose_engine, find_engines
 
 __all__ = ["bench"]

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from linkscope.launch.threads import whereabouts
+from linkscope.launch.process.threads import whereabouts
 
 
 def _task(proc: Path, number: int, name: str, wchan: str, state: str) -> None:

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from linkscope.launch.scratch import Scratch, sweep_abandoned
+from linkscope.launch.process.scratch import Scratch, sweep_abandoned
 
 KEEPER = """
 import sys
-from linkscope.launch.scratch import Scratch
+from linkscope.launch.process.scratch import Scratch
 scratch = Scratch()
 (scratch.path / "stderr").write_text("words")
 print(scratch.path, flush=True)
@@ -70,7 +70,7 @@ def test_the_folder_of_another_host_or_of_before_a_restart_stays(
     process.kill()
     process.wait()
     with monkeypatch.context() as elsewhere:
-        elsewhere.setattr("linkscope.launch.shared_memory.boot", lambda: "another start of a kernel")
+        elsewhere.setattr("linkscope.launch.process.shared_memory.boot", lambda: "another start of a kernel")
         sweep_abandoned()
     assert folder.exists()
     sweep_abandoned()
@@ -97,6 +97,6 @@ def test_a_folder_whose_segments_are_in_use_stays_for_later(
     process, folder = keeper
     process.kill()
     process.wait()
-    monkeypatch.setattr("linkscope.launch.shared_memory.remove_noted", lambda noted: False)
+    monkeypatch.setattr("linkscope.launch.process.shared_memory.remove_noted", lambda noted: False)
     sweep_abandoned()
     assert folder.exists()

@@ -9,14 +9,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from linkscope.errors import LinkscopeError
-from linkscope.launch.child import Haste
 from linkscope.launch.control import Control, Event, Hello, Joined, Left, Misfit, Said, Surveyed, at
 from linkscope.launch.launchers import Ending, Launcher, Order
 from linkscope.launch.member import Cause, Failure, Member, after_failures, failed, fallen, latest_case, mentions
-from linkscope.launch.process import parse_record
-from linkscope.launch.scratch import Scratch
-from linkscope.launch.shared_memory import SharedMemory
-from linkscope.launch.threads import whereabouts
+from linkscope.launch.process.engine_process import parse_record
+from linkscope.launch.process.engine_process.child import Haste
+from linkscope.launch.process.scratch import Scratch
+from linkscope.launch.process.shared_memory import SharedMemory
+from linkscope.launch.process.threads import whereabouts
 from linkscope.launch.worker import CannotStartError, GarbageError, InterruptedRunError, RefusedPlanError, SilenceError
 
 Json = dict[str, Any]

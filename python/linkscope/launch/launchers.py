@@ -17,8 +17,8 @@ from typing import Protocol
 
 from linkscope.errors import LinkscopeError
 from linkscope.launch.binding import usable_cores
-from linkscope.launch.child import Child, Haste, end_all, signal_name
 from linkscope.launch.hosts import named_hosts
+from linkscope.launch.process.engine_process.child import Child, Haste, end_all, signal_name
 
 RANK_VARIABLE = "LINKSCOPE_RANK"
 PATIENCE_S = 5.0

@@ -17,8 +17,8 @@ from linkscope.errors import LinkscopeError
 from linkscope.launch import inside
 from linkscope.launch.job import Job, Request, prepare
 from linkscope.launch.launching import Launching, requirement
+from linkscope.launch.process.scratch import sweep_abandoned
 from linkscope.launch.scheduler import Muster
-from linkscope.launch.scratch import sweep_abandoned
 from linkscope.launch.supervisor import Watch, outcome
 from linkscope.launch.worker import InterruptedRunError
 from linkscope.plan.expand import PlannedCase

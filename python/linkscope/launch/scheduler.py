@@ -20,7 +20,7 @@ from linkscope.launch.hosts import named_hosts
 from linkscope.launch.inside import Lead
 from linkscope.launch.job import Job
 from linkscope.launch.launchers import RANK_VARIABLE, Launcher
-from linkscope.launch.process import EngineProcess
+from linkscope.launch.process.engine_process import EngineProcess
 from linkscope.launch.supervisor import START_TIMEOUT_S, Refusal, Supervisor
 from linkscope.launch.worker import Worker
 from linkscope.machine.node import Link

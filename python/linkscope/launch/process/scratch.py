@@ -11,7 +11,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from linkscope.launch import shared_memory
+from linkscope.launch.process import shared_memory
 
 _PREFIX = "linkscope-"
 _HELD = "held"

@@ -1,0 +1,1 @@
+"""The programs that are started on this host, and what they leave behind."""
