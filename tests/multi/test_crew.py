@@ -13,8 +13,8 @@ from company import IDS, Company, wait_until
 from result_schema import validate
 
 from linkscope.launch import crew as crews
-from linkscope.launch.control import Control, Hello
-from linkscope.launch.member import Member
+from linkscope.launch.group.control import Control, Hello
+from linkscope.launch.group.rank_process import Member
 from linkscope.results.run_file import RunFile
 
 HOST = socket.gethostname()
@@ -24,7 +24,7 @@ HOST = socket.gethostname()
 def short_patience(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("linkscope.plan.budget.timeout_s", lambda case, options: 1.0)
     monkeypatch.setattr("linkscope.launch.scheduler.START_TIMEOUT_S", 1.0)
-    monkeypatch.setattr("linkscope.launch.crew._GRACE_S", 1.0)
+    monkeypatch.setattr("linkscope.launch.group.process_group._GRACE_S", 1.0)
 
 
 @pytest.fixture(autouse=True)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from linkscope.launch.control import LOOPBACK, Hello
+from linkscope.launch.group.control import LOOPBACK, Hello
+from linkscope.launch.group.rank_process import Cause, Failure, Member, after_failures
 from linkscope.launch.launchers import Ending
-from linkscope.launch.member import Cause, Failure, Member, after_failures
 
 Json = dict[str, Any]
 

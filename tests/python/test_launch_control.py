@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from linkscope.launch.control import (
+from linkscope.launch.group.control import (
     CONTROL_VARIABLE,
     LOOPBACK,
     TOKEN_VARIABLE,

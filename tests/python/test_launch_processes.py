@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from linkscope.errors import LinkscopeError
-from linkscope.launch.binding import at_home, bind
-from linkscope.launch.control import LOOPBACK, Hello, own_address
+from linkscope.launch.group.binding import at_home, bind
+from linkscope.launch.group.control import LOOPBACK, Hello, own_address
 from linkscope.launch.hosts import named_hosts
 from linkscope.launch.inside import Place, place
 from linkscope.launch.launchers import _HYDRA, _OPEN_MPI, ByLauncher, Local, Mpiexec, Order, gist, numbers

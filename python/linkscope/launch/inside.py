@@ -24,8 +24,8 @@ from typing import Any, NoReturn
 
 from linkscope.errors import LinkscopeError
 from linkscope.launch import survey
-from linkscope.launch.control import CONTROL_VARIABLE, LOOPBACK, own_address
 from linkscope.launch.engines import command_of
+from linkscope.launch.group.control import CONTROL_VARIABLE, LOOPBACK, own_address
 from linkscope.launch.launchers import RANK_VARIABLE, Order, OwnChildren, Started
 from linkscope.launch.process.engine_process.child import URGENT_S, Child, Haste
 from linkscope.launch.process.scratch import Scratch

@@ -16,7 +16,7 @@ from textwrap import shorten
 from typing import Protocol
 
 from linkscope.errors import LinkscopeError
-from linkscope.launch.binding import usable_cores
+from linkscope.launch.group.binding import usable_cores
 from linkscope.launch.hosts import named_hosts
 from linkscope.launch.process.engine_process.child import Child, Haste, end_all, signal_name
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from linkscope.errors import LinkscopeError
 from linkscope.launch import inside
-from linkscope.launch.control import LOOPBACK, own_address
+from linkscope.launch.group.control import LOOPBACK, own_address
 from linkscope.launch.hosts import named_hosts
 from linkscope.launch.inside import Inside, Lead
 from linkscope.launch.launchers import Launcher, Local, Mpiexec, find_mpiexec, library_of

@@ -12,10 +12,10 @@ from typing import Any
 
 from linkscope.errors import LinkscopeError
 from linkscope.launch import survey
-from linkscope.launch.binding import Binding, at_home, bind, usable_cores
-from linkscope.launch.control import LOOPBACK, Control, Hello, Surveyed
-from linkscope.launch.crew import Crew, Terms, Work
 from linkscope.launch.engines import Engine, surroundings
+from linkscope.launch.group.binding import Binding, at_home, bind, usable_cores
+from linkscope.launch.group.control import LOOPBACK, Control, Hello, Surveyed
+from linkscope.launch.group.process_group import Crew, Terms, Work
 from linkscope.launch.hosts import named_hosts
 from linkscope.launch.inside import Lead
 from linkscope.launch.job import Job

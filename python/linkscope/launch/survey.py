@@ -38,9 +38,9 @@ def is_wanted(environment: Mapping[str, str]) -> bool:
 
 def tell(environment: Mapping[str, str]) -> None:
     """Looks at this host and waits until the supervisor has heard. Raises LinkscopeError and OSError."""
-    from linkscope.launch.binding import usable_cores
-    from linkscope.launch.control import CONTROL_VARIABLE, TOKEN_VARIABLE
     from linkscope.launch.engines import machine_description
+    from linkscope.launch.group.binding import usable_cores
+    from linkscope.launch.group.control import CONTROL_VARIABLE, TOKEN_VARIABLE
     from linkscope.machine.discover import discover
 
     host, _, port = environment[CONTROL_VARIABLE].rpartition(":")

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from linkscope.launch.control import Hello, name
+from linkscope.launch.group.control import Hello, name
 from linkscope.launch.launchers import Ending
 
 Json = dict[str, Any]

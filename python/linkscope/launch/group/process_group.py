@@ -9,9 +9,18 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from linkscope.errors import LinkscopeError
-from linkscope.launch.control import Control, Event, Hello, Joined, Left, Misfit, Said, Surveyed, at
+from linkscope.launch.group.control import Control, Event, Hello, Joined, Left, Misfit, Said, Surveyed, at
+from linkscope.launch.group.rank_process import (
+    Cause,
+    Failure,
+    Member,
+    after_failures,
+    failed,
+    fallen,
+    latest_case,
+    mentions,
+)
 from linkscope.launch.launchers import Ending, Launcher, Order
-from linkscope.launch.member import Cause, Failure, Member, after_failures, failed, fallen, latest_case, mentions
 from linkscope.launch.process.engine_process import parse_record
 from linkscope.launch.process.engine_process.child import Haste
 from linkscope.launch.process.scratch import Scratch
