@@ -8,7 +8,7 @@ from pathlib import Path
 
 from linkscope.launch.engines import machine_description
 from linkscope.launch.job import Request
-from linkscope.launch.launching import Launching
+from linkscope.launch.launcher.launching import Launching
 from linkscope.launch.run import Listener
 from linkscope.launch.run import resume as _resume
 from linkscope.launch.run import run as _run

@@ -6,7 +6,7 @@ from typing import Any
 
 from linkscope.launch.group.control import LOOPBACK, Hello
 from linkscope.launch.group.rank_process import Cause, Failure, Member, after_failures
-from linkscope.launch.launchers import Ending
+from linkscope.launch.launcher.launchers import Ending
 
 Json = dict[str, Any]
 

@@ -12,12 +12,12 @@ import pytest
 from linkscope.errors import LinkscopeError
 from linkscope.launch.group.binding import at_home, bind
 from linkscope.launch.group.control import LOOPBACK, Hello, own_address
-from linkscope.launch.hosts import named_hosts
-from linkscope.launch.inside import Place, place
-from linkscope.launch.launchers import _HYDRA, _OPEN_MPI, ByLauncher, Local, Mpiexec, Order, gist, numbers
-from linkscope.launch.launching import Launching, requirement
+from linkscope.launch.launcher.hosts import named_hosts
+from linkscope.launch.launcher.inside import Place, place
+from linkscope.launch.launcher.launchers import _HYDRA, _OPEN_MPI, ByLauncher, Local, Mpiexec, Order, gist, numbers
+from linkscope.launch.launcher.launching import Launching, requirement
+from linkscope.launch.launcher.srun import ENDINGS, LABEL, Srun, cpus_of_job, is_only_host
 from linkscope.launch.scheduler import Muster, patience_s
-from linkscope.launch.slurm import ENDINGS, LABEL, Srun, cpus_of_job, is_only_host
 from linkscope.machine.node import Device, Node
 from linkscope.plan.expand import PlannedCase
 
@@ -261,7 +261,7 @@ def test_the_gist_of_a_box_is_its_first_paragraph_or_what_that_announces() -> No
 def test_each_dialect_forwards_the_environment_and_leaves_binding_to_the_engine(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("linkscope.launch.launchers.usable_cores", lambda: ((0,), (1,)))
+    monkeypatch.setattr("linkscope.launch.launcher.launchers.usable_cores", lambda: ((0,), (1,)))
     order = Order(("engine",), 2, {}, ("LINKSCOPE_TOKEN", "LINKSCOPE_CONTROL"), {}, tmp_path)
     crowd = Order(("engine",), 3, {}, (), {}, tmp_path)
     exported = ["-x", "LINKSCOPE_TOKEN", "-x", "LINKSCOPE_CONTROL"]
@@ -318,7 +318,7 @@ def test_the_address_that_ranks_report_to_is_looked_for_by_the_hosts_as_they_are
 def test_as_many_processes_as_named_hosts_are_one_on_each(
     says: str, own: tuple[str, ...], told: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("linkscope.launch.launchers.version_of", lambda program: says)
+    monkeypatch.setattr("linkscope.launch.launcher.launchers.version_of", lambda program: says)
     launcher = Mpiexec(("mpiexec", *own), "node1:4,node2:4")
     assert launcher.spread(2) == told
     assert launcher.spread(4) == (), "their slots say how many each takes"
@@ -336,8 +336,10 @@ def test_srun_too_puts_one_on_each_host_unless_it_is_told_where() -> None:
 
 def test_mpiexec_is_told_where_and_no_more_than_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     started: list[list[str]] = []
-    monkeypatch.setattr("linkscope.launch.launchers.version_of", lambda program: "HYDRA build details:")
-    monkeypatch.setattr("linkscope.launch.launchers.Child", lambda command, *rest, **more: started.append(command))
+    monkeypatch.setattr("linkscope.launch.launcher.launchers.version_of", lambda program: "HYDRA build details:")
+    monkeypatch.setattr(
+        "linkscope.launch.launcher.launchers.Child", lambda command, *rest, **more: started.append(command)
+    )
     order = Order(("engine",), 2, {}, (), {}, tmp_path)
     Mpiexec(("mpiexec",), "node1:4,node2:4").start(order)
     Mpiexec(("mpiexec",)).start(order)

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from linkscope.launch import survey
 from linkscope.launch.engines import PYTHON_VARIABLE, surroundings
 from linkscope.launch.group.control import Control, Event, Surveyed
+from linkscope.launch.launcher import survey
 from linkscope.machine.node import Node
 
 ENGINE = ("/bin/sh", "-c", "echo became the engine")

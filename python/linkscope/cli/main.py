@@ -66,7 +66,7 @@ def run(
     """Measure this machine, or model a described one. Exit code 1 where a row failed."""
     from linkscope.cli import measuring
     from linkscope.launch.job import Request
-    from linkscope.launch.launching import Launching
+    from linkscope.launch.launcher.launching import Launching
 
     given = {"devices": devices, "methods": methods, "sizes": sizes, "budget": budget, "clock": clock}
     given |= {"machine": machine, "engine": engine, "precision": precision}

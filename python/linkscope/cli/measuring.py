@@ -11,9 +11,9 @@ import typer
 from rich.console import Console
 
 from linkscope.cli.progress import progress
-from linkscope.launch import inside
 from linkscope.launch.job import Request, prepare
-from linkscope.launch.launching import Launching
+from linkscope.launch.launcher import inside
+from linkscope.launch.launcher.launching import Launching
 from linkscope.launch.run import default_output, newest_output
 from linkscope.launch.run import resume as resume_run
 from linkscope.launch.run import run as start_run

@@ -11,7 +11,7 @@ from typing import Any
 from linkscope import __version__
 from linkscope.errors import LinkscopeError
 from linkscope.launch.engines import Engine, choose_engine, modelling_engine, torch_engine
-from linkscope.launch.launching import Launching
+from linkscope.launch.launcher.launching import Launching
 from linkscope.machine.described import load_machine
 from linkscope.machine.discover import discover
 from linkscope.machine.node import Node

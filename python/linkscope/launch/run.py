@@ -14,9 +14,9 @@ from types import FrameType
 from typing import Any
 
 from linkscope.errors import LinkscopeError
-from linkscope.launch import inside
 from linkscope.launch.job import Job, Request, prepare
-from linkscope.launch.launching import Launching, requirement
+from linkscope.launch.launcher import inside
+from linkscope.launch.launcher.launching import Launching, requirement
 from linkscope.launch.process.scratch import sweep_abandoned
 from linkscope.launch.scheduler import Muster
 from linkscope.launch.supervisor import Watch, outcome

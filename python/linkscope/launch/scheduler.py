@@ -11,15 +11,15 @@ from itertools import combinations
 from typing import Any
 
 from linkscope.errors import LinkscopeError
-from linkscope.launch import survey
 from linkscope.launch.engines import Engine, surroundings
 from linkscope.launch.group.binding import Binding, at_home, bind, usable_cores
 from linkscope.launch.group.control import LOOPBACK, Control, Hello, Surveyed
 from linkscope.launch.group.process_group import Crew, Terms, Work
-from linkscope.launch.hosts import named_hosts
-from linkscope.launch.inside import Lead
 from linkscope.launch.job import Job
-from linkscope.launch.launchers import RANK_VARIABLE, Launcher
+from linkscope.launch.launcher import survey
+from linkscope.launch.launcher.hosts import named_hosts
+from linkscope.launch.launcher.inside import Lead
+from linkscope.launch.launcher.launchers import RANK_VARIABLE, Launcher
 from linkscope.launch.process.engine_process import EngineProcess
 from linkscope.launch.supervisor import START_TIMEOUT_S, Refusal, Supervisor
 from linkscope.launch.worker import Worker

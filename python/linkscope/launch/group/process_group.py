@@ -20,7 +20,7 @@ from linkscope.launch.group.rank_process import (
     latest_case,
     mentions,
 )
-from linkscope.launch.launchers import Ending, Launcher, Order
+from linkscope.launch.launcher.launchers import Ending, Launcher, Order
 from linkscope.launch.process.engine_process import parse_record
 from linkscope.launch.process.engine_process.child import Haste
 from linkscope.launch.process.scratch import Scratch

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from linkscope.launch.group.control import Hello, name
-from linkscope.launch.launchers import Ending
+from linkscope.launch.launcher.launchers import Ending
 
 Json = dict[str, Any]
 

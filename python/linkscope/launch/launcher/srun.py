@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 
-from linkscope.launch.hosts import named_hosts
-from linkscope.launch.launchers import RANK_VARIABLE, ByLauncher, Order, Started, gist, one_a_host, version_of
+from linkscope.launch.launcher.hosts import named_hosts
+from linkscope.launch.launcher.launchers import RANK_VARIABLE, ByLauncher, Order, Started, gist, one_a_host, version_of
 from linkscope.launch.process.engine_process.child import Child
 
 _OVERLAPS = (20, 11)

@@ -1,6 +1,6 @@
 """Survey: what stands between a launcher and an engine on a host that linkscope does not run on.
 
-`python -m linkscope.launch.survey ENGINE... join` tells the supervisor what that host is made of, if it is the first
+`python -m linkscope.launch.launcher.survey ENGINE... join` tells the supervisor what that host is made of, if it is the first
 process of a host that is not known yet, and becomes the engine. Where nothing can be told, it becomes the engine too.
 """
 
@@ -18,7 +18,7 @@ Json = dict[str, Any]
 
 KNOWN_VARIABLE = "LINKSCOPE_KNOWN_HOSTS"
 """Names of hosts that need no survey, joined by commas."""
-COMMAND = (sys.executable, "-m", "linkscope.launch.survey")
+COMMAND = (sys.executable, "-m", "linkscope.launch.launcher.survey")
 _LOCAL_RANKS = ("OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID", "LOCAL_RANK")
 _LIMIT_S = 30.0
 

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from linkscope.errors import LinkscopeError
-from linkscope.launch import inside
 from linkscope.launch.group.control import LOOPBACK, own_address
-from linkscope.launch.hosts import named_hosts
-from linkscope.launch.inside import Inside, Lead
-from linkscope.launch.launchers import Launcher, Local, Mpiexec, find_mpiexec, library_of
-from linkscope.launch.slurm import Srun, is_only_host
+from linkscope.launch.launcher import inside
+from linkscope.launch.launcher.hosts import named_hosts
+from linkscope.launch.launcher.inside import Inside, Lead
+from linkscope.launch.launcher.launchers import Launcher, Local, Mpiexec, find_mpiexec, library_of
+from linkscope.launch.launcher.srun import Srun, is_only_host
 
 Json = dict[str, Any]
 

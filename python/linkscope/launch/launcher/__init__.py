@@ -1,0 +1,1 @@
+"""How the processes of a run come to life: one file a launcher."""
