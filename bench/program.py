@@ -12,7 +12,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from linkscope.launch.process.engine_process.child import Child
+from linkscope.launch.process.child import Child
 
 from linkscope.errors import LinkscopeError
 

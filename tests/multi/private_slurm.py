@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from company import processes, wait_until
-from linkscope.launch.process.engine_process.child import Child
+from linkscope.launch.process.child import Child
 
 CPUS = 4
 """Of the one node, whatever this host has: Slurm is told not to look."""

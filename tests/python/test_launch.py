@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 from launching import TINY_IDS, Bench, add_engine, bench, statuses
-from linkscope.launch.process.engine_process.child import URGENT_S, Child, Haste, end_all
+from linkscope.launch.process.child import URGENT_S, Child, Haste, end_all
 from result_schema import validate
 
 from linkscope.errors import LinkscopeError

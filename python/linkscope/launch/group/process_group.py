@@ -22,7 +22,7 @@ from linkscope.launch.group.rank_process import (
 )
 from linkscope.launch.launcher.launchers import Ending, Launcher, Order
 from linkscope.launch.process.engine_process import parse_record
-from linkscope.launch.process.engine_process.child import Haste
+from linkscope.launch.process.child import Haste
 from linkscope.launch.process.scratch import Scratch
 from linkscope.launch.process.shared_memory import SharedMemory
 from linkscope.launch.process.threads import whereabouts

@@ -27,7 +27,7 @@ from linkscope.launch.engines import command_of
 from linkscope.launch.group.control import CONTROL_VARIABLE, LOOPBACK, own_address
 from linkscope.launch.launcher import survey
 from linkscope.launch.launcher.launchers import RANK_VARIABLE, Order, OwnChildren, Started
-from linkscope.launch.process.engine_process.child import URGENT_S, Child, Haste
+from linkscope.launch.process.child import URGENT_S, Child, Haste
 from linkscope.launch.process.scratch import Scratch
 from linkscope.machine import sysfs
 from linkscope.machine.files import LiveFiles

@@ -18,7 +18,7 @@ from typing import Protocol
 from linkscope.errors import LinkscopeError
 from linkscope.launch.group.binding import usable_cores
 from linkscope.launch.launcher.hosts import named_hosts
-from linkscope.launch.process.engine_process.child import Child, Haste, end_all, signal_name
+from linkscope.launch.process.child import Child, Haste, end_all, signal_name
 
 RANK_VARIABLE = "LINKSCOPE_RANK"
 PATIENCE_S = 5.0

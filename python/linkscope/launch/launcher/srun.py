@@ -13,7 +13,7 @@ from functools import cache
 
 from linkscope.launch.launcher.hosts import named_hosts
 from linkscope.launch.launcher.launchers import RANK_VARIABLE, ByLauncher, Order, Started, gist, one_a_host, version_of
-from linkscope.launch.process.engine_process.child import Child
+from linkscope.launch.process.child import Child
 
 _OVERLAPS = (20, 11)
 """The first version whose steps wait for one another where nothing is said."""

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from linkscope.errors import LinkscopeError
-from linkscope.launch.process.engine_process.child import Child, Haste, signal_name
+from linkscope.launch.process.child import Child, Haste, signal_name
 from linkscope.launch.process.scratch import Scratch
 from linkscope.launch.process.threads import whereabouts
 from linkscope.launch.worker import GarbageError, InterruptedRunError, RefusedPlanError, SilenceError
