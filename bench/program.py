@@ -12,9 +12,8 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from linkscope.launch.process.child import Child
-
 from linkscope.errors import LinkscopeError
+from linkscope.launch.process.child import Child
 
 LIMIT_S = 900.0
 """Of one program, unless the command line says otherwise."""

@@ -2,7 +2,7 @@
 #include "collective/dependent_launch.hpp"
 
 #include "base/error.hpp"
-#include "collective/form.hpp"
+#include "collective/direct_options.hpp"
 
 namespace linkscope::direct {
 
@@ -18,33 +18,34 @@ std::string_view name_of(DependentLaunch dependent) {
   return "";
 }
 
-unsigned crowd(const Room& room, DependentLaunch dependent) {
-  return room.shared && dependent != DependentLaunch::complete ? 2 : 1;
+unsigned crowd(const DeviceLimits& limits, DependentLaunch dependent) {
+  return limits.shared && dependent != DependentLaunch::complete ? 2 : 1;
 }
 
-std::vector<DependentLaunch> dependent_launches(const Room& room, const Parameters& parameters) {
+std::vector<DependentLaunch> dependent_launches(const DeviceLimits& limits, const Parameters& parameters) {
   using enum DependentLaunch;
   const std::string word = parameters.word("dependent_launch", "");
-  const Form form = Form::of(parameters);
-  const bool single = form.launching == Launching::in_kernel;
-  const bool alone = form.launching == Launching::graph && form.recorded == 1;  // a graph's end is waited for
-  const bool has_any = room.programmatic && !single;
+  const DirectOptions form = DirectOptions::of(parameters);
+  const bool single = form.launching == LaunchMode::in_kernel;
+  const bool alone =
+      form.launching == LaunchMode::graph && form.recorded == 1;  // a graph's end is waited for
+  const bool has_any = limits.programmatic && !single;
   if (word == "complete") return {complete};
-  if (word.empty()) return {has_any && !alone && !room.shared ? programmatic : complete};
+  if (word.empty()) return {has_any && !alone && !limits.shared ? programmatic : complete};
   if (word == "measured") {
     if (!has_any) return {complete};
-    return room.shared ? std::vector{programmatic, complete} : std::vector{programmatic, early, complete};
+    return limits.shared ? std::vector{programmatic, complete} : std::vector{programmatic, early, complete};
   }
   if (word != "programmatic" && word != "early")
     throw Error(Fault::bad_input, "parameter dependent_launch: '" + word +
                                       "' is none of complete, programmatic, early, measured");
   if (single) throw Error(Fault::unsupported, "form in-kernel makes one launch: none depends on it");
-  if (!room.programmatic)
+  if (!limits.programmatic)
     throw Error(
         Fault::unsupported,
         "programmatic dependent launches need CUDA 12.3 and compute capability 9.0 on every member's GPU");
   if (word == "programmatic") return {programmatic};
-  if (!room.shared) return {early};
+  if (!limits.shared) return {early};
   throw Error(Fault::unsupported,
               "early dependent launches need a GPU for each member: kernels that wait for "
               "their turn could keep out another member's");

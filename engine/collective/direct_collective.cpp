@@ -6,18 +6,18 @@
 #include "backend/gpu/context.hpp"
 #include "backend/gpu/ipc/mapping.hpp"
 #include "base/error.hpp"
-#include "collective/circle.hpp"
 #include "collective/dependent_launch.hpp"
-#include "collective/form.hpp"
+#include "collective/direct_communicator.hpp"
+#include "collective/direct_options.hpp"
 #include "collective/launch_choice.hpp"
 #include "model/collective.hpp"
 
 namespace linkscope::direct {
 
-DirectCollective::DirectCollective(std::shared_ptr<gpu::Context> context)
+DirectCollective::DirectCollective(std::shared_ptr<gpu::GpuContext> context)
     : context_(std::move(context)),
       mappings_(std::make_shared<gpu::IpcMappings>(context_)),
-      retired_(std::make_shared<RetiredSpaces>()) {}
+      retired_(std::make_shared<RetiredWorkspaces>()) {}
 
 Quantity DirectCollective::quantity_of(const Flow& flow) const {
   return flow.parameters.word("collective", "") == "barrier" ? Quantity::latency : Quantity::bandwidth;
@@ -37,7 +37,7 @@ Support DirectCollective::available() const {
 
 Support DirectCollective::supports(const Flow& flow) const {
   const CollectiveShape shape = CollectiveShape::of(flow);
-  const Form form = Form::of(flow.parameters);
+  const DirectOptions form = DirectOptions::of(flow.parameters);
   if (shape.members < 2 || shape.members > most_members) {
     return Support::no("direct-collective has 2 to " + std::to_string(most_members) + " members, not " +
                        std::to_string(shape.members));
@@ -49,7 +49,7 @@ Support DirectCollective::supports(const Flow& flow) const {
   if (shape.accumulates())
     return Support::no("direct-collective has no " + std::string(name_of(shape.kind)) +
                        " in place: members may overwrite what others have yet to load");
-  if (form.trial == Trial::on && (shape.type != ElementType::int32 || shape.place == InPlace::in))
+  if (form.trial == SelfCheck::on && (shape.type != ElementType::int32 || shape.place == InPlace::in))
     return Support::no("a trial is of int32, out of place");
   const auto algorithm = read_algorithm(flow.parameters.word("algorithm", "auto"));
   if (!algorithm) return Support::yes();
@@ -57,10 +57,10 @@ Support DirectCollective::supports(const Flow& flow) const {
   return reason.empty() ? Support::yes() : Support::no(std::move(reason));
 }
 
-std::unique_ptr<Ensemble> DirectCollective::assemble(const Flow& flow,
-                                                     const std::vector<OwnPart>& own) const {
-  if (own.empty()) return std::make_unique<Bystander>();
-  return std::make_unique<Circle>(context_, mappings_, retired_, flow, own);
+std::unique_ptr<PreparedParts> DirectCollective::assemble(const Flow& flow,
+                                                          const std::vector<LocalPart>& own) const {
+  if (own.empty()) return std::make_unique<NoParts>();
+  return std::make_unique<DirectCommunicator>(context_, mappings_, retired_, flow, own);
 }
 
 std::unique_ptr<Transfer> DirectCollective::prepare(const Flow& /*flow*/, const Arenas& /*arenas*/) const {

@@ -10,19 +10,19 @@
 #include "model/method.hpp"
 
 namespace linkscope::gpu {
-class Context;
+class GpuContext;
 class IpcMappings;
 }  // namespace linkscope::gpu
 
 namespace linkscope::direct {
 
-class MemberSpace;
+class MemberWorkspace;
 
 /// One kernel on each member's GPU, no library, no multicast. Members lie in one process (peer access) or in several of one
 /// node (IPC). docs/direct-collectives.md says how the kernels keep in step.
 class DirectCollective final : public Method {
  public:
-  explicit DirectCollective(std::shared_ptr<gpu::Context> context);
+  explicit DirectCollective(std::shared_ptr<gpu::GpuContext> context);
 
   [[nodiscard]] std::string_view name() const override { return "direct-collective"; }
   [[nodiscard]] std::string_view summary() const override {
@@ -36,16 +36,18 @@ class DirectCollective final : public Method {
   /// The same in every process: what depends on the GPUs that a process sees, connecting decides.
   [[nodiscard]] Support supports(const Flow& flow) const override;
   [[nodiscard]] Reach reach() const override { return Reach::processes; }
-  [[nodiscard]] std::vector<Part> parts(const Flow& flow) const override { return collective_parts(flow); }
-  [[nodiscard]] std::unique_ptr<Ensemble> assemble(const Flow& flow,
-                                                   const std::vector<OwnPart>& own) const override;
+  [[nodiscard]] std::vector<FlowPart> parts(const Flow& flow) const override {
+    return collective_parts(flow);
+  }
+  [[nodiscard]] std::unique_ptr<PreparedParts> assemble(const Flow& flow,
+                                                        const std::vector<LocalPart>& own) const override;
   /// Throws Error{unsupported}: no flow of it has one part.
   [[nodiscard]] std::unique_ptr<Transfer> prepare(const Flow& flow, const Arenas& arenas) const override;
 
  private:
-  std::shared_ptr<gpu::Context> context_;
+  std::shared_ptr<gpu::GpuContext> context_;
   std::shared_ptr<gpu::IpcMappings> mappings_;
-  std::shared_ptr<std::vector<MemberSpace>> retired_;  ///< see Circle
+  std::shared_ptr<std::vector<MemberWorkspace>> retired_;  ///< see Circle
 };
 
 }  // namespace linkscope::direct

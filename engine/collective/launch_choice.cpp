@@ -56,28 +56,28 @@ Bytes bytes_sent(const CollectiveShape& shape, Algorithm algorithm) {
 }
 
 /// Why the algorithm is out of the question; empty where it is not.
-std::string refusal(const CollectiveShape& shape, const Room& room, Algorithm algorithm) {
+std::string refusal(const CollectiveShape& shape, const DeviceLimits& limits, Algorithm algorithm) {
   if (std::string reason = no_such(shape, algorithm); !reason.empty()) return reason;
   const std::string name(name_of(algorithm));
   const auto format = format_of(algorithm);
   if (!format) {
-    if (shape.kind == CollectiveKind::barrier || room.peers) return "";
+    if (shape.kind == CollectiveKind::barrier || limits.peers) return "";
     return name + " needs buffers that every member's kernels reach";
   }
-  if (format == Format::lines && !room.lines)
+  if (format == Format::lines && !limits.lines)
     return name + ": lines of 128 bytes need not arrive whole between these GPUs (NVLink lets them)";
   if (staging_of(shape, algorithm).bytes(shape.members) > most_staging)
     return name + " would need more than " + format_bytes(most_staging) + " of staging";
   return "";
 }
 
-bool worth_trying(const CollectiveShape& shape, const Room& room, Algorithm algorithm) {
-  if (!refusal(shape, room, algorithm).empty()) return false;
+bool worth_trying(const CollectiveShape& shape, const DeviceLimits& limits, Algorithm algorithm) {
+  if (!refusal(shape, limits, algorithm).empty()) return false;
   if (family_of(algorithm) == Family::pushes) return shape.bytes >= least_pushed;
   if (family_of(algorithm) == Family::rings) return shape.bytes >= least_on_ring;
   const auto format = format_of(algorithm);
   if (!format) {
-    const bool has_packets = refusal(shape, room, Algorithm::one_shot_ll).empty();
+    const bool has_packets = refusal(shape, limits, Algorithm::one_shot_ll).empty();
     const bool divides = no_such(shape, Algorithm::two_shot).empty() && algorithm == Algorithm::one_shot;
     if (divides && shape.bytes > most_undivided) return false;
     return shape.bytes >= least_on_peers || !has_packets;
@@ -87,10 +87,11 @@ bool worth_trying(const CollectiveShape& shape, const Room& room, Algorithm algo
   return sent <= (trips_of(algorithm) == Trips::two ? most_sent_in_two_trips : most_sent_in_lines);
 }
 
-LaunchChoice grid(Algorithm algorithm, std::uint64_t wanted_blocks, unsigned threads, const Room& room) {
+LaunchChoice grid(Algorithm algorithm, std::uint64_t wanted_blocks, unsigned threads,
+                  const DeviceLimits& limits) {
   LaunchChoice choice;
   choice.algorithm = algorithm;
-  choice.blocks = static_cast<unsigned>(std::clamp<std::uint64_t>(wanted_blocks, 1, room.most_blocks));
+  choice.blocks = static_cast<unsigned>(std::clamp<std::uint64_t>(wanted_blocks, 1, limits.most_blocks));
   choice.threads = threads;
   return choice;
 }
@@ -100,20 +101,20 @@ void add(std::vector<LaunchChoice>& choices, const LaunchChoice& choice) {
 }
 
 /// One packet for each worker, or a few; few large blocks, or many small ones.
-void add_packet_grids(std::vector<LaunchChoice>& choices, const CollectiveShape& shape, const Room& room,
-                      Algorithm algorithm) {
-  struct Grid {
+void add_packet_grids(std::vector<LaunchChoice>& choices, const CollectiveShape& shape,
+                      const DeviceLimits& limits, Algorithm algorithm) {
+  struct PacketGrid {
     unsigned threads;
     unsigned packets_each;
   };
   const std::uint64_t threads_useful =
       std::uint64_t{staging_of(shape, algorithm).packets} * packet_size(*format_of(algorithm)).threads;
-  for (const Grid& wanted :
-       {Grid{512, 1}, Grid{256, 1}, Grid{128, 1}, Grid{512, 2}, Grid{512, 4}, Grid{512, 8}}) {
+  for (const PacketGrid& wanted : {PacketGrid{512, 1}, PacketGrid{256, 1}, PacketGrid{128, 1},
+                                   PacketGrid{512, 2}, PacketGrid{512, 4}, PacketGrid{512, 8}}) {
     const auto threads = static_cast<unsigned>(
         std::min<std::uint64_t>(wanted.threads, (threads_useful + warp - 1) / warp * warp));
     const std::uint64_t at_once = std::uint64_t{threads} * wanted.packets_each;
-    add(choices, grid(algorithm, (threads_useful + at_once - 1) / at_once, threads, room));
+    add(choices, grid(algorithm, (threads_useful + at_once - 1) / at_once, threads, limits));
   }
 }
 
@@ -125,10 +126,10 @@ Bytes bytes_worked(const CollectiveShape& shape, Algorithm algorithm) {
              : std::max(shape.source_bytes(), shape.destination_bytes()) / static_cast<Bytes>(shape.members);
 }
 
-void add_peer_grids(std::vector<LaunchChoice>& choices, const CollectiveShape& shape, const Room& room,
-                    Algorithm algorithm) {
+void add_peer_grids(std::vector<LaunchChoice>& choices, const CollectiveShape& shape,
+                    const DeviceLimits& limits, Algorithm algorithm) {
   if (shape.kind == CollectiveKind::barrier) {
-    add(choices, grid(algorithm, 1, warp, room));
+    add(choices, grid(algorithm, 1, warp, limits));
     return;
   }
   const Bytes bytes = bytes_worked(shape, algorithm);
@@ -136,20 +137,20 @@ void add_peer_grids(std::vector<LaunchChoice>& choices, const CollectiveShape& s
     const Bytes tile = threads * peer_thread_bytes;
     const Bytes tiles = (bytes + tile - 1) / tile;
     for (const unsigned divisor : {1U, 2U, 4U, 8U})
-      add(choices, grid(algorithm, std::min<Bytes>(tiles, room.most_blocks / divisor), threads, room));
+      add(choices, grid(algorithm, std::min<Bytes>(tiles, limits.most_blocks / divisor), threads, limits));
   }
 }
 
 /// As many as are resident at once.
-unsigned most_of(Family family, const Room& room) {
-  if (family != Family::pushes && family != Family::rings) return room.most_blocks;
-  return std::min(room.most_blocks * chunk_blocks_each, most_blocks) / 2 * 2;
+unsigned most_of(Family family, const DeviceLimits& limits) {
+  if (family != Family::pushes && family != Family::rings) return limits.most_blocks;
+  return std::min(limits.most_blocks * chunk_blocks_each, most_blocks) / 2 * 2;
 }
 
 /// From all that are resident down, as far as each has a chunk.
-void add_chunk_grids(std::vector<LaunchChoice>& choices, const Chunking& chunking, const Room& room,
+void add_chunk_grids(std::vector<LaunchChoice>& choices, const Chunking& chunking, const DeviceLimits& limits,
                      Algorithm algorithm) {
-  const unsigned most = most_of(family_of(algorithm), room);
+  const unsigned most = most_of(family_of(algorithm), limits);
   LaunchChoice choice;
   choice.algorithm = algorithm;
   choice.threads = push_threads;
@@ -168,18 +169,19 @@ void add_chunk_grids(std::vector<LaunchChoice>& choices, const Chunking& chunkin
   choices.push_back(choice);
 }
 
-std::vector<LaunchChoice> grids(const CollectiveShape& shape, const Room& room, Algorithm algorithm) {
+std::vector<LaunchChoice> grids(const CollectiveShape& shape, const DeviceLimits& limits,
+                                Algorithm algorithm) {
   std::vector<LaunchChoice> choices;
   switch (family_of(algorithm)) {
     case Family::packets:
-      add_packet_grids(choices, shape, room, algorithm);
+      add_packet_grids(choices, shape, limits, algorithm);
       break;
     case Family::peers:
-      add_peer_grids(choices, shape, room, algorithm);
+      add_peer_grids(choices, shape, limits, algorithm);
       break;
     case Family::pushes:
     case Family::rings:
-      add_chunk_grids(choices, *chunking_of(shape, family_of(algorithm)), room, algorithm);
+      add_chunk_grids(choices, *chunking_of(shape, family_of(algorithm)), limits, algorithm);
       break;
   }
   return choices;
@@ -209,10 +211,10 @@ LaunchChoice fixed(LaunchChoice choice, const Parameters& parameters) {
 }
 
 /// Why such a launch cannot be; empty where it can.
-std::string refusal(const CollectiveShape& shape, const Room& room, const LaunchChoice& choice) {
+std::string refusal(const CollectiveShape& shape, const DeviceLimits& limits, const LaunchChoice& choice) {
   const Family family = family_of(choice.algorithm);
-  if (choice.blocks > most_of(family, room))
-    return std::to_string(most_of(family, room)) +
+  if (choice.blocks > most_of(family, limits))
+    return std::to_string(most_of(family, limits)) +
            " blocks at most: they wait for one another, so all must run at once";
   const auto chunking = chunking_of(shape, family);
   if (!chunking) return "";
@@ -225,9 +227,9 @@ std::string refusal(const CollectiveShape& shape, const Room& room, const Launch
 }
 
 /// The room of members whose kernels come before their predecessors have gone.
-Room narrowed(Room room, DependentLaunch dependent) {
-  room.most_blocks = std::max(room.most_blocks / crowd(room, dependent), 1U);
-  return room;
+DeviceLimits narrowed(DeviceLimits limits, DependentLaunch dependent) {
+  limits.most_blocks = std::max(limits.most_blocks / crowd(limits, dependent), 1U);
+  return limits;
 }
 
 }  // namespace
@@ -265,10 +267,10 @@ LaunchChoice LaunchChoice::from(const Setting& setting) {
   return choice;
 }
 
-std::vector<LaunchChoice> choices_for(const CollectiveShape& shape, const Room& room,
+std::vector<LaunchChoice> choices_for(const CollectiveShape& shape, const DeviceLimits& limits,
                                       const Parameters& parameters) {
   const auto named = read_algorithm(parameters.word("algorithm", "auto"));
-  const std::vector<DependentLaunch> launches = dependent_launches(room, parameters);
+  const std::vector<DependentLaunch> launches = dependent_launches(limits, parameters);
   std::vector<LaunchChoice> choices;
   std::string reasons;
   const auto leave_out = [&](const std::string& reason) {
@@ -276,13 +278,13 @@ std::vector<LaunchChoice> choices_for(const CollectiveShape& shape, const Room& 
   };
   for (const Algorithm algorithm : all_algorithms) {
     if (named && algorithm != *named) continue;
-    if (const std::string reason = refusal(shape, room, algorithm); !reason.empty()) {
+    if (const std::string reason = refusal(shape, limits, algorithm); !reason.empty()) {
       leave_out(reason);
       continue;
     }
-    if (!named && !worth_trying(shape, room, algorithm)) continue;
+    if (!named && !worth_trying(shape, limits, algorithm)) continue;
     for (const DependentLaunch dependent : launches) {
-      const Room own = narrowed(room, dependent);
+      const DeviceLimits own = narrowed(limits, dependent);
       for (LaunchChoice choice : grids(shape, own, algorithm)) {
         choice = fixed(choice, parameters);
         choice.dependent = dependent;
@@ -312,7 +314,7 @@ Bytes chunk_staging(const Chunking& chunking, const Parameters& parameters) {
 
 Bytes staging_bytes(const CollectiveShape& shape, const Parameters& parameters) {
   const auto named = read_algorithm(parameters.word("algorithm", "auto"));
-  const Room anywhere{.most_blocks = most_blocks, .lines = true, .peers = true};
+  const DeviceLimits anywhere{.most_blocks = most_blocks, .lines = true, .peers = true};
   Bytes most = 0;
   for (const Algorithm algorithm : all_algorithms) {
     if (family_of(algorithm) == Family::peers || !refusal(shape, anywhere, algorithm).empty()) continue;

@@ -35,7 +35,7 @@ RingCut ring_cut_of(const CollectiveShape& shape, const LaunchChoice& choice, in
 /// Which algorithms and grids to measure, best guess first; one where parameters algorithm, blocks, threads and chunk fix it. The
 /// limits are generous: what is best is for the measurement to say. Throws Error{unsupported} for an algorithm that the
 /// collective or the room does not have, Error{bad_input} for a grid that cannot be.
-std::vector<LaunchChoice> choices_for(const CollectiveShape& shape, const Room& room,
+std::vector<LaunchChoice> choices_for(const CollectiveShape& shape, const DeviceLimits& limits,
                                       const Parameters& parameters);
 
 /// Bytes of staging that any of the choices can need, whatever the room.

@@ -32,7 +32,7 @@ Header header_in(const char* bytes) {
 
 }  // namespace
 
-bool Patience::look_again() {
+bool PollWindow::look_again() {
   ::sched_yield();
   return !has_passed(until_);
 }
@@ -66,7 +66,7 @@ Outcome Channel::take(Frame& frame) {
 }
 
 Outcome Channel::receive(Frame& frame, Deadline deadline) {
-  Patience patience;
+  PollWindow patience;
   for (;;) {
     const Outcome taken = take(frame);
     if (taken != Outcome::late) return taken;

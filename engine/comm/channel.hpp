@@ -13,7 +13,7 @@ namespace linkscope {
 
 /// What a message is, between rank 0 (the centre) and another process (a spoke).
 enum class FrameKind : std::uint32_t {
-  greeting = 1,       ///< spoke: who it is
+  handshake = 1,      ///< spoke: who it is
   welcome,            ///< centre: all have come and agree
   refusal,            ///< centre: the reason, for the user to mend
   word,               ///< spoke: its part of an exchange
@@ -68,7 +68,7 @@ class Channel {
 };
 
 /// How long a wait polls before it sleeps.
-class Patience {
+class PollWindow {
  public:
   /// Lets other threads have the CPU; true while it is worth looking again at once.
   [[nodiscard]] bool look_again();

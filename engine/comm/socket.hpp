@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "comm/address.hpp"
-#include "comm/moment.hpp"
+#include "comm/deadline.hpp"
 
 namespace linkscope {
 

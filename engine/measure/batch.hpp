@@ -15,16 +15,16 @@ using Repeats = std::vector<std::uint64_t>;
 
 /// Time of one transfer of a flow, running together with the others, the flow's role, and the most repeats
 /// that one start of it can hold back.
-struct Pace {
+struct RateEstimate {
   Seconds per_transfer = 0;
   Role role = Role::measured;
   std::string group;  ///< flows of one tuning group are alike by construction; empty: no group
   std::uint64_t max_repeats = std::numeric_limits<std::uint64_t>::max();
-  std::string company{};  // NOLINT(readability-redundant-member-init): lets initialisers leave it out
+  std::string call_group{};  // NOLINT(readability-redundant-member-init): lets initialisers leave it out
 
   /// Whether the two flows must repeat alike (Transfer::company).
-  [[nodiscard]] bool goes_with(const Pace& other) const {
-    return !company.empty() && company == other.company && role == other.role;
+  [[nodiscard]] bool same_group(const RateEstimate& other) const {
+    return !call_group.empty() && call_group == other.call_group && role == other.role;
   }
 };
 
@@ -37,6 +37,6 @@ struct Pace {
 /// - Flows of one company repeat alike: at the pace of the slowest of them.
 /// - Background flows repeat until they outlast the measured ones by 30 %.
 /// - Where a flow cannot repeat that often, the whole sample becomes shorter.
-Repeats plan_repeats(std::vector<Pace> paces, Seconds target);
+Repeats plan_repeats(std::vector<RateEstimate> rate_estimates, Seconds target);
 
 }  // namespace linkscope

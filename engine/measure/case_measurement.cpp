@@ -23,17 +23,18 @@ constexpr int most_discarded = 10;
 struct Series {
   std::vector<Sample> samples;
   Stop stopped = Stop::precision;
-  std::vector<std::vector<std::string>> caveats;  ///< by headline
+  std::vector<std::vector<std::string>> warnings;  ///< by headline
 
   /// What is to be said of the figures of the measured flow that `before` others precede.
-  [[nodiscard]] const std::vector<std::string>& caveats_of(std::size_t before) const {
-    return caveats[std::min(before, caveats.size() - 1)];
+  [[nodiscard]] const std::vector<std::string>& warnings_of(std::size_t before) const {
+    return warnings[std::min(before, warnings.size() - 1)];
   }
 };
 
 class CaseMeasurement {
  public:
-  CaseMeasurement(Session& session, Gate& gate, const std::vector<Participant>& flows, const Regime& regime)
+  CaseMeasurement(MeasurementSession& session, Gate& gate, const std::vector<MeasuredFlow>& flows,
+                  const Regime& regime)
       : session_(session),
         flows_(flows),
         gate_(gate),
@@ -58,8 +59,8 @@ class CaseMeasurement {
   [[nodiscard]] static std::vector<Seconds> parts_of(std::size_t i, const Series& series);
   [[nodiscard]] AggregateResult aggregate_result(const Series& series) const;
 
-  Session& session_;
-  const std::vector<Participant>& flows_;
+  MeasurementSession& session_;
+  const std::vector<MeasuredFlow>& flows_;
   Gate& gate_;
   Regime regime_;
   Sampler sampler_;
@@ -93,20 +94,20 @@ CaseResult CaseMeasurement::run() {
 
 VerifiedRound CaseMeasurement::armed() {
   std::optional<VerifiedRound> round;
-  session_.together([&] { round.emplace(flows_, session_.seeds); });
+  session_.collective_try([&] { round.emplace(flows_, session_.seeds); });
   return *std::move(round);
 }
 
 Bytes CaseMeasurement::verified(const VerifiedRound& round) {
   Bytes bytes = 0;
-  session_.together([&] { bytes = round.finish(Checked::repeated); });
+  session_.collective_try([&] { bytes = round.finish(Checked::repeated); });
   if (std::none_of(flows_.begin(), flows_.end(),
-                   [](const Participant& flow) { return flow.transfer->accumulates(); }))
+                   [](const MeasuredFlow& flow) { return flow.transfer->accumulates(); }))
     return bytes;
   const VerifiedRound single = armed();
   Sampler once(gate_, flows_, {.clock = regime_.clock, .cache = regime_.cache});
   static_cast<void>(once.take(once.ones()));
-  session_.together([&] { bytes += single.finish(Checked::single); });
+  session_.collective_try([&] { bytes += single.finish(Checked::single); });
   return bytes;
 }
 
@@ -130,9 +131,9 @@ Repeats CaseMeasurement::warm_up() {
     const Sample sample = sampler_.take(repeats);
     const Repeats wanted = sampler_.repeats_for(sample, target_);
     const bool fitting = fits(sample, wanted);
-    const double headline = sampler_.headlines(sample).front();
-    if (fitting && std::abs(headline - before) <= stable * before) break;
-    before = fitting ? headline : 0;
+    const double stopping_metric = sampler_.stopping_metrics(sample).front();
+    if (fitting && std::abs(stopping_metric - before) <= stable * before) break;
+    before = fitting ? stopping_metric : 0;
     if (!fitting) repeats = wanted;
     // A first run that fits is enough where it alone takes all the time that the samples have.
     const Seconds spent = session_.now() - begin;
@@ -144,7 +145,7 @@ Repeats CaseMeasurement::warm_up() {
 }
 
 void CaseMeasurement::keep_load_up(const Sample& sample, Repeats& repeats) {
-  const std::vector<Pace> paces = sample.paces();
+  const std::vector<RateEstimate> rate_estimates = sample.rate_estimates();
   for (const std::size_t i : sample.ended_early()) {
     if (flows_[i].measured()) {
       sampler_.lengthen_tails();
@@ -152,7 +153,7 @@ void CaseMeasurement::keep_load_up(const Sample& sample, Repeats& repeats) {
     }
     const std::uint64_t more = sample.repeats()[i] + sample.repeats()[i] / 2 + 1;
     for (std::size_t j = 0; j < flows_.size(); ++j) {
-      if (j == i || paces[j].goes_with(paces[i]))
+      if (j == i || rate_estimates[j].same_group(rate_estimates[i]))
         repeats[j] = std::min(more, flows_[j].transfer->most_repeats(regime_.clock));
     }
   }
@@ -179,13 +180,13 @@ Series CaseMeasurement::sample(Repeats repeats) {
       keep_load_up(sample, repeats);
       continue;
     }
-    const std::vector<double> headlines = sampler_.headlines(sample);
-    rules.resize(headlines.size(), StoppingRule(options_));
-    for (std::size_t i = 0; i < rules.size(); ++i) rules[i].add(headlines[i]);
+    const std::vector<double> stopping_metrics = sampler_.stopping_metrics(sample);
+    rules.resize(stopping_metrics.size(), StoppingRule(options_));
+    for (std::size_t i = 0; i < rules.size(); ++i) rules[i].add(stopping_metrics[i]);
     series.samples.push_back(std::move(sample));
     if (const auto stop = decide(rules, session_.now() - begin)) {
       series.stopped = *stop;
-      for (const StoppingRule& rule : rules) series.caveats.push_back(rule.caveats());
+      for (const StoppingRule& rule : rules) series.warnings.push_back(rule.warnings());
       return series;
     }
   }
@@ -226,9 +227,9 @@ FlowResult CaseMeasurement::flow_result(std::size_t i, const Series& series, con
     result.notes.insert(result.notes.end(), more.begin(), more.end());
   if (!flows_[i].measured()) return result;
   const auto before = std::count_if(flows_.begin(), flows_.begin() + static_cast<std::ptrdiff_t>(i),
-                                    [](const Participant& flow) { return flow.measured(); });
-  const std::vector<std::string>& caveats = series.caveats_of(static_cast<std::size_t>(before));
-  result.notes.insert(result.notes.end(), caveats.begin(), caveats.end());
+                                    [](const MeasuredFlow& flow) { return flow.measured(); });
+  const std::vector<std::string>& warnings = series.warnings_of(static_cast<std::size_t>(before));
+  result.notes.insert(result.notes.end(), warnings.begin(), warnings.end());
   return result;
 }
 
@@ -244,7 +245,7 @@ AggregateResult CaseMeasurement::aggregate_result(const Series& series) const {
 
 }  // namespace
 
-CaseResult measure_case(Session& session, Gate& gate, const std::vector<Participant>& flows,
+CaseResult measure_case(MeasurementSession& session, Gate& gate, const std::vector<MeasuredFlow>& flows,
                         const Regime& regime) {
   return CaseMeasurement(session, gate, flows, regime).run();
 }

@@ -8,7 +8,7 @@
 
 #include "base/units.hpp"
 #include "measure/batch.hpp"
-#include "measure/participant.hpp"
+#include "measure/measured_flow.hpp"
 #include "measure/statistics.hpp"
 #include "measure/stopping.hpp"
 #include "measure/tuner.hpp"
@@ -19,14 +19,14 @@
 namespace linkscope {
 
 /// What the cases of a run share.
-struct Session {
+struct MeasurementSession {
   SamplingOptions options;
   std::function<Seconds()>
       now;  ///< wall clock that budgets are counted by; the same in every process of a run
   SeedSource seeds{1};
   TuningCache tuned;
   /// Carries out a step that every process of a run takes; where one fails, all throw what that one threw.
-  std::function<void(const std::function<void()>&)> together = [](const std::function<void()>& step) {
+  std::function<void(const std::function<void()>&)> collective_try = [](const std::function<void()>& step) {
     step();
   };
   Poll poll = own_word;  ///< among all processes of a run
@@ -40,7 +40,7 @@ struct FlowResult {
   std::optional<Stats> gbps;     ///< nothing where the method measures latency
   Bytes touched_bytes = 0;       ///< read plus written by one transfer; 0: the method does not say
   Setting setting;
-  std::vector<Trial> tried;
+  std::vector<TriedSetting> tried;
   std::vector<std::string> notes;
   std::vector<Seconds> samples_s;  ///< time of one operation, in order
   std::vector<Seconds> parts_s;    ///< median time of one operation by timed part, where there are several
@@ -64,7 +64,7 @@ struct CaseResult {
 /// Round 1: arm, tune, warm up, verify. Round 2: arm with other seeds, sample, verify.
 /// Throws Error{mismatch} when data arrived wrong, Error{broken} when a background flow cannot be kept
 /// running, and whatever the gate throws.
-CaseResult measure_case(Session& session, Gate& gate, const std::vector<Participant>& flows,
+CaseResult measure_case(MeasurementSession& session, Gate& gate, const std::vector<MeasuredFlow>& flows,
                         const Regime& regime);
 
 }  // namespace linkscope

@@ -15,13 +15,13 @@ constexpr double fewest_sustained = 4;
 
 }  // namespace
 
-Sample::Sample(const std::vector<Participant>& flows, const std::vector<Span>& spans, Repeats repeats,
+Sample::Sample(const std::vector<MeasuredFlow>& flows, const std::vector<Span>& spans, Repeats repeats,
                const Regime& regime)
     : flows_(&flows), repeats_(std::move(repeats)), regime_(regime) {
   first_start_ = first_end_ = std::numeric_limits<Seconds>::infinity();
   last_start_ = last_end_ = last_busy_ = -std::numeric_limits<Seconds>::infinity();
   auto part = spans.begin();
-  for (const Participant& flow : flows) {
+  for (const MeasuredFlow& flow : flows) {
     const auto end = part + 1 + static_cast<std::ptrdiff_t>(flow.companions.size());
     parts_.emplace_back(part, end);
     part = end;
@@ -36,7 +36,7 @@ Sample::Sample(const std::vector<Participant>& flows, const std::vector<Span>& s
   }
 }
 
-Sample::FlowSpan Sample::joined(const Participant& flow, const std::vector<Span>& spans) {
+Sample::FlowSpan Sample::joined(const MeasuredFlow& flow, const std::vector<Span>& spans) {
   constexpr Seconds never = std::numeric_limits<Seconds>::infinity();
   FlowSpan all{{never, -never, never}, 0};
   double timed = 0;
@@ -66,7 +66,7 @@ Seconds Sample::per_operation(std::size_t i) const {
 }
 
 std::vector<Seconds> Sample::per_operation_by_part(std::size_t i) const {
-  const Participant& flow = (*flows_)[i];
+  const MeasuredFlow& flow = (*flows_)[i];
   const auto operations = static_cast<double>(repeats_[i] * flow.transfer->operations());
   std::vector<Seconds> times;
   for (std::size_t part = 0; part < parts_[i].size(); ++part) {
@@ -107,22 +107,22 @@ std::vector<std::size_t> Sample::ended_early() const {
   return early;
 }
 
-std::vector<Pace> Sample::paces() const {
-  std::vector<Pace> paces;
+std::vector<RateEstimate> Sample::rate_estimates() const {
+  std::vector<RateEstimate> rate_estimates;
   for (std::size_t i = 0; i < flows_->size(); ++i) {
-    const Participant& flow = (*flows_)[i];
+    const MeasuredFlow& flow = (*flows_)[i];
     const std::uint64_t most = flow.transfer->most_repeats(regime_.clock);
-    paces.push_back({per_transfer(i), flow.role, flow.tuning_group,
-                     regime_.load == Load::sustained ? most / 2 : most,  // tails queue too
-                     flow.transfer->company()});
+    rate_estimates.push_back({per_transfer(i), flow.role, flow.tuning_group,
+                              regime_.load == Load::sustained ? most / 2 : most,  // tails queue too
+                              flow.transfer->call_group()});
   }
-  return paces;
+  return rate_estimates;
 }
 
-Sampler::Sampler(Gate& gate, const std::vector<Participant>& flows, const Regime& regime)
+Sampler::Sampler(Gate& gate, const std::vector<MeasuredFlow>& flows, const Regime& regime)
     : gate_(&gate), flows_(&flows), regime_(regime) {}
 
-std::uint64_t Sampler::tail_for(const Participant& flow, std::uint64_t repeats) const {
+std::uint64_t Sampler::tail_for(const MeasuredFlow& flow, std::uint64_t repeats) const {
   if (regime_.load == Load::once || !flow.measured()) return 0;
   const std::uint64_t queue = flow.transfer->most_repeats(regime_.clock);
   return std::min(repeats * tail_eighths_ / 8 + 1, queue - std::min(queue, repeats));
@@ -146,7 +146,7 @@ Repeats Sampler::repeats_for(const Sample& last, Seconds target) const {
   for (std::size_t i = 0; regime_.load == Load::sustained && i < flows_->size(); ++i) {
     if ((*flows_)[i].measured()) wanted = std::max(wanted, fewest_sustained * last.per_transfer(i));
   }
-  Repeats repeats = plan_repeats(last.paces(), wanted);
+  Repeats repeats = plan_repeats(last.rate_estimates(), wanted);
   if (regime_.cache != Cache::flushed) return repeats;
   for (std::size_t i = 0; i < flows_->size(); ++i) {
     if ((*flows_)[i].measured()) repeats[i] = 1;
@@ -154,7 +154,7 @@ Repeats Sampler::repeats_for(const Sample& last, Seconds target) const {
   return repeats;
 }
 
-std::vector<double> Sampler::headlines(const Sample& sample) const {
+std::vector<double> Sampler::stopping_metrics(const Sample& sample) const {
   std::vector<double> times;
   for (std::size_t i = 0; i < flows_->size(); ++i) {
     if ((*flows_)[i].measured()) times.push_back(sample.per_operation(i));
@@ -164,8 +164,8 @@ std::vector<double> Sampler::headlines(const Sample& sample) const {
   return {times.front()};
 }
 
-bool all_bandwidth(const std::vector<Participant>& flows) {
-  return std::all_of(flows.begin(), flows.end(), [](const Participant& flow) {
+bool all_bandwidth(const std::vector<MeasuredFlow>& flows) {
+  return std::all_of(flows.begin(), flows.end(), [](const MeasuredFlow& flow) {
     return !flow.measured() || flow.quantity == Quantity::bandwidth;
   });
 }

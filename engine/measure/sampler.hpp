@@ -6,7 +6,7 @@
 
 #include "base/units.hpp"
 #include "measure/batch.hpp"
-#include "measure/participant.hpp"
+#include "measure/measured_flow.hpp"
 #include "model/flow.hpp"
 #include "model/transfer.hpp"
 
@@ -16,7 +16,7 @@ namespace linkscope {
 class Sample {
  public:
   /// `spans`: one for each part of each flow, in order.
-  Sample(const std::vector<Participant>& flows, const std::vector<Span>& spans, Repeats repeats,
+  Sample(const std::vector<MeasuredFlow>& flows, const std::vector<Span>& spans, Repeats repeats,
          const Regime& regime);
 
   /// Time of one transfer of flow i, as long as it ran together with the others.
@@ -38,7 +38,7 @@ class Sample {
   [[nodiscard]] std::vector<std::size_t> ended_early() const;
 
   [[nodiscard]] const Repeats& repeats() const { return repeats_; }
-  [[nodiscard]] std::vector<Pace> paces() const;
+  [[nodiscard]] std::vector<RateEstimate> rate_estimates() const;
 
  private:
   [[nodiscard]] Bytes payload(std::size_t i) const;
@@ -48,9 +48,9 @@ class Sample {
     Span span;
     Seconds mean_length = 0;
   };
-  [[nodiscard]] static FlowSpan joined(const Participant& flow, const std::vector<Span>& spans);
+  [[nodiscard]] static FlowSpan joined(const MeasuredFlow& flow, const std::vector<Span>& spans);
 
-  const std::vector<Participant>* flows_;
+  const std::vector<MeasuredFlow>* flows_;
   std::vector<FlowSpan> spans_;
   std::vector<std::vector<Span>> parts_;  ///< by flow
   Repeats repeats_;
@@ -65,7 +65,7 @@ class Sample {
 /// Takes samples through a gate. Holds references: flows and gate outlive it.
 class Sampler {
  public:
-  Sampler(Gate& gate, const std::vector<Participant>& flows, const Regime& regime);
+  Sampler(Gate& gate, const std::vector<MeasuredFlow>& flows, const Regime& regime);
 
   /// One start of all flows. Cache::flushed: every flow's memory is flushed first and `repeats` must be ones.
   [[nodiscard]] Sample take(const Repeats& repeats);
@@ -76,7 +76,7 @@ class Sampler {
   [[nodiscard]] Repeats ones() const { return Repeats(flows_->size(), 1); }
   /// The figures that decide when to stop. Load::sustained: every measured flow's time of one operation. Else one:
   /// the aggregate rate where several flows are measured and all are bandwidths, or the first measured flow's time.
-  [[nodiscard]] std::vector<double> headlines(const Sample& sample) const;
+  [[nodiscard]] std::vector<double> stopping_metrics(const Sample& sample) const;
   /// Makes the untimed tails of Load::sustained longer, after a sample in which one was too short.
   void lengthen_tails() { ++tail_eighths_; }
   /// Shortest sample this clock resolves.
@@ -84,15 +84,15 @@ class Sampler {
 
  private:
   /// Untimed repeats behind the timed ones: as far as the transfer's queue holds them.
-  [[nodiscard]] std::uint64_t tail_for(const Participant& flow, std::uint64_t repeats) const;
+  [[nodiscard]] std::uint64_t tail_for(const MeasuredFlow& flow, std::uint64_t repeats) const;
 
   Gate* gate_;
-  const std::vector<Participant>* flows_;
+  const std::vector<MeasuredFlow>* flows_;
   Regime regime_;
   std::uint64_t tail_eighths_ = 1;  ///< of the repeats
 };
 
 /// Whether every measured flow is a bandwidth, so that an aggregate rate means something.
-bool all_bandwidth(const std::vector<Participant>& flows);
+bool all_bandwidth(const std::vector<MeasuredFlow>& flows);
 
 }  // namespace linkscope

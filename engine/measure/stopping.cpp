@@ -60,7 +60,7 @@ std::optional<Stop> decide(const std::vector<StoppingRule>& rules, Seconds spent
   return all;
 }
 
-std::vector<std::string> StoppingRule::caveats() const {
+std::vector<std::string> StoppingRule::warnings() const {
   std::vector<std::string> remarks;
   std::array<char, 120> text{};
   if (in_order_.size() < fewest_for_interval) {

@@ -36,7 +36,7 @@ class StoppingRule {
   /// Median of the later half over the median of the earlier half, less one.
   [[nodiscard]] double drift() const;
   /// Remarks on how far the interval can be trusted; empty when it can.
-  [[nodiscard]] std::vector<std::string> caveats() const;
+  [[nodiscard]] std::vector<std::string> warnings() const;
 
  private:
   [[nodiscard]] bool precise() const;

@@ -15,7 +15,7 @@ using Candidates = std::vector<std::vector<Setting>>;
 bool tunable(const std::vector<Setting>& candidates) { return candidates.size() >= 2; }
 
 /// Higher is better.
-double score(const Sample& sample, const std::vector<Participant>& flows) {
+double score(const Sample& sample, const std::vector<MeasuredFlow>& flows) {
   return all_bandwidth(flows) ? sample.aggregate_rate() : 1 / sample.length();
 }
 
@@ -23,7 +23,7 @@ const Setting& candidate(const std::vector<Setting>& candidates, std::size_t tri
   return candidates[std::min(trial, candidates.size() - 1)];
 }
 
-void apply(const std::vector<Participant>& flows, const Candidates& candidates, std::size_t trial) {
+void apply(const std::vector<MeasuredFlow>& flows, const Candidates& candidates, std::size_t trial) {
   for (std::size_t i = 0; i < flows.size(); ++i) {
     if (!tunable(candidates[i])) continue;
     flows[i].each_part([&](Transfer& part) { part.use(candidate(candidates[i], trial)); });
@@ -31,7 +31,7 @@ void apply(const std::vector<Participant>& flows, const Candidates& candidates, 
 }
 
 /// Outcomes of all tunable flows from the cache, or nothing where one is missing.
-std::optional<std::vector<Tuned>> recall(const std::vector<Participant>& flows, const Candidates& candidates,
+std::optional<std::vector<Tuned>> recall(const std::vector<MeasuredFlow>& flows, const Candidates& candidates,
                                          const TuningCache& cache) {
   std::vector<Tuned> outcomes(flows.size());
   for (std::size_t i = 0; i < flows.size(); ++i) {
@@ -51,7 +51,7 @@ Repeats first_repeats(Sampler& sampler, Seconds target) {
 }
 
 /// What is wrong with the candidates in use, the same in every process; empty where nothing is.
-std::string fault_in(const std::vector<Participant>& flows, const Poll& poll) {
+std::string fault_in(const std::vector<MeasuredFlow>& flows, const Poll& poll) {
   const std::vector<std::string> words = poll([&] {
     std::string own;
     for (std::size_t i = 0; i < flows.size(); ++i) {
@@ -76,7 +76,7 @@ std::string text_of(const Setting& setting) {
 }
 
 /// The better of the runs that count.
-Sample better_run(Sampler& sampler, const std::vector<Participant>& flows, const Repeats& repeats) {
+Sample better_run(Sampler& sampler, const std::vector<MeasuredFlow>& flows, const Repeats& repeats) {
   static_cast<void>(sampler.take(sampler.ones()));
   std::vector<Sample> runs;
   for (int run = 0; run < runs_per_trial; ++run) runs.push_back(sampler.take(repeats));
@@ -86,7 +86,7 @@ Sample better_run(Sampler& sampler, const std::vector<Participant>& flows, const
 }
 
 /// Runs every trial; returns the index of the best and notes in `outcomes` each flow's rates, and what was discarded.
-std::size_t run_trials(Sampler& sampler, const std::vector<Participant>& flows, const Candidates& candidates,
+std::size_t run_trials(Sampler& sampler, const std::vector<MeasuredFlow>& flows, const Candidates& candidates,
                        Seconds target, const Poll& poll, std::vector<Tuned>& outcomes) {
   std::size_t trials = 0;
   for (const auto& list : candidates) trials = std::max(trials, list.size());
@@ -138,10 +138,10 @@ void TuningCache::keep(const std::string& group, const Tuned& outcome) {
   if (!group.empty()) outcomes_[group] = outcome;
 }
 
-std::vector<Tuned> tune(Sampler& sampler, const std::vector<Participant>& flows, Seconds target,
+std::vector<Tuned> tune(Sampler& sampler, const std::vector<MeasuredFlow>& flows, Seconds target,
                         TuningCache& cache, const Poll& poll) {
   Candidates candidates;
-  for (const Participant& flow : flows) candidates.push_back(flow.transfer->candidates());
+  for (const MeasuredFlow& flow : flows) candidates.push_back(flow.transfer->candidates());
   if (std::none_of(candidates.begin(), candidates.end(), tunable)) return std::vector<Tuned>(flows.size());
   if (auto known = recall(flows, candidates, cache)) {
     for (std::size_t i = 0; i < flows.size(); ++i) {

@@ -8,14 +8,14 @@
 #include <vector>
 
 #include "base/units.hpp"
-#include "measure/participant.hpp"
+#include "measure/measured_flow.hpp"
 #include "measure/sampler.hpp"
 #include "model/transfer.hpp"
 
 namespace linkscope {
 
 /// One launch shape and the rate a flow reached with it while all flows of the case used theirs.
-struct Trial {
+struct TriedSetting {
   Setting setting;
   double gbps = 0;
 };
@@ -23,7 +23,7 @@ struct Trial {
 /// A flow's shape and how it was found; `tried` is empty where there was nothing to tune.
 struct Tuned {
   Setting chosen;
-  std::vector<Trial> tried;
+  std::vector<TriedSetting> tried;
   std::vector<std::string> discarded;  ///< shapes that had a fault, each with what it was
 };
 
@@ -52,7 +52,7 @@ class TuningCache {
 /// A trial in which any part, in any process, has a fault (Transfer::fault) is discarded, however fast: its starts may have
 /// left destinations half done. Throws Error{mismatch} where none is left, and what fault() throws.
 /// Where every such flow finds its group in `cache`, nothing runs.
-std::vector<Tuned> tune(Sampler& sampler, const std::vector<Participant>& flows, Seconds target,
+std::vector<Tuned> tune(Sampler& sampler, const std::vector<MeasuredFlow>& flows, Seconds target,
                         TuningCache& cache, const Poll& poll = own_word);
 
 }  // namespace linkscope

@@ -5,7 +5,7 @@
 
 namespace linkscope {
 
-VerifiedRound::VerifiedRound(const std::vector<Participant>& flows, SeedSource& seeds) : flows_(&flows) {
+VerifiedRound::VerifiedRound(const std::vector<MeasuredFlow>& flows, SeedSource& seeds) : flows_(&flows) {
   // All are drawn before anything can fail: the processes of a run must stay in step.
   for (std::size_t i = 0; i < flows.size(); ++i) seeds_.push_back(seeds.next());
   for (std::size_t i = 0; i < flows.size(); ++i) {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/units.hpp"
-#include "measure/participant.hpp"
+#include "measure/measured_flow.hpp"
 
 namespace linkscope {
 
@@ -25,13 +25,13 @@ enum class Checked { repeated, single };
 /// One round: constructing it arms every flow with a seed of its own; finish() checks them.
 class VerifiedRound {
  public:
-  VerifiedRound(const std::vector<Participant>& flows, SeedSource& seeds);
+  VerifiedRound(const std::vector<MeasuredFlow>& flows, SeedSource& seeds);
 
   /// Bytes compared. Throws Error{mismatch} naming the flow and what was wrong first.
   [[nodiscard]] Bytes finish(Checked which) const;
 
  private:
-  const std::vector<Participant>* flows_;
+  const std::vector<MeasuredFlow>* flows_;
   std::vector<std::uint64_t> seeds_;
 };
 

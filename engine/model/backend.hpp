@@ -28,7 +28,7 @@ struct Backend {
   std::unique_ptr<Gate> gate;
   std::shared_ptr<GpuRuntime> gpu_runtime;  ///< null where there is none
   std::function<void()>
-      farewell;  ///< called in all processes once the plan is through; may be empty, may throw Error
+      finalize;  ///< called in all processes once the plan is through; may be empty, may throw Error
 };
 
 }  // namespace linkscope

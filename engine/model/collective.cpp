@@ -130,12 +130,12 @@ bool CollectiveShape::receives(int index) const {
   return kind != CollectiveKind::reduce || index == 0;
 }
 
-std::vector<Part> collective_parts(const Flow& flow) {
+std::vector<FlowPart> collective_parts(const Flow& flow) {
   const CollectiveShape shape = CollectiveShape::of(flow);
-  std::vector<Part> parts;
+  std::vector<FlowPart> parts;
   for (int index = 0; index < shape.members; ++index) {
     const Endpoint& member = flow.members[static_cast<std::size_t>(index)];
-    Part part{member.rank, member.device, std::nullopt, std::nullopt, Timing::timed};
+    FlowPart part{member.rank, member.device, std::nullopt, std::nullopt, Timing::timed};
     if (shape.sends(index) && shape.place == InPlace::out) part.source = member;
     if (shape.receives(index) || shape.place == InPlace::in) part.destination = member;
     parts.push_back(std::move(part));

@@ -9,7 +9,7 @@
 #include "base/units.hpp"
 #include "model/elements.hpp"
 #include "model/flow.hpp"
-#include "model/part.hpp"
+#include "model/flow_part.hpp"
 
 namespace linkscope {
 
@@ -52,6 +52,6 @@ std::string_view name_of(ElementType type);
 std::map<std::string, std::string> collective_parameters();
 
 /// One part per member: its process, its device, its buffers (in place: the destination alone), all timed.
-std::vector<Part> collective_parts(const Flow& flow);
+std::vector<FlowPart> collective_parts(const Flow& flow);
 
 }  // namespace linkscope

@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "model/collective.hpp"
-#include "model/part.hpp"
+#include "model/flow_part.hpp"
 #include "model/transfer.hpp"
 
 namespace linkscope {

@@ -13,9 +13,9 @@ namespace linkscope {
 
 /// Pinned host memory through which a GPU's data pass on their way to whoever reaches host memory alone. The copies are the
 /// runtime's blocking ones, whole, by the calling thread. They give 0, or a code for GpuRuntime::failure().
-class Bounce {
+class BounceBuffer {
  public:
-  virtual ~Bounce() = default;
+  virtual ~BounceBuffer() = default;
   [[nodiscard]] virtual std::byte* data() const = 0;
   [[nodiscard]] virtual int load(const std::byte* from, Bytes bytes) noexcept = 0;
   [[nodiscard]] virtual int store(std::byte* to, Bytes bytes) noexcept = 0;
@@ -29,7 +29,7 @@ class GpuRuntime {
   /// 0, or a code for failure().
   [[nodiscard]] virtual int use(const DeviceId& device) noexcept = 0;
   /// Room for `bytes` beside the GPU that `where` names. Throws Error{no_memory}.
-  [[nodiscard]] virtual std::unique_ptr<Bounce> bounce(const Endpoint& where, Bytes bytes) = 0;
+  [[nodiscard]] virtual std::unique_ptr<BounceBuffer> bounce(const Endpoint& where, Bytes bytes) = 0;
   /// The vendor's words for a code.
   [[nodiscard]] virtual Error failure(int code) const = 0;
 };

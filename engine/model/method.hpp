@@ -11,7 +11,7 @@
 #include "base/units.hpp"
 #include "model/buffer.hpp"
 #include "model/flow.hpp"
-#include "model/part.hpp"
+#include "model/flow_part.hpp"
 #include "model/support.hpp"
 #include "model/transfer.hpp"
 
@@ -65,13 +65,13 @@ class Method {
   /// Whether its flows have members (a collective) or ends in several processes: what plans may ask of it.
   [[nodiscard]] virtual Reach reach() const { return Reach::process; }
   /// Who does what of a flow: the executor all of it, unless the method says otherwise. The same in every process.
-  [[nodiscard]] virtual std::vector<Part> parts(const Flow& flow) const {
+  [[nodiscard]] virtual std::vector<FlowPart> parts(const Flow& flow) const {
     return {{flow.rank, flow.executor, flow.source, flow.destination, Timing::timed}};
   }
   /// Makes the parts that lie in this process ready; `own` may be empty. The arenas outlive the ensemble.
-  [[nodiscard]] virtual std::unique_ptr<Ensemble> assemble(const Flow& flow,
-                                                           const std::vector<OwnPart>& own) const {
-    return std::make_unique<Solo>(prepare(flow, own.front().arenas));
+  [[nodiscard]] virtual std::unique_ptr<PreparedParts> assemble(const Flow& flow,
+                                                                const std::vector<LocalPart>& own) const {
+    return std::make_unique<SinglePart>(prepare(flow, own.front().arenas));
   }
   /// Makes a flow of one part ready to run. Nothing allocated here is inside a measured span. `arenas` outlives the
   /// transfer. Methods that write assemble() need none.
@@ -82,7 +82,7 @@ class Method {
 };
 
 /// A method whose flows have several parts, mostly in several processes. It writes parts() and assemble().
-class JoinedMethod : public Method {
+class MultiPartMethod : public Method {
  public:
   [[nodiscard]] Quantity quantity() const override { return Quantity::bandwidth; }
   [[nodiscard]] Reach reach() const final { return Reach::processes; }

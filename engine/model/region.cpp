@@ -14,7 +14,7 @@ constexpr std::size_t dimensions = 3;
 constexpr Bytes longest = Bytes{1} << 40U;  // of one dimension
 constexpr Bytes largest = Bytes{1} << 48U;  // of all: beyond any machine's memory, far from overflow
 
-struct Shape {
+struct BoxShape {
   Bytes width = 1;
   Bytes rows = 1;
   Bytes planes = 1;
@@ -25,7 +25,7 @@ struct Shape {
 }
 
 /// "WIDTHxROWSxPLANES"; what is left out at the end is 1.
-Shape parse(const std::string& name, const std::string& text) {
+BoxShape parse(const std::string& name, const std::string& text) {
   std::vector<Bytes> numbers;
   const char* at = text.data();
   const char* const end = at + text.size();
@@ -57,8 +57,8 @@ std::map<std::string, std::string> region_parameters() {
 Region region_of(const Flow& flow) {
   const std::string text = flow.parameters.word("region", std::to_string(flow.bytes));
   const std::string around = flow.parameters.word("in", text);
-  const Shape region = parse("region", text);
-  const Shape in = parse("in", around);
+  const BoxShape region = parse("region", text);
+  const BoxShape in = parse("in", around);
   if (region.width > in.width || region.rows > in.rows || region.planes > in.planes) {
     reject("region", text, ("does not fit in " + around).c_str());
   }

@@ -87,7 +87,7 @@ class Transfer {
 
   /// What it is sent with: transfers that name the same company go out by common calls, and so repeat equally often.
   /// Empty: by itself.
-  [[nodiscard]] virtual std::string company() const { return {}; }
+  [[nodiscard]] virtual std::string call_group() const { return {}; }
 
   /// Launch shapes worth trying, best guess first; fewer than two: nothing to tune.
   [[nodiscard]] virtual std::vector<Setting> candidates() const { return {}; }

@@ -28,7 +28,7 @@ BufferPool::BufferPool(const Backend& backend, Bytes host_limit, TakesHostMemory
 BufferPool::Lease BufferPool::acquire(const Endpoint& where, Bytes bytes) {
   const Bytes size = rounded_up(bytes);
   evict_used_up();
-  Entry* entry = find_free(where, size);
+  PooledBuffer* entry = find_free(where, size);
   if (entry == nullptr) entry = &allocate(where, size);
   entry->last_use = ++uses_;
   return Lease(*entry);
@@ -41,27 +41,27 @@ const Memory& BufferPool::memory_of(const Endpoint& where) const {
 }
 
 void BufferPool::evict_used_up() {
-  entries_.remove_if([this](const Entry& entry) {
+  entries_.remove_if([this](const PooledBuffer& entry) {
     const Endpoint& where = entry.buffer->where();
     return entry.leases == 0 && !memory_of(where).reusable(where);
   });
 }
 
 void BufferPool::evict_unused() {
-  entries_.remove_if([](const Entry& entry) { return entry.leases == 0; });
+  entries_.remove_if([](const PooledBuffer& entry) { return entry.leases == 0; });
 }
 
 Bytes BufferPool::host_bytes() const {
   Bytes sum = 0;
-  for (const Entry& entry : entries_) {
+  for (const PooledBuffer& entry : entries_) {
     if (takes_host_memory_(entry.buffer->where())) sum += entry.buffer->bytes();
   }
   return sum;
 }
 
-BufferPool::Entry* BufferPool::find_free(const Endpoint& where, Bytes bytes) {
-  Entry* best = nullptr;
-  for (Entry& entry : entries_) {
+BufferPool::PooledBuffer* BufferPool::find_free(const Endpoint& where, Bytes bytes) {
+  PooledBuffer* best = nullptr;
+  for (PooledBuffer& entry : entries_) {
     const Bytes has = entry.buffer->bytes();
     if (entry.leases > 0 || entry.buffer->where() != where || has < bytes || has > most_oversize * bytes)
       continue;
@@ -86,7 +86,7 @@ void BufferPool::make_room(Bytes bytes) {
   }
 }
 
-BufferPool::Entry& BufferPool::allocate(const Endpoint& where, Bytes bytes) {
+BufferPool::PooledBuffer& BufferPool::allocate(const Endpoint& where, Bytes bytes) {
   const Memory& memory = memory_of(where);
   if (takes_host_memory_(where)) make_room(bytes);
   std::unique_ptr<Buffer> buffer;
@@ -97,7 +97,7 @@ BufferPool::Entry& BufferPool::allocate(const Endpoint& where, Bytes bytes) {
     evict_unused();
     buffer = memory.allocate(where, bytes);
   }
-  return entries_.emplace_back(Entry{std::move(buffer), 0, 0});
+  return entries_.emplace_back(PooledBuffer{std::move(buffer), 0, 0});
 }
 
 }  // namespace linkscope

@@ -25,7 +25,7 @@ using TakesHostMemory = std::function<bool(const Endpoint&)>;
 /// used first; when the allocation still throws no_memory, everything unused is freed and it is tried once
 /// more.
 class BufferPool {
-  struct Entry {
+  struct PooledBuffer {
     std::unique_ptr<Buffer> buffer;
     std::uint64_t last_use = 0;
     int leases = 0;
@@ -35,7 +35,7 @@ class BufferPool {
   /// Returns its buffer to the pool when it goes. The pool outlives its leases.
   class Lease {
    public:
-    explicit Lease(Entry& entry) : entry_(&entry) { ++entry_->leases; }
+    explicit Lease(PooledBuffer& entry) : entry_(&entry) { ++entry_->leases; }
     ~Lease() {
       if (entry_ != nullptr) --entry_->leases;
     }
@@ -46,7 +46,7 @@ class BufferPool {
     [[nodiscard]] Buffer& buffer() const { return *entry_->buffer; }
 
    private:
-    Entry* entry_;
+    PooledBuffer* entry_;
   };
 
   /// `host_limit` bytes of host memory at most. The backend outlives the pool.
@@ -63,14 +63,14 @@ class BufferPool {
  private:
   [[nodiscard]] const Memory& memory_of(const Endpoint& where) const;
   void evict_used_up();
-  Entry* find_free(const Endpoint& where, Bytes bytes);
-  Entry& allocate(const Endpoint& where, Bytes bytes);
+  PooledBuffer* find_free(const Endpoint& where, Bytes bytes);
+  PooledBuffer& allocate(const Endpoint& where, Bytes bytes);
   void make_room(Bytes bytes);
 
   const Backend* backend_;
   Bytes host_limit_;
   TakesHostMemory takes_host_memory_;
-  std::list<Entry> entries_;
+  std::list<PooledBuffer> entries_;
   std::uint64_t uses_ = 0;
 };
 

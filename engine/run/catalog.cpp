@@ -20,8 +20,8 @@
 #include "backend/mpi/collective.hpp"
 #include "backend/mpi/message.hpp"
 #include "run/catalog_gpu.hpp"
+#include "run/composite_gate.hpp"
 #include "run/dispatch.hpp"
-#include "run/joint_gate.hpp"
 
 namespace linkscope {
 namespace {
@@ -58,7 +58,7 @@ std::unique_ptr<Gate> join(std::unique_ptr<Gate> host, std::unique_ptr<Gate> gpu
   std::vector<std::unique_ptr<Gate>> gates;
   gates.push_back(std::move(host));
   gates.push_back(std::move(gpus));
-  return std::make_unique<JointGate>(std::move(gates));
+  return std::make_unique<CompositeGate>(std::move(gates));
 }
 
 /// One engine out of the host's part and the GPUs'.
@@ -88,30 +88,31 @@ mpi::MpiThreads threads_of(MpiCallers callers) {
 }
 
 /// What CPUs do by MPI, with every memory of this machine.
-void add_mpi(Backend& backend, const std::shared_ptr<host::Context>& host, const Environment& environment) {
-  mpi::Library library(mpi::Surroundings::of(environment.mpi, environment.python_environments),
-                       threads_of(environment.mpi_callers));
+void add_mpi(Backend& backend, const std::shared_ptr<host::HostContext>& host,
+             const Environment& environment) {
+  mpi::MpiLibrary library(mpi::SearchRoots::of(environment.mpi, environment.python_environments),
+                          threads_of(environment.mpi_callers));
   const auto context =
-      std::make_shared<mpi::Context>(host, std::move(library), backend.devices, backend.gpu_runtime);
-  backend.methods.push_back(std::make_unique<mpi::Message>(context));
-  backend.methods.push_back(std::make_unique<mpi::Collective>(context));
-  backend.farewell = [context] { context->library().finish(); };
+      std::make_shared<mpi::MpiContext>(host, std::move(library), backend.devices, backend.gpu_runtime);
+  backend.methods.push_back(std::make_unique<mpi::MpiMessage>(context));
+  backend.methods.push_back(std::make_unique<mpi::MpiCollective>(context));
+  backend.finalize = [context] { context->library().finish(); };
 }
 
 }  // namespace
 
 Backend open_measured(std::size_t lanes, const Environment& environment) {
-  host::Opened opened = host::open();
+  host::HostBackend opened = host::open();
   Backend& backend = opened.backend;
   backend.memories.push_back(std::make_unique<host::Pageable>(opened.context));
   backend.memories.push_back(std::make_unique<host::Huge>(opened.context));
   backend.methods.push_back(std::make_unique<host::Memcpy>(opened.context));
   backend.methods.push_back(std::make_unique<host::CpuRead>(opened.context));
   backend.methods.push_back(std::make_unique<host::CpuWrite>(opened.context));
-  backend.methods.push_back(std::make_unique<host::PointerChase>(opened.context));
-  backend.methods.push_back(std::make_unique<host::Allocate>(opened.context));
-  backend.methods.push_back(std::make_unique<host::Free>(opened.context));
-  backend.methods.push_back(std::make_unique<host::FirstTouch>(opened.context));
+  backend.methods.push_back(std::make_unique<host::HostPointerChase>(opened.context));
+  backend.methods.push_back(std::make_unique<host::HostAllocate>(opened.context));
+  backend.methods.push_back(std::make_unique<host::HostFree>(opened.context));
+  backend.methods.push_back(std::make_unique<host::HostFirstTouch>(opened.context));
   auto gpus = open_gpus(opened.context, lanes, environment);
   if (!gpus) backend.gate = join(std::move(backend.gate), nullptr);
   Backend all = gpus ? join(std::move(backend), *std::move(gpus)) : std::move(backend);
@@ -120,7 +121,7 @@ Backend open_measured(std::size_t lanes, const Environment& environment) {
 }
 
 Backend open_modelled(modelled::Machine machine) {
-  modelled::Opened opened = modelled::open(std::move(machine));
+  modelled::OpenedMachine opened = modelled::open(std::move(machine));
   Backend& backend = opened.backend;
   for (const auto& row : modelled::memory_rows) {
     backend.memories.push_back(std::make_unique<modelled::ModelledMemory>(opened.context, row));

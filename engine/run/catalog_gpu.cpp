@@ -47,9 +47,9 @@
 
 namespace linkscope {
 
-std::optional<Backend> open_gpus(const std::shared_ptr<host::Context>& host, std::size_t lanes,
+std::optional<Backend> open_gpus(const std::shared_ptr<host::HostContext>& host, std::size_t lanes,
                                  const Environment& environment) {
-  gpu::Opened opened = gpu::open(host, lanes, environment.waiting);
+  gpu::OpenedGpus opened = gpu::open(host, lanes, environment.waiting);
   Backend& backend = opened.backend;
   backend.memories.push_back(std::make_unique<gpu::PinnedMemory>(opened.context));
   backend.memories.push_back(std::make_unique<gpu::RegisteredMemory>(opened.context));
@@ -77,7 +77,7 @@ std::optional<Backend> open_gpus(const std::shared_ptr<host::Context>& host, std
   backend.methods.push_back(std::make_unique<gpu::KernelBulkCopy>(opened.context));
   backend.methods.push_back(std::make_unique<gpu::KernelAtomic>(opened.context));
   backend.methods.push_back(std::make_unique<gpu::Stream>(opened.context));
-  backend.methods.push_back(std::make_unique<gpu::PointerChase>(opened.context));
+  backend.methods.push_back(std::make_unique<gpu::GpuPointerChase>(opened.context));
   backend.methods.push_back(std::make_unique<gpu::PingPong>(opened.context));
   backend.methods.push_back(std::make_unique<gpu::IpcCopy>(opened.context));
   backend.methods.push_back(std::make_unique<gpu::IpcKernel>(opened.context));
@@ -85,20 +85,20 @@ std::optional<Backend> open_gpus(const std::shared_ptr<host::Context>& host, std
   backend.methods.push_back(std::make_unique<gpu::Prefetch>(opened.context));
   backend.methods.push_back(std::make_unique<gpu::PageFault>(opened.context));
   backend.methods.push_back(std::make_unique<gpu::FaultChase>(opened.context));
-  backend.methods.push_back(std::make_unique<gpu::Launch>(opened.context));
+  backend.methods.push_back(std::make_unique<gpu::KernelLaunch>(opened.context));
   backend.methods.push_back(std::make_unique<gpu::Synchronize>(opened.context));
   backend.methods.push_back(std::make_unique<gpu::EventRecord>(opened.context));
   backend.methods.push_back(std::make_unique<gpu::GraphInstantiate>(opened.context));
   backend.methods.push_back(std::make_unique<gpu::GraphLaunch>(opened.context));
-  backend.methods.push_back(std::make_unique<gpu::Allocate>(opened.context));
-  backend.methods.push_back(std::make_unique<gpu::Free>(opened.context));
+  backend.methods.push_back(std::make_unique<gpu::GpuAllocate>(opened.context));
+  backend.methods.push_back(std::make_unique<gpu::GpuFree>(opened.context));
   backend.methods.push_back(std::make_unique<gpu::Register>(opened.context));
   backend.methods.push_back(std::make_unique<gpu::Unregister>(opened.context));
-  backend.methods.push_back(std::make_unique<gpu::FirstTouch>(opened.context));
+  backend.methods.push_back(std::make_unique<gpu::GpuFirstTouch>(opened.context));
   xccl::Search search;
   search.wanted = environment.xccl;
   search.folders = xccl::library_folders(environment.python_environments);
-  const auto library = std::make_shared<xccl::Context>(opened.context, std::move(search));
+  const auto library = std::make_shared<xccl::XcclContext>(opened.context, std::move(search));
   backend.versions.merge(library->versions());
   backend.memories.push_back(std::make_unique<xccl::XcclMemory>(library));
   backend.methods.push_back(std::make_unique<xccl::Xccl>(library));

@@ -3,7 +3,7 @@
 
 namespace linkscope {
 
-std::optional<Backend> open_gpus(const std::shared_ptr<host::Context>& /*host*/, std::size_t /*lanes*/,
+std::optional<Backend> open_gpus(const std::shared_ptr<host::HostContext>& /*host*/, std::size_t /*lanes*/,
                                  const Environment& /*environment*/) {
   return std::nullopt;
 }

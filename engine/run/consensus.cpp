@@ -10,7 +10,7 @@
 namespace linkscope {
 namespace {
 
-struct Failure {
+struct StepFailure {
   Seconds at = 0;  ///< by rank 0's clock
   Fault fault = Fault::broken;
   std::string what;
@@ -38,15 +38,15 @@ Json attempt(const std::function<Json()>& step) {
 
 }  // namespace
 
-std::vector<Json> Consensus::outcomes(const std::function<Json()>& step) {
-  if (world_->size() == 1) return {step()};
+std::vector<Json> Consensus::allgather_json(const std::function<Json()>& step) {
+  if (group_->size() == 1) return {step()};
   std::vector<Json> values;
   Json own = attempt(step);
-  if (own.contains("fault")) own["at"] = steady_seconds() + world_->clock_offset();
+  if (own.contains("fault")) own["at"] = steady_seconds() + group_->clock_offset();
   const std::vector<std::string> words = own.contains("fault")
-                                             ? world_->exchange_failure(packed(own), own["what"])
-                                             : world_->exchange(packed(own));
-  std::optional<Failure> first;
+                                             ? group_->allgather_failure(packed(own), own["what"])
+                                             : group_->allgather(packed(own));
+  std::optional<StepFailure> first;
   bool lost = false;
   for (std::size_t rank = 0; rank < words.size(); ++rank) {
     Json outcome = Json::from_cbor(words[rank]);
@@ -54,12 +54,12 @@ std::vector<Json> Consensus::outcomes(const std::function<Json()>& step) {
       values.push_back(std::move(outcome["value"]));
       continue;
     }
-    const std::string who = world_->name_of(static_cast<int>(rank));
+    const std::string who = group_->name_of(static_cast<int>(rank));
     if (!outcome.contains("at"))
       throw Error(Fault::fatal,
                   who + " answers as an engine of another build does: build all from one version");
-    const Failure failed{outcome["at"].get<Seconds>(), static_cast<Fault>(outcome["fault"].get<int>()),
-                         who + ": " + outcome["what"].get<std::string>()};
+    const StepFailure failed{outcome["at"].get<Seconds>(), static_cast<Fault>(outcome["fault"].get<int>()),
+                             who + ": " + outcome["what"].get<std::string>()};
     lost = lost || failed.fault == Fault::fatal;
     if (!first || failed.at < first->at) first = failed;
   }
@@ -67,22 +67,22 @@ std::vector<Json> Consensus::outcomes(const std::function<Json()>& step) {
   return values;
 }
 
-std::vector<std::string> Consensus::words(const std::function<std::string()>& step) {
-  if (world_->size() == 1) return {step()};
+std::vector<std::string> Consensus::allgather(const std::function<std::string()>& step) {
+  if (group_->size() == 1) return {step()};
   const auto as_binary = [&]() -> Json {
     const std::string word = step();
     return Json::binary({word.begin(), word.end()});
   };
   std::vector<std::string> all;
-  for (const Json& word : outcomes(as_binary)) {
+  for (const Json& word : allgather_json(as_binary)) {
     const auto& bytes = word.get_binary();
     all.emplace_back(bytes.begin(), bytes.end());
   }
   return all;
 }
 
-void Consensus::together(const std::function<void()>& step) {
-  static_cast<void>(outcomes([&]() -> Json {
+void Consensus::collective_try(const std::function<void()>& step) {
+  static_cast<void>(allgather_json([&]() -> Json {
     step();
     return nullptr;
   }));

@@ -13,10 +13,10 @@
 namespace linkscope {
 namespace {
 
-Waiting parse_waiting(const std::string& text) {
-  if (text == "spin") return Waiting::spin;
-  if (text == "yield") return Waiting::yield;
-  if (text == "block") return Waiting::block;
+SyncMode parse_waiting(const std::string& text) {
+  if (text == "spin") return SyncMode::spin;
+  if (text == "yield") return SyncMode::yield;
+  if (text == "block") return SyncMode::block;
   throw Error(Fault::bad_input, "LINKSCOPE_SYNC: '" + text + "' is none of spin, yield and block");
 }
 

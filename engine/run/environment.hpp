@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "model/waiting.hpp"
+#include "model/sync_mode.hpp"
 
 namespace linkscope {
 
@@ -18,14 +18,14 @@ struct Environment {
   /// LINKSCOPE_SEED: seed of the first pattern; later rounds and flows count on from it. Default 1.
   std::uint64_t first_seed = 1;
   /// LINKSCOPE_SYNC: spin (default), yield or block.
-  Waiting waiting = Waiting::spin;
-  /// LINKSCOPE_MPI: an MPI library with the standard ABI, or an adapter of ours; empty: mpi::Library looks for one.
+  SyncMode waiting = SyncMode::spin;
+  /// LINKSCOPE_MPI: an MPI library with the standard ABI, or an adapter of ours; empty: mpi::MpiLibrary looks for one.
   std::string mpi;
   /// LINKSCOPE_MPI_THREADS, the level that MPI_Init_thread is asked for: single (default): as MPI_Init. funneled: the calls
   /// are the same, by one thread, but MPI is told that the process has others. multiple: flows that share a process need
   /// it. Libraries pay for levels with latency.
   MpiCallers mpi_callers = MpiCallers::alone;
-  /// LINKSCOPE_XCCL: NCCL's or RCCL's library; empty: xccl::Library looks for it.
+  /// LINKSCOPE_XCCL: NCCL's or RCCL's library; empty: xccl::XcclLibrary looks for it.
   std::string xccl;
   /// LINKSCOPE_PYTHON (of the Python that started this process; several joined by colons), VIRTUAL_ENV, CONDA_PREFIX: folders
   /// of Python environments, whose lib/ may hold libraries. Each once, in this order.

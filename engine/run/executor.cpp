@@ -114,22 +114,22 @@ void check_names(const Backend& backend, const Plan& plan) {
   }
 }
 
-Executor::Executor(const Backend& backend, const Plan& plan, const Environment& environment, World& world,
-                   JsonLines& out)
+Executor::Executor(const Backend& backend, const Plan& plan, const Environment& environment,
+                   ProcessGroup& group, JsonLines& out)
     : backend_(&backend),
       plan_(&plan),
       out_(&out),
-      consensus_(world),
-      world_gate_(*backend.gate, consensus_),
+      consensus_(group),
+      group_gate_(*backend.gate, consensus_),
       gate_(backend.gate.get()),
       pool_(backend, host_limit(plan), takes_host_memory(plan)),
       session_{plan.sampling, steady_seconds, SeedSource(environment.first_seed), {}} {
   check_names(backend, plan);
-  if (world.size() == 1) return;
-  gate_ = &world_gate_;
-  session_.now = [this] { return world_gate_.agreed_now(); };
-  session_.together = [this](const std::function<void()>& step) { consensus_.together(step); };
-  session_.poll = [this](const std::function<std::string()>& say) { return consensus_.words(say); };
+  if (group.size() == 1) return;
+  gate_ = &group_gate_;
+  session_.now = [this] { return group_gate_.agreed_now(); };
+  session_.collective_try = [this](const std::function<void()>& step) { consensus_.collective_try(step); };
+  session_.poll = [this](const std::function<std::string()>& say) { return consensus_.allgather(say); };
 }
 
 Health Executor::run() {
@@ -137,7 +137,7 @@ Health Executor::run() {
   for (const PlannedCase& planned : plan_->cases) {
     if (run_case(planned) == Health::lost) return Health::lost;
   }
-  if (backend_->farewell) backend_->farewell();
+  if (backend_->finalize) backend_->finalize();
   out_->write(done_record(plan_->cases.size()));
   return Health::sound;
 }
@@ -156,35 +156,35 @@ Health Executor::run_case(const PlannedCase& planned) {
   } catch (const Error& error) {
     const bool cannot = error.fault() == Fault::unsupported || error.fault() == Fault::no_memory;
     frame.elapsed = steady_seconds() - begin;
-    row = failure_row(frame, cannot ? Failure::skipped : Failure::failed, error.what());
+    row = failure_row(frame, cannot ? FailureKind::skipped : FailureKind::failed, error.what());
     if (error.fault() == Fault::fatal) health = Health::lost;
   } catch (const std::bad_alloc&) {
     frame.elapsed = steady_seconds() - begin;
-    row = failure_row(frame, Failure::skipped, "not enough host memory for the engine's own data");
+    row = failure_row(frame, FailureKind::skipped, "not enough host memory for the engine's own data");
   } catch (const std::exception& error) {
     frame.elapsed = steady_seconds() - begin;
-    row = failure_row(frame, Failure::failed, error.what());
+    row = failure_row(frame, FailureKind::failed, error.what());
   }
   out_->write(is_first() ? row : end_record(planned.wanted.id));
   return health;
 }
 
 CaseResult Executor::measure(const Case& wanted) {
-  consensus_.together([&] {
+  consensus_.collective_try([&] {
     for (const Flow& flow : wanted.flows) {
       const Support support = supports(flow);
       if (!support) throw Error(Fault::unsupported, support.reason());
     }
   });
-  std::vector<PreparedFlow> prepared;
-  std::vector<Participant> participants;
+  std::vector<AssembledFlow> prepared;
+  std::vector<MeasuredFlow> participants;
   for (const Flow& flow : wanted.flows) {
     const Method& method = *find_method(*backend_, flow.method);
-    const std::vector<Part> parts = method.parts(flow);
+    const std::vector<FlowPart> parts = method.parts(flow);
     prepared.push_back(prepare(flow, parts, wanted.regime.cache));
     const std::vector<Transfer*>& transfers = prepared.back().parts;
-    Participant one{transfers.front(),        flow.bytes,        flow.role,
-                    method.quantity_of(flow), flow.tuning_group, parts.front().timing};
+    MeasuredFlow one{transfers.front(),        flow.bytes,        flow.role,
+                     method.quantity_of(flow), flow.tuning_group, parts.front().timing};
     for (std::size_t i = 1; i < parts.size(); ++i) one.companions.push_back({transfers[i], parts[i].timing});
     if (plan_->backend != BackendKind::modelled && repeats_one_slot(method, flow, wanted.regime.cache))
       one.notes.emplace_back(one_slot_note);
@@ -195,7 +195,7 @@ CaseResult Executor::measure(const Case& wanted) {
 
 Support Executor::supports(const Flow& flow) const {
   const Method& method = *find_method(*backend_, flow.method);
-  const int processes = consensus_.world().size();
+  const int processes = consensus_.group().size();
   if (highest_rank(flow) >= processes) {
     return Support::no("it needs " + std::to_string(highest_rank(flow) + 1) + " processes, this run has " +
                        std::to_string(processes));
@@ -203,11 +203,11 @@ Support Executor::supports(const Flow& flow) const {
   const Support available = method.available();
   if (!available) return Support::no(flow.method + ": " + available.reason());
   for (const Endpoint* end : ends_of(flow)) {
-    if (end->rank != consensus_.world().rank()) continue;
+    if (end->rank != consensus_.group().rank()) continue;
     if (const Support lies = supports(*end); !lies) return lies;
     if (const Support allowed = find_memory(*backend_, end->memory)->allows(flow); !allowed) return allowed;
   }
-  if (flow.rank == consensus_.world().rank() && find_device(*backend_, flow.executor) == nullptr)
+  if (flow.rank == consensus_.group().rank() && find_device(*backend_, flow.executor) == nullptr)
     return Support::no("there is no " + flow.executor.text() + " here");
   return method.supports(flow);
 }
@@ -226,8 +226,8 @@ Support Executor::supports(const Endpoint& where) const {
 }
 
 /// Arenas of every part that lies in this process.
-std::vector<OwnPart> Executor::own_parts(const Flow& flow, const std::vector<Part>& parts, Cache cache,
-                                         PreparedFlow& prepared) {
+std::vector<LocalPart> Executor::own_parts(const Flow& flow, const std::vector<FlowPart>& parts, Cache cache,
+                                           AssembledFlow& prepared) {
   const Method& method = *find_method(*backend_, flow.method);
   const Rotation rotation = rotation_of(method, flow, cache);
   const Bytes bytes = arena_bytes(rotation, method.footprint(flow));
@@ -236,32 +236,33 @@ std::vector<OwnPart> Executor::own_parts(const Flow& flow, const std::vector<Par
     prepared.leases.push_back(pool_.acquire(*end, bytes));
     return &prepared.leases.back().buffer();
   };
-  std::vector<OwnPart> own;
+  std::vector<LocalPart> own;
   for (std::size_t i = 0; i < parts.size(); ++i) {
-    if (parts[i].rank != consensus_.world().rank()) continue;
+    if (parts[i].rank != consensus_.group().rank()) continue;
     own.push_back({i, {arena(parts[i].source), arena(parts[i].destination), rotation}});
   }
   return own;
 }
 
 /// Lets the processes know of one another's parts, and stands in for those that lie elsewhere.
-void Executor::connect(const std::vector<Part>& parts, PreparedFlow& prepared) {
-  const std::vector<std::string> offers = consensus_.words([&] { return prepared.ensemble->offer(); });
-  const std::vector<Json> facts = consensus_.outcomes([&]() -> Json {
-    prepared.ensemble->connect(offers);
+void Executor::connect(const std::vector<FlowPart>& parts, AssembledFlow& prepared) {
+  const std::vector<std::string> exports =
+      consensus_.allgather([&] { return prepared.local_parts->export_handles(); });
+  const std::vector<Json> facts = consensus_.allgather_json([&]() -> Json {
+    prepared.local_parts->import_handles(exports);
     Json own = Json::array();
-    for (const Transfer* transfer : prepared.ensemble->transfers()) {
+    for (const Transfer* transfer : prepared.local_parts->transfers()) {
       const Support accepted = backend_->gate->accepts(*transfer);
       if (!accepted) throw Error(Fault::unsupported, accepted.reason());
-      own.push_back(consensus_.world().size() == 1 ? Json() : facts_of(*transfer));
+      own.push_back(consensus_.group().size() == 1 ? Json() : facts_of(*transfer));
     }
     return own;
   });
   std::vector<std::size_t> next(facts.size(), 0);  // part of each process
-  for (const Part& part : parts) {
+  for (const FlowPart& part : parts) {
     const std::size_t ordinal = next.at(static_cast<std::size_t>(part.rank))++;
-    if (part.rank == consensus_.world().rank()) {
-      prepared.parts.push_back(prepared.ensemble->transfers().at(ordinal));
+    if (part.rank == consensus_.group().rank()) {
+      prepared.parts.push_back(prepared.local_parts->transfers().at(ordinal));
     } else {
       prepared.elsewhere.push_back(
           std::make_unique<RemoteTransfer>(facts[static_cast<std::size_t>(part.rank)].at(ordinal)));
@@ -270,23 +271,23 @@ void Executor::connect(const std::vector<Part>& parts, PreparedFlow& prepared) {
   }
 }
 
-Executor::PreparedFlow Executor::prepare(const Flow& flow, const std::vector<Part>& parts, Cache cache) {
+Executor::AssembledFlow Executor::prepare(const Flow& flow, const std::vector<FlowPart>& parts, Cache cache) {
   const Method& method = *find_method(*backend_, flow.method);
-  PreparedFlow prepared;
-  std::vector<OwnPart> own;
-  consensus_.together([&] { own = own_parts(flow, parts, cache, prepared); });
+  AssembledFlow prepared;
+  std::vector<LocalPart> own;
+  consensus_.collective_try([&] { own = own_parts(flow, parts, cache, prepared); });
   // To assemble may be collective (the first flow of MPI starts MPI): not before all have their memory.
-  consensus_.together([&] {
+  consensus_.collective_try([&] {
     if (own.empty() && method.reach() == Reach::process) {
-      prepared.ensemble = std::make_unique<Bystander>();
+      prepared.local_parts = std::make_unique<NoParts>();
       return;
     }
     try {
-      prepared.ensemble = method.assemble(flow, own);
+      prepared.local_parts = method.assemble(flow, own);
     } catch (const Error& error) {
       if (error.fault() != Fault::no_memory) throw;
       pool_.evict_unused();  // what earlier cases left there may be in the way
-      prepared.ensemble = method.assemble(flow, own);
+      prepared.local_parts = method.assemble(flow, own);
     }
   });
   connect(parts, prepared);

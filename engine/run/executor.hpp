@@ -14,7 +14,7 @@
 #include "run/consensus.hpp"
 #include "run/environment.hpp"
 #include "run/plan.hpp"
-#include "run/world_gate.hpp"
+#include "run/process_group_gate.hpp"
 
 namespace linkscope {
 
@@ -25,7 +25,7 @@ class Executor {
  public:
   /// All references outlive the executor. Every process of `world` runs the same plan. Throws Error{bad_input} when the
   /// plan names a method, a memory or a parameter that the catalog does not know: nothing has run then.
-  Executor(const Backend& backend, const Plan& plan, const Environment& environment, World& world,
+  Executor(const Backend& backend, const Plan& plan, const Environment& environment, ProcessGroup& group,
            JsonLines& out);
 
   /// Writes hello, a start and a row per case, and done; a process other than rank 0 says `end` in a row's place. After a
@@ -34,9 +34,9 @@ class Executor {
 
  private:
   /// A flow's memory here, its parts here and stand-ins for those elsewhere; members go in reverse order, the memory last.
-  struct PreparedFlow {
+  struct AssembledFlow {
     std::vector<BufferPool::Lease> leases;
-    std::unique_ptr<Ensemble> ensemble;
+    std::unique_ptr<PreparedParts> local_parts;
     std::vector<std::unique_ptr<Transfer>> elsewhere;
     std::vector<Transfer*> parts;  ///< all of them, in order
   };
@@ -45,20 +45,20 @@ class Executor {
   CaseResult measure(const Case& wanted);
   [[nodiscard]] Support supports(const Flow& flow) const;
   [[nodiscard]] Support supports(const Endpoint& where) const;
-  [[nodiscard]] PreparedFlow prepare(const Flow& flow, const std::vector<Part>& parts, Cache cache);
-  [[nodiscard]] std::vector<OwnPart> own_parts(const Flow& flow, const std::vector<Part>& parts, Cache cache,
-                                               PreparedFlow& prepared);
-  void connect(const std::vector<Part>& parts, PreparedFlow& prepared);
-  [[nodiscard]] bool is_first() const { return consensus_.world().rank() == 0; }
+  [[nodiscard]] AssembledFlow prepare(const Flow& flow, const std::vector<FlowPart>& parts, Cache cache);
+  [[nodiscard]] std::vector<LocalPart> own_parts(const Flow& flow, const std::vector<FlowPart>& parts,
+                                                 Cache cache, AssembledFlow& prepared);
+  void connect(const std::vector<FlowPart>& parts, AssembledFlow& prepared);
+  [[nodiscard]] bool is_first() const { return consensus_.group().rank() == 0; }
 
   const Backend* backend_;
   const Plan* plan_;
   JsonLines* out_;
   Consensus consensus_;
-  WorldGate world_gate_;
+  ProcessGroupGate group_gate_;
   Gate* gate_;  ///< the backend's own in a world of one
   BufferPool pool_;
-  Session session_;
+  MeasurementSession session_;
 };
 
 /// Throws Error{bad_input} when `plan` names what the catalog of `backend` does not know.

@@ -12,8 +12,8 @@
 
 #include "backend/host/affinity.hpp"
 #include "base/error.hpp"
+#include "comm/bootstrap.hpp"
 #include "comm/control.hpp"
-#include "comm/hub.hpp"
 #include "comm/identity.hpp"
 #include "run/consensus.hpp"
 #include "run/fields.hpp"
@@ -90,42 +90,42 @@ Json introduction(const Environment& environment, const std::string& engine,
   return hello;
 }
 
-Membership membership(const Environment& environment, const std::string& engine,
-                      const Assignment& assignment) {
-  Membership own;
-  own.greeting.token = environment.token;
-  own.greeting.rank = assignment.rank;
-  own.greeting.size = assignment.size;
-  own.greeting.host = host_name();
-  own.greeting.clock = clock_identity();
-  own.greeting.claims = {{"schema", std::to_string(schema_number)},
-                         {"version", engine_version()},
-                         {"engine", engine},
-                         {"plan", fingerprint(assignment.plan)},
-                         {"LINKSCOPE_SEED", std::to_string(environment.first_seed)}};
+BootstrapOptions options(const Environment& environment, const std::string& engine,
+                         const Assignment& assignment) {
+  BootstrapOptions own;
+  own.handshake.token = environment.token;
+  own.handshake.rank = assignment.rank;
+  own.handshake.size = assignment.size;
+  own.handshake.host = host_name();
+  own.handshake.clock = clock_identity();
+  own.handshake.fields = {{"schema", std::to_string(schema_number)},
+                          {"version", engine_version()},
+                          {"engine", engine},
+                          {"plan", fingerprint(assignment.plan)},
+                          {"LINKSCOPE_SEED", std::to_string(environment.first_seed)}};
   own.limit = assignment.limit;
   return own;
 }
 
-std::vector<Watch::Order> watch_over(Hub& hub, Watch& watch) {
-  std::vector<Watch::Order> orders;
-  for (const Hub::Connection& other : hub.connections()) {
-    orders.push_back(
+std::vector<Watchdog::Guard> watch_over(Bootstrap& hub, Watchdog& watch) {
+  std::vector<Watchdog::Guard> guards;
+  for (const Bootstrap::Connection& other : hub.connections()) {
+    guards.push_back(
         watch.over(other.descriptor, grace, [&hub, rank = other.rank] { return hub.part_from(rank); }));
   }
-  return orders;
+  return guards;
 }
 
 /// Carries out the plan. `lost` is called before a process that cannot go on takes itself apart.
-Health work(World& world, const std::string& plan_text, const Environment& environment,
-            const Workshop& workshop, JsonLines& out, const std::function<void()>& lost) {
+Health work(ProcessGroup& group, const std::string& plan_text, const Environment& environment,
+            const EngineFactory& workshop, JsonLines& out, const std::function<void()>& lost) {
   std::optional<Plan> plan;
   std::optional<Backend> backend;
   std::optional<Executor> executor;
-  Consensus(world).together([&] {
+  Consensus(group).collective_try([&] {
     plan = parse_plan(plan_text);
     backend = workshop.open(*plan);
-    executor.emplace(*backend, *plan, environment, world, out);
+    executor.emplace(*backend, *plan, environment, group, out);
   });
   const Health health = executor->run();
   if (health == Health::lost) lost();
@@ -147,8 +147,8 @@ Json error_record(Fault fault, const std::string& reason) {
 }
 
 /// `trouble`: why it is lost, where the others are the reason; the supervisor has been told.
-Health take_part(const Environment& environment, const Workshop& workshop, Control& control, JsonLines& out,
-                 std::string& trouble) {
+Health take_part(const Environment& environment, const EngineFactory& workshop, Control& control,
+                 JsonLines& out, std::string& trouble) {
   std::optional<Listener> listener;
   if (*environment.rank == 0) listener.emplace(control.local_host());
   out.write(introduction(environment, workshop.engine, listener));
@@ -156,24 +156,24 @@ Health take_part(const Environment& environment, const Workshop& workshop, Contr
   check_rank(assignment, *environment.rank);
   host::keep_to(assignment.cpus);  // before any thread is started and any device opened
 
-  Watch watch(workshop.leave);
-  const Watch::Order supervised =
+  Watchdog watch(workshop.leave);
+  const Watchdog::Guard supervised =
       watch.over(control.descriptor(), 0, [] { return std::string("the supervisor is gone"); });
   if (assignment.size == 1) {
-    Alone alone;
+    SingleProcess alone;
     return work(alone, assignment.plan, environment, workshop, out, [] {});
   }
-  Membership own = membership(environment, workshop.engine, assignment);
+  BootstrapOptions own = options(environment, workshop.engine, assignment);
   own.on_failure = [&out](const std::string& reason) {
     tell(out, {{"record", "failure"}, {"reason", one_line(reason)}});
   };
-  const std::unique_ptr<Hub> hub =
-      listener ? gather(*listener, std::move(own))
-               : attend(Address::parse(assignment.hub, "the supervisor's word: hub"), std::move(own));
+  const std::unique_ptr<Bootstrap> hub =
+      listener ? bootstrap_root(*listener, std::move(own))
+               : bootstrap_leaf(Address::parse(assignment.hub, "the supervisor's word: hub"), std::move(own));
   listener.reset();  // who comes now has no place
-  std::optional<Watch::Order> last_moments;
+  std::optional<Watchdog::Guard> last_moments;
   {
-    const std::vector<Watch::Order> company = watch_over(*hub, watch);
+    const std::vector<Watchdog::Guard> call_group = watch_over(*hub, watch);
     const Health health = work(*hub, assignment.plan, environment, workshop, out, [&] {
       trouble = hub->broken();
       if (!trouble.empty()) tell(out, error_record(Fault::fatal, trouble));
@@ -183,13 +183,13 @@ Health take_part(const Environment& environment, const Workshop& workshop, Contr
     });
     if (health == Health::lost) return health;
   }
-  hub->exchange({});  // all are done: from now on connections may end
+  hub->allgather({});  // all are done: from now on connections may end
   return Health::sound;
 }
 
 }  // namespace
 
-Health join(const Environment& environment, const Workshop& workshop) {
+Health join(const Environment& environment, const EngineFactory& workshop) {
   if (environment.control.empty())
     throw Error(Fault::bad_input,
                 "join is for processes that linkscope starts: LINKSCOPE_CONTROL is not set");

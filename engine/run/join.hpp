@@ -4,7 +4,7 @@
 #include <functional>
 #include <string>
 
-#include "comm/watch.hpp"
+#include "comm/watchdog.hpp"
 #include "model/backend.hpp"
 #include "run/environment.hpp"
 #include "run/executor.hpp"
@@ -13,16 +13,16 @@
 namespace linkscope {
 
 /// What makes an engine of a process.
-struct Workshop {
+struct EngineFactory {
   std::string engine;  ///< "host", "cuda" or "hip": the same in all processes of a run
   std::function<Backend(const Plan&)> open;
   /// Ends the process; called on another thread when those it depends on are gone and it does not end by itself.
-  Watch::Leave leave;
+  Watchdog::Leave leave;
 };
 
 /// Connects to the supervisor (LINKSCOPE_CONTROL) and says who it is, is given a plan and its place in the world, and works on the
 /// plan with the others. Records go to that connection. Throws Error: bad_input where supervisor, environment or processes do not
 /// fit together, fatal where another process is gone or late; the supervisor has been told, if it is still there.
-Health join(const Environment& environment, const Workshop& workshop);
+Health join(const Environment& environment, const EngineFactory& workshop);
 
 }  // namespace linkscope

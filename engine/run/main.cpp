@@ -84,8 +84,8 @@ int join_run(const std::vector<std::string>& arguments) {
   if (!arguments.empty())
     throw Error(Fault::bad_input, "join takes nothing: the supervisor hands out the plan");
   const Environment environment = Environment::read();
-  const Workshop workshop{LINKSCOPE_ENGINE, [&](const Plan& plan) { return open(plan, environment); },
-                          [](const std::string& why) { ::_exit(complain(why, lost)); }};
+  const EngineFactory workshop{LINKSCOPE_ENGINE, [&](const Plan& plan) { return open(plan, environment); },
+                               [](const std::string& why) { ::_exit(complain(why, lost)); }};
   return join(environment, workshop) == Health::sound ? success : lost;
 }
 
@@ -95,8 +95,8 @@ int run(const std::vector<std::string>& arguments) {
   const Plan plan = parse_plan(read_file(arguments.front()));
   const Backend backend = open(plan, environment);
   JsonLines out(STDOUT_FILENO);
-  Alone world;
-  return Executor(backend, plan, environment, world, out).run() == Health::sound ? success : lost;
+  SingleProcess group;
+  return Executor(backend, plan, environment, group, out).run() == Health::sound ? success : lost;
 }
 
 int dispatch(const std::vector<std::string>& arguments) {

@@ -43,7 +43,7 @@ Json facts_of(const Transfer& transfer) {
           {"operations", transfer.operations()},
           {"max_calls_in_batch", transfer.max_calls_in_batch()},
           {"max_repeats", transfer.max_repeats()},
-          {"company", transfer.company()},
+          {"company", transfer.call_group()},
           {"candidates", std::move(candidates)},
           {"setting", setting_json(transfer.setting())},
           {"notes", transfer.notes()}};

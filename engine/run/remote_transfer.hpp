@@ -25,7 +25,7 @@ class RemoteTransfer final : public Transfer {
   [[nodiscard]] std::uint64_t operations() const override { return operations_; }
   [[nodiscard]] std::uint64_t max_repeats() const override { return max_repeats_; }
   [[nodiscard]] std::uint64_t max_calls_in_batch() const override { return max_calls_in_batch_; }
-  [[nodiscard]] std::string company() const override { return company_; }
+  [[nodiscard]] std::string call_group() const override { return company_; }
   [[nodiscard]] std::vector<Setting> candidates() const override { return candidates_; }
   void use(const Setting& setting) override { setting_ = setting; }
   [[nodiscard]] Setting setting() const override { return setting_; }

@@ -36,7 +36,7 @@ Json flow_json(const FlowResult& flow) {
   for (const Seconds part : flow.parts_s) json["parts_s"].push_back(rounded(part));
   if (flow.touched_bytes > 0) json["touched_bytes"] = flow.touched_bytes;
   if (!flow.setting.empty()) json["setting"] = setting_json(flow.setting);
-  for (const Trial& trial : flow.tried) {
+  for (const TriedSetting& trial : flow.tried) {
     Json tried = setting_json(trial.setting);
     tried["gbps"] = rounded(trial.gbps);
     json["tuned"].push_back(std::move(tried));
@@ -149,8 +149,8 @@ Json ok_row(const RowFrame& frame, const CaseResult& result) {
   return row;
 }
 
-Json failure_row(const RowFrame& frame, Failure failure, const std::string& reason) {
-  Json row = row_head(frame, failure == Failure::skipped ? "skipped" : "failed");
+Json failure_row(const RowFrame& frame, FailureKind failure, const std::string& reason) {
+  Json row = row_head(frame, failure == FailureKind::skipped ? "skipped" : "failed");
   row["reason"] = one_line(reason);
   add_times(row, frame);
   return row;

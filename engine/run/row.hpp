@@ -19,13 +19,13 @@ struct RowFrame {
   Seconds elapsed = 0;
 };
 
-enum class Failure { skipped, failed };
+enum class FailureKind { skipped, failed };
 
 Json hello_record(const Backend& backend);
 Json start_record(const std::string& id);
 Json ok_row(const RowFrame& frame, const CaseResult& result);
 /// `reason` becomes one line.
-Json failure_row(const RowFrame& frame, Failure failure, const std::string& reason);
+Json failure_row(const RowFrame& frame, FailureKind failure, const std::string& reason);
 Json end_record(const std::string& id);
 Json done_record(std::size_t rows);
 Json description_record(const Backend& backend);

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from linkscope.launch.engines import machine_description
 from linkscope.launch.job import Request
-from linkscope.launch.launcher.launching import Launching
+from linkscope.launch.launcher.launch_options import LaunchOptions
 from linkscope.launch.run import Listener
 from linkscope.launch.run import resume as _resume
 from linkscope.launch.run import run as _run
@@ -17,7 +17,7 @@ from linkscope.machine.discover import discover
 from linkscope.machine.node import Node
 from linkscope.results.run_file import RunFile
 
-_LAUNCHING = tuple(one.name for one in fields(Launching))
+_LAUNCHING = tuple(one.name for one in fields(LaunchOptions))
 
 __all__ = ["Listener", "Node", "Request", "RunFile", "machines", "read", "resume", "run", "topology"]
 
@@ -31,7 +31,7 @@ def run(
     budget="60s", clock=, machine=, engine=, and of how several processes are started: launcher=, launcher_command=,
     hosts=, hostfile=, interface=. Raises LinkscopeError.
     """
-    launching = Launching(**{name: asked.pop(name) for name in _LAUNCHING if name in asked})
+    launching = LaunchOptions(**{name: asked.pop(name) for name in _LAUNCHING if name in asked})
     request = Request(suites=suites or ("default",), launching=launching, **asked)
     return _run(request, Path(output) if output is not None else None, listener)
 

@@ -151,7 +151,7 @@ TEST_F(GpuCalls, GraphsOfEveryNodeRunAsOftenAsLaunched) {
 }
 
 TEST_F(GpuCalls, AGraphThatDidNotRunIsFound) {
-  const auto context = std::make_shared<gpu::Context>(host_, 1, Waiting::spin);
+  const auto context = std::make_shared<gpu::GpuContext>(host_, 1, SyncMode::spin);
   for (const gpu::NodeKind kind : {gpu::NodeKind::kernel, gpu::NodeKind::copy, gpu::NodeKind::copy_3d}) {
     gpu::CountedGraph graph(context, 0, {kind, 2, 640});
     graph.arm(seed);
@@ -278,7 +278,7 @@ TEST_F(GpuCalls, CpusReachManagedMemoryAndNotADiscreteGpusOwn) {
   managed.placement = Placement::first_touch;
   EXPECT_TRUE(host_->reachable(managed));
   managed.placement = Placement::bound;
-  const gpu::Context context(host_, 1, Waiting::spin);
+  const gpu::GpuContext context(host_, 1, SyncMode::spin);
   const bool stays = context.device(0).direct_host_access || context.device(0).integrated;
   EXPECT_EQ(static_cast<bool>(host_->reachable(managed)), stays)
       << "a CPU's access would bring the pages to the host";

@@ -9,7 +9,7 @@
 
 #include "collective/algorithm.hpp"
 #include "model/collective.hpp"
-#include "model/part.hpp"
+#include "model/flow_part.hpp"
 #include "open_gpus.hpp"
 
 namespace linkscope::testing {
@@ -22,11 +22,11 @@ inline constexpr const char* kinds[] = {"all-reduce", "reduce",     "broadcast",
 /// A collective's memory and members, connected within this process.
 struct Assembled {
   std::vector<std::unique_ptr<Buffer>> buffers;
-  std::unique_ptr<Ensemble> ensemble;
+  std::unique_ptr<PreparedParts> local_parts;
 
   [[nodiscard]] std::vector<Lane> lanes(std::uint64_t repeats) const {
     std::vector<Lane> all;
-    for (Transfer* member : ensemble->transfers()) all.push_back({member, repeats});
+    for (Transfer* member : local_parts->transfers()) all.push_back({member, repeats});
     return all;
   }
 };
@@ -56,8 +56,8 @@ class DirectCollective : public WithGpus {
       throw Error(Fault::unsupported, support.reason());
     Assembled assembled;
     const Bytes stride = (flow.bytes + 15) / 16 * 16;
-    const std::vector<Part> parts = wanted.parts(flow);
-    std::vector<OwnPart> own;
+    const std::vector<FlowPart> parts = wanted.parts(flow);
+    std::vector<LocalPart> own;
     const auto arena = [&](const std::optional<Endpoint>& end) -> Buffer* {
       if (!end || stride == 0) return nullptr;
       assembled.buffers.push_back(memory(end->memory).allocate(*end, stride));
@@ -67,21 +67,21 @@ class DirectCollective : public WithGpus {
       if (parts[index].rank != rank) continue;
       own.push_back({index, {arena(parts[index].source), arena(parts[index].destination), {stride, 1}}});
     }
-    assembled.ensemble = wanted.assemble(flow, own);
+    assembled.local_parts = wanted.assemble(flow, own);
     return assembled;
   }
   /// All of a flow of one process.
   [[nodiscard]] Assembled assemble(const Flow& flow) const {
     Assembled assembled = assemble(flow, 0);
-    assembled.ensemble->connect({assembled.ensemble->offer()});
+    assembled.local_parts->import_handles({assembled.local_parts->export_handles()});
     return assembled;
   }
   /// One round; what is wrong with it, empty where nothing is.
   [[nodiscard]] std::string round(const Assembled& assembled, std::uint64_t repeats, Clock clock,
                                   std::uint64_t seed) const {
-    for (Transfer* member : assembled.ensemble->transfers()) member->arm(seed);
+    for (Transfer* member : assembled.local_parts->transfers()) member->arm(seed);
     static_cast<void>(gate().run(assembled.lanes(repeats), clock));
-    for (const Transfer* member : assembled.ensemble->transfers()) {
+    for (const Transfer* member : assembled.local_parts->transfers()) {
       if (const auto mismatch = member->verify(seed)) return mismatch->what;
     }
     return {};

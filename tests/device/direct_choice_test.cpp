@@ -38,20 +38,21 @@ class DirectCollectiveChoice : public ::testing::Test {
     const direct::Family family = direct::family_of(choice.algorithm);
     return family == direct::Family::pushes || family == direct::Family::rings;
   }
-  [[nodiscard]] static std::set<direct::Algorithm> offered(const Flow& flow, const direct::Room& room) {
+  [[nodiscard]] static std::set<direct::Algorithm> offered(const Flow& flow,
+                                                           const direct::DeviceLimits& limits) {
     std::set<direct::Algorithm> algorithms;
     for (const direct::LaunchChoice& choice :
-         direct::choices_for(CollectiveShape::of(flow), room, flow.parameters)) {
+         direct::choices_for(CollectiveShape::of(flow), limits, flow.parameters)) {
       algorithms.insert(choice.algorithm);
       const bool chunks = moves_chunks(choice);
-      EXPECT_LE(choice.blocks, room.most_blocks * (chunks ? direct::push_blocks_each : 1U));
+      EXPECT_LE(choice.blocks, limits.most_blocks * (chunks ? direct::push_blocks_each : 1U));
       EXPECT_EQ(choice.chunk != 0, chunks);
       EXPECT_EQ(direct::LaunchChoice::from(choice.setting()), choice);
     }
     return algorithms;
   }
 
-  std::shared_ptr<host::Context> host_ = std::make_shared<host::Context>();
+  std::shared_ptr<host::HostContext> host_ = std::make_shared<host::HostContext>();
   std::optional<Backend> backend_ = open_gpus(host_, 8, Environment{});
 };
 
@@ -83,7 +84,7 @@ TEST_F(DirectCollectiveChoice, RefusesWhatItHasNot) {
 
 TEST_F(DirectCollectiveChoice, OffersWhatIsWorthMeasuringAtASize) {
   using enum direct::Algorithm;
-  const direct::Room node{.most_blocks = 132, .lines = true, .peers = true};
+  const direct::DeviceLimits node{.most_blocks = 132, .lines = true, .peers = true};
   EXPECT_EQ(offered(flow("all-reduce", KiB, 4, {}), node),
             (std::set{one_shot_ll, two_shot_ll, one_shot_ll128, two_shot_ll128}));
   EXPECT_EQ(offered(flow("all-reduce", 2 * MiB, 4, {}), node),
@@ -98,13 +99,13 @@ TEST_F(DirectCollectiveChoice, OffersWhatIsWorthMeasuringAtASize) {
   EXPECT_EQ(offered(flow("all-reduce", GiB, 4, {{"algorithm", "two-shot-push"}}), node),
             (std::set{two_shot_push}));
   EXPECT_EQ(offered(flow("barrier", 0, 4, {}), node), (std::set{one_shot}));
-  const direct::Room apart{.most_blocks = 132};  // neither NVLink nor buffers that others reach
+  const direct::DeviceLimits apart{.most_blocks = 132};  // neither NVLink nor buffers that others reach
   EXPECT_EQ(offered(flow("all-gather", 4 * KiB, 4, {}), apart), (std::set{one_shot_ll}));
   EXPECT_THROW(static_cast<void>(offered(flow("all-gather", GiB, 4, {}), apart)), Error);
 }
 
 TEST_F(DirectCollectiveChoice, ParametersFixTheGrid) {
-  const direct::Room node{.most_blocks = 132, .lines = true, .peers = true};
+  const direct::DeviceLimits node{.most_blocks = 132, .lines = true, .peers = true};
   const Flow wanted =
       flow("all-reduce", 64 * KiB, 4, {{"algorithm", "two-shot-ll128"}, {"blocks", "9"}, {"threads", "256"}});
   const auto choices = direct::choices_for(CollectiveShape::of(wanted), node, wanted.parameters);
@@ -122,8 +123,8 @@ TEST_F(DirectCollectiveChoice, PushesWorkInPairsWithinTheStagingThatIsAllocated)
   const auto try_all = [&](const Flow& wanted) {
     const CollectiveShape shape = CollectiveShape::of(wanted);
     for (const unsigned most_blocks : {1U, 7U, 66U, 132U, 512U}) {
-      const direct::Room room{.most_blocks = most_blocks, .lines = true, .peers = true};
-      for (const direct::LaunchChoice& choice : direct::choices_for(shape, room, wanted.parameters)) {
+      const direct::DeviceLimits limits{.most_blocks = most_blocks, .lines = true, .peers = true};
+      for (const direct::LaunchChoice& choice : direct::choices_for(shape, limits, wanted.parameters)) {
         if (choice.algorithm != direct::Algorithm::two_shot_push) continue;
         EXPECT_EQ(choice.blocks % 2, 0U);
         EXPECT_GE(choice.blocks, 2U);
@@ -153,8 +154,8 @@ TEST_F(DirectCollectiveChoice, RingsStayWithinTheStagingThatIsAllocated) {
         const Flow wanted = flow(kind, bytes, members, {{"algorithm", "ring"}});
         const CollectiveShape shape = CollectiveShape::of(wanted);
         for (const unsigned most_blocks : {1U, 7U, 132U, 512U}) {
-          const direct::Room room{.most_blocks = most_blocks, .lines = true, .peers = true};
-          for (const direct::LaunchChoice& choice : direct::choices_for(shape, room, wanted.parameters)) {
+          const direct::DeviceLimits limits{.most_blocks = most_blocks, .lines = true, .peers = true};
+          for (const direct::LaunchChoice& choice : direct::choices_for(shape, limits, wanted.parameters)) {
             const direct::RingCut cut = direct::ring_cut_of(shape, choice, 1);
             EXPECT_LE(cut.staging_bytes(), direct::staging_bytes(shape, wanted.parameters))
                 << kind << " of " << bytes << " B, " << members << " members, " << choice.blocks << " blocks";
@@ -168,7 +169,7 @@ TEST_F(DirectCollectiveChoice, RingsStayWithinTheStagingThatIsAllocated) {
 }
 
 TEST_F(DirectCollectiveChoice, PushesTakeTheGridThatIsAskedFor) {
-  const direct::Room node{.most_blocks = 132, .lines = true, .peers = true};
+  const direct::DeviceLimits node{.most_blocks = 132, .lines = true, .peers = true};
   const auto choose = [&](const Words& words) {
     const Flow wanted = flow("all-reduce", GiB, 4, words);
     return direct::choices_for(CollectiveShape::of(wanted), node, wanted.parameters);
@@ -197,12 +198,12 @@ TEST_F(DirectCollectiveChoice, PushesTakeTheGridThatIsAskedFor) {
 
 TEST_F(DirectCollectiveChoice, KernelsAreLaunchedAsTheRoomAndTheFormLetThem) {
   using enum direct::DependentLaunch;
-  direct::Room room{.most_blocks = 132, .lines = true, .peers = true, .programmatic = true};
+  direct::DeviceLimits limits{.most_blocks = 132, .lines = true, .peers = true, .programmatic = true};
   const auto launches = [&](Words words) {
     std::set<direct::DependentLaunch> found;
     unsigned most = 0;
     const Flow wanted = flow("all-reduce", 16 * MiB, 4, words);
-    for (const auto& choice : direct::choices_for(CollectiveShape::of(wanted), room, wanted.parameters)) {
+    for (const auto& choice : direct::choices_for(CollectiveShape::of(wanted), limits, wanted.parameters)) {
       found.insert(choice.dependent);
       const auto each = moves_chunks(choice) ? direct::push_blocks_each : 1U;
       most = std::max(most, choice.blocks / each);
@@ -220,14 +221,14 @@ TEST_F(DirectCollectiveChoice, KernelsAreLaunchedAsTheRoomAndTheFormLetThem) {
   EXPECT_THROW(launches({{"dependent_launch", "programmatic"}, {"form", "in-kernel"}}), Error);
   EXPECT_THROW(launches({{"dependent_launch", "soon"}}), Error);
 
-  room.shared = true;  // of two kernels that may be there at once each has half of the room
+  limits.shared = true;  // of two kernels that may be there at once each has half of the room
   EXPECT_EQ(launches({}), (std::pair{std::set{complete}, 132U}));
   EXPECT_EQ(launches({{"dependent_launch", "programmatic"}}), (std::pair{std::set{programmatic}, 66U}));
   EXPECT_EQ(launches({{"dependent_launch", "measured"}}),
             (std::pair{std::set{complete, programmatic}, 132U}));
   EXPECT_THROW(launches({{"dependent_launch", "early"}}), Error);
 
-  room = {.most_blocks = 132, .lines = true, .peers = true};
+  limits = {.most_blocks = 132, .lines = true, .peers = true};
   EXPECT_EQ(launches({}), (std::pair{std::set{complete}, 132U}));
   EXPECT_EQ(launches({{"dependent_launch", "measured"}}), (std::pair{std::set{complete}, 132U}));
   EXPECT_THROW(launches({{"dependent_launch", "programmatic"}}), Error);

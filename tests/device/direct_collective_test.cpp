@@ -42,7 +42,7 @@ TEST_F(DirectCollective, EveryGridThatIsOfferedIsExact) {
   for (const char* kind : {"all-reduce", "all-gather", "broadcast"}) {
     for (const Bytes bytes : {4 * KiB, 192 * KiB, 6 * MiB, 18 * MiB}) {
       const Assembled assembled = assemble(flow(kind, bytes, {}));
-      const auto all = assembled.ensemble->transfers();
+      const auto all = assembled.local_parts->transfers();
       const std::vector<Setting> candidates = all.front()->candidates();
       ASSERT_GE(candidates.size(), 2U);
       for (Transfer* member : all) EXPECT_EQ(member->candidates(), candidates);
@@ -154,7 +154,7 @@ TEST_F(DirectCollective, CallsAreInOrderHoweverTheirKernelsAreLaunched) {
 
 TEST_F(DirectCollective, RowsSayHowKernelsAreLaunched) {
   const Assembled assembled = assemble(flow("all-reduce", 4096, {{"dependent_launch", "complete"}}));
-  const std::vector<std::string> notes = assembled.ensemble->transfers().front()->notes();
+  const std::vector<std::string> notes = assembled.local_parts->transfers().front()->notes();
   EXPECT_NE(std::find(notes.begin(), notes.end(), "dependent launch: complete"), notes.end());
 }
 
@@ -172,7 +172,7 @@ TEST_F(DirectCollective, MembersThatLaunchAtTimesOfTheirOwn) {
   each_algorithm([&](const std::string& kind, Words words) {
     if (kind != "barrier") words.insert({{"type", "int32"}, {"trial", "yes"}});
     const Assembled assembled = assemble(flow(kind, 960 * 4, words));
-    const auto all = assembled.ensemble->transfers();
+    const auto all = assembled.local_parts->transfers();
     for (Transfer* member : all) member->arm(1);
     std::vector<gpuStream_t> streams(all.size());
     for (std::size_t i = 0; i < all.size(); ++i) {
@@ -221,7 +221,7 @@ TEST_F(DirectCollective, AMemberThatDoesNotComeIsNamedAndNobodyWaitsForEver) {
         EXPECT_EQ(fault->what, mismatch->what);
       }
     }
-    for (Transfer* member : assembled.ensemble->transfers()) {
+    for (Transfer* member : assembled.local_parts->transfers()) {
       member->use(member->setting());
       EXPECT_FALSE(member->fault()) << "a new launch shape, a new start";
     }

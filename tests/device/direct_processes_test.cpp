@@ -52,8 +52,8 @@ class DirectOtherProcess : public DirectInProcesses {
     while (words >> name >> value) parameters[name] = value;
     joined_ = {};
     joined_ = assemble(shared_flow(kind, bytes, parameters), 1);
-    const std::string offer = joined_.ensemble->offer();
-    joined_.ensemble->connect({partner.ask(offer), offer});
+    const std::string offer = joined_.local_parts->export_handles();
+    joined_.local_parts->import_handles({partner.ask(offer), offer});
     return "joined";
   }
 
@@ -94,10 +94,10 @@ class DirectProcesses : public DirectInProcesses {
     const std::string offer = other_->channel().ask(request.str());
     if (offer.rfind("failed", 0) == 0) throw Error(Fault::broken, offer);
     Assembled own = assemble(shared_flow(kind, bytes, words), 0);
-    const std::string own_offer = own.ensemble->offer();
+    const std::string own_offer = own.local_parts->export_handles();
     const std::string answer = other_->channel().ask(own_offer);
     if (answer != "joined") throw Error(Fault::broken, answer);
-    own.ensemble->connect({own_offer, offer});
+    own.local_parts->import_handles({own_offer, offer});
     return own;
   }
   void expect_right(const Assembled& own, std::uint64_t repeats, const std::string& what) {

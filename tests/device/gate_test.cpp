@@ -6,7 +6,7 @@
 
 #include "backend/gpu/context.hpp"
 #include "backend/gpu/gate/gpu_gate.hpp"
-#include "backend/gpu/joint.hpp"
+#include "backend/gpu/multi_gpu_work.hpp"
 #include "backend/gpu/transfer.hpp"
 #include "backend/gpu/vendor/check.hpp"
 #include "open_gpus.hpp"
@@ -14,8 +14,8 @@
 namespace linkscope::testing {
 namespace {
 
-using gpu::JointStream;
-using gpu::Launch;
+using gpu::DeviceStream;
+using gpu::LaunchThreads;
 
 /// Sets a little of a GPU's memory, over and over.
 class Scratch {
@@ -40,9 +40,10 @@ class Scratch {
 
 class Work : public gpu::GpuTransfer {
  public:
-  explicit Work(int device, gpu::Joint* joint = nullptr) : device_(device), joint_(joint), scratch_(device) {}
+  explicit Work(int device, gpu::MultiGpuWork* shared_work = nullptr)
+      : device_(device), shared_work_(shared_work), scratch_(device) {}
   [[nodiscard]] int device() const override { return device_; }
-  [[nodiscard]] gpu::Joint* joint() override { return joint_; }
+  [[nodiscard]] gpu::MultiGpuWork* shared_work() override { return shared_work_; }
   void enqueue(gpuStream_t stream, std::uint64_t repeats) override {
     for (std::uint64_t i = 0; i < repeats; ++i) scratch_.set(stream);
     calls += repeats;
@@ -57,18 +58,18 @@ class Work : public gpu::GpuTransfer {
 
  private:
   int device_;
-  gpu::Joint* joint_;
+  gpu::MultiGpuWork* shared_work_;
   Scratch scratch_;
 };
 
 /// Counts what it is asked for; may wait for all its GPUs' calls to meet, and may fail on one of them.
-class Shared : public gpu::Joint {
+class Shared : public gpu::MultiGpuWork {
  public:
-  Shared(Launch launch, std::vector<int> devices) : launch_(launch), meeting_(std::ssize(devices)) {
+  Shared(LaunchThreads launch, std::vector<int> devices) : launch_(launch), meeting_(std::ssize(devices)) {
     for (const int device : devices) scratch_.emplace(device, device);
   }
-  [[nodiscard]] Launch launch() const override { return launch_; }
-  void enqueue(const std::vector<JointStream>& streams, std::uint64_t repeats) override {
+  [[nodiscard]] LaunchThreads launch() const override { return launch_; }
+  void enqueue(const std::vector<DeviceStream>& streams, std::uint64_t repeats) override {
     {
       const std::scoped_lock lock(mutex_);
       asked.push_back(streams);
@@ -78,9 +79,9 @@ class Shared : public gpu::Joint {
       given_up.wait(false);  // as a call does that waits for one that never comes
       throw Error(Fault::broken, "given up");
     }
-    if (launch_ == Launch::thread_per_gpu) meeting_.arrive_and_wait();
+    if (launch_ == LaunchThreads::thread_per_gpu) meeting_.arrive_and_wait();
     for (std::uint64_t i = 0; i < repeats; ++i) {
-      for (const JointStream& one : streams) scratch_.at(one.device).set(one.stream);
+      for (const DeviceStream& one : streams) scratch_.at(one.device).set(one.stream);
     }
   }
   void watch() const override {}
@@ -89,12 +90,12 @@ class Shared : public gpu::Joint {
     given_up.notify_all();
   }
 
-  std::vector<std::vector<JointStream>> asked;
+  std::vector<std::vector<DeviceStream>> asked;
   int fails_on = -1;
   std::atomic<bool> given_up{false};
 
  private:
-  Launch launch_;
+  LaunchThreads launch_;
   std::barrier<> meeting_;
   std::mutex mutex_;
   std::map<int, Scratch> scratch_;
@@ -130,7 +131,7 @@ TEST_F(GpuGateTest, HasATailOnEveryClock) {
 }
 
 TEST_F(GpuGateTest, HasOneThreadEnqueueWhatGpusDoTogether) {
-  Shared shared(Launch::one_thread, some());
+  Shared shared(LaunchThreads::one_thread, some());
   std::vector<std::unique_ptr<Work>> parts;
   std::vector<Lane> lanes;
   for (const int device : some()) {
@@ -158,7 +159,7 @@ TEST_F(GpuGateTest, HasOneThreadEnqueueWhatGpusDoTogether) {
 
 TEST_F(GpuGateTest, LetsCallsOfSeveralThreadsMeet) {
   if (last() == 0) GTEST_SKIP() << "one GPU";
-  Shared shared(Launch::thread_per_gpu, some());
+  Shared shared(LaunchThreads::thread_per_gpu, some());
   Work one(0, &shared);
   Work other(last(), &shared);
   for (const Clock clock : {Clock::device, Clock::host, Clock::batch}) {
@@ -173,7 +174,7 @@ TEST_F(GpuGateTest, LetsCallsOfSeveralThreadsMeet) {
 TEST_F(GpuGateTest, TellsTheFirstFaultAndLetsTheOthersGo) {
   if (last() == 0) GTEST_SKIP() << "one GPU";
   for (const Clock clock : {Clock::device, Clock::host, Clock::batch}) {
-    Shared shared(Launch::thread_per_gpu, some());
+    Shared shared(LaunchThreads::thread_per_gpu, some());
     shared.fails_on = last();
     Work one(0, &shared);
     Work other(last(), &shared);
@@ -190,7 +191,7 @@ TEST_F(GpuGateTest, TellsTheFirstFaultAndLetsTheOthersGo) {
 }
 
 TEST_F(GpuGateTest, GoesOnAfterAFaultWhileItWasClosed) {
-  Shared shared(Launch::one_thread, some());
+  Shared shared(LaunchThreads::one_thread, some());
   shared.fails_on = 0;
   Work one(0, &shared);
   Work beside(0);
@@ -199,7 +200,7 @@ TEST_F(GpuGateTest, GoesOnAfterAFaultWhileItWasClosed) {
 }
 
 TEST_F(GpuGateTest, RefusesCommonCallsThatRepeatUnlike) {
-  Shared shared(Launch::one_thread, {0});
+  Shared shared(LaunchThreads::one_thread, {0});
   Work one(0, &shared);
   Work other(0, &shared);
   EXPECT_THROW(gate().hold({{&one, 2}, {&other, 3}}, Clock::device), Error);

@@ -23,7 +23,7 @@ enum class Way { push, pull };
 /// What one process has of a flow.
 struct Side {
   std::unique_ptr<Buffer> buffer;
-  std::unique_ptr<Ensemble> ensemble;
+  std::unique_ptr<PreparedParts> local_parts;
 };
 
 class IpcSides : public WithGpus {
@@ -51,16 +51,16 @@ class IpcSides : public WithGpus {
     const Method& wanted = method(flow.method);
     if (const Support support = wanted.supports(flow); !support)
       throw Error(Fault::unsupported, support.reason());
-    const std::vector<Part> parts = wanted.parts(flow);
+    const std::vector<FlowPart> parts = wanted.parts(flow);
     Side side;
     for (std::size_t index = 0; index < parts.size(); ++index) {
-      const Part& part = parts[index];
+      const FlowPart& part = parts[index];
       if (part.rank != rank) continue;
-      OwnPart own{index, {nullptr, nullptr, rotation(flow.bytes, slots)}};
+      LocalPart own{index, {nullptr, nullptr, rotation(flow.bytes, slots)}};
       const Endpoint& end = part.source ? *part.source : *part.destination;
       side.buffer = memory(end.memory).allocate(end, own.arenas.rotation.stride * slots);
       (part.source ? own.arenas.source : own.arenas.destination) = side.buffer.get();
-      side.ensemble = wanted.assemble(flow, {own});
+      side.local_parts = wanted.assemble(flow, {own});
     }
     return side;
   }
@@ -81,7 +81,7 @@ class IpcOtherProcess : public IpcSides {
     words >> what >> which;
     if (what == "lend") return lend(which, words);
     if (what == "drop") return sides_.erase(which) == 1 ? "dropped" : "unknown";
-    Transfer& transfer = *sides_.at(which).ensemble->transfers().front();
+    Transfer& transfer = *sides_.at(which).local_parts->transfers().front();
     std::uint64_t seed = 0;
     std::uint64_t done = 0;
     words >> seed >> done;
@@ -103,7 +103,7 @@ class IpcOtherProcess : public IpcSides {
     words >> method >> way >> bytes >> slots;
     sides_[which] =
         side(flow(method, way == "push" ? Way::push : Way::pull, bytes, gpus()), lender_rank, slots);
-    return sides_[which].ensemble->offer();
+    return sides_[which].local_parts->export_handles();
   }
 
   std::map<std::size_t, Side> sides_;
@@ -134,7 +134,8 @@ class Ipc : public IpcSides {
   /// This process's side of a flow whose other end process 1 lends as number `which`.
   [[nodiscard]] Side connected(const Flow& flow, Way way, std::size_t which, std::uint64_t slots) const {
     Side driving = side(flow, driver_rank, slots);
-    driving.ensemble->connect({driving.ensemble->offer(), lent(flow, way, which, slots)});
+    driving.local_parts->import_handles(
+        {driving.local_parts->export_handles(), lent(flow, way, which, slots)});
     return driving;
   }
   [[nodiscard]] std::string lent(const Flow& flow, Way way, std::size_t which, std::uint64_t slots) const {
@@ -166,7 +167,7 @@ TEST_F(Ipc, EveryByteArrivesInEverySlotOfTheOtherProcessAndOutOfIt) {
       for (const Bytes bytes : {Bytes{1}, Bytes{4097}, 3 * MiB + 9}) {
         {
           const Side driving = connected(flow(method, way, bytes, gpus()), way, 0, 3);
-          Transfer& transfer = *driving.ensemble->transfers().front();
+          Transfer& transfer = *driving.local_parts->transfers().front();
           for (const Clock clock : {Clock::device, Clock::host}) {
             ASSERT_EQ(arm(0, ++seed), "armed");
             transfer.arm(seed);
@@ -185,14 +186,14 @@ TEST_F(Ipc, EveryByteArrivesInEverySlotOfTheOtherProcessAndOutOfIt) {
 TEST_F(Ipc, WhatNeverArrivedIsFoundByWhoeverHoldsTheMemory) {
   const Side pushing = connected(flow("ipc-copy", Way::push, 4096, gpus()), Way::push, 0, 2);
   ASSERT_EQ(arm(0, 7), "armed");
-  pushing.ensemble->transfers().front()->arm(7);
-  static_cast<void>(gate().run({{pushing.ensemble->transfers().front(), 1}}, Clock::device));
+  pushing.local_parts->transfers().front()->arm(7);
+  static_cast<void>(gate().run({{pushing.local_parts->transfers().front(), 1}}, Clock::device));
   EXPECT_NE(verify(0, 7, 2).find("in slot 1 of 2 arrived wrong in gpu:"), std::string::npos)
       << "the second slot was not written";
 
   const Side pulling = connected(flow("ipc-copy", Way::pull, 4096, gpus()), Way::pull, 1, 1);
   ASSERT_EQ(arm(1, 8), "armed");
-  Transfer& transfer = *pulling.ensemble->transfers().front();
+  Transfer& transfer = *pulling.local_parts->transfers().front();
   transfer.arm(9);  // the other process holds another round's data
   static_cast<void>(gate().run({{&transfer, 1}}, Clock::device));
   EXPECT_TRUE(transfer.verify(9));
@@ -206,8 +207,8 @@ TEST_F(Ipc, SmallNeighboursInOneBlockAreNotTakenForOneAnother) {
   std::vector<Lane> lanes;
   for (std::size_t i = 0; i < sides.size(); ++i) {
     ASSERT_EQ(arm(i, 40 + i), "armed");
-    sides[i].ensemble->transfers().front()->arm(40 + i);
-    lanes.push_back({sides[i].ensemble->transfers().front(), 1});
+    sides[i].local_parts->transfers().front()->arm(40 + i);
+    lanes.push_back({sides[i].local_parts->transfers().front(), 1});
   }
   static_cast<void>(gate().run(lanes, Clock::device));
   for (std::size_t i = 0; i < sides.size(); ++i) EXPECT_EQ(verify(i, 40 + i, 1), "right: 512");
@@ -218,7 +219,7 @@ TEST_F(Ipc, AProcessThatLaysItsSlotsOutDifferentlyIsRefused) {
   const Side driving = side(wanted, driver_rank, 2);
   const std::string offer = lent(wanted, Way::push, 0, 3);
   try {
-    driving.ensemble->connect({"", offer});
+    driving.local_parts->import_handles({"", offer});
     FAIL() << "connected";
   } catch (const Error& error) {
     EXPECT_EQ(error.fault(), Fault::unsupported);
@@ -249,7 +250,7 @@ class IpcFlow : public ::testing::Test {
     return support ? std::string() : support.reason();
   }
 
-  std::shared_ptr<host::Context> host_ = std::make_shared<host::Context>();
+  std::shared_ptr<host::HostContext> host_ = std::make_shared<host::HostContext>();
   std::optional<Backend> backend_ = open_gpus(host_, 8);
 };
 
@@ -284,14 +285,14 @@ TEST_F(IpcFlow, MapsOnlyMemoryThatHasAHandleButDrivesFromAny) {
 
 TEST_F(IpcFlow, IsTwoPartsOfWhichTheDriverAloneIsTimed) {
   Flow flow = push();
-  const std::vector<Part> pushed = method("ipc-kernel").parts(flow);
+  const std::vector<FlowPart> pushed = method("ipc-kernel").parts(flow);
   ASSERT_EQ(pushed.size(), 2U);
   EXPECT_EQ(pushed[0].timing, Timing::timed);
   EXPECT_TRUE(pushed[0].source && !pushed[0].destination && pushed[0].rank == driver_rank);
   EXPECT_EQ(pushed[1].timing, Timing::untimed);
   EXPECT_TRUE(pushed[1].destination && !pushed[1].source && pushed[1].rank == lender_rank);
   flow.rank = lender_rank;
-  const std::vector<Part> pulled = method("ipc-kernel").parts(flow);
+  const std::vector<FlowPart> pulled = method("ipc-kernel").parts(flow);
   EXPECT_TRUE(pulled[0].destination && !pulled[0].source && pulled[0].rank == lender_rank);
   EXPECT_TRUE(pulled[1].source && !pulled[1].destination && pulled[1].rank == driver_rank);
 }

@@ -24,8 +24,8 @@ Flow flow_of(Bytes bytes, const std::map<std::string, std::string>& parameters) 
   return flow;
 }
 
-Device of_processors(int count) {
-  Device device;
+GpuProperties of_processors(int count) {
+  GpuProperties device;
   device.multiprocessors = count;
   return device;
 }

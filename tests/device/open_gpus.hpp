@@ -71,7 +71,7 @@ class WithGpus : public ::testing::Test {
   }
   [[nodiscard]] Gate& gate() const { return *backend_->gate; }
 
-  std::shared_ptr<host::Context> host_ = std::make_shared<host::Context>();
+  std::shared_ptr<host::HostContext> host_ = std::make_shared<host::HostContext>();
   std::optional<Backend> backend_;
 };
 

@@ -23,7 +23,7 @@ class PeersOfAContext : public ::testing::Test {
     }
   }
 
-  Context context_{std::make_shared<host::Context>(), 1, Waiting::spin};
+  GpuContext context_{std::make_shared<host::HostContext>(), 1, SyncMode::spin};
 };
 
 TEST_F(PeersOfAContext, KeepTheSwitchAsItIsHeldInEitherOrder) {

@@ -14,7 +14,7 @@ using Words = std::map<std::string, std::string>;
 /// A flow made ready in this process.
 struct Assembled {
   std::vector<std::unique_ptr<Buffer>> buffers;
-  std::unique_ptr<Ensemble> ensemble;
+  std::unique_ptr<PreparedParts> local_parts;
 };
 
 class WithXccl : public WithGpus {
@@ -66,9 +66,9 @@ class WithXccl : public WithGpus {
     if (const Support support = wanted.supports(flow); !support)
       throw Error(Fault::unsupported, support.reason());
     Assembled made;
-    std::vector<OwnPart> own;
+    std::vector<LocalPart> own;
     const Rotation rotation{(wanted.footprint(flow) + 255) / 256 * 256, slots};
-    const std::vector<Part> parts = wanted.parts(flow);
+    const std::vector<FlowPart> parts = wanted.parts(flow);
     for (std::size_t i = 0; i < parts.size(); ++i) {
       auto source = allocate(parts[i].source, rotation.stride * slots);
       auto destination = allocate(parts[i].destination, rotation.stride * slots);
@@ -76,8 +76,8 @@ class WithXccl : public WithGpus {
       made.buffers.push_back(std::move(source));
       made.buffers.push_back(std::move(destination));
     }
-    made.ensemble = wanted.assemble(flow, own);
-    made.ensemble->connect({made.ensemble->offer()});
+    made.local_parts = wanted.assemble(flow, own);
+    made.local_parts->import_handles({made.local_parts->export_handles()});
     return made;
   }
   /// Arms all, runs them together, verifies; empty where all is right.
@@ -85,7 +85,7 @@ class WithXccl : public WithGpus {
                                         Clock clock, std::uint64_t seed) const {
     std::vector<Lane> lanes;
     for (const Assembled& flow : flows) {
-      for (Transfer* part : flow.ensemble->transfers()) {
+      for (Transfer* part : flow.local_parts->transfers()) {
         part->arm(seed);
         lanes.push_back({part, repeats});
       }
@@ -102,7 +102,7 @@ class WithXccl : public WithGpus {
   }
   /// The work first, then the memory, as a run does: a graph or a registration may still speak of it.
   static void take_down(std::vector<Assembled>& flows) {
-    for (Assembled& flow : flows) flow.ensemble.reset();
+    for (Assembled& flow : flows) flow.local_parts.reset();
     flows.clear();
   }
   [[nodiscard]] std::string fault_of(const Flow& flow, std::uint64_t slots, std::uint64_t repeats = 3) const {
@@ -165,7 +165,7 @@ TEST_P(XcclCollectives, FindAWrongElement) {
   ASSERT_EQ(fault_after(flows, 1, Clock::device, 5), "");
   Buffer& output = *flows.front().buffers.at(1);  // of member 0
   output.poison(1024, 4);
-  const auto wrong = flows.front().ensemble->transfers().front()->verify(5);
+  const auto wrong = flows.front().local_parts->transfers().front()->verify(5);
   ASSERT_TRUE(wrong.has_value());
   EXPECT_NE(wrong->what.find("gpu:0"), std::string::npos) << wrong->what;
 }
@@ -189,7 +189,7 @@ TEST_F(WithXccl, HoldsBackWhatItSaysBehindAClosedGate) {
       std::vector<Assembled> ring;
       for (int i = 0; i < gpus(); ++i)
         ring.push_back(assemble(on_memory(memory_kind, message(i, (i + 1) % gpus(), 64 * KiB, words)), 1));
-      const std::uint64_t most = ring.front().ensemble->transfers().front()->max_repeats();
+      const std::uint64_t most = ring.front().local_parts->transfers().front()->max_repeats();
       EXPECT_GE(most * std::stoull(way.recorded), 16U);
       for (std::uint64_t seed = 1; seed <= 3; ++seed)
         ASSERT_EQ(fault_after(ring, most, Clock::device, seed), "");
@@ -200,7 +200,7 @@ TEST_F(WithXccl, HoldsBackWhatItSaysBehindAClosedGate) {
 
 TEST_F(WithXccl, GraphsAreHeldBackLessOftenThanCalls) {
   const auto most = [&](const Words& words) {
-    return assemble(collective(2, 1024, words), 1).ensemble->transfers().front()->max_repeats();
+    return assemble(collective(2, 1024, words), 1).local_parts->transfers().front()->max_repeats();
   };
   EXPECT_EQ(most({{"form", "eager"}}), 64U);
   EXPECT_EQ(most({{"form", "graph"}}), 16U);
@@ -246,7 +246,7 @@ TEST_F(WithXccl, WorksOnRegisteredBuffers) {
       }
     }
   }
-  const auto notes = assemble(message(0, 1, 64, registered), 1).ensemble->transfers().front()->notes();
+  const auto notes = assemble(message(0, 1, 64, registered), 1).local_parts->transfers().front()->notes();
   EXPECT_NE(std::find_if(notes.begin(), notes.end(),
                          [](const std::string& note) { return note.starts_with("buffers registered"); }),
             notes.end());
@@ -329,9 +329,9 @@ TEST_F(WithXccl, MessagesOfACaseAreOneCompanyCollectivesAreNone) {
   const Assembled there = assemble(message(0, 1, 64), 1);
   const Assembled back = assemble(message(1, 0, 4096), 1);
   for (const Assembled* flow : {&there, &back}) {
-    for (const Transfer* end : flow->ensemble->transfers()) EXPECT_EQ(end->company(), "xccl");
+    for (const Transfer* end : flow->local_parts->transfers()) EXPECT_EQ(end->call_group(), "xccl");
   }
-  EXPECT_EQ(assemble(collective(2, 64), 1).ensemble->transfers().front()->company(), "");
+  EXPECT_EQ(assemble(collective(2, 64), 1).local_parts->transfers().front()->call_group(), "");
 }
 
 TEST_F(WithXccl, WorksBesideACopyOfAnotherMethod) {
@@ -341,13 +341,13 @@ TEST_F(WithXccl, WorksBesideACopyOfAnotherMethod) {
   const Assembled ring = assemble(collective(gpus(), MiB * static_cast<Bytes>(gpus())), 1);
   beside.transfer->arm(2);
   std::vector<Lane> lanes{{beside.transfer.get(), 4}};
-  for (Transfer* part : ring.ensemble->transfers()) {
+  for (Transfer* part : ring.local_parts->transfers()) {
     part->arm(2);
     lanes.push_back({part, 10});
   }
   EXPECT_EQ(gate().run(lanes, Clock::device).size(), lanes.size());
   EXPECT_EQ(beside.transfer->verify(2), std::nullopt);
-  for (Transfer* part : ring.ensemble->transfers()) EXPECT_EQ(part->verify(2), std::nullopt);
+  for (Transfer* part : ring.local_parts->transfers()) EXPECT_EQ(part->verify(2), std::nullopt);
 }
 
 TEST_F(WithXccl, RefusesWhatItHasNot) {
@@ -374,7 +374,7 @@ TEST_F(WithXccl, RefusesWhatItHasNot) {
 
 TEST_F(WithXccl, RowsSayWhichLibraryAndThatMulticastIsOff) {
   const Assembled made = assemble(collective(2, 1024), 1);
-  const auto notes = made.ensemble->transfers().front()->notes();
+  const auto notes = made.local_parts->transfers().front()->notes();
   ASSERT_FALSE(notes.empty());
   EXPECT_NE(notes.front().find(backend_->versions.at("nccl")), std::string::npos) << notes.front();
   EXPECT_NE(notes.front().find("NCCL_NVLS_ENABLE=0"), std::string::npos) << notes.front();

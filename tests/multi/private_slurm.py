@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from company import processes, wait_until
+
 from linkscope.launch.process.child import Child
 
 CPUS = 4

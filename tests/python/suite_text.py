@@ -10,7 +10,7 @@ import yaml
 from test_patterns import node
 
 from linkscope.machine.node import Node
-from linkscope.plan.expand import Offer, PlannedCase, expand
+from linkscope.plan.expand import EngineCatalog, PlannedCase, expand
 from linkscope.plan.select import Selection
 from linkscope.plan.suite import Suite, load_suite, packaged_methods
 
@@ -18,7 +18,7 @@ Json = dict[str, Any]
 PARAMETERS = frozenset({"region", "in", "blocks", "threads", "call", "touch"})
 METHODS = frozenset({"copy-engine", "kernel-copy", "memcpy", "page-fault", "copy-engine-3d", "launch", "pointer-chase"})
 MEMORIES = frozenset({"pageable", "pinned", "device", "managed", "huge"})
-OFFER = Offer("cuda", dict.fromkeys(METHODS | packaged_methods(), PARAMETERS), MEMORIES)
+OFFER = EngineCatalog("cuda", dict.fromkeys(METHODS | packaged_methods(), PARAMETERS), MEMORIES)
 ROW: Json = {
     "name": "row",
     "title": "Row",
@@ -42,9 +42,9 @@ def suite_of(*rows: Json) -> Suite:
         return load_suite(str(path))
 
 
-def expanded(row: Json, machine: Node | None = None, offer: Offer = OFFER) -> list[PlannedCase]:
+def expanded(row: Json, machine: Node | None = None, catalog: EngineCatalog = OFFER) -> list[PlannedCase]:
     """All cases of one row on a machine of two GPUs and two NUMA nodes, or the given one."""
-    return expand([suite_of(row)], machine or node(2), offer, Selection())
+    return expand([suite_of(row)], machine or node(2), catalog, Selection())
 
 
 def _without_none(row: Json) -> Json:

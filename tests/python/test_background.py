@@ -99,8 +99,8 @@ def test_no_others_left_is_a_skip_that_says_so() -> None:
 
 
 def test_a_load_that_the_engine_lacks_is_a_skip() -> None:
-    offer = OFFER.__class__("host", {"copy-engine": frozenset()}, frozenset({"device"}))
-    planned = expanded({**PEER, "background": [{**LOAD, "beside": "same"}]}, offer=offer)
+    catalog = OFFER.__class__("host", {"copy-engine": frozenset()}, frozenset({"device"}))
+    planned = expanded({**PEER, "background": [{**LOAD, "beside": "same"}]}, catalog=catalog)
     assert {one.skip for one in planned} == {"the host engine has no method kernel-copy"}
 
 

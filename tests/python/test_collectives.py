@@ -13,9 +13,9 @@ from linkscope.errors import LinkscopeError
 from linkscope.machine.described import load_machine
 from linkscope.machine.node import Device, Node
 from linkscope.machine.paths import Paths
-from linkscope.plan.budget import Options, estimate_s
-from linkscope.plan.expand import Offer, expand
-from linkscope.plan.ground import Ground
+from linkscope.plan.budget import SamplingOptions, estimate_s
+from linkscope.plan.candidates import Candidates
+from linkscope.plan.expand import EngineCatalog, expand
 from linkscope.plan.patterns import PATTERNS
 from linkscope.plan.select import Selection, parse_clock
 from linkscope.plan.sizes import parse_sizes
@@ -25,7 +25,7 @@ from linkscope.schemas import load_schema
 Json = dict[str, Any]
 METHODS = ("mpi", "mpi-collective", "xccl", "xccl-collective", "direct-collective", "torch-collective", "ipc-copy")
 KNOWN = frozenset({"call", "staging", "window", "form", "launch", "type", "in_place", "blocks"})
-WITH_PROCESSES = Offer("cuda", {**OFFER.methods, **dict.fromkeys(METHODS, KNOWN)}, OFFER.memories)
+WITH_PROCESSES = EngineCatalog("cuda", {**OFFER.methods, **dict.fromkeys(METHODS, KNOWN)}, OFFER.memories)
 GPU = {"on": "gpu", "memory": "device"}
 MESSAGE: Json = {
     "source": GPU,
@@ -135,7 +135,7 @@ def test_the_members_of_a_collective_are_the_devices_in_order() -> None:
 def test_the_device_sets_are_those_of_the_mi250x_study() -> None:
     frontier = load_machine("frontier")
     everything = frozenset(device.id for device in frontier.devices)
-    layouts = PATTERNS["device-sets"](Ground(Paths(frontier), "gpu", "gpu", everything))
+    layouts = PATTERNS["device-sets"](Candidates(Paths(frontier), "gpu", "gpu", everything))
     assert [len(layout.members) for layout in layouts] == [2, 3, 4, 5, 6, 7, 8]
     assert [int(member.split(":")[1]) for member in layouts[-1].members] == [0, 1, 6, 7, 2, 3, 4, 5]
     assert [layout.members for layout in layouts] == [layouts[-1].members[:count] for count in range(2, 9)]
@@ -178,8 +178,8 @@ def test_a_single_gpu_has_nobody_to_gather_with() -> None:
 
 
 def test_an_interface_that_is_not_there_is_a_skip_with_its_reason() -> None:
-    offer = Offer("cuda", WITH_PROCESSES.methods, WITH_PROCESSES.memories, lacking={"mpi": "no MPI library"})
-    assert {one.skip for one in expanded(MESSAGE, None, offer)} == {"mpi: no MPI library"}
+    catalog = EngineCatalog("cuda", WITH_PROCESSES.methods, WITH_PROCESSES.memories, lacking={"mpi": "no MPI library"})
+    assert {one.skip for one in expanded(MESSAGE, None, catalog)} == {"mpi: no MPI library"}
 
 
 @pytest.mark.parametrize(
@@ -241,8 +241,8 @@ def test_collectives_of_other_devices_or_memories_are_tuned_apart() -> None:
 
     def group(members: Json, *devices: str) -> str:
         suite = suite_of({**GATHERING, "members": members})
-        offer = Offer("cuda", WITH_PROCESSES.methods, WITH_PROCESSES.memories)
-        (one,) = expand([suite], frontier, offer, Selection(devices=devices))
+        catalog = EngineCatalog("cuda", WITH_PROCESSES.methods, WITH_PROCESSES.memories)
+        (one,) = expand([suite], frontier, catalog, Selection(devices=devices))
         assert one.skip is None
         (flow,) = one.case["flows"]
         assert tuple(member["device"] for member in flow["members"]) == devices
@@ -334,8 +334,8 @@ def test_a_described_node_plays_processes_as_one_and_each_line_once() -> None:
     described = load_machine("h200x4")
     row = {**GATHERING, "processes": ["one", "each"], "clock": ["batch", "host"], "show": "curve", "table": "t"}
     rows = [{**row, "parameters": {"form": form}} for form in ("eager", "graph")]
-    offer = Offer("modelled", {"xccl-collective": frozenset({"type"})}, OFFER.memories)
-    (planned,) = expand([suite_of(*rows)], described, offer, Selection())
+    catalog = EngineCatalog("modelled", {"xccl-collective": frozenset({"type"})}, OFFER.memories)
+    (planned,) = expand([suite_of(*rows)], described, catalog, Selection())
     assert planned.skip is None
     assert "processes" not in planned.case
     assert planned.case["labels"]["series"] == "4 GPUs, xccl-collective"
@@ -344,7 +344,7 @@ def test_a_described_node_plays_processes_as_one_and_each_line_once() -> None:
 def test_collectives_take_time_that_grows_with_members_and_processes() -> None:
     def seconds(machine: Node, **change: Any) -> float:
         (case,) = cases({**HOSTS, "sizes": "64M", "members": {"on": "numa", "memory": "pageable", **change}}, machine)
-        return estimate_s(case, Options())
+        return estimate_s(case, SamplingOptions())
 
     assert seconds(hosts(1, 8), count=8) > seconds(hosts(1, 8), count=2) > 0
 

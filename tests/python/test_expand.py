@@ -13,7 +13,7 @@ from linkscope.errors import LinkscopeError
 from linkscope.machine.described import load_machine
 from linkscope.machine.node import Device, Node
 from linkscope.machine.paths import Paths
-from linkscope.plan.expand import Offer, PlannedCase, expand
+from linkscope.plan.expand import EngineCatalog, PlannedCase, expand
 from linkscope.plan.modelled import machine_of
 from linkscope.plan.select import Selection
 from linkscope.plan.suite import load_suite, packaged_methods, suite_names
@@ -21,12 +21,14 @@ from linkscope.schemas import load_schema
 
 PARAMETERS = frozenset({"threads", "blocks", "unroll", "non_temporal", "stride", "hops", "order", "ordering"})
 MEMORIES = frozenset({"pageable", "huge", "pinned", "registered", "write-combined", "device", "managed"})
-FULL = Offer("cuda", dict.fromkeys(packaged_methods(), PARAMETERS), MEMORIES)
-HOST = Offer("host", {"memcpy": PARAMETERS, "pointer-chase": PARAMETERS}, frozenset({"pageable", "huge"}))
+FULL = EngineCatalog("cuda", dict.fromkeys(packaged_methods(), PARAMETERS), MEMORIES)
+HOST = EngineCatalog("host", {"memcpy": PARAMETERS, "pointer-chase": PARAMETERS}, frozenset({"pageable", "huge"}))
 
 
-def cases(suite: str, machine: Node, offer: Offer = FULL, selected: Selection | None = None) -> list[PlannedCase]:
-    return expand([load_suite(suite)], machine, offer, selected or Selection())
+def cases(
+    suite: str, machine: Node, catalog: EngineCatalog = FULL, selected: Selection | None = None
+) -> list[PlannedCase]:
+    return expand([load_suite(suite)], machine, catalog, selected or Selection())
 
 
 @pytest.mark.parametrize("suite", suite_names())
@@ -152,9 +154,9 @@ def test_described_gpus_without_peer_access_are_skipped_for_kernels_only() -> No
 
 
 def test_a_parameter_that_the_engine_lacks_is_refused() -> None:
-    offer = replace(FULL, methods=dict.fromkeys(packaged_methods(), frozenset({"threads"})))
+    catalog = replace(FULL, methods=dict.fromkeys(packaged_methods(), frozenset({"threads"})))
     with pytest.raises(LinkscopeError, match="has no parameter"):
-        cases("default", node(0), offer)
+        cases("default", node(0), catalog)
 
 
 def test_nothing_to_run_is_an_error_that_says_why() -> None:

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 from linkscope.analysis.cell import cell
 from linkscope.analysis.curves import Curve
-from linkscope.analysis.leaders import leads_of
+from linkscope.analysis.leaders import leaders_of
 from linkscope.analysis.overview import Overview, overview
 from linkscope.analysis.peak import peak
 from linkscope.cli.main import app
@@ -163,8 +163,8 @@ def rivals(hosts: tuple[str, ...]) -> list[Curve]:
 
 
 def test_lines_between_hosts_lead_over_no_line_of_one_host() -> None:
-    assert leads_of(rivals(())) != ()
-    assert leads_of(rivals(HOSTS)) == ()
+    assert leaders_of(rivals(())) != ()
+    assert leaders_of(rivals(HOSTS)) == ()
 
 
 def test_a_line_of_which_some_figures_are_between_hosts_has_no_peak() -> None:

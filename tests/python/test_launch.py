@@ -16,12 +16,12 @@ from typing import Any
 
 import pytest
 from launching import TINY_IDS, Bench, add_engine, bench, statuses
-from linkscope.launch.process.child import URGENT_S, Child, Haste, end_all
 from result_schema import validate
 
 from linkscope.errors import LinkscopeError
 from linkscope.launch import supervisor
 from linkscope.launch.engines import choose_engine, find_engines
+from linkscope.launch.process.child import URGENT_S, Child, ShutdownDeadline, end_all
 
 __all__ = ["bench"]
 
@@ -207,7 +207,7 @@ def test_the_end_of_an_engine_is_waited_for_until_that_is_urgent(
         immortal.setattr("os.killpg", lambda *_: None)
         children = [Child(["sleep", "600"], os.environ, tmp_path / str(number)) for number in range(8)]
         begin = time.monotonic()
-        end_all(children, Haste(lambda: next(asked, True)))
+        end_all(children, ShutdownDeadline(lambda: next(asked, True)))
         assert URGENT_S <= time.monotonic() - begin < AT_ONCE_S, "for all of them together"
         assert next(asked, None) is None
     end_all(children)
@@ -219,9 +219,9 @@ def test_waits_that_follow_one_another_end_together_where_that_is_urgent(tmp_pat
     deaf = ["sh", "-c", "trap '' TERM; echo deaf >&2; while :; do sleep 1; done"]
     children = [Child(deaf, os.environ, tmp_path / str(number)) for number in range(3)]
     wait_until(lambda: all(child.last_words() == "deaf" for child in children))
-    haste, begin = Haste(lambda: True), time.monotonic()
+    shutdown, begin = ShutdownDeadline(lambda: True), time.monotonic()
     for child in children:
-        child.dismiss(60, haste)
+        child.dismiss(60, shutdown)
     assert URGENT_S <= time.monotonic() - begin < 2 * URGENT_S
     assert {child.status() for child in children} == {-signal.SIGKILL}
 

@@ -16,10 +16,10 @@ from linkscope.launch.group.control import (
     TOKEN_VARIABLE,
     Control,
     Event,
-    Joined,
-    Left,
-    Misfit,
-    Said,
+    RankJoined,
+    RankLeft,
+    RankLine,
+    RejectedProcess,
 )
 from linkscope.results.run_file import SCHEMA
 
@@ -60,7 +60,7 @@ def joins(control: Control) -> bool:
     """Whether a process of the crew still gets in, before anything else happens."""
     with call(control) as member:
         member.sendall(hello(control))
-        return isinstance(first_event(control), Joined)
+        return isinstance(first_event(control), RankJoined)
 
 
 @pytest.mark.parametrize(
@@ -113,10 +113,10 @@ def test_a_hello_that_makes_no_sense_is_a_strangers(control: Control, wrong: dic
 def test_lines_of_a_member_come_whole_however_they_arrive(control: Control) -> None:
     with call(control) as member:
         member.sendall(hello(control) + b'{"record":')
-        assert isinstance(first_event(control), Joined)
+        assert isinstance(first_event(control), RankJoined)
         member.sendall(b'"start"}\n')
         said = first_event(control)
-        assert isinstance(said, Said)
+        assert isinstance(said, RankLine)
         assert (said.rank, said.line) == (1, b'{"record":"start"}')
 
 
@@ -128,8 +128,8 @@ def test_what_was_said_counts_as_before_an_end_that_is_seen_along_with_it(contro
         first.sendall(b'{"record":"failure"}\n')
         second.close()
         events = events_of(control, 2)
-    (said,) = (event for event in events if isinstance(event, Said))
-    (left,) = (event for event in events if isinstance(event, Left))
+    (said,) = (event for event in events if isinstance(event, RankLine))
+    (left,) = (event for event in events if isinstance(event, RankLeft))
     assert said.moment < left.moment
 
 
@@ -140,14 +140,14 @@ def test_ends_are_told_in_their_order_whatever_there_is_to_read_first(control: C
         second.sendall(hello(control, rank=1))
         events_of(control, 2)
         first.sendall(b'{"record":"start"}\n')
-        assert isinstance(first_event(control), Said)  # the selector looks at this one first from now on
+        assert isinstance(first_event(control), RankLine)  # the selector looks at this one first from now on
         second.close()
         first.close()
         left = events_of(control, 2)
-    assert [event.rank for event in sorted((one for one in left if isinstance(one, Left)), key=by_moment)] == [1, 0]
+    assert [event.rank for event in sorted((one for one in left if isinstance(one, RankLeft)), key=by_moment)] == [1, 0]
 
 
-def by_moment(event: Left) -> float:
+def by_moment(event: RankLeft) -> float:
     return event.moment
 
 
@@ -155,7 +155,7 @@ def test_another_version_is_a_misfit_that_is_named(control: Control) -> None:
     with call(control) as member:
         member.sendall(hello(control, version="0.9"))
         event = first_event(control)
-        assert isinstance(event, Misfit)
+        assert isinstance(event, RejectedProcess)
         assert event.reason.startswith("rank 1 (host node7) runs an engine of version 0.9, the one here is 1.0")
 
 

@@ -13,11 +13,20 @@ from linkscope.errors import LinkscopeError
 from linkscope.launch.group.binding import at_home, bind
 from linkscope.launch.group.control import LOOPBACK, Hello, own_address
 from linkscope.launch.launcher.hosts import named_hosts
-from linkscope.launch.launcher.inside import Place, place
-from linkscope.launch.launcher.launchers import _HYDRA, _OPEN_MPI, ByLauncher, Local, Mpiexec, Order, gist, numbers
-from linkscope.launch.launcher.launching import Launching, requirement
+from linkscope.launch.launcher.inside import JobRank, place
+from linkscope.launch.launcher.launch_options import LaunchOptions, requirement
+from linkscope.launch.launcher.launchers import (
+    _HYDRA,
+    _OPEN_MPI,
+    LauncherProcesses,
+    LaunchSpec,
+    Local,
+    Mpiexec,
+    gist,
+    numbers,
+)
 from linkscope.launch.launcher.srun import ENDINGS, LABEL, Srun, cpus_of_job, is_only_host
-from linkscope.launch.scheduler import Muster, patience_s
+from linkscope.launch.scheduler import JobScheduler, patience_s
 from linkscope.machine.node import Device, Node
 from linkscope.plan.expand import PlannedCase
 
@@ -130,8 +139,8 @@ def test_a_process_with_two_gpus_in_one_case_shares_no_crew_with_either_alone() 
 @pytest.mark.parametrize(("leader", "sizes"), [(None, [1, 1]), (SimpleNamespace(place=SimpleNamespace(size=2)), [2])])
 def test_processes_that_can_be_started_once_carry_out_all_cases(leader: Any, sizes: list[int]) -> None:
     engine = SimpleNamespace(name="cuda")
-    job: Any = SimpleNamespace(request=SimpleNamespace(launching=Launching()), engine_of=lambda one: engine)
-    muster = Muster(job, leader, lambda record: None, lambda note: None)
+    job: Any = SimpleNamespace(request=SimpleNamespace(launching=LaunchOptions()), engine_of=lambda one: engine)
+    muster = JobScheduler(job, leader, lambda record: None, lambda note: None)
     pairs = [case(message(("gpu:0", 0), (f"gpu:{i}", 1)), processes=2) for i in (1, 2)]
     assert [len(group.cases) for group in muster.groups(map(PlannedCase, pairs))] == sizes
 
@@ -163,7 +172,7 @@ def test_what_may_not_be_used_is_not_given_out() -> None:
 def test_processes_share_the_cpus_that_they_were_started_on(
     masks: list[tuple[int, ...]], expected: list[tuple[int, ...]]
 ) -> None:
-    muster = Muster(SimpleNamespace(node=NODE), None, lambda record: None, lambda note: None)  # type: ignore[arg-type]
+    muster = JobScheduler(SimpleNamespace(node=NODE), None, lambda record: None, lambda note: None)  # type: ignore[arg-type]
     muster.__dict__["_cores"] = CORES
     hellos = [Hello(rank, "node7", 7 + rank, "127.0.0.1", None, mask) for rank, mask in enumerate(masks)]
     plan = {"cases": [case(message(("gpu:0", 0), ("gpu:1", 1)))]}
@@ -198,7 +207,7 @@ def test_a_process_without_a_device_may_go_anywhere() -> None:
     ],
 )
 def test_launchers_tell_how_a_rank_ended(text: str, patterns: Any, rank: int, status: int) -> None:
-    by = ByLauncher("mpiexec", Heard(text), patterns)  # type: ignore[arg-type]
+    by = LauncherProcesses("mpiexec", Heard(text), patterns)  # type: ignore[arg-type]
     ending = by.ending(rank)
     assert ending is not None
     assert ending.status == status
@@ -208,7 +217,7 @@ def test_launchers_tell_how_a_rank_ended(text: str, patterns: Any, rank: int, st
 def test_srun_tells_whose_words_are_whose() -> None:
     text = "1: MPI_Init failed\n0: all is well\n1: unsupported PMI version\n"
     text += "srun: error: a: tasks 0-1: Exited with exit code 3\n"
-    by = ByLauncher("srun", Heard(text), ENDINGS, label=LABEL)  # type: ignore[arg-type]
+    by = LauncherProcesses("srun", Heard(text), ENDINGS, label=LABEL)  # type: ignore[arg-type]
     assert str(by.ending(1)) == "ended with exit code 3: unsupported PMI version"
     assert str(by.ending(0)) == "ended with exit code 3: all is well"
 
@@ -229,7 +238,7 @@ def test_what_slurm_says_of_the_job_is_understood() -> None:
 
 
 def test_hydra_tells_the_signal_and_not_reliably_whose() -> None:
-    by = ByLauncher("mpiexec", Heard(HYDRA_SAYS), _HYDRA.endings, _HYDRA.anonymous)  # type: ignore[arg-type]
+    by = LauncherProcesses("mpiexec", Heard(HYDRA_SAYS), _HYDRA.endings, _HYDRA.anonymous)  # type: ignore[arg-type]
     ending = by.first_ending()
     assert ending is not None
     assert str(ending) == "died of SIGKILL"
@@ -241,9 +250,9 @@ def test_what_mpi_prints_stands_beside_an_end_that_says_nothing() -> None:
     complaint = f"{box}\nNo components were able to be opened\nin the btl framework.\n{box}\n"
     for text, dialect in ((OPEN_MPI_SAYS_CODE, _OPEN_MPI), (HYDRA_SAYS, _HYDRA)):
         patterns = (dialect.endings, dialect.anonymous)
-        by = ByLauncher("mpiexec", Heard("linkscope-engine: 0 left\n" + complaint + text), *patterns)  # type: ignore[arg-type]
+        by = LauncherProcesses("mpiexec", Heard("linkscope-engine: 0 left\n" + complaint + text), *patterns)  # type: ignore[arg-type]
         assert by.overheard() == "mpiexec printed: No components were able to be opened in the btl framework."
-        assert ByLauncher("mpiexec", Heard(text), *patterns).overheard() == ""  # type: ignore[arg-type]
+        assert LauncherProcesses("mpiexec", Heard(text), *patterns).overheard() == ""  # type: ignore[arg-type]
 
 
 def test_the_gist_of_a_box_is_its_first_paragraph_or_what_that_announces() -> None:
@@ -262,12 +271,12 @@ def test_each_dialect_forwards_the_environment_and_leaves_binding_to_the_engine(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("linkscope.launch.launcher.launchers.usable_cores", lambda: ((0,), (1,)))
-    order = Order(("engine",), 2, {}, ("LINKSCOPE_TOKEN", "LINKSCOPE_CONTROL"), {}, tmp_path)
-    crowd = Order(("engine",), 3, {}, (), {}, tmp_path)
+    launch_spec = LaunchSpec(("engine",), 2, {}, ("LINKSCOPE_TOKEN", "LINKSCOPE_CONTROL"), {}, tmp_path)
+    crowd = LaunchSpec(("engine",), 3, {}, (), {}, tmp_path)
     exported = ["-x", "LINKSCOPE_TOKEN", "-x", "LINKSCOPE_CONTROL"]
-    assert _OPEN_MPI.options(order) == ["--bind-to", "none", *exported]
+    assert _OPEN_MPI.options(launch_spec) == ["--bind-to", "none", *exported]
     assert _OPEN_MPI.options(crowd) == ["--bind-to", "none", "--oversubscribe"]
-    assert _HYDRA.options(order) == ["-bind-to", "none", "-genvall"]
+    assert _HYDRA.options(launch_spec) == ["-bind-to", "none", "-genvall"]
     assert _OPEN_MPI.options(crowd, ["a", "b"]) == ["--bind-to", "none"], "this host's cores say nothing of others"
 
 
@@ -296,9 +305,9 @@ def test_a_hostfile_has_a_host_a_line_whatever_else_that_says(tmp_path: Path) ->
 
 
 def test_the_address_that_ranks_report_to_is_looked_for_by_the_hosts_as_they_are_spelt(tmp_path: Path) -> None:
-    assert Launching(launcher="srun", hosts="node[06-07,9]").peers == ["node06", "node07", "node9"]
+    assert LaunchOptions(launcher="srun", hosts="node[06-07,9]").peers == ["node06", "node07", "node9"]
     (tmp_path / "hosts").write_text("a slots=4\nb\n")
-    assert Launching(hostfile=str(tmp_path / "hosts")).peers == ["a", "b"]
+    assert LaunchOptions(hostfile=str(tmp_path / "hosts")).peers == ["a", "b"]
 
 
 @pytest.mark.parametrize(
@@ -340,9 +349,9 @@ def test_mpiexec_is_told_where_and_no_more_than_once(tmp_path: Path, monkeypatch
     monkeypatch.setattr(
         "linkscope.launch.launcher.launchers.Child", lambda command, *rest, **more: started.append(command)
     )
-    order = Order(("engine",), 2, {}, (), {}, tmp_path)
-    Mpiexec(("mpiexec",), "node1:4,node2:4").start(order)
-    Mpiexec(("mpiexec",)).start(order)
+    launch_spec = LaunchSpec(("engine",), 2, {}, (), {}, tmp_path)
+    Mpiexec(("mpiexec",), "node1:4,node2:4").start(launch_spec)
+    Mpiexec(("mpiexec",)).start(launch_spec)
     assert started[0] == ["mpiexec", "-n", "2", "-bind-to", "none", "-genvall", "-ppn", "1", "-hosts",
                           "node1:4,node2:4", "engine", "join"]  # fmt: skip
     assert "-ppn" not in started[1]
@@ -362,8 +371,8 @@ def test_processes_that_came_to_lie_on_one_of_several_hosts_are_told_of(
 ) -> None:
     notes: list[str] = []
     records: list[Json] = []
-    job: Any = SimpleNamespace(node=NODE, request=SimpleNamespace(launching=Launching(**asked)))
-    muster = Muster(job, None, records.append, notes.append)
+    job: Any = SimpleNamespace(node=NODE, request=SimpleNamespace(launching=LaunchOptions(**asked)))
+    muster = JobScheduler(job, None, records.append, notes.append)
     muster.__dict__["_cores"] = CORES
     hellos = [Hello(rank, host, 7 + rank, "127.0.0.1", None, ()) for rank, host in enumerate(hosts)]
     muster._welcome(Local(), {"cases": [case(message(("gpu:0", 0), ("gpu:1", 1)))]}, hellos)
@@ -391,7 +400,7 @@ def test_the_launcher_is_the_one_that_the_cases_need(
 ) -> None:
     monkeypatch.setattr("shutil.which", lambda name: f"/usr/bin/{name}")
     flow = message(("gpu:0", 0), ("gpu:1", 1), method=method)
-    assert Launching(**wish).kind_for(case(flow), environment, None) == kind
+    assert LaunchOptions(**wish).kind_for(case(flow), environment, None) == kind
 
 
 def test_an_mpiexec_named_with_its_folder_leads_to_its_mpi(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -401,7 +410,7 @@ def test_an_mpiexec_named_with_its_folder_leads_to_its_mpi(tmp_path: Path, monke
         path.touch()
 
     def variables(command: str | None, launcher: str | None = None, **environment: str) -> dict[str, str]:
-        return Launching(launcher, command).variables(environment)
+        return LaunchOptions(launcher, command).variables(environment)
 
     found = {"LINKSCOPE_MPI": str(library)}
     assert variables(f"{tmp_path}/bin/mpiexec -verbose") == found
@@ -424,20 +433,22 @@ def test_an_mpiexec_named_with_its_folder_leads_to_its_mpi(tmp_path: Path, monke
 )
 def test_contradictions_are_bad_input(wish: dict[str, str], complaint: str) -> None:
     with pytest.raises(LinkscopeError, match=complaint):
-        Launching(**wish)
+        LaunchOptions(**wish)
 
 
 def test_processes_of_this_host_report_by_loopback_and_others_by_a_name_they_can_reach() -> None:
-    assert Launching().listening_address("local", {}) == LOOPBACK
-    assert Launching().listening_address("mpiexec", {}) == LOOPBACK
-    assert Launching(interface="10.0.0.1").listening_address("srun", {}) == "10.0.0.1"
-    assert Launching().listening_address("srun", {}) == own_address([])
-    assert Launching(hosts="node7").listening_address("mpiexec", {}) == own_address(["node7"])
+    assert LaunchOptions().listening_address("local", {}) == LOOPBACK
+    assert LaunchOptions().listening_address("mpiexec", {}) == LOOPBACK
+    assert LaunchOptions(interface="10.0.0.1").listening_address("srun", {}) == "10.0.0.1"
+    assert LaunchOptions().listening_address("srun", {}) == own_address([])
+    assert LaunchOptions(hosts="node7").listening_address("mpiexec", {}) == own_address(["node7"])
     assert (
-        Launching().listening_address("inside", {"PMI_RANK": "0", "PMI_SIZE": "2", "MPI_LOCALNRANKS": "2"}) == LOOPBACK
+        LaunchOptions().listening_address("inside", {"PMI_RANK": "0", "PMI_SIZE": "2", "MPI_LOCALNRANKS": "2"})
+        == LOOPBACK
     )
     assert (
-        Launching().listening_address("inside", {"PMI_RANK": "0", "PMI_SIZE": "4", "MPI_LOCALNRANKS": "2"}) != LOOPBACK
+        LaunchOptions().listening_address("inside", {"PMI_RANK": "0", "PMI_SIZE": "4", "MPI_LOCALNRANKS": "2"})
+        != LOOPBACK
     )
     assert own_address(["localhost"]) == own_address([])
     socket.inet_aton(own_address([]))
@@ -451,25 +462,25 @@ def test_processes_of_this_host_report_by_loopback_and_others_by_a_name_they_can
         ({"SLURM_PROCID": "0", "SLURM_NTASKS": "4", "SLURM_JOB_ID": "7"}, None),  # a batch script is no rank
         (
             {"SLURM_PROCID": "3", "SLURM_STEP_NUM_TASKS": "4", "SLURM_JOB_ID": "7", "SLURM_STEP_ID": "0"},
-            Place(3, 4, "7-0"),
+            JobRank(3, 4, "7-0"),
         ),
         (
             {"OMPI_COMM_WORLD_RANK": "1", "OMPI_COMM_WORLD_SIZE": "2", "PMIX_NAMESPACE": "prterun-vm-2023@1"},
-            Place(1, 2, "prterun-vm-2023-1"),
+            JobRank(1, 2, "prterun-vm-2023-1"),
         ),
         ({"RANK": "1", "WORLD_SIZE": "2"}, None),  # anybody's words without torchrun's own
         (
             {"RANK": "1", "WORLD_SIZE": "2", "TORCHELASTIC_RUN_ID": "none", "MASTER_ADDR": "a", "MASTER_PORT": "29500"},
-            Place(1, 2, "none-a-29500", again=True),
+            JobRank(1, 2, "none-a-29500", again=True),
         ),
         (
             {"RANK": "5", "WORLD_SIZE": "8", "TORCHELASTIC_RUN_ID": "7", "MASTER_ADDR": "a", "MASTER_PORT": "1"}
             | {"SLURM_PROCID": "1", "SLURM_STEP_NUM_TASKS": "2", "SLURM_JOB_ID": "7", "SLURM_STEP_ID": "0"},
-            Place(5, 8, "7-a-1", again=True),  # srun has started torchrun
+            JobRank(5, 8, "7-a-1", again=True),  # srun has started torchrun
         ),
     ],
 )
-def test_a_place_among_ranks_is_what_the_launcher_says(environment: dict[str, str], found: Place | None) -> None:
+def test_a_place_among_ranks_is_what_the_launcher_says(environment: dict[str, str], found: JobRank | None) -> None:
     assert place(environment) == found
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from linkscope.launch.engines import PYTHON_VARIABLE, surroundings
-from linkscope.launch.group.control import Control, Event, Surveyed
+from linkscope.launch.group.control import Control, Event, SurveyedHost
 from linkscope.launch.launcher import survey
 from linkscope.machine.node import Node
 
@@ -63,7 +63,7 @@ def test_the_supervisor_hears_of_the_host_before_its_engine_starts(
         events += control.poll(0.05)
     assert ended[0].stdout == "became the engine\n", ended[0].stderr
     (seen,) = events
-    assert isinstance(seen, Surveyed)
+    assert isinstance(seen, SurveyedHost)
     assert seen.host == platform.node()
 
 
@@ -83,7 +83,7 @@ def test_what_was_seen_arrives_as_a_node(control: Control, monkeypatch: pytest.M
         events = control.poll(0.05)
     teller.join()
     (seen,) = events
-    assert isinstance(seen, Surveyed)
+    assert isinstance(seen, SurveyedHost)
     assert seen.host == platform.node()
     assert isinstance(seen.node, Node)
     assert [device.id for device in seen.node.of_kind("numa")] == ["numa:0"]

@@ -9,7 +9,7 @@ import pytest
 from linkscope.machine.described import load_machine
 from linkscope.machine.node import Device, Link, Node
 from linkscope.machine.paths import Paths
-from linkscope.plan.ground import Ground, Layout
+from linkscope.plan.candidates import Candidates, FlowLayout
 from linkscope.plan.patterns import OF_MEMBERS, PATTERNS, Pattern
 
 
@@ -23,12 +23,12 @@ def node(gpus: int, numa: int = 2) -> Node:
     return Node("made up", (*devices, Device("switch:s", "switch")), tuple(links))
 
 
-def lay(name: str, source: str = "gpu", destination: str = "gpu", gpus: int = 4) -> list[Layout]:
+def lay(name: str, source: str = "gpu", destination: str = "gpu", gpus: int = 4) -> list[FlowLayout]:
     made = node(gpus)
-    return PATTERNS[name](Ground(Paths(made), source, destination, frozenset(d.id for d in made.devices)))
+    return PATTERNS[name](Candidates(Paths(made), source, destination, frozenset(d.id for d in made.devices)))
 
 
-def flows(layout: Layout, role: str = "measured") -> list[tuple[str, str]]:
+def flows(layout: FlowLayout, role: str = "measured") -> list[tuple[str, str]]:
     return [(slot.source, slot.destination) for slot in layout.slots if slot.role == role]
 
 
@@ -53,8 +53,8 @@ def test_nearest_numa_is_the_gpus_own() -> None:
 
 def test_peer_numa_is_that_of_the_other_packages_too_where_a_gpu_shares_one_with_its_cpus() -> None:
     def ends(machine: Node, source: str, destination: str) -> list[tuple[str, str]]:
-        ground = Ground(Paths(machine), source, destination, frozenset(device.id for device in machine.devices))
-        return [flows(layout)[0] for layout in PATTERNS["one-per-tier"](ground)]
+        candidates = Candidates(Paths(machine), source, destination, frozenset(device.id for device in machine.devices))
+        return [flows(layout)[0] for layout in PATTERNS["one-per-tier"](candidates)]
 
     apus = load_machine("mi300a")
     assert ends(apus, "peer-numa", "gpu") == [("numa:0", "gpu:0"), ("numa:1", "gpu:0")]
@@ -67,7 +67,7 @@ def test_peer_numa_is_that_of_the_other_packages_too_where_a_gpu_shares_one_with
 def test_peer_numa_keeps_to_the_gpus_that_were_selected() -> None:
     apus = load_machine("mi300a")
     chosen = frozenset({"gpu:0", "gpu:2", *(numa.id for numa in apus.of_kind("numa"))})
-    layouts = PATTERNS["pairs"](Ground(Paths(apus), "peer-numa", "gpu", chosen))
+    layouts = PATTERNS["pairs"](Candidates(Paths(apus), "peer-numa", "gpu", chosen))
     assert [flows(layout)[0] for layout in layouts] == [
         ("numa:0", "gpu:0"), ("numa:2", "gpu:0"), ("numa:2", "gpu:2"), ("numa:0", "gpu:2"),
     ]  # fmt: skip
@@ -143,13 +143,13 @@ def test_one_representative_of_each_tier() -> None:
     assert len(tiers) == len(set(tiers)) == 2  # on the GPU's own NUMA node, and across the sockets
 
 
-def lay_frontier(name: str, devices: int = 8) -> list[Layout]:
+def lay_frontier(name: str, devices: int = 8) -> list[FlowLayout]:
     frontier = load_machine("frontier")
     chosen = frozenset(d.id for d in frontier.devices if d.id not in {f"gpu:{i}" for i in range(devices, 8)})
-    return PATTERNS[name](Ground(Paths(frontier), "nearest-numa", "gpu", chosen))
+    return PATTERNS[name](Candidates(Paths(frontier), "nearest-numa", "gpu", chosen))
 
 
-def gpus(layout: Layout) -> list[str]:
+def gpus(layout: FlowLayout) -> list[str]:
     return [slot.destination for slot in layout.slots]
 
 

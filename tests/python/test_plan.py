@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from linkscope.errors import LinkscopeError
 from linkscope.machine.node import Device, Node
-from linkscope.plan.budget import LEAST_POINT_BUDGET_S, Options, estimate_s, limits, share_out, timeout_s
+from linkscope.plan.budget import LEAST_POINT_BUDGET_S, SamplingOptions, estimate_s, limits, share_out, timeout_s
 from linkscope.plan.select import allowed_devices, parse_devices, parse_duration, parse_precision
 from linkscope.plan.sizes import LARGEST_BYTES, format_bytes, parse_counts, parse_size, parse_sizes
 
@@ -103,7 +103,7 @@ def test_a_budget_is_shared_by_need_so_that_large_cases_come_to_as_many_samples(
     large = {"flows": [gpu_flow("copy-engine", 1 << 32)]}
     content = large | {"point_budget_s": 0.05}
     cases = [small] * 20 + [large] * 2 + [content]
-    setup = sum(estimate_s(case, Options(point_budget_s=0.0)) for case in cases)
+    setup = sum(estimate_s(case, SamplingOptions(point_budget_s=0.0)) for case in cases)
     options = share_out(cases, 0.01, setup + 1.5)
     budgets = [limits(case, options)["point_budget_s"] for case in (small, large, content)]
     assert budgets[1] == pytest.approx(budgets[0] * (1 << 32) / 300e9 / 0.001, rel=0.01), (
@@ -116,22 +116,24 @@ def test_a_budget_is_shared_by_need_so_that_large_cases_come_to_as_many_samples(
 
 def test_a_case_content_with_less_sampling_is_estimated_by_it() -> None:
     case = {"flows": [{"method": "memcpy", "bytes": 1 << 34}], "point_budget_s": 0.1}
-    whole = estimate_s({"flows": case["flows"]}, Options(point_budget_s=0.5))
-    assert whole - estimate_s(case, Options(point_budget_s=0.5)) == pytest.approx(0.4)
-    assert estimate_s(case, Options(point_budget_s=0.05)) < estimate_s(case, Options(point_budget_s=0.5))
+    whole = estimate_s({"flows": case["flows"]}, SamplingOptions(point_budget_s=0.5))
+    assert whole - estimate_s(case, SamplingOptions(point_budget_s=0.5)) == pytest.approx(0.4)
+    assert estimate_s(case, SamplingOptions(point_budget_s=0.05)) < estimate_s(
+        case, SamplingOptions(point_budget_s=0.5)
+    )
 
 
 def test_pages_that_migrate_are_expected_to_spend_the_time_they_have() -> None:
     still, migrating = ({"flows": [gpu_flow(method, 4096)]} for method in ("copy-engine", "page-fault"))
-    assert estimate_s(still, Options()) < 0.1
-    assert estimate_s(migrating, Options(point_budget_s=0.3)) == pytest.approx(0.3, abs=0.02)
-    assert estimate_s(migrating | {"point_budget_s": 0.12}, Options()) == pytest.approx(0.12, abs=0.02)
+    assert estimate_s(still, SamplingOptions()) < 0.1
+    assert estimate_s(migrating, SamplingOptions(point_budget_s=0.3)) == pytest.approx(0.3, abs=0.02)
+    assert estimate_s(migrating | {"point_budget_s": 0.12}, SamplingOptions()) == pytest.approx(0.12, abs=0.02)
 
 
 def test_copies_staged_through_the_host_scatter_as_those_of_host_memory() -> None:
     straight = gpu_flow("copy-engine", 4096)
     staged = straight | {"parameters": {"peer_access": "off"}}
-    assert estimate_s({"flows": [staged]}, Options()) > 2 * estimate_s({"flows": [straight]}, Options())
+    assert estimate_s({"flows": [staged]}, SamplingOptions()) > 2 * estimate_s({"flows": [straight]}, SamplingOptions())
 
 
 def test_many_messages_under_way_take_their_time_whatever_the_budget() -> None:
@@ -141,7 +143,7 @@ def test_many_messages_under_way_take_their_time_whatever_the_budget() -> None:
         return {"flows": [flow], "processes": 2, "point_budget_s": 0.1}
 
     one, four, window, both = (
-        estimate_s(messages(**parameters), Options())
+        estimate_s(messages(**parameters), SamplingOptions())
         for parameters in (
             {"call": "send"},
             {"call": "window", "window": 4},
@@ -153,7 +155,7 @@ def test_many_messages_under_way_take_their_time_whatever_the_budget() -> None:
     assert repeat > 0.5  # six gibibytes and more
     assert window - one == pytest.approx(63 * repeat)
     assert both - one == pytest.approx(127 * repeat)
-    assert timeout_s(messages(call="window"), Options()) > 2 * window
+    assert timeout_s(messages(call="window"), SamplingOptions()) > 2 * window
 
 
 def test_a_case_may_be_silent_for_longer_than_it_may_sample() -> None:
@@ -169,7 +171,7 @@ def gpu_flow(method: str, size: int, **parameters: str | int) -> dict[str, Any]:
 
 def test_page_faults_and_allocations_are_expected_to_take_longer_than_copies() -> None:
     def seconds(method: str, budget: float) -> float:
-        return estimate_s({"flows": [gpu_flow(method, 1 << 28)]}, Options(point_budget_s=budget))
+        return estimate_s({"flows": [gpu_flow(method, 1 << 28)]}, SamplingOptions(point_budget_s=budget))
 
     for budget in (0.0, 0.05):
         times = [seconds(method, budget) for method in ("copy-engine", "prefetch", "page-fault", "first-touch")]
@@ -179,7 +181,9 @@ def test_page_faults_and_allocations_are_expected_to_take_longer_than_copies() -
 
 def test_a_call_is_expected_to_take_no_longer_than_its_samples() -> None:
     call = {"flows": [{"method": "launch", "bytes": 1}]}
-    assert estimate_s(call, Options()) < estimate_s({"flows": [gpu_flow("copy-engine", 1 << 30)]}, Options())
+    assert estimate_s(call, SamplingOptions()) < estimate_s(
+        {"flows": [gpu_flow("copy-engine", 1 << 30)]}, SamplingOptions()
+    )
 
 
 def test_a_regions_allocation_is_filled_and_checked_whole() -> None:
@@ -187,5 +191,5 @@ def test_a_regions_allocation_is_filled_and_checked_whole() -> None:
         return {"flows": [gpu_flow("copy-engine-3d", 4096, region="64x64x1", **{"in": allocation})]}
 
     small, large = planned("64x64x1"), planned("3072x768x768")
-    assert estimate_s(large, Options()) > estimate_s(small, Options())
-    assert timeout_s(large, Options()) > timeout_s(small, Options())
+    assert estimate_s(large, SamplingOptions()) > estimate_s(small, SamplingOptions())
+    assert timeout_s(large, SamplingOptions()) > timeout_s(small, SamplingOptions())

@@ -18,7 +18,7 @@ from linkscope.errors import LinkscopeError
 from linkscope.machine.described import load_machine, machine_names
 from linkscope.machine.node import Node
 from linkscope.machine.recording import from_recording
-from linkscope.plan.budget import Options, estimate_s
+from linkscope.plan.budget import SamplingOptions, estimate_s
 from linkscope.plan.expand import PlannedCase, expand
 from linkscope.plan.select import Selection
 from linkscope.plan.suite import load_suite, suite_names
@@ -26,7 +26,7 @@ from linkscope.plan.suite import load_suite, suite_names
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from tools.coverage.points import whole_offer  # noqa: E402
+from tools.coverage.points import whole_catalog  # noqa: E402
 
 RECORDED = ROOT / "tests" / "fixtures" / "machines" / "h200x4-recorded.json"
 TOPICS = {
@@ -121,7 +121,7 @@ def h200s() -> Node:
 
 def whole(suite: str, machine: Node) -> list[PlannedCase]:
     """The suite's cases with an engine that lacks nothing the suite names."""
-    return expand([load_suite(suite)], machine, whole_offer(load_suite(suite)), Selection())
+    return expand([load_suite(suite)], machine, whole_catalog(load_suite(suite)), Selection())
 
 
 def of_row(planned: list[PlannedCase], row: str) -> list[dict[str, Any]]:
@@ -138,7 +138,7 @@ def test_every_row_has_cases_on_four_gpus_and_the_suite_takes_minutes(name: str,
     rows = {row.name for row in load_suite(name).rows}
     assert {one.case["name"] for one in planned} == rows
     most = 900 if name == "commscope" else 300
-    assert sum(estimate_s(one.case, Options()) for one in planned if one.skip is None) <= most
+    assert sum(estimate_s(one.case, SamplingOptions()) for one in planned if one.skip is None) <= most
 
 
 @pytest.mark.parametrize("name", sorted(TOPICS | STUDIES))
@@ -336,7 +336,7 @@ def test_a_memory_nobody_knows_is_one_clear_line_and_one_the_engine_lacks_a_reas
         path = tmp_path / f"{memory}.yaml"
         path.write_text(TINY_SUITE.replace("memory: pageable", f"memory: {memory}"))
         suite = load_suite(str(path))
-        return expand([suite], node(2), replace(whole_offer(suite), memories=frozenset({"pageable"})), Selection())
+        return expand([suite], node(2), replace(whole_catalog(suite), memories=frozenset({"pageable"})), Selection())
 
     assert {one.skip for one in planned("vmm")} == {"the cuda engine has no memory vmm"}
     with pytest.raises(LinkscopeError, match="row copy: unknown memory 'gold'"):
@@ -392,7 +392,7 @@ def over(hosts: int, machine: Node) -> dict[str, list[PlannedCase]]:
     """Cases of suite collectives by row, where processes are started on so many hosts."""
     suite = load_suite("collectives")
     by_row: dict[str, list[PlannedCase]] = {}
-    for one in expand([suite], machine, whole_offer(suite), Selection(hosts=hosts)):
+    for one in expand([suite], machine, whole_catalog(suite), Selection(hosts=hosts)):
         by_row.setdefault(one.case["name"], []).append(one)
     return by_row
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from torch_engine_plans import PATIENCE_S, SOURCE, Crew, case, end, plan, torch
+from torch_engine_plans import PATIENCE_S, SOURCE, RankGroup, case, end, plan, torch
 
 from linkscope.torch_engine import installation
 
@@ -25,16 +25,16 @@ ENDLESS = {"max_samples": 10_000_000, "point_budget_s": 100.0, "precision": 1e-9
 
 
 @pytest.fixture
-def crew() -> Iterator[Callable[..., Crew]]:
-    """Starts crews; whatever is left of them ends with the test."""
-    crews: list[Crew] = []
+def ranks() -> Iterator[Callable[..., RankGroup]]:
+    """Starts started; whatever is left of them ends with the test."""
+    started: list[RankGroup] = []
 
-    def start(size: int, launcher: Sequence[str] = (), **added: str) -> Crew:
-        crews.append(Crew(size, launcher, **added))
-        return crews[-1]
+    def start(size: int, launcher: Sequence[str] = (), **added: str) -> RankGroup:
+        started.append(RankGroup(size, launcher, **added))
+        return started[-1]
 
     yield start
-    for one in crews:
+    for one in started:
         one.close()
 
 
@@ -63,22 +63,22 @@ def _unsaid(flow: Json) -> Json:
     return {**flow, "parameters": {name: text for name, text in flow["parameters"].items() if name != "in_place"}}
 
 
-def rows_of(crew: Crew, work: Json) -> dict[str, Json]:
+def rows_of(ranks: RankGroup, work: Json) -> dict[str, Json]:
     """Rank 0's rows. Asserts that all processes say of every case that it began and ended, and end well."""
-    crew.begin(work)
-    records = crew.records(0)
+    ranks.begin(work)
+    records = ranks.records(0)
     assert records[-1] == {"record": "done", "rows": len(work["cases"])}
-    for rank in range(1, crew.size):
-        kinds = [record["record"] for record in crew.records(rank) if record["record"] != "failure"]
+    for rank in range(1, ranks.size):
+        kinds = [record["record"] for record in ranks.records(rank) if record["record"] != "failure"]
         assert kinds == ["start", "end"] * len(work["cases"]) + ["done"]
-    assert set(crew.codes()) == {0}
+    assert set(ranks.codes()) == {0}
     return {record["id"]: record for record in records if record["record"] == "row"}
 
 
-def test_messages_arrive_whole_and_the_sender_is_timed(torch: Any, crew: Callable[..., Crew]) -> None:
+def test_messages_arrive_whole_and_the_sender_is_timed(torch: Any, ranks: Callable[..., RankGroup]) -> None:
     ways = list(itertools.product(("send", "ping-pong"), ("host", "batch"), (1, 4099)))
     cases = [case(f"{call}/{clock}/{size}", send(size, call=call), clock=clock) for call, clock, size in ways]
-    rows = rows_of(crew(2), plan(*cases, case("back", send(1 << 20, source=1, destination=0), cache="rotated")))
+    rows = rows_of(ranks(2), plan(*cases, case("back", send(1 << 20, source=1, destination=0), cache="rotated")))
     for call, clock, size in ways:
         row = rows[f"{call}/{clock}/{size}"]
         assert row["status"] == "ok", row
@@ -91,7 +91,7 @@ def test_messages_arrive_whole_and_the_sender_is_timed(torch: Any, crew: Callabl
     assert rows["back"]["status"] == "ok", rows["back"]
 
 
-def test_collectives_are_exact_in_every_type(torch: Any, crew: Callable[..., Crew]) -> None:
+def test_collectives_are_exact_in_every_type(torch: Any, ranks: Callable[..., RankGroup]) -> None:
     kinds = ("all-reduce", "reduce", "broadcast", "reduce-scatter", "all-gather", "all-to-all")
     types = ("float32", "float16", "bfloat16", "int32")
     ways = list(itertools.product(kinds, types))
@@ -101,7 +101,7 @@ def test_collectives_are_exact_in_every_type(torch: Any, crew: Callable[..., Cre
         case("barrier", collective("barrier", 0)),
         case("rotated", collective("all-gather", 1200), cache="rotated"),
     ]
-    rows = rows_of(crew(3), plan(*cases))
+    rows = rows_of(ranks(3), plan(*cases))
     for row in rows.values():
         assert row["status"] == "ok", row
         assert len(row["flows"][0]["parts_s"]) == len(row["case"]["flows"][0]["members"])
@@ -113,7 +113,7 @@ def test_collectives_are_exact_in_every_type(torch: Any, crew: Callable[..., Cre
     assert one_slot not in rows["all-gather/float32"]["flows"][0].get("notes", []), "warm, as was asked for"
 
 
-def test_collectives_that_torch_has_not_are_skipped(torch: Any, crew: Callable[..., Crew]) -> None:
+def test_collectives_that_torch_has_not_are_skipped(torch: Any, ranks: Callable[..., RankGroup]) -> None:
     cases = [
         case("out of place", collective("all-reduce", 8, in_place="no")),
         *(case(f"{kind} unsaid", _unsaid(collective(kind, 8))) for kind in ("all-reduce", "reduce", "broadcast")),
@@ -125,7 +125,7 @@ def test_collectives_that_torch_has_not_are_skipped(torch: Any, crew: Callable[.
         case("device clock", collective("all-reduce", 8), clock="device"),
         case("graph", collective("all-reduce", 8, form="graph", recorded=20)),
     ]
-    rows = rows_of(crew(2), plan(*cases))
+    rows = rows_of(ranks(2), plan(*cases))
     reasons = {name: row["reason"] for name, row in rows.items()}
     assert {row["status"] for row in rows.values()} == {"skipped"}, reasons
     assert reasons["out of place"].endswith("torch.distributed has all-reduce in place alone: write in_place: yes")
@@ -137,9 +137,11 @@ def test_collectives_that_torch_has_not_are_skipped(torch: Any, crew: Callable[.
     assert "Gloo's calls cannot be recorded in a graph" in reasons["graph"]
 
 
-def test_memory_that_one_process_alone_lacks_skips_the_case_for_all(torch: Any, crew: Callable[..., Crew]) -> None:
+def test_memory_that_one_process_alone_lacks_skips_the_case_for_all(
+    torch: Any, ranks: Callable[..., RankGroup]
+) -> None:
     flow = {**send(64), "destination": {**end(1), "device": "numa:99"}}
-    rows = rows_of(crew(2), plan(case("a", flow), case("b", send(64))))
+    rows = rows_of(ranks(2), plan(case("a", flow), case("b", send(64))))
     assert rows["a"]["status"] == "skipped"
     assert rows["a"]["reason"].startswith("rank 1")
     assert "numa:99" in rows["a"]["reason"]
@@ -148,9 +150,9 @@ def test_memory_that_one_process_alone_lacks_skips_the_case_for_all(torch: Any, 
 
 @pytest.mark.parametrize("method", ["torch-send", "torch-collective"])
 def test_a_killed_process_fails_the_case_by_name_and_the_others_leave(
-    torch: Any, crew: Callable[..., Crew], method: str
+    torch: Any, ranks: Callable[..., RankGroup], method: str
 ) -> None:
-    started = crew(2)
+    started = ranks(2)
     flow = send(1 << 16) if method == "torch-send" else collective("all-reduce", 1 << 16)
     started.begin(plan({**case("short", flow), "point_budget_s": 0.01}, case("endless", flow), **ENDLESS))
     while started.record(1) != {"record": "start", "id": "endless"}:
@@ -163,8 +165,8 @@ def test_a_killed_process_fails_the_case_by_name_and_the_others_leave(
     assert started.codes() == [3, -signal.SIGKILL]
 
 
-def test_a_stopped_process_fails_the_case_by_name_within_the_limit(torch: Any, crew: Callable[..., Crew]) -> None:
-    started = crew(2)
+def test_a_stopped_process_fails_the_case_by_name_within_the_limit(torch: Any, ranks: Callable[..., RankGroup]) -> None:
+    started = ranks(2)
     started.begin(plan(case("endless", send(1 << 16)), **ENDLESS), limit_s=2)
     assert started.record(1) == {"record": "start", "id": "endless"}
     started.processes[1].send_signal(signal.SIGSTOP)
@@ -199,10 +201,10 @@ def faulty(tmp_path: Path) -> Callable[..., dict[str, str]]:
 
 @pytest.mark.parametrize("failed", [0, 1])
 def test_who_failed_in_a_collective_is_named_and_not_who_waited_for_it_there(
-    torch: Any, crew: Callable[..., Crew], faulty: Callable[..., dict[str, str]], failed: int
+    torch: Any, ranks: Callable[..., RankGroup], faulty: Callable[..., dict[str, str]], failed: int
 ) -> None:
     """Gloo tells the other that nobody came, after as long as processes wait for one another here."""
-    started = crew(2, **faulty(failed))
+    started = ranks(2, **faulty(failed))
     started.begin(plan(case("a", collective("all-reduce", 1 << 16))), limit_s=2)
     row = next(record for record in started.records(0) if record["record"] == "row")
     assert row["status"] == "failed"
@@ -212,9 +214,9 @@ def test_who_failed_in_a_collective_is_named_and_not_who_waited_for_it_there(
 
 @pytest.mark.parametrize(("failed", "held_up"), [(0, 1), (1, 0)])
 def test_what_a_process_failed_of_is_told_where_another_is_held_up(
-    torch: Any, crew: Callable[..., Crew], faulty: Callable[..., dict[str, str]], failed: int, held_up: int
+    torch: Any, ranks: Callable[..., RankGroup], faulty: Callable[..., dict[str, str]], failed: int, held_up: int
 ) -> None:
-    started = crew(2, **faulty(failed, held_up))
+    started = ranks(2, **faulty(failed, held_up))
     started.begin(plan(case("a", collective("all-reduce", 1 << 16))), limit_s=2)
     start, failure, *_, error = started.records(failed)
     assert (start["record"], failure) == (
@@ -226,16 +228,16 @@ def test_what_a_process_failed_of_is_told_where_another_is_held_up(
     assert error == {"record": "error", "fault": "lost", "reason": words}
 
 
-def test_processes_leave_at_once_when_their_control_is_gone(torch: Any, crew: Callable[..., Crew]) -> None:
-    started = crew(2)
+def test_processes_leave_at_once_when_their_control_is_gone(torch: Any, ranks: Callable[..., RankGroup]) -> None:
+    started = ranks(2)
     started.begin(plan(case("endless", send(1 << 16)), **ENDLESS))
     assert started.record(1) == {"record": "start", "id": "endless"}
     started.hang_up()
     assert started.codes() == [3, 3]
 
 
-def test_a_stranger_at_the_hub_is_turned_away(torch: Any, crew: Callable[..., Crew]) -> None:
-    started = crew(2)
+def test_a_stranger_at_the_hub_is_turned_away(torch: Any, ranks: Callable[..., RankGroup]) -> None:
+    started = ranks(2)
     with socket.create_connection(started.hub) as stranger:
         stranger.sendall(b'{"token": "guess", "rank": 1, "host": "elsewhere"}\n')
         rows = rows_of(started, plan(case("a", send(64))))
@@ -243,8 +245,8 @@ def test_a_stranger_at_the_hub_is_turned_away(torch: Any, crew: Callable[..., Cr
         assert stranger.recv(1) == b""
 
 
-def test_a_process_that_never_comes_is_named_within_the_limit(torch: Any, crew: Callable[..., Crew]) -> None:
-    started = crew(1)
+def test_a_process_that_never_comes_is_named_within_the_limit(torch: Any, ranks: Callable[..., RankGroup]) -> None:
+    started = ranks(1)
     started.size = 2
     started.begin(plan(case("a", send(64))), limit_s=0.5)
     said = started.records(0)
@@ -252,8 +254,8 @@ def test_a_process_that_never_comes_is_named_within_the_limit(torch: Any, crew: 
     assert started.codes() == [3]
 
 
-def test_processes_that_are_given_different_plans_are_told_so(torch: Any, crew: Callable[..., Crew]) -> None:
-    started = crew(2)
+def test_processes_that_are_given_different_plans_are_told_so(torch: Any, ranks: Callable[..., RankGroup]) -> None:
+    started = ranks(2)
     started.begin(plan(case("a", send(64))), plan(case("a", send(65))))
     (said,) = started.records(0)
     assert said["fault"] == "bad-input"
@@ -262,7 +264,7 @@ def test_processes_that_are_given_different_plans_are_told_so(torch: Any, crew: 
     assert started.codes() == [2, 3]
 
 
-def test_tensors_go_by_mpi_where_there_is_one(torch: Any, crew: Callable[..., Crew]) -> None:
+def test_tensors_go_by_mpi_where_there_is_one(torch: Any, ranks: Callable[..., RankGroup]) -> None:
     problem = installation.mpi_problem()
     mpiexec = shutil.which("mpiexec", path=f"{Path(sys.executable).parent}:{os.environ.get('PATH', '')}")
     if problem or mpiexec is None:
@@ -272,7 +274,7 @@ def test_tensors_go_by_mpi_where_there_is_one(torch: Any, crew: Callable[..., Cr
         for call in ("send", "ping-pong")
         for size in (0, 4099)
     ]
-    rows = rows_of(crew(2, [mpiexec, "-n", "2"]), plan(*calls))
+    rows = rows_of(ranks(2, [mpiexec, "-n", "2"]), plan(*calls))
     for row in rows.values():
         assert row["status"] == "ok", row
     assert "gbps" not in rows["send/0"]["flows"][0]
@@ -280,10 +282,10 @@ def test_tensors_go_by_mpi_where_there_is_one(torch: Any, crew: Callable[..., Cr
         assert row["flows"][0]["notes"][0].startswith("by ")
 
 
-def test_processes_that_mpi_did_not_start_are_told_so(torch: Any, crew: Callable[..., Crew]) -> None:
+def test_processes_that_mpi_did_not_start_are_told_so(torch: Any, ranks: Callable[..., RankGroup]) -> None:
     problem = installation.mpi_problem()
     if problem:
         pytest.skip(problem)
-    row = rows_of(crew(2), plan(case("a", send(64, method="torch-mpi"))))["a"]
+    row = rows_of(ranks(2), plan(case("a", send(64, method="torch-mpi"))))["a"]
     assert row["status"] == "skipped"
     assert "MPI" in row["reason"]

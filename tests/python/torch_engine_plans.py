@@ -57,7 +57,7 @@ def plan(*cases: Json, **options: Any) -> Json:
     return {"schema": 1, "options": {**QUICK, **options}, "cases": list(cases)}
 
 
-class Crew:
+class RankGroup:
     """Processes that join, and the connections by which they are told what to do. ``added``: to their environment."""
 
     def __init__(self, size: int, launcher: Sequence[str] = (), **added: str) -> None:

@@ -154,7 +154,7 @@ class ThreadPort {
     if (yes) looks_ = 0;
     return yes;
   }
-  bool wait_for(Members late) {
+  bool wait_for(MemberSet late) {
     std::this_thread::yield();
     Place& own = node_.place(pieces_.me);
     if (own.poison) return false;
@@ -221,7 +221,7 @@ void launch(ThreadPort& port, const Arrangement& arrangement, std::uint64_t repe
   port.end_launch(repeats);
 }
 
-Outcome run(const Node& node, std::uint64_t calls, Members absent) {
+Outcome run(const Node& node, std::uint64_t calls, MemberSet absent) {
   const auto port_of = [&node](int member, Extent worker) {
     const auto seed = static_cast<unsigned>(member) * workers + worker + 1U;
     return std::make_unique<ThreadPort>(node, member, worker, seed);

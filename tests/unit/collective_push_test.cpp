@@ -173,7 +173,7 @@ class ThreadPort {
                                                             : 0;
   }
   template <class What>
-  void each_index(Members owners, const What& what) const {
+  void each_index(MemberSet owners, const What& what) const {
     for (int owner = 0; owner < cut_.members; ++owner) {
       for (std::uint32_t round = 0; holds(owners, owner) && round < cut_.rounds(owner, pair()); ++round) {
         const PushCut::Piece piece = cut_.piece(owner, pair(), round);
@@ -212,7 +212,7 @@ class ThreadPort {
   std::uint64_t checked_ = 0;
 };
 
-Outcome run(const Node& node, std::uint64_t calls, Members absent) {
+Outcome run(const Node& node, std::uint64_t calls, MemberSet absent) {
   return run_members(
       node.arrangement().members, 2 * node.arrangement().pairs, calls, absent,
       [&node](int member, unsigned block) { return std::make_unique<ThreadPort>(node, member, block); },

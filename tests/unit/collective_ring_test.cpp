@@ -99,7 +99,7 @@ class ThreadPort {
     each_index(cut_.sources(),
                [&](int, std::size_t i) { own().source[i] = input_element(call(turn), cut_.me, i); });
   }
-  bool meet(std::uint64_t call) {
+  bool peer_barrier(std::uint64_t call) {
     for (int other = 0; other < cut_.members; ++other)
       tell(node_.place(other).counts[worker_].arrivals[static_cast<std::size_t>(cut_.me)], call);
     for (int other = 0; other < cut_.members; ++other) {
@@ -143,7 +143,7 @@ class ThreadPort {
 
   [[nodiscard]] Place& own() const { return node_.place(cut_.me); }
   template <class What>
-  void each_index(Members shares, const What& what) const {
+  void each_index(MemberSet shares, const What& what) const {
     for (int share = 0; share < cut_.shares; ++share) {
       for (std::uint32_t round = 0; holds(shares, share) && round < cut_.rounds(worker_); ++round) {
         const Bytes first = (Bytes{round} * cut_.workers + worker_) * cut_.chunk;
@@ -181,7 +181,7 @@ class ThreadPort {
   std::uint64_t checked_ = 0;
 };
 
-Outcome run(const Node& node, std::uint64_t calls, Members absent) {
+Outcome run(const Node& node, std::uint64_t calls, MemberSet absent) {
   return run_members(
       node.arrangement().members, node.arrangement().workers, calls, absent,
       [&node](int member, unsigned worker) { return std::make_unique<ThreadPort>(node, member, worker); },

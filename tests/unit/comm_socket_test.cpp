@@ -12,7 +12,7 @@
 #include "base/error.hpp"
 #include "base/units.hpp"
 #include "comm/channel.hpp"
-#include "comm/words.hpp"
+#include "comm/payloads.hpp"
 
 namespace linkscope {
 namespace {

@@ -45,13 +45,13 @@ class HostCalls : public ::testing::Test {
     return static_cast<int>(opened_.context->topology().find(node_.index)->cpus.size());
   }
 
-  Opened opened_ = open();
+  HostBackend opened_ = open();
   DeviceId node_{DeviceKind::numa, opened_.context->topology().nearest_with_cpus(0).index};
   Pageable pageable_{opened_.context};
   Huge huge_{opened_.context};
-  Allocate allocate_{opened_.context};
-  Free free_{opened_.context};
-  FirstTouch first_touch_{opened_.context};
+  HostAllocate allocate_{opened_.context};
+  HostFree free_{opened_.context};
+  HostFirstTouch first_touch_{opened_.context};
   CpuRead read_{opened_.context};
   CpuWrite write_{opened_.context};
   Gate& gate_ = *opened_.backend.gate;
@@ -348,7 +348,7 @@ TEST_F(HostCalls, MemoryOfOtherDevicesIsReachedOnceItsOwnerSaysSo) {
   Flow copy = call("memcpy", 4096);
   copy.source = there;
   const Memcpy memcpy(opened_.context);
-  const PointerChase pointer_chase(opened_.context);
+  const HostPointerChase pointer_chase(opened_.context);
   const auto all = [&] {
     return std::vector<Support>{read_.supports(read), pointer_chase.supports(chase), memcpy.supports(copy)};
   };

@@ -96,7 +96,7 @@ class NotOfTheHost final : public Transfer {
 
 class HostGateTest : public ::testing::Test {
  protected:
-  std::shared_ptr<Context> context_ = std::make_shared<Context>();
+  std::shared_ptr<HostContext> context_ = std::make_shared<HostContext>();
   int node_ = context_->topology().nearest_with_cpus(0).index;
   HostGate gate_{context_};
 };

@@ -43,12 +43,12 @@ class HostMethods : public ::testing::Test {
     return static_cast<int>(opened_.context->topology().find(node_.index)->cpus.size());
   }
 
-  Opened opened_ = open();
+  HostBackend opened_ = open();
   DeviceId node_ = numa(opened_.context->topology().nearest_with_cpus(0).index);
   Pageable pageable_{opened_.context};
   Huge huge_{opened_.context};
   Memcpy memcpy_{opened_.context};
-  PointerChase chase_{opened_.context};
+  HostPointerChase chase_{opened_.context};
   Gate& gate_ = *opened_.backend.gate;
 };
 

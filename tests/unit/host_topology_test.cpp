@@ -42,7 +42,7 @@ TEST(HostTopology, NodeWithoutCpusIsWorkedOnFromTheNearest) {
 }
 
 TEST(HostTopology, NodeWithoutCpusHoldsButDoesNotExecute) {
-  const Context context(with_memory_only_node());
+  const HostContext context(with_memory_only_node());
   const DeviceId memory_only{DeviceKind::numa, 2};
   EXPECT_TRUE(context.can_hold(memory_only));
   EXPECT_FALSE(context.can_execute(memory_only));
@@ -51,7 +51,7 @@ TEST(HostTopology, NodeWithoutCpusHoldsButDoesNotExecute) {
 }
 
 TEST(HostTopology, LargestCacheIsThatOfTheNodesAsked) {
-  const Context context(with_memory_only_node());
+  const HostContext context(with_memory_only_node());
   EXPECT_EQ(context.largest_cache({{DeviceKind::numa, 0}}), 32 * MiB);
   EXPECT_EQ(context.largest_cache({{DeviceKind::numa, 0}, {DeviceKind::numa, 1}}), 64 * MiB);
   EXPECT_EQ(context.largest_cache({{DeviceKind::numa, 2}, {DeviceKind::gpu, 0}}), 0U);

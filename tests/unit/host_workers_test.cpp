@@ -15,7 +15,7 @@ namespace {
 
 class WorkersTest : public ::testing::Test {
  protected:
-  Context context_;
+  HostContext context_;
   std::vector<int> cpus_ = context_.topology().nearest_with_cpus(0).cpus;
 };
 

@@ -6,8 +6,8 @@
 namespace linkscope {
 namespace {
 
-Pace measured(Seconds time) { return {time, Role::measured, "", 1U << 30U}; }
-Pace background(Seconds time) { return {time, Role::background, "", 1U << 30U}; }
+RateEstimate measured(Seconds time) { return {time, Role::measured, "", 1U << 30U}; }
+RateEstimate background(Seconds time) { return {time, Role::background, "", 1U << 30U}; }
 
 TEST(PlanRepeats, OneFlowFillsTheTarget) {
   EXPECT_EQ(plan_repeats({measured(3e-6)}, 100e-6), (Repeats{34}));
@@ -23,18 +23,18 @@ TEST(PlanRepeats, UnlikeFlowsTakeEqualTime) {
 }
 
 TEST(PlanRepeats, FlowsOfOneGroupMoveEqualBytesHoweverLongTheyWaitForOneAnother) {
-  const auto kernel = [](Seconds time) { return Pace{time, Role::measured, "push", 1U << 30U}; };
+  const auto kernel = [](Seconds time) { return RateEstimate{time, Role::measured, "push", 1U << 30U}; };
   EXPECT_EQ(plan_repeats({kernel(1e-3), kernel(2e-3), kernel(3e-3)}, 6e-3), (Repeats{2, 2, 2}));
 }
 
 TEST(PlanRepeats, FlowsOfOneCompanyRepeatAlikeBesideOthers) {
   const auto message = [](Seconds time, std::uint64_t most) {
-    return Pace{time, Role::measured, "", most, "calls"};
+    return RateEstimate{time, Role::measured, "", most, "calls"};
   };
   EXPECT_EQ(plan_repeats({message(1e-3, 64), message(2e-3, 64)}, 6e-3), (Repeats{3, 3}));
   EXPECT_EQ(plan_repeats({message(1e-3, 64), measured(8e-3), message(2e-3, 64)}, 8e-3), (Repeats{4, 1, 4}));
-  Pace load = background(1e-3);
-  load.company = "calls";  // of its own role's
+  RateEstimate load = background(1e-3);
+  load.call_group = "calls";  // of its own role's
   EXPECT_EQ(plan_repeats({message(2e-3, 64), load}, 10e-3), (Repeats{5, 13}));
 }
 
@@ -49,10 +49,10 @@ TEST(PlanRepeats, BackgroundOutlastsTheMeasured) {
 }
 
 TEST(PlanRepeats, AFiniteQueueShortensTheSample) {
-  Pace shallow = measured(1e-6);
+  RateEstimate shallow = measured(1e-6);
   shallow.max_repeats = 20;
   EXPECT_EQ(plan_repeats({shallow}, 100e-6), (Repeats{20}));
-  Pace shallow_background = background(1e-6);
+  RateEstimate shallow_background = background(1e-6);
   shallow_background.max_repeats = 30;
   EXPECT_EQ(plan_repeats({measured(2e-6), shallow_background}, 100e-6), (Repeats{11, 29}));
 }

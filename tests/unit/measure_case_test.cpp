@@ -9,19 +9,19 @@
 namespace linkscope {
 namespace {
 
-Participant measured(FakeTransfer& transfer, Bytes bytes = 1'000'000) {
+MeasuredFlow measured(FakeTransfer& transfer, Bytes bytes = 1'000'000) {
   return {&transfer, bytes, Role::measured, Quantity::bandwidth, ""};
 }
-Participant background(FakeTransfer& transfer) {
+MeasuredFlow background(FakeTransfer& transfer) {
   return {&transfer, 1000, Role::background, Quantity::bandwidth, ""};
 }
 
 struct MeasureCase : testing::Test {
   FakeGate gate;
-  Session session{{}, [this] { return gate.now; }, SeedSource(1), {}};
+  MeasurementSession session{{}, [this] { return gate.now; }, SeedSource(1), {}};
   Regime regime;
 
-  CaseResult run(const std::vector<Participant>& flows, Cache cache = Cache::rotated,
+  CaseResult run(const std::vector<MeasuredFlow>& flows, Cache cache = Cache::rotated,
                  Load load = Load::once) {
     regime.cache = cache;
     regime.load = load;
@@ -259,7 +259,7 @@ TEST_F(MeasureCase, AShapeThatWasDiscardedIsNotedAndMemoryIsArmedAnew) {
   FakeTransfer transfer(10e-6);
   transfer.offered = {{{"blocks", 1}}, {{"blocks", 2}}};
   transfer.faulty = transfer.offered[0];
-  Participant one = measured(transfer);
+  MeasuredFlow one = measured(transfer);
   one.notes = {"repeats one slot"};
   const CaseResult result = run({one});
   EXPECT_EQ(result.flows[0].setting, transfer.offered[1]);

@@ -17,12 +17,12 @@ class Queued : public FakeTransfer {
 
 std::uint64_t repeats_on(Clock clock, Seconds min_sample_s) {
   FakeGate gate;
-  Session session{{}, [&] { return gate.now; }, SeedSource(1), {}};
+  MeasurementSession session{{}, [&] { return gate.now; }, SeedSource(1), {}};
   session.options.min_sample_s = min_sample_s;
   Queued transfer(10e-6);
   Regime regime;
   regime.clock = clock;
-  const std::vector<Participant> flows{{&transfer, 1000, Role::measured, Quantity::bandwidth, ""}};
+  const std::vector<MeasuredFlow> flows{{&transfer, 1000, Role::measured, Quantity::bandwidth, ""}};
   return measure_case(session, gate, flows, regime).flows.front().repeats;
 }
 

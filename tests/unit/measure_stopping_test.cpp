@@ -14,7 +14,7 @@ TEST(StoppingRule, PrecisionNeedsTheFewestSamples) {
   }
   rule.add(1.0);
   EXPECT_EQ(rule.decide(0), Stop::precision);
-  EXPECT_TRUE(rule.caveats().empty());
+  EXPECT_TRUE(rule.warnings().empty());
 }
 
 TEST(StoppingRule, AWideIntervalGoesOnToTheMostSamples) {
@@ -36,8 +36,8 @@ TEST(StoppingRule, TheBudgetEndsItAfterThree) {
   rule.add(1.0);
   EXPECT_FALSE(rule.decide(1.9));
   EXPECT_EQ(rule.decide(2.0), Stop::budget);
-  ASSERT_EQ(rule.caveats().size(), 1U);
-  EXPECT_NE(rule.caveats().front().find("only 3 samples"), std::string::npos);
+  ASSERT_EQ(rule.warnings().size(), 1U);
+  EXPECT_NE(rule.warnings().front().find("only 3 samples"), std::string::npos);
 }
 
 TEST(StoppingRule, ADriftIsNoPrecision) {
@@ -49,8 +49,8 @@ TEST(StoppingRule, ADriftIsNoPrecision) {
   for (int i = 0; i < 20; ++i) rule.add(1.015);
   EXPECT_NEAR(rule.drift(), 0.015, 1e-12);
   EXPECT_EQ(rule.decide(0), Stop::samples);
-  ASSERT_EQ(rule.caveats().size(), 1U);
-  EXPECT_NE(rule.caveats().front().find("+1.5 %"), std::string::npos);
+  ASSERT_EQ(rule.warnings().size(), 1U);
+  EXPECT_NE(rule.warnings().front().find("+1.5 %"), std::string::npos);
 }
 
 }  // namespace

@@ -18,14 +18,14 @@ std::unique_ptr<FakeTransfer> tunable() {
   return transfer;
 }
 
-Participant flow(FakeTransfer& transfer, const std::string& group) {
+MeasuredFlow flow(FakeTransfer& transfer, const std::string& group) {
   return {&transfer, 1000, Role::measured, Quantity::bandwidth, group};
 }
 
 TEST(Tune, PicksTheFastestAndTellsAllRates) {
   FakeGate gate;
   const auto transfer = tunable();
-  const std::vector<Participant> flows{flow(*transfer, "")};
+  const std::vector<MeasuredFlow> flows{flow(*transfer, "")};
   Sampler sampler(gate, flows, Regime{});
   TuningCache cache;
   const auto outcomes = tune(sampler, flows, 10e-6, cache);
@@ -39,12 +39,12 @@ TEST(Tune, AGroupTunesOnce) {
   FakeGate gate;
   TuningCache cache;
   const auto first = tunable();
-  const std::vector<Participant> first_flows{flow(*first, "g")};
+  const std::vector<MeasuredFlow> first_flows{flow(*first, "g")};
   Sampler first_sampler(gate, first_flows, Regime{});
   static_cast<void>(tune(first_sampler, first_flows, 10e-6, cache));
   const int runs = gate.runs;
   const auto second = tunable();
-  const std::vector<Participant> second_flows{flow(*second, "g")};
+  const std::vector<MeasuredFlow> second_flows{flow(*second, "g")};
   Sampler second_sampler(gate, second_flows, Regime{});
   const auto outcomes = tune(second_sampler, second_flows, 10e-6, cache);
   EXPECT_EQ(gate.runs, runs);
@@ -57,7 +57,7 @@ TEST(Tune, AGroupWhoseChoiceIsNotOfferedTunesAgain) {
   TuningCache cache;
   cache.keep("g", {blocks(512), {}, {}});
   const auto transfer = tunable();
-  const std::vector<Participant> flows{flow(*transfer, "g")};
+  const std::vector<MeasuredFlow> flows{flow(*transfer, "g")};
   Sampler sampler(gate, flows, Regime{});
   static_cast<void>(tune(sampler, flows, 10e-6, cache));
   EXPECT_EQ(transfer->used, blocks(64));
@@ -67,7 +67,7 @@ TEST(Tune, ASingleCandidateRunsNothing) {
   FakeGate gate;
   FakeTransfer transfer(1e-6);
   transfer.offered = {blocks(32)};
-  const std::vector<Participant> flows{flow(transfer, "")};
+  const std::vector<MeasuredFlow> flows{flow(transfer, "")};
   Sampler sampler(gate, flows, Regime{});
   TuningCache cache;
   const auto outcomes = tune(sampler, flows, 10e-6, cache);
@@ -81,7 +81,7 @@ TEST(Tune, FlowsOfACaseTuneTogether) {
   const auto first = tunable();
   const auto second = tunable();
   second->time = [&] { return second->used == blocks(64) ? 50e-6 : 2e-6; };
-  const std::vector<Participant> flows{flow(*first, ""), flow(*second, "")};
+  const std::vector<MeasuredFlow> flows{flow(*first, ""), flow(*second, "")};
   Sampler sampler(gate, flows, Regime{});
   TuningCache cache;
   static_cast<void>(tune(sampler, flows, 10e-6, cache));
@@ -102,7 +102,7 @@ TEST(Tune, ACandidateThatGaveUpIsDiscardedHoweverFast) {
   for (const std::int64_t broken : {32, 128}) {
     FakeGate gate;
     const auto transfer = giving_up_with(blocks(broken));
-    const std::vector<Participant> flows{flow(*transfer, "g")};
+    const std::vector<MeasuredFlow> flows{flow(*transfer, "g")};
     Sampler sampler(gate, flows, Regime{});
     TuningCache cache;
     const auto outcomes = tune(sampler, flows, 10e-6, cache);
@@ -118,7 +118,7 @@ TEST(Tune, ACandidateThatGaveUpIsDiscardedHoweverFast) {
 TEST(Tune, RepeatsAreNotThoseOfACandidateThatGaveUp) {
   FakeGate gate;
   const auto transfer = giving_up_with(blocks(32));
-  const std::vector<Participant> flows{flow(*transfer, "")};
+  const std::vector<MeasuredFlow> flows{flow(*transfer, "")};
   Sampler sampler(gate, flows, Regime{});
   TuningCache cache;
   static_cast<void>(tune(sampler, flows, 10e-6, cache));
@@ -129,7 +129,7 @@ TEST(Tune, AllFlowsOfATrialAreDiscardedWithOne) {
   FakeGate gate;
   const auto first = tunable();
   const auto second = giving_up_with(blocks(64));
-  const std::vector<Participant> flows{flow(*first, ""), flow(*second, "")};
+  const std::vector<MeasuredFlow> flows{flow(*first, ""), flow(*second, "")};
   Sampler sampler(gate, flows, Regime{});
   TuningCache cache;
   const auto outcomes = tune(sampler, flows, 10e-6, cache);
@@ -144,7 +144,7 @@ TEST(Tune, WithNoCandidateLeftTheCaseFails) {
   const auto transfer = tunable();
   transfer->offered = {blocks(32), blocks(32)};
   transfer->faulty = blocks(32);
-  const std::vector<Participant> flows{flow(*transfer, "")};
+  const std::vector<MeasuredFlow> flows{flow(*transfer, "")};
   Sampler sampler(gate, flows, Regime{});
   TuningCache cache;
   try {
@@ -160,7 +160,7 @@ TEST(Tune, DataFoundWrongFailTheCaseWhicheverCandidateItWas) {
   FakeGate gate;
   const auto transfer = giving_up_with(blocks(32));
   transfer->found_wrong = true;
-  const std::vector<Participant> flows{flow(*transfer, "")};
+  const std::vector<MeasuredFlow> flows{flow(*transfer, "")};
   Sampler sampler(gate, flows, Regime{});
   TuningCache cache;
   try {

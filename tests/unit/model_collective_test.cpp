@@ -51,7 +51,7 @@ TEST(Collective, InPlaceReductionsThatLeaveInputsBehindAddUp) {
   for (const char* kind : {"reduce", "reduce-scatter"}) {
     EXPECT_TRUE(CollectiveShape::of(collective(kind, 4, 64, "yes")).accumulates()) << kind;
     EXPECT_FALSE(CollectiveShape::of(collective(kind, 4, 64)).accumulates()) << kind;
-    for (const Part& part : collective_parts(collective(kind, 4, 64, "yes"))) {
+    for (const FlowPart& part : collective_parts(collective(kind, 4, 64, "yes"))) {
       EXPECT_TRUE(part.destination) << kind << ": holds every member's input";
       EXPECT_FALSE(part.source) << kind;
     }

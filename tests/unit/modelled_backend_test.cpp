@@ -87,7 +87,7 @@ class ModelledNode : public ::testing::Test {
     return opened_.backend.gate->run({{&prepare(flow)}}, Clock::device)[0].length();
   }
 
-  Opened opened_;
+  OpenedMachine opened_;
 
  private:
   Buffer* allocate(const std::optional<Endpoint>& where, Bytes bytes) {
@@ -211,8 +211,8 @@ TEST_F(ModelledNode, EveryMethodVerifiesAndNoticesOneDamagedByte) {
   for (const MethodRow& row : method_rows) {
     const DeviceId driver = row.driver == Driver::cpu ? numa(0) : gpu(0);
     Flow flow = copy(std::string(row.name), driver, driver, driver, 12345);
-    if (row.shape == Shape::write) flow.source.reset();
-    if (row.shape == Shape::read || row.shape == Shape::chase) flow.destination.reset();
+    if (row.shape == Motion::write) flow.source.reset();
+    if (row.shape == Motion::read || row.shape == Motion::chase) flow.destination.reset();
     EXPECT_TRUE(prepare(flow).verify(7)) << row.name << ": verified before anything moved";
     Transfer& honest = prepare(flow);
     opened_.backend.gate->run({{&honest}}, Clock::device);
@@ -304,7 +304,7 @@ TEST_F(ModelledNode, MemoriesLiveWhereTheirKindCan) {
 }
 
 TEST(ModelledOpen, AnEmptyMachineOffersItsCatalogAndRunsNothing) {
-  const Opened opened = modelled::open({});
+  const OpenedMachine opened = modelled::open({});
   EXPECT_TRUE(opened.backend.devices.empty());
   const ModelledMethod method(opened.context, method_rows[1]);
   EXPECT_TRUE(method.available());

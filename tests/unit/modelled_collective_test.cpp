@@ -64,16 +64,16 @@ class ModelledCollectives : public ::testing::Test {
     const ModelledCollective collective = method(flow.method);
     const Support answer = collective.supports(flow);
     if (!answer) throw Error(Fault::unsupported, answer.reason());
-    std::vector<OwnPart> own;
-    const std::vector<Part> parts = collective.parts(flow);
+    std::vector<LocalPart> own;
+    const std::vector<FlowPart> parts = collective.parts(flow);
     for (std::size_t i = 0; i < parts.size(); ++i) {
       Arenas arenas{allocate(parts[i].source, flow.bytes), allocate(parts[i].destination, flow.bytes), {}};
       arenas.rotation.stride = flow.bytes;
       own.push_back({i, arenas});
     }
-    ensemble_ = collective.assemble(flow, own);
+    local_parts_ = collective.assemble(flow, own);
     std::vector<Lane> lanes;
-    for (Transfer* transfer : ensemble_->transfers()) {
+    for (Transfer* transfer : local_parts_->transfers()) {
       transfer->arm(seed);
       lanes.push_back({transfer, 1});
     }
@@ -86,14 +86,14 @@ class ModelledCollectives : public ::testing::Test {
   }
 
   [[nodiscard]] std::optional<Mismatch> wrong(std::uint64_t seed = 7) const {
-    for (const Transfer* transfer : ensemble_->transfers()) {
+    for (const Transfer* transfer : local_parts_->transfers()) {
       if (auto mismatch = transfer->verify(seed)) return mismatch;
     }
     return std::nullopt;
   }
 
-  Opened opened_;
-  std::unique_ptr<Ensemble> ensemble_;
+  OpenedMachine opened_;
+  std::unique_ptr<PreparedParts> local_parts_;
   std::vector<std::unique_ptr<Buffer>> buffers_;
 
  private:
@@ -141,7 +141,7 @@ TEST_F(ModelledCollectives, WhatIsLargerThanTheRealMemoryIsCarriedOutAsFarAsThat
   describe(on_switch(3));
   run(flow_of("xccl-collective", "all-to-all", 3, 3 * MiB));
   EXPECT_FALSE(wrong());
-  const Transfer& first = *ensemble_->transfers().front();
+  const Transfer& first = *local_parts_->transfers().front();
   EXPECT_LE(first.verified_bytes(), ModelledBuffer::window);
   EXPECT_GT(first.verified_bytes(), ModelledBuffer::window - 3 * sizeof(float));
   EXPECT_EQ(first.notes().size(), 1U);

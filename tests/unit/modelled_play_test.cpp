@@ -6,19 +6,19 @@
 namespace linkscope::modelled {
 namespace {
 
-Work moving(Bytes bytes, std::uint64_t repeats = 1) {
+LaneWork moving(Bytes bytes, std::uint64_t repeats = 1) {
   return {
       .claim = {.uses = {{0, 1}}}, .latency = 0, .bytes = bytes, .repeats = repeats, .role = Role::measured};
 }
 
 TEST(Play, OperationsFollowOneAnotherBackToBack) {
-  Work work = moving(100, 3);
+  LaneWork work = moving(100, 3);
   work.latency = 0.5;
   EXPECT_DOUBLE_EQ(play({work}, {50})[0], 3 * (0.5 + 2));
 }
 
 TEST(Play, LatencyAloneTakesNoLink) {
-  const Work chase{.claim = {}, .latency = 2, .bytes = 0, .repeats = 4, .role = Role::measured};
+  const LaneWork chase{.claim = {}, .latency = 2, .bytes = 0, .repeats = 4, .role = Role::measured};
   const auto ends = play({chase, moving(100)}, {50});
   EXPECT_DOUBLE_EQ(ends[0], 8);
   EXPECT_DOUBLE_EQ(ends[1], 2);
@@ -33,7 +33,7 @@ TEST(Play, AFlowThatEndsReleasesItsShare) {
 
 TEST(Play, AFlowThatWaitsLeavesTheLinkToTheOthers) {
   // Alone at 50 for 1 s, then 25 each: the first needs 2 s more, the second has 50 bytes left, at 50.
-  Work late = moving(100);
+  LaneWork late = moving(100);
   late.latency = 1;
   const auto ends = play({moving(100), late}, {50});
   EXPECT_DOUBLE_EQ(ends[0], 3);
@@ -42,14 +42,15 @@ TEST(Play, AFlowThatWaitsLeavesTheLinkToTheOthers) {
 
 TEST(Play, LatencyBetweenRepeatsIsTimeForTheOther) {
   // The first moves 0.5 s, waits 0.5 s; the second takes the gaps.
-  Work gappy{.claim = {.uses = {{0, 1}}}, .latency = 1, .bytes = 25, .repeats = 2, .role = Role::measured};
+  LaneWork gappy{
+      .claim = {.uses = {{0, 1}}}, .latency = 1, .bytes = 25, .repeats = 2, .role = Role::measured};
   const auto ends = play({gappy, moving(1000)}, {50});
   EXPECT_DOUBLE_EQ(ends[0], 2 * (1 + 1));  // its 25 bytes move at 25 while the other moves as well
   EXPECT_DOUBLE_EQ(ends[1], (1000 + 50) / 50.0);
 }
 
 TEST(Play, BackgroundLastsExactlyAsLongAsTheMeasured) {
-  Work background = moving(10);
+  LaneWork background = moving(10);
   background.role = Role::background;
   const auto ends = play({moving(100), background}, {50});
   EXPECT_DOUBLE_EQ(ends[0], 4);  // the short background flow never gives its half up
@@ -59,15 +60,15 @@ TEST(Play, BackgroundLastsExactlyAsLongAsTheMeasured) {
 }
 
 TEST(Play, BackgroundAloneCountsAsMeasured) {
-  Work background = moving(100, 2);
+  LaneWork background = moving(100, 2);
   background.role = Role::background;
   EXPECT_DOUBLE_EQ(play({background}, {50})[0], 4);
 }
 
 TEST(Play, ManyRepeatsOfManyFlowsEndTogetherWhereAllAreEqual) {
-  Work work = moving(1000, 1000);
+  LaneWork work = moving(1000, 1000);
   work.latency = 1e-3;
-  const auto ends = play(std::vector<Work>(8, work), {1e9});
+  const auto ends = play(std::vector<LaneWork>(8, work), {1e9});
   for (const Seconds end : ends) EXPECT_NEAR(end, 1000 * (1e-3 + 8e-6), 1e-9);
 }
 

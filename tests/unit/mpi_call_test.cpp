@@ -27,11 +27,11 @@ Flow message(const std::string& call) {
 
 class MpiMethods : public ::testing::Test {
  protected:
-  std::shared_ptr<Context> context_ = std::make_shared<Context>(
-      std::make_shared<host::Context>(), Library({"/no/mpi", "/no", {}}, threads_single),
+  std::shared_ptr<MpiContext> context_ = std::make_shared<MpiContext>(
+      std::make_shared<host::HostContext>(), MpiLibrary({"/no/mpi", "/no", {}}, threads_single),
       std::vector<DeviceFacts>{}, nullptr);
-  Message message_{context_};
-  Collective collective_{context_};
+  MpiMessage message_{context_};
+  MpiCollective collective_{context_};
 };
 
 TEST_F(MpiMethods, TheSenderIsTimedUnlessTheReceiverFetches) {

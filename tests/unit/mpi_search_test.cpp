@@ -12,7 +12,7 @@
 namespace linkscope::mpi {
 namespace {
 
-std::vector<std::string> files(const Surroundings& surroundings) {
+std::vector<std::string> files(const SearchRoots& surroundings) {
   std::vector<std::string> all;
   for (const Candidate& candidate : candidates(surroundings)) all.push_back(candidate.file.string());
   return all;
@@ -44,7 +44,7 @@ TEST(MpiSearch, AWheelFindsTheLibOfItsEnvironment) {
 }
 
 TEST(MpiLibrary, WhatIsMissingIsOneLineThatNamesEveryPlace) {
-  Library library({"", "/no/engine/here", {"/no/venv"}}, threads_single);
+  MpiLibrary library({"", "/no/engine/here", {"/no/venv"}}, threads_single);
   const Support there = library.available();
   if (there) GTEST_SKIP() << "the loader's path has an MPI";
   EXPECT_TRUE(holds(there.reason(), "/no/engine/here")) << there.reason();
@@ -57,7 +57,7 @@ TEST(MpiLibrary, WhatIsMissingIsOneLineThatNamesEveryPlace) {
 TEST(MpiLibrary, AFileThatIsNoLibraryIsNamedWithTheLoadersReason) {
   const auto file = std::filesystem::temp_directory_path() / "linkscope-no-library.so";
   std::ofstream(file) << "INPUT(elsewhere)";
-  Library library({file.string(), "/no/engine/here", {}}, threads_single);
+  MpiLibrary library({file.string(), "/no/engine/here", {}}, threads_single);
   const Support there = library.available();
   std::filesystem::remove(file);
   ASSERT_FALSE(there);
@@ -65,7 +65,7 @@ TEST(MpiLibrary, AFileThatIsNoLibraryIsNamedWithTheLoadersReason) {
 }
 
 TEST(MpiLibrary, ALibraryWithoutTheAbiIsSentToItsOwnCompiler) {
-  Library library({"libm.so.6", "/no/engine/here", {}}, threads_single);
+  MpiLibrary library({"libm.so.6", "/no/engine/here", {}}, threads_single);
   const Support there = library.available();
   ASSERT_FALSE(there);
   EXPECT_TRUE(holds(there.reason(), "LINKSCOPE_MPICC")) << there.reason();

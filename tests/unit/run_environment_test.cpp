@@ -27,17 +27,17 @@ class EnvironmentTest : public ::testing::Test {
 
 TEST_F(EnvironmentTest, SpinsUnlessToldOtherwise) {
   unsetenv("LINKSCOPE_SYNC");
-  EXPECT_EQ(Environment::read().waiting, Waiting::spin);
+  EXPECT_EQ(Environment::read().waiting, SyncMode::spin);
   EXPECT_EQ(Environment::read().first_seed, 1U);
 }
 
 TEST_F(EnvironmentTest, ReadsHowToWait) {
   setenv("LINKSCOPE_SYNC", "block", 1);
-  EXPECT_EQ(Environment::read().waiting, Waiting::block);
+  EXPECT_EQ(Environment::read().waiting, SyncMode::block);
   setenv("LINKSCOPE_SYNC", "yield", 1);
-  EXPECT_EQ(Environment::read().waiting, Waiting::yield);
+  EXPECT_EQ(Environment::read().waiting, SyncMode::yield);
   setenv("LINKSCOPE_SYNC", "spin", 1);
-  EXPECT_EQ(Environment::read().waiting, Waiting::spin);
+  EXPECT_EQ(Environment::read().waiting, SyncMode::spin);
 }
 
 TEST_F(EnvironmentTest, MpiIsToldOfOneThreadUnlessAskedOtherwise) {

@@ -29,8 +29,8 @@ struct ExecutorTest : testing::Test {
     const Plan plan = parse_plan(text + "]}");
     std::FILE* file = std::tmpfile();
     JsonLines out(fileno(file));
-    Alone world;
-    health = Executor(fakes.backend, plan, Environment{}, world, out).run();
+    SingleProcess group;
+    health = Executor(fakes.backend, plan, Environment{}, group, out).run();
     std::rewind(file);
     std::vector<Json> records;
     std::string line;

@@ -81,7 +81,7 @@ struct JoinTest : testing::Test {
     for (std::thread& process : processes) process.join();
   }
 
-  void start(int rank, Workshop workshop) {
+  void start(int rank, EngineFactory workshop) {
     Environment environment;
     environment.control = "127.0.0.1:" + std::to_string(listener.port());
     environment.token = "sesame";
@@ -104,7 +104,7 @@ struct JoinTest : testing::Test {
     lines.emplace(rank, std::move(line));
   }
 
-  static Workshop fakes() {
+  static EngineFactory fakes() {
     return {"host", [](const Plan&) { return fake_backend().backend; }, [](const std::string&) {}};
   }
 
@@ -180,7 +180,7 @@ TEST_F(JoinTest, AnotherPlanIsEverybodysRefusal) {
 }
 
 TEST_F(JoinTest, ABackendThatCannotOpenIsEverybodysError) {
-  Workshop broken = fakes();
+  EngineFactory broken = fakes();
   broken.open = [](const Plan&) -> Backend { throw Error(Fault::broken, "no driver"); };
   start(0, fakes());
   start(1, broken);
@@ -194,10 +194,10 @@ TEST_F(JoinTest, ABackendThatCannotOpenIsEverybodysError) {
 }
 
 TEST_F(JoinTest, TheSupervisorHearsOfAFailureBeforeTheOthersAreWaitedFor) {
-  Workshop broken = fakes();
+  EngineFactory broken = fakes();
   broken.open = [](const Plan&) -> Backend { throw Error(Fault::broken, "no\ndriver"); };
   std::promise<void> heard;
-  Workshop held_up = fakes();
+  EngineFactory held_up = fakes();
   held_up.open = [&](const Plan&) {
     heard.get_future().wait();
     return fake_backend().backend;
@@ -239,7 +239,7 @@ TEST_F(JoinTest, SaysWhatIsWrongWithTheSupervisorsWord) {
 }
 
 TEST(JoinAloneTest, NamesTheMissingVariable) {
-  const Workshop none;
+  const EngineFactory none;
   Environment environment;
   for (const char* missing : {"LINKSCOPE_CONTROL", "LINKSCOPE_RANK"}) {
     try {

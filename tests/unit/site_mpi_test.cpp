@@ -36,7 +36,7 @@ Flow message() {
   return flow;
 }
 
-class FakeBounce final : public Bounce {
+class FakeBounce final : public BounceBuffer {
  public:
   explicit FakeBounce(Bytes bytes) : memory_(bytes) {}
   [[nodiscard]] std::byte* data() const override { return memory_.data(); }
@@ -53,7 +53,7 @@ class FakeGpus final : public GpuRuntime {
     used = device;
     return 0;
   }
-  [[nodiscard]] std::unique_ptr<Bounce> bounce(const Endpoint& /*where*/, Bytes bytes) override {
+  [[nodiscard]] std::unique_ptr<BounceBuffer> bounce(const Endpoint& /*where*/, Bytes bytes) override {
     ++bounces;
     return std::make_unique<FakeBounce>(bytes);
   }
@@ -69,7 +69,7 @@ class MpiWithoutGpuSupport : public ::testing::Test {
   static constexpr const char* refusal =
       "device memory of gpu:0: Fake MPI v1.2: it takes no GPU memory, says MPIX_Query_cuda_support";
 
-  static std::string refused(const Method& method, const Flow& flow, const OwnPart& own) {
+  static std::string refused(const Method& method, const Flow& flow, const LocalPart& own) {
     EXPECT_TRUE(method.supports(flow)) << "to know more, MPI must have been started";
     try {
       static_cast<void>(method.assemble(flow, {own}));
@@ -80,21 +80,21 @@ class MpiWithoutGpuSupport : public ::testing::Test {
     return {};
   }
   /// `part` of the flow lies here; any memory will do, since nobody reaches for it.
-  OwnPart own(std::size_t part, bool sends, bool receives) {
+  LocalPart own(std::size_t part, bool sends, bool receives) {
     return {part, {sends ? &buffer_ : nullptr, receives ? &buffer_ : nullptr, {64, 1}}};
   }
 
-  std::shared_ptr<host::Context> host_ = std::make_shared<host::Context>();
+  std::shared_ptr<host::HostContext> host_ = std::make_shared<host::HostContext>();
   std::shared_ptr<FakeGpus> gpus_ = std::make_shared<FakeGpus>();
-  std::shared_ptr<Context> context_ = std::make_shared<Context>(
-      host_, Library({FAKE_SITE_MPI, "/no", {}}, threads_single), std::vector<DeviceFacts>{}, gpus_);
+  std::shared_ptr<MpiContext> context_ = std::make_shared<MpiContext>(
+      host_, MpiLibrary({FAKE_SITE_MPI, "/no", {}}, threads_single), std::vector<DeviceFacts>{}, gpus_);
   std::vector<std::byte> memory_{64};
   host::HostBuffer buffer_{
       {}, 64, memory_.data(), {}, host_->workers(host_->topology().nearest_with_cpus(0).index)};
 };
 
 TEST_F(MpiWithoutGpuSupport, MessagesOfAGpusMemoryAreRefusedAtEitherEnd) {
-  const Message method(context_);
+  const MpiMessage method(context_);
   Flow flow = message();
   flow.source = gpu_memory();
   EXPECT_EQ(refused(method, flow, own(0, true, false)), refusal);
@@ -105,7 +105,7 @@ TEST_F(MpiWithoutGpuSupport, MessagesOfAGpusMemoryAreRefusedAtEitherEnd) {
 }
 
 TEST_F(MpiWithoutGpuSupport, MessagesThatAreStagedThroughTheHostAreNot) {
-  const Message method(context_);
+  const MpiMessage method(context_);
   Flow flow = message();
   flow.source = gpu_memory();
   flow.parameters.set("staging", "host");
@@ -114,13 +114,13 @@ TEST_F(MpiWithoutGpuSupport, MessagesThatAreStagedThroughTheHostAreNot) {
 }
 
 TEST_F(MpiWithoutGpuSupport, OfHostMemoryNothingIsRefused) {
-  const Message method(context_);
+  const MpiMessage method(context_);
   const Flow flow = message();
   EXPECT_EQ(refused(method, flow, own(0, true, false)), "");
 }
 
 TEST_F(MpiWithoutGpuSupport, CollectivesOfAGpusMemoryAreRefused) {
-  const Collective method(context_);
+  const MpiCollective method(context_);
   Flow flow;
   flow.method = "mpi-collective";
   flow.bytes = 64;

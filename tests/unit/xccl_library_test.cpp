@@ -16,7 +16,7 @@ namespace {
 
 constexpr const char* unknown = "liblinkscope-knows-none.so.7";
 
-class XcclLibrary : public ::testing::Test {
+class XcclLibraryTest : public ::testing::Test {
  protected:
   void SetUp() override {
     unsetenv("NCCL_NVLS_ENABLE");
@@ -33,84 +33,84 @@ class XcclLibrary : public ::testing::Test {
   }
 };
 
-TEST_F(XcclLibrary, TakesTheOneThatIsNamed) {
-  const Library library(at(FAKE_XCCL));
+TEST_F(XcclLibraryTest, TakesTheOneThatIsNamed) {
+  const XcclLibrary library(at(FAKE_XCCL));
   EXPECT_EQ(library.problem(), "");
   EXPECT_EQ(library.version(), "2.28.9");
   EXPECT_NE(library.api().all_reduce, nullptr);
   EXPECT_EQ(library.api().all_to_all, nullptr) << "older libraries have none: sends and receives then";
 }
 
-TEST_F(XcclLibrary, SaysWhatAnOlderOneLacks) {
-  const Library older(at(FAKE_XCCL));
+TEST_F(XcclLibraryTest, SaysWhatAnOlderOneLacks) {
+  const XcclLibrary older(at(FAKE_XCCL));
   ASSERT_FALSE(older.allocates());
   EXPECT_EQ(older.allocates().reason(), "nccl 2.28.9 has no ncclMemAlloc, which came with NCCL 2.19");
   ASSERT_FALSE(older.registers());
   EXPECT_NE(older.registers().reason().find("no ncclCommRegister"), std::string::npos);
-  const Library newer(at(FAKE_NEWER_XCCL));
+  const XcclLibrary newer(at(FAKE_NEWER_XCCL));
   EXPECT_TRUE(newer.allocates());
   EXPECT_TRUE(newer.registers());
   EXPECT_NE(newer.api().all_to_all, nullptr);
 }
 
-TEST_F(XcclLibrary, ThatIsMissingNeitherAllocatesNorRegisters) {
-  const Library none(at("/nowhere/libnccl.so.2"));
+TEST_F(XcclLibraryTest, ThatIsMissingNeitherAllocatesNorRegisters) {
+  const XcclLibrary none(at("/nowhere/libnccl.so.2"));
   ASSERT_FALSE(none.allocates());
   EXPECT_EQ(none.allocates().reason(), none.problem());
   ASSERT_FALSE(none.registers());
   EXPECT_EQ(none.registers().reason(), none.problem());
 }
 
-TEST_F(XcclLibrary, NamesThePathThatHoldsNone) {
-  const Library library(at("/nowhere/libnccl.so.2"));
+TEST_F(XcclLibraryTest, NamesThePathThatHoldsNone) {
+  const XcclLibrary library(at("/nowhere/libnccl.so.2"));
   EXPECT_NE(library.problem().find("LINKSCOPE_XCCL: /nowhere/libnccl.so.2"), std::string::npos)
       << library.problem();
   EXPECT_EQ(library.problem().find('\n'), std::string::npos);
 }
 
-TEST_F(XcclLibrary, LooksNoFurtherThanTheOneThatIsNamed) {
+TEST_F(XcclLibraryTest, LooksNoFurtherThanTheOneThatIsNamed) {
   const std::string folder = std::filesystem::path(FAKE_XCCL).parent_path();
-  const Library library({"/nowhere/x.so", {folder}, "nccl", std::filesystem::path(FAKE_XCCL).filename()});
+  const XcclLibrary library({"/nowhere/x.so", {folder}, "nccl", std::filesystem::path(FAKE_XCCL).filename()});
   EXPECT_NE(library.problem(), "");
 }
 
-TEST_F(XcclLibrary, LooksInFoldersWhereTheLoaderKnowsOfNone) {
+TEST_F(XcclLibraryTest, LooksInFoldersWhereTheLoaderKnowsOfNone) {
   const std::filesystem::path folder = std::filesystem::path(::testing::TempDir()) / "xccl";
   std::filesystem::create_directories(folder);
   std::filesystem::copy_file(FAKE_XCCL, folder / unknown, std::filesystem::copy_options::overwrite_existing);
-  const Library library({"", {"/nowhere", folder}, "nccl", unknown});
+  const XcclLibrary library({"", {"/nowhere", folder}, "nccl", unknown});
   EXPECT_EQ(library.problem(), "");
   EXPECT_EQ(library.version(), "2.28.9");
 }
 
-TEST_F(XcclLibrary, SaysWhereItLooked) {
-  const Library library({"", {"/nowhere/at/all"}, "nccl", unknown});
+TEST_F(XcclLibraryTest, SaysWhereItLooked) {
+  const XcclLibrary library({"", {"/nowhere/at/all"}, "nccl", unknown});
   EXPECT_NE(library.problem().find(unknown), std::string::npos) << library.problem();
   EXPECT_NE(library.problem().find("/nowhere/at/all"), std::string::npos) << library.problem();
   EXPECT_NE(library.problem().find("LINKSCOPE_XCCL"), std::string::npos) << library.problem();
 }
 
-TEST_F(XcclLibrary, RefusesAnotherLibraryNamingWhatItLacks) {
-  const Library library(at("libm.so.6"));
+TEST_F(XcclLibraryTest, RefusesAnotherLibraryNamingWhatItLacks) {
+  const XcclLibrary library(at("libm.so.6"));
   EXPECT_NE(library.problem().find("ncclGetVersion"), std::string::npos) << library.problem();
   EXPECT_EQ(library.version(), "");
 }
 
-TEST_F(XcclLibrary, KeepsMulticastOffUnlessTheUserHasSaidOtherwise) {
-  EXPECT_EQ(Library(at(FAKE_XCCL)).note(), "nccl 2.28.9, NVLink multicast off (NCCL_NVLS_ENABLE=0)");
+TEST_F(XcclLibraryTest, KeepsMulticastOffUnlessTheUserHasSaidOtherwise) {
+  EXPECT_EQ(XcclLibrary(at(FAKE_XCCL)).note(), "nccl 2.28.9, NVLink multicast off (NCCL_NVLS_ENABLE=0)");
   EXPECT_STREQ(std::getenv("NCCL_NVLS_ENABLE"), "0");
   setenv("NCCL_NVLS_ENABLE", "2", 1);
-  EXPECT_EQ(Library(at(FAKE_XCCL)).note(),
+  EXPECT_EQ(XcclLibrary(at(FAKE_XCCL)).note(),
             "nccl 2.28.9, NVLink multicast as the user has it (NCCL_NVLS_ENABLE=2)");
   EXPECT_STREQ(std::getenv("NCCL_NVLS_ENABLE"), "2");
 }
 
-TEST_F(XcclLibrary, TellsWhatElseTheUserHasSet) {
+TEST_F(XcclLibraryTest, TellsWhatElseTheUserHasSet) {
   setenv("NCCL_PROTO", "LL", 1);
   setenv("NCCL_ALGO", "Ring", 1);
   setenv("NCCL_DEBUG", "WARN", 1);
   setenv("NCCL_VERSION", "2.28.3-1", 1);
-  const std::string note = Library(at(FAKE_XCCL)).note();
+  const std::string note = XcclLibrary(at(FAKE_XCCL)).note();
   unsetenv("NCCL_PROTO");
   unsetenv("NCCL_ALGO");
   unsetenv("NCCL_DEBUG");
@@ -118,8 +118,8 @@ TEST_F(XcclLibrary, TellsWhatElseTheUserHasSet) {
   EXPECT_TRUE(note.ends_with("), NCCL_ALGO=Ring, NCCL_PROTO=LL")) << note;
 }
 
-TEST_F(XcclLibrary, TellsAFaultInOneLine) {
-  const Library library(at(FAKE_XCCL));
+TEST_F(XcclLibraryTest, TellsAFaultInOneLine) {
+  const XcclLibrary library(at(FAKE_XCCL));
   library.check(Result::success, "ncclSend");
   try {
     library.check(static_cast<Result>(2), "ncclSend");
@@ -130,8 +130,8 @@ TEST_F(XcclLibrary, TellsAFaultInOneLine) {
   }
 }
 
-TEST_F(XcclLibrary, RegistersABufferOrSaysThatItHasNot) {
-  const Library library(at(FAKE_NEWER_XCCL));
+TEST_F(XcclLibraryTest, RegistersABufferOrSaysThatItHasNot) {
+  const XcclLibrary library(at(FAKE_NEWER_XCCL));
   int buffer = 0;
   EXPECT_EQ(library.register_buffer(nullptr, &buffer, sizeof buffer), &buffer);
   const auto fault_of = [&](std::size_t bytes) -> std::optional<Error> {
@@ -153,8 +153,8 @@ TEST_F(XcclLibrary, RegistersABufferOrSaysThatItHasNot) {
                "nccl 2.28.9 registered no buffer and said that all is well, as where NCCL_LOCAL_REGISTER=0");
 }
 
-TEST_F(XcclLibrary, EndsAGroupThatIsLeftByAnError) {
-  const Library library(at(FAKE_XCCL));
+TEST_F(XcclLibraryTest, EndsAGroupThatIsLeftByAnError) {
+  const XcclLibrary library(at(FAKE_XCCL));
   {
     Group group(library);
     EXPECT_EQ(open_groups(), 1);

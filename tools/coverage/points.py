@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from linkscope.machine.recording import from_recording
-from linkscope.plan.budget import Options, estimate_s
-from linkscope.plan.expand import Offer, expand
+from linkscope.plan.budget import SamplingOptions, estimate_s
+from linkscope.plan.expand import EngineCatalog, expand
 from linkscope.plan.select import Selection
 from linkscope.plan.suite import Suite, load_suite
 
@@ -38,12 +38,12 @@ class Points:
 def points_of(suite: str, recording: Path) -> Points:
     """Of a packaged suite on a recorded node, with an engine that has every method and memory the suite names."""
     loaded, node = load_suite(suite), from_recording(recording)
-    planned = expand([loaded], node, whole_offer(loaded), Selection())
+    planned = expand([loaded], node, whole_catalog(loaded), Selection())
     cases = [one.case for one in planned if one.skip is None]
-    return Points(node.name, len(cases), sum(estimate_s(case, Options()) for case in cases))
+    return Points(node.name, len(cases), sum(estimate_s(case, SamplingOptions()) for case in cases))
 
 
-def whole_offer(suite: Suite) -> Offer:
+def whole_catalog(suite: Suite) -> EngineCatalog:
     """An offer that lacks nothing of ``suite``."""
     methods: dict[str, frozenset[str]] = {}
     memories: set[str] = set()
@@ -53,4 +53,4 @@ def whole_offer(suite: Suite) -> Offer:
         for beside in row.background:
             methods[beside.method] = methods.get(beside.method, frozenset()) | frozenset(beside.parameters)
         memories |= set(row.memories)
-    return Offer("cuda", methods, frozenset(memories))
+    return EngineCatalog("cuda", methods, frozenset(memories))

@@ -25,7 +25,7 @@ std::map<std::string, std::string> versions() {
   return found;
 }
 
-DeviceFacts facts_of(int index, const Device& device) {
+DeviceFacts facts_of(int index, const GpuProperties& device) {
   DeviceFacts facts;
   facts.id = {DeviceKind::gpu, index};
   facts.name = device.name;
@@ -51,8 +51,8 @@ DeviceFacts facts_of(int index, const Device& device) {
 
 }  // namespace
 
-Opened open(std::shared_ptr<host::Context> host, std::size_t lanes, Waiting waiting) {
-  auto context = std::make_shared<Context>(std::move(host), lanes, waiting);
+OpenedGpus open(std::shared_ptr<host::HostContext> host, std::size_t lanes, SyncMode waiting) {
+  auto context = std::make_shared<GpuContext>(std::move(host), lanes, waiting);
   context->host().widen(cpu_reach(*context));
   Backend backend;
   backend.name = vendor::name;

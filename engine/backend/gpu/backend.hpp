@@ -5,19 +5,19 @@
 #include <memory>
 
 #include "model/backend.hpp"
-#include "model/waiting.hpp"
+#include "model/sync_mode.hpp"
 
 namespace linkscope::host {
-class Context;
+class HostContext;
 }
 
 namespace linkscope::gpu {
 
-class Context;
+class GpuContext;
 
-struct Opened {
+struct OpenedGpus {
   Backend backend;  ///< devices, versions, peer access and the gate; no methods or memories yet
-  std::shared_ptr<Context> context;  ///< what methods and memories are made with
+  std::shared_ptr<GpuContext> context;  ///< what methods and memories are made with
 };
 
 /// Never throws for want of a GPU: without a driver or a device the list is empty and `problem` says why.
@@ -25,6 +25,7 @@ struct Opened {
 /// `lanes`: flows that one GPU will drive at the same time at most; each needs a hardware queue of its own, or
 /// the driver chains them, and every queue makes starting a device slower.
 /// CPUs learn through `host` what memory of the GPUs they reach.
-Opened open(std::shared_ptr<host::Context> host, std::size_t lanes, Waiting waiting = Waiting::spin);
+OpenedGpus open(std::shared_ptr<host::HostContext> host, std::size_t lanes,
+                SyncMode waiting = SyncMode::spin);
 
 }  // namespace linkscope::gpu

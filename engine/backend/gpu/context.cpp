@@ -39,10 +39,10 @@ int numa_node(const std::string& pci) {
   return file ? node : -1;
 }
 
-Device look_at(int index) {
+GpuProperties look_at(int index) {
   gpuDeviceProp_t properties{};
   LINKSCOPE_CHECK(gpuGetDeviceProperties(&properties, index));
-  Device device;
+  GpuProperties device;
   device.name = properties.name;
   device.architecture = vendor::architecture(properties);
   if (device.architecture.empty()) {
@@ -70,13 +70,13 @@ Device look_at(int index) {
 }
 
 /// Spinning waits keep the host clock's completions sharp.
-unsigned schedule_flag(Waiting waiting) {
+unsigned schedule_flag(SyncMode waiting) {
   switch (waiting) {
-    case Waiting::spin:
+    case SyncMode::spin:
       return gpuDeviceScheduleSpin;
-    case Waiting::yield:
+    case SyncMode::yield:
       return gpuDeviceScheduleYield;
-    case Waiting::block:
+    case SyncMode::block:
       return gpuDeviceScheduleBlockingSync;
   }
   return gpuDeviceScheduleSpin;
@@ -84,7 +84,7 @@ unsigned schedule_flag(Waiting waiting) {
 
 }  // namespace
 
-struct Context::Started {
+struct GpuContext::Started {
   std::vector<gpuStream_t> lanes;
   gpuStream_t service = nullptr;
   std::uint64_t* scratch = nullptr;
@@ -92,7 +92,7 @@ struct Context::Started {
   std::unique_ptr<Timer> timer;
 };
 
-Context::Context(std::shared_ptr<host::Context> host, std::size_t lanes, Waiting waiting)
+GpuContext::GpuContext(std::shared_ptr<host::HostContext> host, std::size_t lanes, SyncMode waiting)
     : host_(std::move(host)), waiting_(waiting), peers_(*this) {
   const std::size_t queues = std::min(lanes + own_streams, vendor::most_queues);
   if (queues > vendor::usual_queues) {
@@ -114,7 +114,7 @@ Context::Context(std::shared_ptr<host::Context> host, std::size_t lanes, Waiting
   peers_.find(device_count());
 }
 
-Context::~Context() {
+GpuContext::~GpuContext() {
   for (int index = 0; index < device_count(); ++index) {
     Started* started = started_[static_cast<std::size_t>(index)].get();
     if (started == nullptr) continue;
@@ -126,31 +126,31 @@ Context::~Context() {
   }
 }
 
-Support Context::has(const DeviceId& id) const {
+Support GpuContext::has(const DeviceId& id) const {
   if (id.kind != DeviceKind::gpu) return Support::no(id.text() + " is no GPU");
   if (id.index < device_count()) return Support::yes();
   return Support::no(problem_.empty() ? "this machine has no " + id.text() : problem_);
 }
 
-void Context::run_on_node(int node, std::function<void()> job) const {
+void GpuContext::run_on_node(int node, std::function<void()> job) const {
   host_->workers(node).run(std::move(job));
 }
 
-int Context::nearest_gpu(int node) const {
+int GpuContext::nearest_gpu(int node) const {
   for (int index = 0; index < device_count(); ++index) {
     if (device(index).numa == node) return index;
   }
   return 0;
 }
 
-Context::Started& Context::start(int index) {
+GpuContext::Started& GpuContext::start(int index) {
   LINKSCOPE_CHECK(gpuSetDevice(index));
   auto& slot = started_.at(static_cast<std::size_t>(index));
   if (slot != nullptr) return *slot;
   const gpuError_t flagged = gpuSetDeviceFlags(schedule_flag(waiting_) | gpuDeviceMapHost);
   static_cast<void>(gpuGetLastError());
   // A device that is already set up may refuse: no harm, unless somebody asked for another way to wait.
-  if (flagged != gpuSuccess && waiting_ != Waiting::spin) {
+  if (flagged != gpuSuccess && waiting_ != SyncMode::spin) {
     throw Error(Fault::unsupported, "the driver does not change how threads wait for gpu:" +
                                         std::to_string(index) + ": " + describe(flagged));
   }
@@ -162,9 +162,9 @@ Context::Started& Context::start(int index) {
   return *slot;
 }
 
-void Context::use(int index) { start(index); }
+void GpuContext::use(int index) { start(index); }
 
-gpuStream_t Context::lane_stream(int index, std::size_t ordinal) {
+gpuStream_t GpuContext::lane_stream(int index, std::size_t ordinal) {
   Started& started = start(index);
   while (started.lanes.size() <= ordinal) {
     gpuStream_t stream = nullptr;
@@ -174,11 +174,11 @@ gpuStream_t Context::lane_stream(int index, std::size_t ordinal) {
   return started.lanes[ordinal];
 }
 
-gpuStream_t Context::service_stream(int index) { return start(index).service; }
+gpuStream_t GpuContext::service_stream(int index) { return start(index).service; }
 
-std::uint64_t* Context::scratch_word(int index) { return start(index).scratch; }
+std::uint64_t* GpuContext::scratch_word(int index) { return start(index).scratch; }
 
-void Context::load(int index, const std::vector<const void*>& kernels) {
+void GpuContext::load(int index, const std::vector<const void*>& kernels) {
   Started& started = start(index);
   for (const void* kernel : kernels) {
     if (!started.loaded.insert(kernel).second) continue;
@@ -187,7 +187,7 @@ void Context::load(int index, const std::vector<const void*>& kernels) {
   }
 }
 
-Bytes Context::free_memory(int index) {
+Bytes GpuContext::free_memory(int index) {
   use(index);
   std::size_t unused = 0;
   std::size_t total = 0;
@@ -195,7 +195,7 @@ Bytes Context::free_memory(int index) {
   return unused;
 }
 
-void Context::reserve_managed(int index, Bytes bytes) {
+void GpuContext::reserve_managed(int index, Bytes bytes) {
   const Bytes unused = free_memory(index);
   // Of what is counted, some may lie on the device already: then more would fit than is allowed here, never less.
   if (managed_[index] + bytes > unused) {
@@ -207,15 +207,15 @@ void Context::reserve_managed(int index, Bytes bytes) {
   managed_[index] += bytes;
 }
 
-void Context::release_managed(int index, Bytes bytes) noexcept { managed_.find(index)->second -= bytes; }
+void GpuContext::release_managed(int index, Bytes bytes) noexcept { managed_.find(index)->second -= bytes; }
 
-void Context::spare_managed(int index, Bytes bytes) {
+void GpuContext::spare_managed(int index, Bytes bytes) {
   if (managed_[index] == 0) return;  // the driver knows best what fits
   reserve_managed(index, bytes);
   release_managed(index, bytes);
 }
 
-Support Context::reachable(int index, const Endpoint& where) const {
+Support GpuContext::reachable(int index, const Endpoint& where) const {
   if (where.memory == "pageable" || where.memory == "huge") {
     if (device(index).pageable) return Support::yes();
     return Support::no("kernels of gpu:" + std::to_string(index) + " cannot reach " + where.memory +
@@ -229,11 +229,11 @@ Support Context::reachable(int index, const Endpoint& where) const {
   return Support::yes();
 }
 
-Reached Context::reach(int index, const Buffer& buffer) {
+PeerMapping GpuContext::reach(int index, const Buffer& buffer) {
   const Endpoint& where = buffer.where();
   if (const Support support = reachable(index, where); !support)
     throw Error(Fault::unsupported, support.reason());
-  Reached reached{buffer.data(), nullptr};
+  PeerMapping reached{buffer.data(), nullptr};
   if (where.device.kind == DeviceKind::gpu && where.memory != "managed") {
     reached.peer = peers_.hold(index, where.device.index, PeerAccess::on);
   }
@@ -245,7 +245,7 @@ Reached Context::reach(int index, const Buffer& buffer) {
   return reached;
 }
 
-const Timer& Context::timer(int index) {
+const Timer& GpuContext::timer(int index) {
   Started& started = start(index);
   if (started.timer == nullptr) {
     started.timer = std::make_unique<Timer>(started.service);
@@ -255,7 +255,7 @@ const Timer& Context::timer(int index) {
   return *started.timer;
 }
 
-Seconds Context::timer_uncertainty() const {
+Seconds GpuContext::timer_uncertainty() const {
   std::vector<Seconds> all(2, 0);
   for (const auto& started : started_) {
     if (started != nullptr && started->timer != nullptr) all.push_back(started->timer->uncertainty());

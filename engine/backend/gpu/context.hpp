@@ -1,4 +1,4 @@
-// Context: the GPUs of this process and what is made once per device: streams, scratch, kernels, peer access.
+// GpuContext: the GPUs of this process and what is made once per device: streams, scratch, kernels, peer access.
 #pragma once
 
 #include <cstdint>
@@ -15,16 +15,16 @@
 #include "model/buffer.hpp"
 #include "model/device.hpp"
 #include "model/support.hpp"
-#include "model/waiting.hpp"
+#include "model/sync_mode.hpp"
 
 namespace linkscope::host {
-class Context;
+class HostContext;
 }
 
 namespace linkscope::gpu {
 
 /// What the driver says of one GPU.
-struct Device {
+struct GpuProperties {
   std::string name;
   std::string architecture;
   std::string pci;
@@ -48,26 +48,28 @@ struct Device {
 };
 
 /// Where a device's kernels find a buffer. Peer access that this takes stays on for as long as it lives.
-struct Reached {
+struct PeerMapping {
   std::byte* address = nullptr;
   PeerHold peer;
 };
 
 /// Used by one thread, but for use() and lane_stream(), which lane threads call after it has made them.
-class Context {
+class GpuContext {
  public:
   /// Throws Error only where the driver breaks; `problem()` holds why there is no device.
   /// `lanes`: flows that one GPU will drive at the same time at most. `waiting`: how threads wait for a GPU.
-  Context(std::shared_ptr<host::Context> host, std::size_t lanes, Waiting waiting);
-  ~Context();
-  Context(const Context&) = delete;
-  Context& operator=(const Context&) = delete;
+  GpuContext(std::shared_ptr<host::HostContext> host, std::size_t lanes, SyncMode waiting);
+  ~GpuContext();
+  GpuContext(const GpuContext&) = delete;
+  GpuContext& operator=(const GpuContext&) = delete;
 
   [[nodiscard]] const std::string& problem() const { return problem_; }
   [[nodiscard]] int device_count() const { return static_cast<int>(devices_.size()); }
-  [[nodiscard]] const Device& device(int index) const { return devices_.at(static_cast<std::size_t>(index)); }
-  [[nodiscard]] host::Context& host() const { return *host_; }
-  [[nodiscard]] const std::shared_ptr<host::Context>& shared_host() const { return host_; }
+  [[nodiscard]] const GpuProperties& device(int index) const {
+    return devices_.at(static_cast<std::size_t>(index));
+  }
+  [[nodiscard]] host::HostContext& host() const { return *host_; }
+  [[nodiscard]] const std::shared_ptr<host::HostContext>& shared_host() const { return host_; }
 
   /// Yes where `id` is a GPU of this machine.
   [[nodiscard]] Support has(const DeviceId& id) const;
@@ -100,7 +102,7 @@ class Context {
   void spare_managed(int device, Bytes bytes);
 
   /// The address by which `device`'s kernels reach `buffer`; enables peer access where that needs it.
-  [[nodiscard]] Reached reach(int device, const Buffer& buffer);
+  [[nodiscard]] PeerMapping reach(int device, const Buffer& buffer);
   /// Whether `device`'s kernels can reach memory that lies as `where` says.
   [[nodiscard]] Support reachable(int device, const Endpoint& where) const;
   /// The device's timer, calibrated not long ago.
@@ -113,10 +115,10 @@ class Context {
 
   Started& start(int device);
 
-  std::shared_ptr<host::Context> host_;
-  Waiting waiting_;
+  std::shared_ptr<host::HostContext> host_;
+  SyncMode waiting_;
   std::string problem_;
-  std::vector<Device> devices_;
+  std::vector<GpuProperties> devices_;
   Peers peers_;
   std::map<int, Bytes> managed_;                   ///< by device
   std::vector<std::unique_ptr<Started>> started_;  ///< by device; null until it is used

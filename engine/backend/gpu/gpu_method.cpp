@@ -34,7 +34,7 @@ Bytes rotation_spread(Bytes used, Bytes apart) {
   return std::clamp<Bytes>(apart / lines, 1, most_spread);
 }
 
-Bytes rotation_bytes_of(const Context& context, const std::vector<DeviceId>& devices) {
+Bytes rotation_bytes_of(const GpuContext& context, const std::vector<DeviceId>& devices) {
   Bytes largest = 0;
   for (const DeviceId& device : devices) {
     const bool is_gpu = device.kind == DeviceKind::gpu && device.index < context.device_count();

@@ -11,7 +11,7 @@
 
 namespace linkscope::gpu {
 
-class Context;
+class GpuContext;
 
 /// Which ends a flow of the method has.
 enum class Ends { source, destination, both };
@@ -25,14 +25,14 @@ enum class Ends { source, destination, both };
 
 /// Several times the largest cache of these devices: last level of GPUs and of the hosts' CPUs. What a rotated flow on
 /// them must cycle through.
-[[nodiscard]] Bytes rotation_bytes_of(const Context& context, const std::vector<DeviceId>& devices);
+[[nodiscard]] Bytes rotation_bytes_of(const GpuContext& context, const std::vector<DeviceId>& devices);
 
 /// A method says what is its own (own_parameters, make); what holds for all of them is added here: parameter `graph`
 /// of those that move bytes by a stream, which has a transfer replayed from a graph (graph_transfer.hpp), and `until`, which
 /// times the calls alone (returning_call.hpp).
 class GpuMethod : public Method {
  public:
-  explicit GpuMethod(std::shared_ptr<Context> context) : context_(std::move(context)) {}
+  explicit GpuMethod(std::shared_ptr<GpuContext> context) : context_(std::move(context)) {}
 
   /// Where there is a GPU.
   [[nodiscard]] Support available() const override;
@@ -52,15 +52,15 @@ class GpuMethod : public Method {
   /// Whether its transfers are work for a stream, which a graph can record.
   [[nodiscard]] virtual bool graphable() const { return quantity() == Quantity::bandwidth; }
 
-  [[nodiscard]] Context& context() const { return *context_; }
-  [[nodiscard]] const std::shared_ptr<Context>& shared_context() const { return context_; }
+  [[nodiscard]] GpuContext& context() const { return *context_; }
+  [[nodiscard]] const std::shared_ptr<GpuContext>& shared_context() const { return context_; }
   /// Whether the flow has these ends and its executor is a GPU here.
   [[nodiscard]] Support has_ends(const Flow& flow, Ends ends) const;
   /// The same, and the executor's kernels reach every end.
   [[nodiscard]] Support kernels_reach(const Flow& flow, Ends ends) const;
 
  private:
-  std::shared_ptr<Context> context_;
+  std::shared_ptr<GpuContext> context_;
 };
 
 }  // namespace linkscope::gpu

@@ -15,7 +15,7 @@ std::string name_of(int device) { return DeviceId{DeviceKind::gpu, device}.text(
 
 }  // namespace
 
-Peers::Peers(Context& context) : context_(context) {}
+Peers::Peers(GpuContext& context) : context_(context) {}
 Peers::~Peers() = default;
 
 void Peers::find(int devices) {

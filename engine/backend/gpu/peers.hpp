@@ -11,7 +11,7 @@
 
 namespace linkscope::gpu {
 
-class Context;
+class GpuContext;
 
 enum class PeerAccess { off, on };
 
@@ -24,7 +24,7 @@ class Peers {
  public:
   // Defined in the .cpp: Debian's hipcc crashes where it has to make these up in a kernel's file.
   /// `context` owns it.
-  explicit Peers(Context& context);
+  explicit Peers(GpuContext& context);
   ~Peers();
   Peers(const Peers&) = delete;
   Peers& operator=(const Peers&) = delete;
@@ -49,7 +49,7 @@ class Peers {
   void disable_one_way(int from, int to);
   void pass_on(int from, int to, PeerAccess wanted) const;
 
-  Context& context_;
+  GpuContext& context_;
   std::set<std::pair<int, int>> possible_;
   std::set<std::pair<int, int>> enabled_;
   std::map<std::pair<int, int>, std::weak_ptr<const PeerAccess>> held_;  ///< by pair, the lower index first

@@ -15,13 +15,13 @@ namespace linkscope::gpu {
 
 namespace {
 
-class PinnedBounce final : public Bounce {
+class PinnedBounceBuffer final : public BounceBuffer {
  public:
-  PinnedBounce(std::byte* address, std::function<void(std::byte*)> give_back)
+  PinnedBounceBuffer(std::byte* address, std::function<void(std::byte*)> give_back)
       : address_(address), give_back_(std::move(give_back)) {}
-  ~PinnedBounce() override { give_back_(address_); }
-  PinnedBounce(const PinnedBounce&) = delete;
-  PinnedBounce& operator=(const PinnedBounce&) = delete;
+  ~PinnedBounceBuffer() override { give_back_(address_); }
+  PinnedBounceBuffer(const PinnedBounceBuffer&) = delete;
+  PinnedBounceBuffer& operator=(const PinnedBounceBuffer&) = delete;
 
   [[nodiscard]] std::byte* data() const override { return address_; }
   [[nodiscard]] int load(const std::byte* from, Bytes bytes) noexcept override {
@@ -42,11 +42,11 @@ int SharedRuntime::use(const DeviceId& device) noexcept {
   return static_cast<int>(gpuSetDevice(device.index));
 }
 
-std::unique_ptr<Bounce> SharedRuntime::bounce(const Endpoint& where, Bytes bytes) {
+std::unique_ptr<BounceBuffer> SharedRuntime::bounce(const Endpoint& where, Bytes bytes) {
   const int node = calling_node(*context_, where.device.index);
   std::byte* const address =
       allocate_pinned(*context_, node, bytes, gpuHostAllocPortable | gpuHostAllocMapped);
-  return std::make_unique<PinnedBounce>(address, pinned_deleter(context_));
+  return std::make_unique<PinnedBounceBuffer>(address, pinned_deleter(context_));
 }
 
 Error SharedRuntime::failure(int code) const { return runtime_failure(code, "a copy through the host"); }

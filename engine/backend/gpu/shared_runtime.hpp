@@ -7,18 +7,18 @@
 
 namespace linkscope::gpu {
 
-class Context;
+class GpuContext;
 
 class SharedRuntime final : public GpuRuntime {
  public:
-  explicit SharedRuntime(std::shared_ptr<Context> context) : context_(std::move(context)) {}
+  explicit SharedRuntime(std::shared_ptr<GpuContext> context) : context_(std::move(context)) {}
 
   [[nodiscard]] int use(const DeviceId& device) noexcept override;
-  [[nodiscard]] std::unique_ptr<Bounce> bounce(const Endpoint& where, Bytes bytes) override;
+  [[nodiscard]] std::unique_ptr<BounceBuffer> bounce(const Endpoint& where, Bytes bytes) override;
   [[nodiscard]] Error failure(int code) const override;
 
  private:
-  std::shared_ptr<Context> context_;
+  std::shared_ptr<GpuContext> context_;
 };
 
 }  // namespace linkscope::gpu

@@ -11,7 +11,7 @@ namespace linkscope::gpu {
 /// Commands that one start may put behind a closed gate, of about a thousand that a stream takes before it blocks.
 inline constexpr std::uint64_t queue_share = 256;
 
-class Joint;
+class MultiGpuWork;
 
 /// Whether the host thread that enqueues may be held up until the work is done.
 enum class Enqueue { returns, blocks };
@@ -26,9 +26,9 @@ class GpuTransfer : public Transfer {
   /// `blocks`: never enqueued behind a closed gate, but by a thread of its own once the gate is open, so that its
   /// spans hold the cost of launching, as they do for every caller of such a transfer.
   [[nodiscard]] virtual Enqueue enqueueing() const { return Enqueue::returns; }
-  /// What it is a share of, where several GPUs do one piece of work: the gate then calls Joint::enqueue() and not this
+  /// What it is a share of, where several GPUs do one piece of work: the gate then calls MultiGpuWork::enqueue() and not this
   /// transfer's.
-  [[nodiscard]] virtual Joint* joint() { return nullptr; }
+  [[nodiscard]] virtual MultiGpuWork* shared_work() { return nullptr; }
   /// Says how many transfers have run since arm(), where a graph replays what enqueue() recorded once: what verify()
   /// may depend on.
   virtual void count_as_run(std::uint64_t /*transfers*/) {}

@@ -73,27 +73,27 @@ class HeldBlocks {
 };
 
 /// That many blocks of that size.
-struct Many {
+struct BlockCount {
   Bytes bytes = 0;
   std::uint64_t count = 1;
 };
 
 /// Blocks of `bytes` that a start may hold of memory of which `room` is left: at most `most`, a share of the room and of
 /// what is quick to provide, but at least one. `what` names the memory. Throws Error{no_memory} where none fits.
-[[nodiscard]] Many blocks_to_hold(Bytes bytes, std::optional<Bytes> room, std::uint64_t most,
-                                  const std::string& what);
+[[nodiscard]] BlockCount blocks_to_hold(Bytes bytes, std::optional<Bytes> room, std::uint64_t most,
+                                        const std::string& what);
 /// The same of host memory, of `node` if one is given, in the whole pages that blocks of `memory` fill once they are touched;
 /// waits for it as MemoryRoom does.
-[[nodiscard]] Many host_blocks_to_hold(const std::string& memory, Bytes bytes, std::optional<int> node,
-                                       std::uint64_t most);
+[[nodiscard]] BlockCount host_blocks_to_hold(const std::string& memory, Bytes bytes, std::optional<int> node,
+                                             std::uint64_t most);
 
 /// Blocks of pageable or huge memory (`memory` is one of the two), as applications allocate them: malloc; huge pages by
 /// MAP_HUGETLB where `node` has enough of them free, else by aligned_alloc and madvise.
-[[nodiscard]] std::unique_ptr<Allocation> allocate_on_host(const std::string& memory, const Many& many,
+[[nodiscard]] std::unique_ptr<Allocation> allocate_on_host(const std::string& memory, const BlockCount& many,
                                                            int node);
 /// Blocks of such pages that nobody has touched, mapped anew each time; bound to `bound` if one is given.
-[[nodiscard]] std::unique_ptr<Allocation> map_on_host(const std::string& memory, const Many& many, int node,
-                                                      std::optional<int> bound);
+[[nodiscard]] std::unique_ptr<Allocation> map_on_host(const std::string& memory, const BlockCount& many,
+                                                      int node, std::optional<int> bound);
 /// Whether the two know this memory.
 [[nodiscard]] bool is_on_host(const std::string& memory);
 

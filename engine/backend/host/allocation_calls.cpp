@@ -13,7 +13,7 @@ constexpr int too_many = std::numeric_limits<int>::min();  // no system's or ven
 
 }  // namespace
 
-AllocationCalls::AllocationCalls(Context& context, int node, std::unique_ptr<Allocation> allocation,
+AllocationCalls::AllocationCalls(HostContext& context, int node, std::unique_ptr<Allocation> allocation,
                                  std::uint64_t capacity, Measured measured, Keeper keeper)
     : HostTransfer(node, 1),
       blocks_(std::move(allocation), capacity + (keeper == Keeper::one ? 1 : 0), context.workers(node)),

@@ -24,8 +24,8 @@ enum class Keeper { none, one };
 class AllocationCalls final : public HostTransfer {
  public:
   /// The thread runs on `node`.
-  AllocationCalls(Context& context, int node, std::unique_ptr<Allocation> allocation, std::uint64_t capacity,
-                  Measured measured, Keeper keeper = Keeper::none);
+  AllocationCalls(HostContext& context, int node, std::unique_ptr<Allocation> allocation,
+                  std::uint64_t capacity, Measured measured, Keeper keeper = Keeper::none);
   ~AllocationCalls() override;
 
   void arm(std::uint64_t seed) override;

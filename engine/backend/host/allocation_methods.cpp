@@ -24,20 +24,21 @@ Support names_host_memory(const Flow& flow) {
   return Support::no(where.memory + " memory lies on NUMA nodes, not on " + where.device.text());
 }
 
-std::unique_ptr<Transfer> make_host_calls(Context& context, int node, const Flow& flow, Measured measured) {
+std::unique_ptr<Transfer> make_host_calls(HostContext& context, int node, const Flow& flow,
+                                          Measured measured) {
   const bool several = context.topology().nodes().size() > 1;
-  const Many many = host_blocks_to_hold(flow.destination->memory, flow.bytes,
-                                        several ? std::optional<int>(node) : std::nullopt, most_held);
+  const BlockCount many = host_blocks_to_hold(flow.destination->memory, flow.bytes,
+                                              several ? std::optional<int>(node) : std::nullopt, most_held);
   return std::make_unique<AllocationCalls>(
       context, node, allocate_on_host(flow.destination->memory, many, node), many.count, measured);
 }
 
-Support AllocationMethod::supports(const Flow& flow) const {
+Support HostAllocationMethod::supports(const Flow& flow) const {
   if (const Support named = names_host_memory(flow); !named) return named;
   return context_->can_execute(flow.executor);
 }
 
-std::unique_ptr<Transfer> AllocationMethod::prepare(const Flow& flow, const Arenas& /*arenas*/) const {
+std::unique_ptr<Transfer> HostAllocationMethod::prepare(const Flow& flow, const Arenas& /*arenas*/) const {
   return make_host_calls(*context_, flow.executor.index, flow, measured_);
 }
 

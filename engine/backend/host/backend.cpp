@@ -69,9 +69,9 @@ DeviceFacts describe(const Node& node, const std::string& cpu_name) {
 
 }  // namespace
 
-Opened open() {
-  Opened opened;
-  opened.context = std::make_shared<Context>();
+HostBackend open() {
+  HostBackend opened;
+  opened.context = std::make_shared<HostContext>();
   opened.backend.name = "host";
   opened.backend.versions = versions();
   const Topology& topology = opened.context->topology();

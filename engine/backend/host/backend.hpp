@@ -9,12 +9,12 @@
 namespace linkscope::host {
 
 /// The backend without methods and memories, which the catalog adds, and what they are made with.
-struct Opened {
+struct HostBackend {
   Backend backend;
-  std::shared_ptr<Context> context;
+  std::shared_ptr<HostContext> context;
 };
 
 /// Reads the machine. Throws Error{broken} where this process may run on no CPU.
-Opened open();
+HostBackend open();
 
 }  // namespace linkscope::host

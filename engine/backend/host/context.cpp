@@ -1,19 +1,19 @@
-// Context: see the header.
+// HostContext: see the header.
 #include "backend/host/context.hpp"
 
 #include <algorithm>
 
 namespace linkscope::host {
 
-Context::Context(Topology topology) : topology_(std::move(topology)) {
+HostContext::HostContext(Topology topology) : topology_(std::move(topology)) {
   for (const Node& node : topology_.nodes()) {
     if (!node.cpus.empty()) pools_.try_emplace(node.index, node.cpus);
   }
 }
 
-WorkerPool& Context::workers(int node) { return pools_.at(topology_.nearest_with_cpus(node).index); }
+WorkerPool& HostContext::workers(int node) { return pools_.at(topology_.nearest_with_cpus(node).index); }
 
-Support Context::can_execute(const DeviceId& device) const {
+Support HostContext::can_execute(const DeviceId& device) const {
   if (device.kind != DeviceKind::numa) return Support::no(device.text() + " is not a CPU");
   const Node* node = topology_.find(device.index);
   if (node == nullptr) return Support::no("this machine has no " + device.text());
@@ -21,7 +21,7 @@ Support Context::can_execute(const DeviceId& device) const {
   return Support::yes();
 }
 
-Support Context::can_hold(const DeviceId& device) const {
+Support HostContext::can_hold(const DeviceId& device) const {
   if (device.kind != DeviceKind::numa) return Support::no(device.text() + " is not host memory");
   const Node* node = topology_.find(device.index);
   if (node == nullptr) return Support::no("this machine has no " + device.text());
@@ -30,7 +30,7 @@ Support Context::can_hold(const DeviceId& device) const {
   return Support::yes();
 }
 
-Support Context::reachable(const Endpoint& where) const {
+Support HostContext::reachable(const Endpoint& where) const {
   if (where.device.kind == DeviceKind::numa) return Support::yes();
   Support answer =
       Support::no("CPUs reach host memory only, not " + where.memory + " memory of " + where.device.text());
@@ -41,7 +41,7 @@ Support Context::reachable(const Endpoint& where) const {
   return answer;
 }
 
-Bytes Context::largest_cache(std::initializer_list<DeviceId> devices) const {
+Bytes HostContext::largest_cache(std::initializer_list<DeviceId> devices) const {
   Bytes largest = 0;
   for (const DeviceId& device : devices) {
     if (device.kind != DeviceKind::numa) continue;

@@ -1,4 +1,4 @@
-// Context: what every host method, memory and buffer shares: the topology, the threads on it, what they reach.
+// HostContext: what every host method, memory and buffer shares: the topology, the threads on it, what they reach.
 #pragma once
 
 #include <functional>
@@ -17,10 +17,10 @@ namespace linkscope::host {
 using Reach = std::function<Support(const Endpoint&)>;
 
 /// Lives as long as any buffer or transfer made with it (they hold it, or a gpu context that holds it).
-class Context {
+class HostContext {
  public:
-  Context() : Context(Topology::read()) {}
-  explicit Context(Topology topology);
+  HostContext() : HostContext(Topology::read()) {}
+  explicit HostContext(Topology topology);
 
   [[nodiscard]] const Topology& topology() const { return topology_; }
   /// Threads on the node; on the nearest node with CPUs where it has none or does not exist.

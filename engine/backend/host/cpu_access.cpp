@@ -21,9 +21,9 @@ struct alignas(64) PartialSum {
   std::uint64_t value = 0;
 };
 
-class ReadTransfer final : public SlotTransfer {
+class CpuReadTransfer final : public SlotTransfer {
  public:
-  ReadTransfer(const Flow& flow, const Arenas& arenas, SumFunction sum, WorkerPool& workers)
+  CpuReadTransfer(const Flow& flow, const Arenas& arenas, SumFunction sum, WorkerPool& workers)
       : SlotTransfer(flow, arenas), sum_(sum), workers_(workers), sums_(threads()) {}
 
   void arm(std::uint64_t seed) override {
@@ -52,7 +52,7 @@ class ReadTransfer final : public SlotTransfer {
   std::vector<PartialSum> sums_;
 };
 
-std::uint64_t ReadTransfer::expected_of_slot(std::uint64_t seed, std::uint64_t slot) const {
+std::uint64_t CpuReadTransfer::expected_of_slot(std::uint64_t seed, std::uint64_t slot) const {
   const std::uint64_t first_word = slot * (arenas().rotation.stride / word_bytes);
   std::atomic<std::uint64_t> total{0};
   workers_.share(bytes(), [&](Bytes offset, Bytes size) {
@@ -61,7 +61,7 @@ std::uint64_t ReadTransfer::expected_of_slot(std::uint64_t seed, std::uint64_t s
   return total;
 }
 
-std::optional<Mismatch> ReadTransfer::verify(std::uint64_t seed) const {
+std::optional<Mismatch> CpuReadTransfer::verify(std::uint64_t seed) const {
   const Rotation& rotation = arenas().rotation;
   std::uint64_t expected = 0;
   for (std::uint64_t slot = 0; slot < std::min(done(), rotation.slots); ++slot) {
@@ -81,9 +81,9 @@ std::optional<Mismatch> ReadTransfer::verify(std::uint64_t seed) const {
   return Mismatch{"the sum of all words read is wrong, though " + end + " holds its pattern"};
 }
 
-class WriteTransfer final : public SlotTransfer {
+class CpuWriteTransfer final : public SlotTransfer {
  public:
-  WriteTransfer(const Flow& flow, const Arenas& arenas, FillFunction fill)
+  CpuWriteTransfer(const Flow& flow, const Arenas& arenas, FillFunction fill)
       : SlotTransfer(flow, arenas), fill_(fill) {}
 
   void arm(std::uint64_t seed) override {
@@ -105,7 +105,7 @@ class WriteTransfer final : public SlotTransfer {
 };
 
 /// What both methods ask of a flow, whose one end is `end`.
-Support accessible(const Context& context, const Flow& flow, const Endpoint& end,
+Support accessible(const HostContext& context, const Flow& flow, const Endpoint& end,
                    const Support& non_temporal) {
   if (const Support reached = context.reachable(end); !reached) return reached;
   if (const Support enough = threads_available(context, flow); !enough) return enough;
@@ -128,9 +128,9 @@ Support CpuRead::supports(const Flow& flow) const {
 }
 
 std::unique_ptr<Transfer> CpuRead::prepare(const Flow& flow, const Arenas& arenas) const {
-  return std::make_unique<ReadTransfer>(flow, arenas,
-                                        wants_non_temporal(flow) ? non_temporal_sum() : widest_sum(),
-                                        context_->workers(flow.executor.index));
+  return std::make_unique<CpuReadTransfer>(flow, arenas,
+                                           wants_non_temporal(flow) ? non_temporal_sum() : widest_sum(),
+                                           context_->workers(flow.executor.index));
 }
 
 Bytes CpuRead::rotation_bytes(const Flow& flow) const {
@@ -150,8 +150,8 @@ Support CpuWrite::supports(const Flow& flow) const {
 }
 
 std::unique_ptr<Transfer> CpuWrite::prepare(const Flow& flow, const Arenas& arenas) const {
-  return std::make_unique<WriteTransfer>(flow, arenas,
-                                         wants_non_temporal(flow) ? non_temporal_fill() : widest_fill());
+  return std::make_unique<CpuWriteTransfer>(flow, arenas,
+                                            wants_non_temporal(flow) ? non_temporal_fill() : widest_fill());
 }
 
 Bytes CpuWrite::rotation_bytes(const Flow& flow) const {

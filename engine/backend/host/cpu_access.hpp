@@ -11,7 +11,7 @@ namespace linkscope::host {
 /// Threads sum all words of the source, with the widest vectors of the CPU. The sum is checked against the pattern's.
 class CpuRead final : public Method {
  public:
-  explicit CpuRead(std::shared_ptr<Context> context) : context_(std::move(context)) {}
+  explicit CpuRead(std::shared_ptr<HostContext> context) : context_(std::move(context)) {}
 
   [[nodiscard]] std::string_view name() const override { return "cpu-read"; }
   [[nodiscard]] std::string_view summary() const override { return "CPU threads load and sum the source"; }
@@ -23,14 +23,14 @@ class CpuRead final : public Method {
   [[nodiscard]] Bytes rotation_bytes(const Flow& flow) const override;
 
  private:
-  std::shared_ptr<Context> context_;
+  std::shared_ptr<HostContext> context_;
 };
 
 /// Threads write the pattern into the destination, generated in registers on the way (an addition, a shift and an
 /// exclusive or for each vector).
 class CpuWrite final : public Method {
  public:
-  explicit CpuWrite(std::shared_ptr<Context> context) : context_(std::move(context)) {}
+  explicit CpuWrite(std::shared_ptr<HostContext> context) : context_(std::move(context)) {}
 
   [[nodiscard]] std::string_view name() const override { return "cpu-write"; }
   [[nodiscard]] std::string_view summary() const override { return "CPU threads store to the destination"; }
@@ -42,7 +42,7 @@ class CpuWrite final : public Method {
   [[nodiscard]] Bytes rotation_bytes(const Flow& flow) const override;
 
  private:
-  std::shared_ptr<Context> context_;
+  std::shared_ptr<HostContext> context_;
 };
 
 }  // namespace linkscope::host

@@ -23,7 +23,8 @@ std::optional<Bytes> find_other(const std::byte* block, Bytes bytes, int value) 
 
 }  // namespace
 
-FreshBlocks::FreshBlocks(Context& context, int node, std::unique_ptr<Allocation> allocation, const Many& many)
+FreshBlocks::FreshBlocks(HostContext& context, int node, std::unique_ptr<Allocation> allocation,
+                         const BlockCount& many)
     : blocks_(std::move(allocation), many.count, context.workers(node)),
       many_(many),
       workers_(context.workers(node)) {}
@@ -73,26 +74,26 @@ std::optional<Mismatch> FirstTouchTransfer::verify(std::uint64_t /*seed*/) const
   return blocks_->find_wrong(touched());
 }
 
-std::map<std::string, std::string> FirstTouch::parameters() const { return thread_parameters(); }
+std::map<std::string, std::string> HostFirstTouch::parameters() const { return thread_parameters(); }
 
-Support FirstTouch::supports(const Flow& flow) const {
+Support HostFirstTouch::supports(const Flow& flow) const {
   if (const Support named = names_host_memory(flow); !named) return named;
   return threads_available(*context_, flow);
 }
 
-std::unique_ptr<Transfer> FirstTouch::prepare(const Flow& flow, const Arenas& /*arenas*/) const {
+std::unique_ptr<Transfer> HostFirstTouch::prepare(const Flow& flow, const Arenas& /*arenas*/) const {
   const int node = flow.executor.index;
   const auto threads = static_cast<unsigned>(flow.parameters.number("threads", 1));
   return std::make_unique<FirstTouchTransfer>(node, threads, fresh_host_blocks(*context_, node, flow));
 }
 
-std::unique_ptr<FreshBlocks> fresh_host_blocks(Context& context, int node, const Flow& flow) {
+std::unique_ptr<FreshBlocks> fresh_host_blocks(HostContext& context, int node, const Flow& flow) {
   const Endpoint& where = *flow.destination;
   std::optional<int> bound;
   const bool several = context.topology().nodes().size() > 1;
   if (several && where.placement == Placement::bound) bound = where.device.index;
   const std::optional<int> room_on = several ? std::optional<int>(bound.value_or(node)) : std::nullopt;
-  const Many many = host_blocks_to_hold(where.memory, flow.bytes, room_on, most_fresh);
+  const BlockCount many = host_blocks_to_hold(where.memory, flow.bytes, room_on, most_fresh);
   return std::make_unique<FreshBlocks>(context, node,
                                        map_on_host(where.memory, many, room_on.value_or(node), bound), many);
 }

@@ -16,7 +16,7 @@ namespace linkscope::host {
 /// Blocks that nobody has touched yet; each is touched once in a start, and replaced before the next.
 class FreshBlocks {
  public:
-  FreshBlocks(Context& context, int node, std::unique_ptr<Allocation> allocation, const Many& many);
+  FreshBlocks(HostContext& context, int node, std::unique_ptr<Allocation> allocation, const BlockCount& many);
 
   /// Chooses value() for a round.
   void arm(std::uint64_t seed) { value_ = 1 + static_cast<int>(seed % 255); }
@@ -26,7 +26,7 @@ class FreshBlocks {
   [[nodiscard]] Block at(std::uint64_t index) const {
     return index < many_.count ? blocks_.at(index) : nullptr;
   }
-  [[nodiscard]] const Many& many() const { return many_; }
+  [[nodiscard]] const BlockCount& many() const { return many_; }
   /// What every byte of a touched block shall hold: never zero, as fresh pages are.
   [[nodiscard]] int value() const { return value_; }
   /// The first byte of the first `touched` blocks, read by a CPU, that does not hold it.
@@ -37,7 +37,7 @@ class FreshBlocks {
 
  private:
   HeldBlocks blocks_;
-  Many many_;
+  BlockCount many_;
   WorkerPool& workers_;
   int value_ = 1;
 };
@@ -64,9 +64,9 @@ class FirstTouchTransfer final : public HostTransfer {
 };
 
 /// A block of flow.bytes of the memory that the destination names, written from end to end.
-class FirstTouch final : public Method {
+class HostFirstTouch final : public Method {
  public:
-  explicit FirstTouch(std::shared_ptr<Context> context) : context_(std::move(context)) {}
+  explicit HostFirstTouch(std::shared_ptr<HostContext> context) : context_(std::move(context)) {}
 
   [[nodiscard]] std::string_view name() const override { return "first-touch"; }
   [[nodiscard]] std::string_view summary() const override {
@@ -80,10 +80,11 @@ class FirstTouch final : public Method {
   [[nodiscard]] std::unique_ptr<Transfer> prepare(const Flow& flow, const Arenas& arenas) const override;
 
  private:
-  std::shared_ptr<Context> context_;
+  std::shared_ptr<HostContext> context_;
 };
 
 /// Fresh pageable or huge blocks as the flow's destination says, mapped from `node`. Throws Error{no_memory}.
-[[nodiscard]] std::unique_ptr<FreshBlocks> fresh_host_blocks(Context& context, int node, const Flow& flow);
+[[nodiscard]] std::unique_ptr<FreshBlocks> fresh_host_blocks(HostContext& context, int node,
+                                                             const Flow& flow);
 
 }  // namespace linkscope::host

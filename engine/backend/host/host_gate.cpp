@@ -31,7 +31,7 @@ struct HostGate::Runner {
   unsigned part = 0;
   int cpu = 0;
   Worker* worker = nullptr;
-  Patience patience = Patience::spin_first;
+  SpinPolicy patience = SpinPolicy::spin_first;
   Span span;
 };
 
@@ -58,7 +58,7 @@ class HostGate::Aside {
   bool moved_ = false;
 };
 
-HostGate::HostGate(std::shared_ptr<Context> context) : context_(std::move(context)) {}
+HostGate::HostGate(std::shared_ptr<HostContext> context) : context_(std::move(context)) {}
 
 HostGate::~HostGate() { cancel(); }
 
@@ -95,7 +95,7 @@ void HostGate::assign(const std::vector<Lane>& lanes, Clock clock) {
   }
   std::set<int> taken;
   for (const auto& runner : runners_) {
-    if (load[runner->cpu] > 1) runner->patience = Patience::yield;
+    if (load[runner->cpu] > 1) runner->patience = SpinPolicy::yield;
     taken.insert(runner->cpu);
   }
   aside_ = std::make_unique<Aside>(taken);
@@ -158,7 +158,7 @@ void HostGate::serve(Runner& runner) noexcept {
   if (lane.tail > 0) runner.span.idle = perform(first + lane.repeats, lane.tail);
 }
 
-bool HostGate::wait_open(Patience patience) const noexcept {
+bool HostGate::wait_open(SpinPolicy patience) const noexcept {
   Spin spin(patience);
   State state = State::closed;
   while ((state = state_.load(std::memory_order_acquire)) == State::closed) spin.once();

@@ -20,7 +20,7 @@ namespace linkscope::host {
 /// repeat, as callers of a parallel copy would.
 class HostGate final : public Gate {
  public:
-  explicit HostGate(std::shared_ptr<Context> context);
+  explicit HostGate(std::shared_ptr<HostContext> context);
   ~HostGate() override;
 
   [[nodiscard]] Support accepts(const Transfer& transfer) const override;
@@ -37,10 +37,10 @@ class HostGate final : public Gate {
 
   void assign(const std::vector<Lane>& lanes, Clock clock);
   void serve(Runner& runner) noexcept;
-  [[nodiscard]] bool wait_open(Patience patience) const noexcept;
+  [[nodiscard]] bool wait_open(SpinPolicy patience) const noexcept;
   void cancel() noexcept;
 
-  std::shared_ptr<Context> context_;
+  std::shared_ptr<HostContext> context_;
   std::vector<std::unique_ptr<HeldLane>> lanes_;
   std::vector<std::unique_ptr<Runner>> runners_;
   std::unique_ptr<Aside> aside_;

@@ -12,7 +12,7 @@ namespace linkscope::host {
 /// madvise, checked in /proc/self/smaps. The row notes which it was.
 class Huge final : public Memory {
  public:
-  explicit Huge(std::shared_ptr<Context> context) : context_(std::move(context)) {}
+  explicit Huge(std::shared_ptr<HostContext> context) : context_(std::move(context)) {}
 
   [[nodiscard]] std::string_view name() const override { return "huge"; }
   [[nodiscard]] std::string_view summary() const override {
@@ -23,7 +23,7 @@ class Huge final : public Memory {
   [[nodiscard]] std::unique_ptr<Buffer> allocate(const Endpoint& where, Bytes bytes) const override;
 
  private:
-  std::shared_ptr<Context> context_;
+  std::shared_ptr<HostContext> context_;
 };
 
 }  // namespace linkscope::host

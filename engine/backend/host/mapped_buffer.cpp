@@ -27,7 +27,7 @@ std::string join(const std::vector<std::string>& parts) {
 
 }  // namespace
 
-Support can_place(const Context& context, const Endpoint& where) {
+Support can_place(const HostContext& context, const Endpoint& where) {
   if (const Support held = context.can_hold(where.device); !held) return held;
   if (where.placement == Placement::bound) return Support::yes();
   if (const Support touched = context.can_execute(where.first_touch); !touched) {
@@ -37,7 +37,7 @@ Support can_place(const Context& context, const Endpoint& where) {
   return Support::yes();
 }
 
-std::unique_ptr<MappedBuffer> MappedBuffer::make(std::shared_ptr<Context> context, const Endpoint& where,
+std::unique_ptr<MappedBuffer> MappedBuffer::make(std::shared_ptr<HostContext> context, const Endpoint& where,
                                                  Bytes bytes, Pages pages) {
   PageMapping mapping(bytes, pages);
   const int node = expected_node(where);
@@ -61,7 +61,7 @@ std::unique_ptr<MappedBuffer> MappedBuffer::make(std::shared_ptr<Context> contex
       new MappedBuffer(std::move(context), where, bytes, std::move(mapping), std::move(remark), huge_share));
 }
 
-MappedBuffer::MappedBuffer(std::shared_ptr<Context> context, const Endpoint& where, Bytes bytes,
+MappedBuffer::MappedBuffer(std::shared_ptr<HostContext> context, const Endpoint& where, Bytes bytes,
                            PageMapping mapping, std::string remark, double huge_share)
     : HostBuffer(where, bytes, mapping.data(), {}, context->workers(where.device.index)),
       context_(std::move(context)),

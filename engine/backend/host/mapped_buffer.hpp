@@ -14,23 +14,23 @@ class MappedBuffer final : public HostBuffer {
  public:
   /// Maps, binds (Placement::bound) or leaves the pages to who touches first, and touches them all.
   /// Throws Error{no_memory}, and Error{unsupported} where huge pages were asked for and none came.
-  static std::unique_ptr<MappedBuffer> make(std::shared_ptr<Context> context, const Endpoint& where,
+  static std::unique_ptr<MappedBuffer> make(std::shared_ptr<HostContext> context, const Endpoint& where,
                                             Bytes bytes, Pages pages);
 
   /// Node and page size, as far as they are not what the endpoint's words promise.
   [[nodiscard]] std::string residence() const override;
 
  private:
-  MappedBuffer(std::shared_ptr<Context> context, const Endpoint& where, Bytes bytes, PageMapping mapping,
+  MappedBuffer(std::shared_ptr<HostContext> context, const Endpoint& where, Bytes bytes, PageMapping mapping,
                std::string remark, double huge_share);
 
-  std::shared_ptr<Context> context_;
+  std::shared_ptr<HostContext> context_;
   PageMapping mapping_;
   std::string remark_;  // of the allocation
   double huge_share_;   // found then: asking again costs more than a small case takes
 };
 
 /// Whether pages can be placed as `where` says: what pageable and huge memory have in common.
-[[nodiscard]] Support can_place(const Context& context, const Endpoint& where);
+[[nodiscard]] Support can_place(const HostContext& context, const Endpoint& where);
 
 }  // namespace linkscope::host

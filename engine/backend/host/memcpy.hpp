@@ -11,7 +11,7 @@ namespace linkscope::host {
 /// Each thread copies one contiguous share, cut at cache lines, with one call of memcpy per repeat.
 class Memcpy final : public Method {
  public:
-  explicit Memcpy(std::shared_ptr<Context> context) : context_(std::move(context)) {}
+  explicit Memcpy(std::shared_ptr<HostContext> context) : context_(std::move(context)) {}
 
   [[nodiscard]] std::string_view name() const override { return "memcpy"; }
   [[nodiscard]] std::string_view summary() const override { return "the C library's memcpy by CPU threads"; }
@@ -23,7 +23,7 @@ class Memcpy final : public Method {
   [[nodiscard]] Bytes rotation_bytes(const Flow& flow) const override;
 
  private:
-  std::shared_ptr<Context> context_;
+  std::shared_ptr<HostContext> context_;
 };
 
 }  // namespace linkscope::host

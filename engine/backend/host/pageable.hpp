@@ -13,7 +13,7 @@ namespace linkscope::host {
 /// for `huge`.
 class Pageable final : public Memory {
  public:
-  explicit Pageable(std::shared_ptr<Context> context) : context_(std::move(context)) {}
+  explicit Pageable(std::shared_ptr<HostContext> context) : context_(std::move(context)) {}
 
   [[nodiscard]] std::string_view name() const override { return "pageable"; }
   [[nodiscard]] std::string_view summary() const override {
@@ -24,7 +24,7 @@ class Pageable final : public Memory {
   [[nodiscard]] std::unique_ptr<Buffer> allocate(const Endpoint& where, Bytes bytes) const override;
 
  private:
-  std::shared_ptr<Context> context_;
+  std::shared_ptr<HostContext> context_;
 };
 
 }  // namespace linkscope::host

@@ -37,9 +37,9 @@ ChaseShape shape_of(const Flow& flow) {
           static_cast<Bytes>(flow.parameters.number("locality", default_locality))};
 }
 
-class ChaseTransfer final : public HostTransfer {
+class HostPointerChaseTransfer final : public HostTransfer {
  public:
-  ChaseTransfer(const Flow& flow, Buffer& span, WorkerPool& workers)
+  HostPointerChaseTransfer(const Flow& flow, Buffer& span, WorkerPool& workers)
       : HostTransfer(flow.executor.index, 1),
         shape_(shape_of(flow)),
         hops_(static_cast<std::uint64_t>(flow.parameters.number("hops", default_hops))),
@@ -71,7 +71,7 @@ class ChaseTransfer final : public HostTransfer {
   Link at_ = nullptr;
 };
 
-void ChaseTransfer::link() const {
+void HostPointerChaseTransfer::link() const {
   for (std::uint64_t step = 0; step < order_.size(); ++step) {
     const Link next = address(step + 1);
     std::memcpy(address(step), &next, sizeof next);
@@ -80,7 +80,7 @@ void ChaseTransfer::link() const {
 
 /// Walks the memory itself, not the order, and meets every node once. Leaves the caches as a chase that has
 /// gone on for long leaves them.
-bool ChaseTransfer::is_one_cycle() const {
+bool HostPointerChaseTransfer::is_one_cycle() const {
   std::vector<bool> met(order_.size(), false);
   Link at = address(0);
   for (std::uint64_t hop = 0; hop < order_.size(); ++hop) {
@@ -93,7 +93,7 @@ bool ChaseTransfer::is_one_cycle() const {
   return at == address(0);
 }
 
-void ChaseTransfer::arm(std::uint64_t seed) {
+void HostPointerChaseTransfer::arm(std::uint64_t seed) {
   restart();
   order_ = ChaseOrder(shape_, seed);
   at_ = address(0);
@@ -105,7 +105,7 @@ void ChaseTransfer::arm(std::uint64_t seed) {
   if (!whole) throw Error(Fault::broken, "the chase's pointers do not form one cycle");
 }
 
-std::optional<Mismatch> ChaseTransfer::verify(std::uint64_t /*seed*/) const {
+std::optional<Mismatch> HostPointerChaseTransfer::verify(std::uint64_t /*seed*/) const {
   const std::uint64_t hops = done() * hops_;
   if (at_ != address(hops))
     return Mismatch{"after " + std::to_string(hops) + " hops the chase is not where its order says"};
@@ -117,21 +117,21 @@ std::optional<Mismatch> ChaseTransfer::verify(std::uint64_t /*seed*/) const {
   return std::nullopt;
 }
 
-std::vector<std::string> ChaseTransfer::notes() const {
+std::vector<std::string> HostPointerChaseTransfer::notes() const {
   if (const std::string found = span_.residence(); !found.empty()) return {"source: " + found};
   return {};
 }
 
 }  // namespace
 
-std::map<std::string, std::string> PointerChase::parameters() const {
+std::map<std::string, std::string> HostPointerChase::parameters() const {
   return {
       {"stride", "bytes between nodes, a multiple of 8; default 256"},
       {"locality", "bytes visited completely, in random order, before moving on; default 262144 (64 pages)"},
       {"hops", "dependent loads in one transfer; default 16384"}};
 }
 
-Support PointerChase::supports(const Flow& flow) const {
+Support HostPointerChase::supports(const Flow& flow) const {
   if (!flow.source || flow.destination)
     return Support::no("pointer-chase reads a source and has no destination");
   if (const Support reached = context_->reachable(*flow.source); !reached) return reached;
@@ -149,8 +149,9 @@ Support PointerChase::supports(const Flow& flow) const {
   return Support::yes();
 }
 
-std::unique_ptr<Transfer> PointerChase::prepare(const Flow& flow, const Arenas& arenas) const {
-  return std::make_unique<ChaseTransfer>(flow, *arenas.source, context_->workers(flow.executor.index));
+std::unique_ptr<Transfer> HostPointerChase::prepare(const Flow& flow, const Arenas& arenas) const {
+  return std::make_unique<HostPointerChaseTransfer>(flow, *arenas.source,
+                                                    context_->workers(flow.executor.index));
 }
 
 }  // namespace linkscope::host

@@ -11,9 +11,9 @@ namespace linkscope::host {
 /// One thread follows pointers through `bytes` of the source in a random order that no prefetcher foresees.
 /// A transfer is `hops` loads and goes on where the last one ended. The order and its defaults are those of
 /// google/multichase (see ChaseOrder), whose figures it reproduces.
-class PointerChase final : public Method {
+class HostPointerChase final : public Method {
  public:
-  explicit PointerChase(std::shared_ptr<Context> context) : context_(std::move(context)) {}
+  explicit HostPointerChase(std::shared_ptr<HostContext> context) : context_(std::move(context)) {}
 
   [[nodiscard]] std::string_view name() const override { return "pointer-chase"; }
   [[nodiscard]] std::string_view summary() const override {
@@ -26,7 +26,7 @@ class PointerChase final : public Method {
   [[nodiscard]] std::unique_ptr<Transfer> prepare(const Flow& flow, const Arenas& arenas) const override;
 
  private:
-  std::shared_ptr<Context> context_;
+  std::shared_ptr<HostContext> context_;
 };
 
 }  // namespace linkscope::host

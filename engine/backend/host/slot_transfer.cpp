@@ -13,7 +13,7 @@ std::int64_t threads_of(const Flow& flow) { return flow.parameters.number("threa
 
 }  // namespace
 
-Share share_of(Bytes bytes, unsigned part, unsigned parts, Bytes cut) {
+ThreadShare share_of(Bytes bytes, unsigned part, unsigned parts, Bytes cut) {
   const Bytes share = (bytes / parts + cut - 1) / cut * cut;
   const Bytes offset = std::min(bytes, share * part);
   return {offset, part + 1 == parts ? bytes - offset : std::min(share, bytes - offset)};
@@ -45,7 +45,7 @@ std::map<std::string, std::string> thread_parameters() {
   return {{"threads", "CPU threads that share the work, each on its own CPU of the executor; default 1"}};
 }
 
-Support threads_available(const Context& context, const Flow& flow) {
+Support threads_available(const HostContext& context, const Flow& flow) {
   if (const Support executor = context.can_execute(flow.executor); !executor) return executor;
   const std::int64_t threads = threads_of(flow);
   const auto cpus = static_cast<std::int64_t>(context.topology().find(flow.executor.index)->cpus.size());

@@ -14,12 +14,12 @@
 namespace linkscope::host {
 
 /// What one of several threads works on.
-struct Share {
+struct ThreadShare {
   Bytes offset = 0;
   Bytes size = 0;
 };
 /// Share `part` of `bytes` among `parts` threads, cut at multiples of `cut`.
-[[nodiscard]] Share share_of(Bytes bytes, unsigned part, unsigned parts, Bytes cut);
+[[nodiscard]] ThreadShare share_of(Bytes bytes, unsigned part, unsigned parts, Bytes cut);
 
 /// Each thread works on one contiguous share of every slot, cut at cache lines; slot follows slot, round and round.
 /// Derive, and hand sweep() the work on one share.
@@ -81,7 +81,7 @@ void SlotTransfer::sweep(unsigned part, std::uint64_t first, std::uint64_t repea
 
 /// Parameter `threads`, for the catalog; and whether the executor can give as many for this flow.
 [[nodiscard]] std::map<std::string, std::string> thread_parameters();
-[[nodiscard]] Support threads_available(const Context& context, const Flow& flow);
+[[nodiscard]] Support threads_available(const HostContext& context, const Flow& flow);
 /// Parameter `non_temporal`: whether the flow asks for that, and whether its value means anything.
 [[nodiscard]] bool wants_non_temporal(const Flow& flow);
 [[nodiscard]] Support non_temporal_understood(const Flow& flow);

@@ -7,7 +7,7 @@
 
 namespace linkscope::host {
 
-enum class Patience {
+enum class SpinPolicy {
   spin_first,  ///< the CPU is this thread's own
   yield,       ///< the CPU is shared with a thread that may be the one waited for
 };
@@ -16,7 +16,7 @@ enum class Patience {
 /// threads than CPUs cannot starve the one they wait for.
 class Spin {
  public:
-  explicit Spin(Patience patience) : left_(patience == Patience::yield ? 0 : spins) {}
+  explicit Spin(SpinPolicy patience) : left_(patience == SpinPolicy::yield ? 0 : spins) {}
 
   void once() noexcept {
     if (left_ == 0) {
@@ -50,7 +50,7 @@ class SpinBarrier {
       round_.store(round + 1, std::memory_order_release);
       return;
     }
-    for (Spin spin(Patience::spin_first); round_.load(std::memory_order_acquire) == round;) spin.once();
+    for (Spin spin(SpinPolicy::spin_first); round_.load(std::memory_order_acquire) == round;) spin.once();
   }
 
  private:

@@ -5,9 +5,9 @@
 
 namespace linkscope::modelled {
 
-Opened open(Machine machine) {
-  const auto context = std::make_shared<const Context>(std::move(machine));
-  Opened opened{.backend = {}, .context = context};
+OpenedMachine open(Machine machine) {
+  const auto context = std::make_shared<const ModelledContext>(std::move(machine));
+  OpenedMachine opened{.backend = {}, .context = context};
   Backend& backend = opened.backend;
   backend.name = "modelled";
   for (const MachineDevice& device : context->machine().devices) {

@@ -11,12 +11,12 @@ namespace linkscope::modelled {
 
 /// A backend without methods and memories, and what those share. The catalog fills them in from method_rows
 /// and memory_rows: ModelledMethod(context, row), ModelledMemory(context, row).
-struct Opened {
+struct OpenedMachine {
   Backend backend;
-  std::shared_ptr<const Context> context;
+  std::shared_ptr<const ModelledContext> context;
 };
 
 /// A machine without devices is fine: it offers the whole catalog and runs nothing.
-Opened open(Machine machine);
+OpenedMachine open(Machine machine);
 
 }  // namespace linkscope::modelled

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "backend/modelled/gathering.hpp"
+#include "backend/modelled/collective_payload.hpp"
 #include "backend/modelled/transfer.hpp"
 #include "base/error.hpp"
 
@@ -13,7 +13,7 @@ namespace {
 
 using Kind = CollectiveKind;
 
-class Members : public Ensemble {
+class Members : public PreparedParts {
  public:
   void add(std::unique_ptr<Transfer> transfer) { transfers_.push_back(std::move(transfer)); }
   [[nodiscard]] std::vector<Transfer*> transfers() const override {
@@ -51,7 +51,7 @@ Support ModelledCollective::supports(const Flow& flow) const {
   }
   const CollectiveShape shape = CollectiveShape::of(flow);
   if (shape.members < 2) return Support::no("a collective needs two members");
-  for (const Passage& passage : passages(shape, flow)) {
+  for (const BlockTransfer& passage : passages(shape, flow)) {
     if (const Support answer = supports_pair(passage.from, passage.to); !answer) return answer;
   }
   if (latency(shape, flow) <= 0 && flow.bytes == 0)
@@ -60,7 +60,7 @@ Support ModelledCollective::supports(const Flow& flow) const {
 }
 
 Support ModelledCollective::supports_pair(DeviceId from, DeviceId to) const {
-  if (row_.passing == Passing::pairs && !context_->peers(from, to))
+  if (row_.passing == BlockSchedule::pairs && !context_->peers(from, to))
     return Support::no(from.text() + " has no peer access to " + to.text());
   const auto route = context_->route(from, to);
   if (!route) return Support::no("the plan gives no route from " + from.text() + " to " + to.text());
@@ -74,14 +74,14 @@ Support ModelledCollective::supports_pair(DeviceId from, DeviceId to) const {
 /// Around a ring a round passes n - 1 of n blocks over every pair of neighbours, an all-reduce two rounds; what has a root
 /// goes along a chain. In pairs a round passes one block between any two; what has a root is cut into a block for each
 /// other member, which then shares it with the rest.
-std::vector<ModelledCollective::Passage> ModelledCollective::passages(const CollectiveShape& shape,
-                                                                      const Flow& flow) const {
+std::vector<ModelledCollective::BlockTransfer> ModelledCollective::passages(const CollectiveShape& shape,
+                                                                            const Flow& flow) const {
   const int n = shape.members;
   const bool rooted = shape.kind == Kind::broadcast || shape.kind == Kind::reduce;
   const double block = 1.0 / (rooted ? n - 1 : n);
   const double rounds = shape.kind == Kind::all_reduce ? 2 : 1;
-  const bool ring = row_.passing == Passing::ring && shape.kind != Kind::all_to_all;
-  std::vector<Passage> found;
+  const bool ring = row_.passing == BlockSchedule::ring && shape.kind != Kind::all_to_all;
+  std::vector<BlockTransfer> found;
   const auto add = [&](int from, int to, double share) {
     if (shape.kind == Kind::reduce) std::swap(from, to);
     found.push_back({flow.members[static_cast<std::size_t>(from)].device,
@@ -100,7 +100,7 @@ std::vector<ModelledCollective::Passage> ModelledCollective::passages(const Coll
   return found;
 }
 
-std::vector<std::string> ModelledCollective::route(const Passage& passage) const {
+std::vector<std::string> ModelledCollective::route(const BlockTransfer& passage) const {
   return context_->route(passage.from, passage.to).value();
 }
 
@@ -108,14 +108,14 @@ int ModelledCollective::steps(const CollectiveShape& shape) const {
   const bool two_rounds = shape.kind == Kind::all_reduce;
   const bool rooted = shape.kind == Kind::broadcast || shape.kind == Kind::reduce;
   if (shape.kind == Kind::all_to_all) return 1;
-  if (row_.passing == Passing::pairs) return two_rounds || rooted ? 2 : 1;
+  if (row_.passing == BlockSchedule::pairs) return two_rounds || rooted ? 2 : 1;
   return two_rounds ? 2 * (shape.members - 1) : shape.members - 1;
 }
 
 Seconds ModelledCollective::latency(const CollectiveShape& shape, const Flow& flow) const {
   const MachineMethod& method = *context_->method(row_.name);
   double longest_ns = 0;
-  for (const Passage& passage : passages(shape, flow)) {
+  for (const BlockTransfer& passage : passages(shape, flow)) {
     double links_ns = 0;
     for (const std::string& link : route(passage)) links_ns += context_->link(link)->latency_ns;
     longest_ns = std::max(longest_ns, links_ns);
@@ -123,10 +123,10 @@ Seconds ModelledCollective::latency(const CollectiveShape& shape, const Flow& fl
   return (method.latency_us * 1e3 + steps(shape) * (method.step_us * 1e3 + longest_ns)) * 1e-9;
 }
 
-Claim ModelledCollective::claim(const CollectiveShape& shape, const Flow& flow) const {
+BandwidthDemand ModelledCollective::claim(const CollectiveShape& shape, const Flow& flow) const {
   const MachineMethod& method = *context_->method(row_.name);
-  Claim claim;
-  for (const Passage& passage : passages(shape, flow)) {
+  BandwidthDemand claim;
+  for (const BlockTransfer& passage : passages(shape, flow)) {
     const double weight = passage.share / method.efficiency / shape.members;
     for (const std::string& link : route(passage))
       claim.uses.push_back({context_->resource_of(link), weight});
@@ -137,13 +137,13 @@ Claim ModelledCollective::claim(const CollectiveShape& shape, const Flow& flow) 
   return claim;
 }
 
-std::unique_ptr<Ensemble> ModelledCollective::assemble(const Flow& flow,
-                                                       const std::vector<OwnPart>& own) const {
+std::unique_ptr<PreparedParts> ModelledCollective::assemble(const Flow& flow,
+                                                            const std::vector<LocalPart>& own) const {
   const CollectiveShape shape = CollectiveShape::of(flow);
   std::vector<Arenas> arenas;
-  for (const OwnPart& part : own) arenas.push_back(part.arenas);
-  const auto gathering = std::make_shared<Gathering>(shape, std::move(arenas));
-  Work work;
+  for (const LocalPart& part : own) arenas.push_back(part.arenas);
+  const auto gathering = std::make_shared<CollectivePayload>(shape, std::move(arenas));
+  LaneWork work;
   work.latency = latency(shape, flow);
   work.role = flow.role;
   work.bytes = flow.bytes;

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "backend/modelled/context.hpp"
+#include "backend/modelled/fair_share.hpp"
 #include "backend/modelled/rows.hpp"
-#include "backend/modelled/share.hpp"
 #include "model/collective.hpp"
 #include "model/method.hpp"
 
@@ -22,7 +22,7 @@ namespace linkscope::modelled {
 /// carries most decides, as in a pipeline. Processes are not told apart.
 class ModelledCollective : public Method {
  public:
-  ModelledCollective(std::shared_ptr<const Context> context, CollectiveRow row)
+  ModelledCollective(std::shared_ptr<const ModelledContext> context, CollectiveRow row)
       : context_(std::move(context)), row_(row) {}
 
   [[nodiscard]] std::string_view name() const override { return row_.name; }
@@ -33,29 +33,31 @@ class ModelledCollective : public Method {
   [[nodiscard]] Support available() const override { return Support::yes(); }
   [[nodiscard]] Support supports(const Flow& flow) const override;
   [[nodiscard]] Reach reach() const override { return Reach::processes; }
-  [[nodiscard]] std::vector<Part> parts(const Flow& flow) const override { return collective_parts(flow); }
-  [[nodiscard]] std::unique_ptr<Ensemble> assemble(const Flow& flow,
-                                                   const std::vector<OwnPart>& own) const override;
+  [[nodiscard]] std::vector<FlowPart> parts(const Flow& flow) const override {
+    return collective_parts(flow);
+  }
+  [[nodiscard]] std::unique_ptr<PreparedParts> assemble(const Flow& flow,
+                                                        const std::vector<LocalPart>& own) const override;
   /// Throws Error{unsupported}: a collective has more parts than one.
   [[nodiscard]] std::unique_ptr<Transfer> prepare(const Flow& flow, const Arenas& arenas) const override;
 
  private:
   /// What one member passes on to another: bytes per byte of the collective's size.
-  struct Passage {
+  struct BlockTransfer {
     DeviceId from;
     DeviceId to;
     double share = 0;
   };
 
-  [[nodiscard]] std::vector<Passage> passages(const CollectiveShape& shape, const Flow& flow) const;
-  [[nodiscard]] std::vector<std::string> route(const Passage& passage) const;
+  [[nodiscard]] std::vector<BlockTransfer> passages(const CollectiveShape& shape, const Flow& flow) const;
+  [[nodiscard]] std::vector<std::string> route(const BlockTransfer& passage) const;
   [[nodiscard]] int steps(const CollectiveShape& shape) const;
   [[nodiscard]] Support supports_pair(DeviceId from, DeviceId to) const;
   [[nodiscard]] Seconds latency(const CollectiveShape& shape, const Flow& flow) const;
   /// One member's equal part of what the collective asks of the node.
-  [[nodiscard]] Claim claim(const CollectiveShape& shape, const Flow& flow) const;
+  [[nodiscard]] BandwidthDemand claim(const CollectiveShape& shape, const Flow& flow) const;
 
-  std::shared_ptr<const Context> context_;
+  std::shared_ptr<const ModelledContext> context_;
   CollectiveRow row_;
 };
 

@@ -1,4 +1,4 @@
-// Context: see the header.
+// ModelledContext: see the header.
 #include "backend/modelled/context.hpp"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ void require_positive(double value, const std::string& what) {
 
 }  // namespace
 
-Context::Context(Machine machine) : machine_(std::move(machine)) {
+ModelledContext::ModelledContext(Machine machine) : machine_(std::move(machine)) {
   for (const MachineLink& link : machine_.links) {
     require_positive(link.gbps, "link " + link.id + ": gbps");
     if (!links_.emplace(link.id, capacities_.size()).second) {
@@ -38,28 +38,28 @@ Context::Context(Machine machine) : machine_(std::move(machine)) {
   }
 }
 
-const MachineDevice* Context::device(DeviceId id) const {
+const MachineDevice* ModelledContext::device(DeviceId id) const {
   const auto found = memories_.find(id);
   return found == memories_.end() ? nullptr : &machine_.devices[found->second - machine_.links.size()];
 }
 
-const MachineMethod* Context::method(std::string_view name) const {
+const MachineMethod* ModelledContext::method(std::string_view name) const {
   const auto found = machine_.methods.find(std::string(name));
   return found == machine_.methods.end() ? nullptr : &found->second;
 }
 
-const MachineLink* Context::link(const std::string& id) const {
+const MachineLink* ModelledContext::link(const std::string& id) const {
   const auto found = links_.find(id);
   return found == links_.end() ? nullptr : &machine_.links[found->second];
 }
 
-std::optional<std::vector<std::string>> Context::route(DeviceId from, DeviceId to) const {
+std::optional<std::vector<std::string>> ModelledContext::route(DeviceId from, DeviceId to) const {
   if (from == to) return std::vector<std::string>{};
   const auto found = machine_.routes.find({from, to});
   return found == machine_.routes.end() ? std::nullopt : std::optional(found->second);
 }
 
-bool Context::peers(DeviceId from, DeviceId to) const {
+bool ModelledContext::peers(DeviceId from, DeviceId to) const {
   if (from == to || !machine_.peer_access) return true;
   const auto& pairs = *machine_.peer_access;
   return std::find(pairs.begin(), pairs.end(), std::pair{from, to}) != pairs.end();

@@ -1,4 +1,4 @@
-// Context: the described node, looked up by name. Memories, methods and the gate share one.
+// ModelledContext: the described node, looked up by name. Memories, methods and the gate share one.
 #pragma once
 
 #include <cstddef>
@@ -12,13 +12,13 @@
 
 namespace linkscope::modelled {
 
-/// A link's direction or a device's memory, by its place in Context::capacities().
+/// A link's direction or a device's memory, by its place in ModelledContext::capacities().
 using Resource = std::size_t;
 
-class Context {
+class ModelledContext {
  public:
   /// Throws Error{bad_input} for a rate or an efficiency that is not above zero, and for a name given twice.
-  explicit Context(Machine machine);
+  explicit ModelledContext(Machine machine);
 
   [[nodiscard]] const Machine& machine() const { return machine_; }
   /// Null where the node has none of that name.

@@ -14,7 +14,7 @@ Support ModelledGate::accepts(const Transfer& transfer) const {
 }
 
 void ModelledGate::hold(const std::vector<Lane>& lanes, Clock /*clock*/) {
-  std::vector<Work> works;
+  std::vector<LaneWork> works;
   held_.clear();
   for (const Lane& lane : lanes) {
     auto* transfer = dynamic_cast<ModelledTransfer*>(lane.transfer);

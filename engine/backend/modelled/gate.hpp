@@ -16,7 +16,7 @@ namespace linkscope::modelled {
 /// deviation from 1 stays below `noise`; equal runs give equal spans.
 class ModelledGate : public Gate {
  public:
-  explicit ModelledGate(std::shared_ptr<const Context> context) : context_(std::move(context)) {}
+  explicit ModelledGate(std::shared_ptr<const ModelledContext> context) : context_(std::move(context)) {}
 
   [[nodiscard]] Support accepts(const Transfer& transfer) const override;
   void hold(const std::vector<Lane>& lanes, Clock clock) override;
@@ -30,9 +30,9 @@ class ModelledGate : public Gate {
  private:
   [[nodiscard]] double next_stretch();
 
-  std::shared_ptr<const Context> context_;
+  std::shared_ptr<const ModelledContext> context_;
   std::vector<ModelledTransfer*> held_;
-  std::vector<Work> works_;
+  std::vector<LaneWork> works_;
   std::vector<Seconds> lengths_;  ///< of works_: playing the same again would give the same
   bool played_ = false;
   Seconds now_ = 0;

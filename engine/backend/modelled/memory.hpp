@@ -13,7 +13,7 @@ namespace linkscope::modelled {
 /// modelled beyond what ModelledMethod::supports says; where it lives is.
 class ModelledMemory : public Memory {
  public:
-  ModelledMemory(std::shared_ptr<const Context> context, MemoryRow row)
+  ModelledMemory(std::shared_ptr<const ModelledContext> context, MemoryRow row)
       : context_(std::move(context)), row_(row) {}
 
   [[nodiscard]] std::string_view name() const override { return row_.name; }
@@ -24,7 +24,7 @@ class ModelledMemory : public Memory {
   [[nodiscard]] std::unique_ptr<Buffer> allocate(const Endpoint& where, Bytes bytes) const override;
 
  private:
-  std::shared_ptr<const Context> context_;
+  std::shared_ptr<const ModelledContext> context_;
   MemoryRow row_;
 };
 

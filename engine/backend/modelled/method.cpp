@@ -10,8 +10,8 @@ namespace {
 
 constexpr std::int64_t default_hops = 10000;
 
-bool needs_source(Shape shape) { return shape != Shape::write; }
-bool needs_destination(Shape shape) { return shape != Shape::read && shape != Shape::chase; }
+bool needs_source(Motion shape) { return shape != Motion::write; }
+bool needs_destination(Motion shape) { return shape != Motion::read && shape != Motion::chase; }
 
 Injection injection_of(const Flow& flow) {
   static constexpr std::array<std::pair<const char*, Injection>, 5> words{{{"none", Injection::none},
@@ -34,7 +34,7 @@ std::map<std::string, std::string> ModelledMethod::parameters() const {
     if (!name.empty()) known[std::string(name)] = "accepted; makes no difference to the model";
   }
   if (row_.name == "copy-engine") known["peer_access"] = "on (default); off is not modelled";
-  if (row_.shape == Shape::chase) known["hops"] = "dependent loads in one transfer (10000)";
+  if (row_.shape == Motion::chase) known["hops"] = "dependent loads in one transfer (10000)";
   if (row_.driver == Driver::cpu) known["threads"] = "copying threads; the ceiling is per thread (1)";
   return known;
 }
@@ -71,7 +71,7 @@ Support ModelledMethod::supports_ends(const Flow& flow) const {
   if (row_.driver != Driver::either && on_gpu != (row_.driver == Driver::gpu)) {
     return Support::no(name + " is not driven by " + flow.executor.text());
   }
-  const Ends path = ends(flow);
+  const RouteEnds path = ends(flow);
   if (on_gpu && flow.executor != path.from && flow.executor != path.to) {
     return Support::no("a way over a third device, " + flow.executor.text() + ", is not modelled");
   }
@@ -79,7 +79,7 @@ Support ModelledMethod::supports_ends(const Flow& flow) const {
     if (context_->device(id) == nullptr)
       return Support::no(context_->machine().name + " has no " + id.text());
   }
-  if (row_.shape == Shape::chase && !context_->device(flow.source->device)->memory_latency_ns) {
+  if (row_.shape == Motion::chase && !context_->device(flow.source->device)->memory_latency_ns) {
     return Support::no("the description of " + context_->machine().name + " gives no memory latency for " +
                        flow.source->device.text());
   }
@@ -105,35 +105,35 @@ Support ModelledMethod::supports_access(const Flow& flow) const {
 }
 
 Support ModelledMethod::supports_route(const Flow& flow) const {
-  const Ends path = ends(flow);
+  const RouteEnds path = ends(flow);
   if (path.from != path.to && flow.route.empty()) {
     return Support::no("the plan gives no route from " + path.from.text() + " to " + path.to.text());
   }
   for (const std::string& link : route(flow)) {
     if (context_->link(link) == nullptr)
       return Support::no(context_->machine().name + " has no link " + link);
-    if (row_.shape == Shape::exchange && context_->link(opposite(link)) == nullptr) {
+    if (row_.shape == Motion::exchange && context_->link(opposite(link)) == nullptr) {
       return Support::no(context_->machine().name + " has no link " + opposite(link));
     }
   }
   return Support::yes();
 }
 
-ModelledMethod::Ends ModelledMethod::ends(const Flow& flow) const {
+ModelledMethod::RouteEnds ModelledMethod::ends(const Flow& flow) const {
   return {needs_source(row_.shape) ? flow.source->device : flow.executor,
           needs_destination(row_.shape) ? flow.destination->device : flow.executor};
 }
 
 std::vector<std::string> ModelledMethod::route(const Flow& flow) const {
-  const Ends path = ends(flow);
+  const RouteEnds path = ends(flow);
   return path.from == path.to ? std::vector<std::string>{} : flow.route;
 }
 
-Claim ModelledMethod::claim(const Flow& flow) const {
+BandwidthDemand ModelledMethod::claim(const Flow& flow) const {
   const MachineMethod& method = *figures();
-  const bool both_ways = row_.shape == Shape::exchange;
+  const bool both_ways = row_.shape == Motion::exchange;
   const double byte = 1 / method.efficiency;
-  Claim claim;
+  BandwidthDemand claim;
   for (const std::string& link : route(flow)) {
     claim.uses.push_back({context_->resource_of(link), both_ways ? byte / 2 : byte});
     if (both_ways) claim.uses.push_back({context_->resource_of(opposite(link)), byte / 2});
@@ -149,12 +149,12 @@ Seconds ModelledMethod::latency(const Flow& flow) const {
   double links_ns = 0;
   for (const std::string& link : route(flow)) links_ns += context_->link(link)->latency_ns;
   const double method_ns = figures()->latency_us * 1e3;
-  if (row_.shape != Shape::chase) return (method_ns + links_ns) * 1e-9;
+  if (row_.shape != Motion::chase) return (method_ns + links_ns) * 1e-9;
   return (method_ns + *context_->device(flow.source->device)->memory_latency_ns + 2 * links_ns) * 1e-9;
 }
 
 std::uint64_t ModelledMethod::operations(const Flow& flow) const {
-  if (row_.shape != Shape::chase) return 1;
+  if (row_.shape != Motion::chase) return 1;
   const std::int64_t hops = flow.parameters.number("hops", default_hops);
   if (hops < 1) throw Error(Fault::bad_input, "hops must be at least 1");
   return static_cast<std::uint64_t>(hops);
@@ -162,7 +162,7 @@ std::uint64_t ModelledMethod::operations(const Flow& flow) const {
 
 std::unique_ptr<Transfer> ModelledMethod::prepare(const Flow& flow, const Arenas& arenas) const {
   const std::uint64_t count = operations(flow);
-  Work work;
+  LaneWork work;
   work.latency = latency(flow) * static_cast<double>(count);
   work.role = flow.role;
   if (quantity_of(flow) == Quantity::bandwidth) {

@@ -21,7 +21,7 @@ namespace linkscope::modelled {
 /// link's twice.
 class ModelledMethod : public Method {
  public:
-  ModelledMethod(std::shared_ptr<const Context> context, MethodRow row)
+  ModelledMethod(std::shared_ptr<const ModelledContext> context, MethodRow row)
       : context_(std::move(context)), row_(row) {}
 
   [[nodiscard]] std::string_view name() const override { return row_.name; }
@@ -42,7 +42,7 @@ class ModelledMethod : public Method {
   /// The described node's figures for this method, or for the one it is like; null where it has neither.
   [[nodiscard]] const MachineMethod* figures() const;
   /// The two devices that `flow.route` joins.
-  struct Ends {
+  struct RouteEnds {
     DeviceId from;
     DeviceId to;
   };
@@ -50,15 +50,15 @@ class ModelledMethod : public Method {
   [[nodiscard]] Support supports_ends(const Flow& flow) const;
   [[nodiscard]] Support supports_access(const Flow& flow) const;
   [[nodiscard]] Support supports_route(const Flow& flow) const;
-  [[nodiscard]] Ends ends(const Flow& flow) const;
+  [[nodiscard]] RouteEnds ends(const Flow& flow) const;
   /// The links that the bytes take: none where both ends are one device, whatever the plan says.
   [[nodiscard]] std::vector<std::string> route(const Flow& flow) const;
-  [[nodiscard]] Claim claim(const Flow& flow) const;
+  [[nodiscard]] BandwidthDemand claim(const Flow& flow) const;
   /// Of one operation, before its bytes move.
   [[nodiscard]] Seconds latency(const Flow& flow) const;
   [[nodiscard]] std::uint64_t operations(const Flow& flow) const;
 
-  std::shared_ptr<const Context> context_;
+  std::shared_ptr<const ModelledContext> context_;
   MethodRow row_;
 };
 

@@ -13,7 +13,7 @@ constexpr double simultaneous = 1e-12;  // relative: events closer than this are
 struct Runner {
   enum class Phase { waiting, moving, ended };
 
-  const Work* work = nullptr;
+  const LaneWork* work = nullptr;
   Phase phase = Phase::waiting;
   bool endless = false;    ///< background, or a tail
   bool ended = false;      ///< its end is known; a tail may go on
@@ -25,11 +25,11 @@ struct Runner {
 
 class Play {
  public:
-  Play(const std::vector<Work>& works, const std::vector<double>& capacities)
+  Play(const std::vector<LaneWork>& works, const std::vector<double>& capacities)
       : capacities_(capacities), ends_(works.size(), 0.0) {
-    const bool any_measured =
-        std::any_of(works.begin(), works.end(), [](const Work& work) { return work.role == Role::measured; });
-    for (const Work& work : works) {
+    const bool any_measured = std::any_of(works.begin(), works.end(),
+                                          [](const LaneWork& work) { return work.role == Role::measured; });
+    for (const LaneWork& work : works) {
       runners_.push_back({.work = &work, .endless = any_measured && work.role == Role::background});
       if (!runners_.back().endless) ++unfinished_;
     }
@@ -51,7 +51,7 @@ class Play {
  private:
   /// Joins phases that nothing separates, so that the number of events does not grow with the repeats.
   void begin(Runner& runner) {
-    const Work& work = *runner.work;
+    const LaneWork& work = *runner.work;
     const double repeats = runner.endless ? unlimited : static_cast<double>(work.repeats);
     if (work.bytes == 0) {
       runner.left = 0;
@@ -105,7 +105,7 @@ class Play {
 
   /// To the next phase of a runner whose phase is over.
   void proceed(Runner& runner) {
-    const Work& work = *runner.work;
+    const LaneWork& work = *runner.work;
     if (runner.phase == Runner::Phase::waiting && work.bytes > 0) {
       move(runner, static_cast<double>(work.bytes));
       return;
@@ -134,7 +134,7 @@ class Play {
 
   void share() {
     std::vector<Runner*> moving;
-    std::vector<const Claim*> claims;
+    std::vector<const BandwidthDemand*> claims;
     for (Runner& runner : runners_) {
       if (runner.phase != Runner::Phase::moving) continue;
       moving.push_back(&runner);
@@ -155,7 +155,7 @@ class Play {
 
 }  // namespace
 
-std::vector<Seconds> play(const std::vector<Work>& works, const std::vector<double>& capacities) {
+std::vector<Seconds> play(const std::vector<LaneWork>& works, const std::vector<double>& capacities) {
   return Play(works, capacities).run();
 }
 

@@ -9,7 +9,7 @@
 namespace linkscope::modelled {
 
 /// How a method's bytes run, as far as the model tells methods apart.
-enum class Shape {
+enum class Motion {
   copy,       ///< from the source along the route to the destination
   read,       ///< from the source along the route to the executor
   write,      ///< from the executor along the route to the destination
@@ -26,7 +26,7 @@ inline constexpr std::array<std::string_view, 4> launch_shape{"blocks", "threads
 struct MethodRow {
   std::string_view name;
   Quantity quantity;
-  Shape shape;
+  Motion shape;
   Driver driver;
   std::string_view like;  ///< the method whose figures hold where the node has none of its own; empty: none
   std::string_view summary;
@@ -41,102 +41,103 @@ inline constexpr Quantity latency = Quantity::latency;
 inline constexpr std::array<MethodRow, 20> method_rows{{
     {"memcpy",
      bandwidth,
-     Shape::copy,
+     Motion::copy,
      Driver::cpu,
      "",
      "CPU threads copy (ceiling per thread)",
      {"non_temporal"}},
-    {"cpu-read", bandwidth, Shape::read, Driver::cpu, "memcpy", "CPU threads load", {}},
-    {"cpu-write", bandwidth, Shape::write, Driver::cpu, "memcpy", "CPU threads store", {"non_temporal"}},
-    {"copy-engine", bandwidth, Shape::copy, Driver::gpu, "", "a GPU's copy engine copies", {"call", "api"}},
+    {"cpu-read", bandwidth, Motion::read, Driver::cpu, "memcpy", "CPU threads load", {}},
+    {"cpu-write", bandwidth, Motion::write, Driver::cpu, "memcpy", "CPU threads store", {"non_temporal"}},
+    {"copy-engine", bandwidth, Motion::copy, Driver::gpu, "", "a GPU's copy engine copies", {"call", "api"}},
     {"copy-engine-2d",
      bandwidth,
-     Shape::copy,
+     Motion::copy,
      Driver::gpu,
      "copy-engine",
      "planes of rows, as if dense",
      {"region", "in"}},
     {"copy-engine-3d",
      bandwidth,
-     Shape::copy,
+     Motion::copy,
      Driver::gpu,
      "copy-engine",
      "a box, as if dense",
      {"region", "in"}},
     {"copy-batch",
      bandwidth,
-     Shape::copy,
+     Motion::copy,
      Driver::gpu,
      "copy-engine",
      "many buffers, as if one",
      {"count", "api"}},
-    {"kernel-copy", bandwidth, Shape::copy, Driver::gpu, "", "a kernel loads and stores", launch_shape},
+    {"kernel-copy", bandwidth, Motion::copy, Driver::gpu, "", "a kernel loads and stores", launch_shape},
     {"kernel-bulk-copy",
      bandwidth,
-     Shape::copy,
+     Motion::copy,
      Driver::gpu,
      "kernel-copy",
      "a kernel moves blocks",
      {"blocks", "threads", "stage_bytes", "stages"}},
     {"kernel-strided",
      bandwidth,
-     Shape::copy,
+     Motion::copy,
      Driver::gpu,
      "kernel-copy",
      "a box, as if dense",
      {"region", "in"}},
-    {"kernel-read", bandwidth, Shape::read, Driver::gpu, "", "a kernel loads", launch_shape},
-    {"kernel-write", bandwidth, Shape::write, Driver::gpu, "", "a kernel stores", launch_shape},
-    {"kernel-exchange", bandwidth, Shape::exchange, Driver::gpu, "", "one kernel copies both ways at once",
+    {"kernel-read", bandwidth, Motion::read, Driver::gpu, "", "a kernel loads", launch_shape},
+    {"kernel-write", bandwidth, Motion::write, Driver::gpu, "", "a kernel stores", launch_shape},
+    {"kernel-exchange", bandwidth, Motion::exchange, Driver::gpu, "", "one kernel copies both ways at once",
      launch_shape},
-    {"stream", bandwidth, Shape::copy, Driver::gpu, "kernel-copy", "STREAM, as if a copy of one array",
+    {"stream", bandwidth, Motion::copy, Driver::gpu, "kernel-copy", "STREAM, as if a copy of one array",
      launch_shape},
     {"pointer-chase",
      latency,
-     Shape::chase,
+     Motion::chase,
      Driver::either,
      "",
      "dependent loads, one after another",
      {"stride", "locality", "span"}},
-    {"ping-pong", latency, Shape::ping_pong, Driver::gpu, "", "flags in each other's memory", {"hops"}},
+    {"ping-pong", latency, Motion::ping_pong, Driver::gpu, "", "flags in each other's memory", {"hops"}},
     {"mpi",
      bandwidth,
-     Shape::copy,
+     Motion::copy,
      Driver::either,
      "",
      "a message between two processes",
      {},
      Reach::processes},
-    {"xccl", bandwidth, Shape::copy, Driver::gpu, "", "a message by the GPU vendor's library", {}},
+    {"xccl", bandwidth, Motion::copy, Driver::gpu, "", "a message by the GPU vendor's library", {}},
     {"ipc-copy",
      bandwidth,
-     Shape::copy,
+     Motion::copy,
      Driver::gpu,
      "copy-engine",
      "a copy engine, into another process's memory",
      {}},
-    {"ipc-kernel", bandwidth, Shape::copy, Driver::gpu, "kernel-copy",
+    {"ipc-kernel", bandwidth, Motion::copy, Driver::gpu, "kernel-copy",
      "a kernel, into another process's memory", launch_shape},
 }};
 
 /// How the members of a collective pass their blocks on.
-enum class Passing {
+enum class BlockSchedule {
   ring,   ///< each to the next one, n - 1 steps a round; a broadcast along a chain, an all-to-all all at once
   pairs,  ///< each to every other one at once, one step a round; a broadcast in blocks that are then shared
 };
 
 struct CollectiveRow {
   std::string_view name;
-  Passing passing;
+  BlockSchedule passing;
   Driver driver;
   std::string_view summary;
 };
 
 inline constexpr std::array<CollectiveRow, 3> collective_rows{{
-    {"mpi-collective", Passing::ring, Driver::either, "a collective between processes, around a ring"},
-    {"xccl-collective", Passing::ring, Driver::gpu,
+    {"mpi-collective", BlockSchedule::ring, Driver::either, "a collective between processes, around a ring"},
+    {"xccl-collective", BlockSchedule::ring, Driver::gpu,
      "a collective by the GPU vendor's library, around a ring"},
-    {"direct-collective", Passing::pairs, Driver::gpu, "a collective by kernels on one another's memory"},
+    {"direct-collective", BlockSchedule::pairs, Driver::gpu,
+     "a collective by kernels on one another's memory"},
 }};
 
 /// Which devices a kind of memory can live on.

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "backend/modelled/payload.hpp"
+#include "backend/modelled/flow_payload.hpp"
 #include "backend/modelled/play.hpp"
 #include "model/transfer.hpp"
 
@@ -15,7 +15,7 @@ enum class Injection { none, crash, hang, corrupt, error };
 class ModelledTransfer : public Transfer {
  public:
   /// `work`: one transfer. `operations`: dependent operations in it.
-  ModelledTransfer(Work work, std::uint64_t operations, Bytes bytes, std::unique_ptr<Payload> payload,
+  ModelledTransfer(LaneWork work, std::uint64_t operations, Bytes bytes, std::unique_ptr<FlowPayload> payload,
                    Injection injection)
       : work_(std::move(work)),
         operations_(operations),
@@ -23,7 +23,7 @@ class ModelledTransfer : public Transfer {
         payload_(std::move(payload)),
         injection_(injection) {}
 
-  [[nodiscard]] const Work& work() const { return work_; }
+  [[nodiscard]] const LaneWork& work() const { return work_; }
   /// Moves the real bytes once, and does what `inject` asks for: ends the process, never returns, damages a
   /// byte, or throws Error{broken}.
   void move();
@@ -39,10 +39,10 @@ class ModelledTransfer : public Transfer {
   [[nodiscard]] std::vector<std::string> notes() const override;
 
  private:
-  Work work_;
+  LaneWork work_;
   std::uint64_t operations_;
   Bytes bytes_;
-  std::unique_ptr<Payload> payload_;
+  std::unique_ptr<FlowPayload> payload_;
   Injection injection_;
 };
 

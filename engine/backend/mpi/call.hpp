@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-#include "backend/mpi/exchange.hpp"
+#include "backend/mpi/message_calls.hpp"
 #include "model/flow.hpp"
 #include "model/method.hpp"
 

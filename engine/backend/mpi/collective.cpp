@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "backend/mpi/collective_transfer.hpp"
-#include "backend/mpi/roll_call.hpp"
+#include "backend/mpi/rank_check.hpp"
 #include "base/error.hpp"
 #include "model/collective.hpp"
 
@@ -21,21 +21,21 @@ std::vector<int> ranks_of(const Flow& flow) {
 }
 
 /// The member that lies here, if one does.
-class CollectiveEnsemble final : public Ensemble {
+class MpiCollectiveParts final : public PreparedParts {
  public:
-  CollectiveEnsemble(Session& session, std::vector<int> ranks, std::unique_ptr<CollectiveTransfer> member,
-                     std::uint64_t slots)
+  MpiCollectiveParts(MpiRuntime& session, std::vector<int> ranks,
+                     std::unique_ptr<MpiCollectiveTransfer> member, std::uint64_t slots)
       : session_(&session), ranks_(std::move(ranks)), member_(std::move(member)), slots_(slots) {}
 
   [[nodiscard]] std::vector<Transfer*> transfers() const override {
     return member_ ? std::vector<Transfer*>{member_.get()} : std::vector<Transfer*>{};
   }
-  [[nodiscard]] std::string offer() override {
-    return Presence{session_->rank(), session_->size(), slots_}.told();
+  [[nodiscard]] std::string export_handles() override {
+    return RankEntry{session_->rank(), session_->size(), slots_}.told();
   }
-  void connect(const std::vector<std::string>& offers) override {
-    std::vector<Presence> all;
-    for (const std::string& offer : offers) all.push_back(Presence::understood(offer));
+  void import_handles(const std::vector<std::string>& exports) override {
+    std::vector<RankEntry> all;
+    for (const std::string& exported : exports) all.push_back(RankEntry::understood(exported));
     require_one_world(all);
     held_ = session_->hold(ranks_);
     const MpiHandle communicator = session_->communicator(ranks_);
@@ -43,26 +43,26 @@ class CollectiveEnsemble final : public Ensemble {
   }
 
  private:
-  Session* session_;
+  MpiRuntime* session_;
   std::vector<int> ranks_;
-  std::unique_ptr<CollectiveTransfer> member_;
+  std::unique_ptr<MpiCollectiveTransfer> member_;
   std::uint64_t slots_;
   std::shared_ptr<void> held_;
 };
 
 }  // namespace
 
-Quantity Collective::quantity_of(const Flow& flow) const {
+Quantity MpiCollective::quantity_of(const Flow& flow) const {
   return CollectiveShape::of(flow).kind == CollectiveKind::barrier ? Quantity::latency : Quantity::bandwidth;
 }
 
-std::map<std::string, std::string> Collective::parameters() const {
+std::map<std::string, std::string> MpiCollective::parameters() const {
   auto all = collective_parameters();
   all["type"] += "; of 16 bits, sums only where MPI, by the mpi.h in use, has the type";
   return all;
 }
 
-Support Collective::supports(const Flow& flow) const {
+Support MpiCollective::supports(const Flow& flow) const {
   static_cast<void>(CollectiveShape::of(flow));
   const std::vector<int> ranks = ranks_of(flow);
   if (std::set<int>(ranks.begin(), ranks.end()).size() < ranks.size())
@@ -70,29 +70,30 @@ Support Collective::supports(const Flow& flow) const {
   return Support::yes();
 }
 
-std::vector<Part> Collective::parts(const Flow& flow) const {
-  std::vector<Part> parts = collective_parts(flow);
+std::vector<FlowPart> MpiCollective::parts(const Flow& flow) const {
+  std::vector<FlowPart> parts = collective_parts(flow);
   // MPI_Bcast has one buffer: out of place, the root's output is nowhere.
   if (CollectiveShape::of(flow).kind == CollectiveKind::broadcast && parts.front().source)
     parts.front().destination.reset();
   return parts;
 }
 
-std::unique_ptr<Ensemble> Collective::assemble(const Flow& flow, const std::vector<OwnPart>& own) const {
+std::unique_ptr<PreparedParts> MpiCollective::assemble(const Flow& flow,
+                                                       const std::vector<LocalPart>& own) const {
   if (own.empty())
-    return std::make_unique<CollectiveEnsemble>(context().library().session(), ranks_of(flow), nullptr, 0);
-  const OwnPart& part = own.front();
+    return std::make_unique<MpiCollectiveParts>(context().library().session(), ranks_of(flow), nullptr, 0);
+  const LocalPart& part = own.front();
   const Endpoint& where = flow.members.at(part.index);
-  Session& session = context().session(where.device);
+  MpiRuntime& session = context().session(where.device);
   context().require_taken(where);
-  const Member member{static_cast<int>(part.index), context().caller(where.device), part.arenas};
-  return std::make_unique<CollectiveEnsemble>(
+  const MpiMember member{static_cast<int>(part.index), context().caller(where.device), part.arenas};
+  return std::make_unique<MpiCollectiveParts>(
       session, ranks_of(flow),
-      std::make_unique<CollectiveTransfer>(session, CollectiveShape::of(flow), member),
+      std::make_unique<MpiCollectiveTransfer>(session, CollectiveShape::of(flow), member),
       part.arenas.rotation.slots);
 }
 
-Bytes Collective::rotation_bytes(const Flow& flow) const {
+Bytes MpiCollective::rotation_bytes(const Flow& flow) const {
   std::vector<DeviceId> devices;
   for (const Endpoint& member : flow.members) devices.push_back(member.device);
   return context().rotation_bytes(devices);

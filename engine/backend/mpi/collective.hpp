@@ -9,7 +9,7 @@ namespace linkscope::mpi {
 
 /// One CPU thread beside each member's memory calls MPI. Clock::host times each call by itself, with a barrier between
 /// calls outside the time, as osu_allreduce and its like do; the other clocks time calls made one right after another.
-class Collective final : public MpiMethod {
+class MpiCollective final : public MpiMethod {
  public:
   using MpiMethod::MpiMethod;
 
@@ -20,9 +20,9 @@ class Collective final : public MpiMethod {
   [[nodiscard]] Quantity quantity_of(const Flow& flow) const override;
   [[nodiscard]] std::map<std::string, std::string> parameters() const override;
   [[nodiscard]] Support supports(const Flow& flow) const override;
-  [[nodiscard]] std::vector<Part> parts(const Flow& flow) const override;
-  [[nodiscard]] std::unique_ptr<Ensemble> assemble(const Flow& flow,
-                                                   const std::vector<OwnPart>& own) const override;
+  [[nodiscard]] std::vector<FlowPart> parts(const Flow& flow) const override;
+  [[nodiscard]] std::unique_ptr<PreparedParts> assemble(const Flow& flow,
+                                                        const std::vector<LocalPart>& own) const override;
   [[nodiscard]] Bytes rotation_bytes(const Flow& flow) const override;
 };
 

@@ -1,4 +1,4 @@
-// CollectiveTransfer: see the header.
+// MpiCollectiveTransfer: see the header.
 #include "backend/mpi/collective_transfer.hpp"
 
 #include <string>
@@ -83,7 +83,8 @@ Slots slots_of(const Buffer* buffer, Bytes stride, std::uint64_t count) {
 
 }  // namespace
 
-CollectiveTransfer::CollectiveTransfer(Session& session, const CollectiveShape& shape, const Member& member)
+MpiCollectiveTransfer::MpiCollectiveTransfer(MpiRuntime& session, const CollectiveShape& shape,
+                                             const MpiMember& member)
     : MpiTransfer(session, member.caller),
       shape_(shape),
       member_(member),
@@ -101,7 +102,7 @@ CollectiveTransfer::CollectiveTransfer(Session& session, const CollectiveShape& 
   if (!problem.empty()) throw Error(Fault::unsupported, session.version() + problem);
 }
 
-void CollectiveTransfer::connect(std::uint64_t slots, MpiHandle communicator) {
+void MpiCollectiveTransfer::connect(std::uint64_t slots, MpiHandle communicator) {
   Arenas& arenas = member_.arenas;
   arenas.rotation.slots = slots;
   communicator_ = communicator;
@@ -110,25 +111,25 @@ void CollectiveTransfer::connect(std::uint64_t slots, MpiHandle communicator) {
   check_.emplace(shape_, member_.index, arenas);
 }
 
-void CollectiveTransfer::arm(std::uint64_t seed) {
+void MpiCollectiveTransfer::arm(std::uint64_t seed) {
   restart();
   check_->arm(seed);
 }
 
-std::optional<Mismatch> CollectiveTransfer::verify(std::uint64_t seed) const {
+std::optional<Mismatch> MpiCollectiveTransfer::verify(std::uint64_t seed) const {
   return check_->verify(seed, done());
 }
 
-Bytes CollectiveTransfer::verified_bytes() const {
+Bytes MpiCollectiveTransfer::verified_bytes() const {
   return member_.arenas.destination == nullptr ? 0 : check_->verified_bytes(done());
 }
 
-std::optional<Span> CollectiveTransfer::carry_out(std::uint64_t first, std::uint64_t repeats) noexcept {
+std::optional<Span> MpiCollectiveTransfer::carry_out(std::uint64_t first, std::uint64_t repeats) noexcept {
   if (failed(mpi().barrier(communicator_), "MPI_Barrier")) return std::nullopt;
   return clock() == Clock::host ? one_by_one(first, repeats) : in_a_row(first, repeats);
 }
 
-std::optional<Span> CollectiveTransfer::one_by_one(std::uint64_t first, std::uint64_t repeats) noexcept {
+std::optional<Span> MpiCollectiveTransfer::one_by_one(std::uint64_t first, std::uint64_t repeats) noexcept {
   const bool barred = shape_.kind != Kind::barrier;  // those keep themselves apart
   const Seconds start = steady_seconds();
   Seconds sum = 0;
@@ -142,7 +143,7 @@ std::optional<Span> CollectiveTransfer::one_by_one(std::uint64_t first, std::uin
   return Span{start, start + sum, start + sum};
 }
 
-std::optional<Span> CollectiveTransfer::in_a_row(std::uint64_t first, std::uint64_t repeats) noexcept {
+std::optional<Span> MpiCollectiveTransfer::in_a_row(std::uint64_t first, std::uint64_t repeats) noexcept {
   const Seconds start = steady_seconds();
   for (std::uint64_t index = first; index < first + repeats; ++index) {
     if (failed(call(index), called(shape_.kind))) return std::nullopt;
@@ -153,7 +154,7 @@ std::optional<Span> CollectiveTransfer::in_a_row(std::uint64_t first, std::uint6
   return Span{start, end, end};
 }
 
-int CollectiveTransfer::call(std::uint64_t index) const noexcept {
+int MpiCollectiveTransfer::call(std::uint64_t index) const noexcept {
   const std::byte* const from = from_.at(index);
   std::byte* const to = to_.at(index);
   switch (shape_.kind) {

@@ -1,25 +1,25 @@
-// CollectiveTransfer: one member's calls of a collective.
+// MpiCollectiveTransfer: one member's calls of a collective.
 #pragma once
 
 #include <optional>
 
-#include "backend/mpi/exchange.hpp"
+#include "backend/mpi/message_calls.hpp"
 #include "backend/mpi/mpi_transfer.hpp"
 #include "model/collective_check.hpp"
 
 namespace linkscope::mpi {
 
 /// A member of a collective, as the plan says it.
-struct Member {
+struct MpiMember {
   int index = 0;
   Caller caller;
   Arenas arenas;
 };
 
-class CollectiveTransfer final : public MpiTransfer {
+class MpiCollectiveTransfer final : public MpiTransfer {
  public:
   /// Throws Error{unsupported} where this MPI has no such type, or no sum of it.
-  CollectiveTransfer(Session& session, const CollectiveShape& shape, const Member& member);
+  MpiCollectiveTransfer(MpiRuntime& session, const CollectiveShape& shape, const MpiMember& member);
 
   /// Before anything else: the slots that all members have, and their communicator, with member 0 as rank 0.
   void connect(std::uint64_t slots, MpiHandle communicator);
@@ -39,7 +39,7 @@ class CollectiveTransfer final : public MpiTransfer {
   [[nodiscard]] int call(std::uint64_t index) const noexcept;
 
   CollectiveShape shape_;
-  Member member_;
+  MpiMember member_;
   MpiElement type_;
   std::int64_t count_;  ///< as MpiFunctions counts
   MpiHandle communicator_ = 0;

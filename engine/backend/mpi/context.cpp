@@ -1,4 +1,4 @@
-// Context: see the header.
+// MpiContext: see the header.
 #include "backend/mpi/context.hpp"
 
 #include <algorithm>
@@ -8,32 +8,32 @@
 
 namespace linkscope::mpi {
 
-Context::Context(std::shared_ptr<host::Context> host, Library library,
-                 const std::vector<DeviceFacts>& devices, std::shared_ptr<GpuRuntime> gpus)
+MpiContext::MpiContext(std::shared_ptr<host::HostContext> host, MpiLibrary library,
+                       const std::vector<DeviceFacts>& devices, std::shared_ptr<GpuRuntime> gpus)
     : host_(std::move(host)), library_(std::move(library)), gpus_(std::move(gpus)) {
   for (const DeviceFacts& device : devices) {
     if (device.id.kind == DeviceKind::gpu) beside_[device.id.index] = std::max(device.numa, 0);
   }
 }
 
-Session& Context::session(const DeviceId& device) {
+MpiRuntime& MpiContext::session(const DeviceId& device) {
   return library_.session([&] {
     if (device.kind != DeviceKind::gpu || gpus_ == nullptr) return;
     if (const int code = gpus_->use(device); code != 0) throw gpus_->failure(code);
   });
 }
 
-Caller Context::caller(const DeviceId& device) const {
+Caller MpiContext::caller(const DeviceId& device) const {
   return {node_of(device), device, device.kind == DeviceKind::gpu ? gpus_.get() : nullptr};
 }
 
-int Context::node_of(const DeviceId& device) const {
+int MpiContext::node_of(const DeviceId& device) const {
   if (device.kind == DeviceKind::numa) return device.index;
   const auto known = beside_.find(device.index);
   return known == beside_.end() ? 0 : known->second;
 }
 
-Bytes Context::rotation_bytes(const std::vector<DeviceId>& devices) const {
+Bytes MpiContext::rotation_bytes(const std::vector<DeviceId>& devices) const {
   Bytes largest = 0;
   for (const DeviceId& device : devices) {
     largest = std::max(largest, host_->largest_cache({{DeviceKind::numa, node_of(device)}}));
@@ -41,7 +41,7 @@ Bytes Context::rotation_bytes(const std::vector<DeviceId>& devices) const {
   return 2 * largest;
 }
 
-void Context::require_taken(const Endpoint& where) {
+void MpiContext::require_taken(const Endpoint& where) {
   if (!on_gpu(where)) return;
   const Support taken = library_.session().takes_gpu_memory();
   if (!taken)

@@ -1,4 +1,4 @@
-// Context: what both MPI methods share: the library, the host, and how GPUs' memory is reached without it.
+// MpiContext: what both MPI methods share: the library, the host, and how GPUs' memory is reached without it.
 #pragma once
 
 #include <map>
@@ -14,16 +14,16 @@
 
 namespace linkscope::mpi {
 
-class Context {
+class MpiContext {
  public:
   /// `devices`: of this machine, for the NUMA node beside each GPU. `gpus`: null where no runtime of theirs is at hand.
-  Context(std::shared_ptr<host::Context> host, Library library, const std::vector<DeviceFacts>& devices,
-          std::shared_ptr<GpuRuntime> gpus);
+  MpiContext(std::shared_ptr<host::HostContext> host, MpiLibrary library,
+             const std::vector<DeviceFacts>& devices, std::shared_ptr<GpuRuntime> gpus);
 
-  [[nodiscard]] Library& library() { return library_; }
+  [[nodiscard]] MpiLibrary& library() { return library_; }
   [[nodiscard]] GpuRuntime* gpus() const { return gpus_.get(); }
-  /// Starts MPI where it has not been, as whoever works with memory on `device`. Throws what Library::session() throws.
-  [[nodiscard]] Session& session(const DeviceId& device);
+  /// Starts MPI where it has not been, as whoever works with memory on `device`. Throws what MpiLibrary::session() throws.
+  [[nodiscard]] MpiRuntime& session(const DeviceId& device);
   /// Who calls MPI for memory on `device`: a CPU of its NUMA node, or of the one beside the GPU.
   [[nodiscard]] Caller caller(const DeviceId& device) const;
   /// Bytes through which rotated flows on these devices must cycle.
@@ -34,8 +34,8 @@ class Context {
  private:
   [[nodiscard]] int node_of(const DeviceId& device) const;
 
-  std::shared_ptr<host::Context> host_;
-  Library library_;
+  std::shared_ptr<host::HostContext> host_;
+  MpiLibrary library_;
   std::map<int, int> beside_;  ///< GPU -> NUMA node
   std::shared_ptr<GpuRuntime> gpus_;
 };

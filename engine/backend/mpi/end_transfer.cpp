@@ -23,7 +23,7 @@ std::byte* address_of(const Buffer* buffer) { return buffer == nullptr ? nullptr
 
 }  // namespace
 
-EndTransfer::EndTransfer(Session& session, const Flow& flow, End end)
+EndTransfer::EndTransfer(MpiRuntime& session, const Flow& flow, End end)
     : MpiTransfer(session, end.caller),
       call_(&Call::of(flow)),
       end_(std::move(end)),

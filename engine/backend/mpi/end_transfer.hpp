@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "backend/mpi/call.hpp"
-#include "backend/mpi/exchange.hpp"
+#include "backend/mpi/message_calls.hpp"
 #include "backend/mpi/mpi_transfer.hpp"
 #include "model/copy_check.hpp"
-#include "model/part.hpp"
+#include "model/flow_part.hpp"
 
 namespace linkscope::mpi {
 
@@ -22,13 +22,13 @@ struct End {
   Side side = Side::source;
   Caller caller;
   Arenas arenas;
-  std::unique_ptr<Bounce> out_bounce;
-  std::unique_ptr<Bounce> in_bounce;
+  std::unique_ptr<BounceBuffer> out_bounce;
+  std::unique_ptr<BounceBuffer> in_bounce;
 };
 
 class EndTransfer final : public MpiTransfer {
  public:
-  EndTransfer(Session& session, const Flow& flow, End end);
+  EndTransfer(MpiRuntime& session, const Flow& flow, End end);
   ~EndTransfer() override;
   EndTransfer(const EndTransfer&) = delete;
   EndTransfer& operator=(const EndTransfer&) = delete;
@@ -55,7 +55,7 @@ class EndTransfer final : public MpiTransfer {
 
   const Call* call_;
   End end_;
-  Wire wire_;
+  CallArguments wire_;
   std::uint64_t operations_;
   std::vector<std::byte> requests_;
   std::optional<CopyCheck> out_;  ///< nothing of messages without bytes

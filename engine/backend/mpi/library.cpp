@@ -1,4 +1,4 @@
-// Library: see the header.
+// MpiLibrary: see the header.
 #include "backend/mpi/library.hpp"
 
 #include <dlfcn.h>
@@ -48,12 +48,12 @@ bool may_exist(const std::filesystem::path& file) {
 
 }  // namespace
 
-Support Library::available() {
+Support MpiLibrary::available() {
   if (!outcome_) outcome_ = load();
   return *outcome_;
 }
 
-Support Library::load() {
+Support MpiLibrary::load() {
   std::string found;  // and unusable
   for (const Candidate& candidate : candidates(surroundings_)) {
     if (!may_exist(candidate.file)) continue;
@@ -66,7 +66,7 @@ Support Library::load() {
                      (surroundings_.asked.empty() ? "; LINKSCOPE_MPI may name one" : ""));
 }
 
-Support Library::load(const Candidate& candidate) {
+Support MpiLibrary::load(const Candidate& candidate) {
   void* const library = open(candidate.file);
   if (library == nullptr) return Support::no(loader_says());
   if (candidate.kind != FileKind::library && symbol<void>(library, entry) != nullptr)
@@ -81,7 +81,7 @@ Support Library::load(const Candidate& candidate) {
   return adapting == nullptr ? Support::no(loader_says()) : adopt(adapting, adapter);
 }
 
-Support Library::adopt(void* adapter, const std::string& file) {
+Support MpiLibrary::adopt(void* adapter, const std::string& file) {
   auto* const functions = symbol<const MpiFunctions*()>(adapter, entry);
   if (functions == nullptr) return Support::no(file + " is no adapter of linkscope's");
   if (functions()->layout != LINKSCOPE_MPI_LAYOUT)
@@ -90,18 +90,18 @@ Support Library::adopt(void* adapter, const std::string& file) {
   return Support::yes();
 }
 
-Session& Library::session(const std::function<void()>& prepare) {
+MpiRuntime& MpiLibrary::session(const std::function<void()>& prepare) {
   const Support there = available();
   if (!there) throw Error(Fault::unsupported, there.reason());
   if (!session_) {
-    session_ = std::make_unique<Session>(*functions_, threads_, prepare);
+    session_ = std::make_unique<MpiRuntime>(*functions_, threads_, prepare);
   } else if (prepare) {
     session_->in_its_thread(prepare);
   }
   return *session_;
 }
 
-void Library::finish() {
+void MpiLibrary::finish() {
   if (session_) session_->finish();
 }
 

@@ -1,4 +1,4 @@
-// Library: an MPI found and loaded at run time.
+// MpiLibrary: an MPI found and loaded at run time.
 #pragma once
 
 #include <functional>
@@ -7,17 +7,17 @@
 #include <string>
 
 #include "backend/mpi/functions.h"
+#include "backend/mpi/mpi_runtime.hpp"
 #include "backend/mpi/search.hpp"
-#include "backend/mpi/session.hpp"
 #include "model/support.hpp"
 
 namespace linkscope::mpi {
 
 /// Looks for an MPI when first asked for one, and starts it when a flow first needs it. It stays loaded until the process
 /// ends: no MPI survives being unloaded.
-class Library {
+class MpiLibrary {
  public:
-  Library(Surroundings surroundings, MpiThreads threads)
+  MpiLibrary(SearchRoots surroundings, MpiThreads threads)
       : surroundings_(std::move(surroundings)), threads_(threads) {}
 
   /// Whether there is one; where not, what was looked for and where.
@@ -25,7 +25,7 @@ class Library {
   /// Starts MPI at the first call: collective over all processes of the run. MPI's thread calls `prepare` at every call,
   /// at the first before MPI starts. Throws Error{unsupported} where there is none, Error{broken} where it does not start,
   /// and what `prepare` throws.
-  [[nodiscard]] Session& session(const std::function<void()>& prepare = {});
+  [[nodiscard]] MpiRuntime& session(const std::function<void()>& prepare = {});
   /// Ends MPI where it was started: collective, and only while every process is alive and idle.
   void finish();
 
@@ -34,11 +34,11 @@ class Library {
   [[nodiscard]] Support load(const Candidate& candidate);
   [[nodiscard]] Support adopt(void* adapter, const std::string& file);
 
-  Surroundings surroundings_;
+  SearchRoots surroundings_;
   MpiThreads threads_;
   std::optional<Support> outcome_;
   const MpiFunctions* functions_ = nullptr;
-  std::unique_ptr<Session> session_;
+  std::unique_ptr<MpiRuntime> session_;
 };
 
 }  // namespace linkscope::mpi

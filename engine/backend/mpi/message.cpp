@@ -6,7 +6,7 @@
 
 #include "backend/mpi/call.hpp"
 #include "backend/mpi/end_transfer.hpp"
-#include "backend/mpi/roll_call.hpp"
+#include "backend/mpi/rank_check.hpp"
 #include "base/error.hpp"
 
 namespace linkscope::mpi {
@@ -37,9 +37,10 @@ Support staging_supported(const Flow& flow, const GpuRuntime* gpus) {
 }
 
 /// Both ends' ranks in MPI's world; the end that lies here, if one does.
-class MessageEnsemble final : public Ensemble {
+class MpiMessageParts final : public PreparedParts {
  public:
-  MessageEnsemble(Session& session, const Flow& flow, std::unique_ptr<EndTransfer> end, std::uint64_t slots)
+  MpiMessageParts(MpiRuntime& session, const Flow& flow, std::unique_ptr<EndTransfer> end,
+                  std::uint64_t slots)
       : session_(&session),
         ranks_{flow.source->rank, flow.destination->rank},
         sides_(Call::of(flow).sides),
@@ -49,22 +50,22 @@ class MessageEnsemble final : public Ensemble {
   [[nodiscard]] std::vector<Transfer*> transfers() const override {
     return end_ ? std::vector<Transfer*>{end_.get()} : std::vector<Transfer*>{};
   }
-  [[nodiscard]] std::string offer() override {
-    return Presence{session_->rank(), session_->size(), slots_}.told();
+  [[nodiscard]] std::string export_handles() override {
+    return RankEntry{session_->rank(), session_->size(), slots_}.told();
   }
-  void connect(const std::vector<std::string>& offers) override;
+  void import_handles(const std::vector<std::string>& exports) override;
 
  private:
-  Session* session_;
+  MpiRuntime* session_;
   std::vector<int> ranks_;
   Sides sides_;
   std::unique_ptr<EndTransfer> end_;
   std::uint64_t slots_;
 };
 
-void MessageEnsemble::connect(const std::vector<std::string>& offers) {
-  std::vector<Presence> all;
-  for (const std::string& offer : offers) all.push_back(Presence::understood(offer));
+void MpiMessageParts::import_handles(const std::vector<std::string>& exports) {
+  std::vector<RankEntry> all;
+  for (const std::string& exported : exports) all.push_back(RankEntry::understood(exported));
   require_one_world(all);
   // A window is made by all of its communicator: the two ends need one of their own, which all processes help to make.
   const MpiHandle communicator = sides_ == Sides::one ? session_->communicator(ranks_) : session_->world();
@@ -78,9 +79,9 @@ void MessageEnsemble::connect(const std::vector<std::string>& offers) {
 
 }  // namespace
 
-Quantity Message::quantity_of(const Flow& flow) const { return Call::of(flow).quantity; }
+Quantity MpiMessage::quantity_of(const Flow& flow) const { return Call::of(flow).quantity; }
 
-std::map<std::string, std::string> Message::parameters() const {
+std::map<std::string, std::string> MpiMessage::parameters() const {
   return {
       {"call",
        "send (default: blocking, each answered by an empty message, so the time is until arrival); window "
@@ -95,7 +96,7 @@ std::map<std::string, std::string> Message::parameters() const {
        "(the whole message is copied through pinned host memory, blocking, and MPI sees that)"}};
 }
 
-Support Message::supports(const Flow& flow) const {
+Support MpiMessage::supports(const Flow& flow) const {
   if (!flow.source || !flow.destination) return Support::no("mpi needs a source and a destination");
   if (flow.source->rank == flow.destination->rank)
     return Support::no("mpi moves data between processes, and both ends lie in one");
@@ -103,13 +104,13 @@ Support Message::supports(const Flow& flow) const {
   return staging_supported(flow, context().gpus());
 }
 
-std::vector<Part> Message::parts(const Flow& flow) const {
+std::vector<FlowPart> MpiMessage::parts(const Flow& flow) const {
   const Call& call = Call::of(flow);
   const bool both = call.traffic == Traffic::both_ways;
   const auto timing = [&](TimedAt at) { return call.timed_at == at ? Timing::timed : Timing::untimed; };
-  Part from{flow.source->rank, flow.source->device, flow.source, std::nullopt, timing(TimedAt::source)};
-  Part to{flow.destination->rank, flow.destination->device, std::nullopt, flow.destination,
-          timing(TimedAt::destination)};
+  FlowPart from{flow.source->rank, flow.source->device, flow.source, std::nullopt, timing(TimedAt::source)};
+  FlowPart to{flow.destination->rank, flow.destination->device, std::nullopt, flow.destination,
+              timing(TimedAt::destination)};
   if (both) {
     from.destination = flow.source;
     to.source = flow.destination;
@@ -117,12 +118,13 @@ std::vector<Part> Message::parts(const Flow& flow) const {
   return {std::move(from), std::move(to)};
 }
 
-std::unique_ptr<Ensemble> Message::assemble(const Flow& flow, const std::vector<OwnPart>& own) const {
-  if (own.empty()) return std::make_unique<MessageEnsemble>(context().library().session(), flow, nullptr, 0);
-  const OwnPart& part = own.front();
+std::unique_ptr<PreparedParts> MpiMessage::assemble(const Flow& flow,
+                                                    const std::vector<LocalPart>& own) const {
+  if (own.empty()) return std::make_unique<MpiMessageParts>(context().library().session(), flow, nullptr, 0);
+  const LocalPart& part = own.front();
   const Side side = part.index == source_part ? Side::source : Side::destination;
   const Endpoint& where = side == Side::source ? *flow.source : *flow.destination;
-  Session& session = context().session(where.device);
+  MpiRuntime& session = context().session(where.device);
   const std::int64_t most = session.functions().most_elements;
   if (std::cmp_greater(flow.bytes, most)) {
     throw Error(Fault::unsupported, session.version() + " sends no more than " + std::to_string(most) +
@@ -139,10 +141,10 @@ std::unique_ptr<Ensemble> Message::assemble(const Flow& flow, const std::vector<
       end.in_bounce = context().gpus()->bounce(where, flow.bytes);
   }
   auto transfer = std::make_unique<EndTransfer>(session, flow, std::move(end));
-  return std::make_unique<MessageEnsemble>(session, flow, std::move(transfer), part.arenas.rotation.slots);
+  return std::make_unique<MpiMessageParts>(session, flow, std::move(transfer), part.arenas.rotation.slots);
 }
 
-Bytes Message::rotation_bytes(const Flow& flow) const {
+Bytes MpiMessage::rotation_bytes(const Flow& flow) const {
   return context().rotation_bytes({flow.source->device, flow.destination->device});
 }
 

@@ -8,7 +8,7 @@
 namespace linkscope::mpi {
 
 /// The sender's process and the receiver's each have a part; one CPU thread beside each end's memory calls MPI.
-class Message final : public MpiMethod {
+class MpiMessage final : public MpiMethod {
  public:
   using MpiMethod::MpiMethod;
 
@@ -19,9 +19,9 @@ class Message final : public MpiMethod {
   [[nodiscard]] Quantity quantity_of(const Flow& flow) const override;
   [[nodiscard]] std::map<std::string, std::string> parameters() const override;
   [[nodiscard]] Support supports(const Flow& flow) const override;
-  [[nodiscard]] std::vector<Part> parts(const Flow& flow) const override;
-  [[nodiscard]] std::unique_ptr<Ensemble> assemble(const Flow& flow,
-                                                   const std::vector<OwnPart>& own) const override;
+  [[nodiscard]] std::vector<FlowPart> parts(const Flow& flow) const override;
+  [[nodiscard]] std::unique_ptr<PreparedParts> assemble(const Flow& flow,
+                                                        const std::vector<LocalPart>& own) const override;
   [[nodiscard]] Bytes rotation_bytes(const Flow& flow) const override;
 };
 

@@ -10,16 +10,16 @@
 namespace linkscope::mpi {
 
 /// Their parts lie in processes; one CPU thread beside each part's memory calls MPI.
-class MpiMethod : public JoinedMethod {
+class MpiMethod : public MultiPartMethod {
  public:
-  explicit MpiMethod(std::shared_ptr<Context> context) : context_(std::move(context)) {}
+  explicit MpiMethod(std::shared_ptr<MpiContext> context) : context_(std::move(context)) {}
   [[nodiscard]] Support available() const final { return context_->library().available(); }
 
  protected:
-  [[nodiscard]] Context& context() const { return *context_; }
+  [[nodiscard]] MpiContext& context() const { return *context_; }
 
  private:
-  std::shared_ptr<Context> context_;
+  std::shared_ptr<MpiContext> context_;
 };
 
 }  // namespace linkscope::mpi

@@ -5,7 +5,7 @@
 
 namespace linkscope::mpi {
 
-MpiTransfer::MpiTransfer(Session& session, const Caller& caller)
+MpiTransfer::MpiTransfer(MpiRuntime& session, const Caller& caller)
     : HostTransfer(caller.node, 1), session_(&session), caller_(caller), turn_(session.turn()) {
   if (caller_.hands_over) session.visit(caller_.device);
 }

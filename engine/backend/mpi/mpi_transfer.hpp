@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "backend/host/host_transfer.hpp"
-#include "backend/mpi/session.hpp"
+#include "backend/mpi/mpi_runtime.hpp"
 #include "model/gpu_runtime.hpp"
 
 namespace linkscope::mpi {
@@ -26,7 +26,7 @@ struct Caller {
 class MpiTransfer : public host::HostTransfer {
  public:
   /// `session` outlives the transfer.
-  MpiTransfer(Session& session, const Caller& caller);
+  MpiTransfer(MpiRuntime& session, const Caller& caller);
 
   [[nodiscard]] host::Worker* own_worker() override { return session_->worker(); }
   void expect(Clock clock) override;
@@ -48,11 +48,11 @@ class MpiTransfer : public host::HostTransfer {
   bool runtime_failed(int code) noexcept;
 
   [[nodiscard]] const MpiFunctions& mpi() const { return session_->functions(); }
-  [[nodiscard]] Session& session() const { return *session_; }
+  [[nodiscard]] MpiRuntime& session() const { return *session_; }
   [[nodiscard]] Clock clock() const { return clock_; }
 
  private:
-  Session* session_;
+  MpiRuntime* session_;
   Caller caller_;
   std::shared_ptr<void> turn_;
   Clock clock_ = Clock::host;

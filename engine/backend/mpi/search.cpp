@@ -15,7 +15,7 @@ constexpr const char* site_adapter = "liblinkscope-mpi-site.so";
 constexpr std::array<const char*, 3> library_names{"libmpi_abi.so.1", "libmpi_abi.so.0", "libmpi_abi.so"};
 
 /// lib/ of each environment, and each lib/ above the engine.
-std::vector<std::filesystem::path> folders(const Surroundings& surroundings) {
+std::vector<std::filesystem::path> folders(const SearchRoots& surroundings) {
   std::vector<std::filesystem::path> found;
   const auto add = [&](const std::filesystem::path& folder) {
     if (std::find(found.begin(), found.end(), folder) == found.end()) found.push_back(folder);
@@ -29,13 +29,13 @@ std::vector<std::filesystem::path> folders(const Surroundings& surroundings) {
 
 }  // namespace
 
-Surroundings Surroundings::of(std::string asked, const std::vector<std::string>& environments) {
+SearchRoots SearchRoots::of(std::string asked, const std::vector<std::string>& environments) {
   std::error_code unknown;
   const auto engine = std::filesystem::read_symlink("/proc/self/exe", unknown);
   return {std::move(asked), engine.parent_path(), {environments.begin(), environments.end()}};
 }
 
-std::vector<Candidate> candidates(const Surroundings& surroundings) {
+std::vector<Candidate> candidates(const SearchRoots& surroundings) {
   if (!surroundings.asked.empty()) return {{surroundings.asked, FileKind::either}};
   std::vector<Candidate> all{{surroundings.engine / site_adapter, FileKind::adapter}};
   for (const char* name : library_names) all.push_back({name, FileKind::library});
@@ -45,7 +45,7 @@ std::vector<Candidate> candidates(const Surroundings& surroundings) {
   return all;
 }
 
-std::string places(const Surroundings& surroundings) {
+std::string places(const SearchRoots& surroundings) {
   if (!surroundings.asked.empty()) return surroundings.asked + " (LINKSCOPE_MPI)";
   std::string text = std::string(site_adapter) + " in " + surroundings.engine.string() +
                      ", libmpi_abi.so in the loader's path";
@@ -53,7 +53,7 @@ std::string places(const Surroundings& surroundings) {
   return text;
 }
 
-std::filesystem::path abi_adapter(const Surroundings& surroundings) {
+std::filesystem::path abi_adapter(const SearchRoots& surroundings) {
   return surroundings.engine / "liblinkscope-mpi-abi.so";
 }
 

@@ -8,13 +8,13 @@
 namespace linkscope::mpi {
 
 /// What the search starts from.
-struct Surroundings {
+struct SearchRoots {
   std::string asked;                                ///< LINKSCOPE_MPI; empty: nothing in particular
   std::filesystem::path engine;                     ///< the folder that holds the engine
   std::vector<std::filesystem::path> environments;  ///< Python environments, whose lib/ may hold an MPI
 
   /// With the folder of the running program.
-  static Surroundings of(std::string asked, const std::vector<std::string>& environments);
+  static SearchRoots of(std::string asked, const std::vector<std::string>& environments);
 };
 
 /// What a file found there should be.
@@ -31,11 +31,11 @@ struct Candidate {
 
 /// In the order in which they are tried: what was asked for and nothing else; else the site's adapter beside the engine,
 /// then libmpi_abi by the loader's path, in the Python environments, and in a lib/ that the engine lies below (a wheel's).
-[[nodiscard]] std::vector<Candidate> candidates(const Surroundings& surroundings);
+[[nodiscard]] std::vector<Candidate> candidates(const SearchRoots& surroundings);
 /// The same in words, for whoever wonders why nothing was found.
-[[nodiscard]] std::string places(const Surroundings& surroundings);
+[[nodiscard]] std::string places(const SearchRoots& surroundings);
 
 /// The adapter to the standard ABI, which every build has.
-[[nodiscard]] std::filesystem::path abi_adapter(const Surroundings& surroundings);
+[[nodiscard]] std::filesystem::path abi_adapter(const SearchRoots& surroundings);
 
 }  // namespace linkscope::mpi

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "backend/xccl/joint_calls.hpp"
+#include "backend/xccl/group_calls.hpp"
 #include "base/error.hpp"
 #include "model/collective.hpp"
 #include "model/collective_check.hpp"
@@ -30,19 +30,19 @@ DataType data_type(ElementType type) {
   return DataType::float32;
 }
 
-Members members_of(const Flow& flow) {
-  Members members;
+RankDevices members_of(const Flow& flow) {
+  RankDevices members;
   for (const Endpoint& member : flow.members) members.push_back({member.rank, member.device.index});
   return members;
 }
 
 /// The members of one process.
-class CollectiveCalls final : public JointCalls {
+class CollectiveCalls final : public GroupCalls {
  public:
-  CollectiveCalls(std::shared_ptr<Context> context, const Form& form, const CollectiveShape& shape,
-                  Members members, const std::vector<OwnPart>& own)
-      : JointCalls(std::move(context), form), shape_(shape), members_(std::move(members)) {
-    for (const OwnPart& part : own) own_[members_[part.index].device] = part;
+  CollectiveCalls(std::shared_ptr<XcclContext> context, const CallOptions& form, const CollectiveShape& shape,
+                  RankDevices members, const std::vector<LocalPart>& own)
+      : GroupCalls(std::move(context), form), shape_(shape), members_(std::move(members)) {
+    for (const LocalPart& part : own) own_[members_[part.index].device] = part;
   }
 
   void identify(const UniqueId& id) { id_ = id; }
@@ -60,20 +60,20 @@ class CollectiveCalls final : public JointCalls {
     return devices;
   }
   [[nodiscard]] std::vector<const Buffer*> buffers(int device) const override;
-  void call(Communicator& communicator, const gpu::JointStream& stream, std::uint64_t turn) override;
+  void call(Communicator& communicator, const gpu::DeviceStream& stream, std::uint64_t turn) override;
 
   /// Where one member's call reads and writes: in place the input is where the output shall be.
-  struct Ends {
+  struct CallBuffers {
     const std::byte* from = nullptr;
     std::byte* to = nullptr;
   };
-  [[nodiscard]] Ends ends(const OwnPart& part, std::uint64_t turn) const;
-  void send_to_all(const Library& library, Comm* comm, const Ends& ends, Stream stream) const;
+  [[nodiscard]] CallBuffers ends(const LocalPart& part, std::uint64_t turn) const;
+  void send_to_all(const XcclLibrary& library, Comm* comm, const CallBuffers& ends, Stream stream) const;
   [[nodiscard]] Bytes block() const { return shape_.bytes / static_cast<Bytes>(shape_.members); }
 
   CollectiveShape shape_;
-  Members members_;
-  std::map<int, OwnPart> own_;  ///< by device
+  RankDevices members_;
+  std::map<int, LocalPart> own_;  ///< by device
   UniqueId id_{};
 };
 
@@ -84,7 +84,7 @@ std::vector<const Buffer*> CollectiveCalls::buffers(int device) const {
   return buffers;
 }
 
-CollectiveCalls::Ends CollectiveCalls::ends(const OwnPart& part, std::uint64_t turn) const {
+CollectiveCalls::CallBuffers CollectiveCalls::ends(const LocalPart& part, std::uint64_t turn) const {
   const Arenas& arenas = part.arenas;
   const Bytes at = turn % arenas.rotation.slots * arenas.rotation.stride;
   if (arenas.destination == nullptr) return {arenas.source->data() + at, nullptr};
@@ -94,11 +94,11 @@ CollectiveCalls::Ends CollectiveCalls::ends(const OwnPart& part, std::uint64_t t
   return {arenas.source->data() + at, to};
 }
 
-void CollectiveCalls::call(Communicator& communicator, const gpu::JointStream& stream, std::uint64_t turn) {
-  const Library& library = communicator.library();
+void CollectiveCalls::call(Communicator& communicator, const gpu::DeviceStream& stream, std::uint64_t turn) {
+  const XcclLibrary& library = communicator.library();
   const Api& api = library.api();
   Comm* const comm = communicator.handle(stream.device);
-  const Ends at = ends(own_.at(stream.device), turn);
+  const CallBuffers at = ends(own_.at(stream.device), turn);
   const DataType type = data_type(shape_.type);
   const std::size_t all = shape_.bytes / shape_.element_bytes();
   const std::size_t share = block() / shape_.element_bytes();
@@ -130,7 +130,8 @@ void CollectiveCalls::call(Communicator& communicator, const gpu::JointStream& s
 }
 
 /// All-to-all of libraries that have no call for it.
-void CollectiveCalls::send_to_all(const Library& library, Comm* comm, const Ends& ends, Stream stream) const {
+void CollectiveCalls::send_to_all(const XcclLibrary& library, Comm* comm, const CallBuffers& ends,
+                                  Stream stream) const {
   const DataType type = data_type(shape_.type);
   const std::size_t share = block() / shape_.element_bytes();
   Group group(library);
@@ -143,7 +144,7 @@ void CollectiveCalls::send_to_all(const Library& library, Comm* comm, const Ends
 }
 
 std::vector<std::string> CollectiveCalls::notes() const {
-  std::vector<std::string> found = JointCalls::notes();
+  std::vector<std::string> found = GroupCalls::notes();
   if (shape_.kind == CollectiveKind::all_to_all)
     found.emplace_back(context().library().api().all_to_all == nullptr ? "by ncclSend and ncclRecv"
                                                                        : "by ncclAlltoAll");
@@ -151,19 +152,20 @@ std::vector<std::string> CollectiveCalls::notes() const {
 }
 
 /// One member.
-using CollectivePart = CheckedJointTransfer<CollectiveCheck>;
+using CollectivePart = CheckedGroupTransfer<CollectiveCheck>;
 
-class CollectiveEnsemble final : public Ensemble {
+class XcclCollectiveParts final : public PreparedParts {
  public:
-  CollectiveEnsemble(std::shared_ptr<Context> context, const Flow& flow, const std::vector<OwnPart>& own)
+  XcclCollectiveParts(std::shared_ptr<XcclContext> context, const Flow& flow,
+                      const std::vector<LocalPart>& own)
       : context_(std::move(context)),
         first_rank_(flow.members.front().rank),
         has_first_(!own.empty() && own.front().index == 0) {
     if (own.empty()) return;
     const CollectiveShape shape = CollectiveShape::of(flow);
-    calls_ =
-        std::make_shared<CollectiveCalls>(context_, Form::of(flow.parameters), shape, members_of(flow), own);
-    for (const OwnPart& part : own) {
+    calls_ = std::make_shared<CollectiveCalls>(context_, CallOptions::of(flow.parameters), shape,
+                                               members_of(flow), own);
+    for (const LocalPart& part : own) {
       const int index = static_cast<int>(part.index);
       parts_.push_back(std::make_unique<CollectivePart>(
           calls_, flow.members[part.index].device.index, part.arenas.rotation.slots,
@@ -176,16 +178,16 @@ class CollectiveEnsemble final : public Ensemble {
     for (const auto& part : parts_) all.push_back(part.get());
     return all;
   }
-  [[nodiscard]] std::string offer() override {
-    return has_first_ ? text_of(context_->communicators().offer()) : std::string();
+  [[nodiscard]] std::string export_handles() override {
+    return has_first_ ? text_of(context_->communicators().export_handles()) : std::string();
   }
-  void connect(const std::vector<std::string>& offers) override {
+  void import_handles(const std::vector<std::string>& exports) override {
     context_->communicators().next_wish();
-    if (calls_ != nullptr) calls_->identify(read_id(offers.at(static_cast<std::size_t>(first_rank_))));
+    if (calls_ != nullptr) calls_->identify(read_id(exports.at(static_cast<std::size_t>(first_rank_))));
   }
 
  private:
-  std::shared_ptr<Context> context_;
+  std::shared_ptr<XcclContext> context_;
   int first_rank_;
   bool has_first_;
   std::shared_ptr<CollectiveCalls> calls_;
@@ -204,12 +206,12 @@ Support XcclCollective::supports(const Flow& flow) const {
   const CollectiveShape shape = CollectiveShape::of(flow);
   if (shape.kind == CollectiveKind::barrier)
     return Support::no("xccl has no barrier: a reduction of one element is none");
-  if (shape.accumulates() && Form::of(flow.parameters).recorded > 1) {
+  if (shape.accumulates() && CallOptions::of(flow.parameters).recorded > 1) {
     return Support::no(
         std::string(name_of(shape.kind)) +
         " in place adds up: of a graph of several calls none could be checked, recorded: 1 can be");
   }
-  Members members = members_of(flow);
+  RankDevices members = members_of(flow);
   if (members.size() < 2) return Support::no("xccl-collective needs two members or more");
   for (const Endpoint& member : flow.members) {
     if (member.device.kind != DeviceKind::gpu)
@@ -221,10 +223,11 @@ Support XcclCollective::supports(const Flow& flow) const {
   return has_form(flow);
 }
 
-std::vector<Part> XcclCollective::parts(const Flow& flow) const { return collective_parts(flow); }
+std::vector<FlowPart> XcclCollective::parts(const Flow& flow) const { return collective_parts(flow); }
 
-std::unique_ptr<Ensemble> XcclCollective::assemble(const Flow& flow, const std::vector<OwnPart>& own) const {
-  return std::make_unique<CollectiveEnsemble>(context(), flow, own);
+std::unique_ptr<PreparedParts> XcclCollective::assemble(const Flow& flow,
+                                                        const std::vector<LocalPart>& own) const {
+  return std::make_unique<XcclCollectiveParts>(context(), flow, own);
 }
 
 std::vector<DeviceId> XcclCollective::gpus(const Flow& flow) const {

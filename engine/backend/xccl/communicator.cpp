@@ -17,10 +17,11 @@ constexpr std::uint64_t most_kept = 8;  // each takes a few hundred MiB of every
 
 }  // namespace
 
-Communicator::Communicator(std::shared_ptr<const Library> library, std::shared_ptr<gpu::Context> context,
-                           Members members, int rank, const UniqueId& id)
+Communicator::Communicator(std::shared_ptr<const XcclLibrary> library,
+                           std::shared_ptr<gpu::GpuContext> context, RankDevices members, int rank,
+                           const UniqueId& id)
     : library_(std::move(library)), context_(std::move(context)), members_(std::move(members)) {
-  for (const Member& member : members_) {
+  for (const RankDevice& member : members_) {
     if (member.rank == rank) handles_[member.device] = nullptr;
   }
   try {
@@ -54,7 +55,7 @@ Communicator::~Communicator() {
   }
 }
 
-int Communicator::index_of(const Member& member) const {
+int Communicator::index_of(const RankDevice& member) const {
   const auto found = std::find(members_.begin(), members_.end(), member);
   return static_cast<int>(found - members_.begin());
 }
@@ -102,7 +103,7 @@ UniqueId read_id(const std::string& text) {
   return id;
 }
 
-UniqueId Communicators::offer() {
+UniqueId Communicators::export_handles() {
   if (spare_ == nullptr) {
     auto made = std::make_unique<UniqueId>();
     library_->check(library_->api().get_unique_id(made.get()), "ncclGetUniqueId");
@@ -113,12 +114,14 @@ UniqueId Communicators::offer() {
 
 void Communicators::next_wish() {
   ++wishes_;
-  std::erase_if(kept_, [&](const Kept& one) { return one.unused() && one.wish + most_kept < wishes_; });
+  std::erase_if(
+      kept_, [&](const CachedCommunicator& one) { return one.unused() && one.wish + most_kept < wishes_; });
 }
 
-std::shared_ptr<Communicator> Communicators::lease(const Members& members, int rank, const UniqueId& id) {
-  std::erase_if(kept_, [](const Kept& one) { return one.unused() && one.communicator->broken(); });
-  auto known = std::find_if(kept_.begin(), kept_.end(), [&](const Kept& one) {
+std::shared_ptr<Communicator> Communicators::lease(const RankDevices& members, int rank, const UniqueId& id) {
+  std::erase_if(kept_,
+                [](const CachedCommunicator& one) { return one.unused() && one.communicator->broken(); });
+  auto known = std::find_if(kept_.begin(), kept_.end(), [&](const CachedCommunicator& one) {
     return one.unused() && one.communicator->members() == members;
   });
   if (known == kept_.end()) {

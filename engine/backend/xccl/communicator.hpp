@@ -16,29 +16,29 @@
 namespace linkscope::xccl {
 
 /// A GPU of a process.
-struct Member {
+struct RankDevice {
   int rank = 0;  ///< the process
   int device = 0;
 
-  auto operator<=>(const Member&) const = default;
+  auto operator<=>(const RankDevice&) const = default;
 };
 
-using Members = std::vector<Member>;
+using RankDevices = std::vector<RankDevice>;
 
 class Communicator {
  public:
   /// Sets up the members that are of process `rank`. Every process that has members does so at the same time with the same
   /// `id`. Throws Error{broken} with the library's words.
-  Communicator(std::shared_ptr<const Library> library, std::shared_ptr<gpu::Context> context, Members members,
-               int rank, const UniqueId& id);
+  Communicator(std::shared_ptr<const XcclLibrary> library, std::shared_ptr<gpu::GpuContext> context,
+               RankDevices members, int rank, const UniqueId& id);
   ~Communicator();
   Communicator(const Communicator&) = delete;
   Communicator& operator=(const Communicator&) = delete;
 
-  [[nodiscard]] const Library& library() const { return *library_; }
-  [[nodiscard]] const Members& members() const { return members_; }
+  [[nodiscard]] const XcclLibrary& library() const { return *library_; }
+  [[nodiscard]] const RankDevices& members() const { return members_; }
   /// Which of the members is `member`, as peers count.
-  [[nodiscard]] int index_of(const Member& member) const;
+  [[nodiscard]] int index_of(const RankDevice& member) const;
   /// The handle of this process's member on `device`. Throws Error{broken} after abort().
   [[nodiscard]] Comm* handle(int device) const;
   [[nodiscard]] bool broken() const { return broken_; }
@@ -57,9 +57,9 @@ class Communicator {
  private:
   void set_up(int rank, const UniqueId& id);
 
-  std::shared_ptr<const Library> library_;
-  std::shared_ptr<gpu::Context> context_;
-  Members members_;
+  std::shared_ptr<const XcclLibrary> library_;
+  std::shared_ptr<gpu::GpuContext> context_;
+  RankDevices members_;
   std::map<int, Comm*> handles_;  ///< by device
   std::atomic<bool> broken_{false};
   mutable std::shared_mutex looking_;  ///< shared by who looks after the handles, held by who aborts them
@@ -78,28 +78,28 @@ class Communicator {
 /// wait for ever for the other to set it up.
 class Communicators {
  public:
-  Communicators(std::shared_ptr<const Library> library, std::shared_ptr<gpu::Context> context)
+  Communicators(std::shared_ptr<const XcclLibrary> library, std::shared_ptr<gpu::GpuContext> context)
       : library_(std::move(library)), context_(std::move(context)) {}
 
   /// An identifier for a communicator that may be needed; the same until it is used.
-  [[nodiscard]] UniqueId offer();
+  [[nodiscard]] UniqueId export_handles();
   /// Counts a case's wish for one; called by all processes alike, whether they are among the members or not. Whatever the last
   /// few cases have not wanted is ended here, by all its members at the same time, as the library demands.
   void next_wish();
   /// A communicator that nobody else has; made where none is kept.
-  [[nodiscard]] std::shared_ptr<Communicator> lease(const Members& members, int rank, const UniqueId& id);
+  [[nodiscard]] std::shared_ptr<Communicator> lease(const RankDevices& members, int rank, const UniqueId& id);
 
  private:
-  std::shared_ptr<const Library> library_;
-  std::shared_ptr<gpu::Context> context_;
-  struct Kept {
+  std::shared_ptr<const XcclLibrary> library_;
+  std::shared_ptr<gpu::GpuContext> context_;
+  struct CachedCommunicator {
     std::shared_ptr<Communicator> communicator;
     std::uint64_t wish = 0;  ///< the last that it was for
     [[nodiscard]] bool unused() const { return communicator.use_count() == 1; }
   };
 
   std::unique_ptr<UniqueId> spare_;
-  std::vector<Kept> kept_;
+  std::vector<CachedCommunicator> kept_;
   std::uint64_t wishes_ = 0;
 };
 

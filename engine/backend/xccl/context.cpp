@@ -6,23 +6,23 @@
 namespace linkscope::xccl {
 namespace {
 
-std::shared_ptr<const Library> load(Search search) {
+std::shared_ptr<const XcclLibrary> load(Search search) {
   search.name = gpu::vendor::xccl_name;
   search.file = gpu::vendor::xccl_library;
-  return std::make_shared<const Library>(search);
+  return std::make_shared<const XcclLibrary>(search);
 }
 
 }  // namespace
 
-Context::Context(std::shared_ptr<gpu::Context> gpus, Search search)
+XcclContext::XcclContext(std::shared_ptr<gpu::GpuContext> gpus, Search search)
     : gpus_(std::move(gpus)), library_(load(std::move(search))), communicators_(library_, gpus_) {}
 
-Support Context::available() const {
+Support XcclContext::available() const {
   if (!library_->problem().empty()) return Support::no(library_->problem());
   return gpus_->device_count() > 0 ? Support::yes() : Support::no(gpus_->problem());
 }
 
-std::map<std::string, std::string> Context::versions() const {
+std::map<std::string, std::string> XcclContext::versions() const {
   if (!library_->problem().empty()) return {};
   return {{library_->name(), library_->version()}};
 }

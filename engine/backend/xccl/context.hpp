@@ -1,4 +1,4 @@
-// Context: the library in this process, and what its methods share.
+// XcclContext: the library in this process, and what its methods share.
 #pragma once
 
 #include <map>
@@ -13,28 +13,28 @@
 
 namespace linkscope::xccl {
 
-class Exchange;
+class GroupedMessages;
 
-class Context {
+class XcclContext {
  public:
   /// `search` without name and file: this engine's vendor's are taken.
-  Context(std::shared_ptr<gpu::Context> gpus, Search search);
+  XcclContext(std::shared_ptr<gpu::GpuContext> gpus, Search search);
 
-  [[nodiscard]] const std::shared_ptr<gpu::Context>& gpus() const { return gpus_; }
-  [[nodiscard]] const Library& library() const { return *library_; }
+  [[nodiscard]] const std::shared_ptr<gpu::GpuContext>& gpus() const { return gpus_; }
+  [[nodiscard]] const XcclLibrary& library() const { return *library_; }
   [[nodiscard]] Communicators& communicators() { return communicators_; }
   /// The library where it is, and a GPU to use it on.
   [[nodiscard]] Support available() const;
   /// For the run's header: {"nccl": "2.28.9"}.
   [[nodiscard]] std::map<std::string, std::string> versions() const;
-  /// What the messages of the case at hand have in common; see Exchange::of().
-  [[nodiscard]] std::weak_ptr<Exchange>& exchange(Role role) { return exchanges_[role]; }
+  /// What the messages of the case at hand have in common; see GroupedMessages::of().
+  [[nodiscard]] std::weak_ptr<GroupedMessages>& exchange(Role role) { return exchanges_[role]; }
 
  private:
-  std::shared_ptr<gpu::Context> gpus_;
-  std::shared_ptr<const Library> library_;
+  std::shared_ptr<gpu::GpuContext> gpus_;
+  std::shared_ptr<const XcclLibrary> library_;
   Communicators communicators_;
-  std::map<Role, std::weak_ptr<Exchange>> exchanges_;
+  std::map<Role, std::weak_ptr<GroupedMessages>> exchanges_;
 };
 
 }  // namespace linkscope::xccl

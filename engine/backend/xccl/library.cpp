@@ -76,7 +76,7 @@ std::vector<std::string> library_folders(const std::vector<std::string>& environ
   return folders;
 }
 
-Library::Library(const Search& search) : name_(search.name) {
+XcclLibrary::XcclLibrary(const Search& search) : name_(search.name) {
   static_cast<void>(setenv(multicast_variable, "0", 0));
   static_cast<void>(setenv("NCCL_DEBUG_FILE", "/dev/stderr", 0));  // standard output is for rows
   const char* multicast = std::getenv(multicast_variable);
@@ -100,7 +100,7 @@ Library::Library(const Search& search) : name_(search.name) {
 }
 
 /// Takes `file` if it is one; else adds to `tried` why not.
-bool Library::load(const std::string& file, std::string& tried) {
+bool XcclLibrary::load(const std::string& file, std::string& tried) {
   static_cast<void>(dlerror());
   void* handle = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   std::string reason = handle == nullptr ? loader_error() : missing_function(handle);
@@ -117,7 +117,7 @@ bool Library::load(const std::string& file, std::string& tried) {
 }
 
 /// Fills the table; the reason why that cannot be, or nothing.
-std::string Library::missing_function(void* handle) {
+std::string XcclLibrary::missing_function(void* handle) {
   std::string missing;
   const auto need = [&](const char* symbol, auto*& function) {
     if (!find(handle, symbol, function) && missing.empty()) missing = loader_error();
@@ -143,7 +143,7 @@ std::string Library::missing_function(void* handle) {
 }
 
 /// Fills in what older libraries do not have.
-void Library::find_newer(void* handle) {
+void XcclLibrary::find_newer(void* handle) {
   static_cast<void>(find(handle, "ncclGetLastError", api_.get_last_error));
   static_cast<void>(find(handle, "ncclAlltoAll", api_.all_to_all) ||
                     find(handle, "ncclAllToAll", api_.all_to_all));  // RCCL's own
@@ -154,15 +154,15 @@ void Library::find_newer(void* handle) {
     api_.comm_deregister = nullptr;
 }
 
-Support Library::allocates() const {
+Support XcclLibrary::allocates() const {
   return api_.mem_alloc != nullptr ? Support::yes() : lacks("ncclMemAlloc");
 }
 
-Support Library::registers() const {
+Support XcclLibrary::registers() const {
   return api_.comm_register != nullptr ? Support::yes() : lacks("ncclCommRegister");
 }
 
-void* Library::register_buffer(Comm* comm, void* address, std::size_t bytes) const {
+void* XcclLibrary::register_buffer(Comm* comm, void* address, std::size_t bytes) const {
   void* handle = nullptr;
   check(api_.comm_register(comm, address, bytes, &handle), "ncclCommRegister");
   if (handle != nullptr) return handle;
@@ -171,19 +171,19 @@ void* Library::register_buffer(Comm* comm, void* address, std::size_t bytes) con
                   " registered no buffer and said that all is well, as where NCCL_LOCAL_REGISTER=0");
 }
 
-Support Library::lacks(const char* symbol) const {
+Support XcclLibrary::lacks(const char* symbol) const {
   if (!problem_.empty()) return Support::no(problem_);
   return Support::no(name_ + " " + version_ + " has no " + symbol + ", which came with NCCL 2.19");
 }
 
-std::string Library::note() const {
+std::string XcclLibrary::note() const {
   const std::string state =
       multicast_ == "0" ? "NVLink multicast off" : "NVLink multicast as the user has it";
   return name_ + " " + version_ + ", " + state + " (" + multicast_variable + "=" + multicast_ + ")" +
          (settings_.empty() ? "" : ", " + settings_);
 }
 
-void Library::check(Result result, const char* call, std::source_location where) const {
+void XcclLibrary::check(Result result, const char* call, std::source_location where) const {
   if (result == Result::success) return;
   std::string what = std::string(call) + ": " + api_.get_error_string(result) + " (" +
                      std::to_string(static_cast<int>(result)) + ")";
@@ -199,7 +199,7 @@ std::string version_text(int code) {
   return std::to_string(major) + "." + std::to_string(minor) + "." + std::to_string(code % 100);
 }
 
-Group::Group(const Library& library) : library_(library) {
+Group::Group(const XcclLibrary& library) : library_(library) {
   library_.check(library_.api().group_start(), "ncclGroupStart");
 }
 

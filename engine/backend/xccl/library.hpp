@@ -1,4 +1,4 @@
-// Library: NCCL or RCCL, found and loaded at run time.
+// XcclLibrary: NCCL or RCCL, found and loaded at run time.
 #pragma once
 
 #include <source_location>
@@ -23,10 +23,10 @@ struct Search {
 
 /// Stays loaded until the process ends: it has threads of its own. Before it is loaded NCCL_NVLS_ENABLE is set to 0 (no
 /// NVLink multicast) and NCCL_DEBUG_FILE to standard error, unless the user has set them.
-class Library {
+class XcclLibrary {
  public:
   /// Never throws for want of a library: problem() then says where it was looked for.
-  explicit Library(const Search& search);
+  explicit XcclLibrary(const Search& search);
 
   /// One line; empty where all is well.
   [[nodiscard]] const std::string& problem() const { return problem_; }
@@ -69,14 +69,14 @@ class Library {
 /// Calls made between its beginning and end() go out together.
 class Group {
  public:
-  explicit Group(const Library& library);
+  explicit Group(const XcclLibrary& library);
   ~Group();
   Group(const Group&) = delete;
   Group& operator=(const Group&) = delete;
   void end();
 
  private:
-  const Library& library_;
+  const XcclLibrary& library_;
   bool ended_ = false;
 };
 

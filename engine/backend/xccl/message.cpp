@@ -4,28 +4,28 @@
 #include <string>
 #include <vector>
 
-#include "backend/xccl/exchange.hpp"
+#include "backend/xccl/grouped_messages.hpp"
 #include "base/error.hpp"
 #include "model/copy_check.hpp"
 
 namespace linkscope::xccl {
 namespace {
 
-Member member_at(const Endpoint& end) { return {end.rank, end.device.index}; }
+RankDevice member_at(const Endpoint& end) { return {end.rank, end.device.index}; }
 
 /// One end of a message: the source's, or the destination's.
-using MessageEnd = CheckedJointTransfer<CopyCheck>;
+using MessageEnd = CheckedGroupTransfer<CopyCheck>;
 
-class MessageEnsemble final : public Ensemble {
+class XcclMessageParts final : public PreparedParts {
  public:
-  MessageEnsemble(std::shared_ptr<Context> context, const Flow& flow, const std::vector<OwnPart>& own)
+  XcclMessageParts(std::shared_ptr<XcclContext> context, const Flow& flow, const std::vector<LocalPart>& own)
       : context_(std::move(context)),
-        exchange_(Exchange::of(context_, flow.role, Form::of(flow.parameters))),
+        exchange_(GroupedMessages::of(context_, flow.role, CallOptions::of(flow.parameters))),
         message_{member_at(*flow.source), member_at(*flow.destination), flow.bytes, nullptr, nullptr, {}},
         sends_(!own.empty() && own.front().index == 0),
         first_(exchange_->empty()) {
-    for (const OwnPart& part : own) {
-      const Member& here = part.index == 0 ? message_.from : message_.to;
+    for (const LocalPart& part : own) {
+      const RankDevice& here = part.index == 0 ? message_.from : message_.to;
       const Arenas& arenas = part.arenas;
       ends_.push_back(std::make_unique<MessageEnd>(
           exchange_, here.device, arenas.rotation.slots,
@@ -43,19 +43,19 @@ class MessageEnsemble final : public Ensemble {
     return all;
   }
   /// The sender of a case's first message names the communicator of all.
-  [[nodiscard]] std::string offer() override {
-    return first_ && sends_ ? text_of(context_->communicators().offer()) : std::string();
+  [[nodiscard]] std::string export_handles() override {
+    return first_ && sends_ ? text_of(context_->communicators().export_handles()) : std::string();
   }
-  void connect(const std::vector<std::string>& offers) override {
+  void import_handles(const std::vector<std::string>& exports) override {
     if (!first_) return;
     context_->communicators().next_wish();
-    exchange_->identify(read_id(offers.at(static_cast<std::size_t>(message_.from.rank))));
+    exchange_->identify(read_id(exports.at(static_cast<std::size_t>(message_.from.rank))));
   }
 
  private:
-  std::shared_ptr<Context> context_;
-  std::shared_ptr<Exchange> exchange_;
-  Message message_;
+  std::shared_ptr<XcclContext> context_;
+  std::shared_ptr<GroupedMessages> exchange_;
+  XcclMessage message_;
   bool sends_;
   bool first_;
   std::vector<std::unique_ptr<MessageEnd>> ends_;
@@ -77,15 +77,15 @@ Support Xccl::supports(const Flow& flow) const {
   return has_form(flow);
 }
 
-std::vector<Part> Xccl::parts(const Flow& flow) const {
+std::vector<FlowPart> Xccl::parts(const Flow& flow) const {
   const Endpoint& source = *flow.source;
   const Endpoint& destination = *flow.destination;
   return {{source.rank, source.device, source, std::nullopt, Timing::timed},
           {destination.rank, destination.device, std::nullopt, destination, Timing::timed}};
 }
 
-std::unique_ptr<Ensemble> Xccl::assemble(const Flow& flow, const std::vector<OwnPart>& own) const {
-  return std::make_unique<MessageEnsemble>(context(), flow, own);
+std::unique_ptr<PreparedParts> Xccl::assemble(const Flow& flow, const std::vector<LocalPart>& own) const {
+  return std::make_unique<XcclMessageParts>(context(), flow, own);
 }
 
 std::vector<DeviceId> Xccl::gpus(const Flow& flow) const {

@@ -21,9 +21,9 @@ class Xccl final : public XcclMethod {
   }
   [[nodiscard]] std::map<std::string, std::string> parameters() const override;
   [[nodiscard]] Support supports(const Flow& flow) const override;
-  [[nodiscard]] std::vector<Part> parts(const Flow& flow) const override;
-  [[nodiscard]] std::unique_ptr<Ensemble> assemble(const Flow& flow,
-                                                   const std::vector<OwnPart>& own) const override;
+  [[nodiscard]] std::vector<FlowPart> parts(const Flow& flow) const override;
+  [[nodiscard]] std::unique_ptr<PreparedParts> assemble(const Flow& flow,
+                                                        const std::vector<LocalPart>& own) const override;
 
  private:
   [[nodiscard]] std::vector<DeviceId> gpus(const Flow& flow) const override;

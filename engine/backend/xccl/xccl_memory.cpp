@@ -15,7 +15,7 @@ constexpr Bytes rounding = 2 * MiB;  // of the driver's mapped memory
 
 }  // namespace
 
-XcclMemory::XcclMemory(std::shared_ptr<Context> context)
+XcclMemory::XcclMemory(std::shared_ptr<XcclContext> context)
     : GpuMemory(context->gpus()), xccl_(std::move(context)) {}
 
 Support XcclMemory::available() const {
@@ -37,7 +37,7 @@ std::unique_ptr<Buffer> XcclMemory::allocate(const Endpoint& where, Bytes bytes)
   const int device = where.device.index;
   context().use(device);
   context().spare_managed(device, bytes);
-  const Library& library = xccl_->library();
+  const XcclLibrary& library = xccl_->library();
   void* memory = nullptr;
   const Result result = library.api().mem_alloc(&memory, bytes);
   // The library has one answer to every refusal of the driver's.

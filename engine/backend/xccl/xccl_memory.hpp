@@ -12,7 +12,7 @@ namespace linkscope::xccl {
 /// buffers of the library's on other memory. The library maps it for every peer of its GPU, whatever their peer access.
 class XcclMemory final : public gpu::GpuMemory {
  public:
-  explicit XcclMemory(std::shared_ptr<Context> context);
+  explicit XcclMemory(std::shared_ptr<XcclContext> context);
 
   [[nodiscard]] std::string_view name() const override { return "xccl"; }
   [[nodiscard]] std::string_view summary() const override {
@@ -26,7 +26,7 @@ class XcclMemory final : public gpu::GpuMemory {
   [[nodiscard]] std::unique_ptr<Buffer> allocate(const Endpoint& where, Bytes bytes) const override;
 
  private:
-  std::shared_ptr<Context> xccl_;
+  std::shared_ptr<XcclContext> xccl_;
 };
 
 }  // namespace linkscope::xccl

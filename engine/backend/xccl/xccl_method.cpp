@@ -2,17 +2,17 @@
 #include "backend/xccl/xccl_method.hpp"
 
 #include "backend/gpu/gpu_method.hpp"
-#include "backend/xccl/form.hpp"
+#include "backend/xccl/call_options.hpp"
 
 namespace linkscope::xccl {
 
 Support XcclMethod::has_form(const Flow& flow) const {
-  const bool registers = Form::of(flow.parameters).registered == Registered::yes;
+  const bool registers = CallOptions::of(flow.parameters).registered == Registered::yes;
   return registers ? context_->library().registers() : Support::yes();
 }
 
 Bytes XcclMethod::rotation_bytes(const Flow& flow) const {
-  if (Form::of(flow.parameters).graph()) return 0;
+  if (CallOptions::of(flow.parameters).graph()) return 0;
   return gpu::rotation_bytes_of(*context_->gpus(), gpus(flow));
 }
 

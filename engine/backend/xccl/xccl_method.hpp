@@ -11,15 +11,15 @@
 namespace linkscope::xccl {
 
 /// Their parts lie on GPUs, of one process or of several.
-class XcclMethod : public JoinedMethod {
+class XcclMethod : public MultiPartMethod {
  public:
-  explicit XcclMethod(std::shared_ptr<Context> context) : context_(std::move(context)) {}
+  explicit XcclMethod(std::shared_ptr<XcclContext> context) : context_(std::move(context)) {}
   [[nodiscard]] Support available() const final { return context_->available(); }
   /// 0 for a graph, which is recorded for one slot.
   [[nodiscard]] Bytes rotation_bytes(const Flow& flow) const final;
 
  protected:
-  [[nodiscard]] const std::shared_ptr<Context>& context() const { return context_; }
+  [[nodiscard]] const std::shared_ptr<XcclContext>& context() const { return context_; }
   /// Whether the library makes calls as the flow's parameters say. Throws Error{bad_input} for words that mean nothing.
   [[nodiscard]] Support has_form(const Flow& flow) const;
 
@@ -27,7 +27,7 @@ class XcclMethod : public JoinedMethod {
   /// Whose memory the flow uses.
   [[nodiscard]] virtual std::vector<DeviceId> gpus(const Flow& flow) const = 0;
 
-  std::shared_ptr<Context> context_;
+  std::shared_ptr<XcclContext> context_;
 };
 
 }  // namespace linkscope::xccl

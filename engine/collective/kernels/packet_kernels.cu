@@ -4,9 +4,9 @@
 #include "backend/gpu/vendor.hpp"
 #include "collective/kernels/numbers.hpp"
 #include "collective/kernels/packet_formats.hpp"
-#include "collective/protocol/meeting.hpp"
 #include "collective/protocol/packet_ends.hpp"
 #include "collective/protocol/packet_protocol.hpp"
+#include "collective/protocol/peer_barrier.hpp"
 
 namespace linkscope::direct {
 namespace {
@@ -32,11 +32,11 @@ class PacketPort {
   };
 
   /// `made`: calls before this launch.
-  __device__ PacketPort(const Exchange& exchange, std::uint64_t made)
-      : exchange_(exchange),
+  __device__ PacketPort(const PacketWork& exchange, std::uint64_t made)
+      : work_(exchange),
         staging_(exchange.staging),
         ends_(exchange),
-        waiting_(exchange.party, exchange.patience, roots(exchange)),
+        waiting_(exchange.peers, exchange.wait_limit, roots(exchange)),
         made_(made) {}
 
   __device__ Extent worker() const { return (blockIdx.x * blockDim.x + threadIdx.x) / Form::threads; }
@@ -46,8 +46,8 @@ class PacketPort {
   __device__ std::uint64_t call(std::uint64_t turn) const { return gpu::vendor::opaque(made_) + turn; }
   __device__ void begin(std::uint64_t turn) {
     ends_.begin(made_ + turn);
-    if (exchange_.patience.jitter != 0)
-      dawdle(exchange_.patience.jitter, exchange_.party.me, made_ + turn, worker());
+    if (work_.wait_limit.jitter != 0)
+      inject_jitter(work_.wait_limit.jitter, work_.peers.me, made_ + turn, worker());
   }
   __device__ Payload take(int piece, Extent packet) const {
     return Form::take(ends_, piece, packet * Form::load_bytes);
@@ -56,10 +56,10 @@ class PacketPort {
     Form::put(ends_, piece, packet * Form::load_bytes, load);
   }
   __device__ void send(int to, Extent area, Extent packet, const Payload& load, std::uint64_t call) {
-    Form::send(place(to, area, exchange_.party.me, packet, call), load, call);
+    Form::send(place(to, area, work_.peers.me, packet, call), load, call);
   }
   __device__ Raw look(int from, Extent area, Extent packet, std::uint64_t call) const {
-    return Form::look(place(exchange_.party.me, area, from, packet, call));
+    return Form::look(place(work_.peers.me, area, from, packet, call));
   }
   __device__ static void join() { Form::join(); }
   __device__ bool complete(const Raw& raw, std::uint64_t call) const { return Form::complete(raw, call); }
@@ -69,14 +69,14 @@ class PacketPort {
     if (all) waiting_.over();
     return all;
   }
-  __device__ bool wait_for(Members late) { return Form::agree(waiting_.again(late)); }
+  __device__ bool wait_for(MemberSet late) { return Form::agree(waiting_.again(late)); }
 
   __device__ bool await_credits(std::uint64_t turn) {
     const std::uint64_t needed = staging_.read_before(made_ + turn);
     if (needed == 0) return true;  // for all threads of the block
     const auto member = static_cast<int>(threadIdx.x);
     bool fine = true;
-    if (member < most_members && holds(exchange_.pieces.targets, member)) {
+    if (member < most_members && holds(work_.pieces.targets, member)) {
       const std::uint64_t* read = &own().credits[blockIdx.x][member];
       while (fine && gpu::vendor::load_acquire_system(read) < needed) fine = waiting_.again(only(member));
       waiting_.over();
@@ -86,39 +86,39 @@ class PacketPort {
   __device__ bool give_credits(std::uint64_t turn, bool fine) {
     const std::uint64_t call = made_ + turn;
     const auto member = static_cast<int>(threadIdx.x);
-    const int me = exchange_.party.me;
+    const int me = work_.peers.me;
     const bool all = __syncthreads_or(fine ? 0 : 1) == 0;  // and all have read
     if (all && staging_.told_after(call) && member < most_members && member != me &&
-        holds(exchange_.pieces.origins, member))
-      gpu::vendor::store_release_system(&workspace_of(exchange_.party, member).credits[blockIdx.x][me], call);
+        holds(work_.pieces.origins, member))
+      gpu::vendor::store_release_system(&workspace_of(work_.peers, member).credits[blockIdx.x][me], call);
     return all;
   }
 
-  __device__ Workspace& own() const { return workspace_of(exchange_.party, exchange_.party.me); }
+  __device__ Workspace& own() const { return workspace_of(work_.peers, work_.peers.me); }
   __device__ void finish() { ends_.finish(); }
 
  private:
   __device__ std::byte* place(int holder, Extent area, int from, Extent packet, std::uint64_t call) const {
-    return exchange_.party.workspaces[holder] +
-           (staging_.offset(exchange_.party.members, call, area, from) + packet * Form::packet_bytes);
+    return work_.peers.workspaces[holder] +
+           (staging_.offset(work_.peers.members, call, area, from) + packet * Form::packet_bytes);
   }
 
-  __device__ static Members roots(const Exchange& exchange) {
+  __device__ static MemberSet roots(const PacketWork& exchange) {
     return exchange.pieces.traffic == Traffic::one_way ? only(0) : 0U;
   }
 
-  const Exchange& exchange_;
+  const PacketWork& work_;
   const Staging staging_;  // a copy, which no store can change: places are reckoned once for several sends
   Ends ends_;
-  Waiting waiting_;
+  PeerWait waiting_;
   std::uint64_t made_;
 };
 
 template <class Form, Trips trips, Combine combine, class Number, class Ends>
 __global__ void __launch_bounds__(packet_threads, 1)
-    exchange_packets(LINKSCOPE_IN_PLACE Exchange exchange, Launch launch) {
-  take_turn(exchange, launch.dependent);
-  std::uint64_t& calls = workspace_of(exchange.party, exchange.party.me).calls[blockIdx.x];
+    exchange_packets(LINKSCOPE_IN_PLACE PacketWork exchange, LaunchArguments launch) {
+  programmatic_prologue(exchange, launch.dependent);
+  std::uint64_t& calls = workspace_of(exchange.peers, exchange.peers.me).calls[blockIdx.x];
   const std::uint64_t made = calls;
   PacketPort<Form, Number, Ends> port(exchange, made);
   repeat_calls(port, exchange.pieces, launch.calls, [&](std::uint64_t turn) {
@@ -131,11 +131,11 @@ __global__ void __launch_bounds__(packet_threads, 1)
 }
 
 template <class Form, Trips trips, Combine combine, class Number>
-const void* alone_or_tried(Layout layout, Trial trial) {
+const void* alone_or_tried(Layout layout, SelfCheck trial) {
   if constexpr (Number::type == ElementType::int32) {
-    if (trial == Trial::on)
+    if (trial == SelfCheck::on)
       return reinterpret_cast<const void*>(
-          &exchange_packets<Form, trips, combine, Number, TrialEnds<combine>>);
+          &exchange_packets<Form, trips, combine, Number, SelfCheckEnds<combine>>);
   }
   if constexpr (Form::takes_elements) {
     if (layout == Layout::elements)
@@ -147,7 +147,7 @@ const void* alone_or_tried(Layout layout, Trial trial) {
 }
 
 template <class Form, Trips trips>
-const void* adding(ElementType type, Layout layout, Trial trial) {
+const void* adding(ElementType type, Layout layout, SelfCheck trial) {
   return by_number(type, [&](auto number) {
     return alone_or_tried<Form, trips, Combine::sum, decltype(number)>(layout, trial);
   });
@@ -155,14 +155,14 @@ const void* adding(ElementType type, Layout layout, Trial trial) {
 
 /// Copies know elements by their length alone.
 template <class Form>
-const void* copying(ElementType type, Layout layout, Trial trial) {
+const void* copying(ElementType type, Layout layout, SelfCheck trial) {
   if (element_bytes(type) == sizeof(std::uint32_t) || layout == Layout::vectors)
     return alone_or_tried<Form, Trips::one, Combine::copy, Int32>(layout, trial);
   return alone_or_tried<Form, Trips::one, Combine::copy, Float16>(layout, trial);
 }
 
 template <class Form>
-const void* kernel_of(Trips trips, Combine combine, ElementType type, Layout layout, Trial trial) {
+const void* kernel_of(Trips trips, Combine combine, ElementType type, Layout layout, SelfCheck trial) {
   if (combine == Combine::copy) return copying<Form>(type, layout, trial);
   return trips == Trips::one ? adding<Form, Trips::one>(type, layout, trial)
                              : adding<Form, Trips::two>(type, layout, trial);
@@ -180,7 +180,7 @@ PacketSize packet_size(Format format) {
 }
 
 const void* packet_kernel(Format format, Trips trips, Combine combine, ElementType type, Layout layout,
-                          Trial trial) {
+                          SelfCheck trial) {
   return format == Format::pairs ? kernel_of<PairFormat>(trips, combine, type, layout, trial)
                                  : kernel_of<LineFormat>(trips, combine, type, layout, trial);
 }

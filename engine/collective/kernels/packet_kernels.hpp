@@ -22,11 +22,11 @@ struct PacketSize {
 PacketSize packet_size(Format format);
 
 /// One member's share of one launch, as its kernel sees it.
-struct Exchange {
-  Party party;
+struct PacketWork {
+  PeerTable peers;
   Pieces pieces;
   Staging staging;
-  Patience patience;
+  WaitLimits wait_limit;
   const std::byte* source = nullptr;
   std::byte* destination = nullptr;
 };
@@ -34,7 +34,7 @@ struct Exchange {
 /// void(Exchange, Launch), for any number of blocks up to most_blocks and up to packet_threads threads.
 /// Two trips are for sums alone, lines for vectors alone; a trial is of int32 and minds no layout.
 const void* packet_kernel(Format format, Trips trips, Combine combine, ElementType type, Layout layout,
-                          Trial trial);
+                          SelfCheck trial);
 inline constexpr unsigned packet_threads = 512;
 
 }  // namespace linkscope::direct

@@ -4,8 +4,8 @@
 #include "backend/gpu/vendor.hpp"
 #include "collective/kernels/numbers.hpp"
 #include "collective/kernels/vectors.hpp"
-#include "collective/protocol/meeting.hpp"
-#include "collective/protocol/trials.hpp"
+#include "collective/protocol/peer_barrier.hpp"
+#include "collective/protocol/self_check.hpp"
 #include "model/elements.hpp"
 
 namespace linkscope::direct {
@@ -80,7 +80,7 @@ __device__ void move_all(const PeerWork& work) {
 /// Calls `what` with the byte offset, within a piece and within the buffer, of each of this thread's elements of `pieces`
 /// pieces: those of the tiles that are this block's in every member.
 template <class What>
-__device__ void each_tried(const PeerTrial& trial, int pieces, const What& what) {
+__device__ void each_tried(const PeerSelfCheck& trial, int pieces, const What& what) {
   for (int piece = 0; piece < pieces; ++piece) {
     const Bytes begin = trial.step * static_cast<Bytes>(piece);
     const Bytes rest = begin < trial.total ? trial.total - begin : 0;
@@ -94,23 +94,23 @@ __device__ void each_tried(const PeerTrial& trial, int pieces, const What& what)
   }
 }
 
-/// Writes the numbers of this call (see PeerTrial).
+/// Writes the numbers of this call (see PeerSelfCheck).
 __device__ void write_tried(const PeerWork& work, std::byte* source, std::uint64_t call) {
   each_tried(work.trial, work.trial.source_pieces, [&](int /*piece*/, Bytes /*at*/, Bytes place) {
-    *reinterpret_cast<int*>(source + place) = input_element(call, work.party.me, place / tried_bytes);
+    *reinterpret_cast<int*>(source + place) = input_element(call, work.peers.me, place / tried_bytes);
   });
 }
 
 template <Combine combine>
 __device__ void check_tried(const PeerWork& work, const std::byte* destination, Workspace& own,
                             std::uint64_t call) {
-  const PeerTrial& trial = work.trial;
-  Tally tally;
+  const PeerSelfCheck& trial = work.trial;
+  CheckCounters tally;
   each_tried(trial, trial.destination_pieces, [&](int piece, Bytes at, Bytes place) {
     const std::uint64_t index =
         (trial.index_base + trial.index_step * static_cast<Bytes>(piece) + at) / tried_bytes;
     const int expected = combine == Combine::sum
-                             ? summed_element(call, work.party.members, index)
+                             ? summed_element(call, work.peers.members, index)
                              : input_element(call, trial.origin < 0 ? piece : trial.origin, index);
     tally.look(call, *reinterpret_cast<const int*>(destination + place), expected);
   });
@@ -119,36 +119,37 @@ __device__ void check_tried(const PeerWork& work, const std::byte* destination, 
 
 /// Meetings are numbered through all launches, two to a call. At the first all inputs are there and nobody uses its output any
 /// more; at the second everybody's output is there and nobody reads inputs any more. A barrier needs the first alone.
-template <Combine combine, class Number, Trial trial>
+template <Combine combine, class Number, SelfCheck trial>
 __global__ void __launch_bounds__(peer_threads, 1)
-    work_on_peers(LINKSCOPE_IN_PLACE PeerWork work, Launch launch) {
-  take_turn(work, launch.dependent);
-  Workspace& own = workspace_of(work.party, work.party.me);
+    work_on_peers(LINKSCOPE_IN_PLACE PeerWork work, LaunchArguments launch) {
+  programmatic_prologue(work, launch.dependent);
+  Workspace& own = workspace_of(work.peers, work.peers.me);
   const std::uint64_t made = own.calls[blockIdx.x];
-  Waiting waiting(work.party, work.patience, 0);
+  PeerWait waiting(work.peers, work.wait_limit, 0);
   for (std::uint64_t call = made + 1; call <= made + launch.calls; ++call) {
-    if (work.patience.jitter != 0) dawdle(work.patience.jitter, work.party.me, call, threadIdx.x);
-    if constexpr (trial == Trial::on) write_tried(work, work.trial.source, call);
-    if (!meet(work.party, waiting, 2 * call - 1)) break;
+    if (work.wait_limit.jitter != 0) inject_jitter(work.wait_limit.jitter, work.peers.me, call, threadIdx.x);
+    if constexpr (trial == SelfCheck::on) write_tried(work, work.trial.source, call);
+    if (!peer_barrier(work.peers, waiting, 2 * call - 1)) break;
     if (work.is_barrier) continue;
     move_all<combine, Number>(work);
-    if (!meet(work.party, waiting, 2 * call)) break;
-    if constexpr (trial == Trial::on) check_tried<combine>(work, work.trial.destination, own, call);
+    if (!peer_barrier(work.peers, waiting, 2 * call)) break;
+    if constexpr (trial == SelfCheck::on) check_tried<combine>(work, work.trial.destination, own, call);
   }
   if (threadIdx.x == 0) own.calls[blockIdx.x] = made + launch.calls;  // all have met since they read it
 }
 
 template <Combine combine, class Number>
-const void* alone_or_tried(Trial trial) {
+const void* alone_or_tried(SelfCheck trial) {
   if constexpr (Number::type == ElementType::int32) {
-    if (trial == Trial::on) return reinterpret_cast<const void*>(&work_on_peers<combine, Number, Trial::on>);
+    if (trial == SelfCheck::on)
+      return reinterpret_cast<const void*>(&work_on_peers<combine, Number, SelfCheck::on>);
   }
-  return reinterpret_cast<const void*>(&work_on_peers<combine, Number, Trial::off>);
+  return reinterpret_cast<const void*>(&work_on_peers<combine, Number, SelfCheck::off>);
 }
 
 }  // namespace
 
-const void* peer_kernel(Combine combine, ElementType type, Trial trial) {
+const void* peer_kernel(Combine combine, ElementType type, SelfCheck trial) {
   if (combine == Combine::copy) {
     return element_bytes(type) == sizeof(std::uint32_t) ? alone_or_tried<Combine::copy, Int32>(trial)
                                                         : alone_or_tried<Combine::copy, Float16>(trial);

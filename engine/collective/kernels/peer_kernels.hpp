@@ -10,9 +10,9 @@
 
 namespace linkscope::direct {
 
-/// Numbers to try a peer kernel with (Trial::on): the whole of the member's source is written anew before each call, all of
+/// Numbers to try a peer kernel with (SelfCheck::on): the whole of the member's source is written anew before each call, all of
 /// its destination is checked after it. In pieces, as Pieces has them, with 64 bits.
-struct PeerTrial {
+struct PeerSelfCheck {
   Bytes piece_bytes = 0;
   Bytes total = 0;  ///< where pieces end
   int source_pieces = 0;
@@ -29,8 +29,8 @@ struct PeerTrial {
 /// One member's share of one launch: jobs of `bytes` each. One job: the sum over all sources (or the one source) is stored to
 /// all destinations. Several: job j copies source j to destination j.
 struct PeerWork {
-  Party party;
-  Patience patience;
+  PeerTable peers;
+  WaitLimits wait_limit;
   const std::byte* sources[most_members] = {};
   std::byte* destinations[most_members] = {};
   int source_count = 0;
@@ -40,7 +40,7 @@ struct PeerWork {
   Bytes bytes = 0;
   Layout layout =
       Layout::vectors;  ///< vectors: all of them start at multiples of 16 bytes; ends may lie anywhere
-  PeerTrial trial;
+  PeerSelfCheck trial;
 };
 
 /// How the buffers of a collective are divided: one_shot: everybody makes what it needs; two_shot: everybody makes a share of
@@ -54,7 +54,7 @@ PeerWork peer_work(const CollectiveShape& shape, Division division, int me, cons
 
 /// void(PeerWork, Launch) for any number of blocks up to most_blocks and up to peer_threads threads. A trial is
 /// of int32.
-const void* peer_kernel(Combine combine, ElementType type, Trial trial);
+const void* peer_kernel(Combine combine, ElementType type, SelfCheck trial);
 inline constexpr unsigned peer_threads = 512;
 /// Bytes that one thread moves at a time.
 inline constexpr Bytes peer_thread_bytes = 4 * vector_bytes;

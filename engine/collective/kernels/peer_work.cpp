@@ -7,10 +7,10 @@ namespace {
 using Kind = CollectiveKind;
 
 /// The members' buffers while work is laid out.
-class Layouter {
+class WorkLayout {
  public:
-  Layouter(const CollectiveShape& shape, Division division, int me, const std::byte* const* sources,
-           std::byte* const* destinations)
+  WorkLayout(const CollectiveShape& shape, Division division, int me, const std::byte* const* sources,
+             std::byte* const* destinations)
       : shape_(shape), me_(me), sources_(sources), destinations_(destinations) {
     block_ = shape.bytes / static_cast<Bytes>(shape.members);
     piece_ = division == Division::two_shot ? share_of(shape.bytes, shape.members) : shape.bytes;
@@ -98,7 +98,7 @@ class Layouter {
   void note(Bytes at) { aligned_ = aligned_ && at % vector_bytes == 0; }
 
   void lay_trial(Division division) {
-    PeerTrial& trial = work_.trial;
+    PeerSelfCheck& trial = work_.trial;
     const bool in_blocks = shape_.kind == Kind::reduce_scatter || shape_.kind == Kind::all_gather ||
                            shape_.kind == Kind::all_to_all;
     trial.piece_bytes = trial.step = in_blocks ? block_ : piece_;
@@ -127,7 +127,7 @@ class Layouter {
 
 PeerWork peer_work(const CollectiveShape& shape, Division division, int me, const std::byte* const* sources,
                    std::byte* const* destinations) {
-  return Layouter(shape, division, me, sources, destinations).work(division);
+  return WorkLayout(shape, division, me, sources, destinations).work(division);
 }
 
 }  // namespace linkscope::direct

@@ -4,8 +4,8 @@
 #include "backend/gpu/vendor.hpp"
 #include "collective/kernels/numbers.hpp"
 #include "collective/kernels/vectors.hpp"
-#include "collective/protocol/meeting.hpp"
-#include "collective/protocol/trials.hpp"
+#include "collective/protocol/peer_barrier.hpp"
+#include "collective/protocol/self_check.hpp"
 
 namespace linkscope::direct {
 namespace {
@@ -15,14 +15,14 @@ constexpr int copy_unroll = 4;
 constexpr int sum_unroll = 2;
 
 /// What the protocol asks of a worker (push_protocol.hpp), for one block. Thread t speaks with member t.
-template <class Number, Trial trial>
+template <class Number, SelfCheck trial>
 class PushPort {
  public:
   using Stored = typename Number::Stored;
 
   /// `made`: calls before this launch.
   __device__ PushPort(const PushWork& work, std::uint64_t made)
-      : work_(work), waiting_(work.party, work.patience, may_wait_itself(work)), made_(made) {}
+      : work_(work), waiting_(work.peers, work.wait_limit, may_wait_itself(work)), made_(made) {}
 
   __device__ unsigned pair() const { return blockIdx.x / 2; }
   __device__ PushRole role() const { return blockIdx.x % 2 == 0 ? PushRole::scatterer : PushRole::summer; }
@@ -30,8 +30,9 @@ class PushPort {
   __device__ std::uint64_t call(std::uint64_t turn) const { return made_ + turn; }
   __device__ void begin(std::uint64_t turn) {
     const std::uint64_t number = call(turn);
-    if (work_.patience.jitter != 0) dawdle(work_.patience.jitter, me(), number, threadIdx.x + blockIdx.x % 2);
-    if constexpr (trial == Trial::on) {
+    if (work_.wait_limit.jitter != 0)
+      inject_jitter(work_.wait_limit.jitter, me(), number, threadIdx.x + blockIdx.x % 2);
+    if constexpr (trial == SelfCheck::on) {
       if (role() == PushRole::scatterer) write_tried(number);
     }
   }
@@ -43,7 +44,7 @@ class PushPort {
   }
   __device__ void push(int owner, Bytes place, const PushCut::Piece& piece) const {
     const std::byte* from = work_.source + piece.at;
-    std::byte* to = work_.party.workspaces[owner] + packets_offset + place;
+    std::byte* to = work_.peers.workspaces[owner] + packets_offset + place;
     each_part<copy_unroll, Stored>(
         piece.bytes, [&](auto vectors, Bytes at) { copy<vectors()>(from, to, at); },
         [&](Bytes at) { *reinterpret_cast<Stored*>(to + at) = *reinterpret_cast<const Stored*>(from + at); });
@@ -62,7 +63,7 @@ class PushPort {
     return fine;
   }
   __device__ void end(std::uint64_t call) {
-    if constexpr (trial == Trial::on) check_tried(call);
+    if constexpr (trial == SelfCheck::on) check_tried(call);
   }
 
   __device__ bool await_chunks(std::uint64_t call, std::uint32_t round) {
@@ -70,10 +71,10 @@ class PushPort {
   }
   __device__ void sum(std::uint64_t number, const PushCut::Piece& piece) const {
     const std::byte* own_part = work_.source + piece.at;
-    const std::byte* parts = work_.party.workspaces[me()] + packets_offset +
+    const std::byte* parts = work_.peers.workspaces[me()] + packets_offset +
                              cut().place(me(), member_after(me(), 1, cut().members), pair(), number);
     const auto from = [&](int member) {
-      return member == me() ? own_part : parts + cut().seat(me(), member) * cut().seat_bytes();
+      return member == me() ? own_part : parts + cut().peer_info(me(), member) * cut().seat_bytes();
     };
     const Bytes begin = piece.at - work_.destination_at;
     each_part<sum_unroll, Stored>(
@@ -97,17 +98,17 @@ class PushPort {
 
  private:
   /// A scatterer waits for owners who may be late because another is; a summer waits for whoever is late.
-  __device__ static Members may_wait_itself(const PushWork& work) {
-    return blockIdx.x % 2 == 0 ? all_of(work.party.members) : 0U;
+  __device__ static MemberSet may_wait_itself(const PushWork& work) {
+    return blockIdx.x % 2 == 0 ? all_of(work.peers.members) : 0U;
   }
 
   __device__ const PushCut& cut() const { return work_.cut; }
-  __device__ int me() const { return work_.party.me; }
+  __device__ int me() const { return work_.peers.me; }
   /// Whom this thread speaks with, where it does with anybody.
   __device__ static int member() { return static_cast<int>(threadIdx.x); }
-  __device__ bool speaks() const { return member() < work_.party.members; }
-  __device__ Workspace& own() const { return workspace_of(work_.party, me()); }
-  __device__ Workspace& theirs() const { return workspace_of(work_.party, member()); }
+  __device__ bool speaks() const { return member() < work_.peers.members; }
+  __device__ Workspace& own() const { return workspace_of(work_.peers, me()); }
+  __device__ Workspace& theirs() const { return workspace_of(work_.peers, member()); }
 
   /// Until this thread's member has counted up to `number` in `row`, for all threads. False: give up.
   __device__ bool await(std::uint64_t number, const std::uint64_t* row) {
@@ -145,7 +146,7 @@ class PushPort {
 
   /// Calls `what` with where in the whole this thread's elements lie of this pair's chunks in the shares of `owners`.
   template <class What>
-  __device__ void each_tried(Members owners, const What& what) const {
+  __device__ void each_tried(MemberSet owners, const What& what) const {
     for (int owner = 0; owner < cut().members; ++owner) {
       if (!holds(owners, owner)) continue;
       for (std::uint32_t round = 0; round < cut().rounds(owner, pair()); ++round) {
@@ -163,7 +164,7 @@ class PushPort {
     __syncthreads();
   }
   __device__ void check_tried(std::uint64_t call) const {
-    Tally tally;
+    CheckCounters tally;
     each_tried(cut().results, [&](Bytes at) {
       const std::byte* found = work_.destinations[me()] + (at - work_.destination_at);
       tally.look(call, *reinterpret_cast<const int*>(found),
@@ -174,16 +175,16 @@ class PushPort {
   }
 
   const PushWork& work_;
-  Waiting waiting_;
+  PeerWait waiting_;
   std::uint64_t made_;
   std::uint64_t seen_ = 0;  ///< of the row that the block waits at
 };
 
-template <class Number, Trial trial>
+template <class Number, SelfCheck trial>
 __global__ void LINKSCOPE_RESIDENT(push_threads, push_blocks_each)
-    push_chunks(LINKSCOPE_IN_PLACE PushWork work, Launch launch) {
-  take_turn(work, launch.dependent);
-  std::uint64_t& calls = workspace_of(work.party, work.party.me).calls[blockIdx.x];
+    push_chunks(LINKSCOPE_IN_PLACE PushWork work, LaunchArguments launch) {
+  programmatic_prologue(work, launch.dependent);
+  std::uint64_t& calls = workspace_of(work.peers, work.peers.me).calls[blockIdx.x];
   const std::uint64_t made = calls;
   PushPort<Number, trial> port(work, made);
   repeat_pushes(port, work.cut, launch.calls);
@@ -192,16 +193,16 @@ __global__ void LINKSCOPE_RESIDENT(push_threads, push_blocks_each)
 }
 
 template <class Number>
-const void* of(Trial trial) {
+const void* of(SelfCheck trial) {
   if constexpr (Number::type == ElementType::int32) {
-    if (trial == Trial::on) return reinterpret_cast<const void*>(&push_chunks<Number, Trial::on>);
+    if (trial == SelfCheck::on) return reinterpret_cast<const void*>(&push_chunks<Number, SelfCheck::on>);
   }
-  return reinterpret_cast<const void*>(&push_chunks<Number, Trial::off>);
+  return reinterpret_cast<const void*>(&push_chunks<Number, SelfCheck::off>);
 }
 
 }  // namespace
 
-const void* push_kernel(ElementType type, Trial trial) {
+const void* push_kernel(ElementType type, SelfCheck trial) {
   return by_number(type, [&](auto number) { return of<decltype(number)>(trial); });
 }
 

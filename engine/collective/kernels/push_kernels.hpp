@@ -11,8 +11,8 @@ namespace linkscope::direct {
 
 /// One member's share of one launch.
 struct PushWork {
-  Party party;
-  Patience patience;
+  PeerTable peers;
+  WaitLimits wait_limit;
   PushCut cut;
   const std::byte* source = nullptr;  ///< this member's
   std::byte* tried = nullptr;         ///< the same, which a trial writes
@@ -23,7 +23,7 @@ struct PushWork {
 
 /// void(PushWork, Launch) for a grid of 2 * cut.pairs blocks, up to most_blocks, and up to push_threads threads. A trial is
 /// of int32: `tried` is written anew before each call, all that comes to `destinations[me]` is checked after it.
-const void* push_kernel(ElementType type, Trial trial);
+const void* push_kernel(ElementType type, SelfCheck trial);
 inline constexpr unsigned push_threads = 512;
 /// Of which that many are resident on a multiprocessor.
 inline constexpr unsigned push_blocks_each = 2;

@@ -4,8 +4,8 @@
 #include "backend/gpu/vendor.hpp"
 #include "collective/kernels/numbers.hpp"
 #include "collective/kernels/vectors.hpp"
-#include "collective/protocol/meeting.hpp"
-#include "collective/protocol/trials.hpp"
+#include "collective/protocol/peer_barrier.hpp"
+#include "collective/protocol/self_check.hpp"
 
 namespace linkscope::direct {
 namespace {
@@ -15,7 +15,7 @@ constexpr int copy_unroll = 4;
 constexpr int sum_unroll = 2;
 
 /// What the protocol asks of a worker (ring_protocol.hpp), for one block.
-template <class Number, Trial trial>
+template <class Number, SelfCheck trial>
 class RingPort {
  public:
   using Stored = typename Number::Stored;
@@ -23,23 +23,25 @@ class RingPort {
   /// `made`: calls before this launch.
   __device__ RingPort(const RingWork& work, std::uint64_t made)
       : work_(work),
-        meeting_(work.party, work.patience, 0),
-        waiting_(work.party, work.patience, all_of(work.party.members)),
+        meeting_(work.peers, work.wait_limit, 0),
+        waiting_(work.peers, work.wait_limit, all_of(work.peers.members)),
         made_(made) {}
 
   __device__ static unsigned worker() { return blockIdx.x; }
   __device__ std::uint64_t call(std::uint64_t turn) const { return made_ + turn; }
   __device__ void begin(std::uint64_t turn) {
     const std::uint64_t number = call(turn);
-    if (work_.patience.jitter != 0) dawdle(work_.patience.jitter, cut().me, number, threadIdx.x);
-    if constexpr (trial == Trial::on) write_tried(number);
+    if (work_.wait_limit.jitter != 0) inject_jitter(work_.wait_limit.jitter, cut().me, number, threadIdx.x);
+    if constexpr (trial == SelfCheck::on) write_tried(number);
   }
-  __device__ bool meet(std::uint64_t call) { return direct::meet(work_.party, meeting_, call); }
+  __device__ bool peer_barrier(std::uint64_t call) {
+    return direct::peer_barrier(work_.peers, meeting_, call);
+  }
 
-  __device__ bool await(std::uint64_t things, std::uint64_t room) {
+  __device__ bool await(std::uint64_t things, std::uint64_t limits) {
     bool fine = true;
     if (threadIdx.x == from_previous) fine = has_come(things, cut().previous());
-    if (threadIdx.x == from_next) fine = has_come(room, cut().next());
+    if (threadIdx.x == from_next) fine = has_come(limits, cut().next());
     return __syncthreads_or(fine ? 0 : 1) == 0;
   }
 
@@ -60,7 +62,7 @@ class RingPort {
   }
 
   __device__ void end(std::uint64_t call) {
-    if constexpr (trial == Trial::on) check_tried(call);
+    if constexpr (trial == SelfCheck::on) check_tried(call);
   }
 
  private:
@@ -90,10 +92,10 @@ class RingPort {
 
   __device__ const RingCut& cut() const { return work_.cut; }
   __device__ std::uint64_t* row_of(int member) const {
-    return workspace_of(work_.party, member).credits[blockIdx.x];
+    return workspace_of(work_.peers, member).credits[blockIdx.x];
   }
   __device__ std::byte* staging(int member, std::uint64_t number) const {
-    return work_.party.workspaces[member] + packets_offset + cut().place(worker(), number);
+    return work_.peers.workspaces[member] + packets_offset + cut().place(worker(), number);
   }
 
   /// Whether this thread's count has come to `number`, for which `member` is to see. False: give up.
@@ -137,7 +139,7 @@ class RingPort {
 
   /// Calls `what` with a share's number and where in the whole this thread's elements of it lie, of this worker's chunks.
   template <class What>
-  __device__ void each_tried(Members shares, const What& what) const {
+  __device__ void each_tried(MemberSet shares, const What& what) const {
     for (int share = 0; share < cut().shares; ++share) {
       if (!holds(shares, share)) continue;
       const Bytes begin = cut().share * static_cast<Bytes>(share);
@@ -159,29 +161,29 @@ class RingPort {
   }
   __device__ void check_tried(std::uint64_t call) const {
     __syncthreads();  // all of the block's results are there
-    Tally tally;
+    CheckCounters tally;
     each_tried(cut().results(), [&](int share, Bytes at) {
       const int expected = cut().sums() ? summed_element(call, cut().members, at / tried_bytes)
                                         : input_element(call, share, at / tried_bytes);
       const std::byte* found = work_.destination + (at - work_.destination_at);
       tally.look(call, *reinterpret_cast<const int*>(found), expected);
     });
-    tally.tell(workspace_of(work_.party, cut().me).notices);
+    tally.tell(workspace_of(work_.peers, cut().me).notices);
     __syncthreads();  // all have looked before the block goes on to the next call
   }
 
   const RingWork& work_;
-  Waiting meeting_;
-  Waiting waiting_;  ///< for whoever may be late because another is: a lost member is named where all meet
+  PeerWait meeting_;
+  PeerWait waiting_;  ///< for whoever may be late because another is: a lost member is named where all meet
   std::uint64_t made_;
   std::uint64_t seen_ = 0;  ///< of what this thread sees to
 };
 
-template <class Number, Trial trial>
+template <class Number, SelfCheck trial>
 __global__ void LINKSCOPE_RESIDENT(ring_threads, ring_blocks_each)
-    go_round(LINKSCOPE_IN_PLACE RingWork work, Launch launch) {
-  take_turn(work, launch.dependent);
-  std::uint64_t& calls = workspace_of(work.party, work.party.me).calls[blockIdx.x];
+    go_round(LINKSCOPE_IN_PLACE RingWork work, LaunchArguments launch) {
+  programmatic_prologue(work, launch.dependent);
+  std::uint64_t& calls = workspace_of(work.peers, work.peers.me).calls[blockIdx.x];
   const std::uint64_t made = calls;
   RingPort<Number, trial> port(work, made);
   repeat_rings(port, work.cut, launch.calls);
@@ -190,16 +192,16 @@ __global__ void LINKSCOPE_RESIDENT(ring_threads, ring_blocks_each)
 }
 
 template <class Number>
-const void* of(Trial trial) {
+const void* of(SelfCheck trial) {
   if constexpr (Number::type == ElementType::int32) {
-    if (trial == Trial::on) return reinterpret_cast<const void*>(&go_round<Number, Trial::on>);
+    if (trial == SelfCheck::on) return reinterpret_cast<const void*>(&go_round<Number, SelfCheck::on>);
   }
-  return reinterpret_cast<const void*>(&go_round<Number, Trial::off>);
+  return reinterpret_cast<const void*>(&go_round<Number, SelfCheck::off>);
 }
 
 }  // namespace
 
-const void* ring_kernel(ElementType type, Trial trial) {
+const void* ring_kernel(ElementType type, SelfCheck trial) {
   return by_number(type, [&](auto number) { return of<decltype(number)>(trial); });
 }
 

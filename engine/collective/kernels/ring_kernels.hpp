@@ -11,8 +11,8 @@ namespace linkscope::direct {
 
 /// One member's share of one launch.
 struct RingWork {
-  Party party;
-  Patience patience;
+  PeerTable peers;
+  WaitLimits wait_limit;
   RingCut cut;
   const std::byte* source = nullptr;      ///< this member's; null where it sends nothing of its own
   std::byte* tried = nullptr;             ///< the same, which a trial writes
@@ -24,7 +24,7 @@ struct RingWork {
 
 /// void(RingWork, Launch) for a grid of cut.workers blocks, up to most_blocks, and up to ring_threads threads. A trial is of int32,
 /// out of place: `tried` is written anew before each call, all that comes to `destination` is checked after it.
-const void* ring_kernel(ElementType type, Trial trial);
+const void* ring_kernel(ElementType type, SelfCheck trial);
 inline constexpr unsigned ring_threads = 512;
 /// Of which that many are resident on a multiprocessor.
 inline constexpr unsigned ring_blocks_each = 2;

@@ -1,4 +1,4 @@
-// BufferEnds and TrialEnds: where packets' data come from and go to.
+// BufferEnds and SelfCheckEnds: where packets' data come from and go to.
 #pragma once
 
 #include <cstdint>
@@ -6,8 +6,8 @@
 #include "backend/gpu/vendor.hpp"
 #include "collective/kernels/numbers.hpp"
 #include "collective/kernels/packet_kernels.hpp"
-#include "collective/protocol/meeting.hpp"
-#include "collective/protocol/trials.hpp"
+#include "collective/protocol/peer_barrier.hpp"
+#include "collective/protocol/self_check.hpp"
 #include "model/elements.hpp"
 
 namespace linkscope::direct {
@@ -17,7 +17,7 @@ namespace linkscope::direct {
 template <class Number, Layout layout>
 class BufferEnds {
  public:
-  __device__ explicit BufferEnds(const Exchange& exchange) : exchange_(exchange) {}
+  __device__ explicit BufferEnds(const PacketWork& exchange) : work_(exchange) {}
 
   __device__ void begin(std::uint64_t /*call*/) {}
   __device__ void finish() {}
@@ -36,9 +36,9 @@ class BufferEnds {
 
   template <class Word>
   __device__ Word load(int piece, Extent at) const {
-    const Pieces& pieces = exchange_.pieces;
+    const Pieces& pieces = work_.pieces;
     const Extent rest = pieces.rest(piece, pieces.source_step, at);
-    const std::byte* from = exchange_.source + (pieces.source_step * static_cast<Extent>(piece) + at);
+    const std::byte* from = work_.source + (pieces.source_step * static_cast<Extent>(piece) + at);
     Word word{};
     if constexpr (layout == Layout::vectors) {
       if (rest != 0) word = *reinterpret_cast<const Word*>(from);
@@ -52,9 +52,9 @@ class BufferEnds {
   }
   template <class Word>
   __device__ void store(int piece, Extent at, const Word& word) const {
-    const Pieces& pieces = exchange_.pieces;
+    const Pieces& pieces = work_.pieces;
     const Extent rest = pieces.rest(piece, pieces.destination_step, at);
-    std::byte* to = exchange_.destination + (pieces.destination_step * static_cast<Extent>(piece) + at);
+    std::byte* to = work_.destination + (pieces.destination_step * static_cast<Extent>(piece) + at);
     if constexpr (layout == Layout::vectors) {
       if (rest != 0) *reinterpret_cast<Word*>(to) = word;
     } else {
@@ -65,23 +65,23 @@ class BufferEnds {
     }
   }
 
-  const Exchange& exchange_;
+  const PacketWork& work_;
 };
 
 /// Numbers (int32) that only this call has, and what must come of them: data of an earlier call do not pass. Writes what it
 /// finds wrong into the member's workspace.
 template <Combine combine>
-class TrialEnds {
+class SelfCheckEnds {
  public:
-  __device__ explicit TrialEnds(const Exchange& exchange) : exchange_(exchange) {}
+  __device__ explicit SelfCheckEnds(const PacketWork& exchange) : work_(exchange) {}
 
   __device__ void begin(std::uint64_t call) { call_ = call; }
-  __device__ void finish() { tally_.tell(workspace_of(exchange_.party, exchange_.party.me).notices); }
+  __device__ void finish() { tally_.tell(workspace_of(work_.peers, work_.peers.me).notices); }
 
   __device__ std::uint64_t word(int piece, Extent at) const {
-    const Extent index = (exchange_.pieces.source_step * static_cast<Extent>(piece) + at) / element;
+    const Extent index = (work_.pieces.source_step * static_cast<Extent>(piece) + at) / element;
     const auto number = [&](Extent i) {
-      return static_cast<std::uint32_t>(input_element(call_, exchange_.pieces.me, i));
+      return static_cast<std::uint32_t>(input_element(call_, work_.pieces.me, i));
     };
     return number(index) | static_cast<std::uint64_t>(number(index + 1)) << 32U;
   }
@@ -90,7 +90,7 @@ class TrialEnds {
   }
   __device__ void put_word(int piece, Extent at, std::uint64_t word) {
     for (unsigned i = 0; i < 2; ++i, at += element) {
-      if (exchange_.pieces.rest(piece, exchange_.pieces.destination_step, at) == 0) continue;
+      if (work_.pieces.rest(piece, work_.pieces.destination_step, at) == 0) continue;
       tally_.look(call_, static_cast<int>(word >> (32U * i)), expected(piece, at));
     }
   }
@@ -103,16 +103,16 @@ class TrialEnds {
   static constexpr Extent element = sizeof(std::uint32_t);
 
   __device__ int expected(int piece, Extent at) const {
-    const Pieces& pieces = exchange_.pieces;
+    const Pieces& pieces = work_.pieces;
     const int from = combine == Combine::sum ? piece : pieces.me;
     const Extent index = (pieces.source_step * static_cast<Extent>(from) + at) / element;
     return combine == Combine::sum ? summed_element(call_, pieces.members, index)
                                    : input_element(call_, piece, index);
   }
 
-  const Exchange& exchange_;
+  const PacketWork& work_;
   std::uint64_t call_ = 0;
-  Tally tally_;
+  CheckCounters tally_;
 };
 
 }  // namespace linkscope::direct

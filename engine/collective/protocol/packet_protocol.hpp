@@ -47,13 +47,13 @@ inline constexpr int at_once = 4;  ///< members whose packets are looked for tog
 /// Looks until what the `wanted` of members [base, base + at_once) sent of `packet` is there. All places are read, so that
 /// nothing stands between the loads; what is none of the wanted means nothing.
 template <class Port>
-constexpr bool receive(Port& port, const Pieces& pieces, Members wanted, int base, Extent area, Extent packet,
-                       std::uint64_t call, typename Port::Raw (&raw)[at_once]) {
+constexpr bool receive(Port& port, const Pieces& pieces, MemberSet wanted, int base, Extent area,
+                       Extent packet, std::uint64_t call, typename Port::Raw (&raw)[at_once]) {
   for (;;) {
     port.join();
     for (int i = 0; i < at_once; ++i)
       raw[i] = port.look(base + i < pieces.members ? base + i : pieces.me, area, packet, call);
-    Members late = 0;
+    MemberSet late = 0;
     for (int i = 0; i < at_once; ++i) late |= port.complete(raw[i], call) ? 0U : only(base + i);
     late &= wanted;
     if (port.agree(late == 0)) return true;
@@ -87,7 +87,7 @@ template <class Port>
 constexpr bool sum_packet(Port& port, const Pieces& pieces, Extent packet, std::uint64_t turn,
                           typename Port::Sum& sum) {
   const std::uint64_t call = port.call(turn);
-  const Members wanted = all_of(pieces.members) & ~only(pieces.me);
+  const MemberSet wanted = all_of(pieces.members) & ~only(pieces.me);
   const typename Port::Payload own = port.take(pieces.me, packet);
   for (int base = 0; base < pieces.members; base += at_once) {
     typename Port::Raw raw[at_once] = {};
@@ -102,11 +102,11 @@ constexpr bool sum_packet(Port& port, const Pieces& pieces, Extent packet, std::
 
 /// Puts the packets of `origins` where they belong.
 template <class Port>
-constexpr bool put_packets(Port& port, const Pieces& pieces, Members origins, Extent area, Extent packet,
+constexpr bool put_packets(Port& port, const Pieces& pieces, MemberSet origins, Extent area, Extent packet,
                            std::uint64_t turn) {
   const std::uint64_t call = port.call(turn);
   if (holds(origins, pieces.me)) port.put(pieces.me, packet, port.take(pieces.me, packet));
-  const Members wanted = origins & ~only(pieces.me);
+  const MemberSet wanted = origins & ~only(pieces.me);
   for (int base = 0; base < pieces.members; base += at_once) {
     if ((wanted >> static_cast<unsigned>(base) & all_of(at_once)) == 0) continue;
     typename Port::Raw raw[at_once] = {};
@@ -141,7 +141,7 @@ constexpr bool one_shot(Port& port, const Pieces& pieces, std::uint64_t turn) {
 /// An all-reduce by two trips: a share's parts to the member that sums it up (area 0), its sum to all (area 1).
 template <class Port>
 constexpr bool two_shot(Port& port, const Pieces& pieces, std::uint64_t turn) {
-  const Members others = all_of(pieces.members) & ~only(pieces.me);
+  const MemberSet others = all_of(pieces.members) & ~only(pieces.me);
   for (Extent packet = port.worker(); packet < port.packets(); packet += port.workers())
     send_packet(port, pieces, packet, turn);
   for (Extent packet = port.worker(); packet < port.packets(); packet += port.workers()) {

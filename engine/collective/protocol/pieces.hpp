@@ -10,11 +10,11 @@ namespace linkscope::direct {
 
 /// One bit for each member. The limit is that of the workspaces.
 inline constexpr int most_members = 16;
-using Members = unsigned;
+using MemberSet = unsigned;
 
-constexpr Members only(int member) { return 1U << static_cast<unsigned>(member); }
-constexpr Members all_of(int members) { return (1U << static_cast<unsigned>(members)) - 1U; }
-constexpr bool holds(Members set, int member) { return (set >> static_cast<unsigned>(member) & 1U) != 0; }
+constexpr MemberSet only(int member) { return 1U << static_cast<unsigned>(member); }
+constexpr MemberSet all_of(int members) { return (1U << static_cast<unsigned>(members)) - 1U; }
+constexpr bool holds(MemberSet set, int member) { return (set >> static_cast<unsigned>(member) & 1U) != 0; }
 
 /// The member `step` behind `me`, round and round: not everybody sends to the same one first.
 constexpr int member_after(int me, int step, int members) {
@@ -50,8 +50,8 @@ struct Pieces {
   Extent total = 0;  ///< where pieces end: the last of those that divide a buffer may be shorter, or empty
   Extent source_step = 0;
   Extent destination_step = 0;
-  Members targets = 0;  ///< to whom this member sends, itself excluded
-  Members origins = 0;  ///< from whom its result comes; itself where its own data is to be moved or added
+  MemberSet targets = 0;  ///< to whom this member sends, itself excluded
+  MemberSet origins = 0;  ///< from whom its result comes; itself where its own data is to be moved or added
   Traffic traffic = Traffic::paired;
 
   /// Bytes from `at` of piece `index` on, where pieces lie `step` apart.
@@ -65,8 +65,8 @@ struct Pieces {
 /// Every byte goes straight to whoever needs it. `shape` is of most_packet_bytes at most.
 constexpr Pieces one_shot_pieces(const CollectiveShape& shape, int me) {
   using Kind = CollectiveKind;
-  const Members everyone = all_of(shape.members);
-  const Members others = everyone & ~only(me);
+  const MemberSet everyone = all_of(shape.members);
+  const MemberSet others = everyone & ~only(me);
   const auto total = static_cast<Extent>(shape.bytes);
   const Extent block = total / static_cast<Extent>(shape.members);
   const bool moves_own = shape.place == InPlace::out;

@@ -23,8 +23,8 @@ struct PushCut {
   Bytes share = 0;  ///< too; the last of those that divide a buffer may be shorter, or empty
   Bytes total = 0;  ///< where shares end
   std::uint32_t chunks[most_members] = {};  ///< in each member's share
-  Members readers = 0;                      ///< who gets this member's sums
-  Members results = 0;                      ///< whose sums come to this member
+  MemberSet readers = 0;                    ///< who gets this member's sums
+  MemberSet results = 0;                    ///< whose sums come to this member
 
   struct Piece {
     Bytes at = 0;  ///< from where all shares begin
@@ -56,11 +56,11 @@ struct PushCut {
   /// Where in `owner`'s staging the chunk of that number lies that `from` sends: bytes from the staging's start.
   [[nodiscard]] constexpr Bytes place(int owner, int from, unsigned pair, std::uint64_t number) const {
     const auto others = static_cast<Bytes>(members - 1);
-    return (pair * others + seat(owner, from)) * seat_bytes() + (number - 1) % push_depth * chunk;
+    return (pair * others + peer_info(owner, from)) * seat_bytes() + (number - 1) % push_depth * chunk;
   }
   /// Senders' places lie that far apart, beginning with the member behind the owner.
   [[nodiscard]] constexpr Bytes seat_bytes() const { return push_depth * chunk; }
-  [[nodiscard]] constexpr Bytes seat(int owner, int from) const {
+  [[nodiscard]] constexpr Bytes peer_info(int owner, int from) const {
     return static_cast<Bytes>(from > owner ? from - owner - 1 : from - owner - 1 + members);
   }
   /// Bytes of one member's staging.
@@ -68,8 +68,8 @@ struct PushCut {
     return Bytes{pairs} * static_cast<Bytes>(members - 1) * seat_bytes();
   }
   /// Whom this member tells that its sums are there: itself too, as its next numbers wait until the last have been read.
-  [[nodiscard]] constexpr Members told() const { return readers | only(me); }
-  [[nodiscard]] constexpr Members awaited() const { return results | only(me); }
+  [[nodiscard]] constexpr MemberSet told() const { return readers | only(me); }
+  [[nodiscard]] constexpr MemberSet awaited() const { return results | only(me); }
 };
 
 /// `shape` is an all-reduce, a reduce, or a reduce-scatter of whole vectors.
@@ -83,7 +83,7 @@ constexpr PushCut push_cut(const CollectiveShape& shape, int me, unsigned pairs,
   cut.share = share_of(shape.bytes, shape.members);
   for (int owner = 0; owner < shape.members; ++owner)
     cut.chunks[owner] = static_cast<std::uint32_t>((cut.length(owner) + chunk - 1) / chunk);
-  const Members everyone = all_of(shape.members);
+  const MemberSet everyone = all_of(shape.members);
   switch (shape.kind) {
     case CollectiveKind::reduce:
       cut.readers = only(0);

@@ -30,7 +30,9 @@ struct RingStep {
   std::uint64_t sent = 0;     ///< of all that it stores for the next one
   std::uint64_t placed = 0;   ///< of those, the one that goes to the staging
   /// What the next one has to have read before there is room for that.
-  [[nodiscard]] constexpr std::uint64_t room() const { return placed > ring_depth ? placed - ring_depth : 0; }
+  [[nodiscard]] constexpr std::uint64_t device_limits() const {
+    return placed > ring_depth ? placed - ring_depth : 0;
+  }
 };
 
 /// How a buffer is divided: shares that begin their way at different members (or the whole as one share), in chunks, of which
@@ -56,10 +58,10 @@ struct RingCut {
 
   [[nodiscard]] constexpr bool sums() const { return first < members - 1; }
   /// The shares of which this member has a part of its own, and those whose result comes to it.
-  [[nodiscard]] constexpr Members sources() const {
+  [[nodiscard]] constexpr MemberSet sources() const {
     return sums() ? all_of(shares) : (shares == 1 ? only(0) & only(me) : only(me));
   }
-  [[nodiscard]] constexpr Members results() const {
+  [[nodiscard]] constexpr MemberSet results() const {
     if (last > members - 1) return all_of(shares);
     return shares == 1 ? only(0) & only(me) : only(me);
   }
@@ -164,12 +166,12 @@ constexpr void repeat_rings(Port& port, const RingCut& cut, std::uint64_t repeat
   for (std::uint64_t turn = 1; turn <= repeats; ++turn) {
     const std::uint64_t call = port.call(turn);
     port.begin(turn);
-    if (!port.meet(call)) return;
+    if (!port.peer_barrier(call)) return;
     for (std::uint32_t round = 0; round < rounds; ++round) {
       for (int stop = cut.first; stop <= cut.last; ++stop) {
         if (!cut.stops(stop)) continue;
         const RingStep step = cut.step(port.worker(), call, round, stop);
-        if (!port.await(step.awaited, step.room())) return;
+        if (!port.await(step.awaited, step.device_limits())) return;
         port.move(step);
         port.tell(step.sent, step.taken);
       }

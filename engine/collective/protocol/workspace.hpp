@@ -26,7 +26,7 @@ struct Workspace {
   };
 
   /// Where the others' notices are, for whoever gives up; by member, own included. Written by the host.
-  struct Book {
+  struct NoticeBoard {
     std::uint64_t members;
     Notices* notices[most_members];
   };
@@ -37,7 +37,7 @@ struct Workspace {
   /// The last call of which that member's block has told that its packets are read. Of pushes: the last chunk that that member's other block of
   /// the pair has sent, or read. Of rings, in the first two places: what the member before has stored, and the next one read.
   std::uint64_t credits[most_blocks][most_members];
-  Book book;
+  NoticeBoard book;
 };
 
 /// Where packets lie behind it.
@@ -70,14 +70,14 @@ struct Staging {
 };
 
 /// Who takes part, and where each one's workspace is by this member's addresses.
-struct Party {
+struct PeerTable {
   int members = 1;
   int me = 0;
   std::byte* workspaces[most_members] = {};
 };
 
 /// How long kernels wait for a member, and how long they dawdle: ticks of the device's clock.
-struct Patience {
+struct WaitLimits {
   std::uint64_t ticks = 0;
   std::uint64_t jitter = 0;  ///< calls begin up to about this much later, by chance; 0: at once
 };
@@ -88,7 +88,7 @@ struct Patience {
 enum class DependentLaunch { complete = 0, programmatic = 1, early = 2 };
 
 /// What one launch is to do.
-struct Launch {
+struct LaunchArguments {
   std::uint64_t calls = 1;
   DependentLaunch dependent = DependentLaunch::complete;
 };
@@ -98,6 +98,6 @@ enum class Layout { vectors, elements };
 
 /// on: numbers come from the call's number and are checked in the kernel, so that what is left from an earlier call is found.
 /// Of int32 alone.
-enum class Trial { off, on };
+enum class SelfCheck { off, on };
 
 }  // namespace linkscope::direct

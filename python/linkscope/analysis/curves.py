@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 
 from linkscope.analysis.cell import Cell, Heading, Json, cells_of, heading, shown_as, table_of
-from linkscope.analysis.leaders import Lead, leads_of
+from linkscope.analysis.leaders import Leader, leaders_of
 from linkscope.machine.paths import Paths
 from linkscope.results.row import Row
 
@@ -63,9 +63,9 @@ class CurveSet:
         return tuple(sorted({point.x for point in self.flat if point.x is not None}))
 
     @property
-    def leads(self) -> tuple[Lead, ...]:
+    def leads(self) -> tuple[Leader, ...]:
         """Which curve is best at which sizes; empty where x counts no bytes."""
-        return leads_of(self.curves) if self.heading.x_name == "bytes" else ()
+        return leaders_of(self.curves) if self.heading.x_name == "bytes" else ()
 
     def to_json(self) -> Json:
         """A JSON-ready dict."""

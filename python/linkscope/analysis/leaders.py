@@ -12,7 +12,7 @@ from linkscope.analysis.headline import Headline
 
 
 @dataclass(frozen=True)
-class Lead:
+class Leader:
     """``series`` is best from ``first`` to ``last`` (bytes) among the curves of one ``place`` and one ``regime``.
 
     ``series`` is told without those two.
@@ -25,7 +25,7 @@ class Lead:
     last: float
 
 
-class Curve(Protocol):
+class SeriesCurve(Protocol):
     """What analysis/curves.py has of one series."""
 
     @property
@@ -35,14 +35,14 @@ class Curve(Protocol):
     def points(self) -> tuple[Cell, ...]: ...
 
 
-def leads_of(curves: Sequence[Curve]) -> tuple[Lead, ...]:
+def leaders_of(curves: Sequence[SeriesCurve]) -> tuple[Leader, ...]:
     """Leads of every place and regime in which two curves or more can be set against one another, sizes ascending.
 
     Figures of different clocks, of flows that count both ways, and of different hosts are never compared. A curve takes
     the lead where its 95 % interval lies apart from that of the curve that has it; where they overlap, nothing changes
     hands.
     """
-    groups: dict[tuple[str, str, tuple[str, ...]], list[Curve]] = {}
+    groups: dict[tuple[str, str, tuple[str, ...]], list[SeriesCurve]] = {}
     for curve in curves:
         kinds = {(point.regime, point.hosts) for point in curve.points}
         if len(kinds) == 1 and any(point.headline for point in curve.points):
@@ -55,7 +55,7 @@ def leads_of(curves: Sequence[Curve]) -> tuple[Lead, ...]:
     )
 
 
-def _leads(place: str, regime: str, rivals: Sequence[Curve]) -> list[Lead]:
+def _leads(place: str, regime: str, rivals: Sequence[SeriesCurve]) -> list[Leader]:
     figures = [{p.x: p.headline for p in curve.points if p.headline is not None} for curve in rivals]
     xs = sorted({x for one in figures for x in one if x is not None})
     shared = [x for x in xs if sum(x in one for one in figures) > 1]
@@ -65,12 +65,12 @@ def _leads(place: str, regime: str, rivals: Sequence[Curve]) -> list[Lead]:
     for x in shared:
         holders.append((x, _holder(x, figures, holders[-1][1] if holders else None)))
     clock = regime.partition(",")[0]
-    leads = []
+    leaders = []
     for holder, run in groupby(holders, key=lambda pair: pair[1]):
         sizes = [x for x, _ in run]
         words = [word for word in rivals[holder].series.split(", ")[1:] if word != clock]
-        leads.append(Lead(place, regime, ", ".join(words), sizes[0], sizes[-1]))
-    return leads
+        leaders.append(Leader(place, regime, ", ".join(words), sizes[0], sizes[-1]))
+    return leaders
 
 
 def _holder(x: float, figures: Sequence[dict[float | None, Headline]], former: int | None) -> int:

@@ -7,7 +7,7 @@ from typing import Any
 
 from linkscope.errors import LinkscopeError
 from linkscope.launch.engines import ENGINES, choose_engine, describe, find_engines, torch_engine
-from linkscope.launch.job import Outlook, outlooks
+from linkscope.launch.job import SuiteEstimate, suite_estimates
 from linkscope.machine.described import load_machine, machine_names
 from linkscope.plan.patterns import PATTERNS
 from linkscope.plan.suite import load_suite, suite_names
@@ -30,7 +30,7 @@ def _suites() -> list[Entry]:
     listed: list[Entry] = [{"name": name, "text": load_suite(name).answers} for name in names]
     if not find_engines():
         return listed
-    found = outlooks(names)
+    found = suite_estimates(names)
     for entry in listed:
         outlook = found[entry["name"]]
         entry["text"] += f" [{outlook.problem or _extent(outlook)}]"
@@ -38,7 +38,7 @@ def _suites() -> list[Entry]:
     return listed
 
 
-def _extent(outlook: Outlook) -> str:
+def _extent(outlook: SuiteEstimate) -> str:
     cases = f"{outlook.cases} case{'s' if outlook.cases != 1 else ''}"
     return f"here: {cases}, about {wording.duration(outlook.seconds)}"
 

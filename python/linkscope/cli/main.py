@@ -66,12 +66,12 @@ def run(
     """Measure this machine, or model a described one. Exit code 1 where a row failed."""
     from linkscope.cli import measuring
     from linkscope.launch.job import Request
-    from linkscope.launch.launcher.launching import Launching
+    from linkscope.launch.launcher.launch_options import LaunchOptions
 
     given = {"devices": devices, "methods": methods, "sizes": sizes, "budget": budget, "clock": clock}
     given |= {"machine": machine, "engine": engine, "precision": precision}
     named: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
-    launching = Launching(launcher, launcher_command, hosts, hostfile, interface)
+    launching = LaunchOptions(launcher, launcher_command, hosts, hostfile, interface)
     request = Request(suites=tuple(suites or ("default",)), launching=launching, **named)
     if dry_run:
         return measuring.dry_run(request, _out(), as_json)

@@ -13,7 +13,7 @@ from rich.console import Console
 from linkscope.cli.progress import progress
 from linkscope.launch.job import Request, prepare
 from linkscope.launch.launcher import inside
-from linkscope.launch.launcher.launching import Launching
+from linkscope.launch.launcher.launch_options import LaunchOptions
 from linkscope.launch.run import default_output, newest_output
 from linkscope.launch.run import resume as resume_run
 from linkscope.launch.run import run as start_run
@@ -29,13 +29,18 @@ def measure(request: Request, output: Path | None, out: Console, err: Console, a
 
 
 def resume(
-    output: Path | None, request: Request | None, launching: Launching, out: Console, err: Console, as_json: bool
+    output: Path | None,
+    request: Request | None,
+    launching: LaunchOptions,
+    out: Console,
+    err: Console,
+    as_json: bool,
 ) -> int:
     """Completes ``output``, or the newest run file, and prints its summary; 1 where a row failed.
 
     ``launching`` counts where it says anything; else the processes are started as they were before.
     """
-    chosen = launching if launching != Launching() else None
+    chosen = launching if launching != LaunchOptions() else None
     with progress(err) as listener:
         done = resume_run(output or newest_output(), request, listener, chosen)
     return _conclude(done, out, err, as_json)

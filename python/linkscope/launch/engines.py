@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from linkscope.errors import LinkscopeError
-from linkscope.plan.expand import Offer
+from linkscope.plan.expand import EngineCatalog
 
 Json = dict[str, Any]
 Variables = tuple[tuple[str, str], ...]
@@ -61,13 +61,13 @@ class Engine:
         """Names of its catalog's methods."""
         return [entry["name"] for entry in self.description["methods"]]
 
-    def offer(self) -> Offer:
+    def catalog(self) -> EngineCatalog:
         """What expansion needs to know of it."""
         methods = {entry["name"]: frozenset(entry.get("parameters", ())) for entry in self.description["methods"]}
         memories = frozenset(entry["name"] for entry in self.description["memories"])
         absent = [entry for entry in self.description["methods"] if not entry["available"]]
         lacking = {entry["name"]: entry.get("reason", "it says that it is not to be had here") for entry in absent}
-        return Offer(self.name, methods, memories, self.gpu_problem, lacking)
+        return EngineCatalog(self.name, methods, memories, self.gpu_problem, lacking)
 
 
 def surroundings(environment: Mapping[str, str] = os.environ) -> dict[str, str]:

@@ -11,14 +11,14 @@ from typing import Any
 from linkscope import __version__
 from linkscope.errors import LinkscopeError
 from linkscope.launch.engines import Engine, choose_engine, modelling_engine, torch_engine
-from linkscope.launch.launcher.launching import Launching
+from linkscope.launch.launcher.launch_options import LaunchOptions
 from linkscope.machine.described import load_machine
 from linkscope.machine.discover import discover
 from linkscope.machine.node import Node
 from linkscope.machine.paths import Paths
 from linkscope.machine.state import read_state
-from linkscope.plan.budget import Options, estimate_s, limits, modelled_s, share_out
-from linkscope.plan.expand import Offer, PlannedCase, expand
+from linkscope.plan.budget import SamplingOptions, estimate_s, limits, modelled_s, share_out
+from linkscope.plan.expand import EngineCatalog, PlannedCase, expand
 from linkscope.plan.modelled import machine_of
 from linkscope.plan.select import Selection, parse_duration, parse_precision, selection
 from linkscope.plan.suite import Suite, load_suite, packaged_methods
@@ -44,7 +44,7 @@ class Request:
     clock: str | None = None
     machine: str | None = None
     engine: str | None = None
-    launching: Launching = field(default_factory=Launching)
+    launching: LaunchOptions = field(default_factory=LaunchOptions)
 
     def to_json(self) -> Json:
         return asdict(self)
@@ -52,7 +52,7 @@ class Request:
     @staticmethod
     def from_json(data: Json) -> Request:
         """Raises TypeError on foreign data."""
-        suites, launching = tuple(data["suites"]), Launching(**data.get("launching", {}))
+        suites, launching = tuple(data["suites"]), LaunchOptions(**data.get("launching", {}))
         return Request(**{**data, "suites": suites, "launching": launching})
 
 
@@ -66,7 +66,7 @@ class Job:
     node: Node
     engine: Engine
     cases: tuple[PlannedCase, ...]
-    options: Options
+    options: SamplingOptions
     further: tuple[Engine, ...] = ()
 
     @property
@@ -122,7 +122,7 @@ class Job:
 
 
 @dataclass(frozen=True)
-class Outlook:
+class SuiteEstimate:
     """What a suite comes to on a machine: cases that would be tried, and the seconds they roughly take.
 
     ``problem`` says why there is none to try, where there is none.
@@ -133,7 +133,7 @@ class Outlook:
     problem: str | None = None
 
 
-def outlooks(names: Sequence[str]) -> dict[str, Outlook]:
+def suite_estimates(names: Sequence[str]) -> dict[str, SuiteEstimate]:
     """The outlook of each suite on this machine, all asked for as a plain `linkscope run NAME` would.
 
     Raises LinkscopeError where there is no engine.
@@ -143,18 +143,18 @@ def outlooks(names: Sequence[str]) -> dict[str, Outlook]:
     return {name: _outlook(name, node, engine) for name in names}
 
 
-def _outlook(name: str, node: Node, engine: Engine) -> Outlook:
+def _outlook(name: str, node: Node, engine: Engine) -> SuiteEstimate:
     try:
         suites = [load_suite(name)]
         planned = expand(suites, node, _offer(engine, _further(suites, node)), Selection())
     except LinkscopeError as error:
         lacks_gpus = not node.of_kind("gpu") and all(row.needs_gpu for row in load_suite(name).rows)
-        return Outlook(0, 0.0, "needs GPUs" if lacks_gpus else str(error))
+        return SuiteEstimate(0, 0.0, "needs GPUs" if lacks_gpus else str(error))
     cases = [one.case for one in planned if one.skip is None]
     if not cases:
-        return Outlook(0, 0.0, planned[0].skip)
+        return SuiteEstimate(0, 0.0, planned[0].skip)
     options = share_out(cases, parse_precision(Request().precision), None)
-    return Outlook(len(cases), sum(estimate_s(case, options) for case in cases))
+    return SuiteEstimate(len(cases), sum(estimate_s(case, options) for case in cases))
 
 
 def prepare(request: Request) -> Job:
@@ -184,15 +184,15 @@ def _further(suites: Sequence[Suite], node: Node) -> tuple[Engine, ...]:
     return (torch_engine(),) if not node.modelled and any(one.startswith("torch") for one in methods) else ()
 
 
-def _offer(engine: Engine, further: Sequence[Engine]) -> Offer:
+def _offer(engine: Engine, further: Sequence[Engine]) -> EngineCatalog:
     """What they can do together, the first that has a method carrying it out."""
-    whole = engine.offer()
-    for offer in (one.offer() for one in further):
-        lacking = {name: reason for name, reason in offer.lacking.items() if name not in whole.methods}
+    whole = engine.catalog()
+    for catalog in (one.catalog() for one in further):
+        lacking = {name: reason for name, reason in catalog.lacking.items() if name not in whole.methods}
         whole = replace(
             whole,
-            methods={**offer.methods, **whole.methods},
-            memories=whole.memories | offer.memories,
+            methods={**catalog.methods, **whole.methods},
+            memories=whole.memories | catalog.memories,
             lacking={**lacking, **whole.lacking},
         )
     return whole

@@ -16,10 +16,10 @@ from typing import Any
 from linkscope.errors import LinkscopeError
 from linkscope.launch.job import Job, Request, prepare
 from linkscope.launch.launcher import inside
-from linkscope.launch.launcher.launching import Launching, requirement
+from linkscope.launch.launcher.launch_options import LaunchOptions, requirement
 from linkscope.launch.process.scratch import sweep_abandoned
-from linkscope.launch.scheduler import Muster
-from linkscope.launch.supervisor import Watch, outcome
+from linkscope.launch.scheduler import JobScheduler
+from linkscope.launch.supervisor import CaseEvents, outcome
 from linkscope.launch.worker import InterruptedRunError
 from linkscope.plan.expand import PlannedCase
 from linkscope.results.run_file import RunFile, RunWriter
@@ -68,7 +68,7 @@ def resume(
     path: Path,
     request: Request | None = None,
     listener: Listener | None = None,
-    launching: Launching | None = None,
+    launching: LaunchOptions | None = None,
 ) -> RunFile:
     """Completes the run file at ``path``: cases without a row and cases that failed are run, all other rows stay.
 
@@ -101,7 +101,7 @@ def newest_output() -> Path:
     return files[-1]
 
 
-def _check_wanted(leader: inside.Lead | None, cases: Sequence[PlannedCase]) -> None:
+def _check_wanted(leader: inside.JobLeader | None, cases: Sequence[PlannedCase]) -> None:
     """Raises LinkscopeError where the ranks that linkscope was started as have nothing to do together."""
     wanted = [case.case for case in cases if case.skip is None]
     reason = requirement(wanted, leader.place.size) if leader and wanted else None
@@ -110,7 +110,7 @@ def _check_wanted(leader: inside.Lead | None, cases: Sequence[PlannedCase]) -> N
 
 
 def _complete(
-    job: Job, pending: Sequence[PlannedCase], writer: RunWriter, listener: Listener, leader: inside.Lead | None
+    job: Job, pending: Sequence[PlannedCase], writer: RunWriter, listener: Listener, leader: inside.JobLeader | None
 ) -> RunFile:
     listener.on_job(job, pending)
     sweep_abandoned()
@@ -122,17 +122,17 @@ def _complete(
     def skip(case: PlannedCase, reason: str) -> None:
         take(outcome(case.case, "skipped", reason, job.backend))
 
-    muster = Muster(job, leader, writer.append, listener.on_note)
+    scheduler = JobScheduler(job, leader, writer.append, listener.on_note)
     try:
         for case in pending:
             if case.skip is not None:
                 skip(case, case.skip)
         with _stop_requested() as stopped:
-            watch = Watch(take, listener.on_start, stopped)
-            for group in muster.groups([case for case in pending if case.skip is None]):
-                obstacle = muster.obstacle(group)
+            watch = CaseEvents(take, listener.on_start, stopped)
+            for group in scheduler.groups([case for case in pending if case.skip is None]):
+                obstacle = scheduler.obstacle(group)
                 if obstacle is None:
-                    muster.supervisor(group).run(job.plan(group.cases), watch)
+                    scheduler.supervisor(group).run(job.plan(group.cases), watch)
                     continue
                 for case in group.cases:
                     skip(case, obstacle)

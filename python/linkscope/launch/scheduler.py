@@ -1,4 +1,4 @@
-"""Muster: brings together whatever processes each case of a job wants, and says who they are."""
+"""JobScheduler: brings together whatever processes each case of a job wants, and says who they are."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from typing import Any
 from linkscope.errors import LinkscopeError
 from linkscope.launch.engines import Engine, surroundings
 from linkscope.launch.group.binding import Binding, at_home, bind, usable_cores
-from linkscope.launch.group.control import LOOPBACK, Control, Hello, Surveyed
-from linkscope.launch.group.process_group import Crew, Terms, Work
+from linkscope.launch.group.control import LOOPBACK, Control, Hello, SurveyedHost
+from linkscope.launch.group.process_group import GroupSpec, PlanWork, ProcessGroup
 from linkscope.launch.job import Job
 from linkscope.launch.launcher import survey
 from linkscope.launch.launcher.hosts import named_hosts
-from linkscope.launch.launcher.inside import Lead
+from linkscope.launch.launcher.inside import JobLeader
 from linkscope.launch.launcher.launchers import RANK_VARIABLE, Launcher
 from linkscope.launch.process.engine_process import EngineProcess
 from linkscope.launch.supervisor import START_TIMEOUT_S, Refusal, Supervisor
@@ -34,7 +34,7 @@ _PYTHON_FINDS = ("PYTHONPATH", "VIRTUAL_ENV", "CONDA_PREFIX", "MPI4PY_LIBMPI")
 
 
 @dataclass(frozen=True)
-class Group:
+class CaseGroup:
     """Cases that the same processes carry out: so many of ``engine``, with ``settings`` in their environment.
 
     ``kind``: the launcher's that starts them; None for one process, which needs none.
@@ -48,22 +48,22 @@ class Group:
 
 
 @dataclass
-class Muster:
+class JobScheduler:
     """For one job; ``leader``: where linkscope itself was started as the ranks of one.
 
     ``record`` takes the state record of each crew that has come together, ``say`` what a user should know of it.
     """
 
     job: Job
-    leader: Lead | None
+    leader: JobLeader | None
     record: Callable[[Json], None]
     say: Callable[[str], None]
 
     def __post_init__(self) -> None:
-        self._surveys: dict[str, Surveyed] = {}
+        self._surveys: dict[str, SurveyedHost] = {}
         self._recorded: set[str] = set()
 
-    def groups(self, cases: Iterable[PlannedCase]) -> list[Group]:
+    def groups(self, cases: Iterable[PlannedCase]) -> list[CaseGroup]:
         """``cases`` by the processes they want, in order of first appearance, each group in order; the ranks that
         linkscope is one of come first, for they wait, and are one group, for they are started once.
         """
@@ -74,13 +74,13 @@ class Muster:
             settings = tuple(sorted(case.environment.items()))
             found.setdefault((self.job.engine_of(case.case).name, settings, processes, kind), []).append(case)
         groups = [
-            Group(self.job.engine_of(part[0].case), settings, processes, kind, part)
+            CaseGroup(self.job.engine_of(part[0].case), settings, processes, kind, part)
             for (_, settings, processes, kind), members in found.items()
             for part in ([tuple(members)] if kind in (None, "inside") else at_home(members))
         ]
         return sorted(groups, key=lambda group: not (self.leader and group.processes == self.leader.place.size))
 
-    def obstacle(self, group: Group) -> str | None:
+    def obstacle(self, group: CaseGroup) -> str | None:
         """Why nobody can carry the group out; its cases are skipped then. Raises LinkscopeError where the user asked
         for a launcher that cannot be had.
         """
@@ -96,7 +96,7 @@ class Muster:
             return str(error)
         return None
 
-    def supervisor(self, group: Group) -> Supervisor:
+    def supervisor(self, group: CaseGroup) -> Supervisor:
         """Who gets a row for each of the group's cases."""
         settings = dict(group.settings)
         environment = {**surroundings(), **self.job.request.launching.variables(), **settings}
@@ -104,10 +104,10 @@ class Muster:
             refusal = Refusal.FAILS_CASES if settings else Refusal.ENDS_RUN
             alone = group.engine.command
             return Supervisor(lambda plan: EngineProcess(alone, plan, environment), group.engine.backend, refusal)
-        crew = partial(self._crew, group, environment)
-        return Supervisor(crew, group.engine.backend, Refusal.FAILS_CASES)
+        start = partial(self._process_group, group, environment)
+        return Supervisor(start, group.engine.backend, Refusal.FAILS_CASES)
 
-    def _crew(self, group: Group, environment: Mapping[str, str], plan: Json) -> Worker:
+    def _process_group(self, group: CaseGroup, environment: Mapping[str, str], plan: Json) -> Worker:
         assert group.kind is not None
         launcher = self._launcher(group)
         for note in _notes(launcher, group.processes):
@@ -117,7 +117,7 @@ class Muster:
         elsewhere = address != LOOPBACK
         variables = dict(environment) | (survey.known([platform.node(), *self._surveys]) if elsewhere else {})
         wrapped = elsewhere and group.kind != "inside"
-        terms = Terms(
+        group_spec = GroupSpec(
             launcher=launcher,
             engine=group.engine.command,
             environment=variables,
@@ -129,9 +129,9 @@ class Muster:
             on_surveyed=lambda found: self._surveys.update({found.host: found}),
             on_joined=lambda hellos: self._welcome(launcher, plan, hellos),
         )
-        return Crew(control, terms, Work(plan, patience_s(plan["cases"])), START_TIMEOUT_S)
+        return ProcessGroup(control, group_spec, PlanWork(plan, patience_s(plan["cases"])), START_TIMEOUT_S)
 
-    def _launcher(self, group: Group) -> Launcher:
+    def _launcher(self, group: CaseGroup) -> Launcher:
         assert group.kind is not None
         return self.job.request.launching.open(group.kind, group.engine.name, self.leader)
 

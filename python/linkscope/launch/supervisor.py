@@ -29,7 +29,7 @@ MOST_BAD_STARTS = 3
 
 
 @dataclass
-class Watch:
+class CaseEvents:
     """What the supervisor tells while it works, and how it is told to stop."""
 
     on_row: Callable[[Json], None]
@@ -53,7 +53,7 @@ class Supervisor:
     refusal: Refusal = Refusal.ENDS_RUN
     start_timeout_s: float = START_TIMEOUT_S
 
-    def run(self, plan: Json, watch: Watch) -> None:
+    def run(self, plan: Json, watch: CaseEvents) -> None:
         """Hands a row of every case of ``plan`` to ``watch``, in the order they end.
 
         A case that kills its worker or leaves it silent for longer than its ``timeout_s`` gets a failed row with
@@ -80,20 +80,20 @@ class Supervisor:
                 self._give_up(left, f"the engine ended {bad_starts} times before it began a case: {trouble}", watch)
         return None
 
-    def _one_worker(self, plan: Json, left: dict[str, Json], watch: Watch) -> str:
+    def _one_worker(self, plan: Json, left: dict[str, Json], watch: CaseEvents) -> str:
         """Takes what one worker gives, removing from ``left`` what has its row; says how the worker ended."""
-        stint = _Stint(left, watch, self.start_timeout_s)
+        worker_run = _WorkerRun(left, watch, self.start_timeout_s)
         with self.start(plan) as worker:
             try:
-                stint.follow(worker)
+                worker_run.follow(worker)
                 trouble = worker.ending()
             except (SilenceError, GarbageError) as error:
                 trouble = str(error)
-        if stint.current is not None:
-            watch.on_row(self._failed(left.pop(stint.current), trouble, stint.elapsed_s))
+        if worker_run.current is not None:
+            watch.on_row(self._failed(left.pop(worker_run.current), trouble, worker_run.elapsed_s))
         return trouble
 
-    def _give_up(self, left: dict[str, Json], reason: str, watch: Watch) -> None:
+    def _give_up(self, left: dict[str, Json], reason: str, watch: CaseEvents) -> None:
         for case in left.values():
             watch.on_row(self._failed(case, reason, 0.0))
         left.clear()
@@ -102,10 +102,10 @@ class Supervisor:
         return outcome(case, "failed", reason, self.backend, elapsed_s)
 
 
-class _Stint:
+class _WorkerRun:
     """One worker's work on the cases that are left: which case is under way, and since when."""
 
-    def __init__(self, left: dict[str, Json], watch: Watch, start_timeout_s: float) -> None:
+    def __init__(self, left: dict[str, Json], watch: CaseEvents, start_timeout_s: float) -> None:
         self.current: str | None = None
         self._left = left
         self._watch = watch

@@ -61,7 +61,7 @@ class Varied:
 
 
 @dataclass(frozen=True)
-class Point:
+class AxisPoint:
     """One value of every axis of a row; ``varied``: the axes that have several values there, or are named all the same.
 
     ``collective``: its kind, None for flows between two ends. ``processes``: one, each, or of a collective how many.
@@ -82,7 +82,7 @@ class Point:
     processes: str = "one"
 
 
-def points(row: SuiteRow, node: Node) -> Iterator[Point]:
+def points(row: SuiteRow, node: Node) -> Iterator[AxisPoint]:
     """Every point of ``row``. ``max`` in a parameter's range stands for the CPUs of the largest NUMA node, of
     which one is left for the thread that starts and waits where there are no others.
 
@@ -108,7 +108,7 @@ def points(row: SuiteRow, node: Node) -> Iterator[Point]:
         value = dict(zip(axes, values, strict=True))
         if not all(_touched_by_driver(end, value, axes) for end in _ENDS):
             continue
-        yield Point(
+        yield AxisPoint(
             method=value["method"],
             executor=value["executor"],
             source=_allocation(row.source, "source", value),

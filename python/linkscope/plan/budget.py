@@ -38,7 +38,7 @@ _LINKING_GBPS = 1.2  # of memory that a CPU's chase goes through: linked and wal
 
 
 @dataclass(frozen=True)
-class Options:
+class SamplingOptions:
     """What the engine is told of precision and time (plan.options)."""
 
     precision: float = 0.01
@@ -50,7 +50,7 @@ class Options:
         return {"precision": self.precision, "point_budget_s": round(self.point_budget_s, 6)}
 
 
-def share_out(cases: Sequence[Json], precision: float, budget_s: float | None) -> Options:
+def share_out(cases: Sequence[Json], precision: float, budget_s: float | None) -> SamplingOptions:
     """Options under which the sampling of all ``cases`` fits ``budget_s`` seconds in total, set-up included.
 
     Cases share by need, so that all come to about as many samples: a large copy gets more time than a small one. Each
@@ -58,24 +58,24 @@ def share_out(cases: Sequence[Json], precision: float, budget_s: float | None) -
     nobody should use.
     """
     if budget_s is None or not cases:
-        return Options(precision)
+        return SamplingOptions(precision)
     left = budget_s - sum(_setup_s(case) for case in cases)
     low, high = 0.0, DEFAULT_POINT_BUDGET_S / (_SAMPLES * _SAMPLE_S)  # all at their least; all at their most
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
-        fits = sum(_point_budget_s(case, Options(needs=middle)) for case in cases) <= left
+        fits = sum(_point_budget_s(case, SamplingOptions(needs=middle)) for case in cases) <= left
         low, high = (middle, high) if fits else (low, middle)
-    options = Options(precision, needs=low)
+    options = SamplingOptions(precision, needs=low)
     return replace(options, point_budget_s=max(_point_budget_s(case, options) for case in cases))
 
 
-def limits(case: Json, options: Options) -> Json:
+def limits(case: Json, options: SamplingOptions) -> Json:
     """What the plan says of the case's time: the silence after which it is given up, and its own share of a budget."""
     shared = {} if options.needs is None else {"point_budget_s": round(_point_budget_s(case, options), 6)}
     return {"timeout_s": timeout_s(case, options), **shared}
 
 
-def estimate_s(case: Json, options: Options) -> float:
+def estimate_s(case: Json, options: SamplingOptions) -> float:
     """Seconds the case will roughly take: for progress and --dry-run, never for a figure."""
     least = _LEAST_REPEATS * _repeat_s(case) if int(case.get("processes", 1)) > 1 else 0.0
     budget = _point_budget_s(case, options)
@@ -88,7 +88,7 @@ def modelled_s(cases: int) -> float:
     return _MODELLED_S * cases
 
 
-def timeout_s(case: Json, options: Options) -> float:
+def timeout_s(case: Json, options: SamplingOptions) -> float:
     """Silence after which a case is given up: generous, since it only ever ends a hang."""
     return round(30 + 10 * options.point_budget_s + 40 * (_setup_s(case) + _repeat_s(case)), 1)
 
@@ -110,7 +110,7 @@ def _messages(flow: Json) -> int:
     return ways * int(parameters.get("window", _WINDOW)) if ways else 1
 
 
-def _point_budget_s(case: Json, options: Options) -> float:
+def _point_budget_s(case: Json, options: SamplingOptions) -> float:
     most = min(options.point_budget_s, float(case.get("point_budget_s", options.point_budget_s)))
     if options.needs is None:
         return most

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from linkscope.machine.paths import Paths
-from linkscope.plan.axes import Point
+from linkscope.plan.axes import AxisPoint
+from linkscope.plan.candidates import FlowLayout
 from linkscope.plan.flows import endpoint, kind_of
-from linkscope.plan.ground import Layout
 
 Json = dict[str, Any]
 
@@ -18,7 +18,7 @@ _ALIGNED_BYTES = 16
 """What nccl-tests cuts blocks to; smaller ones are cut to whole elements."""
 
 
-def collective_flow(paths: Paths, layout: Layout, point: Point) -> Json:
+def collective_flow(paths: Paths, layout: FlowLayout, point: AxisPoint) -> Json:
     """The one flow of a case of ``layout.members``; ranks count in their order, each with as many as the others."""
     assert point.source is not None
     assert point.collective is not None
@@ -48,12 +48,12 @@ def collective_flow(paths: Paths, layout: Layout, point: Point) -> Json:
     }
 
 
-def processes_of(point: Point, members: int) -> int:
+def processes_of(point: AxisPoint, members: int) -> int:
     """How many processes so many members have."""
     return {"one": 1, "each": members}.get(point.processes) or int(point.processes)
 
 
-def undivided(point: Point, members: int) -> str | None:
+def undivided(point: AxisPoint, members: int) -> str | None:
     """Why ``members`` cannot be shared out to the point's processes; None where they can."""
     processes = processes_of(point, members)
     return f"{members} members are no whole number for each of {processes} processes" if members % processes else None
@@ -63,7 +63,7 @@ def _worded(parameters: Json) -> list[str]:
     return [f"{name}={value}" for name, value in parameters.items()]
 
 
-def whole_bytes(point: Point, members: int) -> int:
+def whole_bytes(point: AxisPoint, members: int) -> int:
     """The point's size rounded down to whole elements, of a collective in blocks to a whole block for each member.
 
     Blocks of 16 bytes and more are cut to multiples of that, as nccl-tests does; so powers of two stay what they are
@@ -75,7 +75,7 @@ def whole_bytes(point: Point, members: int) -> int:
     return point.size // unit * unit
 
 
-def uneven(point: Point, members: int) -> str | None:
+def uneven(point: AxisPoint, members: int) -> str | None:
     """Why ``members`` cannot share the point's bytes out; None where they can."""
     if point.collective == "barrier" or whole_bytes(point, members):
         return None
@@ -83,5 +83,5 @@ def uneven(point: Point, members: int) -> str | None:
     return f"{point.size} B are no whole {point.parameters.get('type', 'float32')}{each}"
 
 
-def _element_bytes(point: Point) -> int:
+def _element_bytes(point: AxisPoint) -> int:
     return ELEMENT_BYTES.get(str(point.parameters.get("type", "float32")), 4)

@@ -11,10 +11,10 @@ from typing import Any
 from linkscope.errors import LinkscopeError
 from linkscope.machine.node import Device, Node
 from linkscope.machine.paths import Paths
-from linkscope.plan.axes import Point, points
+from linkscope.plan.axes import AxisPoint, points
+from linkscope.plan.candidates import Candidates, FlowLayout, Slot
 from linkscope.plan.collectives import collective_flow, undivided, uneven
 from linkscope.plan.flows import Elsewhere, background_slots, case_flows, elsewhere, ends_of
-from linkscope.plan.ground import Ground, Layout, Slot
 from linkscope.plan.labels import case_id, case_labels
 from linkscope.plan.patterns import PATTERNS
 from linkscope.plan.select import Selection, allowed_devices
@@ -47,7 +47,7 @@ class PlannedCase:
 
 
 @dataclass(frozen=True)
-class Offer:
+class EngineCatalog:
     """What the engine at hand can do: its catalog's methods with their parameters, its memories.
 
     ``gpu_problem`` is set where a GPU driver is present and yet no GPU can be used: rows then say so. ``lacking``: why
@@ -61,7 +61,7 @@ class Offer:
     lacking: Mapping[str, str] = field(default_factory=dict)
 
 
-def expand(suites: Sequence[Suite], node: Node, offer: Offer, selected: Selection) -> list[PlannedCase]:
+def expand(suites: Sequence[Suite], node: Node, catalog: EngineCatalog, selected: Selection) -> list[PlannedCase]:
     """All cases of ``suites`` on ``node``, in the suites' order, ids unique.
 
     Rows whose kind of device the node lacks yield nothing; rows that want more devices than there are yield one
@@ -70,10 +70,10 @@ def expand(suites: Sequence[Suite], node: Node, offer: Offer, selected: Selectio
     """
     paths = Paths(node)
     rows = [row for suite in suites for row in selected.rows_of(suite)]
-    cases = [case for row in rows for case in _expand_row(row, paths, offer, selected)]
+    cases = [case for row in rows for case in _expand_row(row, paths, catalog, selected)]
     cases = _told_apart(cases) if node.modelled else cases
     if not cases:
-        raise LinkscopeError(_nothing(suites, node, offer, selected))
+        raise LinkscopeError(_nothing(suites, node, catalog, selected))
     seen: dict[str, PlannedCase] = {}
     for planned in cases:
         if planned.id in seen:
@@ -96,32 +96,32 @@ def _told_apart(cases: Sequence[PlannedCase]) -> list[PlannedCase]:
     return kept
 
 
-def _expand_row(row: SuiteRow, paths: Paths, offer: Offer, selected: Selection) -> Iterator[PlannedCase]:
+def _expand_row(row: SuiteRow, paths: Paths, catalog: EngineCatalog, selected: Selection) -> Iterator[PlannedCase]:
     node = paths.node
     allowed = allowed_devices(node, selected.devices)
-    ground = Ground(paths, row.source.on, row.destination.on, allowed, _counts(row, node), selected.hosts)
+    candidates = Candidates(paths, row.source.on, row.destination.on, allowed, _counts(row, node), selected.hosts)
     if row.needs_gpu and not node.of_kind("gpu"):
-        if offer.gpu_problem is not None:
-            yield _absent(row, f"no GPU can be used: {offer.gpu_problem}")
+        if catalog.gpu_problem is not None:
+            yield _absent(row, f"no GPU can be used: {catalog.gpu_problem}")
         return
     if selected.devices and row.needs_gpu and not any(device.startswith("gpu:") for device in selected.devices):
         return
-    if row.vendor is not None and _vendor(node, offer) not in (row.vendor, None):
+    if row.vendor is not None and _vendor(node, catalog) not in (row.vendor, None):
         yield _absent(row, f"for {_VENDORS[row.vendor]} GPUs")
         return
-    layouts = PATTERNS[row.pattern](ground) if _has_numa(row, node) else []
+    layouts = PATTERNS[row.pattern](candidates) if _has_numa(row, node) else []
     if not layouts:
         if row.needs_gpu:
-            yield _absent(row, _too_few(row, ground))
+            yield _absent(row, _too_few(row, candidates))
         return
-    row = _with_own_variants(_with_known_parameters(row, offer, node), _vendor(node, offer))
+    row = _with_own_variants(_with_known_parameters(row, catalog, node), _vendor(node, catalog))
     for layout in layouts:
-        around = elsewhere(layout, layouts, ground) if row.background else {}
+        around = elsewhere(layout, layouts, candidates) if row.background else {}
         alone = _alone(row, layout, around)
         for point in points(row, node):
             if _over_hosts(layout) and point.processes != "each":
                 continue
-            reason = _unsupported(row, point, offer, node) or alone or _apart(paths, layout, point)
+            reason = _unsupported(row, point, catalog, node) or alone or _apart(paths, layout, point)
             reason = reason or _far(layout, point) or _crowded(layout, point, node, selected.hosts)
             yield PlannedCase(_case(row, paths, layout, point, around), reason)
 
@@ -140,18 +140,18 @@ def _cpus(node: Node) -> int:
     return sum(len(device.cpus) for device in node.of_kind("numa"))
 
 
-def _over_hosts(layout: Layout) -> bool:
+def _over_hosts(layout: FlowLayout) -> bool:
     """Whether members have GPUs of several hosts: the same number then stands for one of each."""
     return bool(layout.members) and layout.members[0].startswith("gpu:") and layout.members[0] in layout.members[1:]
 
 
-def _far(layout: Layout, point: Point) -> str | None:
+def _far(layout: FlowLayout, point: AxisPoint) -> str | None:
     """Why members on several hosts cannot do it."""
     maps = point.method == "direct-collective" and _over_hosts(layout)
     return "direct-collective maps its members' memory: they are on one host" if maps else None
 
 
-def _crowded(layout: Layout, point: Point, node: Node, hosts: int) -> str | None:
+def _crowded(layout: FlowLayout, point: AxisPoint, node: Node, hosts: int) -> str | None:
     """Why the members of a collective cannot be so many: they wait for one another, so each needs a CPU."""
     cpus = _cpus(node) * hosts
     if cpus and point.processes == "each" and len(layout.members) > cpus:
@@ -160,26 +160,26 @@ def _crowded(layout: Layout, point: Point, node: Node, hosts: int) -> str | None
     return undivided(point, len(layout.members)) or uneven(point, len(layout.members)) if layout.members else None
 
 
-def _alone(row: SuiteRow, layout: Layout, around: Elsewhere) -> str | None:
+def _alone(row: SuiteRow, layout: FlowLayout, around: Elsewhere) -> str | None:
     if all(background_slots(one, layout, around) for one in row.background):
         return None
     return "no other GPU or pair is left for the background to run on"
 
 
-def _vendor(node: Node, offer: Offer) -> str | None:
+def _vendor(node: Node, catalog: EngineCatalog) -> str | None:
     """Whose GPUs the engine drives, or the description names; None where neither says."""
     if not node.modelled:
-        return {"cuda": "nvidia", "hip": "amd"}.get(offer.engine)
+        return {"cuda": "nvidia", "hip": "amd"}.get(catalog.engine)
     names = " ".join(gpu.name for gpu in node.of_kind("gpu")).lower()
     return next((vendor for vendor in _VENDORS if vendor in names), None)
 
 
-def _with_known_parameters(row: SuiteRow, offer: Offer, node: Node) -> SuiteRow:
+def _with_known_parameters(row: SuiteRow, catalog: EngineCatalog, node: Node) -> SuiteRow:
     """The row without what a model does not model. Raises LinkscopeError for a parameter a real engine lacks."""
     known = {
         name: value
         for name, value in row.parameters.items()
-        if all(name in offer.methods[method] for method in row.methods if method in offer.methods)
+        if all(name in catalog.methods[method] for method in row.methods if method in catalog.methods)
     }
     if len(known) < len(row.parameters) and not node.modelled:
         unknown = ", ".join(name for name in row.parameters if name not in known)
@@ -207,17 +207,17 @@ def _absent(row: SuiteRow, reason: str) -> PlannedCase:
     kinds = {"gpu": ("gpu:0", "gpu:1"), "numa": ("numa:0",)}
     devices = tuple(Device(device, kind) for kind, ids in kinds.items() for device in ids)
     nowhere = Paths(Node(name="absent", devices=devices, links=()))
-    layout = Layout((Slot(source, destination),), source, destination)
+    layout = FlowLayout((Slot(source, destination),), source, destination)
     if row.collectives:
         members = (source, "gpu:1") if source == "gpu:0" else (source, source)
-        layout = Layout((), "", f"{len(members)} {'GPUs' if source == 'gpu:0' else 'members'}", members=members)
+        layout = FlowLayout((), "", f"{len(members)} {'GPUs' if source == 'gpu:0' else 'members'}", members=members)
     return PlannedCase(_case(row, nowhere, layout, next(points(row, nowhere.node)), {"others": (), "peer": ()}), reason)
 
 
-def _too_few(row: SuiteRow, ground: Ground) -> str:
-    node = ground.paths.node
+def _too_few(row: SuiteRow, candidates: Candidates) -> str:
+    node = candidates.paths.node
     gpus = node.of_kind("gpu")
-    usable = [gpu for gpu in gpus if gpu.id in ground.selected]
+    usable = [gpu for gpu in gpus if gpu.id in candidates.selected]
     if not node.of_kind("numa"):
         return f"{node.name} shows no NUMA node"
     if row.pattern == "same-package":
@@ -228,30 +228,30 @@ def _too_few(row: SuiteRow, ground: Ground) -> str:
     return f"needs at least two GPUs; {len(usable)} {where}"
 
 
-def _unsupported(row: SuiteRow, point: Point, offer: Offer, node: Node) -> str | None:
+def _unsupported(row: SuiteRow, point: AxisPoint, catalog: EngineCatalog, node: Node) -> str | None:
     """Why the engine cannot run the point at all. Raises LinkscopeError for a name that nobody knows."""
     for method in (point.method, *(one.method for one in row.background)):
-        if method not in offer.methods:
+        if method not in catalog.methods:
             if method not in packaged_methods():
-                known = ", ".join(sorted(offer.methods))
+                known = ", ".join(sorted(catalog.methods))
                 where = f"suite {row.suite}, row {row.name}"
                 raise LinkscopeError(f"{where}: unknown method {method!r} (known: {known})")
-            return f"the {offer.engine} engine has no method {method}"
-        if method in offer.lacking and not point.variant.settings:
-            return f"{method}: {offer.lacking[method]}"
+            return f"the {catalog.engine} engine has no method {method}"
+        if method in catalog.lacking and not point.variant.settings:
+            return f"{method}: {catalog.lacking[method]}"
     for end in (point.source, point.destination, *(end for b in row.background for end in (b.source, b.destination))):
-        if end is not None and end.memory not in offer.memories:
+        if end is not None and end.memory not in catalog.memories:
             if end.memory not in packaged_memories():
-                known = ", ".join(sorted(offer.memories | packaged_memories()))
+                known = ", ".join(sorted(catalog.memories | packaged_memories()))
                 where = f"suite {row.suite}, row {row.name}"
                 raise LinkscopeError(f"{where}: unknown memory {end.memory!r} (known: {known})")
-            return f"the {offer.engine} engine has no memory {end.memory}"
+            return f"the {catalog.engine} engine has no memory {end.memory}"
     if node.modelled and point.variant.settings:
         return f"a described node has no process that {', '.join(point.variant.settings)} could be set for"
     return None
 
 
-def _apart(paths: Paths, layout: Layout, point: Point) -> str | None:
+def _apart(paths: Paths, layout: FlowLayout, point: AxisPoint) -> str | None:
     """Why a described node cannot run the point: ends that nothing connects, or GPUs without peer access.
 
     A real machine's engine says so itself. Copy engines and libraries need no peer access: they stage such copies.
@@ -268,7 +268,7 @@ def _apart(paths: Paths, layout: Layout, point: Point) -> str | None:
     return None
 
 
-def _case(row: SuiteRow, paths: Paths, layout: Layout, point: Point, around: Elsewhere) -> Json:
+def _case(row: SuiteRow, paths: Paths, layout: FlowLayout, point: AxisPoint, around: Elsewhere) -> Json:
     gathering = bool(layout.members)
     flows = [collective_flow(paths, layout, point)] if gathering else case_flows(row, paths, layout, point, around)
     on_gpu = any(flow["executor"].startswith("gpu:") for flow in flows if "role" not in flow)
@@ -295,7 +295,7 @@ def _processes(flows: Sequence[Json]) -> Json:
     return {"processes": max(named) + 1} if max(named) else {}
 
 
-def _nothing(suites: Sequence[Suite], node: Node, offer: Offer, selected: Selection) -> str:
+def _nothing(suites: Sequence[Suite], node: Node, catalog: EngineCatalog, selected: Selection) -> str:
     names = ", ".join(suite.name for suite in suites)
     if not node.of_kind("gpu") and not selected.methods and not selected.devices:
         return f"suite {names} needs GPUs and {node.name} has none: run host, or --machine NAME for a described node"

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from linkscope.machine.paths import Paths
-from linkscope.plan.axes import Point, region_bytes
-from linkscope.plan.ground import Ground, Layout, Slot, nearest_gpu, nearest_numa, tier_of
+from linkscope.plan.axes import AxisPoint, region_bytes
+from linkscope.plan.candidates import Candidates, FlowLayout, Slot, nearest_gpu, nearest_numa, tier_of
 from linkscope.plan.suite_row import Allocation, Background, SuiteRow
 
 Json = dict[str, Any]
@@ -34,7 +34,7 @@ Elsewhere = Mapping[str, Sequence[Slot]]
 """Where the background of one case runs apart from its measured flows, by the word of ``beside``."""
 
 
-def case_flows(row: SuiteRow, paths: Paths, layout: Layout, point: Point, elsewhere: Elsewhere) -> list[Json]:
+def case_flows(row: SuiteRow, paths: Paths, layout: FlowLayout, point: AxisPoint, elsewhere: Elsewhere) -> list[Json]:
     """The plan's flows of a case, measured ones first: each slot of the layout ``point.flows`` times, then the row's
     background. ``elsewhere``: see there.
     """
@@ -64,7 +64,7 @@ def case_flows(row: SuiteRow, paths: Paths, layout: Layout, point: Point, elsewh
     return flows
 
 
-def background_slots(beside: Background, layout: Layout, elsewhere: Elsewhere) -> list[Slot]:
+def background_slots(beside: Background, layout: FlowLayout, elsewhere: Elsewhere) -> list[Slot]:
     """Where a background of the row runs, each place once: for every measured flow, or ``elsewhere``."""
     measured = [slot for slot in layout.slots if slot.role == "measured"]
     places = {
@@ -77,16 +77,16 @@ def background_slots(beside: Background, layout: Layout, elsewhere: Elsewhere) -
     return [Slot(*ends) for ends in dict.fromkeys(places[beside.beside])]
 
 
-def elsewhere(layout: Layout, layouts: Sequence[Layout], ground: Ground) -> Elsewhere:
+def elsewhere(layout: FlowLayout, layouts: Sequence[FlowLayout], candidates: Candidates) -> Elsewhere:
     """Of the case of ``layout``, one of the row's ``layouts`` over ``ground``."""
-    return {"others": other_slots(layout, layouts), "peer": peer_slots(layout, ground)}
+    return {"others": other_slots(layout, layouts), "peer": peer_slots(layout, candidates)}
 
 
-def peer_slots(layout: Layout, ground: Ground) -> list[Slot]:
+def peer_slots(layout: FlowLayout, candidates: Candidates) -> list[Slot]:
     """From every GPU that takes part in a measured flow to the next GPU that takes part in none."""
     measured = [slot for slot in layout.slots if slot.role == "measured"]
     busy = dict.fromkeys(end for slot in measured for end in _contended(slot) if end.startswith("gpu:"))
-    gpus = [gpu.id for gpu in ground.paths.node.of_kind("gpu") if gpu.id in ground.selected]
+    gpus = [gpu.id for gpu in candidates.paths.node.of_kind("gpu") if gpu.id in candidates.selected]
     slots = []
     for gpu in busy:
         after = gpus.index(gpu) + 1
@@ -95,7 +95,7 @@ def peer_slots(layout: Layout, ground: Ground) -> list[Slot]:
     return slots
 
 
-def other_slots(layout: Layout, layouts: Sequence[Layout]) -> list[Slot]:
+def other_slots(layout: FlowLayout, layouts: Sequence[FlowLayout]) -> list[Slot]:
     """Every flow that any of ``layouts`` measures and that shares no GPU with those that ``layout`` measures.
 
     Host memory may be shared, since there is one host; where no GPU takes part, no NUMA node is shared either.
@@ -187,7 +187,7 @@ def _one_process(slot: Slot) -> tuple[int, int]:
     return 0, 0
 
 
-def _ranks(layout: Layout) -> Ranks:
+def _ranks(layout: FlowLayout) -> Ranks:
     """A process for each device of the layout, in order of appearance; for both ends of a device with itself, two."""
     devices = list(dict.fromkeys(end for slot in layout.slots for end in (slot.source, slot.destination)))
 

@@ -7,8 +7,8 @@ from itertools import permutations
 from typing import Any
 
 from linkscope.machine.paths import Paths
-from linkscope.plan.axes import Point, Varied, region_bytes
-from linkscope.plan.ground import Layout, tier_of
+from linkscope.plan.axes import AxisPoint, Varied, region_bytes
+from linkscope.plan.candidates import FlowLayout, tier_of
 from linkscope.plan.suite_row import SuiteRow
 
 Json = dict[str, Any]
@@ -20,14 +20,14 @@ _LAUNCH_OF_DIRECT = {"device": "one-thread", "batch": "thread-per-gpu", "host": 
 clock, whose time holds no launch, one thread for all GPUs; else a thread for each."""
 
 
-def case_id(row: SuiteRow, layout: Layout, point: Point) -> str:
+def case_id(row: SuiteRow, layout: FlowLayout, point: AxisPoint) -> str:
     """suite/row/where/axes: the same on every run of the same suite on the same machine."""
     where = f"{layout.row}>{layout.column}" if layout.row else layout.column
     axes = [_compact(varied.word) for varied in point.varied]
     return "/".join([row.suite, row.name, where.replace(" ", ""), *axes])
 
 
-def case_labels(row: SuiteRow, paths: Paths, layout: Layout, point: Point) -> Json:
+def case_labels(row: SuiteRow, paths: Paths, layout: FlowLayout, point: AxisPoint) -> Json:
     """What tables need of the case (plan.schema.json: labels)."""
     names = _oriented(row, layout.row, layout.column)
     title = ", ".join([row.title, *(varied.word for varied in point.varied if varied.axis == "collective")])
@@ -60,7 +60,7 @@ def case_labels(row: SuiteRow, paths: Paths, layout: Layout, point: Point) -> Js
     return labels
 
 
-def _with_launch(row: SuiteRow, paths: Paths, point: Point) -> list[Varied]:
+def _with_launch(row: SuiteRow, paths: Paths, point: AxisPoint) -> list[Varied]:
     """The point's axes; where lines say all that tells interfaces apart, with the launch that no parameter of
     direct-collective says, before the clock. A described node launches nothing."""
     told = list(point.varied)
@@ -71,7 +71,7 @@ def _with_launch(row: SuiteRow, paths: Paths, point: Point) -> list[Varied]:
     return [*told[:place], Varied("launch", launch, launch), *told[place:]]
 
 
-def _between(row: SuiteRow, layout: Layout) -> str:
+def _between(row: SuiteRow, layout: FlowLayout) -> str:
     """Where the bytes come from and go to, such as "gpu:0 > gpu:1"; and who moves them, where both memories lie at the
     other end: "numa:0 > numa:0 by gpu:1"."""
     ends = (layout.row, layout.column)
@@ -84,7 +84,7 @@ def _between(row: SuiteRow, layout: Layout) -> str:
     return f"{here} > {here} by {driver}"
 
 
-def _joined(layout: Layout) -> set[tuple[str, str]]:
+def _joined(layout: FlowLayout) -> set[tuple[str, str]]:
     """Pairs of devices that measured bytes go between; of a collective every two members."""
     measured = {(slot.source, slot.destination) for slot in layout.slots if slot.role == "measured"}
     return measured | set(permutations(layout.members, 2))
@@ -105,7 +105,7 @@ def _x_axes(row: SuiteRow) -> tuple[str, ...]:
     return ("size",)
 
 
-def _x(row: SuiteRow, layout: Layout, point: Point) -> Any:
+def _x(row: SuiteRow, layout: FlowLayout, point: AxisPoint) -> Any:
     if row.x == "members":
         return len(layout.members)
     if row.x == "gpus":

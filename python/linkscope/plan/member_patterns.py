@@ -3,41 +3,41 @@
 from __future__ import annotations
 
 from linkscope.machine.paths import Paths
-from linkscope.plan.ground import Ground, Layout
+from linkscope.plan.candidates import Candidates, FlowLayout
 
 
-def all_members(ground: Ground) -> list[Layout]:
+def all_members(candidates: Candidates) -> list[FlowLayout]:
     """Of collectives: one member on every device of the row, or so many as it says, dealt out to them in blocks.
 
     Where processes are started on several hosts: on every GPU of one and on every GPU of all.
     """
-    ids = [device.id for device in ground.sources()]
-    by_cpus = ground.source_on == "numa"
-    most = len(ids) * ground.hosts
+    ids = [device.id for device in candidates.sources()]
+    by_cpus = candidates.source_on == "numa"
+    most = len(ids) * candidates.hosts
     usual = (max(len(ids), 2),) if by_cpus else tuple(dict.fromkeys((len(ids), most)))
-    fitting = [count for count in ground.counts or usual if count > 1 and (by_cpus or count <= most)]
+    fitting = [count for count in candidates.counts or usual if count > 1 and (by_cpus or count <= most)]
     return [_gathering(_dealt(ids, count)) for count in fitting] if ids else []
 
 
-def growing(ground: Ground) -> list[Layout]:
+def growing(candidates: Candidates) -> list[FlowLayout]:
     """Of collectives: the first 2, 3, 4 ... and at last all devices of the row; x: members."""
-    return _first_ones([device.id for device in ground.sources()])
+    return _first_ones([device.id for device in candidates.sources()])
 
 
-def device_sets(ground: Ground) -> list[Layout]:
+def device_sets(candidates: Candidates) -> list[FlowLayout]:
     """Of collectives: 2, 3, 4 ... devices, each next one that with the widest link to one already there; x: members.
 
     The order of schieffer24's sets (scripts/osu_collectives.sh of its code: 0, 1, 6, 7, 2, 3, 4, 5 on an MI250X node).
     Among equals the lowest number; a pair that nothing joins directly counts by its path's peak below all that are.
     """
-    left = [device.id for device in ground.sources()]
+    left = [device.id for device in candidates.sources()]
     taken = left[:1]
     while left := [device for device in left if device not in taken]:
-        taken.append(max(left, key=lambda device: max(_closeness(ground.paths, one, device) for one in taken)))
+        taken.append(max(left, key=lambda device: max(_closeness(candidates.paths, one, device) for one in taken)))
     return _first_ones(taken)
 
 
-def _first_ones(devices: list[str]) -> list[Layout]:
+def _first_ones(devices: list[str]) -> list[FlowLayout]:
     return [_gathering(tuple(devices[:count])) for count in range(2, len(devices) + 1)]
 
 
@@ -48,9 +48,9 @@ def _dealt(devices: list[str], count: int) -> tuple[str, ...]:
     return tuple(devices[member * len(devices) // count] for member in range(count))
 
 
-def _gathering(members: tuple[str, ...]) -> Layout:
+def _gathering(members: tuple[str, ...]) -> FlowLayout:
     kind = "GPUs" if members[0].startswith("gpu:") else "members"
-    return Layout((), "", f"{len(members)} {kind}", members=members)
+    return FlowLayout((), "", f"{len(members)} {kind}", members=members)
 
 
 def _closeness(paths: Paths, one: str, other: str) -> tuple[bool, float]:

@@ -53,7 +53,7 @@ class Box:
 
 
 @dataclass(frozen=True)
-class Layout:
+class TopologyLayout:
     """Boxes by device id; ``bottom``: where the legend may start; ``arcs``: GPU links hang below the row."""
 
     boxes: dict[str, Box]
@@ -62,7 +62,7 @@ class Layout:
     arcs: bool
 
 
-def lay_out(node: Node) -> Layout:
+def lay_out(node: Node) -> TopologyLayout:
     """Every device of the node gets a box; none overlap."""
     gpus = node.of_kind("gpu")
     mesh = [link for link in node.links if link.a.startswith("gpu:") and link.b.startswith("gpu:")]
@@ -73,7 +73,7 @@ def lay_out(node: Node) -> Layout:
     left, top = min(box.left for box in boxes.values()), min(box.top for box in boxes.values())
     boxes = {i: box.moved(MARGIN - left, HEADER - top) for i, box in boxes.items()}
     reach = _arc_depth(boxes, mesh) if arcs else 0.0
-    return Layout(
+    return TopologyLayout(
         boxes,
         width=max(box.right for box in boxes.values()) + MARGIN,
         bottom=max(box.bottom for box in boxes.values()) + reach,

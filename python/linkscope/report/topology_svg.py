@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from html import escape
 
 from linkscope.machine.node import Device, Link, Node
-from linkscope.report.topology_layout import Box, Layout, arc_drop, lay_out
+from linkscope.report.topology_layout import Box, TopologyLayout, arc_drop, lay_out
 
 MARK = "described, not measured"
 _FONT = "Inter, 'Segoe UI', 'Helvetica Neue', Helvetica, Arial, 'DejaVu Sans', sans-serif"
@@ -95,7 +95,7 @@ def _is_fabric(link: Link) -> bool:
     return "numa" not in f"{link.a} {link.b}" and not link.kind.startswith("pcie")
 
 
-def _line(link: Link, layout: Layout, node: Node) -> _Line | None:
+def _line(link: Link, layout: TopologyLayout, node: Node) -> _Line | None:
     """None for links that the picture only mentions: NUMA nodes that are not neighbours."""
     a, b = layout.boxes[link.a], layout.boxes[link.b]
     if _is_host_fabric(link):
@@ -135,7 +135,7 @@ def _arc(link: Link, a: Box, b: Box) -> _Line:
     return _Line(link, path, (((left.x + right.x) / 2, y + drop),))
 
 
-def _host_line(link: Link, layout: Layout, node: Node) -> _Line | None:
+def _host_line(link: Link, layout: TopologyLayout, node: Node) -> _Line | None:
     """Neighbours in a row: a straight line; one bracket on the right where nodes stand above and below the GPUs."""
     a, b = layout.boxes[link.a], layout.boxes[link.b]
     homes = [layout.boxes[d.id] for d in node.of_kind("numa")]
@@ -155,7 +155,7 @@ def _host_line(link: Link, layout: Layout, node: Node) -> _Line | None:
     return _Line(link, path, ((out, (a.y + b.y) / 2),))
 
 
-def _has_bracket(lines: Sequence[_Line], layout: Layout) -> bool:
+def _has_bracket(lines: Sequence[_Line], layout: TopologyLayout) -> bool:
     edge = max(box.right for box in layout.boxes.values())
     return any(x > edge for line in lines for x, _ in line.points)
 
@@ -205,7 +205,7 @@ def _details(device: Device) -> list[str]:
     return lines
 
 
-def _labels(lines: Sequence[_Line], layout: Layout, styles: _Styles) -> list[str]:
+def _labels(lines: Sequence[_Line], layout: TopologyLayout, styles: _Styles) -> list[str]:
     """A number on each link where there is room; with many equal links the legend alone says it."""
     crowded = {kind for kind, count in Counter(line.link.kind for line in lines).items() if count > _MOST_LABELS}
     taken: list[Box] = list(layout.boxes.values())

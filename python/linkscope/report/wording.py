@@ -11,7 +11,7 @@ from linkscope.analysis.cell import Cell, Heading
 from linkscope.analysis.curves import CurveSet
 from linkscope.analysis.headline import ALGORITHM, BUS, CALL, OWN_RATE, RATE_UNIT, TOUCHED, Headline, in_unit, time_unit
 from linkscope.analysis.layers import Added, Layer
-from linkscope.analysis.leaders import Lead
+from linkscope.analysis.leaders import Leader
 from linkscope.analysis.peak import ABOVE
 from linkscope.analysis.summary import ABOVE_PEAK, TableSummary
 
@@ -156,7 +156,7 @@ def leads(table: CurveSet) -> list[str]:
     return lines
 
 
-def _span(lead: Lead, number: int, count: int) -> str:
+def _span(lead: Leader, number: int, count: int) -> str:
     if number == 0 and count > 1:
         return f"{lead.series} up to {size(lead.last)}"
     if number == count - 1 and count > 1:

@@ -256,7 +256,7 @@ class TorchMpi(Messages):
         return carrier_to
 
     def _visit(self, device: Device) -> None:
-        """Before its memory is handed to MPI: the first GPU is this process's home (engine/backend/mpi/session.cpp)."""
+        """Before its memory is handed to MPI: the first GPU is its home (engine/backend/mpi/mpi_runtime.cpp)."""
         self._away = ""
         if device.kind != "gpu":
             return

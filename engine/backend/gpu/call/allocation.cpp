@@ -19,7 +19,8 @@ constexpr std::uint64_t most_held = 64;  // the vendors' allocations take from m
 /// Page-aligned pieces of one touched mapping, each registered and released by itself.
 class Registrations final : public host::Allocation {
  public:
-  Registrations(std::shared_ptr<Context> context, int device, const Endpoint& where, const host::Many& many)
+  Registrations(std::shared_ptr<GpuContext> context, int device, const Endpoint& where,
+                const host::BlockCount& many)
       : context_(std::move(context)), device_(device), bytes_(many.bytes) {
     const host::Pages pages =
         where.memory == "huge" ? host::Pages::transparent_huge : host::Pages::system_policy;
@@ -66,7 +67,7 @@ class Registrations final : public host::Allocation {
   [[nodiscard]] Bytes size() const override { return bytes_; }
 
  private:
-  std::shared_ptr<Context> context_;
+  std::shared_ptr<GpuContext> context_;
   int device_;
   Bytes bytes_;
   std::unique_ptr<host::MappedBuffer> mapping_;
@@ -79,12 +80,12 @@ host::Keeper keeper_for(Bytes bytes, PoolKeeps keeps) {
 }
 
 /// The node whose CPU makes the calls.
-int node_of(const Context& context, const Flow& flow) {
+int node_of(const GpuContext& context, const Flow& flow) {
   const DeviceId& where = flow.destination->device;
   return where.kind == DeviceKind::numa ? where.index : calling_node(context, flow.executor.index);
 }
 
-std::optional<int> only_node(const Context& context, const Flow& flow) {
+std::optional<int> only_node(const GpuContext& context, const Flow& flow) {
   const bool several = context.host().topology().nodes().size() > 1;
   return several ? std::optional<int>(node_of(context, flow)) : std::nullopt;
 }
@@ -96,13 +97,13 @@ Support names_memory(const Flow& flow) {
   return Support::no(flow.method + " has no source, and a destination that names the memory");
 }
 
-std::map<std::string, std::string> AllocationMethod::own_parameters() const {
+std::map<std::string, std::string> GpuAllocationMethod::own_parameters() const {
   return {{"reuse",
            "pool memory: 1 (default): blocks given back before are taken again; 0: they went back to the "
            "device"}};
 }
 
-Support AllocationMethod::supports(const Flow& flow) const {
+Support GpuAllocationMethod::supports(const Flow& flow) const {
   if (const Support named = names_memory(flow); !named) return named;
   if (const Support here = context().has(flow.executor); !here) return here;
   const Endpoint& where = *flow.destination;
@@ -116,14 +117,14 @@ Support AllocationMethod::supports(const Flow& flow) const {
   return reuse == 0 || reuse == 1 ? Support::yes() : Support::no("reuse is 0 or 1");
 }
 
-std::unique_ptr<Transfer> AllocationMethod::make(const Flow& flow, const Arenas& /*arenas*/) const {
+std::unique_ptr<Transfer> GpuAllocationMethod::make(const Flow& flow, const Arenas& /*arenas*/) const {
   const Endpoint& where = *flow.destination;
   const int node = node_of(context(), flow);
   if (host::is_on_host(where.memory)) return host::make_host_calls(context().host(), node, flow, measured_);
   const int device = flow.executor.index;
   // Managed memory counts against the GPU wherever it lies: it may come to lie there.
   const bool of_device = where.device.kind == DeviceKind::gpu || where.memory == "managed";
-  const host::Many many =
+  const host::BlockCount many =
       of_device ? host::blocks_to_hold(flow.bytes, context().free_memory(device), most_held,
                                        "free memory of " + flow.executor.text())
                 : host::host_blocks_to_hold(where.memory, flow.bytes, only_node(context(), flow), most_held);
@@ -145,7 +146,7 @@ Support RegistrationMethod::supports(const Flow& flow) const {
 std::unique_ptr<Transfer> RegistrationMethod::make(const Flow& flow, const Arenas& /*arenas*/) const {
   const int device = flow.executor.index;
   context().use(device);
-  const host::Many many =
+  const host::BlockCount many =
       host::host_blocks_to_hold(flow.destination->memory, flow.bytes, only_node(context(), flow), most_held);
   return std::make_unique<host::AllocationCalls>(
       context().host(), node_of(context(), flow),

@@ -8,9 +8,9 @@ namespace linkscope::gpu {
 
 /// One call on a block of flow.bytes of the memory that the destination names. The calls are made by a CPU of the
 /// destination's node where that is one, else of the node beside the GPU.
-class AllocationMethod : public CallMethod {
+class GpuAllocationMethod : public CallMethod {
  public:
-  AllocationMethod(std::shared_ptr<Context> context, host::Measured measured)
+  GpuAllocationMethod(std::shared_ptr<GpuContext> context, host::Measured measured)
       : CallMethod(std::move(context)), measured_(measured) {}
   [[nodiscard]] Support supports(const Flow& flow) const override;
 
@@ -21,18 +21,18 @@ class AllocationMethod : public CallMethod {
   host::Measured measured_;
 };
 
-class Allocate final : public AllocationMethod {
+class GpuAllocate final : public GpuAllocationMethod {
  public:
-  explicit Allocate(std::shared_ptr<Context> context)
-      : AllocationMethod(std::move(context), host::Measured::take) {}
+  explicit GpuAllocate(std::shared_ptr<GpuContext> context)
+      : GpuAllocationMethod(std::move(context), host::Measured::take) {}
   [[nodiscard]] std::string_view name() const override { return "allocate"; }
   [[nodiscard]] std::string_view summary() const override { return "time of one allocation, untouched"; }
 };
 
-class Free final : public AllocationMethod {
+class GpuFree final : public GpuAllocationMethod {
  public:
-  explicit Free(std::shared_ptr<Context> context)
-      : AllocationMethod(std::move(context), host::Measured::give_back) {}
+  explicit GpuFree(std::shared_ptr<GpuContext> context)
+      : GpuAllocationMethod(std::move(context), host::Measured::give_back) {}
   [[nodiscard]] std::string_view name() const override { return "free"; }
   [[nodiscard]] std::string_view summary() const override { return "time to give one untouched block back"; }
 };
@@ -40,7 +40,7 @@ class Free final : public AllocationMethod {
 /// Page-locking memory that exists and has been touched.
 class RegistrationMethod : public CallMethod {
  public:
-  RegistrationMethod(std::shared_ptr<Context> context, host::Measured measured)
+  RegistrationMethod(std::shared_ptr<GpuContext> context, host::Measured measured)
       : CallMethod(std::move(context)), measured_(measured) {}
   [[nodiscard]] Support supports(const Flow& flow) const override;
 
@@ -52,7 +52,7 @@ class RegistrationMethod : public CallMethod {
 
 class Register final : public RegistrationMethod {
  public:
-  explicit Register(std::shared_ptr<Context> context)
+  explicit Register(std::shared_ptr<GpuContext> context)
       : RegistrationMethod(std::move(context), host::Measured::take) {}
   [[nodiscard]] std::string_view name() const override { return "register"; }
   [[nodiscard]] std::string_view summary() const override { return "time to page-lock touched host memory"; }
@@ -60,7 +60,7 @@ class Register final : public RegistrationMethod {
 
 class Unregister final : public RegistrationMethod {
  public:
-  explicit Unregister(std::shared_ptr<Context> context)
+  explicit Unregister(std::shared_ptr<GpuContext> context)
       : RegistrationMethod(std::move(context), host::Measured::give_back) {}
   [[nodiscard]] std::string_view name() const override { return "unregister"; }
   [[nodiscard]] std::string_view summary() const override { return "time to undo a registration"; }

@@ -9,7 +9,7 @@
 
 namespace linkscope::gpu {
 
-int calling_node(const Context& context, int device) {
+int calling_node(const GpuContext& context, int device) {
   return context.host().topology().nearest_with_cpus(context.device(device).numa).index;
 }
 
@@ -22,7 +22,7 @@ std::uint64_t count_of(const Flow& flow, const std::string& name, std::uint64_t 
               "parameter " + name + ": from " + std::to_string(least) + " to " + std::to_string(most));
 }
 
-CallTransfer::CallTransfer(std::shared_ptr<Context> context, int device)
+CallTransfer::CallTransfer(std::shared_ptr<GpuContext> context, int device)
     : HostTransfer(calling_node(*context, device), 1), context_(std::move(context)), device_(device) {
   context_->use(device_);
   LINKSCOPE_CHECK(gpuStreamCreateWithFlags(&stream_, gpuStreamNonBlocking));

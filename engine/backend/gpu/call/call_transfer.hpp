@@ -13,10 +13,10 @@
 
 namespace linkscope::gpu {
 
-class Context;
+class GpuContext;
 
 /// The NUMA node whose CPUs call upon `device`.
-[[nodiscard]] int calling_node(const Context& context, int device);
+[[nodiscard]] int calling_node(const GpuContext& context, int device);
 /// Parameter `name` as a whole number from `least` to `most`. Throws Error{bad_input}.
 [[nodiscard]] std::uint64_t count_of(const Flow& flow, const std::string& name, std::uint64_t otherwise,
                                      std::uint64_t least, std::uint64_t most);
@@ -25,7 +25,7 @@ class Context;
 /// more calls than a stream takes without blocking: a call is timed, not what it sets going.
 class CallTransfer : public host::HostTransfer {
  public:
-  CallTransfer(std::shared_ptr<Context> context, int device);
+  CallTransfer(std::shared_ptr<GpuContext> context, int device);
   ~CallTransfer() override;
   CallTransfer(const CallTransfer&) = delete;
   CallTransfer& operator=(const CallTransfer&) = delete;
@@ -44,14 +44,14 @@ class CallTransfer : public host::HostTransfer {
   /// Whether the calls since arm(seed) did what they should; all of them have come to their end on the device.
   [[nodiscard]] virtual std::optional<Mismatch> check(std::uint64_t seed) const = 0;
 
-  [[nodiscard]] Context& context() const { return *context_; }
+  [[nodiscard]] GpuContext& context() const { return *context_; }
   [[nodiscard]] int device() const { return device_; }
   [[nodiscard]] gpuStream_t stream() const { return stream_; }
 
  private:
   void drain() const;
 
-  std::shared_ptr<Context> context_;
+  std::shared_ptr<GpuContext> context_;
   int device_;
   gpuStream_t stream_ = nullptr;
   gpuError_t failure_ = gpuSuccess;  ///< the first since arm()

@@ -71,7 +71,7 @@ gpuError_t repeat(std::uint64_t repeats, Call call) noexcept {
 
 class SynchronizeTransfer final : public CallTransfer {
  public:
-  SynchronizeTransfer(std::shared_ptr<Context> context, const Flow& flow)
+  SynchronizeTransfer(std::shared_ptr<GpuContext> context, const Flow& flow)
       : CallTransfer(std::move(context), flow.executor.index),
         what_(*what_of(flow)),
         work_(work_of(flow)),
@@ -116,7 +116,7 @@ class SynchronizeTransfer final : public CallTransfer {
 
 class EventRecordTransfer final : public CallTransfer {
  public:
-  EventRecordTransfer(std::shared_ptr<Context> context, const Flow& flow)
+  EventRecordTransfer(std::shared_ptr<GpuContext> context, const Flow& flow)
       : CallTransfer(std::move(context), flow.executor.index), events_(stream()) {}
 
   void restore() override {

@@ -19,9 +19,9 @@ namespace {
 
 constexpr std::uint64_t most_fresh = 64;
 
-class GpuFirstTouch final : public GpuTransfer {
+class GpuTouchTransfer final : public GpuTransfer {
  public:
-  GpuFirstTouch(std::shared_ptr<Context> context, int device, std::unique_ptr<host::FreshBlocks> blocks)
+  GpuTouchTransfer(std::shared_ptr<GpuContext> context, int device, std::unique_ptr<host::FreshBlocks> blocks)
       : context_(std::move(context)), device_(device), blocks_(std::move(blocks)) {
     context_->load(device_, call_kernels());
   }
@@ -51,7 +51,7 @@ class GpuFirstTouch final : public GpuTransfer {
   [[nodiscard]] std::uint64_t max_repeats() const override { return blocks_->many().count; }
 
  private:
-  std::shared_ptr<Context> context_;
+  std::shared_ptr<GpuContext> context_;
   int device_;
   std::unique_ptr<host::FreshBlocks> blocks_;
   std::uint64_t touched_ = 0;  ///< since restore()
@@ -64,7 +64,8 @@ Bytes allocated_for(Bytes bytes) { return (bytes + migration_block - 1) / migrat
 /// Managed blocks of `device`, room for them kept as long as they live.
 class FreshManaged final : public host::Allocation {
  public:
-  FreshManaged(std::shared_ptr<Context> context, int device, const Endpoint& where, const host::Many& many)
+  FreshManaged(std::shared_ptr<GpuContext> context, int device, const Endpoint& where,
+               const host::BlockCount& many)
       : context_(std::move(context)),
         device_(device),
         bytes_(many.bytes),
@@ -86,7 +87,7 @@ class FreshManaged final : public host::Allocation {
   [[nodiscard]] Bytes size() const override { return bytes_; }
 
  private:
-  std::shared_ptr<Context> context_;
+  std::shared_ptr<GpuContext> context_;
   int device_;
   Bytes bytes_;
   Bytes reserved_;
@@ -94,7 +95,7 @@ class FreshManaged final : public host::Allocation {
 };
 
 /// The GPU whose managed memory the flow touches.
-int owner_of(const Context& context, const Flow& flow) {
+int owner_of(const GpuContext& context, const Flow& flow) {
   if (flow.executor.kind == DeviceKind::gpu) return flow.executor.index;
   const DeviceId& where = flow.destination->device;
   return where.kind == DeviceKind::gpu ? where.index : context.nearest_gpu(where.index);
@@ -102,9 +103,9 @@ int owner_of(const Context& context, const Flow& flow) {
 
 }  // namespace
 
-std::map<std::string, std::string> FirstTouch::own_parameters() const { return host::thread_parameters(); }
+std::map<std::string, std::string> GpuFirstTouch::own_parameters() const { return host::thread_parameters(); }
 
-Support FirstTouch::supports(const Flow& flow) const {
+Support GpuFirstTouch::supports(const Flow& flow) const {
   if (const Support named = names_memory(flow); !named) return named;
   const Endpoint& where = *flow.destination;
   if (!where.advice.empty())
@@ -124,23 +125,24 @@ Support FirstTouch::supports(const Flow& flow) const {
   return context().reachable(flow.executor.index, where);
 }
 
-std::unique_ptr<Transfer> FirstTouch::make(const Flow& flow, const Arenas& /*arenas*/) const {
+std::unique_ptr<Transfer> GpuFirstTouch::make(const Flow& flow, const Arenas& /*arenas*/) const {
   const bool by_cpu = flow.executor.kind == DeviceKind::numa;
   const int owner = owner_of(context(), flow);
   const int node = by_cpu ? flow.executor.index : calling_node(context(), owner);
   const Endpoint& where = *flow.destination;
   std::unique_ptr<host::FreshBlocks> blocks;
   if (where.memory == "managed") {
-    const host::Many many = host::blocks_to_hold(allocated_for(flow.bytes), context().free_memory(owner),
-                                                 most_fresh, DeviceId{DeviceKind::gpu, owner}.text());
+    const host::BlockCount many =
+        host::blocks_to_hold(allocated_for(flow.bytes), context().free_memory(owner), most_fresh,
+                             DeviceId{DeviceKind::gpu, owner}.text());
     if (by_cpu) host::MemoryRoom::wait_for(many.bytes * many.count, std::nullopt);
     auto managed = std::make_unique<FreshManaged>(shared_context(), owner, where, many);
     blocks = std::make_unique<host::FreshBlocks>(context().host(), node, std::move(managed),
-                                                 host::Many{flow.bytes, many.count});
+                                                 host::BlockCount{flow.bytes, many.count});
   } else {
     blocks = host::fresh_host_blocks(context().host(), node, flow);
   }
-  if (!by_cpu) return std::make_unique<GpuFirstTouch>(shared_context(), owner, std::move(blocks));
+  if (!by_cpu) return std::make_unique<GpuTouchTransfer>(shared_context(), owner, std::move(blocks));
   const auto threads = static_cast<unsigned>(flow.parameters.number("threads", 1));
   return std::make_unique<host::FirstTouchTransfer>(node, threads, std::move(blocks));
 }

@@ -6,9 +6,9 @@
 namespace linkscope::gpu {
 
 /// A GPU writes fresh pageable, huge or managed blocks by a kernel; CPUs write fresh managed ones by memset (pageable and
-/// huge ones are the host backend's own, see host::FirstTouch). Managed blocks lie in allocations of whole 2 MiB, and are
+/// huge ones are the host backend's own, see host::HostFirstTouch). Managed blocks lie in allocations of whole 2 MiB, and are
 /// touched over their own bytes alone.
-class FirstTouch final : public CallMethod {
+class GpuFirstTouch final : public CallMethod {
  public:
   using CallMethod::CallMethod;
 

@@ -29,9 +29,9 @@ GraphShape shape_of(const Flow& flow) {
   return {*kind_of(flow), count_of(flow, "nodes", 1, 1, most_nodes), flow.bytes};
 }
 
-class LaunchTransfer final : public CallTransfer {
+class GraphLaunchTransfer final : public CallTransfer {
  public:
-  LaunchTransfer(const std::shared_ptr<Context>& context, const Flow& flow)
+  GraphLaunchTransfer(const std::shared_ptr<GpuContext>& context, const Flow& flow)
       : CallTransfer(context, flow.executor.index), graph_(context, device(), shape_of(flow)) {
     LINKSCOPE_CHECK(gpuGraphInstantiateWithFlags(&executable_, graph_.graph(), 0));
     // What the vendor puts off to the first launch is not this call's.
@@ -39,12 +39,12 @@ class LaunchTransfer final : public CallTransfer {
     LINKSCOPE_CHECK(gpuGraphLaunch(executable_, stream()));
     LINKSCOPE_CHECK(gpuStreamSynchronize(stream()));
   }
-  ~LaunchTransfer() override {
+  ~GraphLaunchTransfer() override {
     static_cast<void>(gpuStreamSynchronize(stream()));
     static_cast<void>(gpuGraphExecDestroy(executable_));
   }
-  LaunchTransfer(const LaunchTransfer&) = delete;
-  LaunchTransfer& operator=(const LaunchTransfer&) = delete;
+  GraphLaunchTransfer(const GraphLaunchTransfer&) = delete;
+  GraphLaunchTransfer& operator=(const GraphLaunchTransfer&) = delete;
 
   void arm(std::uint64_t seed) override {
     CallTransfer::arm(seed);
@@ -77,7 +77,7 @@ class LaunchTransfer final : public CallTransfer {
 /// Executable graphs of one graph, as blocks that are taken and given back.
 class ExecutableGraphs final : public host::Allocation {
  public:
-  ExecutableGraphs(const std::shared_ptr<Context>& context, int device, const GraphShape& shape)
+  ExecutableGraphs(const std::shared_ptr<GpuContext>& context, int device, const GraphShape& shape)
       : context_(context), device_(device), graph_(std::make_unique<CountedGraph>(context, device, shape)) {}
 
   [[nodiscard]] int take(std::span<host::Block> blocks) noexcept override {
@@ -116,7 +116,7 @@ class ExecutableGraphs final : public host::Allocation {
   [[nodiscard]] Bytes size() const override { return 1; }
 
  private:
-  std::shared_ptr<Context> context_;
+  std::shared_ptr<GpuContext> context_;
   int device_;
   std::unique_ptr<CountedGraph> graph_;
 };
@@ -143,7 +143,7 @@ std::unique_ptr<Transfer> GraphInstantiate::make(const Flow& flow, const Arenas&
 }
 
 std::unique_ptr<Transfer> GraphLaunch::make(const Flow& flow, const Arenas& /*arenas*/) const {
-  return std::make_unique<LaunchTransfer>(shared_context(), flow);
+  return std::make_unique<GraphLaunchTransfer>(shared_context(), flow);
 }
 
 }  // namespace linkscope::gpu

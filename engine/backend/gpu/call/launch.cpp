@@ -26,7 +26,7 @@ std::string list_of_sizes() {
 
 class LaunchTransfer final : public CallTransfer {
  public:
-  LaunchTransfer(std::shared_ptr<Context> context, const Flow& flow)
+  LaunchTransfer(std::shared_ptr<GpuContext> context, const Flow& flow)
       : CallTransfer(std::move(context), flow.executor.index),
         bytes_(argument_bytes(flow)),
         kernel_(counting_kernel(bytes_)),
@@ -85,17 +85,17 @@ class LaunchTransfer final : public CallTransfer {
 
 }  // namespace
 
-std::map<std::string, std::string> Launch::own_parameters() const {
+std::map<std::string, std::string> KernelLaunch::own_parameters() const {
   return {{"argument_bytes", "bytes of the kernel's arguments: " + list_of_sizes() + "; default 0"}};
 }
 
-Support Launch::supports(const Flow& flow) const {
+Support KernelLaunch::supports(const Flow& flow) const {
   if (const Support callable = CallMethod::supports(flow); !callable) return callable;
   if (counting_kernel(argument_bytes(flow)) != nullptr) return Support::yes();
   return Support::no("argument_bytes is one of " + list_of_sizes());
 }
 
-std::unique_ptr<Transfer> Launch::make(const Flow& flow, const Arenas& /*arenas*/) const {
+std::unique_ptr<Transfer> KernelLaunch::make(const Flow& flow, const Arenas& /*arenas*/) const {
   return std::make_unique<LaunchTransfer>(shared_context(), flow);
 }
 

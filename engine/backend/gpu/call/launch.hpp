@@ -7,7 +7,7 @@ namespace linkscope::gpu {
 
 /// Of a kernel of one thread with a given number of bytes of arguments, into a stream that is not full. The kernel counts
 /// its launches.
-class Launch final : public CallMethod {
+class KernelLaunch final : public CallMethod {
  public:
   using CallMethod::CallMethod;
 

@@ -14,7 +14,7 @@ namespace {
 
 class ReturningCall final : public CallTransfer {
  public:
-  ReturningCall(std::shared_ptr<Context> context, std::unique_ptr<Transfer> inner, GpuTransfer& work)
+  ReturningCall(std::shared_ptr<GpuContext> context, std::unique_ptr<Transfer> inner, GpuTransfer& work)
       : CallTransfer(std::move(context), work.device()), inner_(std::move(inner)), work_(work) {}
 
   void arm(std::uint64_t seed) override {
@@ -72,7 +72,7 @@ Until wanted_until(const Parameters& parameters) {
   throw Error(Fault::bad_input, "parameter until: '" + word + "' is neither end nor return");
 }
 
-std::unique_ptr<Transfer> time_until_return(std::shared_ptr<Context> context,
+std::unique_ptr<Transfer> time_until_return(std::shared_ptr<GpuContext> context,
                                             std::unique_ptr<Transfer> inner) {
   auto* const work = dynamic_cast<GpuTransfer*>(inner.get());
   if (work == nullptr) throw Error(Fault::unsupported, "until return: no call sets this work going on a GPU");

@@ -36,7 +36,7 @@ Bytes wanted_count(const Flow& flow) {
 /// One asynchronous copy for each buffer.
 class LoopTransfer final : public DriverRegionTransfer {
  public:
-  LoopTransfer(const std::shared_ptr<Context>& context, const Flow& flow, const Arenas& arenas,
+  LoopTransfer(const std::shared_ptr<GpuContext>& context, const Flow& flow, const Arenas& arenas,
                const Region& region)
       : DriverRegionTransfer(context, flow, arenas, region, region.rows) {
     run_once();
@@ -57,7 +57,7 @@ class LoopTransfer final : public DriverRegionTransfer {
 /// One call for all. What it puts into the stream is the driver's business: counted as a command for each buffer.
 class BatchTransfer final : public DriverRegionTransfer {
  public:
-  BatchTransfer(const std::shared_ptr<Context>& context, const Flow& flow, const Arenas& arenas,
+  BatchTransfer(const std::shared_ptr<GpuContext>& context, const Flow& flow, const Arenas& arenas,
                 const Region& region)
       : DriverRegionTransfer(context, flow, arenas, region, region.rows),
         sources_(region.rows),

@@ -43,7 +43,7 @@ bool returns_early(const Flow& flow) {
 
 class EngineTransfer final : public GpuTransfer {
  public:
-  EngineTransfer(std::shared_ptr<Context> context, const Flow& flow, const Arenas& arenas)
+  EngineTransfer(std::shared_ptr<GpuContext> context, const Flow& flow, const Arenas& arenas)
       : context_(std::move(context)),
         device_(flow.executor.index),
         from_(flow.source->device.index),
@@ -139,7 +139,7 @@ class EngineTransfer final : public GpuTransfer {
     LINKSCOPE_CHECK(gpuStreamSynchronize(stream));
   }
 
-  std::shared_ptr<Context> context_;
+  std::shared_ptr<GpuContext> context_;
   int device_;
   int from_;
   int to_;

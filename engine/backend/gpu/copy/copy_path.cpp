@@ -28,7 +28,7 @@ std::map<std::string, std::string> copy_path_parameters() {
   return {{"peer_access", "between two GPUs: on (default), or off: the driver stages through host memory"}};
 }
 
-Support has_copy_path(const Context& context, const Flow& flow) {
+Support has_copy_path(const GpuContext& context, const Flow& flow) {
   const PeerAccess wanted = wanted_peer_access(flow);
   for (const auto& end : {flow.source, flow.destination}) {
     if (end->device.kind != DeviceKind::gpu) continue;
@@ -42,7 +42,7 @@ Support has_copy_path(const Context& context, const Flow& flow) {
   return context.peers().possible(flow.source->device.index, flow.destination->device.index);
 }
 
-PeerHold open_copy_path(Context& context, const Flow& flow) {
+PeerHold open_copy_path(GpuContext& context, const Flow& flow) {
   if (!between_gpus(flow)) return nullptr;
   return context.peers().hold(flow.source->device.index, flow.destination->device.index,
                               wanted_peer_access(flow));

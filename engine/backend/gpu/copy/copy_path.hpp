@@ -19,10 +19,10 @@ namespace linkscope::gpu {
 std::map<std::string, std::string> copy_path_parameters();
 
 /// Whether the driver copies between the flow's two ends, as parameter `peer_access` asks.
-[[nodiscard]] Support has_copy_path(const Context& context, const Flow& flow);
+[[nodiscard]] Support has_copy_path(const GpuContext& context, const Flow& flow);
 /// Switches peer access as the flow asks, both ways, where it goes between two GPUs, and keeps it so. Throws
 /// Error{unsupported} where another flow keeps it otherwise.
-[[nodiscard]] PeerHold open_copy_path(Context& context, const Flow& flow);
+[[nodiscard]] PeerHold open_copy_path(GpuContext& context, const Flow& flow);
 /// Whether an asynchronous call returns before the copy is done: not where the driver stages it, nor from host to host.
 [[nodiscard]] Enqueue enqueueing_of_copy(const Flow& flow);
 

@@ -34,7 +34,7 @@ void check_repeats(const Lane& lane, const GpuTransfer& transfer, Clock clock) {
 
 }  // namespace
 
-GpuGate::GpuGate(std::shared_ptr<Context> context) : context_(std::move(context)) {}
+GpuGate::GpuGate(std::shared_ptr<GpuContext> context) : context_(std::move(context)) {}
 
 GpuGate::~GpuGate() {
   release();
@@ -104,14 +104,14 @@ void GpuGate::assign(const std::vector<Lane>& lanes, Clock clock) {
 
 /// The group that this lane joins: that of its joint, on its GPU where each has a thread; else one of its own.
 std::size_t GpuGate::group_for(const Lane& lane, GpuTransfer& transfer, Clock clock) {
-  Joint* const joint = transfer.joint();
+  MultiGpuWork* const shared_work = transfer.shared_work();
   const auto fits = [&](const std::unique_ptr<LaneGroup>& group) {
-    return group->joint() == joint &&
-           (joint->launch() == Launch::one_thread || group->place_of(transfer.device()) < group->size());
+    return group->shared_work() == shared_work && (shared_work->launch() == LaunchThreads::one_thread ||
+                                                   group->place_of(transfer.device()) < group->size());
   };
-  const auto known = joint == nullptr ? held_.end() : std::find_if(held_.begin(), held_.end(), fits);
+  const auto known = shared_work == nullptr ? held_.end() : std::find_if(held_.begin(), held_.end(), fits);
   if (known != held_.end()) {
-    const LaneGroup::Order& order = (*known)->order();
+    const LaneGroup::StartSpec& order = (*known)->order();
     if (order.repeats != lane.repeats || order.tail != lane.tail) {
       throw Error(Fault::broken,
                   "flows that are sent by common calls must repeat alike: give them one tuning_group");
@@ -119,7 +119,7 @@ std::size_t GpuGate::group_for(const Lane& lane, GpuTransfer& transfer, Clock cl
     return static_cast<std::size_t>(known - held_.begin());
   }
   held_.push_back(std::make_unique<LaneGroup>(*context_, *flag_, *failure_, transfer,
-                                              LaneGroup::Order{clock, lane.repeats, lane.tail, round_}));
+                                              LaneGroup::StartSpec{clock, lane.repeats, lane.tail, round_}));
   return held_.size() - 1;
 }
 

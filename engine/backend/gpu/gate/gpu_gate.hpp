@@ -12,7 +12,7 @@
 
 namespace linkscope::gpu {
 
-class Context;
+class GpuContext;
 class FirstFailure;
 class GateFlag;
 class GpuLane;
@@ -37,7 +37,7 @@ class LaneGroup;
 /// Where part of a Joint fails, the rest is told to give up before it is waited for.
 class GpuGate : public Gate {
  public:
-  explicit GpuGate(std::shared_ptr<Context> context);
+  explicit GpuGate(std::shared_ptr<GpuContext> context);
   ~GpuGate() override;
 
   GpuGate(const GpuGate&) = delete;
@@ -58,7 +58,7 @@ class GpuGate : public Gate {
   /// Ends all that is held, whatever comes of it.
   void release() noexcept;
 
-  std::shared_ptr<Context> context_;
+  std::shared_ptr<GpuContext> context_;
   std::unique_ptr<GateFlag> flag_;  ///< made on first use: without a GPU there is none
   std::uint64_t round_ = 0;
   std::map<int, std::pair<host::WorkerPool, std::size_t>> threads_;  ///< by NUMA node; how many are taken

@@ -57,7 +57,8 @@ bool GateFlag::is_open(std::uint64_t round) const {
   return std::atomic_ref<std::uint64_t>(*address_).load(std::memory_order_acquire) >= round;
 }
 
-GpuLane::GpuLane(Context& context, int device, gpuStream_t stream, const GateFlag& flag, host::Worker& worker)
+GpuLane::GpuLane(GpuContext& context, int device, gpuStream_t stream, const GateFlag& flag,
+                 host::Worker& worker)
     : device_(device), stream_(stream), flag_(flag), worker_(worker) {
   context.use(device_);
   context.load(device_, {reinterpret_cast<const void*>(&wait_for_opening)});

@@ -33,7 +33,7 @@ enum class Tail { none, some };
 class GpuLane {
  public:
   /// `stream` belongs to `device`; `worker` is this lane's own. All outlive the lane.
-  GpuLane(Context& context, int device, gpuStream_t stream, const GateFlag& flag, host::Worker& worker);
+  GpuLane(GpuContext& context, int device, gpuStream_t stream, const GateFlag& flag, host::Worker& worker);
   ~GpuLane();
   GpuLane(const GpuLane&) = delete;
   GpuLane& operator=(const GpuLane&) = delete;

@@ -26,13 +26,13 @@ void FirstFailure::rethrow() const {
   if (any()) std::rethrow_exception(failure_);
 }
 
-LaneGroup::LaneGroup(Context& context, GateFlag& flag, FirstFailure& failure, GpuTransfer& transfer,
-                     const Order& order)
+LaneGroup::LaneGroup(GpuContext& context, GateFlag& flag, FirstFailure& failure, GpuTransfer& transfer,
+                     const StartSpec& order)
     : context_(context),
       flag_(flag),
       failure_(failure),
       transfer_(transfer),
-      joint_(transfer.joint()),
+      shared_work_(transfer.shared_work()),
       order_(order) {}
 
 LaneGroup::~LaneGroup() { join(); }
@@ -53,9 +53,9 @@ std::size_t LaneGroup::place_of(int device) const {
 void LaneGroup::start() {
   if (order_.clock != Clock::device) {
     run_on_thread(Begin::when_open, &LaneGroup::run_on_host_clock);
-  } else if (joint_ != nullptr && joint_->launch() == Launch::thread_per_gpu) {
+  } else if (shared_work_ != nullptr && shared_work_->launch() == LaunchThreads::thread_per_gpu) {
     run_on_thread(Begin::at_once, &LaneGroup::enqueue_gated);
-  } else if (joint_ == nullptr && transfer_.enqueueing() == Enqueue::blocks) {
+  } else if (shared_work_ == nullptr && transfer_.enqueueing() == Enqueue::blocks) {
     run_on_thread(Begin::when_open, &LaneGroup::enqueue_gated);
   } else {
     try {
@@ -117,9 +117,9 @@ void LaneGroup::join() noexcept {
 /// their gate is open.
 void LaneGroup::fail() noexcept {
   failure_.keep(std::current_exception());
-  if (joint_ == nullptr) return;
+  if (shared_work_ == nullptr) return;
   flag_.open(order_.round);
-  joint_->give_up();
+  shared_work_->give_up();
 }
 
 void LaneGroup::enqueue_gated() {
@@ -131,7 +131,7 @@ void LaneGroup::enqueue_gated() {
   };
   on_each([this](GpuLane& lane) {
     lane.close(order_.round);
-    if (joint_ == nullptr) transfer_.lead_in(lane.stream());
+    if (shared_work_ == nullptr) transfer_.lead_in(lane.stream());
     lane.stamp_start();
   });
   enqueue(order_.repeats);
@@ -157,16 +157,16 @@ Seconds LaneGroup::call_and_complete(std::uint64_t times) {
 }
 
 void LaneGroup::enqueue(std::uint64_t repeats) {
-  if (joint_ == nullptr) {
+  if (shared_work_ == nullptr) {
     transfer_.enqueue(lanes_.front()->stream(), repeats);
   } else {
-    joint_->enqueue(streams_, repeats);
+    shared_work_->enqueue(streams_, repeats);
   }
 }
 
 void LaneGroup::wait_for_streams() {
-  if (joint_ != nullptr) {
-    wait_for(*joint_, streams_);
+  if (shared_work_ != nullptr) {
+    wait_for(*shared_work_, streams_);
   } else {
     LINKSCOPE_CHECK(gpuStreamSynchronize(lanes_.front()->stream()));
   }

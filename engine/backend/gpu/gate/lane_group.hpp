@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "backend/gpu/gate/lane.hpp"
-#include "backend/gpu/joint.hpp"
+#include "backend/gpu/multi_gpu_work.hpp"
 #include "backend/gpu/transfer.hpp"
 #include "model/flow.hpp"
 
@@ -31,7 +31,7 @@ class FirstFailure {
 class LaneGroup {
  public:
   /// What a start asks of it.
-  struct Order {
+  struct StartSpec {
     Clock clock = Clock::device;
     std::uint64_t repeats = 1;
     std::uint64_t tail = 0;
@@ -39,15 +39,15 @@ class LaneGroup {
   };
 
   /// All outlive the group; `transfer` is one of a joint's where it has one.
-  LaneGroup(Context& context, GateFlag& flag, FirstFailure& failure, GpuTransfer& transfer,
-            const Order& order);
+  LaneGroup(GpuContext& context, GateFlag& flag, FirstFailure& failure, GpuTransfer& transfer,
+            const StartSpec& order);
   /// Ends what is going on. The flag is open by then.
   ~LaneGroup();
   LaneGroup(const LaneGroup&) = delete;
   LaneGroup& operator=(const LaneGroup&) = delete;
 
-  [[nodiscard]] const Order& order() const { return order_; }
-  [[nodiscard]] const Joint* joint() const { return joint_; }
+  [[nodiscard]] const StartSpec& order() const { return order_; }
+  [[nodiscard]] const MultiGpuWork* shared_work() const { return shared_work_; }
   [[nodiscard]] std::size_t size() const { return lanes_.size(); }
   /// Adds a GPU's lane; its place among the spans. Clock::device: `timer` is its device's, else null.
   std::size_t add(GpuLane& lane, const Timer* timer);
@@ -78,15 +78,15 @@ class LaneGroup {
   void wait_for_streams();
   void fail() noexcept;
 
-  Context& context_;
+  GpuContext& context_;
   GateFlag& flag_;
   FirstFailure& failure_;
   GpuTransfer& transfer_;
-  Joint* joint_;
-  Order order_;
+  MultiGpuWork* shared_work_;
+  StartSpec order_;
   std::vector<GpuLane*> lanes_;
   std::vector<const Timer*> timers_;
-  std::vector<JointStream> streams_;
+  std::vector<DeviceStream> streams_;
   Begin begin_ = Begin::when_open;
   bool threaded_ = false;
   Span host_span_;

@@ -18,7 +18,7 @@ constexpr Bytes word_bytes = sizeof(std::uint64_t);
 
 }  // namespace
 
-CountedGraph::CountedGraph(std::shared_ptr<Context> context, int device, const GraphShape& shape)
+CountedGraph::CountedGraph(std::shared_ptr<GpuContext> context, int device, const GraphShape& shape)
     : context_(std::move(context)),
       device_(device),
       shape_(shape),

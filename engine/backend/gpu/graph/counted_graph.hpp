@@ -13,7 +13,7 @@
 
 namespace linkscope::gpu {
 
-class Context;
+class GpuContext;
 
 enum class NodeKind { kernel, copy, copy_3d };
 
@@ -27,7 +27,7 @@ struct GraphShape {
 /// The graph, not yet executable, and the memory of its nodes on one device.
 class CountedGraph {
  public:
-  CountedGraph(std::shared_ptr<Context> context, int device, const GraphShape& shape);
+  CountedGraph(std::shared_ptr<GpuContext> context, int device, const GraphShape& shape);
   ~CountedGraph();
   CountedGraph(const CountedGraph&) = delete;
   CountedGraph& operator=(const CountedGraph&) = delete;
@@ -51,7 +51,7 @@ class CountedGraph {
 
   gpuGraphNode_t add_node_after(gpuGraphNode_t last);
 
-  std::shared_ptr<Context> context_;
+  std::shared_ptr<GpuContext> context_;
   int device_;
   GraphShape shape_;
   Rows rows_;

@@ -18,7 +18,7 @@ constexpr std::uint64_t most_recorded = 1024;
 
 class GraphTransfer final : public GpuTransfer {
  public:
-  GraphTransfer(std::shared_ptr<Context> context, std::unique_ptr<Transfer> inner, GpuTransfer& work,
+  GraphTransfer(std::shared_ptr<GpuContext> context, std::unique_ptr<Transfer> inner, GpuTransfer& work,
                 std::uint64_t recorded)
       : context_(std::move(context)), inner_(std::move(inner)), work_(work), recorded_(recorded) {
     try {
@@ -76,7 +76,7 @@ class GraphTransfer final : public GpuTransfer {
     graph_ = recording.made_ready();
     work_.count_as_run(launches_ * recorded_);
   }
-  std::shared_ptr<Context> context_;
+  std::shared_ptr<GpuContext> context_;
   std::unique_ptr<Transfer> inner_;
   GpuTransfer& work_;  ///< what inner_ holds
   std::uint64_t recorded_;
@@ -100,8 +100,8 @@ std::uint64_t graph_operations(const Parameters& parameters) {
   return static_cast<std::uint64_t>(recorded);
 }
 
-std::unique_ptr<Transfer> replay_by_graph(std::shared_ptr<Context> context, std::unique_ptr<Transfer> inner,
-                                          std::uint64_t recorded) {
+std::unique_ptr<Transfer> replay_by_graph(std::shared_ptr<GpuContext> context,
+                                          std::unique_ptr<Transfer> inner, std::uint64_t recorded) {
   auto* work = dynamic_cast<GpuTransfer*>(inner.get());
   if (work == nullptr) {
     throw Error(Fault::unsupported, "cannot be captured into a graph: the work is no stream's");

@@ -11,7 +11,7 @@
 
 namespace linkscope::gpu {
 
-class Context;
+class GpuContext;
 
 /// What parameter `graph` means, for the catalog.
 std::map<std::string, std::string> graph_parameters();
@@ -22,7 +22,7 @@ std::uint64_t graph_operations(const Parameters& parameters);
 /// other. It is recorded from the stream and instantiated whenever `inner` is armed or changes its launch shape, outside
 /// every measured span; its lead-in is `inner`'s own, outside the graph. Throws Error{unsupported} where `inner` is no
 /// work for a stream, or keeps the thread that enqueues it.
-std::unique_ptr<Transfer> replay_by_graph(std::shared_ptr<Context> context, std::unique_ptr<Transfer> inner,
-                                          std::uint64_t recorded);
+std::unique_ptr<Transfer> replay_by_graph(std::shared_ptr<GpuContext> context,
+                                          std::unique_ptr<Transfer> inner, std::uint64_t recorded);
 
 }  // namespace linkscope::gpu

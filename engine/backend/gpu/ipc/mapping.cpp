@@ -26,7 +26,7 @@ std::string boot_id() {
   return id;
 }
 
-std::optional<int> device_at(const Context& context, const std::string& pci) {
+std::optional<int> device_at(const GpuContext& context, const std::string& pci) {
   for (int index = 0; index < context.device_count(); ++index) {
     if (context.device(index).pci == pci) return index;
   }
@@ -53,10 +53,10 @@ Support has_ipc_handle(const Endpoint& where) {
                      " has no IPC handle by which another process could map it");
 }
 
-IpcOffer IpcOffer::of(Context& context, const Buffer& buffer, const Rotation& rotation) {
+IpcExport IpcExport::of(GpuContext& context, const Buffer& buffer, const Rotation& rotation) {
   const int device = buffer.where().device.index;
-  IpcOffer offer;
-  Words& words = offer.words_;
+  IpcExport exported;
+  Words& words = exported.words_;
   refusal_is_no_support("the driver does not share " + buffer.where().device.text() + "'s memory", [&] {
     context.use(device);
     void* base = nullptr;
@@ -70,20 +70,20 @@ IpcOffer IpcOffer::of(Context& context, const Buffer& buffer, const Rotation& ro
   words.slots = rotation.slots;
   put(words.pci, context.device(device).pci);
   put(words.boot, boot_id());
-  return offer;
+  return exported;
 }
 
-std::string IpcOffer::text() const { return {reinterpret_cast<const char*>(&words_), sizeof words_}; }
+std::string IpcExport::text() const { return {reinterpret_cast<const char*>(&words_), sizeof words_}; }
 
-IpcOffer IpcOffer::read(const std::string& text) {
+IpcExport IpcExport::read(const std::string& text) {
   if (text.size() != sizeof(Words))
     throw Error(Fault::broken, "a process offered no memory: do all run the same engine?");
-  IpcOffer offer;
-  std::memcpy(&offer.words_, text.data(), sizeof(Words));
-  return offer;
+  IpcExport exported;
+  std::memcpy(&exported.words_, text.data(), sizeof(Words));
+  return exported;
 }
 
-Support IpcOffer::usable(const Context& context, const Rotation& rotation) const {
+Support IpcExport::usable(const GpuContext& context, const Rotation& rotation) const {
   if (boot_id() != words_.boot)
     return Support::no(
         "the two processes are on different nodes: an IPC handle means something on its own alone");
@@ -96,14 +96,14 @@ Support IpcOffer::usable(const Context& context, const Rotation& rotation) const
                      ", is not visible to this one: let every process see all GPUs");
 }
 
-DeviceId IpcOffer::device(const Context& context) const {
+DeviceId IpcExport::device(const GpuContext& context) const {
   return {DeviceKind::gpu, device_at(context, words_.pci).value()};
 }
 
 /// One allocation, mapped.
 class IpcMappings::Mapping {
  public:
-  Mapping(Context& context, int device, int owner, const gpuIpcMemHandle_t& handle)
+  Mapping(GpuContext& context, int device, int owner, const gpuIpcMemHandle_t& handle)
       : device_(device), peer_(context.peers().hold(device, owner, PeerAccess::on)) {
     context.use(device_);
     LINKSCOPE_CHECK(gpuIpcOpenMemHandle(&base_, handle, gpuIpcMemLazyEnablePeerAccess));
@@ -123,12 +123,12 @@ class IpcMappings::Mapping {
   void* base_ = nullptr;
 };
 
-IpcMappings::IpcMappings(std::shared_ptr<Context> context) : context_(std::move(context)) {}
+IpcMappings::IpcMappings(std::shared_ptr<GpuContext> context) : context_(std::move(context)) {}
 IpcMappings::~IpcMappings() = default;
 
-std::unique_ptr<ForeignBuffer> IpcMappings::open(int device, const IpcOffer& offer, int rank) {
-  const IpcOffer::Words& words = offer.words_;
-  const DeviceId owner = offer.device(*context_);
+std::unique_ptr<ForeignBuffer> IpcMappings::open(int device, const IpcExport& exported, int rank) {
+  const IpcExport::Words& words = exported.words_;
+  const DeviceId owner = exported.device(*context_);
   if (const Support reached = context_->peers().possible(device, owner.index); !reached)
     throw Error(Fault::unsupported, reached.reason());
   std::erase_if(open_, [](const auto& entry) { return entry.second.expired(); });

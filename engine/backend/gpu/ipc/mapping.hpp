@@ -16,25 +16,25 @@
 
 namespace linkscope::gpu {
 
-class Context;
+class GpuContext;
 
 /// Whether memory of that kind has a handle by which another process can map it.
 [[nodiscard]] Support has_ipc_handle(const Endpoint& where);
 
 /// What a process must be told to map a buffer of another one, and to know that both mean the same by it.
-class IpcOffer {
+class IpcExport {
  public:
   /// Of `buffer`, in memory of a GPU. Throws Error{unsupported} with the driver's words where that gives no handle.
-  static IpcOffer of(Context& context, const Buffer& buffer, const Rotation& rotation);
+  static IpcExport of(GpuContext& context, const Buffer& buffer, const Rotation& rotation);
   /// The inverse of text(). Throws Error{broken} for anything else.
-  static IpcOffer read(const std::string& text);
+  static IpcExport read(const std::string& text);
 
-  /// As bytes, for Ensemble::offer().
+  /// As bytes, for PreparedParts::offer().
   [[nodiscard]] std::string text() const;
   /// Whether this process can map it, as a buffer that a flow of `rotation` uses.
-  [[nodiscard]] Support usable(const Context& context, const Rotation& rotation) const;
+  [[nodiscard]] Support usable(const GpuContext& context, const Rotation& rotation) const;
   /// The GPU that holds it, by its number in this process. Only where usable().
-  [[nodiscard]] DeviceId device(const Context& context) const;
+  [[nodiscard]] DeviceId device(const GpuContext& context) const;
   [[nodiscard]] Bytes bytes() const { return words_.bytes; }
 
  private:
@@ -75,19 +75,19 @@ class ForeignBuffer final : public Buffer {
 /// The allocations of other processes that are mapped here: each once for a GPU, for as long as a buffer needs it.
 class IpcMappings {
  public:
-  explicit IpcMappings(std::shared_ptr<Context> context);
+  explicit IpcMappings(std::shared_ptr<GpuContext> context);
   ~IpcMappings();
   IpcMappings(const IpcMappings&) = delete;
   IpcMappings& operator=(const IpcMappings&) = delete;
 
   /// What `offer`, which is usable() here, means to kernels and copies of GPU `device`; switches peer access on. `rank`: the
   /// process that offered it. Throws Error{unsupported} with the driver's words where it cannot be mapped.
-  [[nodiscard]] std::unique_ptr<ForeignBuffer> open(int device, const IpcOffer& offer, int rank);
+  [[nodiscard]] std::unique_ptr<ForeignBuffer> open(int device, const IpcExport& exported, int rank);
 
  private:
   class Mapping;
 
-  std::shared_ptr<Context> context_;
+  std::shared_ptr<GpuContext> context_;
   std::map<std::pair<int, std::string>, std::weak_ptr<const Mapping>> open_;  ///< by GPU and handle
 };
 

@@ -50,26 +50,26 @@ class IdleEnd final : public host::HostTransfer {
 };
 
 /// The other process: lends its memory.
-class Lending final : public Ensemble {
+class ExportedMemory final : public PreparedParts {
  public:
-  Lending(Context& context, const Flow& flow, const Arenas& arenas)
-      : offer_(IpcOffer::of(context, arenas.source != nullptr ? *arenas.source : *arenas.destination,
-                            arenas.rotation)),
+  ExportedMemory(GpuContext& context, const Flow& flow, const Arenas& arenas)
+      : exported_(IpcExport::of(context, arenas.source != nullptr ? *arenas.source : *arenas.destination,
+                                arenas.rotation)),
         end_(calling_node(context, far_end(flow).device.index), flow.bytes, arenas) {}
 
   [[nodiscard]] std::vector<Transfer*> transfers() const override { return {&end_}; }
-  [[nodiscard]] std::string offer() override { return offer_.text(); }
+  [[nodiscard]] std::string export_handles() override { return exported_.text(); }
 
  private:
-  IpcOffer offer_;
+  IpcExport exported_;
   mutable IdleEnd end_;
 };
 
 /// The driving process: maps the other's memory and copies.
-class Driving final : public Ensemble {
+class ImportedCopy final : public PreparedParts {
  public:
-  Driving(std::shared_ptr<Context> context, std::shared_ptr<const Method> work,
-          std::shared_ptr<IpcMappings> mappings, Flow flow, const Arenas& arenas)
+  ImportedCopy(std::shared_ptr<GpuContext> context, std::shared_ptr<const Method> work,
+               std::shared_ptr<IpcMappings> mappings, Flow flow, const Arenas& arenas)
       : context_(std::move(context)),
         work_(std::move(work)),
         mappings_(std::move(mappings)),
@@ -78,12 +78,12 @@ class Driving final : public Ensemble {
 
   [[nodiscard]] std::vector<Transfer*> transfers() const override { return {transfer_.get()}; }
 
-  void connect(const std::vector<std::string>& offers) override {
+  void import_handles(const std::vector<std::string>& exports) override {
     const int rank = far_end(flow_).rank;
-    const IpcOffer offer = IpcOffer::read(offers.at(static_cast<std::size_t>(rank)));
-    if (const Support usable = offer.usable(*context_, arenas_.rotation); !usable)
+    const IpcExport exported = IpcExport::read(exports.at(static_cast<std::size_t>(rank)));
+    if (const Support usable = exported.usable(*context_, arenas_.rotation); !usable)
       throw Error(Fault::unsupported, usable.reason());
-    far_ = mappings_->open(flow_.executor.index, offer, rank);
+    far_ = mappings_->open(flow_.executor.index, exported, rank);
     const bool pushing = direction_of(flow_) == Direction::push;
     Flow local = flow_;
     (pushing ? local.destination : local.source) = far_->where();
@@ -94,7 +94,7 @@ class Driving final : public Ensemble {
   }
 
  private:
-  std::shared_ptr<Context> context_;
+  std::shared_ptr<GpuContext> context_;
   std::shared_ptr<const Method> work_;
   std::shared_ptr<IpcMappings> mappings_;
   Flow flow_;
@@ -111,7 +111,7 @@ std::vector<std::string> kernel_parameters() {
 
 }  // namespace
 
-IpcMethod::IpcMethod(std::shared_ptr<Context> context, std::shared_ptr<const Method> work,
+IpcMethod::IpcMethod(std::shared_ptr<GpuContext> context, std::shared_ptr<const Method> work,
                      std::vector<std::string> own_parameters)
     : context_(std::move(context)),
       work_(std::move(work)),
@@ -141,10 +141,10 @@ Support IpcMethod::supports(const Flow& flow) const {
   return has_ipc_handle(far_end(flow));
 }
 
-std::vector<Part> IpcMethod::parts(const Flow& flow) const {
+std::vector<FlowPart> IpcMethod::parts(const Flow& flow) const {
   const Endpoint& far = far_end(flow);
-  Part drives{flow.rank, flow.executor, flow.source, flow.destination, Timing::timed};
-  Part lends{far.rank, far.device, std::nullopt, std::nullopt, Timing::untimed};
+  FlowPart drives{flow.rank, flow.executor, flow.source, flow.destination, Timing::timed};
+  FlowPart lends{far.rank, far.device, std::nullopt, std::nullopt, Timing::untimed};
   if (direction_of(flow) == Direction::push) {
     lends.destination = std::exchange(drives.destination, std::nullopt);
   } else {
@@ -153,19 +153,20 @@ std::vector<Part> IpcMethod::parts(const Flow& flow) const {
   return {drives, lends};
 }
 
-std::unique_ptr<Ensemble> IpcMethod::assemble(const Flow& flow, const std::vector<OwnPart>& own) const {
-  if (own.empty()) return std::make_unique<Bystander>();
+std::unique_ptr<PreparedParts> IpcMethod::assemble(const Flow& flow,
+                                                   const std::vector<LocalPart>& own) const {
+  if (own.empty()) return std::make_unique<NoParts>();
   const Arenas& arenas = own.front().arenas;
-  if (own.front().index > 0) return std::make_unique<Lending>(*context_, flow, arenas);
-  return std::make_unique<Driving>(context_, work_, mappings_, flow, arenas);
+  if (own.front().index > 0) return std::make_unique<ExportedMemory>(*context_, flow, arenas);
+  return std::make_unique<ImportedCopy>(context_, work_, mappings_, flow, arenas);
 }
 
 Bytes IpcMethod::rotation_bytes(const Flow& flow) const { return work_->rotation_bytes(flow); }
 
-IpcCopy::IpcCopy(const std::shared_ptr<Context>& context)
+IpcCopy::IpcCopy(const std::shared_ptr<GpuContext>& context)
     : IpcMethod(context, std::make_shared<CopyEngine>(context), {"call", "graph"}) {}
 
-IpcKernel::IpcKernel(const std::shared_ptr<Context>& context)
+IpcKernel::IpcKernel(const std::shared_ptr<GpuContext>& context)
     : IpcMethod(context, std::make_shared<KernelCopy>(context), kernel_parameters()) {}
 
 }  // namespace linkscope::gpu

@@ -10,13 +10,13 @@
 
 namespace linkscope::gpu {
 
-class Context;
+class GpuContext;
 class IpcMappings;
 
 /// The process of flow.rank, which holds one end, maps the other end and does all of the work as a method of one process
 /// would: pushing where it holds the source, pulling where it holds the destination. The other process arms and checks
 /// its own end and is otherwise idle. Opening and closing the handle is outside every measured span.
-class IpcMethod : public JoinedMethod {
+class IpcMethod : public MultiPartMethod {
  public:
   /// Those of the work that make sense here.
   [[nodiscard]] std::map<std::string, std::string> parameters() const override;
@@ -24,18 +24,18 @@ class IpcMethod : public JoinedMethod {
   /// The same in every process: what depends on the GPUs that a process sees, connecting decides.
   [[nodiscard]] Support supports(const Flow& flow) const override;
   /// The driving process's part, timed, and the other one's, untimed.
-  [[nodiscard]] std::vector<Part> parts(const Flow& flow) const override;
-  [[nodiscard]] std::unique_ptr<Ensemble> assemble(const Flow& flow,
-                                                   const std::vector<OwnPart>& own) const override;
+  [[nodiscard]] std::vector<FlowPart> parts(const Flow& flow) const override;
+  [[nodiscard]] std::unique_ptr<PreparedParts> assemble(const Flow& flow,
+                                                        const std::vector<LocalPart>& own) const override;
   [[nodiscard]] Bytes rotation_bytes(const Flow& flow) const override;
 
  protected:
   /// `work`: the method of one process that does the copying; `own_parameters`: those of its parameters that stay.
-  IpcMethod(std::shared_ptr<Context> context, std::shared_ptr<const Method> work,
+  IpcMethod(std::shared_ptr<GpuContext> context, std::shared_ptr<const Method> work,
             std::vector<std::string> own_parameters);
 
  private:
-  std::shared_ptr<Context> context_;
+  std::shared_ptr<GpuContext> context_;
   std::shared_ptr<const Method> work_;
   std::vector<std::string> own_parameters_;
   std::shared_ptr<IpcMappings> mappings_;
@@ -43,7 +43,7 @@ class IpcMethod : public JoinedMethod {
 
 class IpcCopy final : public IpcMethod {
  public:
-  explicit IpcCopy(const std::shared_ptr<Context>& context);
+  explicit IpcCopy(const std::shared_ptr<GpuContext>& context);
   [[nodiscard]] std::string_view name() const override { return "ipc-copy"; }
   [[nodiscard]] std::string_view summary() const override {
     return "copies by the DMA engines to or from another process's memory, mapped by an IPC handle";
@@ -52,7 +52,7 @@ class IpcCopy final : public IpcMethod {
 
 class IpcKernel final : public IpcMethod {
  public:
-  explicit IpcKernel(const std::shared_ptr<Context>& context);
+  explicit IpcKernel(const std::shared_ptr<GpuContext>& context);
   [[nodiscard]] std::string_view name() const override { return "ipc-kernel"; }
   [[nodiscard]] std::string_view summary() const override {
     return "copies by a kernel to or from another process's memory, mapped by an IPC handle";

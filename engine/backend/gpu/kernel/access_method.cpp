@@ -10,7 +10,7 @@ namespace {
 
 constexpr Bytes largest_span = Bytes{1} << 48U;
 
-AccessPattern pattern_of(const Context& context, const Flow& flow) {
+AccessPattern pattern_of(const GpuContext& context, const Flow& flow) {
   return AccessPattern::of(flow, static_cast<unsigned>(context.device(flow.executor.index).warp_size));
 }
 

@@ -136,7 +136,7 @@ __global__ void compare_accessed_kernel(Sweep sweep, AccessPattern pattern, std:
 }
 
 /// What one action and width needs: picked once, so that the transfer itself is no template.
-struct Kernels {
+struct PatternedKernels {
   using Measured = void (*)(Sweep, AccessPattern, std::uint64_t, Counter*);
 
   Measured (*measured)(const LaunchShape&);
@@ -145,18 +145,18 @@ struct Kernels {
 };
 
 template <Action action, class Element>
-Kernels kernels_of() {
-  Kernels kernels{[](const LaunchShape& shape) -> Kernels::Measured {
-                    return kernel_for<AccessKernels<action, Element>>(shape);
-                  },
-                  &expect_sum_kernel<Element>, all_kernels<AccessKernels<action, Element>>()};
+PatternedKernels kernels_of() {
+  PatternedKernels kernels{[](const LaunchShape& shape) -> PatternedKernels::Measured {
+                             return kernel_for<AccessKernels<action, Element>>(shape);
+                           },
+                           &expect_sum_kernel<Element>, all_kernels<AccessKernels<action, Element>>()};
   kernels.all.push_back(reinterpret_cast<const void*>(kernels.expect_sum));
   kernels.all.push_back(reinterpret_cast<const void*>(&compare_accessed_kernel));
   return kernels;
 }
 
 template <Action action>
-Kernels kernels_of(Bytes width) {
+PatternedKernels kernels_of(Bytes width) {
   switch (width) {
     case 1:
       return kernels_of<action, std::uint8_t>();
@@ -171,7 +171,7 @@ Kernels kernels_of(Bytes width) {
   }
 }
 
-Kernels kernels_of(Action action, Bytes width) {
+PatternedKernels kernels_of(Action action, Bytes width) {
   switch (action) {
     case Action::read:
       return kernels_of<Action::read>(width);
@@ -184,7 +184,7 @@ Kernels kernels_of(Action action, Bytes width) {
 
 class PatternedTransfer final : public KernelTransfer {
  public:
-  PatternedTransfer(std::shared_ptr<Context> context, const Flow& flow, const Arenas& arenas,
+  PatternedTransfer(std::shared_ptr<GpuContext> context, const Flow& flow, const Arenas& arenas,
                     const AccessPattern& pattern, unsigned warp_size)
       : KernelTransfer(std::move(context), flow, arenas, work_of(pattern, warp_size)),
         action_(action_of(flow)),
@@ -218,7 +218,7 @@ class PatternedTransfer final : public KernelTransfer {
  private:
   static constexpr unsigned check_threads = 512;
 
-  static Work work_of(const AccessPattern& pattern, unsigned warp_size) {
+  static ThreadDemand work_of(const AccessPattern& pattern, unsigned warp_size) {
     return {pattern.span(), pattern.units() * (pattern.unit == Unit::warp ? warp_size : 1)};
   }
 
@@ -270,13 +270,13 @@ class PatternedTransfer final : public KernelTransfer {
 
   Action action_;
   AccessPattern pattern_;
-  Kernels kernels_;
+  PatternedKernels kernels_;
   DeviceWords words_;  // the sum of what was read; what it should be, or the first bad byte
 };
 
 }  // namespace
 
-std::unique_ptr<Transfer> make_patterned(std::shared_ptr<Context> context, const Flow& flow,
+std::unique_ptr<Transfer> make_patterned(std::shared_ptr<GpuContext> context, const Flow& flow,
                                          const Arenas& arenas, const AccessPattern& pattern) {
   const auto warp_size = static_cast<unsigned>(context->device(flow.executor.index).warp_size);
   return std::make_unique<PatternedTransfer>(std::move(context), flow, arenas, pattern, warp_size);

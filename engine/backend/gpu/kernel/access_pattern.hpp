@@ -12,7 +12,7 @@
 
 namespace linkscope::gpu {
 
-class Context;
+class GpuContext;
 
 /// Accesses of `width` bytes: the first `fill` of every `pitch` elements of that width. A stride is a fill of one,
 /// each unit (one filled run) a thread's. A chunk is a warp's: its lanes take the elements, lanes past `fill` none.
@@ -53,7 +53,7 @@ std::map<std::string, std::string> pattern_parameters();
 
 /// A flow with a source reads, one with a destination writes, one with both copies. Reads are checked by the sum of
 /// exactly the elements accessed; writes and copies by every byte: what was accessed holds its data, gaps their poison.
-std::unique_ptr<Transfer> make_patterned(std::shared_ptr<Context> context, const Flow& flow,
+std::unique_ptr<Transfer> make_patterned(std::shared_ptr<GpuContext> context, const Flow& flow,
                                          const Arenas& arenas, const AccessPattern& pattern);
 
 }  // namespace linkscope::gpu

@@ -148,11 +148,11 @@ auto check_kernel_of(const AtomicWork& work) {
   return work.width == sizeof(Wide) ? &check_kernel<Wide> : &check_kernel<std::uint32_t>;
 }
 
-struct Grid {
+struct AtomicGrid {
   unsigned blocks = 1;
   unsigned threads = 1;
 
-  bool operator==(const Grid&) const = default;
+  bool operator==(const AtomicGrid&) const = default;
   [[nodiscard]] Setting setting() const { return {{"blocks", blocks}, {"threads", threads}}; }
 };
 
@@ -167,10 +167,11 @@ std::uint64_t bearable(const AtomicWork& work, std::uint64_t threads) {
 }
 
 /// Many threads hide the way to far words; few do better where they all want the same one.
-std::vector<Grid> grids_for(const Device& device, const AtomicWork& work, const Parameters& parameters) {
+std::vector<AtomicGrid> grids_for(const GpuProperties& device, const AtomicWork& work,
+                                  const Parameters& parameters) {
   constexpr std::int64_t most_blocks = 1U << 20U;
   const auto processors = static_cast<unsigned>(device.multiprocessors);
-  const std::vector<Grid> wanted = {
+  const std::vector<AtomicGrid> wanted = {
       {2 * processors, 1024}, {processors, 1024}, {processors, 256}, {std::max(processors / 4, 1U), 256}};
   if (parameters.all().contains("blocks") || parameters.all().contains("threads")) {
     const std::int64_t blocks = parameters.number("blocks", wanted.front().blocks);
@@ -179,8 +180,8 @@ std::vector<Grid> grids_for(const Device& device, const AtomicWork& work, const 
     if (threads < 1 || threads > 1024) throw Error(Fault::bad_input, "parameter threads: 1 to 1024");
     return {{static_cast<unsigned>(blocks), static_cast<unsigned>(threads)}};
   }
-  std::vector<Grid> grids;
-  for (Grid grid : wanted) {
+  std::vector<AtomicGrid> grids;
+  for (AtomicGrid grid : wanted) {
     const std::uint64_t most =
         bearable(work, std::min<std::uint64_t>(work.count, Bytes{grid.blocks} * grid.threads));
     grid.threads = static_cast<unsigned>(std::min<std::uint64_t>(grid.threads, most));
@@ -192,7 +193,7 @@ std::vector<Grid> grids_for(const Device& device, const AtomicWork& work, const 
 
 class AtomicTransfer final : public SweepTransfer {
  public:
-  AtomicTransfer(std::shared_ptr<Context> context, const Flow& flow, const Arenas& arenas)
+  AtomicTransfer(std::shared_ptr<GpuContext> context, const Flow& flow, const Arenas& arenas)
       : SweepTransfer(std::move(context), flow, arenas, AtomicWork::of(flow).span()),
         work_(AtomicWork::of(flow)),
         kernel_(kernel_of(work_, scope_of(flow))),
@@ -231,12 +232,12 @@ class AtomicTransfer final : public SweepTransfer {
 
   [[nodiscard]] std::vector<Setting> candidates() const override {
     std::vector<Setting> settings;
-    for (const Grid& grid : grids_) settings.push_back(grid.setting());
+    for (const AtomicGrid& grid : grids_) settings.push_back(grid.setting());
     return settings;
   }
   void use(const Setting& setting) override {
     const auto chosen = std::find_if(grids_.begin(), grids_.end(),
-                                     [&](const Grid& grid) { return grid.setting() == setting; });
+                                     [&](const AtomicGrid& grid) { return grid.setting() == setting; });
     if (chosen == grids_.end()) throw Error(Fault::bad_input, "kernel-atomic offers no such launch shape");
     grid_ = *chosen;
   }
@@ -270,8 +271,8 @@ class AtomicTransfer final : public SweepTransfer {
 
   AtomicWork work_;
   AtomicKernel kernel_;
-  std::vector<Grid> grids_;
-  Grid grid_;
+  std::vector<AtomicGrid> grids_;
+  AtomicGrid grid_;
   DeviceWords words_;  // a Report
 };
 

@@ -13,9 +13,9 @@ namespace linkscope::gpu {
 namespace {
 
 /// The pieces of one warp, slot after slot: piece `warp` and every `warps`-th after it.
-class Pieces {
+class WarpPieces {
  public:
-  __device__ Pieces(const Sweep& sweep, unsigned piece_bytes, std::uint64_t warp, std::uint64_t warps)
+  __device__ WarpPieces(const Sweep& sweep, unsigned piece_bytes, std::uint64_t warp, std::uint64_t warps)
       : whole_(sweep.vectors * vector_bytes),
         stride_(sweep.stride),
         piece_bytes_(piece_bytes),
@@ -57,11 +57,11 @@ class Pieces {
 /// read by now, or soon is, and takes the next load. So half of the stages are on their way in, half on their way out.
 /// Shared memory is touched by the copy unit alone, which needs no fence against itself.
 template <unsigned stages>
-__device__ void pump(const Sweep& sweep, Pieces loads, unsigned stage_bytes, std::byte* ring,
+__device__ void pump(const Sweep& sweep, WarpPieces loads, unsigned stage_bytes, std::byte* ring,
                      std::uint64_t* barriers) {
   constexpr unsigned leaving = stages / 2;
   const std::uint64_t total = loads.count(sweep.repeats);
-  Pieces stores = loads;
+  WarpPieces stores = loads;
   std::uint64_t loaded = 0;
   const auto load_next = [&] {
     const unsigned stage = loaded % stages;
@@ -93,8 +93,8 @@ __global__ void bulk_copy_kernel(Sweep sweep, unsigned stage_bytes) {
   if (threadIdx.x % warpSize == 0) {
     const std::size_t ring_bytes = static_cast<std::size_t>(stages) * stage_bytes;
     auto* const barriers = reinterpret_cast<std::uint64_t*>(shared + warps * ring_bytes);
-    const Pieces mine(sweep, stage_bytes, blockIdx.x * static_cast<std::uint64_t>(warps) + warp,
-                      gridDim.x * static_cast<std::uint64_t>(warps));
+    const WarpPieces mine(sweep, stage_bytes, blockIdx.x * static_cast<std::uint64_t>(warps) + warp,
+                          gridDim.x * static_cast<std::uint64_t>(warps));
     pump<stages>(sweep, mine, stage_bytes, shared + warp * ring_bytes, barriers + warp * stages);
   }
   for_each_repeat(sweep, [&](Bytes slot) {
@@ -120,7 +120,7 @@ BulkKernel kernel_of(unsigned stages) {
 
 const void* address_of(BulkKernel kernel) { return reinterpret_cast<const void*>(kernel); }
 
-BulkLimits limits_of(const Context& context, int device) {
+BulkLimits limits_of(const GpuContext& context, int device) {
   int shared = 0;
   LINKSCOPE_CHECK(gpuDeviceGetAttribute(&shared, gpuAttributeSharedPerBlockOptin, device));
   return {static_cast<unsigned>(context.device(device).multiprocessors), static_cast<Bytes>(shared)};
@@ -128,7 +128,7 @@ BulkLimits limits_of(const Context& context, int device) {
 
 class BulkTransfer final : public SweepTransfer {
  public:
-  BulkTransfer(std::shared_ptr<Context> context, const Flow& flow, const Arenas& arenas)
+  BulkTransfer(std::shared_ptr<GpuContext> context, const Flow& flow, const Arenas& arenas)
       : SweepTransfer(std::move(context), flow, arenas, flow.bytes),
         local_(is_local(flow)),
         shapes_(bulk_shapes_for(limits_of(this->context(), device()), flow.bytes, flow.parameters)),

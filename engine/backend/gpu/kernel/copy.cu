@@ -25,9 +25,9 @@ struct CopyKernels {
   }
 };
 
-class CopyTransfer final : public KernelTransfer {
+class KernelCopyTransfer final : public KernelTransfer {
  public:
-  CopyTransfer(std::shared_ptr<Context> context, const Flow& flow, const Arenas& arenas)
+  KernelCopyTransfer(std::shared_ptr<GpuContext> context, const Flow& flow, const Arenas& arenas)
       : KernelTransfer(std::move(context), flow, arenas), local_(is_local(flow)) {
     this->context().load(device(), all_kernels<CopyKernels>());
   }
@@ -47,7 +47,7 @@ class CopyTransfer final : public KernelTransfer {
 }  // namespace
 
 std::unique_ptr<Transfer> KernelCopy::make_dense(const Flow& flow, const Arenas& arenas) const {
-  return std::make_unique<CopyTransfer>(shared_context(), flow, arenas);
+  return std::make_unique<KernelCopyTransfer>(shared_context(), flow, arenas);
 }
 
 }  // namespace linkscope::gpu

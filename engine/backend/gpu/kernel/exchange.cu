@@ -82,7 +82,7 @@ __global__ void compare_exchanged_kernel(Sweep sweep, std::uint64_t source_seed,
 
 class ExchangeTransfer final : public KernelTransfer {
  public:
-  ExchangeTransfer(std::shared_ptr<Context> context, const Flow& flow, const Arenas& arenas)
+  ExchangeTransfer(std::shared_ptr<GpuContext> context, const Flow& flow, const Arenas& arenas)
       : KernelTransfer(std::move(context), flow, arenas),
         in_place_(flow.source->device != flow.destination->device) {
     this->context().load(device(), all_kernels<ExchangeKernels>());

@@ -10,8 +10,8 @@ namespace {
 /// In the executor's own memory lines that ask to be evicted first push one another out, so that a part of a rotated arena
 /// stays in the last-level cache. And streaming loads are kept by first-level caches: repeats of one small slot would be
 /// served there, whatever the link.
-std::vector<LaunchShape> offered_shapes(const Device& device, const Flow& flow, const Arenas& arenas,
-                                        const Work& work) {
+std::vector<LaunchShape> offered_shapes(const GpuProperties& device, const Flow& flow, const Arenas& arenas,
+                                        const ThreadDemand& work) {
   std::vector<LaunchShape> shapes = shapes_for(device, work.threads, flow.parameters);
   const bool repeats_small_slot = arenas.rotation.slots == 1 && work.span <= device.l2_bytes;
   if (shapes.size() > 1 && (is_local(flow) || repeats_small_slot))
@@ -21,12 +21,12 @@ std::vector<LaunchShape> offered_shapes(const Device& device, const Flow& flow, 
 
 }  // namespace
 
-KernelTransfer::KernelTransfer(std::shared_ptr<Context> context, const Flow& flow, const Arenas& arenas)
+KernelTransfer::KernelTransfer(std::shared_ptr<GpuContext> context, const Flow& flow, const Arenas& arenas)
     : KernelTransfer(std::move(context), flow, arenas,
                      {flow.bytes, std::max<Bytes>(flow.bytes / vector_bytes, 1)}) {}
 
-KernelTransfer::KernelTransfer(std::shared_ptr<Context> context, const Flow& flow, const Arenas& arenas,
-                               const Work& work)
+KernelTransfer::KernelTransfer(std::shared_ptr<GpuContext> context, const Flow& flow, const Arenas& arenas,
+                               const ThreadDemand& work)
     : SweepTransfer(std::move(context), flow, arenas, work.span),
       threads_(work.threads),
       shapes_(offered_shapes(this->context().device(device()), flow, arenas, work)),

@@ -10,7 +10,7 @@
 namespace linkscope::gpu {
 
 /// What one transfer spreads over and how much it gives threads to do.
-struct Work {
+struct ThreadDemand {
   Bytes span = 0;             ///< as of SweepTransfer
   std::uint64_t threads = 1;  ///< that can have something to do at once
 };
@@ -18,8 +18,9 @@ struct Work {
 class KernelTransfer : public SweepTransfer {
  public:
   /// Contiguous: a slot is flow.bytes, of which every thread takes 16 at a time.
-  KernelTransfer(std::shared_ptr<Context> context, const Flow& flow, const Arenas& arenas);
-  KernelTransfer(std::shared_ptr<Context> context, const Flow& flow, const Arenas& arenas, const Work& work);
+  KernelTransfer(std::shared_ptr<GpuContext> context, const Flow& flow, const Arenas& arenas);
+  KernelTransfer(std::shared_ptr<GpuContext> context, const Flow& flow, const Arenas& arenas,
+                 const ThreadDemand& work);
 
   [[nodiscard]] std::vector<Setting> candidates() const override;
   void use(const Setting& setting) override { shape_ = LaunchShape::from(setting); }

@@ -56,7 +56,7 @@ LaunchShape LaunchShape::from(const Setting& setting) {
   return fixed_shape({}, parameters);
 }
 
-std::vector<LaunchShape> shapes_for(const Device& device, std::uint64_t useful_threads,
+std::vector<LaunchShape> shapes_for(const GpuProperties& device, std::uint64_t useful_threads,
                                     const Parameters& parameters) {
   const auto processors = static_cast<unsigned>(device.multiprocessors);
   const LaunchShape first{processors, 512, 12, Access::cached};

@@ -41,7 +41,7 @@ constexpr unsigned most_threads(unsigned unroll) { return unroll >= 12 ? 512 : 1
 
 /// Shapes worth trying on `device` where `useful_threads` can have something to do at once, best guess first, none with
 /// blocks that would have nothing to do. Parameters blocks, threads, unroll and streaming fix the shape instead.
-std::vector<LaunchShape> shapes_for(const Device& device, std::uint64_t useful_threads,
+std::vector<LaunchShape> shapes_for(const GpuProperties& device, std::uint64_t useful_threads,
                                     const Parameters& parameters);
 /// A shape of one_tile_each with the number of its tiles.
 LaunchShape with_a_block_per_tile(LaunchShape shape, std::uint64_t useful_threads);

@@ -60,9 +60,9 @@ __global__ void expect_kernel(Sweep sweep, std::uint64_t seed, std::uint64_t tou
   add_block(sum, reinterpret_cast<Counter*>(total));
 }
 
-class ReadTransfer final : public KernelTransfer {
+class KernelReadTransfer final : public KernelTransfer {
  public:
-  ReadTransfer(std::shared_ptr<Context> context, const Flow& flow, const Arenas& arenas)
+  KernelReadTransfer(std::shared_ptr<GpuContext> context, const Flow& flow, const Arenas& arenas)
       : KernelTransfer(std::move(context), flow, arenas), sums_(this->context(), device(), 2) {
     this->context().load(device(), all_kernels<ReadKernels>());
     this->context().load(device(), {reinterpret_cast<const void*>(&expect_kernel)});
@@ -107,7 +107,7 @@ class ReadTransfer final : public KernelTransfer {
 }  // namespace
 
 std::unique_ptr<Transfer> KernelRead::make_dense(const Flow& flow, const Arenas& arenas) const {
-  return std::make_unique<ReadTransfer>(shared_context(), flow, arenas);
+  return std::make_unique<KernelReadTransfer>(shared_context(), flow, arenas);
 }
 
 }  // namespace linkscope::gpu

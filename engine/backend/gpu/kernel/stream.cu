@@ -109,7 +109,7 @@ __global__ void compare_results_kernel(Sweep sweep, Bytes second, std::uint64_t 
 }
 
 /// What one operation needs: picked once, so that the transfer itself is no template.
-struct Kernels {
+struct StreamLoop {
   using Measured = void (*)(Sweep, Bytes);
 
   Measured (*measured)(const LaunchShape&);
@@ -118,17 +118,17 @@ struct Kernels {
 };
 
 template <Operation operation>
-Kernels kernels_of() {
-  Kernels kernels{[](const LaunchShape& shape) -> Kernels::Measured {
-                    return kernel_for<StreamKernels<operation>>(shape);
-                  },
-                  &compare_results_kernel<operation>, all_kernels<StreamKernels<operation>>()};
+StreamLoop kernels_of() {
+  StreamLoop kernels{[](const LaunchShape& shape) -> StreamLoop::Measured {
+                       return kernel_for<StreamKernels<operation>>(shape);
+                     },
+                     &compare_results_kernel<operation>, all_kernels<StreamKernels<operation>>()};
   kernels.all.push_back(reinterpret_cast<const void*>(kernels.compare));
   kernels.all.push_back(reinterpret_cast<const void*>(&fill_array_kernel));
   return kernels;
 }
 
-Kernels kernels_of(Operation operation) {
+StreamLoop kernels_of(Operation operation) {
   switch (operation) {
     case Operation::scale:
       return kernels_of<Operation::scale>();
@@ -143,7 +143,7 @@ Kernels kernels_of(Operation operation) {
 
 class StreamTransfer final : public KernelTransfer {
  public:
-  StreamTransfer(std::shared_ptr<Context> context, const Flow& flow, const Arenas& arenas)
+  StreamTransfer(std::shared_ptr<GpuContext> context, const Flow& flow, const Arenas& arenas)
       : KernelTransfer(std::move(context), flow, arenas, work_of(flow)),
         reads_(arrays_read(operation_of(flow.parameters))),
         second_(reads_ == 2 ? second_array(flow.bytes) : 0),
@@ -193,7 +193,7 @@ class StreamTransfer final : public KernelTransfer {
 
  private:
   /// A thread for each load.
-  static Work work_of(const Flow& flow) {
+  static ThreadDemand work_of(const Flow& flow) {
     const std::uint64_t loads = flow.bytes / vector_bytes * arrays_read(operation_of(flow.parameters));
     return {flow.bytes, std::max<std::uint64_t>(loads, 1)};
   }
@@ -219,7 +219,7 @@ class StreamTransfer final : public KernelTransfer {
 
   unsigned reads_;
   Bytes second_;
-  Kernels kernels_;
+  StreamLoop kernels_;
 };
 
 }  // namespace

@@ -6,7 +6,7 @@
 
 namespace linkscope::gpu {
 
-void fill_on_host(Context& context, const Buffer& buffer, Bytes length, std::uint64_t seed) {
+void fill_on_host(GpuContext& context, const Buffer& buffer, Bytes length, std::uint64_t seed) {
   const auto fill = [&](Bytes offset, Bytes bytes) {
     auto* const values = reinterpret_cast<double*>(buffer.data());
     const std::uint64_t end = (offset + bytes) / sizeof(double);

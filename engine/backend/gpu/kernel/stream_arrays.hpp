@@ -10,7 +10,7 @@
 
 namespace linkscope::gpu {
 
-class Context;
+class GpuContext;
 
 /// What scale and triad multiply by.
 inline constexpr double stream_scalar = 3;
@@ -22,6 +22,6 @@ constexpr double stream_value(std::uint64_t seed, std::uint64_t index) {
 }
 
 /// Fills the first `length` bytes of `buffer` by the CPUs of the node that holds it.
-void fill_on_host(Context& context, const Buffer& buffer, Bytes length, std::uint64_t seed);
+void fill_on_host(GpuContext& context, const Buffer& buffer, Bytes length, std::uint64_t seed);
 
 }  // namespace linkscope::gpu

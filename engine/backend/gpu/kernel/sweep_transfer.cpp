@@ -12,8 +12,8 @@ bool is_aligned(const std::byte* address) {
   return reinterpret_cast<std::uintptr_t>(address) % vector_bytes == 0;
 }
 
-Reached reach(Context& context, int device, const Buffer* buffer) {
-  return buffer == nullptr ? Reached{} : context.reach(device, *buffer);
+PeerMapping reach(GpuContext& context, int device, const Buffer* buffer) {
+  return buffer == nullptr ? PeerMapping{} : context.reach(device, *buffer);
 }
 
 Sweep sweep_of(std::byte* source, std::byte* destination, const Rotation& rotation, Bytes span) {
@@ -38,7 +38,7 @@ bool is_local(const Flow& flow) {
   return here(flow.source) && here(flow.destination);
 }
 
-SweepTransfer::SweepTransfer(std::shared_ptr<Context> context, const Flow& flow, const Arenas& arenas,
+SweepTransfer::SweepTransfer(std::shared_ptr<GpuContext> context, const Flow& flow, const Arenas& arenas,
                              Bytes span)
     : context_(std::move(context)),
       arenas_(arenas),

@@ -39,7 +39,7 @@ struct Sweep {
 class SweepTransfer : public GpuTransfer {
  public:
   /// `span`: bytes of a slot that one transfer spreads over and that its check covers.
-  SweepTransfer(std::shared_ptr<Context> context, const Flow& flow, const Arenas& arenas, Bytes span);
+  SweepTransfer(std::shared_ptr<GpuContext> context, const Flow& flow, const Arenas& arenas, Bytes span);
 
   [[nodiscard]] int device() const override { return device_; }
   void enqueue(gpuStream_t stream, std::uint64_t repeats) final;
@@ -56,7 +56,7 @@ class SweepTransfer : public GpuTransfer {
 
   /// What arm() notes of a new round, for those who lay the data themselves.
   void begin_round(std::uint64_t seed);
-  [[nodiscard]] Context& context() const { return *context_; }
+  [[nodiscard]] GpuContext& context() const { return *context_; }
   /// The whole arena, from slot 0.
   [[nodiscard]] const Sweep& arena() const { return sweep_; }
   [[nodiscard]] Bytes extent() const { return (sweep_.slots - 1) * sweep_.stride + sweep_.bytes; }
@@ -67,11 +67,11 @@ class SweepTransfer : public GpuTransfer {
   [[nodiscard]] std::uint64_t touched_slots() const;
 
  private:
-  std::shared_ptr<Context> context_;
+  std::shared_ptr<GpuContext> context_;
   Arenas arenas_;
   int device_;
-  Reached source_;
-  Reached destination_;
+  PeerMapping source_;
+  PeerMapping destination_;
   Sweep sweep_;
   CopyCheck check_;
   std::uint64_t seed_ = 0;

@@ -40,9 +40,9 @@ struct WriteKernels {
   }
 };
 
-class WriteTransfer final : public KernelTransfer {
+class KernelWriteTransfer final : public KernelTransfer {
  public:
-  WriteTransfer(std::shared_ptr<Context> context, const Flow& flow, const Arenas& arenas)
+  KernelWriteTransfer(std::shared_ptr<GpuContext> context, const Flow& flow, const Arenas& arenas)
       : KernelTransfer(std::move(context), flow, arenas) {
     this->context().load(device(), all_kernels<WriteKernels>());
   }
@@ -57,7 +57,7 @@ class WriteTransfer final : public KernelTransfer {
 }  // namespace
 
 std::unique_ptr<Transfer> KernelWrite::make_dense(const Flow& flow, const Arenas& arenas) const {
-  return std::make_unique<WriteTransfer>(shared_context(), flow, arenas);
+  return std::make_unique<KernelWriteTransfer>(shared_context(), flow, arenas);
 }
 
 }  // namespace linkscope::gpu

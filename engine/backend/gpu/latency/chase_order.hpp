@@ -1,4 +1,4 @@
-// ChaseOrder: which node of a pointer chase comes when. constexpr, so that one definition serves the host and the device.
+// RingOrder: which node of a pointer chase comes when. constexpr, so that one definition serves the host and the device.
 #pragma once
 
 #include <cstdint>
@@ -42,19 +42,19 @@ struct Scatter {
 
 /// A ring over places: step k stands at place(k). In address order, or scattered; then piece by piece, each visited
 /// completely before the next, the pieces in scattered order too.
-struct ChaseOrder {
+struct RingOrder {
   Scatter pieces;
   Scatter within;  ///< a piece
 
   [[nodiscard]] constexpr std::uint64_t nodes() const { return pieces.count * within.count; }
 
   /// Of `nodes` places, at least one.
-  static constexpr ChaseOrder sequential(std::uint64_t nodes) { return {{}, {nodes, 0, 0}}; }
-  static constexpr ChaseOrder random(std::uint64_t nodes, std::uint64_t seed) {
+  static constexpr RingOrder sequential(std::uint64_t nodes) { return {{}, {nodes, 0, 0}}; }
+  static constexpr RingOrder random(std::uint64_t nodes, std::uint64_t seed) {
     return random(nodes, 1, seed);
   }
   /// Of `pieces` pieces with `nodes` places each.
-  static constexpr ChaseOrder random(std::uint64_t nodes, std::uint64_t pieces, std::uint64_t seed) {
+  static constexpr RingOrder random(std::uint64_t nodes, std::uint64_t pieces, std::uint64_t seed) {
     return {pieces > 1 ? Scatter::over(pieces, ~seed) : Scatter{}, Scatter::over(nodes, seed)};
   }
 

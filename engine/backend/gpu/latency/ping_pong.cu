@@ -65,12 +65,12 @@ __global__ void respond(const std::uint64_t* serve_at, std::uint64_t* answer_to,
 }
 
 /// The two sides' kernels of one ordering.
-struct Game {
+struct PingPongKernels {
   decltype(&initiate<Ordering::relaxed>) initiate;
   decltype(&respond<Ordering::relaxed>) respond;
 
   /// Parameter `ordering`. Throws Error{bad_input} for another word.
-  static Game of(const Flow& flow) {
+  static PingPongKernels of(const Flow& flow) {
     const std::string word = flow.parameters.word("ordering", "relaxed");
     if (word == "relaxed") {
       return {&gpu::initiate<Ordering::relaxed>, &gpu::respond<Ordering::relaxed>};
@@ -94,12 +94,12 @@ DeviceId responder_of(const Flow& flow) {
 
 class PingPongTransfer final : public GpuTransfer {
  public:
-  PingPongTransfer(std::shared_ptr<Context> context, const Flow& flow, const Arenas& arenas)
+  PingPongTransfer(std::shared_ptr<GpuContext> context, const Flow& flow, const Arenas& arenas)
       : context_(std::move(context)),
         initiator_(flow.executor.index),
         responder_(responder_of(flow).index),
         arenas_(arenas),
-        game_(Game::of(flow)),
+        game_(PingPongKernels::of(flow)),
         rounds_(static_cast<std::uint64_t>(flow.parameters.number("rounds", default_rounds))),
         initiated_(*context_, initiator_, 1),
         responded_(*context_, responder_, 1) {
@@ -184,15 +184,15 @@ class PingPongTransfer final : public GpuTransfer {
     LINKSCOPE_CHECK(gpuStreamCreateWithFlags(&stream_, gpuStreamNonBlocking));
   }
 
-  std::shared_ptr<Context> context_;
+  std::shared_ptr<GpuContext> context_;
   int initiator_;
   int responder_;
   Arenas arenas_;
-  Game game_;
+  PingPongKernels game_;
   std::uint64_t rounds_;
   DeviceWords initiated_;
   DeviceWords responded_;
-  std::vector<Reached> reached_;
+  std::vector<PeerMapping> reached_;
   Flag serve_;
   Flag answer_;
   gpuStream_t stream_ =

@@ -27,7 +27,7 @@ constexpr std::uint64_t most_warmed = 4096;
 struct Ring {
   std::byte* base = nullptr;
   Bytes stride = 0;
-  ChaseOrder order;
+  RingOrder order;
 
   [[nodiscard]] __host__ __device__ std::byte* node(std::uint64_t step) const {
     return base + order.place(step) * stride;
@@ -68,7 +68,7 @@ __global__ void walk_ring(std::byte* start, const std::byte* expected, std::uint
 }
 
 /// What a flow's parameters come to.
-struct Shape {
+struct ChaseGeometry {
   Bytes stride;
   std::uint64_t hops;
   std::uint64_t nodes;  ///< of a piece
@@ -78,7 +78,7 @@ struct Shape {
   [[nodiscard]] std::uint64_t all_nodes() const { return pieces * nodes; }
 };
 
-Shape shape_of(const Flow& flow) {
+ChaseGeometry shape_of(const Flow& flow) {
   const bool local = flow.source->device == flow.executor;
   const std::int64_t stride = flow.parameters.number("stride", default_stride);
   const std::int64_t hops = flow.parameters.number("hops", local ? default_hops_local : default_hops_linked);
@@ -98,9 +98,9 @@ Shape shape_of(const Flow& flow) {
   return {step, static_cast<std::uint64_t>(hops), nodes, all / nodes, order == "random"};
 }
 
-class ChaseTransfer final : public GpuTransfer {
+class GpuPointerChaseTransfer final : public GpuTransfer {
  public:
-  ChaseTransfer(std::shared_ptr<Context> context, const Flow& flow, const Arenas& arenas)
+  GpuPointerChaseTransfer(std::shared_ptr<GpuContext> context, const Flow& flow, const Arenas& arenas)
       : context_(std::move(context)),
         device_(flow.executor.index),
         memory_(*arenas.source),
@@ -140,8 +140,8 @@ class ChaseTransfer final : public GpuTransfer {
   }
 
   void arm(std::uint64_t seed) override {
-    ring_.order = shape_.scattered ? ChaseOrder::random(shape_.nodes, shape_.pieces, seed)
-                                   : ChaseOrder::sequential(shape_.all_nodes());
+    ring_.order = shape_.scattered ? RingOrder::random(shape_.nodes, shape_.pieces, seed)
+                                   : RingOrder::sequential(shape_.all_nodes());
     const Endpoint& where = memory_.where();
     if (where.device.kind == DeviceKind::numa && where.memory != "write-combined") {
       lay_on_host();
@@ -208,11 +208,11 @@ class ChaseTransfer final : public GpuTransfer {
     });
   }
 
-  std::shared_ptr<Context> context_;
+  std::shared_ptr<GpuContext> context_;
   int device_;
   Buffer& memory_;
-  Shape shape_;
-  Reached reached_;
+  ChaseGeometry shape_;
+  PeerMapping reached_;
   DeviceWords told_;
   std::uint64_t lap_;  ///< untimed hops at the start of each walk: once round the ring
   Ring ring_;
@@ -225,7 +225,7 @@ class ChaseTransfer final : public GpuTransfer {
 
 }  // namespace
 
-std::map<std::string, std::string> PointerChase::own_parameters() const {
+std::map<std::string, std::string> GpuPointerChase::own_parameters() const {
   return {{"stride", "bytes from pointer to pointer; default 128"},
           {"hops", "loads of one walk; default 1024, in the executor's own memory 8192"},
           {"order", "sequential (default) or random"},
@@ -233,14 +233,14 @@ std::map<std::string, std::string> PointerChase::own_parameters() const {
            "random order: bytes visited completely, in random order, before moving on; default: all"}};
 }
 
-Support PointerChase::supports(const Flow& flow) const {
+Support GpuPointerChase::supports(const Flow& flow) const {
   const Support reached = kernels_reach(flow, Ends::source);
   if (reached) static_cast<void>(shape_of(flow));
   return reached;
 }
 
-std::unique_ptr<Transfer> PointerChase::make(const Flow& flow, const Arenas& arenas) const {
-  return std::make_unique<ChaseTransfer>(shared_context(), flow, arenas);
+std::unique_ptr<Transfer> GpuPointerChase::make(const Flow& flow, const Arenas& arenas) const {
+  return std::make_unique<GpuPointerChaseTransfer>(shared_context(), flow, arenas);
 }
 
 }  // namespace linkscope::gpu

@@ -21,7 +21,7 @@ namespace linkscope::gpu {
 /// A walk is a launch, and the gap between two launches in a stream, about 1 us, is inside the figure: below 0.2 % of
 /// 1024 hops over a link. In local memory hops default to more. Loads are ordinary ones, cached wherever the device
 /// caches such memory. A CPU of its node lays the ring in host memory, the executor in any other.
-class PointerChase final : public GpuMethod {
+class GpuPointerChase final : public GpuMethod {
  public:
   using GpuMethod::GpuMethod;
 

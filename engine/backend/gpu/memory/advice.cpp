@@ -30,7 +30,7 @@ Advice advice_of(std::string_view word) {
   throw Error(Fault::bad_input, "advice: '" + std::string(word) + "' is none of " + known);
 }
 
-void map_everywhere(const Context& context, std::byte* address, Bytes bytes, const DeviceId& home) {
+void map_everywhere(const GpuContext& context, std::byte* address, Bytes bytes, const DeviceId& home) {
   for (int device = 0; device < context.device_count(); ++device) {
     if (context.device(device).concurrent_managed) LINKSCOPE_CHECK(vendor::map_into(address, bytes, device));
   }
@@ -57,7 +57,7 @@ Support can_advise(const std::set<Advice>& advice) {
   return Support::yes();
 }
 
-void advise(const Context& context, std::byte* address, Bytes bytes, const Endpoint& where) {
+void advise(const GpuContext& context, std::byte* address, Bytes bytes, const Endpoint& where) {
   const std::set<Advice> wanted = parse_advice(where.advice);
   const bool on_gpu = where.device.kind == DeviceKind::gpu;
   const bool bound = where.placement == Placement::bound;

@@ -12,7 +12,7 @@
 
 namespace linkscope::gpu {
 
-class Context;
+class GpuContext;
 
 enum class Advice {
   preferred_location,  ///< the pages are to stay at the endpoint's device
@@ -29,6 +29,6 @@ enum class Advice {
 
 /// Gives `where`'s advice, and what its placement stands for: bound is a preferred location, and on the host a mapping
 /// into every GPU as well.
-void advise(const Context& context, std::byte* address, Bytes bytes, const Endpoint& where);
+void advise(const GpuContext& context, std::byte* address, Bytes bytes, const Endpoint& where);
 
 }  // namespace linkscope::gpu

@@ -7,7 +7,7 @@
 namespace linkscope::gpu {
 namespace {
 
-Support reached(const Device& device, const Endpoint& where) {
+Support reached(const GpuProperties& device, const Endpoint& where) {
   const std::string end = where.device.text();
   if (where.memory == "managed") {
     if (!device.concurrent_managed)
@@ -30,8 +30,8 @@ Support reached(const Device& device, const Endpoint& where) {
 
 }  // namespace
 
-host::Reach cpu_reach(const Context& context) {
-  std::vector<Device> devices;
+host::Reach cpu_reach(const GpuContext& context) {
+  std::vector<GpuProperties> devices;
   for (int index = 0; index < context.device_count(); ++index) devices.push_back(context.device(index));
   return [devices = std::move(devices)](const Endpoint& where) {
     const auto index = static_cast<std::size_t>(where.device.index);

@@ -8,7 +8,7 @@
 namespace linkscope::gpu {
 
 DeviceBuffer::DeviceBuffer(Endpoint where, Bytes bytes, std::byte* address, Deleter deleter,
-                           std::shared_ptr<Context> context, int keeper)
+                           std::shared_ptr<GpuContext> context, int keeper)
     : Buffer(std::move(where), bytes),
       address_(address),
       deleter_(std::move(deleter)),

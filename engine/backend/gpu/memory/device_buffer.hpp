@@ -9,7 +9,7 @@
 
 namespace linkscope::gpu {
 
-class Context;
+class GpuContext;
 
 /// Device, managed or write-combined memory; its operations are kernels of `keeper`.
 class DeviceBuffer : public Buffer {
@@ -18,7 +18,7 @@ class DeviceBuffer : public Buffer {
   using Deleter = std::function<void(std::byte*)>;
 
   DeviceBuffer(Endpoint where, Bytes bytes, std::byte* address, Deleter deleter,
-               std::shared_ptr<Context> context, int keeper);
+               std::shared_ptr<GpuContext> context, int keeper);
   ~DeviceBuffer() override;
 
   [[nodiscard]] std::byte* data() const override { return address_; }
@@ -33,7 +33,7 @@ class DeviceBuffer : public Buffer {
  private:
   std::byte* address_;
   Deleter deleter_;
-  std::shared_ptr<Context> context_;
+  std::shared_ptr<GpuContext> context_;
   int keeper_;
 };
 

@@ -5,7 +5,7 @@
 
 namespace linkscope::gpu {
 
-DeviceWords::DeviceWords(Context& context, int device, std::size_t count)
+DeviceWords::DeviceWords(GpuContext& context, int device, std::size_t count)
     : context_(context), device_(device), count_(count) {
   context_.use(device_);
   void* memory = nullptr;

@@ -12,7 +12,7 @@ namespace linkscope::gpu {
 class DeviceWords {
  public:
   /// `context` outlives it. Throws Error{no_memory}.
-  DeviceWords(Context& context, int device, std::size_t count);
+  DeviceWords(GpuContext& context, int device, std::size_t count);
   ~DeviceWords();
   DeviceWords(const DeviceWords&) = delete;
   DeviceWords& operator=(const DeviceWords&) = delete;
@@ -22,7 +22,7 @@ class DeviceWords {
   [[nodiscard]] std::vector<std::uint64_t> read() const;
 
  private:
-  Context& context_;
+  GpuContext& context_;
   int device_;
   std::size_t count_;
   std::uint64_t* words_ = nullptr;

@@ -39,7 +39,7 @@ __global__ void compare_kernel(const Word* address, std::uint64_t count, Element
   }
 }
 
-unsigned blocks_for(const Context& context, int device, std::uint64_t count) {
+unsigned blocks_for(const GpuContext& context, int device, std::uint64_t count) {
   const auto most =
       static_cast<std::uint64_t>(context.device(device).multiprocessors) * blocks_per_multiprocessor;
   return static_cast<unsigned>(std::clamp<std::uint64_t>(count / threads_per_block, 1, most));
@@ -53,7 +53,7 @@ void require_whole_elements(const std::byte* address, Bytes length, unsigned wid
 }
 
 template <class Word>
-void fill(Context& context, int device, std::byte* address, Bytes length, const Elements& elements,
+void fill(GpuContext& context, int device, std::byte* address, Bytes length, const Elements& elements,
           std::uint64_t seed) {
   const std::uint64_t count = length / sizeof(Word);
   const gpuStream_t stream = context.service_stream(device);
@@ -64,7 +64,7 @@ void fill(Context& context, int device, std::byte* address, Bytes length, const 
 }
 
 template <class Word>
-std::optional<Bytes> compare(Context& context, int device, const std::byte* address, Bytes length,
+std::optional<Bytes> compare(GpuContext& context, int device, const std::byte* address, Bytes length,
                              const Elements& elements, std::uint64_t seed) {
   const std::uint64_t count = length / sizeof(Word);
   const gpuStream_t stream = context.service_stream(device);
@@ -79,15 +79,15 @@ std::optional<Bytes> compare(Context& context, int device, const std::byte* addr
 
 }  // namespace
 
-void fill_elements(Context& context, int device, std::byte* address, Bytes length, const Elements& elements,
-                   std::uint64_t seed) {
+void fill_elements(GpuContext& context, int device, std::byte* address, Bytes length,
+                   const Elements& elements, std::uint64_t seed) {
   const unsigned width = element_bytes(elements.type);
   require_whole_elements(address, length, width);
   const auto fill_words = width == sizeof(std::uint16_t) ? fill<std::uint16_t> : fill<std::uint32_t>;
   fill_words(context, device, address, length, elements, seed);
 }
 
-std::optional<Bytes> compare_elements(Context& context, int device, const std::byte* address, Bytes length,
+std::optional<Bytes> compare_elements(GpuContext& context, int device, const std::byte* address, Bytes length,
                                       const Elements& elements, std::uint64_t seed) {
   const unsigned width = element_bytes(elements.type);
   require_whole_elements(address, length, width);

@@ -62,7 +62,7 @@ std::unique_ptr<Buffer> GpuMemory::device_buffer(const Endpoint& where, Bytes by
   return buffer;
 }
 
-void touch_from(Context& context, std::byte* address, Bytes bytes, const DeviceId& toucher) {
+void touch_from(GpuContext& context, std::byte* address, Bytes bytes, const DeviceId& toucher) {
   if (toucher.kind == DeviceKind::numa) {
     context.host().workers(toucher.index).share_pinned(bytes, [address](Bytes offset, Bytes length) {
       std::memset(address + offset, poison_byte, length);
@@ -81,7 +81,7 @@ Support GpuMemory::can_pin(const Endpoint& where) const {
   return Support::no("the driver touches page-locked memory first: its placement is always bound");
 }
 
-std::byte* allocate_pinned(Context& context, int node, Bytes bytes, unsigned flags) {
+std::byte* allocate_pinned(GpuContext& context, int node, Bytes bytes, unsigned flags) {
   const auto room = host::MemoryRoom::cgroup_room();
   if (room && bytes > *room) {
     throw Error(Fault::no_memory, format_bytes(bytes) +
@@ -111,7 +111,7 @@ std::function<void(std::byte*)> device_deleter(int device) {
   };
 }
 
-std::function<void(std::byte*)> pinned_deleter(std::shared_ptr<Context> context) {
+std::function<void(std::byte*)> pinned_deleter(std::shared_ptr<GpuContext> context) {
   return [context = std::move(context)](std::byte* address) { static_cast<void>(gpuFreeHost(address)); };
 }
 

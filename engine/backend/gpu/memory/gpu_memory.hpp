@@ -10,18 +10,18 @@
 
 namespace linkscope::gpu {
 
-class Context;
+class GpuContext;
 
 class GpuMemory : public Memory {
  public:
-  explicit GpuMemory(std::shared_ptr<Context> context) : context_(std::move(context)) {}
+  explicit GpuMemory(std::shared_ptr<GpuContext> context) : context_(std::move(context)) {}
 
   /// Where there is a GPU.
   [[nodiscard]] Support available() const override;
 
  protected:
-  [[nodiscard]] Context& context() const { return *context_; }
-  [[nodiscard]] const std::shared_ptr<Context>& shared_context() const { return context_; }
+  [[nodiscard]] GpuContext& context() const { return *context_; }
+  [[nodiscard]] const std::shared_ptr<GpuContext>& shared_context() const { return context_; }
   /// Whether a GPU's own memory can lie as `where` says.
   [[nodiscard]] Support lies_on_gpu(const Endpoint& where) const;
   /// A buffer of GPU where.device.index at `address`, which `give_back` frees; touched as `where` says.
@@ -31,17 +31,17 @@ class GpuMemory : public Memory {
   [[nodiscard]] Support can_pin(const Endpoint& where) const;
 
  private:
-  std::shared_ptr<Context> context_;
+  std::shared_ptr<GpuContext> context_;
 };
 
 /// Writes all of [address, address + bytes) from where `toucher` is.
-void touch_from(Context& context, std::byte* address, Bytes bytes, const DeviceId& toucher);
+void touch_from(GpuContext& context, std::byte* address, Bytes bytes, const DeviceId& toucher);
 /// Page-locked memory from the driver, with the flags of gpuHostAlloc, on the pages of NUMA node `node`.
 /// Throws Error{no_memory} where the node or a cgroup has too little.
-std::byte* allocate_pinned(Context& context, int node, Bytes bytes, unsigned flags);
+std::byte* allocate_pinned(GpuContext& context, int node, Bytes bytes, unsigned flags);
 /// Gives memory of gpuMalloc on `device` back.
 std::function<void(std::byte*)> device_deleter(int device);
 /// Gives page-locked memory back.
-std::function<void(std::byte*)> pinned_deleter(std::shared_ptr<Context> context);
+std::function<void(std::byte*)> pinned_deleter(std::shared_ptr<GpuContext> context);
 
 }  // namespace linkscope::gpu

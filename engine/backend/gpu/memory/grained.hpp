@@ -14,7 +14,7 @@ enum class Grain { fine, coarse };
 /// memory is coarse-grained there.
 class GrainedMemory final : public GpuMemory {
  public:
-  GrainedMemory(std::shared_ptr<Context> context, Grain grain)
+  GrainedMemory(std::shared_ptr<GpuContext> context, Grain grain)
       : GpuMemory(std::move(context)), grain_(grain) {}
 
   [[nodiscard]] std::string_view name() const override {

@@ -51,14 +51,14 @@ Bytes vectors_in(const std::byte* address, Bytes length) {
   return reinterpret_cast<std::uintptr_t>(address) % vector_bytes == 0 ? length / vector_bytes : 0;
 }
 
-unsigned blocks_for(const Context& context, int device, Bytes length) {
+unsigned blocks_for(const GpuContext& context, int device, Bytes length) {
   const auto most = static_cast<Bytes>(context.device(device).multiprocessors) * blocks_per_multiprocessor;
   return static_cast<unsigned>(std::clamp<Bytes>(length / vector_bytes / threads_per_block, 1, most));
 }
 
 }  // namespace
 
-void fill_pattern(Context& context, int device, std::byte* address, Bytes length, std::uint64_t seed) {
+void fill_pattern(GpuContext& context, int device, std::byte* address, Bytes length, std::uint64_t seed) {
   const gpuStream_t stream = context.service_stream(device);
   fill_kernel<<<blocks_for(context, device, length), threads_per_block, 0, stream>>>(
       address, length, vectors_in(address, length), seed);
@@ -66,13 +66,13 @@ void fill_pattern(Context& context, int device, std::byte* address, Bytes length
   LINKSCOPE_CHECK(gpuStreamSynchronize(stream));
 }
 
-void fill_poison(Context& context, int device, std::byte* address, Bytes length) {
+void fill_poison(GpuContext& context, int device, std::byte* address, Bytes length) {
   const gpuStream_t stream = context.service_stream(device);
   LINKSCOPE_CHECK(gpuMemsetAsync(address, poison_byte, length, stream));
   LINKSCOPE_CHECK(gpuStreamSynchronize(stream));
 }
 
-std::optional<Bytes> compare_pattern(Context& context, int device, const std::byte* address, Bytes length,
+std::optional<Bytes> compare_pattern(GpuContext& context, int device, const std::byte* address, Bytes length,
                                      std::uint64_t seed) {
   const gpuStream_t stream = context.service_stream(device);
   std::uint64_t* first_bad = context.scratch_word(device);
@@ -84,7 +84,7 @@ std::optional<Bytes> compare_pattern(Context& context, int device, const std::by
   return found < length ? std::optional<Bytes>(found) : std::nullopt;
 }
 
-std::uint64_t read_word(Context& context, int device, const std::uint64_t* address) {
+std::uint64_t read_word(GpuContext& context, int device, const std::uint64_t* address) {
   const gpuStream_t stream = context.service_stream(device);
   std::uint64_t word = 0;
   LINKSCOPE_CHECK(gpuMemcpyAsync(&word, address, sizeof word, gpuMemcpyDefault, stream));

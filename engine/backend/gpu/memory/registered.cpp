@@ -13,7 +13,7 @@ namespace {
 class RegisteredBuffer final : public host::HostBuffer {
  public:
   RegisteredBuffer(const Endpoint& where, std::unique_ptr<host::MappedBuffer> mapping,
-                   std::shared_ptr<Context> context)
+                   std::shared_ptr<GpuContext> context)
       : HostBuffer(where, mapping->bytes(), mapping->data(), {}, context->host().workers(where.device.index)),
         context_(std::move(context)),
         mapping_(std::move(mapping)) {
@@ -25,7 +25,7 @@ class RegisteredBuffer final : public host::HostBuffer {
   [[nodiscard]] std::string residence() const override { return mapping_->residence(); }
 
  private:
-  std::shared_ptr<Context> context_;
+  std::shared_ptr<GpuContext> context_;
   std::unique_ptr<host::MappedBuffer> mapping_;
 };
 

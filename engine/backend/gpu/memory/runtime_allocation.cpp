@@ -15,41 +15,43 @@ namespace {
 constexpr Bytes host_page = 4096;
 
 /// What a call is made with.
-struct Request {
+struct AllocationRequest {
   int device;
   Bytes bytes;
   gpuStream_t stream;
 };
 
 /// How one kind of memory is taken and given back.
-struct Kind {
+struct AllocationKind {
   const char* memory;
   DeviceKind lies_on;
-  gpuError_t (*take)(void**, const Request&);
-  gpuError_t (*give_back)(void*, const Request&);
+  gpuError_t (*take)(void**, const AllocationRequest&);
+  gpuError_t (*give_back)(void*, const AllocationRequest&);
 };
 
-gpuError_t take_device(void** at, const Request& request) { return gpuMalloc(at, request.bytes); }
-gpuError_t take_fine(void** at, const Request& request) {
+gpuError_t take_device(void** at, const AllocationRequest& request) { return gpuMalloc(at, request.bytes); }
+gpuError_t take_fine(void** at, const AllocationRequest& request) {
   return vendor::allocate_fine_grained(at, request.bytes);
 }
-gpuError_t take_managed(void** at, const Request& request) {
+gpuError_t take_managed(void** at, const AllocationRequest& request) {
   return gpuMallocManaged(at, request.bytes, gpuMemAttachGlobal);
 }
-gpuError_t free_device(void* at, const Request&) { return gpuFree(at); }
+gpuError_t free_device(void* at, const AllocationRequest&) { return gpuFree(at); }
 
-gpuError_t take_from_pool(void** at, const Request& request) {
+gpuError_t take_from_pool(void** at, const AllocationRequest& request) {
   return gpuMallocAsync(at, request.bytes, request.stream);
 }
-gpuError_t free_to_pool(void* at, const Request& request) { return gpuFreeAsync(at, request.stream); }
+gpuError_t free_to_pool(void* at, const AllocationRequest& request) {
+  return gpuFreeAsync(at, request.stream);
+}
 
 template <unsigned flags>
-gpuError_t take_host(void** at, const Request& request) {
+gpuError_t take_host(void** at, const AllocationRequest& request) {
   return gpuHostAlloc(at, request.bytes, gpuHostAllocPortable | gpuHostAllocMapped | flags);
 }
-gpuError_t free_host(void* at, const Request&) { return gpuFreeHost(at); }
+gpuError_t free_host(void* at, const AllocationRequest&) { return gpuFreeHost(at); }
 
-gpuError_t take_registered(void** at, const Request& request) {
+gpuError_t take_registered(void** at, const AllocationRequest& request) {
   *at = std::aligned_alloc(host_page, request.bytes);
   if (*at == nullptr) return gpuErrorMemoryAllocation;
   const gpuError_t status =
@@ -57,13 +59,13 @@ gpuError_t take_registered(void** at, const Request& request) {
   if (status != gpuSuccess) std::free(*at);
   return status;
 }
-gpuError_t free_registered(void* at, const Request&) {
+gpuError_t free_registered(void* at, const AllocationRequest&) {
   const gpuError_t status = gpuHostUnregister(at);
   std::free(at);
   return status;
 }
 
-gpuError_t back_range(void* at, const Request& request) {
+gpuError_t back_range(void* at, const AllocationRequest& request) {
   vendor::VirtualHandle handle{};
   if (const gpuError_t status = vendor::virtual_create(&handle, request.bytes, request.device);
       status != gpuSuccess)
@@ -79,20 +81,20 @@ gpuError_t back_range(void* at, const Request& request) {
   if (accessible != gpuSuccess) static_cast<void>(vendor::virtual_unmap(at, request.bytes));
   return accessible == gpuSuccess ? released : accessible;
 }
-gpuError_t take_virtual(void** at, const Request& request) {
+gpuError_t take_virtual(void** at, const AllocationRequest& request) {
   if (const gpuError_t status = vendor::virtual_reserve(at, request.bytes); status != gpuSuccess)
     return status;
   const gpuError_t status = back_range(*at, request);
   if (status != gpuSuccess) static_cast<void>(vendor::virtual_free(*at, request.bytes));
   return status;
 }
-gpuError_t free_virtual(void* at, const Request& request) {
+gpuError_t free_virtual(void* at, const AllocationRequest& request) {
   const gpuError_t unmapped = vendor::virtual_unmap(at, request.bytes);
   const gpuError_t freed = vendor::virtual_free(at, request.bytes);
   return unmapped != gpuSuccess ? unmapped : freed;
 }
 
-constexpr std::array<Kind, 12> kinds = {{
+constexpr std::array<AllocationKind, 12> kinds = {{
     {"device", DeviceKind::gpu, take_device, free_device},
     {"pool", DeviceKind::gpu, take_from_pool, free_to_pool},
     {"vmm", DeviceKind::gpu, take_virtual, free_virtual},
@@ -107,15 +109,15 @@ constexpr std::array<Kind, 12> kinds = {{
     {"coarse-grained", DeviceKind::numa, take_host<vendor::host_alloc_coarse>, free_host},
 }};
 
-const Kind* find_kind(const Endpoint& where) {
-  const auto* const found = std::find_if(kinds.begin(), kinds.end(), [&](const Kind& kind) {
+const AllocationKind* find_kind(const Endpoint& where) {
+  const auto* const found = std::find_if(kinds.begin(), kinds.end(), [&](const AllocationKind& kind) {
     return where.memory == kind.memory && where.device.kind == kind.lies_on;
   });
   return found == kinds.end() ? nullptr : found;
 }
 
 /// What of `kind` can be asked for: whole units where its calls take nothing else.
-Bytes whole_units(Context& context, int device, const Kind& kind, Bytes bytes) {
+Bytes whole_units(GpuContext& context, int device, const AllocationKind& kind, Bytes bytes) {
   std::size_t unit = 1;
   if (kind.take == take_registered) unit = host_page;
   if (kind.take == take_virtual) {
@@ -127,7 +129,7 @@ Bytes whole_units(Context& context, int device, const Kind& kind, Bytes bytes) {
 
 class RuntimeAllocation final : public host::Allocation {
  public:
-  RuntimeAllocation(std::shared_ptr<Context> context, int device, const Kind& kind, Bytes bytes,
+  RuntimeAllocation(std::shared_ptr<GpuContext> context, int device, const AllocationKind& kind, Bytes bytes,
                     PoolKeeps keeps)
       : context_(std::move(context)),
         kind_(kind),
@@ -165,9 +167,9 @@ class RuntimeAllocation final : public host::Allocation {
   [[nodiscard]] Bytes size() const override { return request_.bytes; }
 
  private:
-  std::shared_ptr<Context> context_;
-  const Kind& kind_;
-  Request request_;
+  std::shared_ptr<GpuContext> context_;
+  const AllocationKind& kind_;
+  AllocationRequest request_;
   PoolKeeps keeps_;
 };
 
@@ -175,7 +177,7 @@ class RuntimeAllocation final : public host::Allocation {
 
 bool runtime_allocates(const Endpoint& where) { return find_kind(where) != nullptr; }
 
-std::unique_ptr<host::Allocation> allocate_by_runtime(std::shared_ptr<Context> context, int device,
+std::unique_ptr<host::Allocation> allocate_by_runtime(std::shared_ptr<GpuContext> context, int device,
                                                       const Endpoint& where, Bytes bytes, PoolKeeps keeps) {
   return std::make_unique<RuntimeAllocation>(std::move(context), device, *find_kind(where), bytes, keeps);
 }

@@ -9,7 +9,7 @@
 
 namespace linkscope::gpu {
 
-class Context;
+class GpuContext;
 
 /// What becomes of blocks that were given back to a pool between starts.
 enum class PoolKeeps {
@@ -21,7 +21,7 @@ enum class PoolKeeps {
 [[nodiscard]] bool runtime_allocates(const Endpoint& where);
 /// Blocks of that memory, by calls upon `device`. `vmm` is a range of addresses reserved, memory created, mapped and made
 /// accessible; `registered` is aligned_alloc and registration, which brings the pages in.
-[[nodiscard]] std::unique_ptr<host::Allocation> allocate_by_runtime(std::shared_ptr<Context> context,
+[[nodiscard]] std::unique_ptr<host::Allocation> allocate_by_runtime(std::shared_ptr<GpuContext> context,
                                                                     int device, const Endpoint& where,
                                                                     Bytes bytes,
                                                                     PoolKeeps keeps = PoolKeeps::blocks);

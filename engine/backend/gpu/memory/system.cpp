@@ -21,7 +21,7 @@ bool touched_by_gpu(const Endpoint& where) {
 class SystemBuffer final : public host::HostBuffer {
  public:
   SystemBuffer(const Endpoint& where, Bytes bytes, host::PageMapping mapping,
-               std::shared_ptr<Context> context)
+               std::shared_ptr<GpuContext> context)
       : HostBuffer(where, bytes, mapping.data(), {}, context->host().workers(where.device.index)),
         context_(std::move(context)),
         mapping_(std::move(mapping)) {
@@ -33,7 +33,7 @@ class SystemBuffer final : public host::HostBuffer {
   }
 
  private:
-  std::shared_ptr<Context> context_;
+  std::shared_ptr<GpuContext> context_;
   host::PageMapping mapping_;
 };
 

@@ -17,7 +17,7 @@ namespace linkscope::gpu {
 class SystemMemory final : public GpuMemory {
  public:
   /// `pages` for what a GPU touches first: `on_host`'s own, from no pool of huge pages, which GPUs may not fault on.
-  SystemMemory(std::shared_ptr<Context> context, std::unique_ptr<Memory> on_host, host::Pages pages)
+  SystemMemory(std::shared_ptr<GpuContext> context, std::unique_ptr<Memory> on_host, host::Pages pages)
       : GpuMemory(std::move(context)), on_host_(std::move(on_host)), pages_(pages) {}
 
   [[nodiscard]] std::string_view name() const override { return on_host_->name(); }

@@ -14,7 +14,7 @@ namespace {
 /// Memory of `device` behind addresses of its own, for as long as it lives.
 class Mapping {
  public:
-  Mapping(Context& context, int device, Bytes bytes) : context_(context), bytes_(bytes) {
+  Mapping(GpuContext& context, int device, Bytes bytes) : context_(context), bytes_(bytes) {
     try {
       check(vendor::virtual_reserve(&address_, bytes_), LINKSCOPE_VIRTUAL(MemAddressReserve));
       back(device);
@@ -56,7 +56,7 @@ class Mapping {
     if (address_ != nullptr) static_cast<void>(vendor::virtual_free(address_, bytes_));
   }
 
-  Context& context_;
+  GpuContext& context_;
   Bytes bytes_;
   void* address_ = nullptr;
   bool mapped_ = false;

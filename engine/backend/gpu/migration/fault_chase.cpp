@@ -11,7 +11,7 @@ namespace {
 
 class HostChaseTransfer final : public host::HostTransfer {
  public:
-  HostChaseTransfer(std::shared_ptr<Context> context, const Flow& flow, const Arenas& arenas)
+  HostChaseTransfer(std::shared_ptr<GpuContext> context, const Flow& flow, const Arenas& arenas)
       : HostTransfer(flow.executor.index, 1), ring_(std::move(context), flow, arenas) {}
 
   [[nodiscard]] std::uint64_t operations() const override { return ring_.shape().nodes; }

@@ -18,7 +18,7 @@ __global__ void walk_once(const std::byte* start, std::uint64_t hops, std::uint6
 
 class KernelChaseTransfer final : public GpuTransfer {
  public:
-  KernelChaseTransfer(std::shared_ptr<Context> context, const Flow& flow, const Arenas& arenas)
+  KernelChaseTransfer(std::shared_ptr<GpuContext> context, const Flow& flow, const Arenas& arenas)
       : context_(context),
         device_(flow.executor.index),
         ring_(context, flow, arenas),
@@ -53,7 +53,7 @@ class KernelChaseTransfer final : public GpuTransfer {
   [[nodiscard]] std::vector<std::string> notes() const override { return ring_.slots().notes(); }
 
  private:
-  std::shared_ptr<Context> context_;  // outlives what is made with it
+  std::shared_ptr<GpuContext> context_;  // outlives what is made with it
   int device_;
   FaultRing ring_;
   DeviceWords right_;
@@ -62,7 +62,7 @@ class KernelChaseTransfer final : public GpuTransfer {
 
 }  // namespace
 
-std::unique_ptr<Transfer> chase_by_kernel(std::shared_ptr<Context> context, const Flow& flow,
+std::unique_ptr<Transfer> chase_by_kernel(std::shared_ptr<GpuContext> context, const Flow& flow,
                                           const Arenas& arenas) {
   return std::make_unique<KernelChaseTransfer>(std::move(context), flow, arenas);
 }

@@ -29,13 +29,13 @@ RingShape ring_shape_of(const Flow& flow) {
   return {static_cast<Bytes>(stride), nodes, order == "random"};
 }
 
-FaultRing::FaultRing(std::shared_ptr<Context> context, const Flow& flow, const Arenas& arenas)
+FaultRing::FaultRing(std::shared_ptr<GpuContext> context, const Flow& flow, const Arenas& arenas)
     : shape_(ring_shape_of(flow)),
       slots_(std::move(context), *arenas.source, flow.bytes, arenas.rotation, flow.executor) {}
 
 void FaultRing::arm(std::uint64_t seed) {
   slots_.fill(seed);
-  order_ = shape_.scattered ? ChaseOrder::random(shape_.nodes, seed) : ChaseOrder::sequential(shape_.nodes);
+  order_ = shape_.scattered ? RingOrder::random(shape_.nodes, seed) : RingOrder::sequential(shape_.nodes);
   for (std::uint64_t slot = 0; slot < slots_.count(); ++slot) {
     for (std::uint64_t step = 0; step < shape_.nodes; ++step) {
       const std::byte* const next = slots_.at(slot) + order_.place(step + 1) * shape_.stride;

@@ -23,7 +23,7 @@ struct RingShape {
 /// A walk of `nodes` hops from start(turn) ends where it began.
 class FaultRing {
  public:
-  FaultRing(std::shared_ptr<Context> context, const Flow& flow, const Arenas& arenas);
+  FaultRing(std::shared_ptr<GpuContext> context, const Flow& flow, const Arenas& arenas);
 
   [[nodiscard]] const RingShape& shape() const { return shape_; }
   [[nodiscard]] MigratingSlots& slots() { return slots_; }
@@ -43,11 +43,11 @@ class FaultRing {
  private:
   RingShape shape_;
   MigratingSlots slots_;
-  ChaseOrder order_;
+  RingOrder order_;
 };
 
 /// A fault-chase transfer whose executor is a GPU.
-[[nodiscard]] std::unique_ptr<Transfer> chase_by_kernel(std::shared_ptr<Context> context, const Flow& flow,
+[[nodiscard]] std::unique_ptr<Transfer> chase_by_kernel(std::shared_ptr<GpuContext> context, const Flow& flow,
                                                         const Arenas& arenas);
 
 }  // namespace linkscope::gpu

@@ -18,7 +18,7 @@ namespace {
 constexpr Bytes word_bytes = sizeof(std::uint64_t);
 
 /// The GPU's node or the host end itself.
-int checking_node(const Context& context, const Flow& flow) {
+int checking_node(const GpuContext& context, const Flow& flow) {
   if (flow.source->device.kind == DeviceKind::numa) return flow.source->device.index;
   return std::max(0, context.device(flow.source->device.index).numa);
 }
@@ -36,7 +36,7 @@ PageTouch touch_of(const Flow& flow) {
           touch == "page" ? static_cast<Bytes>(sysconf(_SC_PAGESIZE)) : word_bytes};
 }
 
-FaultedPages::FaultedPages(const std::shared_ptr<Context>& context, const Flow& flow, const Arenas& arenas)
+FaultedPages::FaultedPages(const std::shared_ptr<GpuContext>& context, const Flow& flow, const Arenas& arenas)
     : context_(context),
       touch_(touch_of(flow)),
       slots_(context, *arenas.source, flow.bytes, arenas.rotation, flow.executor),

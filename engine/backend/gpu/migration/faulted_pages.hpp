@@ -32,7 +32,7 @@ constexpr std::uint64_t touched_word(std::uint64_t seed, std::uint64_t index) {
 /// Slots and their check, for the transfers of CPUs and GPUs alike.
 class FaultedPages {
  public:
-  FaultedPages(const std::shared_ptr<Context>& context, const Flow& flow, const Arenas& arenas);
+  FaultedPages(const std::shared_ptr<GpuContext>& context, const Flow& flow, const Arenas& arenas);
 
   [[nodiscard]] const PageTouch& touch() const { return touch_; }
   [[nodiscard]] MigratingSlots& slots() { return slots_; }
@@ -54,7 +54,7 @@ class FaultedPages {
   [[nodiscard]] std::uint64_t expected_sum(std::uint64_t done) const;
   [[nodiscard]] std::optional<Mismatch> take_back(std::uint64_t slot) const;
 
-  std::shared_ptr<Context> context_;
+  std::shared_ptr<GpuContext> context_;
   PageTouch touch_;
   MigratingSlots slots_;
   int node_;  ///< whose CPUs check
@@ -62,7 +62,7 @@ class FaultedPages {
 };
 
 /// A page-fault transfer whose executor is a GPU.
-[[nodiscard]] std::unique_ptr<Transfer> fault_by_kernel(std::shared_ptr<Context> context, const Flow& flow,
+[[nodiscard]] std::unique_ptr<Transfer> fault_by_kernel(std::shared_ptr<GpuContext> context, const Flow& flow,
                                                         const Arenas& arenas);
 
 }  // namespace linkscope::gpu

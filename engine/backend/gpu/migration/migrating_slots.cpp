@@ -17,7 +17,7 @@ constexpr std::uint64_t most_slots = 32;  // faults of 16 us and more fill a sam
 constexpr Bytes most_rotated = 256 * MiB;
 
 /// The GPU that ManagedMemory counts the buffer for.
-int counted_on(const Context& context, const Endpoint& where) {
+int counted_on(const GpuContext& context, const Endpoint& where) {
   return where.device.kind == DeviceKind::gpu ? where.device.index : context.nearest_gpu(where.device.index);
 }
 
@@ -34,7 +34,7 @@ Bytes migration_rotation(const Flow& flow) {
   return std::min(most_slots * slot, std::max(most_rotated, slot));
 }
 
-Support can_migrate(Context& context, const Endpoint& home, const DeviceId& visitor) {
+Support can_migrate(GpuContext& context, const Endpoint& home, const DeviceId& visitor) {
   if (home.memory != "managed" && !is_system_memory(home))
     return Support::no(home.memory +
                        " memory does not migrate: managed does, and pageable where GPUs can reach it");
@@ -46,7 +46,7 @@ Support can_migrate(Context& context, const Endpoint& home, const DeviceId& visi
   return context.reachable(visitor.index, home);
 }
 
-void migrate(Context& context, std::byte* address, Bytes bytes, const DeviceId& home) {
+void migrate(GpuContext& context, std::byte* address, Bytes bytes, const DeviceId& home) {
   const bool on_gpu = home.kind == DeviceKind::gpu;
   const bool several_nodes = context.host().topology().nodes().size() > 1;
   const int keeper = on_gpu ? home.index : context.nearest_gpu(home.index);
@@ -56,7 +56,7 @@ void migrate(Context& context, std::byte* address, Bytes bytes, const DeviceId& 
   LINKSCOPE_CHECK(gpuStreamSynchronize(stream));
 }
 
-MigratingSlots::MigratingSlots(std::shared_ptr<Context> context, Buffer& arena, Bytes bytes,
+MigratingSlots::MigratingSlots(std::shared_ptr<GpuContext> context, Buffer& arena, Bytes bytes,
                                Rotation rotation, const DeviceId& visitor)
     : context_(std::move(context)),
       arena_(arena),

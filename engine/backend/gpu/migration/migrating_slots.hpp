@@ -17,7 +17,7 @@
 
 namespace linkscope::gpu {
 
-class Context;
+class GpuContext;
 
 /// What slots of such methods lie apart by, so that none shares a block with its neighbour: drivers fetch up to 2 MiB
 /// around a fault, and AMD and NVIDIA both map that much as one page.
@@ -29,13 +29,13 @@ inline constexpr Bytes migration_block = 2 * MiB;
 [[nodiscard]] Bytes migration_rotation(const Flow& flow);
 
 /// Whether the pages of `home` can move to and from `visitor`, a GPU or a NUMA node, because it touches or asks for them.
-[[nodiscard]] Support can_migrate(Context& context, const Endpoint& home, const DeviceId& visitor);
+[[nodiscard]] Support can_migrate(GpuContext& context, const Endpoint& home, const DeviceId& visitor);
 
 /// Home is the device of the buffer's endpoint. Counts the memory that the visitor must have free for all of the arena.
 class MigratingSlots {
  public:
   /// `arena` outlives it. Throws Error{no_memory} where the visitor's memory does not hold what may come.
-  MigratingSlots(std::shared_ptr<Context> context, Buffer& arena, Bytes bytes, Rotation rotation,
+  MigratingSlots(std::shared_ptr<GpuContext> context, Buffer& arena, Bytes bytes, Rotation rotation,
                  const DeviceId& visitor);
   ~MigratingSlots();
   MigratingSlots(const MigratingSlots&) = delete;
@@ -69,7 +69,7 @@ class MigratingSlots {
   void reserve_room(const DeviceId& visitor);
   void send_home(std::byte* address, Bytes bytes);
 
-  std::shared_ptr<Context> context_;
+  std::shared_ptr<GpuContext> context_;
   Buffer& arena_;
   std::byte* base_;
   Bytes bytes_;
@@ -82,6 +82,6 @@ class MigratingSlots {
 };
 
 /// Moves `bytes` at `address` to `home` by a prefetch and waits for its end.
-void migrate(Context& context, std::byte* address, Bytes bytes, const DeviceId& home);
+void migrate(GpuContext& context, std::byte* address, Bytes bytes, const DeviceId& home);
 
 }  // namespace linkscope::gpu

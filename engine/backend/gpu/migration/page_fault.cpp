@@ -17,7 +17,7 @@ std::int64_t threads_of(const Flow& flow) { return flow.parameters.number("threa
 
 class HostFaultTransfer final : public host::HostTransfer {
  public:
-  HostFaultTransfer(const std::shared_ptr<Context>& context, const Flow& flow, const Arenas& arenas)
+  HostFaultTransfer(const std::shared_ptr<GpuContext>& context, const Flow& flow, const Arenas& arenas)
       : HostTransfer(flow.executor.index, static_cast<unsigned>(threads_of(flow))),
         pages_(context, flow, arenas),
         sums_(threads()) {}

@@ -48,7 +48,7 @@ __global__ void touch_kernel(std::uint64_t* slot, PageTouch touch, std::uint64_t
 
 class KernelFaultTransfer final : public GpuTransfer {
  public:
-  KernelFaultTransfer(std::shared_ptr<Context> context, const Flow& flow, const Arenas& arenas)
+  KernelFaultTransfer(std::shared_ptr<GpuContext> context, const Flow& flow, const Arenas& arenas)
       : context_(context),
         device_(flow.executor.index),
         pages_(context, flow, arenas),
@@ -97,7 +97,7 @@ class KernelFaultTransfer final : public GpuTransfer {
   [[nodiscard]] std::vector<std::string> notes() const override { return pages_.slots().notes(); }
 
  private:
-  std::shared_ptr<Context> context_;
+  std::shared_ptr<GpuContext> context_;
   int device_;
   FaultedPages pages_;
   DeviceWords sum_;
@@ -108,7 +108,7 @@ class KernelFaultTransfer final : public GpuTransfer {
 
 }  // namespace
 
-std::unique_ptr<Transfer> fault_by_kernel(std::shared_ptr<Context> context, const Flow& flow,
+std::unique_ptr<Transfer> fault_by_kernel(std::shared_ptr<GpuContext> context, const Flow& flow,
                                           const Arenas& arenas) {
   return std::make_unique<KernelFaultTransfer>(std::move(context), flow, arenas);
 }

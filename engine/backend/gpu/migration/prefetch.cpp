@@ -26,14 +26,14 @@ Goal goal_of(const Flow& flow) {
 }
 
 /// Where the pages go: the node of the executor, where the host is the goal.
-DeviceId destination_of(const Context& context, const Flow& flow) {
+DeviceId destination_of(const GpuContext& context, const Flow& flow) {
   if (goal_of(flow) == Goal::executor) return flow.executor;
   return {DeviceKind::numa, std::max(0, context.device(flow.executor.index).numa)};
 }
 
 class PrefetchTransfer final : public GpuTransfer {
  public:
-  PrefetchTransfer(const std::shared_ptr<Context>& context, const Flow& flow, const Arenas& arenas)
+  PrefetchTransfer(const std::shared_ptr<GpuContext>& context, const Flow& flow, const Arenas& arenas)
       : device_(flow.executor.index),
         location_(goal_of(flow) == Goal::host ? the_host : device_),
         slots_(context, *arenas.source, flow.bytes, arenas.rotation, destination_of(*context, flow)) {

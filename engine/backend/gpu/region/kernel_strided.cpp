@@ -21,13 +21,13 @@ unsigned bounded(const Parameters& parameters, const std::string& name, std::int
   return static_cast<unsigned>(number);
 }
 
-Setting setting_of(const Grid& grid) { return {{"blocks", grid.blocks}, {"threads", grid.threads}}; }
+Setting setting_of(const RegionGrid& grid) { return {{"blocks", grid.blocks}, {"threads", grid.threads}}; }
 
 }  // namespace
 
-std::vector<Grid> region_grids(const Device& device, const Parameters& parameters) {
+std::vector<RegionGrid> region_grids(const GpuProperties& device, const Parameters& parameters) {
   const auto processors = static_cast<unsigned>(device.multiprocessors);
-  const Grid first{4 * processors, 512};
+  const RegionGrid first{4 * processors, 512};
   if (parameters.all().contains("blocks") || parameters.all().contains("threads")) {
     return {{bounded(parameters, "blocks", first.blocks, 1, most_blocks),
              bounded(parameters, "threads", first.threads, threads_unit, std::int64_t{most_region_threads})}};
@@ -41,7 +41,7 @@ std::map<std::string, std::string> grid_parameters() {
           {"threads", "threads per block, a multiple of 128; default: tuned"}};
 }
 
-KernelRegionTransfer::KernelRegionTransfer(const std::shared_ptr<Context>& context, const Flow& flow,
+KernelRegionTransfer::KernelRegionTransfer(const std::shared_ptr<GpuContext>& context, const Flow& flow,
                                            const Arenas& arenas, const Region& region)
     : RegionTransfer(context, flow, arenas, region),
       source_(context->reach(device(), *arenas.source)),
@@ -57,7 +57,7 @@ KernelRegionTransfer::KernelRegionTransfer(const std::shared_ptr<Context>& conte
 
 std::vector<Setting> KernelRegionTransfer::candidates() const {
   std::vector<Setting> settings;
-  for (const Grid& grid : grids_) settings.push_back(setting_of(grid));
+  for (const RegionGrid& grid : grids_) settings.push_back(setting_of(grid));
   return settings;
 }
 

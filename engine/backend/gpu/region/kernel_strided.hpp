@@ -28,21 +28,21 @@ class KernelStrided final : public RegionMethod {
 };
 
 /// Blocks of a grid, and threads in each.
-struct Grid {
+struct RegionGrid {
   unsigned blocks = 1;
   unsigned threads = 128;  ///< a multiple of 128
 };
 
 /// Grids worth trying on `device`, best guess first; parameters blocks and threads fix one instead. Throws
 /// Error{bad_input} for what is no grid.
-std::vector<Grid> region_grids(const Device& device, const Parameters& parameters);
+std::vector<RegionGrid> region_grids(const GpuProperties& device, const Parameters& parameters);
 /// What those parameters mean, for the catalog.
 std::map<std::string, std::string> grid_parameters();
 
 /// A region transfer by kernels of the executor, all repeats in one launch.
 class KernelRegionTransfer final : public RegionTransfer {
  public:
-  KernelRegionTransfer(const std::shared_ptr<Context>& context, const Flow& flow, const Arenas& arenas,
+  KernelRegionTransfer(const std::shared_ptr<GpuContext>& context, const Flow& flow, const Arenas& arenas,
                        const Region& region);
 
   [[nodiscard]] std::vector<Setting> candidates() const override;
@@ -52,11 +52,11 @@ class KernelRegionTransfer final : public RegionTransfer {
  private:
   void run(gpuStream_t stream, std::uint64_t first, std::uint64_t repeats) override;
 
-  Reached source_;
-  Reached destination_;
+  PeerMapping source_;
+  PeerMapping destination_;
   Sweep sweep_;
-  std::vector<Grid> grids_;
-  Grid grid_;
+  std::vector<RegionGrid> grids_;
+  RegionGrid grid_;
 };
 
 }  // namespace linkscope::gpu

@@ -27,7 +27,7 @@ Flow staged_flow(Flow flow) {
 /// A stream of `device` that joins in another's work.
 class SideStream {
  public:
-  SideStream(Context& context, int device) : device_(device) {
+  SideStream(GpuContext& context, int device) : device_(device) {
     context.use(device_);
     LINKSCOPE_CHECK(gpuStreamCreateWithFlags(&stream_, gpuStreamNonBlocking));
   }
@@ -48,7 +48,7 @@ class SideStream {
 /// Lets streams wait for what `device`'s have been given so far.
 class Signal {
  public:
-  Signal(Context& context, int device) : device_(device) {
+  Signal(GpuContext& context, int device) : device_(device) {
     context.use(device);
     LINKSCOPE_CHECK(gpuEventCreateWithFlags(&event_, gpuEventDisableTiming));
   }
@@ -70,8 +70,8 @@ class Signal {
 };
 
 /// One end of the flow that is a GPU's: its memory as that GPU sees it, and the dense buffer beside it.
-struct Side {
-  Side(Context& context, int on, const Buffer& buffer, const Region& region)
+struct PackedSide {
+  PackedSide(GpuContext& context, int on, const Buffer& buffer, const Region& region)
       : device(on),
         strided(context.reach(on, buffer).address),  // its own memory: nothing to keep open
         dense(context, on, (region.payload() + sizeof(std::uint64_t) - 1) / sizeof(std::uint64_t)),
@@ -82,14 +82,14 @@ struct Side {
   int device;
   std::byte* strided;
   DeviceWords dense;
-  Grid grid;
+  RegionGrid grid;
 
   [[nodiscard]] std::byte* packed() const { return reinterpret_cast<std::byte*>(dense.data()); }
 };
 
 class PackedTransfer final : public DriverRegionTransfer {
  public:
-  PackedTransfer(const std::shared_ptr<Context>& context, const Flow& flow, const Arenas& arenas,
+  PackedTransfer(const std::shared_ptr<GpuContext>& context, const Flow& flow, const Arenas& arenas,
                  const Region& region)
       : DriverRegionTransfer(context, staged_flow(flow), arenas, region, commands_per_region),
         flow_(staged_flow(flow)),
@@ -127,7 +127,7 @@ class PackedTransfer final : public DriverRegionTransfer {
   /// Enqueues `work` on the executor's `stream`, or on the other GPU's where `side` is there, between what the executor's
   /// stream holds before and after.
   template <class Work>
-  void on_side(const Side& side, gpuStream_t stream, const Work& work) {
+  void on_side(const PackedSide& side, gpuStream_t stream, const Work& work) {
     if (side.device == device()) {
       work(stream);
       return;
@@ -139,7 +139,7 @@ class PackedTransfer final : public DriverRegionTransfer {
     there_->pass(other_stream_->get(), stream);
   }
 
-  static void convert(gpuStream_t stream, const Grid& grid, std::byte* from, const Region& from_shape,
+  static void convert(gpuStream_t stream, const RegionGrid& grid, std::byte* from, const Region& from_shape,
                       std::byte* to, const Region& to_shape) {
     Sweep sweep;
     sweep.source = from;
@@ -161,8 +161,8 @@ class PackedTransfer final : public DriverRegionTransfer {
   }
 
   Flow flow_;
-  std::optional<Side> source_;
-  std::optional<Side> destination_;
+  std::optional<PackedSide> source_;
+  std::optional<PackedSide> destination_;
   std::optional<SideStream> other_stream_;
   Signal here_;
   std::optional<Signal> there_;

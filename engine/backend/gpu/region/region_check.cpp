@@ -18,7 +18,7 @@ constexpr Bytes piece_bytes = 16 * MiB;
 
 }  // namespace
 
-RegionCheck::RegionCheck(std::shared_ptr<Context> context, int executor, const Arenas& arenas,
+RegionCheck::RegionCheck(std::shared_ptr<GpuContext> context, int executor, const Arenas& arenas,
                          const Region& region)
     : context_(std::move(context)), device_(executor), arenas_(arenas), region_(region) {
   const Rotation& rotation = arenas.rotation;
@@ -79,7 +79,7 @@ std::optional<Mismatch> RegionCheck::verify(std::uint64_t seed, std::uint64_t sl
 
 std::optional<Bytes> RegionCheck::compare(Bytes at, const Region& region, std::uint64_t seed) const {
   if (context_->reachable(device_, arenas_.destination->where())) {
-    const Reached arena = context_->reach(device_, *arenas_.destination);
+    const PeerMapping arena = context_->reach(device_, *arenas_.destination);
     return compare_region(*context_, device_, arena.address + at, 0, region.footprint(), region, seed);
   }
   return compare_copied(arenas_.destination->data() + at, region, seed);

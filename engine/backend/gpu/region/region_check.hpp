@@ -19,7 +19,7 @@ namespace linkscope::gpu {
 class RegionCheck {
  public:
   /// Throws Error{bad_input} unless both arenas hold their slots, and these do not overlap.
-  RegionCheck(std::shared_ptr<Context> context, int executor, const Arenas& arenas, const Region& region);
+  RegionCheck(std::shared_ptr<GpuContext> context, int executor, const Arenas& arenas, const Region& region);
 
   void arm(std::uint64_t seed) const;
   [[nodiscard]] std::optional<Mismatch> verify(std::uint64_t seed, std::uint64_t slots_touched) const;
@@ -36,7 +36,7 @@ class RegionCheck {
                                                     std::uint64_t seed) const;
   [[nodiscard]] Mismatch describe(std::uint64_t slot, const Region& region, Bytes offset) const;
 
-  std::shared_ptr<Context> context_;
+  std::shared_ptr<GpuContext> context_;
   int device_;  ///< that compares
   Arenas arenas_;
   Region region_;

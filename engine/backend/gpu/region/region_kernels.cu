@@ -181,7 +181,7 @@ std::vector<const void*> region_copy_kernels() {
   return kernels;
 }
 
-std::optional<Bytes> compare_region(Context& context, int device, const std::byte* window, Bytes first,
+std::optional<Bytes> compare_region(GpuContext& context, int device, const std::byte* window, Bytes first,
                                     Bytes length, const Region& region, std::uint64_t seed) {
   const gpuStream_t stream = context.service_stream(device);
   std::uint64_t* first_bad = context.scratch_word(device);

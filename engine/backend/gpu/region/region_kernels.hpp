@@ -27,7 +27,7 @@ std::vector<const void*> region_copy_kernels();
 /// `window` holds the bytes [first, first + length) of an allocation with `region` at its start: the smallest offset in
 /// the window at which a byte of the region is not the pattern of `seed`, or one between them not poison. `first` is a
 /// multiple of 8 and `window` aligned to 8; `device` reaches it.
-std::optional<Bytes> compare_region(Context& context, int device, const std::byte* window, Bytes first,
+std::optional<Bytes> compare_region(GpuContext& context, int device, const std::byte* window, Bytes first,
                                     Bytes length, const Region& region, std::uint64_t seed);
 
 }  // namespace linkscope::gpu

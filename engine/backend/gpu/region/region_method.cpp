@@ -34,7 +34,7 @@ Bytes RegionMethod::slot_stride(const Flow& flow) const {
   return stacks(flow) ? shape.rows * shape.pitch : shape.footprint();
 }
 
-RegionTransfer::RegionTransfer(std::shared_ptr<Context> context, const Flow& flow, const Arenas& arenas,
+RegionTransfer::RegionTransfer(std::shared_ptr<GpuContext> context, const Flow& flow, const Arenas& arenas,
                                const Region& region)
     : context_(std::move(context)),
       device_(flow.executor.index),
@@ -59,7 +59,7 @@ std::optional<Mismatch> RegionTransfer::verify(std::uint64_t seed) const {
 
 std::vector<std::string> RegionTransfer::notes() const { return residences(arenas_); }
 
-DriverRegionTransfer::DriverRegionTransfer(const std::shared_ptr<Context>& context, const Flow& flow,
+DriverRegionTransfer::DriverRegionTransfer(const std::shared_ptr<GpuContext>& context, const Flow& flow,
                                            const Arenas& arenas, const Region& region, std::uint64_t commands)
     : RegionTransfer(context, flow, arenas, region),
       commands_(commands),

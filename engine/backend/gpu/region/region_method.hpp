@@ -39,7 +39,7 @@ class RegionMethod : public GpuMethod {
 /// Moves one region per slot.
 class RegionTransfer : public GpuTransfer {
  public:
-  RegionTransfer(std::shared_ptr<Context> context, const Flow& flow, const Arenas& arenas,
+  RegionTransfer(std::shared_ptr<GpuContext> context, const Flow& flow, const Arenas& arenas,
                  const Region& region);
 
   [[nodiscard]] int device() const override { return device_; }
@@ -62,12 +62,12 @@ class RegionTransfer : public GpuTransfer {
       copy((first + repeat) % arenas_.rotation.slots * arenas_.rotation.stride);
     }
   }
-  [[nodiscard]] Context& context() const { return *context_; }
+  [[nodiscard]] GpuContext& context() const { return *context_; }
   [[nodiscard]] const Arenas& arenas() const { return arenas_; }
   [[nodiscard]] const Region& region() const { return region_; }
 
  private:
-  std::shared_ptr<Context> context_;
+  std::shared_ptr<GpuContext> context_;
   int device_;
   Arenas arenas_;
   Region region_;
@@ -79,7 +79,7 @@ class RegionTransfer : public GpuTransfer {
 /// peer_access opens. Enqueued behind an open gate where the driver stages, or where a queue could not hold it all.
 class DriverRegionTransfer : public RegionTransfer {
  public:
-  DriverRegionTransfer(const std::shared_ptr<Context>& context, const Flow& flow, const Arenas& arenas,
+  DriverRegionTransfer(const std::shared_ptr<GpuContext>& context, const Flow& flow, const Arenas& arenas,
                        const Region& region, std::uint64_t commands);
 
   [[nodiscard]] Enqueue enqueueing() const override { return enqueueing_; }

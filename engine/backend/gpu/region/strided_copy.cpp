@@ -12,7 +12,7 @@ constexpr Bytes largest_pitch = (Bytes{1} << 31U) - 1;  // what both vendors' dr
 
 class PlaneByPlane final : public DriverRegionTransfer {
  public:
-  PlaneByPlane(const std::shared_ptr<Context>& context, const Flow& flow, const Arenas& arenas,
+  PlaneByPlane(const std::shared_ptr<GpuContext>& context, const Flow& flow, const Arenas& arenas,
                const Region& region)
       : DriverRegionTransfer(context, flow, arenas, region, region.planes) {
     run_once();
@@ -34,7 +34,7 @@ class PlaneByPlane final : public DriverRegionTransfer {
 
 class AllPlanes final : public DriverRegionTransfer {
  public:
-  AllPlanes(const std::shared_ptr<Context>& context, const Flow& flow, const Arenas& arenas,
+  AllPlanes(const std::shared_ptr<GpuContext>& context, const Flow& flow, const Arenas& arenas,
             const Region& region)
       : DriverRegionTransfer(context, flow, arenas, region, 1), flow_(flow) {
     run_once();

@@ -44,7 +44,7 @@ class Hello:
 
 
 @dataclass(frozen=True)
-class Surveyed:
+class SurveyedHost:
     """A host's first process has looked at it: its node (machine/node.py) and the cores that it may use."""
 
     host: str
@@ -53,14 +53,14 @@ class Surveyed:
 
 
 @dataclass(frozen=True)
-class Joined:
+class RankJoined:
     """A process of this crew has said hello."""
 
     hello: Hello
 
 
 @dataclass(frozen=True)
-class Said:
+class RankLine:
     """A line of a process that has joined; ``moment``: when it was seen, by time.monotonic(), before any end that was
     seen along with it: true of its own, of others' unknown.
     """
@@ -71,7 +71,7 @@ class Said:
 
 
 @dataclass(frozen=True)
-class Left:
+class RankLeft:
     """A process that had joined closed its connection; ``moment``: when, by time.monotonic(), in the order in which the
     kernel saw them end.
     """
@@ -81,17 +81,17 @@ class Left:
 
 
 @dataclass(frozen=True)
-class Misfit:
+class RejectedProcess:
     """A process with the right token that cannot be one of this crew, and why."""
 
     reason: str
 
 
-Event = Surveyed | Joined | Said | Left | Misfit
+Event = SurveyedHost | RankJoined | RankLine | RankLeft | RejectedProcess
 
 
 @dataclass(eq=False)
-class _Line:
+class _Connection:
     """One connection: what came that is not a whole line yet, and whose it is once that is known."""
 
     connection: socket.socket
@@ -115,8 +115,8 @@ class Control:
     token: str = field(default_factory=lambda: secrets.token_hex(16), repr=False)
 
     def __post_init__(self) -> None:
-        self._lines: dict[int, _Line] = {}
-        self._strangers: list[_Line] = []
+        self._lines: dict[int, _Connection] = {}
+        self._strangers: list[_Connection] = []
         self._selector = selectors.DefaultSelector()
         self._ends = select.epoll()
         self._ended: dict[int, float] = {}
@@ -179,12 +179,12 @@ class Control:
         except OSError:  # it is gone again, or there are too many: those who are left stay in the queue
             return
         connection.setblocking(False)
-        self._strangers.append(_Line(connection, str(address[0])))
+        self._strangers.append(_Connection(connection, str(address[0])))
         self._selector.register(connection, selectors.EVENT_READ, self._strangers[-1])
         if len(self._strangers) > _MOST_STRANGERS:
             self._drop(self._strangers[0])
 
-    def _read(self, line: _Line, now: float) -> list[Event]:
+    def _read(self, line: _Connection, now: float) -> list[Event]:
         try:
             data = line.connection.recv(_CHUNK)
         except BlockingIOError:
@@ -195,22 +195,22 @@ class Control:
         events: list[Event] = []
         for text in filter(bytes.strip, whole):
             if line.rank is not None:
-                events.append(Said(line.rank, text, now))
+                events.append(RankLine(line.rank, text, now))
                 continue
             first = self._introduce(line, text)
             events += [] if first is None else [first]
-            if first is None or isinstance(first, Surveyed):
+            if first is None or isinstance(first, SurveyedHost):
                 self._drop(line)
                 return events
         if not data:
             moment = self._ended.pop(line.connection.fileno(), time.monotonic())
-            events += [] if line.rank is None else [Left(line.rank, moment)]
+            events += [] if line.rank is None else [RankLeft(line.rank, moment)]
             self._drop(line)
         elif line.rank is None and len(line.pending) > _MOST_HELLO_BYTES:
             self._drop(line)
         return events
 
-    def _introduce(self, line: _Line, text: bytes) -> Event | None:
+    def _introduce(self, line: _Connection, text: bytes) -> Event | None:
         """Takes the first line of a connection; None where it is a stranger's."""
         try:
             said = json.loads(text)
@@ -226,12 +226,12 @@ class Control:
             return None
         reason = self._objection(hello, said)
         if reason is not None:
-            return Misfit(f"{name(hello.rank, hello.host)} {reason}")
+            return RejectedProcess(f"{name(hello.rank, hello.host)} {reason}")
         line.rank = hello.rank
         self._lines[hello.rank] = line
         self._strangers.remove(line)
         self._ends.register(line.connection, select.EPOLLRDHUP | select.EPOLLET)
-        return Joined(hello)
+        return RankJoined(hello)
 
     def _objection(self, hello: Hello, said: Json) -> str | None:
         mend = "build all from one version"
@@ -247,16 +247,16 @@ class Control:
             return "was started twice: is the launcher of another MPI than the one that numbers the processes?"
         return None
 
-    def _drop(self, line: _Line) -> None:
+    def _drop(self, line: _Connection) -> None:
         if line in self._strangers:
             self._strangers.remove(line)
         self._selector.unregister(line.connection)
         line.connection.close()
 
 
-def _survey(said: Json) -> Surveyed:
+def _survey(said: Json) -> SurveyedHost:
     cores = tuple(tuple(int(cpu) for cpu in core) for core in said["cores"])
-    return Surveyed(str(said["host"]), Node.from_json(said["node"]), cores)
+    return SurveyedHost(str(said["host"]), Node.from_json(said["node"]), cores)
 
 
 def name(rank: int, host: str) -> str:

@@ -1,4 +1,4 @@
-"""Crew: the processes that carry out one plan together, and what becomes of them."""
+"""ProcessGroup: the processes that carry out one plan together, and what becomes of them."""
 
 from __future__ import annotations
 
@@ -9,20 +9,30 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from linkscope.errors import LinkscopeError
-from linkscope.launch.group.control import Control, Event, Hello, Joined, Left, Misfit, Said, Surveyed, at
+from linkscope.launch.group.control import (
+    Control,
+    Event,
+    Hello,
+    RankJoined,
+    RankLeft,
+    RankLine,
+    RejectedProcess,
+    SurveyedHost,
+    at,
+)
 from linkscope.launch.group.rank_process import (
-    Cause,
-    Failure,
-    Member,
+    ExitCause,
+    RankProcess,
+    StepFailure,
     after_failures,
     failed,
     fallen,
     latest_case,
     mentions,
 )
-from linkscope.launch.launcher.launchers import Ending, Launcher, Order
+from linkscope.launch.launcher.launchers import ExitStatus, Launcher, LaunchSpec
+from linkscope.launch.process.child import ShutdownDeadline
 from linkscope.launch.process.engine_process import parse_record
-from linkscope.launch.process.child import Haste
 from linkscope.launch.process.scratch import Scratch
 from linkscope.launch.process.shared_memory import SharedMemory
 from linkscope.launch.process.threads import whereabouts
@@ -40,7 +50,7 @@ _HOLD_S = 2.0
 
 
 @dataclass
-class Work:
+class PlanWork:
     """What a crew is to do: the ``plan`` itself (schema/plan.schema.json), and how long one process may keep the others
     waiting, in seconds.
     """
@@ -50,7 +60,7 @@ class Work:
 
 
 @dataclass
-class Terms:
+class GroupSpec:
     """How a crew is started: by which ``launcher``, and what (the command of an ``engine``).
 
     ``command`` is what the launcher starts instead, which becomes the engine. ``cpus``: by rank, of processes that are
@@ -64,50 +74,50 @@ class Terms:
     exported: tuple[str, ...]
     command: tuple[str, ...] = ()
     cpus: Mapping[int, Sequence[int]] = field(default_factory=dict)
-    on_surveyed: Callable[[Surveyed], None] = lambda surveyed: None
+    on_surveyed: Callable[[SurveyedHost], None] = lambda surveyed: None
     on_joined: Callable[[Sequence[Hello]], Mapping[int, Sequence[int]]] = lambda hellos: {}
 
 
-class Crew:
+class ProcessGroup:
     """A Worker of several processes, started anew for one plan. Leaving it leaves none of them behind.
 
     Rank 0's records are the crew's; what the others say tells who has come how far.
     """
 
-    def __init__(self, control: Control, terms: Terms, work: Work, start_timeout_s: float) -> None:
+    def __init__(self, control: Control, group_spec: GroupSpec, work: PlanWork, start_timeout_s: float) -> None:
         self._control = control
-        self._terms = terms
+        self._group_spec = group_spec
         self._work = work
         self._size = control.processes
-        self._members: dict[int, Member] = {}
+        self._members: dict[int, RankProcess] = {}
         self._ready: deque[Json] = deque()
         self._held: Json | None = None
         self._held_since = 0.0
         self._lost_since: float | None = None
-        self._misfit: str | None = None
+        self._rejected: str | None = None
         self._garbage: GarbageError | None = None
         self._begun = False
-        self._haste = Haste()
+        self._shutdown = ShutdownDeadline()
         self._scratch = Scratch()
         self._memory = SharedMemory(self._scratch.segments)
         self._deadline = time.monotonic() + start_timeout_s
         self._start_timeout_s = start_timeout_s
-        order = Order(
-            engine=terms.command or terms.engine,
+        launch_spec = LaunchSpec(
+            engine=group_spec.command or group_spec.engine,
             processes=self._size,
-            environment={**terms.environment, **control.variables},
-            exported=(*terms.exported, *control.variables),
-            cpus=terms.cpus,
+            environment={**group_spec.environment, **control.variables},
+            exported=(*group_spec.exported, *control.variables),
+            cpus=group_spec.cpus,
             folder=self._scratch.path,
         )
         try:
-            self._started = terms.launcher.start(order)
+            self._started = group_spec.launcher.start(launch_spec)
         except LinkscopeError as error:
             self._control.close()
             self._scratch.close()
             raise CannotStartError(str(error)) from error
 
-    def __enter__(self) -> Crew:
+    def __enter__(self) -> ProcessGroup:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -121,13 +131,13 @@ class Crew:
                 member.kill()
             member.let_go()
         self._control.close()
-        self._started.close(self._haste)
+        self._started.close(self._shutdown)
         self._memory.sweep()
         self._scratch.close()
 
     def next_record(self, silence_s: float, interrupted: Callable[[], bool]) -> Json | None:
         """See Worker. What a crew that lost a process still has to say is heard before an interruption is heeded."""
-        self._haste.urgent = interrupted
+        self._shutdown.urgent = interrupted
         deadline = time.monotonic() + silence_s
         while True:
             if self._ready:
@@ -188,18 +198,18 @@ class Crew:
 
     def _check_gathering(self) -> None:
         """Begins the plan once all are there. Raises CannotStartError where they will not be."""
-        if self._misfit is not None:
-            raise CannotStartError(self._misfit)
+        if self._rejected is not None:
+            raise CannotStartError(self._rejected)
         if len(self._members) == self._size:
             self._begin()
             return
         absence = self._started.absence()
         if absence is not None:
             self._take_all()
-            if len(self._members) < self._size and self._misfit is None:
+            if len(self._members) < self._size and self._rejected is None:
                 raise CannotStartError(f"{absence} ({self._missing()})")
         if time.monotonic() >= self._deadline:
-            limit = f"no word within {self._start_timeout_s:g} s of starting {self._terms.launcher.name}"
+            limit = f"no word within {self._start_timeout_s:g} s of starting {self._group_spec.launcher.name}"
             raise CannotStartError(f"{self._missing()}: {limit}")
 
     def _missing(self) -> str:
@@ -214,7 +224,7 @@ class Crew:
         first = hellos[0]
         self._begun = True
         self._started.settle()
-        cpus = self._terms.on_joined(hellos)
+        cpus = self._group_spec.on_joined(hellos)
         message = {"plan": self._work.plan, "size": self._size, "limit_s": self._work.limit_s}
         message |= {"hub": at(first.address, first.hub_port or 0)}
         for hello in hellos:
@@ -233,13 +243,13 @@ class Crew:
                 self._take(event)
 
     def _take(self, event: Event) -> None:
-        if isinstance(event, Joined):
-            self._members[event.hello.rank] = Member.of(event.hello, self._terms.engine)
-        elif isinstance(event, Surveyed):
-            self._terms.on_surveyed(event)
-        elif isinstance(event, Misfit):
-            self._misfit = self._misfit or event.reason
-        elif isinstance(event, Left):
+        if isinstance(event, RankJoined):
+            self._members[event.hello.rank] = RankProcess.of(event.hello, self._group_spec.engine)
+        elif isinstance(event, SurveyedHost):
+            self._group_spec.on_surveyed(event)
+        elif isinstance(event, RejectedProcess):
+            self._rejected = self._rejected or event.reason
+        elif isinstance(event, RankLeft):
             self._members[event.rank].left = event.moment
             self._memory.hurry()  # the others may not be long in following
             if not self._members[event.rank].done:
@@ -250,7 +260,7 @@ class Crew:
             except GarbageError as garbage:  # told once what came before it has been taken
                 self._garbage = self._garbage or garbage
 
-    def _hear(self, said: Said) -> None:
+    def _hear(self, said: RankLine) -> None:
         member = self._members[said.rank]
         record = parse_record(said.line, member.name)
         kind = record.get("record")
@@ -258,7 +268,7 @@ class Crew:
             member.case, member.failure = str(record.get("id")), None
         elif kind == "failure":
             reason = str(record.get("reason", "it did not say why"))
-            member.failure = member.failure or Failure(reason, said.moment)
+            member.failure = member.failure or StepFailure(reason, said.moment)
         elif kind in ("row", "end"):
             if member.ended is None:
                 self._memory.hurry()
@@ -303,7 +313,7 @@ class Crew:
     def _heard_all(self) -> bool:
         """Whether nothing more is to come from a crew that lost a process."""
         everyone_gone = all(member.left is not None for member in self._members.values())
-        return everyone_gone or time.monotonic() > self._haste.cut((self._lost_since or 0.0) + _GRACE_S)
+        return everyone_gone or time.monotonic() > self._shutdown.cut((self._lost_since or 0.0) + _GRACE_S)
 
     def _with_overheard(self, told: str) -> str:
         heard = self._started.overheard()
@@ -321,33 +331,33 @@ class Crew:
         told = f"{cause} (rank 0 says: {row.get('reason', 'nothing')})"
         return {**row, "reason": after_failures(self._by_rank(), told, cause)}
 
-    def _cause(self) -> Cause | None:
+    def _cause(self) -> ExitCause | None:
         """Which process ended first, as far as one can know, and how."""
         self._await_endings()
         causes = [
-            Cause(member.name, ending, member.complaint)
+            ExitCause(member.name, ending, member.complaint)
             for member in self._fallen()
             if (ending := self._ending_of(member)) is not None or member.complaint
         ]
-        return min(causes, key=lambda cause: cause.order, default=None)
+        return min(causes, key=lambda cause: cause.launch_spec, default=None)
 
-    def _was_told_before(self, cause: Cause) -> bool:
+    def _was_told_before(self, cause: ExitCause) -> bool:
         """Whether another than rank 0 gave up first: what rank 0 says then is of the one that gave up."""
         first = next(iter(self._fallen()))
         return first.hello.rank > 0 and cause.complaint is first.complaint is not None and first.fell < self._held_since
 
-    def _fallen(self) -> list[Member]:
+    def _fallen(self) -> list[RankProcess]:
         """Those that left before they were done, in the order in which they did."""
         return fallen(self._by_rank())
 
-    def _by_rank(self) -> list[Member]:
+    def _by_rank(self) -> list[RankProcess]:
         return [self._members[rank] for rank in sorted(self._members)]
 
-    def _ending_of(self, member: Member) -> Ending | None:
+    def _ending_of(self, member: RankProcess) -> ExitStatus | None:
         ending = self._started.ending(member.hello.rank)
         return self._started.first_ending() if ending is None and member is self._first_wordless() else ending
 
-    def _first_wordless(self) -> Member | None:
+    def _first_wordless(self) -> RankProcess | None:
         """Who could still speak was not the first to end; nor was rank 0, where its last row is about another."""
         wordless = [member for member in self._fallen() if member.complaint is None]
         told = str(self._held.get("reason", "")) if self._held is not None else ""
@@ -357,7 +367,7 @@ class Crew:
     def _await_endings(self) -> None:
         """Gives those that left the time to end: only then does anybody say how."""
         deadline = time.monotonic() + _GRACE_S
-        while not (self._started.ended() or self._all_told()) and time.monotonic() < self._haste.cut(deadline):
+        while not (self._started.ended() or self._all_told()) and time.monotonic() < self._shutdown.cut(deadline):
             time.sleep(_POLL_S / 10)
 
     def _all_told(self) -> bool:

@@ -1,4 +1,4 @@
-"""Member: one process of a crew: how far it has come, what becomes of it, and a hold on it where it runs here."""
+"""RankProcess: one process of a crew: how far it has come, what becomes of it, and a hold on it where it runs here."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from linkscope.launch.group.control import Hello, name
-from linkscope.launch.launcher.launchers import Ending
+from linkscope.launch.launcher.launchers import ExitStatus
 
 Json = dict[str, Any]
 
@@ -28,7 +28,7 @@ _STATES = {"T": "it is stopped", "t": "it is being traced", "D": "it is stuck in
 
 
 @dataclass(frozen=True)
-class Failure:
+class StepFailure:
     """Why a process could not do its part of a step of the case under way, in which others may be waiting for it; since
     when that is known, by time.monotonic().
     """
@@ -38,7 +38,7 @@ class Failure:
 
 
 @dataclass
-class Member:
+class RankProcess:
     """One process that has joined, and how far it has come."""
 
     hello: Hello
@@ -49,16 +49,16 @@ class Member:
     left: float | None = None
     complaint: Json | None = None
     complained: float | None = None
-    failure: Failure | None = None
+    failure: StepFailure | None = None
 
     @property
     def name(self) -> str:
         return name(self.hello.rank, self.hello.host)
 
     @staticmethod
-    def of(hello: Hello, engine: Sequence[str]) -> Member:
+    def of(hello: Hello, engine: Sequence[str]) -> RankProcess:
         """Of the process that said ``hello`` and should be running that ``engine``."""
-        return Member(hello, _hold(hello, engine))
+        return RankProcess(hello, _hold(hello, engine))
 
     @property
     def is_here(self) -> bool:
@@ -94,11 +94,11 @@ class Member:
 
 
 @dataclass(frozen=True)
-class Cause:
+class ExitCause:
     """How a process ended, by its status and by its own words (an error record), of which one may be missing."""
 
     name: str
-    ending: Ending | None
+    ending: ExitStatus | None
     complaint: Json | None
 
     def __str__(self) -> str:
@@ -144,29 +144,29 @@ class Cause:
         return mentions(words, rank)
 
     @property
-    def order(self) -> int:
+    def launch_spec(self) -> int:
         """The least tells most: a signal, a refusal, a crash, what was said before leaving, a bare exit code."""
         return [self.is_killed, self.is_refusal, not self.is_lost, self.complaint is not None, True].index(True)
 
 
-def latest_case(members: Iterable[Member]) -> str | None:
+def latest_case(members: Iterable[RankProcess]) -> str | None:
     """The case that a crew has come to, by the word of the first of ``members`` (by rank) that has begun one."""
     return next((member.case for member in members if member.case is not None), None)
 
 
-def failed(members: Sequence[Member]) -> list[tuple[Member, Failure]]:
+def failed(members: Sequence[RankProcess]) -> list[tuple[RankProcess, StepFailure]]:
     """Who of ``members`` (by rank) could not do its part of the case under way, and why: the first first."""
     latest = latest_case(members)
     found = [(one, one.failure) for one in members if one.failure is not None and one.case == latest]
     return sorted(found, key=lambda item: item[1].moment)
 
 
-def fallen(members: Iterable[Member]) -> list[Member]:
+def fallen(members: Iterable[RankProcess]) -> list[RankProcess]:
     """Those that left before they were done, in the order in which they did."""
     return sorted((one for one in members if one.left is not None and not one.done), key=lambda one: one.fell)
 
 
-def after_failures(members: Sequence[Member], told: str, cause: Cause | None = None) -> str:
+def after_failures(members: Sequence[RankProcess], told: str, cause: ExitCause | None = None) -> str:
     """``told`` behind who of ``members`` (by rank) first could not do its part of the step under way, unless it begins
     with that one: the others may have waited in vain. Who failed after a process was gone may have done so for that
     one's sake and comes behind; where the ``cause`` is a signal, so does who failed little before that was seen.

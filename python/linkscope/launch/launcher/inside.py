@@ -1,4 +1,4 @@
-"""Inside: linkscope itself was started as the ranks of a job, by mpiexec, srun or torchrun. Rank 0 leads, the others
+"""InsideJob: linkscope itself was started as the ranks of a job, by mpiexec, srun or torchrun. Rank 0 leads, the others
 follow.
 
 Rank 0 writes beside the run file where it listens; every other rank reads that and becomes its engine. So an MPI that
@@ -26,8 +26,8 @@ from linkscope.errors import LinkscopeError
 from linkscope.launch.engines import command_of
 from linkscope.launch.group.control import CONTROL_VARIABLE, LOOPBACK, own_address
 from linkscope.launch.launcher import survey
-from linkscope.launch.launcher.launchers import RANK_VARIABLE, Order, OwnChildren, Started
-from linkscope.launch.process.child import URGENT_S, Child, Haste
+from linkscope.launch.launcher.launchers import RANK_VARIABLE, ChildProcesses, LaunchSpec, StartedProcesses
+from linkscope.launch.process.child import URGENT_S, Child, ShutdownDeadline
 from linkscope.launch.process.scratch import Scratch
 from linkscope.machine import sysfs
 from linkscope.machine.files import LiveFiles
@@ -44,7 +44,7 @@ _HOME_S = 30.0
 
 
 @dataclass(frozen=True)
-class _Vocabulary:
+class _RankVariables:
     """Names of a launcher's variables: a process's rank, the number of all, of those on its host, and more that must be
     set for the others to mean anything.
     """
@@ -55,12 +55,12 @@ class _Vocabulary:
     sign: str | None = None
 
 
-_TORCHRUN = _Vocabulary("RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", sign="TORCHELASTIC_RUN_ID")
-_VOCABULARIES = (
+_TORCHRUN = _RankVariables("RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", sign="TORCHELASTIC_RUN_ID")
+_RANK_VARIABLES = (
     _TORCHRUN,
-    _Vocabulary("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE"),
-    _Vocabulary("PMI_RANK", "PMI_SIZE", "MPI_LOCALNRANKS"),
-    _Vocabulary("SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "MPI_LOCALNRANKS"),
+    _RankVariables("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE"),
+    _RankVariables("PMI_RANK", "PMI_SIZE", "MPI_LOCALNRANKS"),
+    _RankVariables("SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "MPI_LOCALNRANKS"),
 )
 _JOBS = (
     ("TORCHELASTIC_RUN_ID", "MASTER_ADDR", "MASTER_PORT"),
@@ -70,7 +70,7 @@ _JOBS = (
 
 
 @dataclass(frozen=True)
-class Place:
+class JobRank:
     """Which of how many ranks this process is, and of which job; whether that can start engines over and over."""
 
     rank: int
@@ -79,12 +79,12 @@ class Place:
     again: bool = False
 
 
-def place(environment: Mapping[str, str] = os.environ) -> Place | None:
+def place(environment: Mapping[str, str] = os.environ) -> JobRank | None:
     """This process's place in a job of several ranks, by what its launcher says; None outside of one."""
     words = _spoken(environment)
     if words is None or environment[words.size] == "1":
         return None
-    return Place(int(environment[words.rank]), int(environment[words.size]), _job(environment), words is _TORCHRUN)
+    return JobRank(int(environment[words.rank]), int(environment[words.size]), _job(environment), words is _TORCHRUN)
 
 
 def shares_host(environment: Mapping[str, str] = os.environ) -> bool:
@@ -95,9 +95,9 @@ def shares_host(environment: Mapping[str, str] = os.environ) -> bool:
     return environment.get("SLURM_STEP_NUM_NODES") == "1"
 
 
-def _spoken(environment: Mapping[str, str]) -> _Vocabulary | None:
+def _spoken(environment: Mapping[str, str]) -> _RankVariables | None:
     """The innermost launcher's that says of this process what it must."""
-    for words in _VOCABULARIES:
+    for words in _RANK_VARIABLES:
         numbers = (environment.get(name, "") for name in (words.rank, words.size))
         if all(number.isdigit() for number in numbers) and (words.sign is None or words.sign in environment):
             return words
@@ -115,14 +115,14 @@ def _job(environment: Mapping[str, str]) -> str:
 
 
 @dataclass(frozen=True)
-class Meeting:
+class JobRendezvous:
     """The file by which rank 0 tells the others where to report; readable by its owner alone."""
 
     path: Path
 
     @staticmethod
-    def of(own: Place, run_file: Path) -> Meeting:
-        return Meeting(run_file.parent / f".linkscope-{own.job}")
+    def of(own: JobRank, run_file: Path) -> JobRendezvous:
+        return JobRendezvous(run_file.parent / f".linkscope-{own.job}")
 
     def announce(self, message: Json) -> None:
         """Raises LinkscopeError where it cannot be written."""
@@ -161,11 +161,11 @@ class Meeting:
 
 
 @dataclass
-class Lead:
+class JobLeader:
     """Rank 0's part: it calls the others, once or as often as they can be, or sends them home."""
 
-    place: Place
-    meeting: Meeting
+    place: JobRank
+    meeting: JobRendezvous
     called: bool = False
     urgent: bool = False
     """linkscope has been asked to stop."""
@@ -188,7 +188,7 @@ class Lead:
 
 
 @contextmanager
-def lead(run_file: Path) -> Iterator[Lead | None]:
+def lead(run_file: Path) -> Iterator[JobLeader | None]:
     """For rank 0 of a job of ranks; None outside of one. The others follow it and do not come back: they become an
     engine, or start one as often as they are called, or leave with exit code 0 where none is wanted of them. Raises
     LinkscopeError.
@@ -197,11 +197,11 @@ def lead(run_file: Path) -> Iterator[Lead | None]:
     if own is None:
         yield None
         return
-    meeting = Meeting.of(own, run_file)
+    meeting = JobRendezvous.of(own, run_file)
     if own.rank > 0:
         _follow(own, meeting)
     meeting.withdraw()  # of a job of the same name that was killed
-    leader = Lead(own, meeting)
+    leader = JobLeader(own, meeting)
     try:
         yield leader
     finally:
@@ -209,7 +209,7 @@ def lead(run_file: Path) -> Iterator[Lead | None]:
             leader.send_home()
 
 
-def _follow(own: Place, meeting: Meeting) -> NoReturn:
+def _follow(own: JobRank, meeting: JobRendezvous) -> NoReturn:
     message: Json | None = None
     while True:
         message = meeting.attend(_BETWEEN_CALLS_S if message else FOLLOW_TIMEOUT_S, message)
@@ -236,12 +236,12 @@ def _serve(command: list[str], environment: Json) -> None:
         child.close()
 
 
-class Inside:
+class InsideJob:
     """A Launcher whose processes are there already: this one's engine is started, the others are called."""
 
     name = "inside"
 
-    def __init__(self, leader: Lead, engine: str) -> None:
+    def __init__(self, leader: JobLeader, engine: str) -> None:
         self._leader = leader
         self._engine = engine
         self.binds = not _may_use_all_cpus()
@@ -252,15 +252,15 @@ class Inside:
         del processes
         return ()
 
-    def start(self, order: Order) -> Started:
+    def start(self, launch_spec: LaunchSpec) -> StartedProcesses:
         """See Launcher."""
         own = self._leader.place
         if self._leader.called and not own.again:
             again = "the ranks of a job start once: complete the run with --resume in another job"
             raise LinkscopeError(f"{again}, or run linkscope by itself and let it start the processes")
-        variables = {name: order.environment[name] for name in order.exported}
-        environment = {**order.environment, RANK_VARIABLE: str(own.rank)}
-        child = Child(order.command, environment, order.folder / "rank-0", files=_inherited())
+        variables = {name: launch_spec.environment[name] for name in launch_spec.exported}
+        environment = {**launch_spec.environment, RANK_VARIABLE: str(own.rank)}
+        child = Child(launch_spec.command, environment, launch_spec.folder / "rank-0", files=_inherited())
         try:
             self._leader.call({"engine": self._engine, "variables": variables})
         except LinkscopeError:
@@ -270,17 +270,17 @@ class Inside:
 
 
 @dataclass(frozen=True)
-class _Called(OwnChildren):
+class _Called(ChildProcesses):
     """Rank 0's engine, and the others of the job, of whom nothing is known but what they say."""
 
-    meeting: Meeting
+    meeting: JobRendezvous
 
     def settle(self) -> None:
         self.meeting.withdraw()
 
-    def close(self, haste: Haste | None = None) -> None:
+    def close(self, shutdown: ShutdownDeadline | None = None) -> None:
         self.meeting.withdraw()
-        super().close(haste)
+        super().close(shutdown)
 
 
 def _may_use_all_cpus() -> bool:

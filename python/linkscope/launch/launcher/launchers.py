@@ -18,7 +18,7 @@ from typing import Protocol
 from linkscope.errors import LinkscopeError
 from linkscope.launch.group.binding import usable_cores
 from linkscope.launch.launcher.hosts import named_hosts
-from linkscope.launch.process.child import Child, Haste, end_all, signal_name
+from linkscope.launch.process.child import Child, ShutdownDeadline, end_all, signal_name
 
 RANK_VARIABLE = "LINKSCOPE_RANK"
 PATIENCE_S = 5.0
@@ -33,7 +33,7 @@ _AS_ROOT = ("OMPI_ALLOW_RUN_AS_ROOT", "PRTE_ALLOW_RUN_AS_ROOT")
 
 
 @dataclass(frozen=True)
-class Order:
+class LaunchSpec:
     """What is to be started: ``engine`` (its command) with the argument join, so many times.
 
     ``environment``: the whole of it; ``exported``: names in it that every host must see. ``cpus``: by rank, for
@@ -53,7 +53,7 @@ class Order:
 
 
 @dataclass(frozen=True)
-class Ending:
+class ExitStatus:
     """How a process ended: its exit code, or minus the signal that killed it, and its last words."""
 
     status: int
@@ -64,7 +64,7 @@ class Ending:
         return f"{what}: {self.words}" if self.words else what
 
 
-class Started(Protocol):
+class StartedProcesses(Protocol):
     """Processes on their way."""
 
     def settle(self) -> None:
@@ -76,16 +76,16 @@ class Started(Protocol):
     def absence(self) -> str | None:
         """Why some of them cannot join any more, if so."""
 
-    def ending(self, rank: int) -> Ending | None:
+    def ending(self, rank: int) -> ExitStatus | None:
         """How that one ended, where that is known."""
 
-    def first_ending(self) -> Ending | None:
+    def first_ending(self) -> ExitStatus | None:
         """How the one that ended first did, where it is known that one has and not which."""
 
     def overheard(self) -> str:
         """What was printed by nobody knows whom, as ``mpiexec printed: ...``; one line, empty where nothing was."""
 
-    def close(self, haste: Haste | None = None) -> None:
+    def close(self, shutdown: ShutdownDeadline | None = None) -> None:
         """Ends what still runs, and waits for it."""
 
 
@@ -108,7 +108,7 @@ class Launcher(Protocol):
         hosts are not as many, where there is one alone, and where its own words place them already.
         """
 
-    def start(self, order: Order) -> Started:
+    def start(self, launch_spec: LaunchSpec) -> StartedProcesses:
         """Raises LinkscopeError where nothing can be started."""
 
 
@@ -124,21 +124,21 @@ class Local:
         del processes
         return ()
 
-    def start(self, order: Order) -> Started:
+    def start(self, launch_spec: LaunchSpec) -> StartedProcesses:
         children: list[Child] = []
         try:
-            for rank in range(order.processes):
-                environment = {**order.environment, RANK_VARIABLE: str(rank)}
-                words = order.folder / f"rank-{rank}"
-                children.append(Child(order.command, environment, words, cpus=order.cpus.get(rank, ())))
+            for rank in range(launch_spec.processes):
+                environment = {**launch_spec.environment, RANK_VARIABLE: str(rank)}
+                words = launch_spec.folder / f"rank-{rank}"
+                children.append(Child(launch_spec.command, environment, words, cpus=launch_spec.cpus.get(rank, ())))
         except LinkscopeError:
-            OwnChildren(children).close()
+            ChildProcesses(children).close()
             raise
-        return OwnChildren(children)
+        return ChildProcesses(children)
 
 
 @dataclass(frozen=True)
-class OwnChildren:
+class ChildProcesses:
     """Processes of this host, by rank from 0."""
 
     children: Sequence[Child]
@@ -155,19 +155,19 @@ class OwnChildren:
                 return f"rank {rank} {self.ending(rank)}"
         return None
 
-    def ending(self, rank: int) -> Ending | None:
+    def ending(self, rank: int) -> ExitStatus | None:
         child = self.children[rank] if rank < len(self.children) else None
         status = child.status() if child is not None else None
-        return None if child is None or status is None else Ending(status, child.last_words())
+        return None if child is None or status is None else ExitStatus(status, child.last_words())
 
-    def first_ending(self) -> Ending | None:
+    def first_ending(self) -> ExitStatus | None:
         return None
 
     def overheard(self) -> str:
         return ""  # each has its own words
 
-    def close(self, haste: Haste | None = None) -> None:
-        end_all(self.children, haste)
+    def close(self, shutdown: ShutdownDeadline | None = None) -> None:
+        end_all(self.children, shutdown)
 
 
 @dataclass(frozen=True)
@@ -198,17 +198,19 @@ class Mpiexec:
         """The hosts that are named."""
         return named_hosts(self.hosts, self.hostfile)
 
-    def start(self, order: Order) -> Started:
+    def start(self, launch_spec: LaunchSpec) -> StartedProcesses:
         dialect = self.dialect()
-        environment = {name: value for name, value in order.environment.items() if name != RANK_VARIABLE}
+        environment = {name: value for name, value in launch_spec.environment.items() if name != RANK_VARIABLE}
         if self.notes:
             environment |= {name + end: "1" for name in _AS_ROOT for end in ("", "_CONFIRM")}
-        command = [*self.words, "-n", str(order.processes), *dialect.options(order, self.named)]
-        command += self.spread(order.processes)
+        command = [*self.words, "-n", str(launch_spec.processes), *dialect.options(launch_spec, self.named)]
+        command += self.spread(launch_spec.processes)
         command += [dialect.hosts, self.hosts] if self.hosts else []
         command += [dialect.hostfile, self.hostfile] if self.hostfile else []
-        child = Child([*command, *order.command], environment, order.folder / "mpiexec", dying=signal.SIGTERM)
-        return ByLauncher("mpiexec", child, dialect.endings, dialect.anonymous)
+        child = Child(
+            [*command, *launch_spec.command], environment, launch_spec.folder / "mpiexec", dying=signal.SIGTERM
+        )
+        return LauncherProcesses("mpiexec", child, dialect.endings, dialect.anonymous)
 
     def dialect(self) -> _Dialect:
         said = version_of(self.words[0])
@@ -221,7 +223,7 @@ class Mpiexec:
 
 
 @dataclass(frozen=True)
-class ByLauncher:
+class LauncherProcesses:
     """Processes that another program started, which tells on its standard error how they ended: by rank (``endings``),
     or without saying which (``anonymous``). What the processes say there is mixed; ``label`` matches what a launcher
     puts before each line to say whose it is, where it does. ``complaint``: what it says itself, of all its text.
@@ -244,21 +246,21 @@ class ByLauncher:
         status = self.launcher.status()
         if status is None:
             return None
-        return f"{self.name} {Ending(status, self.complaint(self.launcher.text()))}"
+        return f"{self.name} {ExitStatus(status, self.complaint(self.launcher.text()))}"
 
-    def ending(self, rank: int) -> Ending | None:
+    def ending(self, rank: int) -> ExitStatus | None:
         text = " ".join(self.launcher.text().split())
         for pattern in self.endings:
             for match in pattern.finditer(text):
                 found = match.groupdict()
                 if rank in numbers(found.get("rank") or ""):
-                    return Ending(_status_of(found), self._last_words(rank))
+                    return ExitStatus(_status_of(found), self._last_words(rank))
         return None
 
-    def first_ending(self) -> Ending | None:
+    def first_ending(self) -> ExitStatus | None:
         text = " ".join(self.launcher.text().split())
         match = next(filter(None, (pattern.search(text) for pattern in self.anonymous)), None)
-        return Ending(_status_of(match.groupdict())) if match else None
+        return ExitStatus(_status_of(match.groupdict())) if match else None
 
     def overheard(self) -> str:
         """The first box, or stretch without one, that tells of more than an end: of what MPI complains, say."""
@@ -272,8 +274,8 @@ class ByLauncher:
                 return f"{self.name} printed: {_shortened(words)}"
         return ""
 
-    def close(self, haste: Haste | None = None) -> None:
-        self.launcher.dismiss(PATIENCE_S, haste)
+    def close(self, shutdown: ShutdownDeadline | None = None) -> None:
+        self.launcher.dismiss(PATIENCE_S, shutdown)
 
     def _last_words(self, rank: int) -> str:
         """The last line that is known to be of that one."""
@@ -352,10 +354,10 @@ class _Dialect:
     export: str | None = None
     anonymous: tuple[re.Pattern[str], ...] = ()
 
-    def options(self, order: Order, hosts: Sequence[str] = ()) -> list[str]:
+    def options(self, launch_spec: LaunchSpec, hosts: Sequence[str] = ()) -> list[str]:
         """What it is told of an order; ``hosts``: those that are named, whose slots say how many each of them takes."""
-        crowded = self.oversubscribe if not hosts and order.processes > len(usable_cores()) else ()
-        exported = [word for name in order.exported for word in (self.export, name)] if self.export else []
+        crowded = self.oversubscribe if not hosts and launch_spec.processes > len(usable_cores()) else ()
+        exported = [word for name in launch_spec.exported for word in (self.export, name)] if self.export else []
         return [*self.bind, *crowded, *[word for word in exported if word is not None]]
 
 

@@ -12,7 +12,15 @@ from dataclasses import dataclass
 from functools import cache
 
 from linkscope.launch.launcher.hosts import named_hosts
-from linkscope.launch.launcher.launchers import RANK_VARIABLE, ByLauncher, Order, Started, gist, one_a_host, version_of
+from linkscope.launch.launcher.launchers import (
+    RANK_VARIABLE,
+    LauncherProcesses,
+    LaunchSpec,
+    StartedProcesses,
+    gist,
+    one_a_host,
+    version_of,
+)
 from linkscope.launch.process.child import Child
 
 _OVERLAPS = (20, 11)
@@ -53,20 +61,20 @@ class Srun:
         """See Launcher."""
         return one_a_host(("--ntasks-per-node=1",), processes, named_hosts(self.hosts), self.words[1:], _PLACING)
 
-    def start(self, order: Order) -> Started:
+    def start(self, launch_spec: LaunchSpec) -> StartedProcesses:
         """See Launcher. A step shares the job's CPUs with any other: that of an interactive shell, or one that is still
         ending. More processes than CPUs share these.
         """
-        environment = {name: value for name, value in order.environment.items() if name != RANK_VARIABLE}
-        own = ["--ntasks", str(order.processes), "--export=ALL", "--cpu-bind=none", "--label"]
+        environment = {name: value for name, value in launch_spec.environment.items() if name != RANK_VARIABLE}
+        own = ["--ntasks", str(launch_spec.processes), "--export=ALL", "--cpu-bind=none", "--label"]
         own += ["--overlap"] if _version(self.words[0]) >= _OVERLAPS else []
         cpus = cpus_of_job(environment)
-        own += ["--overcommit"] if cpus is not None and order.processes > cpus else []
+        own += ["--overcommit"] if cpus is not None and launch_spec.processes > cpus else []
         own += [f"--nodelist={self.hosts}"] if self.hosts else []
-        own += self.spread(order.processes)
-        command = [self.words[0], *own, *self.words[1:], *order.command]
-        child = Child(command, environment, order.folder / "srun", dying=signal.SIGTERM)
-        return ByLauncher("srun", child, ENDINGS, label=LABEL, complaint=complaint)
+        own += self.spread(launch_spec.processes)
+        command = [self.words[0], *own, *self.words[1:], *launch_spec.command]
+        child = Child(command, environment, launch_spec.folder / "srun", dying=signal.SIGTERM)
+        return LauncherProcesses("srun", child, ENDINGS, label=LABEL, complaint=complaint)
 
 
 def complaint(text: str) -> str:

@@ -1,7 +1,8 @@
 """Survey: what stands between a launcher and an engine on a host that linkscope does not run on.
 
-`python -m linkscope.launch.launcher.survey ENGINE... join` tells the supervisor what that host is made of, if it is the first
-process of a host that is not known yet, and becomes the engine. Where nothing can be told, it becomes the engine too.
+`python -m linkscope.launch.launcher.survey ENGINE... join` tells the supervisor what that host is made of, if it is
+the first process of a host that is not known yet, and becomes the engine. Where nothing can be told, it becomes the
+engine too.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ def never() -> bool:
 
 
 @dataclass
-class Haste:
+class ShutdownDeadline:
     """How waits are cut short once it is ``urgent``: all from the moment in which that was first seen, so that several
     that follow one another end together.
     """
@@ -99,40 +99,40 @@ class Child:
         assert self._process.stdout is not None
         return self._process.stdout
 
-    def close(self, haste: Haste | None = None) -> None:
+    def close(self, shutdown: ShutdownDeadline | None = None) -> None:
         """Kills what is left of it and closes its output."""
-        end_all([self], haste)
+        end_all([self], shutdown)
 
     def status(self) -> int | None:
         """Its exit code, or minus the signal it died of; None while it runs."""
         return self._process.poll()
 
-    def exit_code(self, haste: Haste | None = None) -> int:
+    def exit_code(self, shutdown: ShutdownDeadline | None = None) -> int:
         """Waits for one that should be ending; kills it when it lingers. Negative: minus the signal."""
-        haste = haste or Haste()
-        if not _await_ends([self], _END_S, haste):
+        shutdown = shutdown or ShutdownDeadline()
+        if not _await_ends([self], _END_S, shutdown):
             self._kill_group()
-            _await_ends([self], _END_S, haste, time.monotonic())
+            _await_ends([self], _END_S, shutdown, time.monotonic())
         status = self.status()
         return status if status is not None else -signal.SIGKILL
 
-    def dismiss(self, patience_s: float, haste: Haste | None = None) -> None:
+    def dismiss(self, patience_s: float, shutdown: ShutdownDeadline | None = None) -> None:
         """Asks it to end and to clean up after itself; where it has not within the time, kills it and all that it
         started, whichever group or session that went to.
         """
-        haste = haste or Haste()
+        shutdown = shutdown or ShutdownDeadline()
         started = descendants(self.pid)
         try:
             if self._process.poll() is None:
                 self._process.terminate()
-            _await_ends([self], patience_s, haste)
+            _await_ends([self], patience_s, shutdown)
             self._kill_group()
         finally:
             for held in started:
                 with contextlib.suppress(ProcessLookupError, PermissionError):
                     signal.pidfd_send_signal(held, signal.SIGKILL)
                 os.close(held)
-        _await_ends([self], _END_S, haste, time.monotonic())
+        _await_ends([self], _END_S, shutdown, time.monotonic())
 
     def _kill_group(self) -> None:
         with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -150,23 +150,25 @@ class Child:
         return " ".join(lines[-1].split()) if lines else ""
 
 
-def end_all(children: Sequence[Child], haste: Haste | None = None) -> None:
+def end_all(children: Sequence[Child], shutdown: ShutdownDeadline | None = None) -> None:
     """Kills every process of their groups, all of them at once, and closes their output. One that is stuck in the
     kernel dies when the driver lets go: that is waited for within limits.
     """
     for child in children:
         child._kill_group()
-    _await_ends(children, _END_S, haste or Haste(), time.monotonic())
+    _await_ends(children, _END_S, shutdown or ShutdownDeadline(), time.monotonic())
     for child in children:
         if child._process.stdout is not None:
             child._process.stdout.close()
 
 
-def _await_ends(children: Sequence[Child], patience_s: float, haste: Haste, killed: float | None = None) -> bool:
+def _await_ends(
+    children: Sequence[Child], patience_s: float, shutdown: ShutdownDeadline, killed: float | None = None
+) -> bool:
     """Whether all of them have ended within the time, cut where it is urgent; ``killed``: when they were."""
     deadline, pause_s = time.monotonic() + patience_s, _FIRST_PAUSE_S
     while any(child.status() is None for child in children):
-        if time.monotonic() >= haste.cut(deadline, killed):
+        if time.monotonic() >= shutdown.cut(deadline, killed):
             return False
         time.sleep(pause_s)
         pause_s = min(2 * pause_s, _LAST_PAUSE_S)

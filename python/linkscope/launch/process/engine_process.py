@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from linkscope.errors import LinkscopeError
-from linkscope.launch.process.child import Child, Haste, signal_name
+from linkscope.launch.process.child import Child, ShutdownDeadline, signal_name
 from linkscope.launch.process.scratch import Scratch
 from linkscope.launch.process.threads import whereabouts
 from linkscope.launch.worker import GarbageError, InterruptedRunError, RefusedPlanError, SilenceError
@@ -37,7 +37,7 @@ class EngineProcess:
         except LinkscopeError:
             self._scratch.close()
             raise
-        self._haste = Haste()
+        self._shutdown = ShutdownDeadline()
         self._pending = b""
         self._lines: list[bytes] = []
 
@@ -45,12 +45,12 @@ class EngineProcess:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._child.close(self._haste)
+        self._child.close(self._shutdown)
         self._scratch.close()
 
     def next_record(self, silence_s: float, interrupted: Callable[[], bool]) -> Json | None:
         """See Worker."""
-        self._haste.urgent = interrupted
+        self._shutdown.urgent = interrupted
         deadline = time.monotonic() + silence_s
         while not self._lines:
             if interrupted():
@@ -67,7 +67,7 @@ class EngineProcess:
 
     def ending(self) -> str:
         """See Worker."""
-        code, words = self._child.exit_code(self._haste), self._child.last_words()
+        code, words = self._child.exit_code(self._shutdown), self._child.last_words()
         if code == 2:
             raise RefusedPlanError(f"the engine refused the plan: {words or 'it did not say why'}")
         ended = f"the engine died of {signal_name(-code)}" if code < 0 else f"the engine ended with exit code {code}"

@@ -1,0 +1,73 @@
+// Exchange: the calls of MPI that move messages between two ranks, as each of the two makes them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "backend/mpi/functions.h"
+#include "base/units.hpp"
+#include "model/gpu_runtime.hpp"
+
+namespace linkscope::mpi {
+
+/// The memory that messages take in turn.
+struct Slots {
+  std::byte* base = nullptr;
+  Bytes stride = 0;
+  std::uint64_t count = 1;
+
+  /// Of message `index`. One slot costs no division: that would be seen in a message of 200 ns.
+  [[nodiscard]] std::byte* at(std::uint64_t index) const noexcept {
+    return count == 1 ? base : base + index % count * stride;
+  }
+};
+
+/// Tags that no other flow under way has: of messages, of the partners' meetings, of answers.
+struct Tags {
+  int message = 0;
+  int meeting = 1;
+  int answer = 2;
+};
+
+/// All that one rank's loop needs.
+struct CallArguments {
+  const MpiFunctions* mpi = nullptr;
+  MpiHandle communicator = 0;
+  MpiHandle window = 0;  ///< of a one-sided call
+  int peer = 0;
+  Tags tags;
+  std::int64_t bytes = 0;
+  int depth = 1;  ///< messages under way at a time
+  Slots out;
+  Slots in;
+  BounceBuffer* out_bounce = nullptr;  ///< null: MPI is given the memory itself
+  BounceBuffer* in_bounce = nullptr;
+  void* requests = nullptr;  ///< room for 2 * depth of them
+  int bounce_code = 0;       ///< what a bounce failed with
+};
+
+/// What a Wire's loop returns where it was a bounce that failed: no code of MPI's.
+inline constexpr int bounce_failed = -1;
+
+/// Repeats [first, first + repeats): 0, or the code of the first call that failed, where it ends.
+using Exchange = int (*)(CallArguments& wire, std::uint64_t first, std::uint64_t repeats);
+
+/// Blocking sends, each acknowledged by an empty message: the time is until arrival.
+int send_each(CallArguments& wire, std::uint64_t first, std::uint64_t repeats) noexcept;
+int receive_each(CallArguments& wire, std::uint64_t first, std::uint64_t repeats) noexcept;
+/// `depth` messages under way, then an answer of 4 bytes, as osu_bw.
+int send_window(CallArguments& wire, std::uint64_t first, std::uint64_t repeats) noexcept;
+int receive_window(CallArguments& wire, std::uint64_t first, std::uint64_t repeats) noexcept;
+/// `depth` messages under way in each direction, as osu_bibw. The first end waits for what it sends before what it gets, the
+/// second the other way round.
+int exchange_windows_first(CallArguments& wire, std::uint64_t first, std::uint64_t repeats) noexcept;
+int exchange_windows_second(CallArguments& wire, std::uint64_t first, std::uint64_t repeats) noexcept;
+/// There and back, as osu_latency.
+int ping(CallArguments& wire, std::uint64_t first, std::uint64_t repeats) noexcept;
+int pong(CallArguments& wire, std::uint64_t first, std::uint64_t repeats) noexcept;
+/// One-sided, `depth` at a time completed at both ends: one, as osu_put_latency and osu_get_latency with flush, or many, as
+/// osu_put_bw and osu_get_bw.
+int put_each(CallArguments& wire, std::uint64_t first, std::uint64_t repeats) noexcept;
+int get_each(CallArguments& wire, std::uint64_t first, std::uint64_t repeats) noexcept;
+
+}  // namespace linkscope::mpi

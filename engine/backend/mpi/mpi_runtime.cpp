@@ -1,0 +1,159 @@
+// MpiRuntime: see the header.
+#include "backend/mpi/mpi_runtime.hpp"
+
+#include <algorithm>
+#include <array>
+#include <exception>
+#include <numeric>
+#include <sstream>
+
+#include "backend/mpi/gpu_awareness.hpp"
+
+namespace linkscope::mpi {
+
+namespace {
+
+constexpr int text_room = 1024;
+// Every MPI has tags up to 32767.
+constexpr int tags_of_a_flow = 3;
+constexpr int most_flows = 32768 / tags_of_a_flow;
+
+const char* name_of(MpiThreads threads) {
+  switch (threads) {
+    case threads_single:
+      return "MPI_THREAD_SINGLE";
+    case threads_funneled:
+      return "MPI_THREAD_FUNNELED";
+    case threads_multiple:
+      return "MPI_THREAD_MULTIPLE";
+  }
+  return "";
+}
+
+}  // namespace
+
+MpiRuntime::MpiRuntime(const MpiFunctions& functions, MpiThreads wanted, const std::function<void()>& prepare)
+    : functions_(&functions), wanted_(wanted) {
+  in_its_thread([&] {
+    if (prepare) prepare();
+    check(functions.start(wanted, &threads_, &world_), "MPI_Init_thread");
+    check(functions.rank_in(world_, &rank_), "MPI_Comm_rank");
+    check(functions.size_of(world_, &size_), "MPI_Comm_size");
+  });
+}
+
+void MpiRuntime::in_its_thread(const std::function<void()>& call) const {
+  std::exception_ptr thrown;
+  thread_->start([&] {
+    try {
+      call();
+    } catch (...) {
+      thrown = std::current_exception();
+    }
+  });
+  thread_->wait();
+  if (thrown) std::rethrow_exception(thrown);
+}
+
+host::Worker* MpiRuntime::worker() const { return for_many() ? nullptr : thread_.get(); }
+
+MpiHandle MpiRuntime::communicator(const std::vector<int>& ranks) {
+  std::vector<int> all(static_cast<std::size_t>(size_));
+  std::iota(all.begin(), all.end(), 0);
+  if (ranks == all) return world_;
+  const auto known = communicators_.find(ranks);
+  if (known != communicators_.end()) return known->second;
+  const auto place = std::find(ranks.begin(), ranks.end(), rank_);
+  const bool member = place != ranks.end();
+  MpiHandle made = 0;
+  in_its_thread([&] {
+    check(functions_->split(world_, member ? 0 : -1, static_cast<int>(place - ranks.begin()), &made),
+          "MPI_Comm_split");
+  });
+  communicators_.emplace(ranks, made);
+  return made;
+}
+
+Tags MpiRuntime::tags() {
+  const int first = flows_++ % most_flows * tags_of_a_flow;
+  return {first, first + 1, first + 2};
+}
+
+std::shared_ptr<void> MpiRuntime::hold(const std::vector<int>& ranks) {
+  std::weak_ptr<void>& holder = held_[ranks];
+  if (!holder.expired())
+    throw Error(Fault::unsupported, "two collectives of the same processes at the same time");
+  auto held = std::make_shared<int>(0);
+  holder = held;
+  return held;
+}
+
+std::string MpiRuntime::version() const {
+  std::array<char, text_room> text{};
+  if (functions_->library_version(text.data(), text_room) != 0) return "an MPI of unknown version";
+  std::istringstream whole(text.data());
+  std::string line;
+  std::getline(whole, line);
+  std::istringstream words(line.substr(0, line.find(',')));  // Open MPI goes on with who built it
+  std::string version;
+  for (std::string word; words >> word;) version += (version.empty() ? "" : " ") + word;
+  return version;
+}
+
+std::string MpiRuntime::threads() const {
+  const std::string given = name_of(threads_);
+  if (threads_ < wanted_) return given + ", not the " + name_of(wanted_) + " asked for";
+  return threads_ == threads_single ? "" : given;
+}
+
+Support MpiRuntime::takes_gpu_memory() const {
+  std::array<char, text_room> kinds{};
+  Support aware = Support::yes();
+  in_its_thread([&] {
+    if (functions_->memory_kinds(kinds.data(), text_room) != 0) kinds[0] = '\0';
+    aware = ask_gpu_awareness(kinds.data());
+  });
+  return aware ? aware : Support::no(version() + ": " + aware.reason());
+}
+
+void MpiRuntime::visit(const DeviceId& device) {
+  if (device.kind == DeviceKind::gpu && !home_) home_ = device;
+}
+
+std::string MpiRuntime::away_from_home(const DeviceId& device) const {
+  if (device.kind != DeviceKind::gpu || !home_ || device == *home_) return {};
+  return "this process called MPI with " + home_->text() +
+         " before: an MPI may keep what it set up for that GPU and be slower with this one";
+}
+
+Error MpiRuntime::failure(int code, const std::string& call) const {
+  std::array<char, text_room> text{};
+  const bool told = functions_->error_text(code, text.data(), text_room) == 0;
+  std::string words = told ? text.data() : "no words for this code";
+  std::replace(words.begin(), words.end(), '\n', ' ');
+  return {Fault::broken, call + ": " + words + " (" + std::to_string(code) + ")"};
+}
+
+void MpiRuntime::check(int code, const std::string& call) const {
+  if (code != 0) throw failure(code, call);
+}
+
+std::shared_ptr<void> MpiRuntime::turn() {
+  if (for_many()) return nullptr;
+  if (!turn_.expired()) {
+    throw Error(Fault::unsupported,
+                "two flows at the same time call MPI in one process, and " + version() +
+                    (wanted_ == threads_multiple
+                         ? " serves one thread alone"
+                         : " was started for one thread: set LINKSCOPE_MPI_THREADS=multiple"));
+  }
+  auto taken = std::make_shared<int>(0);
+  turn_ = taken;
+  return taken;
+}
+
+void MpiRuntime::finish() {
+  in_its_thread([&] { check(functions_->finish(), "MPI_Finalize"); });
+}
+
+}  // namespace linkscope::mpi

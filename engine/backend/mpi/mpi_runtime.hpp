@@ -1,0 +1,83 @@
+// MpiRuntime: MPI started in this process, its communicators, and what its return codes mean.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "backend/host/workers.hpp"
+#include "backend/mpi/functions.h"
+#include "backend/mpi/message_calls.hpp"
+#include "base/error.hpp"
+#include "model/device.hpp"
+#include "model/support.hpp"
+
+namespace linkscope::mpi {
+
+/// MPI is started, called and ended by one thread of its own. Only where it was started for many may transfers call it
+/// from others.
+class MpiRuntime {
+ public:
+  /// Starts MPI; that thread calls `prepare` first. Throws Error{broken}, and what `prepare` throws.
+  MpiRuntime(const MpiFunctions& functions, MpiThreads wanted, const std::function<void()>& prepare = {});
+
+  /// MPI's thread makes this call, and the caller waits for it. Throws what `call` throws.
+  void in_its_thread(const std::function<void()>& call) const;
+  /// Who carries out transfers: MPI's thread. Null: any thread may, since MPI was asked for many and serves them.
+  [[nodiscard]] host::Worker* worker() const;
+  [[nodiscard]] const MpiFunctions& functions() const { return *functions_; }
+  [[nodiscard]] int rank() const { return rank_; }
+  [[nodiscard]] int size() const { return size_; }
+  /// Of all processes, apart from MPI_COMM_WORLD.
+  [[nodiscard]] MpiHandle world() const { return world_; }
+  /// Of these ranks of world(), in this order; 0 in all other processes. Made once: the first call is collective over
+  /// all processes. Throws Error{broken}.
+  [[nodiscard]] MpiHandle communicator(const std::vector<int>& ranks);
+
+  /// For one flow. Called by all processes for all flows alike, so that both ends get the same.
+  [[nodiscard]] Tags tags();
+  /// Held by a collective that is under way on these ranks: no two may use one communicator at a time. Called by all
+  /// processes alike. Throws Error{unsupported} where it is held.
+  [[nodiscard]] std::shared_ptr<void> hold(const std::vector<int>& ranks);
+
+  /// The library's name and number, as it says them itself.
+  [[nodiscard]] std::string version() const;
+  /// "MPI_THREAD_MULTIPLE": the level that it serves, where that is more than MPI_THREAD_SINGLE, or another than it was
+  /// asked for; else empty.
+  [[nodiscard]] std::string threads() const;
+  /// Whether it takes addresses of GPU memory, as it says itself; it is never tried out.
+  [[nodiscard]] Support takes_gpu_memory() const;
+  /// Takes note that this process calls MPI with memory on `device`; the first GPU is its home.
+  void visit(const DeviceId& device);
+  /// Nothing while it calls with memory of its home alone; else a remark.
+  [[nodiscard]] std::string away_from_home(const DeviceId& device) const;
+  /// Nothing for code 0; else throws Error{broken} with MPI's own words.
+  void check(int code, const std::string& call) const;
+  [[nodiscard]] Error failure(int code, const std::string& call) const;
+
+  /// Held by each transfer made ready: MPI may have been started for one thread, and transfers at the same time take one
+  /// each. Throws Error{unsupported} where that is so and another holds one.
+  [[nodiscard]] std::shared_ptr<void> turn();
+  void finish();
+
+ private:
+  [[nodiscard]] bool for_many() const { return wanted_ == threads_multiple && threads_ == threads_multiple; }
+
+  std::unique_ptr<host::Worker> thread_ = std::make_unique<host::Worker>();
+  const MpiFunctions* functions_;
+  MpiThreads wanted_;
+  MpiThreads threads_ = threads_single;  ///< given
+  std::optional<DeviceId> home_;
+  MpiHandle world_ = 0;
+  int rank_ = 0;
+  int size_ = 1;
+  std::map<std::vector<int>, MpiHandle> communicators_;
+  std::map<std::vector<int>, std::weak_ptr<void>> held_;
+  int flows_ = 0;
+  std::weak_ptr<void> turn_;
+};
+
+}  // namespace linkscope::mpi

@@ -1,0 +1,71 @@
+// DirectCommunicator: this process's members of one direct collective, and how they come to the others' memory.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "backend/gpu/context.hpp"
+#include "backend/gpu/ipc/mapping.hpp"
+#include "collective/direct_transfer.hpp"
+#include "collective/member_export.hpp"
+#include "model/flow_part.hpp"
+
+namespace linkscope::direct {
+
+/// Workspaces whose circle is gone. Other processes may still map them: until all have come as far as the next flow.
+using RetiredWorkspaces = std::vector<MemberWorkspace>;
+
+class DirectCommunicator final : public PreparedParts {
+ public:
+  /// `own` has a part at least. Allocates the workspaces, which end up in `retired`.
+  DirectCommunicator(std::shared_ptr<gpu::GpuContext> context, std::shared_ptr<gpu::IpcMappings> mappings,
+                     std::shared_ptr<RetiredWorkspaces> retired, Flow flow, std::vector<LocalPart> own);
+  ~DirectCommunicator() override;
+  DirectCommunicator(const DirectCommunicator&) = delete;
+  DirectCommunicator& operator=(const DirectCommunicator&) = delete;
+
+  [[nodiscard]] std::vector<Transfer*> transfers() const override;
+  /// Where members are in several processes: handles of the workspaces and, where kernels may work on them, the buffers.
+  [[nodiscard]] std::string export_handles() override;
+  void import_handles(const std::vector<std::string>& exports) override;
+
+ private:
+  /// What is known of every member once all have offered.
+  struct PeerInfo {
+    int device = 0;  ///< its GPU, by this process's count
+    int multiprocessors = 1;
+    bool programmatic = false;
+    const LocalPart* own = nullptr;  ///< where it is this process's
+    const MemberWorkspace* space = nullptr;
+    MemberExport exported;  ///< where it is not
+  };
+
+  [[nodiscard]] int own_rank() const;
+  [[nodiscard]] std::vector<PeerInfo> peer_infos(const std::vector<std::string>& exports) const;
+  [[nodiscard]] static int sharing(const std::vector<PeerInfo>& peer_infos);
+  [[nodiscard]] DeviceLimits device_limits(const std::vector<PeerInfo>& peer_infos) const;
+  /// Whether kernels of this process's can start so on its GPU.
+  [[nodiscard]] bool starts_programmatically(int device) const;
+  [[nodiscard]] bool lines_arrive(const std::vector<PeerInfo>& peer_infos) const;
+  /// Whether all members' kernels reach all members' buffers, as every process sees it.
+  [[nodiscard]] bool peers_reach(const std::vector<PeerInfo>& peer_infos) const;
+  [[nodiscard]] PeerBuffers reach(int device, int me, const std::vector<PeerInfo>& peer_infos,
+                                  const DeviceLimits& limits);
+  [[nodiscard]] std::byte* reach(int device, const Buffer& buffer);
+  [[nodiscard]] std::byte* reach(int device, const gpu::IpcExport& exported, int rank);
+
+  std::shared_ptr<gpu::GpuContext> context_;
+  std::shared_ptr<gpu::IpcMappings> mappings_;
+  std::shared_ptr<RetiredWorkspaces> retired_;
+  Flow flow_;
+  CollectiveShape shape_;
+  DirectOptions form_;
+  std::vector<LocalPart> own_;
+  std::vector<MemberWorkspace> spaces_;  ///< of the own parts, in order
+  std::vector<gpu::PeerMapping> held_;   ///< peer access
+  std::vector<std::unique_ptr<gpu::ForeignBuffer>> mapped_;
+  std::vector<std::unique_ptr<Transfer>> members_;  ///< go first
+};
+
+}  // namespace linkscope::direct

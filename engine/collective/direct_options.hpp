@@ -1,0 +1,32 @@
+// DirectOptions: how the calls of a direct collective are made, and how they are tried.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "base/units.hpp"
+#include "collective/protocol/workspace.hpp"
+#include "model/flow.hpp"
+
+namespace linkscope::direct {
+
+/// eager: a launch for each call. graph: calls recorded once, launched as a graph. in_kernel: one launch makes all the calls of
+/// a start; its blocks go on to the next call when their part of one is complete.
+enum class LaunchMode { eager, graph, in_kernel };
+
+struct DirectOptions {
+  LaunchMode launching = LaunchMode::eager;
+  std::uint64_t recorded = 1;  ///< calls that one graph holds
+  SelfCheck trial = SelfCheck::off;
+  Seconds wait_limit = 10;  ///< how long a kernel waits for a member
+  Seconds jitter = 0;       ///< calls begin up to about this much later, by chance
+
+  /// Throws Error{bad_input} for what means nothing.
+  static DirectOptions of(const Parameters& parameters);
+};
+
+/// What those parameters mean, for the catalog.
+std::map<std::string, std::string> form_parameters();
+
+}  // namespace linkscope::direct

@@ -1,0 +1,243 @@
+// Choosing a kernel, launching it, and saying what came of it.
+#include "collective/direct_transfer.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include "backend/gpu/context.hpp"
+#include "backend/gpu/vendor/check.hpp"
+#include "base/error.hpp"
+
+namespace linkscope::direct {
+namespace {
+
+constexpr std::uint64_t most_calls_in_kernel = std::uint64_t{1} << 22U;
+
+std::uint64_t ticks(Seconds seconds) {
+  return static_cast<std::uint64_t>(seconds * gpu::vendor::ticks_per_second);
+}
+
+}  // namespace
+
+DirectTransfer::DirectTransfer(std::shared_ptr<gpu::GpuContext> context,
+                               std::shared_ptr<const CollectivePlan> plan, int index, const Arenas& arenas,
+                               const MemberWorkspace& space, PeerBuffers peer_buffers, int sharing)
+    : context_(std::move(context)),
+      plan_(std::move(plan)),
+      index_(index),
+      arenas_(arenas),
+      space_(space),
+      peer_buffers_(std::move(peer_buffers)),
+      check_(plan_->shape, index, arenas) {
+  context_->use(device());
+  for (const LaunchChoice& choice : plan_->choices) {
+    context_->load(device(), {kernel_of(choice)});
+    require_resident(choice, sharing);
+  }
+  choose(plan_->choices.front());
+}
+
+void DirectTransfer::require_resident(const LaunchChoice& choice, int sharing) const {
+  int each = 0;
+  LINKSCOPE_CHECK(gpuOccupancyMaxActiveBlocksPerMultiprocessor(&each, kernel_of(choice),
+                                                               static_cast<int>(choice.threads), 0));
+  const auto kernels = static_cast<int>(crowd(plan_->limits, choice.dependent));
+  const int resident = each * context_->device(device()).multiprocessors / (sharing * kernels);
+  if (std::cmp_less_equal(choice.blocks, resident)) return;
+  throw Error(Fault::unsupported, std::to_string(choice.blocks) + " blocks of " +
+                                      std::to_string(choice.threads) +
+                                      " threads wait for one another, but gpu:" + std::to_string(device()) +
+                                      " runs " + std::to_string(resident) + " at once");
+}
+
+Layout DirectTransfer::layout_of(const LaunchChoice& choice) const {
+  const bool whole = whole_vectors(pieces_of(plan_->shape, choice.algorithm, index_));
+  return whole ? Layout::vectors : Layout::elements;
+}
+
+const void* DirectTransfer::kernel_of(const LaunchChoice& choice) const {
+  const CollectiveShape& shape = plan_->shape;
+  const Combine combine = combine_of(shape.kind);
+  const SelfCheck trial = plan_->form.trial;
+  switch (family_of(choice.algorithm)) {
+    case Family::packets:
+      return packet_kernel(*format_of(choice.algorithm), trips_of(choice.algorithm), combine, shape.type,
+                           layout_of(choice), trial);
+    case Family::peers:
+      return peer_kernel(combine, shape.type, trial);
+    case Family::pushes:
+      return push_kernel(shape.type, trial);
+    case Family::rings:
+      return ring_kernel(shape.type, trial);
+  }
+  return nullptr;
+}
+
+WaitLimits DirectTransfer::wait_limit() const {
+  return {ticks(plan_->form.wait_limit), ticks(plan_->form.jitter)};
+}
+
+void DirectTransfer::choose(const LaunchChoice& choice) {
+  choice_ = choice;
+  kernel_ = kernel_of(choice);
+  switch (family_of(choice.algorithm)) {
+    case Family::packets:
+      lay_packets();
+      break;
+    case Family::peers:
+      lay_peers();
+      break;
+    case Family::pushes:
+      lay_pushes();
+      break;
+    case Family::rings:
+      lay_ring();
+      break;
+  }
+  space_.clear(peer_buffers_.peers);
+}
+
+void DirectTransfer::lay_packets() {
+  const CollectiveShape& shape = plan_->shape;
+  const auto own = static_cast<std::size_t>(index_);
+  exchange_.peers = peer_buffers_.peers;
+  exchange_.pieces = pieces_of(shape, choice_.algorithm, index_);
+  exchange_.staging = staging_of(shape, choice_.algorithm);
+  exchange_.wait_limit = wait_limit();
+  if (peer_buffers_.sources[own] != nullptr)
+    exchange_.source = peer_buffers_.sources[own] + shape.input_offset(index_);
+  exchange_.destination = peer_buffers_.destinations[own];
+}
+
+void DirectTransfer::lay_peers() {
+  work_ = peer_work(plan_->shape, division_of(choice_.algorithm), index_, peer_buffers_.sources.data(),
+                    peer_buffers_.destinations.data());
+  work_.peers = peer_buffers_.peers;
+  work_.wait_limit = wait_limit();
+  if (arenas_.source != nullptr) work_.trial.source = arenas_.source->data();
+  if (arenas_.destination != nullptr) work_.trial.destination = arenas_.destination->data();
+}
+
+void DirectTransfer::lay_pushes() {
+  const CollectiveShape& shape = plan_->shape;
+  push_ = {};
+  push_.peers = peer_buffers_.peers;
+  push_.wait_limit = wait_limit();
+  push_.cut = push_cut_of(shape, choice_, index_);
+  push_.source = peer_buffers_.sources[static_cast<std::size_t>(index_)];
+  std::copy(peer_buffers_.destinations.begin(), peer_buffers_.destinations.end(), push_.destinations);
+  if (arenas_.source != nullptr) push_.tried = arenas_.source->data();
+  if (shape.kind == CollectiveKind::reduce_scatter)
+    push_.destination_at = push_.cut.share * static_cast<Bytes>(index_);
+}
+
+void DirectTransfer::lay_ring() {
+  const CollectiveShape& shape = plan_->shape;
+  const auto own = static_cast<std::size_t>(index_);
+  ring_ = {};
+  ring_.peers = peer_buffers_.peers;
+  ring_.wait_limit = wait_limit();
+  ring_.cut = ring_cut_of(shape, choice_, index_);
+  if (peer_buffers_.sources[own] != nullptr)
+    ring_.source = peer_buffers_.sources[own] + shape.input_offset(index_);
+  if (arenas_.source != nullptr) ring_.tried = arenas_.source->data();
+  ring_.destination = peer_buffers_.destinations[own];
+  ring_.next_destination = peer_buffers_.destinations[static_cast<std::size_t>(ring_.cut.next())];
+  const Bytes own_block = ring_.cut.share * static_cast<Bytes>(index_);
+  if (shape.kind == CollectiveKind::all_gather) ring_.source_at = own_block;
+  if (shape.kind == CollectiveKind::reduce_scatter) ring_.destination_at = own_block;
+}
+
+void* DirectTransfer::arguments() {
+  switch (family_of(choice_.algorithm)) {
+    case Family::packets:
+      return &exchange_;
+    case Family::peers:
+      return &work_;
+    case Family::pushes:
+      return &push_;
+    case Family::rings:
+      return &ring_;
+  }
+  return nullptr;
+}
+
+void DirectTransfer::enqueue(gpuStream_t stream, std::uint64_t repeats) {
+  const bool at_once = plan_->form.launching == LaunchMode::in_kernel;
+  LaunchArguments launch{at_once ? repeats : 1, choice_.dependent};
+  std::array<void*, 2> all{arguments(), &launch};
+  const auto start = choice_.dependent == DependentLaunch::complete ? gpu::vendor::Start::complete
+                                                                    : gpu::vendor::Start::programmatic;
+  for (std::uint64_t made = 0; made < repeats; made += launch.calls) {
+    LINKSCOPE_CHECK(gpu::vendor::launch_kernel(kernel_, dim3(choice_.blocks), dim3(choice_.threads),
+                                               all.data(), stream, start));
+  }
+}
+
+std::uint64_t DirectTransfer::max_repeats() const {
+  return plan_->form.launching == LaunchMode::in_kernel ? most_calls_in_kernel : gpu::queue_share;
+}
+
+void DirectTransfer::arm(std::uint64_t seed) {
+  check_.arm(seed);
+  space_.forget_trials();
+}
+
+std::optional<Mismatch> DirectTransfer::verify(std::uint64_t seed) const {
+  const Workspace::Notices notices = space_.notices();
+  if (auto lost = lost_member(notices)) return lost;
+  if (plan_->form.trial == SelfCheck::on) return verify_trial(notices);
+  return check_.verify(seed, 1);
+}
+
+std::optional<Mismatch> DirectTransfer::fault() const {
+  const Workspace::Notices notices = space_.notices();
+  if (notices.wrong > 0) throw Error(Fault::mismatch, verify_trial(notices)->what);
+  return lost_member(notices);
+}
+
+std::optional<Mismatch> DirectTransfer::lost_member(const Workspace::Notices& notices) const {
+  const std::uint64_t lost = std::max(notices.missing, notices.poison);
+  if (lost == 0) return std::nullopt;
+  const auto waited_ms = static_cast<std::int64_t>(std::round(plan_->form.wait_limit * 1e3));
+  return Mismatch{plan_->names.at(static_cast<std::size_t>(lost - 1)) + " did not come within " +
+                  std::to_string(waited_ms) + " ms: all gave up"};
+}
+
+std::optional<Mismatch> DirectTransfer::verify_trial(const Workspace::Notices& notices) const {
+  const CollectiveShape& shape = plan_->shape;
+  const bool checks = shape.receives(index_);
+  if (notices.wrong == 0 && (notices.checked > 0 || !checks)) return std::nullopt;
+  if (notices.wrong == 0)
+    return Mismatch{plan_->names.at(static_cast<std::size_t>(index_)) + " checked nothing"};
+  return Mismatch{std::to_string(notices.wrong) + " of " + std::to_string(notices.checked) + " elements of " +
+                  plan_->names.at(static_cast<std::size_t>(index_)) +
+                  " were not what they should be, some of them in call " +
+                  std::to_string(notices.wrong_call)};
+}
+
+Bytes DirectTransfer::verified_bytes() const {
+  return plan_->form.trial == SelfCheck::on ? space_.notices().checked * plan_->shape.element_bytes()
+                                            : check_.verified_bytes(1);
+}
+
+std::vector<Setting> DirectTransfer::candidates() const {
+  std::vector<Setting> settings;
+  for (const LaunchChoice& choice : plan_->choices) settings.push_back(choice.setting());
+  return settings;
+}
+
+void DirectTransfer::use(const Setting& setting) { choose(LaunchChoice::from(setting)); }
+
+std::vector<std::string> DirectTransfer::notes() const {
+  std::vector<std::string> notes{"algorithm " + std::string(name_of(choice_.algorithm))};
+  if (plan_->form.launching != LaunchMode::in_kernel)
+    notes.push_back("dependent launch: " + std::string(name_of(choice_.dependent)));
+  if (plan_->form.trial == SelfCheck::on)
+    notes.emplace_back("a trial: its numbers are made up in the kernel");
+  return notes;
+}
+
+}  // namespace linkscope::direct

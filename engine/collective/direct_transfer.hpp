@@ -1,0 +1,83 @@
+// DirectTransfer: one GPU's share of a collective, ready to be launched.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "backend/gpu/transfer.hpp"
+#include "collective/direct_options.hpp"
+#include "collective/launch_choice.hpp"
+#include "collective/member_workspace.hpp"
+#include "model/collective.hpp"
+#include "model/collective_check.hpp"
+
+namespace linkscope::direct {
+
+/// What all members of a collective know alike.
+struct CollectivePlan {
+  CollectiveShape shape;
+  DirectOptions form;
+  std::vector<LaunchChoice> choices;  ///< one at least
+  std::vector<std::string> names;     ///< "member 2 (gpu:2)"
+  DeviceLimits limits;
+};
+
+/// Whatever shape it is launched with, all members are: use() and the launches come in the same order in all of them.
+class DirectTransfer final : public gpu::GpuTransfer {
+ public:
+  /// `space` and the arenas outlive it. Throws Error{unsupported} where a choice's blocks would not all run at once, with
+  /// `sharing` members on the GPU.
+  DirectTransfer(std::shared_ptr<gpu::GpuContext> context, std::shared_ptr<const CollectivePlan> plan,
+                 int index, const Arenas& arenas, const MemberWorkspace& space, PeerBuffers peer_buffers,
+                 int sharing);
+
+  [[nodiscard]] int device() const override { return space_.device(); }
+  void enqueue(gpuStream_t stream, std::uint64_t repeats) override;
+  [[nodiscard]] std::uint64_t max_repeats() const override;
+
+  void arm(std::uint64_t seed) override;
+  /// Names the member that did not come, where one did not.
+  [[nodiscard]] std::optional<Mismatch> verify(std::uint64_t seed) const override;
+  /// The same, and throws where a trial has found wrong elements.
+  [[nodiscard]] std::optional<Mismatch> fault() const override;
+  [[nodiscard]] Bytes verified_bytes() const override;
+  void flush() override { check_.flush(); }
+
+  [[nodiscard]] std::vector<Setting> candidates() const override;
+  /// Empties the workspace: all members do before the next start.
+  void use(const Setting& setting) override;
+  [[nodiscard]] Setting setting() const override { return choice_.setting(); }
+  [[nodiscard]] std::vector<std::string> notes() const override;
+
+ private:
+  void choose(const LaunchChoice& choice);
+  void lay_packets();
+  void lay_peers();
+  void lay_pushes();
+  void lay_ring();
+  [[nodiscard]] const void* kernel_of(const LaunchChoice& choice) const;
+  [[nodiscard]] Layout layout_of(const LaunchChoice& choice) const;
+  void require_resident(const LaunchChoice& choice, int sharing) const;
+  [[nodiscard]] void* arguments();
+  [[nodiscard]] WaitLimits wait_limit() const;
+  [[nodiscard]] std::optional<Mismatch> lost_member(const Workspace::Notices& notices) const;
+  [[nodiscard]] std::optional<Mismatch> verify_trial(const Workspace::Notices& notices) const;
+
+  std::shared_ptr<gpu::GpuContext> context_;
+  std::shared_ptr<const CollectivePlan> plan_;
+  int index_;
+  Arenas arenas_;
+  const MemberWorkspace& space_;
+  PeerBuffers peer_buffers_;
+  CollectiveCheck check_;
+  LaunchChoice choice_;
+  const void* kernel_ = nullptr;
+  PacketWork exchange_;  ///< the arguments of packet kernels
+  PeerWork work_;        ///< of peer kernels
+  PushWork push_;        ///< of push kernels
+  RingWork ring_;        ///< of ring kernels
+};
+
+}  // namespace linkscope::direct

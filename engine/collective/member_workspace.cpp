@@ -1,0 +1,62 @@
+// Allocating, emptying and reading workspaces.
+#include "collective/member_workspace.hpp"
+
+#include <cstddef>
+
+#include "backend/gpu/context.hpp"
+#include "backend/gpu/memory/device.hpp"
+#include "backend/gpu/memory/grained.hpp"
+#include "backend/gpu/vendor/check.hpp"
+
+namespace linkscope::direct {
+namespace {
+
+/// Memory that others may write while a kernel reads it.
+std::unique_ptr<Buffer> allocate(const std::shared_ptr<gpu::GpuContext>& context, int device, Bytes bytes) {
+  const DeviceId id{DeviceKind::gpu, device};
+  if (gpu::vendor::has_grains) {
+    const Endpoint where{id, "fine-grained", Placement::bound, id};
+    return gpu::GrainedMemory(context, gpu::Grain::fine).allocate(where, bytes);
+  }
+  const Endpoint where{id, "device", Placement::bound, id};
+  return gpu::DeviceMemory(context).allocate(where, bytes);
+}
+
+}  // namespace
+
+MemberWorkspace::MemberWorkspace(const std::shared_ptr<gpu::GpuContext>& context, int device, Bytes staging)
+    : context_(context), device_(device), buffer_(allocate(context, device, packets_offset + staging)) {}
+
+void MemberWorkspace::clear(const PeerTable& peers) const {
+  Workspace::NoticeBoard book{};
+  book.members = static_cast<std::uint64_t>(peers.members);
+  for (int member = 0; member < peers.members; ++member) {
+    book.notices[member] = &reinterpret_cast<Workspace*>(peers.workspaces[member])->notices;
+  }
+  context_->use(device_);
+  const gpuStream_t stream = context_->service_stream(device_);
+  LINKSCOPE_CHECK(gpuMemsetAsync(buffer_->data(), 0, buffer_->bytes(), stream));
+  LINKSCOPE_CHECK(gpuMemcpyAsync(buffer_->data() + offsetof(Workspace, book), &book, sizeof book,
+                                 gpuMemcpyDefault, stream));
+  LINKSCOPE_CHECK(gpuStreamSynchronize(stream));
+}
+
+Workspace::Notices MemberWorkspace::notices() const {
+  Workspace::Notices notices{};
+  context_->use(device_);
+  const gpuStream_t stream = context_->service_stream(device_);
+  LINKSCOPE_CHECK(gpuMemcpyAsync(&notices, buffer_->data(), sizeof notices, gpuMemcpyDefault, stream));
+  LINKSCOPE_CHECK(gpuStreamSynchronize(stream));
+  return notices;
+}
+
+void MemberWorkspace::forget_trials() const {
+  context_->use(device_);
+  const gpuStream_t stream = context_->service_stream(device_);
+  constexpr std::size_t first = offsetof(Workspace::Notices, wrong);
+  constexpr std::size_t end = offsetof(Workspace::Notices, unused);
+  LINKSCOPE_CHECK(gpuMemsetAsync(buffer_->data() + first, 0, end - first, stream));
+  LINKSCOPE_CHECK(gpuStreamSynchronize(stream));
+}
+
+}  // namespace linkscope::direct

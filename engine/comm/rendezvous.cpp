@@ -1,0 +1,126 @@
+// Accepts connections and reads greetings.
+#include "comm/rendezvous.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+namespace linkscope {
+namespace {
+
+constexpr std::size_t most_strangers = 256;
+/// The others are on their way, and shall hear the reason too.
+constexpr Seconds after_complaint = 2;
+constexpr Seconds for_a_refusal = 0.1;
+
+}  // namespace
+
+Rendezvous::Rendezvous(Listener& listener, const Handshake& own)
+    : listener_(&listener), own_(&own), arrivals_(static_cast<std::size_t>(own.size) - 1) {}
+
+void Rendezvous::wait(Deadline deadline) {
+  for (;;) {
+    let_in();
+    hear_strangers();
+    look_after_arrivals();
+    if (is_over(deadline)) return;
+    wait_for_any(descriptors(), complaint_.empty() ? deadline : std::min(deadline, patience_));
+  }
+}
+
+bool Rendezvous::is_over(Deadline deadline) const {
+  if (missing().empty() || !lost_.empty() || has_passed(deadline)) return true;
+  const bool all_have_come = missing().size() <= turned_away_;
+  return !complaint_.empty() && (all_have_come || has_passed(patience_));
+}
+
+void Rendezvous::let_in() {
+  while (auto socket = listener_->accept()) strangers_.emplace_back(*std::move(socket), Handshake::largest);
+  if (strangers_.size() > most_strangers) {
+    strangers_.erase(strangers_.begin(), strangers_.end() - static_cast<std::ptrdiff_t>(most_strangers));
+  }
+}
+
+void Rendezvous::hear_strangers() {
+  std::vector<Channel> heard;
+  heard.swap(strangers_);
+  for (Channel& stranger : heard) {
+    Frame frame;
+    const Outcome outcome = stranger.take(frame);
+    if (outcome == Outcome::late) {
+      strangers_.push_back(std::move(stranger));
+    } else if (outcome == Outcome::done && frame.kind == FrameKind::handshake) {
+      if (const auto handshake = Handshake::parse(frame.payload)) receive(std::move(stranger), *handshake);
+    }
+  }
+}
+
+void Rendezvous::receive(Channel channel, const Handshake& handshake) {
+  const auto refuse = [&](const std::string& why) {
+    static_cast<void>(channel.send({FrameKind::refusal, 0, 0, why}, deadline_in(for_a_refusal)));
+  };
+  if (!same_secret(handshake.token, own_->token)) {
+    return refuse(own_->name() + " is of another run: its LINKSCOPE_TOKEN is not that of " +
+                  handshake.name());
+  }
+  std::optional<std::string> complaint = disagreement(*own_, handshake);
+  const bool placed = handshake.rank >= 1 && handshake.rank < own_->size;
+  Arrival* place = placed ? &arrivals_[static_cast<std::size_t>(handshake.rank) - 1] : nullptr;
+  if (!complaint && place == nullptr) {
+    complaint = handshake.name() + " has no place in a world of " + std::to_string(own_->size) +
+                " whose rank 0 is another process";
+  } else if (place != nullptr && place->here) {
+    complaint = "two processes say that they are rank " + std::to_string(handshake.rank) + ", on hosts " +
+                place->handshake.host + " and " + handshake.host;
+  }
+  if (complaint && complaint_.empty()) {
+    complaint_ = *complaint;
+    patience_ = deadline_in(after_complaint);
+  }
+  if (place == nullptr || place->here) {
+    ++turned_away_;
+    return refuse(complaint_);
+  }
+  channel.allow(Channel::largest_payload);
+  *place = {std::move(channel), handshake, true};
+}
+
+void Rendezvous::look_after_arrivals() {
+  for (Arrival& arrival : arrivals_) {
+    Frame frame;  // none is due before the welcome
+    if (arrival.here && lost_.empty() && arrival.channel.take(frame) == Outcome::closed) {
+      lost_ = arrival.handshake.name();
+    }
+  }
+}
+
+std::vector<int> Rendezvous::missing() const {
+  std::vector<int> ranks;
+  for (std::size_t i = 0; i < arrivals_.size(); ++i) {
+    if (!arrivals_[i].here) ranks.push_back(static_cast<int>(i) + 1);
+  }
+  return ranks;
+}
+
+std::vector<std::string> Rendezvous::hosts() const {
+  std::vector<std::string> hosts{own_->host};
+  for (const Arrival& arrival : arrivals_) hosts.push_back(arrival.handshake.host);
+  return hosts;
+}
+
+std::vector<Channel> Rendezvous::take_channels() {
+  std::vector<Channel> channels;
+  for (Arrival& arrival : arrivals_) channels.push_back(std::move(arrival.channel));
+  return channels;
+}
+
+std::vector<int> Rendezvous::descriptors() const {
+  std::vector<int> all{listener_->descriptor()};
+  for (const Channel& stranger : strangers_) all.push_back(stranger.descriptor());
+  for (const Arrival& arrival : arrivals_) {
+    if (arrival.here) all.push_back(arrival.channel.descriptor());
+  }
+  return all;
+}
+
+}  // namespace linkscope

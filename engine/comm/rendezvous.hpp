@@ -1,0 +1,57 @@
+// Rendezvous: rank 0 waits for everybody else.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "comm/channel.hpp"
+#include "comm/handshake.hpp"
+#include "comm/socket.hpp"
+
+namespace linkscope {
+
+/// Lets in whoever knows the run's secret, in any order. Strangers neither hold it up nor count.
+class Rendezvous {
+ public:
+  /// Both outlive it. `own` is rank 0's greeting, which others are compared with.
+  Rendezvous(Listener& listener, const Handshake& own);
+
+  /// Returns when all have come, when one that had come is gone, soon after a disagreement, or at the deadline.
+  void wait(Deadline deadline);
+
+  /// What processes disagree about; empty where they agree.
+  [[nodiscard]] const std::string& complaint() const { return complaint_; }
+  [[nodiscard]] std::vector<int> missing() const;
+  /// Who had come and is gone, by name; empty where nobody is.
+  [[nodiscard]] const std::string& lost() const { return lost_; }
+  /// By rank; empty for who is missing.
+  [[nodiscard]] std::vector<std::string> hosts() const;
+  /// Of ranks 1, 2, ...; closed ones for who is missing. They are taken out.
+  [[nodiscard]] std::vector<Channel> take_channels();
+
+ private:
+  struct Arrival {
+    Channel channel;
+    Handshake handshake;
+    bool here = false;
+  };
+
+  [[nodiscard]] bool is_over(Deadline deadline) const;
+  void let_in();
+  void hear_strangers();
+  void receive(Channel channel, const Handshake& handshake);
+  void look_after_arrivals();
+  [[nodiscard]] std::vector<int> descriptors() const;
+
+  Listener* listener_;
+  const Handshake* own_;
+  std::vector<Channel> strangers_;  ///< have not said who they are
+  std::vector<Arrival> arrivals_;   ///< of ranks 1, 2, ...
+  std::string complaint_;
+  std::size_t turned_away_ = 0;  ///< who are of this run and have no place in it
+  Deadline patience_;            ///< with those who have not come when it is known that all will be sent away
+  std::string lost_;
+};
+
+}  // namespace linkscope

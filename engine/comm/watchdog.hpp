@@ -1,0 +1,85 @@
+// Watchdog: makes sure that this process leaves when those it depends on are gone.
+#pragma once
+
+#include <poll.h>
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "comm/deadline.hpp"
+
+namespace linkscope {
+
+/// Looks after connections on a thread of its own, which sleeps all the while. The other threads may be stuck: in a library, behind
+/// a kernel of a GPU, in their own end.
+class Watchdog {
+ public:
+  /// Ends the process, saying why. Called on the watch's thread.
+  using Leave = std::function<void(const std::string& why)>;
+  /// Called on the watch's thread right before.
+  using Reason = std::function<std::string()>;
+
+  explicit Watchdog(Leave leave);
+  /// Waits for its thread.
+  ~Watchdog();
+  Watchdog(const Watchdog&) = delete;
+  Watchdog& operator=(const Watchdog&) = delete;
+
+  /// Holds as long as it lives, which is not longer than the watch, the connection and what the reason refers to.
+  class Guard {
+   public:
+    Guard(Watchdog& watch, std::uint64_t number) : watch_(&watch), number_(number) {}
+    ~Guard();
+    Guard(Guard&& other) noexcept;
+    Guard(const Guard&) = delete;
+    Guard& operator=(const Guard&) = delete;
+    Guard& operator=(Guard&&) = delete;
+
+   private:
+    Watchdog* watch_;
+    std::uint64_t number_;
+  };
+
+  /// Once the peer of the socket `descriptor` has closed the connection, this process has `grace` left to go by itself.
+  [[nodiscard]] Guard over(int descriptor, Seconds grace, Reason reason);
+  /// It has `grace` left from now on.
+  [[nodiscard]] Guard over_the_end(Seconds grace, Reason reason);
+
+ private:
+  struct Watched {
+    int descriptor = -1;
+    Seconds grace = 0;
+    Reason reason;
+    std::optional<Deadline> expires;
+  };
+
+  /// What the thread sleeps on.
+  struct PollSet {
+    std::vector<pollfd> polled;          ///< the waker first
+    std::vector<std::uint64_t> numbers;  ///< entries of the others
+    int milliseconds = -1;               ///< until the time of one that has ended is up; -1: of none
+  };
+
+  Guard add(Watched entry);
+  void wake() const;
+  void look();
+  [[nodiscard]] std::optional<PollSet> next_rest();
+  void sleep(PollSet& rest) const;
+  void act(const PollSet& rest);
+
+  Leave leave_;
+  std::mutex change_;
+  std::map<std::uint64_t, Watched> entries_;
+  std::uint64_t next_ = 0;
+  bool ending_ = false;
+  int waker_;
+  std::thread thread_;  ///< the last: it uses all others
+};
+
+}  // namespace linkscope

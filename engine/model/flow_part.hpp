@@ -1,0 +1,72 @@
+// FlowPart and Ensemble: a flow's shares by process and device, and what one process has of them made ready.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "model/buffer.hpp"
+#include "model/device.hpp"
+#include "model/transfer.hpp"
+
+namespace linkscope {
+
+/// Whether a part's span counts for the flow's time. The mean over a flow's timed parts is the time of the flow.
+enum class Timing { timed, untimed };
+
+/// What one device of one process does of a flow. A copy is one part. A message between processes is two, of which the
+/// sender's is timed; a collective has one for each member, all timed.
+struct FlowPart {
+  int rank = 0;
+  DeviceId executor;
+  std::optional<Endpoint> source;       ///< memory that this part reads and its process allocates
+  std::optional<Endpoint> destination;  ///< memory that this part's process allocates and checks
+  Timing timing = Timing::timed;
+};
+
+/// The memory a flow may use: arenas of `rotation.slots` slots; null where the flow (the part) has no such end.
+struct Arenas {
+  Buffer* source = nullptr;
+  Buffer* destination = nullptr;
+  Rotation rotation;
+};
+
+/// A part that lies in this process: its place among all parts of the flow, and its memory.
+struct LocalPart {
+  std::size_t index = 0;
+  Arenas arenas;
+};
+
+/// This process's parts of one flow, made ready together. Before anything is armed or run, every process of the run calls
+/// offer() once, gets every other's word, and calls connect().
+class PreparedParts {
+ public:
+  virtual ~PreparedParts() = default;
+  /// One transfer for each own part, in order.
+  [[nodiscard]] virtual std::vector<Transfer*> transfers() const = 0;
+  /// What the other processes must know (handles, addresses, identifiers); any bytes.
+  [[nodiscard]] virtual std::string export_handles() { return {}; }
+  /// `offers`: every process's, by rank. Reaches the others' memory, sets up communicators. Collective over all
+  /// processes, those without a part of the flow included.
+  virtual void import_handles(const std::vector<std::string>& /*exports*/) {}
+};
+
+/// The one part of a flow that knows no other process.
+class SinglePart final : public PreparedParts {
+ public:
+  explicit SinglePart(std::unique_ptr<Transfer> transfer) : transfer_(std::move(transfer)) {}
+  [[nodiscard]] std::vector<Transfer*> transfers() const override { return {transfer_.get()}; }
+
+ private:
+  std::unique_ptr<Transfer> transfer_;
+};
+
+/// A process that has no part in a flow.
+class NoParts final : public PreparedParts {
+ public:
+  [[nodiscard]] std::vector<Transfer*> transfers() const override { return {}; }
+};
+
+}  // namespace linkscope

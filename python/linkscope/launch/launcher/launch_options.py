@@ -1,0 +1,148 @@
+"""LaunchOptions: which launcher starts the processes of which cases, as asked for or as the machine suggests."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from linkscope.errors import LinkscopeError
+from linkscope.launch.group.control import LOOPBACK, own_address
+from linkscope.launch.launcher import inside
+from linkscope.launch.launcher.hosts import named_hosts
+from linkscope.launch.launcher.inside import InsideJob, JobLeader
+from linkscope.launch.launcher.launchers import Launcher, Local, Mpiexec, find_mpiexec, library_of
+from linkscope.launch.launcher.srun import Srun, is_only_host
+
+Json = dict[str, Any]
+
+LAUNCHERS = ("local", "mpiexec", "srun", "inside")
+MPI_VARIABLE = "LINKSCOPE_MPI"
+"""The MPI library or adapter that engines load, instead of looking for one."""
+_MPI_METHODS = frozenset({"mpi", "mpi-collective", "torch-mpi"})
+_FIND_MPIEXEC = "put an MPI's mpiexec on PATH, name it with --launcher-command, or `pip install mpich`"
+
+
+@dataclass(frozen=True)
+class LaunchOptions:
+    """What the user asked for, in the command line's own words. None: as the cases need it.
+
+    ``launcher``: one of LAUNCHERS. ``command``: the launcher's path and whatever else it shall be told.
+    ``hosts``, ``hostfile``: as the launcher spells them. ``interface``: the address of this host that others report to.
+    """
+
+    launcher: str | None = None
+    launcher_command: str | None = None
+    hosts: str | None = None
+    hostfile: str | None = None
+    interface: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.launcher not in (None, *LAUNCHERS):
+            raise LinkscopeError(f"no launcher {self.launcher!r}: choose from {', '.join(LAUNCHERS)}")
+        if self.launcher in ("local", "inside") and (self.launcher_command or self.hosts or self.hostfile):
+            raise LinkscopeError(f"--launcher {self.launcher} takes no command and no hosts: use mpiexec or srun")
+        if self.hosts and self.hostfile:
+            raise LinkscopeError("give --hosts or --hostfile, not both")
+
+    @property
+    def is_asked_for(self) -> bool:
+        """Whether the user chose how processes are started: what cannot be had then is the user's to mend."""
+        return self.launcher is not None or self.launcher_command is not None
+
+    @property
+    def peers(self) -> list[str]:
+        """Names of hosts that are asked for."""
+        return list(named_hosts(self.hosts, self.hostfile))
+
+    def variables(self, environment: Mapping[str, str] = os.environ) -> dict[str, str]:
+        """What engines must find in ``environment`` besides: the MPI of the mpiexec that was asked for."""
+        words = shlex.split(self.launcher_command or "")
+        if not words or "srun" in (self.launcher, Path(words[0]).name) or environment.get(MPI_VARIABLE):
+            return {}
+        library = library_of(words[0])
+        return {} if library is None else {MPI_VARIABLE: str(library)}
+
+    def kind_for(self, case: Json, environment: Mapping[str, str], leader: JobLeader | None) -> str:
+        """Which of LAUNCHERS starts the processes of ``case``."""
+        if self.launcher is not None:
+            return self.launcher
+        if leader is not None:
+            return "inside"
+        if self.launcher_command:
+            return "srun" if Path(shlex.split(self.launcher_command)[0]).name == "srun" else "mpiexec"
+        by_slurm = "SLURM_JOB_ID" in environment and shutil.which("srun") is not None
+        if self.hosts or self.hostfile or uses_mpi(case) or _several_hosts(environment):
+            return "srun" if by_slurm and not self.hostfile else "mpiexec"
+        return "local"
+
+    def open(self, kind: str, engine: str, leader: JobLeader | None) -> Launcher:
+        """The launcher of that kind, for engines of that name. Raises LinkscopeError where none can be used here."""
+        words = tuple(shlex.split(self.launcher_command or ""))
+        if leader is not None and kind != "inside":
+            raise LinkscopeError(
+                f"linkscope is one of {leader.place.size} ranks here: start it once, or leave --launcher out"
+            )
+        if kind == "inside":
+            if leader is None:
+                raise LinkscopeError(
+                    "not started as ranks of a job: `mpiexec -n 2 linkscope run ...`, or another launcher"
+                )
+            return InsideJob(leader, engine)
+        if kind == "local":
+            return Local()
+        if kind == "srun":
+            if not words and shutil.which("srun") is None:
+                raise LinkscopeError("no srun on PATH: --launcher mpiexec, or run inside an allocation of Slurm")
+            return Srun(words or ("srun",), self.hosts)
+        found = find_mpiexec()
+        if not words and found is None:
+            raise LinkscopeError(f"no mpiexec on PATH or beside this Python: {_FIND_MPIEXEC}")
+        launcher = Mpiexec(words or (str(found),), self.hosts, self.hostfile)
+        launcher.dialect()
+        return launcher
+
+    def listening_address(self, kind: str, environment: Mapping[str, str] = os.environ) -> str:
+        """The address of this host that the processes reach."""
+        if self.interface is not None:
+            return self.interface
+        return LOOPBACK if self._stays_here(kind, environment) else own_address(self.peers)
+
+    def _stays_here(self, kind: str, environment: Mapping[str, str]) -> bool:
+        """Whether all processes are known to run on this host."""
+        if kind == "local":
+            return True
+        if self.peers or self.hostfile:
+            return False
+        if kind == "inside":
+            return inside.shares_host(environment)
+        if kind == "srun":
+            return is_only_host(environment)
+        return not _several_hosts(environment)
+
+
+def uses_mpi(case: Json) -> bool:
+    """Whether some flow of the case calls MPI, which wants processes that its own launcher started."""
+    return any(flow["method"] in _MPI_METHODS for flow in case["flows"])
+
+
+def requirement(cases: Iterable[Json], size: int) -> str | None:
+    """Why a job of ``size`` ranks has nothing to do, if so."""
+    if any(int(case.get("processes", 1)) == size for case in cases):
+        return None
+    return f"started as {size} ranks, and no case here wants {size} processes: start it with as many as its cases want"
+
+
+def _several_hosts(environment: Mapping[str, str]) -> bool:
+    """Whether a batch system gave this job more than one host."""
+    if environment.get("SLURM_JOB_NUM_NODES", "1") != "1":
+        return True
+    listed = environment.get("PBS_NODEFILE") or environment.get("LSB_DJOB_HOSTFILE")
+    try:
+        return listed is not None and len(set(Path(listed).read_text(encoding="utf-8").split())) > 1
+    except OSError:
+        return False

@@ -1,0 +1,467 @@
+// Bootstrap: exchanges among several processes over real connections, and what becomes of them when one fails.
+#include "comm/bootstrap.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <functional>
+#include <future>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "base/error.hpp"
+#include "base/units.hpp"
+#include "comm/identity.hpp"
+
+namespace linkscope {
+namespace {
+
+constexpr Seconds long_enough = 60;
+
+BootstrapOptions member(int rank, int size, Seconds limit = long_enough) {
+  BootstrapOptions own;
+  own.handshake = {"secret",
+                   rank,
+                   size,
+                   "host" + std::to_string(rank),
+                   clock_identity(),
+                   {{"version", "1"}, {"plan", "abc"}}};
+  own.limit = limit;
+  return own;
+}
+
+/// What became of one rank's work: its fault and its words; none where it went well.
+struct Ending {
+  std::optional<Fault> fault;
+  std::string words;
+};
+
+using Work = std::function<void(Bootstrap&)>;
+
+/// A world in this process: a thread and a hub per rank, `size` as each membership says.
+std::vector<Ending> in_world(const std::vector<BootstrapOptions>& members, const Work& work) {
+  Listener listener{"127.0.0.1"};
+  std::vector<Ending> endings(members.size());
+  std::vector<std::thread> threads;
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    threads.emplace_back([&, i] {
+      try {
+        const BootstrapOptions& own = members[i];
+        const auto hub = own.handshake.rank == 0 ? bootstrap_root(listener, own)
+                                                 : bootstrap_leaf({"127.0.0.1", listener.port()}, own);
+        work(*hub);
+      } catch (const Error& error) {
+        endings[i] = {error.fault(), error.what()};
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  return endings;
+}
+
+std::vector<BootstrapOptions> members(int size, Seconds limit = long_enough) {
+  std::vector<BootstrapOptions> all;
+  for (int rank = 0; rank < size; ++rank) all.push_back(member(rank, size, limit));
+  return all;
+}
+
+void expect_all(const std::vector<Ending>& endings, Fault fault, const std::string& words) {
+  for (const Ending& ending : endings) {
+    EXPECT_EQ(ending.fault, fault);
+    EXPECT_EQ(ending.words, words);
+  }
+}
+
+TEST(HubTest, GivesEverybodyEverybodysWord) {
+  const auto endings = in_world(members(4), [](Bootstrap& hub) {
+    for (int round = 0; round < 200; ++round) {
+      const auto word = [&](int rank) { return std::to_string(rank) + ":" + std::to_string(round); };
+      const std::vector<std::string> words = hub.allgather(word(hub.rank()));
+      ASSERT_EQ(words.size(), 4U);
+      for (int rank = 0; rank < 4; ++rank) ASSERT_EQ(words[static_cast<std::size_t>(rank)], word(rank));
+    }
+    EXPECT_EQ(hub.size(), 4);
+    EXPECT_EQ(hub.name_of(2), "rank 2 (host host2)");
+  });
+  for (const Ending& ending : endings) EXPECT_EQ(ending.words, "");
+}
+
+TEST(HubTest, CarriesNothingAndMegabytes) {
+  const auto endings = in_world(members(3), [](Bootstrap& hub) {
+    const auto word = [](int rank) {
+      return std::string(rank == 0 ? 0 : 3 * MiB + static_cast<Bytes>(rank), static_cast<char>('a' + rank));
+    };
+    const std::vector<std::string> words = hub.allgather(word(hub.rank()));
+    for (int rank = 0; rank < 3; ++rank)
+      EXPECT_TRUE(words[static_cast<std::size_t>(rank)] == word(rank)) << rank;
+  });
+  for (const Ending& ending : endings) EXPECT_EQ(ending.words, "");
+}
+
+TEST(HubTest, NamesWhoIsLateToEverybody) {
+  std::promise<void> released;
+  const std::shared_future<void> release = released.get_future().share();
+  std::atomic<int> ended = 0;
+  const auto endings = in_world(members(3, 0.5), [&](Bootstrap& hub) {
+    if (hub.rank() == 2) {
+      release.wait();  // comes when the others have given up
+      hub.allgather("");
+      return;
+    }
+    try {
+      hub.allgather("");
+    } catch (const Error&) {
+      if (++ended == 2) released.set_value();
+      throw;
+    }
+  });
+  expect_all(endings, Fault::fatal, "rank 2 (host host2) has not come within 0.5 s");
+}
+
+/// Ranks of `failed`, one after another, say "no room" in an exchange to which `late` comes when all others have given up.
+std::vector<Ending> with_failures(int size, const std::vector<int>& failed, int late) {
+  std::promise<void> released;
+  const std::shared_future<void> release = released.get_future().share();
+  std::atomic<int> ended = 0;
+  std::atomic<std::size_t> told = 0;
+  std::vector<BootstrapOptions> all = members(size, 0.5);
+  for (BootstrapOptions& own : all) own.on_failure = [&](const std::string&) { ++told; };
+  return in_world(all, [&](Bootstrap& hub) {
+    if (hub.rank() == late) {
+      release.wait();
+      hub.allgather("");
+      return;
+    }
+    try {
+      const auto place = std::find(failed.begin(), failed.end(), hub.rank());
+      if (place == failed.end()) {
+        hub.allgather("");
+      } else {
+        while (std::cmp_less(told.load(), place - failed.begin())) std::this_thread::yield();
+        hub.allgather_failure("", "no room");
+      }
+    } catch (const Error& error) {
+      EXPECT_EQ(hub.broken(), error.what());
+      if (++ended == size - 1) released.set_value();
+      throw;
+    }
+  });
+}
+
+TEST(HubTest, NamesWhoFailedWhereAnotherIsLateToEverybody) {
+  expect_all(with_failures(4, {1}, 2), Fault::fatal,
+             "rank 1 (host host1) failed: no room; rank 2 (host host2) has not come within 0.5 s");
+}
+
+TEST(HubTest, NamesWhoFailedInTheOrderInWhichTheyDid) {
+  const auto words = [](int first, int second) {
+    const auto failed = [](int rank) {
+      return "rank " + std::to_string(rank) + " (host host" + std::to_string(rank) + ") failed: no room; ";
+    };
+    return failed(first) + failed(second) + "rank 2 (host host2) has not come within 0.5 s";
+  };
+  expect_all(with_failures(4, {0, 1}, 2), Fault::fatal, words(0, 1));
+  expect_all(with_failures(4, {1, 0}, 2), Fault::fatal, words(1, 0));
+  expect_all(with_failures(4, {3, 1}, 2), Fault::fatal, words(3, 1));
+}
+
+TEST(HubTest, WhereRankZeroIsLateEachSaysThatItFailedItself) {
+  const auto endings = with_failures(3, {1}, 0);
+  const std::string late = "rank 0 (host host0) has not come within 0.5 s";
+  EXPECT_EQ(endings[1].words, "rank 1 (host host1) failed: no room; " + late);
+  EXPECT_EQ(endings[2].words, late);
+}
+
+TEST(HubTest, AFailureThatAllHaveHeardOfIsOver) {
+  const auto endings = in_world(members(3), [](Bootstrap& hub) {
+    EXPECT_EQ((hub.rank() == 1 ? hub.allgather_failure("a", "no room") : hub.allgather("b"))[1], "a");
+    if (hub.rank() == 2) return;
+    hub.allgather("");
+  });
+  expect_all({endings[0], endings[1]}, Fault::fatal, "rank 2 (host host2) is gone");
+}
+
+TEST(HubTest, NamesWhoNeverCame) {
+  std::vector<BootstrapOptions> all = members(3, 0.5);
+  all.pop_back();
+  const auto endings = in_world(all, [](Bootstrap&) { FAIL(); });
+  expect_all(endings, Fault::fatal, "rank 2 has not come within 0.5 s");
+  all.pop_back();
+  expect_all(in_world(all, [](Bootstrap&) { FAIL(); }), Fault::fatal,
+             "rank 1, rank 2 have not come within 0.5 s");
+}
+
+TEST(HubTest, NamesWhoIsGoneToEverybody) {
+  const auto endings = in_world(members(3), [](Bootstrap& hub) {
+    hub.allgather("");
+    if (hub.rank() == 1) return;
+    hub.allgather("");
+  });
+  EXPECT_EQ(endings[1].words, "");
+  expect_all({endings[0], endings[2]}, Fault::fatal, "rank 1 (host host1) is gone");
+}
+
+TEST(HubTest, NamesWhoIsGoneBeforeWhoFailedPerhapsForItsSake) {
+  const auto endings = in_world(members(2), [](Bootstrap& hub) {
+    hub.allgather("");
+    if (hub.rank() == 0) hub.allgather_failure("", "connection reset");
+  });
+  EXPECT_EQ(endings[0].words, "rank 1 (host host1) is gone; rank 0 (host host0) failed: connection reset");
+}
+
+TEST(HubTest, NoticesThatRankZeroIsGone) {
+  const auto endings = in_world(members(3), [](Bootstrap& hub) {
+    hub.allgather("");
+    if (hub.rank() != 0) hub.allgather("");
+  });
+  expect_all({endings[1], endings[2]}, Fault::fatal, "rank 0 (host host0) is gone");
+}
+
+TEST(HubTest, StaysBrokenOnceItIs) {
+  const auto endings = in_world(members(2), [](Bootstrap& hub) {
+    if (hub.rank() == 1) return;
+    EXPECT_THROW(hub.allgather("first"), Error);
+    hub.allgather("second");
+  });
+  EXPECT_EQ(endings[0].words, "rank 1 (host host1) is gone");
+}
+
+/// A process of its own that joins, takes part in one exchange and dies without a word.
+pid_t start_mortal(const Address& centre) {
+  const pid_t child = ::fork();
+  if (child != 0) return child;
+  try {
+    const auto hub = bootstrap_leaf(centre, member(1, 3));
+    hub->allgather("alive");
+  } catch (...) {
+    ::_exit(1);
+  }
+  ::_exit(0);
+}
+
+TEST(HubTest, NamesAProcessThatDied) {
+  Listener listener{"127.0.0.1"};
+  const Address centre{"127.0.0.1", listener.port()};
+  const pid_t mortal = start_mortal(centre);
+  ASSERT_GT(mortal, 0);
+  Ending other;
+  std::thread survivor([&] {
+    try {
+      const auto hub = bootstrap_leaf(centre, member(2, 3));
+      hub->allgather("");
+      hub->allgather("");
+    } catch (const Error& error) {
+      other = {error.fault(), error.what()};
+    }
+  });
+  const auto hub = bootstrap_root(listener, member(0, 3));
+  EXPECT_EQ(hub->allgather("")[1], "alive");
+  try {
+    hub->allgather("");
+    ADD_FAILURE();
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(), "rank 1 (host host1) is gone");
+  }
+  survivor.join();
+  expect_all({other}, Fault::fatal, "rank 1 (host host1) is gone");
+  int status = 0;
+  ASSERT_EQ(::waitpid(mortal, &status, 0), mortal);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+TEST(HubTest, PartsWithTheReasonThatWasGiven) {
+  std::promise<void> left;
+  const std::shared_future<void> has_left = left.get_future().share();
+  const auto endings = in_world(members(3), [&](Bootstrap& hub) {
+    // As a watch does when rank 1 has gone while rank 0 is stuck elsewhere.
+    if (hub.rank() == 0) {
+      EXPECT_EQ(hub.part_from(1), "rank 1 (host host1) is gone");
+      left.set_value();
+    }
+    if (hub.rank() == 2) {
+      has_left.wait();
+      EXPECT_EQ(hub.part_from(0), "rank 1 (host host1) is gone");
+      hub.allgather("");
+    }
+  });
+  EXPECT_EQ(endings[2].words, "rank 1 (host host1) is gone");
+}
+
+TEST(HubTest, EverybodyHearsWhatIsDifferent) {
+  std::vector<BootstrapOptions> all = members(3);
+  all[2].handshake.fields[0].value = "2";
+  expect_all(in_world(all, [](Bootstrap&) { FAIL(); }), Fault::bad_input,
+             "rank 2 (host host2) has version 2, rank 0 (host host0) has 1: every process must be given the "
+             "same plan "
+             "and the same engine");
+}
+
+TEST(HubTest, EverybodyHearsOfAnotherWorldSize) {
+  std::vector<BootstrapOptions> all = members(3);
+  all[1].handshake.size = 5;
+  expect_all(
+      in_world(all, [](Bootstrap&) { FAIL(); }), Fault::bad_input,
+      "rank 1 (host host1) has a world size of 5, rank 0 (host host0) has 3: every process must be given the "
+      "same plan and the same engine");
+}
+
+TEST(HubTest, TwoProcessesCannotHaveOneRank) {
+  std::vector<BootstrapOptions> all = members(3);
+  all[2].handshake.rank = 1;
+  for (const Ending& ending : in_world(all, [](Bootstrap&) { FAIL(); })) {
+    EXPECT_EQ(ending.fault, Fault::bad_input);
+    EXPECT_EQ(ending.words.find("two processes say that they are rank 1, on hosts host"), 0U) << ending.words;
+  }
+}
+
+TEST(HubTest, TurnsAwayWhoHasAnotherToken) {
+  std::vector<BootstrapOptions> all = members(2);
+  all.push_back(member(1, 2));
+  all[2].handshake.token = "another";
+  // Rank 1 comes when the other has been turned away: that does not count.
+  Listener listener{"127.0.0.1"};
+  std::thread centre([&] { EXPECT_EQ(bootstrap_root(listener, all[0])->allgather("0")[1], "1"); });
+  const Address address{"127.0.0.1", listener.port()};
+  try {
+    static_cast<void>(bootstrap_leaf(address, all[2]));
+    ADD_FAILURE();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.fault(), Fault::bad_input);
+    EXPECT_STREQ(
+        error.what(),
+        "rank 0 (host host0) is of another run: its LINKSCOPE_TOKEN is not that of rank 1 (host host1)");
+  }
+  EXPECT_EQ(bootstrap_leaf(address, all[1])->allgather("1")[0], "0");
+  centre.join();
+}
+
+TEST(HubTest, StrangersNeitherCountNorDelay) {
+  Listener listener{"127.0.0.1"};
+  const Address address{"127.0.0.1", listener.port()};
+  Socket silent = Socket::connect(address, deadline_in(long_enough));
+  Socket browser = Socket::connect(address, deadline_in(long_enough));
+  ASSERT_EQ(browser.send("GET / HTTP/1.1\r\nHost: node7\r\n\r\n", "", deadline_in(long_enough)),
+            Outcome::done);
+  std::thread centre([&] { EXPECT_EQ(bootstrap_root(listener, member(0, 2))->allgather("0")[1], "1"); });
+  EXPECT_EQ(bootstrap_leaf(address, member(1, 2))->allgather("1")[0], "0");
+  centre.join();
+}
+
+/// Joins by hand as rank 1 of 2, then says what it likes.
+Channel joined_by_hand(const Address& address) {
+  Channel channel(Socket::connect(address, deadline_in(long_enough)));
+  Frame frame{FrameKind::handshake, 0, 0, member(1, 2).handshake.text()};
+  EXPECT_EQ(channel.send(frame, deadline_in(long_enough)), Outcome::done);
+  EXPECT_EQ(channel.receive(frame, deadline_in(long_enough)), Outcome::done);
+  EXPECT_EQ(frame.kind, FrameKind::welcome);
+  EXPECT_EQ(channel.send({FrameKind::clock_set, 0, 0, {}}, deadline_in(long_enough)), Outcome::done);
+  return channel;
+}
+
+TEST(HubTest, RefusesWordsOfAnotherExchange) {
+  Listener listener{"127.0.0.1"};
+  std::thread other([&] {
+    Channel channel = joined_by_hand({"127.0.0.1", listener.port()});
+    ASSERT_EQ(channel.send({FrameKind::word, 2, steady_seconds(), "early"}, deadline_in(long_enough)),
+              Outcome::done);
+    Frame frame;
+    EXPECT_EQ(channel.receive(frame, deadline_in(long_enough)), Outcome::closed);
+    EXPECT_NE(channel.farewell().find("out of step"), std::string::npos);
+  });
+  const auto hub = bootstrap_root(listener, member(0, 2));
+  try {
+    hub->allgather("");
+    ADD_FAILURE();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.fault(), Fault::fatal);
+    EXPECT_STREQ(error.what(),
+                 "rank 1 (host host1) is out of step: its message belongs to exchange 2, rank 0 (host host0) "
+                 "is at exchange 1");
+  }
+  other.join();
+}
+
+TEST(HubTest, OneClockNeedsNoOffset) {
+  const auto endings = in_world(members(3), [](Bootstrap& hub) {
+    EXPECT_EQ(hub.clock_offset(), 0);
+    EXPECT_EQ(hub.clock_uncertainty(), 0);
+  });
+  for (const Ending& ending : endings) EXPECT_EQ(ending.words, "");
+}
+
+/// Ranks whose clocks say to be different ones, and go ahead of the true one by `ahead` of their rank.
+std::vector<BootstrapOptions> with_clocks(const std::vector<Seconds>& ahead) {
+  std::vector<BootstrapOptions> all = members(static_cast<int>(ahead.size()));
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    all[i].handshake.clock = "clock" + std::to_string(i);
+    all[i].clock = [more = ahead[i]] { return steady_seconds() + more; };
+  }
+  return all;
+}
+
+TEST(HubTest, TellsOffsetsWithinTheirUncertainty) {
+  const std::vector<Seconds> ahead{0, 0, -1234.5};
+  std::vector<Seconds> uncertainties(3, 0);
+  const auto endings = in_world(with_clocks(ahead), [&](Bootstrap& hub) {
+    const auto rank = static_cast<std::size_t>(hub.rank());
+    uncertainties[rank] = hub.clock_uncertainty();
+    EXPECT_GT(hub.clock_uncertainty(), 0);
+    EXPECT_LT(hub.clock_uncertainty(), 0.1);
+    // 1e-9: what doubles of this size can tell.
+    if (rank > 0) {
+      EXPECT_LE(std::abs(hub.clock_offset() + ahead[rank]), hub.clock_uncertainty() + 1e-9);
+    }
+  });
+  for (const Ending& ending : endings) EXPECT_EQ(ending.words, "");
+  EXPECT_EQ(uncertainties[0], std::max(uncertainties[1], uncertainties[2]));
+}
+
+TEST(HubTest, DistrustsAClockThatOnlySaysToBeTheSame) {
+  std::vector<BootstrapOptions> all = with_clocks({0, 100});
+  all[1].handshake.clock = all[0].handshake.clock;
+  const auto endings = in_world(all, [](Bootstrap& hub) {
+    if (hub.rank() == 1) {
+      EXPECT_LE(std::abs(hub.clock_offset() + 100), hub.clock_uncertainty() + 1e-9);
+    }
+    EXPECT_GT(hub.clock_uncertainty(), 0);
+  });
+  for (const Ending& ending : endings) EXPECT_EQ(ending.words, "");
+}
+
+TEST(HubTest, FollowsAClockThatDrifts) {
+  std::vector<BootstrapOptions> all = with_clocks({0, 0});
+  // Both clocks run a thousand times too fast, so that offsets grow old at once; the second jumps by 7 s on the way.
+  std::atomic<Seconds> jump = 0;
+  for (BootstrapOptions& one : all) {
+    one.clock = [] { return 1000 * steady_seconds(); };
+    one.limit = 1000 * long_enough;
+  }
+  all[1].clock = [&] { return 1000 * steady_seconds() + jump; };
+  const auto endings = in_world(all, [&](Bootstrap& hub) {
+    hub.allgather("");
+    if (hub.rank() == 1) jump = 7;
+    const Deadline enough = deadline_in(long_enough);
+    std::vector<std::string> words;
+    do {
+      const bool over = hub.rank() == 0 ? has_passed(enough) : std::abs(hub.clock_offset()) > 1;
+      words = hub.allgather(over ? "over" : "");
+    } while (words[0].empty() && words[1].empty());
+    if (hub.rank() == 1) {
+      EXPECT_LE(std::abs(hub.clock_offset() + 7), hub.clock_uncertainty() + 1e-6);
+    }
+  });
+  for (const Ending& ending : endings) EXPECT_EQ(ending.words, "");
+}
+
+}  // namespace
+}  // namespace linkscope

@@ -1,0 +1,58 @@
+// Processes find out that MPI sees them otherwise than the run does.
+#include <gtest/gtest.h>
+
+#include "backend/mpi/gpu_awareness.hpp"
+#include "backend/mpi/rank_check.hpp"
+#include "base/error.hpp"
+
+namespace linkscope::mpi {
+namespace {
+
+std::string complaint(const std::vector<RankEntry>& all) {
+  try {
+    require_one_world(all);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.fault(), Fault::unsupported);
+    return error.what();
+  }
+  return "";
+}
+
+TEST(MpiRollCall, AWordIsUnderstoodAsItWasTold) {
+  const RankEntry back = RankEntry::understood(RankEntry{3, 8, 17}.told());
+  EXPECT_EQ(back.rank, 3);
+  EXPECT_EQ(back.size, 8);
+  EXPECT_EQ(back.slots, 17U);
+  EXPECT_THROW(static_cast<void>(RankEntry::understood("hello")), Error);
+}
+
+TEST(MpiRollCall, OneWorldIsInOrder) {
+  EXPECT_EQ(complaint({{0, 2, 1}, {1, 2, 1}}), "");
+  EXPECT_EQ(complaint({{0, 1, 1}}), "");
+}
+
+TEST(MpiRollCall, WhoIsAloneWasStartedByNoMpiLauncher) {
+  EXPECT_NE(complaint({{0, 1, 1}, {0, 1, 1}}).find("no MPI launcher"), std::string::npos);
+}
+
+TEST(MpiRollCall, RanksThatDifferAreNamed) {
+  const std::string text = complaint({{0, 2, 1}, {0, 2, 1}});
+  EXPECT_NE(text.find("rank 1 of 2 is rank 0 of 2 to MPI"), std::string::npos) << text;
+  EXPECT_NE(complaint({{0, 3, 1}, {1, 3, 1}}), "");
+}
+
+TEST(MpiRollCall, SlotsAreThoseThatEveryEndHas) {
+  EXPECT_EQ(slots_of_all({{0, 3, 12}, {1, 3, 0}, {2, 3, 8}}), 8U) << "a bystander has none";
+  EXPECT_EQ(slots_of_all({{0, 1, 0}}), 1U);
+}
+
+TEST(MpiGpuAwareness, IsWhatMemoryKindsSay) {
+  EXPECT_TRUE(ask_gpu_awareness("system,mpi,cuda"));
+  EXPECT_TRUE(ask_gpu_awareness("rocm:device"));
+  const Support silent = ask_gpu_awareness("system,mpi");  // this process has no MPI that could be asked
+  ASSERT_FALSE(silent);
+  EXPECT_NE(silent.reason().find("no way to ask"), std::string::npos) << silent.reason();
+}
+
+}  // namespace
+}  // namespace linkscope::mpi

@@ -1,0 +1,261 @@
+// A started MPI: communicators, turns, tags, and failures on the way to a row.
+#include "backend/mpi/mpi_runtime.hpp"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+#include <vector>
+
+#include "backend/host/host_buffer.hpp"
+#include "backend/host/host_gate.hpp"
+#include "backend/mpi/collective_transfer.hpp"
+#include "backend/mpi/end_transfer.hpp"
+#include "fake_mpi.hpp"
+
+namespace linkscope::mpi {
+namespace {
+
+class MpiRuntimeTest : public ::testing::Test {
+ protected:
+  MpiRuntimeTest()
+      : node_(host_->topology().nearest_with_cpus(0).index),
+        caller_{node_, {DeviceKind::numa, node_}, nullptr} {}
+
+  /// Two floats in, two out, in one slot.
+  Arenas arenas() { return {&source_, &destination_, {8, 1}}; }
+
+  static CollectiveShape shape(ElementType type = ElementType::float32) {
+    return {CollectiveKind::all_reduce, type, InPlace::out, 1, 8};
+  }
+  static Flow flow(const std::string& call) {
+    Flow flow;
+    flow.bytes = 8;
+    flow.parameters.set("call", call);
+    return flow;
+  }
+
+  FakeMpi& mpi_ = FakeMpi::reset();
+  std::shared_ptr<host::HostContext> host_ = std::make_shared<host::HostContext>();
+  int node_;
+  Caller caller_;
+  host::HostGate gate_{host_};
+  std::vector<std::byte> memory_{16};
+  host::HostBuffer source_{{}, 8, memory_.data(), {}, host_->workers(node_)};
+  host::HostBuffer destination_{{}, 8, memory_.data() + 8, {}, host_->workers(node_)};
+};
+
+TEST_F(MpiRuntimeTest, SaysItsVersionInOneShortLine) {
+  EXPECT_EQ(MpiRuntime(FakeMpi::table(), threads_single).version(), "Fake MPI v1.2");
+}
+
+TEST_F(MpiRuntimeTest, OneThreadStartsCallsAndEndsMpi) {
+  MpiRuntime session(FakeMpi::table(), threads_single, [] { FakeMpi::called(); });
+  EXPECT_NE(session.communicator({1, 0}), 0U);
+  EXPECT_FALSE(session.takes_gpu_memory());
+  {
+    MpiCollectiveTransfer reduction(session, shape(), MpiMember{0, caller_, arenas()});
+    reduction.connect(1, session.world());
+    reduction.arm(1);
+    gate_.run({{&reduction, 3}}, Clock::host);
+    EXPECT_EQ(mpi_.reductions, 3);
+  }
+  EndTransfer(session, flow("put"),
+              End{Side::destination, caller_, {&source_, nullptr, {8, 1}}, nullptr, nullptr})
+      .connect(1, session.world(), 1, {});
+  session.finish();
+  EXPECT_EQ(mpi_.callers.size(), 1U);
+  EXPECT_FALSE(mpi_.callers.contains(std::this_thread::get_id()));
+}
+
+TEST_F(MpiRuntimeTest, WhatItsThreadThrowsReachesTheCaller) {
+  EXPECT_THROW(MpiRuntime(FakeMpi::table(), threads_single, [] { throw Error(Fault::no_memory, "none"); }),
+               Error);
+  const MpiRuntime session(FakeMpi::table(), threads_single);
+  EXPECT_THROW(session.in_its_thread([] { throw Error(Fault::no_memory, "none"); }), Error);
+  int calls = 0;
+  session.in_its_thread([&] { ++calls; });
+  EXPECT_EQ(calls, 1) << "and the thread goes on";
+}
+
+TEST_F(MpiRuntimeTest, SaysWhichThreadsItServesWhereTheyAreNotTheUsualOne) {
+  EXPECT_EQ(MpiRuntime(FakeMpi::table(), threads_single).threads(), "");
+  mpi_.threads = threads_funneled;
+  EXPECT_EQ(MpiRuntime(FakeMpi::table(), threads_funneled).threads(), "MPI_THREAD_FUNNELED");
+  mpi_.threads = threads_multiple;
+  const MpiRuntime unasked(FakeMpi::table(), threads_single);
+  EXPECT_EQ(unasked.threads(), "MPI_THREAD_MULTIPLE");
+  EXPECT_NE(unasked.worker(), nullptr) << "one thread calls it all the same";
+  EXPECT_EQ(MpiRuntime(FakeMpi::table(), threads_multiple).worker(), nullptr);
+  mpi_.threads = threads_single;
+  EXPECT_EQ(MpiRuntime(FakeMpi::table(), threads_multiple).threads(),
+            "MPI_THREAD_SINGLE, not the MPI_THREAD_MULTIPLE asked for");
+}
+
+TEST_F(MpiRuntimeTest, SaysWhereItHasLeftTheGpuThatItFirstMet) {
+  MpiRuntime session(FakeMpi::table(), threads_single);
+  const DeviceId first{DeviceKind::gpu, 1};
+  const DeviceId second{DeviceKind::gpu, 0};
+  session.visit({DeviceKind::numa, 0});
+  session.visit(first);
+  session.visit(second);
+  EXPECT_EQ(session.away_from_home(first), "");
+  EXPECT_EQ(session.away_from_home({DeviceKind::numa, 0}), "");
+  EXPECT_NE(session.away_from_home(second).find("gpu:1 before"), std::string::npos);
+  caller_.device = second;
+  const std::string remark = session.away_from_home(second);
+  EXPECT_EQ(MpiCollectiveTransfer(session, shape(), MpiMember{0, caller_, arenas()}).notes().back(), remark);
+  caller_.hands_over = false;
+  EXPECT_NE(MpiCollectiveTransfer(session, shape(), MpiMember{0, caller_, arenas()}).notes().back(), remark);
+}
+
+TEST_F(MpiRuntimeTest, ACommunicatorIsMadeOncePerListOfRanks) {
+  MpiRuntime session(FakeMpi::table(), threads_single);
+  EXPECT_EQ(session.communicator({0, 1}), session.world());
+  EXPECT_EQ(mpi_.splits, 0);
+  const MpiHandle reversed = session.communicator({1, 0});
+  EXPECT_EQ(session.communicator({1, 0}), reversed);
+  EXPECT_EQ(mpi_.splits, 1);
+  EXPECT_EQ(session.communicator({1}), 0U) << "this is rank 0";
+}
+
+TEST_F(MpiRuntimeTest, OneTransferAtATimeUnlessThreadsAreMultiple) {
+  MpiRuntime session(FakeMpi::table(), threads_single);
+  auto first = std::make_unique<MpiCollectiveTransfer>(session, shape(), MpiMember{0, caller_, arenas()});
+  EXPECT_THROW(MpiCollectiveTransfer(session, shape(), MpiMember{0, caller_, arenas()}), Error);
+  first.reset();
+  EXPECT_NO_THROW(MpiCollectiveTransfer(session, shape(), MpiMember{0, caller_, arenas()}));
+  mpi_.threads = threads_multiple;
+  MpiRuntime many(FakeMpi::table(), threads_multiple);
+  MpiCollectiveTransfer one(many, shape(), MpiMember{0, caller_, arenas()});
+  EXPECT_NO_THROW(MpiCollectiveTransfer(many, shape(), MpiMember{0, caller_, arenas()}));
+  EXPECT_EQ(one.own_worker(), nullptr) << "each has a thread of its own";
+}
+
+TEST_F(MpiRuntimeTest, NoTwoCollectivesHoldTheSameRanks) {
+  MpiRuntime session(FakeMpi::table(), threads_single);
+  auto held = session.hold({0, 1});
+  EXPECT_THROW(static_cast<void>(session.hold({0, 1})), Error);
+  EXPECT_NO_THROW(static_cast<void>(session.hold({1, 0})));
+  held.reset();
+  EXPECT_NO_THROW(static_cast<void>(session.hold({0, 1})));
+}
+
+TEST_F(MpiRuntimeTest, FlowsHaveTagsOfTheirOwnWithinWhatEveryMpiHas) {
+  MpiRuntime session(FakeMpi::table(), threads_single);
+  const Tags first = session.tags();
+  const Tags second = session.tags();
+  EXPECT_GT(second.message, first.answer);
+  for (int i = 0; i < 40000; ++i) ASSERT_LE(session.tags().answer, 32767);
+}
+
+TEST_F(MpiRuntimeTest, SumsThatItDoesNotKnowAreRefusedNotFaked) {
+  const auto said = [&] {
+    MpiRuntime session(FakeMpi::table(), threads_single);
+    try {
+      MpiCollectiveTransfer(session, shape(ElementType::bfloat16), MpiMember{0, caller_, arenas()});
+    } catch (const Error& error) {
+      EXPECT_EQ(error.fault(), Fault::unsupported);
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  EXPECT_EQ(said(),
+            "Fake MPI v1.2: the standard ABI has no bfloat16; its own mpi.h may: build linkscope with "
+            "-DLINKSCOPE_MPICC=<its mpicc>");
+  mpi_.header = header_of_site;
+  EXPECT_EQ(said(), "Fake MPI v1.2: its mpi.h has no bfloat16");
+  mpi_.half = sum_refused;
+  EXPECT_EQ(said(), "Fake MPI v1.2 has no sum of bfloat16 elements");
+  mpi_.half = sum_wrong;
+  EXPECT_EQ(said(), "Fake MPI v1.2 adds up bfloat16 elements wrongly: 1 and 1 are not 2");
+  mpi_.half = sum_right;
+  EXPECT_EQ(said(), "");
+}
+
+TEST_F(MpiRuntimeTest, OnTheHostClockABarrierKeepsCallsApartAndOnTheBatchClockNothingDoes) {
+  MpiRuntime session(FakeMpi::table(), threads_single);
+  MpiCollectiveTransfer transfer(session, shape(), MpiMember{0, caller_, arenas()});
+  transfer.connect(1, session.world());
+  transfer.arm(1);
+  const Span apart = gate_.run({{&transfer, 50}}, Clock::host).front();
+  EXPECT_EQ(mpi_.barriers, 51);
+  EXPECT_EQ(mpi_.reductions, 50);
+  const Span counted = transfer.counted(apart);
+  EXPECT_GE(counted.start, apart.start);
+  EXPECT_LT(counted.length(), apart.length()) << "the barriers do not count";
+  EXPECT_GE(counted.idle, apart.idle);
+  gate_.run({{&transfer, 50}}, Clock::batch);
+  EXPECT_EQ(mpi_.barriers, 53) << "before the first and after the last";
+  EXPECT_EQ(transfer.verify(1), std::nullopt);
+  EXPECT_NE(transfer.verify(2), std::nullopt);
+}
+
+TEST_F(MpiRuntimeTest, InPlaceOnlyTheRootOfAReduceSaysSo) {
+  MpiRuntime session(FakeMpi::table(), threads_single);
+  for (const int index : {0, 1}) {
+    const CollectiveShape reduce{CollectiveKind::reduce, ElementType::float32, InPlace::in, 2, 8};
+    MpiCollectiveTransfer transfer(session, reduce,
+                                   MpiMember{index, caller_, {nullptr, &destination_, {8, 1}}});
+    EXPECT_TRUE(transfer.accumulates());
+    transfer.connect(1, session.world());
+    transfer.arm(1);
+    gate_.run({{&transfer, 1}}, Clock::host);
+    EXPECT_EQ(mpi_.last_input, index == 0 ? nullptr : destination_.data());
+  }
+}
+
+TEST_F(MpiRuntimeTest, AFailedCallIsAnErrorWithMpisWordsAndTheLastOneMade) {
+  MpiRuntime session(FakeMpi::table(), threads_single);
+  EndTransfer end(session, flow("send"),
+                  {Side::source, caller_, {&source_, nullptr, {8, 1}}, nullptr, nullptr});
+  end.connect(1, session.world(), 1, {10, 11, 12});
+  end.arm(1);
+  gate_.run({{&end, 3}}, Clock::host);
+  EXPECT_EQ(mpi_.sends, 3);
+  EXPECT_EQ(mpi_.last_tag, 10);
+  mpi_.send_code = 7;
+  try {
+    gate_.run({{&end, 3}}, Clock::host);
+    FAIL() << "nothing was thrown";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.fault(), Fault::broken);
+    EXPECT_STREQ(error.what(), "MPI_Send, MPI_Recv: the wire broke (7)");
+  }
+  EXPECT_EQ(mpi_.sends, 4) << "it stops at the first";
+  EXPECT_THROW(gate_.run({{&end, 3}}, Clock::host), Error);
+  EXPECT_EQ(mpi_.sends, 4) << "and calls MPI no more";
+}
+
+TEST_F(MpiRuntimeTest, AWindowIsWithdrawnByAllOrByNone) {
+  MpiRuntime session(FakeMpi::table(), threads_single);
+  const auto make = [&] {
+    auto end = std::make_unique<EndTransfer>(
+        session, flow("put"), End{Side::source, caller_, {&source_, nullptr, {8, 1}}, nullptr, nullptr});
+    end->connect(1, session.world(), 1, {});
+    return end;
+  };
+  make().reset();
+  EXPECT_EQ(mpi_.windows, 0);
+  try {
+    const auto end = make();
+    EXPECT_EQ(end->operations(), 1U);
+    throw Error(Fault::fatal, "rank 1 is gone");
+  } catch (const Error&) {
+    EXPECT_EQ(mpi_.windows, 1) << "withdrawing would wait for it for ever";
+  }
+}
+
+TEST_F(MpiRuntimeTest, EmptyMessagesNeedNoMemory) {
+  MpiRuntime session(FakeMpi::table(), threads_single);
+  Flow empty = flow("send");
+  empty.bytes = 0;
+  EndTransfer end(session, empty, {Side::source, caller_, {nullptr, nullptr, {0, 1}}, nullptr, nullptr});
+  end.connect(1, session.world(), 1, {});
+  end.arm(1);
+  gate_.run({{&end, 2}}, Clock::host);
+  EXPECT_EQ(end.verify(1), std::nullopt);
+  EXPECT_EQ(end.verified_bytes(), 0U);
+}
+
+}  // namespace
+}  // namespace linkscope::mpi

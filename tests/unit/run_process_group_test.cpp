@@ -1,0 +1,297 @@
+// Several processes (here: threads) at one plan: who does what, who writes, and that a failure is everybody's.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstdio>
+#include <future>
+#include <mutex>
+#include <thread>
+
+#include "comm/bootstrap.hpp"
+#include "fake_backend.hpp"
+#include "run/consensus.hpp"
+#include "run/executor.hpp"
+#include "run/process_group_gate.hpp"
+#include "run/remote_transfer.hpp"
+#include "thread_group.hpp"
+
+namespace linkscope {
+namespace {
+
+TEST(Consensus, EveryRankSeesEveryOutcomeInOrder) {
+  in_world_of(3, [](ThreadWorld& group) {
+    Consensus consensus(group);
+    const auto outcomes = consensus.allgather_json([&]() -> Json { return group.rank() * 10; });
+    EXPECT_EQ(outcomes, (std::vector<Json>{0, 10, 20}));
+    const auto words =
+        consensus.allgather([&] { return std::string("\0\xFF", 2) + std::to_string(group.rank()); });
+    EXPECT_EQ(words[2], std::string("\0\xFF", 2) + "2") << "any bytes";
+  });
+}
+
+TEST(Consensus, AFailureIsEverybodysAndNamesTheRank) {
+  in_world_of(3, [](ThreadWorld& group) {
+    Consensus consensus(group);
+    try {
+      consensus.collective_try([&] {
+        if (group.rank() == 1) throw Error(Fault::no_memory, "none left");
+      });
+      ADD_FAILURE() << "went on";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.fault(), Fault::no_memory);
+      EXPECT_STREQ(error.what(), "rank 1: none left");
+    }
+  });
+}
+
+TEST(Consensus, WhoFailedFirstIsNamedAndNotWhoFailedForItsSake) {
+  in_world_of(3, [&](ThreadWorld& group) {
+    if (group.rank() == 2) group.offset = -60;  // a minute ago by rank 0's clock
+    Consensus consensus(group);
+    try {
+      consensus.collective_try([&] {
+        if (group.rank() == 2) throw Error(Fault::broken, "the cable is out");
+        throw Error(group.rank() == 0 ? Fault::fatal : Fault::broken, "the other end is gone");
+      });
+      ADD_FAILURE() << "went on";
+    } catch (const Error& error) {
+      EXPECT_STREQ(error.what(), "rank 2: the cable is out");
+      EXPECT_EQ(error.fault(), Fault::fatal) << "rank 0 cannot go on";
+    }
+  });
+}
+
+TEST(Consensus, WhereAProcessIsHeldUpTheFailureThatMayBeWhyIsTold) {
+  Listener listener{"127.0.0.1"};
+  std::promise<void> gave_up;
+  const auto end_of = [&](int rank, const std::function<void()>& step) {
+    BootstrapOptions own;
+    own.handshake.rank = rank;
+    own.handshake.size = 2;
+    own.handshake.host = "node" + std::to_string(rank);
+    own.limit = 0.5;
+    const auto hub =
+        rank == 0 ? bootstrap_root(listener, own) : bootstrap_leaf({"127.0.0.1", listener.port()}, own);
+    try {
+      Consensus(*hub).collective_try(step);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.fault(), Fault::fatal);
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  // As ranks that set a communicator up together, of which one cannot.
+  std::thread held_up([&] { end_of(1, [&] { gave_up.get_future().wait(); }); });
+  EXPECT_EQ(end_of(0, [] { throw Error(Fault::broken, "no such device"); }),
+            "rank 0 (host node0) failed: no such device; rank 1 (host node1) has not come within 0.5 s");
+  gave_up.set_value();
+  held_up.join();
+}
+
+TEST(Consensus, AFailureWithoutItsMomentIsOfAnotherBuild) {
+  in_world_of(2, [](ThreadWorld& group) {
+    if (group.rank() == 1) {
+      std::string word;
+      Json::to_cbor({{"fault", static_cast<int>(Fault::broken)}, {"what", "the cable is out"}}, word);
+      group.allgather(word);
+      return;
+    }
+    try {
+      Consensus(group).collective_try([] {});
+      ADD_FAILURE() << "went on";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.fault(), Fault::fatal);
+      EXPECT_STREQ(error.what(),
+                   "rank 1 answers as an engine of another build does: build all from one version");
+    }
+  });
+}
+
+TEST(Consensus, AWorldOfOneThrowsWhatTheStepThrew) {
+  SingleProcess group;
+  Consensus consensus(group);
+  try {
+    consensus.collective_try([] { throw Error(Fault::mismatch, "wrong"); });
+    ADD_FAILURE() << "went on";
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(), "wrong");
+  }
+}
+
+/// A case with a flow on each of two ranks; `more` goes into rank 1's, `first` into rank 0's.
+std::string two_ranks(const std::string& id, const std::string& more = "", const std::string& first = "") {
+  const auto flow = [](int rank, const std::string& extra) {
+    const std::string end = R"({"device":"numa:0","memory":"pageable","rank":)" + std::to_string(rank) + "}";
+    return R"({"method":"memcpy","executor":"numa:0","bytes":1000000,"rank":)" + std::to_string(rank) +
+           R"(,"source":)" + end + R"(,"destination":)" + end + extra + "}";
+  };
+  return R"({"id":")" + id + R"(","clock":"device","flows":[)" + flow(0, first) + "," + flow(1, more) + "]}";
+}
+
+struct WorldRun {
+  std::array<std::vector<Json>, 2> records;
+  std::array<Health, 2> health{};
+  std::array<std::size_t, 2> lanes{};
+};
+
+std::vector<Json> lines_of(std::FILE* file) {
+  std::rewind(file);
+  std::vector<Json> records;
+  std::string line;
+  for (int c = std::fgetc(file); c != EOF; c = std::fgetc(file)) {
+    if (c != '\n') {
+      line.push_back(static_cast<char>(c));
+      continue;
+    }
+    records.push_back(Json::parse(line));
+    line.clear();
+  }
+  std::fclose(file);
+  return records;
+}
+
+WorldRun run(
+    const std::string& cases, const std::function<void(int, FakeParts&)>& change = [](int, FakeParts&) {}) {
+  const Plan plan = parse_plan(R"({"schema":1,"options":{},"cases":[)" + cases + "]}");
+  WorldRun result;
+  in_world_of(2, [&](ThreadWorld& group) {
+    const auto rank = static_cast<std::size_t>(group.rank());
+    FakeParts fakes = fake_backend();
+    change(group.rank(), fakes);
+    std::FILE* file = std::tmpfile();
+    JsonLines out(fileno(file));
+    result.health[rank] = Executor(fakes.backend, plan, Environment{}, group, out).run();
+    result.lanes[rank] = fakes.gate->held.size();
+    result.records[rank] = lines_of(file);
+  });
+  return result;
+}
+
+TEST(ExecutorOfSeveral, RankZeroGivesTheRowOfAllAndTheOthersSayEnd) {
+  const WorldRun result = run(two_ranks("a"));
+  ASSERT_EQ(result.records[0].size(), 4U);
+  const Json& row = result.records[0][2];
+  ASSERT_EQ(row["status"], "ok") << row;
+  EXPECT_EQ(row["flows"].size(), 2U);
+  EXPECT_NEAR(row["flows"][1]["gbps"]["median"].get<double>(), 100.0, 1e-3) << "measured by rank 1";
+  EXPECT_EQ(result.records[1][2], (Json{{"record", "end"}, {"id", "a"}}));
+  EXPECT_EQ(result.lanes, (std::array<std::size_t, 2>{1, 1})) << "each holds its own flow alone";
+}
+
+TEST(ExecutorOfSeveral, DataThatArrivesWrongAnywhereFailsTheCaseAndTheNextOneRuns) {
+  const WorldRun result = run(two_ranks("a", R"(,"parameters":{"wrong_in_round":2})") + "," + two_ranks("b"));
+  EXPECT_EQ(result.records[0][2]["status"], "failed");
+  EXPECT_NE(result.records[0][2]["reason"].get<std::string>().find("rank 1"), std::string::npos);
+  EXPECT_EQ(result.records[0][4]["status"], "ok");
+  EXPECT_EQ(result.health[0], Health::sound);
+}
+
+TEST(ExecutorOfSeveral, AShapeWithAFaultOnOneRankIsDiscardedByAll) {
+  const WorldRun result =
+      run(two_ranks("a", R"(,"parameters":{"shapes":2,"faulty_shape":1})", R"(,"parameters":{"shapes":2})"));
+  const Json& row = result.records[0][2];
+  ASSERT_EQ(row["status"], "ok") << row;
+  for (const Json& flow : row["flows"]) {
+    EXPECT_EQ(flow["setting"], (Json{{"blocks", 2}}));
+    EXPECT_EQ(flow["tuned"].size(), 1U);
+    EXPECT_EQ(flow["notes"][0], "discarded in tuning: blocks 1: flow 1: member 1 did not come");
+  }
+  EXPECT_EQ(result.health, (std::array<Health, 2>{Health::sound, Health::sound}));
+}
+
+TEST(ExecutorOfSeveral, WhatOneRankCannotDoIsSkippedByAll) {
+  const auto change = [](int rank, FakeParts& fakes) {
+    if (rank == 1) fakes.memory->refusals = 2;
+  };
+  const WorldRun result = run(two_ranks("a") + "," + two_ranks("b"), change);
+  EXPECT_EQ(result.records[0][2]["status"], "skipped");
+  EXPECT_EQ(result.records[0][2]["reason"], "rank 1: out of fake memory");
+  EXPECT_EQ(result.records[0][4]["status"], "ok");
+}
+
+/// A message from rank 0 to rank 1, whose assemble() would wait for the other process as MPI's first one does.
+class FakeMessage : public MultiPartMethod {
+ public:
+  explicit FakeMessage(int& assembled) : assembled_(&assembled) {}
+  [[nodiscard]] std::string_view name() const override { return "message"; }
+  [[nodiscard]] std::string_view summary() const override { return "fake"; }
+  [[nodiscard]] Support available() const override { return Support::yes(); }
+  [[nodiscard]] Support supports(const Flow&) const override { return Support::yes(); }
+  [[nodiscard]] std::vector<FlowPart> parts(const Flow& flow) const override {
+    return {{0, flow.executor, flow.source, std::nullopt, Timing::timed},
+            {1, flow.executor, std::nullopt, flow.destination, Timing::untimed}};
+  }
+  [[nodiscard]] std::unique_ptr<PreparedParts> assemble(const Flow&,
+                                                        const std::vector<LocalPart>&) const override {
+    ++*assembled_;
+    return std::make_unique<SinglePart>(std::make_unique<FakeTransfer>(10e-6));
+  }
+
+ private:
+  int* assembled_;
+};
+
+TEST(ExecutorOfSeveral, NobodyAssemblesAFlowBeforeAllHaveTheirMemory) {
+  const auto message = [](const std::string& id) {
+    return R"({"id":")" + id + R"(","clock":"host","processes":2,"flows":[{"method":"message",)" +
+           R"("executor":"numa:0","bytes":1000000,"source":{"device":"numa:0","memory":"pageable"},)" +
+           R"("destination":{"device":"numa:0","memory":"pageable","rank":1}}]})";
+  };
+  std::array<int, 2> assembled{};
+  const auto change = [&](int rank, FakeParts& fakes) {
+    fakes.backend.methods.push_back(std::make_unique<FakeMessage>(assembled[static_cast<std::size_t>(rank)]));
+    if (rank == 0) fakes.memory->refusals = 2;
+  };
+  const WorldRun result = run(message("a"), change);
+  EXPECT_EQ(result.records[0][2]["status"], "skipped");
+  EXPECT_EQ(result.records[0][2]["reason"], "rank 0: out of fake memory");
+  EXPECT_EQ(assembled, (std::array<int, 2>{0, 0}));
+  const WorldRun two = run(message("a") + "," + message("b"), change);
+  EXPECT_EQ(two.records[0][4]["status"], "ok") << two.records[0][4];
+  EXPECT_EQ(assembled, (std::array<int, 2>{1, 1}));
+}
+
+TEST(ExecutorOfSeveral, AGateThatBreaksOnOneRankEndsAll) {
+  const auto change = [](int rank, FakeParts& fakes) {
+    if (rank == 1) fakes.gate->fault = Fault::broken;
+  };
+  const WorldRun result = run(two_ranks("a") + "," + two_ranks("b"), change);
+  EXPECT_EQ(result.health, (std::array<Health, 2>{Health::lost, Health::lost}));
+  EXPECT_EQ(result.records[0].back()["status"], "failed") << "its partners may hang: no other case is begun";
+}
+
+TEST(ExecutorOfSeveral, FewerProcessesThanAFlowNamesIsASkip) {
+  const Plan plan = parse_plan(R"({"schema":1,"options":{},"cases":[)" + two_ranks("a") + "]}");
+  FakeParts fakes = fake_backend();
+  SingleProcess group;
+  std::FILE* file = std::tmpfile();
+  JsonLines out(fileno(file));
+  Executor(fakes.backend, plan, Environment{}, group, out).run();
+  const auto records = lines_of(file);
+  EXPECT_EQ(records[2]["status"], "skipped");
+  EXPECT_EQ(records[2]["reason"], "it needs 2 processes, this run has 1");
+}
+
+TEST(ProcessGroupGate, SpansOfAllRanksAreOnRankZerosClock) {
+  in_world_of(2, [](ThreadWorld& group) {
+    group.offset = group.rank() == 1 ? -500 : 0;
+    FakeGate own;
+    own.now = group.rank() == 1 ? 1500 : 1000;
+    Consensus consensus(group);
+    ProcessGroupGate gate(own, consensus);
+    FakeTransfer here(2.0);
+    RemoteTransfer there(facts_of(here));
+    std::vector<Lane> lanes{{&here, 1}, {&there, 1}};
+    if (group.rank() == 1) std::swap(lanes[0], lanes[1]);
+    gate.hold(lanes, Clock::device);
+    own.open();  // the agreed moment is the real clock's, of which this gate knows nothing
+    const std::vector<Span> spans = gate.collect();
+    ASSERT_EQ(spans.size(), 2U);
+    EXPECT_DOUBLE_EQ(spans[0].start, 1000);
+    EXPECT_DOUBLE_EQ(spans[1].start, 1000) << "1500 on a clock that is 500 s ahead";
+    EXPECT_DOUBLE_EQ(spans[1].end, 1002);
+  });
+}
+
+}  // namespace
+}  // namespace linkscope

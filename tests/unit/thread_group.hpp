@@ -1,0 +1,63 @@
+// A world whose processes are threads of one test.
+#pragma once
+
+#include <barrier>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "comm/process_group.hpp"
+
+namespace linkscope {
+
+/// What the threads of one world share.
+struct Meeting {
+  explicit Meeting(int ranks) : words(static_cast<std::size_t>(ranks)), arrival(ranks) {}
+  std::vector<std::string> words;
+  std::barrier<> arrival;
+};
+
+class ThreadWorld final : public ProcessGroup {
+ public:
+  ThreadWorld(std::shared_ptr<Meeting> meeting, int rank) : meeting_(std::move(meeting)), rank_(rank) {}
+
+  [[nodiscard]] int rank() const override { return rank_; }
+  [[nodiscard]] int size() const override { return static_cast<int>(meeting_->words.size()); }
+  [[nodiscard]] std::string name_of(int rank) const override { return "rank " + std::to_string(rank); }
+  std::vector<std::string> allgather(const std::string& own) override {
+    meeting_->words[static_cast<std::size_t>(rank_)] = own;
+    meeting_->arrival.arrive_and_wait();
+    std::vector<std::string> all = meeting_->words;
+    meeting_->arrival.arrive_and_wait();
+    ++exchanges;
+    return all;
+  }
+  [[nodiscard]] Seconds clock_offset() const override { return offset; }
+  [[nodiscard]] Seconds clock_uncertainty() const override { return uncertainty; }
+
+  Seconds offset = 0;
+  Seconds uncertainty = 0;
+  int exchanges = 0;
+
+ private:
+  std::shared_ptr<Meeting> meeting_;
+  int rank_;
+};
+
+/// Runs `body` on every rank, each in a thread of its own.
+inline void in_world_of(int ranks, const std::function<void(ThreadWorld&)>& body) {
+  const auto meeting = std::make_shared<Meeting>(ranks);
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < ranks; ++rank) {
+    threads.emplace_back([&, rank] {
+      ThreadWorld group(meeting, rank);
+      body(group);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+}  // namespace linkscope
