@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
 
 @dataclass(frozen=True)
 class Share:
@@ -26,24 +23,25 @@ def max_min(uses: Sequence[Mapping[str, float]], capacities: Mapping[str, float]
     ``uses[i][name]`` is how much of capacity ``name`` flow i takes per unit of its rate (a copy inside one memory takes
     two). Names without a capacity do not limit. Bertsekas and Gallager, Data Networks, 2nd ed., section 6.5.2.
     """
-    names = sorted(capacities)
-    weights = np.array([[use.get(name, 0.0) for name in names] for use in uses], dtype=float).reshape(len(uses), -1)
-    left = np.array([capacities[name] for name in names], dtype=float)
-    tolerance = 1e-9 * left
-    rates = np.zeros(len(uses))
-    limited: NDArray[np.bool_] = np.asarray((weights > 0).any(axis=1))
-    growing = limited.copy()
+    left = dict(capacities)
+    rates = [0.0] * len(uses)
+    weights = [{name: weight for name, weight in use.items() if weight > 0 and name in capacities} for use in uses]
+    growing = {flow for flow, weight in enumerate(weights) if weight}
     binding: set[str] = set()
-    while growing.any():
-        load = weights[growing].sum(axis=0)
-        loaded = load > 0
-        step = (left[loaded] / load[loaded]).min()
-        rates[growing] += step
-        left = left - step * load
-        full = loaded & (left <= tolerance)
-        binding |= {name for name, is_full in zip(names, full.tolist(), strict=True) if is_full}
-        growing &= ~(weights[:, full] > 0).any(axis=1)
+    while growing:
+        load: dict[str, float] = {}
+        for flow in growing:
+            for name, weight in weights[flow].items():
+                load[name] = load.get(name, 0.0) + weight
+        step = min(left[name] / taken for name, taken in load.items())
+        for flow in growing:
+            rates[flow] += step
+        for name, taken in load.items():
+            left[name] -= step * taken
+        full = {name for name in load if left[name] <= 1e-9 * capacities[name]}
+        binding |= full
+        growing = {flow for flow in growing if full.isdisjoint(weights[flow])}
     return Share(
-        rates=tuple(float(rate) if known else None for rate, known in zip(rates, limited, strict=True)),
+        rates=tuple(rate if weight else None for rate, weight in zip(rates, weights, strict=True)),
         binding=tuple(sorted(binding)),
     )
