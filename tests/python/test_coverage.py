@@ -20,7 +20,7 @@ from tools.coverage.names import Group, covered, home_of, load_names, own_rows  
 from tools.coverage.page import page, state  # noqa: E402
 from tools.coverage.points import points_of  # noqa: E402
 
-EVIDENCE = ROOT / "tools" / "coverage" / "evidence.json"
+EVIDENCE = ROOT / "tools" / "coverage" / "evidence.jsonl"
 RECORDED = ROOT / "tests" / "fixtures" / "runs" / "h200x4-default.jsonl"
 NODE = ROOT / "tests" / "fixtures" / "machines" / "h200x4-recorded.json"
 NAMES = {name: reason for group in load_names() for name, reason in group.names.items()}
@@ -38,7 +38,7 @@ def test_every_claim_of_a_suite_is_a_known_name() -> None:
 
 def test_evidence_is_of_rows_that_exist() -> None:
     rows = {f"{suite}/{row}" for suite in suite_names() for row in own_rows(suite)}
-    assert set(json.loads(EVIDENCE.read_text())) <= rows
+    assert Evidence.read(EVIDENCE).rows() <= rows
 
 
 def test_the_page_is_up_to_date() -> None:

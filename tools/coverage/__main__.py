@@ -1,7 +1,7 @@
 """Coverage: which suite row covers what other tools and studies measure, and where it has been run.
 
     python tools/coverage                       writes docs/coverage.md anew
-    python tools/coverage --record RUN...       takes what run files show into evidence.json, then writes the page
+    python tools/coverage --record RUN...       takes what run files show into evidence.jsonl, then writes the page
     python tools/coverage --points SUITE        counts its points on the recorded node, and Comm|Scope's time for them
 
 Names and their sources stand in names.yaml, rows in the suites (`covers`, and `peer` for nvbandwidth).
@@ -25,7 +25,7 @@ from tools.coverage.points import points_of  # noqa: E402
 from linkscope.errors import LinkscopeError  # noqa: E402
 
 PAGE = ROOT / "docs" / "coverage.md"
-EVIDENCE = HERE / "evidence.json"
+EVIDENCE = HERE / "evidence.jsonl"
 NODE = ROOT / "tests" / "fixtures" / "machines" / "h200x4-recorded.json"
 
 

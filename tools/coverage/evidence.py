@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 
 from tools.coverage.names import home_of
@@ -34,12 +35,31 @@ class Evidence:
 
     @staticmethod
     def read(path: Path) -> Evidence:
-        data = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-        return Evidence({row: tuple(Shown(**one) for one in shown) for row, shown in data.items()})
+        """What ``write`` wrote: a line for a node's rows of one suite and day. Nothing where there is no such file."""
+        rows: dict[str, list[Shown]] = {}
+        for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else ():
+            record = json.loads(line)
+            for name, (ok, skipped, failed, *reason) in record["rows"].items():
+                shown = Shown(record["node"], record["date"], ok, skipped, failed, *reason)
+                rows.setdefault(f"{record['suite']}/{name}", []).append(shown)
+        return Evidence({row: _in_order(shown) for row, shown in rows.items()})
 
     def write(self, path: Path) -> None:
-        data = {row: [asdict(one) for one in shown] for row, shown in sorted(self._rows.items())}
-        path.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
+        lines: dict[tuple[str, str, str], dict[str, list[object]]] = {}
+        for row, all_shown in sorted(self._rows.items()):
+            suite, name = row.split("/", 1)
+            for one in all_shown:
+                counts = [one.ok, one.skipped, one.failed, *filter(None, [one.reason])]
+                lines.setdefault((suite, one.node, one.date), {})[name] = counts
+        records = [
+            {"suite": suite, "node": node, "date": date, "rows": lines[suite, node, date]}
+            for suite, node, date in sorted(lines)
+        ]
+        path.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
+
+    def rows(self) -> set[str]:
+        """Every suite/row that some node showed anything of."""
+        return set(self._rows)
 
     def of(self, row: str) -> tuple[Shown, ...]:
         return self._rows.get(row, ())
@@ -68,4 +88,8 @@ def _with(known: tuple[Shown, ...], new: Shown) -> tuple[Shown, ...]:
     """``new`` in the place of what its node showed before, unless that is newer."""
     if any(one.node == new.node and one.date > new.date for one in known):
         return known
-    return tuple(sorted([*(one for one in known if one.node != new.node), new], key=lambda one: one.node))
+    return _in_order([*(one for one in known if one.node != new.node), new])
+
+
+def _in_order(shown: Iterable[Shown]) -> tuple[Shown, ...]:
+    return tuple(sorted(shown, key=lambda one: one.node))

@@ -13,7 +13,7 @@ RUN, COMPILED, NONE = "run", "compiled", "none"
 _HEAD = """# Coverage
 
 What other tools and studies measure on a node, by their own names, and the suite rows that measure it here. Written by
-`python tools/coverage` out of `tools/coverage/names.yaml`, the suites and `tools/coverage/evidence.json`; the test run
+`python tools/coverage` out of `tools/coverage/names.yaml`, the suites and `tools/coverage/evidence.jsonl`; the test run
 fails where it is out of date, where a name has neither a row nor a reason, or where a row claims a name nobody has.
 
 - **run**: a row that covers it has given verified figures on hardware. The node and the day stand beside it, with the
