@@ -1,4 +1,3 @@
-// CopyCheck: see the header.
 #include "model/copy_check.hpp"
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-// SharedRuntime: see the header.
 #include "backend/gpu/shared_runtime.hpp"
 
 #include <algorithm>

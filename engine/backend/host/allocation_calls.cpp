@@ -1,4 +1,3 @@
-// AllocationCalls: see the header.
 #include "backend/host/allocation_calls.hpp"
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-// allocate and free on the host: see the header.
 #include "backend/host/allocation_methods.hpp"
 
 #include "backend/host/page_mapping.hpp"

@@ -1,4 +1,3 @@
-// The host backend: see the header.
 #include "backend/host/backend.hpp"
 
 #include <gnu/libc-version.h>

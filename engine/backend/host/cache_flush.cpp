@@ -1,4 +1,4 @@
-// Cache flush by clflushopt (else clflush) on x86-64, dc civac on AArch64 and dcbf on POWER: see the header.
+// Cache flush by clflushopt (else clflush) on x86-64, dc civac on AArch64 and dcbf on POWER.
 #include "backend/host/cache_flush.hpp"
 
 #include <cstdint>

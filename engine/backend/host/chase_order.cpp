@@ -1,4 +1,3 @@
-// ChaseOrder: see the header.
 #include "backend/host/chase_order.hpp"
 
 #include <algorithm>

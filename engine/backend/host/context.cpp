@@ -1,4 +1,3 @@
-// HostContext: see the header.
 #include "backend/host/context.hpp"
 
 #include <algorithm>

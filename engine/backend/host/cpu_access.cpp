@@ -1,4 +1,3 @@
-// cpu-read and cpu-write: see the header.
 #include "backend/host/cpu_access.hpp"
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-// first-touch by CPUs: see the header.
 #include "backend/host/first_touch.hpp"
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-// HostBuffer: see the header.
 #include "backend/host/host_buffer.hpp"
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-// HostGate: see the header.
 #include "backend/host/host_gate.hpp"
 
 #include <sched.h>

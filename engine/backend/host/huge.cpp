@@ -1,4 +1,3 @@
-// huge: see the header.
 #include "backend/host/huge.hpp"
 
 #include "backend/host/mapped_buffer.hpp"

@@ -1,4 +1,3 @@
-// MappedBuffer: see the header.
 #include "backend/host/mapped_buffer.hpp"
 
 #include <cmath>

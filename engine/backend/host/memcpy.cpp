@@ -1,4 +1,3 @@
-// memcpy: see the header.
 #include "backend/host/memcpy.hpp"
 
 #include <cstring>

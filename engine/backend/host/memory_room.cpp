@@ -1,4 +1,3 @@
-// MemoryRoom: see the header.
 #include "backend/host/memory_room.hpp"
 
 #include <unistd.h>

@@ -1,4 +1,4 @@
-// Non-temporal forms for x86-64 (AVX-512, AVX, SSE) and AArch64 (stnp, ldnp): see the header.
+// Non-temporal forms for x86-64 (AVX-512, AVX, SSE) and AArch64 (stnp, ldnp).
 #include "backend/host/non_temporal.hpp"
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-// PageMapping: see the header.
 #include "backend/host/page_mapping.hpp"
 
 #include <numaif.h>

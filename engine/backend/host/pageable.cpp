@@ -1,4 +1,3 @@
-// pageable: see the header.
 #include "backend/host/pageable.hpp"
 
 #include "backend/host/mapped_buffer.hpp"

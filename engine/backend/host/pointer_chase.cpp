@@ -1,4 +1,3 @@
-// pointer-chase on a CPU: see the header.
 #include "backend/host/pointer_chase.hpp"
 
 #include <cstdint>

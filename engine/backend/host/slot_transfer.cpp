@@ -1,4 +1,3 @@
-// SlotTransfer: see the header.
 #include "backend/host/slot_transfer.hpp"
 
 #include <algorithm>

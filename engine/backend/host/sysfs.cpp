@@ -1,4 +1,3 @@
-// Reading /proc and /sys: see the header.
 #include "backend/host/sysfs.hpp"
 
 #include <charconv>

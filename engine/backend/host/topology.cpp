@@ -1,4 +1,3 @@
-// Topology: see the header.
 #include "backend/host/topology.hpp"
 
 #include <numa.h>

@@ -1,4 +1,3 @@
-// WorkerPool: see the header.
 #include "backend/host/workers.hpp"
 
 #include <pthread.h>

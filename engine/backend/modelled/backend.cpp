@@ -1,4 +1,3 @@
-// Opens a described node: see the header.
 #include "backend/modelled/backend.hpp"
 
 #include "backend/modelled/gate.hpp"

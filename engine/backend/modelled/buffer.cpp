@@ -1,4 +1,3 @@
-// ModelledBuffer: see the header.
 #include "backend/modelled/buffer.hpp"
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-// ModelledCollective: see the header.
 #include "backend/modelled/collective_method.hpp"
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-// ModelledContext: see the header.
 #include "backend/modelled/context.hpp"
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-// ModelledGate: see the header.
 #include "backend/modelled/gate.hpp"
 
 #include <algorithm>

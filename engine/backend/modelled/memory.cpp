@@ -1,4 +1,3 @@
-// ModelledMemory: see the header.
 #include "backend/modelled/memory.hpp"
 
 #include "backend/modelled/buffer.hpp"

@@ -1,4 +1,3 @@
-// ModelledMethod: see the header.
 #include "backend/modelled/method.hpp"
 
 #include <array>

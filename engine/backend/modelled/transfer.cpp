@@ -1,4 +1,3 @@
-// ModelledTransfer: see the header.
 #include "backend/modelled/transfer.hpp"
 
 #include <chrono>

@@ -1,4 +1,3 @@
-// Call: see the header.
 #include "backend/mpi/call.hpp"
 
 #include <algorithm>

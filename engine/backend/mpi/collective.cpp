@@ -1,4 +1,3 @@
-// mpi-collective: see the header.
 #include "backend/mpi/collective.hpp"
 
 #include <set>

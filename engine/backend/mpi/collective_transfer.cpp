@@ -1,4 +1,3 @@
-// MpiCollectiveTransfer: see the header.
 #include "backend/mpi/collective_transfer.hpp"
 
 #include <string>

@@ -1,4 +1,3 @@
-// MpiContext: see the header.
 #include "backend/mpi/context.hpp"
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-// EndTransfer: see the header.
 #include "backend/mpi/end_transfer.hpp"
 
 #include <exception>

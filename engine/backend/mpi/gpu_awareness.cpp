@@ -1,4 +1,3 @@
-// GPU awareness: see the header.
 #include "backend/mpi/gpu_awareness.hpp"
 
 #include <dlfcn.h>

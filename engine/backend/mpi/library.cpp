@@ -1,4 +1,3 @@
-// MpiLibrary: see the header.
 #include "backend/mpi/library.hpp"
 
 #include <dlfcn.h>

@@ -1,4 +1,3 @@
-// mpi: see the header.
 #include "backend/mpi/message.hpp"
 
 #include <string>

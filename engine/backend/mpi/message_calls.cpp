@@ -1,4 +1,3 @@
-// Exchange: see the header.
 #include "backend/mpi/message_calls.hpp"
 
 #include <array>

@@ -1,4 +1,3 @@
-// MpiRuntime: see the header.
 #include "backend/mpi/mpi_runtime.hpp"
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-// MpiTransfer: see the header.
 #include "backend/mpi/mpi_transfer.hpp"
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-// Roll call: see the header.
 #include "backend/mpi/rank_check.hpp"
 
 #include <algorithm>

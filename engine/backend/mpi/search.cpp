@@ -1,4 +1,3 @@
-// Search: see the header.
 #include "backend/mpi/search.hpp"
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-// xccl: see the header.
 #include "backend/xccl/xccl_memory.hpp"
 
 #include <string>

@@ -1,4 +1,3 @@
-// allocate, free, register and unregister: see the header.
 #include "backend/gpu/call/allocation.hpp"
 
 #include <vector>

@@ -1,4 +1,3 @@
-// CallMethod: see the header.
 #include "backend/gpu/call/call_method.hpp"
 
 #include "backend/gpu/context.hpp"

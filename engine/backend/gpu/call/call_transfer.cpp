@@ -1,4 +1,3 @@
-// CallTransfer: see the header.
 #include "backend/gpu/call/call_transfer.hpp"
 
 #include <utility>

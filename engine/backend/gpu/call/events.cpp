@@ -1,4 +1,3 @@
-// synchronize and event-record: see the header.
 #include "backend/gpu/call/events.hpp"
 
 #include "backend/gpu/call/call_transfer.hpp"

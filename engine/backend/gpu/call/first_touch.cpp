@@ -1,4 +1,3 @@
-// first-touch with GPUs: see the header.
 #include "backend/gpu/call/first_touch.hpp"
 
 #include "backend/gpu/call/allocation.hpp"

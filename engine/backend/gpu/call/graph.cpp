@@ -1,4 +1,3 @@
-// graph-instantiate and graph-launch: see the header.
 #include "backend/gpu/call/graph.hpp"
 
 #include <algorithm>

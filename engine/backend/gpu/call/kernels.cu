@@ -1,4 +1,3 @@
-// Kernels that calls launch: see the header.
 #include "backend/gpu/call/kernels.hpp"
 
 #include <algorithm>

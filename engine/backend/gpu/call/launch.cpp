@@ -1,4 +1,3 @@
-// launch: see the header.
 #include "backend/gpu/call/launch.hpp"
 
 #include <array>

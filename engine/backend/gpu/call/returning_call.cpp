@@ -1,4 +1,3 @@
-// Returning calls: see the header.
 #include "backend/gpu/call/returning_call.hpp"
 
 #include <algorithm>

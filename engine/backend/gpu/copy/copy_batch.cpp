@@ -1,4 +1,3 @@
-// copy-batch: see the header.
 #include "backend/gpu/copy/copy_batch.hpp"
 
 #include <vector>

@@ -1,4 +1,3 @@
-// copy-engine: see the header.
 #include "backend/gpu/copy/copy_engine.hpp"
 
 #include <algorithm>

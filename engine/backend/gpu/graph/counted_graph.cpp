@@ -1,4 +1,3 @@
-// CountedGraph: see the header.
 #include "backend/gpu/graph/counted_graph.hpp"
 
 #include <algorithm>

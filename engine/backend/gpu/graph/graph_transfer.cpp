@@ -1,4 +1,3 @@
-// GraphTransfer: see the header.
 #include "backend/gpu/graph/graph_transfer.hpp"
 
 #include <algorithm>

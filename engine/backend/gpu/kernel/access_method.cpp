@@ -1,4 +1,3 @@
-// AccessMethod: see the header.
 #include "backend/gpu/kernel/access_method.hpp"
 
 #include "backend/gpu/context.hpp"

@@ -1,4 +1,3 @@
-// kernel-atomic: see the header.
 #include "backend/gpu/kernel/atomic.hpp"
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-// kernel-bulk-copy: see the header.
 #include "backend/gpu/kernel/bulk_copy.hpp"
 
 #include <algorithm>

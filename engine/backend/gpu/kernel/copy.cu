@@ -1,4 +1,3 @@
-// kernel-copy: see the header.
 #include "backend/gpu/kernel/copy.hpp"
 
 #include "backend/gpu/kernel/sweep_kernels.hpp"

@@ -1,4 +1,3 @@
-// kernel-exchange: see the header.
 #include "backend/gpu/kernel/exchange.hpp"
 
 #include <algorithm>

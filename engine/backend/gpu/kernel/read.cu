@@ -1,4 +1,3 @@
-// kernel-read: see the header.
 #include "backend/gpu/kernel/read.hpp"
 
 #include "backend/gpu/kernel/sweep_kernels.hpp"

@@ -1,4 +1,3 @@
-// stream: see the header.
 #include "backend/gpu/kernel/stream.hpp"
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-// kernel-write: see the header.
 #include "backend/gpu/kernel/write.hpp"
 
 #include "backend/gpu/kernel/sweep_kernels.hpp"

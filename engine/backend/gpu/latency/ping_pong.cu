@@ -1,4 +1,3 @@
-// ping-pong: see the header.
 #include "backend/gpu/latency/ping_pong.hpp"
 
 #include "backend/gpu/memory/device_words.hpp"

@@ -1,4 +1,3 @@
-// pointer-chase: see the header.
 #include "backend/gpu/latency/pointer_chase.hpp"
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-// cpu_reach: see the header.
 #include "backend/gpu/memory/cpu_reach.hpp"
 
 #include <string>

@@ -1,4 +1,3 @@
-// device: see the header.
 #include "backend/gpu/memory/device.hpp"
 
 #include "backend/gpu/context.hpp"

@@ -1,4 +1,3 @@
-// DeviceBuffer: see the header.
 #include "backend/gpu/memory/device_buffer.hpp"
 
 #include "backend/gpu/context.hpp"

@@ -1,4 +1,3 @@
-// DeviceWords: see the header.
 #include "backend/gpu/memory/device_words.hpp"
 
 #include "backend/gpu/vendor/check.hpp"

@@ -1,4 +1,3 @@
-// fine-grained and coarse-grained: see the header.
 #include "backend/gpu/memory/grained.hpp"
 
 #include <string>

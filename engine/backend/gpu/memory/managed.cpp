@@ -1,4 +1,3 @@
-// managed: see the header.
 #include "backend/gpu/memory/managed.hpp"
 
 #include "backend/gpu/context.hpp"

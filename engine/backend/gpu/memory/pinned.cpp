@@ -1,4 +1,3 @@
-// pinned: see the header.
 #include "backend/gpu/memory/pinned.hpp"
 
 #include "backend/gpu/context.hpp"

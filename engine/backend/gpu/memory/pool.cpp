@@ -1,4 +1,3 @@
-// pool: see the header.
 #include "backend/gpu/memory/pool.hpp"
 
 #include "backend/gpu/context.hpp"

@@ -1,4 +1,3 @@
-// registered: see the header.
 #include "backend/gpu/memory/registered.hpp"
 
 #include "backend/gpu/context.hpp"

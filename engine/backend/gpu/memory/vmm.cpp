@@ -1,4 +1,3 @@
-// vmm: see the header.
 #include "backend/gpu/memory/vmm.hpp"
 
 #include <optional>

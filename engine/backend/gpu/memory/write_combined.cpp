@@ -1,4 +1,3 @@
-// write-combined: see the header.
 #include "backend/gpu/memory/write_combined.hpp"
 
 #include "backend/gpu/context.hpp"

@@ -1,4 +1,3 @@
-// prefetch: see the header.
 #include "backend/gpu/migration/prefetch.hpp"
 
 #include <algorithm>

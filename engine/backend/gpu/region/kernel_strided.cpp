@@ -1,4 +1,3 @@
-// kernel-strided: see the header.
 #include "backend/gpu/region/kernel_strided.hpp"
 
 #include "backend/gpu/context.hpp"

@@ -1,4 +1,3 @@
-// pack-copy-unpack: see the header.
 #include "backend/gpu/region/pack_copy_unpack.hpp"
 
 #include <optional>

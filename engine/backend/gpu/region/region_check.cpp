@@ -1,4 +1,3 @@
-// RegionCheck: see the header.
 #include "backend/gpu/region/region_check.hpp"
 
 #include <algorithm>

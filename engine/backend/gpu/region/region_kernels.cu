@@ -1,4 +1,3 @@
-// Region kernels: see the header.
 #include "backend/gpu/region/region_kernels.hpp"
 
 #include <algorithm>
