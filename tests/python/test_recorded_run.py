@@ -87,13 +87,3 @@ def test_it_shows_on_a_terminal_and_as_a_page(run: RunFile, tmp_path: Path) -> N
     write_report(run, page)
     assert page.stat().st_size < 6_000_000
     assert "4 x NVIDIA H200" in page.read_text()
-
-
-def test_the_readme_shows_what_show_prints(run: RunFile) -> None:
-    text = StringIO()
-    show(run, Console(file=text, width=100))
-    printed = [line.rstrip() for line in text.getvalue().splitlines()]
-    readme = (Path(__file__).resolve().parents[2] / "README.md").read_text(encoding="utf-8")
-    excerpt = readme.split("prints it (excerpts):\n\n```\n")[1].split("\n```")[0]
-    missing = [line for line in excerpt.splitlines() if line not in ("...", *printed)]
-    assert missing == []
