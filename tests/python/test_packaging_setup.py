@@ -11,6 +11,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools" / "setup"))
 
 import cuda
 import engines
+import hip
 import shell
 import system
 from environment import Environment
@@ -38,8 +39,9 @@ class Pip:
 
 @pytest.fixture
 def environment(tmp_path: Path) -> Environment:
-    (tmp_path / ".venv" / "lib" / "python3.11" / "site-packages").mkdir(parents=True)
-    return Environment(tmp_path)
+    environment = Environment(tmp_path)
+    environment.site_packages.mkdir(parents=True)
+    return environment
 
 
 def program(path: Path, script: str) -> Path:
@@ -100,11 +102,50 @@ def test_a_toolkit_too_old_for_cpp20_is_passed_over(tmp_path: Path, monkeypatch:
 
 
 def test_gpus_here_decide_what_is_compiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    program(tmp_path / "nvidia-smi", "printf '9.0\\n9.0\\n8.6\\n'")
+    program(tmp_path / "nvidia-smi", "printf '9.0\\n9.0\\n8.6\\n10.0\\n'")
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
-    assert cuda.native_architectures() == "86-real;90-real"
+    assert cuda.architectures() == ["86", "90", "100"]
+    flags = cuda.cmake_flags(tmp_path / "bin" / "nvcc", "")
+    assert flags[-1] == "-DCMAKE_CUDA_ARCHITECTURES=86-real;90-real;100-real"
+    assert cuda.cmake_flags(tmp_path / "bin" / "nvcc", "80")[-1] == "-DCMAKE_CUDA_ARCHITECTURES=80"
+
+
+def test_without_nvidia_smi_the_driver_is_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     program(tmp_path / "nvidia-smi", "exit 9")
-    assert cuda.native_architectures() == "80-real;90-real;100"
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    monkeypatch.setattr(cuda, "driver_capabilities", lambda: [(9, 0), (9, 0)])
+    assert cuda.architectures() == ["90"]
+
+
+def test_a_compiler_without_a_gpu_is_no_reason_for_an_engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program(tmp_path / "nvcc", "echo 'Cuda compilation tools, release 13.0'")
+    program(tmp_path / "hipcc", "exit 0")
+    program(tmp_path / "nvidia-smi", "exit 9")
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    monkeypatch.setattr(cuda, "driver_capabilities", list)
+    monkeypatch.setattr(hip, "architectures", list)
+    assert engines.detected() == []
+    monkeypatch.setattr(hip, "architectures", lambda: ["gfx942"])
+    assert engines.detected() == ["hip"]
+
+
+def test_the_kernel_names_amd_gpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for node, version in enumerate((0, 90402, 90010, 90402)):
+        (tmp_path / str(node)).mkdir()
+        (tmp_path / str(node) / "properties").write_text(f"simd_count 304\ngfx_target_version {version}\n")
+    assert hip.architectures(tmp_path) == ["gfx90a", "gfx942"]
+    assert hip.architectures(tmp_path / "none") == []
+    monkeypatch.setattr(hip, "hipcc", lambda: None)
+    with pytest.raises(SetupError, match="hipcc"):
+        hip.cmake_flags("")
+
+
+def test_an_extra_holds_those_before_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    environment = Environment(Path(__file__).resolve().parents[2])
+    monkeypatch.setattr(Environment, "python", Path(sys.executable))
+    assert not any(name.startswith("pytest") for name in environment.requirements(""))
+    assert any(name.startswith("pytest") for name in environment.requirements("dev"))
+    assert not any(name.startswith("linkscope") for name in environment.requirements("dev"))
 
 
 def test_without_root_the_command_to_type_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -31,16 +32,18 @@ def main() -> int:
         unit_tests="ON" if arguments.unit_tests else "OFF",
     )
     mpis = ROOT / "build" / "mpi"
+    built: list[str] = []
     try:
         system.install(missing_packages(arguments, environment))
-        environment.ensure(arguments.extra)
-        if arguments.engines == ["none"]:
-            return 0
-        environment.ensure_build_tools()
-        if arguments.mpi:
-            mpi.ensure(mpis)
-            wish = replace(wish, mpicc=mpi.compiler(mpis))
-        built = engines.build(ROOT, environment, wish)
+        with ThreadPoolExecutor(1) as beside:  # compilers need nothing of what Python needs
+            packages = beside.submit(environment.ensure, arguments.extra)
+            if arguments.engines != ["none"]:
+                environment.ensure_build_tools()
+                if arguments.mpi:
+                    mpi.ensure(mpis)
+                    wish = replace(wish, mpicc=mpi.compiler(mpis))
+                built = engines.build(ROOT, environment, wish)
+            packages.result()
     except SetupError as failure:
         print(f"linkscope setup: {failure}", file=sys.stderr)
         return 1
@@ -74,7 +77,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--mpi", action="store_true", help="also install MPIs for the tests, in build/mpi")
     parser.add_argument("--build", default="build/engines", help="folder to build in (default: %(default)s)")
     parser.add_argument("--cuda-architectures", default="", help="default: the GPUs found here")
-    parser.add_argument("--hip-architectures", default="", help="default: hipcc's choice")
+    parser.add_argument("--hip-architectures", default="", help="default: the GPUs found here")
     return parser.parse_args()
 
 

@@ -13,6 +13,8 @@ from shell import SetupError, capture, find_program, say
 # nvcc knows C++20 from 12.0 on. PyPI has the whole compiler (not only ptxas) from 13.0 on.
 OLDEST_TOOLKIT = (12, 0)
 OLDEST_ON_PYPI = (13, 0)
+COMPUTE_CAPABILITY_MAJOR, COMPUTE_CAPABILITY_MINOR = 75, 76
+"""As cuda.h numbers the attributes."""
 PYPI_PACKAGES = ("nvidia-cuda-nvcc", "nvidia-nvvm", "nvidia-cuda-crt", "nvidia-cuda-runtime", "nvidia-cuda-cccl")
 
 
@@ -28,9 +30,31 @@ def driver_version() -> tuple[int, int] | None:
     return None
 
 
-def has_driver() -> bool:
-    """Whether an NVIDIA driver is there, working or not."""
-    return driver_version() is not None or Path("/proc/driver/nvidia").exists() or bool(find_program("nvidia-smi"))
+def architectures() -> list[str]:
+    """The GPUs found here, as CMake names them ("90"), each once: by nvidia-smi, else by the driver itself."""
+    asked = capture(["nvidia-smi", "--query-gpu=compute_cap", "--format=csv,noheader"])
+    if asked.returncode == 0:
+        found = re.findall(r"^(\d+)\.(\d+)$", asked.stdout, re.MULTILINE)
+    else:
+        found = driver_capabilities()
+    return sorted({f"{major}{minor}" for major, minor in found}, key=int)
+
+
+def driver_capabilities() -> list[tuple[int, int]]:
+    """The compute capability of each GPU, by the driver; none without one."""
+    count, major, minor = ctypes.c_int(), ctypes.c_int(), ctypes.c_int()
+    try:
+        driver = ctypes.CDLL("libcuda.so.1")
+        if driver.cuInit(0) or driver.cuDeviceGetCount(ctypes.byref(count)):
+            return []
+        found = []
+        for device in range(count.value):
+            for value, attribute in ((major, COMPUTE_CAPABILITY_MAJOR), (minor, COMPUTE_CAPABILITY_MINOR)):
+                driver.cuDeviceGetAttribute(ctypes.byref(value), attribute, device)
+            found.append((major.value, minor.value))
+        return found
+    except (OSError, AttributeError):
+        return []
 
 
 def toolkit_nvcc() -> Path | None:
@@ -85,17 +109,13 @@ def complete(home: Path) -> None:
             unversioned.symlink_to(runtime.name)
 
 
-def native_architectures() -> str:
-    """CMake's name for the GPUs found here ("90-real"), or what CI compiles where there is none to ask."""
-    asked = capture(["nvidia-smi", "--query-gpu=compute_cap", "--format=csv,noheader"])
-    found = sorted(set(re.findall(r"^(\d+)\.(\d+)$", asked.stdout, re.MULTILINE))) if asked.returncode == 0 else []
-    return ";".join(f"{major}{minor}-real" for major, minor in found) or "80-real;90-real;100"
-
-
-def cmake_flags(nvcc: Path, architectures: str) -> list[str]:
-    """What CMake must be told to use this compiler and nothing else of another toolkit."""
+def cmake_flags(nvcc: Path, asked: str) -> list[str]:
+    """What CMake must be told to use this compiler and nothing else of another toolkit; of the architectures, those
+    asked, else those found here, else nothing: CMakeLists.txt names some.
+    """
+    names = asked or ";".join(f"{name}-real" for name in architectures())
     return [
         f"-DCMAKE_CUDA_COMPILER={nvcc}",
         f"-DCUDAToolkit_ROOT={nvcc.parent.parent}",
-        f"-DCMAKE_CUDA_ARCHITECTURES={architectures or native_architectures()}",
+        *([f"-DCMAKE_CUDA_ARCHITECTURES={names}"] if names else []),
     ]

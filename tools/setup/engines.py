@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import cuda
+import hip
 from environment import Environment
-from shell import SetupError, capture, find_program, logged, say
+from shell import SetupError, capture, logged, say
 
 NAMES = ("host", "cuda", "hip")
 
@@ -61,17 +62,8 @@ def gpus(folder: Path, names: list[str]) -> list[str]:
 
 
 def detected() -> list[str]:
-    """The GPU engines this machine seems able to use."""
-    found = []
-    if cuda.toolkit_nvcc() or cuda.has_driver():
-        found.append("cuda")
-    if hipcc():
-        found.append("hip")
-    return found
-
-
-def hipcc() -> Path | None:
-    return find_program("hipcc", Path("/opt/rocm/bin"))
+    """The GPU engines this machine can use: those of the GPUs found here. A compiler alone is no reason for one."""
+    return [name for name, found in (("cuda", cuda.architectures()), ("hip", hip.architectures())) if found]
 
 
 def gpu_flags(name: str, environment: Environment, wish: Wish) -> list[str]:
@@ -79,11 +71,7 @@ def gpu_flags(name: str, environment: Environment, wish: Wish) -> list[str]:
     if name == "cuda":
         nvcc = cuda.toolkit_nvcc() or cuda.pypi_nvcc(environment)
         return cuda.cmake_flags(nvcc, wish.cuda_architectures)
-    if name == "hip":
-        if not hipcc():
-            raise SetupError("no hipcc here: apt-get install hipcc libamdhip64-dev, or ROCm")
-        return [f"-DCMAKE_HIP_ARCHITECTURES={wish.hip_architectures}"] if wish.hip_architectures else []
-    return []
+    return hip.cmake_flags(wish.hip_architectures) if name == "hip" else []
 
 
 def compile_engines(root: Path, environment: Environment, wish: Wish, flags: dict[str, list[str]]) -> None:

@@ -1,25 +1,35 @@
-"""The virtual environment: linkscope itself (editable) and the Python packages it needs."""
+"""The virtual environment: linkscope itself, as it lies in the checkout, and the Python packages it needs."""
 
 from __future__ import annotations
 
 import hashlib
-import os
+import json
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from threading import RLock
 
 import system
 from shell import SetupError, capture, find_program, say
 
 EXTRAS = ("", "test", "dev")
 """Of pyproject.toml; each holds those before it."""
+READ_PROJECT = """
+import json, sys
+try:
+    import tomllib
+except ImportError:  # Python 3.10
+    from pip._vendor import tomli as tomllib
+print(json.dumps(tomllib.load(open(sys.argv[1], "rb"))["project"]))
+"""
 
 
 @dataclass(frozen=True)
 class Environment:
-    """The checkout's virtual environment."""
+    """The checkout's virtual environment. Threads may share it: pip works for one at a time."""
 
     root: Path
+    _turn: RLock = field(default_factory=RLock, compare=False)
 
     @property
     def folder(self) -> Path:
@@ -35,26 +45,34 @@ class Environment:
 
     @property
     def site_packages(self) -> Path:
-        return next(self.folder.glob("lib/python*/site-packages"))
+        return self.folder / "lib" / f"python{sys.version_info[0]}.{sys.version_info[1]}" / "site-packages"
 
     def ensure(self, extra: str) -> None:
         """Makes the environment and installs what pyproject.toml names, with an extra ("": none).
 
-        Returns at once when that was done before.
+        Returns at once when that was done before. Raises SetupError.
         """
-        if sys.version_info < (3, 10):  # noqa: UP036 - an older Python is what this line is for
-            raise SetupError(f"Python {sys.version.split()[0]} is too old: linkscope needs 3.10 or later")
-        if not self._works():
-            self._create()
-        project = (self.root / "pyproject.toml").read_bytes()
-        done = f"{self.root} {hashlib.sha256(project).hexdigest()}"
-        stamps = [self.folder / f"linkscope-{name}.stamp" for name in EXTRAS[EXTRAS.index(extra) :]]
-        if any(stamp.exists() and stamp.read_text() == done for stamp in stamps):
-            return
-        target = f"{self.root}[{extra}]" if extra else str(self.root)
-        say(f"installing Python packages into .venv: linkscope{f' with its extra {extra}' if extra else ''}")
-        self.pip("install", "--editable", target)
-        stamps[0].write_text(done)
+        with self._turn:
+            self._make()
+            project = (self.root / "pyproject.toml").read_bytes()
+            done = f"{self.root} {hashlib.sha256(project + Path(__file__).read_bytes()).hexdigest()}"
+            stamps = [self.folder / f"linkscope-{name}.stamp" for name in EXTRAS[EXTRAS.index(extra) :]]
+            if any(stamp.exists() and stamp.read_text() == done for stamp in stamps):
+                return
+            say(f"installing Python packages into .venv: what linkscope needs{f', extra {extra}' if extra else ''}")
+            self.pip("install", "--no-compile", "--prefer-binary", *self.requirements(extra))
+            self._link()
+            stamps[0].write_text(done)
+
+    def requirements(self, extra: str) -> list[str]:
+        """The packages that pyproject.toml names, with those of an extra and of the extras that it holds."""
+        outcome = capture([str(self.python), "-c", READ_PROJECT, str(self.root / "pyproject.toml")])
+        if outcome.returncode:
+            raise SetupError(f"pyproject.toml cannot be read: {outcome.stderr.strip().splitlines()[-1]}")
+        project = json.loads(outcome.stdout)
+        held = EXTRAS[1 : EXTRAS.index(extra) + 1]
+        named = [*project["dependencies"], *(name for one in held for name in project["optional-dependencies"][one])]
+        return [name for name in named if not name.startswith("linkscope[")]
 
     def missing_packages(self) -> list[str]:
         """The system package that making the environment needs, where it is still to be made and Python lacks it."""
@@ -63,10 +81,11 @@ class Environment:
         return [f"python{sys.version_info[0]}.{sys.version_info[1]}-venv"]
 
     def pip(self, *arguments: str) -> None:
-        """Raises SetupError with pip's own reason. linkscope itself is installed without its engine, in place."""
+        """Raises SetupError with pip's own reason."""
         command = [str(self.python), "-m", "pip", "--disable-pip-version-check", "--quiet", *arguments]
-        in_place = {"SKBUILD_WHEEL_CMAKE": "false", "SKBUILD_EDITABLE_MODE": "inplace"}
-        outcome = capture(command, {**os.environ, **in_place})
+        with self._turn:
+            self._make()
+            outcome = capture(command)
         if outcome.returncode:
             lines = [line for line in outcome.stderr.splitlines() if line.strip().startswith("ERROR")]
             reason = lines[-1].strip().removeprefix("ERROR: ") if lines else "no reason given"
@@ -85,10 +104,21 @@ class Environment:
             say(f"installing {', '.join(missing)} into .venv")
             self.pip("install", *missing)
 
-    def _works(self) -> bool:
-        return capture([str(self.python), "-m", "pip", "--version"]).returncode == 0
+    def _link(self) -> None:
+        """The command and the modules from where they lie: an editable installation, without building one."""
+        (self.site_packages / "linkscope.pth").write_text(f"{self.root / 'python'}\n")
+        command = self.bin / "linkscope"
+        command.write_text(f'#!/bin/sh\nexec "{self.python}" -m linkscope "$@"\n')
+        command.chmod(0o755)
 
-    def _create(self) -> None:
+    def _works(self) -> bool:
+        return capture([str(self.python), "-c", "import pip"]).returncode == 0
+
+    def _make(self) -> None:
+        if self._works():
+            return
+        if sys.version_info < (3, 10):  # noqa: UP036 - an older Python is what this line is for
+            raise SetupError(f"Python {sys.version.split()[0]} is too old: linkscope needs 3.10 or later")
         say("making the virtual environment .venv")
         outcome = capture([sys.executable, "-m", "venv", "--clear", str(self.folder)])
         if outcome.returncode:
