@@ -19,7 +19,7 @@ std::string Bootstrap::name_of(int rank) const {
 }
 
 std::vector<std::string> Bootstrap::take_part(const std::string& own, const std::string& failure) {
-  if (!broken_.empty()) throw Error(Fault::fatal, broken_);
+  if (broken_) throw *broken_;
   ++sequence_;
   failures_.assign(failures_.size(), {});
   failure_of(rank()) = {failure, now() + clock_offset()};
@@ -27,51 +27,46 @@ std::vector<std::string> Bootstrap::take_part(const std::string& own, const std:
   try {
     return carry_out(own);
   } catch (const Error& error) {
-    broken_ = error.what();
+    broken_.emplace(Fault::fatal, error);
     throw;
   }
 }
 
-std::string Bootstrap::late(const std::vector<int>& ranks) const {
+Cause Bootstrap::late(const std::vector<int>& ranks) const {
   std::ostringstream out;
   for (std::size_t i = 0; i < ranks.size(); ++i) out << (i > 0 ? ", " : "") << name_of(ranks[i]);
   out << (ranks.size() > 1 ? " have" : " has") << " not come within " << own_.limit << " s";
-  return out.str();
+  return {CauseKind::late, ranks, out.str()};
 }
 
-std::string Bootstrap::out_of_step(int rank, const Frame& frame) const {
-  return name_of(rank) + " is out of step: its message belongs to exchange " +
-         std::to_string(frame.sequence) + ", " + name_of(own_.handshake.rank) + " is at exchange " +
-         std::to_string(sequence_);
+Cause Bootstrap::out_of_step(int rank, const Frame& frame) const {
+  return {CauseKind::out_of_step,
+          {rank},
+          name_of(rank) + " is out of step: its message belongs to exchange " +
+              std::to_string(frame.sequence) + ", " + name_of(own_.handshake.rank) + " is at exchange " +
+              std::to_string(sequence_)};
 }
 
-std::vector<std::string> Bootstrap::failed() const {
-  std::multimap<Seconds, std::string> told;
-  for (std::size_t rank = 0; rank < failures_.size(); ++rank) {
-    const auto& [words, moment] = failures_[rank];
-    if (!words.empty()) told.emplace(moment, name_of(static_cast<int>(rank)) + " failed: " + words);
+Causes Bootstrap::with_failures(Cause cause) const {
+  std::multimap<Seconds, Cause> failed;
+  for (std::size_t i = 0; i < failures_.size(); ++i) {
+    const auto& [words, moment] = failures_[i];
+    const int rank = static_cast<int>(i);
+    if (!words.empty())
+      failed.emplace(moment, Cause{CauseKind::failed, {rank}, name_of(rank) + " failed: " + words});
   }
-  std::vector<std::string> all;
-  for (const auto& [moment, words] : told) all.push_back(words);
+  Causes all;
+  for (auto& [moment, failure] : failed) all.push_back(std::move(failure));
+  all.insert(cause.kind == CauseKind::gone ? all.begin() : all.end(), std::move(cause));
   return all;
 }
 
-std::string Bootstrap::behind_failures(const std::string& reason) const {
-  std::string told;
-  for (const std::string& words : failed()) told += words + "; ";
-  return told + reason;
-}
-
-std::string Bootstrap::before_failures(const std::string& reason) const {
-  std::string told = reason;
-  for (const std::string& words : failed()) told += "; " + words;
-  return told;
-}
-
-std::string Bootstrap::why(Outcome outcome, int rank) const {
+Cause Bootstrap::why(Outcome outcome, int rank) const {
   if (outcome == Outcome::late) return late({rank});
-  if (outcome == Outcome::closed) return name_of(rank) + " is gone";
-  return name_of(rank) + " sends what is no message of this version of linkscope";
+  if (outcome == Outcome::closed) return {CauseKind::gone, {rank}, name_of(rank) + " is gone"};
+  return {CauseKind::out_of_step,
+          {rank},
+          name_of(rank) + " sends what is no message of this version of linkscope"};
 }
 
 }  // namespace linkscope

@@ -3,11 +3,13 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/steady_clock.hpp"
+#include "comm/cause.hpp"
 #include "comm/channel.hpp"
 #include "comm/handshake.hpp"
 #include "comm/process_group.hpp"
@@ -27,7 +29,7 @@ struct BootstrapOptions {
 };
 
 /// A star of TCP connections, with rank 0 in its centre. Every failure (a process gone, late, or out of step) ends it for all,
-/// with the same words where they can still be told; what is called afterwards throws them again. The words name who could
+/// by the same GroupError where they can still be told; what is called afterwards throws it again. Its causes name who could
 /// not do its part of that exchange, as far as is known: in the first place where others are late, who may have waited for
 /// it in vain.
 class Bootstrap : public ProcessGroup {
@@ -45,8 +47,8 @@ class Bootstrap : public ProcessGroup {
     return take_part(own, reason);
   }
 
-  /// Why nothing works any more; empty as long as it does.
-  [[nodiscard]] const std::string& broken() const { return broken_; }
+  /// Why nothing works any more; none as long as it does.
+  [[nodiscard]] const std::optional<GroupError>& broken() const { return broken_; }
   /// The processes that this one is connected to, for whoever watches over them.
   [[nodiscard]] virtual std::vector<Connection> connections() const = 0;
   /// The connection to `rank` has ended, and this process may be held up elsewhere: why that was. Tells the others, if that
@@ -71,38 +73,30 @@ class Bootstrap : public ProcessGroup {
   void set_hosts(std::vector<std::string> hosts) { hosts_ = std::move(hosts); }
   [[nodiscard]] const std::vector<std::string>& hosts() const { return hosts_; }
   /// What is to be said of `rank` when sending to it or receiving from it ended so: "rank 2 (host node7) is gone".
-  [[nodiscard]] std::string why(Outcome outcome, int rank) const;
+  [[nodiscard]] Cause why(Outcome outcome, int rank) const;
   /// "rank 2 (host node7) has not come within 30 s".
-  [[nodiscard]] std::string late(const std::vector<int>& ranks) const;
-  [[nodiscard]] std::string out_of_step(int rank, const Frame& frame) const;
+  [[nodiscard]] Cause late(const std::vector<int>& ranks) const;
+  [[nodiscard]] Cause out_of_step(int rank, const Frame& frame) const;
   /// Of `rank` in the exchange under way; without words where it has not said anything, too.
   [[nodiscard]] ContributionFailure& failure_of(int rank) {
     return failures_[static_cast<std::size_t>(rank)];
   }
-  /// "rank 1 (host node6) failed: no memory; " before `reason`, for each that did, the first first: for whom the others may
-  /// have waited in vain.
-  [[nodiscard]] std::string behind_failures(const std::string& reason) const;
-  /// The same behind `reason`, which is that a process is gone: for its sake the others may have failed.
-  [[nodiscard]] std::string before_failures(const std::string& reason) const;
-  /// Whichever suits the `outcome` of a message that `reason` is about.
-  [[nodiscard]] std::string with_failures(const std::string& reason, Outcome outcome) const {
-    return outcome == Outcome::closed ? before_failures(reason) : behind_failures(reason);
-  }
+  /// `cause` and who could not do its part, the first first: before it, since the others may have waited for that one in
+  /// vain; behind it where it is that a process is gone, for whose sake the others may have failed.
+  [[nodiscard]] Causes with_failures(Cause cause) const;
 
  private:
   std::vector<std::string> take_part(const std::string& own, const std::string& failure);
-  /// "rank 1 (host node6) failed: no memory", for each that did, the first first.
-  [[nodiscard]] std::vector<std::string> failed() const;
 
   BootstrapOptions own_;
   std::vector<std::string> hosts_;             ///< by rank; empty where unknown
   std::vector<ContributionFailure> failures_;  ///< by rank
   std::uint64_t sequence_ = 0;
-  std::string broken_;
+  std::optional<GroupError> broken_;
 };
 
 /// Rank 0's: waits at `listener` for all others. Throws Error{bad_input} (in every process) where they disagree, naming rank
-/// and difference; Error{fatal} naming who did not come within the limit. Who has another token is turned away, and does not
+/// and difference; {fatal} naming who did not come within the limit: GroupErrors. Who has another token is turned away, and does not
 /// count.
 std::unique_ptr<Bootstrap> bootstrap_root(Listener& listener, BootstrapOptions own);
 

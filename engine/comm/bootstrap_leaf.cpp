@@ -32,7 +32,10 @@ Deadline BootstrapLeaf::limit() const { return deadline_in(own().limit + for_the
 void BootstrapLeaf::await_welcome(const Address& address) {
   Frame frame;
   demand(root_.receive(frame, limit()));
-  if (frame.kind == FrameKind::refusal) throw Error(Fault::bad_input, frame.payload);
+  if (frame.kind == FrameKind::refusal) {
+    const auto disagreements = unpack_causes(frame.payload);
+    throw GroupError(Fault::bad_input, disagreements.value_or(Causes{why(Outcome::garbled, 0)}));
+  }
   const auto facts = unpack(frame.payload, 2);
   const auto known = facts ? unpack(facts->back(), static_cast<std::size_t>(size())) : std::nullopt;
   if (frame.kind != FrameKind::welcome || !known)
@@ -51,8 +54,8 @@ void BootstrapLeaf::set_clock() {
 std::vector<Bootstrap::Connection> BootstrapLeaf::connections() const { return {{0, root_.descriptor()}}; }
 
 std::string BootstrapLeaf::part_from(int rank) {
-  const std::string reason = root_.unread_farewell();
-  return reason.empty() ? why(Outcome::closed, rank) : reason;
+  const auto told = unpack_causes(root_.unread_farewell());
+  return told ? GroupError(Fault::fatal, *told).what() : why(Outcome::closed, rank).words;
 }
 
 /// What the centre said before it went is worth more than that it is gone.
@@ -61,8 +64,8 @@ void BootstrapLeaf::demand(Outcome outcome) {
   Frame last;
   while (root_.take(last) == Outcome::done) {
   }
-  throw Error(Fault::fatal,
-              root_.farewell().empty() ? with_failures(why(outcome, 0), outcome) : root_.farewell());
+  const auto told = unpack_causes(root_.farewell());
+  throw GroupError(Fault::fatal, told ? *told : with_failures(why(outcome, 0)));
 }
 
 std::vector<std::string> BootstrapLeaf::carry_out(const std::string& word) {
@@ -78,9 +81,9 @@ std::vector<std::string> BootstrapLeaf::carry_out(const std::string& word) {
   demand(root_.receive(frame, deadline));
   clock_due_ = frame.kind == FrameKind::words_then_clocks;
   if ((frame.kind != FrameKind::words && !clock_due_) || frame.sequence != sequence())
-    throw Error(Fault::fatal, out_of_step(0, frame));
+    throw GroupError(Fault::fatal, Causes{out_of_step(0, frame)});
   const auto words = unpack(frame.payload, static_cast<std::size_t>(size()));
-  if (!words) throw Error(Fault::fatal, why(Outcome::garbled, 0));
+  if (!words) throw GroupError(Fault::fatal, Causes{why(Outcome::garbled, 0)});
   return *words;
 }
 

@@ -28,11 +28,11 @@ BootstrapRoot::BootstrapRoot(Listener& listener, BootstrapOptions options) : Boo
   const std::vector<int> missing = gathering.missing();
   leaves_ = gathering.take_channels();
   for (const Connection& connection : connections()) descriptors_.push_back(connection.descriptor);
-  if (!gathering.complaint().empty()) {
-    tell_all(FrameKind::refusal, gathering.complaint());
-    throw Error(Fault::bad_input, gathering.complaint());
+  if (!gathering.disagreements().empty()) {
+    tell_all(FrameKind::refusal, gathering.disagreements());
+    throw GroupError(Fault::bad_input, gathering.disagreements());
   }
-  if (!gathering.lost().empty()) fail(gathering.lost() + " is gone");
+  if (gathering.lost()) fail(why(Outcome::closed, *gathering.lost()));
   if (!missing.empty()) fail(late(missing));
   for (int rank = 1; rank < size(); ++rank) {
     demand(rank, send(rank, {FrameKind::welcome, 0, 0, pack({own().handshake.clock, pack(hosts())})}));
@@ -49,10 +49,9 @@ std::vector<Bootstrap::Connection> BootstrapRoot::connections() const {
 }
 
 std::string BootstrapRoot::part_from(int rank) {
-  std::string reason = leaf(rank).unread_farewell();
-  if (reason.empty()) reason = why(Outcome::closed, rank);
-  tell_all(FrameKind::farewell, reason);
-  return reason;
+  const Cause cause = why(Outcome::closed, rank);
+  tell_all(FrameKind::farewell, {cause});
+  return cause.words;
 }
 
 Outcome BootstrapRoot::send(int rank, const Frame& frame) {
@@ -61,21 +60,22 @@ Outcome BootstrapRoot::send(int rank, const Frame& frame) {
 }
 
 /// Only where that can be done at once: one that is stuck must not hold this process up.
-void BootstrapRoot::tell_all(FrameKind kind, const std::string& reason) {
+void BootstrapRoot::tell_all(FrameKind kind, const Causes& causes) {
   const std::unique_lock lock(writing_, std::try_to_lock);
   if (!lock) return;
   for (Channel& channel : leaves_) {
-    static_cast<void>(channel.send({kind, sequence(), 0, reason}, deadline_in(0)));
+    static_cast<void>(channel.send({kind, sequence(), 0, pack_causes(causes)}, deadline_in(0)));
   }
 }
 
-void BootstrapRoot::end(const std::string& words) {
-  tell_all(FrameKind::farewell, words);
-  throw Error(Fault::fatal, words);
+void BootstrapRoot::fail(Cause cause) {
+  const Causes causes = with_failures(std::move(cause));
+  tell_all(FrameKind::farewell, causes);
+  throw GroupError(Fault::fatal, causes);
 }
 
 void BootstrapRoot::demand(int rank, Outcome outcome) {
-  if (outcome != Outcome::done) end(with_failures(why(outcome, rank), outcome));
+  if (outcome != Outcome::done) fail(why(outcome, rank));
 }
 
 std::vector<std::string> BootstrapRoot::carry_out(const std::string& word) {

@@ -31,13 +31,11 @@ class BootstrapRoot final : public Bootstrap {
   void set_clocks();
   [[nodiscard]] Channel& leaf(int rank) { return leaves_[static_cast<std::size_t>(rank) - 1]; }
   [[nodiscard]] Outcome send(int rank, const Frame& frame);
-  void tell_all(FrameKind kind, const std::string& reason);
+  void tell_all(FrameKind kind, const Causes& causes);
   /// Fails unless `outcome`, of a message from or to `rank`, is done.
   void demand(int rank, Outcome outcome);
-  /// Ends the world for all, in `words`.
-  [[noreturn]] void end(const std::string& words);
-  /// The same, behind who could not do its part.
-  [[noreturn]] void fail(const std::string& reason) { end(behind_failures(reason)); }
+  /// Ends the group for all, of `cause` and of who could not do its part.
+  [[noreturn]] void fail(Cause cause);
 
   std::mutex writing_;           ///< words of two threads must not mix
   std::vector<Channel> leaves_;  ///< of ranks 1, 2, ...

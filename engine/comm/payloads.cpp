@@ -19,10 +19,10 @@ std::string pack(const std::vector<std::string>& words) {
   return payload;
 }
 
-std::optional<std::vector<std::string>> unpack(const std::string& payload, std::size_t count) {
+std::optional<std::vector<std::string>> unpack(const std::string& payload) {
   std::vector<std::string> words;
   std::size_t at = 0;
-  while (words.size() < count) {
+  while (at < payload.size()) {
     std::uint64_t length = 0;
     if (payload.size() - at < sizeof length) return std::nullopt;
     std::memcpy(&length, payload.data() + at, sizeof length);
@@ -31,7 +31,12 @@ std::optional<std::vector<std::string>> unpack(const std::string& payload, std::
     words.push_back(payload.substr(at, length));
     at += length;
   }
-  if (at != payload.size()) return std::nullopt;
+  return words;
+}
+
+std::optional<std::vector<std::string>> unpack(const std::string& payload, std::size_t count) {
+  auto words = unpack(payload);
+  if (words && words->size() != count) words.reset();
   return words;
 }
 

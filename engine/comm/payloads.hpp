@@ -8,7 +8,9 @@
 namespace linkscope {
 
 std::string pack(const std::vector<std::string>& words);
-/// None where `payload` does not hold exactly `count` words.
+/// None where `payload` was not packed so.
+std::optional<std::vector<std::string>> unpack(const std::string& payload);
+/// The same where it does not hold exactly `count` words.
 std::optional<std::vector<std::string>> unpack(const std::string& payload, std::size_t count);
 
 }  // namespace linkscope

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t most_strangers = 256;
 /// The others are on their way, and shall hear the reason too.
-constexpr Seconds after_complaint = 2;
+constexpr Seconds after_disagreement = 2;
 constexpr Seconds for_a_refusal = 0.1;
 
 }  // namespace
@@ -24,14 +24,14 @@ void Rendezvous::wait(Deadline deadline) {
     hear_strangers();
     look_after_arrivals();
     if (is_over(deadline)) return;
-    wait_for_any(descriptors(), complaint_.empty() ? deadline : std::min(deadline, patience_));
+    wait_for_any(descriptors(), disagreements_.empty() ? deadline : std::min(deadline, patience_));
   }
 }
 
 bool Rendezvous::is_over(Deadline deadline) const {
-  if (missing().empty() || !lost_.empty() || has_passed(deadline)) return true;
+  if (missing().empty() || lost_ || has_passed(deadline)) return true;
   const bool all_have_come = missing().size() <= turned_away_;
-  return !complaint_.empty() && (all_have_come || has_passed(patience_));
+  return !disagreements_.empty() && (all_have_come || has_passed(patience_));
 }
 
 void Rendezvous::let_in() {
@@ -56,30 +56,33 @@ void Rendezvous::hear_strangers() {
 }
 
 void Rendezvous::receive(Channel channel, const Handshake& handshake) {
-  const auto refuse = [&](const std::string& why) {
-    static_cast<void>(channel.send({FrameKind::refusal, 0, 0, why}, deadline_in(for_a_refusal)));
+  const auto refuse = [&](const Causes& why) {
+    const Frame refusal{FrameKind::refusal, 0, 0, pack_causes(why)};
+    static_cast<void>(channel.send(refusal, deadline_in(for_a_refusal)));
   };
   if (!same_secret(handshake.token, own_->token)) {
-    return refuse(own_->name() + " is of another run: its LINKSCOPE_TOKEN is not that of " +
-                  handshake.name());
+    return refuse(
+        {{CauseKind::disagrees,
+          {own_->rank},
+          own_->name() + " is of another run: its LINKSCOPE_TOKEN is not that of " + handshake.name()}});
   }
-  std::optional<std::string> complaint = disagreement(*own_, handshake);
+  std::optional<std::string> words = disagreement(*own_, handshake);
   const bool placed = handshake.rank >= 1 && handshake.rank < own_->size;
   Arrival* place = placed ? &arrivals_[static_cast<std::size_t>(handshake.rank) - 1] : nullptr;
-  if (!complaint && place == nullptr) {
-    complaint = handshake.name() + " has no place in a world of " + std::to_string(own_->size) +
-                " whose rank 0 is another process";
+  if (!words && place == nullptr) {
+    words = handshake.name() + " has no place in a world of " + std::to_string(own_->size) +
+            " whose rank 0 is another process";
   } else if (place != nullptr && place->here) {
-    complaint = "two processes say that they are rank " + std::to_string(handshake.rank) + ", on hosts " +
-                place->handshake.host + " and " + handshake.host;
+    words = "two processes say that they are rank " + std::to_string(handshake.rank) + ", on hosts " +
+            place->handshake.host + " and " + handshake.host;
   }
-  if (complaint && complaint_.empty()) {
-    complaint_ = *complaint;
-    patience_ = deadline_in(after_complaint);
+  if (words && disagreements_.empty()) {
+    disagreements_ = {{CauseKind::disagrees, {handshake.rank}, *words}};
+    patience_ = deadline_in(after_disagreement);
   }
   if (place == nullptr || place->here) {
     ++turned_away_;
-    return refuse(complaint_);
+    return refuse(disagreements_);
   }
   channel.allow(Channel::largest_payload);
   *place = {std::move(channel), handshake, true};
@@ -88,8 +91,8 @@ void Rendezvous::receive(Channel channel, const Handshake& handshake) {
 void Rendezvous::look_after_arrivals() {
   for (Arrival& arrival : arrivals_) {
     Frame frame;  // none is due before the welcome
-    if (arrival.here && lost_.empty() && arrival.channel.take(frame) == Outcome::closed) {
-      lost_ = arrival.handshake.name();
+    if (arrival.here && !lost_ && arrival.channel.take(frame) == Outcome::closed) {
+      lost_ = arrival.handshake.rank;
     }
   }
 }

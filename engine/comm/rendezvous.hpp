@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "comm/cause.hpp"
 #include "comm/channel.hpp"
 #include "comm/handshake.hpp"
 #include "comm/socket.hpp"
@@ -20,11 +22,11 @@ class Rendezvous {
   /// Returns when all have come, when one that had come is gone, soon after a disagreement, or at the deadline.
   void wait(Deadline deadline);
 
-  /// What processes disagree about; empty where they agree.
-  [[nodiscard]] const std::string& complaint() const { return complaint_; }
+  /// The first that was noticed; empty where the processes agree.
+  [[nodiscard]] const Causes& disagreements() const { return disagreements_; }
   [[nodiscard]] std::vector<int> missing() const;
-  /// Who had come and is gone, by name; empty where nobody is.
-  [[nodiscard]] const std::string& lost() const { return lost_; }
+  /// The rank that had come and is gone.
+  [[nodiscard]] std::optional<int> lost() const { return lost_; }
   /// By rank; empty for who is missing.
   [[nodiscard]] std::vector<std::string> hosts() const;
   /// Of ranks 1, 2, ...; closed ones for who is missing. They are taken out.
@@ -48,10 +50,10 @@ class Rendezvous {
   const Handshake* own_;
   std::vector<Channel> strangers_;  ///< have not said who they are
   std::vector<Arrival> arrivals_;   ///< of ranks 1, 2, ...
-  std::string complaint_;
+  Causes disagreements_;
   std::size_t turned_away_ = 0;  ///< who are of this run and have no place in it
   Deadline patience_;            ///< with those who have not come when it is known that all will be sent away
-  std::string lost_;
+  std::optional<int> lost_;
 };
 
 }  // namespace linkscope

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/steady_clock.hpp"
+#include "comm/cause.hpp"
 
 namespace linkscope {
 namespace {
@@ -13,7 +14,7 @@ namespace {
 struct StepFailure {
   Seconds at = 0;  ///< by rank 0's clock
   Fault fault = Fault::broken;
-  std::string what;
+  Cause cause;
 };
 
 Json failure(Fault fault, const std::string& what) {
@@ -54,16 +55,18 @@ std::vector<Json> Consensus::allgather_json(const std::function<Json()>& step) {
       values.push_back(std::move(outcome["value"]));
       continue;
     }
-    const std::string who = group_->name_of(static_cast<int>(rank));
-    if (!outcome.contains("at"))
-      throw Error(Fault::fatal,
-                  who + " answers as an engine of another build does: build all from one version");
+    Cause cause{CauseKind::failed, {static_cast<int>(rank)}, group_->name_of(static_cast<int>(rank))};
+    if (!outcome.contains("at")) {
+      cause.words += " answers as an engine of another build does: build all from one version";
+      throw GroupError(Fault::fatal, {cause});
+    }
+    cause.words += ": " + outcome["what"].get<std::string>();
     const StepFailure failed{outcome["at"].get<Seconds>(), static_cast<Fault>(outcome["fault"].get<int>()),
-                             who + ": " + outcome["what"].get<std::string>()};
+                             std::move(cause)};
     lost = lost || failed.fault == Fault::fatal;
     if (!first || failed.at < first->at) first = failed;
   }
-  if (first) throw Error(lost ? Fault::fatal : first->fault, first->what);
+  if (first) throw GroupError(lost ? Fault::fatal : first->fault, {first->cause});
   return values;
 }
 

@@ -156,7 +156,8 @@ Health Executor::run_case(const PlannedCase& planned) {
   } catch (const Error& error) {
     const bool cannot = error.fault() == Fault::unsupported || error.fault() == Fault::no_memory;
     frame.elapsed = steady_seconds() - begin;
-    row = failure_row(frame, cannot ? FailureKind::skipped : FailureKind::failed, error.what());
+    row = failure_row(frame, cannot ? FailureKind::skipped : FailureKind::failed, error.what(),
+                      causes_of(error));
     if (error.fault() == Fault::fatal) health = Health::lost;
   } catch (const std::bad_alloc&) {
     frame.elapsed = steady_seconds() - begin;

@@ -141,14 +141,9 @@ void tell(JsonLines& out, const Json& record) {
   }
 }
 
-Json error_record(Fault fault, const std::string& reason) {
-  const char* word = fault == Fault::bad_input ? "bad-input" : "lost";
-  return {{"record", "error"}, {"fault", word}, {"reason", one_line(reason)}};
-}
-
 /// `trouble`: why it is lost, where the others are the reason; the supervisor has been told.
 Health take_part(const Environment& environment, const EngineFactory& workshop, Control& control,
-                 JsonLines& out, std::string& trouble) {
+                 JsonLines& out, std::optional<GroupError>& trouble) {
   std::optional<Listener> listener;
   if (*environment.rank == 0) listener.emplace(control.local_host());
   out.write(introduction(environment, workshop.engine, listener));
@@ -164,9 +159,7 @@ Health take_part(const Environment& environment, const EngineFactory& workshop, 
     return work(alone, assignment.plan, environment, workshop, out, [] {});
   }
   BootstrapOptions own = options(environment, workshop.engine, assignment);
-  own.on_failure = [&out](const std::string& reason) {
-    tell(out, {{"record", "failure"}, {"reason", one_line(reason)}});
-  };
+  own.on_failure = [&out](const std::string& reason) { tell(out, step_failure_record(reason)); };
   const std::unique_ptr<Bootstrap> hub =
       listener ? bootstrap_root(*listener, std::move(own))
                : bootstrap_leaf(Address::parse(assignment.hub, "the supervisor's word: hub"), std::move(own));
@@ -176,9 +169,9 @@ Health take_part(const Environment& environment, const EngineFactory& workshop, 
     const std::vector<Watchdog::Guard> call_group = watch_over(*hub, watch);
     const Health health = work(*hub, assignment.plan, environment, workshop, out, [&] {
       trouble = hub->broken();
-      if (!trouble.empty()) tell(out, error_record(Fault::fatal, trouble));
+      if (trouble) tell(out, error_record(*trouble));
       last_moments.emplace(watch.over_the_end(grace, [&] {
-        return trouble + (trouble.empty() ? "" : "; ") + "ending in good order took too long";
+        return (trouble ? trouble->what() + std::string("; ") : "") + "ending in good order took too long";
       }));
     });
     if (health == Health::lost) return health;
@@ -201,15 +194,15 @@ Health join(const Environment& environment, const EngineFactory& workshop) {
   }
   Control control(Address::parse(environment.control, "LINKSCOPE_CONTROL"));
   JsonLines out(control.descriptor());
-  std::string trouble;
+  std::optional<GroupError> trouble;
   Health health = Health::lost;
   try {
     health = take_part(environment, workshop, control, out, trouble);
   } catch (const Error& error) {
-    tell(out, error_record(error.fault(), error.what()));
+    tell(out, error_record(error));
     throw;
   }
-  if (!trouble.empty()) throw Error(Fault::fatal, trouble);
+  if (trouble) throw *trouble;
   return health;
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/error.hpp"
 #include "base/steady_clock.hpp"
+#include "comm/cause.hpp"
 #include "run/remote_transfer.hpp"
 
 namespace linkscope {
@@ -21,7 +22,7 @@ std::vector<Json> or_lost(ProcessGroup& group, const Step& step) {
     return step();
   } catch (const Error& error) {
     if (group.size() == 1) throw;
-    throw Error(Fault::fatal, error.what());
+    throw GroupError(Fault::fatal, error);
   }
 }
 

@@ -112,6 +112,13 @@ Json method_json(const Method& method) {
   return json;
 }
 
+void add_causes(Json& record, const Causes& causes) {
+  for (const Cause& cause : causes) {
+    record["causes"].push_back(
+        {{"how", name_of(cause.kind)}, {"ranks", cause.ranks}, {"words", one_line(cause.words)}});
+  }
+}
+
 }  // namespace
 
 std::string engine_version() { return LINKSCOPE_VERSION; }
@@ -149,11 +156,24 @@ Json ok_row(const RowFrame& frame, const CaseResult& result) {
   return row;
 }
 
-Json failure_row(const RowFrame& frame, FailureKind failure, const std::string& reason) {
+Json failure_row(const RowFrame& frame, FailureKind failure, const std::string& reason,
+                 const Causes& causes) {
   Json row = row_head(frame, failure == FailureKind::skipped ? "skipped" : "failed");
   row["reason"] = one_line(reason);
+  if (failure == FailureKind::failed) add_causes(row, causes);
   add_times(row, frame);
   return row;
+}
+
+Json error_record(const Error& error) {
+  const char* fault = error.fault() == Fault::bad_input ? "bad-input" : "lost";
+  Json record{{"record", "error"}, {"fault", fault}, {"reason", one_line(error.what())}};
+  add_causes(record, causes_of(error));
+  return record;
+}
+
+Json step_failure_record(const std::string& reason) {
+  return {{"record", "failure"}, {"reason", one_line(reason)}};
 }
 
 Json description_record(const Backend& backend) {

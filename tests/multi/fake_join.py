@@ -74,7 +74,7 @@ class Star:
         if self.rank > 0:
             self.centre.say()
             if self.centre.hear() is None:
-                control.say(record="error", fault="lost", reason="rank 0 is gone")
+                control.say(record="error", fault="lost", **blame("gone", 0, "rank 0 is gone"))
                 leave("rank 0 is gone", 3)
         return None
 
@@ -178,7 +178,7 @@ def work(control: Connection, star: Star, plan: dict[str, Any]) -> None:
             if fault == "tell":
                 control.say(record="failure", reason="connection closed by peer")
             reason = f"rank {missing} (host {socket.gethostname()}) is gone, or has not come"
-            control.say(**row(case, status="failed", reason=reason))
+            control.say(**row(case, status="failed", **blame("gone", missing, reason)))
             leave(reason, 3)
         else:
             control.say(**row(case, status="ok", flows=figures(case)))
@@ -203,6 +203,10 @@ def misbehave(fault: str, control: Connection) -> None:
     elif fault == "garbage":
         control.sock.sendall(b"Segmentation fault (not JSON)\n")
         signal.pause()
+
+
+def blame(how: str, rank: int, words: str) -> dict[str, Any]:
+    return {"reason": words, "causes": [{"how": how, "ranks": [rank], "words": words}]}
 
 
 def row(case: dict[str, Any], **rest: Any) -> dict[str, Any]:

@@ -4,78 +4,123 @@ from __future__ import annotations
 
 from typing import Any
 
+from linkscope.launch.group.cause import Account, Cause, ExitCause, with_failures
 from linkscope.launch.group.control import LOOPBACK, Hello
-from linkscope.launch.group.rank_process import ExitCause, RankProcess, StepFailure, after_failures
+from linkscope.launch.group.rank_process import RankProcess, StepFailure
 from linkscope.launch.launcher.launchers import ExitStatus
 
 Json = dict[str, Any]
 
 
-def test_who_ends_for_anothers_sake_says_for_whose() -> None:
-    failed = {
-        "record": "error",
-        "reason": "rank 0 (host a) failed: no driver; rank 1 (host b) has not come within 30 s",
-    }
-    late = ExitCause("rank 0 (host a)", None, failed)
-    assert (str(late), late.is_impatience) == (failed["reason"], True)
-    both = {"record": "error", "reason": "rank 1 (host b), rank 2 have not come within 0.5 s"}
-    assert ExitCause("rank 0 (host a)", None, both).is_impatience
-    quoted = {"record": "error", "reason": "rank 2 is gone; rank 1 (host b) failed: rank 3 has not come within 5 s"}
-    assert not ExitCause("rank 0 (host a)", None, quoted).is_impatience
-    gone: Json = {"record": "error", "fault": "lost", "reason": "rank 1 (host node7) is gone"}
-    assert str(ExitCause("rank 0 (host a)", None, gone)) == "rank 0 (host a): rank 1 (host node7) is gone"
-    assert ExitCause("rank 0 (host a)", None, gone).blames(1)
-    assert not ExitCause("rank 0 (host a)", None, gone).blames(7)
-    assert not ExitCause("rank 0 (host a)", None, {**gone, "reason": "the GPU fell off the bus"}).blames(1)
-    assert not ExitCause("rank 0 (host a)", None, {**gone, "fault": "bad-input"}).blames(1)
-    assert not ExitCause("rank 0 (host a)", ExitStatus(-11), gone).blames(1)
-
-
-def member(rank: int, failure: StepFailure | None = None) -> RankProcess:
+def process(rank: int, failure: StepFailure | None = None) -> RankProcess:
     return RankProcess(Hello(rank, "a", 1, LOOPBACK, None), None, case="copy", failure=failure)
 
 
+def error(*causes: Cause, fault: str = "lost") -> Json:
+    fields = [{"how": cause.how, "ranks": list(cause.ranks), "words": cause.words} for cause in causes]
+    reason = "; ".join(cause.words for cause in causes)
+    return {"record": "error", "fault": fault, "reason": reason, "causes": fields}
+
+
+def end(complaint: Json | None, ending: ExitStatus | None = None, rank: int = 0) -> ExitCause:
+    one = process(rank)
+    one.complaint = complaint
+    return ExitCause(one, ending)
+
+
+def failure_of(rank: int, reason: str) -> Cause:
+    return Cause("failed", (rank,), f"rank {rank} (host a) failed: {reason}")
+
+
+def late(*ranks: int) -> Cause:
+    words = ", ".join(f"rank {rank} (host a)" for rank in ranks)
+    return Cause("late", ranks, f"{words} {'has' if len(ranks) == 1 else 'have'} not come within 30 s")
+
+
+def gone(rank: int) -> Cause:
+    return Cause("gone", (rank,), f"rank {rank} (host a) is gone")
+
+
+def test_who_ends_for_anothers_sake_says_for_whose() -> None:
+    waited = end(error(failure_of(0, "no driver"), late(1)))
+    words = "rank 0 (host a) failed: no driver; rank 1 (host a) has not come within 30 s"
+    assert (str(waited), waited.is_late) == (words, True)
+    assert end(error(late(1, 2))).is_late
+    assert not end(error(gone(2), failure_of(1, "rank 3 has not come within 5 s"))).is_late
+    lost = error(gone(1))
+    assert str(end(lost)) == "rank 0 (host a): rank 1 (host a) is gone"
+    assert end(lost).blames(1)
+    assert not end(lost).blames(7)
+    assert not end({"record": "error", "fault": "lost", "reason": "the GPU fell off the bus"}).blames(1)
+    assert not end({**lost, "fault": "bad-input"}).blames(1)
+    assert not end(lost, ExitStatus(-11)).blames(1)
+
+
+def test_who_is_named_first_tells_of_itself() -> None:
+    differs = error(Cause("disagrees", (1,), "rank 1 (host a) has version 2, rank 0 (host a) has 1"), fault="bad-input")
+    assert str(end(differs, rank=1)) == "rank 1 (host a) has version 2, rank 0 (host a) has 1"
+    assert str(end(differs)) == "rank 0 (host a): rank 1 (host a) has version 2, rank 0 (host a) has 1"
+
+
+def test_words_are_not_read_for_whom_they_name() -> None:
+    """What a library said may look like a clause of linkscope's."""
+    odd = "rank 3 (host a) has not come within 5 s; rank 2 (host a) failed: no memory"
+    own = end({"record": "error", "fault": "lost", "reason": odd})
+    assert (str(own), own.is_late, own.blames(3)) == (f"rank 0 (host a): {odd}", False, False)
+    quoting = end(error(gone(1), failure_of(0, "rank 3 (host a) has not come within 5 s")))
+    assert (quoting.is_late, quoting.blames(3), quoting.blames(1)) == (False, False, True)
+    processes = [process(0, StepFailure("timed out", 2.0)), process(1), process(2, StepFailure("no memory", 1.0))]
+    first = "rank 2 (host a) failed: no memory"
+    assert with_failures(processes, own.account) == str(own), "it says of itself what it failed of"
+    account = Account(("rank 1 (host a) ended with exit code 4: rank 2 (host a): no memory",))
+    assert with_failures(processes, account) == f"{first}; {account}"
+    quoted = Account(((failure_of(0, f"timed out; {first}"), late(1)),))
+    assert with_failures(processes, quoted) == f"{first}; {quoted}"
+
+
 def test_who_failed_first_comes_first() -> None:
-    members = [member(0, StepFailure("timed out", 2.0)), member(1, StepFailure("no memory", 1.0)), member(2)]
-    first = "rank 1 (host a) failed: no memory"
-    later = "rank 0 (host a) failed: timed out"
-    late = "rank 2 (host a) has not come"
-    assert after_failures(members, "rank 2 (host a) hung") == f"{first}; rank 2 (host a) hung"
-    assert after_failures(members, "rank 1 (host a): no memory") == "rank 1 (host a): no memory", "it says so itself"
-    assert after_failures(members, "rank 0 (host a): timed out") == "rank 0 (host a): timed out", (
-        "all have agreed on it"
-    )
-    assert after_failures(members, f"{first}; {late}") == f"{first}; {late}"
-    assert after_failures(members, f"{later}; {first}; {late}") == f"{first}; {later}; {late}"
-    members[1].failure = StepFailure("no memory", 2.0)
-    assert after_failures(members, f"{first}; {late}") == f"{first}; {late}", "nobody knows better"
+    processes = [process(0, StepFailure("timed out", 2.0)), process(1, StepFailure("no memory", 1.0)), process(2)]
+    first, later = failure_of(1, "no memory"), failure_of(0, "timed out")
+    hung = Account(("rank 2 (host a) hung",))
+    assert with_failures(processes, hung) == f"{first.words}; rank 2 (host a) hung"
+    itself = Account(("rank 1 (host a): ", "no memory"), teller=1)
+    assert with_failures(processes, itself) == "rank 1 (host a): no memory", "it says so itself"
+    agreed = Account(((Cause("failed", (0,), "rank 0 (host a): timed out"),),))
+    assert with_failures(processes, agreed) == "rank 0 (host a): timed out", "all have agreed on it"
+    account = Account(((first, late(2)),))
+    assert with_failures(processes, account) == f"{first.words}; {late(2).words}"
+    account = Account(((later, first, late(2)),))
+    assert with_failures(processes, account) == f"{first.words}; {later.words}; {late(2).words}"
+    processes[1].failure = StepFailure("no memory", 2.0)
+    account = Account(((first, late(2)),))
+    assert with_failures(processes, account) == f"{first.words}; {late(2).words}", "nobody knows better"
 
 
 def test_who_failed_after_a_process_was_gone_comes_behind_it() -> None:
-    members = [member(0, StepFailure("timed out", 2.0)), member(1, StepFailure("no memory", 1.0)), member(2)]
-    first = "rank 1 (host a) failed: no memory"
-    gone = "rank 2 (host a) is gone"
-    members[2].left = 0.5
-    assert after_failures(members, gone) == f"{gone}; {first}"
-    assert after_failures(members, f"{gone}; {first}") == f"{gone}; {first}"
-    members[2].left = 1.5
-    assert after_failures(members, gone) == f"{first}; {gone}"
-    assert after_failures(members, f"{gone}; {first}") == f"{first}; {gone}"
-    members[1].case = "an earlier one"
-    assert after_failures(members, gone) == f"{gone}; rank 0 (host a) failed: timed out"
+    processes = [process(0, StepFailure("timed out", 2.0)), process(1, StepFailure("no memory", 1.0)), process(2)]
+    first = failure_of(1, "no memory")
+    alone, both = Account(((gone(2),),)), Account(((gone(2), first),))
+    processes[2].left = 0.5
+    assert with_failures(processes, alone) == f"{gone(2).words}; {first.words}"
+    assert with_failures(processes, both) == f"{gone(2).words}; {first.words}"
+    processes[2].left = 1.5
+    assert with_failures(processes, alone) == f"{first.words}; {gone(2).words}"
+    assert with_failures(processes, both) == f"{first.words}; {gone(2).words}"
+    processes[1].case = "an earlier one"
+    assert with_failures(processes, alone) == f"{gone(2).words}; rank 0 (host a) failed: timed out"
 
 
 def test_who_failed_just_before_an_end_comes_behind_it_where_that_was_a_signal() -> None:
     """Others may notice a killed process's end before its supervisor does."""
-    members = [member(0, StepFailure("connection closed by peer", 1.0)), member(1)]
-    members[1].left = 1.1
+    processes = [process(0, StepFailure("connection closed by peer", 1.0)), process(1)]
+    processes[1].left = 1.1
     failed = "rank 0 (host a) failed: connection closed by peer"
     for status, told in ((-9, "{}; {}"), (4, "{1}; {0}")):
-        cause = ExitCause("rank 1 (host a)", ExitStatus(status), None)
-        assert after_failures(members, str(cause), cause) == told.format(cause, failed)
-    members[1].left = 5.0
-    killed = ExitCause("rank 1 (host a)", ExitStatus(-9), None)
-    assert after_failures(members, str(killed), killed) == f"{failed}; {killed}", "that was long before"
-    members[1].left, members[1].failure = 1.1, StepFailure("no memory", 1.05)
+        cause = ExitCause(processes[1], ExitStatus(status))
+        assert with_failures(processes, cause.account, cause) == told.format(cause, failed)
+    processes[1].left = 5.0
+    killed = ExitCause(processes[1], ExitStatus(-9))
+    assert with_failures(processes, killed.account, killed) == f"{failed}; {killed}", "that was long before"
+    processes[1].left, processes[1].failure = 1.1, StepFailure("no memory", 1.05)
     own = f"rank 1 (host a) failed: no memory; {killed}"
-    assert after_failures(members, str(killed), killed) == own, "its own failure came before its own end"
+    assert with_failures(processes, killed.account, killed) == own, "its own failure came before its own end"

@@ -40,10 +40,11 @@ BootstrapOptions member(int rank, int size, Seconds limit = long_enough) {
   return own;
 }
 
-/// What became of one rank's work: its fault and its words; none where it went well.
+/// What became of one rank's work: its fault, its words and its causes; none where it went well.
 struct Ending {
   std::optional<Fault> fault;
   std::string words;
+  Causes causes;
 };
 
 using Work = std::function<void(Bootstrap&)>;
@@ -61,7 +62,7 @@ std::vector<Ending> in_world(const std::vector<BootstrapOptions>& members, const
                                                  : bootstrap_leaf({"127.0.0.1", listener.port()}, own);
         work(*hub);
       } catch (const Error& error) {
-        endings[i] = {error.fault(), error.what()};
+        endings[i] = {error.fault(), error.what(), causes_of(error)};
       }
     });
   }
@@ -75,10 +76,24 @@ std::vector<BootstrapOptions> members(int size, Seconds limit = long_enough) {
   return all;
 }
 
-void expect_all(const std::vector<Ending>& endings, Fault fault, const std::string& words) {
+/// "failed 1, late 2 3": kind and ranks of each.
+std::string facts_of(const Causes& causes) {
+  std::string all;
+  for (const Cause& cause : causes) {
+    all += std::string(all.empty() ? "" : ", ") + name_of(cause.kind);
+    for (const int rank : cause.ranks) all += " " + std::to_string(rank);
+  }
+  return all;
+}
+
+void expect_all(const std::vector<Ending>& endings, Fault fault, const std::string& words,
+                const std::optional<std::string>& facts = std::nullopt) {
   for (const Ending& ending : endings) {
     EXPECT_EQ(ending.fault, fault);
     EXPECT_EQ(ending.words, words);
+    if (facts) {
+      EXPECT_EQ(facts_of(ending.causes), *facts);
+    }
   }
 }
 
@@ -125,11 +140,12 @@ TEST(HubTest, NamesWhoIsLateToEverybody) {
       throw;
     }
   });
-  expect_all(endings, Fault::fatal, "rank 2 (host host2) has not come within 0.5 s");
+  expect_all(endings, Fault::fatal, "rank 2 (host host2) has not come within 0.5 s", "late 2");
 }
 
-/// Ranks of `failed`, one after another, say "no room" in an exchange to which `late` comes when all others have given up.
-std::vector<Ending> with_failures(int size, const std::vector<int>& failed, int late) {
+/// Ranks of `failed`, one after another, say `reason` in an exchange to which `late` comes when all others have given up.
+std::vector<Ending> with_failures(int size, const std::vector<int>& failed, int late,
+                                  const std::string& reason = "no room") {
   std::promise<void> released;
   const std::shared_future<void> release = released.get_future().share();
   std::atomic<int> ended = 0;
@@ -148,10 +164,11 @@ std::vector<Ending> with_failures(int size, const std::vector<int>& failed, int 
         hub.allgather("");
       } else {
         while (std::cmp_less(told.load(), place - failed.begin())) std::this_thread::yield();
-        hub.allgather_failure("", "no room");
+        hub.allgather_failure("", reason);
       }
     } catch (const Error& error) {
-      EXPECT_EQ(hub.broken(), error.what());
+      EXPECT_STREQ(hub.broken()->what(), error.what());
+      EXPECT_EQ(hub.broken()->causes(), causes_of(error));
       if (++ended == size - 1) released.set_value();
       throw;
     }
@@ -163,6 +180,13 @@ TEST(HubTest, NamesWhoFailedWhereAnotherIsLateToEverybody) {
              "rank 1 (host host1) failed: no room; rank 2 (host host2) has not come within 0.5 s");
 }
 
+TEST(HubTest, AReasonThatReadsLikeACauseIsNone) {
+  const std::string reason = "rank 3 (host host3) is gone; rank 0 has not come within 9 s";
+  expect_all(with_failures(4, {1}, 2, reason), Fault::fatal,
+             "rank 1 (host host1) failed: " + reason + "; rank 2 (host host2) has not come within 0.5 s",
+             "failed 1, late 2");
+}
+
 TEST(HubTest, NamesWhoFailedInTheOrderInWhichTheyDid) {
   const auto words = [](int first, int second) {
     const auto failed = [](int rank) {
@@ -172,7 +196,7 @@ TEST(HubTest, NamesWhoFailedInTheOrderInWhichTheyDid) {
   };
   expect_all(with_failures(4, {0, 1}, 2), Fault::fatal, words(0, 1));
   expect_all(with_failures(4, {1, 0}, 2), Fault::fatal, words(1, 0));
-  expect_all(with_failures(4, {3, 1}, 2), Fault::fatal, words(3, 1));
+  expect_all(with_failures(4, {3, 1}, 2), Fault::fatal, words(3, 1), "failed 3, failed 1, late 2");
 }
 
 TEST(HubTest, WhereRankZeroIsLateEachSaysThatItFailedItself) {
@@ -180,6 +204,7 @@ TEST(HubTest, WhereRankZeroIsLateEachSaysThatItFailedItself) {
   const std::string late = "rank 0 (host host0) has not come within 0.5 s";
   EXPECT_EQ(endings[1].words, "rank 1 (host host1) failed: no room; " + late);
   EXPECT_EQ(endings[2].words, late);
+  EXPECT_EQ(facts_of(endings[1].causes), "failed 1, late 0");
 }
 
 TEST(HubTest, AFailureThatAllHaveHeardOfIsOver) {
@@ -198,7 +223,7 @@ TEST(HubTest, NamesWhoNeverCame) {
   expect_all(endings, Fault::fatal, "rank 2 has not come within 0.5 s");
   all.pop_back();
   expect_all(in_world(all, [](Bootstrap&) { FAIL(); }), Fault::fatal,
-             "rank 1, rank 2 have not come within 0.5 s");
+             "rank 1, rank 2 have not come within 0.5 s", "late 1 2");
 }
 
 TEST(HubTest, NamesWhoIsGoneToEverybody) {
@@ -217,6 +242,7 @@ TEST(HubTest, NamesWhoIsGoneBeforeWhoFailedPerhapsForItsSake) {
     if (hub.rank() == 0) hub.allgather_failure("", "connection reset");
   });
   EXPECT_EQ(endings[0].words, "rank 1 (host host1) is gone; rank 0 (host host0) failed: connection reset");
+  EXPECT_EQ(facts_of(endings[0].causes), "gone 1, failed 0");
 }
 
 TEST(HubTest, NoticesThatRankZeroIsGone) {
@@ -261,7 +287,7 @@ TEST(HubTest, NamesAProcessThatDied) {
       hub->allgather("");
       hub->allgather("");
     } catch (const Error& error) {
-      other = {error.fault(), error.what()};
+      other = {error.fault(), error.what(), causes_of(error)};
     }
   });
   const auto hub = bootstrap_root(listener, member(0, 3));
@@ -302,8 +328,8 @@ TEST(HubTest, EverybodyHearsWhatIsDifferent) {
   all[2].handshake.fields[0].value = "2";
   expect_all(in_world(all, [](Bootstrap&) { FAIL(); }), Fault::bad_input,
              "rank 2 (host host2) has version 2, rank 0 (host host0) has 1: every process must be given the "
-             "same plan "
-             "and the same engine");
+             "same plan and the same engine",
+             "disagrees 2");
 }
 
 TEST(HubTest, EverybodyHearsOfAnotherWorldSize) {
@@ -376,7 +402,10 @@ TEST(HubTest, RefusesWordsOfAnotherExchange) {
               Outcome::done);
     Frame frame;
     EXPECT_EQ(channel.receive(frame, deadline_in(long_enough)), Outcome::closed);
-    EXPECT_NE(channel.farewell().find("out of step"), std::string::npos);
+    const auto told = unpack_causes(channel.farewell());
+    ASSERT_TRUE(told.has_value());
+    EXPECT_EQ(facts_of(*told), "out-of-step 1");
+    EXPECT_NE(told->front().words.find("out of step"), std::string::npos);
   });
   const auto hub = bootstrap_root(listener, member(0, 2));
   try {

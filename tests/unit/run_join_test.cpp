@@ -174,6 +174,8 @@ TEST_F(JoinTest, AnotherPlanIsEverybodysRefusal) {
     EXPECT_EQ(last["fault"], "bad-input");
     EXPECT_EQ(last["reason"].get<std::string>().find("rank 1 (host "), 0U) << last;
     EXPECT_NE(last["reason"].get<std::string>().find(" has plan "), std::string::npos) << last;
+    EXPECT_EQ(last["causes"],
+              Json::array({{{"how", "disagrees"}, {"ranks", {1}}, {"words", last["reason"]}}}));
   }
   end_all();
   for (int rank = 0; rank < 3; ++rank) EXPECT_EQ(faults[rank], Fault::bad_input);
@@ -190,6 +192,7 @@ TEST_F(JoinTest, ABackendThatCannotOpenIsEverybodysError) {
     EXPECT_EQ(last["fault"], "lost");
     EXPECT_NE(last["reason"].get<std::string>().find("rank 1 (host "), std::string::npos);
     EXPECT_NE(last["reason"].get<std::string>().find("no driver"), std::string::npos);
+    EXPECT_EQ(last["causes"], Json::array({{{"how", "failed"}, {"ranks", {1}}, {"words", last["reason"]}}}));
   }
 }
 
@@ -232,6 +235,7 @@ TEST_F(JoinTest, SaysWhatIsWrongWithTheSupervisorsWord) {
     const Json last = lines.at(0).rest().back();
     EXPECT_EQ(last["record"], "error");
     EXPECT_NE(last["reason"].get<std::string>().find(complaint), std::string::npos) << last;
+    EXPECT_FALSE(last.contains("causes")) << "it is its own";
     lines.clear();
     end_all();
     EXPECT_EQ(faults[0], Fault::bad_input);

@@ -40,6 +40,7 @@ TEST(Consensus, AFailureIsEverybodysAndNamesTheRank) {
     } catch (const Error& error) {
       EXPECT_EQ(error.fault(), Fault::no_memory);
       EXPECT_STREQ(error.what(), "rank 1: none left");
+      EXPECT_EQ(causes_of(error), (Causes{{CauseKind::failed, {1}, "rank 1: none left"}}));
     }
   });
 }
@@ -181,7 +182,9 @@ TEST(ExecutorOfSeveral, RankZeroGivesTheRowOfAllAndTheOthersSayEnd) {
 TEST(ExecutorOfSeveral, DataThatArrivesWrongAnywhereFailsTheCaseAndTheNextOneRuns) {
   const WorldRun result = run(two_ranks("a", R"(,"parameters":{"wrong_in_round":2})") + "," + two_ranks("b"));
   EXPECT_EQ(result.records[0][2]["status"], "failed");
-  EXPECT_NE(result.records[0][2]["reason"].get<std::string>().find("rank 1"), std::string::npos);
+  const Json& row = result.records[0][2];
+  EXPECT_NE(row["reason"].get<std::string>().find("rank 1"), std::string::npos);
+  EXPECT_EQ(row["causes"], Json::array({{{"how", "failed"}, {"ranks", {1}}, {"words", row["reason"]}}}));
   EXPECT_EQ(result.records[0][4]["status"], "ok");
   EXPECT_EQ(result.health[0], Health::sound);
 }

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from linkscope.errors import LinkscopeError
+from linkscope.launch.group.cause import Account, Cause, ExitCause, blames, failed, with_failures
 from linkscope.launch.group.control import (
     Control,
     Event,
@@ -20,16 +21,7 @@ from linkscope.launch.group.control import (
     SurveyedHost,
     at,
 )
-from linkscope.launch.group.rank_process import (
-    ExitCause,
-    RankProcess,
-    StepFailure,
-    after_failures,
-    failed,
-    fallen,
-    latest_case,
-    mentions,
-)
+from linkscope.launch.group.rank_process import RankProcess, StepFailure, fallen, latest_case
 from linkscope.launch.launcher.launchers import ExitStatus, Launcher, LaunchSpec
 from linkscope.launch.process.child import ShutdownDeadline
 from linkscope.launch.process.engine_process import parse_record
@@ -159,7 +151,7 @@ class ProcessGroup:
             elif time.monotonic() >= deadline:
                 self._take_all()
                 if not (self._ready or self._held or self._lost_since is not None or self._garbage):
-                    raise SilenceError(after_failures(self._by_rank(), self._silence(silence_s)))
+                    raise SilenceError(self._with_failures(Account((self._silence(silence_s),))))
                 if not self._ready and self._lost_since is None:
                     self._let_held_go()
                 continue
@@ -175,13 +167,15 @@ class ProcessGroup:
         cause = self._cause()
         if cause is None:
             gone = [member.name for member in self._fallen()]
-            told = f"{gone[0] if gone else 'a process'} left without a word, or lost its connection"
-            return after_failures(self._by_rank(), self._with_overheard(told))
+            words = f"{gone[0] if gone else 'a process'} left without a word, or lost its connection"
+            return self._with_failures(self._with_overheard(Account((words,))))
         if cause.is_refusal:
             raise RefusedPlanError(str(cause))
         silent = next((m for m in self._fallen() if m.complaint is None and cause.blames(m.hello.rank)), None)
-        told = str(cause) if silent is None or cause.is_impatience else f"{silent.name} is gone ({cause})"
-        return after_failures(self._by_rank(), self._with_overheard(told) if cause.is_bare else told, cause)
+        account = cause.account
+        if silent is not None and not cause.is_late:
+            account = Account((f"{silent.name} is gone (", *account.parts, ")"))
+        return self._with_failures(self._with_overheard(account) if cause.is_bare else account, cause)
 
     def _look(self) -> float:
         """At the shared memory that there is by now; seconds until it is worth another look."""
@@ -315,9 +309,12 @@ class ProcessGroup:
         everyone_gone = all(member.left is not None for member in self._members.values())
         return everyone_gone or time.monotonic() > self._shutdown.cut((self._lost_since or 0.0) + _GRACE_S)
 
-    def _with_overheard(self, told: str) -> str:
+    def _with_overheard(self, account: Account) -> Account:
         heard = self._started.overheard()
-        return f"{told} ({heard})" if heard else told
+        return account.followed_by(f" ({heard})") if heard else account
+
+    def _with_failures(self, account: Account, cause: ExitCause | None = None) -> str:
+        return with_failures(self._by_rank(), account, cause)
 
     def _last_row(self) -> Json | None:
         """The failed row of the case that the loss ended, where rank 0 could still write one."""
@@ -326,25 +323,31 @@ class ProcessGroup:
             return None
         cause = self._cause()
         self._held = None
+        said = Account.of(row, "nothing")
         if cause is None or (cause.is_lost and not self._was_told_before(cause)):  # the row says more
-            return {**row, "reason": after_failures(self._by_rank(), str(row.get("reason", "nothing")))}
-        told = f"{cause} (rank 0 says: {row.get('reason', 'nothing')})"
-        return {**row, "reason": after_failures(self._by_rank(), told, cause)}
+            return {**row, "reason": self._with_failures(said)}
+        account = cause.account.followed_by(" (rank 0 says: ", *said.parts, ")")
+        return {**row, "reason": self._with_failures(account, cause)}
 
     def _cause(self) -> ExitCause | None:
         """Which process ended first, as far as one can know, and how."""
         self._await_endings()
         causes = [
-            ExitCause(member.name, ending, member.complaint)
+            ExitCause(member, ending)
             for member in self._fallen()
             if (ending := self._ending_of(member)) is not None or member.complaint
         ]
-        return min(causes, key=lambda cause: cause.launch_spec, default=None)
+        return min(causes, key=lambda cause: cause.rank_order, default=None)
 
     def _was_told_before(self, cause: ExitCause) -> bool:
         """Whether another than rank 0 gave up first: what rank 0 says then is of the one that gave up."""
-        first = next(iter(self._fallen()))
-        return first.hello.rank > 0 and cause.complaint is first.complaint is not None and first.fell < self._held_since
+        first = self._fallen()[0]
+        return (
+            first.hello.rank > 0
+            and cause.process is first
+            and first.complaint is not None
+            and first.fell < self._held_since
+        )
 
     def _fallen(self) -> list[RankProcess]:
         """Those that left before they were done, in the order in which they did."""
@@ -360,8 +363,8 @@ class ProcessGroup:
     def _first_wordless(self) -> RankProcess | None:
         """Who could still speak was not the first to end; nor was rank 0, where its last row is about another."""
         wordless = [member for member in self._fallen() if member.complaint is None]
-        told = str(self._held.get("reason", "")) if self._held is not None else ""
-        blamed = [member for member in wordless if member.hello.rank > 0 and mentions(told, member.hello.rank)]
+        causes = Cause.of(self._held)
+        blamed = [member for member in wordless if member.hello.rank > 0 and blames(causes, member.hello.rank)]
         return next(iter(blamed or wordless), None)
 
     def _await_endings(self) -> None:

@@ -1,0 +1,188 @@
+"""Cause: which process kept a group from going on, and how, as its engines and its supervisor tell it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from linkscope.launch.group.rank_process import RankProcess, StepFailure, fallen, latest_case
+from linkscope.launch.launcher.launchers import ExitStatus
+
+Json = dict[str, Any]
+
+_REFUSED, _LOST = 2, 3
+"""Exit codes of an engine that is given what it cannot work on, and of one that cannot go on (engine/run/main.cpp)."""
+_DYING_S = 1.0
+"""How long the kernel may take to close what a killed process held, the latest opened first: the connections to others,
+what a driver has to tear down, and at last the one to the supervisor.
+"""
+
+
+@dataclass(frozen=True)
+class Cause:
+    """Of what a record tells: ``how`` the ``ranks`` kept the others from going on, and that in ``words``
+    (schema/result.schema.json).
+    """
+
+    how: str
+    ranks: tuple[int, ...]
+    words: str
+
+    @staticmethod
+    def of(record: Json | None) -> tuple[Cause, ...]:
+        """A record's, the first first; none where it tells of its own process alone."""
+        said = (record or {}).get("causes", ())
+        return tuple(Cause(str(one["how"]), tuple(one["ranks"]), str(one["words"])) for one in said)
+
+
+@dataclass(frozen=True)
+class Account:
+    """What is told of an end: words, and causes among them. ``teller``: the rank that it begins with, which tells of
+    itself.
+    """
+
+    parts: tuple[str | tuple[Cause, ...], ...]
+    teller: int | None = None
+
+    @staticmethod
+    def of(record: Json, nothing: str) -> Account:
+        """The reason that a record gives; ``nothing`` where it gives none."""
+        return Account((Cause.of(record) or str(record.get("reason", nothing)),))
+
+    def __str__(self) -> str:
+        return "".join(
+            part if isinstance(part, str) else "; ".join(cause.words for cause in part) for part in self.parts
+        )
+
+    @property
+    def failed(self) -> set[int]:
+        """Ranks that it says could not do their part."""
+        causes = [cause for part in self.parts if not isinstance(part, str) for cause in part]
+        return {rank for cause in causes if cause.how == "failed" for rank in cause.ranks}
+
+    def followed_by(self, *parts: str | tuple[Cause, ...]) -> Account:
+        return replace(self, parts=(*self.parts, *parts))
+
+    def without(self, rank: int) -> Account:
+        """Without the failure of that one, where it comes behind others."""
+        return replace(
+            self, parts=tuple(part if isinstance(part, str) else _without(part, rank) for part in self.parts)
+        )
+
+    def begins_with(self, failures: set[int], firsts: set[int]) -> bool:
+        """Whether that is one who failed: of ``failures`` where it tells of itself or all have agreed on it, of their
+        ``firsts`` where what came of it is told behind.
+        """
+        if self.teller is not None:
+            return self.teller in failures
+        lead = self.parts[0]
+        if isinstance(lead, str) or lead[0].how != "failed":
+            return False
+        return not (failures if len(lead) == 1 else firsts).isdisjoint(lead[0].ranks)
+
+
+@dataclass(frozen=True)
+class ExitCause:
+    """How a process ended: by its status (None: unknown), and by its own words, where it left any."""
+
+    process: RankProcess
+    ending: ExitStatus | None
+
+    def __str__(self) -> str:
+        return str(self.account)
+
+    @property
+    def account(self) -> Account:
+        if self.is_killed or self._complaint is None:
+            return Account((f"{self.process.name} {self.ending}",))
+        said = Account.of(self._complaint, "it did not say why")
+        of_another = self.is_late or any(self._rank in cause.ranks for cause in self.causes[:1])
+        return said if of_another else Account((f"{self.process.name}: ", *said.parts), self._rank)
+
+    @property
+    def causes(self) -> tuple[Cause, ...]:
+        """By its own words."""
+        return Cause.of(self._complaint)
+
+    @property
+    def is_killed(self) -> bool:
+        """Whether it died of a signal: of no other's end, whose connections break."""
+        return self.ending is not None and self.ending.status < 0
+
+    @property
+    def is_refusal(self) -> bool:
+        said = self._complaint is not None and self._complaint.get("fault") == "bad-input"
+        return said or (self.ending is not None and self.ending.status == _REFUSED)
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether it may well have ended for another's sake."""
+        return not self.is_refusal and (self.ending is None or self.ending.status in (0, _LOST))
+
+    @property
+    def is_bare(self) -> bool:
+        """Whether an exit code is all that is known."""
+        return self._complaint is None and self.ending is not None and self.ending.status >= 0 and not self.ending.words
+
+    @property
+    def is_late(self) -> bool:
+        """Whether it waited in vain for another, which was there and may have been held up."""
+        return bool(self.causes) and self.causes[-1].how == "late"
+
+    @property
+    def rank_order(self) -> int:
+        """The least tells most: a signal, a refusal, a crash, what was said before leaving, a bare exit code."""
+        return [self.is_killed, self.is_refusal, not self.is_lost, self._complaint is not None, True].index(True)
+
+    @property
+    def _complaint(self) -> Json | None:
+        return self.process.complaint
+
+    @property
+    def _rank(self) -> int:
+        return self.process.hello.rank
+
+    def blames(self, rank: int) -> bool:
+        """Whether it ended for the sake of that one, by its own words."""
+        return self.is_lost and blames(self.causes, rank)
+
+
+def blames(causes: Sequence[Cause], rank: int) -> bool:
+    return any(rank in cause.ranks for cause in causes)
+
+
+def failed(processes: Sequence[RankProcess]) -> list[tuple[RankProcess, StepFailure]]:
+    """Who of ``processes`` (by rank) could not do its part of the case under way, and why: the first first."""
+    latest = latest_case(processes)
+    found = [(one, one.failure) for one in processes if one.failure is not None and one.case == latest]
+    return sorted(found, key=lambda item: item[1].moment)
+
+
+def with_failures(processes: Sequence[RankProcess], account: Account, cause: ExitCause | None = None) -> str:
+    """``account`` behind who of ``processes`` (by rank) first could not do its part of the step under way, unless it
+    begins with that one: the others may have waited in vain. Who failed after a process was gone may have done so for
+    that one's sake and comes behind; where the ``cause`` is a signal, so does who failed little before that was seen.
+    """
+    failures = failed(processes)
+    if not failures:
+        return str(account)
+    gone = fallen(processes)
+    end = gone[0].fell if gone else float("inf")
+    killed = cause.process if cause is not None and cause.is_killed else None
+    if killed is not None:
+        end = min(end, killed.fell - _DYING_S)
+    own = killed or next(iter(gone), None)
+    early = [(one, failure) for one, failure in failures if failure.moment < end or one is own]
+    first, failure = (early or failures)[0]
+    words = f"{first.name} failed: {failure.reason}"
+    if not early:
+        return str(account) if first.hello.rank in account.failed else f"{account}; {words}"
+    firsts = {one.hello.rank for one, failure in early if failure.moment == early[0][1].moment}
+    if account.begins_with({one.hello.rank for one, _ in early}, firsts):
+        return str(account)
+    return f"{words}; {account.without(first.hello.rank)}"
+
+
+def _without(causes: tuple[Cause, ...], rank: int) -> tuple[Cause, ...]:
+    return causes[:1] + tuple(one for one in causes[1:] if one.how != "failed" or rank not in one.ranks)
