@@ -7,7 +7,7 @@ from typing import Any
 from linkscope.launch.group.cause import Account, Cause, ExitCause, with_failures
 from linkscope.launch.group.control import LOOPBACK, Hello
 from linkscope.launch.group.rank_process import RankProcess, StepFailure
-from linkscope.launch.launcher.launchers import ExitStatus
+from linkscope.launch.launcher.launcher import ExitStatus
 
 Json = dict[str, Any]
 

@@ -15,16 +15,10 @@ from linkscope.launch.group.control import LOOPBACK, Hello, own_address
 from linkscope.launch.launcher.hosts import named_hosts
 from linkscope.launch.launcher.inside import JobRank, place
 from linkscope.launch.launcher.launch_options import LaunchOptions, requirement
-from linkscope.launch.launcher.launchers import (
-    _HYDRA,
-    _OPEN_MPI,
-    LauncherProcesses,
-    LaunchSpec,
-    Local,
-    Mpiexec,
-    gist,
-    numbers,
-)
+from linkscope.launch.launcher.launcher import LaunchSpec
+from linkscope.launch.launcher.launcher_processes import LauncherProcesses, gist, numbers
+from linkscope.launch.launcher.local import Local
+from linkscope.launch.launcher.mpiexec import _HYDRA, _OPEN_MPI, Mpiexec
 from linkscope.launch.launcher.srun import ENDINGS, LABEL, Srun, cpus_of_job, is_only_host
 from linkscope.launch.scheduler import JobScheduler, patience_s
 from linkscope.machine.node import Device, Node
@@ -270,7 +264,7 @@ def test_the_gist_of_a_box_is_its_first_paragraph_or_what_that_announces() -> No
 def test_each_dialect_forwards_the_environment_and_leaves_binding_to_the_engine(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("linkscope.launch.launcher.launchers.usable_cores", lambda: ((0,), (1,)))
+    monkeypatch.setattr("linkscope.launch.launcher.mpiexec.usable_cores", lambda: ((0,), (1,)))
     launch_spec = LaunchSpec(("engine",), 2, {}, ("LINKSCOPE_TOKEN", "LINKSCOPE_CONTROL"), {}, tmp_path)
     crowd = LaunchSpec(("engine",), 3, {}, (), {}, tmp_path)
     exported = ["-x", "LINKSCOPE_TOKEN", "-x", "LINKSCOPE_CONTROL"]
@@ -327,7 +321,7 @@ def test_the_address_that_ranks_report_to_is_looked_for_by_the_hosts_as_they_are
 def test_as_many_processes_as_named_hosts_are_one_on_each(
     says: str, own: tuple[str, ...], told: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("linkscope.launch.launcher.launchers.version_of", lambda program: says)
+    monkeypatch.setattr("linkscope.launch.launcher.mpiexec.version_of", lambda program: says)
     launcher = Mpiexec(("mpiexec", *own), "node1:4,node2:4")
     assert launcher.spread(2) == told
     assert launcher.spread(4) == (), "their slots say how many each takes"
@@ -345,9 +339,9 @@ def test_srun_too_puts_one_on_each_host_unless_it_is_told_where() -> None:
 
 def test_mpiexec_is_told_where_and_no_more_than_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     started: list[list[str]] = []
-    monkeypatch.setattr("linkscope.launch.launcher.launchers.version_of", lambda program: "HYDRA build details:")
+    monkeypatch.setattr("linkscope.launch.launcher.mpiexec.version_of", lambda program: "HYDRA build details:")
     monkeypatch.setattr(
-        "linkscope.launch.launcher.launchers.Child", lambda command, *rest, **more: started.append(command)
+        "linkscope.launch.launcher.mpiexec.Child", lambda command, *rest, **more: started.append(command)
     )
     launch_spec = LaunchSpec(("engine",), 2, {}, (), {}, tmp_path)
     Mpiexec(("mpiexec",), "node1:4,node2:4").start(launch_spec)

@@ -19,7 +19,7 @@ from linkscope.launch.job import Job
 from linkscope.launch.launcher import survey
 from linkscope.launch.launcher.hosts import named_hosts
 from linkscope.launch.launcher.inside import JobLeader
-from linkscope.launch.launcher.launchers import RANK_VARIABLE, Launcher
+from linkscope.launch.launcher.launcher import RANK_VARIABLE, Launcher
 from linkscope.launch.process.engine_process import EngineProcess
 from linkscope.launch.supervisor import START_TIMEOUT_S, Refusal, Supervisor
 from linkscope.launch.worker import Worker

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from linkscope.launch.group.rank_process import RankProcess, StepFailure, fallen, latest_case
-from linkscope.launch.launcher.launchers import ExitStatus
+from linkscope.launch.launcher.launcher import ExitStatus
 
 Json = dict[str, Any]
 

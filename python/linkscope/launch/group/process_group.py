@@ -22,7 +22,7 @@ from linkscope.launch.group.control import (
     at,
 )
 from linkscope.launch.group.rank_process import RankProcess, StepFailure, fallen, latest_case
-from linkscope.launch.launcher.launchers import ExitStatus, Launcher, LaunchSpec
+from linkscope.launch.launcher.launcher import ExitStatus, Launcher, LaunchSpec
 from linkscope.launch.process.child import ShutdownDeadline
 from linkscope.launch.process.engine_process import parse_record
 from linkscope.launch.process.scratch import Scratch

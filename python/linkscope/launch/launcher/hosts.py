@@ -1,8 +1,9 @@
-"""Hosts: the names of those that a user has listed, as launchers spell them."""
+"""Hosts: the names of those that a user has listed, as launchers spell them, and one process for each."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from itertools import product
 from pathlib import Path
 
@@ -22,6 +23,16 @@ def named_hosts(listed: str | None, file: str | None = None) -> tuple[str, ...]:
         return ()
     words = (line.partition("#")[0].split() for line in lines)
     return tuple(dict.fromkeys(first[0].partition(":")[0] for first in words if first))
+
+
+def one_a_host(
+    told: tuple[str, ...], processes: int, hosts: Sequence[str], words: Sequence[str], placing: re.Pattern[str]
+) -> tuple[str, ...]:
+    """``told`` where there is a process for each of several ``hosts`` and none of a launcher's ``words`` is ``placing``
+    them: left alone, it may fill the first host before it goes on to the next.
+    """
+    placed = any(placing.fullmatch(word) for word in words)
+    return told if len(hosts) > 1 and processes == len(hosts) and not placed else ()
 
 
 def _spelt_out(part: str) -> list[str]:

@@ -26,7 +26,8 @@ from linkscope.errors import LinkscopeError
 from linkscope.launch.engines import command_of
 from linkscope.launch.group.control import CONTROL_VARIABLE, LOOPBACK, own_address
 from linkscope.launch.launcher import survey
-from linkscope.launch.launcher.launchers import RANK_VARIABLE, ChildProcesses, LaunchSpec, StartedProcesses
+from linkscope.launch.launcher.launcher import RANK_VARIABLE, LaunchSpec, StartedProcesses
+from linkscope.launch.launcher.local import ChildProcesses
 from linkscope.launch.process.child import URGENT_S, Child, ShutdownDeadline
 from linkscope.launch.process.scratch import Scratch
 from linkscope.machine import sysfs

@@ -15,7 +15,9 @@ from linkscope.launch.group.control import LOOPBACK, own_address
 from linkscope.launch.launcher import inside
 from linkscope.launch.launcher.hosts import named_hosts
 from linkscope.launch.launcher.inside import InsideJob, JobLeader
-from linkscope.launch.launcher.launchers import Launcher, Local, Mpiexec, find_mpiexec, library_of
+from linkscope.launch.launcher.launcher import Launcher
+from linkscope.launch.launcher.local import Local
+from linkscope.launch.launcher.mpiexec import Mpiexec, find_mpiexec, library_of
 from linkscope.launch.launcher.srun import Srun, is_only_host
 
 Json = dict[str, Any]

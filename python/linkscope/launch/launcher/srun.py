@@ -11,16 +11,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 
-from linkscope.launch.launcher.hosts import named_hosts
-from linkscope.launch.launcher.launchers import (
-    RANK_VARIABLE,
-    LauncherProcesses,
-    LaunchSpec,
-    StartedProcesses,
-    gist,
-    one_a_host,
-    version_of,
-)
+from linkscope.launch.launcher.hosts import named_hosts, one_a_host
+from linkscope.launch.launcher.launcher import RANK_VARIABLE, LaunchSpec
+from linkscope.launch.launcher.launcher_processes import LauncherProcesses, gist, version_of
 from linkscope.launch.process.child import Child
 
 _OVERLAPS = (20, 11)
@@ -61,7 +54,7 @@ class Srun:
         """See Launcher."""
         return one_a_host(("--ntasks-per-node=1",), processes, named_hosts(self.hosts), self.words[1:], _PLACING)
 
-    def start(self, launch_spec: LaunchSpec) -> StartedProcesses:
+    def start(self, launch_spec: LaunchSpec) -> LauncherProcesses:
         """See Launcher. A step shares the job's CPUs with any other: that of an interactive shell, or one that is still
         ending. More processes than CPUs share these.
         """
