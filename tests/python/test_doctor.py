@@ -67,7 +67,7 @@ def test_a_healthy_machine_has_no_findings() -> None:
         (replace(HEALTHY, load=40.0), "warning", "load average is 40.0"),
         (replace(HEALTHY, virtualised=True), "note", "virtual machine"),
         (replace(HEALTHY, container="docker"), "note", "container (docker)"),
-        (replace(HEALTHY, tools={"libnuma": False}), "warning", "libnuma is not here"),
+        (replace(HEALTHY, tools={"libnuma": False}), "warning", "libnuma is not installed"),
     ],
 )
 def test_one_thing_wrong_is_one_finding(state: MachineState, severity: str, words: str) -> None:

@@ -87,7 +87,7 @@ def test_a_list_too_wide_leaves_its_spread_out(width: int, heads: str) -> None:
 def test_environment_and_background_are_stated() -> None:
     text = " ".join(shown(variants()).split())
     assert "in the background: stream" in text
-    assert "environment: as it is or LINKSCOPE_SYNC=spin" in text
+    assert "environment: unchanged or LINKSCOPE_SYNC=spin" in text
 
 
 @pytest.mark.parametrize("width", [80, 100, 120])

@@ -41,7 +41,9 @@ def show(found: list[Finding], console: Console) -> None:
         if finding.remedy:
             console.print(Padding(Text(f"-> {finding.remedy}"), INDENT))
     grave = sum(finding.severity == "problem" for finding in found)
-    console.print(f"{len(found)} findings, {grave} of them problems" if found else "nothing here spoils a measurement")
+    console.print(
+        f"{len(found)} findings, {grave} of them problems" if found else "nothing found that would spoil a measurement"
+    )
 
 
 def _described(name: str, found: dict[str, Any]) -> dict[str, Any] | None:

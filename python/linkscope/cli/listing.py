@@ -57,7 +57,7 @@ def _methods() -> list[Entry]:
     try:
         return own + [_catalog_entry(entry) for entry in torch_engine().description["methods"]]
     except LinkscopeError as error:
-        return [*own, {"name": "torch-...", "text": f"[not here: {error}]"}]
+        return [*own, {"name": "torch-...", "text": f"[not available: {error}]"}]
 
 
 def _memories() -> list[Entry]:

@@ -19,14 +19,14 @@ from linkscope.errors import LinkscopeError
 
 app = typer.Typer(
     name="linkscope",
-    help="How fast data moves inside a GPU node, how fast it could, and what to use.",
+    help="Measure how fast data moves inside a multi-GPU node, and how fast it could.",
     epilog="Exit codes: 0 done; 1 a row failed or a check found a problem; 2 bad input; 130 interrupted.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
 )
 
-Machine = Annotated[str | None, typer.Option("--machine", help="A described node, modelled: see `list machines`.")]
+Machine = Annotated[str | None, typer.Option("--machine", help="Model a described node: see `list machines`.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead.")]
 RunPath = Annotated[Path, typer.Argument(metavar="RUN", help="A run file.", show_default=False)]
 
@@ -49,21 +49,27 @@ def run(
     devices: Annotated[str | None, typer.Option(help="Use only these: gpu:0,gpu:2 or gpu:0-3,numa:1.")] = None,
     methods: Annotated[str | None, typer.Option(help="Use only these: copy-engine,kernel-copy.")] = None,
     sizes: Annotated[str | None, typer.Option(help="Sizes of bandwidth rows: 512M, 1K,64K, 4K:1G:2x.")] = None,
-    precision: Annotated[str | None, typer.Option(help="How far the 95 % interval may reach from the median.")] = None,
+    precision: Annotated[
+        str | None, typer.Option(help="Stop when the 95 % interval is this close to the median: 1%.")
+    ] = None,
     budget: Annotated[str | None, typer.Option(help="Time for the whole run, shared among its cases: 60s.")] = None,
-    clock: Annotated[str | None, typer.Option(help="Time every case by this clock: device or host.")] = None,
+    clock: Annotated[str | None, typer.Option(help="Time all cases by this clock: device or host.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Complete -o FILE, or the newest in runs/.")] = False,
     machine: Machine = None,
     engine: Annotated[str | None, typer.Option(help="cuda, hip or host; default: the first that works here.")] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would run and how long.")] = False,
-    launcher: Annotated[str | None, typer.Option(help="Of several processes: local, mpiexec, srun or inside.")] = None,
-    launcher_command: Annotated[str | None, typer.Option(help="Its path and more words: 'srun --mpi=pmix'.")] = None,
-    hosts: Annotated[str | None, typer.Option(help="Hosts for mpiexec or srun, as it spells them: a,b.")] = None,
+    launcher: Annotated[
+        str | None, typer.Option(help="Starts several processes: local, mpiexec, srun or inside.")
+    ] = None,
+    launcher_command: Annotated[
+        str | None, typer.Option(help="The launcher's path and options: 'srun --mpi=pmix'.")
+    ] = None,
+    hosts: Annotated[str | None, typer.Option(help="Hosts, in the spelling of mpiexec or srun: a,b.")] = None,
     hostfile: Annotated[str | None, typer.Option(help="A file of hosts for mpiexec.")] = None,
     interface: Annotated[str | None, typer.Option(help="Address of this host that the processes report to.")] = None,
     as_json: AsJson = False,
 ) -> int:
-    """Measure this machine, or model a described one. Exit code 1 where a row failed."""
+    """Measure this machine, or model a described one. Exit code 1 if a row failed."""
     from linkscope.cli import measuring
     from linkscope.launch.job import Request
     from linkscope.launch.launcher.launch_options import LaunchOptions
@@ -83,7 +89,7 @@ def run(
 
 @app.command("list")
 def list_(what: Annotated[Listed, typer.Argument()] = Listed.suites, as_json: AsJson = False) -> int:
-    """List what there is to run, to run it on and to run it with."""
+    """List suites, methods, memories, patterns, machines or engines."""
     from linkscope.cli import listing
 
     _print_listing(listing.entries(what.value), as_json)
@@ -93,7 +99,7 @@ def list_(what: Annotated[Listed, typer.Argument()] = Listed.suites, as_json: As
 @app.command()
 def topology(
     machine: Machine = None,
-    svg: Annotated[Path | None, typer.Option(help="Write the node's picture to this file.")] = None,
+    svg: Annotated[Path | None, typer.Option(help="Write a picture of the node to this file.")] = None,
     as_json: AsJson = False,
 ) -> int:
     """Show devices, links, peaks, hops and widest paths of this machine or a described one."""
@@ -113,7 +119,7 @@ def topology(
 
 @app.command()
 def doctor(as_json: AsJson = False) -> int:
-    """Report what would spoil a measurement here. Exit code 1 where figures would be wrong or missing."""
+    """Report what would spoil a measurement here. Exit code 1 if figures would be wrong or missing."""
     from linkscope.cli import examination
 
     findings = examination.findings()
@@ -126,7 +132,7 @@ def doctor(as_json: AsJson = False) -> int:
 
 @app.command()
 def show(run_file: RunPath, as_json: AsJson = False) -> int:
-    """Print a run's tables: every figure with its interval and the percent of its path's peak."""
+    """Print a run's tables: every figure with its interval and percentage of the path's peak."""
     from linkscope.analysis.overview import overview
     from linkscope.report import terminal
     from linkscope.report.provenance import hosts, precision
@@ -146,7 +152,7 @@ def show(run_file: RunPath, as_json: AsJson = False) -> int:
 @app.command()
 def report(
     run_file: RunPath,
-    output: Annotated[Path, typer.Option("-o", "--output", help="The page to write.")],
+    output: Annotated[Path, typer.Option("-o", "--output", help="HTML file to write.")],
 ) -> int:
     """Write a run as one self-contained HTML page."""
     from linkscope.report.html import write_report
@@ -160,7 +166,7 @@ def report(
 @app.command()
 def export(
     run_file: RunPath,
-    output: Annotated[Path, typer.Option("-o", "--output", help="A name that ends in .csv or .parquet.")],
+    output: Annotated[Path, typer.Option("-o", "--output", help="File to write, .csv or .parquet.")],
 ) -> int:
     """Write a run's figures as a flat table, one line per flow."""
     from linkscope.results.export import export as write

@@ -15,9 +15,9 @@ _GIB = 1 << 30
 TORCH = "torch"
 """The engine that is Python: it adds methods, and measures nothing else."""
 _INTERFACES = {
-    "mpi": "see docs/processes.md: an MPI with the standard ABI is loaded as it is, another by its adapter",
+    "mpi": "see docs/processes.md: an MPI with the standard ABI is loaded directly, any other through an adapter",
     "xccl": "install the vendor's library, or name it in LINKSCOPE_XCCL",
-    "torch": "install it beside linkscope (extra `torch`), or do without these rows",
+    "torch": "install it beside linkscope (extra `torch`), or leave these rows out",
 }
 """What to do about a missing one, by how its methods' names begin."""
 
@@ -60,14 +60,14 @@ def _engines(seen: Examined) -> Iterator[Finding]:
     compiled = {name: description for name, description in seen.engines.items() if name != TORCH}
     if not any(compiled.values()):
         yield Finding(
-            "problem", "no engine is built", "nothing can be measured on this machine", "run `make run`, it builds one"
+            "problem", "no engine is built", "nothing can be measured on this machine", "run `make run` to build one"
         )
     if seen.vendor and seen.engines.get(seen.vendor) is None:
         yield Finding(
             "problem",
             f"there are GPUs but no {seen.vendor} engine",
             "no path to or between GPUs can be measured",
-            "run `make run`, it builds the engine for the GPUs it finds",
+            "run `make run` to build the engine for the GPUs here",
         )
     for name, description in compiled.items():
         if description and description.get("problem"):
@@ -97,9 +97,9 @@ def _clocks(seen: Examined) -> Iterator[Finding]:
     for reason, gpus in _by(seen, lambda gpu: [r for r in gpu.throttle if r not in _HARMLESS_THROTTLE]).items():
         yield Finding(
             "warning",
-            f"{gpus}: clock held down ({reason})",
+            f"{gpus}: clock throttled ({reason})",
             "kernel copies and latencies follow the clock; copy engines less so",
-            "let the GPU cool, raise the power limit, or say in the report that it was so",
+            "let the GPU cool, raise the power limit, or mention it in the report",
         )
     for _, gpus in _by(seen, lambda gpu: ["cap"] if _capped(gpu) else []).items():
         yield Finding(
@@ -127,16 +127,16 @@ def _neighbours(seen: Examined) -> Iterator[Finding]:
     if holding and not busy:
         yield Finding(
             "warning",
-            f"{', '.join(holding)}: memory is in use, though no process shows",
+            f"{', '.join(holding)}: memory is in use, but no process is visible",
             "another container may be using the GPU",
-            "make sure the node is yours alone",
+            "make sure that nobody else uses the node",
         )
     load, cpus = seen.state.load, seen.state.cpus_online
     if load is not None and cpus and load > max(1.0, 0.1 * cpus):
         yield Finding(
             "warning",
             f"the load average is {load:.1f} on {cpus} CPUs",
-            "host memory paths and launch times share the CPUs",
+            "other work slows host memory paths and launches",
             "wait until the machine is idle",
         )
 
@@ -163,7 +163,7 @@ def _pcie(seen: Examined) -> Iterator[Finding]:
                 "note",
                 f"{gpus}: PCIe runs at generation {generation} while idle",
                 "idle GPUs lower it to save power; it rises under load",
-                "nothing, if host transfers come near the peak",
+                "nothing, if host transfers get close to the peak",
             )
 
 
@@ -177,7 +177,7 @@ def _peer_path(seen: Examined) -> Iterator[Finding]:
         yield Finding(
             "warning" if over_pcie else "note",
             f"{gpus}: PCIe access control (ACS) sends peer traffic up to the root complex",
-            "GPU to GPU and GPU to NIC transfers over PCIe make a detour, or hang",
+            "GPU to GPU and GPU to NIC transfers over PCIe take a detour, or hang",
             "on bare metal turn ACS redirection off on the bridges above (setpci or BIOS)",
         )
     translated = _by(seen, lambda gpu: [gpu.iommu] if (gpu.iommu or "").startswith("DMA") else [])
@@ -207,25 +207,25 @@ def _cpu(seen: Examined) -> Iterator[Finding]:
         yield Finding(
             "warning",
             f"CPU frequency governor is {', '.join(slow)}",
-            "short host transfers and launch latencies start at a low clock and spread",
+            "short host transfers and launches start at a low clock and vary",
             "cpupower frequency-set -g performance (as root)",
         )
     if seen.state.turbo is False:
-        yield Finding("note", "CPU turbo is off", "one thread's memcpy is slower, and steadier", "nothing, if meant")
+        yield Finding("note", "CPU turbo is off", "one thread's memcpy is slower, but steadier", "nothing, if intended")
     if seen.state.smt:
         yield Finding(
             "note",
             "hyper-threads are on",
             "two threads of one core share its load and store units; more threads than cores add nothing",
-            "linkscope counts threads as asked; choose at most one per core",
+            "use at most one thread per core",
         )
     online, allowed, quota = seen.state.cpus_online, seen.state.cpus_allowed, seen.state.cpu_quota
     usable = min(value for value in (online, allowed, 1 << 20) if value)
     if usable == 1 or (quota is not None and quota < 2):
         yield Finding(
             "warning",
-            "one CPU only",
-            "the engine's host threads and the operating system take turns",
+            "only one CPU",
+            "the engine's host threads and the operating system share it",
             "give the container or job at least two CPUs",
         )
     elif online and allowed and allowed < online:
@@ -239,7 +239,7 @@ def _cpu(seen: Examined) -> Iterator[Finding]:
         yield Finding(
             "warning",
             f"a control group limits the CPU time to {quota:g} CPUs",
-            "threads are stopped in the middle of a measurement",
+            "threads are paused during a measurement",
             "run without a CPU quota",
         )
 
@@ -250,8 +250,8 @@ def _memory(seen: Examined) -> Iterator[Finding]:
         severity = "problem" if min(available) < _GIB else "warning"
         yield Finding(
             severity,
-            f"{min(available) / _GIB:.1f} GiB of host memory can be used",
-            "large points will be skipped for lack of memory",
+            f"only {min(available) / _GIB:.1f} GiB of host memory are available",
+            "large sizes will be skipped",
             "free memory, raise the limit, or ask for smaller sizes with --sizes",
         )
     if seen.state.numa_balancing and len(seen.node.of_kind("numa")) > 1:
@@ -275,7 +275,7 @@ def _gpu_settings(seen: Examined) -> Iterator[Finding]:
         yield Finding(
             "note",
             f"{gpus}: persistence mode is off",
-            "the driver starts the GPU anew for each process: seconds of start-up, clocks from cold",
+            "the driver initialises the GPU for every process: seconds of start-up, cold clocks",
             "nvidia-smi --persistence-mode=1 (as root)",
         )
     for _, gpus in _by(seen, lambda gpu: ["mig"] if gpu.mig else []).items():
@@ -286,7 +286,9 @@ def _gpu_settings(seen: Examined) -> Iterator[Finding]:
             "measure whole GPUs: nvidia-smi --multi-instance-gpu 0 (as root, resets the GPU)",
         )
     for _, gpus in _by(seen, lambda gpu: ["off"] if gpu.ecc is False else []).items():
-        yield Finding("note", f"{gpus}: ECC is off", "memory figures are higher than with it", "say so in a comparison")
+        yield Finding(
+            "note", f"{gpus}: ECC is off", "memory figures are higher than with it", "mention it in a comparison"
+        )
 
 
 def _surroundings(seen: Examined) -> Iterator[Finding]:
@@ -294,7 +296,7 @@ def _surroundings(seen: Examined) -> Iterator[Finding]:
         yield Finding(
             "note",
             "this is a virtual machine",
-            "PCIe and NUMA may be shown otherwise than they are, and neighbours may share the host",
+            "the PCIe and NUMA topology may not be the real one, and neighbours may share the host",
             "compare with figures of the same instance type",
         )
     if seen.state.container:
@@ -320,7 +322,7 @@ def _missing_tools(seen: Examined) -> Iterator[Finding]:
         if seen.state.tools.get(name) is False:
             built = any(seen.engines.values()) and name != "libnuma"
             severity = "note" if built else "warning" if name in ("libnuma", "nvcc") else "problem"
-            yield Finding(severity, f"{name} is not here", why, f"install {name}, or run `make run` as root")
+            yield Finding(severity, f"{name} is not installed", why, f"install {name}, or run `make run` as root")
 
 
 def _by(seen: Examined, key: Callable[[GpuState], Sequence[str | None]]) -> dict[str, str]:

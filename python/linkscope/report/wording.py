@@ -116,9 +116,9 @@ def facts(heading: Heading) -> list[str]:
     if heading.background:
         found.append(f"in the background: {', '.join(heading.background)}")
     if "sustained" in heading.loads:
-        found.append("each under the load of all")
+        found.append("each flow under the load of all others")
     if any(heading.environments):
-        found.append(f"environment: {' or '.join(settings or 'as it is' for settings in heading.environments)}")
+        found.append(f"environment: {' or '.join(settings or 'unchanged' for settings in heading.environments)}")
     if heading.peer:
         found.append(heading.peer)
     return [fact for fact in found if fact]
