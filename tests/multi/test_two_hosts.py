@@ -154,7 +154,7 @@ def test_a_launcher_that_is_told_to_fill_one_host_is_told_of(
     command[place] = f"{command[place]} {filling}"
     ended = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert ended.returncode == 0, ended.stdout + ended.stderr
-    told = f"all 2 processes came to lie on {hosts.names[0]}, of 2 hosts that were named"
+    told = f"all 2 processes run on {hosts.names[0]} although 2 hosts were named"
     assert told in " ".join(ended.stderr.split())
     (crew,) = company.crews
     assert {one["host"] for one in crew["processes"]} == {hosts.names[0]}

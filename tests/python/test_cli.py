@@ -200,7 +200,7 @@ def test_the_torch_engines_methods_are_listed_with_why_they_are_not_there(bench:
     ended = bench.cli("list", "methods", "--json")
     listed = {entry["name"]: entry["text"] for entry in json.loads(ended.out)}
     assert {"torch-copy", "torch-send", "torch-collective", "torch-mpi"} < set(listed)
-    if "not here" in listed["torch-copy"]:
+    if "not available" in listed["torch-copy"]:
         assert "PyTorch" in listed["torch-copy"]
     engines = {entry["name"] for entry in json.loads(bench.cli("list", "engines", "--json").out)}
     assert "torch" in engines

@@ -370,7 +370,7 @@ def test_processes_that_came_to_lie_on_one_of_several_hosts_are_told_of(
     muster.__dict__["_cores"] = CORES
     hellos = [Hello(rank, host, 7 + rank, "127.0.0.1", None, ()) for rank, host in enumerate(hosts)]
     muster._welcome(Local(), {"cases": [case(message(("gpu:0", 0), ("gpu:1", 1)))]}, hellos)
-    told = [note for note in notes if note.startswith("all 2 processes came to lie on node1, of 2 hosts")]
+    told = [note for note in notes if note.startswith("all 2 processes run on node1 although 2 hosts were named")]
     assert bool(told) == said
     assert records[0]["notes"] == told
 

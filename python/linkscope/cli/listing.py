@@ -92,7 +92,7 @@ def _catalog_entry(entry: dict[str, Any]) -> Entry:
     if parameters:
         text += f" ({parameters})"
     if not entry["available"]:
-        text += f" [not here: {entry.get('reason', 'no reason given')}]"
+        text += f" [not available: {entry.get('reason', 'no reason given')}]"
     return {"name": entry["name"], "text": text}
 
 

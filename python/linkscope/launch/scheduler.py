@@ -186,16 +186,14 @@ class JobScheduler:
         }
 
     def _crowd(self, hellos: Sequence[Hello]) -> str | None:
-        """What is to be said of processes that came to lie on one host although several were named."""
+        """A note about processes that all run on one host although several were named; None without any."""
         launching = self.job.request.launching
         named = named_hosts(launching.hosts, launching.hostfile)
         hosts = {hello.host for hello in hellos}
         if len(named) < 2 or len(hosts) > 1 or len(hellos) < 2:
             return None
         told = "nothing here went between hosts; --launcher-command can say where processes go"
-        return (
-            f"all {len(hellos)} processes came to lie on {hosts.pop()}, of {len(named)} hosts that were named: {told}"
-        )
+        return f"all {len(hellos)} processes run on {hosts.pop()} although {len(named)} hosts were named: {told}"
 
     def _difference(self, host: str) -> str | None:
         """What is to be said of a host that is not like the one that the cases were planned for."""
