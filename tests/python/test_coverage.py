@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from linkscope.errors import LinkscopeError
-from linkscope.plan.suite import SUITES, load_suite, suite_names
+from linkscope.plan.suite import load_suite, suite_names
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
@@ -102,9 +102,7 @@ def test_a_state_is_run_only_where_something_was_ok() -> None:
     assert "| a\\|b |  | none: not yet |" in text
 
 
-def test_the_commscope_suite_states_its_count_of_points() -> None:
+def test_commscope_would_take_half_a_day_for_its_suites_points() -> None:
     points = points_of("commscope", NODE)
-    comment = (SUITES / "commscope.yaml").read_text()
-    assert f"{points.count} points" in comment, f"tools/coverage --points commscope says: {points}"
-    assert f"{points.peer_hours:.1f} h" in comment
+    assert points.count > 8000
     assert points.peer_hours > 10
