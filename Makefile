@@ -25,6 +25,7 @@ run: setup
 test:
 	@$(SETUP) --extra test $(TEST_BUILD)
 	@$(BIN)/python tools/check_layers.py
+	@$(BIN)/python tools/check_names.py
 	@$(CTEST) --test-dir build/test -j 2
 	@$(ON_TEST_ENGINE) $(BIN)/python -m pytest $(TWO_AT_A_TIME) tests/python tests/multi
 

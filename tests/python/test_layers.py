@@ -1,4 +1,4 @@
-"""The layer check: it passes this tree and catches each kind of offence when one is planted."""
+"""The checks of layers and of names: they pass this tree and catch each kind of offence when one is planted."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-CHECK = ROOT / "tools" / "check_layers.py"
+LAYERS = ROOT / "tools" / "check_layers.py"
+NAMES = ROOT / "tools" / "check_names.py"
 
 
-def offences(root: Path) -> list[str]:
+def offences(root: Path, check: Path = LAYERS) -> list[str]:
     """What the check prints of `root`; its exit code must agree."""
-    outcome = subprocess.run([sys.executable, str(CHECK), str(root)], capture_output=True, text=True, check=False)
+    outcome = subprocess.run([sys.executable, str(check), str(root)], capture_output=True, text=True, check=False)
     lines = outcome.stdout.splitlines()
     assert outcome.returncode == (1 if lines else 0), outcome.stderr
     return lines
@@ -79,3 +80,50 @@ def test_a_planted_offence_is_caught(tmp_path: Path, name: str, text: str, compl
 def test_what_is_allowed_passes(tmp_path: Path, name: str, text: str) -> None:
     plant(tmp_path, name, text)
     assert offences(tmp_path) == []
+
+
+def test_this_tree_has_one_thing_for_a_type_name() -> None:
+    assert offences(ROOT, NAMES) == []
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("class Piece {\n};\n", "struct Piece {\n};\n"),
+        ("class Piece;\nclass Piece final : public Thing<int> {};\n", "enum class Piece { one, two };\n"),
+        ("struct Piece {};\n", "class Outer {\n  struct Piece {\n  };\n};\n"),
+        ("struct alignas(16) Piece {};\n", "template <class T>\nstruct Piece {};\n"),
+        ("struct Piece {};\n", "namespace {\nenum Piece : int { one };\n}\n"),
+    ],
+)
+def test_one_name_for_two_types_of_the_engine_is_caught(tmp_path: Path, first: str, second: str) -> None:
+    plant(tmp_path, "engine/base/first.hpp", first)
+    plant(tmp_path, "engine/base/second.cpp", second)
+    (offence,) = offences(tmp_path, NAMES)
+    assert offence.startswith("engine/base/second.cpp:")
+    assert "Piece is defined for another thing in engine/base/first.hpp:" in offence
+
+
+def test_one_name_for_two_classes_of_python_is_caught(tmp_path: Path) -> None:
+    plant(tmp_path, "python/linkscope/plan/first.py", "class Piece:\n    pass\n")
+    plant(tmp_path, "tools/second.py", "def f():\n    class Piece:\n        pass\n")
+    (offence,) = offences(tmp_path, NAMES)
+    assert offence == "tools/second.py:2: Piece is defined for another thing in python/linkscope/plan/first.py:1"
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("engine/base/second.hpp", "class Piece;\nenum class Piece;\n// struct Piece {\n"),
+        ("engine/base/second.cpp", "struct Other::Piece {\n};\nclass Piece::Inner : public Thing {\n};\n"),
+        ("engine/base/second.cpp", "template <>\nstruct Piece<int> {\n};\n"),
+        ("engine/base/second.cpp", "template <class Piece>\nvoid f(Piece piece) {\n}\n"),
+        ("engine/base/second.cpp", "struct Line {\n  struct Cell {};\n};\nstruct Row {\n  struct Cell {};\n};\n"),
+        ("tests/unit/second.cpp", "struct Piece {\n};\n"),
+        ("python/linkscope/plan/piece.py", "class Piece:\n    pass\n"),
+    ],
+)
+def test_what_defines_no_second_thing_passes(tmp_path: Path, name: str, text: str) -> None:
+    plant(tmp_path, "engine/base/first.hpp", "struct Piece {\n};\n")
+    plant(tmp_path, name, text)
+    assert offences(tmp_path, NAMES) == []

@@ -18,14 +18,14 @@ constexpr auto latency = Quantity::latency;
 
 // clang-format off
 constexpr std::array<Call, 8> calls{{
-    {"send", "MPI_Send, MPI_Recv", bandwidth, Traffic::one_way, Sides::two, TimedAt::source, Operations::one, send_each, receive_each},
-    {"window", "MPI_Isend, MPI_Irecv, MPI_Waitall", bandwidth, Traffic::one_way, Sides::two, TimedAt::source, Operations::window, send_window, receive_window},
-    {"both-ways", "MPI_Isend, MPI_Irecv, MPI_Waitall", bandwidth, Traffic::both_ways, Sides::two, TimedAt::source, Operations::both_windows, exchange_windows_first, exchange_windows_second},
-    {"ping-pong", "MPI_Send, MPI_Recv", latency, Traffic::both_ways, Sides::two, TimedAt::source, Operations::two, ping, pong},
-    {"put", "MPI_Put, MPI_Win_flush", latency, Traffic::one_way, Sides::one, TimedAt::source, Operations::one, put_each, nullptr},
-    {"get", "MPI_Get, MPI_Win_flush", latency, Traffic::one_way, Sides::one, TimedAt::destination, Operations::one, nullptr, get_each},
-    {"put-window", "MPI_Put, MPI_Win_flush", bandwidth, Traffic::one_way, Sides::one, TimedAt::source, Operations::window, put_each, nullptr},
-    {"get-window", "MPI_Get, MPI_Win_flush", bandwidth, Traffic::one_way, Sides::one, TimedAt::destination, Operations::window, nullptr, get_each},
+    {"send", "MPI_Send, MPI_Recv", bandwidth, Directions::one, Sides::two, TimedAt::source, Operations::one, send_each, receive_each},
+    {"window", "MPI_Isend, MPI_Irecv, MPI_Waitall", bandwidth, Directions::one, Sides::two, TimedAt::source, Operations::window, send_window, receive_window},
+    {"both-ways", "MPI_Isend, MPI_Irecv, MPI_Waitall", bandwidth, Directions::both, Sides::two, TimedAt::source, Operations::both_windows, exchange_windows_first, exchange_windows_second},
+    {"ping-pong", "MPI_Send, MPI_Recv", latency, Directions::both, Sides::two, TimedAt::source, Operations::two, ping, pong},
+    {"put", "MPI_Put, MPI_Win_flush", latency, Directions::one, Sides::one, TimedAt::source, Operations::one, put_each, nullptr},
+    {"get", "MPI_Get, MPI_Win_flush", latency, Directions::one, Sides::one, TimedAt::destination, Operations::one, nullptr, get_each},
+    {"put-window", "MPI_Put, MPI_Win_flush", bandwidth, Directions::one, Sides::one, TimedAt::source, Operations::window, put_each, nullptr},
+    {"get-window", "MPI_Get, MPI_Win_flush", bandwidth, Directions::one, Sides::one, TimedAt::destination, Operations::window, nullptr, get_each},
 }};
 // clang-format on
 

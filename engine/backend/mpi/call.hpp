@@ -9,7 +9,7 @@
 
 namespace linkscope::mpi {
 
-enum class Traffic { one_way, both_ways };
+enum class Directions { one, both };
 enum class Sides { two, one };
 /// Whose process's time is the flow's.
 enum class TimedAt { source, destination };
@@ -20,7 +20,7 @@ struct Call {
   std::string_view word;
   const char* made_of = "";  ///< for messages
   Quantity quantity = Quantity::bandwidth;
-  Traffic traffic = Traffic::one_way;
+  Directions directions = Directions::one;
   Sides sides = Sides::two;
   TimedAt timed_at = TimedAt::source;
   Operations operations = Operations::one;

@@ -105,7 +105,7 @@ Support MpiMessage::supports(const Flow& flow) const {
 
 std::vector<FlowPart> MpiMessage::parts(const Flow& flow) const {
   const Call& call = Call::of(flow);
-  const bool both = call.traffic == Traffic::both_ways;
+  const bool both = call.directions == Directions::both;
   const auto timing = [&](TimedAt at) { return call.timed_at == at ? Timing::timed : Timing::untimed; };
   FlowPart from{flow.source->rank, flow.source->device, flow.source, std::nullopt, timing(TimedAt::source)};
   FlowPart to{flow.destination->rank, flow.destination->device, std::nullopt, flow.destination,

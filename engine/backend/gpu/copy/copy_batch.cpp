@@ -14,13 +14,13 @@ constexpr std::int64_t default_count = 64;
 constexpr std::int64_t most_buffers = 65536;
 constexpr Bytes apart = 512;  // at least that much lies between two buffers, whose starts are multiples of it
 
-enum class Api { batch, loop, kernel };
+enum class BatchApi { batch, loop, kernel };
 
-Api wanted_api(const Flow& flow) {
+BatchApi wanted_api(const Flow& flow) {
   const std::string word = flow.parameters.word("api", "batch");
-  if (word == "batch") return Api::batch;
-  if (word == "loop") return Api::loop;
-  if (word == "kernel") return Api::kernel;
+  if (word == "batch") return BatchApi::batch;
+  if (word == "loop") return BatchApi::loop;
+  if (word == "kernel") return BatchApi::kernel;
   throw Error(Fault::bad_input, "parameter api: '" + word + "' is none of batch, loop, kernel");
 }
 
@@ -108,10 +108,10 @@ Support CopyBatch::supports(const Flow& flow) const {
     return Support::no(std::to_string(flow.bytes) + " bytes are not " + std::to_string(count) +
                        " buffers of one size");
   }
-  const Api api = wanted_api(flow);
-  if (api == Api::kernel) return kernels_reach(flow, Ends::both);
+  const BatchApi api = wanted_api(flow);
+  if (api == BatchApi::kernel) return kernels_reach(flow, Ends::both);
   if (const Support complete = has_ends(flow, Ends::both); !complete) return complete;
-  if (api == Api::batch) {
+  if (api == BatchApi::batch) {
     if (const std::string missing = vendor::no_batch(); !missing.empty()) return Support::no(missing);
   }
   return has_copy_path(context(), flow);
@@ -120,9 +120,9 @@ Support CopyBatch::supports(const Flow& flow) const {
 std::unique_ptr<Transfer> CopyBatch::make(const Flow& flow, const Arenas& arenas) const {
   const auto& context = shared_context();
   switch (wanted_api(flow)) {
-    case Api::batch:
+    case BatchApi::batch:
       return std::make_unique<BatchTransfer>(context, flow, arenas, region(flow));
-    case Api::loop:
+    case BatchApi::loop:
       return std::make_unique<LoopTransfer>(context, flow, arenas, region(flow));
     default:
       return std::make_unique<KernelRegionTransfer>(context, flow, arenas, region(flow));

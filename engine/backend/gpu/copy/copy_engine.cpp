@@ -14,20 +14,20 @@ namespace {
 
 constexpr Bytes lead_in_bytes = 64 * KiB;
 
-enum class Call { async, sync };
-enum class Api { memcpy, peer };
+enum class CopyCall { async, sync };
+enum class CopyApi { memcpy, peer };
 
-Call wanted_call(const Flow& flow) {
+CopyCall wanted_call(const Flow& flow) {
   const std::string word = flow.parameters.word("call", "async");
-  if (word == "async") return Call::async;
-  if (word == "sync") return Call::sync;
+  if (word == "async") return CopyCall::async;
+  if (word == "sync") return CopyCall::sync;
   throw Error(Fault::bad_input, "parameter call: '" + word + "' is neither async nor sync");
 }
 
-Api wanted_api(const Flow& flow) {
+CopyApi wanted_api(const Flow& flow) {
   const std::string word = flow.parameters.word("api", "memcpy");
-  if (word == "memcpy") return Api::memcpy;
-  if (word == "peer") return Api::peer;
+  if (word == "memcpy") return CopyApi::memcpy;
+  if (word == "peer") return CopyApi::peer;
   throw Error(Fault::bad_input, "parameter api: '" + word + "' is neither memcpy nor peer");
 }
 
@@ -53,7 +53,7 @@ class EngineTransfer final : public GpuTransfer {
         call_(wanted_call(flow)),
         api_(wanted_api(flow)),
         settles_(returns_early(flow)),
-        enqueueing_(call_ == Call::sync ? Enqueue::blocks : enqueueing_of_copy(flow)),
+        enqueueing_(call_ == CopyCall::sync ? Enqueue::blocks : enqueueing_of_copy(flow)),
         path_(open_copy_path(*context_, flow)) {
     copy_once();
   }
@@ -87,7 +87,7 @@ class EngineTransfer final : public GpuTransfer {
   [[nodiscard]] std::vector<std::string> notes() const override {
     std::vector<std::string> found = residences(arenas_);
     if (enqueueing_ == Enqueue::blocks) found.emplace_back(launch_cost_inside);
-    if (call_ == Call::sync)
+    if (call_ == CopyCall::sync)
       found.emplace_back("on the default stream: synchronous calls of one GPU wait for one another");
     return found;
   }
@@ -96,7 +96,7 @@ class EngineTransfer final : public GpuTransfer {
   [[nodiscard]] Bytes slot() const { return touched_ % arenas_.rotation.slots * arenas_.rotation.stride; }
 
   void copy(Bytes at, Bytes bytes, gpuStream_t stream) {
-    if (call_ == Call::async) {
+    if (call_ == CopyCall::async) {
       copy_async(at, bytes, stream);
     } else {
       copy_sync(at, bytes);
@@ -105,7 +105,7 @@ class EngineTransfer final : public GpuTransfer {
   void copy_async(Bytes at, Bytes bytes, gpuStream_t stream) {
     std::byte* to = arenas_.destination->data() + at;
     const std::byte* from = arenas_.source->data() + at;
-    if (api_ == Api::peer) {
+    if (api_ == CopyApi::peer) {
       LINKSCOPE_CHECK(gpuMemcpyPeerAsync(to, to_, from, from_, bytes, stream));
     } else {
       LINKSCOPE_CHECK(gpuMemcpyAsync(to, from, bytes, gpuMemcpyDefault, stream));
@@ -115,7 +115,7 @@ class EngineTransfer final : public GpuTransfer {
   void copy_sync(Bytes at, Bytes bytes) {
     std::byte* to = arenas_.destination->data() + at;
     const std::byte* from = arenas_.source->data() + at;
-    if (api_ == Api::peer) {
+    if (api_ == CopyApi::peer) {
       LINKSCOPE_CHECK(gpuMemcpyPeer(to, to_, from, from_, bytes));
     } else {
       LINKSCOPE_CHECK(gpuMemcpy(to, from, bytes, gpuMemcpyDefault));
@@ -125,7 +125,7 @@ class EngineTransfer final : public GpuTransfer {
 
   /// A synchronous copy does not wait for the lane's stream: the start stamp must be there before the first begins.
   void await_start_stamp(gpuStream_t stream) {
-    if (call_ == Call::sync && stamped_) LINKSCOPE_CHECK(gpuStreamSynchronize(stream));
+    if (call_ == CopyCall::sync && stamped_) LINKSCOPE_CHECK(gpuStreamSynchronize(stream));
     stamped_ = false;
   }
 
@@ -145,8 +145,8 @@ class EngineTransfer final : public GpuTransfer {
   Bytes bytes_;
   Arenas arenas_;
   CopyCheck check_;
-  Call call_;
-  Api api_;
+  CopyCall call_;
+  CopyApi api_;
   bool settles_;  ///< whether a synchronous call must be waited for
   Enqueue enqueueing_;
   PeerHold path_;
@@ -170,7 +170,7 @@ std::map<std::string, std::string> CopyEngine::own_parameters() const {
 Support CopyEngine::supports(const Flow& flow) const {
   if (const Support complete = has_ends(flow, Ends::both); !complete) return complete;
   static_cast<void>(wanted_call(flow));
-  if (wanted_api(flow) == Api::peer) {
+  if (wanted_api(flow) == CopyApi::peer) {
     if (!between_gpus(flow)) return Support::no("api peer copies between two GPUs");
     if (flow.source->memory == "managed" || flow.destination->memory == "managed") {
       return Support::no(

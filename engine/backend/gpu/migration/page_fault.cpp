@@ -24,14 +24,14 @@ class HostFaultTransfer final : public host::HostTransfer {
 
   void arm(std::uint64_t seed) override {
     restart();
-    std::fill(sums_.begin(), sums_.end(), Sum{});
+    std::fill(sums_.begin(), sums_.end(), ThreadSum{});
     pages_.arm(seed);
   }
   void restore() override { pages_.slots().bring_home(done()); }
   [[nodiscard]] std::optional<Mismatch> verify(std::uint64_t /*seed*/) const override {
     const std::uint64_t sum =
         std::accumulate(sums_.begin(), sums_.end(), std::uint64_t{0},
-                        [](std::uint64_t so_far, const Sum& part) { return so_far + part.words; });
+                        [](std::uint64_t so_far, const ThreadSum& part) { return so_far + part.words; });
     return pages_.verify(done(), sum);
   }
   [[nodiscard]] Bytes verified_bytes() const override { return pages_.verified_bytes(done()); }
@@ -61,12 +61,12 @@ class HostFaultTransfer final : public host::HostTransfer {
   }
 
  private:
-  struct alignas(64) Sum {  // a cache line for each thread
+  struct alignas(64) ThreadSum {  // a cache line for each thread
     std::uint64_t words = 0;
   };
 
   FaultedPages pages_;
-  std::vector<Sum> sums_;
+  std::vector<ThreadSum> sums_;
 };
 
 }  // namespace
