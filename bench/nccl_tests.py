@@ -1,6 +1,6 @@
 """NCCL by linkscope beside nccl-tests, on all GPUs: time and bus bandwidth by size, for each way of making calls.
 
-Both tools use the same library, without NVLink multicast, on float32, out of place, on memory of ncclMemAlloc, and time
+Both tools use the same library, in the same environment, on float32, out of place, on memory of ncclMemAlloc, and time
 many calls in a row by the wall clock. nccl-tests moves on through a buffer of its largest size from call to call, where
 linkscope repeats on warm memory: so it is run several times, for sizes between which that makes no difference (RANGES).
 It checks its results (-c 1), as linkscope does: without that it fills no buffer and sends the zeros of untouched
@@ -234,7 +234,7 @@ def main() -> None:
     add_limit(parser)
     arguments = parser.parse_args()
     arguments.keep.mkdir(parents=True, exist_ok=True)
-    environment = os.environ | {"NCCL_NVLS_ENABLE": "0"} | SCHEDULING
+    environment = os.environ | SCHEDULING
     if arguments.library is not None:
         environment["LINKSCOPE_XCCL"] = str(arguments.library)
         paths = [str(arguments.library.parent), environment.get("LD_LIBRARY_PATH", "")]

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "record/json_lines.hpp"
+#include "record/record_stream.hpp"
 #include "run/catalog.hpp"
 #include "run/described_machine.hpp"
 #include "run/environment.hpp"
@@ -59,11 +59,11 @@ std::string read_file(const std::string& path) {
 }
 
 int describe(const std::vector<std::string>& options) {
-  JsonLines out(STDOUT_FILENO);
+  RecordStream out(STDOUT_FILENO, STDERR_FILENO);
   if (options.empty()) {
-    out.write(description_record(open_measured(1, Environment::read())));
+    out.lines().write(description_record(open_measured(1, Environment::read())));
   } else if (options.size() == 1 && options.front() == "--modelled") {
-    out.write(description_record(open_modelled({})));
+    out.lines().write(description_record(open_modelled({})));
   } else {
     throw Error(Fault::bad_input, "describe takes nothing but --modelled");
   }
@@ -93,10 +93,10 @@ int run(const std::vector<std::string>& arguments) {
   if (arguments.size() != 1) throw Error(Fault::bad_input, "run takes one plan file");
   const Environment environment = Environment::read();
   const Plan plan = parse_plan(read_file(arguments.front()));
+  RecordStream out(STDOUT_FILENO, STDERR_FILENO);
   const Backend backend = open(plan, environment);
-  JsonLines out(STDOUT_FILENO);
   SingleProcess group;
-  return Executor(backend, plan, environment, group, out).run() == Health::sound ? success : lost;
+  return Executor(backend, plan, environment, group, out.lines()).run() == Health::sound ? success : lost;
 }
 
 int dispatch(const std::vector<std::string>& arguments) {

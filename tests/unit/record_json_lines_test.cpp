@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "record/json_lines.hpp"
+#include "record/record_stream.hpp"
 #include "record/timestamp.hpp"
 
 namespace linkscope {
@@ -40,6 +41,34 @@ TEST(JsonLines, AReaderThatWentAwayIsAnError) {
   close(ends[0]);
   EXPECT_THROW(JsonLines(ends[1]).write({{"record", "done"}}), WriteError);
   close(ends[1]);
+}
+
+TEST(RecordStream, KeepsWhatOthersPrintAmongTheDiagnostics) {
+  std::array<int, 2> output{};
+  std::array<int, 2> diagnostics{};
+  ASSERT_EQ(pipe(output.data()), 0);
+  ASSERT_EQ(pipe(diagnostics.data()), 0);
+  const auto arrived = [](int end) {
+    std::array<char, 100> text{};
+    const ssize_t length = read(end, text.data(), text.size());
+    return std::string(text.data(), static_cast<std::size_t>(length));
+  };
+  {
+    RecordStream stream(output[1], diagnostics[1]);
+    ASSERT_EQ(write(output[1], "NCCL INFO", 9), 9);
+    stream.lines().write({{"record", "done"}});
+  }
+  EXPECT_EQ(arrived(output[0]), "{\"record\":\"done\"}\n");
+  EXPECT_EQ(arrived(diagnostics[0]), "NCCL INFO");
+  ASSERT_EQ(write(output[1], "after", 5), 5);
+  EXPECT_EQ(arrived(output[0]), "after");
+  for (const int end : {output[0], output[1], diagnostics[0], diagnostics[1]}) close(end);
+}
+
+TEST(RecordStream, AClosedOutputIsAnError) {
+  const int closed = open("/dev/null", O_WRONLY);
+  close(closed);
+  EXPECT_THROW(RecordStream(closed, STDERR_FILENO), WriteError);
 }
 
 TEST(Rounded, KeepsNineDigits) {

@@ -96,13 +96,22 @@ TEST_F(XcclLibraryTest, RefusesAnotherLibraryNamingWhatItLacks) {
   EXPECT_EQ(library.version(), "");
 }
 
-TEST_F(XcclLibraryTest, KeepsMulticastOffUnlessTheUserHasSaidOtherwise) {
-  EXPECT_EQ(XcclLibrary(at(FAKE_XCCL)).note(), "nccl 2.28.9, NVLink multicast off (NCCL_NVLS_ENABLE=0)");
-  EXPECT_STREQ(std::getenv("NCCL_NVLS_ENABLE"), "0");
+TEST_F(XcclLibraryTest, LeavesTheEnvironmentAsItIs) {
+  unsetenv("NCCL_DEBUG_FILE");
+  const XcclLibrary library(at(FAKE_XCCL));
+  EXPECT_EQ(std::getenv("NCCL_NVLS_ENABLE"), nullptr);
+  EXPECT_EQ(std::getenv("NCCL_DEBUG_FILE"), nullptr);
+}
+
+TEST_F(XcclLibraryTest, TellsWhetherItMayUseNvlinkSharp) {
+  const auto note = [](std::optional<bool> multicast) { return XcclLibrary(at(FAKE_XCCL)).note(multicast); };
+  EXPECT_EQ(note(std::nullopt), "nccl 2.28.9") << "of GPUs that tell nothing there is nothing to say";
+  EXPECT_EQ(note(true), "nccl 2.28.9, NVLink SHARP as it chooses");
+  EXPECT_EQ(note(false), "nccl 2.28.9, no NVLink SHARP: the GPUs report no multicast");
+  setenv("NCCL_NVLS_ENABLE", "0", 1);
+  EXPECT_EQ(note(true), "nccl 2.28.9, NCCL_NVLS_ENABLE=0, NVLink SHARP off");
   setenv("NCCL_NVLS_ENABLE", "2", 1);
-  EXPECT_EQ(XcclLibrary(at(FAKE_XCCL)).note(),
-            "nccl 2.28.9, NVLink multicast as the user has it (NCCL_NVLS_ENABLE=2)");
-  EXPECT_STREQ(std::getenv("NCCL_NVLS_ENABLE"), "2");
+  EXPECT_EQ(note(true), "nccl 2.28.9, NCCL_NVLS_ENABLE=2, NVLink SHARP as it chooses");
 }
 
 TEST_F(XcclLibraryTest, TellsWhatElseTheUserHasSet) {
@@ -110,12 +119,12 @@ TEST_F(XcclLibraryTest, TellsWhatElseTheUserHasSet) {
   setenv("NCCL_ALGO", "Ring", 1);
   setenv("NCCL_DEBUG", "WARN", 1);
   setenv("NCCL_VERSION", "2.28.3-1", 1);
-  const std::string note = XcclLibrary(at(FAKE_XCCL)).note();
+  const std::string note = XcclLibrary(at(FAKE_XCCL)).note(std::nullopt);
   unsetenv("NCCL_PROTO");
   unsetenv("NCCL_ALGO");
   unsetenv("NCCL_DEBUG");
   unsetenv("NCCL_VERSION");
-  EXPECT_TRUE(note.ends_with("), NCCL_ALGO=Ring, NCCL_PROTO=LL")) << note;
+  EXPECT_EQ(note, "nccl 2.28.9, NCCL_ALGO=Ring, NCCL_PROTO=LL");
 }
 
 TEST_F(XcclLibraryTest, TellsAFaultInOneLine) {

@@ -66,6 +66,7 @@ GpuProperties look_at(int index) {
   device.host_tables = attribute(gpuAttributePageableByHostTables, index) != 0;
   device.direct_host_access = attribute(gpuAttributeDirectHostAccess, index) != 0;
   device.pools = attribute(gpuAttributeMemoryPools, index) != 0;
+  device.multicast = vendor::multicast(index);
   return device;
 }
 

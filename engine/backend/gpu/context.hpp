@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -45,6 +46,7 @@ struct GpuProperties {
   bool host_tables = false;         ///< by the host's own page tables: pages need not move for that
   bool direct_host_access = false;  ///< CPUs load and store managed memory where it lies on the device
   bool pools = false;               ///< allocates in stream order
+  std::optional<bool> multicast;    ///< its switches multicast for it; nothing where the driver does not tell
 };
 
 /// Where a device's kernels find a buffer. Peer access that this takes stays on for as long as it lives.

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #if defined(__HIP_PLATFORM_AMD__) || defined(__HIPCC__)

@@ -1,6 +1,7 @@
 // Loads the library of this engine's vendor.
 #include "backend/xccl/context.hpp"
 
+#include <optional>
 #include <utility>
 
 namespace linkscope::xccl {
@@ -25,6 +26,15 @@ Support XcclContext::available() const {
 std::map<std::string, std::string> XcclContext::versions() const {
   if (!library_->problem().empty()) return {};
   return {{library_->name(), library_->version()}};
+}
+
+std::string XcclContext::note() const {
+  std::optional<bool> multicast;
+  for (int index = 0; index < gpus_->device_count(); ++index) {
+    const std::optional<bool> reported = gpus_->device(index).multicast;
+    if (reported.has_value()) multicast = multicast.value_or(true) && *reported;
+  }
+  return library_->note(multicast);
 }
 
 }  // namespace linkscope::xccl

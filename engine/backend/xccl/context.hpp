@@ -27,6 +27,8 @@ class XcclContext {
   [[nodiscard]] Support available() const;
   /// For the run's header: {"nccl": "2.28.9"}.
   [[nodiscard]] std::map<std::string, std::string> versions() const;
+  /// What rows are to say of the library: XcclLibrary::note() with what the GPUs report.
+  [[nodiscard]] std::string note() const;
   /// What the messages of the case at hand have in common; see GroupedMessages::of().
   [[nodiscard]] std::weak_ptr<GroupedMessages>& exchange(Role role) { return exchanges_[role]; }
 

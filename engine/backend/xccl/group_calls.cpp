@@ -34,7 +34,7 @@ GroupCalls::~GroupCalls() {
 }
 
 std::vector<std::string> GroupCalls::notes() const {
-  std::vector<std::string> found{context_->library().note()};
+  std::vector<std::string> found{context_->note()};
   if (form_.registered == Registered::yes)
     found.emplace_back("buffers registered with the communicator (ncclCommRegister)");
   return found;

@@ -15,7 +15,6 @@
 namespace linkscope::xccl {
 namespace {
 
-constexpr const char* multicast_variable = "NCCL_NVLS_ENABLE";
 /// PyPI's packages of NCCL, and what PyTorch brings along; dist-packages: where Debian's own Python has its packages.
 constexpr std::array package_folders{"site-packages/nvidia/nccl/lib", "site-packages/torch/lib",
                                      "dist-packages/nvidia/nccl/lib", "dist-packages/torch/lib"};
@@ -28,8 +27,7 @@ std::string settings_of_user() {
     const std::string setting = *one;
     const std::string name = setting.substr(0, setting.find('='));
     const bool known = name.starts_with("NCCL_") || name.starts_with("RCCL_");
-    if (known && !name.starts_with("NCCL_DEBUG") && name != "NCCL_VERSION" && name != multicast_variable)
-      settings.push_back(setting);
+    if (known && !name.starts_with("NCCL_DEBUG") && name != "NCCL_VERSION") settings.push_back(setting);
   }
   std::sort(settings.begin(), settings.end());
   std::string all;
@@ -76,12 +74,8 @@ std::vector<std::string> library_folders(const std::vector<std::string>& environ
   return folders;
 }
 
-XcclLibrary::XcclLibrary(const Search& search) : name_(search.name) {
-  static_cast<void>(setenv(multicast_variable, "0", 0));
-  static_cast<void>(setenv("NCCL_DEBUG_FILE", "/dev/stderr", 0));  // standard output is for rows
-  const char* multicast = std::getenv(multicast_variable);
-  multicast_ = multicast == nullptr ? "" : multicast;
-  settings_ = settings_of_user();
+XcclLibrary::XcclLibrary(const Search& search) : name_(search.name), settings_(settings_of_user()) {
+  if (const char* nvls = std::getenv("NCCL_NVLS_ENABLE")) nvls_ = nvls;
   std::string tried;
   if (!search.wanted.empty()) {
     if (!load(search.wanted, tried)) problem_ = "LINKSCOPE_XCCL: " + tried;
@@ -176,11 +170,12 @@ Support XcclLibrary::lacks(const char* symbol) const {
   return Support::no(name_ + " " + version_ + " has no " + symbol + ", which came with NCCL 2.19");
 }
 
-std::string XcclLibrary::note() const {
-  const std::string state =
-      multicast_ == "0" ? "NVLink multicast off" : "NVLink multicast as the user has it";
-  return name_ + " " + version_ + ", " + state + " (" + multicast_variable + "=" + multicast_ + ")" +
-         (settings_.empty() ? "" : ", " + settings_);
+std::string XcclLibrary::note(std::optional<bool> multicast) const {
+  std::string said = name_ + " " + version_ + (settings_.empty() ? "" : ", " + settings_);
+  if (!multicast.has_value()) return said;
+  if (nvls_ == "0") return said + ", NVLink SHARP off";
+  return said +
+         (*multicast ? ", NVLink SHARP as it chooses" : ", no NVLink SHARP: the GPUs report no multicast");
 }
 
 void XcclLibrary::check(Result result, const char* call, std::source_location where) const {

@@ -1,6 +1,7 @@
 // XcclLibrary: NCCL or RCCL, found and loaded at run time.
 #pragma once
 
+#include <optional>
 #include <source_location>
 #include <string>
 #include <vector>
@@ -21,8 +22,7 @@ struct Search {
 /// Where PyPI's packages and PyTorch's put it in these Python environments; only folders that exist.
 [[nodiscard]] std::vector<std::string> library_folders(const std::vector<std::string>& environments);
 
-/// Stays loaded until the process ends: it has threads of its own. Before it is loaded NCCL_NVLS_ENABLE is set to 0 (no
-/// NVLink multicast) and NCCL_DEBUG_FILE to standard error, unless the user has set them.
+/// Stays loaded until the process ends: it has threads of its own. It finds the environment as the user has it.
 class XcclLibrary {
  public:
   /// Never throws for want of a library: problem() then says where it was looked for.
@@ -42,8 +42,9 @@ class XcclLibrary {
   /// Registers [address, address + bytes) for the calls of `comm`; what Api::comm_deregister takes. Throws Error{broken} with
   /// the library's words, and Error{unsupported} where it says that all is well and has registered nothing.
   [[nodiscard]] void* register_buffer(Comm* comm, void* address, std::size_t bytes) const;
-  /// What rows are to say: version, whether NVLink multicast may be used, and what else was set of the library's variables.
-  [[nodiscard]] std::string note() const;
+  /// What rows are to say: version, what is set of the library's variables, and whether it may use NVLink SHARP, where
+  /// `multicast` is whether the GPUs report what that needs. Which algorithm and protocol it takes no function of it tells.
+  [[nodiscard]] std::string note(std::optional<bool> multicast) const;
 
   /// Throws Error{broken} that names the call, unless `result` is success, with what the library says of it.
   void check(Result result, const char* call,
@@ -58,8 +59,8 @@ class XcclLibrary {
   std::string name_;
   std::string problem_;
   std::string version_;
-  std::string multicast_;
-  std::string settings_;
+  std::string settings_;  ///< "NCCL_ALGO=Ring, NCCL_PROTO=LL"; empty where nothing is set
+  std::string nvls_;      ///< NCCL_NVLS_ENABLE
   Api api_{};
 };
 

@@ -177,6 +177,14 @@ inline gpuError_t copy_3d_between(const gpuMemcpy3DParms& region, int source, in
   return cudaMemcpy3DPeerAsync(&parameters, stream);
 }
 
+inline std::optional<bool> multicast(int device) {
+  constexpr auto supported = static_cast<CUdevice_attribute>(132);  // by name from CUDA 12.1 on
+  int value = 0;
+  const gpuError_t status =
+      call_driver<decltype(cuDeviceGetAttribute)>("cuDeviceGetAttribute", &value, supported, device);
+  return status == cudaSuccess ? std::optional<bool>(value != 0) : std::nullopt;
+}
+
 inline std::string no_batch() {
 #if CUDART_VERSION >= 12080
   int driver = 0;

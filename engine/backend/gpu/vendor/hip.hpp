@@ -128,6 +128,9 @@ inline gpuError_t copy_3d_between(const gpuMemcpy3DParms& region, int /*source*/
   return hipMemcpy3DAsync(&region, stream);
 }
 
+/// Whether the switches between GPUs multicast for `device`, as its driver reports; nothing where it does not tell.
+inline std::optional<bool> multicast(int /*device*/) { return std::nullopt; }
+
 /// Why a batch of copies cannot be one call; empty where it can.
 inline std::string no_batch() { return "HIP has no call for a batch of copies"; }
 
