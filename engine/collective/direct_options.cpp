@@ -50,13 +50,7 @@ std::map<std::string, std::string> form_parameters() {
        "eager (default): a launch for each call; graph: calls recorded once, launched as a graph; in-kernel: "
        "one "
        "launch makes all calls of a start, each member's blocks waiting for the same blocks of the others"},
-      {"recorded", "calls that one graph holds, 1 (default) to 64"},
-      {"trial",
-       "yes: numbers that differ from call to call, checked in the kernel (int32): to try the "
-       "synchronisation; "
-       "default no"},
-      {"patience_ms", "how long a kernel waits for a member before all give up; default 10000"},
-      {"jitter_ns", "calls begin up to about this much later, by chance: members, and threads; default 0"}};
+      {"recorded", "calls that one graph holds, 1 (default) to 64"}};
 }
 
 }  // namespace linkscope::direct

@@ -18,15 +18,16 @@ enum class LaunchMode { eager, graph, in_kernel };
 struct DirectOptions {
   LaunchMode launching = LaunchMode::eager;
   std::uint64_t recorded = 1;  ///< calls that one graph holds
-  SelfCheck trial = SelfCheck::off;
-  Seconds wait_limit = 10;  ///< how long a kernel waits for a member
-  Seconds jitter = 0;       ///< calls begin up to about this much later, by chance
+  // For tests alone: `trial`, `patience_ms` and `jitter_ns` are not in the catalog, so that no plan may name them.
+  SelfCheck trial = SelfCheck::off;  ///< numbers that differ from call to call, checked in the kernel (int32)
+  Seconds wait_limit = 10;           ///< how long a kernel waits for a member before all give up
+  Seconds jitter = 0;  ///< calls begin up to about this much later, by chance: members, and threads
 
   /// Throws Error{bad_input} for what means nothing.
   static DirectOptions of(const Parameters& parameters);
 };
 
-/// What those parameters mean, for the catalog.
+/// What form and recorded mean, for the catalog.
 std::map<std::string, std::string> form_parameters();
 
 }  // namespace linkscope::direct

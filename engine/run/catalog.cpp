@@ -75,23 +75,12 @@ Backend join(Backend host, Backend gpus) {
   return host;
 }
 
-mpi::MpiThreads threads_of(MpiCallers callers) {
-  switch (callers) {
-    case MpiCallers::alone:
-      return mpi::threads_single;
-    case MpiCallers::funneled:
-      return mpi::threads_funneled;
-    case MpiCallers::many:
-      return mpi::threads_multiple;
-  }
-  return mpi::threads_single;
-}
-
 /// What CPUs do by MPI, with every memory of this machine.
 void add_mpi(Backend& backend, const std::shared_ptr<host::HostContext>& host,
              const Environment& environment) {
+  const bool many = environment.mpi_callers == MpiCallers::many;
   mpi::MpiLibrary library(mpi::SearchRoots::of(environment.mpi, environment.python_environments),
-                          threads_of(environment.mpi_callers));
+                          many ? mpi::threads_multiple : mpi::threads_single);
   const auto context =
       std::make_shared<mpi::MpiContext>(host, std::move(library), backend.devices, backend.gpu_runtime);
   backend.methods.push_back(std::make_unique<mpi::MpiMessage>(context));

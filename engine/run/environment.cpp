@@ -22,10 +22,8 @@ SyncMode parse_waiting(const std::string& text) {
 
 MpiCallers parse_callers(const std::string& text) {
   if (text == "single") return MpiCallers::alone;
-  if (text == "funneled") return MpiCallers::funneled;
   if (text == "multiple") return MpiCallers::many;
-  throw Error(Fault::bad_input,
-              "LINKSCOPE_MPI_THREADS: '" + text + "' is none of single, funneled and multiple");
+  throw Error(Fault::bad_input, "LINKSCOPE_MPI_THREADS: '" + text + "' is neither single nor multiple");
 }
 
 std::string text_of(const char* variable) {

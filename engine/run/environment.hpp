@@ -11,8 +11,8 @@
 
 namespace linkscope {
 
-/// What MPI is told of the threads that will call it: there is one; there are others that will not; several will.
-enum class MpiCallers { alone, funneled, many };
+/// What MPI is told of the threads that will call it: there is one; several will.
+enum class MpiCallers { alone, many };
 
 struct Environment {
   /// LINKSCOPE_SEED: seed of the first pattern; later rounds and flows count on from it. Default 1.
@@ -21,9 +21,8 @@ struct Environment {
   SyncMode waiting = SyncMode::spin;
   /// LINKSCOPE_MPI: an MPI library with the standard ABI, or an adapter of ours; empty: mpi::MpiLibrary looks for one.
   std::string mpi;
-  /// LINKSCOPE_MPI_THREADS, the level that MPI_Init_thread is asked for: single (default): as MPI_Init. funneled: the calls
-  /// are the same, by one thread, but MPI is told that the process has others. multiple: flows that share a process need
-  /// it. Libraries pay for levels with latency.
+  /// LINKSCOPE_MPI_THREADS, the level that MPI_Init_thread is asked for: single (default): as MPI_Init. multiple: flows
+  /// that share a process need it, and libraries pay for it with latency.
   MpiCallers mpi_callers = MpiCallers::alone;
   /// LINKSCOPE_XCCL: NCCL's or RCCL's library; empty: xccl::XcclLibrary looks for it.
   std::string xccl;

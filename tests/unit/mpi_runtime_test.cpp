@@ -80,7 +80,7 @@ TEST_F(MpiRuntimeTest, WhatItsThreadThrowsReachesTheCaller) {
 TEST_F(MpiRuntimeTest, SaysWhichThreadsItServesWhereTheyAreNotTheUsualOne) {
   EXPECT_EQ(MpiRuntime(FakeMpi::table(), threads_single).threads(), "");
   mpi_.threads = threads_funneled;
-  EXPECT_EQ(MpiRuntime(FakeMpi::table(), threads_funneled).threads(), "MPI_THREAD_FUNNELED");
+  EXPECT_EQ(MpiRuntime(FakeMpi::table(), threads_single).threads(), "MPI_THREAD_FUNNELED");
   mpi_.threads = threads_multiple;
   const MpiRuntime unasked(FakeMpi::table(), threads_single);
   EXPECT_EQ(unasked.threads(), "MPI_THREAD_MULTIPLE");

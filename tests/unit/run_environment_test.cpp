@@ -42,8 +42,6 @@ TEST_F(EnvironmentTest, ReadsHowToWait) {
 
 TEST_F(EnvironmentTest, MpiIsToldOfOneThreadUnlessAskedOtherwise) {
   EXPECT_EQ(Environment::read().mpi_callers, MpiCallers::alone);
-  setenv("LINKSCOPE_MPI_THREADS", "funneled", 1);
-  EXPECT_EQ(Environment::read().mpi_callers, MpiCallers::funneled);
   setenv("LINKSCOPE_MPI_THREADS", "multiple", 1);
   EXPECT_EQ(Environment::read().mpi_callers, MpiCallers::many);
   setenv("LINKSCOPE_MPI_THREADS", "serialized", 1);

@@ -108,9 +108,7 @@ static int start(enum MpiThreads wanted, enum MpiThreads* given, MpiHandle* worl
   int level = 0;
   int code = MPI_Initialized(&running);
   if (code == MPI_SUCCESS && !running) {
-    const int asked = wanted == threads_multiple   ? MPI_THREAD_MULTIPLE
-                      : wanted == threads_funneled ? MPI_THREAD_FUNNELED
-                                                   : MPI_THREAD_SINGLE;
+    const int asked = wanted == threads_multiple ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE;
     code = MPI_Init_thread(NULL, NULL, asked, &level);
   }
   if (code != MPI_SUCCESS) return code;
