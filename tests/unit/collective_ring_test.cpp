@@ -1,115 +1,59 @@
 // The ring protocol, tried out by threads on plain memory: only its flags order what they load and store.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
+#include <cstdint>
 #include <memory>
-#include <ostream>
-#include <random>
-#include <set>
-#include <thread>
 #include <vector>
 
+#include "chunk_threads.hpp"
 #include "collective/protocol/ring_protocol.hpp"
-#include "member_threads.hpp"
-#include "model/elements.hpp"
 
 namespace linkscope::direct {
 namespace {
 
 using Kind = CollectiveKind;
-using Numbers = std::vector<int>;
 
-struct Arrangement {
-  Kind kind = Kind::all_reduce;
-  int members = 3;
-  Bytes bytes = 48;
-  unsigned workers = 2;
-  Bytes chunk = 16;
-  InPlace place = InPlace::out;
-  std::uint64_t patience = 10'000'000;  ///< looks
-};
+RingCut cut_of(const ChunkCase& one, int me) { return ring_cut(shape_of(one), me, one.workers, one.chunk); }
 
-std::ostream& operator<<(std::ostream& out, const Arrangement& one) {
-  return out << name_of(one.kind) << " of " << one.bytes << " B, " << one.members << " members, "
-             << one.workers << " workers, chunks of " << one.chunk << " B"
-             << (one.place == InPlace::in ? ", in place" : "");
-}
-
-CollectiveShape shape_of(const Arrangement& one) {
-  return {one.kind, ElementType::int32, one.place, one.members, one.bytes};
-}
-
-RingCut cut_of(const Arrangement& one, int me) { return ring_cut(shape_of(one), me, one.workers, one.chunk); }
-
-/// One member's memory, as large as the whole whatever the kind. Counters are all that is atomic.
-struct Place {
+struct RingMemory : ChunkMemory {
   struct Counts {
     std::atomic<std::uint64_t> things = 0, read = 0;
     std::array<std::atomic<std::uint64_t>, most_members> arrivals{};
   };
 
-  explicit Place(const Arrangement& one)
-      : staging(cut_of(one, 0).staging_bytes() / 4, -1),
-        source(one.bytes / 4),
-        destination(one.bytes / 4),
-        counts(one.workers) {}
-  Numbers staging, source, destination;
+  explicit RingMemory(const ChunkCase& one)
+      : ChunkMemory(one, cut_of(one, 0).staging_bytes()), counts(one.workers) {}
   std::vector<Counts> counts;
-  std::atomic<bool> poison{false};
-  std::atomic<int> missing{-1};
-};
-
-class Node {
- public:
-  explicit Node(const Arrangement& arrangement) : arrangement_(arrangement) {
-    for (int member = 0; member < arrangement.members; ++member)
-      places_.push_back(std::make_unique<Place>(arrangement));
-  }
-  [[nodiscard]] const Arrangement& arrangement() const { return arrangement_; }
-  [[nodiscard]] Place& place(int member) const { return *places_[static_cast<std::size_t>(member)]; }
-  [[nodiscard]] Numbers& result(int member) const {
-    return arrangement_.place == InPlace::in ? place(member).source : place(member).destination;
-  }
-
- private:
-  Arrangement arrangement_;
-  std::vector<std::unique_ptr<Place>> places_;
 };
 
 /// A thread as a worker: it writes numbers that only this call has, and checks what comes of them.
-class ThreadPort {
+class RingThread : public ChunkThread<RingMemory> {
  public:
-  ThreadPort(const Node& node, int me, unsigned worker)
-      : node_(node),
-        cut_(cut_of(node.arrangement(), me)),
-        worker_(worker),
-        random_(static_cast<unsigned>(me) * 64 + worker + 1) {}
+  RingThread(const ChunkNode<RingMemory>& node, int me, unsigned worker)
+      : ChunkThread(node, me, worker), cut_(cut_of(node.wanted(), me)) {}
 
   [[nodiscard]] const RingCut& cut() const { return cut_; }
-  [[nodiscard]] std::uint64_t wrong() const { return wrong_; }
-  [[nodiscard]] std::uint64_t checked() const { return checked_; }
-  /// The launch is over.
-  void end_launch(std::uint64_t calls) { made_ += calls; }
-
   [[nodiscard]] unsigned worker() const { return worker_; }
-  [[nodiscard]] std::uint64_t call(std::uint64_t turn) const { return made_ + turn; }
   void begin(std::uint64_t turn) {
-    dawdle(8);
+    inject_jitter(8);
     each_index(cut_.sources(),
                [&](int, std::size_t i) { own().source[i] = input_element(call(turn), cut_.me, i); });
   }
   bool peer_barrier(std::uint64_t call) {
     for (int other = 0; other < cut_.members; ++other)
-      tell(node_.place(other).counts[worker_].arrivals[static_cast<std::size_t>(cut_.me)], call);
+      publish(node_.place(other).counts[worker_].arrivals[static_cast<std::size_t>(cut_.me)], call);
     for (int other = 0; other < cut_.members; ++other) {
-      if (!await(own().counts[worker_].arrivals[static_cast<std::size_t>(other)], other, call)) return false;
+      if (!await_count(own().counts[worker_].arrivals[static_cast<std::size_t>(other)], other, call))
+        return false;
     }
     return true;
   }
   bool await(std::uint64_t things, std::uint64_t room) {
-    return await(own().counts[worker_].things, nobody, things) &&
-           await(own().counts[worker_].read, nobody, room);
+    return await_count(own().counts[worker_].things, nobody, things) &&
+           await_count(own().counts[worker_].read, nobody, room);
   }
   void move(const RingStep& step) {
     EXPECT_LE(step.bytes, cut_.chunk);
@@ -122,26 +66,21 @@ class ThreadPort {
       if (step.gives == RingGives::result) node_.result(cut_.next())[at] = number;
       if (step.keeps) node_.result(cut_.me)[at] = number;
     }
-    dawdle(16);
+    inject_jitter(16);
   }
   void tell(std::uint64_t sent, std::uint64_t read) {
-    if (sent != 0) tell(node_.place(cut_.next()).counts[worker_].things, sent);
-    if (read != 0) tell(node_.place(cut_.previous()).counts[worker_].read, read);
+    if (sent != 0) publish(node_.place(cut_.next()).counts[worker_].things, sent);
+    if (read != 0) publish(node_.place(cut_.previous()).counts[worker_].read, read);
   }
   void end(std::uint64_t call) {
-    dawdle(4);
+    inject_jitter(4);
     each_index(cut_.results(), [&](int share, std::size_t i) {
-      ++checked_;
-      const int expected =
-          cut_.sums() ? summed_element(call, cut_.members, i) : input_element(call, share, i);
-      if (node_.result(cut_.me)[i] != expected) ++wrong_;
+      check(node_.result(cut_.me)[i],
+            cut_.sums() ? summed_element(call, cut_.members, i) : input_element(call, share, i));
     });
   }
 
  private:
-  static constexpr int nobody = -1;  ///< whoever is late in the ring may be so because another is
-
-  [[nodiscard]] Place& own() const { return node_.place(cut_.me); }
   template <class What>
   void each_index(MemberSet shares, const What& what) const {
     for (int share = 0; share < cut_.shares; ++share) {
@@ -153,66 +92,27 @@ class ThreadPort {
       }
     }
   }
-  static void tell(std::atomic<std::uint64_t>& count, std::uint64_t number) {
-    count.store(number, std::memory_order_release);
-  }
-  bool await(std::atomic<std::uint64_t>& count, int member, std::uint64_t number) {
-    for (std::uint64_t looks = 0; count.load(std::memory_order_acquire) < number; ++looks) {
-      std::this_thread::yield();
-      if (own().poison) return false;
-      if (member == nobody || looks < node_.arrangement().patience) continue;
-      own().missing = member;
-      for (int other = 0; other < cut_.members; ++other) node_.place(other).poison = true;
-      return false;
-    }
-    return true;
-  }
-  void dawdle(unsigned seldom) {
-    for (unsigned idle = random_() % seldom == 0 ? random_() % 32U : 0; idle > 0; --idle)
-      std::this_thread::yield();
-  }
 
-  const Node& node_;
   RingCut cut_;
-  unsigned worker_;
-  std::minstd_rand random_;
-  std::uint64_t made_ = 0;
-  std::uint64_t wrong_ = 0;
-  std::uint64_t checked_ = 0;
 };
 
-Outcome run(const Node& node, std::uint64_t calls, MemberSet absent) {
+Outcome run(const ChunkNode<RingMemory>& node, std::uint64_t calls, MemberSet absent) {
   return run_members(
-      node.arrangement().members, node.arrangement().workers, calls, absent,
-      [&node](int member, unsigned worker) { return std::make_unique<ThreadPort>(node, member, worker); },
-      [](ThreadPort& port, std::uint64_t repeats) {
+      node.wanted().members, node.wanted().workers, calls, absent,
+      [&node](int member, unsigned worker) { return std::make_unique<RingThread>(node, member, worker); },
+      [](RingThread& port, std::uint64_t repeats) {
         repeat_rings(port, port.cut(), repeats);
         port.end_launch(repeats);
       });
 }
 
-class Ring : public ::testing::TestWithParam<Arrangement> {};
+class Ring : public ::testing::TestWithParam<ChunkCase> {};
 
 TEST_P(Ring, BringsEveryCallsOwnNumbersHoweverLateMembersAre) {
-  constexpr std::uint64_t calls = 300;
-  const Node node(GetParam());
-  const Outcome outcome = run(node, calls, 0);
-  EXPECT_EQ(outcome.wrong, 0U);
-  EXPECT_EQ(outcome.checked, calls * elements_received(shape_of(GetParam())));
+  expect_every_calls_own_numbers<RingMemory>(GetParam(), run);
 }
 
-TEST_P(Ring, GivesUpOnAMemberThatNeverComes) {
-  Arrangement arrangement = GetParam();
-  arrangement.patience = 50'000;
-  const int lost = arrangement.members - 1;
-  const Node node(arrangement);
-  const Outcome outcome = run(node, 12, only(lost));
-  EXPECT_EQ(outcome.wrong, 0U);
-  std::set<int> named;
-  for (int member = 0; member < lost; ++member) named.insert(node.place(member).missing);
-  named.erase(-1);  // whoever gave up because another had
-  EXPECT_EQ(named, std::set{lost});
-}
+TEST_P(Ring, GivesUpOnAMemberThatNeverComes) { expect_last_member_named<RingMemory>(GetParam(), run); }
 
 /// What a member stores for the next one at a stop is what that one awaits and takes at the stop after it.
 TEST_P(Ring, CountsAlikeAtBothEndsOfEveryLink) {
@@ -247,18 +147,18 @@ TEST_P(Ring, CountsAlikeAtBothEndsOfEveryLink) {
 
 INSTANTIATE_TEST_SUITE_P(
     Collectives, Ring,
-    ::testing::Values(Arrangement{Kind::all_reduce, 2, 4, 1, 16},       // the second share is empty
-                      Arrangement{Kind::all_reduce, 2, 4 * 64, 2, 16},  // the next one is the one before
-                      Arrangement{Kind::all_reduce, 3, 4 * 33, 2, 16},  // ends within a vector
-                      Arrangement{Kind::all_reduce, 4, 1024, 1, 16},    // many more chunks than places
-                      Arrangement{Kind::all_reduce, 3, 4 * 301, 2, 64, InPlace::in},
-                      Arrangement{Kind::all_reduce, 5, 80, 3, 32},  // workers without a chunk
-                      Arrangement{Kind::reduce, 3, 4 * 121, 2, 16},
-                      Arrangement{Kind::reduce_scatter, 4, 4 * 16 * 9, 2, 32},
-                      Arrangement{Kind::all_gather, 4, 4 * 16 * 9, 2, 32},
-                      Arrangement{Kind::all_gather, 3, 3 * 16 * 5, 1, 16, InPlace::in},
-                      Arrangement{Kind::broadcast, 2, 4 * 77, 2, 16},
-                      Arrangement{Kind::broadcast, 4, 4 * 121, 2, 32, InPlace::in}));
+    ::testing::Values(ChunkCase{Kind::all_reduce, 2, 4, 1, 16},       // the second share is empty
+                      ChunkCase{Kind::all_reduce, 2, 4 * 64, 2, 16},  // the next one is the one before
+                      ChunkCase{Kind::all_reduce, 3, 4 * 33, 2, 16},  // ends within a vector
+                      ChunkCase{Kind::all_reduce, 4, 1024, 1, 16},    // many more chunks than places
+                      ChunkCase{Kind::all_reduce, 3, 4 * 301, 2, 64, InPlace::in},
+                      ChunkCase{Kind::all_reduce, 5, 80, 3, 32},  // workers without a chunk
+                      ChunkCase{Kind::reduce, 3, 4 * 121, 2, 16},
+                      ChunkCase{Kind::reduce_scatter, 4, 4 * 16 * 9, 2, 32},
+                      ChunkCase{Kind::all_gather, 4, 4 * 16 * 9, 2, 32},
+                      ChunkCase{Kind::all_gather, 3, 3 * 16 * 5, 1, 16, InPlace::in},
+                      ChunkCase{Kind::broadcast, 2, 4 * 77, 2, 16},
+                      ChunkCase{Kind::broadcast, 4, 4 * 121, 2, 32, InPlace::in}));
 
 }  // namespace
 }  // namespace linkscope::direct
