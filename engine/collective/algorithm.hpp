@@ -13,7 +13,7 @@ namespace linkscope::direct {
 
 /// The numbers stand in rows (setting `algorithm`) and do not change. one-shot: every byte goes straight to whoever needs it;
 /// two-shot: by way of the member that sums up, or spreads, that share. Plain ones load from and store to the members' buffers
-/// between two meetings; ll and ll128 send packets that carry their own flags (Format); push stores chunks, and flags after
+/// between two barriers; ll and ll128 send packets that carry their own flags (Format); push stores chunks, and flags after
 /// them, and loads nothing from other members; ring: chunks go from member to member, by stores to the next one alone.
 enum class Algorithm {
   one_shot = 0,

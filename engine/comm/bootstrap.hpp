@@ -1,4 +1,4 @@
-// Bootstrap: a world of several processes, each connected to rank 0.
+// Bootstrap: a ProcessGroup of several processes, each connected to rank 0.
 #pragma once
 
 #include <functional>

@@ -1,4 +1,4 @@
-// BootstrapLeaf: the end of the hub of every process but rank 0.
+// BootstrapLeaf: the side of every process but rank 0.
 #pragma once
 
 #include <string>

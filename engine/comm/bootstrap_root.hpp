@@ -1,4 +1,4 @@
-// BootstrapRoot: rank 0's end of the hub.
+// BootstrapRoot: rank 0's side.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Words: what every process said in an exchange, as one payload.
+// Payloads: what every process said in an exchange, as one payload.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-// FlowPart and Ensemble: a flow's shares by process and device, and what one process has of them made ready.
+// FlowPart and PreparedParts: a flow divided by process and device, and what one process prepares of it.
 #pragma once
 
 #include <memory>

@@ -68,7 +68,7 @@ class Method {
   [[nodiscard]] virtual std::vector<FlowPart> parts(const Flow& flow) const {
     return {{flow.rank, flow.executor, flow.source, flow.destination, Timing::timed}};
   }
-  /// Makes the parts that lie in this process ready; `own` may be empty. The arenas outlive the ensemble.
+  /// Makes the parts that lie in this process ready; `own` may be empty. The arenas outlive the prepared parts.
   [[nodiscard]] virtual std::unique_ptr<PreparedParts> assemble(const Flow& flow,
                                                                 const std::vector<LocalPart>& own) const {
     return std::make_unique<SinglePart>(prepare(flow, own.front().arenas));

@@ -1,4 +1,4 @@
-// Joint gate: starts the lanes of several backends as one case.
+// CompositeGate: starts the lanes of several backends as one case.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// Exchange: the calls of MPI that move messages between two ranks, as each of the two makes them.
+// Message calls: the calls of MPI that move messages between two ranks, as each of the two makes them.
 #pragma once
 
 #include <cstddef>

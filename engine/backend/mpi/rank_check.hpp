@@ -1,4 +1,4 @@
-// Roll call: the processes of a run tell one another how MPI sees them, before they count on it.
+// Rank check: the processes of a run tell one another how MPI sees them, before they count on it.
 #pragma once
 
 #include <cstdint>

@@ -117,7 +117,7 @@ __device__ void check_tried(const PeerWork& work, const std::byte* destination, 
   tally.tell(own.notices);
 }
 
-/// Meetings are numbered through all launches, two to a call. At the first all inputs are there and nobody uses its output any
+/// Barriers are numbered through all launches, two to a call. At the first all inputs are there and nobody uses its output any
 /// more; at the second everybody's output is there and nobody reads inputs any more. A barrier needs the first alone.
 template <Combine combine, class Number, SelfCheck trial>
 __global__ void __launch_bounds__(peer_threads, 1)

@@ -1,4 +1,4 @@
-// Peer kernels: collectives whose kernels load from and store to the other members' buffers, between two meetings.
+// Peer kernels: collectives whose kernels load from and store to the other members' buffers, between two barriers.
 #pragma once
 
 #include <cstddef>

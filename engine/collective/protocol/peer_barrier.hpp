@@ -1,4 +1,4 @@
-// Meeting: how a block of one member waits for the blocks of the same number in the others, and never for ever.
+// Peer barrier: a block of one member waits for the blocks of the same number in the others, with a limit.
 #pragma once
 
 #include <cstddef>
@@ -97,7 +97,7 @@ class PeerWait {
 };
 
 /// All threads of a block call it: returns when this block's counterparts in all members have called it as often, and all
-/// that they wrote before is there. `number` counts on from meeting to meeting. False for all threads: give up.
+/// that they wrote before is there. `number` counts on from barrier to barrier. False for all threads: give up.
 __device__ inline bool peer_barrier(const PeerTable& peers, PeerWait& waiting, std::uint64_t number) {
   __syncthreads();  // what the block has written is published by the threads that say so
   const auto member = static_cast<int>(threadIdx.x);

@@ -1,4 +1,4 @@
-// Trials: what a kernel's threads note of results that they have looked at.
+// Self-check: what a kernel's threads note of results that they have looked at.
 #pragma once
 
 #include <cstdint>

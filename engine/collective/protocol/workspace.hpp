@@ -33,7 +33,7 @@ struct Workspace {
 
   Notices notices;
   std::uint64_t calls[most_blocks];
-  std::uint64_t arrivals[most_blocks][most_members];  ///< how often that member's block has come to a meeting
+  std::uint64_t arrivals[most_blocks][most_members];  ///< how often that member's block has come to a barrier
   /// The last call of which that member's block has told that its packets are read. Of pushes: the last chunk that that member's other block of
   /// the pair has sent, or read. Of rings, in the first two places: what the member before has stored, and the next one read.
   std::uint64_t credits[most_blocks][most_members];

@@ -51,7 +51,7 @@ class CaseGroup:
 class JobScheduler:
     """For one job; ``leader``: where linkscope itself was started as the ranks of one.
 
-    ``record`` takes the state record of each crew that has come together, ``say`` what a user should know of it.
+    ``record`` takes the state record of each group that has come together, ``say`` what a user should know of it.
     """
 
     job: Job

@@ -1,4 +1,4 @@
-"""Worker: what carries out one plan (one engine, or a crew of several), as the supervisor sees it."""
+"""Worker: what carries out one plan (one engine, or a ProcessGroup of several), as the supervisor sees it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Candidates: what a pattern is laid over, and Slot and Layout: what it lays."""
+"""Candidates: what a pattern is laid over, and Slot and FlowLayout: what it lays."""
 
 from __future__ import annotations
 

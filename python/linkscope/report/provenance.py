@@ -45,8 +45,8 @@ def provenance(header: Header, node: Node, states: Sequence[Header] = ()) -> lis
 
 def hosts(states: Sequence[Header]) -> tuple[str, ...]:
     """Those of processes that came together on several; empty where none did."""
-    crews = [[str(one["host"]) for one in state["processes"]] for state in states if state.get("when") == "joined"]
-    return tuple(dict.fromkeys(host for crew in crews if len(set(crew)) > 1 for host in crew))
+    groups = [[str(one["host"]) for one in state["processes"]] for state in states if state.get("when") == "joined"]
+    return tuple(dict.fromkeys(host for group in groups if len(set(group)) > 1 for host in group))
 
 
 def _further(header: Header) -> str:

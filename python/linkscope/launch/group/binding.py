@@ -1,4 +1,4 @@
-"""Binding: which devices, NUMA nodes and CPUs each process of a crew works with, and which cases can share a crew."""
+"""Binding: which devices, NUMA nodes and CPUs each process of a group works with, and which cases can share a group."""
 
 from __future__ import annotations
 

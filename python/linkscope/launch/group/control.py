@@ -1,4 +1,4 @@
-"""Control: where the processes of a crew report, and what they say."""
+"""Control: where the processes of a group report, and what they say."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class SurveyedHost:
 
 @dataclass(frozen=True)
 class RankJoined:
-    """A process of this crew has said hello."""
+    """A process of this group has said hello."""
 
     hello: Hello
 
@@ -82,7 +82,7 @@ class RankLeft:
 
 @dataclass(frozen=True)
 class RejectedProcess:
-    """A process with the right token that cannot be one of this crew, and why."""
+    """A process with the right token that cannot be one of this group, and why."""
 
     reason: str
 

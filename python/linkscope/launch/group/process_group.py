@@ -36,15 +36,15 @@ _POLL_S = 0.1
 _FIRST_POLL_S = 0.01
 """Until the first case has ended: processes that set themselves up make what a killed one leaves."""
 _GRACE_S = 5.0
-"""How long what is left of a crew that lost one may take to say so: they find out by themselves."""
+"""How long what is left of a group that lost one may take to say so: they find out by themselves."""
 _HOLD_S = 2.0
 """How long a failed row waits for a sign of whether its process lives on."""
 
 
 @dataclass
 class PlanWork:
-    """What a crew is to do: the ``plan`` itself (schema/plan.schema.json), and how long one process may keep the others
-    waiting, in seconds.
+    """What a group is to do: the ``plan`` itself (schema/plan.schema.json), and how long, in seconds, one process may keep
+    the others waiting.
     """
 
     plan: Json
@@ -53,7 +53,7 @@ class PlanWork:
 
 @dataclass
 class GroupSpec:
-    """How a crew is started: by which ``launcher``, and what (the command of an ``engine``).
+    """How a group is started: by which ``launcher``, and what (the command of an ``engine``).
 
     ``command`` is what the launcher starts instead, which becomes the engine. ``cpus``: by rank, of processes that are
     started on this host. ``on_surveyed`` is told of each host that is looked at, ``on_joined`` of all processes once
@@ -73,7 +73,7 @@ class GroupSpec:
 class ProcessGroup:
     """A Worker of several processes, started anew for one plan. Leaving it leaves none of them behind.
 
-    Rank 0's records are the crew's; what the others say tells who has come how far.
+    Rank 0's records are the group's; what the others say tells who has come how far.
     """
 
     def __init__(self, control: Control, group_spec: GroupSpec, work: PlanWork, start_timeout_s: float) -> None:
@@ -128,7 +128,7 @@ class ProcessGroup:
         self._scratch.close()
 
     def next_record(self, silence_s: float, interrupted: Callable[[], bool]) -> Json | None:
-        """See Worker. What a crew that lost a process still has to say is heard before an interruption is heeded."""
+        """See Worker. What a group that lost a process still has to say is heard before an interruption is heeded."""
         self._shutdown.urgent = interrupted
         deadline = time.monotonic() + silence_s
         while True:
@@ -305,7 +305,7 @@ class ProcessGroup:
             self._lost_since = time.monotonic()
 
     def _heard_all(self) -> bool:
-        """Whether nothing more is to come from a crew that lost a process."""
+        """Whether nothing more is to come from a group that lost a process."""
         everyone_gone = all(member.left is not None for member in self._members.values())
         return everyone_gone or time.monotonic() > self._shutdown.cut((self._lost_since or 0.0) + _GRACE_S)
 

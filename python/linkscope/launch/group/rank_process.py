@@ -1,4 +1,4 @@
-"""RankProcess: one process of a crew: how far it has come, what becomes of it, and a hold on it where it runs here."""
+"""RankProcess: one process of a group: how far it has come, what becomes of it, and a hold on it where it runs here."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class RankProcess:
 
 
 def latest_case(members: Iterable[RankProcess]) -> str | None:
-    """The case that a crew has come to, by the word of the first of ``members`` (by rank) that has begun one."""
+    """The case that a group has come to, by the word of the first of ``members`` (by rank) that has begun one."""
     return next((member.case for member in members if member.case is not None), None)
 
 

@@ -23,7 +23,7 @@ Mark = list[str | int]
 
 
 class SharedMemory:
-    """Segments of one crew on this host: made since it was started, and mapped by one of its processes.
+    """Segments of one group on this host: made since it was started, and mapped by one of its processes.
 
     ``noted``: a file that names them, for whoever comes after a linkscope that was killed.
     """
