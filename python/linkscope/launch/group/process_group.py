@@ -43,8 +43,8 @@ _HOLD_S = 2.0
 
 @dataclass
 class PlanWork:
-    """What a group is to do: the ``plan`` itself (schema/plan.schema.json), and how long, in seconds, one process may keep
-    the others waiting.
+    """What a group is to do: the ``plan`` itself (schema/plan.schema.json), and for how many seconds one process may
+    keep the others waiting.
     """
 
     plan: Json
