@@ -12,15 +12,16 @@ RUN, COMPILED, NONE = "run", "compiled", "none"
 
 _HEAD = """# Coverage
 
-What other tools and studies measure on a node, by their own names, and the suite rows that measure it here. Written by
-`python tools/coverage` out of `tools/coverage/names.yaml`, the suites and `tools/coverage/evidence.jsonl`; the test run
-fails where it is out of date, where a name has neither a row nor a reason, or where a row claims a name nobody has.
+This page maps the benchmarks of other tools and studies, by their own names, to the suite rows that measure them here.
+It is written by `python tools/coverage` from `tools/coverage/names.yaml`, the suites and
+`tools/coverage/evidence.jsonl`. The tests fail if it is out of date, if a name has neither a row nor a reason, or if a
+row claims an unknown name.
 
-- **run**: a row that covers it has given verified figures on hardware. The node and the day stand beside it, with the
-  number of cases; those that the node could not run say why in the run file. So a figure over several GPUs may have
-  run on one so far, and a name of a HIP build on NVIDIA's GPUs, by the row that it shares with that of the CUDA build.
-- **compiled**: rows cover it and their methods compile, but no recorded run on hardware has figures yet.
-- **none**: not to be had, for the reason given.
+- **run**: a row that covers it has verified figures from hardware. Node, date and number of cases are given. Not every
+  case must have run: some rows over several GPUs have run on one only, and names of a HIP build count as run where the
+  row that they share with the CUDA build has run on NVIDIA GPUs.
+- **compiled**: the methods of its rows compile, but no recorded run on hardware has figures yet.
+- **none**: not available, for the given reason.
 """
 
 
