@@ -1,25 +1,10 @@
 // Every memory of the GPU backend fills, poisons and compares itself, at any offset and length.
-#include <array>
-
-#include "open_gpus.hpp"
+#include "any_memory.hpp"
 
 namespace linkscope::testing {
 namespace {
 
-constexpr std::array<const char*, 12> memories = {"device",   "pinned", "registered",   "write-combined",
-                                                  "managed",  "pool",   "vmm",          "xccl",
-                                                  "pageable", "huge",   "fine-grained", "coarse-grained"};
-constexpr Bytes arena = 3 * MiB;
-
-class GpuBuffer : public WithGpus, public ::testing::WithParamInterface<const char*> {
- protected:
-  /// Null where this machine has no such memory.
-  [[nodiscard]] std::unique_ptr<Buffer> allocate() const {
-    const Memory& kind = memory(GetParam());
-    if (!kind.available() || !kind.supports(at(GetParam()))) return nullptr;
-    return kind.allocate(at(GetParam()), arena);
-  }
-};
+class GpuBuffer : public WithMemory {};
 
 TEST_P(GpuBuffer, HoldsThePatternItWasFilledWith) {
   const auto buffer = allocate();
@@ -61,11 +46,7 @@ TEST_P(GpuBuffer, LeavesItsSurroundingsAlone) {
   EXPECT_EQ(buffer->compare(8192, 4096, 4), std::nullopt);
 }
 
-INSTANTIATE_TEST_SUITE_P(Memories, GpuBuffer, ::testing::ValuesIn(memories), [](const auto& info) {
-  std::string name(info.param);
-  std::erase(name, '-');
-  return name;
-});
+INSTANTIATE_TEST_SUITE_P(Memories, GpuBuffer, ::testing::ValuesIn(memories), memory_test_name);
 
 }  // namespace
 }  // namespace linkscope::testing

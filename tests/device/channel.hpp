@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <exception>
 #include <stdexcept>
 #include <string>
 
@@ -41,5 +42,17 @@ class Channel {
  private:
   int descriptor_;
 };
+
+/// Answers every request of `partner` until that is gone; what `answer` throws is told.
+template <class Answer>
+void serve(const Channel& partner, const Answer& answer) {
+  for (std::string request = partner.hear(); !request.empty(); request = partner.hear()) {
+    try {
+      partner.say(answer(request));
+    } catch (const std::exception& error) {
+      partner.say(std::string("failed: ") + error.what());
+    }
+  }
+}
 
 }  // namespace linkscope::testing

@@ -62,13 +62,7 @@ class DirectOtherProcess : public DirectInProcesses {
 
 TEST_F(DirectOtherProcess, TakesPart) {
   const Channel partner(std::atoi(std::getenv(socket_variable)));
-  for (std::string request = partner.hear(); !request.empty(); request = partner.hear()) {
-    try {
-      partner.say(answer(partner, request));
-    } catch (const std::exception& error) {
-      partner.say(std::string("failed: ") + error.what());
-    }
-  }
+  serve(partner, [&](const std::string& request) { return answer(partner, request); });
 }
 
 class DirectProcesses : public DirectInProcesses {

@@ -2,30 +2,18 @@
 #include <array>
 #include <cstring>
 
+#include "any_memory.hpp"
 #include "backend/gpu/vendor.hpp"
 #include "model/elements.hpp"
-#include "open_gpus.hpp"
 
 namespace linkscope::testing {
 namespace {
 
-constexpr std::array<const char*, 12> memories = {"device",   "pinned", "registered",   "write-combined",
-                                                  "managed",  "pool",   "vmm",          "xccl",
-                                                  "pageable", "huge",   "fine-grained", "coarse-grained"};
 constexpr std::array types = {ElementType::float32, ElementType::float16, ElementType::bfloat16,
                               ElementType::int32};
 constexpr std::array values = {Values::input, Values::balanced, Values::sum, Values::zero};
-constexpr Bytes arena = 3 * MiB;
 
-class GpuElements : public WithGpus, public ::testing::WithParamInterface<const char*> {
- protected:
-  /// Null where this machine has no such memory.
-  [[nodiscard]] std::unique_ptr<Buffer> allocate() const {
-    const Memory& kind = memory(GetParam());
-    if (!kind.available() || !kind.supports(at(GetParam()))) return nullptr;
-    return kind.allocate(at(GetParam()), arena);
-  }
-};
+class GpuElements : public WithMemory {};
 
 TEST_P(GpuElements, AreFoundAsTheyWereFilled) {
   const auto buffer = allocate();
@@ -76,11 +64,7 @@ TEST_P(GpuElements, HoldTheBitsThatTheModelStates) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Memories, GpuElements, ::testing::ValuesIn(memories), [](const auto& info) {
-  std::string name(info.param);
-  std::erase(name, '-');
-  return name;
-});
+INSTANTIATE_TEST_SUITE_P(Memories, GpuElements, ::testing::ValuesIn(memories), memory_test_name);
 
 TEST_F(WithGpus, ElementsMustBeWhole) {
   const auto buffer = memory("device").allocate(at("device"), 4096);

@@ -111,13 +111,7 @@ class IpcOtherProcess : public IpcSides {
 
 TEST_F(IpcOtherProcess, Lends) {
   const Channel partner(std::atoi(std::getenv(socket_variable)));
-  for (std::string request = partner.hear(); !request.empty(); request = partner.hear()) {
-    try {
-      partner.say(answer(request));
-    } catch (const std::exception& error) {
-      partner.say(std::string("failed: ") + error.what());
-    }
-  }
+  serve(partner, [&](const std::string& request) { return answer(request); });
 }
 
 class Ipc : public IpcSides {
@@ -128,7 +122,9 @@ class Ipc : public IpcSides {
     other_ = std::make_unique<OtherProcess>("IpcOtherProcess.Lends", socket_variable);
   }
   void TearDown() override {
-    if (other_ != nullptr) EXPECT_EQ(other_->end(), 0) << "how the other process ended";
+    if (other_ != nullptr) {
+      EXPECT_EQ(other_->end(), 0) << "how the other process ended";
+    }
   }
 
   /// This process's side of a flow whose other end process 1 lends as number `which`.

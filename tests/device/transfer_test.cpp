@@ -5,26 +5,14 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "open_gpus.hpp"
+#include "prepared_flow.hpp"
 
 namespace linkscope::testing {
 namespace {
 
 constexpr std::uint64_t seed = 42;
 
-class GpuTransfers : public WithGpus {
- protected:
-  [[nodiscard]] static Flow flow(const std::string& method, const char* source, const char* destination,
-                                 Bytes bytes) {
-    Flow flow;
-    flow.method = method;
-    if (source != nullptr) flow.source = at(source);
-    if (destination != nullptr) flow.destination = at(destination);
-    flow.executor = gpu0;
-    flow.bytes = bytes;
-    return flow;
-  }
-};
+class GpuTransfers : public WithFlows {};
 
 struct Kind {
   const char* method;

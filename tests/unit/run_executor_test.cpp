@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "fake_backend.hpp"
+#include "record_lines.hpp"
 #include "run/executor.hpp"
 
 namespace linkscope {
@@ -31,19 +32,7 @@ struct ExecutorTest : testing::Test {
     JsonLines out(fileno(file));
     SingleProcess group;
     health = Executor(fakes.backend, plan, Environment{}, group, out).run();
-    std::rewind(file);
-    std::vector<Json> records;
-    std::string line;
-    for (int c = std::fgetc(file); c != EOF; c = std::fgetc(file)) {
-      if (c != '\n') {
-        line.push_back(static_cast<char>(c));
-        continue;
-      }
-      records.push_back(Json::parse(line));
-      line.clear();
-    }
-    std::fclose(file);
-    return records;
+    return lines_of(file);
   }
 };
 

@@ -9,6 +9,7 @@
 
 #include "comm/bootstrap.hpp"
 #include "fake_backend.hpp"
+#include "record_lines.hpp"
 #include "run/consensus.hpp"
 #include "run/executor.hpp"
 #include "run/process_group_gate.hpp"
@@ -134,22 +135,6 @@ struct WorldRun {
   std::array<Health, 2> health{};
   std::array<std::size_t, 2> lanes{};
 };
-
-std::vector<Json> lines_of(std::FILE* file) {
-  std::rewind(file);
-  std::vector<Json> records;
-  std::string line;
-  for (int c = std::fgetc(file); c != EOF; c = std::fgetc(file)) {
-    if (c != '\n') {
-      line.push_back(static_cast<char>(c));
-      continue;
-    }
-    records.push_back(Json::parse(line));
-    line.clear();
-  }
-  std::fclose(file);
-  return records;
-}
 
 WorldRun run(
     const std::string& cases, const std::function<void(int, FakeParts&)>& change = [](int, FakeParts&) {}) {

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from linkscope.machine.files import Files
 
 NODES = "/sys/class/kfd/kfd/topology/nodes"
-TYPE_PCIE = 2
 TYPE_XGMI = 11
 #: kfd_crat.h: a direct xGMI connection weighs 15, one over k links 15 k, one inside a package 13.
 WEIGHT_ONE_HOP = 15
