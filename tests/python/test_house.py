@@ -15,7 +15,7 @@ from linkscope.cli.main import app
 from linkscope.plan.patterns import PATTERNS
 
 ROOT = Path(__file__).resolve().parents[2]
-DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), ROOT / "machines" / "README.md"])
+DOCUMENTS = sorted(path for folder in (".", "docs", "machines", "bench") for path in (ROOT / folder).glob("*.md"))
 TREES = ("engine", "python", "tools", "tests", "bench")
 OPEN_ENDS = re.compile(r"\b(TODO|FIXME|XXX|HACK)\b")
 QUOTED_PATH = re.compile(r"`((?:bench|docs|engine|machines|python|schema|tests|tools)/[\w./-]+)`")
@@ -57,11 +57,21 @@ def test_schemas_are_schemas(path: Path) -> None:
     Draft202012Validator.check_schema(json.loads(path.read_text()))
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def headings(document: Path) -> set[str]:
+    """The anchors of a page's headings, as GitHub names them."""
+    found = re.findall(r"^#+ (.+)$", document.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in found}
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
 def test_documents_name_files_that_exist(document: Path) -> None:
     text = document.read_text()
-    linked = {match[1] for match in re.finditer(r"\]\(([^)#:]+)\)", text)}
+    linked = {match[1] for match in re.finditer(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text)}
     missing = {name for name in linked if not (document.parent / name).exists()}
+    anchors = re.findall(r"\]\(([^)#:]*)#([^)]+)\)", text)
+    missing |= {
+        anchor for name, anchor in anchors if anchor not in headings(document.parent / name if name else document)
+    }
     quoted = {match[1] for match in QUOTED_PATH.finditer(text)}
     missing |= {name for name in quoted if not (ROOT / name).exists()}
     assert missing == set()
