@@ -66,7 +66,7 @@ class Engine:
         methods = {entry["name"]: frozenset(entry.get("parameters", ())) for entry in self.description["methods"]}
         memories = frozenset(entry["name"] for entry in self.description["memories"])
         absent = [entry for entry in self.description["methods"] if not entry["available"]]
-        lacking = {entry["name"]: entry.get("reason", "it says that it is not to be had here") for entry in absent}
+        lacking = {entry["name"]: entry.get("reason", "the engine does not have it here") for entry in absent}
         return EngineCatalog(self.name, methods, memories, self.gpu_problem, lacking)
 
 
