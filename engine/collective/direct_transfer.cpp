@@ -37,6 +37,9 @@ DirectTransfer::DirectTransfer(std::shared_ptr<gpu::GpuContext> context,
     require_resident(choice, sharing);
   }
   choose(plan_->choices.front());
+  own_facts().offer(plan_->choices);
+  own_facts().max_repeats =
+      plan_->form.launching == LaunchMode::in_kernel ? most_calls_in_kernel : gpu::queue_share;
 }
 
 void DirectTransfer::require_resident(const LaunchChoice& choice, int sharing) const {
@@ -176,10 +179,6 @@ void DirectTransfer::enqueue(gpuStream_t stream, std::uint64_t repeats) {
   }
 }
 
-std::uint64_t DirectTransfer::max_repeats() const {
-  return plan_->form.launching == LaunchMode::in_kernel ? most_calls_in_kernel : gpu::queue_share;
-}
-
 void DirectTransfer::arm(std::uint64_t seed) {
   check_.arm(seed);
   space_.forget_trials();
@@ -221,12 +220,6 @@ std::optional<Mismatch> DirectTransfer::verify_trial(const Workspace::Notices& n
 Bytes DirectTransfer::verified_bytes() const {
   return plan_->form.trial == SelfCheck::on ? space_.notices().checked * plan_->shape.element_bytes()
                                             : check_.verified_bytes(1);
-}
-
-std::vector<Setting> DirectTransfer::candidates() const {
-  std::vector<Setting> settings;
-  for (const LaunchChoice& choice : plan_->choices) settings.push_back(choice.setting());
-  return settings;
 }
 
 void DirectTransfer::use(const Setting& setting) { choose(LaunchChoice::from(setting)); }

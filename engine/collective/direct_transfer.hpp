@@ -35,7 +35,6 @@ class DirectTransfer final : public gpu::GpuTransfer {
 
   [[nodiscard]] int device() const override { return space_.device(); }
   void enqueue(gpuStream_t stream, std::uint64_t repeats) override;
-  [[nodiscard]] std::uint64_t max_repeats() const override;
 
   void arm(std::uint64_t seed) override;
   /// Names the member that did not come, where one did not.
@@ -45,10 +44,8 @@ class DirectTransfer final : public gpu::GpuTransfer {
   [[nodiscard]] Bytes verified_bytes() const override;
   void flush() override { check_.flush(); }
 
-  [[nodiscard]] std::vector<Setting> candidates() const override;
   /// Empties the workspace: all members do before the next start.
   void use(const Setting& setting) override;
-  [[nodiscard]] Setting setting() const override { return choice_.setting(); }
   [[nodiscard]] std::vector<std::string> notes() const override;
 
  private:

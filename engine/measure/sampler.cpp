@@ -62,12 +62,12 @@ Seconds Sample::per_transfer(std::size_t i) const {
 }
 
 Seconds Sample::per_operation(std::size_t i) const {
-  return per_transfer(i) / static_cast<double>((*flows_)[i].transfer->operations());
+  return per_transfer(i) / static_cast<double>((*flows_)[i].transfer->facts().operations);
 }
 
 std::vector<Seconds> Sample::per_operation_by_part(std::size_t i) const {
   const MeasuredFlow& flow = (*flows_)[i];
-  const auto operations = static_cast<double>(repeats_[i] * flow.transfer->operations());
+  const auto operations = static_cast<double>(repeats_[i] * flow.transfer->facts().operations);
   std::vector<Seconds> times;
   for (std::size_t part = 0; part < parts_[i].size(); ++part) {
     const Timing timing = part == 0 ? flow.timing : flow.companions[part - 1].timing;
@@ -77,7 +77,7 @@ std::vector<Seconds> Sample::per_operation_by_part(std::size_t i) const {
 }
 
 Bytes Sample::payload(std::size_t i) const {
-  return (*flows_)[i].bytes * repeats_[i] * (*flows_)[i].transfer->operations();
+  return (*flows_)[i].bytes * repeats_[i] * (*flows_)[i].transfer->facts().operations;
 }
 
 double Sample::rate(std::size_t i) const { return gbps(payload(i), spans_[i].mean_length); }
@@ -111,10 +111,10 @@ std::vector<RateEstimate> Sample::rate_estimates() const {
   std::vector<RateEstimate> rate_estimates;
   for (std::size_t i = 0; i < flows_->size(); ++i) {
     const MeasuredFlow& flow = (*flows_)[i];
-    const std::uint64_t most = flow.transfer->most_repeats(regime_.clock);
+    const std::uint64_t most = flow.transfer->facts().most_repeats(regime_.clock);
     rate_estimates.push_back({per_transfer(i), flow.role, flow.tuning_group,
                               regime_.load == Load::sustained ? most / 2 : most,  // tails queue too
-                              flow.transfer->call_group()});
+                              flow.transfer->facts().call_group});
   }
   return rate_estimates;
 }
@@ -124,7 +124,7 @@ Sampler::Sampler(Gate& gate, const std::vector<MeasuredFlow>& flows, const Regim
 
 std::uint64_t Sampler::tail_for(const MeasuredFlow& flow, std::uint64_t repeats) const {
   if (regime_.load == Load::once || !flow.measured()) return 0;
-  const std::uint64_t queue = flow.transfer->most_repeats(regime_.clock);
+  const std::uint64_t queue = flow.transfer->facts().most_repeats(regime_.clock);
   return std::min(repeats * tail_eighths_ / 8 + 1, queue - std::min(queue, repeats));
 }
 

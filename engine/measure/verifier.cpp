@@ -17,7 +17,7 @@ Bytes VerifiedRound::finish(Checked which) const {
   Bytes compared = 0;
   for (std::size_t i = 0; i < flows_->size(); ++i) {
     (*flows_)[i].each_part([&](const Transfer& part) {
-      if (part.accumulates() != (which == Checked::single)) return;
+      if (part.facts().accumulates != (which == Checked::single)) return;
       if (const auto mismatch = part.verify(seeds_[i])) {
         throw Error(Fault::mismatch, place_of(*flows_, i) + mismatch->what);
       }

@@ -2,22 +2,18 @@
 #pragma once
 
 #include <cstdint>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "base/units.hpp"
 #include "model/buffer.hpp"
 #include "model/flow.hpp"
 #include "model/support.hpp"
+#include "model/transfer_facts.hpp"
 
 namespace linkscope {
-
-/// A launch shape: named whole numbers, as they stand in the row ("blocks" 264, "threads" 1024).
-using Setting = std::vector<std::pair<std::string, std::int64_t>>;
 
 /// Where a verification failed: one line for the row, first bad offset included.
 struct Mismatch {
@@ -44,6 +40,8 @@ class Transfer {
  public:
   virtual ~Transfer() = default;
 
+  [[nodiscard]] const TransferFacts& facts() const { return facts_; }
+
   /// Fills sources with the pattern of `seed` and poisons destinations, in every slot a sample can reach.
   virtual void arm(std::uint64_t seed) = 0;
   /// Checks all that ran since arm(seed) delivered, on the device that holds it.
@@ -51,10 +49,7 @@ class Transfer {
   /// Why what ran since use() counts for nothing, where the work itself found that out: the launch shape in use is not to be
   /// chosen. Looks at no data. Throws Error{mismatch} where the work found data wrong: no other shape makes up for that.
   [[nodiscard]] virtual std::optional<Mismatch> fault() const { return std::nullopt; }
-  /// Whether each transfer adds to what the last one left: verify() then holds of the first transfer since arm() alone, and
-  /// the measurement makes a start of one for it.
-  [[nodiscard]] virtual bool accumulates() const { return false; }
-  /// Bytes that verify() compares.
+  /// Bytes that verify() compares: they grow with the slots that were reached.
   [[nodiscard]] virtual Bytes verified_bytes() const = 0;
   /// Makes the next sample find the CPU caches flushed of this transfer's memory.
   virtual void flush() = 0;
@@ -67,36 +62,17 @@ class Transfer {
   /// the measured work possible, and that the transfer has timed itself. Called once for each start.
   [[nodiscard]] virtual Span counted(const Span& span) { return span; }
 
-  /// Bytes read plus bytes written by one transfer, where users of a method expect that beside the payload (STREAM,
-  /// local copies); 0: not stated.
-  [[nodiscard]] virtual Bytes touched_bytes() const { return 0; }
-
-  /// Dependent operations in one transfer: 1 for a copy, the hops of a chase. Time is reported per operation.
-  [[nodiscard]] virtual std::uint64_t operations() const { return 1; }
-
-  /// Most repeats that one start may hold back: a GPU's queue is finite. Gate::hold refuses more.
-  [[nodiscard]] virtual std::uint64_t max_repeats() const {
-    return std::numeric_limits<std::uint64_t>::max();
-  }
-  /// The same on Clock::batch, where nothing is held back.
-  [[nodiscard]] virtual std::uint64_t max_calls_in_batch() const { return max_repeats(); }
-  /// Whichever of the two holds on `clock`.
-  [[nodiscard]] std::uint64_t most_repeats(Clock clock) const {
-    return clock == Clock::batch ? max_calls_in_batch() : max_repeats();
-  }
-
-  /// What it is sent with: transfers that name the same company go out by common calls, and so repeat equally often.
-  /// Empty: by itself.
-  [[nodiscard]] virtual std::string call_group() const { return {}; }
-
-  /// Launch shapes worth trying, best guess first; fewer than two: nothing to tune.
-  [[nodiscard]] virtual std::vector<Setting> candidates() const { return {}; }
-  /// Uses `setting` (one of candidates()) from now on.
+  /// Uses `setting` (one of facts().candidates) from now on.
   virtual void use(const Setting& /*setting*/) {}
-  /// The launch shape in use, for the row.
-  [[nodiscard]] virtual Setting setting() const { return {}; }
-  /// Remarks for the row, e.g. where pages were found.
+  /// Remarks for the row, of what is so when they are asked for: where pages are found, the shape in use.
   [[nodiscard]] virtual std::vector<std::string> notes() const { return {}; }
+
+ protected:
+  /// For constructors: what facts() says from then on.
+  [[nodiscard]] TransferFacts& own_facts() { return facts_; }
+
+ private:
+  TransferFacts facts_;
 };
 
 /// A transfer and how often it repeats, back to back, in one start.

@@ -255,7 +255,7 @@ void Executor::connect(const std::vector<FlowPart>& parts, AssembledFlow& prepar
     for (const Transfer* transfer : prepared.local_parts->transfers()) {
       const Support accepted = backend_->gate->accepts(*transfer);
       if (!accepted) throw Error(Fault::unsupported, accepted.reason());
-      own.push_back(consensus_.group().size() == 1 ? Json() : facts_of(*transfer));
+      own.push_back(consensus_.group().size() == 1 ? Json() : statement_of(*transfer));
     }
     return own;
   });

@@ -4,49 +4,51 @@
 namespace linkscope {
 namespace {
 
-Json setting_json(const Setting& setting) {
+Json json_of(const Setting& setting) {
   Json json = Json::array();
   for (const auto& [name, value] : setting) json.push_back({name, value});
   return json;
 }
 
-Setting read_setting(const Json& json) {
+Setting setting_from(const Json& json) {
   Setting setting;
   for (const Json& pair : json) setting.emplace_back(pair[0].get<std::string>(), pair[1].get<std::int64_t>());
   return setting;
 }
 
-std::vector<Setting> read_settings(const Json& json) {
-  std::vector<Setting> settings;
-  for (const Json& one : json) settings.push_back(read_setting(one));
-  return settings;
-}
-
 }  // namespace
 
-RemoteTransfer::RemoteTransfer(const Json& facts)
-    : accumulates_(facts.at("accumulates").get<bool>()),
-      touched_bytes_(facts.at("touched_bytes").get<Bytes>()),
-      operations_(facts.at("operations").get<std::uint64_t>()),
-      max_repeats_(facts.at("max_repeats").get<std::uint64_t>()),
-      max_calls_in_batch_(facts.at("max_calls_in_batch").get<std::uint64_t>()),
-      company_(facts.at("company").get<std::string>()),
-      candidates_(read_settings(facts.at("candidates"))),
-      setting_(read_setting(facts.at("setting"))),
-      notes_(facts.at("notes").get<std::vector<std::string>>()) {}
+Json json_of(const TransferFacts& facts) {
+  Json json{{"operations", facts.operations},   {"max_repeats", facts.max_repeats},
+            {"accumulates", facts.accumulates}, {"touched_bytes", facts.touched_bytes},
+            {"call_group", facts.call_group},   {"candidates", Json::array()},
+            {"setting", json_of(facts.setting)}};
+  if (facts.max_calls_in_batch) json["max_calls_in_batch"] = *facts.max_calls_in_batch;
+  for (const Setting& setting : facts.candidates) json["candidates"].push_back(json_of(setting));
+  return json;
+}
 
-Json facts_of(const Transfer& transfer) {
-  Json candidates = Json::array();
-  for (const Setting& setting : transfer.candidates()) candidates.push_back(setting_json(setting));
-  return {{"accumulates", transfer.accumulates()},
-          {"touched_bytes", transfer.touched_bytes()},
-          {"operations", transfer.operations()},
-          {"max_calls_in_batch", transfer.max_calls_in_batch()},
-          {"max_repeats", transfer.max_repeats()},
-          {"company", transfer.call_group()},
-          {"candidates", std::move(candidates)},
-          {"setting", setting_json(transfer.setting())},
-          {"notes", transfer.notes()}};
+TransferFacts facts_from(const Json& json) {
+  TransferFacts facts;
+  json.at("operations").get_to(facts.operations);
+  json.at("max_repeats").get_to(facts.max_repeats);
+  if (const auto most = json.find("max_calls_in_batch"); most != json.end())
+    facts.max_calls_in_batch = most->get<std::uint64_t>();
+  json.at("accumulates").get_to(facts.accumulates);
+  json.at("touched_bytes").get_to(facts.touched_bytes);
+  json.at("call_group").get_to(facts.call_group);
+  for (const Json& candidate : json.at("candidates")) facts.candidates.push_back(setting_from(candidate));
+  facts.setting = setting_from(json.at("setting"));
+  return facts;
+}
+
+RemoteTransfer::RemoteTransfer(const Json& stated)
+    : notes_(stated.at("notes").get<std::vector<std::string>>()) {
+  own_facts() = facts_from(stated.at("facts"));
+}
+
+Json statement_of(const Transfer& transfer) {
+  return {{"facts", json_of(transfer.facts())}, {"notes", transfer.notes()}};
 }
 
 }  // namespace linkscope

@@ -46,7 +46,7 @@ class GpuCalls : public WithGpus {
       for (std::uint64_t start = 1; start < 4; ++start) {
         transfer.restore();
         const auto spans =
-            gate.run({{&transfer, std::min<std::uint64_t>(start, transfer.max_repeats())}}, clock);
+            gate.run({{&transfer, std::min<std::uint64_t>(start, transfer.facts().max_repeats)}}, clock);
         EXPECT_GT(spans.front().length(), 0);
       }
       if (!wrong) wrong = transfer.verify(seed);
@@ -84,7 +84,7 @@ TEST_F(GpuCalls, FullQueuesOfLaunchesGetThrough) {
   transfer->arm(seed);
   for (int start = 0; start < 20; ++start) {
     transfer->restore();
-    host_gate_.run({{transfer.get(), transfer->max_repeats()}}, Clock::host);
+    host_gate_.run({{transfer.get(), transfer->facts().max_repeats}}, Clock::host);
   }
   const auto wrong = transfer->verify(seed);
   EXPECT_FALSE(wrong) << wrong->what;
@@ -106,6 +106,13 @@ TEST_F(GpuCalls, CopiesTimedUntilTheirCallReturnsStillDeliver) {
     EXPECT_FALSE(wrong) << name << ": " << wrong->what;
     destination->poison(0, 8);
     EXPECT_TRUE(transfer->verify(seed)) << name;
+    Flow recorded = copy;
+    recorded.parameters.set("graph", "20");
+    const auto launch =
+        method(name).prepare(recorded, {source.get(), destination.get(), Rotation{copy.bytes, 1}});
+    EXPECT_EQ(launch->facts().operations, 20 * transfer->facts().operations) << name << ": time per transfer";
+    const auto bad = run(*launch);
+    EXPECT_FALSE(bad) << name << ": " << bad->what;
   }
 }
 

@@ -241,12 +241,12 @@ constexpr std::array<Recorded, 9> recordable = {{{"copy-engine", {"pinned", "dev
 TEST_F(CopyForms, FromGraphsDeliverWhatTheyDoWithoutInEveryRoundAndShape) {
   for (const Recorded& kind : recordable) {
     Flow wanted = flow(kind.method, kind.between.source, kind.between.destination, MiB + 5);
-    const std::uint64_t alone = prepare(wanted).transfer->operations();
+    const std::uint64_t alone = prepare(wanted).transfer->facts().operations;
     wanted.parameters.set("graph", "5");
     EXPECT_EQ(method(kind.method).rotation_bytes(wanted), 0);
     const Prepared prepared = prepare(wanted);
-    EXPECT_EQ(prepared.transfer->operations(), 5 * alone) << kind.method;
-    std::vector<Setting> settings = prepared.transfer->candidates();
+    EXPECT_EQ(prepared.transfer->facts().operations, 5 * alone) << kind.method;
+    std::vector<Setting> settings = prepared.transfer->facts().candidates;
     if (settings.empty()) settings.emplace_back();
     for (const Setting& setting : settings) {
       if (!setting.empty()) prepared.transfer->use(setting);

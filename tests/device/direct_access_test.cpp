@@ -22,8 +22,8 @@ class DirectAccess : public WithFlows {
   /// Runs every launch shape on both clocks.
   void expect_right(const Flow& wanted, const std::string& what) const {
     const Prepared prepared = prepare(wanted, slots);
-    std::vector<Setting> settings = prepared.transfer->candidates();
-    if (settings.empty()) settings.push_back(prepared.transfer->setting());
+    std::vector<Setting> settings = prepared.transfer->facts().candidates;
+    if (settings.empty()) settings.push_back(prepared.transfer->facts().setting);
     for (const Setting& setting : settings) {
       prepared.transfer->use(setting);
       for (const Clock clock : {Clock::device, Clock::host}) {
@@ -190,7 +190,7 @@ TEST_F(DirectAccess, StreamReachesArraysOnThePeer) {
 TEST_F(DirectAccess, StreamCountsWhatItReadsAndWrites) {
   for (const auto& [operation, times] : {std::pair{"copy", 2}, {"scale", 2}, {"add", 3}, {"triad", 3}}) {
     const Prepared prepared = prepare(flow("stream", "device", "device", MiB, {{"operation", operation}}));
-    EXPECT_EQ(prepared.transfer->touched_bytes(), times * MiB) << operation;
+    EXPECT_EQ(prepared.transfer->facts().touched_bytes, times * MiB) << operation;
   }
 }
 

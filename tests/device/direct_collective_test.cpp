@@ -43,9 +43,9 @@ TEST_F(DirectCollective, EveryGridThatIsOfferedIsExact) {
     for (const Bytes bytes : {4 * KiB, 192 * KiB, 6 * MiB, 18 * MiB}) {
       const Assembled assembled = assemble(flow(kind, bytes, {}));
       const auto all = assembled.local_parts->transfers();
-      const std::vector<Setting> candidates = all.front()->candidates();
+      const std::vector<Setting> candidates = all.front()->facts().candidates;
       ASSERT_GE(candidates.size(), 2U);
-      for (Transfer* member : all) EXPECT_EQ(member->candidates(), candidates);
+      for (Transfer* member : all) EXPECT_EQ(member->facts().candidates, candidates);
       std::uint64_t seed = 50;
       for (const Setting& setting : candidates) {
         for (Transfer* member : all) member->use(setting);
@@ -222,7 +222,7 @@ TEST_F(DirectCollective, AMemberThatDoesNotComeIsNamedAndNobodyWaitsForEver) {
       }
     }
     for (Transfer* member : assembled.local_parts->transfers()) {
-      member->use(member->setting());
+      member->use(member->facts().setting);
       EXPECT_FALSE(member->fault()) << "a new launch shape, a new start";
     }
   });

@@ -41,7 +41,9 @@ class Scratch {
 class Work : public gpu::GpuTransfer {
  public:
   explicit Work(int device, gpu::MultiGpuWork* shared_work = nullptr)
-      : device_(device), shared_work_(shared_work), scratch_(device) {}
+      : device_(device), shared_work_(shared_work), scratch_(device) {
+    own_facts().max_repeats = 16;
+  }
   [[nodiscard]] int device() const override { return device_; }
   [[nodiscard]] gpu::MultiGpuWork* shared_work() override { return shared_work_; }
   void enqueue(gpuStream_t stream, std::uint64_t repeats) override {
@@ -52,7 +54,6 @@ class Work : public gpu::GpuTransfer {
   [[nodiscard]] std::optional<Mismatch> verify(std::uint64_t /*seed*/) const override { return std::nullopt; }
   [[nodiscard]] Bytes verified_bytes() const override { return 0; }
   void flush() override {}
-  [[nodiscard]] std::uint64_t max_repeats() const override { return 16; }
 
   std::uint64_t calls = 0;
 

@@ -35,7 +35,7 @@ TEST_F(GpuTransfers, DeliverEveryByteOfAnySizeInEverySlotByEveryLaunchShape) {
   for (const Kind& kind : kinds) {
     for (const Bytes bytes : {Bytes{1}, Bytes{15}, Bytes{16}, Bytes{4097}, 3 * MiB + 9}) {
       Prepared prepared = prepare(flow(kind.method, kind.source, kind.destination, bytes), 3);
-      std::vector<Setting> settings = prepared.transfer->candidates();
+      std::vector<Setting> settings = prepared.transfer->facts().candidates;
       if (settings.empty()) settings.emplace_back();
       for (const Setting& setting : settings) {
         if (!setting.empty()) prepared.transfer->use(setting);
@@ -74,7 +74,7 @@ TEST_F(GpuTransfers, RotateThroughMoreThanACacheThatDoesNotEvictTheOldestLineCou
 
 TEST_F(GpuTransfers, OfOwnMemoryAreNotTunedToLinesThatStayInTheCache) {
   const auto streams = [](const Prepared& prepared) {
-    const std::vector<Setting> settings = prepared.transfer->candidates();
+    const std::vector<Setting> settings = prepared.transfer->facts().candidates;
     return std::any_of(settings.begin(), settings.end(), [](const Setting& setting) {
       return std::find(setting.begin(), setting.end(),
                        std::pair<std::string, std::int64_t>{"streaming", 1}) != setting.end();
@@ -111,7 +111,7 @@ TEST_F(GpuTransfers, ChaseEndsWhereTheRingSays) {
         const auto mismatch = prepared.transfer->verify(round);
         EXPECT_FALSE(mismatch) << mismatch->what;
       }
-      EXPECT_EQ(prepared.transfer->operations() % 300, 0);
+      EXPECT_EQ(prepared.transfer->facts().operations % 300, 0);
     }
   }
 }
@@ -126,7 +126,7 @@ TEST_F(GpuTransfers, ChasePutsNoFirstLoadsIntoTheFigureOfARingThatCachesHold) {
     const Span counted = prepared.transfer->counted(span);
     EXPECT_LE(counted.length(), span.length());
     EXPECT_FALSE(prepared.transfer->verify(seed));
-    return counted.length() / static_cast<double>(prepared.transfer->operations());
+    return counted.length() / static_cast<double>(prepared.transfer->facts().operations);
   };
   static_cast<void>(per_hop(4 * KiB));
   EXPECT_NEAR(per_hop(64 * KiB) / per_hop(4 * KiB), 1, 0.1)
@@ -171,7 +171,7 @@ TEST_F(GpuTransfers, SpansLieBetweenOpeningAndCollectingOnTheHostsClock) {
 TEST_F(GpuTransfers, ThatWouldOverfillTheQueueAreRefusedAndTheGateGoesOn) {
   Prepared prepared = prepare(flow("copy-engine", "pinned", "device", 4096));
   prepared.transfer->arm(seed);
-  const std::uint64_t most = prepared.transfer->max_repeats();
+  const std::uint64_t most = prepared.transfer->facts().max_repeats;
   EXPECT_THROW(gate().hold({{prepared.transfer.get(), most + 1}}, Clock::device), Error);
   static_cast<void>(gate().run({{prepared.transfer.get(), most}}, Clock::device));
   static_cast<void>(gate().run({{prepared.transfer.get(), most + 1}}, Clock::host));

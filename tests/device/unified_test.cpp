@@ -75,7 +75,7 @@ std::string name_of(const Flow& flow) {
 TEST_F(Unified, TransfersVerifyRoundAfterRoundOnBothClocks) {
   for (const Flow& wanted : all_flows(some)) {
     Prepared prepared = prepare(wanted, 3);
-    EXPECT_EQ(prepared.transfer->max_repeats(), 3) << name_of(wanted);
+    EXPECT_EQ(prepared.transfer->facts().max_repeats, 3) << name_of(wanted);
     for (const Clock clock : {Clock::device, Clock::host}) {
       prepared.transfer->arm(seed);
       for (const std::uint64_t repeats : {1U, 3U, 2U}) start(*prepared.transfer, repeats, clock);

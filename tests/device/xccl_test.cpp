@@ -190,7 +190,7 @@ TEST_F(WithXccl, HoldsBackWhatItSaysBehindAClosedGate) {
       std::vector<Assembled> ring;
       for (int i = 0; i < gpus(); ++i)
         ring.push_back(assemble(on_memory(memory_kind, message(i, (i + 1) % gpus(), 64 * KiB, words)), 1));
-      const std::uint64_t most = ring.front().local_parts->transfers().front()->max_repeats();
+      const std::uint64_t most = ring.front().local_parts->transfers().front()->facts().max_repeats;
       EXPECT_GE(most * std::stoull(way.recorded), 16U);
       for (std::uint64_t seed = 1; seed <= 3; ++seed)
         ASSERT_EQ(fault_after(ring, most, Clock::device, seed), "");
@@ -201,7 +201,7 @@ TEST_F(WithXccl, HoldsBackWhatItSaysBehindAClosedGate) {
 
 TEST_F(WithXccl, GraphsAreHeldBackLessOftenThanCalls) {
   const auto most = [&](const Words& words) {
-    return assemble(collective(2, 1024, words), 1).local_parts->transfers().front()->max_repeats();
+    return assemble(collective(2, 1024, words), 1).local_parts->transfers().front()->facts().max_repeats;
   };
   EXPECT_EQ(most({{"form", "eager"}}), 64U);
   EXPECT_EQ(most({{"form", "graph"}}), 16U);
@@ -330,9 +330,9 @@ TEST_F(WithXccl, MessagesOfACaseAreOneCompanyCollectivesAreNone) {
   const Assembled there = assemble(message(0, 1, 64), 1);
   const Assembled back = assemble(message(1, 0, 4096), 1);
   for (const Assembled* flow : {&there, &back}) {
-    for (const Transfer* end : flow->local_parts->transfers()) EXPECT_EQ(end->call_group(), "xccl");
+    for (const Transfer* end : flow->local_parts->transfers()) EXPECT_EQ(end->facts().call_group, "xccl");
   }
-  EXPECT_EQ(assemble(collective(2, 64), 1).local_parts->transfers().front()->call_group(), "");
+  EXPECT_EQ(assemble(collective(2, 64), 1).local_parts->transfers().front()->facts().call_group, "");
 }
 
 TEST_F(WithXccl, WorksBesideACopyOfAnotherMethod) {

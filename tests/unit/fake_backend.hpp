@@ -80,7 +80,7 @@ class FakeMethod : public Method {
     auto transfer = std::make_unique<FakeTransfer>(10e-6);
     transfer->wrong_in_round = static_cast<std::size_t>(flow.parameters.number("wrong_in_round", 0));
     for (std::int64_t shape = 1; shape <= flow.parameters.number("shapes", 0); ++shape)
-      transfer->offered.push_back({{"blocks", shape}});
+      transfer->own_facts().candidates.push_back({{"blocks", shape}});
     transfer->faulty = {{"blocks", flow.parameters.number("faulty_shape", 0)}};
     return transfer;
   }

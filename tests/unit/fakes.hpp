@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -23,9 +22,8 @@ class FakeTransfer : public Transfer {
     armed.push_back(seed);
     transfers = 0;
   }
-  [[nodiscard]] bool accumulates() const override { return adds_up; }
   [[nodiscard]] std::optional<Mismatch> verify(std::uint64_t seed) const override {
-    const bool added_up = adds_up && transfers != 1;
+    const bool added_up = facts().accumulates && transfers != 1;
     const bool bad = wrong_in_round == armed.size() || seed != armed.back() || added_up;
     return bad ? std::optional(Mismatch{"byte 64 of 1024 arrived wrong"}) : std::nullopt;
   }
@@ -36,26 +34,21 @@ class FakeTransfer : public Transfer {
   }
   [[nodiscard]] Bytes verified_bytes() const override { return 1024; }
   void flush() override { ++flushes; }
-  [[nodiscard]] std::uint64_t operations() const override { return operation_count; }
-  [[nodiscard]] std::uint64_t max_repeats() const override { return most_repeats; }
-  [[nodiscard]] std::vector<Setting> candidates() const override { return offered; }
   void use(const Setting& setting) override { used = setting; }
-  [[nodiscard]] Setting setting() const override { return used; }
   [[nodiscard]] Span counted(const Span& span) override {
     return {span.start, span.start + counted_share * span.length(), span.idle};
   }
 
+  /// For tests to change.
+  using Transfer::own_facts;
+
   std::function<Seconds()> time;
   std::size_t wrong_in_round = 0;
   double counted_share = 1;
-  std::uint64_t operation_count = 1;
-  std::uint64_t most_repeats = std::numeric_limits<std::uint64_t>::max();
-  std::vector<Setting> offered;
   Setting used;
   Setting faulty;            ///< the candidate with which fault() has something to say
   bool found_wrong = false;  ///< it is wrong data
   std::vector<std::uint64_t> armed;
-  bool adds_up = false;         ///< only a first transfer can be checked
   std::uint64_t transfers = 0;  ///< since arm()
   int flushes = 0;
 };

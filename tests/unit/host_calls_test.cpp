@@ -115,7 +115,7 @@ TEST_F(HostCalls, TakenBlocksGoBackBetweenStarts) {
       EXPECT_EQ(log.out.size(), repeats);
     }
     EXPECT_FALSE(calls.verify(seed));
-    EXPECT_EQ(calls.max_repeats(), 8U);
+    EXPECT_EQ(calls.facts().max_repeats, 8U);
   }
   EXPECT_TRUE(log.out.empty()) << "what the last start took is given back too";
   EXPECT_EQ(log.foreign, 0U);
@@ -136,7 +136,7 @@ TEST_F(HostCalls, AKeptBlockOutlastsEveryStart) {
         EXPECT_NE(std::find(log.out.begin(), log.out.end(), kept), log.out.end());
       }
       EXPECT_FALSE(calls.verify(seed));
-      EXPECT_EQ(calls.max_repeats(), 4U);
+      EXPECT_EQ(calls.facts().max_repeats, 4U);
     }
     EXPECT_TRUE(log.out.empty());
     EXPECT_EQ(log.foreign, 0U);
@@ -200,8 +200,8 @@ TEST_F(HostCalls, AllocateAndFreeRunOnThisMachine) {
         transfer->arm(seed);
         for (int start = 0; start < 3; ++start) {
           transfer->restore();
-          const auto spans =
-              gate_.run({{transfer.get(), std::min<std::uint64_t>(4, transfer->max_repeats())}}, Clock::host);
+          const auto spans = gate_.run(
+              {{transfer.get(), std::min<std::uint64_t>(4, transfer->facts().max_repeats)}}, Clock::host);
           EXPECT_GT(spans[0].length(), 0);
         }
         const auto mismatch = transfer->verify(seed);

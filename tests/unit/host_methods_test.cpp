@@ -111,7 +111,7 @@ TEST_F(HostMethods, ChaseEndsWhereItsOrderSays) {
     flow.parameters.set("hops", hops);
     ASSERT_TRUE(chase_.supports(flow));
     const auto transfer = chase_.prepare(flow, {span.get(), nullptr, {}});
-    EXPECT_EQ(transfer->operations(), std::stoull(hops));
+    EXPECT_EQ(transfer->facts().operations, std::stoull(hops));
     transfer->arm(11);
     gate_.run({{transfer.get(), 3}}, Clock::device);
     gate_.run({{transfer.get(), 1}}, Clock::device);

@@ -100,7 +100,7 @@ TEST_F(MeasureCase, TheClocksResolutionSetsTheBatch) {
 
 TEST_F(MeasureCase, ALatencyIsPerOperationAndHasNoRate) {
   FakeTransfer transfer(1e-3);
-  transfer.operation_count = 1000;
+  transfer.own_facts().operations = 1000;
   const CaseResult result = run({{&transfer, 64, Role::measured, Quantity::latency, ""}});
   EXPECT_NEAR(result.flows[0].seconds.median, 1e-6, 1e-12);
   EXPECT_FALSE(result.flows[0].gbps);
@@ -145,7 +145,7 @@ TEST_F(MeasureCase, AMismatchInEitherRoundFails) {
 TEST_F(MeasureCase, WhereTransfersAddUpOneByItselfIsCheckedInEachRound) {
   FakeTransfer other(10e-6);
   FakeTransfer transfer(10e-6);
-  transfer.adds_up = true;
+  transfer.own_facts().accumulates = true;
   for (const Load load : {Load::once, Load::sustained}) {
     transfer.armed.clear();
     const CaseResult result = run({measured(other), measured(transfer)}, Cache::rotated, load);
@@ -202,7 +202,7 @@ TEST_F(MeasureCase, ASampleWhoseBackgroundEndedEarlyIsDiscarded) {
 TEST_F(MeasureCase, ABackgroundThatCannotLastIsSaid) {
   FakeTransfer work(100e-6);
   FakeTransfer load(1e-6);
-  load.most_repeats = 10;
+  load.own_facts().max_repeats = 10;
   EXPECT_THROW(run({measured(work), background(load)}), Error);
 }
 
@@ -247,22 +247,22 @@ TEST_F(MeasureCase, UnlikeFlowsRunForTheSameTime) {
 
 TEST_F(MeasureCase, ATunedShapeStandsInTheResult) {
   FakeTransfer transfer(10e-6);
-  transfer.offered = {{{"blocks", 1}}, {{"blocks", 2}}};
-  transfer.time = [&transfer] { return transfer.used == transfer.offered[1] ? 5e-6 : 10e-6; };
+  transfer.own_facts().candidates = {{{"blocks", 1}}, {{"blocks", 2}}};
+  transfer.time = [&transfer] { return transfer.used == transfer.facts().candidates[1] ? 5e-6 : 10e-6; };
   const CaseResult result = run({measured(transfer)});
-  EXPECT_EQ(result.flows[0].setting, transfer.offered[1]);
+  EXPECT_EQ(result.flows[0].setting, transfer.facts().candidates[1]);
   EXPECT_EQ(result.flows[0].tried.size(), 2U);
   EXPECT_NEAR(result.flows[0].gbps->median, 200.0, 1e-3);
 }
 
 TEST_F(MeasureCase, AShapeThatWasDiscardedIsNotedAndMemoryIsArmedAnew) {
   FakeTransfer transfer(10e-6);
-  transfer.offered = {{{"blocks", 1}}, {{"blocks", 2}}};
-  transfer.faulty = transfer.offered[0];
+  transfer.own_facts().candidates = {{{"blocks", 1}}, {{"blocks", 2}}};
+  transfer.faulty = transfer.facts().candidates[0];
   MeasuredFlow one = measured(transfer);
   one.notes = {"repeats one slot"};
   const CaseResult result = run({one});
-  EXPECT_EQ(result.flows[0].setting, transfer.offered[1]);
+  EXPECT_EQ(result.flows[0].setting, transfer.facts().candidates[1]);
   ASSERT_GE(result.flows[0].notes.size(), 2U);
   EXPECT_EQ(result.flows[0].notes[0], "repeats one slot");
   EXPECT_EQ(result.flows[0].notes[1], "discarded in tuning: blocks 1: member 1 did not come");

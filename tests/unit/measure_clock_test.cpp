@@ -7,19 +7,13 @@
 namespace linkscope {
 namespace {
 
-/// A queue that holds four, and calls that wait for nothing.
-class Queued : public FakeTransfer {
- public:
-  using FakeTransfer::FakeTransfer;
-  [[nodiscard]] std::uint64_t max_repeats() const override { return 4; }
-  [[nodiscard]] std::uint64_t max_calls_in_batch() const override { return 70; }
-};
-
 std::uint64_t repeats_on(Clock clock, Seconds min_sample_s) {
   FakeGate gate;
   MeasurementSession session{{}, [&] { return gate.now; }, SeedSource(1), {}};
   session.options.min_sample_s = min_sample_s;
-  Queued transfer(10e-6);
+  FakeTransfer transfer(10e-6);
+  transfer.own_facts().max_repeats = 4;  // a queue that holds four, and calls that wait for nothing
+  transfer.own_facts().max_calls_in_batch = 70;
   Regime regime;
   regime.clock = clock;
   const std::vector<MeasuredFlow> flows{{&transfer, 1000, Role::measured, Quantity::bandwidth, ""}};

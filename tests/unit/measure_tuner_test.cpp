@@ -12,7 +12,7 @@ Setting blocks(std::int64_t count) { return {{"blocks", count}}; }
 /// Fastest with 64 blocks.
 std::unique_ptr<FakeTransfer> tunable() {
   auto transfer = std::make_unique<FakeTransfer>(1e-6);
-  transfer->offered = {blocks(32), blocks(64), blocks(128)};
+  transfer->own_facts().candidates = {blocks(32), blocks(64), blocks(128)};
   FakeTransfer* self = transfer.get();
   transfer->time = [self] { return self->used == blocks(64) ? 1e-6 : 2e-6; };
   return transfer;
@@ -66,7 +66,7 @@ TEST(Tune, AGroupWhoseChoiceIsNotOfferedTunesAgain) {
 TEST(Tune, ASingleCandidateRunsNothing) {
   FakeGate gate;
   FakeTransfer transfer(1e-6);
-  transfer.offered = {blocks(32)};
+  transfer.own_facts().candidates = {blocks(32)};
   const std::vector<MeasuredFlow> flows{flow(transfer, "")};
   Sampler sampler(gate, flows, Regime{});
   TuningCache cache;
@@ -107,7 +107,7 @@ TEST(Tune, ACandidateThatGaveUpIsDiscardedHoweverFast) {
     TuningCache cache;
     const auto outcomes = tune(sampler, flows, 10e-6, cache);
     EXPECT_EQ(transfer->used, blocks(64)) << broken;
-    EXPECT_EQ(cache.find("g", transfer->offered)->chosen, blocks(64));
+    EXPECT_EQ(cache.find("g", transfer->facts().candidates)->chosen, blocks(64));
     ASSERT_EQ(outcomes.front().tried.size(), 2U) << "no rate of what did not happen";
     ASSERT_EQ(outcomes.front().discarded.size(), 1U);
     EXPECT_EQ(outcomes.front().discarded.front(),
@@ -142,7 +142,7 @@ TEST(Tune, AllFlowsOfATrialAreDiscardedWithOne) {
 TEST(Tune, WithNoCandidateLeftTheCaseFails) {
   FakeGate gate;
   const auto transfer = tunable();
-  transfer->offered = {blocks(32), blocks(32)};
+  transfer->own_facts().candidates = {blocks(32), blocks(32)};
   transfer->faulty = blocks(32);
   const std::vector<MeasuredFlow> flows{flow(*transfer, "")};
   Sampler sampler(gate, flows, Regime{});

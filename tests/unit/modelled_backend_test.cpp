@@ -190,7 +190,7 @@ TEST_F(ModelledNode, AChaseTakesItsMemoryAndEachLinkTwice) {
   flow.destination.reset();
   flow.parameters.set("hops", "1000");
   EXPECT_NEAR(seconds(flow), 1000 * (300 + 2 * 100) * 1e-9, 1e-12);
-  EXPECT_EQ(prepare(flow).operations(), 1000U);
+  EXPECT_EQ(prepare(flow).facts().operations, 1000U);
 }
 
 TEST_F(ModelledNode, APingPongTakesTheLinkOnce) {

@@ -196,7 +196,7 @@ TEST_F(MpiRuntimeTest, InPlaceOnlyTheRootOfAReduceSaysSo) {
     const CollectiveShape reduce{CollectiveKind::reduce, ElementType::float32, InPlace::in, 2, 8};
     MpiCollectiveTransfer transfer(session, reduce,
                                    MpiMember{index, caller_, {nullptr, &destination_, {8, 1}}});
-    EXPECT_TRUE(transfer.accumulates());
+    EXPECT_TRUE(transfer.facts().accumulates);
     transfer.connect(1, session.world());
     transfer.arm(1);
     gate_.run({{&transfer, 1}}, Clock::host);
@@ -238,7 +238,7 @@ TEST_F(MpiRuntimeTest, AWindowIsWithdrawnByAllOrByNone) {
   EXPECT_EQ(mpi_.windows, 0);
   try {
     const auto end = make();
-    EXPECT_EQ(end->operations(), 1U);
+    EXPECT_EQ(end->facts().operations, 1U);
     throw Error(Fault::fatal, "rank 1 is gone");
   } catch (const Error&) {
     EXPECT_EQ(mpi_.windows, 1) << "withdrawing would wait for it for ever";

@@ -260,6 +260,14 @@ TEST(ExecutorOfSeveral, FewerProcessesThanAFlowNamesIsASkip) {
   EXPECT_EQ(records[2]["reason"], "it needs 2 processes, this run has 1");
 }
 
+TEST(RemoteTransfer, StatesWhatTheTransferDoesWhereItIs) {
+  FakeTransfer here(2.0);
+  TransferFacts& facts = here.own_facts();
+  EXPECT_EQ(RemoteTransfer(statement_of(here)).facts(), facts) << "what nobody stated";
+  facts = {3, 40, 70, true, 64, "xccl", {{{"blocks", 1}, {"threads", 2}}, {}}, {{"walks", 3}}};
+  EXPECT_EQ(RemoteTransfer(statement_of(here)).facts(), facts);
+}
+
 TEST(ProcessGroupGate, SpansOfAllRanksAreOnRankZerosClock) {
   in_world_of(2, [](ThreadWorld& group) {
     group.offset = group.rank() == 1 ? -500 : 0;
@@ -268,7 +276,7 @@ TEST(ProcessGroupGate, SpansOfAllRanksAreOnRankZerosClock) {
     Consensus consensus(group);
     ProcessGroupGate gate(own, consensus);
     FakeTransfer here(2.0);
-    RemoteTransfer there(facts_of(here));
+    RemoteTransfer there(statement_of(here));
     std::vector<Lane> lanes{{&here, 1}, {&there, 1}};
     if (group.rank() == 1) std::swap(lanes[0], lanes[1]);
     gate.hold(lanes, Clock::device);

@@ -3,13 +3,11 @@
 
 #include <cstdint>
 
+#include "backend/gpu/facts_of_others.hpp"
 #include "backend/gpu/vendor.hpp"
 #include "model/transfer.hpp"
 
 namespace linkscope::gpu {
-
-/// Commands that one start may put behind a closed gate, of about a thousand that a stream takes before it blocks.
-inline constexpr std::uint64_t queue_share = 256;
 
 class MultiGpuWork;
 

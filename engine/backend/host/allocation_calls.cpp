@@ -19,6 +19,8 @@ AllocationCalls::AllocationCalls(HostContext& context, int node, std::unique_ptr
       capacity_(capacity),
       measured_(measured) {
   if (keeper == Keeper::one) blocks_.take_one(capacity);
+  own_facts().max_repeats = capacity;
+  own_facts().setting = {{"held", static_cast<std::int64_t>(capacity)}};
 }
 
 AllocationCalls::~AllocationCalls() {
@@ -64,7 +66,5 @@ std::optional<Mismatch> AllocationCalls::verify(std::uint64_t /*seed*/) const {
   const auto wrong = blocks_.inspect_first(used_);
   return wrong ? std::optional(Mismatch{*wrong}) : std::nullopt;
 }
-
-Setting AllocationCalls::setting() const { return {{"held", static_cast<std::int64_t>(capacity_)}}; }
 
 }  // namespace linkscope::host

@@ -35,8 +35,6 @@ class AllocationCalls final : public HostTransfer {
   /// The addresses, which is all there is to check.
   [[nodiscard]] Bytes verified_bytes() const override { return used_ * sizeof(Block); }
   void flush() override {}
-  [[nodiscard]] std::uint64_t max_repeats() const override { return capacity_; }
-  [[nodiscard]] Setting setting() const override;
 
  private:
   void inspect();

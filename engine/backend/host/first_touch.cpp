@@ -46,7 +46,10 @@ std::optional<Mismatch> FreshBlocks::find_wrong(std::uint64_t touched) const {
 }
 
 FirstTouchTransfer::FirstTouchTransfer(int node, unsigned threads, std::unique_ptr<FreshBlocks> blocks)
-    : HostTransfer(node, threads), blocks_(std::move(blocks)) {}
+    : HostTransfer(node, threads), blocks_(std::move(blocks)) {
+  own_facts().max_repeats = blocks_->many().count;
+  own_facts().setting = {{"threads", threads}};
+}
 
 void FirstTouchTransfer::arm(std::uint64_t seed) {
   blocks_->renew(touched());

@@ -53,8 +53,6 @@ class FirstTouchTransfer final : public HostTransfer {
   [[nodiscard]] std::optional<Mismatch> verify(std::uint64_t seed) const override;
   [[nodiscard]] Bytes verified_bytes() const override { return blocks_->verified_bytes(touched()); }
   void flush() override {}
-  [[nodiscard]] std::uint64_t max_repeats() const override { return blocks_->many().count; }
-  [[nodiscard]] Setting setting() const override { return {{"threads", threads()}}; }
 
  private:
   [[nodiscard]] std::uint64_t touched() const { return done() - renewed_at_; }

@@ -44,13 +44,14 @@ class HostPointerChaseTransfer final : public HostTransfer {
         hops_(static_cast<std::uint64_t>(flow.parameters.number("hops", default_hops))),
         span_(span),
         workers_(workers),
-        order_(shape_, 0) {}
+        order_(shape_, 0) {
+    own_facts().operations = hops_;
+  }
 
   void arm(std::uint64_t seed) override;
   [[nodiscard]] std::optional<Mismatch> verify(std::uint64_t seed) const override;
   [[nodiscard]] Bytes verified_bytes() const override { return shape_.nodes() * sizeof(Link); }
   void flush() override { span_.flush(0, shape_.span); }
-  [[nodiscard]] std::uint64_t operations() const override { return hops_; }
   [[nodiscard]] std::vector<std::string> notes() const override;
 
   void perform(unsigned /*part*/, std::uint64_t /*first*/, std::uint64_t repeats) noexcept override {

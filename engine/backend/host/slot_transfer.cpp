@@ -22,7 +22,9 @@ SlotTransfer::SlotTransfer(const Flow& flow, const Arenas& arenas)
     : HostTransfer(flow.executor.index, static_cast<unsigned>(threads_of(flow))),
       arenas_(arenas),
       bytes_(flow.bytes),
-      check_(arenas.source, arenas.destination, flow.bytes, arenas.rotation) {}
+      check_(arenas.source, arenas.destination, flow.bytes, arenas.rotation) {
+  own_facts().setting = {{"threads", threads()}};
+}
 
 void SlotTransfer::arm(std::uint64_t seed) {
   restart();

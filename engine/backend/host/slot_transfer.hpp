@@ -33,7 +33,6 @@ class SlotTransfer : public HostTransfer {
   }
   [[nodiscard]] Bytes verified_bytes() const override { return check_.verified_bytes(done()); }
   void flush() override { check_.flush(); }
-  [[nodiscard]] Setting setting() const override { return {{"threads", threads()}}; }
   /// Where the pages of both ends were found.
   [[nodiscard]] std::vector<std::string> notes() const override;
 

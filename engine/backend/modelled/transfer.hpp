@@ -17,11 +17,9 @@ class ModelledTransfer : public Transfer {
   /// `work`: one transfer. `operations`: dependent operations in it.
   ModelledTransfer(LaneWork work, std::uint64_t operations, Bytes bytes, std::unique_ptr<FlowPayload> payload,
                    Injection injection)
-      : work_(std::move(work)),
-        operations_(operations),
-        bytes_(bytes),
-        payload_(std::move(payload)),
-        injection_(injection) {}
+      : work_(std::move(work)), bytes_(bytes), payload_(std::move(payload)), injection_(injection) {
+    own_facts().operations = operations;
+  }
 
   [[nodiscard]] const LaneWork& work() const { return work_; }
   /// Moves the real bytes once, and does what `inject` asks for: ends the process, never returns, damages a
@@ -35,12 +33,10 @@ class ModelledTransfer : public Transfer {
   [[nodiscard]] Bytes verified_bytes() const override { return payload_->verified_bytes(); }
   /// Nothing: no cache is modelled.
   void flush() override {}
-  [[nodiscard]] std::uint64_t operations() const override { return operations_; }
   [[nodiscard]] std::vector<std::string> notes() const override;
 
  private:
   LaneWork work_;
-  std::uint64_t operations_;
   Bytes bytes_;
   std::unique_ptr<FlowPayload> payload_;
   Injection injection_;

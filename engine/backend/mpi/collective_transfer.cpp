@@ -89,6 +89,7 @@ MpiCollectiveTransfer::MpiCollectiveTransfer(MpiRuntime& session, const Collecti
       member_(member),
       type_(element_of(shape)),
       count_(count_of(shape)) {
+  own_facts().accumulates = shape.accumulates();
   if (count_ > mpi().most_elements) {
     throw Error(Fault::unsupported, session.version() + " takes no more than " +
                                         std::to_string(mpi().most_elements) +

@@ -27,7 +27,6 @@ class MpiCollectiveTransfer final : public MpiTransfer {
   void arm(std::uint64_t seed) override;
   [[nodiscard]] std::optional<Mismatch> verify(std::uint64_t seed) const override;
   [[nodiscard]] Bytes verified_bytes() const override;
-  [[nodiscard]] bool accumulates() const override { return shape_.accumulates(); }
   void flush() override { check_->flush(); }
 
  protected:

@@ -26,8 +26,8 @@ EndTransfer::EndTransfer(MpiRuntime& session, const Flow& flow, End end)
     : MpiTransfer(session, end.caller),
       call_(&Call::of(flow)),
       end_(std::move(end)),
-      operations_(operations_of(flow)),
       unwinding_(std::uncaught_exceptions()) {
+  own_facts().operations = operations_of(flow);
   wire_.mpi = &mpi();
   wire_.bytes = static_cast<std::int64_t>(flow.bytes);
   wire_.depth = window_of(flow);

@@ -41,7 +41,6 @@ class EndTransfer final : public MpiTransfer {
   [[nodiscard]] std::optional<Mismatch> verify(std::uint64_t seed) const override;
   [[nodiscard]] Bytes verified_bytes() const override;
   void flush() override;
-  [[nodiscard]] std::uint64_t operations() const override { return operations_; }
   [[nodiscard]] std::vector<std::string> notes() const override;
 
  protected:
@@ -56,7 +55,6 @@ class EndTransfer final : public MpiTransfer {
   const Call* call_;
   End end_;
   CallArguments wire_;
-  std::uint64_t operations_;
   std::vector<std::byte> requests_;
   std::optional<CopyCheck> out_;  ///< nothing of messages without bytes
   std::optional<CopyCheck> in_;

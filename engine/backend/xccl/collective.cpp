@@ -47,7 +47,11 @@ class CollectiveCalls final : public GroupCalls {
 
   void identify(const UniqueId& id) { id_ = id; }
   [[nodiscard]] std::vector<std::string> notes() const override;
-  [[nodiscard]] bool accumulates() const override { return shape_.accumulates(); }
+  [[nodiscard]] TransferFacts facts() const override {
+    TransferFacts facts = GroupCalls::facts();
+    facts.accumulates = shape_.accumulates();
+    return facts;
+  }
 
  private:
   [[nodiscard]] std::shared_ptr<Communicator> connect() override {

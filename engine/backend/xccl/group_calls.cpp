@@ -40,6 +40,15 @@ std::vector<std::string> GroupCalls::notes() const {
   return found;
 }
 
+TransferFacts GroupCalls::facts() const {
+  TransferFacts facts;
+  facts.operations = std::max<std::uint64_t>(1, form_.recorded);
+  facts.max_repeats = std::max<std::uint64_t>(
+      1, std::min(form_.graph() ? launches_held : calls_held, calls_held / facts.operations));
+  facts.max_calls_in_batch = std::numeric_limits<std::uint64_t>::max();
+  return facts;
+}
+
 void GroupCalls::begin(int device) {
   if (communicator_ == nullptr) set_up();
   shares_.at(device).done = 0;
@@ -136,7 +145,9 @@ void GroupCalls::give_up() noexcept {
 }
 
 GroupTransfer::GroupTransfer(std::shared_ptr<GroupCalls> calls, int device, std::uint64_t slots)
-    : calls_(std::move(calls)), device_(device), slots_(slots) {}
+    : calls_(std::move(calls)), device_(device), slots_(slots) {
+  own_facts() = calls_->facts();
+}
 
 void GroupTransfer::enqueue(gpuStream_t stream, std::uint64_t repeats) {
   calls_->enqueue({{device_, stream}}, repeats);
@@ -155,17 +166,6 @@ std::optional<Mismatch> GroupTransfer::verify(std::uint64_t seed) const {
 Bytes GroupTransfer::verified_bytes() const { return verified_bytes(slots_touched()); }
 
 std::uint64_t GroupTransfer::slots_touched() const { return std::min(slots_, calls_->turns(device_)); }
-
-std::uint64_t GroupTransfer::operations() const {
-  return std::max<std::uint64_t>(1, calls_->form().recorded);
-}
-
-std::uint64_t GroupTransfer::max_repeats() const {
-  const std::uint64_t starts = calls_->form().graph() ? launches_held : calls_held;
-  return std::max<std::uint64_t>(1, std::min(starts, calls_held / operations()));
-}
-
-std::uint64_t GroupTransfer::max_calls_in_batch() const { return std::numeric_limits<std::uint64_t>::max(); }
 
 std::vector<std::string> GroupTransfer::notes() const { return calls_->notes(); }
 

@@ -30,10 +30,8 @@ class GroupCalls : public gpu::MultiGpuWork {
   [[nodiscard]] const CallOptions& form() const { return form_; }
   /// What rows are to say.
   [[nodiscard]] virtual std::vector<std::string> notes() const;
-  /// Transfer::call_group() of the transfers of several flows.
-  [[nodiscard]] virtual std::string call_group() const { return {}; }
-  /// Transfer::accumulates() of its transfers.
-  [[nodiscard]] virtual bool accumulates() const { return false; }
+  /// What each of its transfers states.
+  [[nodiscard]] virtual TransferFacts facts() const;
   [[nodiscard]] gpu::LaunchThreads launch() const final { return form_.launch; }
   void enqueue(const std::vector<gpu::DeviceStream>& streams, std::uint64_t repeats) final;
   void watch() const final;
@@ -91,12 +89,7 @@ class GroupTransfer : public gpu::GpuTransfer {
   void enqueue(gpuStream_t stream, std::uint64_t repeats) final;
   void arm(std::uint64_t seed) final;
   [[nodiscard]] std::optional<Mismatch> verify(std::uint64_t seed) const final;
-  [[nodiscard]] bool accumulates() const final { return calls_->accumulates(); }
   [[nodiscard]] Bytes verified_bytes() const final;
-  [[nodiscard]] std::uint64_t operations() const final;
-  [[nodiscard]] std::string call_group() const final { return calls_->call_group(); }
-  [[nodiscard]] std::uint64_t max_repeats() const final;
-  [[nodiscard]] std::uint64_t max_calls_in_batch() const final;
   [[nodiscard]] std::vector<std::string> notes() const final;
 
  protected:

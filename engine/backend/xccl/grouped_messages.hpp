@@ -29,7 +29,11 @@ class GroupedMessages final : public GroupCalls {
   static std::shared_ptr<GroupedMessages> of(const std::shared_ptr<XcclContext>& context, Role role,
                                              const CallOptions& form);
 
-  [[nodiscard]] std::string call_group() const override { return "xccl"; }
+  [[nodiscard]] TransferFacts facts() const override {
+    TransferFacts facts = GroupCalls::facts();
+    facts.call_group = "xccl";
+    return facts;
+  }
   void add(const XcclMessage& message);
   [[nodiscard]] bool empty() const { return messages_.empty(); }
   /// The identifier for the communicator that may have to be made.

@@ -116,14 +116,15 @@ class SynchronizeTransfer final : public CallTransfer {
 class EventRecordTransfer final : public CallTransfer {
  public:
   EventRecordTransfer(std::shared_ptr<GpuContext> context, const Flow& flow)
-      : CallTransfer(std::move(context), flow.executor.index), events_(stream()) {}
+      : CallTransfer(std::move(context), flow.executor.index), events_(stream()) {
+    own_facts().max_repeats = queue_share;
+  }
 
   void restore() override {
     events_.record_before();
     CallTransfer::restore();
   }
   [[nodiscard]] Bytes verified_bytes() const override { return 0; }
-  [[nodiscard]] std::uint64_t max_repeats() const override { return queue_share; }
 
  private:
   gpuError_t call(std::uint64_t repeats) noexcept override {

@@ -22,6 +22,7 @@ class GpuTouchTransfer final : public GpuTransfer {
  public:
   GpuTouchTransfer(std::shared_ptr<GpuContext> context, int device, std::unique_ptr<host::FreshBlocks> blocks)
       : context_(std::move(context)), device_(device), blocks_(std::move(blocks)) {
+    own_facts().max_repeats = blocks_->many().count;
     context_->load(device_, call_kernels());
   }
 
@@ -47,7 +48,6 @@ class GpuTouchTransfer final : public GpuTransfer {
   }
   [[nodiscard]] Bytes verified_bytes() const override { return blocks_->verified_bytes(touched_); }
   void flush() override {}
-  [[nodiscard]] std::uint64_t max_repeats() const override { return blocks_->many().count; }
 
  private:
   std::shared_ptr<GpuContext> context_;

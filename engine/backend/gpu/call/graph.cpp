@@ -32,6 +32,8 @@ class GraphLaunchTransfer final : public CallTransfer {
  public:
   GraphLaunchTransfer(const std::shared_ptr<GpuContext>& context, const Flow& flow)
       : CallTransfer(context, flow.executor.index), graph_(context, device(), shape_of(flow)) {
+    own_facts().max_repeats = std::max<std::uint64_t>(1, queue_share / graph_.nodes());
+    own_facts().setting = {{"nodes", static_cast<std::int64_t>(graph_.nodes())}};
     LINKSCOPE_CHECK(gpuGraphInstantiateWithFlags(&executable_, graph_.graph(), 0));
     // What the vendor puts off to the first launch is not this call's.
     LINKSCOPE_CHECK(vendor::upload_graph(executable_, stream()));
@@ -50,12 +52,6 @@ class GraphLaunchTransfer final : public CallTransfer {
     graph_.arm(seed);
   }
   [[nodiscard]] Bytes verified_bytes() const override { return graph_.verified_bytes(); }
-  [[nodiscard]] std::uint64_t max_repeats() const override {
-    return std::max<std::uint64_t>(1, queue_share / graph_.nodes());
-  }
-  [[nodiscard]] Setting setting() const override {
-    return {{"nodes", static_cast<std::int64_t>(graph_.nodes())}};
-  }
 
  private:
   gpuError_t call(std::uint64_t repeats) noexcept override {

@@ -31,6 +31,8 @@ class LaunchTransfer final : public CallTransfer {
         kernel_(counting_kernel(bytes_)),
         counts_(this->context(), device(), 2),
         argument_(std::max<Bytes>(bytes_, 1)) {
+    own_facts().max_repeats = queue_share;
+    own_facts().setting = {{"argument_bytes", static_cast<std::int64_t>(bytes_)}};
     this->context().load(device(), {kernel_});
     this->context().load(device(), call_kernels());
     if (has_counter()) {
@@ -45,10 +47,6 @@ class LaunchTransfer final : public CallTransfer {
     shared_before_ = shared_count();
   }
   [[nodiscard]] Bytes verified_bytes() const override { return sizeof(std::uint64_t); }
-  [[nodiscard]] std::uint64_t max_repeats() const override { return queue_share; }
-  [[nodiscard]] Setting setting() const override {
-    return {{"argument_bytes", static_cast<std::int64_t>(bytes_)}};
-  }
 
  private:
   [[nodiscard]] bool has_counter() const { return bytes_ >= sizeof(std::uint64_t*); }

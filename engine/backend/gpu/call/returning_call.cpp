@@ -14,7 +14,9 @@ namespace {
 class ReturningCall final : public CallTransfer {
  public:
   ReturningCall(std::shared_ptr<GpuContext> context, std::unique_ptr<Transfer> inner, GpuTransfer& work)
-      : CallTransfer(std::move(context), work.device()), inner_(std::move(inner)), work_(work) {}
+      : CallTransfer(std::move(context), work.device()), inner_(std::move(inner)), work_(work) {
+    own_facts() = facts_until_return(work_.facts());
+  }
 
   void arm(std::uint64_t seed) override {
     CallTransfer::arm(seed);
@@ -26,10 +28,6 @@ class ReturningCall final : public CallTransfer {
   }
   [[nodiscard]] std::optional<Mismatch> fault() const override { return work_.fault(); }
   [[nodiscard]] Bytes verified_bytes() const override { return work_.verified_bytes(); }
-  [[nodiscard]] std::uint64_t max_repeats() const override {
-    return std::min<std::uint64_t>(queue_share, work_.max_repeats());
-  }
-  [[nodiscard]] Setting setting() const override { return work_.setting(); }
   [[nodiscard]] std::vector<std::string> notes() const override {
     std::vector<std::string> found = work_.notes();
     found.emplace_back(

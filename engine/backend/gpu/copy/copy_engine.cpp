@@ -55,14 +55,12 @@ class EngineTransfer final : public GpuTransfer {
         settles_(returns_early(flow)),
         enqueueing_(call_ == CopyCall::sync ? Enqueue::blocks : enqueueing_of_copy(flow)),
         path_(open_copy_path(*context_, flow)) {
+    if (enqueueing_ == Enqueue::returns) own_facts().max_repeats = queue_share;
     copy_once();
   }
 
   [[nodiscard]] int device() const override { return device_; }
   [[nodiscard]] Enqueue enqueueing() const override { return enqueueing_; }
-  [[nodiscard]] std::uint64_t max_repeats() const override {
-    return enqueueing_ == Enqueue::returns ? queue_share : GpuTransfer::max_repeats();
-  }
 
   void enqueue(gpuStream_t stream, std::uint64_t repeats) override {
     await_start_stamp(stream);

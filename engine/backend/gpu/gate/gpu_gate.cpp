@@ -26,10 +26,10 @@ GpuTransfer& gpu_transfer(const Lane& lane) {
 /// A blocking lane, or one on the host's clocks, is enqueued behind an open gate: no limit there.
 void check_repeats(const Lane& lane, const GpuTransfer& transfer, Clock clock) {
   const bool behind_closed_gate = clock == Clock::device && transfer.enqueueing() == Enqueue::returns;
-  if (!behind_closed_gate || lane.repeats + lane.tail <= transfer.max_repeats()) return;
+  if (!behind_closed_gate || lane.repeats + lane.tail <= transfer.facts().max_repeats) return;
   throw Error(Fault::broken, std::to_string(lane.repeats + lane.tail) +
                                  " repeats held back at once, the queue takes " +
-                                 std::to_string(transfer.max_repeats()));
+                                 std::to_string(transfer.facts().max_repeats));
 }
 
 }  // namespace

@@ -20,6 +20,7 @@ class GraphTransfer final : public GpuTransfer {
   GraphTransfer(std::shared_ptr<GpuContext> context, std::unique_ptr<Transfer> inner, GpuTransfer& work,
                 std::uint64_t recorded)
       : context_(std::move(context)), inner_(std::move(inner)), work_(work), recorded_(recorded) {
+    own_facts() = facts_of_graph(work_.facts(), recorded_);
     try {
       record();
     } catch (const Error& error) {
@@ -35,10 +36,6 @@ class GraphTransfer final : public GpuTransfer {
     work_.count_as_run(launches_ * recorded_);
   }
   void lead_in(gpuStream_t stream) override { work_.lead_in(stream); }
-  [[nodiscard]] std::uint64_t max_repeats() const override {
-    return std::max<std::uint64_t>(1, std::min(queue_share / recorded_, work_.max_repeats() / recorded_));
-  }
-  [[nodiscard]] std::uint64_t operations() const override { return recorded_ * work_.operations(); }
 
   void arm(std::uint64_t seed) override {
     work_.arm(seed);
@@ -51,15 +48,12 @@ class GraphTransfer final : public GpuTransfer {
   }
   [[nodiscard]] std::optional<Mismatch> fault() const override { return work_.fault(); }
   [[nodiscard]] Bytes verified_bytes() const override { return work_.verified_bytes(); }
-  [[nodiscard]] Bytes touched_bytes() const override { return work_.touched_bytes(); }
   void flush() override { work_.flush(); }
 
-  [[nodiscard]] std::vector<Setting> candidates() const override { return work_.candidates(); }
   void use(const Setting& setting) override {
     work_.use(setting);
     record();
   }
-  [[nodiscard]] Setting setting() const override { return work_.setting(); }
   [[nodiscard]] std::vector<std::string> notes() const override { return work_.notes(); }
 
  private:

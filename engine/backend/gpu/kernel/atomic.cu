@@ -199,6 +199,7 @@ class AtomicTransfer final : public SweepTransfer {
         grids_(grids_for(this->context().device(device()), work_, flow.parameters)),
         grid_(grids_.front()),
         words_(this->context(), device(), sizeof(Report) / sizeof(std::uint64_t)) {
+    own_facts().offer(grids_);
     this->context().load(device(), {reinterpret_cast<const void*>(kernel_),
                                     reinterpret_cast<const void*>(check_kernel_of(work_))});
   }
@@ -229,19 +230,12 @@ class AtomicTransfer final : public SweepTransfer {
     return std::nullopt;
   }
 
-  [[nodiscard]] std::vector<Setting> candidates() const override {
-    std::vector<Setting> settings;
-    for (const AtomicGrid& grid : grids_) settings.push_back(grid.setting());
-    return settings;
-  }
   void use(const Setting& setting) override {
     const auto chosen = std::find_if(grids_.begin(), grids_.end(),
                                      [&](const AtomicGrid& grid) { return grid.setting() == setting; });
     if (chosen == grids_.end()) throw Error(Fault::bad_input, "kernel-atomic offers no such launch shape");
     grid_ = *chosen;
   }
-  [[nodiscard]] Setting setting() const override { return grid_.setting(); }
-
   [[nodiscard]] std::vector<std::string> notes() const override {
     std::vector<std::string> all = SweepTransfer::notes();
     const std::uint64_t swaps = touched() * work_.count;

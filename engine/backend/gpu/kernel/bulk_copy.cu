@@ -128,10 +128,11 @@ BulkLimits limits_of(const GpuContext& context, int device) {
 class BulkTransfer final : public SweepTransfer {
  public:
   BulkTransfer(std::shared_ptr<GpuContext> context, const Flow& flow, const Arenas& arenas)
-      : SweepTransfer(std::move(context), flow, arenas, flow.bytes),
-        local_(is_local(flow)),
-        shapes_(bulk_shapes_for(limits_of(this->context(), device()), flow.bytes, flow.parameters)),
-        shape_(shapes_.front()) {
+      : SweepTransfer(std::move(context), flow, arenas, flow.bytes) {
+    const auto shapes = bulk_shapes_for(limits_of(this->context(), device()), flow.bytes, flow.parameters);
+    shape_ = shapes.front();
+    own_facts().offer(shapes);
+    if (is_local(flow)) own_facts().touched_bytes = 2 * flow.bytes;
     this->context().use(device());
     const Bytes most = limits_of(this->context(), device()).shared_bytes;
     for (const unsigned stages : {2U, 4U, 8U, 16U}) {
@@ -142,15 +143,7 @@ class BulkTransfer final : public SweepTransfer {
     }
   }
 
-  [[nodiscard]] Bytes touched_bytes() const override { return local_ ? 2 * arena().bytes : 0; }
-
-  [[nodiscard]] std::vector<Setting> candidates() const override {
-    std::vector<Setting> settings;
-    for (const BulkShape& shape : shapes_) settings.push_back(shape.setting());
-    return settings;
-  }
   void use(const Setting& setting) override { shape_ = BulkShape::from(setting); }
-  [[nodiscard]] Setting setting() const override { return shape_.setting(); }
 
  protected:
   void run(gpuStream_t stream, const Sweep& sweep) override {
@@ -160,8 +153,6 @@ class BulkTransfer final : public SweepTransfer {
   }
 
  private:
-  bool local_;
-  std::vector<BulkShape> shapes_;
   BulkShape shape_;
 };
 

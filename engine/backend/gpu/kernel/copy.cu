@@ -27,20 +27,16 @@ struct CopyKernels {
 class KernelCopyTransfer final : public KernelTransfer {
  public:
   KernelCopyTransfer(std::shared_ptr<GpuContext> context, const Flow& flow, const Arenas& arenas)
-      : KernelTransfer(std::move(context), flow, arenas), local_(is_local(flow)) {
+      : KernelTransfer(std::move(context), flow, arenas) {
+    if (is_local(flow)) own_facts().touched_bytes = 2 * flow.bytes;
     this->context().load(device(), all_kernels<CopyKernels>());
   }
-
-  [[nodiscard]] Bytes touched_bytes() const override { return local_ ? 2 * arena().bytes : 0; }
 
  protected:
   void launch(gpuStream_t stream, const Sweep& sweep, const LaunchShape& shape) override {
     kernel_for<CopyKernels>(shape)<<<grid_of(sweep, shape), shape.threads, 0, stream>>>(sweep);
     LINKSCOPE_CHECK(gpuGetLastError());
   }
-
- private:
-  bool local_;
 };
 
 }  // namespace

@@ -91,7 +91,7 @@ class ExchangeTransfer final : public KernelTransfer {
     // One vector per thread, as nvbandwidth launches it: with traffic both ways, many short blocks can do better.
     const Bytes vectors = std::max<Bytes>(flow.bytes / vector_bytes, 1);
     const auto blocks = static_cast<unsigned>(std::min<Bytes>((vectors + 1023) / 1024, 1U << 20U));
-    if (candidates().size() > 1) add_shape({blocks, 1024, 1, Access::cached});
+    if (facts().candidates.size() > 1) add_shape({blocks, 1024, 1, Access::cached});
   }
 
   void arm(std::uint64_t seed) override {

@@ -27,15 +27,10 @@ KernelTransfer::KernelTransfer(std::shared_ptr<GpuContext> context, const Flow& 
 
 KernelTransfer::KernelTransfer(std::shared_ptr<GpuContext> context, const Flow& flow, const Arenas& arenas,
                                const ThreadDemand& work)
-    : SweepTransfer(std::move(context), flow, arenas, work.span),
-      threads_(work.threads),
-      shapes_(offered_shapes(this->context().device(device()), flow, arenas, work)),
-      shape_(shapes_.front()) {}
-
-std::vector<Setting> KernelTransfer::candidates() const {
-  std::vector<Setting> settings;
-  for (const LaunchShape& shape : shapes_) settings.push_back(shape.setting());
-  return settings;
+    : SweepTransfer(std::move(context), flow, arenas, work.span), threads_(work.threads) {
+  const auto shapes = offered_shapes(this->context().device(device()), flow, arenas, work);
+  shape_ = shapes.front();
+  own_facts().offer(shapes);
 }
 
 dim3 KernelTransfer::grid_of(const Sweep& sweep, const LaunchShape& shape) {

@@ -22,22 +22,19 @@ class KernelTransfer : public SweepTransfer {
   KernelTransfer(std::shared_ptr<GpuContext> context, const Flow& flow, const Arenas& arenas,
                  const ThreadDemand& work);
 
-  [[nodiscard]] std::vector<Setting> candidates() const override;
   void use(const Setting& setting) override { shape_ = LaunchShape::from(setting); }
-  [[nodiscard]] Setting setting() const override { return shape_.setting(); }
 
  protected:
   /// Launches the kernel over `sweep` with `shape`, of whose blocks there is at least one, and with grid_of() both.
   virtual void launch(gpuStream_t stream, const Sweep& sweep, const LaunchShape& shape) = 0;
   /// `shape.blocks` for all repeats, or where the order is tiles, for each of them.
   [[nodiscard]] static dim3 grid_of(const Sweep& sweep, const LaunchShape& shape);
-  void add_shape(const LaunchShape& shape) { shapes_.push_back(shape); }
+  void add_shape(const LaunchShape& shape) { own_facts().candidates.push_back(shape.setting()); }
 
  private:
   void run(gpuStream_t stream, const Sweep& sweep) final;
 
   std::uint64_t threads_;
-  std::vector<LaunchShape> shapes_;
   LaunchShape shape_;
 };
 

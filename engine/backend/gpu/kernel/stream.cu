@@ -144,9 +144,9 @@ class StreamTransfer final : public KernelTransfer {
  public:
   StreamTransfer(std::shared_ptr<GpuContext> context, const Flow& flow, const Arenas& arenas)
       : KernelTransfer(std::move(context), flow, arenas, work_of(flow)),
-        reads_(arrays_read(operation_of(flow.parameters))),
-        second_(reads_ == 2 ? second_array(flow.bytes) : 0),
+        second_(arrays_read(operation_of(flow.parameters)) == 2 ? second_array(flow.bytes) : 0),
         kernels_(kernels_of(operation_of(flow.parameters))) {
+    own_facts().touched_bytes = (arrays_read(operation_of(flow.parameters)) + 1) * flow.bytes;
     if (arenas.source->bytes() < extent() + second_)
       throw Error(Fault::bad_input, "the source buffer has no room for the second array");
     this->context().load(device(), kernels_.all);
@@ -165,8 +165,6 @@ class StreamTransfer final : public KernelTransfer {
     arenas().source->flush(0, extent() + second_);
     arenas().destination->flush(0, extent());
   }
-
-  [[nodiscard]] Bytes touched_bytes() const override { return (reads_ + 1) * arena().bytes; }
 
   [[nodiscard]] std::optional<Mismatch> verify(std::uint64_t seed) const override {
     const gpuStream_t stream = context().service_stream(device());
@@ -216,7 +214,6 @@ class StreamTransfer final : public KernelTransfer {
     LINKSCOPE_CHECK(gpuStreamSynchronize(stream));
   }
 
-  unsigned reads_;
   Bytes second_;
   StreamLoop kernels_;
 };

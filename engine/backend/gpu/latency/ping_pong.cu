@@ -106,6 +106,8 @@ class PingPongTransfer final : public GpuTransfer {
     answer_ = {flag(initiator_, *arenas.source), flag(responder_, *arenas.source)};
     context_->load(initiator_, {reinterpret_cast<const void*>(game_.initiate)});
     context_->load(responder_, {reinterpret_cast<const void*>(game_.respond)});
+    own_facts().operations = 2 * rounds_;
+    own_facts().setting = {{"rounds", static_cast<std::int64_t>(rounds_)}, {"responder", responder_}};
   }
   ~PingPongTransfer() override {
     if (stream_ == nullptr) return;
@@ -117,7 +119,6 @@ class PingPongTransfer final : public GpuTransfer {
   PingPongTransfer& operator=(const PingPongTransfer&) = delete;
 
   [[nodiscard]] int device() const override { return initiator_; }
-  [[nodiscard]] std::uint64_t operations() const override { return 2 * rounds_; }
 
   /// The responder is launched first: it polls while the initiator's gate is still closed.
   void enqueue(gpuStream_t stream, std::uint64_t repeats) override {
@@ -162,9 +163,6 @@ class PingPongTransfer final : public GpuTransfer {
   [[nodiscard]] Bytes verified_bytes() const override { return 2 * sizeof(std::uint64_t); }
   void flush() override {
     for (Buffer* buffer : {arenas_.source, arenas_.destination}) buffer->flush(0, sizeof(std::uint64_t));
-  }
-  [[nodiscard]] Setting setting() const override {
-    return {{"rounds", static_cast<std::int64_t>(rounds_)}, {"responder", responder_}};
   }
 
  private:

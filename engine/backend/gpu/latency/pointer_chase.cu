@@ -119,13 +119,15 @@ class GpuPointerChaseTransfer final : public GpuTransfer {
     while (std::gcd(processor_step_, processors) != 1) ++processor_step_;
     context_->load(device_,
                    {reinterpret_cast<const void*>(&lay_ring), reinterpret_cast<const void*>(&walk_ring)});
+    own_facts().operations = walks_ * shape_.hops;
+    own_facts().max_repeats = std::max<std::uint64_t>(queue_share / walks_, 1);
+    own_facts().setting = {{"hops", static_cast<std::int64_t>(shape_.hops)},
+                           {"stride", static_cast<std::int64_t>(shape_.stride)},
+                           {"walks", static_cast<std::int64_t>(walks_)}};
+    if (lap_ > 0) own_facts().setting.emplace_back("lap", static_cast<std::int64_t>(lap_));
   }
 
   [[nodiscard]] int device() const override { return device_; }
-  [[nodiscard]] std::uint64_t operations() const override { return walks_ * shape_.hops; }
-  [[nodiscard]] std::uint64_t max_repeats() const override {
-    return std::max<std::uint64_t>(queue_share / walks_, 1);
-  }
 
   void enqueue(gpuStream_t stream, std::uint64_t repeats) override {
     const auto processors = static_cast<unsigned>(context_->device(device_).multiprocessors);
@@ -171,13 +173,6 @@ class GpuPointerChaseTransfer final : public GpuTransfer {
   }
   [[nodiscard]] Bytes verified_bytes() const override { return walked_ * sizeof(std::byte*); }
   void flush() override { memory_.flush(0, extent()); }
-  [[nodiscard]] Setting setting() const override {
-    Setting setting{{"hops", static_cast<std::int64_t>(shape_.hops)},
-                    {"stride", static_cast<std::int64_t>(shape_.stride)},
-                    {"walks", static_cast<std::int64_t>(walks_)}};
-    if (lap_ > 0) setting.emplace_back("lap", static_cast<std::int64_t>(lap_));
-    return setting;
-  }
   [[nodiscard]] std::vector<std::string> notes() const override {
     const std::string where = memory_.residence();
     return where.empty() ? std::vector<std::string>{} : std::vector<std::string>{where};

@@ -12,10 +12,10 @@ namespace {
 class HostChaseTransfer final : public host::HostTransfer {
  public:
   HostChaseTransfer(std::shared_ptr<GpuContext> context, const Flow& flow, const Arenas& arenas)
-      : HostTransfer(flow.executor.index, 1), ring_(std::move(context), flow, arenas) {}
-
-  [[nodiscard]] std::uint64_t operations() const override { return ring_.shape().nodes; }
-  [[nodiscard]] std::uint64_t max_repeats() const override { return ring_.slots().count(); }
+      : HostTransfer(flow.executor.index, 1), ring_(std::move(context), flow, arenas) {
+    own_facts().operations = ring_.shape().nodes;
+    own_facts().max_repeats = ring_.slots().count();
+  }
 
   void perform(unsigned /*part*/, std::uint64_t first, std::uint64_t repeats) noexcept override {
     for (std::uint64_t turn = first; turn < first + repeats; ++turn) {

@@ -24,13 +24,11 @@ class KernelChaseTransfer final : public GpuTransfer {
         ring_(context, flow, arenas),
         right_(*context, device_, 1) {
     context_->load(device_, {reinterpret_cast<const void*>(&walk_once)});
+    own_facts().operations = ring_.shape().nodes;
+    own_facts().max_repeats = std::min(ring_.slots().count(), queue_share);
   }
 
   [[nodiscard]] int device() const override { return device_; }
-  [[nodiscard]] std::uint64_t operations() const override { return ring_.shape().nodes; }
-  [[nodiscard]] std::uint64_t max_repeats() const override {
-    return std::min(ring_.slots().count(), queue_share);
-  }
 
   void enqueue(gpuStream_t stream, std::uint64_t repeats) override {
     for (std::uint64_t repeat = 0; repeat < repeats; ++repeat, ++done_) {

@@ -20,7 +20,10 @@ class HostFaultTransfer final : public host::HostTransfer {
   HostFaultTransfer(const std::shared_ptr<GpuContext>& context, const Flow& flow, const Arenas& arenas)
       : HostTransfer(flow.executor.index, static_cast<unsigned>(threads_of(flow))),
         pages_(context, flow, arenas),
-        sums_(threads()) {}
+        sums_(threads()) {
+    own_facts().max_repeats = pages_.slots().count();
+    own_facts().setting = {{"threads", threads()}};
+  }
 
   void arm(std::uint64_t seed) override {
     restart();
@@ -35,9 +38,7 @@ class HostFaultTransfer final : public host::HostTransfer {
     return pages_.verify(done(), sum);
   }
   [[nodiscard]] Bytes verified_bytes() const override { return pages_.verified_bytes(done()); }
-  [[nodiscard]] std::uint64_t max_repeats() const override { return pages_.slots().count(); }
   void flush() override { pages_.slots().flush(); }
-  [[nodiscard]] Setting setting() const override { return {{"threads", threads()}}; }
   [[nodiscard]] std::vector<std::string> notes() const override { return pages_.slots().notes(); }
 
   /// Threads take neighbouring stretches of whole pages.

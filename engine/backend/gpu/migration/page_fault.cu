@@ -63,12 +63,12 @@ class KernelFaultTransfer final : public GpuTransfer {
     blocks_ = static_cast<unsigned>(
         std::clamp<std::uint64_t>((touch.words() + words_per_block - 1) / words_per_block, 1, most));
     context_->load(device_, {reinterpret_cast<const void*>(&touch_kernel)});
+    own_facts().max_repeats = std::min(pages_.slots().count(), queue_share);
+    own_facts().setting = {{"blocks", static_cast<std::int64_t>(blocks_)},
+                           {"threads", static_cast<std::int64_t>(threads_per_block)}};
   }
 
   [[nodiscard]] int device() const override { return device_; }
-  [[nodiscard]] std::uint64_t max_repeats() const override {
-    return std::min(pages_.slots().count(), queue_share);
-  }
 
   void enqueue(gpuStream_t stream, std::uint64_t repeats) override {
     for (std::uint64_t repeat = 0; repeat < repeats; ++repeat, ++done_) {
@@ -90,10 +90,6 @@ class KernelFaultTransfer final : public GpuTransfer {
   }
   [[nodiscard]] Bytes verified_bytes() const override { return pages_.verified_bytes(done_); }
   void flush() override { pages_.slots().flush(); }
-  [[nodiscard]] Setting setting() const override {
-    return {{"blocks", static_cast<std::int64_t>(blocks_)},
-            {"threads", static_cast<std::int64_t>(threads_per_block)}};
-  }
   [[nodiscard]] std::vector<std::string> notes() const override { return pages_.slots().notes(); }
 
  private:

@@ -37,11 +37,11 @@ class PrefetchTransfer final : public GpuTransfer {
         location_(goal_of(flow) == Goal::host ? the_host : device_),
         slots_(context, *arenas.source, flow.bytes, arenas.rotation, destination_of(*context, flow)) {
     context->use(device_);
+    own_facts().max_repeats = slots_.count();
   }
 
   [[nodiscard]] int device() const override { return device_; }
   [[nodiscard]] Enqueue enqueueing() const override { return Enqueue::blocks; }
-  [[nodiscard]] std::uint64_t max_repeats() const override { return slots_.count(); }
 
   void enqueue(gpuStream_t stream, std::uint64_t repeats) override {
     for (std::uint64_t repeat = 0; repeat < repeats; ++repeat, ++done_) {

@@ -20,8 +20,6 @@ unsigned bounded(const Parameters& parameters, const std::string& name, std::int
   return static_cast<unsigned>(number);
 }
 
-Setting setting_of(const RegionGrid& grid) { return {{"blocks", grid.blocks}, {"threads", grid.threads}}; }
-
 }  // namespace
 
 std::vector<RegionGrid> region_grids(const GpuProperties& device, const Parameters& parameters) {
@@ -44,9 +42,10 @@ KernelRegionTransfer::KernelRegionTransfer(const std::shared_ptr<GpuContext>& co
                                            const Arenas& arenas, const Region& region)
     : RegionTransfer(context, flow, arenas, region),
       source_(context->reach(device(), *arenas.source)),
-      destination_(context->reach(device(), *arenas.destination)),
-      grids_(region_grids(context->device(flow.executor.index), flow.parameters)),
-      grid_(grids_.front()) {
+      destination_(context->reach(device(), *arenas.destination)) {
+  const auto grids = region_grids(context->device(flow.executor.index), flow.parameters);
+  grid_ = grids.front();
+  own_facts().offer(grids);
   sweep_.source = source_.address;
   sweep_.destination = destination_.address;
   sweep_.stride = arenas.rotation.stride;
@@ -54,19 +53,11 @@ KernelRegionTransfer::KernelRegionTransfer(const std::shared_ptr<GpuContext>& co
   context->load(device(), region_copy_kernels());
 }
 
-std::vector<Setting> KernelRegionTransfer::candidates() const {
-  std::vector<Setting> settings;
-  for (const RegionGrid& grid : grids_) settings.push_back(setting_of(grid));
-  return settings;
-}
-
 void KernelRegionTransfer::use(const Setting& setting) {
   Parameters parameters;
   for (const auto& [name, value] : setting) parameters.set(name, std::to_string(value));
   grid_ = region_grids(context().device(device()), parameters).front();
 }
-
-Setting KernelRegionTransfer::setting() const { return setting_of(grid_); }
 
 void KernelRegionTransfer::run(gpuStream_t stream, std::uint64_t first, std::uint64_t repeats) {
   Sweep sweep = sweep_;

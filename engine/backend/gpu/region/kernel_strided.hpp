@@ -31,6 +31,8 @@ class KernelStrided final : public RegionMethod {
 struct RegionGrid {
   unsigned blocks = 1;
   unsigned threads = 128;  ///< a multiple of 128
+
+  [[nodiscard]] Setting setting() const { return {{"blocks", blocks}, {"threads", threads}}; }
 };
 
 /// Grids worth trying on `device`, best guess first; parameters blocks and threads fix one instead. Throws
@@ -45,9 +47,7 @@ class KernelRegionTransfer final : public RegionTransfer {
   KernelRegionTransfer(const std::shared_ptr<GpuContext>& context, const Flow& flow, const Arenas& arenas,
                        const Region& region);
 
-  [[nodiscard]] std::vector<Setting> candidates() const override;
   void use(const Setting& setting) override;
-  [[nodiscard]] Setting setting() const override;
 
  private:
   void run(gpuStream_t stream, std::uint64_t first, std::uint64_t repeats) override;
@@ -55,7 +55,6 @@ class KernelRegionTransfer final : public RegionTransfer {
   PeerMapping source_;
   PeerMapping destination_;
   Sweep sweep_;
-  std::vector<RegionGrid> grids_;
   RegionGrid grid_;
 };
 

@@ -62,12 +62,9 @@ std::vector<std::string> RegionTransfer::notes() const { return residences(arena
 DriverRegionTransfer::DriverRegionTransfer(const std::shared_ptr<GpuContext>& context, const Flow& flow,
                                            const Arenas& arenas, const Region& region, std::uint64_t commands)
     : RegionTransfer(context, flow, arenas, region),
-      commands_(commands),
       enqueueing_(commands > queue_share ? Enqueue::blocks : enqueueing_of_copy(flow)),
-      path_(open_copy_path(*context, flow)) {}
-
-std::uint64_t DriverRegionTransfer::max_repeats() const {
-  return enqueueing_ == Enqueue::returns ? queue_share / commands_ : RegionTransfer::max_repeats();
+      path_(open_copy_path(*context, flow)) {
+  if (enqueueing_ == Enqueue::returns) own_facts().max_repeats = queue_share / commands;
 }
 
 /// A part of a row: what a region's first row would bring as well.

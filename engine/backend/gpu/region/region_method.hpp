@@ -83,7 +83,6 @@ class DriverRegionTransfer : public RegionTransfer {
                        const Region& region, std::uint64_t commands);
 
   [[nodiscard]] Enqueue enqueueing() const override { return enqueueing_; }
-  [[nodiscard]] std::uint64_t max_repeats() const override;
   void lead_in(gpuStream_t stream) override;
   [[nodiscard]] std::vector<std::string> notes() const override;
 
@@ -93,7 +92,6 @@ class DriverRegionTransfer : public RegionTransfer {
   void run_once();
 
  private:
-  std::uint64_t commands_;
   Enqueue enqueueing_;
   PeerHold path_;
 };

@@ -1,0 +1,56 @@
+// TransferFacts: what a transfer states about itself.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/units.hpp"
+#include "model/flow.hpp"
+
+namespace linkscope {
+
+/// A launch shape: named whole numbers, as they stand in the row ("blocks" 264, "threads" 1024).
+using Setting = std::vector<std::pair<std::string, std::int64_t>>;
+
+/// Fixed once the transfer is ready to run, so that it can be asked at any time, kept, adjusted and sent to other processes.
+/// What changes as it runs (bytes verified, remarks, what counts of a span) is asked of the transfer itself.
+struct TransferFacts {
+  /// Dependent operations in one transfer: 1 for a copy, the hops of a chase. Time is reported per operation.
+  std::uint64_t operations = 1;
+  /// Most repeats that one start may hold back: a GPU's queue is finite. Gate::hold refuses more.
+  std::uint64_t max_repeats = std::numeric_limits<std::uint64_t>::max();
+  /// The same on Clock::batch, where nothing is held back. Nothing: max_repeats there too.
+  std::optional<std::uint64_t> max_calls_in_batch;
+  /// Whether each transfer adds to what the last one left: verify() then holds of the first transfer since arm() alone, and
+  /// the measurement makes a start of one for it.
+  bool accumulates = false;
+  /// Bytes read plus bytes written by one transfer, where users of a method expect that beside the payload (STREAM,
+  /// local copies); 0: not stated.
+  Bytes touched_bytes = 0;
+  /// What it is sent with: transfers that name the same group go out by common calls, and so repeat equally often.
+  /// Empty: by itself.
+  std::string call_group;
+  /// Launch shapes worth trying, best guess first; fewer than two: nothing to tune.
+  std::vector<Setting> candidates;
+  /// The launch shape that it has until another is chosen, for the row: of candidates, the first.
+  Setting setting;
+
+  bool operator==(const TransferFacts&) const = default;
+  /// Whichever of the two bounds holds on `clock`.
+  [[nodiscard]] std::uint64_t most_repeats(Clock clock) const {
+    return clock == Clock::batch ? max_calls_in_batch.value_or(max_repeats) : max_repeats;
+  }
+  /// States `shapes` (each with a setting()) as the candidates, the first of which is in use.
+  template <class Shapes>
+  void offer(const Shapes& shapes) {
+    candidates.clear();
+    for (const auto& shape : shapes) candidates.push_back(shape.setting());
+    setting = candidates.front();
+  }
+};
+
+}  // namespace linkscope
