@@ -8,8 +8,8 @@ namespace linkscope {
 namespace {
 
 constexpr double most_repeats = 1U << 22U;
-constexpr double alike = 0.8;    // times within 20 % of the slowest
-constexpr double fitting = 0.1;  // imbalance that whole repeats may leave
+constexpr double alike = 0.8;               // times within 20 % of the slowest
+constexpr double accepted_imbalance = 0.1;  // imbalance that whole repeats may leave
 constexpr double background_margin = 1.3;
 constexpr Seconds shortest = 1e-10;  // a clock may read zero
 
@@ -45,7 +45,7 @@ double balanced_base(const std::vector<Seconds>& times, Seconds slowest, double 
   double best = least;
   double best_imbalance = imbalance(times, slowest, least);
   const auto further = static_cast<std::uint64_t>(3 * least);
-  for (std::uint64_t more = 1; best_imbalance > fitting && more <= further; ++more) {
+  for (std::uint64_t more = 1; best_imbalance > accepted_imbalance && more <= further; ++more) {
     const double base = least + static_cast<double>(more);
     const double candidate = imbalance(times, slowest, base);
     if (candidate < best_imbalance) {

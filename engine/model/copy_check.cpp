@@ -10,8 +10,6 @@ namespace linkscope {
 
 namespace {
 
-constexpr Bytes word_bytes = sizeof(std::uint64_t);
-
 std::string name_of(const Buffer& buffer) {
   return buffer.where().device.text() + " " + buffer.where().memory;
 }

@@ -3,7 +3,12 @@
 
 #include <cstdint>
 
+#include "base/units.hpp"
+
 namespace linkscope {
+
+/// What the pattern consists of.
+inline constexpr Bytes word_bytes = sizeof(std::uint64_t);
 
 /// The 8-byte word at word index `index` of a buffer filled in round `seed`.
 /// constexpr so that one definition serves the host and (nvcc --expt-relaxed-constexpr, clang) the device.

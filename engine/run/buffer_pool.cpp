@@ -12,12 +12,12 @@ namespace linkscope {
 namespace {
 
 constexpr Bytes largest_power_of_two = 64 * MiB;
-constexpr Bytes step = 2 * MiB;
+constexpr Bytes granularity = 2 * MiB;
 constexpr Bytes most_oversize = 4;
 
 Bytes rounded_up(Bytes bytes) {
   if (bytes <= largest_power_of_two) return std::max<Bytes>(std::bit_ceil(bytes), 4 * KiB);
-  return (bytes + step - 1) / step * step;
+  return (bytes + granularity - 1) / granularity * granularity;
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "backend/host/memory_room.hpp"
 #include "base/error.hpp"
 #include "base/steady_clock.hpp"
+#include "model/pattern.hpp"
 #include "run/lookup.hpp"
 #include "run/remote_transfer.hpp"
 #include "run/row.hpp"
@@ -19,7 +20,6 @@
 namespace linkscope {
 namespace {
 
-constexpr Bytes word_bytes = 8;
 constexpr Bytes vector_bytes = 16;               // what GPUs' threads move at a time, aligned
 constexpr Bytes largest_flow = Bytes{1} << 48U;  // beyond any machine's memory, far from overflow
 constexpr double share_of_available = 0.9;

@@ -8,12 +8,11 @@
 #include "backend/host/non_temporal.hpp"
 #include "backend/host/slot_transfer.hpp"
 #include "backend/host/word_loops.hpp"
+#include "model/pattern.hpp"
 
 namespace linkscope::host {
 
 namespace {
-
-constexpr Bytes word_bytes = sizeof(std::uint64_t);
 
 /// One thread's sum, on a line of its own.
 struct alignas(64) PartialSum {

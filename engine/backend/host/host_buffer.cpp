@@ -14,7 +14,6 @@ namespace linkscope::host {
 
 namespace {
 
-constexpr Bytes word_bytes = sizeof(std::uint64_t);
 constexpr Bytes block_words =
     512;  // compared as one, then searched if it differs: the loop has no early exit
 

@@ -1,5 +1,6 @@
 // Non-temporal forms for x86-64 (AVX-512, AVX, SSE) and AArch64 (stnp, ldnp).
 #include "backend/host/non_temporal.hpp"
+#include "model/pattern.hpp"
 
 #include <algorithm>
 #include <array>
@@ -19,8 +20,7 @@ namespace linkscope::host {
 
 namespace {
 
-constexpr std::size_t line = 64;
-constexpr std::size_t word_bytes = sizeof(std::uint64_t);
+constexpr std::size_t cache_line = 64;
 
 /// The part that differs by instruction set: whole lines, the non-temporal side aligned to them.
 using CopyLines = void (*)(std::byte* destination, const std::byte* source, std::size_t lines);
@@ -30,13 +30,13 @@ using SumLines = std::uint64_t (*)(const std::byte* source, std::size_t lines);
 
 [[gnu::target("avx512f")]] void copy_avx512(std::byte* destination, const std::byte* source,
                                             std::size_t lines) {
-  for (std::size_t at = 0; at < lines * line; at += line) {
+  for (std::size_t at = 0; at < lines * cache_line; at += cache_line) {
     _mm512_stream_si512(reinterpret_cast<__m512i*>(destination + at), _mm512_loadu_si512(source + at));
   }
 }
 
 [[gnu::target("avx")]] void copy_avx(std::byte* destination, const std::byte* source, std::size_t lines) {
-  for (std::size_t at = 0; at < lines * line; at += line) {
+  for (std::size_t at = 0; at < lines * cache_line; at += cache_line) {
     const auto* from = reinterpret_cast<const __m256i*>(source + at);
     auto* to = reinterpret_cast<__m256i*>(destination + at);
     const __m256i low = _mm256_loadu_si256(from);
@@ -47,7 +47,7 @@ using SumLines = std::uint64_t (*)(const std::byte* source, std::size_t lines);
 }
 
 void copy_sse2(std::byte* destination, const std::byte* source, std::size_t lines) {
-  for (std::size_t at = 0; at < lines * line; at += sizeof(__m128i)) {
+  for (std::size_t at = 0; at < lines * cache_line; at += sizeof(__m128i)) {
     _mm_stream_si128(reinterpret_cast<__m128i*>(destination + at),
                      _mm_loadu_si128(reinterpret_cast<const __m128i*>(source + at)));
   }
@@ -64,9 +64,9 @@ Vector* vector_at(const std::byte* source) {
   return reinterpret_cast<Vector*>(const_cast<std::byte*>(source));
 }
 
-[[gnu::target("avx512f")]] std::uint64_t sum_avx512(const std::byte* source, std::size_t lines) {
+[[gnu::target("avx512f")]] std::uint64_t line_sum_avx512(const std::byte* source, std::size_t lines) {
   __m512i sums = _mm512_setzero_si512();
-  for (std::size_t at = 0; at < lines * line; at += line) {
+  for (std::size_t at = 0; at < lines * cache_line; at += cache_line) {
     sums = _mm512_add_epi64(sums, _mm512_stream_load_si512(vector_at<__m512i>(source + at)));
   }
   std::array<std::uint64_t, 8> parts{};
@@ -74,9 +74,9 @@ Vector* vector_at(const std::byte* source) {
   return total(parts);
 }
 
-[[gnu::target("avx2")]] std::uint64_t sum_avx2(const std::byte* source, std::size_t lines) {
+[[gnu::target("avx2")]] std::uint64_t line_sum_avx2(const std::byte* source, std::size_t lines) {
   __m256i sums = _mm256_setzero_si256();
-  for (std::size_t at = 0; at < lines * line; at += sizeof(__m256i)) {
+  for (std::size_t at = 0; at < lines * cache_line; at += sizeof(__m256i)) {
     sums = _mm256_add_epi64(sums, _mm256_stream_load_si256(vector_at<__m256i>(source + at)));
   }
   std::array<std::uint64_t, 4> parts{};
@@ -86,7 +86,7 @@ Vector* vector_at(const std::byte* source) {
 
 [[gnu::target("sse4.1")]] std::uint64_t sum_sse4(const std::byte* source, std::size_t lines) {
   __m128i sums = _mm_setzero_si128();
-  for (std::size_t at = 0; at < lines * line; at += sizeof(__m128i)) {
+  for (std::size_t at = 0; at < lines * cache_line; at += sizeof(__m128i)) {
     sums = _mm_add_epi64(sums, _mm_stream_load_si128(vector_at<__m128i>(source + at)));
   }
   std::array<std::uint64_t, 2> parts{};
@@ -99,7 +99,7 @@ void publish_stores() { _mm_sfence(); }
 #else
 
 void copy_pairs(std::byte* destination, const std::byte* source, std::size_t lines) {
-  for (std::size_t at = 0; at < lines * line; at += line) {
+  for (std::size_t at = 0; at < lines * cache_line; at += cache_line) {
     asm volatile(
         "ldp q0, q1, [%1]\n\t"
         "ldp q2, q3, [%1, #32]\n\t"
@@ -114,7 +114,7 @@ void copy_pairs(std::byte* destination, const std::byte* source, std::size_t lin
 std::uint64_t sum_pairs(const std::byte* source, std::size_t lines) {
   uint64x2_t low = vdupq_n_u64(0);
   uint64x2_t high = vdupq_n_u64(0);
-  for (std::size_t at = 0; at < lines * line; at += line / 2) {
+  for (std::size_t at = 0; at < lines * cache_line; at += cache_line / 2) {
     uint64x2_t first;
     uint64x2_t second;
     asm volatile("ldnp %q0, %q1, [%2]" : "=w"(first), "=w"(second) : "r"(source + at) : "memory");
@@ -130,15 +130,15 @@ void publish_stores() { asm volatile("dsb ishst" ::: "memory"); }
 
 /// Bytes up to the first line boundary, at most `bytes`.
 std::size_t bytes_to_line(const std::byte* at, std::size_t bytes) {
-  const std::size_t past = reinterpret_cast<std::uintptr_t>(at) % line;
-  return past == 0 ? 0 : std::min(bytes, line - past);
+  const std::size_t past = reinterpret_cast<std::uintptr_t>(at) % cache_line;
+  return past == 0 ? 0 : std::min(bytes, cache_line - past);
 }
 
 template <CopyLines copy_lines>
 void copy(std::byte* destination, const std::byte* source, std::size_t bytes) {
   const std::size_t head = bytes_to_line(destination, bytes);
-  const std::size_t lines = (bytes - head) / line;
-  const std::size_t tail = head + lines * line;
+  const std::size_t lines = (bytes - head) / cache_line;
+  const std::size_t tail = head + lines * cache_line;
   std::memcpy(destination, source, head);
   copy_lines(destination + head, source + head, lines);
   std::memcpy(destination + tail, source + tail, bytes - tail);
@@ -155,13 +155,13 @@ void fill(std::byte* at, Bytes bytes, std::uint64_t seed, std::uint64_t first_wo
     return;
   }
   ordinary(at, head, seed, first_word);
-  alignas(line) std::array<std::byte, 64 * line> block;
+  alignas(cache_line) std::array<std::byte, 64 * cache_line> block;
   std::size_t done = head;
-  while (bytes - done >= line) {
-    const std::size_t lines = std::min(block.size(), bytes - done) / line;
-    ordinary(block.data(), lines * line, seed, first_word + done / word_bytes);
+  while (bytes - done >= cache_line) {
+    const std::size_t lines = std::min(block.size(), bytes - done) / cache_line;
+    ordinary(block.data(), lines * cache_line, seed, first_word + done / word_bytes);
     copy_lines(at + done, block.data(), lines);
-    done += lines * line;
+    done += lines * cache_line;
   }
   ordinary(at + done, bytes - done, seed, first_word + done / word_bytes);
   publish_stores();
@@ -172,8 +172,8 @@ std::uint64_t sum(const std::byte* at, Bytes bytes) {
   const SumFunction ordinary = widest_sum();
   const std::size_t head = bytes_to_line(at, bytes);
   if (head % word_bytes != 0) return ordinary(at, bytes);  // lines would begin within a word
-  const std::size_t lines = (bytes - head) / line;
-  const std::size_t tail = head + lines * line;
+  const std::size_t lines = (bytes - head) / cache_line;
+  const std::size_t tail = head + lines * cache_line;
   return ordinary(at, head) + sum_lines(at + head, lines) + ordinary(at + tail, bytes - tail);
 }
 
@@ -203,8 +203,8 @@ FillFunction non_temporal_fill() {
 }
 
 SumFunction non_temporal_sum() {
-  if (__builtin_cpu_supports("avx512f") != 0) return sum<sum_avx512>;
-  if (__builtin_cpu_supports("avx2") != 0) return sum<sum_avx2>;
+  if (__builtin_cpu_supports("avx512f") != 0) return sum<line_sum_avx512>;
+  if (__builtin_cpu_supports("avx2") != 0) return sum<line_sum_avx2>;
   return __builtin_cpu_supports("sse4.1") != 0 ? sum<sum_sse4> : nullptr;
 }
 

@@ -20,7 +20,7 @@ namespace linkscope::host {
 namespace {
 
 /// CPUs this process may run on (cgroup cpusets included: the kernel narrows the mask by them), ascending.
-std::vector<int> allowed_cpus() {
+std::vector<int> usable_cpus() {
   for (std::size_t count = 1024; count <= (1U << 20U); count *= 2) {  // EINVAL: the kernel's mask is longer
     const std::unique_ptr<cpu_set_t, void (*)(cpu_set_t*)> set(CPU_ALLOC(count),
                                                                [](cpu_set_t* s) { CPU_FREE(s); });
@@ -130,7 +130,7 @@ std::vector<Node> numa_nodes(const std::vector<int>& allowed) {
 }  // namespace
 
 Topology Topology::read() {
-  std::vector<int> allowed = allowed_cpus();
+  std::vector<int> allowed = usable_cpus();
   if (allowed.empty()) throw Error(Fault::broken, "this process may run on no CPU");
   std::vector<Node> nodes;
   if (numa_available() >= 0) nodes = numa_nodes(allowed);

@@ -9,8 +9,6 @@ namespace linkscope::host {
 
 namespace {
 
-constexpr Bytes word_bytes = sizeof(std::uint64_t);
-
 // Inlined into functions of different targets, whose vectors the compiler then uses. memcpy of one word is a plain
 // unaligned load or store.
 [[gnu::always_inline]] inline void fill(std::byte* at, Bytes bytes, std::uint64_t seed,

@@ -6,12 +6,6 @@
 #include "model/pattern.hpp"
 
 namespace linkscope::modelled {
-namespace {
-
-constexpr Bytes word_bytes = sizeof(std::uint64_t);
-
-}  // namespace
-
 ModelledBuffer::ModelledBuffer(Endpoint where, Bytes bytes)
     : Buffer(std::move(where), bytes), real_(std::min(bytes, window)) {}
 

@@ -1,11 +1,15 @@
 // ModelledBuffer: a buffer of a described node, real at its beginning.
 #pragma once
 
+#include <cstddef>
 #include <vector>
 
 #include "model/buffer.hpp"
 
 namespace linkscope::modelled {
+
+/// By what a destination differs that a described node has spoilt.
+inline constexpr std::byte flipped_bit{1};
 
 /// A described node may hold buffers of many GiB that this machine has no room for. So the first
 /// min(bytes(), window) bytes are real host memory, filled, copied and compared like any other; the bytes

@@ -14,8 +14,6 @@ namespace {
 
 using Kind = CollectiveKind;
 
-constexpr std::byte flipped_bit{1};
-
 /// The number that `bits` are of; whole ones, as inputs and sums are.
 int number_of(ElementType type, std::uint32_t bits) {
   if (type == ElementType::int32) return static_cast<int>(bits);

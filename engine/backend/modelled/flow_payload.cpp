@@ -12,8 +12,6 @@
 namespace linkscope::modelled {
 namespace {
 
-constexpr std::byte flipped_bit{1};
-
 Bytes real(Bytes bytes) { return std::min(bytes, ModelledBuffer::window); }
 
 /// Copies and flags: the source's bytes, or those a kernel makes up, end up in the destination.

@@ -13,7 +13,6 @@ namespace {
 
 constexpr std::uint64_t rows_of_region = 8;
 constexpr std::uint64_t planes_of_region = 8;
-constexpr Bytes word_bytes = sizeof(std::uint64_t);
 
 }  // namespace
 

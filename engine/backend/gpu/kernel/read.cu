@@ -44,7 +44,6 @@ struct ReadKernels {
 
 /// What read_kernel must have summed after `touched` repeats from slot 0 on: from the pattern alone.
 __global__ void expect_kernel(Sweep sweep, std::uint64_t seed, std::uint64_t touched, std::uint64_t* total) {
-  constexpr Bytes word_bytes = sizeof(std::uint64_t);
   const std::uint64_t words_per_slot = (sweep.bytes + word_bytes - 1) / word_bytes;
   const Bytes last_bytes = sweep.bytes - (words_per_slot - 1) * word_bytes;
   const std::uint64_t last_mask = last_bytes == word_bytes ? ~0ULL : (1ULL << (last_bytes * 8)) - 1;

@@ -10,7 +10,6 @@
 #include "base/error.hpp"
 
 namespace linkscope::gpu {
-namespace {}  // namespace
 
 Support ManagedMemory::available() const {
   if (const Support has_gpu = GpuMemory::available(); !has_gpu) return has_gpu;

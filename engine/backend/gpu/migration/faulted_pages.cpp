@@ -11,11 +11,10 @@
 #include "backend/gpu/context.hpp"
 #include "backend/host/context.hpp"
 #include "base/error.hpp"
+#include "model/pattern.hpp"
 
 namespace linkscope::gpu {
 namespace {
-
-constexpr Bytes word_bytes = sizeof(std::uint64_t);
 
 /// The GPU's node or the host end itself.
 int checking_node(const GpuContext& context, const Flow& flow) {

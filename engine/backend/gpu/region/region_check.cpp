@@ -12,7 +12,6 @@
 namespace linkscope::gpu {
 namespace {
 
-constexpr Bytes word_bytes = sizeof(std::uint64_t);
 constexpr Bytes piece_bytes = 16 * MiB;
 
 }  // namespace

@@ -16,7 +16,6 @@ constexpr unsigned warp_lanes = 32;   // of the narrowest warp
 constexpr unsigned most_lanes = 128;  // threads that share a row's stretch; divides every block
 constexpr unsigned compare_threads = 512;
 constexpr unsigned compare_blocks_per_multiprocessor = 4;
-constexpr Bytes word_bytes = sizeof(std::uint64_t);
 
 /// Where a row starts in either shape. A division of half the width costs a quarter.
 struct RowAt {
