@@ -1,6 +1,7 @@
-# make run measures this machine; make test runs all tests that need no GPU. Each does all of its own set-up.
+# make run measures this machine; make test runs all tests that need no GPU; make wheel packs the engines of every compiler
+# found here. Each does all of its own set-up.
 .DELETE_ON_ERROR:
-.PHONY: run test test-device lint format setup clean
+.PHONY: run wheel test test-device lint format setup clean
 
 BIN := .venv/bin
 SETUP := python3 tools/setup
@@ -11,6 +12,7 @@ RUN := $(or $(RUN),runs/$(shell uname -n)-$(shell date +%Y%m%d-%H%M%S))
 CPP_FILES := engine tests -name '*.cpp' -o -name '*.hpp' -o -name '*.cu' -o -name '*.cuh'
 PYTHON_FILES := python tools tests bench
 TEST_BUILD := --unit-tests --mpi --engines host --build build/test
+LINT_ENGINES ?= host
 ON_TEST_ENGINE := LINKSCOPE_ENGINE_DIR=$(CURDIR)/build/test
 # Tests of processes wait for most of their time. Files stay whole: what theirs share is made once.
 TWO_AT_A_TIME := -n 2 --dist loadfile
@@ -21,6 +23,9 @@ run: setup
 	@mkdir -p $(dir $(RUN))
 	@$(BIN)/linkscope run $(SUITES) $(OPTIONS) -o $(RUN).jsonl; code=$$?; \
 	if [ -s $(RUN).jsonl ]; then $(BIN)/linkscope report $(RUN).jsonl -o $(RUN).html || code=1; fi; exit $$code
+
+wheel:
+	@$(SETUP) --wheel dist
 
 test:
 	@$(SETUP) --extra test $(TEST_BUILD)
@@ -35,13 +40,12 @@ test-device:
 	@LINKSCOPE_ENGINE_DIR=$(CURDIR)/build/engines $(BIN)/python -m pytest tests/device
 
 lint:
-	@$(SETUP) --extra dev --engines none
+	@$(SETUP) --extra dev --engines $(LINT_ENGINES) --until configured --build build/lint
 	@$(BIN)/ruff check $(PYTHON_FILES)
 	@$(BIN)/ruff format --check $(PYTHON_FILES)
 	@$(BIN)/mypy
 	@find $(CPP_FILES) | xargs $(BIN)/clang-format --dry-run -Werror
-	@$(SETUP) --extra dev $(TEST_BUILD)
-	@$(BIN)/python tools/tidy.py build/test
+	@$(BIN)/python tools/tidy.py build/lint
 
 format:
 	@$(SETUP) --extra dev --engines none

@@ -1,6 +1,6 @@
 """Runs clang-tidy over the engine's files that a C++ compiler reads, several at a time.
 
-usage: tidy.py BUILD [--but BUILD]    a folder of CMake's with their commands; --but: one whose files were looked at
+usage: tidy.py BUILD    a folder of CMake's with their commands, configured without CMAKE_UNITY_BUILD
 """
 
 from __future__ import annotations
@@ -22,10 +22,8 @@ LESS_DEEP = [f"--extra-arg={word}" for word in ("-Xclang", "-analyzer-config", "
 def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("build", type=Path)
-    parser.add_argument("--but", type=Path)
-    options = parser.parse_args()
-    commands = commands_of(options.build)
-    files = sorted(commands.keys() - (commands_of(options.but).keys() if options.but else set()))
+    commands = commands_of(parser.parse_args().build)
+    files = sorted(commands)
     clang_tidy = Path(sys.executable).with_name("clang-tidy")
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(os.cpu_count()) as pool:
         (Path(folder) / "compile_commands.json").write_text(json.dumps([commands[file] for file in files]))

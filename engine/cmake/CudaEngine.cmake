@@ -32,4 +32,10 @@ target_link_libraries(linkscope_backend_cuda PUBLIC linkscope_backend_host ${CMA
 linkscope_engine(cuda SOURCES $<TARGET_OBJECTS:linkscope_backend_cuda>)
 # A static runtime: the binary needs nothing of CUDA where it runs but the driver.
 set_target_properties(linkscope_backend_cuda linkscope-engine-cuda PROPERTIES CUDA_RUNTIME_LIBRARY Static)
-set_target_properties(linkscope-engine-cuda PROPERTIES LINKER_LANGUAGE CUDA)
+if(LINKSCOPE_ZIG)
+  find_package(CUDAToolkit REQUIRED)
+  target_link_libraries(linkscope-engine-cuda PRIVATE CUDA::cudart_static)
+  set_target_properties(linkscope-engine-cuda PROPERTIES LINKER_LANGUAGE CXX)
+else()
+  set_target_properties(linkscope-engine-cuda PROPERTIES LINKER_LANGUAGE CUDA)
+endif()

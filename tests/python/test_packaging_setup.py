@@ -14,6 +14,7 @@ import engines
 import hip
 import shell
 import system
+import wheel
 from environment import Environment
 from shell import SetupError
 
@@ -200,3 +201,40 @@ def test_a_command_that_fails_is_told_by_its_first_error(tmp_path: Path, capsys:
     with pytest.raises(SetupError, match=r"^a.cpp: error: no such thing \(everything it said: "):
         shell.logged([str(ninja)], {}, tmp_path / "log", "compiling")
     assert capsys.readouterr().out == ""
+
+
+def test_lint_needs_the_commands_of_single_files_and_no_compilation(
+    environment: Environment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ran: list[list[str]] = []
+    monkeypatch.setattr(engines, "logged", lambda command, *_: ran.append(command))
+    engines.build(tmp_path, environment, engines.Wish(tmp_path / "lint", engines=("host",), until="configured"))
+    assert [command[0] for command in ran] == ["cmake"]
+    assert "-DCMAKE_UNITY_BUILD=OFF" in ran[0]
+    engines.build(tmp_path, environment, engines.Wish(tmp_path / "test", engines=("host",)))
+    assert [command[0] for command in ran[1:]] == ["cmake", "ninja"]
+    assert "-DCMAKE_UNITY_BUILD=ON" in ran[1]
+
+
+def test_the_wheel_holds_what_has_a_compiler_and_names_its_glibc(
+    environment: Environment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dist, asked = tmp_path / "dist", []
+
+    def logged(command: list[str], variables: dict[str, str], *_: object) -> None:
+        asked.append((command, variables["CMAKE_ARGS"]))
+        (dist / "linkscope-1-py3-none-linux_x86_64.whl").touch()
+
+    Pip("ziglang", "scikit-build-core", "--prefer-binary").install_in(monkeypatch)
+    monkeypatch.setattr(cuda, "toolkit_nvcc", lambda: Path("/opt/cuda/bin/nvcc"))
+    monkeypatch.setattr(hip, "hipcc", lambda: None)
+    monkeypatch.setattr(wheel, "logged", logged)
+    dist.mkdir()
+    (dist / "linkscope-0-py3-none-linux_x86_64.whl").touch()  # of another day
+    assert wheel.build(tmp_path, environment, dist, "", "").parent == dist
+    (_, flags), (naming, _) = asked
+    assert {"-DLINKSCOPE_CUDA=ON", "-DLINKSCOPE_HIP=OFF", "-DCMAKE_CUDA_ARCHITECTURES=80-real;90-real;100"} <= {
+        *flags.split()
+    }
+    assert "ziglang/zig" in flags
+    assert naming[naming.index("--platform-tag") + 1].startswith("manylinux_2_28_")

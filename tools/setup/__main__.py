@@ -15,6 +15,7 @@ from pathlib import Path
 import engines
 import mpi
 import system
+import wheel
 from environment import EXTRAS, Environment
 from shell import SetupError, say
 
@@ -30,6 +31,7 @@ def main() -> int:
         cuda_architectures=arguments.cuda_architectures,
         hip_architectures=arguments.hip_architectures,
         unit_tests="ON" if arguments.unit_tests else "OFF",
+        until=arguments.until,
     )
     mpis = ROOT / "build" / "mpi"
     built: list[str] = []
@@ -37,7 +39,12 @@ def main() -> int:
         system.install(missing_packages(arguments, environment))
         with ThreadPoolExecutor(1) as beside:  # compilers need nothing of what Python needs
             packages = beside.submit(environment.ensure, arguments.extra)
-            if arguments.engines != ["none"]:
+            if arguments.wheel:
+                environment.ensure_build_tools()
+                wheel.build(
+                    ROOT, environment, ROOT / arguments.wheel, arguments.cuda_architectures, arguments.hip_architectures
+                )
+            elif arguments.engines != ["none"]:
                 environment.ensure_build_tools()
                 if arguments.mpi:
                     mpi.ensure(mpis)
@@ -47,7 +54,7 @@ def main() -> int:
     except SetupError as failure:
         print(f"linkscope setup: {failure}", file=sys.stderr)
         return 1
-    if not arguments.engines and not engines.gpus(wish.folder, built):
+    if not arguments.wheel and not arguments.engines and not engines.gpus(wish.folder, built):
         say("no GPU that can be used here: host memory is measured")
         say("GPU nodes that are only described (modelled): .venv/bin/linkscope list machines, run --machine frontier")
     return 0
@@ -74,7 +81,9 @@ def parse() -> argparse.Namespace:
         choices=(*engines.NAMES, "none"),
         help="engines to build; default: whatever this machine can use",
     )
+    parser.add_argument("--until", default="compiled", choices=("configured", "compiled"), help="default: %(default)s")
     parser.add_argument("--mpi", action="store_true", help="also install MPIs for the tests, in build/mpi")
+    parser.add_argument("--wheel", default="", metavar="FOLDER", help="make the wheel there, and nothing else")
     parser.add_argument("--build", default="build/engines", help="folder to build in (default: %(default)s)")
     parser.add_argument("--cuda-architectures", default="", help="default: the GPUs found here")
     parser.add_argument("--hip-architectures", default="", help="default: the GPUs found here")

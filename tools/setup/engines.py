@@ -18,7 +18,7 @@ NAMES = ("host", "cuda", "hip")
 @dataclass(frozen=True)
 class Wish:
     """What to build and where. ``engines`` empty: whatever this machine can use. ``mpicc``: of the MPI whose adapter is
-    built; None: the one on PATH, if any.
+    built; None: the one on PATH, if any. ``until``: "configured" compiles nothing: the commands are wanted.
     """
 
     folder: Path
@@ -26,6 +26,7 @@ class Wish:
     cuda_architectures: str = ""
     hip_architectures: str = ""
     unit_tests: str = "OFF"
+    until: str = "compiled"
     mpicc: Path | None = None
 
 
@@ -81,6 +82,7 @@ def compile_engines(root: Path, environment: Environment, wish: Wish, flags: dic
     stamp = wish.folder / "configured"
     variables = {**os.environ, "PATH": f"{environment.bin}{os.pathsep}{os.environ.get('PATH', '')}"}
     configure = ["cmake", "-S", str(root), "-B", str(wish.folder), "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release"]
+    configure += [f"-DCMAKE_UNITY_BUILD={'ON' if wish.until == 'compiled' else 'OFF'}"]
     configure += [f"-DCMAKE_PREFIX_PATH={environment.site_packages}", f"-DBUILD_TESTING={wish.unit_tests}"]
     configure += [f"-DLINKSCOPE_{name.upper()}={'ON' if name in flags else 'OFF'}" for name in NAMES]
     configure += [f"-DLINKSCOPE_MPICC={wish.mpicc}"] if wish.mpicc else []
@@ -90,4 +92,5 @@ def compile_engines(root: Path, environment: Environment, wish: Wish, flags: dic
     if not stamp.exists() or stamp.read_text() != "\n".join(configure):
         logged(configure, variables, log, f"configuring {engines}")
         stamp.write_text("\n".join(configure))
-    logged(["ninja", "-C", str(wish.folder)], variables, log, f"compiling {engines}")
+    if wish.until == "compiled":
+        logged(["ninja", "-C", str(wish.folder)], variables, log, f"compiling {engines}")

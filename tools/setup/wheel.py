@@ -1,0 +1,58 @@
+"""The wheel: every engine that this machine has a compiler for, for any machine with glibc 2.28 or later."""
+
+from __future__ import annotations
+
+import os
+import platform
+from pathlib import Path
+
+import cuda
+import hip
+from environment import Environment
+from shell import SetupError, logged, say
+
+TOOLS = ("scikit-build-core>=0.10", "nlohmann-json>=3.11", "ziglang", "wheel")
+"""zig brings the stubs of each glibc, and a linker for them (engine/cmake/Portable.cmake)."""
+PLATFORM = f"manylinux_2_28_{platform.machine()}"
+CUDA_ARCHITECTURES = "80-real;90-real;100"
+"""Later ones come through PTX."""
+
+
+def build(root: Path, environment: Environment, folder: Path, cuda_architectures: str, hip_architectures: str) -> Path:
+    """Compiles the engines, and returns the wheel in ``folder``. Raises SetupError."""
+    environment.pip("install", "--prefer-binary", *TOOLS)
+    nvcc = cuda.toolkit_nvcc()
+    flags = ["-DCMAKE_UNITY_BUILD=ON", f"-DLINKSCOPE_ZIG={environment.site_packages / 'ziglang' / 'zig'}"]
+    flags += [f"-DCMAKE_PREFIX_PATH={environment.site_packages}"]
+    flags += [f"-DLINKSCOPE_CUDA={'ON' if nvcc else 'OFF'}", f"-DLINKSCOPE_HIP={'ON' if hip.hipcc() else 'OFF'}"]
+    flags += cuda.cmake_flags(nvcc, cuda_architectures or CUDA_ARCHITECTURES) if nvcc else []
+    flags += [f"-DCMAKE_HIP_ARCHITECTURES={hip_architectures}"] if hip_architectures else []
+    names = " and ".join(["host", *(["cuda"] if nvcc else []), *(["hip"] if hip.hipcc() else [])])
+    variables = {
+        **os.environ,
+        "PATH": f"{environment.bin}{os.pathsep}{os.environ.get('PATH', '')}",
+        "CMAKE_ARGS": " ".join(flags),
+        "ZIG_GLOBAL_CACHE_DIR": str(root / "build" / "zig"),
+        "ZIG_LOCAL_CACHE_DIR": str(root / "build" / "zig"),
+    }
+    folder.mkdir(parents=True, exist_ok=True)
+    for old in folder.glob("linkscope-*.whl"):
+        old.unlink()
+    log = folder / "wheel.log"
+    pip = [str(environment.python), "-m", "pip", "--disable-pip-version-check", "--verbose", "wheel"]
+    pip += ["--no-deps", "--no-build-isolation", "--wheel-dir", str(folder), str(root)]
+    logged(pip, variables, log, f"compiling the wheel's engines: {names}")
+    made = single(folder)
+    tags = ["tags", "--remove", "--python-tag", "py3", "--abi-tag", "none", "--platform-tag", PLATFORM, str(made)]
+    logged([str(environment.python), "-m", "wheel", *tags], variables, log, "naming the wheel's platform")
+    wheel = single(folder)
+    say(f"{wheel}: {names}; pip install it where it shall run")
+    return wheel
+
+
+def single(folder: Path) -> Path:
+    """The wheel there."""
+    found = list(folder.glob("linkscope-*.whl"))
+    if len(found) != 1:
+        raise SetupError(f"{len(found)} wheels in {folder} where one was made")
+    return found[0]
