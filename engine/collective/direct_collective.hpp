@@ -47,7 +47,7 @@ class DirectCollective final : public Method {
  private:
   std::shared_ptr<gpu::GpuContext> context_;
   std::shared_ptr<gpu::IpcMappings> mappings_;
-  std::shared_ptr<std::vector<MemberWorkspace>> retired_;  ///< see Circle
+  std::shared_ptr<std::vector<MemberWorkspace>> retired_;  ///< see DirectCommunicator
 };
 
 }  // namespace linkscope::direct

@@ -13,7 +13,7 @@
 
 namespace linkscope::direct {
 
-/// Workspaces whose circle is gone. Other processes may still map them: until all have come as far as the next flow.
+/// Workspaces whose communicator is gone. Other processes may still map them: until all have come as far as the next flow.
 using RetiredWorkspaces = std::vector<MemberWorkspace>;
 
 class DirectCommunicator final : public PreparedParts {

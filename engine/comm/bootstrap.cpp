@@ -1,4 +1,4 @@
-// What the centre and the spokes have in common: names, words, and the end after a failure.
+// What root and leaves have in common: names, words, and the end after a failure.
 #include "comm/bootstrap.hpp"
 
 #include <map>

@@ -18,7 +18,7 @@
 
 namespace linkscope {
 
-/// What this process brings into a world.
+/// What this process brings into a group.
 struct BootstrapOptions {
   Handshake handshake;
   /// Time from when the first process comes to an exchange to when the last one must have come.
@@ -28,7 +28,7 @@ struct BootstrapOptions {
   std::function<void(const std::string& reason)> on_failure = [](const std::string&) {};
 };
 
-/// A star of TCP connections, with rank 0 in its centre. Every failure (a process gone, late, or out of step) ends it for all,
+/// A star of TCP connections to rank 0, the root. Every failure (a process gone, late, or out of step) ends it for all,
 /// by the same GroupError where they can still be told; what is called afterwards throws it again. Its causes name who could
 /// not do its part of that exchange, as far as is known: in the first place where others are late, who may have waited for
 /// it in vain.
@@ -100,7 +100,7 @@ class Bootstrap : public ProcessGroup {
 /// count.
 std::unique_ptr<Bootstrap> bootstrap_root(Listener& listener, BootstrapOptions own);
 
-/// Every other rank's: joins rank 0 at `centre`. Throws the same, and Error{bad_input} where it cannot be reached.
+/// Every other rank's: joins rank 0 at `root`. Throws the same, and Error{bad_input} where it cannot be reached.
 std::unique_ptr<Bootstrap> bootstrap_leaf(const Address& root, BootstrapOptions own);
 
 }  // namespace linkscope

@@ -1,4 +1,4 @@
-// Gives its word to the centre and gets everybody's.
+// Gives its word to the root and gets everybody's.
 #include "comm/bootstrap_leaf.hpp"
 
 #include <optional>
@@ -10,7 +10,7 @@
 namespace linkscope {
 namespace {
 
-/// The centre is the first to know who is late, and says so: that shall arrive before patience ends here.
+/// The root is the first to know who is late, and says so: that shall arrive before the time is up here.
 constexpr Seconds for_the_reason = 1;
 
 }  // namespace
@@ -41,30 +41,30 @@ void BootstrapLeaf::await_welcome(const Address& address) {
   if (frame.kind != FrameKind::welcome || !known)
     throw Error(Fault::fatal,
                 "what listens at " + address.text() + " is no rank 0 of this version of linkscope");
-  centre_clock_ = facts->front();
+  root_clock_ = facts->front();
   set_hosts(*known);
 }
 
 void BootstrapLeaf::set_clock() {
   const std::string& here = own().handshake.clock;
-  const Sharing sharing = !here.empty() && here == centre_clock_ ? Sharing::possible : Sharing::excluded;
+  const Sharing sharing = !here.empty() && here == root_clock_ ? Sharing::possible : Sharing::excluded;
   demand(ask_clock(root_, own().clock, sharing, limit(), offset_));
 }
 
 std::vector<Bootstrap::Connection> BootstrapLeaf::connections() const { return {{0, root_.descriptor()}}; }
 
 std::string BootstrapLeaf::part_from(int rank) {
-  const auto told = unpack_causes(root_.unread_farewell());
+  const auto told = unpack_causes(root_.unread_abort_reason());
   return told ? GroupError(Fault::fatal, *told).what() : why(Outcome::closed, rank).words;
 }
 
-/// What the centre said before it went is worth more than that it is gone.
+/// What the root said before it went is worth more than that it is gone.
 void BootstrapLeaf::demand(Outcome outcome) {
   if (outcome == Outcome::done) return;
   Frame last;
   while (root_.take(last) == Outcome::done) {
   }
-  const auto told = unpack_causes(root_.farewell());
+  const auto told = unpack_causes(root_.abort_reason());
   throw GroupError(Fault::fatal, told ? *told : with_failures(why(outcome, 0)));
 }
 

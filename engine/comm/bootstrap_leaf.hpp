@@ -28,7 +28,7 @@ class BootstrapLeaf final : public Bootstrap {
   [[nodiscard]] Deadline limit() const;
 
   Channel root_;
-  std::string centre_clock_;  ///< its identity
+  std::string root_clock_;  ///< its identity
   ClockOffset offset_;
   bool clock_due_ = false;  ///< at the start of the next exchange
 };

@@ -22,17 +22,17 @@ std::unique_ptr<Bootstrap> bootstrap_root(Listener& listener, BootstrapOptions o
 }
 
 BootstrapRoot::BootstrapRoot(Listener& listener, BootstrapOptions options) : Bootstrap(std::move(options)) {
-  Rendezvous gathering(listener, own().handshake);
-  gathering.wait(deadline_in(own().limit));
-  set_hosts(gathering.hosts());
-  const std::vector<int> missing = gathering.missing();
-  leaves_ = gathering.take_channels();
+  Rendezvous rendezvous(listener, own().handshake);
+  rendezvous.wait(deadline_in(own().limit));
+  set_hosts(rendezvous.hosts());
+  const std::vector<int> missing = rendezvous.missing();
+  leaves_ = rendezvous.take_channels();
   for (const Connection& connection : connections()) descriptors_.push_back(connection.descriptor);
-  if (!gathering.disagreements().empty()) {
-    tell_all(FrameKind::refusal, gathering.disagreements());
-    throw GroupError(Fault::bad_input, gathering.disagreements());
+  if (!rendezvous.disagreements().empty()) {
+    tell_all(FrameKind::refusal, rendezvous.disagreements());
+    throw GroupError(Fault::bad_input, rendezvous.disagreements());
   }
-  if (gathering.lost()) fail(why(Outcome::closed, *gathering.lost()));
+  if (rendezvous.lost()) fail(why(Outcome::closed, *rendezvous.lost()));
   if (!missing.empty()) fail(late(missing));
   for (int rank = 1; rank < size(); ++rank) {
     demand(rank, send(rank, {FrameKind::welcome, 0, 0, pack({own().handshake.clock, pack(hosts())})}));
@@ -50,7 +50,7 @@ std::vector<Bootstrap::Connection> BootstrapRoot::connections() const {
 
 std::string BootstrapRoot::part_from(int rank) {
   const Cause cause = why(Outcome::closed, rank);
-  tell_all(FrameKind::farewell, {cause});
+  tell_all(FrameKind::abort, {cause});
   return cause.words;
 }
 
@@ -70,7 +70,7 @@ void BootstrapRoot::tell_all(FrameKind kind, const Causes& causes) {
 
 void BootstrapRoot::fail(Cause cause) {
   const Causes causes = with_failures(std::move(cause));
-  tell_all(FrameKind::farewell, causes);
+  tell_all(FrameKind::abort, causes);
   throw GroupError(Fault::fatal, causes);
 }
 
@@ -95,7 +95,7 @@ std::vector<std::string> BootstrapRoot::collect(const std::string& word) {
   std::vector<int> missing(leaves_.size());
   std::iota(missing.begin(), missing.end(), 1);
   Seconds first = now();
-  PollWindow patience;
+  PollWindow window;
   while (!missing.empty()) {
     const std::size_t before = missing.size();
     for (int rank = 1; rank < size(); ++rank) {
@@ -112,7 +112,7 @@ std::vector<std::string> BootstrapRoot::collect(const std::string& word) {
     if (missing.size() < before) continue;
     const Deadline deadline = deadline_in(first + own().limit - now());
     if (has_passed(deadline)) fail(late(missing));
-    if (!patience.look_again()) wait_for_any(descriptors_, deadline);
+    if (!window.look_again()) wait_for_any(descriptors_, deadline);
   }
   return words;
 }

@@ -51,8 +51,8 @@ Outcome Channel::parse(Frame& frame) {
   if (pending_.size() < sizeof header + header.length) return Outcome::late;
   frame = {header.kind, header.sequence, header.moment, pending_.substr(sizeof header, header.length)};
   pending_.erase(0, sizeof header + header.length);
-  if (frame.kind != FrameKind::farewell) return Outcome::done;
-  farewell_ = frame.payload;
+  if (frame.kind != FrameKind::abort) return Outcome::done;
+  abort_reason_ = frame.payload;
   return Outcome::closed;
 }
 
@@ -66,23 +66,23 @@ Outcome Channel::take(Frame& frame) {
 }
 
 Outcome Channel::receive(Frame& frame, Deadline deadline) {
-  PollWindow patience;
+  PollWindow window;
   for (;;) {
     const Outcome taken = take(frame);
     if (taken != Outcome::late) return taken;
-    if (patience.look_again()) continue;
+    if (window.look_again()) continue;
     if (has_passed(deadline)) return Outcome::late;
     wait_for_any({descriptor()}, deadline);
   }
 }
 
-std::string Channel::unread_farewell() const {
+std::string Channel::unread_abort_reason() const {
   std::array<char, 4096> seen{};
   const ssize_t count = ::recv(descriptor(), seen.data(), seen.size(), MSG_PEEK | MSG_DONTWAIT);
   if (std::cmp_less(count, sizeof(Header))) return {};
   const Header header = header_in(seen.data());
   const std::size_t there = static_cast<std::size_t>(count) - sizeof header;
-  if (header.mark != mark || header.kind != FrameKind::farewell || header.length > there) return {};
+  if (header.mark != mark || header.kind != FrameKind::abort || header.length > there) return {};
   return {seen.data() + sizeof header, header.length};
 }
 

@@ -11,25 +11,25 @@
 
 namespace linkscope {
 
-/// What a message is, between rank 0 (the centre) and another process (a spoke).
+/// What a message is, between rank 0 (the root) and another process (a leaf).
 enum class FrameKind : std::uint32_t {
-  handshake = 1,      ///< spoke: who it is
-  welcome,            ///< centre: all have come and agree
-  refusal,            ///< centre: the reason, for the user to mend
-  word,               ///< spoke: its part of an exchange
+  handshake = 1,      ///< leaf: who it is
+  welcome,            ///< root: all have come and agree
+  refusal,            ///< root: the reason, for the user to mend
+  word,               ///< leaf: its part of an exchange
   word_of_failure,    ///< the same, and why it could not do what the exchange is about
-  words,              ///< centre: everybody's
+  words,              ///< root: everybody's
   words_then_clocks,  ///< the same; the next exchange begins with setting the clocks
-  clock_question,     ///< spoke: what time is it?
-  clock_answer,       ///< centre: its clock in `moment`
-  clock_set,          ///< spoke: how far it can be off, in `moment`
-  farewell,           ///< either: why it cannot go on
+  clock_question,     ///< leaf: what time is it?
+  clock_answer,       ///< root: its clock in `moment`
+  clock_set,          ///< leaf: how far it can be off, in `moment`
+  abort,              ///< either: why it cannot go on
 };
 
 struct Frame {
   FrameKind kind = FrameKind::word;
   std::uint64_t sequence = 0;  ///< of the exchange
-  Seconds moment = 0;          ///< of the centre's clock
+  Seconds moment = 0;          ///< of the root's clock
   std::string payload;
 };
 
@@ -53,10 +53,10 @@ class Channel {
   [[nodiscard]] Outcome take(Frame& frame);
   /// Waits for the next frame: polling for a moment, then asleep.
   [[nodiscard]] Outcome receive(Frame& frame, Deadline deadline);
-  /// The reason that the peer gave before it went: its farewell counts as the end of the connection. Empty where it gave none.
-  [[nodiscard]] const std::string& farewell() const { return farewell_; }
+  /// Of the abort that the peer sent before it went, which counts as the end of the connection: its payload. Empty where it gave none.
+  [[nodiscard]] const std::string& abort_reason() const { return abort_reason_; }
   /// The same where nobody has read it yet; it stays there. From any thread, as long as the channel lives.
-  [[nodiscard]] std::string unread_farewell() const;
+  [[nodiscard]] std::string unread_abort_reason() const;
 
  private:
   [[nodiscard]] Outcome parse(Frame& frame);
@@ -64,7 +64,7 @@ class Channel {
   Socket socket_;
   Bytes most_;
   std::string pending_;
-  std::string farewell_;
+  std::string abort_reason_;
 };
 
 /// How long a wait polls before it sleeps.

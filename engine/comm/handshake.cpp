@@ -1,4 +1,4 @@
-// Greetings as lines of text.
+// Handshakes as lines of text.
 #include "comm/handshake.hpp"
 
 #include <charconv>
@@ -20,8 +20,8 @@ bool read_line(std::istream& in, int& number) {
 }
 
 std::string value_of(const Handshake& handshake, const std::string& name) {
-  for (const HandshakeField& claim : handshake.fields) {
-    if (claim.name == name) return claim.value;
+  for (const HandshakeField& field : handshake.fields) {
+    if (field.name == name) return field.value;
   }
   return "none";
 }
@@ -31,7 +31,7 @@ std::string value_of(const Handshake& handshake, const std::string& name) {
 std::string Handshake::text() const {
   std::ostringstream out;
   out << first_line << '\n' << token << '\n' << rank << '\n' << size << '\n' << host << '\n' << clock << '\n';
-  for (const HandshakeField& claim : fields) out << claim.name << '\n' << claim.value << '\n';
+  for (const HandshakeField& field : fields) out << field.name << '\n' << field.value << '\n';
   return out.str();
 }
 
@@ -43,8 +43,8 @@ std::optional<Handshake> Handshake::parse(const std::string& text) {
                      read_line(in, handshake.rank) && read_line(in, handshake.size) &&
                      read_line(in, handshake.host) && read_line(in, handshake.clock);
   if (!whole) return std::nullopt;
-  HandshakeField claim;
-  while (read_line(in, claim.name) && read_line(in, claim.value)) handshake.fields.push_back(claim);
+  HandshakeField field;
+  while (read_line(in, field.name) && read_line(in, field.value)) handshake.fields.push_back(field);
   return handshake;
 }
 
@@ -57,9 +57,9 @@ std::optional<std::string> disagreement(const Handshake& first, const Handshake&
   };
   if (first.size != other.size)
     return differ("a world size of", std::to_string(other.size), std::to_string(first.size));
-  for (const HandshakeField& claim : first.fields) {
-    const std::string theirs = value_of(other, claim.name);
-    if (theirs != claim.value) return differ(claim.name, theirs, claim.value);
+  for (const HandshakeField& field : first.fields) {
+    const std::string theirs = value_of(other, field.name);
+    if (theirs != field.value) return differ(field.name, theirs, field.value);
   }
   return std::nullopt;
 }

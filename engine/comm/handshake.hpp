@@ -18,7 +18,7 @@ struct HandshakeField {
 struct Handshake {
   std::string token;  ///< the run's secret
   int rank = 0;
-  int size = 1;  ///< of the world
+  int size = 1;  ///< of the group
   std::string host;
   std::string clock;  ///< clock_identity()
   std::vector<HandshakeField> fields;
@@ -27,7 +27,7 @@ struct Handshake {
   static constexpr Bytes largest = 64 * KiB;
 
   [[nodiscard]] std::string text() const;
-  /// None where it is no greeting.
+  /// None where it is no handshake.
   static std::optional<Handshake> parse(const std::string& text);
   /// "rank 2 (host node7)".
   [[nodiscard]] std::string name() const;

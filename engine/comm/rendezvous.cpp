@@ -24,14 +24,14 @@ void Rendezvous::wait(Deadline deadline) {
     hear_strangers();
     look_after_arrivals();
     if (is_over(deadline)) return;
-    wait_for_any(descriptors(), disagreements_.empty() ? deadline : std::min(deadline, patience_));
+    wait_for_any(descriptors(), disagreements_.empty() ? deadline : std::min(deadline, waits_until_));
   }
 }
 
 bool Rendezvous::is_over(Deadline deadline) const {
   if (missing().empty() || lost_ || has_passed(deadline)) return true;
   const bool all_have_come = missing().size() <= turned_away_;
-  return !disagreements_.empty() && (all_have_come || has_passed(patience_));
+  return !disagreements_.empty() && (all_have_come || has_passed(waits_until_));
 }
 
 void Rendezvous::let_in() {
@@ -70,7 +70,7 @@ void Rendezvous::receive(Channel channel, const Handshake& handshake) {
   const bool placed = handshake.rank >= 1 && handshake.rank < own_->size;
   Arrival* place = placed ? &arrivals_[static_cast<std::size_t>(handshake.rank) - 1] : nullptr;
   if (!words && place == nullptr) {
-    words = handshake.name() + " has no place in a world of " + std::to_string(own_->size) +
+    words = handshake.name() + " has no place in a group of " + std::to_string(own_->size) +
             " whose rank 0 is another process";
   } else if (place != nullptr && place->here) {
     words = "two processes say that they are rank " + std::to_string(handshake.rank) + ", on hosts " +
@@ -78,7 +78,7 @@ void Rendezvous::receive(Channel channel, const Handshake& handshake) {
   }
   if (words && disagreements_.empty()) {
     disagreements_ = {{CauseKind::disagrees, {handshake.rank}, *words}};
-    patience_ = deadline_in(after_disagreement);
+    waits_until_ = deadline_in(after_disagreement);
   }
   if (place == nullptr || place->here) {
     ++turned_away_;

@@ -16,7 +16,7 @@ namespace linkscope {
 /// Lets in whoever knows the run's secret, in any order. Strangers neither hold it up nor count.
 class Rendezvous {
  public:
-  /// Both outlive it. `own` is rank 0's greeting, which others are compared with.
+  /// Both outlive it. `own` is rank 0's handshake, which others are compared with.
   Rendezvous(Listener& listener, const Handshake& own);
 
   /// Returns when all have come, when one that had come is gone, soon after a disagreement, or at the deadline.
@@ -52,7 +52,7 @@ class Rendezvous {
   std::vector<Arrival> arrivals_;   ///< of ranks 1, 2, ...
   Causes disagreements_;
   std::size_t turned_away_ = 0;  ///< who are of this run and have no place in it
-  Deadline patience_;            ///< with those who have not come when it is known that all will be sent away
+  Deadline waits_until_;         ///< for those who have not come when it is known that all will be sent away
   std::optional<int> lost_;
 };
 

@@ -12,7 +12,7 @@
 
 namespace linkscope {
 
-/// Steps that every process takes, with one outcome for all. In a world of one it costs nothing.
+/// Steps that every process takes, with one outcome for all. In a group of one it costs nothing.
 class Consensus {
  public:
   explicit Consensus(ProcessGroup& group) : group_(&group) {}

@@ -30,7 +30,7 @@ struct Assignment {
   std::string plan;
   int rank = 0;
   int size = 1;
-  std::string hub;
+  std::string root;
   Seconds limit = 0;
   std::vector<int> cpus;  ///< those to keep to; none: as it was started
 };
@@ -53,7 +53,7 @@ Assignment read_assignment(const std::string& line) {
   assignment.plan = fields.object("plan").dump();
   assignment.rank = static_cast<int>(fields.count("rank", 0));
   assignment.size = static_cast<int>(fields.count("size", 1));
-  assignment.hub = fields.text("hub", "");
+  assignment.root = fields.text("root", "");
   assignment.limit = fields.number("limit_s");
   if (!(assignment.limit > 0)) fields.reject("limit_s", "must be more than 0");
   assignment.cpus = read_cpus(fields);
@@ -67,7 +67,7 @@ void check_rank(const Assignment& assignment, int rank) {
                                       std::to_string(assignment.rank));
   }
   if (assignment.rank >= assignment.size) {
-    throw Error(Fault::bad_input, "rank " + std::to_string(assignment.rank) + " has no place in a world of " +
+    throw Error(Fault::bad_input, "rank " + std::to_string(assignment.rank) + " has no place in a group of " +
                                       std::to_string(assignment.size));
   }
 }
@@ -86,7 +86,7 @@ Json introduction(const Environment& environment, const std::string& engine,
   Json hello{{"record", "hello"},   {"schema", schema_number},    {"version", engine_version()},
              {"backend", engine},   {"token", environment.token}, {"rank", *environment.rank},
              {"host", host_name()}, {"pid", ::getpid()},          {"cpus", host::allowed_cpus()}};
-  if (listener) hello["hub_port"] = listener->port();
+  if (listener) hello["root_port"] = listener->port();
   return hello;
 }
 
@@ -107,11 +107,11 @@ BootstrapOptions options(const Environment& environment, const std::string& engi
   return own;
 }
 
-std::vector<Watchdog::Guard> watch_over(Bootstrap& hub, Watchdog& watch) {
+std::vector<Watchdog::Guard> watch_over(Bootstrap& group, Watchdog& watch) {
   std::vector<Watchdog::Guard> guards;
-  for (const Bootstrap::Connection& other : hub.connections()) {
+  for (const Bootstrap::Connection& other : group.connections()) {
     guards.push_back(
-        watch.over(other.descriptor, grace, [&hub, rank = other.rank] { return hub.part_from(rank); }));
+        watch.over(other.descriptor, grace, [&group, rank = other.rank] { return group.part_from(rank); }));
   }
   return guards;
 }
@@ -160,15 +160,16 @@ Health take_part(const Environment& environment, const EngineFactory& workshop, 
   }
   BootstrapOptions own = options(environment, workshop.engine, assignment);
   own.on_failure = [&out](const std::string& reason) { tell(out, step_failure_record(reason)); };
-  const std::unique_ptr<Bootstrap> hub =
-      listener ? bootstrap_root(*listener, std::move(own))
-               : bootstrap_leaf(Address::parse(assignment.hub, "the supervisor's word: hub"), std::move(own));
+  const std::unique_ptr<Bootstrap> group =
+      listener
+          ? bootstrap_root(*listener, std::move(own))
+          : bootstrap_leaf(Address::parse(assignment.root, "the supervisor's word: root"), std::move(own));
   listener.reset();  // who comes now has no place
   std::optional<Watchdog::Guard> last_moments;
   {
-    const std::vector<Watchdog::Guard> call_group = watch_over(*hub, watch);
-    const Health health = work(*hub, assignment.plan, environment, workshop, out, [&] {
-      trouble = hub->broken();
+    const std::vector<Watchdog::Guard> others = watch_over(*group, watch);
+    const Health health = work(*group, assignment.plan, environment, workshop, out, [&] {
+      trouble = group->broken();
       if (trouble) tell(out, error_record(*trouble));
       last_moments.emplace(watch.over_the_end(grace, [&] {
         return (trouble ? trouble->what() + std::string("; ") : "") + "ending in good order took too long";
@@ -176,7 +177,7 @@ Health take_part(const Environment& environment, const EngineFactory& workshop, 
     });
     if (health == Health::lost) return health;
   }
-  hub->allgather({});  // all are done: from now on connections may end
+  group->allgather({});  // all are done: from now on connections may end
   return Health::sound;
 }
 

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from company import MPIS, Company, mpiexec_of
 from launching import Bench, add_engine, bench
+from multi_run import MPIS, MultiRun, mpiexec_of
 
 from linkscope.errors import LinkscopeError
 from linkscope.launch.engines import choose_engine, describe
@@ -22,14 +22,14 @@ ENGINE_DIRECTORY = os.environ.get("LINKSCOPE_ENGINE_DIR")
 
 
 @pytest.fixture
-def company(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> Company:
+def multi_run(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> MultiRun:
     """A bench whose engine joins others and misbehaves as it is told; nothing it started is there afterwards."""
     add_engine(bench.engines, "host", Path(__file__).with_name("fake_join.py"))
     for name in [name for name in os.environ if name.startswith(("OMPI_", "PMI", "SLURM_"))]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("FAKE_LOG", str(bench.folder / "joined"))
     monkeypatch.setenv("TMPDIR", str(bench.folder))
-    return Company(bench, monkeypatch)
+    return MultiRun(bench, monkeypatch)
 
 
 @pytest.fixture(params=MPIS)
@@ -42,20 +42,20 @@ def mpiexec(request: pytest.FixtureRequest) -> Path:
 
 
 @pytest.fixture
-def real_engine(company: Company, mpiexec: Path) -> Iterator[Path]:
+def real_engine(multi_run: MultiRun, mpiexec: Path) -> Iterator[Path]:
     """The engine instead of the fake one, and the MPI that mpiexec belongs to. Skips where either is missing."""
     if ENGINE_DIRECTORY:
-        company.monkeypatch.setenv("LINKSCOPE_ENGINE_DIR", ENGINE_DIRECTORY)
+        multi_run.monkeypatch.setenv("LINKSCOPE_ENGINE_DIR", ENGINE_DIRECTORY)
     else:
-        company.monkeypatch.delenv("LINKSCOPE_ENGINE_DIR")
+        multi_run.monkeypatch.delenv("LINKSCOPE_ENGINE_DIR")
     try:
         engine = choose_engine("host")
     except LinkscopeError as error:
         pytest.skip(str(error))
     abi = mpiexec.parent.parent / "lib" / "libmpi_abi.so.1"
     library = abi if abi.exists() else engine.path.parent / "liblinkscope-mpi-site.so"
-    company.monkeypatch.setenv("LINKSCOPE_MPI", str(library))
-    company.monkeypatch.setenv("PATH", f"{mpiexec.parent}{os.pathsep}{os.environ['PATH']}")
+    multi_run.monkeypatch.setenv("LINKSCOPE_MPI", str(library))
+    multi_run.monkeypatch.setenv("PATH", f"{mpiexec.parent}{os.pathsep}{os.environ['PATH']}")
     describe.cache_clear()
     (method,) = [method for method in choose_engine("host").description["methods"] if method["name"] == "mpi"]
     if not method["available"]:

@@ -51,29 +51,29 @@ class Connection:
 class Star:
     """Every exchange goes through rank 0, which finds out who is gone or late."""
 
-    def __init__(self, rank: int, size: int, listener: socket.socket | None, hub: str, limit_s: float) -> None:
+    def __init__(self, rank: int, size: int, listener: socket.socket | None, root: str, limit_s: float) -> None:
         self.rank = rank
-        self.spokes: dict[int, Connection] = {}
+        self.leaves: dict[int, Connection] = {}
         if listener is not None:
-            while len(self.spokes) < size - 1:
-                spoke = Connection(listener.accept()[0])
-                spoke.sock.settimeout(limit_s)
-                self.spokes[(spoke.hear() or {})["rank"]] = spoke
+            while len(self.leaves) < size - 1:
+                leaf = Connection(listener.accept()[0])
+                leaf.sock.settimeout(limit_s)
+                self.leaves[(leaf.hear() or {})["rank"]] = leaf
         else:
-            host, _, port = hub.rpartition(":")
-            self.centre = Connection(socket.create_connection((host, int(port))))
-            self.centre.say(rank=rank)
+            host, _, port = root.rpartition(":")
+            self.root = Connection(socket.create_connection((host, int(port))))
+            self.root.say(rank=rank)
 
     def meet(self, control: Connection) -> int | None:
-        """Waits for all; the rank that did not come, as rank 0 sees it. The others leave where the centre is gone."""
-        for rank, spoke in sorted(self.spokes.items()):
-            if spoke.hear() is None:
+        """Waits for all; the rank that did not come, as rank 0 sees it. The others leave where the root is gone."""
+        for rank, leaf in sorted(self.leaves.items()):
+            if leaf.hear() is None:
                 return rank
-        for spoke in self.spokes.values():
-            spoke.say()
+        for leaf in self.leaves.values():
+            leaf.say()
         if self.rank > 0:
-            self.centre.say()
-            if self.centre.hear() is None:
+            self.root.say()
+            if self.root.hear() is None:
                 control.say(record="error", fault="lost", **blame("gone", 0, "rank 0 is gone"))
                 leave("rank 0 is gone", 3)
         return None
@@ -119,7 +119,7 @@ def join() -> None:
     if FAULTS.get(f"{rank}:plan") == "refuse":
         control.say(record="error", fault="bad-input", reason="case 1 is wrong")
         leave("case 1 is wrong", 2)
-    work(control, Star(rank, word["size"], listener, word["hub"], word["limit_s"]), word["plan"])
+    work(control, Star(rank, word["size"], listener, word["root"], word["limit_s"]), word["plan"])
 
 
 def introduce(rank: int, listener: socket.socket | None, fault: str) -> Connection:
@@ -134,7 +134,7 @@ def introduce(rank: int, listener: socket.socket | None, fault: str) -> Connecti
         rank=rank,
         host=os.environ.get("FAKE_HOSTS", "").split(",")[rank] if "FAKE_HOSTS" in os.environ else socket.gethostname(),
         pid=os.getpid(),
-        hub_port=listener.getsockname()[1] if listener else 0,
+        root_port=listener.getsockname()[1] if listener else 0,
         cpus=sorted(os.sched_getaffinity(0)),
     )
     return control

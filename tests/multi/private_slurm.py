@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from company import processes, wait_until
+from multi_run import processes, wait_until
 
 from linkscope.launch.process.child import Child
 

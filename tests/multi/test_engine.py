@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from company import IDS, ROOT, Company, command_of, mapped_by, mapped_by_anyone, wait_until
 from launching import Ended
+from multi_run import IDS, ROOT, MultiRun, command_of, mapped_by, mapped_by_anyone, wait_until
 
 from linkscope.launch.engines import choose_engine
 from linkscope.launch.process.shared_memory import FOLDER
@@ -43,34 +43,34 @@ rows:
 FAILS, HANGS = -1, -2
 
 
-def add_up(company: Company, types: str, sizes: str) -> Ended:
+def add_up(multi_run: MultiRun, types: str, sizes: str) -> Ended:
     """linkscope run of all-reduces of these types and sizes, between two processes."""
-    suite = company.bench.folder / "sums.yaml"
+    suite = multi_run.bench.folder / "sums.yaml"
     suite.write_text(SUMS.format(types=types, sizes=sizes))
-    return company.bench.cli("run", str(suite), "-o", "a.jsonl", "--budget", "2s")
+    return multi_run.bench.cli("run", str(suite), "-o", "a.jsonl", "--budget", "2s")
 
 
 @pytest.fixture
-def false_mpi(company: Company, real_engine: Path) -> Callable[[int, int, int], None]:
+def false_mpi(multi_run: MultiRun, real_engine: Path) -> Callable[[int, int, int], None]:
     """Has what is of so many bytes arrive at that rank with a byte at that offset flipped, fail (FAILS) or never return
     (HANGS). Skips without a compiler.
     """
     compiler = shutil.which("cc") or shutil.which("gcc")
     if compiler is None:
         pytest.skip("there is no C compiler")
-    source, adapter = Path(__file__).with_name("false_mpi.c"), company.bench.folder / "false_mpi.so"
+    source, adapter = Path(__file__).with_name("false_mpi.c"), multi_run.bench.folder / "false_mpi.so"
     includes = ["-I", str(ROOT / "engine")]
     subprocess.run([compiler, "-shared", "-fPIC", *includes, "-o", str(adapter), str(source), "-ldl"], check=True)
 
     def lie(rank: int, size: int, offset: int) -> None:
         real = Path(os.environ["LINKSCOPE_MPI"])
         if real.name.startswith("libmpi_abi"):
-            company.monkeypatch.setenv("FALSE_MPI_LIBRARY", str(real))
+            multi_run.monkeypatch.setenv("FALSE_MPI_LIBRARY", str(real))
             real = real_engine.with_name("liblinkscope-mpi-abi.so")
         facts = {"ADAPTER": real, "RANK": rank, "BYTES": size, "OFFSET": offset}
         for name, value in facts.items():
-            company.monkeypatch.setenv(f"FALSE_MPI_{name}", str(value))
-        company.monkeypatch.setenv("LINKSCOPE_MPI", str(adapter))
+            multi_run.monkeypatch.setenv(f"FALSE_MPI_{name}", str(value))
+        multi_run.monkeypatch.setenv("LINKSCOPE_MPI", str(adapter))
 
     return lie
 
@@ -88,84 +88,86 @@ def segments() -> Iterator[Callable[[], set[Path]]]:
 
 
 @pytest.mark.usefixtures("segments")
-def test_messages_go_between_two_processes(company: Company) -> None:
-    ended = company.run("--budget", "2s", method="mpi")
+def test_messages_go_between_two_processes(multi_run: MultiRun) -> None:
+    ended = multi_run.run("--budget", "2s", method="mpi")
     assert ended.code == 0, ended.err
-    rows = [record for record in company.records if record["record"] == "row"]
+    rows = [record for record in multi_run.records if record["record"] == "row"]
     assert {row["status"] for row in rows} == {"ok"}
     assert all(row["flows"][0]["gbps"]["median"] > 0 for row in rows)
     assert all(row["verified"]["rounds"] > 0 for row in rows)
 
 
 @pytest.mark.usefixtures("segments")
-def test_types_are_added_up_where_mpi_or_its_binding_has_them(company: Company, mpiexec: Path) -> None:
-    ended = add_up(company, "[float32, float16, bfloat16, int32]", "4K")
+def test_types_are_added_up_where_mpi_or_its_binding_has_them(multi_run: MultiRun, mpiexec: Path) -> None:
+    ended = add_up(multi_run, "[float32, float16, bfloat16, int32]", "4K")
     assert ended.code == 0, ended.err
-    ((absent, reason),) = company.reasons.items()
+    ((absent, reason),) = multi_run.reasons.items()
     assert "bfloat16" in absent
     by_abi = os.environ["LINKSCOPE_MPI"].endswith("libmpi_abi.so.1")
     assert ("the standard ABI has no bfloat16" if by_abi else "its mpi.h has no bfloat16") in reason
 
 
 @pytest.mark.usefixtures("segments")
-def test_an_mpiexec_that_is_named_leads_to_its_mpi(company: Company, mpiexec: Path) -> None:
+def test_an_mpiexec_that_is_named_leads_to_its_mpi(multi_run: MultiRun, mpiexec: Path) -> None:
     """Nothing else says where that lies: an MPI without the standard ABI has its adapter beside the engine."""
-    company.monkeypatch.delenv("LINKSCOPE_MPI")
+    multi_run.monkeypatch.delenv("LINKSCOPE_MPI")
     options = ("--launcher-command", str(mpiexec), "--budget", "2s")
     if "openmpi" in str(mpiexec) and not (choose_engine("host").path.parent / "liblinkscope-mpi-site.so").exists():
         pytest.skip("the engine has no adapter to it")
-    assert company.run(*options, "--dry-run", method="mpi").code == 0
-    ended = company.run(*options, method="mpi")
+    assert multi_run.run(*options, "--dry-run", method="mpi").code == 0
+    ended = multi_run.run(*options, method="mpi")
     assert ended.code == 0, ended.err
-    assert set(company.statuses.values()) == {"ok"}
+    assert set(multi_run.statuses.values()) == {"ok"}
     name = "Open MPI" if "openmpi" in str(mpiexec) else "MPICH"
-    rows = [record for record in company.records if record["record"] == "row"]
+    rows = [record for record in multi_run.records if record["record"] == "row"]
     assert all(any(name in note for note in row["flows"][0]["notes"]) for row in rows)
 
 
 @pytest.mark.usefixtures("segments")
 def test_a_message_that_arrives_wrong_fails_its_case_alone(
-    company: Company, false_mpi: Callable[[int, int, int], None]
+    multi_run: MultiRun, false_mpi: Callable[[int, int, int], None]
 ) -> None:
     """The same processes go on: nothing is wrong with them."""
     false_mpi(1, 8 << 10, 5001)
-    ended = company.run("--budget", "2s", method="mpi")
+    ended = multi_run.run("--budget", "2s", method="mpi")
     assert ended.code == 1, ended.err
-    assert company.statuses == {**dict.fromkeys(IDS, "ok"), IDS[1]: "failed"}
+    assert multi_run.statuses == {**dict.fromkeys(IDS, "ok"), IDS[1]: "failed"}
     told = rf"rank 1 \(host {re.escape(HOST)}\): byte 5001 of 8192( in slot 0 of \d+)? arrived wrong in numa:0 pageable"
-    assert re.fullmatch(told, company.reasons[IDS[1]])
-    assert len(company.crews) == 1
+    assert re.fullmatch(told, multi_run.reasons[IDS[1]])
+    assert len(multi_run.groups) == 1
 
 
 @pytest.fixture
-def impatient(company: Company) -> None:
+def long_limit(multi_run: MultiRun) -> None:
     """The supervisor waits less long than the processes for one another."""
-    company.monkeypatch.setattr("linkscope.plan.budget.timeout_s", lambda case, options: 10.0)
-    company.monkeypatch.setattr("linkscope.launch.scheduler.patience_s", lambda cases: 60.0)
+    multi_run.monkeypatch.setattr("linkscope.plan.budget.timeout_s", lambda case, options: 10.0)
+    multi_run.monkeypatch.setattr("linkscope.launch.scheduler.exchange_limit_s", lambda cases: 60.0)
 
 
-@pytest.mark.usefixtures("segments", "impatient")
+@pytest.mark.usefixtures("segments", "long_limit")
 def test_what_mpi_says_to_a_rank_is_told_where_the_other_waits_for_it_in_vain(
-    company: Company, false_mpi: Callable[[int, int, int], None]
+    multi_run: MultiRun, false_mpi: Callable[[int, int, int], None]
 ) -> None:
     false_mpi(1, 8 << 10, FAILS)
-    assert company.run("--budget", "2s", method="mpi").code == 1
-    assert company.reasons.keys() == {IDS[1]}
+    assert multi_run.run("--budget", "2s", method="mpi").code == 1
+    assert multi_run.reasons.keys() == {IDS[1]}
     words = (
         rf"rank 1 \(host {re.escape(HOST)}\) failed: MPI_Send, MPI_Recv: .* \(16\); rank 0 \(host {re.escape(HOST)}\) "
     )
-    assert re.fullmatch(words + "hung: no sign of life for 10 s; all 2 processes were killed", company.reasons[IDS[1]])
+    assert re.fullmatch(
+        words + "hung: no sign of life for 10 s; all 2 processes were killed", multi_run.reasons[IDS[1]]
+    )
 
 
-@pytest.mark.usefixtures("segments", "impatient")
+@pytest.mark.usefixtures("segments", "long_limit")
 def test_where_all_ranks_are_held_up_in_mpi_the_row_says_in_what(
-    company: Company, false_mpi: Callable[[int, int, int], None]
+    multi_run: MultiRun, false_mpi: Callable[[int, int, int], None]
 ) -> None:
     """Rank 0's call never returns, and the other's next one waits for it: nobody here knows whose fault that is."""
     false_mpi(0, 8 << 10, HANGS)
-    assert add_up(company, "int32", "4K:16K:2x").code == 1
-    assert list(company.statuses.values()) == ["ok", "failed", "ok"]
-    (reason,) = company.reasons.values()
+    assert add_up(multi_run, "int32", "4K:16K:2x").code == 1
+    assert list(multi_run.statuses.values()) == ["ok", "failed", "ok"]
+    (reason,) = multi_run.reasons.values()
     each = "; ".join(rf"rank {rank} \(host {re.escape(HOST)}\): threads: [^;]+" for rank in (0, 1))
     hung = rf"all 2 processes hung: none ended the case within 10 s \({each}\); they were killed"
     assert re.fullmatch(hung, reason), reason
@@ -173,92 +175,92 @@ def test_where_all_ranks_are_held_up_in_mpi_the_row_says_in_what(
 
 @pytest.mark.usefixtures("segments")
 @pytest.mark.parametrize("rank", [0, 1])
-def test_a_rank_that_the_others_wait_for_in_vain_is_named(company: Company, rank: int) -> None:
+def test_a_rank_that_the_others_wait_for_in_vain_is_named(multi_run: MultiRun, rank: int) -> None:
     """Rank 0, which writes the rows, like any other."""
-    company.monkeypatch.setattr("linkscope.launch.scheduler.patience_s", lambda cases: 3.0)
+    multi_run.monkeypatch.setattr("linkscope.launch.scheduler.exchange_limit_s", lambda cases: 3.0)
 
     def stop() -> None:
-        wait_until(lambda: Path("a.jsonl").exists() and bool(company.statuses))
-        os.kill(company.crews[0]["processes"][rank]["pid"], signal.SIGSTOP)
+        wait_until(lambda: Path("a.jsonl").exists() and bool(multi_run.statuses))
+        os.kill(multi_run.groups[0]["processes"][rank]["pid"], signal.SIGSTOP)
 
     stopping = threading.Thread(target=stop)
     stopping.start()
-    assert company.run("--precision", "0.01%").code == 1
+    assert multi_run.run("--precision", "0.01%").code == 1
     stopping.join()
-    assert list(company.reasons.values()) == [f"rank {rank} (host {HOST}) has not come within 3 s"]
+    assert list(multi_run.reasons.values()) == [f"rank {rank} (host {HOST}) has not come within 3 s"]
 
 
 @pytest.mark.usefixtures("segments")
 @pytest.mark.parametrize("rank", [0, 1])
 def test_a_sum_that_is_wrong_at_one_rank_names_it(
-    company: Company, false_mpi: Callable[[int, int, int], None], rank: int
+    multi_run: MultiRun, false_mpi: Callable[[int, int, int], None], rank: int
 ) -> None:
     """The other one has the right sum; here the last element alone is wrong."""
     false_mpi(rank, 8 << 10, 8188)
-    ended = add_up(company, "int32", "4K:16K:2x")
+    ended = add_up(multi_run, "int32", "4K:16K:2x")
     assert ended.code == 1, ended.err
-    assert list(company.statuses.values()) == ["ok", "failed", "ok"]
-    ((wrong, reason),) = company.reasons.items()
+    assert list(multi_run.statuses.values()) == ["ok", "failed", "ok"]
+    ((wrong, reason),) = multi_run.reasons.items()
     assert wrong.endswith("/8KiB")
     assert reason == f"rank {rank} (host {HOST}): all-reduce: byte 8188 of member {rank} on numa:0 is wrong"
-    assert len(company.crews) == 1
+    assert len(multi_run.groups) == 1
 
 
 @pytest.mark.usefixtures("segments")
-def test_started_as_ranks_the_engines_find_one_another(company: Company, mpiexec: Path) -> None:
+def test_started_as_ranks_the_engines_find_one_another(multi_run: MultiRun, mpiexec: Path) -> None:
     flags = ["--allow-run-as-root"] if "openmpi" in str(mpiexec) else []
-    process = company.start("--budget", "2s", method="mpi", before=[str(mpiexec), *flags, "-n", "2"])
+    process = multi_run.start("--budget", "2s", method="mpi", before=[str(mpiexec), *flags, "-n", "2"])
     out, err = process.communicate(timeout=120)
     assert process.returncode == 0, out + err
-    assert set(company.statuses.values()) == {"ok"}
-    assert [crew["launcher"] for crew in company.crews] == ["inside"]
+    assert set(multi_run.statuses.values()) == {"ok"}
+    assert [group["launcher"] for group in multi_run.groups] == ["inside"]
 
 
 @pytest.mark.usefixtures("segments")
 @pytest.mark.parametrize("rank", [0, 1])
-def test_a_killed_rank_is_named_and_the_rest_goes_on(company: Company, rank: int) -> None:
-    process = company.start("--precision", "0.1%", method="mpi")
-    company.await_rows(process, 1)
-    os.kill(company.crews[0]["processes"][rank]["pid"], signal.SIGKILL)
+def test_a_killed_rank_is_named_and_the_rest_goes_on(multi_run: MultiRun, rank: int) -> None:
+    process = multi_run.start("--precision", "0.1%", method="mpi")
+    multi_run.await_rows(process, 1)
+    os.kill(multi_run.groups[0]["processes"][rank]["pid"], signal.SIGKILL)
     _, err = process.communicate(timeout=120)
     assert process.returncode == 1, err
-    ((_, reason),) = company.reasons.items()
+    ((_, reason),) = multi_run.reasons.items()
     assert re.match(rf"rank {rank} \(host {HOST}\)", reason)
-    assert list(company.statuses.values()).count("ok") == 3
-    assert len(company.crews) == 2
+    assert list(multi_run.statuses.values()).count("ok") == 3
+    assert len(multi_run.groups) == 2
 
 
 @pytest.mark.usefixtures("segments")
 @pytest.mark.parametrize("ranks", [(0,), (0, 1)])
-def test_ranks_killed_in_the_first_case_leave_no_shared_memory(company: Company, ranks: tuple[int, ...]) -> None:
+def test_ranks_killed_in_the_first_case_leave_no_shared_memory(multi_run: MultiRun, ranks: tuple[int, ...]) -> None:
     """Of both at once nobody is left whose memory could be looked at afterwards."""
-    process = company.start("--precision", "0.01%", method="mpi")
+    process = multi_run.start("--precision", "0.01%", method="mpi")
     before = set(FOLDER.iterdir())
-    wait_until(lambda: Path("a.jsonl").exists() and bool(company.crews))
-    killed = [company.crews[0]["processes"][rank]["pid"] for rank in ranks]
+    wait_until(lambda: Path("a.jsonl").exists() and bool(multi_run.groups))
+    killed = [multi_run.groups[0]["processes"][rank]["pid"] for rank in ranks]
     wait_until(lambda: bool(mapped_by(killed[0]) - before) or process.poll() is not None)
     time.sleep(0.05)
-    assert not company.statuses
+    assert not multi_run.statuses
     for pid in killed:
         os.kill(pid, signal.SIGKILL)
     _, err = process.communicate(timeout=120)
     assert process.returncode == 1, err
-    assert list(company.statuses.values()).count("ok") == 3
+    assert list(multi_run.statuses.values()).count("ok") == 3
 
 
 def test_what_a_killed_linkscope_leaves_the_next_run_removes(
-    company: Company, segments: Callable[[], set[Path]]
+    multi_run: MultiRun, segments: Callable[[], set[Path]]
 ) -> None:
     """No engine; of shared memory what MPI leaves of killed ranks, and a folder."""
-    process = company.start("--precision", "0.1%", method="mpi")
-    company.await_rows(process, 1)
-    ranks = [one["pid"] for one in company.crews[0]["processes"]]
+    process = multi_run.start("--precision", "0.1%", method="mpi")
+    multi_run.await_rows(process, 1)
+    ranks = [one["pid"] for one in multi_run.groups[0]["processes"]]
     process.kill()
     process.communicate(timeout=120)
     wait_until(lambda: not any("join" in command_of(pid) for pid in ranks))
-    assert company.leftovers() != []
-    again = company.start("--precision", "0.1%", "--resume", method="mpi")
+    assert multi_run.leftovers() != []
+    again = multi_run.start("--precision", "0.1%", "--resume", method="mpi")
     _, err = again.communicate(timeout=120)
     assert again.returncode == 0, err
     wait_until(lambda: not segments())
-    assert company.leftovers() == []
+    assert multi_run.leftovers() == []

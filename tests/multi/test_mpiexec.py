@@ -1,4 +1,4 @@
-"""Crews by a real mpiexec, of each MPI at hand: the same promises as on one's own, ranks of which one is odd (that with
+"""Groups by a real mpiexec, of each MPI at hand: the same promises as on one's own, ranks of which one is odd (with
 the real engine), and what a launcher can do wrong.
 """
 
@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from company import IDS, Company, command_of, processes, wait_until
 from launching import add_engine
+from multi_run import IDS, MultiRun, command_of, processes, wait_until
 
 from linkscope import __version__
 from linkscope.results.run_file import SCHEMA
@@ -27,106 +27,108 @@ ROOT_FLAG = {"openmpi": ["--allow-run-as-root"]}
 
 
 @pytest.fixture(autouse=True)
-def nothing_is_left(company: Company, mpiexec: Path) -> Iterator[None]:
+def nothing_is_left(multi_run: MultiRun, mpiexec: Path) -> Iterator[None]:
     """No engine, no part of the launcher, no file."""
     yield
     home = str(mpiexec.parent)
-    wait_until(lambda: not company.engines() and not [pid for pid in processes() if home in command_of(pid)])
-    assert company.leftovers() == []
+    wait_until(lambda: not multi_run.engines() and not [pid for pid in processes() if home in command_of(pid)])
+    assert multi_run.leftovers() == []
 
 
 @pytest.fixture(autouse=True)
-def on_path(company: Company, mpiexec: Path) -> None:
+def on_path(multi_run: MultiRun, mpiexec: Path) -> None:
     """Found as a user's is; as root it is told to run as root by linkscope itself."""
-    company.monkeypatch.setenv("PATH", f"{mpiexec.parent}{os.pathsep}{os.environ['PATH']}")
+    multi_run.monkeypatch.setenv("PATH", f"{mpiexec.parent}{os.pathsep}{os.environ['PATH']}")
 
 
 @pytest.fixture
-def odd_engine(company: Company, real_engine: Path) -> Callable[..., None]:
+def odd_engine(multi_run: MultiRun, real_engine: Path) -> Callable[..., None]:
     """The real engine for all ranks, of which one differs, as odd_engine.py spells it."""
-    add_engine(company.bench.engines, "host", Path(__file__).with_name("odd_engine.py"))
-    company.monkeypatch.setenv("LINKSCOPE_ENGINE_DIR", str(company.bench.engines))
+    add_engine(multi_run.bench.engines, "host", Path(__file__).with_name("odd_engine.py"))
+    multi_run.monkeypatch.setenv("LINKSCOPE_ENGINE_DIR", str(multi_run.bench.engines))
 
     def differ(rank: int, **how: dict[str, Any]) -> None:
-        company.monkeypatch.setenv("ODD_ENGINE", json.dumps({"engine": str(real_engine), "rank": rank, **how}))
+        multi_run.monkeypatch.setenv("ODD_ENGINE", json.dumps({"engine": str(real_engine), "rank": rank, **how}))
 
     return differ
 
 
-def test_cases_that_call_mpi_are_started_by_mpiexec(company: Company) -> None:
-    assert company.run(method="mpi").code == 0
-    assert company.statuses == dict.fromkeys(IDS, "ok")
-    (crew,) = company.crews
-    assert crew["launcher"] == "mpiexec"
-    assert sorted(one["pid"] for one in company.joined) == sorted(one["pid"] for one in crew["processes"])
-    assert {tuple(one["cpus"]) for one in company.joined} == {tuple(one["cpus"]) for one in crew["processes"]}
+def test_cases_that_call_mpi_are_started_by_mpiexec(multi_run: MultiRun) -> None:
+    assert multi_run.run(method="mpi").code == 0
+    assert multi_run.statuses == dict.fromkeys(IDS, "ok")
+    (group,) = multi_run.groups
+    assert group["launcher"] == "mpiexec"
+    assert sorted(one["pid"] for one in multi_run.joined) == sorted(one["pid"] for one in group["processes"])
+    assert {tuple(one["cpus"]) for one in multi_run.joined} == {tuple(one["cpus"]) for one in group["processes"]}
 
 
-def test_what_is_done_for_root_is_said(company: Company, mpiexec: Path) -> None:
-    ended = company.run(method="mpi")
-    said = ("run as root" in ended.err, bool(company.crews[0]["notes"]))
+def test_what_is_done_for_root_is_said(multi_run: MultiRun, mpiexec: Path) -> None:
+    ended = multi_run.run(method="mpi")
+    said = ("run as root" in ended.err, bool(multi_run.groups[0]["notes"]))
     assert said == (("openmpi" in str(mpiexec) and os.geteuid() == 0),) * 2
 
 
 @pytest.mark.parametrize("rank", [0, 1])
-def test_a_killed_rank_is_named_and_the_rest_goes_on(company: Company, rank: int) -> None:
+def test_a_killed_rank_is_named_and_the_rest_goes_on(multi_run: MultiRun, rank: int) -> None:
     """With the signal, where the launcher tells of this rank and not of one that ended for its sake."""
-    company.faults(**{f"r{rank}_/8KiB": "kill"})
-    assert company.run(method="mpi").code == 1
-    assert company.reasons.keys() == {IDS[1]}
-    assert re.match(rf"rank {rank} \(host {HOST}\) (died of SIGKILL|is gone)", company.reasons[IDS[1]])
-    assert len(company.crews) == 2
+    multi_run.faults(**{f"r{rank}_/8KiB": "kill"})
+    assert multi_run.run(method="mpi").code == 1
+    assert multi_run.reasons.keys() == {IDS[1]}
+    assert re.match(rf"rank {rank} \(host {HOST}\) (died of SIGKILL|is gone)", multi_run.reasons[IDS[1]])
+    assert len(multi_run.groups) == 2
 
 
-def test_a_stopped_rank_is_named_and_none_of_them_is_left(company: Company) -> None:
-    company.monkeypatch.setattr("linkscope.plan.budget.timeout_s", lambda case, options: 1.0)
-    company.faults(**{"r0_/8KiB": "stop"})
-    assert company.run(method="mpi").code == 1
-    assert company.reasons.keys() == {IDS[1]}
-    assert company.reasons[IDS[1]].startswith(f"rank 0 (host {HOST}) (it is stopped) hung")
+def test_a_stopped_rank_is_named_and_none_of_them_is_left(multi_run: MultiRun) -> None:
+    multi_run.monkeypatch.setattr("linkscope.plan.budget.timeout_s", lambda case, options: 1.0)
+    multi_run.faults(**{"r0_/8KiB": "stop"})
+    assert multi_run.run(method="mpi").code == 1
+    assert multi_run.reasons.keys() == {IDS[1]}
+    assert multi_run.reasons[IDS[1]].startswith(f"rank 0 (host {HOST}) (it is stopped) hung")
 
 
-def test_what_is_exported_reaches_every_rank(company: Company) -> None:
-    company.monkeypatch.setenv("LINKSCOPE_SEED", "77")
-    company.run(method="mpi")
-    assert [one["seed"] for one in company.joined] == ["77", "77"]
+def test_what_is_exported_reaches_every_rank(multi_run: MultiRun) -> None:
+    multi_run.monkeypatch.setenv("LINKSCOPE_SEED", "77")
+    multi_run.run(method="mpi")
+    assert [one["seed"] for one in multi_run.joined] == ["77", "77"]
 
 
-def test_the_mpi_of_the_mpiexec_asked_for_is_what_the_offer_and_every_rank_see(company: Company, mpiexec: Path) -> None:
-    company.monkeypatch.setenv("FAKE_NO_MPI", "1")
-    company.monkeypatch.delenv("LINKSCOPE_MPI", raising=False)
-    home = company.bench.folder / "mpi"
+def test_the_mpi_of_the_mpiexec_asked_for_is_what_the_offer_and_every_rank_see(
+    multi_run: MultiRun, mpiexec: Path
+) -> None:
+    multi_run.monkeypatch.setenv("FAKE_NO_MPI", "1")
+    multi_run.monkeypatch.delenv("LINKSCOPE_MPI", raising=False)
+    home = multi_run.bench.folder / "mpi"
     named, library = home / "bin" / "mpiexec", home / "lib" / "libmpi_abi.so.1"
     for path in (named, library):
         path.parent.mkdir(parents=True)
         path.write_text(f'#!/bin/sh\nexec {mpiexec} "$@"\n')
     named.chmod(named.stat().st_mode | stat.S_IXUSR)
-    assert "no MPI library" in company.run("--dry-run", method="mpi").out
-    assert "skipped" not in company.run("--dry-run", "--launcher-command", str(named), method="mpi").out
-    assert company.run("--launcher-command", str(named), method="mpi").code == 0
-    assert company.statuses == dict.fromkeys(IDS, "ok")
-    assert [one["mpi"] for one in company.joined] == [str(library)] * 2
+    assert "no MPI library" in multi_run.run("--dry-run", method="mpi").out
+    assert "skipped" not in multi_run.run("--dry-run", "--launcher-command", str(named), method="mpi").out
+    assert multi_run.run("--launcher-command", str(named), method="mpi").code == 0
+    assert multi_run.statuses == dict.fromkeys(IDS, "ok")
+    assert [one["mpi"] for one in multi_run.joined] == [str(library)] * 2
 
 
-def test_a_launcher_that_starts_one_too_few_is_found_out(company: Company, mpiexec: Path) -> None:
-    company.monkeypatch.setattr("linkscope.launch.scheduler.START_TIMEOUT_S", 5.0)
-    stingy = company.bench.folder / "stingy"
+def test_a_launcher_that_starts_one_too_few_is_found_out(multi_run: MultiRun, mpiexec: Path) -> None:
+    multi_run.monkeypatch.setattr("linkscope.launch.scheduler.START_TIMEOUT_S", 5.0)
+    stingy = multi_run.bench.folder / "stingy"
     stingy.write_text(
         f'#!/bin/sh\n[ "$1" = --version ] && exec {mpiexec} --version\nshift 2\nexec {mpiexec} -n 1 "$@"\n'
     )
     stingy.chmod(stingy.stat().st_mode | stat.S_IXUSR)
-    assert company.run("--launcher-command", str(stingy), method="mpi").code == 1
-    (reason,) = set(company.reasons.values())
+    assert multi_run.run("--launcher-command", str(stingy), method="mpi").code == 1
+    (reason,) = set(multi_run.reasons.values())
     assert reason == f"rank 1 of 2 never started; on {HOST} the others did: no word within 5 s of starting mpiexec"
 
 
-def reason_of_all(company: Company) -> str:
+def reason_of_all(multi_run: MultiRun) -> str:
     """Why every case failed, in a run that is over long before a process is given up that does not come."""
-    process = company.start("--budget", "2s", method="mpi")
+    process = multi_run.start("--budget", "2s", method="mpi")
     _, err = process.communicate(timeout=60)
     assert process.returncode == 1, err
-    assert company.statuses == dict.fromkeys(IDS, "failed")
-    (reason,) = set(company.reasons.values())
+    assert multi_run.statuses == dict.fromkeys(IDS, "failed")
+    (reason,) = set(multi_run.reasons.values())
     return reason
 
 
@@ -140,10 +142,10 @@ def reason_of_all(company: Company) -> str:
     ids=["version", "schema", "engine"],
 )
 def test_a_rank_of_another_build_is_named_with_what_differs(
-    company: Company, odd_engine: Callable[..., None], rank: int, hello: dict[str, Any], words: str
+    multi_run: MultiRun, odd_engine: Callable[..., None], rank: int, hello: dict[str, Any], words: str
 ) -> None:
     odd_engine(rank, hello=hello)
-    assert reason_of_all(company) == f"rank {rank} (host {HOST}) {words}"
+    assert reason_of_all(multi_run) == f"rank {rank} (host {HOST}) {words}"
 
 
 def told_apart(what: str) -> str:
@@ -153,77 +155,77 @@ def told_apart(what: str) -> str:
     return rf"(?:{zero}: )?{one} has {what} (?P<one>\w+), {zero} has (?P<zero>\w+): {mend}"
 
 
-def test_ranks_with_different_plans_find_it_out(company: Company, odd_engine: Callable[..., None]) -> None:
+def test_ranks_with_different_plans_find_it_out(multi_run: MultiRun, odd_engine: Callable[..., None]) -> None:
     """The supervisor cannot see it: it has given them all the same."""
     odd_engine(0, plan={"memory_limit_bytes": 1 << 30})
-    found = re.fullmatch(told_apart("plan"), reason_of_all(company))
+    found = re.fullmatch(told_apart("plan"), reason_of_all(multi_run))
     assert found is not None
     assert found["one"] != found["zero"]
 
 
-def test_ranks_with_different_seeds_find_it_out(company: Company, odd_engine: Callable[..., None]) -> None:
-    company.monkeypatch.setenv("LINKSCOPE_SEED", "5")
+def test_ranks_with_different_seeds_find_it_out(multi_run: MultiRun, odd_engine: Callable[..., None]) -> None:
+    multi_run.monkeypatch.setenv("LINKSCOPE_SEED", "5")
     odd_engine(1, environment={"LINKSCOPE_SEED": "77"})
-    found = re.fullmatch(told_apart("LINKSCOPE_SEED"), reason_of_all(company))
+    found = re.fullmatch(told_apart("LINKSCOPE_SEED"), reason_of_all(multi_run))
     assert found is not None
     assert (found["zero"], found["one"]) == ("5", "77")
 
 
-def test_the_engine_that_stands_in_for_odd_ones_is_sound(company: Company, odd_engine: Callable[..., None]) -> None:
+def test_the_engine_that_stands_in_for_odd_ones_is_sound(multi_run: MultiRun, odd_engine: Callable[..., None]) -> None:
     """What is handed on unchanged ends well: the tests above fail for what they change."""
     odd_engine(1, hello={}, plan={})
-    assert company.run("--budget", "2s", method="mpi").code == 0
-    assert company.statuses == dict.fromkeys(IDS, "ok")
+    assert multi_run.run("--budget", "2s", method="mpi").code == 0
+    assert multi_run.statuses == dict.fromkeys(IDS, "ok")
 
 
-def test_a_launcher_that_fails_is_quoted(company: Company, mpiexec: Path) -> None:
-    assert company.run("--launcher-command", f"{mpiexec} --no-such-option", method="mpi").code == 1
-    (reason,) = set(company.reasons.values())
+def test_a_launcher_that_fails_is_quoted(multi_run: MultiRun, mpiexec: Path) -> None:
+    assert multi_run.run("--launcher-command", f"{mpiexec} --no-such-option", method="mpi").code == 1
+    (reason,) = set(multi_run.reasons.values())
     assert reason.startswith("mpiexec ended with exit code ")
     assert "no-such-option" in reason
 
 
-def test_a_killed_linkscope_takes_launcher_and_ranks_along(company: Company) -> None:
-    company.faults(**{"r1_/16KiB": "hang"})
-    process = company.start(method="mpi")
-    company.await_rows(process, 2)
-    company.kill(process)
+def test_a_killed_linkscope_takes_launcher_and_ranks_along(multi_run: MultiRun) -> None:
+    multi_run.faults(**{"r1_/16KiB": "hang"})
+    process = multi_run.start(method="mpi")
+    multi_run.await_rows(process, 2)
+    multi_run.kill(process)
 
 
-def test_a_stop_signal_is_heeded_at_once_where_the_launcher_ignores_it(company: Company, mpiexec: Path) -> None:
+def test_a_stop_signal_is_heeded_at_once_where_the_launcher_ignores_it(multi_run: MultiRun, mpiexec: Path) -> None:
     """And does not end when its processes have: what ends a job may allow no more than five seconds."""
-    stubborn = company.bench.folder / "stubborn"
+    stubborn = multi_run.bench.folder / "stubborn"
     version = f'[ "$1" = --version ] && exec {mpiexec} --version'
     stubborn.write_text(f"#!/bin/sh\n{version}\ntrap '' TERM\n{mpiexec} \"$@\"\nsleep 600\n")
     stubborn.chmod(stubborn.stat().st_mode | stat.S_IXUSR)
-    company.faults(**{"r1_/16KiB": "hang"})
-    process = company.start("--launcher-command", str(stubborn), method="mpi")
-    company.await_rows(process, 2)
+    multi_run.faults(**{"r1_/16KiB": "hang"})
+    process = multi_run.start("--launcher-command", str(stubborn), method="mpi")
+    multi_run.await_rows(process, 2)
     process.send_signal(signal.SIGTERM)
     _, err = process.communicate(timeout=5)
     assert process.returncode == 130, err
-    assert list(company.statuses.values()) == ["ok", "ok"]
+    assert list(multi_run.statuses.values()) == ["ok", "ok"]
     assert "`linkscope run --resume -o a.jsonl` completes the run" in err
 
 
-def test_started_as_ranks_linkscope_leads_from_rank_0(company: Company, mpiexec: Path) -> None:
+def test_started_as_ranks_linkscope_leads_from_rank_0(multi_run: MultiRun, mpiexec: Path) -> None:
     before = [str(mpiexec), *ROOT_FLAG.get(mpiexec.parent.parent.name.split("-")[0], []), "-n", "2"]
-    process = company.start(method="mpi", before=before)
+    process = multi_run.start(method="mpi", before=before)
     out, err = process.communicate(timeout=60)
     assert process.returncode == 0, out + err
-    assert company.statuses == dict.fromkeys(IDS, "ok")
-    (crew,) = company.crews
-    assert crew["launcher"] == "inside"
-    if crew["notes"]:  # bound by its launcher, as the notes say
-        allowed = {one["rank"]: one["allowed"] for one in company.joined}
-        assert {one["rank"]: one["cpus"] for one in crew["processes"]} == allowed
+    assert multi_run.statuses == dict.fromkeys(IDS, "ok")
+    (group,) = multi_run.groups
+    assert group["launcher"] == "inside"
+    if group["notes"]:  # bound by its launcher, as the notes say
+        allowed = {one["rank"]: one["allowed"] for one in multi_run.joined}
+        assert {one["rank"]: one["cpus"] for one in group["processes"]} == allowed
     assert "4 of 4" in out or "4 ok" in out
 
 
-def test_as_many_ranks_as_no_case_wants_are_refused(company: Company, mpiexec: Path) -> None:
+def test_as_many_ranks_as_no_case_wants_are_refused(multi_run: MultiRun, mpiexec: Path) -> None:
     flags = ROOT_FLAG.get(mpiexec.parent.parent.name.split("-")[0], [])
     before = [str(mpiexec), *flags, "-n", "3", *(["--oversubscribe"] if flags else [])]
-    process = company.start(method="mpi", before=before)
+    process = multi_run.start(method="mpi", before=before)
     _, err = process.communicate(timeout=60)
     assert process.returncode != 0
     assert "started as 3 ranks, and no case here wants 3 processes" in err

@@ -1,4 +1,4 @@
-"""Crews on two hosts: network namespaces with addresses and names of their own, and an ssh that enters them.
+"""Groups on two hosts: network namespaces with addresses and names of their own, and an ssh that enters them.
 
 What is shared all the same is the kernel: its memory, its files, its process numbers, its CPUs.
 """
@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from company import IDS, ROOT, Company, wait_until
+from multi_run import IDS, ROOT, MultiRun, wait_until
 from result_schema import validate
 
 from linkscope.results.run_file import RunFile
@@ -87,10 +87,10 @@ def _script(path: Path, text: str) -> None:
 
 
 @pytest.fixture
-def command(company: Company, hosts: Hosts, mpiexec: Path) -> list[str]:
+def command(multi_run: MultiRun, hosts: Hosts, mpiexec: Path) -> list[str]:
     """linkscope run on the first host, told of both; either has slots for all of the processes."""
-    company.monkeypatch.setenv("PATH", f"{mpiexec.parent}{os.pathsep}{os.environ['PATH']}")
-    company.monkeypatch.setenv("PYTHONPATH", str(ROOT / "python"))
+    multi_run.monkeypatch.setenv("PATH", f"{mpiexec.parent}{os.pathsep}{os.environ['PATH']}")
+    multi_run.monkeypatch.setenv("PYTHONPATH", str(ROOT / "python"))
     flags = [word.format(agent=hosts.agent) for word in AGENTS[mpiexec.parent.parent.name]]
     launcher = [
         "--launcher-command",
@@ -98,56 +98,58 @@ def command(company: Company, hosts: Hosts, mpiexec: Path) -> list[str]:
         "--hosts",
         ",".join(f"{name}:4" for name in hosts.names),
     ]
-    run = [sys.executable, "-m", "linkscope", "run", company.suite("mpi"), "-o", "a.jsonl"]
+    run = [sys.executable, "-m", "linkscope", "run", multi_run.suite("mpi"), "-o", "a.jsonl"]
     return [str(hosts.enter), *run, *launcher]
 
 
 @pytest.fixture(autouse=True)
-def nothing_is_left(company: Company) -> Iterator[None]:
+def nothing_is_left(multi_run: MultiRun) -> Iterator[None]:
     yield
-    wait_until(lambda: not company.engines())
-    assert company.leftovers() == []
+    wait_until(lambda: not multi_run.engines())
+    assert multi_run.leftovers() == []
 
 
 def test_each_host_is_named_with_its_processes_its_topology_and_its_link(
-    company: Company, hosts: Hosts, command: list[str]
+    multi_run: MultiRun, hosts: Hosts, command: list[str]
 ) -> None:
     ended = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert ended.returncode == 0, ended.stdout + ended.stderr
-    assert company.statuses == dict.fromkeys(IDS, "ok")
+    assert multi_run.statuses == dict.fromkeys(IDS, "ok")
     assert {row.between for row in RunFile.read("a.jsonl").rows} == {hosts.names}
-    (crew,) = company.crews
-    validate(crew)
-    assert [one["host"] for one in crew["processes"]] == list(hosts.names)
-    assert [(one["a"], one["b"], one["kind"]) for one in crew["links"]] == [
+    (group,) = multi_run.groups
+    validate(group)
+    assert [one["host"] for one in group["processes"]] == list(hosts.names)
+    assert [(one["a"], one["b"], one["kind"]) for one in group["links"]] == [
         (f"host:{hosts.names[0]}", f"host:{hosts.names[1]}", "network")
     ]
-    assert any(note.startswith("a process on each named host: mpiexec is told ") for note in crew["notes"])
-    (other,) = crew["nodes"]
+    assert any(note.startswith("a process on each named host: mpiexec is told ") for note in group["notes"])
+    (other,) = group["nodes"]
     assert other["host"] == hosts.names[1]
     assert [device["id"] for device in other["node"]["devices"]] == ["numa:0"]
 
 
 @pytest.mark.parametrize("rank", [0, 1])
-def test_a_killed_rank_is_named_and_fresh_processes_take_over(company: Company, command: list[str], rank: int) -> None:
-    company.faults(**{f"r{rank}_/8KiB": "kill"})
+def test_a_killed_rank_is_named_and_fresh_processes_take_over(
+    multi_run: MultiRun, command: list[str], rank: int
+) -> None:
+    multi_run.faults(**{f"r{rank}_/8KiB": "kill"})
     ended = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert ended.returncode == 1, ended.stdout + ended.stderr
-    assert company.reasons.keys() == {IDS[1]}
-    assert company.reasons[IDS[1]].startswith(f"rank {rank} (host ")
-    assert len(company.crews) == 2
-    assert [len(crew["nodes"]) for crew in company.crews] == [1, 0]
+    assert multi_run.reasons.keys() == {IDS[1]}
+    assert multi_run.reasons[IDS[1]].startswith(f"rank {rank} (host ")
+    assert len(multi_run.groups) == 2
+    assert [len(group["nodes"]) for group in multi_run.groups] == [1, 0]
 
 
-def test_a_killed_linkscope_leaves_nobody_on_either_host(company: Company, command: list[str]) -> None:
-    company.faults(**{"r1_/16KiB": "hang"})
+def test_a_killed_linkscope_leaves_nobody_on_either_host(multi_run: MultiRun, command: list[str]) -> None:
+    multi_run.faults(**{"r1_/16KiB": "hang"})
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    wait_until(lambda: Path("a.jsonl").exists() and len(company.statuses) >= 2)
-    company.kill(process)
+    wait_until(lambda: Path("a.jsonl").exists() and len(multi_run.statuses) >= 2)
+    multi_run.kill(process)
 
 
 def test_a_launcher_that_is_told_to_fill_one_host_is_told_of(
-    command: list[str], company: Company, hosts: Hosts
+    command: list[str], multi_run: MultiRun, hosts: Hosts
 ) -> None:
     place = command.index("--launcher-command") + 1
     filling = "--map-by slot" if "plm_ssh_agent" in command[place] else "-ppn 2"
@@ -156,6 +158,6 @@ def test_a_launcher_that_is_told_to_fill_one_host_is_told_of(
     assert ended.returncode == 0, ended.stdout + ended.stderr
     told = f"all 2 processes run on {hosts.names[0]} although 2 hosts were named"
     assert told in " ".join(ended.stderr.split())
-    (crew,) = company.crews
-    assert {one["host"] for one in crew["processes"]} == {hosts.names[0]}
-    assert any(note.startswith(told) for note in crew["notes"])
+    (group,) = multi_run.groups
+    assert {one["host"] for one in group["processes"]} == {hosts.names[0]}
+    assert any(note.startswith(told) for note in group["notes"])

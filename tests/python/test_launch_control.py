@@ -1,4 +1,4 @@
-"""Control: whoever is no process of the crew neither gets in nor stands in the way."""
+"""Control: whoever is no process of the group neither gets in nor stands in the way."""
 
 from __future__ import annotations
 
@@ -57,9 +57,9 @@ def first_event(control: Control) -> Event:
 
 
 def joins(control: Control) -> bool:
-    """Whether a process of the crew still gets in, before anything else happens."""
-    with call(control) as member:
-        member.sendall(hello(control))
+    """Whether a process of the group still gets in, before anything else happens."""
+    with call(control) as process:
+        process.sendall(hello(control))
         return isinstance(first_event(control), RankJoined)
 
 
@@ -103,18 +103,18 @@ def test_who_says_nothing_keeps_nobody_out(control: Control) -> None:
         assert joins(control)
 
 
-@pytest.mark.parametrize("wrong", [{"rank": float("inf")}, {"pid": "x"}, {"hub_port": [1]}, {"token": "wrong"}])
+@pytest.mark.parametrize("wrong", [{"rank": float("inf")}, {"pid": "x"}, {"root_port": [1]}, {"token": "wrong"}])
 def test_a_hello_that_makes_no_sense_is_a_strangers(control: Control, wrong: dict[str, Any]) -> None:
     with call(control) as stranger:
         stranger.sendall(hello(control, **wrong))
         assert joins(control)
 
 
-def test_lines_of_a_member_come_whole_however_they_arrive(control: Control) -> None:
-    with call(control) as member:
-        member.sendall(hello(control) + b'{"record":')
+def test_lines_of_a_process_come_whole_however_they_arrive(control: Control) -> None:
+    with call(control) as process:
+        process.sendall(hello(control) + b'{"record":')
         assert isinstance(first_event(control), RankJoined)
-        member.sendall(b'"start"}\n')
+        process.sendall(b'"start"}\n')
         said = first_event(control)
         assert isinstance(said, RankLine)
         assert (said.rank, said.line) == (1, b'{"record":"start"}')
@@ -152,8 +152,8 @@ def by_moment(event: RankLeft) -> float:
 
 
 def test_another_version_is_a_misfit_that_is_named(control: Control) -> None:
-    with call(control) as member:
-        member.sendall(hello(control, version="0.9"))
+    with call(control) as process:
+        process.sendall(hello(control, version="0.9"))
         event = first_event(control)
         assert isinstance(event, RejectedProcess)
         assert event.reason.startswith("rank 1 (host node7) runs an engine of version 0.9, the one here is 1.0")

@@ -20,7 +20,7 @@ from linkscope.launch.launcher.launcher_processes import LauncherProcesses, gist
 from linkscope.launch.launcher.local import Local
 from linkscope.launch.launcher.mpiexec import _HYDRA, _OPEN_MPI, Mpiexec
 from linkscope.launch.launcher.srun import ENDINGS, LABEL, Srun, cpus_of_job, is_only_host
-from linkscope.launch.scheduler import JobScheduler, patience_s
+from linkscope.launch.scheduler import JobScheduler, exchange_limit_s
 from linkscope.machine.node import Device, Node
 from linkscope.plan.expand import PlannedCase
 
@@ -134,9 +134,9 @@ def test_a_process_with_two_gpus_in_one_case_shares_no_crew_with_either_alone() 
 def test_processes_that_can_be_started_once_carry_out_all_cases(leader: Any, sizes: list[int]) -> None:
     engine = SimpleNamespace(name="cuda")
     job: Any = SimpleNamespace(request=SimpleNamespace(launching=LaunchOptions()), engine_of=lambda one: engine)
-    muster = JobScheduler(job, leader, lambda record: None, lambda note: None)
+    scheduler = JobScheduler(job, leader, lambda record: None, lambda note: None)
     pairs = [case(message(("gpu:0", 0), (f"gpu:{i}", 1)), processes=2) for i in (1, 2)]
-    assert [len(group.cases) for group in muster.groups(map(PlannedCase, pairs))] == sizes
+    assert [len(group.cases) for group in scheduler.groups(map(PlannedCase, pairs))] == sizes
 
 
 def test_more_processes_than_cores_get_hardware_threads_and_then_take_turns() -> None:
@@ -166,11 +166,11 @@ def test_what_may_not_be_used_is_not_given_out() -> None:
 def test_processes_share_the_cpus_that_they_were_started_on(
     masks: list[tuple[int, ...]], expected: list[tuple[int, ...]]
 ) -> None:
-    muster = JobScheduler(SimpleNamespace(node=NODE), None, lambda record: None, lambda note: None)  # type: ignore[arg-type]
-    muster.__dict__["_cores"] = CORES
+    scheduler = JobScheduler(SimpleNamespace(node=NODE), None, lambda record: None, lambda note: None)  # type: ignore[arg-type]
+    scheduler.__dict__["_cores"] = CORES
     hellos = [Hello(rank, "node7", 7 + rank, "127.0.0.1", None, mask) for rank, mask in enumerate(masks)]
     plan = {"cases": [case(message(("gpu:0", 0), ("gpu:1", 1)))]}
-    bound = muster._bindings(Local(), plan, "node7", hellos)
+    bound = scheduler._bindings(Local(), plan, "node7", hellos)
     assert [one.cpus for one in bound] == expected
 
 
@@ -366,10 +366,10 @@ def test_processes_that_came_to_lie_on_one_of_several_hosts_are_told_of(
     notes: list[str] = []
     records: list[Json] = []
     job: Any = SimpleNamespace(node=NODE, request=SimpleNamespace(launching=LaunchOptions(**asked)))
-    muster = JobScheduler(job, None, records.append, notes.append)
-    muster.__dict__["_cores"] = CORES
+    scheduler = JobScheduler(job, None, records.append, notes.append)
+    scheduler.__dict__["_cores"] = CORES
     hellos = [Hello(rank, host, 7 + rank, "127.0.0.1", None, ()) for rank, host in enumerate(hosts)]
-    muster._welcome(Local(), {"cases": [case(message(("gpu:0", 0), ("gpu:1", 1)))]}, hellos)
+    scheduler._welcome(Local(), {"cases": [case(message(("gpu:0", 0), ("gpu:1", 1)))]}, hellos)
     told = [note for note in notes if note.startswith("all 2 processes run on node1 although 2 hosts were named")]
     assert bool(told) == said
     assert records[0]["notes"] == told
@@ -485,6 +485,6 @@ def test_ranks_that_no_case_wants_are_told_so() -> None:
 
 
 def test_processes_wait_for_one_another_less_long_than_the_supervisor_for_them() -> None:
-    assert patience_s([{"timeout_s": 50.0}, {"timeout_s": 60.0}]) == pytest.approx(40.0)
-    assert patience_s([{"timeout_s": 50.0}, {"timeout_s": 1000.0}]) == pytest.approx(100.0)
-    assert patience_s([{}]) < 60.0
+    assert exchange_limit_s([{"timeout_s": 50.0}, {"timeout_s": 60.0}]) == pytest.approx(40.0)
+    assert exchange_limit_s([{"timeout_s": 50.0}, {"timeout_s": 1000.0}]) == pytest.approx(100.0)
+    assert exchange_limit_s([{}]) < 60.0

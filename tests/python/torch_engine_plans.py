@@ -1,4 +1,4 @@
-"""Plans for the torch engine, the engine called, and crews of its processes. For tests."""
+"""Plans for the torch engine, the engine called, and groups of its processes. For tests."""
 
 from __future__ import annotations
 
@@ -90,14 +90,14 @@ class RankGroup:
 
     @property
     def hub(self) -> tuple[str, int]:
-        return "127.0.0.1", self.hellos[0]["hub_port"]
+        return "127.0.0.1", self.hellos[0]["root_port"]
 
     def begin(self, work: Json, other_work: Json | None = None, limit_s: float = 60) -> None:
         """``other_work``: what ranks other than 0 are given."""
         hub = "{}:{}".format(*self.hub)
         for rank, connection in self._connections.items():
             own = (other_work if rank else None) or work
-            message = {"plan": own, "rank": rank, "size": self.size, "hub": hub, "limit_s": limit_s}
+            message = {"plan": own, "rank": rank, "size": self.size, "root": hub, "limit_s": limit_s}
             connection.sendall(json.dumps(message).encode() + b"\n")
 
     def record(self, rank: int) -> Json | None:

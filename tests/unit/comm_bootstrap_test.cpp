@@ -49,8 +49,8 @@ struct Ending {
 
 using Work = std::function<void(Bootstrap&)>;
 
-/// A world in this process: a thread and a hub per rank, `size` as each membership says.
-std::vector<Ending> in_world(const std::vector<BootstrapOptions>& members, const Work& work) {
+/// A group in this process: a thread per rank, `size` as each says.
+std::vector<Ending> in_group(const std::vector<BootstrapOptions>& members, const Work& work) {
   Listener listener{"127.0.0.1"};
   std::vector<Ending> endings(members.size());
   std::vector<std::thread> threads;
@@ -58,9 +58,9 @@ std::vector<Ending> in_world(const std::vector<BootstrapOptions>& members, const
     threads.emplace_back([&, i] {
       try {
         const BootstrapOptions& own = members[i];
-        const auto hub = own.handshake.rank == 0 ? bootstrap_root(listener, own)
-                                                 : bootstrap_leaf({"127.0.0.1", listener.port()}, own);
-        work(*hub);
+        const auto group = own.handshake.rank == 0 ? bootstrap_root(listener, own)
+                                                   : bootstrap_leaf({"127.0.0.1", listener.port()}, own);
+        work(*group);
       } catch (const Error& error) {
         endings[i] = {error.fault(), error.what(), causes_of(error)};
       }
@@ -97,44 +97,44 @@ void expect_all(const std::vector<Ending>& endings, Fault fault, const std::stri
   }
 }
 
-TEST(HubTest, GivesEverybodyEverybodysWord) {
-  const auto endings = in_world(members(4), [](Bootstrap& hub) {
+TEST(BootstrapTest, GivesEverybodyEverybodysWord) {
+  const auto endings = in_group(members(4), [](Bootstrap& group) {
     for (int round = 0; round < 200; ++round) {
       const auto word = [&](int rank) { return std::to_string(rank) + ":" + std::to_string(round); };
-      const std::vector<std::string> words = hub.allgather(word(hub.rank()));
+      const std::vector<std::string> words = group.allgather(word(group.rank()));
       ASSERT_EQ(words.size(), 4U);
       for (int rank = 0; rank < 4; ++rank) ASSERT_EQ(words[static_cast<std::size_t>(rank)], word(rank));
     }
-    EXPECT_EQ(hub.size(), 4);
-    EXPECT_EQ(hub.name_of(2), "rank 2 (host host2)");
+    EXPECT_EQ(group.size(), 4);
+    EXPECT_EQ(group.name_of(2), "rank 2 (host host2)");
   });
   for (const Ending& ending : endings) EXPECT_EQ(ending.words, "");
 }
 
-TEST(HubTest, CarriesNothingAndMegabytes) {
-  const auto endings = in_world(members(3), [](Bootstrap& hub) {
+TEST(BootstrapTest, CarriesNothingAndMegabytes) {
+  const auto endings = in_group(members(3), [](Bootstrap& group) {
     const auto word = [](int rank) {
       return std::string(rank == 0 ? 0 : 3 * MiB + static_cast<Bytes>(rank), static_cast<char>('a' + rank));
     };
-    const std::vector<std::string> words = hub.allgather(word(hub.rank()));
+    const std::vector<std::string> words = group.allgather(word(group.rank()));
     for (int rank = 0; rank < 3; ++rank)
       EXPECT_TRUE(words[static_cast<std::size_t>(rank)] == word(rank)) << rank;
   });
   for (const Ending& ending : endings) EXPECT_EQ(ending.words, "");
 }
 
-TEST(HubTest, NamesWhoIsLateToEverybody) {
+TEST(BootstrapTest, NamesWhoIsLateToEverybody) {
   std::promise<void> released;
   const std::shared_future<void> release = released.get_future().share();
   std::atomic<int> ended = 0;
-  const auto endings = in_world(members(3, 0.5), [&](Bootstrap& hub) {
-    if (hub.rank() == 2) {
+  const auto endings = in_group(members(3, 0.5), [&](Bootstrap& group) {
+    if (group.rank() == 2) {
       release.wait();  // comes when the others have given up
-      hub.allgather("");
+      group.allgather("");
       return;
     }
     try {
-      hub.allgather("");
+      group.allgather("");
     } catch (const Error&) {
       if (++ended == 2) released.set_value();
       throw;
@@ -152,42 +152,42 @@ std::vector<Ending> with_failures(int size, const std::vector<int>& failed, int 
   std::atomic<std::size_t> told = 0;
   std::vector<BootstrapOptions> all = members(size, 0.5);
   for (BootstrapOptions& own : all) own.on_failure = [&](const std::string&) { ++told; };
-  return in_world(all, [&](Bootstrap& hub) {
-    if (hub.rank() == late) {
+  return in_group(all, [&](Bootstrap& group) {
+    if (group.rank() == late) {
       release.wait();
-      hub.allgather("");
+      group.allgather("");
       return;
     }
     try {
-      const auto place = std::find(failed.begin(), failed.end(), hub.rank());
+      const auto place = std::find(failed.begin(), failed.end(), group.rank());
       if (place == failed.end()) {
-        hub.allgather("");
+        group.allgather("");
       } else {
         while (std::cmp_less(told.load(), place - failed.begin())) std::this_thread::yield();
-        hub.allgather_failure("", reason);
+        group.allgather_failure("", reason);
       }
     } catch (const Error& error) {
-      EXPECT_STREQ(hub.broken()->what(), error.what());
-      EXPECT_EQ(hub.broken()->causes(), causes_of(error));
+      EXPECT_STREQ(group.broken()->what(), error.what());
+      EXPECT_EQ(group.broken()->causes(), causes_of(error));
       if (++ended == size - 1) released.set_value();
       throw;
     }
   });
 }
 
-TEST(HubTest, NamesWhoFailedWhereAnotherIsLateToEverybody) {
+TEST(BootstrapTest, NamesWhoFailedWhereAnotherIsLateToEverybody) {
   expect_all(with_failures(4, {1}, 2), Fault::fatal,
              "rank 1 (host host1) failed: no room; rank 2 (host host2) has not come within 0.5 s");
 }
 
-TEST(HubTest, AReasonThatReadsLikeACauseIsNone) {
+TEST(BootstrapTest, AReasonThatReadsLikeACauseIsNone) {
   const std::string reason = "rank 3 (host host3) is gone; rank 0 has not come within 9 s";
   expect_all(with_failures(4, {1}, 2, reason), Fault::fatal,
              "rank 1 (host host1) failed: " + reason + "; rank 2 (host host2) has not come within 0.5 s",
              "failed 1, late 2");
 }
 
-TEST(HubTest, NamesWhoFailedInTheOrderInWhichTheyDid) {
+TEST(BootstrapTest, NamesWhoFailedInTheOrderInWhichTheyDid) {
   const auto words = [](int first, int second) {
     const auto failed = [](int rank) {
       return "rank " + std::to_string(rank) + " (host host" + std::to_string(rank) + ") failed: no room; ";
@@ -199,7 +199,7 @@ TEST(HubTest, NamesWhoFailedInTheOrderInWhichTheyDid) {
   expect_all(with_failures(4, {3, 1}, 2), Fault::fatal, words(3, 1), "failed 3, failed 1, late 2");
 }
 
-TEST(HubTest, WhereRankZeroIsLateEachSaysThatItFailedItself) {
+TEST(BootstrapTest, WhereRankZeroIsLateEachSaysThatItFailedItself) {
   const auto endings = with_failures(3, {1}, 0);
   const std::string late = "rank 0 (host host0) has not come within 0.5 s";
   EXPECT_EQ(endings[1].words, "rank 1 (host host1) failed: no room; " + late);
@@ -207,93 +207,93 @@ TEST(HubTest, WhereRankZeroIsLateEachSaysThatItFailedItself) {
   EXPECT_EQ(facts_of(endings[1].causes), "failed 1, late 0");
 }
 
-TEST(HubTest, AFailureThatAllHaveHeardOfIsOver) {
-  const auto endings = in_world(members(3), [](Bootstrap& hub) {
-    EXPECT_EQ((hub.rank() == 1 ? hub.allgather_failure("a", "no room") : hub.allgather("b"))[1], "a");
-    if (hub.rank() == 2) return;
-    hub.allgather("");
+TEST(BootstrapTest, AFailureThatAllHaveHeardOfIsOver) {
+  const auto endings = in_group(members(3), [](Bootstrap& group) {
+    EXPECT_EQ((group.rank() == 1 ? group.allgather_failure("a", "no room") : group.allgather("b"))[1], "a");
+    if (group.rank() == 2) return;
+    group.allgather("");
   });
   expect_all({endings[0], endings[1]}, Fault::fatal, "rank 2 (host host2) is gone");
 }
 
-TEST(HubTest, NamesWhoNeverCame) {
+TEST(BootstrapTest, NamesWhoNeverCame) {
   std::vector<BootstrapOptions> all = members(3, 0.5);
   all.pop_back();
-  const auto endings = in_world(all, [](Bootstrap&) { FAIL(); });
+  const auto endings = in_group(all, [](Bootstrap&) { FAIL(); });
   expect_all(endings, Fault::fatal, "rank 2 has not come within 0.5 s");
   all.pop_back();
-  expect_all(in_world(all, [](Bootstrap&) { FAIL(); }), Fault::fatal,
+  expect_all(in_group(all, [](Bootstrap&) { FAIL(); }), Fault::fatal,
              "rank 1, rank 2 have not come within 0.5 s", "late 1 2");
 }
 
-TEST(HubTest, NamesWhoIsGoneToEverybody) {
-  const auto endings = in_world(members(3), [](Bootstrap& hub) {
-    hub.allgather("");
-    if (hub.rank() == 1) return;
-    hub.allgather("");
+TEST(BootstrapTest, NamesWhoIsGoneToEverybody) {
+  const auto endings = in_group(members(3), [](Bootstrap& group) {
+    group.allgather("");
+    if (group.rank() == 1) return;
+    group.allgather("");
   });
   EXPECT_EQ(endings[1].words, "");
   expect_all({endings[0], endings[2]}, Fault::fatal, "rank 1 (host host1) is gone");
 }
 
-TEST(HubTest, NamesWhoIsGoneBeforeWhoFailedPerhapsForItsSake) {
-  const auto endings = in_world(members(2), [](Bootstrap& hub) {
-    hub.allgather("");
-    if (hub.rank() == 0) hub.allgather_failure("", "connection reset");
+TEST(BootstrapTest, NamesWhoIsGoneBeforeWhoFailedPerhapsForItsSake) {
+  const auto endings = in_group(members(2), [](Bootstrap& group) {
+    group.allgather("");
+    if (group.rank() == 0) group.allgather_failure("", "connection reset");
   });
   EXPECT_EQ(endings[0].words, "rank 1 (host host1) is gone; rank 0 (host host0) failed: connection reset");
   EXPECT_EQ(facts_of(endings[0].causes), "gone 1, failed 0");
 }
 
-TEST(HubTest, NoticesThatRankZeroIsGone) {
-  const auto endings = in_world(members(3), [](Bootstrap& hub) {
-    hub.allgather("");
-    if (hub.rank() != 0) hub.allgather("");
+TEST(BootstrapTest, NoticesThatRankZeroIsGone) {
+  const auto endings = in_group(members(3), [](Bootstrap& group) {
+    group.allgather("");
+    if (group.rank() != 0) group.allgather("");
   });
   expect_all({endings[1], endings[2]}, Fault::fatal, "rank 0 (host host0) is gone");
 }
 
-TEST(HubTest, StaysBrokenOnceItIs) {
-  const auto endings = in_world(members(2), [](Bootstrap& hub) {
-    if (hub.rank() == 1) return;
-    EXPECT_THROW(hub.allgather("first"), Error);
-    hub.allgather("second");
+TEST(BootstrapTest, StaysBrokenOnceItIs) {
+  const auto endings = in_group(members(2), [](Bootstrap& group) {
+    if (group.rank() == 1) return;
+    EXPECT_THROW(group.allgather("first"), Error);
+    group.allgather("second");
   });
   EXPECT_EQ(endings[0].words, "rank 1 (host host1) is gone");
 }
 
 /// A process of its own that joins, takes part in one exchange and dies without a word.
-pid_t start_mortal(const Address& centre) {
+pid_t start_mortal(const Address& root) {
   const pid_t child = ::fork();
   if (child != 0) return child;
   try {
-    const auto hub = bootstrap_leaf(centre, member(1, 3));
-    hub->allgather("alive");
+    const auto group = bootstrap_leaf(root, member(1, 3));
+    group->allgather("alive");
   } catch (...) {
     ::_exit(1);
   }
   ::_exit(0);
 }
 
-TEST(HubTest, NamesAProcessThatDied) {
+TEST(BootstrapTest, NamesAProcessThatDied) {
   Listener listener{"127.0.0.1"};
-  const Address centre{"127.0.0.1", listener.port()};
-  const pid_t mortal = start_mortal(centre);
+  const Address root{"127.0.0.1", listener.port()};
+  const pid_t mortal = start_mortal(root);
   ASSERT_GT(mortal, 0);
   Ending other;
   std::thread survivor([&] {
     try {
-      const auto hub = bootstrap_leaf(centre, member(2, 3));
-      hub->allgather("");
-      hub->allgather("");
+      const auto group = bootstrap_leaf(root, member(2, 3));
+      group->allgather("");
+      group->allgather("");
     } catch (const Error& error) {
       other = {error.fault(), error.what(), causes_of(error)};
     }
   });
-  const auto hub = bootstrap_root(listener, member(0, 3));
-  EXPECT_EQ(hub->allgather("")[1], "alive");
+  const auto group = bootstrap_root(listener, member(0, 3));
+  EXPECT_EQ(group->allgather("")[1], "alive");
   try {
-    hub->allgather("");
+    group->allgather("");
     ADD_FAILURE();
   } catch (const Error& error) {
     EXPECT_STREQ(error.what(), "rank 1 (host host1) is gone");
@@ -305,58 +305,58 @@ TEST(HubTest, NamesAProcessThatDied) {
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
-TEST(HubTest, PartsWithTheReasonThatWasGiven) {
+TEST(BootstrapTest, PartsWithTheReasonThatWasGiven) {
   std::promise<void> left;
   const std::shared_future<void> has_left = left.get_future().share();
-  const auto endings = in_world(members(3), [&](Bootstrap& hub) {
+  const auto endings = in_group(members(3), [&](Bootstrap& group) {
     // As a watch does when rank 1 has gone while rank 0 is stuck elsewhere.
-    if (hub.rank() == 0) {
-      EXPECT_EQ(hub.part_from(1), "rank 1 (host host1) is gone");
+    if (group.rank() == 0) {
+      EXPECT_EQ(group.part_from(1), "rank 1 (host host1) is gone");
       left.set_value();
     }
-    if (hub.rank() == 2) {
+    if (group.rank() == 2) {
       has_left.wait();
-      EXPECT_EQ(hub.part_from(0), "rank 1 (host host1) is gone");
-      hub.allgather("");
+      EXPECT_EQ(group.part_from(0), "rank 1 (host host1) is gone");
+      group.allgather("");
     }
   });
   EXPECT_EQ(endings[2].words, "rank 1 (host host1) is gone");
 }
 
-TEST(HubTest, EverybodyHearsWhatIsDifferent) {
+TEST(BootstrapTest, EverybodyHearsWhatIsDifferent) {
   std::vector<BootstrapOptions> all = members(3);
   all[2].handshake.fields[0].value = "2";
-  expect_all(in_world(all, [](Bootstrap&) { FAIL(); }), Fault::bad_input,
+  expect_all(in_group(all, [](Bootstrap&) { FAIL(); }), Fault::bad_input,
              "rank 2 (host host2) has version 2, rank 0 (host host0) has 1: every process must be given the "
              "same plan and the same engine",
              "disagrees 2");
 }
 
-TEST(HubTest, EverybodyHearsOfAnotherWorldSize) {
+TEST(BootstrapTest, EverybodyHearsOfAnotherWorldSize) {
   std::vector<BootstrapOptions> all = members(3);
   all[1].handshake.size = 5;
   expect_all(
-      in_world(all, [](Bootstrap&) { FAIL(); }), Fault::bad_input,
+      in_group(all, [](Bootstrap&) { FAIL(); }), Fault::bad_input,
       "rank 1 (host host1) has a world size of 5, rank 0 (host host0) has 3: every process must be given the "
       "same plan and the same engine");
 }
 
-TEST(HubTest, TwoProcessesCannotHaveOneRank) {
+TEST(BootstrapTest, TwoProcessesCannotHaveOneRank) {
   std::vector<BootstrapOptions> all = members(3);
   all[2].handshake.rank = 1;
-  for (const Ending& ending : in_world(all, [](Bootstrap&) { FAIL(); })) {
+  for (const Ending& ending : in_group(all, [](Bootstrap&) { FAIL(); })) {
     EXPECT_EQ(ending.fault, Fault::bad_input);
     EXPECT_EQ(ending.words.find("two processes say that they are rank 1, on hosts host"), 0U) << ending.words;
   }
 }
 
-TEST(HubTest, TurnsAwayWhoHasAnotherToken) {
+TEST(BootstrapTest, TurnsAwayWhoHasAnotherToken) {
   std::vector<BootstrapOptions> all = members(2);
   all.push_back(member(1, 2));
   all[2].handshake.token = "another";
   // Rank 1 comes when the other has been turned away: that does not count.
   Listener listener{"127.0.0.1"};
-  std::thread centre([&] { EXPECT_EQ(bootstrap_root(listener, all[0])->allgather("0")[1], "1"); });
+  std::thread root([&] { EXPECT_EQ(bootstrap_root(listener, all[0])->allgather("0")[1], "1"); });
   const Address address{"127.0.0.1", listener.port()};
   try {
     static_cast<void>(bootstrap_leaf(address, all[2]));
@@ -368,19 +368,19 @@ TEST(HubTest, TurnsAwayWhoHasAnotherToken) {
         "rank 0 (host host0) is of another run: its LINKSCOPE_TOKEN is not that of rank 1 (host host1)");
   }
   EXPECT_EQ(bootstrap_leaf(address, all[1])->allgather("1")[0], "0");
-  centre.join();
+  root.join();
 }
 
-TEST(HubTest, StrangersNeitherCountNorDelay) {
+TEST(BootstrapTest, StrangersNeitherCountNorDelay) {
   Listener listener{"127.0.0.1"};
   const Address address{"127.0.0.1", listener.port()};
   Socket silent = Socket::connect(address, deadline_in(long_enough));
   Socket browser = Socket::connect(address, deadline_in(long_enough));
   ASSERT_EQ(browser.send("GET / HTTP/1.1\r\nHost: node7\r\n\r\n", "", deadline_in(long_enough)),
             Outcome::done);
-  std::thread centre([&] { EXPECT_EQ(bootstrap_root(listener, member(0, 2))->allgather("0")[1], "1"); });
+  std::thread root([&] { EXPECT_EQ(bootstrap_root(listener, member(0, 2))->allgather("0")[1], "1"); });
   EXPECT_EQ(bootstrap_leaf(address, member(1, 2))->allgather("1")[0], "0");
-  centre.join();
+  root.join();
 }
 
 /// Joins by hand as rank 1 of 2, then says what it likes.
@@ -394,7 +394,7 @@ Channel joined_by_hand(const Address& address) {
   return channel;
 }
 
-TEST(HubTest, RefusesWordsOfAnotherExchange) {
+TEST(BootstrapTest, RefusesWordsOfAnotherExchange) {
   Listener listener{"127.0.0.1"};
   std::thread other([&] {
     Channel channel = joined_by_hand({"127.0.0.1", listener.port()});
@@ -402,14 +402,14 @@ TEST(HubTest, RefusesWordsOfAnotherExchange) {
               Outcome::done);
     Frame frame;
     EXPECT_EQ(channel.receive(frame, deadline_in(long_enough)), Outcome::closed);
-    const auto told = unpack_causes(channel.farewell());
+    const auto told = unpack_causes(channel.abort_reason());
     ASSERT_TRUE(told.has_value());
     EXPECT_EQ(facts_of(*told), "out-of-step 1");
     EXPECT_NE(told->front().words.find("out of step"), std::string::npos);
   });
-  const auto hub = bootstrap_root(listener, member(0, 2));
+  const auto group = bootstrap_root(listener, member(0, 2));
   try {
-    hub->allgather("");
+    group->allgather("");
     ADD_FAILURE();
   } catch (const Error& error) {
     EXPECT_EQ(error.fault(), Fault::fatal);
@@ -420,10 +420,10 @@ TEST(HubTest, RefusesWordsOfAnotherExchange) {
   other.join();
 }
 
-TEST(HubTest, OneClockNeedsNoOffset) {
-  const auto endings = in_world(members(3), [](Bootstrap& hub) {
-    EXPECT_EQ(hub.clock_offset(), 0);
-    EXPECT_EQ(hub.clock_uncertainty(), 0);
+TEST(BootstrapTest, OneClockNeedsNoOffset) {
+  const auto endings = in_group(members(3), [](Bootstrap& group) {
+    EXPECT_EQ(group.clock_offset(), 0);
+    EXPECT_EQ(group.clock_uncertainty(), 0);
   });
   for (const Ending& ending : endings) EXPECT_EQ(ending.words, "");
 }
@@ -438,36 +438,36 @@ std::vector<BootstrapOptions> with_clocks(const std::vector<Seconds>& ahead) {
   return all;
 }
 
-TEST(HubTest, TellsOffsetsWithinTheirUncertainty) {
+TEST(BootstrapTest, TellsOffsetsWithinTheirUncertainty) {
   const std::vector<Seconds> ahead{0, 0, -1234.5};
   std::vector<Seconds> uncertainties(3, 0);
-  const auto endings = in_world(with_clocks(ahead), [&](Bootstrap& hub) {
-    const auto rank = static_cast<std::size_t>(hub.rank());
-    uncertainties[rank] = hub.clock_uncertainty();
-    EXPECT_GT(hub.clock_uncertainty(), 0);
-    EXPECT_LT(hub.clock_uncertainty(), 0.1);
+  const auto endings = in_group(with_clocks(ahead), [&](Bootstrap& group) {
+    const auto rank = static_cast<std::size_t>(group.rank());
+    uncertainties[rank] = group.clock_uncertainty();
+    EXPECT_GT(group.clock_uncertainty(), 0);
+    EXPECT_LT(group.clock_uncertainty(), 0.1);
     // 1e-9: what doubles of this size can tell.
     if (rank > 0) {
-      EXPECT_LE(std::abs(hub.clock_offset() + ahead[rank]), hub.clock_uncertainty() + 1e-9);
+      EXPECT_LE(std::abs(group.clock_offset() + ahead[rank]), group.clock_uncertainty() + 1e-9);
     }
   });
   for (const Ending& ending : endings) EXPECT_EQ(ending.words, "");
   EXPECT_EQ(uncertainties[0], std::max(uncertainties[1], uncertainties[2]));
 }
 
-TEST(HubTest, DistrustsAClockThatOnlySaysToBeTheSame) {
+TEST(BootstrapTest, DistrustsAClockThatOnlySaysToBeTheSame) {
   std::vector<BootstrapOptions> all = with_clocks({0, 100});
   all[1].handshake.clock = all[0].handshake.clock;
-  const auto endings = in_world(all, [](Bootstrap& hub) {
-    if (hub.rank() == 1) {
-      EXPECT_LE(std::abs(hub.clock_offset() + 100), hub.clock_uncertainty() + 1e-9);
+  const auto endings = in_group(all, [](Bootstrap& group) {
+    if (group.rank() == 1) {
+      EXPECT_LE(std::abs(group.clock_offset() + 100), group.clock_uncertainty() + 1e-9);
     }
-    EXPECT_GT(hub.clock_uncertainty(), 0);
+    EXPECT_GT(group.clock_uncertainty(), 0);
   });
   for (const Ending& ending : endings) EXPECT_EQ(ending.words, "");
 }
 
-TEST(HubTest, FollowsAClockThatDrifts) {
+TEST(BootstrapTest, FollowsAClockThatDrifts) {
   std::vector<BootstrapOptions> all = with_clocks({0, 0});
   // Both clocks run a thousand times too fast, so that offsets grow old at once; the second jumps by 7 s on the way.
   std::atomic<Seconds> jump = 0;
@@ -476,17 +476,17 @@ TEST(HubTest, FollowsAClockThatDrifts) {
     one.limit = 1000 * long_enough;
   }
   all[1].clock = [&] { return 1000 * steady_seconds() + jump; };
-  const auto endings = in_world(all, [&](Bootstrap& hub) {
-    hub.allgather("");
-    if (hub.rank() == 1) jump = 7;
+  const auto endings = in_group(all, [&](Bootstrap& group) {
+    group.allgather("");
+    if (group.rank() == 1) jump = 7;
     const Deadline enough = deadline_in(long_enough);
     std::vector<std::string> words;
     do {
-      const bool over = hub.rank() == 0 ? has_passed(enough) : std::abs(hub.clock_offset()) > 1;
-      words = hub.allgather(over ? "over" : "");
+      const bool over = group.rank() == 0 ? has_passed(enough) : std::abs(group.clock_offset()) > 1;
+      words = group.allgather(over ? "over" : "");
     } while (words[0].empty() && words[1].empty());
-    if (hub.rank() == 1) {
-      EXPECT_LE(std::abs(hub.clock_offset() + 7), hub.clock_uncertainty() + 1e-6);
+    if (group.rank() == 1) {
+      EXPECT_LE(std::abs(group.clock_offset() + 7), group.clock_uncertainty() + 1e-6);
     }
   });
   for (const Ending& ending : endings) EXPECT_EQ(ending.words, "");

@@ -37,12 +37,12 @@ std::string noise(std::size_t bytes) {
 }
 
 TEST(AddressTest, ReadsHostAndPort) {
-  const Address address = Address::parse("node7.cluster:4711", "HUB");
+  const Address address = Address::parse("node7.cluster:4711", "ROOT");
   EXPECT_EQ(address.host, "node7.cluster");
   EXPECT_EQ(address.port, 4711);
   EXPECT_EQ(address.text(), "node7.cluster:4711");
-  EXPECT_EQ(Address::parse("[fe80::1]:80", "HUB").host, "fe80::1");
-  EXPECT_EQ(Address::parse("[fe80::1]:80", "HUB").text(), "[fe80::1]:80");
+  EXPECT_EQ(Address::parse("[fe80::1]:80", "ROOT").host, "fe80::1");
+  EXPECT_EQ(Address::parse("[fe80::1]:80", "ROOT").text(), "[fe80::1]:80");
 }
 
 TEST(AddressTest, NamesThePlaceOfWhatIsNone) {
@@ -166,13 +166,12 @@ TEST(ChannelTest, TakesNoMoreThanItAllows) {
 
 TEST(ChannelTest, KeepsTheReasonOfAFarewell) {
   auto [here, there] = connected();
-  EXPECT_EQ(there.unread_farewell(), "");
-  ASSERT_EQ(here.send({FrameKind::farewell, 1, 0, "rank 3 is gone"}, deadline_in(long_enough)),
-            Outcome::done);
-  EXPECT_EQ(there.unread_farewell(), "rank 3 is gone");
+  EXPECT_EQ(there.unread_abort_reason(), "");
+  ASSERT_EQ(here.send({FrameKind::abort, 1, 0, "rank 3 is gone"}, deadline_in(long_enough)), Outcome::done);
+  EXPECT_EQ(there.unread_abort_reason(), "rank 3 is gone");
   Frame frame;
   EXPECT_EQ(there.take(frame), Outcome::closed);
-  EXPECT_EQ(there.farewell(), "rank 3 is gone");
+  EXPECT_EQ(there.abort_reason(), "rank 3 is gone");
 }
 
 TEST(ChannelTest, IsLateWhereNothingComes) {

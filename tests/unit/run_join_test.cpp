@@ -113,7 +113,7 @@ struct JoinTest : testing::Test {
     Json word{{"plan", plan_for(size)},
               {"rank", rank},
               {"size", size},
-              {"hub", "127.0.0.1:" + hellos.at(0)["hub_port"].dump()},
+              {"root", "127.0.0.1:" + hellos.at(0)["root_port"].dump()},
               {"limit_s", long_enough}};
     word.update(changes);
     return word.dump();
@@ -131,9 +131,9 @@ TEST_F(JoinTest, IntroducesItself) {
   EXPECT_EQ(hellos[0]["record"], "hello");
   EXPECT_EQ(hellos[0]["token"], "sesame");
   EXPECT_EQ(hellos[0]["backend"], "host");
-  EXPECT_GT(hellos[0]["hub_port"].get<int>(), 0);
+  EXPECT_GT(hellos[0]["root_port"].get<int>(), 0);
   EXPECT_EQ(hellos[1]["rank"], 1);
-  EXPECT_FALSE(hellos[1].contains("hub_port"));
+  EXPECT_FALSE(hellos[1].contains("root_port"));
   EXPECT_EQ(hellos[1]["cpus"].size(), std::thread::hardware_concurrency());
 }
 
@@ -160,7 +160,7 @@ TEST_F(JoinTest, OnePlanOneRow) {
 
 TEST_F(JoinTest, OneProcessNeedsNoOther) {
   start(0, fakes());
-  lines.at(0).say(word(0, 1, {{"hub", ""}}));
+  lines.at(0).say(word(0, 1, {{"root", ""}}));
   EXPECT_EQ(lines.at(0).rest().back()["record"], "done");
 }
 

@@ -20,7 +20,7 @@ namespace linkscope {
 namespace {
 
 TEST(Consensus, EveryRankSeesEveryOutcomeInOrder) {
-  in_world_of(3, [](ThreadWorld& group) {
+  in_group_of(3, [](ThreadGroup& group) {
     Consensus consensus(group);
     const auto outcomes = consensus.allgather_json([&]() -> Json { return group.rank() * 10; });
     EXPECT_EQ(outcomes, (std::vector<Json>{0, 10, 20}));
@@ -31,7 +31,7 @@ TEST(Consensus, EveryRankSeesEveryOutcomeInOrder) {
 }
 
 TEST(Consensus, AFailureIsEverybodysAndNamesTheRank) {
-  in_world_of(3, [](ThreadWorld& group) {
+  in_group_of(3, [](ThreadGroup& group) {
     Consensus consensus(group);
     try {
       consensus.collective_try([&] {
@@ -47,7 +47,7 @@ TEST(Consensus, AFailureIsEverybodysAndNamesTheRank) {
 }
 
 TEST(Consensus, WhoFailedFirstIsNamedAndNotWhoFailedForItsSake) {
-  in_world_of(3, [&](ThreadWorld& group) {
+  in_group_of(3, [&](ThreadGroup& group) {
     if (group.rank() == 2) group.offset = -60;  // a minute ago by rank 0's clock
     Consensus consensus(group);
     try {
@@ -72,10 +72,10 @@ TEST(Consensus, WhereAProcessIsHeldUpTheFailureThatMayBeWhyIsTold) {
     own.handshake.size = 2;
     own.handshake.host = "node" + std::to_string(rank);
     own.limit = 0.5;
-    const auto hub =
+    const auto group =
         rank == 0 ? bootstrap_root(listener, own) : bootstrap_leaf({"127.0.0.1", listener.port()}, own);
     try {
-      Consensus(*hub).collective_try(step);
+      Consensus(*group).collective_try(step);
     } catch (const Error& error) {
       EXPECT_EQ(error.fault(), Fault::fatal);
       return std::string(error.what());
@@ -91,7 +91,7 @@ TEST(Consensus, WhereAProcessIsHeldUpTheFailureThatMayBeWhyIsTold) {
 }
 
 TEST(Consensus, AFailureWithoutItsMomentIsOfAnotherBuild) {
-  in_world_of(2, [](ThreadWorld& group) {
+  in_group_of(2, [](ThreadGroup& group) {
     if (group.rank() == 1) {
       std::string word;
       Json::to_cbor({{"fault", static_cast<int>(Fault::broken)}, {"what", "the cable is out"}}, word);
@@ -109,7 +109,7 @@ TEST(Consensus, AFailureWithoutItsMomentIsOfAnotherBuild) {
   });
 }
 
-TEST(Consensus, AWorldOfOneThrowsWhatTheStepThrew) {
+TEST(Consensus, AGroupOfOneThrowsWhatTheStepThrew) {
   SingleProcess group;
   Consensus consensus(group);
   try {
@@ -130,17 +130,17 @@ std::string two_ranks(const std::string& id, const std::string& more = "", const
   return R"({"id":")" + id + R"(","clock":"device","flows":[)" + flow(0, first) + "," + flow(1, more) + "]}";
 }
 
-struct WorldRun {
+struct GroupRun {
   std::array<std::vector<Json>, 2> records;
   std::array<Health, 2> health{};
   std::array<std::size_t, 2> lanes{};
 };
 
-WorldRun run(
+GroupRun run(
     const std::string& cases, const std::function<void(int, FakeParts&)>& change = [](int, FakeParts&) {}) {
   const Plan plan = parse_plan(R"({"schema":1,"options":{},"cases":[)" + cases + "]}");
-  WorldRun result;
-  in_world_of(2, [&](ThreadWorld& group) {
+  GroupRun result;
+  in_group_of(2, [&](ThreadGroup& group) {
     const auto rank = static_cast<std::size_t>(group.rank());
     FakeParts fakes = fake_backend();
     change(group.rank(), fakes);
@@ -154,7 +154,7 @@ WorldRun run(
 }
 
 TEST(ExecutorOfSeveral, RankZeroGivesTheRowOfAllAndTheOthersSayEnd) {
-  const WorldRun result = run(two_ranks("a"));
+  const GroupRun result = run(two_ranks("a"));
   ASSERT_EQ(result.records[0].size(), 4U);
   const Json& row = result.records[0][2];
   ASSERT_EQ(row["status"], "ok") << row;
@@ -165,7 +165,7 @@ TEST(ExecutorOfSeveral, RankZeroGivesTheRowOfAllAndTheOthersSayEnd) {
 }
 
 TEST(ExecutorOfSeveral, DataThatArrivesWrongAnywhereFailsTheCaseAndTheNextOneRuns) {
-  const WorldRun result = run(two_ranks("a", R"(,"parameters":{"wrong_in_round":2})") + "," + two_ranks("b"));
+  const GroupRun result = run(two_ranks("a", R"(,"parameters":{"wrong_in_round":2})") + "," + two_ranks("b"));
   EXPECT_EQ(result.records[0][2]["status"], "failed");
   const Json& row = result.records[0][2];
   EXPECT_NE(row["reason"].get<std::string>().find("rank 1"), std::string::npos);
@@ -175,7 +175,7 @@ TEST(ExecutorOfSeveral, DataThatArrivesWrongAnywhereFailsTheCaseAndTheNextOneRun
 }
 
 TEST(ExecutorOfSeveral, AShapeWithAFaultOnOneRankIsDiscardedByAll) {
-  const WorldRun result =
+  const GroupRun result =
       run(two_ranks("a", R"(,"parameters":{"shapes":2,"faulty_shape":1})", R"(,"parameters":{"shapes":2})"));
   const Json& row = result.records[0][2];
   ASSERT_EQ(row["status"], "ok") << row;
@@ -191,7 +191,7 @@ TEST(ExecutorOfSeveral, WhatOneRankCannotDoIsSkippedByAll) {
   const auto change = [](int rank, FakeParts& fakes) {
     if (rank == 1) fakes.memory->refusals = 2;
   };
-  const WorldRun result = run(two_ranks("a") + "," + two_ranks("b"), change);
+  const GroupRun result = run(two_ranks("a") + "," + two_ranks("b"), change);
   EXPECT_EQ(result.records[0][2]["status"], "skipped");
   EXPECT_EQ(result.records[0][2]["reason"], "rank 1: out of fake memory");
   EXPECT_EQ(result.records[0][4]["status"], "ok");
@@ -230,11 +230,11 @@ TEST(ExecutorOfSeveral, NobodyAssemblesAFlowBeforeAllHaveTheirMemory) {
     fakes.backend.methods.push_back(std::make_unique<FakeMessage>(assembled[static_cast<std::size_t>(rank)]));
     if (rank == 0) fakes.memory->refusals = 2;
   };
-  const WorldRun result = run(message("a"), change);
+  const GroupRun result = run(message("a"), change);
   EXPECT_EQ(result.records[0][2]["status"], "skipped");
   EXPECT_EQ(result.records[0][2]["reason"], "rank 0: out of fake memory");
   EXPECT_EQ(assembled, (std::array<int, 2>{0, 0}));
-  const WorldRun two = run(message("a") + "," + message("b"), change);
+  const GroupRun two = run(message("a") + "," + message("b"), change);
   EXPECT_EQ(two.records[0][4]["status"], "ok") << two.records[0][4];
   EXPECT_EQ(assembled, (std::array<int, 2>{1, 1}));
 }
@@ -243,7 +243,7 @@ TEST(ExecutorOfSeveral, AGateThatBreaksOnOneRankEndsAll) {
   const auto change = [](int rank, FakeParts& fakes) {
     if (rank == 1) fakes.gate->fault = Fault::broken;
   };
-  const WorldRun result = run(two_ranks("a") + "," + two_ranks("b"), change);
+  const GroupRun result = run(two_ranks("a") + "," + two_ranks("b"), change);
   EXPECT_EQ(result.health, (std::array<Health, 2>{Health::lost, Health::lost}));
   EXPECT_EQ(result.records[0].back()["status"], "failed") << "its partners may hang: no other case is begun";
 }
@@ -269,7 +269,7 @@ TEST(RemoteTransfer, StatesWhatTheTransferDoesWhereItIs) {
 }
 
 TEST(ProcessGroupGate, SpansOfAllRanksAreOnRankZerosClock) {
-  in_world_of(2, [](ThreadWorld& group) {
+  in_group_of(2, [](ThreadGroup& group) {
     group.offset = group.rank() == 1 ? -500 : 0;
     FakeGate own;
     own.now = group.rank() == 1 ? 1500 : 1000;

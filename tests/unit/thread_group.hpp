@@ -1,4 +1,4 @@
-// A world whose processes are threads of one test.
+// A group whose processes are threads of one test.
 #pragma once
 
 #include <barrier>
@@ -13,25 +13,25 @@
 
 namespace linkscope {
 
-/// What the threads of one world share.
-struct Meeting {
-  explicit Meeting(int ranks) : words(static_cast<std::size_t>(ranks)), arrival(ranks) {}
+/// What the threads of one group share.
+struct SharedWords {
+  explicit SharedWords(int ranks) : words(static_cast<std::size_t>(ranks)), arrival(ranks) {}
   std::vector<std::string> words;
   std::barrier<> arrival;
 };
 
-class ThreadWorld final : public ProcessGroup {
+class ThreadGroup final : public ProcessGroup {
  public:
-  ThreadWorld(std::shared_ptr<Meeting> meeting, int rank) : meeting_(std::move(meeting)), rank_(rank) {}
+  ThreadGroup(std::shared_ptr<SharedWords> shared, int rank) : shared_(std::move(shared)), rank_(rank) {}
 
   [[nodiscard]] int rank() const override { return rank_; }
-  [[nodiscard]] int size() const override { return static_cast<int>(meeting_->words.size()); }
+  [[nodiscard]] int size() const override { return static_cast<int>(shared_->words.size()); }
   [[nodiscard]] std::string name_of(int rank) const override { return "rank " + std::to_string(rank); }
   std::vector<std::string> allgather(const std::string& own) override {
-    meeting_->words[static_cast<std::size_t>(rank_)] = own;
-    meeting_->arrival.arrive_and_wait();
-    std::vector<std::string> all = meeting_->words;
-    meeting_->arrival.arrive_and_wait();
+    shared_->words[static_cast<std::size_t>(rank_)] = own;
+    shared_->arrival.arrive_and_wait();
+    std::vector<std::string> all = shared_->words;
+    shared_->arrival.arrive_and_wait();
     ++exchanges;
     return all;
   }
@@ -43,17 +43,17 @@ class ThreadWorld final : public ProcessGroup {
   int exchanges = 0;
 
  private:
-  std::shared_ptr<Meeting> meeting_;
+  std::shared_ptr<SharedWords> shared_;
   int rank_;
 };
 
 /// Runs `body` on every rank, each in a thread of its own.
-inline void in_world_of(int ranks, const std::function<void(ThreadWorld&)>& body) {
-  const auto meeting = std::make_shared<Meeting>(ranks);
+inline void in_group_of(int ranks, const std::function<void(ThreadGroup&)>& body) {
+  const auto shared = std::make_shared<SharedWords>(ranks);
   std::vector<std::thread> threads;
   for (int rank = 0; rank < ranks; ++rank) {
     threads.emplace_back([&, rank] {
-      ThreadWorld group(meeting, rank);
+      ThreadGroup group(shared, rank);
       body(group);
     });
   }

@@ -15,13 +15,13 @@ namespace linkscope::host {
 /// One lane behind the gate.
 struct HostGate::HeldLane {
   HeldLane(HostTransfer* held, const Lane& lane, Clock by)
-      : transfer(held), repeats(lane.repeats), tail(lane.tail), clock(by), meeting(held->threads()) {}
+      : transfer(held), repeats(lane.repeats), tail(lane.tail), clock(by), barrier(held->threads()) {}
 
   HostTransfer* transfer;
   std::uint64_t repeats;
   std::uint64_t tail;
   Clock clock;
-  SpinBarrier meeting;  // of its threads, after each repeat on Clock::host
+  SpinBarrier barrier;  // of its threads, after each repeat on Clock::host
 };
 
 /// One thread's share of a lane.
@@ -149,7 +149,7 @@ void HostGate::serve(Runner& runner) noexcept {
     if (!meet) transfer.perform(runner.part, from, times);
     for (std::uint64_t repeat = 0; meet && repeat < times; ++repeat) {
       transfer.perform(runner.part, from + repeat, 1);
-      lane.meeting.arrive_and_wait();
+      lane.barrier.arrive_and_wait();
     }
     return steady_seconds();
   };

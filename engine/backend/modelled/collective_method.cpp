@@ -141,7 +141,7 @@ std::unique_ptr<PreparedParts> ModelledCollective::assemble(const Flow& flow,
   const CollectiveShape shape = CollectiveShape::of(flow);
   std::vector<Arenas> arenas;
   for (const LocalPart& part : own) arenas.push_back(part.arenas);
-  const auto gathering = std::make_shared<CollectivePayload>(shape, std::move(arenas));
+  const auto payload = std::make_shared<CollectivePayload>(shape, std::move(arenas));
   LaneWork work;
   work.latency = latency(shape, flow);
   work.role = flow.role;
@@ -150,8 +150,8 @@ std::unique_ptr<PreparedParts> ModelledCollective::assemble(const Flow& flow,
   auto members = std::make_unique<Members>();
   for (std::size_t i = 0; i < own.size(); ++i) {
     const Bytes bytes = shape.receives(static_cast<int>(i)) ? shape.destination_bytes() : 0;
-    members->add(std::make_unique<ModelledTransfer>(
-        work, 1, bytes, make_share(gathering, static_cast<int>(i)), Injection::none));
+    members->add(std::make_unique<ModelledTransfer>(work, 1, bytes, make_share(payload, static_cast<int>(i)),
+                                                    Injection::none));
   }
   return members;
 }

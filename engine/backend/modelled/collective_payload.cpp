@@ -35,24 +35,24 @@ CollectiveShape within_window(CollectiveShape shape) {
 
 class MemberShare : public FlowPayload {
  public:
-  MemberShare(std::shared_ptr<CollectivePayload> gathering, int index)
-      : gathering_(std::move(gathering)), index_(index) {}
+  MemberShare(std::shared_ptr<CollectivePayload> payload, int index)
+      : payload_(std::move(payload)), index_(index) {}
 
   void arm(std::uint64_t seed) override {
-    gathering_->check(index_).arm(seed);
-    gathering_->begin();
+    payload_->check(index_).arm(seed);
+    payload_->begin();
   }
   void move() override {
-    if (index_ == 0) gathering_->move();
+    if (index_ == 0) payload_->move();
   }
-  void spoil() override { gathering_->spoil(); }
+  void spoil() override { payload_->spoil(); }
   [[nodiscard]] std::optional<Mismatch> verify(std::uint64_t seed) const override {
-    return gathering_->check(index_).verify(seed, 1);
+    return payload_->check(index_).verify(seed, 1);
   }
-  [[nodiscard]] Bytes verified_bytes() const override { return gathering_->check(index_).verified_bytes(1); }
+  [[nodiscard]] Bytes verified_bytes() const override { return payload_->check(index_).verified_bytes(1); }
 
  private:
-  std::shared_ptr<CollectivePayload> gathering_;
+  std::shared_ptr<CollectivePayload> payload_;
   int index_;
 };
 
@@ -143,8 +143,8 @@ void CollectivePayload::copy(int from, Bytes from_at, int to, Bytes to_at, Bytes
   std::memmove(arenas_[static_cast<std::size_t>(to)].destination->data() + to_at, input, length);
 }
 
-std::unique_ptr<FlowPayload> make_share(std::shared_ptr<CollectivePayload> gathering, int index) {
-  return std::make_unique<MemberShare>(std::move(gathering), index);
+std::unique_ptr<FlowPayload> make_share(std::shared_ptr<CollectivePayload> payload, int index) {
+  return std::make_unique<MemberShare>(std::move(payload), index);
 }
 
 }  // namespace linkscope::modelled

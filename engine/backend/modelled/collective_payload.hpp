@@ -41,6 +41,6 @@ class CollectivePayload {
 };
 
 /// Member `index`'s share: the first one's moves everyone's bytes.
-std::unique_ptr<FlowPayload> make_share(std::shared_ptr<CollectivePayload> gathering, int index);
+std::unique_ptr<FlowPayload> make_share(std::shared_ptr<CollectivePayload> payload, int index);
 
 }  // namespace linkscope::modelled

@@ -83,17 +83,17 @@ void EndTransfer::flush() {
 }
 
 std::optional<Span> EndTransfer::carry_out(std::uint64_t first, std::uint64_t repeats) noexcept {
-  if (meeting_failed()) return std::nullopt;
+  if (barrier_failed()) return std::nullopt;
   const std::optional<Span> span =
       call_->sides == Sides::two ? timed_loop(first, repeats) : one_sided(first, repeats);
   // Neither leaves MPI before the other has all: many an MPI moves what it has taken on, and serves others' puts and gets,
   // only while it is called.
-  if (!span || meeting_failed()) return std::nullopt;
+  if (!span || barrier_failed()) return std::nullopt;
   return span;
 }
 
-bool EndTransfer::meeting_failed() noexcept {
-  return failed(mpi().meet(wire_.peer, wire_.tags.meeting, wire_.communicator), "MPI_Sendrecv");
+bool EndTransfer::barrier_failed() noexcept {
+  return failed(mpi().meet(wire_.peer, wire_.tags.barrier, wire_.communicator), "MPI_Sendrecv");
 }
 
 /// On Clock::host each repeat has stamps of its own, as in OSU 7's loops: what they cost is seen in messages of 100 ns. The

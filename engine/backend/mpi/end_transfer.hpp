@@ -47,7 +47,7 @@ class EndTransfer final : public MpiTransfer {
   [[nodiscard]] std::optional<Span> carry_out(std::uint64_t first, std::uint64_t repeats) noexcept override;
 
  private:
-  [[nodiscard]] bool meeting_failed() noexcept;
+  [[nodiscard]] bool barrier_failed() noexcept;
   [[nodiscard]] std::optional<Span> timed_loop(std::uint64_t first, std::uint64_t repeats) noexcept;
   [[nodiscard]] std::optional<Span> one_sided(std::uint64_t first, std::uint64_t repeats) noexcept;
   [[nodiscard]] std::uint64_t messages() const { return done() * static_cast<std::uint64_t>(wire_.depth); }

@@ -22,10 +22,10 @@ struct Slots {
   }
 };
 
-/// Tags that no other flow under way has: of messages, of the partners' meetings, of answers.
+/// Tags that no other flow under way has: of messages, of the partners' barriers, of answers.
 struct Tags {
   int message = 0;
-  int meeting = 1;
+  int barrier = 1;
   int answer = 2;
 };
 

@@ -129,7 +129,7 @@ class JobScheduler:
             on_surveyed=lambda found: self._surveys.update({found.host: found}),
             on_joined=lambda hellos: self._welcome(launcher, plan, hellos),
         )
-        return ProcessGroup(control, group_spec, PlanWork(plan, patience_s(plan["cases"])), START_TIMEOUT_S)
+        return ProcessGroup(control, group_spec, PlanWork(plan, exchange_limit_s(plan["cases"])), START_TIMEOUT_S)
 
     def _launcher(self, group: CaseGroup) -> Launcher:
         assert group.kind is not None
@@ -219,7 +219,7 @@ def _exported(environment: Mapping[str, str], settings: Mapping[str, str]) -> tu
     return tuple(sorted({*settings, *own} - {RANK_VARIABLE}))
 
 
-def patience_s(cases: Sequence[Json]) -> float:
+def exchange_limit_s(cases: Sequence[Json]) -> float:
     """Seconds that a process may keep the others waiting: less than any case's limit, so that they can still say who it
     was; but where the limits lie far apart, long enough for the slow cases.
     """

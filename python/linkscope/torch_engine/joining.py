@@ -45,7 +45,7 @@ def join(work: Work, environment: Mapping[str, str] = os.environ) -> bool:
     hello |= {"token": token, "rank": rank, "host": platform.node(), "pid": os.getpid()}
     hello["cpus"] = sorted(os.sched_getaffinity(0))
     if listener is not None:
-        hello["hub_port"] = listener.getsockname()[1]
+        hello["root_port"] = listener.getsockname()[1]
     control.write(hello)
     try:
         return _take_part(work, control, token, listener)
@@ -89,7 +89,7 @@ def _claims(task: Json) -> Claims:
 
 
 def _world(task: Json, token: str, listener: socket.socket | None, on_failure: OnFailure) -> World:
-    rank, size, hub, limit_s = int(task["rank"]), int(task["size"]), str(task["hub"]), float(task["limit_s"])
+    rank, size, hub, limit_s = int(task["rank"]), int(task["size"]), str(task["root"]), float(task["limit_s"])
     if size == 1:
         return Alone()
     if rank == 0:

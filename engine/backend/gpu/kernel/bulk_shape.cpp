@@ -13,7 +13,7 @@ constexpr unsigned most_blocks = 1U << 20U;
 constexpr unsigned most_threads = 1024;
 constexpr unsigned warp_threads = 32;
 constexpr unsigned unit = 16;              // bytes that a bulk copy is a multiple of
-constexpr unsigned shortest_piece = 1024;  // below that the copy unit's own pace is the bound
+constexpr unsigned shortest_piece = 1024;  // below that the copy unit's own rate is the bound
 
 bool is_fixed(const Parameters& parameters) {
   const auto known = bulk_parameters();

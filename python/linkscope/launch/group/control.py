@@ -31,7 +31,7 @@ _MOST_STRANGERS = 256
 
 @dataclass(frozen=True)
 class Hello:
-    """How a process introduced itself. ``address``: where its connection comes from; ``hub_port``: rank 0's; ``cpus``:
+    """How a process introduced itself. ``address``: where its connection comes from; ``root_port``: rank 0's; ``cpus``:
     those that it was started on, where it says so.
     """
 
@@ -39,7 +39,7 @@ class Hello:
     host: str
     pid: int
     address: str
-    hub_port: int | None
+    root_port: int | None
     cpus: tuple[int, ...] = ()
 
 
@@ -218,7 +218,7 @@ class Control:
                 return None
             if said.get("record") == "node":
                 return _survey(said)
-            port = said.get("hub_port")
+            port = said.get("root_port")
             cpus = tuple(int(cpu) for cpu in said.get("cpus", ()))
             rank, host, pid = int(said["rank"]), str(said["host"]), int(said["pid"])
             hello = Hello(rank, host, pid, line.address, port and int(port), cpus)

@@ -27,7 +27,7 @@ from linkscope.launch.process.child import ShutdownDeadline
 from linkscope.launch.process.engine_process import parse_record
 from linkscope.launch.process.scratch import Scratch
 from linkscope.launch.process.shared_memory import SharedMemory
-from linkscope.launch.process.threads import whereabouts
+from linkscope.launch.process.threads import thread_states
 from linkscope.launch.worker import CannotStartError, GarbageError, InterruptedRunError, RefusedPlanError, SilenceError
 
 Json = dict[str, Any]
@@ -81,7 +81,7 @@ class ProcessGroup:
         self._group_spec = group_spec
         self._work = work
         self._size = control.processes
-        self._members: dict[int, RankProcess] = {}
+        self._ranks: dict[int, RankProcess] = {}
         self._ready: deque[Json] = deque()
         self._held: Json | None = None
         self._held_since = 0.0
@@ -118,10 +118,10 @@ class ProcessGroup:
         """
         self._memory.hurry()
         self._memory.look(self._pids_here())
-        for member in self._members.values():
+        for process in self._ranks.values():
             if not self._started.ended():
-                member.kill()
-            member.let_go()
+                process.kill()
+            process.let_go()
         self._control.close()
         self._started.close(self._shutdown)
         self._memory.sweep()
@@ -147,7 +147,7 @@ class ProcessGroup:
             elif interrupted():
                 raise InterruptedRunError
             elif not self._begun:
-                self._check_gathering()
+                self._check_joined()
             elif time.monotonic() >= deadline:
                 self._take_all()
                 if not (self._ready or self._held or self._lost_since is not None or self._garbage):
@@ -166,7 +166,7 @@ class ProcessGroup:
             return "the processes ended"
         cause = self._cause()
         if cause is None:
-            gone = [member.name for member in self._fallen()]
+            gone = [process.name for process in self._fallen()]
             words = f"{gone[0] if gone else 'a process'} left without a word, or lost its connection"
             return self._with_failures(self._with_overheard(Account((words,))))
         if cause.is_refusal:
@@ -179,48 +179,48 @@ class ProcessGroup:
 
     def _look(self) -> float:
         """At the shared memory that there is by now; seconds until it is worth another look."""
-        if self._begun and all(member.ended is None for member in self._members.values()):
+        if self._begun and all(process.ended is None for process in self._ranks.values()):
             self._memory.watch(self._pids_here())
             return _FIRST_POLL_S
         self._memory.look(self._pids_here())
         return _POLL_S
 
     def _pids_here(self) -> list[int]:
-        return [member.hello.pid for member in self._members.values() if member.is_here]
+        return [process.hello.pid for process in self._ranks.values() if process.is_here]
 
     # Coming together.
 
-    def _check_gathering(self) -> None:
+    def _check_joined(self) -> None:
         """Begins the plan once all are there. Raises CannotStartError where they will not be."""
         if self._rejected is not None:
             raise CannotStartError(self._rejected)
-        if len(self._members) == self._size:
+        if len(self._ranks) == self._size:
             self._begin()
             return
         absence = self._started.absence()
         if absence is not None:
             self._take_all()
-            if len(self._members) < self._size and self._rejected is None:
+            if len(self._ranks) < self._size and self._rejected is None:
                 raise CannotStartError(f"{absence} ({self._missing()})")
         if time.monotonic() >= self._deadline:
             limit = f"no word within {self._start_timeout_s:g} s of starting {self._group_spec.launcher.name}"
             raise CannotStartError(f"{self._missing()}: {limit}")
 
     def _missing(self) -> str:
-        missing = [str(rank) for rank in range(self._size) if rank not in self._members]
+        missing = [str(rank) for rank in range(self._size) if rank not in self._ranks]
         ranks = f"rank{'s' if len(missing) > 1 else ''} {', '.join(missing)} of {self._size} never started"
-        if not self._members:
+        if not self._ranks:
             return f"none of {self._size} processes started"
-        return f"{ranks}; on {', '.join(sorted({m.hello.host for m in self._members.values()}))} the others did"
+        return f"{ranks}; on {', '.join(sorted({m.hello.host for m in self._ranks.values()}))} the others did"
 
     def _begin(self) -> None:
-        hellos = [self._members[rank].hello for rank in range(self._size)]
+        hellos = [self._ranks[rank].hello for rank in range(self._size)]
         first = hellos[0]
         self._begun = True
         self._started.settle()
         cpus = self._group_spec.on_joined(hellos)
         message = {"plan": self._work.plan, "size": self._size, "limit_s": self._work.limit_s}
-        message |= {"hub": at(first.address, first.hub_port or 0)}
+        message |= {"root": at(first.address, first.root_port or 0)}
         for hello in hellos:
             own = {"cpus": list(cpus[hello.rank])} if cpus.get(hello.rank) else {}
             try:
@@ -238,15 +238,15 @@ class ProcessGroup:
 
     def _take(self, event: Event) -> None:
         if isinstance(event, RankJoined):
-            self._members[event.hello.rank] = RankProcess.of(event.hello, self._group_spec.engine)
+            self._ranks[event.hello.rank] = RankProcess.of(event.hello, self._group_spec.engine)
         elif isinstance(event, SurveyedHost):
             self._group_spec.on_surveyed(event)
         elif isinstance(event, RejectedProcess):
             self._rejected = self._rejected or event.reason
         elif isinstance(event, RankLeft):
-            self._members[event.rank].left = event.moment
+            self._ranks[event.rank].left = event.moment
             self._memory.hurry()  # the others may not be long in following
-            if not self._members[event.rank].done:
+            if not self._ranks[event.rank].done:
                 self._lose()
         else:
             try:
@@ -255,22 +255,22 @@ class ProcessGroup:
                 self._garbage = self._garbage or garbage
 
     def _hear(self, said: RankLine) -> None:
-        member = self._members[said.rank]
-        record = parse_record(said.line, member.name)
+        process = self._ranks[said.rank]
+        record = parse_record(said.line, process.name)
         kind = record.get("record")
         if kind == "start":
-            member.case, member.failure = str(record.get("id")), None
+            process.case, process.failure = str(record.get("id")), None
         elif kind == "failure":
             reason = str(record.get("reason", "it did not say why"))
-            member.failure = member.failure or StepFailure(reason, said.moment)
+            process.failure = process.failure or StepFailure(reason, said.moment)
         elif kind in ("row", "end"):
-            if member.ended is None:
+            if process.ended is None:
                 self._memory.hurry()
-            member.ended = str(record.get("id"))
+            process.ended = str(record.get("id"))
         elif kind == "done":
-            member.done = True
+            process.done = True
         elif kind == "error":
-            member.complaint, member.complained = record, time.monotonic()
+            process.complaint, process.complained = record, time.monotonic()
         if said.rank != 0 or kind in ("error", "failure"):
             return
         if kind == "row":
@@ -283,7 +283,7 @@ class ProcessGroup:
 
     def _hosts(self) -> Json:
         """What a row says of where its processes ran, by rank; nothing where that was one host."""
-        hosts = [self._members[rank].hello.host for rank in range(self._size)]
+        hosts = [self._ranks[rank].hello.host for rank in range(self._size)]
         return {"hosts": hosts} if len(set(hosts)) > 1 else {}
 
     def _release_held(self) -> None:
@@ -296,7 +296,7 @@ class ProcessGroup:
             self._held = None
 
     def _finished(self) -> bool:
-        return self._begun and self._members[0].done
+        return self._begun and self._ranks[0].done
 
     # How it ends.
 
@@ -306,7 +306,7 @@ class ProcessGroup:
 
     def _heard_all(self) -> bool:
         """Whether nothing more is to come from a group that lost a process."""
-        everyone_gone = all(member.left is not None for member in self._members.values())
+        everyone_gone = all(process.left is not None for process in self._ranks.values())
         return everyone_gone or time.monotonic() > self._shutdown.cut((self._lost_since or 0.0) + _GRACE_S)
 
     def _with_overheard(self, account: Account) -> Account:
@@ -333,9 +333,9 @@ class ProcessGroup:
         """Which process ended first, as far as one can know, and how."""
         self._await_endings()
         causes = [
-            ExitCause(member, ending)
-            for member in self._fallen()
-            if (ending := self._ending_of(member)) is not None or member.complaint
+            ExitCause(process, ending)
+            for process in self._fallen()
+            if (ending := self._ending_of(process)) is not None or process.complaint
         ]
         return min(causes, key=lambda cause: cause.rank_order, default=None)
 
@@ -354,17 +354,17 @@ class ProcessGroup:
         return fallen(self._by_rank())
 
     def _by_rank(self) -> list[RankProcess]:
-        return [self._members[rank] for rank in sorted(self._members)]
+        return [self._ranks[rank] for rank in sorted(self._ranks)]
 
-    def _ending_of(self, member: RankProcess) -> ExitStatus | None:
-        ending = self._started.ending(member.hello.rank)
-        return self._started.first_ending() if ending is None and member is self._first_wordless() else ending
+    def _ending_of(self, process: RankProcess) -> ExitStatus | None:
+        ending = self._started.ending(process.hello.rank)
+        return self._started.first_ending() if ending is None and process is self._first_wordless() else ending
 
     def _first_wordless(self) -> RankProcess | None:
         """Who could still speak was not the first to end; nor was rank 0, where its last row is about another."""
-        wordless = [member for member in self._fallen() if member.complaint is None]
+        wordless = [process for process in self._fallen() if process.complaint is None]
         causes = Cause.of(self._held)
-        blamed = [member for member in wordless if member.hello.rank > 0 and blames(causes, member.hello.rank)]
+        blamed = [process for process in wordless if process.hello.rank > 0 and blames(causes, process.hello.rank)]
         return next(iter(blamed or wordless), None)
 
     def _await_endings(self) -> None:
@@ -375,18 +375,18 @@ class ProcessGroup:
 
     def _all_told(self) -> bool:
         gone = self._fallen()
-        return bool(gone) and all(self._ending_of(member) is not None for member in gone)
+        return bool(gone) and all(self._ending_of(process) is not None for process in gone)
 
     def _silence(self, silence_s: float) -> str:
         """Whom to blame where nothing was heard for so long."""
-        members = self._by_rank()
-        latest, failures = latest_case(members), [member for member, _ in failed(members)]
-        behind = [m for m in members if m.case != latest]
-        unended = [m for m in members if m.ended != latest] if any(m.ended == latest for m in members) else []
-        stuck = [m for m in members if m.trouble() is not None]
-        blamed = stuck or behind or unended or ([m for m in members if m not in failures] if failures else [])
+        ranks = self._by_rank()
+        latest, failures = latest_case(ranks), [process for process, _ in failed(ranks)]
+        behind = [m for m in ranks if m.case != latest]
+        unended = [m for m in ranks if m.ended != latest] if any(m.ended == latest for m in ranks) else []
+        stuck = [m for m in ranks if m.trouble() is not None]
+        blamed = stuck or behind or unended or ([m for m in ranks if m not in failures] if failures else [])
         if not blamed:
-            doing = [f"{m.name}: {told}" for m in members if m.is_here and (told := whereabouts(m.hello.pid))]
+            doing = [f"{m.name}: {told}" for m in ranks if m.is_here and (told := thread_states(m.hello.pid))]
             seen = f" ({'; '.join(doing)})" if doing else ""
             silence = f"none ended the case within {silence_s:g} s{seen}"
             return f"all {self._size} processes hung: {silence}; they were killed"

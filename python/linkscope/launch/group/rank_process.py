@@ -84,14 +84,14 @@ class RankProcess:
             self.pidfd = None
 
 
-def latest_case(members: Iterable[RankProcess]) -> str | None:
-    """The case that a group has come to, by the word of the first of ``members`` (by rank) that has begun one."""
-    return next((member.case for member in members if member.case is not None), None)
+def latest_case(processes: Iterable[RankProcess]) -> str | None:
+    """The case that a group has come to, by the word of the first of ``processes`` (by rank) that has begun one."""
+    return next((process.case for process in processes if process.case is not None), None)
 
 
-def fallen(members: Iterable[RankProcess]) -> list[RankProcess]:
+def fallen(processes: Iterable[RankProcess]) -> list[RankProcess]:
     """Those that left before they were done, in the order in which they did."""
-    return sorted((one for one in members if one.left is not None and not one.done), key=lambda one: one.fell)
+    return sorted((one for one in processes if one.left is not None and not one.done), key=lambda one: one.fell)
 
 
 def _hold(hello: Hello, engine: Sequence[str]) -> int | None:

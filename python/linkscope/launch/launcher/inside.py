@@ -166,14 +166,14 @@ class JobLeader:
     """Rank 0's part: it calls the others, once or as often as they can be, or sends them home."""
 
     place: JobRank
-    meeting: JobRendezvous
+    rendezvous: JobRendezvous
     called: bool = False
     urgent: bool = False
     """linkscope has been asked to stop."""
 
     def call(self, message: Json) -> None:
         self.called = True
-        self.meeting.announce(message)
+        self.rendezvous.announce(message)
 
     def send_home(self) -> None:
         """Tells every other rank that it is not wanted, as far as they ask within a while."""
@@ -181,11 +181,11 @@ class JobLeader:
         address = LOOPBACK if shares_host() else own_address(())
         with contextlib.suppress(OSError, LinkscopeError), socket.create_server((address, 0)) as listener:
             host, port = listener.getsockname()
-            self.meeting.announce({"variables": {CONTROL_VARIABLE: f"{host}:{port}"}})
+            self.rendezvous.announce({"variables": {CONTROL_VARIABLE: f"{host}:{port}"}})
             for _ in range(self.place.size - 1):
                 listener.settimeout(max(deadline - time.monotonic(), 0.01))
                 listener.accept()[0].close()
-        self.meeting.withdraw()
+        self.rendezvous.withdraw()
 
 
 @contextmanager
@@ -198,11 +198,11 @@ def lead(run_file: Path) -> Iterator[JobLeader | None]:
     if own is None:
         yield None
         return
-    meeting = JobRendezvous.of(own, run_file)
+    rendezvous = JobRendezvous.of(own, run_file)
     if own.rank > 0:
-        _follow(own, meeting)
-    meeting.withdraw()  # of a job of the same name that was killed
-    leader = JobLeader(own, meeting)
+        _follow(own, rendezvous)
+    rendezvous.withdraw()  # of a job of the same name that was killed
+    leader = JobLeader(own, rendezvous)
     try:
         yield leader
     finally:
@@ -210,10 +210,10 @@ def lead(run_file: Path) -> Iterator[JobLeader | None]:
             leader.send_home()
 
 
-def _follow(own: JobRank, meeting: JobRendezvous) -> NoReturn:
+def _follow(own: JobRank, rendezvous: JobRendezvous) -> NoReturn:
     message: Json | None = None
     while True:
-        message = meeting.attend(_BETWEEN_CALLS_S if message else FOLLOW_TIMEOUT_S, message)
+        message = rendezvous.attend(_BETWEEN_CALLS_S if message else FOLLOW_TIMEOUT_S, message)
         if "engine" not in message:
             sys.exit(0)
         command = command_of(str(message["engine"]))
@@ -267,20 +267,20 @@ class InsideJob:
         except LinkscopeError:
             child.close()
             raise
-        return _Called([child], self._leader.meeting)
+        return _Called([child], self._leader.rendezvous)
 
 
 @dataclass(frozen=True)
 class _Called(ChildProcesses):
     """Rank 0's engine, and the others of the job, of whom nothing is known but what they say."""
 
-    meeting: JobRendezvous
+    rendezvous: JobRendezvous
 
     def settle(self) -> None:
-        self.meeting.withdraw()
+        self.rendezvous.withdraw()
 
     def close(self, shutdown: ShutdownDeadline | None = None) -> None:
-        self.meeting.withdraw()
+        self.rendezvous.withdraw()
         super().close(shutdown)
 
 

@@ -116,7 +116,7 @@ class Child:
         status = self.status()
         return status if status is not None else -signal.SIGKILL
 
-    def dismiss(self, patience_s: float, shutdown: ShutdownDeadline | None = None) -> None:
+    def dismiss(self, limit_s: float, shutdown: ShutdownDeadline | None = None) -> None:
         """Asks it to end and to clean up after itself; where it has not within the time, kills it and all that it
         started, whichever group or session that went to.
         """
@@ -125,7 +125,7 @@ class Child:
         try:
             if self._process.poll() is None:
                 self._process.terminate()
-            _await_ends([self], patience_s, shutdown)
+            _await_ends([self], limit_s, shutdown)
             self._kill_group()
         finally:
             for held in started:
@@ -163,10 +163,10 @@ def end_all(children: Sequence[Child], shutdown: ShutdownDeadline | None = None)
 
 
 def _await_ends(
-    children: Sequence[Child], patience_s: float, shutdown: ShutdownDeadline, killed: float | None = None
+    children: Sequence[Child], limit_s: float, shutdown: ShutdownDeadline, killed: float | None = None
 ) -> bool:
     """Whether all of them have ended within the time, cut where it is urgent; ``killed``: when they were."""
-    deadline, pause_s = time.monotonic() + patience_s, _FIRST_PAUSE_S
+    deadline, pause_s = time.monotonic() + limit_s, _FIRST_PAUSE_S
     while any(child.status() is None for child in children):
         if time.monotonic() >= shutdown.cut(deadline, killed):
             return False

@@ -13,7 +13,7 @@ from typing import Any
 from linkscope.errors import LinkscopeError
 from linkscope.launch.process.child import Child, ShutdownDeadline, signal_name
 from linkscope.launch.process.scratch import Scratch
-from linkscope.launch.process.threads import whereabouts
+from linkscope.launch.process.threads import thread_states
 from linkscope.launch.worker import GarbageError, InterruptedRunError, RefusedPlanError, SilenceError
 
 Json = dict[str, Any]
@@ -56,7 +56,7 @@ class EngineProcess:
             if interrupted():
                 raise InterruptedRunError
             if time.monotonic() >= deadline:
-                doing = whereabouts(self._child.pid)
+                doing = thread_states(self._child.pid)
                 silence = f"no sign of life for {silence_s:g} s{f' ({doing})' if doing else ''}"
                 raise SilenceError(f"the engine hung: {silence}; it was killed")
             if not self._read(min(_POLL_S, max(deadline - time.monotonic(), 0.0))):

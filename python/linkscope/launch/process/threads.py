@@ -9,7 +9,7 @@ _MOST_KINDS = 6
 _PROC = Path("/proc")
 
 
-def whereabouts(pid: int, proc: Path = _PROC) -> str:
+def thread_states(pid: int, proc: Path = _PROC) -> str:
     """``threads: 2 linkscope-engin in futex_do_wait``: how many, by name and by where the kernel holds them.
 
     ``running``: it holds them nowhere. Empty where the process is gone or may not be looked at (proc(5): comm, wchan).

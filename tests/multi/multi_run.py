@@ -1,4 +1,4 @@
-"""Company: linkscope run with several processes, and what is found of them afterwards."""
+"""MultiRun: linkscope run with several processes, and what is found of them afterwards."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ DEADLINE_S = 60.0
 
 
 @dataclass
-class Company:
+class MultiRun:
     """A bench and what runs on it. Runs write a.jsonl."""
 
     bench: Bench
@@ -104,7 +104,7 @@ class Company:
         return {row.id: row.reason or "" for row in rows if row.status != "ok"}
 
     @property
-    def crews(self) -> list[Json]:
+    def groups(self) -> list[Json]:
         """The records of processes that came together."""
         return [record for record in self.records if record.get("when") == "joined"]
 
