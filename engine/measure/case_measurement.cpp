@@ -102,7 +102,7 @@ Bytes CaseMeasurement::verified(const VerifiedRound& round) {
   Bytes bytes = 0;
   session_.collective_try([&] { bytes = round.finish(Checked::repeated); });
   if (std::none_of(flows_.begin(), flows_.end(),
-                   [](const MeasuredFlow& flow) { return flow.transfer->facts().accumulates; }))
+                   [](const MeasuredFlow& flow) { return flow.facts().accumulates; }))
     return bytes;
   const VerifiedRound single = armed();
   Sampler once(gate_, flows_, {.clock = regime_.clock, .cache = regime_.cache});
@@ -154,7 +154,7 @@ void CaseMeasurement::keep_load_up(const Sample& sample, Repeats& repeats) {
     const std::uint64_t more = sample.repeats()[i] + sample.repeats()[i] / 2 + 1;
     for (std::size_t j = 0; j < flows_.size(); ++j) {
       if (j == i || rate_estimates[j].same_group(rate_estimates[i]))
-        repeats[j] = std::min(more, flows_[j].transfer->facts().most_repeats(regime_.clock));
+        repeats[j] = std::min(more, flows_[j].facts().most_repeats(regime_.clock));
     }
   }
 }
@@ -204,8 +204,7 @@ std::vector<Seconds> CaseMeasurement::parts_of(std::size_t i, const Series& seri
 }
 
 FlowResult CaseMeasurement::flow_result(std::size_t i, const Series& series, const Tuned& tuned) const {
-  const Transfer& transfer = *flows_[i].transfer;
-  const TransferFacts& facts = transfer.facts();
+  const TransferFacts& facts = flows_[i].facts();
   FlowResult result;
   result.repeats = series.samples.back().repeats()[i];
   result.operations = facts.operations;
@@ -215,12 +214,12 @@ FlowResult CaseMeasurement::flow_result(std::size_t i, const Series& series, con
     rates.push_back(sample.rate(i));
   }
   result.seconds = summarise(result.samples_s);
-  if (!flows_[i].companions.empty()) result.parts_s = parts_of(i, series);
+  if (flows_[i].parts.size() > 1) result.parts_s = parts_of(i, series);
   if (flows_[i].quantity == Quantity::bandwidth) result.gbps = summarise(std::move(rates));
   result.touched_bytes = facts.touched_bytes;
   result.setting = tuned.chosen.empty() ? facts.setting : tuned.chosen;
   result.tried = tuned.tried;
-  result.notes = transfer.notes();
+  result.notes = flows_[i].representative().notes();
   if (facts.accumulates)
     result.notes.emplace_back(
         "works on its own results: a call of its own was checked, not the repeated ones");

@@ -13,7 +13,7 @@
 
 namespace linkscope {
 
-/// A further part of a flow that several devices or processes carry out together.
+/// What one device of one process does of a flow.
 struct MeasuredPart {
   Transfer* transfer = nullptr;
   Timing timing = Timing::timed;
@@ -21,23 +21,22 @@ struct MeasuredPart {
 
 /// A prepared flow with what its figures need. The transfers outlive the measurement.
 struct MeasuredFlow {
-  Transfer* transfer = nullptr;  ///< the first part's: it speaks for all (candidates, operations, queue)
-  Bytes bytes = 0;               ///< payload of one operation
+  std::vector<MeasuredPart> parts;  ///< one at least
+  Bytes bytes = 0;                  ///< payload of one operation
   Role role = Role::measured;
   Quantity quantity = Quantity::bandwidth;
   std::string tuning_group;
-  Timing timing = Timing::timed;  ///< of the first part
-  std::vector<MeasuredPart>
-      companions{};  // NOLINT(readability-redundant-member-init): lets initialisers leave it out
-  std::vector<std::string>
-      notes{};  // NOLINT(readability-redundant-member-init): for the row, beside the transfer's
+  std::vector<std::string> notes;  ///< for the row, beside the transfers'
 
   [[nodiscard]] bool measured() const { return role == Role::measured; }
+  /// The part whose facts and remarks are the flow's: all parts of one flow do as much in one transfer, repeat equally often
+  /// and offer the same launch shapes.
+  [[nodiscard]] const Transfer& representative() const { return *parts.front().transfer; }
+  [[nodiscard]] const TransferFacts& facts() const { return representative().facts(); }
   /// Calls `what` with every part's transfer, in order.
   template <class What>
   void each_part(const What& what) const {
-    what(*transfer);
-    for (const MeasuredPart& companion : companions) what(*companion.transfer);
+    for (const MeasuredPart& part : parts) what(*part.transfer);
   }
 };
 

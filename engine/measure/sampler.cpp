@@ -22,7 +22,7 @@ Sample::Sample(const std::vector<MeasuredFlow>& flows, const std::vector<Span>& 
   last_start_ = last_end_ = last_busy_ = -std::numeric_limits<Seconds>::infinity();
   auto part = spans.begin();
   for (const MeasuredFlow& flow : flows) {
-    const auto end = part + 1 + static_cast<std::ptrdiff_t>(flow.companions.size());
+    const auto end = part + static_cast<std::ptrdiff_t>(flow.parts.size());
     parts_.emplace_back(part, end);
     part = end;
     spans_.push_back(joined(flow, parts_.back()));
@@ -44,8 +44,7 @@ Sample::FlowSpan Sample::joined(const MeasuredFlow& flow, const std::vector<Span
     const Span& span = spans[part];
     if (span.end < span.start)
       throw Error(Fault::broken, "a flow ended before it began: the clock cannot be trusted");
-    const Timing timing = part == 0 ? flow.timing : flow.companions[part - 1].timing;
-    if (timing == Timing::untimed) continue;
+    if (flow.parts[part].timing == Timing::untimed) continue;
     all.span.start = std::min(all.span.start, span.start);
     all.span.end = std::max(all.span.end, span.end);
     all.span.idle = std::min(all.span.idle, span.idle);
@@ -62,22 +61,21 @@ Seconds Sample::per_transfer(std::size_t i) const {
 }
 
 Seconds Sample::per_operation(std::size_t i) const {
-  return per_transfer(i) / static_cast<double>((*flows_)[i].transfer->facts().operations);
+  return per_transfer(i) / static_cast<double>((*flows_)[i].facts().operations);
 }
 
 std::vector<Seconds> Sample::per_operation_by_part(std::size_t i) const {
   const MeasuredFlow& flow = (*flows_)[i];
-  const auto operations = static_cast<double>(repeats_[i] * flow.transfer->facts().operations);
+  const auto operations = static_cast<double>(repeats_[i] * flow.facts().operations);
   std::vector<Seconds> times;
   for (std::size_t part = 0; part < parts_[i].size(); ++part) {
-    const Timing timing = part == 0 ? flow.timing : flow.companions[part - 1].timing;
-    if (timing == Timing::timed) times.push_back(parts_[i][part].length() / operations);
+    if (flow.parts[part].timing == Timing::timed) times.push_back(parts_[i][part].length() / operations);
   }
   return times;
 }
 
 Bytes Sample::payload(std::size_t i) const {
-  return (*flows_)[i].bytes * repeats_[i] * (*flows_)[i].transfer->facts().operations;
+  return (*flows_)[i].bytes * repeats_[i] * (*flows_)[i].facts().operations;
 }
 
 double Sample::rate(std::size_t i) const { return gbps(payload(i), spans_[i].mean_length); }
@@ -111,10 +109,10 @@ std::vector<RateEstimate> Sample::rate_estimates() const {
   std::vector<RateEstimate> rate_estimates;
   for (std::size_t i = 0; i < flows_->size(); ++i) {
     const MeasuredFlow& flow = (*flows_)[i];
-    const std::uint64_t most = flow.transfer->facts().most_repeats(regime_.clock);
+    const std::uint64_t most = flow.facts().most_repeats(regime_.clock);
     rate_estimates.push_back({per_transfer(i), flow.role, flow.tuning_group,
                               regime_.load == Load::sustained ? most / 2 : most,  // tails queue too
-                              flow.transfer->facts().call_group});
+                              flow.facts().call_group});
   }
   return rate_estimates;
 }
@@ -124,7 +122,7 @@ Sampler::Sampler(Gate& gate, const std::vector<MeasuredFlow>& flows, const Regim
 
 std::uint64_t Sampler::tail_for(const MeasuredFlow& flow, std::uint64_t repeats) const {
   if (regime_.load == Load::once || !flow.measured()) return 0;
-  const std::uint64_t queue = flow.transfer->facts().most_repeats(regime_.clock);
+  const std::uint64_t queue = flow.facts().most_repeats(regime_.clock);
   return std::min(repeats * tail_eighths_ / 8 + 1, queue - std::min(queue, repeats));
 }
 

@@ -141,7 +141,7 @@ void TuningCache::keep(const std::string& group, const Tuned& outcome) {
 std::vector<Tuned> tune(Sampler& sampler, const std::vector<MeasuredFlow>& flows, Seconds target,
                         TuningCache& cache, const Poll& poll) {
   Candidates candidates;
-  for (const MeasuredFlow& flow : flows) candidates.push_back(flow.transfer->facts().candidates);
+  for (const MeasuredFlow& flow : flows) candidates.push_back(flow.facts().candidates);
   if (std::none_of(candidates.begin(), candidates.end(), tunable)) return std::vector<Tuned>(flows.size());
   if (auto known = recall(flows, candidates, cache)) {
     for (std::size_t i = 0; i < flows.size(); ++i) {

@@ -183,10 +183,9 @@ CaseResult Executor::measure(const Case& wanted) {
     const Method& method = *find_method(*backend_, flow.method);
     const std::vector<FlowPart> parts = method.parts(flow);
     prepared.push_back(prepare(flow, parts, wanted.regime.cache));
-    const std::vector<Transfer*>& transfers = prepared.back().parts;
-    MeasuredFlow one{transfers.front(),        flow.bytes,        flow.role,
-                     method.quantity_of(flow), flow.tuning_group, parts.front().timing};
-    for (std::size_t i = 1; i < parts.size(); ++i) one.companions.push_back({transfers[i], parts[i].timing});
+    MeasuredFlow one{{}, flow.bytes, flow.role, method.quantity_of(flow), flow.tuning_group, {}};
+    for (std::size_t i = 0; i < parts.size(); ++i)
+      one.parts.push_back({prepared.back().parts[i], parts[i].timing});
     if (plan_->backend != BackendKind::modelled && repeats_one_slot(method, flow, wanted.regime.cache))
       one.notes.emplace_back(one_slot_note);
     participants.push_back(std::move(one));

@@ -10,10 +10,10 @@ namespace linkscope {
 namespace {
 
 MeasuredFlow measured(FakeTransfer& transfer, Bytes bytes = 1'000'000) {
-  return {&transfer, bytes, Role::measured, Quantity::bandwidth, ""};
+  return {{{&transfer}}, bytes, Role::measured, Quantity::bandwidth, "", {}};
 }
 MeasuredFlow background(FakeTransfer& transfer) {
-  return {&transfer, 1000, Role::background, Quantity::bandwidth, ""};
+  return {{{&transfer}}, 1000, Role::background, Quantity::bandwidth, "", {}};
 }
 
 struct MeasureCase : testing::Test {
@@ -101,10 +101,26 @@ TEST_F(MeasureCase, TheClocksResolutionSetsTheBatch) {
 TEST_F(MeasureCase, ALatencyIsPerOperationAndHasNoRate) {
   FakeTransfer transfer(1e-3);
   transfer.own_facts().operations = 1000;
-  const CaseResult result = run({{&transfer, 64, Role::measured, Quantity::latency, ""}});
+  const CaseResult result = run({{{{&transfer}}, 64, Role::measured, Quantity::latency, "", {}}});
   EXPECT_NEAR(result.flows[0].seconds.median, 1e-6, 1e-12);
   EXPECT_FALSE(result.flows[0].gbps);
   EXPECT_FALSE(result.aggregate);
+}
+
+TEST_F(MeasureCase, AFlowsTimeIsTheMeanOfItsTimedParts) {
+  FakeTransfer first(10e-6);
+  FakeTransfer second(20e-6);
+  FakeTransfer answers(90e-6);
+  for (FakeTransfer* part : {&first, &second, &answers}) part->own_facts().operations = 2;
+  MeasuredFlow flow = measured(first);
+  flow.parts.push_back({&answers, Timing::untimed});
+  flow.parts.push_back({&second});
+  const CaseResult result = run({flow});
+  EXPECT_NEAR(result.flows[0].seconds.median, 7.5e-6, 1e-12);
+  ASSERT_EQ(result.flows[0].parts_s.size(), 2U);
+  EXPECT_NEAR(result.flows[0].parts_s[0], 5e-6, 1e-12);
+  EXPECT_NEAR(result.flows[0].parts_s[1], 10e-6, 1e-12);
+  EXPECT_EQ(answers.armed, first.armed) << "every part is armed, and with one seed";
 }
 
 TEST_F(MeasureCase, TheAggregateSpansFirstStartToLastEnd) {

@@ -16,7 +16,7 @@ std::uint64_t repeats_on(Clock clock, Seconds min_sample_s) {
   transfer.own_facts().max_calls_in_batch = 70;
   Regime regime;
   regime.clock = clock;
-  const std::vector<MeasuredFlow> flows{{&transfer, 1000, Role::measured, Quantity::bandwidth, ""}};
+  const std::vector<MeasuredFlow> flows{{{{&transfer}}, 1000, Role::measured, Quantity::bandwidth, "", {}}};
   return measure_case(session, gate, flows, regime).flows.front().repeats;
 }
 

@@ -19,7 +19,7 @@ std::unique_ptr<FakeTransfer> tunable() {
 }
 
 MeasuredFlow flow(FakeTransfer& transfer, const std::string& group) {
-  return {&transfer, 1000, Role::measured, Quantity::bandwidth, group};
+  return {{{&transfer}}, 1000, Role::measured, Quantity::bandwidth, group, {}};
 }
 
 TEST(Tune, PicksTheFastestAndTellsAllRates) {
