@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "run/lookup.hpp"
 
 namespace linkscope {
 namespace {
@@ -22,28 +21,21 @@ Bytes rounded_up(Bytes bytes) {
 
 }  // namespace
 
-BufferPool::BufferPool(const Backend& backend, Bytes host_limit, TakesHostMemory takes_host_memory)
-    : backend_(&backend), host_limit_(host_limit), takes_host_memory_(std::move(takes_host_memory)) {}
+BufferPool::BufferPool(Bytes host_limit, TakesHostMemory takes_host_memory)
+    : host_limit_(host_limit), takes_host_memory_(std::move(takes_host_memory)) {}
 
-BufferPool::Lease BufferPool::acquire(const Endpoint& where, Bytes bytes) {
+BufferPool::Lease BufferPool::acquire(const Memory& memory, const Endpoint& where, Bytes bytes) {
   const Bytes size = rounded_up(bytes);
   evict_used_up();
   PooledBuffer* entry = find_free(where, size);
-  if (entry == nullptr) entry = &allocate(where, size);
+  if (entry == nullptr) entry = &allocate(memory, where, size);
   entry->last_use = ++uses_;
   return Lease(*entry);
 }
 
-const Memory& BufferPool::memory_of(const Endpoint& where) const {
-  const Memory* memory = find_memory(*backend_, where.memory);
-  if (memory == nullptr) throw Error(Fault::bad_input, "unknown memory '" + where.memory + "'");
-  return *memory;
-}
-
 void BufferPool::evict_used_up() {
-  entries_.remove_if([this](const PooledBuffer& entry) {
-    const Endpoint& where = entry.buffer->where();
-    return entry.leases == 0 && !memory_of(where).reusable(where);
+  entries_.remove_if([](const PooledBuffer& entry) {
+    return entry.leases == 0 && !entry.memory->reusable(entry.buffer->where());
   });
 }
 
@@ -86,8 +78,7 @@ void BufferPool::make_room(Bytes bytes) {
   }
 }
 
-BufferPool::PooledBuffer& BufferPool::allocate(const Endpoint& where, Bytes bytes) {
-  const Memory& memory = memory_of(where);
+BufferPool::PooledBuffer& BufferPool::allocate(const Memory& memory, const Endpoint& where, Bytes bytes) {
   if (takes_host_memory_(where)) make_room(bytes);
   std::unique_ptr<Buffer> buffer;
   try {
@@ -97,7 +88,7 @@ BufferPool::PooledBuffer& BufferPool::allocate(const Endpoint& where, Bytes byte
     evict_unused();
     buffer = memory.allocate(where, bytes);
   }
-  return entries_.emplace_back(PooledBuffer{std::move(buffer), 0, 0});
+  return entries_.emplace_back(PooledBuffer{&memory, std::move(buffer), 0, 0});
 }
 
 }  // namespace linkscope

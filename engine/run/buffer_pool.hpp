@@ -7,8 +7,8 @@
 #include <memory>
 
 #include "base/units.hpp"
-#include "model/backend.hpp"
 #include "model/buffer.hpp"
+#include "model/method.hpp"
 
 namespace linkscope {
 
@@ -26,6 +26,7 @@ using TakesHostMemory = std::function<bool(const Endpoint&)>;
 /// more.
 class BufferPool {
   struct PooledBuffer {
+    const Memory* memory;
     std::unique_ptr<Buffer> buffer;
     std::uint64_t last_use = 0;
     int leases = 0;
@@ -49,11 +50,11 @@ class BufferPool {
     PooledBuffer* entry_;
   };
 
-  /// `host_limit` bytes of host memory at most. The backend outlives the pool.
-  BufferPool(const Backend& backend, Bytes host_limit, TakesHostMemory takes_host_memory);
+  /// `host_limit` bytes of host memory at most.
+  BufferPool(Bytes host_limit, TakesHostMemory takes_host_memory);
 
-  /// Throws Error{no_memory} when it cannot be had and Error{bad_input} for an unknown memory.
-  [[nodiscard]] Lease acquire(const Endpoint& where, Bytes bytes);
+  /// Of `memory`, which is the one that `where` names and outlives the pool. Throws Error{no_memory} when it cannot be had.
+  [[nodiscard]] Lease acquire(const Memory& memory, const Endpoint& where, Bytes bytes);
   /// Frees every buffer that no lease holds.
   void evict_unused();
 
@@ -61,13 +62,11 @@ class BufferPool {
   [[nodiscard]] Bytes host_bytes() const;
 
  private:
-  [[nodiscard]] const Memory& memory_of(const Endpoint& where) const;
   void evict_used_up();
   PooledBuffer* find_free(const Endpoint& where, Bytes bytes);
-  PooledBuffer& allocate(const Endpoint& where, Bytes bytes);
+  PooledBuffer& allocate(const Memory& memory, const Endpoint& where, Bytes bytes);
   void make_room(Bytes bytes);
 
-  const Backend* backend_;
   Bytes host_limit_;
   TakesHostMemory takes_host_memory_;
   std::list<PooledBuffer> entries_;

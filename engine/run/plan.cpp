@@ -2,6 +2,7 @@
 #include "run/plan.hpp"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 
@@ -10,6 +11,9 @@
 
 namespace linkscope {
 namespace {
+
+/// Fields of a case that the supervisor reads and puts into its row: an engine looks into none of them.
+constexpr std::array of_the_supervisor{"suite", "name", "labels", "timeout_s", "processes", "environment"};
 
 DeviceId read_device(Fields& fields, const std::string& name,
                      const std::optional<DeviceId>& otherwise = std::nullopt) {
@@ -130,7 +134,7 @@ std::string case_place(const Json& json, std::size_t index) {
   return named ? "case '" + id->get<std::string>() + "'" : "cases[" + std::to_string(index) + "]";
 }
 
-PlannedCase read_case(const Json& json, std::size_t index) {
+Case read_case(const Json& json, std::size_t index) {
   const std::string place = case_place(json, index);
   Fields fields(json, place);
   Case wanted;
@@ -148,15 +152,9 @@ PlannedCase read_case(const Json& json, std::size_t index) {
     measures = measures || wanted.flows.back().role == Role::measured;
   }
   if (!measures) fields.reject("flows", "must hold at least one measured flow");
-  // Read by Python alone.
-  static_cast<void>(fields.text("suite", ""));
-  static_cast<void>(fields.text("name", ""));
-  static_cast<void>(fields.number("timeout_s", 60));
-  static_cast<void>(fields.count("processes", 1, 1));
-  if (fields.find("labels") != nullptr) static_cast<void>(fields.object("labels"));
-  if (fields.find("environment") != nullptr) static_cast<void>(fields.object("environment"));
+  for (const char* name : of_the_supervisor) static_cast<void>(fields.find(name));
   fields.finish();
-  return {std::move(wanted), json};
+  return wanted;
 }
 
 void read_options(const Json& json, Plan& plan) {
@@ -210,7 +208,7 @@ Plan parse_plan(const std::string& text) {
   std::set<std::string> ids;
   for (std::size_t i = 0; i < cases.size(); ++i) {
     plan.cases.push_back(read_case(cases[i], i));
-    if (!ids.insert(plan.cases.back().wanted.id).second) {
+    if (!ids.insert(plan.cases.back().id).second) {
       throw Error(Fault::bad_input, case_place(cases[i], i) + ": id: stands in the plan twice");
     }
   }
@@ -220,9 +218,9 @@ Plan parse_plan(const std::string& text) {
 
 std::size_t widest_load(const Plan& plan) {
   std::size_t widest = 0;
-  for (const PlannedCase& planned : plan.cases) {
+  for (const Case& wanted : plan.cases) {
     std::map<DeviceId, std::size_t> driven;
-    for (const Flow& flow : planned.wanted.flows) widest = std::max(widest, ++driven[flow.executor]);
+    for (const Flow& flow : wanted.flows) widest = std::max(widest, ++driven[flow.executor]);
   }
   return widest;
 }

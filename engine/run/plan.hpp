@@ -14,12 +14,6 @@ namespace linkscope {
 
 inline constexpr int schema_number = 1;
 
-/// A case and its own words, which the row echoes.
-struct PlannedCase {
-  Case wanted;
-  Json source;
-};
-
 enum class BackendKind { measured, modelled };
 
 struct Plan {
@@ -27,7 +21,7 @@ struct Plan {
   SamplingOptions sampling;
   Bytes memory_limit_bytes = 0;  ///< of host memory; 0: what the machine has available
   std::optional<Json> machine;   ///< modelled: the described node
-  std::vector<PlannedCase> cases;
+  std::vector<Case> cases;
 };
 
 /// Reads and checks a whole plan. Throws Error{bad_input}: one line naming case and field.

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "record/timestamp.hpp"
+#include "run/plan.hpp"
 
 namespace linkscope {
 namespace {
@@ -62,11 +63,10 @@ const char* stop_word(Stop stop) {
 
 Json row_head(const RowFrame& frame, const char* status) {
   return {{"record", "row"},
-          {"id", frame.planned.wanted.id},
+          {"id", frame.id},
           {"status", status},
           {"modelled", frame.backend.name == modelled_name},
-          {"backend", frame.backend.name},
-          {"case", frame.planned.source}};
+          {"backend", frame.backend.name}};
 }
 
 void add_times(Json& row, const RowFrame& frame) {

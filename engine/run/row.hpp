@@ -8,13 +8,12 @@
 #include "measure/case_measurement.hpp"
 #include "model/backend.hpp"
 #include "record/json_lines.hpp"
-#include "run/plan.hpp"
 
 namespace linkscope {
 
 /// What every row says whatever became of its case.
 struct RowFrame {
-  const PlannedCase& planned;
+  const std::string& id;
   const Backend& backend;
   std::chrono::system_clock::time_point started;
   Seconds elapsed = 0;

@@ -210,7 +210,7 @@ def blame(how: str, rank: int, words: str) -> dict[str, Any]:
 
 
 def row(case: dict[str, Any], **rest: Any) -> dict[str, Any]:
-    return {"record": "row", "id": case["id"], "modelled": False, "backend": "host", "case": case, **rest}
+    return {"record": "row", "id": case["id"], "modelled": False, "backend": "host", **rest}
 
 
 def figures(case: dict[str, Any]) -> list[dict[str, Any]]:

@@ -52,7 +52,7 @@ def describe(gpus: int, problem: str) -> None:
 
 def row(case: dict[str, Any]) -> None:
     figures = [{"repeats": 1, "operations": 1, "seconds": stats(1e-3), "gbps": stats(1.0)} for _ in case["flows"]]
-    say(record="row", id=case["id"], status="ok", modelled=False, backend="host", case=case, flows=figures)
+    say(record="row", id=case["id"], status="ok", modelled=False, backend="host", flows=figures)
 
 
 def misbehave(fault: str, case: dict[str, Any]) -> None:
@@ -65,7 +65,7 @@ def misbehave(fault: str, case: dict[str, Any]) -> None:
     if fault == "garbage":
         sys.stdout.write("Segmentation fault (not JSON)\n")
     if fault == "fatal":
-        say(record="row", id=case["id"], status="failed", reason="device lost", modelled=False, case=case)
+        say(record="row", id=case["id"], status="failed", reason="device lost", modelled=False)
         sys.exit(3)
     if fault == "slow":
         time.sleep(0.2)
@@ -83,6 +83,8 @@ def run(plan: dict[str, Any]) -> None:
         leave("driver gone", 1)
     if FAULTS.get("start") == "refuse":
         leave("plan.json: case 1 is wrong", 2)
+    if any("labels" in case for case in plan["cases"]):
+        leave("plan.json: labels are the supervisor's", 2)
     say(record="hello", schema=1, version="0", backend="host")
     for case in plan["cases"]:
         say(record="start", id=case["id"])

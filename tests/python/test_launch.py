@@ -22,6 +22,7 @@ from linkscope.errors import LinkscopeError
 from linkscope.launch import supervisor
 from linkscope.launch.engines import choose_engine, find_engines
 from linkscope.launch.process.child import URGENT_S, Child, ShutdownDeadline, end_all
+from linkscope.launch.worker import engine_plan
 
 __all__ = ["bench"]
 
@@ -36,6 +37,20 @@ def test_a_run_leaves_a_header_a_row_for_each_case_and_an_end(bench: Bench) -> N
     assert records[-1]["when"] == "finished"
     for record in records:
         validate(record)
+
+
+def test_rows_hold_their_cases_as_planned_though_an_engine_has_only_what_it_reads(bench: Bench) -> None:
+    plan = json.loads(bench.cli("run", bench.suite, "--dry-run", "--json").out)
+    bench.faults({"/8KiB": "crash", "/16KiB": "fatal"})
+    bench.cli("run", bench.suite, "-o", "a.jsonl")
+    rows = [record for record in bench.records(Path("a.jsonl")) if record["record"] == "row"]
+    assert {row["id"]: row["case"] for row in rows} == {case["id"]: case for case in plan["cases"]}
+    assert {row["case"]["labels"]["title"] for row in rows} == {"Copies"}
+    given = engine_plan(plan)
+    assert {name for case in given["cases"] for name in case} == set(plan["cases"][0]) - {
+        "suite", "name", "labels", "timeout_s"
+    }  # fmt: skip
+    assert given | {"cases": plan["cases"]} == plan
 
 
 def test_progress_goes_to_standard_error_line_by_line_and_names_the_file(bench: Bench) -> None:

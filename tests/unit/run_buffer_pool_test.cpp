@@ -14,9 +14,11 @@ Endpoint node(int index) {
 
 struct BufferPoolTest : testing::Test {
   FakeParts fakes = fake_backend();
+  [[nodiscard]] BufferPool::Lease acquire(BufferPool& pool, const Endpoint& where, Bytes bytes) const {
+    return pool.acquire(*fakes.memory, where, bytes);
+  }
   BufferPool make(Bytes limit = GiB) {
-    return {fakes.backend, limit,
-            [](const Endpoint& where) { return where.device.kind == DeviceKind::numa; }};
+    return {limit, [](const Endpoint& where) { return where.device.kind == DeviceKind::numa; }};
   }
 };
 
@@ -24,11 +26,11 @@ TEST_F(BufferPoolTest, ReusesWhatWasReturned) {
   BufferPool pool = make();
   std::byte* first = nullptr;
   {
-    const auto lease = pool.acquire(node(0), 5000);
+    const auto lease = acquire(pool, node(0), 5000);
     first = lease.buffer().data();
     EXPECT_GE(lease.buffer().bytes(), 5000U);
   }
-  EXPECT_EQ(pool.acquire(node(0), 6000).buffer().data(), first);
+  EXPECT_EQ(acquire(pool, node(0), 6000).buffer().data(), first);
   EXPECT_EQ(fakes.memory->allocations, 1);
 }
 
@@ -36,22 +38,22 @@ TEST_F(BufferPoolTest, WhatIsNoLongerAsNewServesOneCase) {
   BufferPool pool = make();
   fakes.memory->reusable_on = 0;
   {
-    const auto lease = pool.acquire(node(1), 5000);
-    const auto beside = pool.acquire(node(1), 5000);
+    const auto lease = acquire(pool, node(1), 5000);
+    const auto beside = acquire(pool, node(1), 5000);
     EXPECT_EQ(pool.buffers(), 2U) << "what is in use stays";
   }
-  static_cast<void>(pool.acquire(node(1), 5000));
+  static_cast<void>(acquire(pool, node(1), 5000));
   EXPECT_EQ(fakes.memory->allocations, 3);
   EXPECT_EQ(pool.buffers(), 1U);
-  static_cast<void>(pool.acquire(node(0), 5000));
-  static_cast<void>(pool.acquire(node(0), 5000));
+  static_cast<void>(acquire(pool, node(0), 5000));
+  static_cast<void>(acquire(pool, node(0), 5000));
   EXPECT_EQ(fakes.memory->allocations, 4) << "node 0's is taken again";
 }
 
 TEST_F(BufferPoolTest, TwoLeasesNeverShare) {
   BufferPool pool = make();
-  const auto first = pool.acquire(node(0), 5000);
-  const auto second = pool.acquire(node(0), 5000);
+  const auto first = acquire(pool, node(0), 5000);
+  const auto second = acquire(pool, node(0), 5000);
   EXPECT_NE(first.buffer().data(), second.buffer().data());
 }
 
@@ -59,41 +61,41 @@ TEST_F(BufferPoolTest, AnotherPlacementIsAnotherBuffer) {
   BufferPool pool = make();
   Endpoint touched = node(0);
   touched.first_touch = DeviceId{DeviceKind::numa, 1};
-  static_cast<void>(pool.acquire(node(0), 5000));
-  static_cast<void>(pool.acquire(node(1), 5000));
-  static_cast<void>(pool.acquire(touched, 5000));
+  static_cast<void>(acquire(pool, node(0), 5000));
+  static_cast<void>(acquire(pool, node(1), 5000));
+  static_cast<void>(acquire(pool, touched, 5000));
   EXPECT_EQ(pool.buffers(), 3U);
 }
 
 TEST_F(BufferPoolTest, TakesTheSmallestThatFitsButNoGiant) {
   BufferPool pool = make();
   {
-    const auto giant = pool.acquire(node(0), 8 * MiB);
-    const auto fitting = pool.acquire(node(0), 2 * MiB);
-    const auto larger = pool.acquire(node(0), 4 * MiB);
+    const auto giant = acquire(pool, node(0), 8 * MiB);
+    const auto fitting = acquire(pool, node(0), 2 * MiB);
+    const auto larger = acquire(pool, node(0), 4 * MiB);
   }
-  EXPECT_EQ(pool.acquire(node(0), MiB).buffer().bytes(), 2 * MiB);
-  static_cast<void>(pool.acquire(node(0), 4 * KiB));
+  EXPECT_EQ(acquire(pool, node(0), MiB).buffer().bytes(), 2 * MiB);
+  static_cast<void>(acquire(pool, node(0), 4 * KiB));
   EXPECT_EQ(pool.buffers(), 4U) << "nothing at most four times as large was there";
 }
 
 TEST_F(BufferPoolTest, TheLimitEvictsTheLeastRecentlyUsed) {
   BufferPool pool = make(12 * MiB);
-  static_cast<void>(pool.acquire(node(0), 8 * MiB));
-  static_cast<void>(pool.acquire(node(1), 4 * MiB));
-  static_cast<void>(pool.acquire(node(0), 8 * MiB));  // now node 1's is the older
-  const auto third = pool.acquire(node(1), MiB);
+  static_cast<void>(acquire(pool, node(0), 8 * MiB));
+  static_cast<void>(acquire(pool, node(1), 4 * MiB));
+  static_cast<void>(acquire(pool, node(0), 8 * MiB));  // now node 1's is the older
+  const auto third = acquire(pool, node(1), MiB);
   EXPECT_EQ(pool.buffers(), 2U) << "node 1's 4 MiB served it: at most four times as large";
-  const auto fourth = pool.acquire(node(1), 2 * MiB);
+  const auto fourth = acquire(pool, node(1), 2 * MiB);
   EXPECT_EQ(pool.buffers(), 2U) << "node 0's 8 MiB had to go, node 1's is in use";
   EXPECT_LE(pool.host_bytes(), 12 * MiB);
 }
 
 TEST_F(BufferPoolTest, WhatIsInUseIsNotEvicted) {
   BufferPool pool = make(12 * MiB);
-  const auto lease = pool.acquire(node(0), 8 * MiB);
+  const auto lease = acquire(pool, node(0), 8 * MiB);
   try {
-    static_cast<void>(pool.acquire(node(0), 8 * MiB));
+    static_cast<void>(acquire(pool, node(0), 8 * MiB));
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.fault(), Fault::no_memory);
@@ -102,12 +104,12 @@ TEST_F(BufferPoolTest, WhatIsInUseIsNotEvicted) {
 
 TEST_F(BufferPoolTest, ARefusedAllocationIsTriedOnceMoreWithTheRestFreed) {
   BufferPool pool = make();
-  static_cast<void>(pool.acquire(node(0), MiB));
+  static_cast<void>(acquire(pool, node(0), MiB));
   fakes.memory->refusals = 1;
-  static_cast<void>(pool.acquire(node(1), MiB));
+  static_cast<void>(acquire(pool, node(1), MiB));
   EXPECT_EQ(pool.buffers(), 1U);
   fakes.memory->refusals = 2;
-  EXPECT_THROW(static_cast<void>(pool.acquire(node(0), MiB)), Error);
+  EXPECT_THROW(static_cast<void>(acquire(pool, node(0), MiB)), Error);
 }
 
 }  // namespace

@@ -60,7 +60,7 @@ TEST_F(ExecutorTest, SaysHelloStartRowDone) {
   const Json& row = records[2];
   EXPECT_EQ(row["status"], "ok");
   EXPECT_EQ(row["modelled"], false);
-  EXPECT_EQ(row["case"]["flows"][0]["bytes"], 1000000);
+  EXPECT_FALSE(row.contains("case")) << "the supervisor has it, labels and all, and puts it into the row";
   EXPECT_NEAR(row["flows"][0]["gbps"]["median"].get<double>(), 100.0, 1e-3);
   EXPECT_EQ(row["verified"]["rounds"], 2);
   EXPECT_EQ(records[3], (Json{{"record", "done"}, {"rows", 1}}));

@@ -136,9 +136,8 @@ class _WorkerRun:
             self.current, self._began = case_id, time.monotonic()
             self._watch.on_start(case_id)
         elif record.get("record") == "row":
-            del self._left[case_id]
             self.current = None
-            self._watch.on_row(record)
+            self._watch.on_row({**record, "case": self._left.pop(case_id)})
 
 
 def outcome(case: Json, status: str, reason: str, backend: str, elapsed_s: float = 0.0) -> Json:

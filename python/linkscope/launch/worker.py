@@ -11,6 +11,16 @@ from linkscope.errors import LinkscopeError
 Json = dict[str, Any]
 
 
+SUPERVISORS_FIELDS = frozenset({"suite", "name", "labels", "timeout_s", "processes", "environment"})
+"""Fields of a case (schema/plan.schema.json) that no engine looks into."""
+
+
+def engine_plan(plan: Json) -> Json:
+    """What an engine is given of ``plan`` (schema/plan.schema.json): all but what the supervisor alone reads."""
+    kept = [{name: case[name] for name in case if name not in SUPERVISORS_FIELDS} for case in plan["cases"]]
+    return {**plan, "cases": kept}
+
+
 class SilenceError(Exception):
     """Nothing was heard for as long as was allowed; the text says of whom."""
 

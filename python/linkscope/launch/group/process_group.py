@@ -28,7 +28,14 @@ from linkscope.launch.process.engine_process import parse_record
 from linkscope.launch.process.scratch import Scratch
 from linkscope.launch.process.shared_memory import SharedMemory
 from linkscope.launch.process.threads import thread_states
-from linkscope.launch.worker import CannotStartError, GarbageError, InterruptedRunError, RefusedPlanError, SilenceError
+from linkscope.launch.worker import (
+    CannotStartError,
+    GarbageError,
+    InterruptedRunError,
+    RefusedPlanError,
+    SilenceError,
+    engine_plan,
+)
 
 Json = dict[str, Any]
 
@@ -219,7 +226,7 @@ class ProcessGroup:
         self._begun = True
         self._started.settle()
         cpus = self._group_spec.on_joined(hellos)
-        message = {"plan": self._work.plan, "size": self._size, "limit_s": self._work.limit_s}
+        message = {"plan": engine_plan(self._work.plan), "size": self._size, "limit_s": self._work.limit_s}
         message |= {"root": at(first.address, first.root_port or 0)}
         for hello in hellos:
             own = {"cpus": list(cpus[hello.rank])} if cpus.get(hello.rank) else {}

@@ -14,7 +14,13 @@ from linkscope.errors import LinkscopeError
 from linkscope.launch.process.child import Child, ShutdownDeadline, signal_name
 from linkscope.launch.process.scratch import Scratch
 from linkscope.launch.process.threads import thread_states
-from linkscope.launch.worker import GarbageError, InterruptedRunError, RefusedPlanError, SilenceError
+from linkscope.launch.worker import (
+    GarbageError,
+    InterruptedRunError,
+    RefusedPlanError,
+    SilenceError,
+    engine_plan,
+)
 
 Json = dict[str, Any]
 
@@ -28,7 +34,7 @@ class EngineProcess:
         self._scratch = Scratch()
         folder = self._scratch.path
         try:
-            (folder / "plan.json").write_text(json.dumps(plan), encoding="utf-8")
+            (folder / "plan.json").write_text(json.dumps(engine_plan(plan)), encoding="utf-8")
             command = [*engine, "run", str(folder / "plan.json")]
             self._child = Child(command, environment, folder / "stderr", subprocess.PIPE)
         except OSError as error:

@@ -1,0 +1,47 @@
+// AssembledFlow: a flow made ready: its memory here, its parts here, and stand-ins for those elsewhere.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "measure/measured_flow.hpp"
+#include "model/flow_part.hpp"
+#include "run/bound_case.hpp"
+#include "run/buffer_pool.hpp"
+#include "run/consensus.hpp"
+
+namespace linkscope {
+
+/// Members go in reverse order, the memory last.
+struct AssembledFlow {
+  std::vector<BufferPool::Lease> leases;
+  std::unique_ptr<PreparedParts> local_parts;
+  std::vector<std::unique_ptr<Transfer>> elsewhere;
+  std::vector<MeasuredPart> parts;  ///< all of them, in order
+};
+
+/// Makes flows ready, together with the other processes of the run.
+class FlowAssembler {
+ public:
+  /// All outlive it. `gate` is this process's own.
+  FlowAssembler(const Gate& gate, Consensus& consensus, BufferPool& pool)
+      : gate_(&gate), consensus_(&consensus), pool_(&pool) {}
+
+  /// A collective call. Throws, alike in every process, what went wrong in any.
+  [[nodiscard]] AssembledFlow assemble(const BoundFlow& flow, Cache cache);
+
+ private:
+  [[nodiscard]] std::vector<LocalPart> own_parts(const BoundFlow& flow, const std::vector<FlowPart>& parts,
+                                                 Cache cache, AssembledFlow& assembled);
+  void connect(const std::vector<FlowPart>& parts, AssembledFlow& assembled);
+  [[nodiscard]] Json own_statements(const PreparedParts& local_parts) const;
+
+  const Gate* gate_;
+  Consensus* consensus_;
+  BufferPool* pool_;
+};
+
+/// Whether a rotated flow of the method stays on one slot whatever its size: a graph's, a direct collective's.
+[[nodiscard]] bool repeats_one_slot(const BoundFlow& flow, Cache cache);
+
+}  // namespace linkscope
