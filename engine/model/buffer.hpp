@@ -8,6 +8,7 @@
 #include "base/units.hpp"
 #include "model/device.hpp"
 #include "model/elements.hpp"
+#include "model/traits.hpp"
 
 namespace linkscope {
 
@@ -23,6 +24,8 @@ struct Endpoint {
   std::string advice{};  // NOLINT(readability-redundant-member-init): compilers let none but such be left out
 
   int rank = 0;  ///< the process that allocates it
+  MemoryTraits traits =
+      standard_memory_traits(memory);  ///< the memory's; of a plan's endpoints as the catalog has them
 
   bool operator==(const Endpoint&) const = default;
   auto operator<=>(const Endpoint&) const = default;

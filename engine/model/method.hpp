@@ -13,6 +13,7 @@
 #include "model/flow.hpp"
 #include "model/flow_part.hpp"
 #include "model/support.hpp"
+#include "model/traits.hpp"
 #include "model/transfer.hpp"
 
 namespace linkscope {
@@ -23,6 +24,7 @@ class Memory {
   virtual ~Memory() = default;
   [[nodiscard]] virtual std::string_view name() const = 0;
   [[nodiscard]] virtual std::string_view summary() const = 0;
+  [[nodiscard]] virtual MemoryTraits traits() const { return standard_memory_traits(name()); }
   /// Whether an endpoint's advice means anything to it.
   [[nodiscard]] virtual bool takes_advice() const { return false; }
   /// Whether this machine has it at all.
@@ -50,6 +52,7 @@ class Method {
   virtual ~Method() = default;
   [[nodiscard]] virtual std::string_view name() const = 0;
   [[nodiscard]] virtual std::string_view summary() const = 0;
+  [[nodiscard]] virtual MethodTraits traits() const { return standard_method_traits(name()); }
   [[nodiscard]] virtual Quantity quantity() const = 0;
   /// Of this flow, where a parameter decides (a ping-pong is a latency, a window of messages a bandwidth).
   [[nodiscard]] virtual Quantity quantity_of(const Flow& /*flow*/) const { return quantity(); }

@@ -51,6 +51,20 @@ const Memory& BoundFlow::memory_of(const Endpoint& end) const {
   return found->memory;
 }
 
+void bind_memories(const Backend& backend, Plan& plan) {
+  const auto bind = [&](Endpoint& end) {
+    for (const auto& memory : backend.memories)
+      if (memory->name() == end.memory) end.traits = memory->traits();
+  };
+  for (Case& wanted : plan.cases) {
+    for (Flow& flow : wanted.flows) {
+      if (flow.source) bind(*flow.source);
+      if (flow.destination) bind(*flow.destination);
+      for (Endpoint& member : flow.members) bind(member);
+    }
+  }
+}
+
 std::vector<BoundCase> bind_names(const Plan& plan, const Backend& backend) {
   std::vector<BoundCase> cases;
   for (const Case& wanted : plan.cases) {

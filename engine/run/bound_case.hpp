@@ -29,6 +29,9 @@ struct BoundCase {
   std::vector<BoundFlow> flows;
 };
 
+/// Gives every endpoint of the plan the traits of its memory as the catalog states them.
+void bind_memories(const Backend& backend, Plan& plan);
+
 /// Looks all names up, once; plan and backend outlive what it gives. Throws Error{bad_input} when the plan names a method, a
 /// memory or a parameter that the catalog of `backend` does not know.
 std::vector<BoundCase> bind_names(const Plan& plan, const Backend& backend);

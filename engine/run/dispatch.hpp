@@ -8,7 +8,7 @@
 namespace linkscope {
 
 /// Picks the implementation by the kind of the flow's executor; a CPU's flow goes to the GPU backend where only that takes
-/// it (a CPU that works on managed memory). Name, summary and quantity are the CPU's; parameters are both's.
+/// it (a CPU that works on managed memory). Name, summary, traits and quantity are the CPU's; parameters are both's.
 class Dispatch : public Method {
  public:
   Dispatch(std::unique_ptr<Method> on_cpu, std::unique_ptr<Method> on_gpu)
@@ -16,6 +16,7 @@ class Dispatch : public Method {
 
   [[nodiscard]] std::string_view name() const override { return on_cpu_->name(); }
   [[nodiscard]] std::string_view summary() const override { return on_cpu_->summary(); }
+  [[nodiscard]] MethodTraits traits() const override { return on_cpu_->traits(); }
   [[nodiscard]] Quantity quantity() const override { return on_cpu_->quantity(); }
 
   [[nodiscard]] std::map<std::string, std::string> parameters() const override {

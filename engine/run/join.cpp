@@ -17,6 +17,7 @@
 #include "comm/identity.hpp"
 #include "run/consensus.hpp"
 #include "run/fields.hpp"
+#include "run/bound_case.hpp"
 #include "run/row.hpp"
 
 namespace linkscope {
@@ -125,6 +126,7 @@ Health work(ProcessGroup& group, const std::string& plan_text, const Environment
   Consensus(group).collective_try([&] {
     plan = parse_plan(plan_text);
     backend = workshop.open(*plan);
+    bind_memories(*backend, *plan);
     executor.emplace(*backend, *plan, environment, group, out);
   });
   const Health health = executor->run();

@@ -17,6 +17,7 @@
 #include "run/environment.hpp"
 #include "run/executor.hpp"
 #include "run/join.hpp"
+#include "run/bound_case.hpp"
 #include "run/plan.hpp"
 #include "run/row.hpp"
 
@@ -91,9 +92,10 @@ int join_run(const std::vector<std::string>& arguments) {
 int run(const std::vector<std::string>& arguments) {
   if (arguments.size() != 1) throw Error(Fault::bad_input, "run takes one plan file");
   const Environment environment = Environment::read();
-  const Plan plan = parse_plan(read_file(arguments.front()));
+  Plan plan = parse_plan(read_file(arguments.front()));
   RecordStream out(STDOUT_FILENO, STDERR_FILENO);
   const Backend backend = open(plan, environment);
+  bind_memories(backend, plan);
   SingleProcess group;
   return Executor(backend, plan, environment, group, out.lines()).run() == Health::sound ? success : lost;
 }

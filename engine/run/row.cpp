@@ -2,6 +2,8 @@
 #include "run/row.hpp"
 
 #include <algorithm>
+#include <initializer_list>
+#include <utility>
 
 #include "record/timestamp.hpp"
 #include "run/plan.hpp"
@@ -95,12 +97,55 @@ Json device_json(const DeviceFacts& device) {
   return json;
 }
 
+using Flags = std::initializer_list<std::pair<const char*, bool>>;
+using Rates = std::initializer_list<std::pair<const char*, double>>;
+
+/// What is not as by default, under the names that model/traits.hpp gives it.
+Json traits_json(const MethodTraits& traits) {
+  Json json = Json::object();
+  for (const auto& [name, has] : Flags{{"stages", traits.stages},
+                                       {"maps_members", traits.maps_members},
+                                       {"by_mpi", traits.by_mpi},
+                                       {"takes_empty", traits.takes_empty},
+                                       {"answered", traits.answered},
+                                       {"migrates", traits.migrates},
+                                       {"leaves_pages", traits.leaves_pages},
+                                       {"both_ways", traits.both_ways},
+                                       {"dependent", traits.dependent}}) {
+    if (has) json[name] = true;
+  }
+  for (const auto& [name, rate] : Rates{{"host_gbps", traits.host_gbps},
+                                        {"gpu_gbps", traits.gpu_gbps},
+                                        {"fill_gbps", traits.fill_gbps},
+                                        {"cpu_fill_gbps", traits.cpu_fill_gbps}}) {
+    if (rate > 0) json[name] = rate;
+  }
+  if (!traits.calls.empty()) json["calls"] = traits.calls;
+  return json;
+}
+
+Json traits_json(const MemoryTraits& traits) {
+  Json json = Json::object();
+  if (traits.lies_on != Home::anywhere) json["lies_on"] = traits.lies_on == Home::host ? "host" : "gpu";
+  for (const auto& [name, has] : Flags{{"placed_by_touch", traits.placed_by_touch()},
+                                       {"system_pages", traits.system_pages},
+                                       {"huge_pages", traits.huge_pages},
+                                       {"migrates", traits.migrates},
+                                       {"registered", traits.registered},
+                                       {"uncached", traits.uncached},
+                                       {"plain_allocation", traits.plain_allocation}}) {
+    if (has) json[name] = true;
+  }
+  return json;
+}
+
 template <class Listed>
 Json entry_json(const Listed& listed) {
   const Support available = listed.available();
   Json json{
       {"name", listed.name()}, {"summary", listed.summary()}, {"available", static_cast<bool>(available)}};
   if (!available) json["reason"] = one_line(available.reason());
+  json["traits"] = traits_json(listed.traits());
   return json;
 }
 

@@ -267,6 +267,7 @@ TEST_F(IpcFlow, MapsOnlyMemoryThatHasAHandleButDrivesFromAny) {
   for (const char* memory : {"managed", "pool", "vmm", "xccl"}) {
     Flow flow = push();
     flow.destination->memory = memory;
+    flow.destination->traits = standard_memory_traits(memory);
     EXPECT_NE(refusal(flow).find("no IPC handle"), std::string::npos) << memory;
     std::swap(flow.source, flow.destination);
     flow.rank = lender_rank;  // pushes out of that memory

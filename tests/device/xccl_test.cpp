@@ -33,8 +33,14 @@ class WithXccl : public WithGpus {
     return {id, "device", Placement::bound, id};
   }
   [[nodiscard]] static Flow on_memory(const char* memory, Flow flow) {
-    if (flow.source) flow.source->memory = flow.destination->memory = memory;
-    for (Endpoint& member : flow.members) member.memory = memory;
+    if (flow.source) {
+      flow.source->memory = flow.destination->memory = memory;
+      flow.source->traits = flow.destination->traits = standard_memory_traits(memory);
+    }
+    for (Endpoint& member : flow.members) {
+      member.memory = memory;
+      member.traits = standard_memory_traits(memory);
+    }
     return flow;
   }
   [[nodiscard]] static Flow with(Flow flow, const Words& words) {

@@ -280,6 +280,13 @@ def test_messages_may_be_empty() -> None:
     assert parse_sizes("0,1:1G:2x", least=0)[:3] == [0, 1, 2]
 
 
+@pytest.mark.parametrize("row", [GATHERING, {**MESSAGE, "method": "copy-engine"}])
+def test_empty_messages_of_a_method_that_sends_none_are_one_clear_line(row: Json) -> None:
+    with pytest.raises(LinkscopeError, match=f"{row['method']} takes no empty messages .those do: mpi") as refusal:
+        cases({**row, "sizes": "0"})
+    assert "\n" not in str(refusal.value)
+
+
 def test_asked_sizes_reach_messages_and_collectives_and_empty_ones_only_who_takes_them() -> None:
     suite = suite_of({**MESSAGE, "figure": "latency"}, GATHERING, {})
     selected = Selection(sizes=(0, 64))
@@ -304,7 +311,6 @@ def test_the_batch_clock_can_be_asked_for() -> None:
         ({"collective": "gossip"}, "'gossip' is not"),
         ({"pattern": "growing", "members": {**GPU, "count": 2}}, "says itself how many"),
         ({"x": "gpus", "show": "curve"}, "x: gpus is neither bytes nor members"),
-        ({"sizes": "0"}, "xccl-collective takes no empty messages"),
         ({"members": {"on": "gpu"}}, "'memory' is a required property"),
     ],
 )
@@ -322,7 +328,6 @@ def test_a_wrong_collective_is_one_clear_line(change: Json, complaint: str) -> N
         ({"processes": 2}, "a number is for the members of a collective"),
         ({"table": "shared", "clock": None}, "clock is missing"),
         ({"executor": None}, "'executor' is a required property"),
-        ({"sizes": "0", "method": "copy-engine"}, "copy-engine takes no empty messages"),
     ],
 )
 def test_a_wrong_message_is_one_clear_line(change: Json, complaint: str) -> None:

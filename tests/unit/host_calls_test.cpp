@@ -251,8 +251,8 @@ TEST_F(HostCalls, FirstTouchWritesEveryByteOfFreshBlocks) {
 }
 
 TEST_F(HostCalls, TouchedBlocksAreReplacedAndUntouchedOnesFound) {
-  FreshBlocks blocks(*opened_.context, node_.index,
-                     map_on_host("pageable", {4096, 3}, node_.index, std::nullopt), {4096, 3});
+  FreshBlocks blocks(*opened_.context, node_.index, map_on_host({}, {4096, 3}, node_.index, std::nullopt),
+                     {4096, 3});
   blocks.arm(seed);
   blocks.renew(0);
   std::fill_n(blocks.at(0), 4096, static_cast<std::byte>(blocks.value()));

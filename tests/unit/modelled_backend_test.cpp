@@ -282,6 +282,7 @@ TEST_F(ModelledNode, WhatTheDescriptionLacksIsUnsupportedWithAReason) {
   EXPECT_NE(reason(copy("kernel-copy", gpu(0), gpu(1), gpu(2))).find("third device"), std::string::npos);
   Flow staged = copy("copy-engine", numa(0), gpu(0), gpu(0));
   staged.source->memory = "pageable";
+  staged.source->traits = standard_memory_traits("pageable");
   EXPECT_NE(reason(staged).find("pageable"), std::string::npos);
   Machine machine = small_node();
   machine.methods.erase("ping-pong");
@@ -295,8 +296,10 @@ TEST_F(ModelledNode, WhatTheDescriptionLacksIsUnsupportedWithAReason) {
 TEST_F(ModelledNode, MemoriesLiveWhereTheirKindCan) {
   for (const MemoryRow& row : memory_rows) {
     const ModelledMemory memory(opened_.context, row);
-    EXPECT_EQ(static_cast<bool>(memory.supports(on(gpu(0)))), row.home != Home::host) << row.name;
-    EXPECT_EQ(static_cast<bool>(memory.supports(on(numa(0)))), row.home != Home::gpu) << row.name;
+    EXPECT_EQ(static_cast<bool>(memory.supports(on(gpu(0)))), memory.traits().lies_on != Home::host)
+        << row.name;
+    EXPECT_EQ(static_cast<bool>(memory.supports(on(numa(0)))), memory.traits().lies_on != Home::gpu)
+        << row.name;
     EXPECT_FALSE(memory.supports(on(gpu(9)))) << row.name;
   }
   const ModelledMemory device(opened_.context, memory_rows[5]);

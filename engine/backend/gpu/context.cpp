@@ -217,12 +217,12 @@ void GpuContext::spare_managed(int index, Bytes bytes) {
 }
 
 Support GpuContext::reachable(int index, const Endpoint& where) const {
-  if (where.memory == "pageable" || where.memory == "huge") {
+  if (where.traits.system_pages) {
     if (device(index).pageable) return Support::yes();
     return Support::no("kernels of gpu:" + std::to_string(index) + " cannot reach " + where.memory +
                        " memory (no pageable memory access)");
   }
-  if (where.memory == "managed") {
+  if (where.traits.migrates) {
     if (device(index).concurrent_managed) return Support::yes();
     return Support::no("gpu:" + std::to_string(index) + " has no concurrent access to managed memory");
   }
@@ -235,11 +235,11 @@ PeerMapping GpuContext::reach(int index, const Buffer& buffer) {
   if (const Support support = reachable(index, where); !support)
     throw Error(Fault::unsupported, support.reason());
   PeerMapping reached{buffer.data(), nullptr};
-  if (where.device.kind == DeviceKind::gpu && where.memory != "managed") {
+  if (where.device.kind == DeviceKind::gpu && !where.traits.migrates) {
     reached.peer = peers_.hold(index, where.device.index, PeerAccess::on);
   }
   use(index);
-  if (where.memory != "registered") return reached;
+  if (!where.traits.registered) return reached;
   void* address = nullptr;
   LINKSCOPE_CHECK(gpuHostGetDevicePointer(&address, buffer.data(), 0));
   reached.address = static_cast<std::byte*>(address);

@@ -19,8 +19,8 @@ constexpr Bytes quick_to_provide = 1 * GiB;
 constexpr Bytes share_of_room = 4;
 
 /// The kind of pages that `many` blocks get on `node`, as memory `huge` itself does it (huge.hpp).
-Pages pages_of(const std::string& memory, const BlockCount& many, int node) {
-  if (memory == "pageable") return Pages::system_policy;
+Pages pages_of(const MemoryTraits& memory, const BlockCount& many, int node) {
+  if (!memory.huge_pages) return Pages::system_policy;
   const Bytes needed = many.count * whole_pages(many.bytes, Pages::huge_tlb);
   return free_huge_bytes(node) >= needed ? Pages::huge_tlb : Pages::transparent_huge;
 }
@@ -208,17 +208,15 @@ BlockCount blocks_to_hold(Bytes bytes, std::optional<Bytes> room, std::uint64_t 
   return {bytes, std::clamp<std::uint64_t>(together / bytes, 1, most)};
 }
 
-BlockCount host_blocks_to_hold(const std::string& memory, Bytes bytes, std::optional<int> node,
+BlockCount host_blocks_to_hold(const MemoryTraits& memory, Bytes bytes, std::optional<int> node,
                                std::uint64_t most) {
-  const Bytes filled = whole_pages(bytes, memory == "huge" ? Pages::transparent_huge : Pages::system_policy);
+  const Bytes filled = whole_pages(bytes, memory.huge_pages ? Pages::transparent_huge : Pages::system_policy);
   const BlockCount many = blocks_to_hold(filled, MemoryRoom::present(), most, "the machine");
   if (filled > quick_to_provide / most) MemoryRoom::wait_for(many.count * filled, node);
   return {bytes, many.count};
 }
 
-bool is_on_host(const std::string& memory) { return memory == "pageable" || memory == "huge"; }
-
-std::unique_ptr<Allocation> allocate_on_host(const std::string& memory, const BlockCount& many, int node) {
+std::unique_ptr<Allocation> allocate_on_host(const MemoryTraits& memory, const BlockCount& many, int node) {
   switch (pages_of(memory, many, node)) {
     case Pages::huge_tlb:
       return std::make_unique<HugePool>(many.bytes);
@@ -230,7 +228,7 @@ std::unique_ptr<Allocation> allocate_on_host(const std::string& memory, const Bl
   return std::make_unique<Malloc>(many.bytes);
 }
 
-std::unique_ptr<Allocation> map_on_host(const std::string& memory, const BlockCount& many, int node,
+std::unique_ptr<Allocation> map_on_host(const MemoryTraits& memory, const BlockCount& many, int node,
                                         std::optional<int> bound) {
   return std::make_unique<FreshPages>(many.bytes, pages_of(memory, many, node), bound);
 }

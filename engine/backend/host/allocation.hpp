@@ -12,6 +12,7 @@
 #include "backend/host/workers.hpp"
 #include "base/error.hpp"
 #include "base/units.hpp"
+#include "model/traits.hpp"
 
 namespace linkscope::host {
 
@@ -84,17 +85,15 @@ struct BlockCount {
                                         const std::string& what);
 /// The same of host memory, of `node` if one is given, in the whole pages that blocks of `memory` fill once they are touched;
 /// waits for it as MemoryRoom does.
-[[nodiscard]] BlockCount host_blocks_to_hold(const std::string& memory, Bytes bytes, std::optional<int> node,
+[[nodiscard]] BlockCount host_blocks_to_hold(const MemoryTraits& memory, Bytes bytes, std::optional<int> node,
                                              std::uint64_t most);
 
-/// Blocks of pageable or huge memory (`memory` is one of the two), as applications allocate them: malloc; huge pages by
+/// Blocks of system pages, huge ones or not, as applications allocate them: malloc; huge pages by
 /// MAP_HUGETLB where `node` has enough of them free, else by aligned_alloc and madvise.
-[[nodiscard]] std::unique_ptr<Allocation> allocate_on_host(const std::string& memory, const BlockCount& many,
+[[nodiscard]] std::unique_ptr<Allocation> allocate_on_host(const MemoryTraits& memory, const BlockCount& many,
                                                            int node);
 /// Blocks of such pages that nobody has touched, mapped anew each time; bound to `bound` if one is given.
-[[nodiscard]] std::unique_ptr<Allocation> map_on_host(const std::string& memory, const BlockCount& many,
+[[nodiscard]] std::unique_ptr<Allocation> map_on_host(const MemoryTraits& memory, const BlockCount& many,
                                                       int node, std::optional<int> bound);
-/// Whether the two know this memory.
-[[nodiscard]] bool is_on_host(const std::string& memory);
 
 }  // namespace linkscope::host

@@ -15,10 +15,10 @@ Support names_host_memory(const Flow& flow) {
     return Support::no(flow.method + " has no source, and a destination that names the memory");
   }
   const Endpoint& where = *flow.destination;
-  if (!is_on_host(where.memory)) {
+  if (!where.traits.system_pages) {
     return Support::no(flow.method + " by a CPU knows pageable and huge memory, not " + where.memory);
   }
-  if (where.memory == "huge" && huge_page_bytes() == 0) return Support::no("this kernel has no huge pages");
+  if (where.traits.huge_pages && huge_page_bytes() == 0) return Support::no("this kernel has no huge pages");
   if (where.device.kind == DeviceKind::numa) return Support::yes();
   return Support::no(where.memory + " memory lies on NUMA nodes, not on " + where.device.text());
 }
@@ -26,10 +26,10 @@ Support names_host_memory(const Flow& flow) {
 std::unique_ptr<Transfer> make_host_calls(HostContext& context, int node, const Flow& flow,
                                           Measured measured) {
   const bool several = context.topology().nodes().size() > 1;
-  const BlockCount many = host_blocks_to_hold(flow.destination->memory, flow.bytes,
+  const BlockCount many = host_blocks_to_hold(flow.destination->traits, flow.bytes,
                                               several ? std::optional<int>(node) : std::nullopt, most_held);
   return std::make_unique<AllocationCalls>(
-      context, node, allocate_on_host(flow.destination->memory, many, node), many.count, measured);
+      context, node, allocate_on_host(flow.destination->traits, many, node), many.count, measured);
 }
 
 Support HostAllocationMethod::supports(const Flow& flow) const {

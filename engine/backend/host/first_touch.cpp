@@ -95,9 +95,9 @@ std::unique_ptr<FreshBlocks> fresh_host_blocks(HostContext& context, int node, c
   const bool several = context.topology().nodes().size() > 1;
   if (several && where.placement == Placement::bound) bound = where.device.index;
   const std::optional<int> room_on = several ? std::optional<int>(bound.value_or(node)) : std::nullopt;
-  const BlockCount many = host_blocks_to_hold(where.memory, flow.bytes, room_on, most_fresh);
+  const BlockCount many = host_blocks_to_hold(where.traits, flow.bytes, room_on, most_fresh);
   return std::make_unique<FreshBlocks>(context, node,
-                                       map_on_host(where.memory, many, room_on.value_or(node), bound), many);
+                                       map_on_host(where.traits, many, room_on.value_or(node), bound), many);
 }
 
 }  // namespace linkscope::host

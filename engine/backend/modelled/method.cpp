@@ -32,7 +32,6 @@ std::map<std::string, std::string> ModelledMethod::parameters() const {
   for (const std::string_view name : row_.ignored) {
     if (!name.empty()) known[std::string(name)] = "accepted; makes no difference to the model";
   }
-  if (row_.name == "copy-engine") known["peer_access"] = "on (default); off is not modelled";
   if (row_.shape == Motion::chase) known["hops"] = "dependent loads in one transfer (10000)";
   if (row_.driver == Driver::cpu) known["threads"] = "copying threads; the ceiling is per thread (1)";
   return known;
@@ -93,7 +92,7 @@ Support ModelledMethod::supports_access(const Flow& flow) const {
   for (const auto* end : {&flow.source, &flow.destination}) {
     if (!*end) continue;
     const Endpoint& where = **end;
-    if (where.memory == "pageable" || where.memory == "huge") {
+    if (where.traits.system_pages) {
       return Support::no("staging of " + where.memory + " memory for a GPU is not modelled");
     }
     if (where.device.kind == DeviceKind::gpu && !context_->peers(flow.executor, where.device)) {

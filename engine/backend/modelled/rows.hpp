@@ -48,7 +48,13 @@ inline constexpr std::array<MethodRow, 20> method_rows{{
      {"non_temporal"}},
     {"cpu-read", bandwidth, Motion::read, Driver::cpu, "memcpy", "CPU threads load", {}},
     {"cpu-write", bandwidth, Motion::write, Driver::cpu, "memcpy", "CPU threads store", {"non_temporal"}},
-    {"copy-engine", bandwidth, Motion::copy, Driver::gpu, "", "a GPU's copy engine copies", {"call", "api"}},
+    {"copy-engine",
+     bandwidth,
+     Motion::copy,
+     Driver::gpu,
+     "",
+     "a GPU's copy engine copies",
+     {"call", "api", "peer_access"}},
     {"copy-engine-2d",
      bandwidth,
      Motion::copy,
@@ -140,28 +146,24 @@ inline constexpr std::array<CollectiveRow, 3> collective_rows{{
      "a collective by kernels on one another's memory"},
 }};
 
-/// Which devices a kind of memory can live on.
-enum class Home { host, gpu, anywhere };
-
 struct MemoryRow {
   std::string_view name;
-  Home home;
   std::string_view summary;
 };
 
 inline constexpr std::array<MemoryRow, 12> memory_rows{{
-    {"pageable", Home::host, "ordinary host memory"},
-    {"huge", Home::host, "host memory in huge pages"},
-    {"pinned", Home::host, "host memory allocated page-locked"},
-    {"registered", Home::host, "host memory page-locked after the fact"},
-    {"write-combined", Home::host, "page-locked host memory that no CPU caches"},
-    {"device", Home::gpu, "a GPU's own memory"},
-    {"managed", Home::anywhere, "one address, pages that can move"},
-    {"pool", Home::gpu, "a GPU's memory, in stream order"},
-    {"vmm", Home::gpu, "a GPU's memory, mapped by hand"},
-    {"xccl", Home::gpu, "a GPU's memory, from the vendor's library"},
-    {"fine-grained", Home::anywhere, "memory that all processors see alike at any time"},
-    {"coarse-grained", Home::anywhere, "memory that all processors see alike between kernels"},
+    {"pageable", "ordinary host memory"},
+    {"huge", "host memory in huge pages"},
+    {"pinned", "host memory allocated page-locked"},
+    {"registered", "host memory page-locked after the fact"},
+    {"write-combined", "page-locked host memory that no CPU caches"},
+    {"device", "a GPU's own memory"},
+    {"managed", "one address, pages that can move"},
+    {"pool", "a GPU's memory, in stream order"},
+    {"vmm", "a GPU's memory, mapped by hand"},
+    {"xccl", "a GPU's memory, from the vendor's library"},
+    {"fine-grained", "memory that all processors see alike at any time"},
+    {"coarse-grained", "memory that all processors see alike between kernels"},
 }};
 
 }  // namespace linkscope::modelled

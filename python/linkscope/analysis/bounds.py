@@ -8,12 +8,12 @@ from typing import Any
 
 from linkscope.analysis.collective import PASSES, Collective
 from linkscope.results.row import Row
+from linkscope.traits import method_traits
 
 Json = dict[str, Any]
 
 ONE_WAY_CALLS = ("ping-pong",)
 """Of methods with a ``call``: those that give the time of one way. A send that is answered takes a round trip."""
-_WITH_CALLS = ("mpi", "torch-mpi", "torch-send")
 MOST_BYTES = 64
 """A message of more is no measure of latency alone, an empty one none of its bytes' way."""
 
@@ -46,7 +46,7 @@ def best_latencies(rows: Iterable[Row]) -> dict[str, Latency]:
         flows = row.case["flows"]
         if row.status != "ok" or row.labels.get("figure") != "latency" or len(flows) != 1 or row.between:
             continue
-        kind, seconds = _kind(flows[0]), row.flows[0].seconds.median
+        kind, seconds = _kind(row), row.flows[0].seconds.median
         if kind and (kind not in best or seconds < best[kind].seconds):
             best[kind] = Latency(seconds, flows[0]["method"])
     return best
@@ -68,11 +68,13 @@ def bounds_of(rows: Sequence[Row], best: Mapping[str, Latency]) -> tuple[Bound, 
     return tuple(sorted(found, key=lambda bound: bound.seconds))
 
 
-def _kind(flow: Json) -> str | None:
+def _kind(row: Row) -> str | None:
     """What the flow joins, where it measures the latency between two like devices."""
+    flow = row.case["flows"][0]
     if "source" not in flow or "destination" not in flow or not 0 < flow["bytes"] <= MOST_BYTES:
         return None
-    if flow["method"] in _WITH_CALLS and flow.get("parameters", {}).get("call", "send") not in ONE_WAY_CALLS:
+    answered = method_traits(row.case, flow["method"]).answered
+    if answered and flow.get("parameters", {}).get("call", "send") not in ONE_WAY_CALLS:
         return None
     source, destination = flow["source"], flow["destination"]
     kinds = {end["device"].partition(":")[0] for end in (source, destination)}

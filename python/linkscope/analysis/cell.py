@@ -188,7 +188,7 @@ def regime(row: Row) -> str:
     flow = row.case["flows"][0]
     parameters = flow.get("parameters", {})
     words = ["the model's clock" if row.modelled else f"{row.case['clock']} clock"]
-    words += ["both ways"] if both_ways(flow) else []
+    words += ["both ways"] if both_ways(row.case, flow) else []
     words += [word for word in (parameters.get("call"), parameters.get("form")) if word in _OF_THEIR_OWN]
     return ", ".join(words)
 

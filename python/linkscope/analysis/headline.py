@@ -10,6 +10,7 @@ from typing import Any
 from linkscope.analysis.collective import Collective
 from linkscope.analysis.interval import scaled, stats_of
 from linkscope.results.row import FlowResult, Row, Stats
+from linkscope.traits import method_traits
 
 RATE_UNIT = "GB/s"
 OWN_RATE = "the flow's own rate"
@@ -22,7 +23,6 @@ _TIME_UNITS = {"ns": 1e9, "us": 1e6, "ms": 1e3}
 """Of one second."""
 MOST_WHOLE = 1e5
 LEAST = 0.01
-_DEPENDENT = ("pointer-chase", "fault-chase", "ping-pong")
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ def headline(row: Row) -> Headline | None:
     figure = str(row.labels.get("figure", "first"))
     first = measured[0][1]
     if figure == "latency" or first.gbps is None:
-        return _latency(*measured[0])
+        return _latency(row, *measured[0])
     if figure == "aggregate":
         return _aggregate(row)
     if figure == "sum":
@@ -113,8 +113,8 @@ def shared_unit(times: Sequence[float]) -> str:
     return list(_TIME_UNITS)[place - 1] if place > 0 and min(times) * _TIME_UNITS[unit] < LEAST else unit
 
 
-def _latency(flow: dict[str, Any], result: FlowResult) -> Headline:
-    what = "time of one dependent operation" if flow["method"] in _DEPENDENT else CALL
+def _latency(row: Row, flow: dict[str, Any], result: FlowResult) -> Headline:
+    what = "time of one dependent operation" if method_traits(row.case, flow["method"]).dependent else CALL
     if "members" in flow:
         what = TOGETHER
     elif flow.get("parameters", {}).get("call") == "ping-pong":

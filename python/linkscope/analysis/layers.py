@@ -7,16 +7,10 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from linkscope.results.row import Row, Stats
+from linkscope.traits import method_traits
 
 Json = dict[str, Any]
 
-CALLED = {
-    "torch-copy": "copy-engine",
-    "torch-send": "xccl",
-    "torch-collective": "xccl-collective",
-    "torch-mpi": "mpi",
-}
-"""What a method of the torch engine hands its bytes to. (Gloo has no raw method here.)"""
 _PLAIN = {
     "form": "eager",
     "recorded": 1,
@@ -89,9 +83,9 @@ def layers(rows: Iterable[Row]) -> tuple[Layer, ...]:
     modelled: dict[tuple[str, str, str, str], bool] = {}
     for row in single:
         flow = row.case["flows"][0]
-        called = CALLED.get(flow["method"])
+        called = method_traits(row.case, flow["method"]).calls
         other = raw.get(_likeness(row, called)) if called else None
-        if called is None or other is None or not _comparable(row, other):
+        if other is None or not _comparable(row, other):
             continue
         key = (flow["method"], called, _where(flow), row.case["clock"])
         added = _added(flow["bytes"], row.flows[0].seconds, other.flows[0].seconds)
@@ -124,10 +118,10 @@ def _comparable(layer: Row, raw: Row) -> bool:
     if inside[0] != inside[1]:
         return False
     said = [{note for note in row.notes if note.startswith(_BY)} for row in (layer, raw)]
-    method = layer.case["flows"][0]["method"]
-    if method == "torch-mpi" and all(said) and said[0] != said[1]:
+    above, below = (method_traits(row.case, row.case["flows"][0]["method"]) for row in (layer, raw))
+    if above.by_mpi and all(said) and said[0] != said[1]:
         return False
-    return not (method == "torch-send" and layer.case["clock"] == "host")
+    return not (above.answered and not below.answered and layer.case["clock"] == "host")
 
 
 def _ends(flow: Json) -> list[tuple[str, str, int]]:

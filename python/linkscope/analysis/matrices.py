@@ -125,14 +125,15 @@ def _arrow(row_means: str, column_means: str) -> str:
 
 def _both_ways(rows: Sequence[Row]) -> str:
     """What is said of a table all of whose cases move bytes both ways between two devices; empty for any other."""
-    if all(_exchanges(row.case["flows"]) for row in rows):
+    if all(_exchanges(row.case) for row in rows):
         counted = all(row.labels.get("figure") in ("sum", "aggregate") for row in rows)
         return "both ways at once, both counted" if counted else "the opposite way runs at the same time, not counted"
     return ""
 
 
-def _exchanges(flows: Sequence[Json]) -> bool:
-    if any(both_ways(flow) for flow in flows):
+def _exchanges(case: Json) -> bool:
+    flows = case["flows"]
+    if any(both_ways(case, flow) for flow in flows):
         return True
     ends = [(flow["source"], flow["destination"]) for flow in flows if "source" in flow and "destination" in flow]
     ways = {(source["device"], destination["device"]) for source, destination in ends}

@@ -10,12 +10,11 @@ from linkscope.analysis.headline import touched_ratio
 from linkscope.machine.node import Node
 from linkscope.machine.paths import Paths, Traffic
 from linkscope.results.row import Row
+from linkscope.traits import memory_traits, method_traits
 
 NAMED_BINDINGS = 3
 ABOVE = 1.03
 """A figure beyond this multiple of its path's peak never crossed that path: clocks and peaks are better than that."""
-_MIGRATING = ("page-fault", "fault-chase", "prefetch")
-"""Methods before whose every start the pages lie again where the case says."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +42,7 @@ def peak(row: Row, paths: Paths) -> Peak | None:
     collective = Collective.of(row.case["flows"][0])
     if collective is not None:
         return _of_collective(collective, str(row.labels.get("figure")), paths)
-    if any(_wanders(flow) for flow in row.case["flows"]):
+    if any(_wanders(row.case, flow) for flow in row.case["flows"]):
         return None
     if str(row.labels.get("figure")) == "touched":
         return _touched(row, paths)
@@ -64,13 +63,15 @@ def _of_collective(collective: Collective, figure: str, paths: Paths) -> Peak | 
     return Peak(gbps if figure == "bus" else gbps / collective.bus_factor, why)
 
 
-def _wanders(flow: dict[str, Any]) -> bool:
+def _wanders(case: dict[str, Any], flow: dict[str, Any]) -> bool:
     """Whether pages that nothing binds migrate to whoever loads or stores them, and the method is not to measure that.
 
     Copy engines leave them where they are.
     """
-    free = any(end["memory"] == "managed" and end.get("placement") == "first-touch" for end in _ends(flow))
-    return free and not flow["method"].startswith("copy-engine") and flow["method"] not in _MIGRATING
+    ends = [end for end in _ends(flow) if end.get("placement") == "first-touch"]
+    method = method_traits(case, flow["method"])
+    stay = method.leaves_pages or method.migrates
+    return not stay and any(memory_traits(case, end["memory"]).migrates for end in ends)
 
 
 def _ends(flow: dict[str, Any]) -> list[dict[str, Any]]:
@@ -91,7 +92,7 @@ def _touched(row: Row, paths: Paths) -> Peak | None:
 
 
 def _payload(row: Row, paths: Paths) -> Peak | None:
-    traffic, measured = _traffic(row.case["flows"], paths.node)
+    traffic, measured = _traffic(row.case, paths.node)
     if not measured:
         return None
     try:
@@ -99,7 +100,7 @@ def _payload(row: Row, paths: Paths) -> Peak | None:
     except KeyError:  # a device that the recorded topology lacks
         return None
     figure = str(row.labels.get("figure", "first"))
-    counted = measured if figure in ("sum", "aggregate") else measured[: _lanes(row.case["flows"], measured)]
+    counted = measured if figure in ("sum", "aggregate") else measured[: _lanes(row.case, measured)]
     shares = [shared.flows[index] for index in counted]
     known = [share for share in shares if share is not None]
     if len(known) < len(shares):
@@ -108,14 +109,14 @@ def _payload(row: Row, paths: Paths) -> Peak | None:
     return Peak(total, _why(shared.binding)) if total > 0 else None
 
 
-def _traffic(flows: list[dict[str, Any]], node: Node) -> tuple[list[Traffic], list[int]]:
+def _traffic(case: dict[str, Any], node: Node) -> tuple[list[Traffic], list[int]]:
     """What each flow asks of the node (an exchange: one way and back) and which of them are measured."""
     traffic: list[Traffic] = []
     measured: list[int] = []
-    for flow in flows:
-        there = _asked(flow, node)
+    for flow in case["flows"]:
+        there = _asked(case, flow, node)
         ways = [there]
-        if both_ways(flow):
+        if both_ways(case, flow):
             ways.append(Traffic(there.destination, there.source, there.executor))
         if flow.get("role", "measured") == "measured":
             measured += range(len(traffic), len(traffic) + len(ways))
@@ -123,27 +124,27 @@ def _traffic(flows: list[dict[str, Any]], node: Node) -> tuple[list[Traffic], li
     return traffic, measured
 
 
-def _asked(flow: dict[str, Any], node: Node) -> Traffic:
-    """As the flow says it; a prefetch away from its executor names no end for the pages and goes to the GPU's host."""
+def _asked(case: dict[str, Any], flow: dict[str, Any], node: Node) -> Traffic:
+    """As the flow says it; a migration away from its executor names no end for the pages and goes to the GPU's host."""
     traffic = Traffic.of(flow)
     at_executor = traffic.source == traffic.executor
     goal = flow.get("parameters", {}).get("to", "host" if at_executor else "executor")
-    if flow["method"] != "prefetch" or goal != "host":
+    if not method_traits(case, flow["method"]).migrates or goal != "host":
         return traffic
     homes = [numa.id for numa in node.of_kind("numa")]
     nearest = f"numa:{node.device(traffic.executor).numa}"
     return Traffic(traffic.source, nearest if nearest in homes else homes[0], traffic.executor)
 
 
-def _lanes(flows: list[dict[str, Any]], measured: list[int]) -> int:
+def _lanes(case: dict[str, Any], measured: list[int]) -> int:
     """How many of the measured streams belong to the first measured flow."""
-    first = next(flow for flow in flows if flow.get("role", "measured") == "measured")
-    return min(2 if both_ways(first) else 1, len(measured))
+    first = next(flow for flow in case["flows"] if flow.get("role", "measured") == "measured")
+    return min(2 if both_ways(case, first) else 1, len(measured))
 
 
-def both_ways(flow: dict[str, Any]) -> bool:
+def both_ways(case: dict[str, Any], flow: dict[str, Any]) -> bool:
     """Whether the one flow moves bytes both ways at once, and its rate is of both together."""
-    return bool(flow["method"] == "kernel-exchange" or flow.get("parameters", {}).get("call") == "both-ways")
+    return method_traits(case, flow["method"]).both_ways or flow.get("parameters", {}).get("call") == "both-ways"
 
 
 def _why(binding: tuple[str, ...]) -> str:

@@ -7,7 +7,7 @@ import os
 import site
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -15,6 +15,7 @@ from typing import Any
 
 from linkscope.errors import LinkscopeError
 from linkscope.plan.expand import EngineCatalog
+from linkscope.traits import MemoryTraits, MethodTraits
 
 Json = dict[str, Any]
 Variables = tuple[tuple[str, str], ...]
@@ -67,7 +68,20 @@ class Engine:
         memories = frozenset(entry["name"] for entry in self.description["memories"])
         absent = [entry for entry in self.description["methods"] if not entry["available"]]
         lacking = {entry["name"]: entry.get("reason", "the engine does not have it here") for entry in absent}
-        return EngineCatalog(self.name, methods, memories, self.gpu_problem, lacking)
+        return EngineCatalog(
+            self.name,
+            methods,
+            memories,
+            self.gpu_problem,
+            lacking,
+            {name: MethodTraits.of(stated) for name, stated in _stated(self.description["methods"])},
+            {name: MemoryTraits.of(stated) for name, stated in _stated(self.description["memories"])},
+        )
+
+
+def _stated(entries: Sequence[Json]) -> Iterator[tuple[str, Json]]:
+    """Names with the traits that their entries state."""
+    return ((entry["name"], entry["traits"]) for entry in entries if "traits" in entry)
 
 
 def surroundings(environment: Mapping[str, str] = os.environ) -> dict[str, str]:

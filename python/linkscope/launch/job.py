@@ -194,5 +194,7 @@ def _offer(engine: Engine, further: Sequence[Engine]) -> EngineCatalog:
             methods={**catalog.methods, **whole.methods},
             memories=whole.memories | catalog.memories,
             lacking={**lacking, **whole.lacking},
+            method_traits={**catalog.method_traits, **whole.method_traits},
+            memory_traits={**catalog.memory_traits, **whole.memory_traits},
         )
     return whole

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import prod
@@ -11,6 +11,7 @@ from typing import Any
 from linkscope.machine.node import Node
 from linkscope.plan.sizes import format_bytes, parse_counts
 from linkscope.plan.suite_row import Allocation, End, SuiteRow, Variant
+from linkscope.traits import MemoryTraits, assumed_memory
 
 Json = dict[str, Any]
 
@@ -45,10 +46,6 @@ _SAID = {
 """Values that do not speak for themselves."""
 SPARED = ((8, 2), (4, 1))
 """From so many CPUs on, so many are spared: one for the thread that waits, one for what supervises the run."""
-PLACED_BY_TOUCH = ("pageable", "huge", "registered", "managed")
-"""Memories whose pages come to lie where they are touched first; of others the driver decides when it allocates."""
-TOUCHED_BY_DRIVER = ("pinned", "write-combined")
-"""Memories that the driver has touched before anyone else can: for them, who touches first is no axis."""
 
 
 @dataclass(frozen=True)
@@ -82,10 +79,11 @@ class AxisPoint:
     processes: str = "one"
 
 
-def points(row: SuiteRow, node: Node) -> Iterator[AxisPoint]:
+def points(row: SuiteRow, node: Node, traits_of: Callable[[str], MemoryTraits] = assumed_memory) -> Iterator[AxisPoint]:
     """Every point of ``row``. ``max`` in a parameter's range stands for the CPUs of the largest NUMA node, of
     which one is left for the thread that starts and waits where there are no others.
 
+    ``traits_of`` a memory say whether who touches first is an axis, and places it.
     A described node is played by one process on one clock: where these tell interfaces apart, they do not there.
     """
     parameters = {name: _values(value, node) for name, value in row.parameters.items()}
@@ -106,13 +104,13 @@ def points(row: SuiteRow, node: Node) -> Iterator[AxisPoint]:
     named = [axis for axis, values in axes.items() if len(values) > 1 or _named_anyway(axis, row, node)]
     for values in product(*axes.values()):
         value = dict(zip(axes, values, strict=True))
-        if not all(_touched_by_driver(end, value, axes) for end in _ENDS):
+        if not all(_touched_by_driver(end, value, axes, traits_of) for end in _ENDS):
             continue
         yield AxisPoint(
             method=value["method"],
             executor=value["executor"],
-            source=_allocation(row.source, "source", value),
-            destination=_allocation(row.destination, "destination", value),
+            source=_allocation(row.source, "source", value, traits_of),
+            destination=_allocation(row.destination, "destination", value, traits_of),
             parameters={name: value[name] for name in parameters},
             size=region_bytes(value["region"]) if row.by_region else value["size"],
             flows=value["flows"],
@@ -141,20 +139,22 @@ def _end_axes(name: str, end: End) -> dict[str, Sequence[str | None]]:
     return {f"{name} {axis}": several or (None,) for axis, several in zip(_END_AXES, values, strict=True)}
 
 
-def _touched_by_driver(end: str, value: Json, axes: Mapping[str, Sequence[Any]]) -> bool:
+def _touched_by_driver(
+    end: str, value: Json, axes: Mapping[str, Sequence[Any]], traits_of: Callable[[str], MemoryTraits]
+) -> bool:
     """Puts the driver in the place of who touches memory of its own first; False for all but the first of those."""
     toucher = value[f"{end} first touch"]
-    if toucher is None or value[f"{end} memory"] not in TOUCHED_BY_DRIVER:
+    if toucher is None or not traits_of(value[f"{end} memory"]).touched_by_driver:
         return True
     value[f"{end} first touch"] = "driver"
     return bool(toucher == axes[f"{end} first touch"][0])
 
 
-def _allocation(end: End, name: str, value: Json) -> Allocation | None:
+def _allocation(end: End, name: str, value: Json, traits_of: Callable[[str], MemoryTraits]) -> Allocation | None:
     memory, first_touch, advice = (value[f"{name} {axis}"] for axis in _END_AXES)
     if memory is None:
         return None
-    placement = end.placement if memory in PLACED_BY_TOUCH else None
+    placement = end.placement if traits_of(memory).placed_by_touch else None
     return Allocation(memory, placement, None if first_touch == "driver" else first_touch, advice, end.at)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from linkscope.plan.axes import region_bytes
 from linkscope.plan.flows import ends_of
+from linkscope.traits import method_traits
 
 Json = dict[str, Any]
 
@@ -19,22 +20,13 @@ _TOGETHER_S = 0.02  # more where several processes agree on every step
 _SAMPLES = 12  # warm-ups and samples until the interval is narrow
 _SAMPLE_S = 0.001  # the shortest
 _HALVINGS = 40
-# Typical rates in GB/s for estimates: filling, copying and checking bytes of a GPU, and of the host.
+# Typical rates in GB/s for estimates, where a method states none: filling, copying and checking bytes of a GPU, and of
+# the host.
 _GPU_GBPS, _HOST_GBPS = 300.0, 20.0
-# Methods that are slower than the memory they work on: their bytes go page by page, or through the driver.
-_METHOD_GBPS = {"page-fault": 5.0, "fault-chase": 5.0, "prefetch": 15.0, "first-touch": 3.0}
-_METHOD_GBPS |= {"allocate": 5.0, "free": 5.0, "register": 5.0}
-# Methods whose samples scatter so that most points spend all the time they have: pages that migrate.
-_RESTLESS = frozenset({"page-fault", "fault-chase", "prefetch"})
-# Of messages and collectives between processes, by what their memory is; those of PyTorch on the host by Gloo.
-_HOST_MESSAGE_GBPS = {"mpi": 4.0, "mpi-collective": 1.5, "torch-mpi": 4.0, "torch-send": 1.5, "torch-collective": 0.6}
-_GPU_MESSAGE_GBPS = {"mpi": 50.0, "mpi-collective": 20.0, "torch-mpi": 50.0}
 _COLLECTIVE_GBPS = 100.0  # algorithm bandwidth among GPUs
 _WINDOW = 64  # messages under way where a call has many and its flow names no number
 _MODELLED_S = 0.012  # a case of a described node: a virtual clock, a few hundred KiB really moved
 _LEAST_REPEATS = 6  # warm-ups and samples of long messages, below which nothing is told, whatever the budget
-_TORCH_FILLING_GBPS = 1.0  # of host memory by tensor operations
-_LINKING_GBPS = 1.2  # of memory that a CPU's chase goes through: linked and walked node by node, in random order
 
 
 @dataclass(frozen=True)
@@ -79,7 +71,8 @@ def estimate_s(case: Json, options: SamplingOptions) -> float:
     """Seconds the case will roughly take: for progress and --dry-run, never for a figure."""
     least = _LEAST_REPEATS * _repeat_s(case) if int(case.get("processes", 1)) > 1 else 0.0
     budget = _point_budget_s(case, options)
-    restless = any(flow["method"] in _RESTLESS for flow in case["flows"])
+    # Of pages that migrate samples scatter so that most points spend all the time they have.
+    restless = any(method_traits(case, flow["method"]).migrates for flow in case["flows"])
     return _setup_s(case) + max(least, budget if restless else min(_sampling_s(case), budget))
 
 
@@ -101,7 +94,7 @@ def _sampling_s(case: Json) -> float:
 
 def _repeat_s(case: Json) -> float:
     """The longest of its flows, once; of calls with many messages under way all of these."""
-    return max(_moving_s(flow, flow["bytes"] * _messages(flow)) for flow in case["flows"])
+    return max(_moving_s(case, flow, flow["bytes"] * _messages(flow)) for flow in case["flows"])
 
 
 def _messages(flow: Json) -> int:
@@ -120,7 +113,7 @@ def _point_budget_s(case: Json, options: SamplingOptions) -> float:
 def _setup_s(case: Json) -> float:
     """Filling and checking: the whole allocation, of which a region may be a small part."""
     together = _TOGETHER_S * (int(case.get("processes", 1)) - 1)
-    filling = sum(2 * _filling_s(flow) + _scatter_s(flow) for flow in case["flows"])
+    filling = sum(2 * _filling_s(case, flow) + _scatter_s(flow) for flow in case["flows"])
     return _START_S + together + filling
 
 
@@ -133,15 +126,15 @@ def _on_gpus(flow: Json) -> bool:
     return all(end["device"].startswith("gpu:") for end in ends_of(flow))
 
 
-def _filling_s(flow: Json) -> float:
+def _filling_s(case: Json, flow: Json) -> float:
     """Of a collective all members' memory: GPUs fill theirs at the same time, those of a host share one."""
-    if flow["method"] == "pointer-chase" and str(flow.get("executor", "")).startswith("numa:"):
-        return int(flow["bytes"]) / (_LINKING_GBPS * 1e9)
-    method = str(flow["method"])
-    if method not in _HOST_MESSAGE_GBPS and "members" not in flow and not method.startswith("torch"):
-        return _moving_s(flow, _footprint(flow))
+    traits = method_traits(case, flow["method"])
+    if traits.cpu_fill_gbps and str(flow.get("executor", "")).startswith("numa:"):
+        return int(flow["bytes"]) / (traits.cpu_fill_gbps * 1e9)
+    if not traits.fill_gbps and "members" not in flow:
+        return _moving_s(case, flow, _footprint(flow))
     at_once = len(flow.get("members", ())) if not _on_gpus(flow) else 1
-    host = _TORCH_FILLING_GBPS if method.startswith("torch") else _HOST_GBPS
+    host = traits.fill_gbps or _HOST_GBPS
     return max(at_once, 1) * int(flow["bytes"]) / ((_GPU_GBPS if _on_gpus(flow) else host) * 1e9)
 
 
@@ -151,8 +144,10 @@ def _footprint(flow: Json) -> int:
     return max(int(flow["bytes"]), region_bytes(inside) if inside else 0)
 
 
-def _moving_s(flow: Json, size: int) -> float:
-    usual = _HOST_GBPS if not _on_gpus(flow) else _COLLECTIVE_GBPS if "members" in flow else _GPU_GBPS
-    between = _GPU_MESSAGE_GBPS if _on_gpus(flow) else _HOST_MESSAGE_GBPS
-    gbps = between.get(flow["method"], _METHOD_GBPS.get(flow["method"], usual))
+def _moving_s(case: Json, flow: Json, size: int) -> float:
+    traits = method_traits(case, flow["method"])
+    if _on_gpus(flow):
+        gbps = traits.gpu_gbps or (_COLLECTIVE_GBPS if "members" in flow else _GPU_GBPS)
+    else:
+        gbps = traits.host_gbps or _HOST_GBPS
     return size / (gbps * 1e9)

@@ -21,11 +21,10 @@ from linkscope.plan.select import Selection, allowed_devices
 from linkscope.plan.sizes import parse_counts
 from linkscope.plan.suite import MOST_MEMBERS, Suite, packaged_memories, packaged_methods
 from linkscope.plan.suite_row import SuiteRow
+from linkscope.traits import LABEL, MemoryTraits, MethodTraits, assumed_memory, assumed_method, label_of
 
 Json = dict[str, Any]
 
-_STAGED = ("copy-engine", "mpi", "xccl", "torch")
-"""How the names of methods begin that need no peer access between GPUs."""
 _VENDORS = {"amd": "AMD", "nvidia": "NVIDIA"}
 
 
@@ -52,6 +51,7 @@ class EngineCatalog:
 
     ``gpu_problem`` is set where a GPU driver is present and yet no GPU can be used: rows then say so. ``lacking``: why
     this machine cannot have some of the methods, as the engine has said in an environment without further settings.
+    Traits that it states of a method or memory hold, assumed ones of any other.
     """
 
     engine: str
@@ -59,6 +59,16 @@ class EngineCatalog:
     memories: frozenset[str]
     gpu_problem: str | None = None
     lacking: Mapping[str, str] = field(default_factory=dict)
+    method_traits: Mapping[str, MethodTraits] = field(default_factory=dict)
+    memory_traits: Mapping[str, MemoryTraits] = field(default_factory=dict)
+
+    def method(self, name: str) -> MethodTraits:
+        """What is known of a method."""
+        return self.method_traits.get(name) or assumed_method(name)
+
+    def memory(self, name: str) -> MemoryTraits:
+        """What is known of a memory."""
+        return self.memory_traits.get(name) or assumed_memory(name)
 
 
 def expand(suites: Sequence[Suite], node: Node, catalog: EngineCatalog, selected: Selection) -> list[PlannedCase]:
@@ -69,7 +79,9 @@ def expand(suites: Sequence[Suite], node: Node, catalog: EngineCatalog, selected
     where nothing at all is left to run.
     """
     paths = Paths(node)
-    rows = [row for suite in suites for row in selected.rows_of(suite)]
+    for row in (row for suite in suites for row in suite.rows):
+        _check_empty(row, catalog)
+    rows = [row for suite in suites for row in selected.rows_of(suite, catalog.method)]
     cases = [case for row in rows for case in _expand_row(row, paths, catalog, selected)]
     cases = _told_apart(cases) if node.modelled else cases
     if not cases:
@@ -80,6 +92,17 @@ def expand(suites: Sequence[Suite], node: Node, catalog: EngineCatalog, selected
             raise LinkscopeError(f"two cases have the id {planned.id!r}: name each suite once, and its rows uniquely")
         seen[planned.id] = planned
     return cases
+
+
+def _check_empty(row: SuiteRow, catalog: EngineCatalog) -> None:
+    """Raises LinkscopeError for empty messages of a method that sends none."""
+    if 0 not in row.sizes or row.collectives == ("barrier",):
+        return
+    if all(catalog.method(method).takes_empty for method in row.methods):
+        return
+    those = ", ".join(method for method in sorted(catalog.methods) if catalog.method(method).takes_empty) or "none here"
+    none = f"{' or '.join(row.methods)} takes no empty messages (those do: {those})"
+    raise LinkscopeError(f"suite {row.suite}, row {row.name}: sizes: 0 bytes: {none}")
 
 
 def _told_apart(cases: Sequence[PlannedCase]) -> list[PlannedCase]:
@@ -102,28 +125,28 @@ def _expand_row(row: SuiteRow, paths: Paths, catalog: EngineCatalog, selected: S
     candidates = Candidates(paths, row.source.on, row.destination.on, allowed, _counts(row, node), selected.hosts)
     if row.needs_gpu and not node.of_kind("gpu"):
         if catalog.gpu_problem is not None:
-            yield _absent(row, f"no GPU can be used: {catalog.gpu_problem}")
+            yield _absent(row, catalog, f"no GPU can be used: {catalog.gpu_problem}")
         return
     if selected.devices and row.needs_gpu and not any(device.startswith("gpu:") for device in selected.devices):
         return
     if row.vendor is not None and _vendor(node, catalog) not in (row.vendor, None):
-        yield _absent(row, f"for {_VENDORS[row.vendor]} GPUs")
+        yield _absent(row, catalog, f"for {_VENDORS[row.vendor]} GPUs")
         return
     layouts = PATTERNS[row.pattern](candidates) if _has_numa(row, node) else []
     if not layouts:
         if row.needs_gpu:
-            yield _absent(row, _too_few(row, candidates))
+            yield _absent(row, catalog, _too_few(row, candidates))
         return
     row = _with_own_variants(_with_known_parameters(row, catalog, node), _vendor(node, catalog))
     for layout in layouts:
         around = elsewhere(layout, layouts, candidates) if row.background else {}
         alone = _alone(row, layout, around)
-        for point in points(row, node):
+        for point in points(row, node, catalog.memory):
             if _over_hosts(layout) and point.processes != "each":
                 continue
-            reason = _unsupported(row, point, catalog, node) or alone or _apart(paths, layout, point)
-            reason = reason or _far(layout, point) or _crowded(layout, point, node, selected.hosts)
-            yield PlannedCase(_case(row, paths, layout, point, around), reason)
+            reason = _unsupported(row, point, catalog, node) or alone or _apart(paths, layout, point, catalog)
+            reason = reason or _far(layout, point, catalog) or _crowded(layout, point, node, selected.hosts)
+            yield PlannedCase(_case(row, paths, layout, point, around, catalog), reason)
 
 
 def _counts(row: SuiteRow, node: Node) -> tuple[int, ...]:
@@ -145,10 +168,10 @@ def _over_hosts(layout: FlowLayout) -> bool:
     return bool(layout.members) and layout.members[0].startswith("gpu:") and layout.members[0] in layout.members[1:]
 
 
-def _far(layout: FlowLayout, point: AxisPoint) -> str | None:
+def _far(layout: FlowLayout, point: AxisPoint, catalog: EngineCatalog) -> str | None:
     """Why members on several hosts cannot do it."""
-    maps = point.method == "direct-collective" and _over_hosts(layout)
-    return "direct-collective maps its members' memory: they are on one host" if maps else None
+    maps = catalog.method(point.method).maps_members and _over_hosts(layout)
+    return f"{point.method} maps its members' memory: they are on one host" if maps else None
 
 
 def _crowded(layout: FlowLayout, point: AxisPoint, node: Node, hosts: int) -> str | None:
@@ -200,7 +223,7 @@ def _has_numa(row: SuiteRow, node: Node) -> bool:
     return not row.needs_numa or bool(node.of_kind("numa"))
 
 
-def _absent(row: SuiteRow, reason: str) -> PlannedCase:
+def _absent(row: SuiteRow, catalog: EngineCatalog, reason: str) -> PlannedCase:
     """The row's place holder: its first point, between the devices it would need."""
     source = "gpu:0" if row.source.on == "gpu" else "numa:0"
     destination = "numa:0" if row.destination.on != "gpu" else "gpu:1" if source == "gpu:0" else "gpu:0"
@@ -211,7 +234,8 @@ def _absent(row: SuiteRow, reason: str) -> PlannedCase:
     if row.collectives:
         members = (source, "gpu:1") if source == "gpu:0" else (source, source)
         layout = FlowLayout((), "", f"{len(members)} {'GPUs' if source == 'gpu:0' else 'members'}", members=members)
-    return PlannedCase(_case(row, nowhere, layout, next(points(row, nowhere.node)), {"others": (), "peer": ()}), reason)
+    first = next(points(row, nowhere.node, catalog.memory))
+    return PlannedCase(_case(row, nowhere, layout, first, {"others": (), "peer": ()}, catalog), reason)
 
 
 def _too_few(row: SuiteRow, candidates: Candidates) -> str:
@@ -251,7 +275,7 @@ def _unsupported(row: SuiteRow, point: AxisPoint, catalog: EngineCatalog, node: 
     return None
 
 
-def _apart(paths: Paths, layout: FlowLayout, point: AxisPoint) -> str | None:
+def _apart(paths: Paths, layout: FlowLayout, point: AxisPoint, catalog: EngineCatalog) -> str | None:
     """Why a described node cannot run the point: ends that nothing connects, or GPUs without peer access.
 
     A real machine's engine says so itself. Copy engines and libraries need no peer access: they stage such copies.
@@ -261,14 +285,16 @@ def _apart(paths: Paths, layout: FlowLayout, point: AxisPoint) -> str | None:
         if paths.between(slot.source, slot.destination) is None:
             return f"nothing in the description of {paths.node.name} connects {slot.source} and {slot.destination}"
         peers = paths.node.device(slot.source).attributes.get("peers")
-        staged = point.method.startswith(_STAGED)
+        staged = catalog.method(point.method).stages
         between_gpus = slot.destination.startswith("gpu:") and slot.destination != slot.source
         if peers is not None and between_gpus and slot.destination not in peers and not staged:
             return f"{slot.source} and {slot.destination} have no peer access"
     return None
 
 
-def _case(row: SuiteRow, paths: Paths, layout: FlowLayout, point: AxisPoint, around: Elsewhere) -> Json:
+def _case(
+    row: SuiteRow, paths: Paths, layout: FlowLayout, point: AxisPoint, around: Elsewhere, catalog: EngineCatalog
+) -> Json:
     gathering = bool(layout.members)
     flows = [collective_flow(paths, layout, point)] if gathering else case_flows(row, paths, layout, point, around)
     on_gpu = any(flow["executor"].startswith("gpu:") for flow in flows if "role" not in flow)
@@ -284,9 +310,17 @@ def _case(row: SuiteRow, paths: Paths, layout: FlowLayout, point: AxisPoint, aro
         **{name: seconds for name, seconds in wanted.items() if seconds is not None},
         **_processes(flows),
         "flows": flows,
-        "labels": case_labels(row, paths, layout, point),
+        "labels": case_labels(row, paths, layout, point, catalog.method(point.method))
+        | {LABEL: _traits(flows, catalog)},
         **environment,
     }
+
+
+def _traits(flows: Sequence[Json], catalog: EngineCatalog) -> Json:
+    """What the catalog states of the flows' methods and memories."""
+    methods = {flow["method"]: catalog.method(flow["method"]) for flow in flows}
+    memories = {end["memory"]: catalog.memory(end["memory"]) for flow in flows for end in ends_of(flow)}
+    return label_of(methods, memories)
 
 
 def _processes(flows: Sequence[Json]) -> Json:

@@ -10,6 +10,7 @@ from linkscope.machine.paths import Paths
 from linkscope.plan.axes import AxisPoint, Varied, region_bytes
 from linkscope.plan.candidates import FlowLayout, tier_of
 from linkscope.plan.suite_row import SuiteRow
+from linkscope.traits import MethodTraits
 
 Json = dict[str, Any]
 
@@ -27,7 +28,7 @@ def case_id(row: SuiteRow, layout: FlowLayout, point: AxisPoint) -> str:
     return "/".join([row.suite, row.name, where.replace(" ", ""), *axes])
 
 
-def case_labels(row: SuiteRow, paths: Paths, layout: FlowLayout, point: AxisPoint) -> Json:
+def case_labels(row: SuiteRow, paths: Paths, layout: FlowLayout, point: AxisPoint, method: MethodTraits) -> Json:
     """What tables need of the case (plan.schema.json: labels)."""
     names = _oriented(row, layout.row, layout.column)
     title = ", ".join([row.title, *(varied.word for varied in point.varied if varied.axis == "collective")])
@@ -39,7 +40,7 @@ def case_labels(row: SuiteRow, paths: Paths, layout: FlowLayout, point: AxisPoin
     if layout.places:
         labels["cells"] = [_oriented(row, *place) for place in layout.places]
     x_axes = _x_axes(row) if row.show == "curve" else ()
-    told = _with_launch(row, paths, point)
+    told = _with_launch(row, paths, point, method)
     variants = [varied for varied in told if varied.axis not in ("collective", *x_axes)]
     words = [varied.word for varied in variants]
     if row.show == "curve":
@@ -60,11 +61,11 @@ def case_labels(row: SuiteRow, paths: Paths, layout: FlowLayout, point: AxisPoin
     return labels
 
 
-def _with_launch(row: SuiteRow, paths: Paths, point: AxisPoint) -> list[Varied]:
+def _with_launch(row: SuiteRow, paths: Paths, point: AxisPoint, method: MethodTraits) -> list[Varied]:
     """The point's axes; where lines say all that tells interfaces apart, with the launch that no parameter of
     direct-collective says, before the clock. A described node launches nothing."""
     told = list(point.varied)
-    if point.method != "direct-collective" or point.processes == "each" or not row.names_all or paths.node.modelled:
+    if not method.maps_members or point.processes == "each" or not row.names_all or paths.node.modelled:
         return told
     launch = _LAUNCH_OF_DIRECT[point.clock or "device"]
     place = next((place for place, varied in enumerate(told) if varied.axis == "clock"), len(told))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from linkscope.errors import LinkscopeError
@@ -10,6 +11,7 @@ from linkscope.machine.node import Node
 from linkscope.plan.sizes import parse_sizes
 from linkscope.plan.suite import Suite
 from linkscope.plan.suite_row import SuiteRow
+from linkscope.traits import MethodTraits, assumed_method
 
 CLOCKS = ("device", "host", "batch")
 _SECONDS = {"ms": 1e-3, "s": 1.0, "": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
@@ -29,15 +31,17 @@ class Selection:
     clock: str | None = None
     hosts: int = 1
 
-    def rows_of(self, suite: Suite) -> list[SuiteRow]:
-        """The suite's rows as this selection leaves them."""
-        return [row for row in map(self._narrow, suite.rows) if row.methods]
+    def rows_of(self, suite: Suite, traits_of: Callable[[str], MethodTraits] = assumed_method) -> list[SuiteRow]:
+        """The suite's rows as this selection leaves them; ``traits_of`` a method say if it sends empty messages."""
+        narrowed = (self._narrow(row, traits_of) for row in suite.rows)
+        return [row for row in narrowed if row.methods]
 
-    def _narrow(self, row: SuiteRow) -> SuiteRow:
+    def _narrow(self, row: SuiteRow, traits_of: Callable[[str], MethodTraits]) -> SuiteRow:
+        takes_empty = all(traits_of(one).takes_empty for one in row.methods)
         methods = tuple(m for m in row.methods if not self.methods or m in self.methods)
-        one_size = row.figure == "latency" and not (row.collectives or row.takes_empty)
+        one_size = row.figure == "latency" and not (row.collectives or takes_empty)
         if self.sizes and not (one_size or row.by_region or row.sizes == (0,)):
-            empty_too = row.takes_empty and row.figure == "latency"
+            empty_too = takes_empty and row.figure == "latency"
             sizes = tuple(size for size in self.sizes if size > 0 or empty_too)
             methods = methods if sizes else ()
         else:

@@ -15,7 +15,7 @@ from jsonschema.exceptions import best_match
 from linkscope.errors import LinkscopeError
 from linkscope.plan.patterns import GROWING, OF_MEMBERS, PATTERNS
 from linkscope.plan.sizes import parse_counts, parse_size, parse_sizes
-from linkscope.plan.suite_row import TAKES_EMPTY, Allocation, Background, End, SuiteRow, Variant
+from linkscope.plan.suite_row import Allocation, Background, End, SuiteRow, Variant
 from linkscope.schemas import load_schema
 
 Json = dict[str, Any]
@@ -168,10 +168,6 @@ def _contradiction(row: SuiteRow, data: Json) -> str | None:
     barrier = row.collectives == ("barrier",)
     if "sizes" not in data and (row.source.memories or row.destination.memories) and not barrier:
         return "sizes are missing: only flows between ends without memory need none"
-    if 0 in row.sizes and not row.takes_empty and not barrier:
-        return (
-            f"sizes: 0 bytes: {' or '.join(row.methods)} takes no empty messages (those do: {', '.join(TAKES_EMPTY)})"
-        )
     if (row.table or row.collectives) and not row.clocks:
         return "clock is missing: a collective, and a row that shares a table, says what it is timed by"
     if row.collectives or row.pattern in OF_MEMBERS:

@@ -5,9 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-TAKES_EMPTY = ("mpi", "torch-mpi")
-"""Methods that send messages, of 0 bytes too."""
-
 
 @dataclass(frozen=True)
 class End:
@@ -114,11 +111,6 @@ class SuiteRow:
     def names_all(self) -> bool:
         """Whether a line of its table says all that tells interfaces apart, be there one of them alone."""
         return bool(self.table or (self.collectives and self.show == "curve"))
-
-    @property
-    def takes_empty(self) -> bool:
-        """Whether its messages may have no bytes."""
-        return all(method in TAKES_EMPTY for method in self.methods)
 
     @property
     def memories(self) -> tuple[str, ...]:

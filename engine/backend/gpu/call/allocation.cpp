@@ -22,7 +22,7 @@ class Registrations final : public host::Allocation {
                 const host::BlockCount& many)
       : context_(std::move(context)), device_(device), bytes_(many.bytes) {
     const host::Pages pages =
-        where.memory == "huge" ? host::Pages::transparent_huge : host::Pages::system_policy;
+        where.traits.huge_pages ? host::Pages::transparent_huge : host::Pages::system_policy;
     const Bytes step = host::whole_pages(bytes_, pages);
     const Endpoint placed{where.device, "pageable", Placement::bound, where.device};
     mapping_ = host::MappedBuffer::make(context_->shared_host(), placed, many.count * step, pages);
@@ -106,7 +106,7 @@ Support GpuAllocationMethod::supports(const Flow& flow) const {
   if (const Support named = names_memory(flow); !named) return named;
   if (const Support here = context().has(flow.executor); !here) return here;
   const Endpoint& where = *flow.destination;
-  if (host::is_on_host(where.memory)) return host::names_host_memory(flow);
+  if (where.traits.system_pages) return host::names_host_memory(flow);
   if (!runtime_allocates(where))
     return Support::no(flow.method + " does not know " + where.memory + " memory of " + where.device.text());
   if (where.device.kind == DeviceKind::gpu && where.device != flow.executor)
@@ -119,14 +119,14 @@ Support GpuAllocationMethod::supports(const Flow& flow) const {
 std::unique_ptr<Transfer> GpuAllocationMethod::make(const Flow& flow, const Arenas& /*arenas*/) const {
   const Endpoint& where = *flow.destination;
   const int node = node_of(context(), flow);
-  if (host::is_on_host(where.memory)) return host::make_host_calls(context().host(), node, flow, measured_);
+  if (where.traits.system_pages) return host::make_host_calls(context().host(), node, flow, measured_);
   const int device = flow.executor.index;
   // Managed memory counts against the GPU wherever it lies: it may come to lie there.
-  const bool of_device = where.device.kind == DeviceKind::gpu || where.memory == "managed";
+  const bool of_device = where.device.kind == DeviceKind::gpu || where.traits.migrates;
   const host::BlockCount many =
       of_device ? host::blocks_to_hold(flow.bytes, context().free_memory(device), most_held,
                                        "free memory of " + flow.executor.text())
-                : host::host_blocks_to_hold(where.memory, flow.bytes, only_node(context(), flow), most_held);
+                : host::host_blocks_to_hold(where.traits, flow.bytes, only_node(context(), flow), most_held);
   const PoolKeeps keeps = flow.parameters.number("reuse", 1) == 1 ? PoolKeeps::blocks : PoolKeeps::nothing;
   return std::make_unique<host::AllocationCalls>(
       context().host(), node, allocate_by_runtime(shared_context(), device, where, flow.bytes, keeps),
@@ -137,7 +137,7 @@ Support RegistrationMethod::supports(const Flow& flow) const {
   if (const Support named = names_memory(flow); !named) return named;
   if (const Support here = context().has(flow.executor); !here) return here;
   const Endpoint& where = *flow.destination;
-  if (!host::is_on_host(where.memory) && where.memory != "registered")
+  if (!where.traits.system_pages && !where.traits.registered)
     return Support::no(flow.method + " takes pageable, huge or registered memory, not " + where.memory);
   return context().host().can_hold(where.device);
 }
@@ -146,7 +146,7 @@ std::unique_ptr<Transfer> RegistrationMethod::make(const Flow& flow, const Arena
   const int device = flow.executor.index;
   context().use(device);
   const host::BlockCount many =
-      host::host_blocks_to_hold(flow.destination->memory, flow.bytes, only_node(context(), flow), most_held);
+      host::host_blocks_to_hold(flow.destination->traits, flow.bytes, only_node(context(), flow), most_held);
   return std::make_unique<host::AllocationCalls>(
       context().host(), node_of(context(), flow),
       std::make_unique<Registrations>(shared_context(), device, *flow.destination, many), many.count,

@@ -110,9 +110,9 @@ Support GpuFirstTouch::supports(const Flow& flow) const {
   if (!where.advice.empty())
     return Support::no("first-touch makes blocks of its own, which nobody advises on");
   const bool by_cpu = flow.executor.kind == DeviceKind::numa;
-  if (by_cpu && where.memory != "managed")
+  if (by_cpu && !where.traits.migrates)
     return Support::no("CPUs touch managed memory here, not " + where.memory);
-  if (where.memory != "managed" && !host::is_on_host(where.memory))
+  if (!where.traits.migrates && !where.traits.system_pages)
     return Support::no("first-touch is for pageable, huge and managed memory, not " + where.memory);
   if (by_cpu) {
     Endpoint loose = where;  // the touch decides where the pages come to lie
@@ -130,7 +130,7 @@ std::unique_ptr<Transfer> GpuFirstTouch::make(const Flow& flow, const Arenas& /*
   const int node = by_cpu ? flow.executor.index : calling_node(context(), owner);
   const Endpoint& where = *flow.destination;
   std::unique_ptr<host::FreshBlocks> blocks;
-  if (where.memory == "managed") {
+  if (where.traits.migrates) {
     const host::BlockCount many =
         host::blocks_to_hold(allocated_for(flow.bytes), context().free_memory(owner), most_fresh,
                              DeviceId{DeviceKind::gpu, owner}.text());

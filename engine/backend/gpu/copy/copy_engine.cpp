@@ -35,8 +35,8 @@ CopyApi wanted_api(const Flow& flow) {
 /// between GPUs, and out of pageable memory, which the driver stages. Of managed memory they say nothing.
 bool returns_early(const Flow& flow) {
   const auto on_gpu = [](const Endpoint& end) { return end.device.kind == DeviceKind::gpu; };
-  const bool managed = flow.source->memory == "managed" || flow.destination->memory == "managed";
-  const bool staged = flow.source->memory == "pageable" || flow.source->memory == "huge";
+  const bool managed = flow.source->traits.migrates || flow.destination->traits.migrates;
+  const bool staged = flow.source->traits.system_pages;
   return managed || staged || (on_gpu(*flow.source) && on_gpu(*flow.destination));
 }
 
@@ -170,7 +170,7 @@ Support CopyEngine::supports(const Flow& flow) const {
   static_cast<void>(wanted_call(flow));
   if (wanted_api(flow) == CopyApi::peer) {
     if (!between_gpus(flow)) return Support::no("api peer copies between two GPUs");
-    if (flow.source->memory == "managed" || flow.destination->memory == "managed") {
+    if (flow.source->traits.migrates || flow.destination->traits.migrates) {
       return Support::no(
           "api peer names the two GPUs that hold the memory: managed memory may lie elsewhere");
     }

@@ -11,9 +11,7 @@
 namespace linkscope::gpu {
 namespace {
 
-bool returns_at_once(const Endpoint& end) {
-  return end.memory != "pageable" && end.memory != "huge" && end.memory != "managed";
-}
+bool returns_at_once(const Endpoint& end) { return !end.traits.system_pages && !end.traits.migrates; }
 
 }  // namespace
 

@@ -46,9 +46,7 @@ void refusal_is_no_support(const std::string& what, const std::function<void()>&
 }  // namespace
 
 Support has_ipc_handle(const Endpoint& where) {
-  const bool allocated = where.memory == "device" || where.memory == "fine-grained" ||
-                         where.memory == "coarse-grained";  // by cudaMalloc, hipMalloc and its like
-  if (allocated && where.device.kind == DeviceKind::gpu) return Support::yes();
+  if (where.traits.plain_allocation && where.device.kind == DeviceKind::gpu) return Support::yes();
   return Support::no(where.memory + " memory of " + where.device.text() +
                      " has no IPC handle by which another process could map it");
 }

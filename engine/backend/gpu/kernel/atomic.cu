@@ -298,7 +298,7 @@ Support KernelAtomic::is_atomic(const Flow& flow) const {
   const Endpoint& where = *flow.destination;
   const int executor = flow.executor.index;
   int native = 0;
-  if (where.memory == "managed" || where.memory == "pageable" || where.memory == "huge" || is_local(flow)) {
+  if (where.traits.migrates || where.traits.system_pages || is_local(flow)) {
     return Support::yes();  // the driver keeps such memory coherent as a whole
   }
   const bool on_gpu = where.device.kind == DeviceKind::gpu;

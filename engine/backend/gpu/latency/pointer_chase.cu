@@ -144,7 +144,7 @@ class GpuPointerChaseTransfer final : public GpuTransfer {
     ring_.order = shape_.scattered ? RingOrder::random(shape_.nodes, shape_.pieces, seed)
                                    : RingOrder::sequential(shape_.all_nodes());
     const Endpoint& where = memory_.where();
-    if (where.device.kind == DeviceKind::numa && where.memory != "write-combined") {
+    if (where.device.kind == DeviceKind::numa && !where.traits.uncached) {
       lay_on_host();
     } else {
       lay_on_device();

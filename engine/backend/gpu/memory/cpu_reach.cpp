@@ -8,7 +8,7 @@ namespace {
 
 Support reached(const GpuProperties& device, const Endpoint& where) {
   const std::string end = where.device.text();
-  if (where.memory == "managed") {
+  if (where.traits.migrates) {
     if (!device.concurrent_managed)
       return Support::no("CPUs cannot work on managed memory of " + end +
                          " beside it (no concurrent access)");
@@ -18,9 +18,7 @@ Support reached(const GpuProperties& device, const Endpoint& where) {
     return Support::no("a CPU's access brings managed pages of " + end +
                        " to the host here (no direct access from the host)");
   }
-  const bool plain =
-      where.memory == "device" || where.memory == "fine-grained" || where.memory == "coarse-grained";
-  if (!plain || !vendor::maps_device_memory_for_cpus)
+  if (!where.traits.plain_allocation || !vendor::maps_device_memory_for_cpus)
     return Support::no("CPUs have no mapping of " + where.memory + " memory of " + end);
   if (device.integrated || device.direct_host_access) return Support::yes();
   return Support::no("CPUs do not reach the memory of " + end +

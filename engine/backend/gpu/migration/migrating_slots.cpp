@@ -21,8 +21,6 @@ int counted_on(const GpuContext& context, const Endpoint& where) {
   return where.device.kind == DeviceKind::gpu ? where.device.index : context.nearest_gpu(where.device.index);
 }
 
-bool is_system_memory(const Endpoint& where) { return where.memory == "pageable" || where.memory == "huge"; }
-
 }  // namespace
 
 Bytes migration_footprint(const Flow& flow) {
@@ -35,7 +33,7 @@ Bytes migration_rotation(const Flow& flow) {
 }
 
 Support can_migrate(GpuContext& context, const Endpoint& home, const DeviceId& visitor) {
-  if (home.memory != "managed" && !is_system_memory(home))
+  if (!home.traits.migrates && !home.traits.system_pages)
     return Support::no(home.memory +
                        " memory does not migrate: managed does, and pageable where GPUs can reach it");
   if (visitor == home.device) return Support::no("the pages are at " + visitor.text() + " already");
@@ -78,7 +76,7 @@ void MigratingSlots::reserve_room(const DeviceId& visitor) {
     host::MemoryRoom::wait_for(arena_.bytes(), std::nullopt);
     return;
   }
-  if (where.memory == "managed" && visitor.index == counted_on(*context_, where)) return;
+  if (where.traits.migrates && visitor.index == counted_on(*context_, where)) return;
   context_->reserve_managed(visitor.index, arena_.bytes());
   reserved_on_ = visitor.index;
 }
@@ -129,12 +127,12 @@ std::vector<std::string> MigratingSlots::notes() const {
   std::vector<std::string> found;
   if (std::string pages = arena_.residence(); !pages.empty()) found.push_back(std::move(pages));
   const Endpoint& where = arena_.where();
-  const bool bound = where.placement == Placement::bound && where.memory == "managed";
+  const bool bound = where.placement == Placement::bound && where.traits.migrates;
   if (bound || advice_.contains(Advice::preferred_location) || advice_.contains(Advice::accessed_by)) {
     found.emplace_back(
         "by its placement or advice the driver may map pages where they are instead of moving them");
   }
-  if (is_system_memory(where) && context_->device(counted_on(*context_, where)).host_tables) {
+  if (where.traits.system_pages && context_->device(counted_on(*context_, where)).host_tables) {
     found.emplace_back("GPUs use the host's page tables: pages may be used where they are instead of moving");
   }
   return found;

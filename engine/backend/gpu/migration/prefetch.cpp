@@ -102,7 +102,7 @@ std::map<std::string, std::string> Prefetch::own_parameters() const {
 
 Support Prefetch::supports(const Flow& flow) const {
   if (const Support complete = has_ends(flow, Ends::source); !complete) return complete;
-  if (flow.source->memory != "managed") return Support::no("prefetch moves managed memory");
+  if (!flow.source->traits.migrates) return Support::no("prefetch moves managed memory");
   if (goal_of(flow) == Goal::host && flow.source->device != flow.executor)
     return Support::no("to the host, the GPU that has the pages must be the executor");
   return can_migrate(context(), *flow.source, destination_of(context(), flow));

@@ -18,7 +18,9 @@ bool on_gpu(const Endpoint& end) { return end.device.kind == DeviceKind::gpu; }
 /// The flow of the one copy: an end on a GPU is a staging buffer there, whatever memory the region itself is in.
 Flow staged_flow(Flow flow) {
   for (auto* end : {&flow.source, &flow.destination}) {
-    if (on_gpu(**end)) (*end)->memory = "device";
+    const Endpoint& own = **end;
+    if (on_gpu(own))
+      *end = Endpoint{own.device, "device", own.placement, own.first_touch, own.advice, own.rank};
   }
   return flow;
 }

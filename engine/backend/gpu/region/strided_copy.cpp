@@ -63,7 +63,7 @@ namespace {
 
 /// Managed memory may lie on neither of the two GPUs that the call between them would name.
 bool names_both_gpus(const Flow& flow) {
-  const bool managed = flow.source->memory == "managed" || flow.destination->memory == "managed";
+  const bool managed = flow.source->traits.migrates || flow.destination->traits.migrates;
   return between_gpus(flow) && !managed;
 }
 

@@ -11,9 +11,8 @@ from linkscope.machine import sysfs
 from linkscope.machine.files import Files, LiveFiles
 from linkscope.machine.node import Node
 from linkscope.plan.expand import PlannedCase
+from linkscope.traits import method_traits
 
-_BY_MPI = ("mpi", "torch-mpi")
-"""How the names of methods by MPI begin."""
 Json = dict[str, Any]
 Core = tuple[int, ...]
 """CPUs (hardware threads) of one core."""
@@ -59,7 +58,7 @@ def at_home(cases: Iterable[PlannedCase]) -> list[tuple[PlannedCase, ...]]:
     """
     parts: list[tuple[dict[int, set[str]], list[PlannedCase]]] = []
     for case in cases:
-        wanted = _gpus_by_rank(flow for flow in case.case["flows"] if _hands_over(flow))
+        wanted = _gpus_by_rank(flow for flow in case.case["flows"] if _hands_over(case.case, flow))
         for homes, members in parts:
             if all(homes.get(rank, gpus) == gpus for rank, gpus in wanted.items()):
                 homes.update(wanted)
@@ -91,9 +90,9 @@ def _devices_by_rank(cases: Iterable[Json]) -> dict[int, tuple[str, ...]]:
     return {rank: tuple(sorted(devices, key=_by_number)) for rank, devices in found.items()}
 
 
-def _hands_over(flow: Json) -> bool:
+def _hands_over(case: Json, flow: Json) -> bool:
     """Whether MPI is given the memory itself."""
-    by_mpi: bool = flow["method"].startswith(_BY_MPI)
+    by_mpi = method_traits(case, flow["method"]).by_mpi
     return by_mpi and flow.get("parameters", {}).get("staging") != "host"
 
 

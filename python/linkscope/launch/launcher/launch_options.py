@@ -19,13 +19,13 @@ from linkscope.launch.launcher.launcher import Launcher
 from linkscope.launch.launcher.local import Local
 from linkscope.launch.launcher.mpiexec import Mpiexec, find_mpiexec, library_of
 from linkscope.launch.launcher.srun import Srun, is_only_host
+from linkscope.traits import method_traits
 
 Json = dict[str, Any]
 
 LAUNCHERS = ("local", "mpiexec", "srun", "inside")
 MPI_VARIABLE = "LINKSCOPE_MPI"
 """The MPI library or adapter that engines load, instead of looking for one."""
-_MPI_METHODS = frozenset({"mpi", "mpi-collective", "torch-mpi"})
 _FIND_MPIEXEC = "put an MPI's mpiexec on PATH, name it with --launcher-command, or `pip install mpich`"
 
 
@@ -129,7 +129,7 @@ class LaunchOptions:
 
 def uses_mpi(case: Json) -> bool:
     """Whether some flow of the case calls MPI, which wants processes that its own launcher started."""
-    return any(flow["method"] in _MPI_METHODS for flow in case["flows"])
+    return any(method_traits(case, flow["method"]).by_mpi for flow in case["flows"])
 
 
 def requirement(cases: Iterable[Json], size: int) -> str | None:
