@@ -15,9 +15,9 @@
 #include "comm/bootstrap.hpp"
 #include "comm/control.hpp"
 #include "comm/identity.hpp"
+#include "run/bound_case.hpp"
 #include "run/consensus.hpp"
 #include "run/fields.hpp"
-#include "run/bound_case.hpp"
 #include "run/row.hpp"
 
 namespace linkscope {

@@ -12,12 +12,12 @@
 
 #include "base/error.hpp"
 #include "record/record_stream.hpp"
+#include "run/bound_case.hpp"
 #include "run/catalog.hpp"
 #include "run/described_machine.hpp"
 #include "run/environment.hpp"
 #include "run/executor.hpp"
 #include "run/join.hpp"
-#include "run/bound_case.hpp"
 #include "run/plan.hpp"
 #include "run/row.hpp"
 
