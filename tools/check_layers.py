@@ -21,13 +21,14 @@ ENGINE: dict[str, set[str]] = {
     "backend/modelled": {"base", "model"},
     "backend/mpi": {"base", "model", "backend/host"},  # its callers are the host's threads
     "backend/xccl": {"base", "model", "backend/host", "backend/gpu"},  # the library works on a GPU's streams
+    "backend/python": {"base", "model"},  # its child has the memory
     "collective": {"base", "model", "backend/host", "backend/gpu"},  # kernels on a GPU's streams, over its peers
     "comm": {"base", "model"},
     "measure": {"base", "model"},
     "record": {"base", "model"},
     "run": {
         *("base", "model", "measure", "record", "collective", "comm"),
-        *("backend/host", "backend/gpu", "backend/modelled", "backend/mpi", "backend/xccl"),
+        *("backend/host", "backend/gpu", "backend/modelled", "backend/mpi", "backend/python", "backend/xccl"),
     },
 }
 PYTHON: dict[str, set[str]] = {
@@ -38,7 +39,7 @@ PYTHON: dict[str, set[str]] = {
     "analysis": {"machine", "results"},
     "report": {"machine", "results", "analysis"},
     "cli": {"machine", "plan", "results", "launch", "analysis", "report"},
-    "torch_engine": set(),  # a program of its own, as the compiled engines are
+    "torch_child": set(),  # a program of its own, which the engine starts
 }
 
 # The package's faces, which show what lies below.

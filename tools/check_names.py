@@ -17,8 +17,6 @@ from pathlib import Path
 
 ENGINE = ("engine",)
 PYTHON = ("python/linkscope", "tools", "bench")
-# It repeats types of the engine until the engine carries out its work.
-LEFT_OUT = "python/linkscope/torch_engine/"
 # The two vendors' files give one set of names their two meanings.
 VENDORS = re.compile(r"(engine/backend/gpu/vendor/)(?:cuda|hip)")
 
@@ -48,8 +46,6 @@ def twice_defined(root: Path, trees: tuple[str, ...], suffixes: tuple[str, ...])
     first: dict[str, tuple[str, int]] = {}
     for path in sorted(path for tree in trees for path in (root / tree).rglob("*") if path.suffix in suffixes):
         file = path.relative_to(root).as_posix()
-        if file.startswith(LEFT_OUT):
-            continue
         text = path.read_text(encoding="utf-8")
         for line, name in python_types(text) if path.suffix == ".py" else cpp_types(text):
             known, known_line = first.setdefault(name, (file, line))

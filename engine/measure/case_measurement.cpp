@@ -18,6 +18,7 @@ constexpr double long_enough = 0.9;     // share of the wanted length that a sam
 constexpr double far_too_long = 4;
 constexpr double background_slack = 0.8;  // background flows repeat 30 % oftener than they must
 constexpr int most_discarded = 10;
+constexpr double shortest_series = 8;  // samples for which the budget must be enough
 
 /// Samples of one case and why they ended.
 struct Series {
@@ -50,8 +51,10 @@ class CaseMeasurement {
  private:
   VerifiedRound armed();
   Bytes verified(const VerifiedRound& round);
+  Bytes compared(const VerifiedRound& round, Checked which);
   Repeats warm_up();
   Series sample(Repeats repeats);
+  [[nodiscard]] Seconds target_after(const Sample& sample) const;
   [[nodiscard]] bool fits(const Sample& sample, const Repeats& wanted) const;
   void require_time_passed(const Sample& sample) const;
   void keep_load_up(const Sample& sample, Repeats& repeats);
@@ -99,16 +102,33 @@ VerifiedRound CaseMeasurement::armed() {
 }
 
 Bytes CaseMeasurement::verified(const VerifiedRound& round) {
-  Bytes bytes = 0;
-  session_.collective_try([&] { bytes = round.finish(Checked::repeated); });
+  Bytes bytes = compared(round, Checked::repeated);
   if (std::none_of(flows_.begin(), flows_.end(),
                    [](const MeasuredFlow& flow) { return flow.facts().accumulates; }))
     return bytes;
   const VerifiedRound single = armed();
   Sampler once(gate_, flows_, {.clock = regime_.clock, .cache = regime_.cache});
   static_cast<void>(once.take(once.ones()));
-  session_.collective_try([&] { bytes += single.finish(Checked::single); });
+  return bytes + compared(single, Checked::single);
+}
+
+/// In all processes.
+Bytes CaseMeasurement::compared(const VerifiedRound& round, Checked which) {
+  Bytes bytes = 0;
+  for (const std::string& word : session_.poll([&] { return std::to_string(round.finish(which)); }))
+    bytes += std::stoull(word);
   return bytes;
+}
+
+/// How long a sample shall be, by the rate that one showed.
+Seconds CaseMeasurement::target_after(const Sample& sample) const {
+  Seconds target = target_;
+  for (std::size_t i = 0; i < flows_.size(); ++i) {
+    if (!flows_[i].measured()) continue;
+    const Seconds row = static_cast<double>(flows_[i].facts().calls_in_a_row) * sample.per_transfer(i);
+    target = std::max(target, std::min(row, options_.point_budget_s / shortest_series));
+  }
+  return target;
 }
 
 /// Whether a sample with its repeats is what the pace it showed asks for.
@@ -129,7 +149,7 @@ Repeats CaseMeasurement::warm_up() {
   double before = 0;
   for (int run = 0; run < most_warm_ups; ++run) {
     const Sample sample = sampler_.take(repeats);
-    const Repeats wanted = sampler_.repeats_for(sample, target_);
+    const Repeats wanted = sampler_.repeats_for(sample, target_after(sample));
     const bool fitting = fits(sample, wanted);
     const double stopping_metric = sampler_.stopping_metrics(sample).front();
     if (fitting && std::abs(stopping_metric - before) <= stable * before) break;

@@ -21,6 +21,8 @@ struct Backend {
   std::string name;     ///< host, cuda, hip, modelled
   std::string problem;  ///< why no GPU can be used, one line; empty when all is well
   std::map<std::string, std::string> versions;
+  std::function<std::map<std::string, std::string>()>
+      further_versions;  ///< those that take a while to find out: for a description alone; may be empty
   std::vector<DeviceFacts> devices;
   std::vector<std::pair<DeviceId, DeviceId>> peer_access;  ///< first can load and store second's memory
   std::vector<std::unique_ptr<Memory>> memories;

@@ -9,6 +9,7 @@
 
 #include "model/buffer.hpp"
 #include "model/device.hpp"
+#include "model/flow.hpp"
 #include "model/transfer.hpp"
 
 namespace linkscope {
@@ -33,10 +34,11 @@ struct Arenas {
   Rotation rotation;
 };
 
-/// A part that lies in this process: its place among all parts of the flow, and its memory.
+/// A part that lies in this process: its place among all parts of the flow, its memory, and how its case is timed.
 struct LocalPart {
   std::size_t index = 0;
   Arenas arenas;
+  Regime regime{};  // NOLINT(readability-redundant-member-init): lets initialisers leave it out
 };
 
 /// This process's parts of one flow, made ready together. Before anything is armed or run, every process of the run calls

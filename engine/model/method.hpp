@@ -60,6 +60,10 @@ class Method {
   [[nodiscard]] virtual std::map<std::string, std::string> parameters() const { return {}; }
   [[nodiscard]] virtual Support available() const = 0;
   [[nodiscard]] virtual Support supports(const Flow& flow) const = 0;
+  /// Whether it takes a flow that it supports in this case: by its clock, beside its other flows. The same in every process.
+  [[nodiscard]] virtual Support supports_in(const Flow& /*flow*/, const Case& /*wanted*/) const {
+    return Support::yes();
+  }
   /// Bytes of memory over which one transfer spreads at either end: more than its payload where that is strided;
   /// 0 where it needs none, or allocates what it needs: `arenas` then holds no buffers.
   [[nodiscard]] virtual Bytes footprint(const Flow& flow) const { return flow.bytes; }

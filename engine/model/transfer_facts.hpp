@@ -25,6 +25,9 @@ struct TransferFacts {
   std::uint64_t max_repeats = std::numeric_limits<std::uint64_t>::max();
   /// The same on Clock::batch, where nothing is held back. Nothing: max_repeats there too.
   std::optional<std::uint64_t> max_calls_in_batch;
+  /// Repeats of a sample whose first and last wait for others, as far as the budget lasts (nccl-tests makes 20); 0: as many
+  /// as make it long enough.
+  std::uint64_t calls_in_a_row = 0;
   /// Whether each transfer adds to what the last one left: verify() then holds of the first transfer since arm() alone, and
   /// the measurement makes a start of one for it.
   bool accumulates = false;

@@ -40,11 +40,11 @@ Bytes arena_bytes(const Rotation& rotation, Bytes footprint) {
 
 }  // namespace
 
-AssembledFlow FlowAssembler::assemble(const BoundFlow& flow, Cache cache) {
+AssembledFlow FlowAssembler::assemble(const BoundFlow& flow, const Regime& regime) {
   const std::vector<FlowPart> parts = flow.method.parts(flow.flow);
   AssembledFlow assembled;
   std::vector<LocalPart> own;
-  consensus_->collective_try([&] { own = own_parts(flow, parts, cache, assembled); });
+  consensus_->collective_try([&] { own = own_parts(flow, parts, regime, assembled); });
   // To assemble may be collective (the first flow of MPI starts MPI): not before all have their memory.
   consensus_->collective_try([&] {
     if (own.empty() && flow.method.reach() == Reach::process) {
@@ -65,8 +65,8 @@ AssembledFlow FlowAssembler::assemble(const BoundFlow& flow, Cache cache) {
 
 /// Arenas of every part that lies in this process.
 std::vector<LocalPart> FlowAssembler::own_parts(const BoundFlow& flow, const std::vector<FlowPart>& parts,
-                                                Cache cache, AssembledFlow& assembled) {
-  const Rotation rotation = rotation_of(flow.method, flow.flow, cache);
+                                                const Regime& regime, AssembledFlow& assembled) {
+  const Rotation rotation = rotation_of(flow.method, flow.flow, regime.cache);
   const Bytes bytes = arena_bytes(rotation, flow.method.footprint(flow.flow));
   const auto arena = [&](const std::optional<Endpoint>& end) -> Buffer* {
     if (!end || bytes == 0) return nullptr;
@@ -76,7 +76,7 @@ std::vector<LocalPart> FlowAssembler::own_parts(const BoundFlow& flow, const std
   std::vector<LocalPart> own;
   for (std::size_t i = 0; i < parts.size(); ++i) {
     if (parts[i].rank != consensus_->group().rank()) continue;
-    own.push_back({i, {arena(parts[i].source), arena(parts[i].destination), rotation}});
+    own.push_back({i, {arena(parts[i].source), arena(parts[i].destination), rotation}, regime});
   }
   return own;
 }

@@ -28,11 +28,11 @@ class FlowAssembler {
       : gate_(&gate), consensus_(&consensus), pool_(&pool) {}
 
   /// A collective call. Throws, alike in every process, what went wrong in any.
-  [[nodiscard]] AssembledFlow assemble(const BoundFlow& flow, Cache cache);
+  [[nodiscard]] AssembledFlow assemble(const BoundFlow& flow, const Regime& regime);
 
  private:
   [[nodiscard]] std::vector<LocalPart> own_parts(const BoundFlow& flow, const std::vector<FlowPart>& parts,
-                                                 Cache cache, AssembledFlow& assembled);
+                                                 const Regime& regime, AssembledFlow& assembled);
   void connect(const std::vector<FlowPart>& parts, AssembledFlow& assembled);
   [[nodiscard]] Json own_statements(const PreparedParts& local_parts) const;
 

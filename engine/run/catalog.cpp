@@ -19,6 +19,8 @@
 #include "backend/modelled/method.hpp"
 #include "backend/mpi/collective.hpp"
 #include "backend/mpi/message.hpp"
+#include "backend/python/gate.hpp"
+#include "backend/python/method.hpp"
 #include "run/catalog_gpu.hpp"
 #include "run/composite_gate.hpp"
 #include "run/dispatch.hpp"
@@ -58,6 +60,7 @@ std::unique_ptr<Gate> join(std::unique_ptr<Gate> host, std::unique_ptr<Gate> gpu
   std::vector<std::unique_ptr<Gate>> gates;
   gates.push_back(std::move(host));
   gates.push_back(std::move(gpus));
+  gates.push_back(std::make_unique<python::PythonGate>());
   return std::make_unique<CompositeGate>(std::move(gates));
 }
 
@@ -88,9 +91,21 @@ void add_mpi(Backend& backend, const std::shared_ptr<host::HostContext>& host,
   backend.finalize = [context] { context->library().finish(); };
 }
 
+/// What a Python child carries out, which is started when it is first wanted.
+void add_python(Backend& backend, const Environment& environment, python::GroupPlace place) {
+  const auto context = std::make_shared<python::PythonContext>(environment.python_program, std::move(place));
+  for (const python::PythonMethodRow& row : python::method_rows())
+    backend.methods.push_back(std::make_unique<python::PythonMethod>(context, row));
+  backend.further_versions = [context] { return context->versions(); };
+  backend.finalize = [before = std::move(backend.finalize), context] {
+    before();
+    context->finish();
+  };
+}
+
 }  // namespace
 
-Backend open_measured(std::size_t lanes, const Environment& environment) {
+Backend open_measured(std::size_t lanes, const Environment& environment, python::GroupPlace place) {
   host::HostBackend opened = host::open();
   Backend& backend = opened.backend;
   backend.memories.push_back(std::make_unique<host::Pageable>(opened.context));
@@ -106,6 +121,7 @@ Backend open_measured(std::size_t lanes, const Environment& environment) {
   if (!gpus) backend.gate = join(std::move(backend.gate), nullptr);
   Backend all = gpus ? join(std::move(backend), *std::move(gpus)) : std::move(backend);
   add_mpi(all, opened.context, environment);
+  add_python(all, environment, std::move(place));
   return all;
 }
 

@@ -4,14 +4,15 @@
 #include <cstddef>
 
 #include "backend/modelled/machine.hpp"
+#include "backend/python/context.hpp"
 #include "model/backend.hpp"
 #include "run/environment.hpp"
 
 namespace linkscope {
 
 /// This machine: its NUMA nodes, and its GPUs where the engine was built for them, ready to have `lanes` flows
-/// driven by one GPU at the same time.
-Backend open_measured(std::size_t lanes, const Environment& environment);
+/// driven by one GPU at the same time. `place`: this process's, for its Python child.
+Backend open_measured(std::size_t lanes, const Environment& environment, python::GroupPlace place = {});
 /// A described node on a virtual clock.
 Backend open_modelled(modelled::Machine machine);
 

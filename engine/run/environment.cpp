@@ -72,6 +72,7 @@ Environment Environment::read() {
         known.push_back(std::move(folder));
     }
   }
+  environment.python_program = text_of("LINKSCOPE_PYTHON_PROGRAM");
   environment.control = text_of("LINKSCOPE_CONTROL");
   environment.token = text_of("LINKSCOPE_TOKEN");
   environment.rank = read_rank();

@@ -29,6 +29,8 @@ struct Environment {
   /// LINKSCOPE_PYTHON (of the Python that started this process; several joined by colons), VIRTUAL_ENV, CONDA_PREFIX: folders
   /// of Python environments, whose lib/ may hold libraries. Each once, in this order.
   std::vector<std::string> python_environments;
+  /// LINKSCOPE_PYTHON_PROGRAM: the Python that is started for what only Python can (backend/python); empty: none.
+  std::string python_program;
   /// LINKSCOPE_CONTROL: HOST:PORT of the supervisor that a process of several answers to.
   std::string control;
   /// LINKSCOPE_TOKEN: the secret of its run.

@@ -97,7 +97,8 @@ CaseResult Executor::measure(const BoundCase& bound) {
   const Regime& regime = bound.wanted.regime;
   consensus_.collective_try([&] {
     for (const BoundFlow& flow : bound.flows) {
-      const Support support = supports(*backend_, consensus_.group(), flow);
+      Support support = supports(*backend_, consensus_.group(), flow);
+      if (support) support = flow.method.supports_in(flow.flow, bound.wanted);
       if (!support) throw Error(Fault::unsupported, support.reason());
     }
   });
@@ -105,7 +106,7 @@ CaseResult Executor::measure(const BoundCase& bound) {
   std::vector<MeasuredFlow> measured;
   for (const BoundFlow& bound_flow : bound.flows) {
     const Flow& flow = bound_flow.flow;
-    assembled.push_back(assembler_.assemble(bound_flow, regime.cache));
+    assembled.push_back(assembler_.assemble(bound_flow, regime));
     measured.push_back({assembled.back().parts,
                         flow.bytes,
                         flow.role,

@@ -117,15 +117,25 @@ std::vector<Watchdog::Guard> watch_over(Bootstrap& group, Watchdog& watch) {
   return guards;
 }
 
+python::GroupPlace place_of(const Assignment& assignment) {
+  python::GroupPlace place;
+  place.rank = assignment.rank;
+  place.size = assignment.size;
+  if (assignment.size == 1) return place;
+  place.root_host = Address::parse(assignment.root, "the supervisor's word: root").host;
+  place.limit = assignment.limit;
+  return place;
+}
+
 /// Carries out the plan. `lost` is called before a process that cannot go on takes itself apart.
-Health work(ProcessGroup& group, const std::string& plan_text, const Environment& environment,
+Health work(ProcessGroup& group, const Assignment& assignment, const Environment& environment,
             const EngineFactory& workshop, JsonLines& out, const std::function<void()>& lost) {
   std::optional<Plan> plan;
   std::optional<Backend> backend;
   std::optional<Executor> executor;
   Consensus(group).collective_try([&] {
-    plan = parse_plan(plan_text);
-    backend = workshop.open(*plan);
+    plan = parse_plan(assignment.plan);
+    backend = workshop.open(*plan, place_of(assignment));
     bind_memories(*backend, *plan);
     executor.emplace(*backend, *plan, environment, group, out);
   });
@@ -158,7 +168,7 @@ Health take_part(const Environment& environment, const EngineFactory& workshop, 
       watch.over(control.descriptor(), 0, [] { return std::string("the supervisor is gone"); });
   if (assignment.size == 1) {
     SingleProcess alone;
-    return work(alone, assignment.plan, environment, workshop, out, [] {});
+    return work(alone, assignment, environment, workshop, out, [] {});
   }
   BootstrapOptions own = options(environment, workshop.engine, assignment);
   own.on_failure = [&out](const std::string& reason) { tell(out, step_failure_record(reason)); };
@@ -170,7 +180,7 @@ Health take_part(const Environment& environment, const EngineFactory& workshop, 
   std::optional<Watchdog::Guard> last_moments;
   {
     const std::vector<Watchdog::Guard> others = watch_over(*group, watch);
-    const Health health = work(*group, assignment.plan, environment, workshop, out, [&] {
+    const Health health = work(*group, assignment, environment, workshop, out, [&] {
       trouble = group->broken();
       if (trouble) tell(out, error_record(*trouble));
       last_moments.emplace(watch.over_the_end(grace, [&] {

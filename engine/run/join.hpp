@@ -4,6 +4,7 @@
 #include <functional>
 #include <string>
 
+#include "backend/python/context.hpp"
 #include "comm/watchdog.hpp"
 #include "model/backend.hpp"
 #include "run/environment.hpp"
@@ -15,7 +16,7 @@ namespace linkscope {
 /// What makes an engine of a process.
 struct EngineFactory {
   std::string engine;  ///< "host", "cuda" or "hip": the same in all processes of a run
-  std::function<Backend(const Plan&)> open;
+  std::function<Backend(const Plan&, const python::GroupPlace&)> open;
   /// Ends the process; called on another thread when those it depends on are gone and it does not end by itself.
   Watchdog::Leave leave;
 };

@@ -42,6 +42,7 @@ constexpr const char* usage =
     "             LINKSCOPE_XCCL  the library of NCCL or RCCL (libnccl.so.2, librccl.so.1)\n"
     "             LINKSCOPE_PYTHON  folders of Python environments, joined by colons, to look for libraries "
     "in\n"
+    "             LINKSCOPE_PYTHON_PROGRAM  the Python that carries out methods of PyTorch's\n"
     "             LINKSCOPE_CONTROL, LINKSCOPE_TOKEN, LINKSCOPE_RANK  for join: the supervisor's HOST:PORT, "
     "the\n"
     "                             secret of its run, and this process's rank where the launcher does not say "
@@ -70,9 +71,11 @@ int describe(const std::vector<std::string>& options) {
   return success;
 }
 
-Backend open(const Plan& plan, const Environment& environment) {
-  return plan.backend == BackendKind::modelled ? open_modelled(parse_machine(*plan.machine))
-                                               : open_measured(widest_load(plan), environment);
+Backend open(const Plan& plan, const Environment& environment, python::GroupPlace place) {
+  place.memory_limit = plan.memory_limit_bytes;
+  return plan.backend == BackendKind::modelled
+             ? open_modelled(parse_machine(*plan.machine))
+             : open_measured(widest_load(plan), environment, std::move(place));
 }
 
 int complain(const std::string& what, int code) {
@@ -84,8 +87,10 @@ int join_run(const std::vector<std::string>& arguments) {
   if (!arguments.empty())
     throw Error(Fault::bad_input, "join takes nothing: the supervisor hands out the plan");
   const Environment environment = Environment::read();
-  const EngineFactory workshop{LINKSCOPE_ENGINE, [&](const Plan& plan) { return open(plan, environment); },
-                               [](const std::string& why) { ::_exit(complain(why, lost)); }};
+  const EngineFactory workshop{
+      LINKSCOPE_ENGINE,
+      [&](const Plan& plan, const python::GroupPlace& place) { return open(plan, environment, place); },
+      [](const std::string& why) { ::_exit(complain(why, lost)); }};
   return join(environment, workshop) == Health::sound ? success : lost;
 }
 
@@ -94,7 +99,7 @@ int run(const std::vector<std::string>& arguments) {
   const Environment environment = Environment::read();
   Plan plan = parse_plan(read_file(arguments.front()));
   RecordStream out(STDOUT_FILENO, STDERR_FILENO);
-  const Backend backend = open(plan, environment);
+  const Backend backend = open(plan, environment, {});
   bind_memories(backend, plan);
   SingleProcess group;
   return Executor(backend, plan, environment, group, out.lines()).run() == Health::sound ? success : lost;

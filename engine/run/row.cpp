@@ -227,7 +227,9 @@ Json description_record(const Backend& backend) {
             {"version", engine_version()},
             {"backend", backend.name}};
   if (!backend.problem.empty()) json["problem"] = one_line(backend.problem);
-  json["versions"] = backend.versions;
+  auto versions = backend.versions;
+  if (backend.further_versions) versions.merge(backend.further_versions());
+  json["versions"] = std::move(versions);
   json["devices"] = Json::array();
   for (const DeviceFacts& device : backend.devices) json["devices"].push_back(device_json(device));
   json["peer_access"] = Json::array();

@@ -194,13 +194,3 @@ def test_the_interface_gives_the_same_things(bench: Bench) -> None:
 
 def test_the_version_is_printed(bench: Bench) -> None:
     assert bench.cli("--version").out == f"linkscope {linkscope.__version__}\n"
-
-
-def test_the_torch_engines_methods_are_listed_with_why_they_are_not_there(bench: Bench) -> None:
-    ended = bench.cli("list", "methods", "--json")
-    listed = {entry["name"]: entry["text"] for entry in json.loads(ended.out)}
-    assert {"torch-copy", "torch-send", "torch-collective", "torch-mpi"} < set(listed)
-    if "not available" in listed["torch-copy"]:
-        assert "PyTorch" in listed["torch-copy"]
-    engines = {entry["name"] for entry in json.loads(bench.cli("list", "engines", "--json").out)}
-    assert "torch" in engines

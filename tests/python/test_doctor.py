@@ -183,18 +183,12 @@ def test_libraries_loaded_at_run_time_that_are_missing_are_notes_with_what_to_do
         return {"name": name, "available": reason is None, **({"reason": reason} if reason else {})}
 
     absent = "no MPI library: looked for libmpi_abi.so"
-    cuda = {**CUDA, "methods": [method("mpi", absent), method("mpi-collective", absent), method("stream", "no")]}
-    torch = {"devices": [], "methods": [method("torch-copy", None), method("torch-mpi", "mpi4py is not installed")]}
-    found = findings(MachineState(), cuda=cuda, torch=torch)
+    methods = [method("mpi", absent), method("mpi-collective", absent), method("stream", "no")]
+    methods += [method("torch-copy", None), method("torch-mpi", "mpi4py is not installed")]
+    found = findings(MachineState(), cuda={**CUDA, "methods": methods})
     assert {finding.severity for finding in found} == {"note"}
     assert [finding.what for finding in found] == [
         f"mpi, mpi-collective: {absent}",
         "torch-mpi: mpi4py is not installed",
     ]
     assert all(finding.remedy for finding in found)
-
-
-def test_the_torch_engine_alone_measures_nothing() -> None:
-    found = findings(MachineState(), cuda=None, torch={"devices": [], "methods": [], "problem": "no PyTorch"})
-    assert "no engine is built" in [finding.what for finding in found]
-    assert not any("torch engine" in finding.what for finding in found)

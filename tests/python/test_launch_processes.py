@@ -132,11 +132,19 @@ def test_a_process_with_two_gpus_in_one_case_shares_no_crew_with_either_alone() 
 
 @pytest.mark.parametrize(("leader", "sizes"), [(None, [1, 1]), (SimpleNamespace(place=SimpleNamespace(size=2)), [2])])
 def test_processes_that_can_be_started_once_carry_out_all_cases(leader: Any, sizes: list[int]) -> None:
-    engine = SimpleNamespace(name="cuda")
-    job: Any = SimpleNamespace(request=SimpleNamespace(launching=LaunchOptions()), engine_of=lambda one: engine)
+    job: Any = SimpleNamespace(request=SimpleNamespace(launching=LaunchOptions()), engine=SimpleNamespace(name="cuda"))
     scheduler = JobScheduler(job, leader, lambda record: None, lambda note: None)
     pairs = [case(message(("gpu:0", 0), (f"gpu:{i}", 1)), processes=2) for i in (1, 2)]
     assert [len(group.cases) for group in scheduler.groups(map(PlannedCase, pairs))] == sizes
+
+
+def test_what_a_python_child_carries_out_has_engines_of_its_own() -> None:
+    """MPI starts once in a process's place, and the child has the GPU's memory to itself."""
+    job: Any = SimpleNamespace(request=SimpleNamespace(launching=LaunchOptions()), engine=SimpleNamespace(name="cuda"))
+    scheduler = JobScheduler(job, None, lambda record: None, lambda note: None)
+    flows = [{"method": method, "executor": "gpu:0", "bytes": 8} for method in ("torch-copy", "copy-engine")]
+    cases = [PlannedCase(case(flow)) for flow in (*flows, *flows)]
+    assert [group.cases for group in scheduler.groups(cases)] == [tuple(cases[::2]), tuple(cases[1::2])]
 
 
 def test_more_processes_than_cores_get_hardware_threads_and_then_take_turns() -> None:

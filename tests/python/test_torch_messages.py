@@ -1,4 +1,4 @@
-"""What a message of the torch engine is from begin to end, by each clock. PyTorch and MPI are stood in for."""
+"""What a message of the torch child is from begin to end, by each clock. PyTorch and MPI are stood in for."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from unittest.mock import MagicMock
 import pytest
 from torch_stood_in import engine
 
-from linkscope.torch_engine.plan import Device
+from linkscope.torch_child.flow import FlowDevice
 
 __all__ = ["engine"]  # a fixture
 
@@ -118,7 +118,7 @@ def compiled(tmp_path: Path) -> Callable[[str], ctypes.CDLL]:
         ("", [SAYS_NO, BUILT % ("cuda", "true")], "it takes no GPU memory, says MPIX_Query_cuda_support"),
     ],
 )
-def test_gpu_memory_is_asked_about_as_the_compiled_engine_asks(
+def test_gpu_memory_is_asked_about_as_the_engine_asks(
     engine: Any, compiled: Callable[[str], ctypes.CDLL], kinds: str, has: list[str], problem: str | None
 ) -> None:
     assert engine("carriers").gpu_problem(compiled("\n".join(has)), kinds) == problem
@@ -149,7 +149,7 @@ def test_rows_by_mpi_name_the_library(engine: Any) -> None:
 def test_rows_by_mpi_say_where_the_process_called_it_with_another_gpu_before(engine: Any) -> None:
     method = engine("messages").TorchMpi()
     method._library = MagicMock(version="Open MPI v5.0.11", threads="")
-    host, first, second = (Device(*place) for place in (("numa", 0), ("gpu", 1), ("gpu", 0)))
+    host, first, second = (FlowDevice(*place) for place in (("numa", 0), ("gpu", 1), ("gpu", 0)))
     kept = "an MPI may keep what it set up for that GPU and be slower with this one"
     away = f"this process called MPI with gpu:1 before: {kept}"
     for device, remarks in ((host, []), (first, []), (second, [away]), (host, []), (first, [])):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 import sys
 import threading
 from collections.abc import Callable
@@ -11,7 +10,6 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from torch_engine_plans import case, plan
 from torch_stood_in import engine
 
 __all__ = ["engine"]  # a fixture
@@ -151,41 +149,43 @@ def copies(engine: Any, gpu: Gpu, accumulates: bool = False, wrong: bool = False
     return Copies()
 
 
-def flow(
-    engine: Any, method: str = "torch-collective", device: str = "gpu", clock: str = "batch", **parameters: Any
-) -> Any:
-    ends = [{"device": f"{device}:{i}", "memory": "device", "rank": i} for i in range(2)]
-    ways = {"members": ends} if method == "torch-collective" else {"source": ends[0], "destination": ends[1]}
-    parts = {"method": method, "executor": f"{device}:0", "bytes": 64, "parameters": parameters, **ways}
-    return engine("plan").parse_plan(json.dumps(plan(case("a", parts, clock=clock)))).cases[0]
+def flow(engine: Any, method: str = "torch-collective", device: str = "gpu", **parameters: Any) -> Any:
+    place = {"memory": "device", "advice": ""}
+    ends = [{"device": f"{device}:{i}", "first_touch": f"{device}:{i}", "rank": i, **place} for i in range(2)]
+    collective = method == "torch-collective"
+    ways = {"members": ends} if collective else {"source": ends[0], "destination": ends[1], "members": []}
+    told = {name: str(value) for name, value in parameters.items()}
+    parts = {"method": method, "executor": f"{device}:0", "rank": 0, "bytes": 64, "parameters": told, **ways}
+    return engine("flow").Flow.of(parts)
 
 
-def measured(engine: Any, transfer: Any, recorded: int, world: Any = None, clock: str = "batch") -> Json:
-    """The row's members of a case of one process, or of one of ``world``."""
-    plan_case = flow(engine, clock=clock, form="graph", recorded=recorded)
-    own = engine("recorded").in_its_form(transfer, plan_case.flows[0], plan_case, 0)
-    options = engine("plan").Options(0.01, 6, 6, 0.05, 0.0, 0)
-    world = world or engine("world").Alone()
-    parts = tuple(engine("transfer").Part(rank) for rank in range(world.size))
-    operations, accumulates = own.transfer.operations, own.transfer.accumulates
-    subject = engine("measurement").Subject(plan_case.flows[0], parts, False, operations, accumulates, own)
-    found: Json = engine("measurement").Measurement(world, plan_case, options, subject, itertools.count(3)).run()
-    return found
+def part_of(engine: Any, transfer: Any, recorded: int, clock: str = "batch", vote: Any = int) -> Any:
+    wanted, regime = flow(engine, form="graph", recorded=recorded), engine("flow").Regime(clock, "warm")
+    return engine("recorded").in_its_form(transfer, wanted, regime, 0, vote)
+
+
+def measured(part: Any, repeats: int = 3, seed: int = 4) -> Any:
+    """What the engine has of a part that it sets up, arms, starts and checks: the last start, and what is wrong."""
+    part.set_up()
+    part.arm(seed)
+    readings = [part.take(repeats) for _ in range(2)]
+    return readings[-1], part.transfer.verify(seed)
 
 
 @pytest.mark.parametrize("recorded", [1, 20])
 def test_a_figure_of_a_graph_is_the_time_of_one_of_its_calls(engine: Any, gpu: Gpu, recorded: int) -> None:
-    found = measured(engine, copies(engine, gpu), recorded)
+    part = part_of(engine, copies(engine, gpu), recorded)
+    reading, _ = measured(part, repeats=3)
     (graph,) = gpu.graphs
     assert len(graph.work) == recorded
-    assert found["flows"][0]["operations"] == recorded
-    assert found["flows"][0]["seconds"]["median"] == pytest.approx(CALL_S + START_S / recorded)
-    assert found["flows"][0]["gbps"]["median"] == pytest.approx(64 / (CALL_S + START_S / recorded) / 1e9)
+    operations = part.facts()["operations"]
+    assert operations == recorded
+    assert reading.seconds / 3 / operations == pytest.approx(CALL_S + START_S / recorded)
 
 
 def test_calls_are_made_before_they_are_recorded_and_replayed_ever_after(engine: Any, gpu: Gpu) -> None:
     transfer = copies(engine, gpu)
-    measured(engine, transfer, 4)
+    measured(part_of(engine, transfer, 4))
     (graph,) = gpu.graphs
     assert transfer.calls - 4 * graph.replays >= 10, "the library frees what old graphs held in every tenth call"
     assert transfer.counted % 4 == 0
@@ -197,51 +197,68 @@ def test_calls_are_made_before_they_are_recorded_and_replayed_ever_after(engine:
 def test_what_is_verified_came_out_of_replays(engine: Any, gpu: Gpu, clock: str, led_in_by_a_call: bool) -> None:
     transfer = copies(engine, gpu, wrong=True)
     transfer.led_in_by_a_call = led_in_by_a_call
-    with pytest.raises(engine("faults").EngineError, match=r"^0 for 4$") as caught:
-        measured(engine, transfer, 2, clock=clock)
-    assert transfer.verified == [4], "armed with 3 for the first calls, and with 4 for replays alone"
-    assert caught.value.fault is engine("faults").Fault.MISMATCH
+    assert measured(part_of(engine, transfer, 2, clock))[1] == "0 for 4"
 
 
-def test_of_what_adds_up_one_replay_is_checked(engine: Any, gpu: Gpu) -> None:
-    assert measured(engine, copies(engine, gpu, accumulates=True), 1)["verified"]["rounds"] == 2
-    with pytest.raises(engine("faults").EngineError):
-        measured(engine, copies(engine, gpu, accumulates=True, wrong=True), 1)
+@pytest.mark.parametrize("clock", ["batch", "device"])
+@pytest.mark.parametrize("wrong", [False, True])
+def test_of_what_adds_up_one_replay_is_checked(engine: Any, gpu: Gpu, clock: str, wrong: bool) -> None:
+    transfer = copies(engine, gpu, accumulates=True, wrong=wrong)
+    transfer.led_in_by_a_call = True
+    part = part_of(engine, transfer, 1, clock)
+    part.set_up()
+    assert part.facts()["accumulates"]
+    part.arm(4)
+    part.take(1)  # by any clock that call alone
+    assert transfer.verify(4) == ("0 for 4" if wrong else None)
 
 
 def test_the_error_of_the_call_is_told_and_not_that_of_the_spoilt_capture(engine: Any, gpu: Gpu) -> None:
     gpu.refuses = "NCCL error:\nunhandled cuda error"
     words = "^its calls cannot be captured into a graph: RuntimeError: NCCL error: unhandled cuda error$"
-    with pytest.raises(engine("faults").EngineError, match=words) as caught:
-        measured(engine, copies(engine, gpu), 2)
+    part = part_of(engine, copies(engine, gpu), 2)
+    with pytest.raises(engine("faults").ChildError, match=words) as caught:
+        part.set_up()
     assert caught.value.fault is engine("faults").Fault.FATAL
 
 
 class Pair:
-    """A world of two threads."""
+    """The vote of two threads."""
 
-    size, host, limit_s = 2, "127.0.0.1", 10.0
+    def __init__(self) -> None:
+        self.votes: dict[int, int] = {}
+        self.barrier = threading.Barrier(2)
 
-    def __init__(self, rank: int, meeting: threading.Barrier, words: dict[int, Any]) -> None:
-        self.rank = rank
-        self._meeting = meeting
-        self._words = words
+    def of(self, rank: int) -> Callable[[int], int]:
+        def lowest(vote: int) -> int:
+            self.votes[rank] = vote
+            self.barrier.wait(10)
+            found = min(self.votes.values())
+            self.barrier.wait(10)
+            return found
 
-    def name(self, rank: int) -> str:
-        return f"rank {rank}"
-
-    def exchange(self, own: Any) -> list[Any]:
-        self._words[self.rank] = own
-        self._meeting.wait(10)
-        said = [self._words[rank] for rank in range(2)]
-        self._meeting.wait(10)
-        return said
-
-    def exchange_failure(self, own: Any, reason: str, after_s: float) -> list[Any]:
-        return self.exchange(own)
+        return lowest
 
 
-def test_where_one_process_cannot_capture_none_replays_and_all_hear_of_it(engine: Any, gpu: Gpu) -> None:
+def both(work: Callable[[int], None]) -> dict[int, Exception]:
+    """Does it as either of two processes at the same time; the errors."""
+    errors: dict[int, Exception] = {}
+
+    def live(rank: int) -> None:
+        try:
+            work(rank)
+        except Exception as error:
+            errors[rank] = error
+
+    threads = [threading.Thread(target=live, args=(rank,)) for rank in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(20)
+    return errors
+
+
+def test_where_one_process_cannot_capture_none_replays(engine: Any, gpu: Gpu) -> None:
     able, unable = Gpu(), Gpu()
     unable.refuses = "no such call"
     gpus = {0: able, 1: unable}
@@ -249,30 +266,59 @@ def test_where_one_process_cannot_capture_none_replays_and_all_hear_of_it(engine
     cuda = sys.modules["torch"].cuda
     cuda.CUDAGraph = lambda: Graph(gpus[here.rank])
     cuda.graph = lambda graph, **how: graph.gpu.capture(graph, **how)
-    meeting, words = threading.Barrier(2), dict[int, Any]()
-    errors: dict[int, Any] = {}
-    engine("recorded")
-    engine("measurement")
+    pair = Pair()
+    parts = {rank: part_of(engine, copies(engine, gpus[rank]), 2, vote=pair.of(rank)) for rank in range(2)}
 
-    def run(rank: int) -> None:
+    def live(rank: int) -> None:
         here.rank = rank
-        try:
-            measured(engine, copies(engine, gpus[rank]), 2, Pair(rank, meeting, words))
-        except Exception as error:
-            errors[rank] = error
+        parts[rank].set_up()
 
-    threads = [threading.Thread(target=run, args=(rank,)) for rank in range(2)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(20)
-    reason = "rank 1: its calls cannot be captured into a graph: RuntimeError: no such call"
-    assert [str(errors.get(rank)) for rank in range(2)] == [reason, reason]
-    assert {error.fault for error in errors.values()} == {engine("faults").Fault.FATAL}, "nobody goes on with the group"
+    errors = both(live)
+    assert {rank: str(error) for rank, error in errors.items()} == {
+        1: "its calls cannot be captured into a graph: RuntimeError: no such call"
+    }
+    assert getattr(errors[1], "fault", None) == engine("faults").Fault.FATAL, "nobody goes on with the group"
     assert [graph.replays for graph in able.graphs] == [0]
 
 
-# What an executor does with graphs.
+def test_where_one_process_does_not_hold_its_work_back_all_start_again_and_hold_longer(engine: Any, gpu: Gpu) -> None:
+    class Watch:
+        holds, most_repeats = True, 8
+
+        def __init__(self, held: list[bool]) -> None:
+            self.held = held
+            self.longer = 0
+
+        def take(self, transfer: Any, repeats: int) -> Any:
+            return engine("transfer").Reading(0.0, float(len(self.held)), self.held.pop(0))
+
+        def hold_longer(self) -> None:
+            self.longer += 1
+
+    pair, part = Pair(), engine("part").Part
+    watches = [Watch([True, True, True]), Watch([False, True, True])]
+    parts = [part(copies(engine, gpu), watch, vote=pair.of(rank)) for rank, watch in enumerate(watches)]
+    taken: dict[int, float] = {}
+    assert both(lambda rank: taken.update({rank: parts[rank].take(2).seconds})) == {}
+    assert taken == {0: 2.0, 1: 2.0}
+    assert [watch.longer for watch in watches] == [1, 1]
+
+
+def test_work_that_is_never_held_back_is_a_failure(engine: Any, gpu: Gpu) -> None:
+    class Watch:
+        holds, most_repeats = True, 8
+
+        def take(self, transfer: Any, repeats: int) -> Any:
+            return engine("transfer").Reading(0.0, 1.0, False)
+
+        def hold_longer(self) -> None:
+            pass
+
+    with pytest.raises(engine("faults").ChildError, match="could not be held back"):
+        engine("part").Part(copies(engine, gpu), Watch()).take(2)
+
+
+# What a command server does with graphs.
 
 
 class Calls:
@@ -282,46 +328,45 @@ class Calls:
         self._engine = engine
         self._transfer = transfer
 
-    def check(self, flow: Any, case: Any) -> None:
+    def hold(self, flow: Any, regime: Any, site: Any) -> None:
         pass
 
-    def parts(self, flow: Any) -> Any:
-        return (self._engine("transfer").Part(0),)
+    def join(self, flow: Any, exports: Any, site: Any) -> None:
+        pass
 
-    def latency(self, flow: Any) -> bool:
-        return False
-
-    def assemble(self, flow: Any, case: Any, site: Any) -> Any:
-        return self._engine("recorded").in_its_form(self._transfer, flow, case, 0)
+    def assemble(self, flow: Any, regime: Any, site: Any, held: Any) -> Any:
+        return self._engine("recorded").in_its_form(self._transfer, flow, regime, 0, int)
 
 
-def executed(engine: Any, gpu: Gpu, transfer: Any, cases: int = 2) -> tuple[bool, list[Json]]:
-    """Whether the engine came to its end, and the rows."""
-    said: list[Json] = []
-    ends = [{"device": f"gpu:{i}", "memory": "device"} for i in range(2)]
-    parts = {"method": "torch-collective", "executor": "gpu:0", "bytes": 64, "members": ends}
-    parts["parameters"] = {"form": "graph", "recorded": 2}
-    asked = plan(*(case(f"{number}", parts, clock="batch") for number in range(cases)))
-    executor = engine("executor").Executor(
-        engine("plan").parse_plan(json.dumps(asked)), engine("world").Alone(), said.append
-    )
+def commanded(engine: Any, gpu: Gpu, transfer: Any) -> list[Any]:
+    """A server's answers to the commands of a case: the faults among them."""
+    server = engine("command_server").CommandServer()
     close = lambda: gpu.events.append("close")  # noqa: E731
-    executor._methods = SimpleNamespace(by_name={"torch-collective": Calls(engine, transfer)}, close=close)
-    sound = executor.run()
-    return sound, [record for record in said if record["record"] == "row"]
+    server._methods = SimpleNamespace(by_name={"torch-collective": Calls(engine, transfer)}, close=close)
+    ends = [{"device": f"gpu:{i}", "memory": "device", "first_touch": "gpu:0", "advice": "", "rank": 0} for i in (0, 1)]
+    told = {"method": "torch-collective", "executor": "gpu:0", "rank": 0, "bytes": 64, "members": ends}
+    of_flow = {"flow": told | {"parameters": {"form": "graph", "recorded": "2"}}, "exports": [{"versions": {}}]}
+    regime = {"regime": {"clock": "batch", "cache": "warm"}}
+    commands = ({"do": "prepare"}, {"do": "connect"}, {"do": "arm", "seed": 4}, {"do": "run", "repeats": 2})
+    answers = []
+    for command in (*commands, {"do": "verify", "seed": 4}):
+        answers.append(server.carry_out({**command, "id": 7, **of_flow, **regime}))
+        if "fault" in answers[-1]:
+            return answers
+    server.carry_out({"do": "release", "id": 7})
+    server.carry_out({"do": "close"})
+    return answers
 
 
 @pytest.mark.parametrize("wrong", [False, True])
 def test_graphs_are_given_back_idle_before_the_communicators_go(engine: Any, gpu: Gpu, wrong: bool) -> None:
-    sound, rows = executed(engine, gpu, copies(engine, gpu, wrong=wrong))
-    assert sound
-    assert [row["status"] for row in rows] == ["failed" if wrong else "ok"] * 2
-    assert gpu.events.count("reset") == 2
+    answers = commanded(engine, gpu, copies(engine, gpu, wrong=wrong))
+    assert answers[-1] == {"value": {"wrong": "0 for 4" if wrong else None, "bytes": 0 if wrong else 8}}
     assert gpu.events[-3:] == ["settle", "reset", "close"]
 
 
 def test_a_graph_is_given_back_when_nothing_is_under_way(engine: Any, gpu: Gpu) -> None:
-    replayed = engine("recorded").Recorded(copies(engine, gpu), 2, 0)
+    replayed = engine("recorded").RecordedTransfer(copies(engine, gpu), 2, 0)
     replayed.record()
     replayed.call()
     replayed.release()
@@ -332,9 +377,8 @@ def test_a_graph_is_given_back_when_nothing_is_under_way(engine: Any, gpu: Gpu) 
 def test_a_process_that_can_go_on_no_more_leaves_with_its_graph(engine: Any, gpu: Gpu, when: str) -> None:
     words = "CUDA error: no such call"
     setattr(gpu, "refuses" if when == "captured" else "breaks", words)
-    sound, (row,) = executed(engine, gpu, copies(engine, gpu))
-    assert not sound
-    assert (row["status"], words in row["reason"]) == ("failed", True)
+    last = commanded(engine, gpu, copies(engine, gpu))[-1]
+    assert (last["fault"], words in last["what"]) == ("fatal", True)
     assert not {"reset", "close"} & set(gpu.events)
 
 
@@ -346,9 +390,9 @@ def refusal(engine: Any, method: str, clock: str = "batch", **asked: Any) -> str
         "torch-collective": ("collective", "TorchCollective"),
         "torch-send": ("messages", "TorchSend"),
     }[method]
-    plan_case = flow(engine, method, **asked)
-    with pytest.raises(engine("faults").EngineError) as caught:
-        getattr(engine(module), name)(None).check(plan_case.flows[0], plan_case)
+    wanted, regime = flow(engine, method, **asked), engine("flow").Regime(clock, "warm")
+    with pytest.raises(engine("faults").ChildError) as caught:
+        getattr(engine(module), name)(None).check(wanted, regime)
     return f"{caught.value.fault.name} {caught.value}"
 
 
@@ -378,17 +422,16 @@ def test_graphs_of_nccls_calls_are_taken_and_eager_calls_need_no_graph(engine: A
     kinds = {"all-reduce": 20, "broadcast": 20, "reduce": 1, "all-gather": 20, "reduce-scatter": 20, "all-to-all": 20}
     for (kind, recorded), form in itertools.product(kinds.items(), ("eager", "graph")):
         place = "yes" if kind in ("all-reduce", "broadcast", "reduce") else "no"
-        plan_case = flow(engine, collective=kind, in_place=place, form=form, recorded=recorded)
-        check(plan_case.flows[0], plan_case)
-        assert engine("recorded").recorded_calls(plan_case.flows[0]) == (recorded if form == "graph" else 0)
+        wanted = flow(engine, collective=kind, in_place=place, form=form, recorded=recorded)
+        check(wanted, engine("flow").Regime("batch", "warm"))
+        assert engine("recorded").recorded_calls(wanted) == (recorded if form == "graph" else 0)
 
 
 @pytest.mark.parametrize(("recorded", "held"), [(1, 15), (4, 9), (20, 1), (21, 1), (64, 1)])
 def test_no_more_graphs_are_held_back_than_the_driver_queues(engine: Any, gpu: Gpu, recorded: int, held: int) -> None:
-    plan_case = flow(engine, clock="device", form="graph", recorded=recorded)
-    own = engine("recorded").in_its_form(engine("transfer").Transfer, plan_case.flows[0], plan_case, 0)
-    assert own.watch.most_repeats == held
-    assert bool(own.watch.notes()) == (recorded > 20), "what cannot be held back says so, and is not tried"
+    own = part_of(engine, copies(engine, gpu), recorded, "device")
+    assert own.facts()["most_repeats"] == held
+    assert bool(own.notes()) == (recorded > 20), "what cannot be held back says so, and is not tried"
 
 
 @pytest.mark.parametrize(("form", "slots"), [("eager", 8), ("graph", 1)])
@@ -405,10 +448,10 @@ def test_recorded_messages_have_one_slot_and_say_so(
     monkeypatch.setattr(messages, "Arena", arena)
     monkeypatch.setattr(messages.rotation, "slots", lambda *of: (8, []))
     monkeypatch.setattr(messages.memory, "supports", lambda end: None)
-    method = messages.TorchSend(SimpleNamespace(of=lambda *of: None))
-    site = SimpleNamespace(world=SimpleNamespace(rank=1), memory_limit_bytes=0)
-    plan_case = flow(engine, "torch-send", form=form, recorded=2)
-    own = method.assemble(plan_case.flows[0], plan_case, site)
+    method = messages.TorchSend(SimpleNamespace(of=lambda *of: None, vote=lambda *of: int))
+    site = engine("flow").Site(1, 2, "", 1.0, 0)
+    wanted, regime = flow(engine, "torch-send", form=form, recorded=2), engine("flow").Regime("batch", "rotated")
+    own = method.assemble(wanted, regime, site, method.hold(wanted, regime, site))
     assert arenas == [slots]
     assert own.transfer.notes() == ([messages.rotation.ONE_SLOT] if form == "graph" else [])
 
@@ -425,20 +468,12 @@ def test_replayed_messages_are_compared_though_no_call_was_made(engine: Any, gpu
 
     carrier = SimpleNamespace(receive=lambda piece: gpu.do(lambda: None))
     side = engine("messages").ReceivingSide(carrier, Arena(), None, [], "send")
-    replayed = engine("recorded").Recorded(side, 5, 0)
+    replayed = engine("recorded").RecordedTransfer(side, 5, 0)
     replayed.arm(1)
     replayed.call()
-    assert replayed.record()
+    replayed.record()
     replayed.arm(2)
     assert replayed.verify(2) == "compared 0"
     for _ in range(3):
         replayed.call()
     assert replayed.verify(2) == "compared 15"
-
-
-def test_the_catalog_words_the_form_as_the_compiled_engines_do(engine: Any) -> None:
-    catalog = engine("catalog")
-    for entry in catalog.METHODS:
-        assert ({"form", "recorded"} <= set(entry.parameters)) == (entry.name in ("torch-send", "torch-collective"))
-    assert catalog.METHODS[1].parameters["form"].startswith("eager (default): a call each time; graph: calls recorded")
-    assert catalog.METHODS[1].parameters["recorded"] == "calls that one graph holds, 1 (default) to 64"

@@ -1,4 +1,4 @@
-"""The torch engine's modules where PyTorch is stood in for. For tests."""
+"""The torch child's modules where PyTorch is stood in for. For tests."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from unittest.mock import MagicMock
 
 import pytest
 
-import linkscope.torch_engine
+import linkscope.torch_child
 
 
 @pytest.fixture
 def engine(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """Imports a module of the torch engine that wants PyTorch, which is stood in for."""
+    """Imports a module of the torch child that wants PyTorch, which is stood in for."""
     for name in [name for name in sys.modules if name.split(".")[0] == "torch"]:
         monkeypatch.delitem(sys.modules, name)
     for name in ("torch", "torch.distributed"):
@@ -24,19 +24,19 @@ def engine(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     kept = _forgotten()
 
     def load(name: str) -> ModuleType:
-        return importlib.import_module(f"linkscope.torch_engine.{name}")
+        return importlib.import_module(f"linkscope.torch_child.{name}")
 
     yield load
     _forgotten()
     sys.modules.update(kept)
     for name, module in kept.items():
-        setattr(linkscope.torch_engine, name.rpartition(".")[2], module)
+        setattr(linkscope.torch_child, name.rpartition(".")[2], module)
 
 
 def _forgotten() -> dict[str, ModuleType]:
     """The engine's modules that were imported; now they are not, neither for `import` nor for `from ... import`."""
-    known = {name: module for name, module in sys.modules.items() if name.startswith("linkscope.torch_engine.")}
+    known = {name: module for name, module in sys.modules.items() if name.startswith("linkscope.torch_child.")}
     for name in known:
         del sys.modules[name]
-        vars(linkscope.torch_engine).pop(name.rpartition(".")[2], None)
+        vars(linkscope.torch_child).pop(name.rpartition(".")[2], None)
     return known

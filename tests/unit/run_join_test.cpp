@@ -105,7 +105,8 @@ struct JoinTest : testing::Test {
   }
 
   static EngineFactory fakes() {
-    return {"host", [](const Plan&) { return fake_backend().backend; }, [](const std::string&) {}};
+    return {"host", [](const Plan&, const python::GroupPlace&) { return fake_backend().backend; },
+            [](const std::string&) {}};
   }
 
   /// The supervisor's word, with changes.
@@ -183,7 +184,7 @@ TEST_F(JoinTest, AnotherPlanIsEverybodysRefusal) {
 
 TEST_F(JoinTest, ABackendThatCannotOpenIsEverybodysError) {
   EngineFactory broken = fakes();
-  broken.open = [](const Plan&) -> Backend { throw Error(Fault::broken, "no driver"); };
+  broken.open = [](const Plan&, const python::GroupPlace&) -> Backend { throw Error(Fault::broken, "no driver"); };
   start(0, fakes());
   start(1, broken);
   for (int rank = 0; rank < 2; ++rank) lines.at(rank).say(word(rank, 2));
@@ -198,10 +199,10 @@ TEST_F(JoinTest, ABackendThatCannotOpenIsEverybodysError) {
 
 TEST_F(JoinTest, TheSupervisorHearsOfAFailureBeforeTheOthersAreWaitedFor) {
   EngineFactory broken = fakes();
-  broken.open = [](const Plan&) -> Backend { throw Error(Fault::broken, "no\ndriver"); };
+  broken.open = [](const Plan&, const python::GroupPlace&) -> Backend { throw Error(Fault::broken, "no\ndriver"); };
   std::promise<void> heard;
   EngineFactory held_up = fakes();
-  held_up.open = [&](const Plan&) {
+  held_up.open = [&](const Plan&, const python::GroupPlace&) {
     heard.get_future().wait();
     return fake_backend().backend;
   };

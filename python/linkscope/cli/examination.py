@@ -9,16 +9,9 @@ from rich.padding import Padding
 from rich.text import Text
 
 from linkscope.errors import LinkscopeError
-from linkscope.launch.engines import (
-    ENGINES,
-    NO_DESCRIPTION,
-    describe,
-    find_engines,
-    machine_description,
-    torch_engine,
-)
+from linkscope.launch.engines import ENGINES, NO_DESCRIPTION, describe, find_engines, machine_description
 from linkscope.machine.discover import discover
-from linkscope.machine.doctor import TORCH, Finding, examine
+from linkscope.machine.doctor import Finding, examine
 from linkscope.machine.state import read_state
 
 _STYLES = {"problem": "bold red", "warning": "yellow", "note": "dim"}
@@ -28,7 +21,7 @@ INDENT = (0, 0, 0, 8)
 def findings() -> list[Finding]:
     """All findings about this machine, gravest first; works without any engine, which is itself a finding."""
     found = find_engines()
-    engines = {name: _described(name, found) for name in ENGINES} | {TORCH: _torch()}
+    engines = {name: _described(name, found) for name in ENGINES}
     description = machine_description()
     return examine(discover(description), read_state(description), engines)
 
@@ -53,10 +46,3 @@ def _described(name: str, found: dict[str, Any]) -> dict[str, Any] | None:
         return describe(found[name])
     except LinkscopeError as error:
         return {**NO_DESCRIPTION, "problem": str(error)}
-
-
-def _torch() -> dict[str, Any] | None:
-    try:
-        return torch_engine().description
-    except LinkscopeError:
-        return None

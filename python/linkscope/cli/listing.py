@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from linkscope.errors import LinkscopeError
-from linkscope.launch.engines import ENGINES, choose_engine, describe, find_engines, torch_engine
+from linkscope.launch.engines import ENGINES, choose_engine, describe, find_engines
 from linkscope.launch.job import SuiteEstimate, suite_estimates
 from linkscope.machine.described import load_machine, machine_names
 from linkscope.plan.patterns import PATTERNS
@@ -52,12 +51,7 @@ def _machines() -> list[Entry]:
 
 
 def _methods() -> list[Entry]:
-    """The engine's own, then those of the torch engine."""
-    own = [_catalog_entry(entry) for entry in choose_engine().description["methods"]]
-    try:
-        return own + [_catalog_entry(entry) for entry in torch_engine().description["methods"]]
-    except LinkscopeError as error:
-        return [*own, {"name": "torch-...", "text": f"[not available: {error}]"}]
+    return [_catalog_entry(entry) for entry in choose_engine().description["methods"]]
 
 
 def _memories() -> list[Entry]:
@@ -74,16 +68,7 @@ def _engines() -> list[Entry]:
         description = describe(found[name])
         devices = ", ".join(device["id"] for device in description["devices"]) or "no devices"
         listed.append({"name": name, "text": f"{found[name]}: {description.get('problem') or devices}"})
-    return [*listed, _torch()]
-
-
-def _torch() -> Entry:
-    try:
-        engine = torch_engine()
-    except LinkscopeError as error:
-        return {"name": "torch", "text": str(error)}
-    devices = ", ".join(device["id"] for device in engine.description["devices"])
-    return {"name": "torch", "text": f"{' '.join(engine.command)}: {engine.description.get('problem') or devices}"}
+    return listed
 
 
 def _catalog_entry(entry: dict[str, Any]) -> Entry:

@@ -28,29 +28,26 @@ NO_DESCRIPTION: Json = {"devices": [], "methods": [], "memories": []}
 DIRECTORY_VARIABLE = "LINKSCOPE_ENGINE_DIR"
 PYTHON_VARIABLE = "LINKSCOPE_PYTHON"
 """Folders in whose lib/ this Python's packages lie, joined by colons: engines look there for libraries (NCCL, MPI)."""
+PROGRAM_VARIABLE = "LINKSCOPE_PYTHON_PROGRAM"
+"""The Python that engines start for what only Python can do (linkscope.torch_child)."""
 DESCRIBE_TIMEOUT_S = 60.0
-_TORCH_WORDS = ("-m", "linkscope.torch_engine")
 _PACKAGE = Path(__file__).resolve().parents[1]
 _DRIVER_SIGNS = {"cuda": ("/proc/driver/nvidia/version",), "hip": ("/dev/kfd", "/sys/module/amdgpu")}
 
 
 @dataclass(frozen=True)
 class Engine:
-    """A program and what it says of itself; ``gpu_problem``: why no GPU can be used although a driver is there.
-
-    ``words``: what the program is told before what it shall do.
-    """
+    """A program and what it says of itself; ``gpu_problem``: why no GPU can be used although a driver is there."""
 
     name: str
     path: Path
     description: Json
     gpu_problem: str | None = None
-    words: tuple[str, ...] = ()
 
     @property
     def command(self) -> tuple[str, ...]:
         """What starts it, before what it shall do."""
-        return (str(self.path), *self.words)
+        return (str(self.path),)
 
     @property
     def backend(self) -> str:
@@ -85,11 +82,11 @@ def _stated(entries: Sequence[Json]) -> Iterator[tuple[str, Json]]:
 
 
 def surroundings(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """The environment that engines are given: ``environment``, and where this Python's packages are."""
+    """The environment that engines are given: ``environment``, this Python, and where its packages are."""
     own = [site.getusersitepackages()] if site.ENABLE_USER_SITE else []
     packages = [Path(folder) for folder in (*site.getsitepackages(), *own)]
     prefixes = dict.fromkeys([sys.prefix, *(str(folder.parents[2]) for folder in packages if folder.is_dir())])
-    return {PYTHON_VARIABLE: ":".join(prefixes), **environment}
+    return {PYTHON_VARIABLE: ":".join(prefixes), PROGRAM_VARIABLE: sys.executable, **environment}
 
 
 def find_engines(environment: Mapping[str, str] = os.environ) -> dict[str, Path]:
@@ -105,8 +102,6 @@ def find_engines(environment: Mapping[str, str] = os.environ) -> dict[str, Path]
 
 def command_of(name: str) -> tuple[str, ...] | None:
     """What starts the engine of that name here; of modelled nodes any does. None where there is none."""
-    if name == "torch":
-        return (sys.executable, *_TORCH_WORDS)
     found = find_engines()
     path = found.get(name) or (next(iter(found.values()), None) if name == "modelled" else None)
     return None if path is None else (str(path),)
@@ -137,16 +132,6 @@ def machine_description() -> Json:
     return choose_engine().description if find_engines() else NO_DESCRIPTION
 
 
-@cache
-def torch_engine() -> Engine:
-    """The engine that is Python itself, for the methods that begin with torch; described where PyTorch is missing too.
-
-    Loads PyTorch, in a process of its own. Raises LinkscopeError where that does not answer.
-    """
-    python = Path(sys.executable)
-    return Engine("torch", python, _answer((str(python), *_TORCH_WORDS)), words=_TORCH_WORDS)
-
-
 def modelling_engine() -> Engine:
     """Any engine, described as the modelled backend: every engine carries it. Raises LinkscopeError."""
     found = find_engines()
@@ -163,11 +148,7 @@ def describe(path: Path, *arguments: str, variables: Variables = ()) -> Json:
 
     Raises LinkscopeError where it does not answer within ``DESCRIBE_TIMEOUT_S`` or with anything else.
     """
-    return _answer((str(path),), *arguments, variables=variables)
-
-
-def _answer(program: tuple[str, ...], *arguments: str, variables: Variables = ()) -> Json:
-    command, name = [*program, "describe", *arguments], " ".join((Path(program[0]).name, *program[1:]))
+    command, name = [str(path), "describe", *arguments], path.name
     try:
         environment = {**surroundings(), **dict(variables)}
         answer = subprocess.run(
@@ -177,7 +158,7 @@ def _answer(program: tuple[str, ...], *arguments: str, variables: Variables = ()
         limit = f"{DESCRIBE_TIMEOUT_S:.0f} s"
         raise LinkscopeError(f"{name} did not answer within {limit}: is the driver hung?") from error
     except OSError as error:
-        raise LinkscopeError(f"cannot start {program[0]}: {error.strerror or error}") from error
+        raise LinkscopeError(f"cannot start {path}: {error.strerror or error}") from error
     last_words = (answer.stderr.strip().splitlines() or ["no output"])[-1]
     try:
         record = json.loads(answer.stdout.strip().splitlines()[0])

@@ -10,7 +10,7 @@ from typing import Any
 
 from linkscope import __version__
 from linkscope.errors import LinkscopeError
-from linkscope.launch.engines import Engine, choose_engine, modelling_engine, torch_engine
+from linkscope.launch.engines import Engine, choose_engine, modelling_engine
 from linkscope.launch.launcher.launch_options import LaunchOptions
 from linkscope.machine.described import load_machine
 from linkscope.machine.discover import discover
@@ -18,10 +18,10 @@ from linkscope.machine.node import Node
 from linkscope.machine.paths import Paths
 from linkscope.machine.state import read_state
 from linkscope.plan.budget import SamplingOptions, estimate_s, limits, modelled_s, share_out
-from linkscope.plan.expand import EngineCatalog, PlannedCase, expand
+from linkscope.plan.expand import PlannedCase, expand
 from linkscope.plan.modelled import machine_of
 from linkscope.plan.select import Selection, parse_duration, parse_precision, selection
-from linkscope.plan.suite import Suite, load_suite, packaged_methods
+from linkscope.plan.suite import load_suite, packaged_methods
 from linkscope.results.run_file import SCHEMA
 
 Json = dict[str, Any]
@@ -58,16 +58,13 @@ class Request:
 
 @dataclass(frozen=True)
 class Job:
-    """A request met with a machine: the node, the engine and the cases in order; ``further`` engines where some cases
-    want another.
-    """
+    """A request met with a machine: the node, the engine and the cases in order."""
 
     request: Request
     node: Node
     engine: Engine
     cases: tuple[PlannedCase, ...]
     options: SamplingOptions
-    further: tuple[Engine, ...] = ()
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -77,11 +74,6 @@ class Job:
     def backend(self) -> str:
         """As rows name it: host, cuda, hip or modelled."""
         return self.engine.backend
-
-    def engine_of(self, case: Json) -> Engine:
-        """The first engine that has the methods of all of the case's flows; else the job's own, which says so."""
-        wanted = {flow["method"] for flow in case["flows"]}
-        return next((one for one in (self.engine, *self.further) if wanted.issubset(one.methods)), self.engine)
 
     def plan(self, cases: Sequence[PlannedCase]) -> Json:
         """The plan (schema/plan.schema.json) of some of the job's cases."""
@@ -106,7 +98,6 @@ class Job:
             "command": list(command),
             "node": self.node.to_json(),
             "engine": self.engine.description,
-            **({"further_engines": [one.description for one in self.further]} if self.further else {}),
             "state": self.state(),
             "plan": {
                 "options": self.options.to_json(),
@@ -146,7 +137,7 @@ def suite_estimates(names: Sequence[str]) -> dict[str, SuiteEstimate]:
 def _outlook(name: str, node: Node, engine: Engine) -> SuiteEstimate:
     try:
         suites = [load_suite(name)]
-        planned = expand(suites, node, _offer(engine, _further(suites, node)), Selection())
+        planned = expand(suites, node, engine.catalog(), Selection())
     except LinkscopeError as error:
         lacks_gpus = not node.of_kind("gpu") and all(row.needs_gpu for row in load_suite(name).rows)
         return SuiteEstimate(0, 0.0, "needs GPUs" if lacks_gpus else str(error))
@@ -167,34 +158,11 @@ def prepare(request: Request) -> Job:
         modelling_engine() if described else choose_engine(request.engine, tuple(request.launching.variables().items()))
     )
     node = described or discover(engine.description)
-    further = _further(suites, node)
-    known = sorted({*engine.methods, *packaged_methods(), *(name for one in further for name in one.methods)})
+    known = sorted({*engine.methods, *packaged_methods()})
     selected = selection(node, known, request.devices, request.methods, request.sizes, request.clock)
     if not described:
         selected = replace(selected, hosts=max(len(request.launching.peers), 1))
-    planned = expand(suites, node, _offer(engine, further), selected)
+    planned = expand(suites, node, engine.catalog(), selected)
     options = share_out([one.case for one in planned if one.skip is None], precision, budget_s)
     cases = tuple(replace(one, case={**one.case, **limits(one.case, options)}) for one in planned)
-    return Job(request, node, engine, cases, options, further)
-
-
-def _further(suites: Sequence[Suite], node: Node) -> tuple[Engine, ...]:
-    """The engines that rows of the suites want beside the machine's own. A described node has none."""
-    methods = (method for suite in suites for row in suite.rows for method in row.methods)
-    return (torch_engine(),) if not node.modelled and any(one.startswith("torch") for one in methods) else ()
-
-
-def _offer(engine: Engine, further: Sequence[Engine]) -> EngineCatalog:
-    """What they can do together, the first that has a method carrying it out."""
-    whole = engine.catalog()
-    for catalog in (one.catalog() for one in further):
-        lacking = {name: reason for name, reason in catalog.lacking.items() if name not in whole.methods}
-        whole = replace(
-            whole,
-            methods={**catalog.methods, **whole.methods},
-            memories=whole.memories | catalog.memories,
-            lacking={**lacking, **whole.lacking},
-            method_traits={**catalog.method_traits, **whole.method_traits},
-            memory_traits={**catalog.memory_traits, **whole.memory_traits},
-        )
-    return whole
+    return Job(request, node, engine, cases, options)

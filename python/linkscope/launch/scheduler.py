@@ -11,7 +11,7 @@ from itertools import combinations
 from typing import Any
 
 from linkscope.errors import LinkscopeError
-from linkscope.launch.engines import Engine, surroundings
+from linkscope.launch.engines import surroundings
 from linkscope.launch.group.binding import Binding, at_home, bind, usable_cores
 from linkscope.launch.group.control import LOOPBACK, Control, Hello, SurveyedHost
 from linkscope.launch.group.process_group import GroupSpec, PlanWork, ProcessGroup
@@ -35,12 +35,11 @@ _PYTHON_FINDS = ("PYTHONPATH", "VIRTUAL_ENV", "CONDA_PREFIX", "MPI4PY_LIBMPI")
 
 @dataclass(frozen=True)
 class CaseGroup:
-    """Cases that the same processes carry out: so many of ``engine``, with ``settings`` in their environment.
+    """Cases that the same processes carry out: so many engines, with ``settings`` in their environment.
 
     ``kind``: the launcher's that starts them; None for one process, which needs none.
     """
 
-    engine: Engine
     settings: tuple[tuple[str, str], ...]
     processes: int
     kind: str | None
@@ -67,14 +66,14 @@ class JobScheduler:
         """``cases`` by the processes they want, in order of first appearance, each group in order; the ranks that
         linkscope is one of come first, for they wait, and are one group, for they are started once.
         """
-        found: dict[tuple[str, tuple[tuple[str, str], ...], int, str | None], list[PlannedCase]] = {}
+        found: dict[tuple[bool, tuple[tuple[str, str], ...], int, str | None], list[PlannedCase]] = {}
         for case in cases:
             processes = int(case.case.get("processes", 1))
             kind = self.job.request.launching.kind_for(case.case, os.environ, self.leader) if processes > 1 else None
             settings = tuple(sorted(case.environment.items()))
-            found.setdefault((self.job.engine_of(case.case).name, settings, processes, kind), []).append(case)
+            found.setdefault((_wants_python(case.case), settings, processes, kind), []).append(case)
         groups = [
-            CaseGroup(self.job.engine_of(part[0].case), settings, processes, kind, part)
+            CaseGroup(settings, processes, kind, part)
             for (_, settings, processes, kind), members in found.items()
             for part in ([tuple(members)] if kind in (None, "inside") else at_home(members))
         ]
@@ -102,10 +101,10 @@ class JobScheduler:
         environment = {**surroundings(), **self.job.request.launching.variables(), **settings}
         if group.kind is None:
             refusal = Refusal.FAILS_CASES if settings else Refusal.ENDS_RUN
-            alone = group.engine.command
-            return Supervisor(lambda plan: EngineProcess(alone, plan, environment), group.engine.backend, refusal)
+            alone = self.job.engine.command
+            return Supervisor(lambda plan: EngineProcess(alone, plan, environment), self.job.engine.backend, refusal)
         start = partial(self._process_group, group, environment)
-        return Supervisor(start, group.engine.backend, Refusal.FAILS_CASES)
+        return Supervisor(start, self.job.engine.backend, Refusal.FAILS_CASES)
 
     def _process_group(self, group: CaseGroup, environment: Mapping[str, str], plan: Json) -> Worker:
         assert group.kind is not None
@@ -113,16 +112,18 @@ class JobScheduler:
         for note in _notes(launcher, group.processes):
             self.say(note)
         address = self.job.request.launching.listening_address(group.kind)
-        control = Control(group.processes, str(group.engine.description["version"]), group.engine.backend, address)
+        control = Control(
+            group.processes, str(self.job.engine.description["version"]), self.job.engine.backend, address
+        )
         elsewhere = address != LOOPBACK
         variables = dict(environment) | (survey.known([platform.node(), *self._surveys]) if elsewhere else {})
         wrapped = elsewhere and group.kind != "inside"
         group_spec = GroupSpec(
             launcher=launcher,
-            engine=group.engine.command,
+            engine=self.job.engine.command,
             environment=variables,
             exported=_exported(variables, dict(group.settings)),
-            command=(*survey.COMMAND, *group.engine.command) if wrapped else (),
+            command=(*survey.COMMAND, *self.job.engine.command) if wrapped else (),
             cpus={
                 one.rank: one.cpus for one in bind(self.job.node, plan["cases"], range(group.processes), self._cores)
             },
@@ -133,7 +134,7 @@ class JobScheduler:
 
     def _launcher(self, group: CaseGroup) -> Launcher:
         assert group.kind is not None
-        return self.job.request.launching.open(group.kind, group.engine.name, self.leader)
+        return self.job.request.launching.open(group.kind, self.job.engine.name, self.leader)
 
     def _welcome(self, launcher: Launcher, plan: Json, hellos: Sequence[Hello]) -> dict[int, Sequence[int]]:
         """Records who has come together; the CPUs that each shall keep to."""
@@ -217,6 +218,13 @@ def _exported(environment: Mapping[str, str], settings: Mapping[str, str]) -> tu
     """Names of what every host must see."""
     own = (name for name in environment if name.startswith(_OWN_PREFIX) or name in _PYTHON_FINDS)
     return tuple(sorted({*settings, *own} - {RANK_VARIABLE}))
+
+
+def _wants_python(case: Json) -> bool:
+    """Whether an engine's Python child carries it out. Such cases have engines of their own: a child starts MPI in its
+    engine's place, and has the memory of its GPU to itself.
+    """
+    return any(flow["method"].startswith("torch-") for flow in case["flows"])
 
 
 def exchange_limit_s(cases: Sequence[Json]) -> float:

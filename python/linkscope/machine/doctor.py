@@ -12,8 +12,6 @@ from linkscope.machine.state import GpuState, MachineState
 SEVERITIES = ("problem", "warning", "note")
 _HARMLESS_THROTTLE = {"idle", "application clocks", "display clocks", "sync boost"}
 _GIB = 1 << 30
-TORCH = "torch"
-"""The engine that is Python: it adds methods, and measures nothing else."""
 _INTERFACES = {
     "mpi": "see docs/processes.md: an MPI with the standard ABI is loaded directly, any other through an adapter",
     "xccl": "install the vendor's library, or name it in LINKSCOPE_XCCL",
@@ -34,7 +32,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Examined:
-    """What the checks look at. ``engines``: host, cuda, hip, torch -> its description, None where it is not built."""
+    """What the checks look at. ``engines``: host, cuda, hip -> its description, None where it is not built."""
 
     node: Node
     state: MachineState
@@ -50,15 +48,14 @@ class Examined:
 
 
 def examine(node: Node, state: MachineState, engines: Mapping[str, Mapping[str, Any] | None]) -> list[Finding]:
-    """All findings, gravest first. ``engines``: host, cuda, hip, torch -> its description, None where there is none."""
+    """All findings, gravest first. ``engines``: host, cuda, hip -> its description, None where there is none."""
     seen = Examined(node, state, engines)
     findings = [finding for check in _CHECKS for finding in check(seen)]
     return sorted(findings, key=lambda finding: SEVERITIES.index(finding.severity))
 
 
 def _engines(seen: Examined) -> Iterator[Finding]:
-    compiled = {name: description for name, description in seen.engines.items() if name != TORCH}
-    if not any(compiled.values()):
+    if not any(seen.engines.values()):
         yield Finding(
             "problem", "no engine is built", "nothing can be measured on this machine", "run `make run` to build one"
         )
@@ -69,7 +66,7 @@ def _engines(seen: Examined) -> Iterator[Finding]:
             "no path to or between GPUs can be measured",
             "run `make run` to build the engine for the GPUs here",
         )
-    for name, description in compiled.items():
+    for name, description in seen.engines.items():
         if description and description.get("problem"):
             yield Finding(
                 "problem" if seen.vendor == name else "note",
@@ -80,17 +77,16 @@ def _engines(seen: Examined) -> Iterator[Finding]:
 
 
 def _interfaces(seen: Examined) -> Iterator[Finding]:
-    """Libraries that are loaded at run time and are not there: of the engine in use, and of PyTorch's."""
+    """Libraries that the engine in use loads at run time and that are not there."""
     used = seen.engines.get(seen.vendor or "") or seen.engines.get("host")
-    for description in (used, seen.engines.get(TORCH)):
-        reasons: dict[str, list[str]] = {}
-        for method in (description or {}).get("methods", ()):
-            if method["name"].startswith(tuple(_INTERFACES)) and not method["available"]:
-                reasons.setdefault(str(method.get("reason", "no reason given")), []).append(method["name"])
-        for reason, names in reasons.items():
-            remedy = next(text for name, text in _INTERFACES.items() if names[0].startswith(name))
-            what = f"{', '.join(names)}: {reason}"
-            yield Finding("note", what, "rows that need it are skipped with that reason", remedy)
+    reasons: dict[str, list[str]] = {}
+    for method in (used or {}).get("methods", ()):
+        if method["name"].startswith(tuple(_INTERFACES)) and not method["available"]:
+            reasons.setdefault(str(method.get("reason", "no reason given")), []).append(method["name"])
+    for reason, names in reasons.items():
+        remedy = next(text for name, text in _INTERFACES.items() if names[0].startswith(name))
+        what = f"{', '.join(names)}: {reason}"
+        yield Finding("note", what, "rows that need it are skipped with that reason", remedy)
 
 
 def _clocks(seen: Examined) -> Iterator[Finding]:

@@ -50,7 +50,7 @@ def hosts(states: Sequence[Header]) -> tuple[str, ...]:
 
 
 def _further(header: Header) -> str:
-    """What the run file says of the torch engine; empty where it took none."""
+    """What an older run file says of its second engine, PyTorch's; empty where it took none."""
     further = header.get("further_engines", ())
     words = [f"{name} {text}" for engine in further for name, text in engine.get("versions", {}).items()]
     first = [method for engine in further for method in engine.get("methods", ())[:1]]

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from itertools import cycle
+from typing import Any
 
 import torch
 
-from linkscope.torch_engine import memory, rotation, system
-from linkscope.torch_engine.faults import unsupported
-from linkscope.torch_engine.memory import Arena
-from linkscope.torch_engine.plan import Case, Device, Flow
-from linkscope.torch_engine.stopwatch import Enqueue, stopwatch
-from linkscope.torch_engine.transfer import Method, Own, Part, Site, Transfer
+from linkscope.torch_child import memory, rotation, system
+from linkscope.torch_child.faults import unsupported
+from linkscope.torch_child.flow import Flow, FlowDevice, Regime, Site
+from linkscope.torch_child.memory import Arena
+from linkscope.torch_child.part import Part
+from linkscope.torch_child.stopwatch import Enqueue, stopwatch
+from linkscope.torch_child.transfer import Method, Transfer
 
 
 class CopyTransfer(Transfer):
@@ -64,7 +66,7 @@ class CopyTransfer(Transfer):
 class TensorCopy(Method):
     """Between two devices of one process. Between GPUs PyTorch always pushes."""
 
-    def check(self, flow: Flow, case: Case) -> None:
+    def check(self, flow: Flow, regime: Regime) -> None:
         """As Method.check."""
         if flow.source is None or flow.destination is None:
             raise unsupported("torch-copy needs a source and a destination")
@@ -75,36 +77,32 @@ class TensorCopy(Method):
         carrier = _carrier(flow)
         if flow.executor != carrier:
             raise unsupported(f"PyTorch lets {carrier} carry out this copy, not {flow.executor}")
-        if case.clock == "device" and carrier.kind != "gpu":
+        if regime.clock == "device" and carrier.kind != "gpu":
             raise unsupported("CPUs have no device clock: host or batch")
         _non_blocking(flow)
 
-    def parts(self, flow: Flow) -> tuple[Part, ...]:
-        """As Method.parts."""
-        return (Part(flow.rank),)
-
-    def assemble(self, flow: Flow, case: Case, site: Site) -> Own | None:
-        """As Method.assemble."""
-        if flow.rank != site.world.rank:
-            return None
-        assert flow.source is not None
-        assert flow.destination is not None
+    def hold(self, flow: Flow, regime: Regime, site: Site) -> Any:
+        """As Method.hold."""
         for end in flow.ends:
             memory.supports(end)
+        slots, notes = rotation.slots(regime, flow.bytes, (end.device for end in flow.ends))
+        return [Arena(end, flow.bytes, slots, site.memory_limit_bytes) for end in flow.ends], notes
+
+    def assemble(self, flow: Flow, regime: Regime, site: Site, held: Any) -> Part:
+        """As Method.assemble."""
+        (source, destination), notes = held
         carrier = _carrier(flow)
         gpu = carrier.index if carrier.kind == "gpu" else None
-        slots, notes = rotation.slots(case, flow.bytes, (flow.source.device, flow.destination.device))
-        source, destination = (Arena(end, flow.bytes, slots, site.memory_limit_bytes) for end in flow.ends)
         if gpu is None:
             system.run_on_node(carrier.index)
         non_blocking = _non_blocking(flow)
         transfer = CopyTransfer(source, destination, non_blocking, gpu, notes)
         pageable = any(end.memory == "pageable" for end in flow.ends)
         enqueue = Enqueue.BLOCKS if pageable or non_blocking == "no" else Enqueue.RETURNS
-        return Own(transfer, stopwatch(case.clock, gpu, enqueue))
+        return Part(transfer, stopwatch(regime.clock, gpu, enqueue))
 
 
-def _carrier(flow: Flow) -> Device:
+def _carrier(flow: Flow) -> FlowDevice:
     """The device that PyTorch lets do the work: the source's GPU, the destination's where it alone is one, the CPUs."""
     assert flow.source is not None
     assert flow.destination is not None

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from linkscope.torch_engine import installation, system
-from linkscope.torch_engine.faults import unsupported
-from linkscope.torch_engine.plan import Case, Device
+from linkscope.torch_child import installation, system
+from linkscope.torch_child.faults import unsupported
+from linkscope.torch_child.flow import FlowDevice, Regime
 
 _TURNS_OF_GPU_CACHE = 8  # a GPU's does not evict the oldest line first (engine/backend/gpu/gpu_method.cpp)
 _TURNS_OF_CPU_CACHE = 2
@@ -16,11 +16,11 @@ ONE_SLOT = "repeats one slot: caches may serve it"
 """For rows of rotated calls that have the same memory every time; the engine's own words (engine/run/executor.cpp)."""
 
 
-def slots(case: Case, size: int, devices: Iterable[Device]) -> tuple[int, list[str]]:
-    """Pieces of ``size`` bytes that calls take in turn, and remarks on that for the row. Raises EngineError."""
-    if case.cache == "flushed":
+def slots(regime: Regime, size: int, devices: Iterable[FlowDevice]) -> tuple[int, list[str]]:
+    """Pieces of ``size`` bytes that calls take in turn, and remarks on that for the row. Raises ChildError."""
+    if regime.cache == "flushed":
         raise unsupported("PyTorch has no way to flush caches: warm or rotated")
-    if case.cache == "warm" or size == 0:
+    if regime.cache == "warm" or size == 0:
         return 1, []
     through = max(
         _TURNS_OF_GPU_CACHE * (installation.l2_bytes(device.index) or _UNKNOWN_GPU_CACHE_BYTES)

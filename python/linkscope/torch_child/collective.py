@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 import torch.distributed as dist
 
-from linkscope.torch_engine import groups, memory, recorded, rotation
-from linkscope.torch_engine.faults import unsupported
-from linkscope.torch_engine.groups import Groups
-from linkscope.torch_engine.pattern import (
+from linkscope.torch_child import groups, memory, recorded, rotation
+from linkscope.torch_child.faults import unsupported
+from linkscope.torch_child.flow import Endpoint, Flow, Regime, Site
+from linkscope.torch_child.groups import Groups
+from linkscope.torch_child.part import Part
+from linkscope.torch_child.pattern import (
     ELEMENT_TYPES,
     POISON,
     balanced_elements,
     input_elements,
     summed_elements,
 )
-from linkscope.torch_engine.plan import Case, Flow
-from linkscope.torch_engine.transfer import Method, Own, Part, Site, Transfer
+from linkscope.torch_child.transfer import Method, Transfer
 
 Tensor = Any
+Json = dict[str, Any]
 
 KINDS = ("all-reduce", "reduce", "broadcast", "reduce-scatter", "all-gather", "all-to-all", "barrier")
 _BY_BLOCKS = ("reduce-scatter", "all-gather", "all-to-all")
@@ -61,30 +63,23 @@ class CollectiveTransfer(Transfer):
 
     led_in_by_a_call = True  # a barrier would keep the caller, another call of the same kind does not
 
-    def __init__(self, shape: Shape, flow: Flow, group: Any, site: Site, gpu: int | None, remarks: list[str]) -> None:
+    def __init__(
+        self,
+        shape: Shape,
+        root_rank: int,
+        group: Any,
+        buffers: tuple[Tensor, Tensor],
+        gpu: int | None,
+        remarks: list[str],
+    ) -> None:
         self._remarks = remarks
         self._shape = shape
         self._group = group
         self._gpu = gpu
-        self._root = flow.members[0].rank
+        self._root = root_rank
         self.accumulates = shape.kind == "reduce"
-        own = next(member for member in flow.members if member.rank == site.world.rank)
-        self._sent, self._received = self._allocate(own, site)
+        self._sent, self._received = buffers
         self._work = self._operation()
-
-    def _allocate(self, own: Any, site: Site) -> tuple[Tensor, Tensor]:
-        """Input and output; one tensor, or a part of one, where the call works in place."""
-        shape = self._shape
-        if shape.kind == "barrier":
-            return None, None
-        unit = int(shape.dtype.itemsize)
-        received = shape.block if shape.kind == "reduce-scatter" else shape.elements
-        sent = shape.block if shape.kind == "all-gather" else shape.elements
-        output = memory.allocate(own, received * unit, site.memory_limit_bytes).view(shape.dtype)
-        if not shape.in_place:
-            return memory.allocate(own, sent * unit, site.memory_limit_bytes).view(shape.dtype), output
-        begin = shape.index * shape.block if shape.kind == "all-gather" else 0
-        return output[begin : begin + sent], output
 
     def _operation(self) -> Callable[[], Any]:
         sent, received, group, root = self._sent, self._received, self._group, self._root
@@ -148,8 +143,6 @@ class CollectiveTransfer(Transfer):
 
     def notes(self) -> list[str]:
         """As Transfer.notes."""
-        if self._shape.kind == "reduce":
-            return [*self._remarks, "works in place: a call of its own was checked, not the repeated ones"]
         return [*self._remarks, "works in place"] if self._shape.in_place else self._remarks
 
     def _expectations(self, seed: int) -> list[tuple[int, int, memory.Elements]]:
@@ -185,7 +178,7 @@ class TorchCollective(Method):
     def __init__(self, communicators: Groups) -> None:
         self._groups = communicators
 
-    def check(self, flow: Flow, case: Case) -> None:
+    def check(self, flow: Flow, regime: Regime) -> None:
         """As Method.check."""
         if len(flow.members) < 2:
             raise unsupported("torch-collective needs two members or more")
@@ -202,32 +195,48 @@ class TorchCollective(Method):
         if backend == "gloo" and on_gpus and shape.kind not in _GLOO_ON_GPUS:
             raise unsupported(f"Gloo has no {shape.kind} of GPU memory")
         _check_form(flow, shape.kind, backend)
-        if case.cache == "flushed":
+        if regime.cache == "flushed":
             raise unsupported("PyTorch has no way to flush caches: warm or rotated")
-        if case.clock == "device" and (backend == "gloo" or shape.kind == "barrier"):
+        if regime.clock == "device" and (backend == "gloo" or shape.kind == "barrier"):
             raise unsupported(f"{backend}'s {shape.kind} keeps its caller: no device clock, host or batch")
 
-    def parts(self, flow: Flow) -> tuple[Part, ...]:
-        """As Method.parts."""
-        return tuple(Part(member.rank) for member in flow.members)
-
-    def latency(self, flow: Flow) -> bool:
-        """A barrier moves nothing."""
-        return _kind(flow) == "barrier"
-
-    def assemble(self, flow: Flow, case: Case, site: Site) -> Own | None:
-        """As Method.assemble."""
-        ranks = tuple(sorted(member.rank for member in flow.members))
-        backend = groups.backend_for(_backend(flow), flow.members)
-        group = self._groups.of(ranks, backend)
-        if site.world.rank not in ranks:
-            return None
-        own = next(member for member in flow.members if member.rank == site.world.rank)
+    def hold(self, flow: Flow, regime: Regime, site: Site) -> Any:
+        """As Method.hold: input and output."""
+        own = flow.own_end(site.rank)
         memory.supports(own)
-        gpu = groups.use(own)
-        remarks = [rotation.ONE_SLOT] if case.cache == "rotated" and flow.bytes > 0 else []
-        transfer = CollectiveTransfer(_shape(flow, site.world.rank), flow, group, site, gpu, remarks)
-        return recorded.in_its_form(transfer, flow, case, gpu)
+        groups.use(own)
+        return _allocated(_shape(flow, site.rank), own, site.memory_limit_bytes)
+
+    def export(self, site: Site) -> Json:
+        """As Method.export."""
+        return self._groups.export(site)
+
+    def join(self, flow: Flow, exports: Sequence[Json], site: Site) -> None:
+        """As Method.join."""
+        self._groups.join(flow.ranks, groups.backend_for(_backend(flow), flow.members), exports, site)
+
+    def assemble(self, flow: Flow, regime: Regime, site: Site, held: Any) -> Part:
+        """As Method.assemble."""
+        group = self._groups.of(flow.ranks, groups.backend_for(_backend(flow), flow.members))
+        gpu = groups.use(flow.own_end(site.rank))
+        remarks = [rotation.ONE_SLOT] if regime.cache == "rotated" and flow.bytes > 0 else []
+        root = flow.members[0].rank
+        transfer = CollectiveTransfer(_shape(flow, site.rank), root, group, held, gpu, remarks)
+        return recorded.in_its_form(transfer, flow, regime, gpu, self._groups.vote(flow.ranks))
+
+
+def _allocated(shape: Shape, own: Endpoint, limit: int) -> tuple[Tensor, Tensor]:
+    """Input and output; one tensor, or a part of one, where the call works in place."""
+    if shape.kind == "barrier":
+        return None, None
+    unit = int(shape.dtype.itemsize)
+    received = shape.block if shape.kind == "reduce-scatter" else shape.elements
+    sent = shape.block if shape.kind == "all-gather" else shape.elements
+    output = memory.allocate(own, received * unit, limit).view(shape.dtype)
+    if not shape.in_place:
+        return memory.allocate(own, sent * unit, limit).view(shape.dtype), output
+    begin = shape.index * shape.block if shape.kind == "all-gather" else 0
+    return output[begin : begin + sent], output
 
 
 def _kind(flow: Flow) -> str:

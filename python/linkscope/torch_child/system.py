@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from linkscope.torch_engine.faults import EngineError, Fault, unsupported
+from linkscope.torch_child.faults import ChildError, Fault, unsupported
 
 _NODES = Path("/sys/devices/system/node")
 _CPUS = Path("/sys/devices/system/cpu")
@@ -28,12 +28,6 @@ def numa_nodes() -> dict[int, tuple[int, ...]]:
         if (match := re.fullmatch(r"node(\d+)", path.name))
     }
     return dict(sorted(found.items())) or {0: tuple(sorted(os.sched_getaffinity(0)))}
-
-
-def node_memory_bytes(node: int) -> int:
-    """Bytes of memory on a node; 0 where the system does not say."""
-    match = re.search(r"MemTotal:\s+(\d+) kB", _text(_NODES / f"node{node}" / "meminfo"))
-    return int(match[1]) * 1024 if match else 0
 
 
 def largest_cache_bytes(node: int) -> int:
@@ -71,7 +65,7 @@ def run_on_node(node: int) -> None:
 
 @contextlib.contextmanager
 def pages_on(node: int) -> Iterator[None]:
-    """Pages that this thread touches for the first time come to lie on the node. Raises EngineError."""
+    """Pages that this thread touches for the first time come to lie on the node. Raises ChildError."""
     if node not in numa_nodes():
         raise unsupported(f"there is no numa:{node} here")
     if len(numa_nodes()) == 1:
@@ -97,10 +91,10 @@ def _set_policy(mode: int, node: int | None) -> None:
 
 
 def require_room(bytes_wanted: int, limit: int) -> None:
-    """Raises EngineError where so much more host memory would pass ``limit``, or what is available where that is 0."""
+    """Raises ChildError where so much more host memory would pass ``limit``, or what is available where that is 0."""
     room = limit or available_bytes()
     if room is not None and bytes_wanted > room:
-        raise EngineError(Fault.NO_MEMORY, f"{bytes_wanted} B of host memory do not fit: there is room for {room} B")
+        raise ChildError(Fault.NO_MEMORY, f"{bytes_wanted} B of host memory do not fit: there is room for {room} B")
 
 
 def _text(path: Path) -> str:

@@ -8,10 +8,8 @@ from enum import Enum
 
 import torch
 
-from linkscope.torch_engine.transfer import Reading, Stopwatch, Transfer
+from linkscope.torch_child.transfer import Reading, Stopwatch, Transfer
 
-_HOST_RESOLUTION_S = 100e-6  # two readings of the clock by Python take a tenth of a microsecond
-_EVENT_RESOLUTION_S = 500e-6  # as the CUDA and HIP manuals give it: half a microsecond
 CALLS_HELD = 128  # calls of several commands each, of about a thousand that a stream takes before it blocks its caller
 _UNLIMITED = 1 << 22
 _FIRST_HOLD_S = 0.002
@@ -32,14 +30,14 @@ class HostStopwatch:
     the processes meet.
     """
 
-    resolution_s: float = _HOST_RESOLUTION_S
     most_repeats: int = _UNLIMITED
+    holds: bool = False
 
     def take(self, transfer: Transfer, repeats: int) -> Reading:
         """As Stopwatch.take."""
         now, call, finish = time.perf_counter, transfer.call, transfer.finish
         settle, meet = transfer.settle, transfer.meet
-        total = 0.0
+        start, total = None, 0.0
         for _ in range(repeats):
             meet()
             settle()
@@ -48,7 +46,8 @@ class HostStopwatch:
             finish()
             settle()
             total += now() - begin
-        return Reading(total)
+            start = begin if start is None else start
+        return Reading(start or 0.0, total)
 
     def hold_longer(self) -> None:
         """Nothing is held."""
@@ -62,8 +61,8 @@ class HostStopwatch:
 class BatchStopwatch:
     """From the first of many calls, made one right after another, to the completion of the last."""
 
-    resolution_s: float = _HOST_RESOLUTION_S
     most_repeats: int = _UNLIMITED
+    holds: bool = False
 
     def take(self, transfer: Transfer, repeats: int) -> Reading:
         """As Stopwatch.take."""
@@ -75,7 +74,7 @@ class BatchStopwatch:
             call()
         transfer.finish()
         transfer.settle()
-        return Reading(now() - begin)
+        return Reading(begin, now() - begin)
 
     def hold_longer(self) -> None:
         """Nothing is held."""
@@ -91,8 +90,6 @@ class DeviceStopwatch:
     Whether it slept long enough shows afterwards: the start event must not have come before the last call was made.
     Calls that keep their caller (``enqueue`` BLOCKS) cannot be held: their launch cost is inside.
     """
-
-    resolution_s = _EVENT_RESOLUTION_S
 
     def __init__(self, index: int, enqueue: Enqueue, most_repeats: int) -> None:
         self._index = index
@@ -115,7 +112,13 @@ class DeviceStopwatch:
             self._end.record()
             held = not self._start.query()
             self._end.synchronize()
-            return Reading(self._start.elapsed_time(self._end) * 1e-3, held or not self._hold_s)
+            seconds = self._start.elapsed_time(self._end) * 1e-3
+            return Reading(time.perf_counter() - seconds, seconds, held or not self._hold_s)
+
+    @property
+    def holds(self) -> bool:
+        """As Stopwatch.holds."""
+        return self._hold_s > 0
 
     def hold_longer(self) -> None:
         """As Stopwatch.hold_longer; gives up where no sleep is long enough."""

@@ -1,4 +1,4 @@
-"""Recorded: another transfer's calls, captured once into a graph of the GPU's and replayed from there."""
+"""RecordedTransfer: another transfer's calls, captured once into a graph of the GPU's and replayed from there."""
 
 from __future__ import annotations
 
@@ -6,19 +6,21 @@ from typing import Any
 
 import torch
 
-from linkscope.torch_engine.faults import EngineError, Fault, unsupported
-from linkscope.torch_engine.plan import Case, Flow
-from linkscope.torch_engine.stopwatch import CALLS_HELD, Enqueue, stopwatch
-from linkscope.torch_engine.transfer import Own, Transfer
+from linkscope.torch_child.faults import ChildError, Fault, unsupported
+from linkscope.torch_child.flow import Flow, Regime
+from linkscope.torch_child.part import Part, Vote
+from linkscope.torch_child.stopwatch import CALLS_HELD, Enqueue, stopwatch
+from linkscope.torch_child.transfer import Transfer
 
 _FORMS = ("eager", "graph")
 _MOST_RECORDED = 64  # as the compiled engines have it: a launch must fit behind what holds it back
 _STARTS_HELD = 15  # graphs that wait at once behind one that leads in, and
 _RECORDED_HELD = 40  # the calls in all of them: on two H200 two graphs of 20 were held back, nine of five were not
+_IN_A_ROW = 20  # calls of a batch, whose first and last wait for other processes; as nccl-tests has it
 _FIRST_CALLS = 12  # NCCL frees what graphs that are gone held in every tenth (engine/backend/xccl/communicator.cpp)
 
 
-class Recorded(Transfer):
+class RecordedTransfer(Transfer):
     """``recorded`` calls of ``transfer`` in one graph: a call is a replay of it. The first ones, until record(), are
     the transfer's own, so that the library sets up what it needs before its calls are captured. The buffers stay where
     they are: what arm() lays there is what the next replay moves.
@@ -34,8 +36,10 @@ class Recorded(Transfer):
         self.accumulates = transfer.accumulates
         self.led_in_by_a_call = transfer.led_in_by_a_call
 
-    def record(self) -> bool:
-        """As Transfer.record. Raises EngineError (FATAL): a capture cut short leaves PyTorch's allocator and the
+    is_recorded = True
+
+    def record(self) -> None:
+        """As Transfer.record. Raises ChildError (FATAL): a capture cut short leaves PyTorch's allocator and the
         communicator in the middle of it.
         """
         graph = torch.cuda.CUDAGraph()
@@ -53,9 +57,8 @@ class Recorded(Transfer):
         except Exception as error:
             told = first or error
             what = f"its calls cannot be captured into a graph: {type(told).__name__}: {told}"
-            raise EngineError(Fault.FATAL, what) from error
+            raise ChildError(Fault.FATAL, what) from error
         self._graph = graph
-        return True
 
     def release(self) -> None:
         """As Transfer.release: a communicator that is destroyed waits for graphs that hold its calls."""
@@ -114,23 +117,24 @@ class Recorded(Transfer):
 
 
 def recorded_calls(flow: Flow) -> int:
-    """Calls that one graph holds, by parameters ``form`` and ``recorded``; 0: eager. Raises EngineError."""
+    """Calls that one graph holds, by parameters ``form`` and ``recorded``; 0: eager. Raises ChildError."""
     recorded = flow.number("recorded", 1, _MOST_RECORDED, 1)
     return recorded if flow.word("form", _FORMS, "eager") == "graph" else 0
 
 
 def check_form(flow: Flow, backend: str) -> None:
-    """Raises EngineError for a form that means nothing, or that the backend's calls cannot have."""
+    """Raises ChildError for a form that means nothing, or that the backend's calls cannot have."""
     if recorded_calls(flow) and backend == "gloo":
         raise unsupported("Gloo's calls cannot be recorded in a graph: NCCL's on memory of GPUs can")
 
 
-def in_its_form(transfer: Transfer, flow: Flow, case: Case, gpu: int | None) -> Own:
-    """The part as the flow's ``form`` has it, and its watch."""
+def in_its_form(transfer: Transfer, flow: Flow, regime: Regime, gpu: int | None, vote: Vote) -> Part:
+    """The part as the flow's ``form`` has it, and its watch. ``vote``: among the processes of the flow."""
+    in_a_row = 0 if regime.clock == "host" else _IN_A_ROW
     recorded = recorded_calls(flow)
     if not recorded:
-        return Own(transfer, stopwatch(case.clock, gpu, Enqueue.RETURNS))
+        return Part(transfer, stopwatch(regime.clock, gpu, Enqueue.RETURNS), in_a_row, vote)
     assert gpu is not None
     held = min(CALLS_HELD, _STARTS_HELD, max(1, _RECORDED_HELD // recorded - 1))
     enqueue = Enqueue.RETURNS if (1 + held) * recorded <= _RECORDED_HELD else Enqueue.BLOCKS
-    return Own(Recorded(transfer, recorded, gpu), stopwatch(case.clock, gpu, enqueue, held))
+    return Part(RecordedTransfer(transfer, recorded, gpu), stopwatch(regime.clock, gpu, enqueue, held), in_a_row, vote)

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from linkscope.torch_engine.plan import Case, Flow
-from linkscope.torch_engine.world import World
+from linkscope.torch_child.flow import Flow, Regime, Site
+
+if TYPE_CHECKING:
+    from linkscope.torch_child.part import Part
+
+Json = dict[str, Any]
 
 
 class Transfer(ABC):
@@ -37,11 +42,13 @@ class Transfer(ABC):
     def verified_bytes(self) -> int:
         """Bytes that verify() compares."""
 
-    def record(self) -> bool:
-        """Whether calls are replays from now on: of what was recorded just now, after a first call and in all processes
-        with a part. Nothing is under way meanwhile.
+    is_recorded: bool = False
+    """Whether calls are replays once record() was called."""
+
+    def record(self) -> None:  # noqa: B027
+        """Makes calls replays from now on, after a first call and in all processes with a part. Nothing is under way
+        meanwhile.
         """
-        return False
 
     def count_as_run(self, calls: int) -> None:  # noqa: B027
         """Has verify() take it that so many calls were made since arm(), where these were replays."""
@@ -72,8 +79,12 @@ class Transfer(ABC):
 
 @dataclass(frozen=True)
 class Reading:
-    """What the clock says of a start. ``held``: no launch cost is inside, where the clock is the device's."""
+    """What the clock says of a start: when its work began, by time.perf_counter(), and how long it took.
 
+    ``held``: no launch cost is inside, where the clock is the device's.
+    """
+
+    start: float
     seconds: float
     held: bool = True
 
@@ -82,12 +93,12 @@ class Stopwatch(Protocol):
     """Times a transfer by one of the clocks."""
 
     @property
-    def resolution_s(self) -> float:
-        """Shortest span that it resolves to a tenth of a percent."""
-
-    @property
     def most_repeats(self) -> int:
         """As many as can be held back at once."""
+
+    @property
+    def holds(self) -> bool:
+        """Whether it holds starts back, and so may fail to."""
 
     def take(self, transfer: Transfer, repeats: int) -> Reading:
         """Runs it so often."""
@@ -99,45 +110,24 @@ class Stopwatch(Protocol):
         """Remarks for the row."""
 
 
-@dataclass(frozen=True)
-class Part:
-    """A process's share of a flow. The mean over the timed parts is the flow's time."""
-
-    rank: int
-    timed: bool = True
-
-
-@dataclass(frozen=True)
-class Site:
-    """Where a flow is made ready: among which processes, and with how much host memory at most (0: what there is)."""
-
-    world: World
-    memory_limit_bytes: int
-
-
-@dataclass(frozen=True)
-class Own:
-    """This process's part of a flow, and the watch it is timed by."""
-
-    transfer: Transfer
-    watch: Stopwatch
-
-
 class Method(ABC):
-    """A way in which PyTorch moves bytes. The catalog says the rest of it."""
+    """A way in which PyTorch moves bytes. The engine says the rest of it (engine/backend/python/method.cpp)."""
 
     @abstractmethod
-    def check(self, flow: Flow, case: Case) -> None:
-        """Raises EngineError where the flow cannot be, the same in every process."""
+    def check(self, flow: Flow, regime: Regime) -> None:
+        """Raises ChildError where the flow cannot be, the same in every process."""
 
     @abstractmethod
-    def parts(self, flow: Flow) -> tuple[Part, ...]:
-        """Who does what of it."""
+    def hold(self, flow: Flow, regime: Regime, site: Site) -> Any:
+        """Takes the memory of the part that lies in this process. Raises ChildError."""
+
+    def export(self, site: Site) -> Json:
+        """What the others must know; called in every process. JSON."""
+        return {}
+
+    def join(self, flow: Flow, exports: Sequence[Json], site: Site) -> None:  # noqa: B027
+        """Sets up communicators, called in every process. ``exports``: every process's, by rank."""
 
     @abstractmethod
-    def assemble(self, flow: Flow, case: Case, site: Site) -> Own | None:
-        """The part that lies in this process, if one does; called in every process."""
-
-    def latency(self, flow: Flow) -> bool:
-        """Whether a time is all that can be said of the flow, which then has no rate."""
-        return False
+    def assemble(self, flow: Flow, regime: Regime, site: Site, held: Any) -> Part:
+        """The part that lies in this process, which is joined; ``held``: its memory, as hold() gave it."""

@@ -8,10 +8,10 @@ from typing import Any
 
 import torch
 
-from linkscope.torch_engine import system
-from linkscope.torch_engine.faults import EngineError, Fault, unsupported
-from linkscope.torch_engine.pattern import POISON, pattern_words
-from linkscope.torch_engine.plan import Endpoint
+from linkscope.torch_child import system
+from linkscope.torch_child.faults import ChildError, Fault, unsupported
+from linkscope.torch_child.flow import Endpoint
+from linkscope.torch_child.pattern import POISON, pattern_words
 
 Tensor = Any
 Elements = Callable[[int, int, Any], Tensor]
@@ -24,7 +24,7 @@ _ALIGNMENT = 16
 
 
 def supports(where: Endpoint) -> None:
-    """Raises EngineError where tensors cannot lie so."""
+    """Raises ChildError where tensors cannot lie so."""
     if where.memory == "device":
         if where.device.kind != "gpu":
             raise unsupported(f"device memory lies on a GPU, {where.device} is none")
@@ -48,7 +48,7 @@ def torch_device(where: Endpoint) -> Any:
 
 
 def allocate(where: Endpoint, size: int, limit: int) -> Tensor:
-    """A uint8 tensor of ``size`` bytes, all pages touched. ``limit``: most host memory. Raises EngineError."""
+    """A uint8 tensor of ``size`` bytes, all pages touched. ``limit``: most host memory. Raises ChildError."""
     try:
         if where.device.kind == "gpu":
             return torch.empty(size, dtype=torch.uint8, device=torch_device(where))
@@ -58,11 +58,11 @@ def allocate(where: Endpoint, size: int, limit: int) -> Tensor:
             ctypes.memset(tensor.data_ptr(), POISON, size)  # by this thread, whose policy holds
             return tensor
     except (torch.cuda.OutOfMemoryError, MemoryError) as error:
-        raise EngineError(Fault.NO_MEMORY, str(error)) from error
+        raise ChildError(Fault.NO_MEMORY, str(error)) from error
     except RuntimeError as error:
         if "memory" not in str(error):
             raise
-        raise EngineError(Fault.NO_MEMORY, str(error)) from error
+        raise ChildError(Fault.NO_MEMORY, str(error)) from error
 
 
 class Arena:

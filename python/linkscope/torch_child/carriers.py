@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 import torch
 import torch.distributed as dist
 
-from linkscope.torch_engine.faults import unsupported
-from linkscope.torch_engine.world import World, together
+from linkscope.torch_child.faults import unsupported
 
 Tensor = Any
 # What is asked, and in which order, is as in engine/backend/mpi/gpu_awareness.cpp.
@@ -89,25 +89,31 @@ class Mpi:
 
 
 class Library:
-    """The MPI library that mpi4py loads, begun once. Raises EngineError where its processes are not the run's."""
+    """The MPI library that mpi4py loads, begun once. Raises ChildError where it cannot be."""
 
-    def __init__(self, world: World) -> None:
-        places = together(world, self._begin)
-        sizes = {size for _, size in places}
-        self._ranks: list[int] = [rank for rank, _ in places]
-        if sizes != {world.size} or len(set(self._ranks)) != world.size:
-            seen = ", ".join(str(size) for size in sorted(sizes))
-            raise unsupported(f"MPI sees {seen} processes, this run has {world.size}: start them by this MPI's mpiexec")
-        self.communicator = self._mpi.COMM_WORLD
-
-    def _begin(self) -> list[int]:
-        """Rank and size, as MPI has them."""
+    def __init__(self) -> None:
         try:
             from mpi4py import MPI
         except (ImportError, RuntimeError, OSError) as error:
             raise unsupported(not_loaded(error)) from error
         self._mpi: Any = MPI
-        return [MPI.COMM_WORLD.Get_rank(), MPI.COMM_WORLD.Get_size()]
+        self._ranks: list[int] = []
+        self.communicator = self._mpi.COMM_WORLD
+
+    @property
+    def place(self) -> list[int]:
+        """Rank and size, as MPI has them."""
+        return [self.communicator.Get_rank(), self.communicator.Get_size()]
+
+    def meet(self, places: Sequence[Sequence[int]]) -> None:
+        """``places``: of all processes of the run, by its ranks. Raises ChildError where MPI's processes are others."""
+        sizes = {size for _, size in places}
+        self._ranks = [rank for rank, _ in places]
+        if sizes != {len(places)} or len(set(self._ranks)) != len(places):
+            seen = ", ".join(str(size) for size in sorted(sizes))
+            raise unsupported(
+                f"MPI sees {seen} processes, this run has {len(places)}: start them by this MPI's mpiexec"
+            )
 
     def rank_of(self, rank: int) -> int:
         """The run's rank as MPI counts."""
@@ -128,7 +134,7 @@ class Library:
         return f"MPI_THREAD_{name}" if name else ""
 
     def require_gpu_support(self) -> None:
-        """Raises EngineError unless the library itself says that it takes memory of GPUs."""
+        """Raises ChildError unless the library itself says that it takes memory of GPUs."""
         library = ctypes.CDLL(self._mpi.__file__)  # finds what the extension is linked with
         problem = gpu_problem(library, self._memory_kinds())
         if problem:

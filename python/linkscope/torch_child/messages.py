@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import cycle
 from typing import Any
 
 import torch
 
-from linkscope.torch_engine import groups, memory, recorded, rotation
-from linkscope.torch_engine.carriers import Carrier, Distributed, Library, Mpi
-from linkscope.torch_engine.faults import unsupported
-from linkscope.torch_engine.groups import Groups
-from linkscope.torch_engine.memory import Arena
-from linkscope.torch_engine.plan import Case, Device, Endpoint, Flow
-from linkscope.torch_engine.transfer import Method, Own, Part, Site, Transfer
+from linkscope.torch_child import groups, memory, recorded, rotation
+from linkscope.torch_child.carriers import Carrier, Distributed, Library, Mpi
+from linkscope.torch_child.faults import unsupported
+from linkscope.torch_child.flow import Endpoint, Flow, FlowDevice, Regime, Site
+from linkscope.torch_child.groups import Groups
+from linkscope.torch_child.memory import Arena
+from linkscope.torch_child.part import Part, Vote, alone
+from linkscope.torch_child.transfer import Method, Transfer
 
 Tensor = Any
+Json = dict[str, Any]
 CALLS = ("send", "ping-pong")
 
 
@@ -143,7 +145,7 @@ class Messages(Method):
 
     name: str
 
-    def check(self, flow: Flow, case: Case) -> None:
+    def check(self, flow: Flow, regime: Regime) -> None:
         """As Method.check."""
         if flow.source is None or flow.destination is None:
             raise unsupported(f"{self.name} needs a source and a destination")
@@ -153,43 +155,40 @@ class Messages(Method):
             raise unsupported(f"{self.name} is driven by the sender, {flow.source.device}")
         flow.word("call", CALLS, "send")
 
-    def parts(self, flow: Flow) -> tuple[Part, ...]:
-        """As Method.parts."""
-        source, destination = flow.ends
-        return (Part(source.rank), Part(destination.rank, timed=False))
-
-    def latency(self, flow: Flow) -> bool:
-        """A ping-pong is told as the time of one way."""
-        return flow.word("call", CALLS, "send") == "ping-pong"
-
-    def assemble(self, flow: Flow, case: Case, site: Site) -> Own | None:
-        """As Method.assemble."""
-        carrier_to = self._connect(flow, site)
-        source, destination = flow.ends
-        if site.world.rank not in (source.rank, destination.rank):
-            return None
-        sends = site.world.rank == source.rank
-        own, other = (source, destination) if sends else (destination, source)
+    def hold(self, flow: Flow, regime: Regime, site: Site) -> Any:
+        """As Method.hold: an arena, that for what comes back of a ping-pong, and remarks on them."""
+        own = flow.own_end(site.rank)
         memory.supports(own)
-        gpu = groups.use(own)
-        slots, remarks = rotation.slots(case, flow.bytes, (own.device,))
+        groups.use(own)
+        slots, remarks = rotation.slots(regime, flow.bytes, (own.device,))
         if slots > 1 and recorded.recorded_calls(flow):
             slots, remarks = 1, [rotation.ONE_SLOT]
-        arena = Arena(own, flow.bytes, slots, site.memory_limit_bytes)
-        carrier = carrier_to(own, other.rank)
+        echoes = own is flow.source and flow.word("call", CALLS, "send") == "ping-pong"
+        arenas = [Arena(own, flow.bytes, slots, site.memory_limit_bytes) for _ in range(2 if echoes else 1)]
+        return arenas[0], arenas[1] if echoes else None, remarks
+
+    def assemble(self, flow: Flow, regime: Regime, site: Site, held: Any) -> Part:
+        """As Method.assemble."""
+        arena, echo, remarks = held
+        own = flow.own_end(site.rank)
+        other = next(end for end in flow.ends if end is not own)
+        gpu = groups.use(own)
+        carrier = self._carrier(flow, own, other.rank)
         remarks = [*self._remarks(), *remarks]
-        call = flow.word("call", CALLS, "send")
         transfer: Transfer
-        if sends:
-            echo = Arena(own, flow.bytes, slots, site.memory_limit_bytes) if call == "ping-pong" else None
+        if own is flow.source:
             transfer = SendingSide(carrier, arena, gpu, remarks, echo)
         else:
-            transfer = ReceivingSide(carrier, arena, gpu, remarks, call)
-        return recorded.in_its_form(transfer, flow, case, gpu)
+            transfer = ReceivingSide(carrier, arena, gpu, remarks, flow.word("call", CALLS, "send"))
+        return recorded.in_its_form(transfer, flow, regime, gpu, self._vote(flow))
 
     @abstractmethod
-    def _connect(self, flow: Flow, site: Site) -> Callable[[Endpoint, int], Carrier]:
-        """What carries messages from this process's end to another rank; called in every process."""
+    def _carrier(self, flow: Flow, own: Endpoint, partner: int) -> Carrier:
+        """What carries messages between this process's end and another rank's."""
+
+    def _vote(self, flow: Flow) -> Vote:
+        """Among the two processes; of flows that nothing is held back of, and nothing recorded, there is none."""
+        return alone
 
     def _remarks(self) -> list[str]:
         """For the rows: by what, once that is connected."""
@@ -204,22 +203,31 @@ class TorchSend(Messages):
     def __init__(self, communicators: Groups) -> None:
         self._groups = communicators
 
-    def check(self, flow: Flow, case: Case) -> None:
+    def check(self, flow: Flow, regime: Regime) -> None:
         """As Method.check."""
-        super().check(flow, case)
+        super().check(flow, regime)
         if flow.bytes == 0:
             raise unsupported("torch-send takes one byte or more")
         backend = self._backend(flow)
         if backend == "gloo" and any(end.device.kind == "gpu" for end in flow.ends):
             raise unsupported("Gloo sends no GPU memory")
         recorded.check_form(flow, backend)
-        if backend == "gloo" and case.clock == "device":
+        if backend == "gloo" and regime.clock == "device":
             raise unsupported("Gloo's send keeps its caller: no device clock, host or batch")
 
-    def _connect(self, flow: Flow, site: Site) -> Callable[[Endpoint, int], Carrier]:
-        ranks = tuple(sorted(end.rank for end in flow.ends))
-        group = self._groups.of(ranks, self._backend(flow))
-        return lambda own, rank: Distributed(group, rank, memory.torch_device(own))
+    def export(self, site: Site) -> Json:
+        """As Method.export."""
+        return self._groups.export(site)
+
+    def join(self, flow: Flow, exports: Sequence[Json], site: Site) -> None:
+        """As Method.join."""
+        self._groups.join(flow.ranks, self._backend(flow), exports, site)
+
+    def _carrier(self, flow: Flow, own: Endpoint, partner: int) -> Carrier:
+        return Distributed(self._groups.of(flow.ranks, self._backend(flow)), partner, memory.torch_device(own))
+
+    def _vote(self, flow: Flow) -> Vote:
+        return self._groups.vote(flow.ranks)
 
     @staticmethod
     def _backend(flow: Flow) -> str:
@@ -233,29 +241,34 @@ class TorchMpi(Messages):
 
     def __init__(self) -> None:
         self._library: Library | None = None
-        self._home: Device | None = None
+        self._home: FlowDevice | None = None
         self._away = ""
 
-    def check(self, flow: Flow, case: Case) -> None:
+    def check(self, flow: Flow, regime: Regime) -> None:
         """As Method.check."""
-        super().check(flow, case)
-        if case.clock == "device":
+        super().check(flow, regime)
+        if regime.clock == "device":
             raise unsupported("MPI's calls keep their caller: no device clock, host or batch")
 
-    def _connect(self, flow: Flow, site: Site) -> Callable[[Endpoint, int], Carrier]:
+    def export(self, site: Site) -> Json:
+        """As Method.export: MPI is started here, in all processes at once."""
         if self._library is None:
-            self._library = Library(site.world)
-        library = self._library
+            self._library = Library()
+        return {"mpi": self._library.place}
+
+    def join(self, flow: Flow, exports: Sequence[Json], site: Site) -> None:
+        """As Method.join."""
+        assert self._library is not None
+        self._library.meet([one["mpi"] for one in exports])
         if any(_on_gpu(end) for end in flow.ends):
-            library.require_gpu_support()
+            self._library.require_gpu_support()
 
-        def carrier_to(own: Endpoint, rank: int) -> Carrier:
-            self._visit(own.device)
-            return Mpi(library, rank)
+    def _carrier(self, flow: Flow, own: Endpoint, partner: int) -> Carrier:
+        assert self._library is not None
+        self._visit(own.device)
+        return Mpi(self._library, partner)
 
-        return carrier_to
-
-    def _visit(self, device: Device) -> None:
+    def _visit(self, device: FlowDevice) -> None:
         """Before its memory is handed to MPI: the first GPU is its home (engine/backend/mpi/mpi_runtime.cpp)."""
         self._away = ""
         if device.kind != "gpu":

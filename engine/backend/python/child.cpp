@@ -1,0 +1,192 @@
+// Starting, asking and ending a Python child.
+#include "backend/python/child.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <ctime>
+
+#include "base/error.hpp"
+#include "base/steady_clock.hpp"
+
+namespace linkscope::python {
+namespace {
+
+constexpr std::size_t length_bytes = 4;
+constexpr std::size_t most_words = 4096;
+constexpr Seconds end_patience = 10;
+constexpr long pause_ns = 1'000'000;
+
+std::string last_line(const std::string& text) {
+  const std::size_t end = text.find_last_not_of(" \n\r\t");
+  if (end == std::string::npos) return "";
+  const std::size_t before = text.find_last_of('\n', end);
+  return text.substr(before == std::string::npos ? 0 : before + 1,
+                     end - (before == std::string::npos ? 0 : before + 1) + 1);
+}
+
+/// As linkscope.torch_child names them (faults.py).
+Fault fault_of(const std::string& word) {
+  if (word == "bad-input") return Fault::bad_input;
+  if (word == "unsupported") return Fault::unsupported;
+  if (word == "no-memory") return Fault::no_memory;
+  if (word == "mismatch") return Fault::mismatch;
+  return word == "broken" ? Fault::broken : Fault::fatal;
+}
+
+int milliseconds(Seconds left) { return left > 0 ? static_cast<int>(left * 1e3) + 1 : 0; }
+
+}  // namespace
+
+Child::Child(const std::string& program, Seconds patience) : patience_(patience) {
+  std::array<int, 2> ends{};
+  std::array<int, 2> words{};
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0 ||
+      ::pipe2(words.data(), O_CLOEXEC) != 0)
+    throw Error(Fault::fatal, std::string("cannot connect a Python child: ") + std::strerror(errno));
+  socket_ = ends[0];
+  words_ = words[0];
+  start(program, ends[1], words[1]);
+  ::close(ends[1]);
+  ::close(words[1]);
+  ::fcntl(words_, F_SETFL, O_NONBLOCK);
+  if (pid_ < 0)
+    throw Error(Fault::fatal, std::string("cannot start a Python child: ") + std::strerror(errno));
+}
+
+/// Between fork and exec the child makes system calls alone: other threads of this process may have held any lock.
+void Child::start(const std::string& program, int socket, int words) {
+  std::string number = std::to_string(socket);
+  std::string command = program;
+  std::string module_flag = "-m";
+  std::string module = "linkscope.torch_child";
+  std::array<char*, 5> arguments{command.data(), module_flag.data(), module.data(), number.data(), nullptr};
+  const pid_t parent = ::getpid();
+  pid_ = ::fork();
+  if (pid_ != 0) return;
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != parent) ::_exit(1);  // it was gone before the kernel was asked
+  ::fcntl(socket, F_SETFD, 0);
+  ::dup2(words, STDOUT_FILENO);
+  ::dup2(words, STDERR_FILENO);
+  ::execvp(arguments[0], arguments.data());
+  const char* reason = std::strerror(errno);
+  static_cast<void>(!::write(STDERR_FILENO, reason, std::strlen(reason)));
+  ::_exit(127);
+}
+
+Child::~Child() {
+  if (pid_ > 0) ::kill(pid_, SIGKILL);
+  await_end();
+  take_words();
+  ::close(socket_);
+  ::close(words_);
+}
+
+Message Child::ask(const Message& command) {
+  tell(command);
+  return hear();
+}
+
+void Child::tell(const Message& command) {
+  const std::string text = command.dump();
+  std::string bytes;
+  for (std::size_t i = 0; i < length_bytes; ++i)
+    bytes.push_back(static_cast<char>(text.size() >> (8 * i) & 0xFFU));
+  bytes += text;
+  for (std::size_t sent = 0; sent < bytes.size();) {
+    const ssize_t count = ::send(socket_, bytes.data() + sent, bytes.size() - sent, MSG_NOSIGNAL);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) fail(ending());
+    sent += static_cast<std::size_t>(count);
+  }
+}
+
+Message Child::hear() {
+  const Seconds deadline = steady_seconds() + patience_;
+  std::string head;
+  receive(head, length_bytes, deadline);
+  std::size_t length = 0;
+  for (std::size_t i = 0; i < length_bytes; ++i)
+    length |= static_cast<std::size_t>(static_cast<unsigned char>(head[i])) << (8 * i);
+  std::string text;
+  receive(text, length, deadline);
+  Message answer = Message::parse(text, nullptr, false);
+  if (answer.is_object() && answer.contains("value")) return std::move(answer["value"]);
+  if (!answer.is_object() || !answer.contains("fault") || !answer.contains("what"))
+    fail("answers with what is no answer");
+  throw Error(fault_of(answer["fault"].get<std::string>()), answer["what"].get<std::string>());
+}
+
+void Child::receive(std::string& bytes, std::size_t count, Seconds deadline) {
+  while (bytes.size() < count) {
+    std::array<pollfd, 2> watched{pollfd{socket_, POLLIN, 0}, pollfd{words_, POLLIN, 0}};
+    const Seconds left = deadline - steady_seconds();
+    const int ready = left > 0 ? ::poll(watched.data(), watched.size(), milliseconds(left)) : 0;
+    if (ready < 0 && errno == EINTR) continue;
+    if (ready <= 0) fail("has been silent for " + std::to_string(static_cast<long>(patience_ + 0.5)) + " s");
+    if (watched[1].revents != 0) take_words();
+    if (watched[0].revents == 0) continue;
+    const std::size_t before = bytes.size();
+    bytes.resize(count);
+    const ssize_t got = ::recv(socket_, bytes.data() + before, count - before, 0);
+    bytes.resize(before + static_cast<std::size_t>(got > 0 ? got : 0));
+    if (got == 0 || (got < 0 && errno != EINTR)) fail(ending());
+  }
+}
+
+/// Passes on what it has printed and keeps the end of it.
+void Child::take_words() {
+  std::array<char, most_words> piece{};
+  for (;;) {
+    const ssize_t got = ::read(words_, piece.data(), piece.size());
+    if (got <= 0) return;
+    static_cast<void>(!::write(STDERR_FILENO, piece.data(), static_cast<std::size_t>(got)));
+    last_words_.append(piece.data(), static_cast<std::size_t>(got));
+    if (last_words_.size() > most_words) last_words_.erase(0, last_words_.size() - most_words);
+  }
+}
+
+void Child::fail(const std::string& what) {
+  take_words();
+  const std::string words = last_line(last_words_);
+  throw Error(Fault::fatal, "the Python child " + what + (words.empty() ? "" : ": " + words));
+}
+
+std::string Child::ending() {
+  await_end();
+  if (WIFSIGNALED(exit_status_))
+    return "died of signal " + std::to_string(WTERMSIG(exit_status_)) + " (" +
+           ::strsignal(WTERMSIG(exit_status_)) + ")";
+  return "ended with exit code " + std::to_string(WEXITSTATUS(exit_status_));
+}
+
+void Child::await_end() {
+  await_until(steady_seconds() + end_patience);
+  if (pid_ < 0) return;
+  ::kill(pid_, SIGKILL);
+  await_until(steady_seconds() +
+              end_patience);  // one that is stuck in the kernel dies when the driver lets go
+}
+
+void Child::await_until(Seconds deadline) {
+  while (pid_ > 0 && steady_seconds() < deadline) {
+    take_words();
+    if (::waitpid(pid_, &exit_status_, WNOHANG) != 0) {
+      pid_ = -1;
+      return;
+    }
+    const timespec pause{0, pause_ns};
+    ::nanosleep(&pause, nullptr);
+  }
+}
+
+}  // namespace linkscope::python

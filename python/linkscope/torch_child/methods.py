@@ -1,0 +1,26 @@
+"""Methods: those of the engine's that PyTorch carries out, by name. Importing this needs PyTorch."""
+
+from __future__ import annotations
+
+from linkscope.torch_child.collective import TorchCollective
+from linkscope.torch_child.groups import Groups
+from linkscope.torch_child.messages import TorchMpi, TorchSend
+from linkscope.torch_child.tensor_copy import TensorCopy
+from linkscope.torch_child.transfer import Method
+
+
+class Methods:
+    """By name, and what they share."""
+
+    def __init__(self) -> None:
+        self._groups = Groups()
+        self.by_name: dict[str, Method] = {
+            "torch-copy": TensorCopy(),
+            "torch-send": TorchSend(self._groups),
+            "torch-collective": TorchCollective(self._groups),
+            "torch-mpi": TorchMpi(),
+        }
+
+    def close(self) -> None:
+        """Leaves the communicators."""
+        self._groups.close()
