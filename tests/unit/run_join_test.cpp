@@ -184,7 +184,9 @@ TEST_F(JoinTest, AnotherPlanIsEverybodysRefusal) {
 
 TEST_F(JoinTest, ABackendThatCannotOpenIsEverybodysError) {
   EngineFactory broken = fakes();
-  broken.open = [](const Plan&, const python::GroupPlace&) -> Backend { throw Error(Fault::broken, "no driver"); };
+  broken.open = [](const Plan&, const python::GroupPlace&) -> Backend {
+    throw Error(Fault::broken, "no driver");
+  };
   start(0, fakes());
   start(1, broken);
   for (int rank = 0; rank < 2; ++rank) lines.at(rank).say(word(rank, 2));
@@ -199,7 +201,9 @@ TEST_F(JoinTest, ABackendThatCannotOpenIsEverybodysError) {
 
 TEST_F(JoinTest, TheSupervisorHearsOfAFailureBeforeTheOthersAreWaitedFor) {
   EngineFactory broken = fakes();
-  broken.open = [](const Plan&, const python::GroupPlace&) -> Backend { throw Error(Fault::broken, "no\ndriver"); };
+  broken.open = [](const Plan&, const python::GroupPlace&) -> Backend {
+    throw Error(Fault::broken, "no\ndriver");
+  };
   std::promise<void> heard;
   EngineFactory held_up = fakes();
   held_up.open = [&](const Plan&, const python::GroupPlace&) {
