@@ -40,8 +40,8 @@ struct MethodTraits {
   double host_gbps = 0;       ///< of host memory
   double gpu_gbps = 0;        ///< between GPUs
   double fill_gbps = 0;  ///< filling and checking host memory, where that is not as fast as the method itself
-  double cpu_fill_gbps = 0;  ///< the same where CPUs drive the flow
-  std::string_view calls{};  ///< of a layer above: the method that it hands its bytes to
+  double cpu_fill_gbps = 0;     ///< the same where CPUs drive the flow
+  std::string_view calls = "";  ///< of a layer above: the method that it hands its bytes to
 };
 
 /// Of the memories and methods that measured and described machines share, and those of other programs; the defaults for

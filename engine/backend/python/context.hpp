@@ -17,8 +17,8 @@ struct GroupPlace {
   int rank = 0;
   int size = 1;
   std::string root_host = "127.0.0.1";  ///< address of rank 0, by which the others reach it
-  std::optional<Seconds>
-      limit{};             ///< how long one process may keep the others waiting, where there are others
+  std::optional<Seconds> limit =
+      std::nullopt;        ///< how long one process may keep the others waiting, where there are others
   Bytes memory_limit = 0;  ///< most host memory of one allocation; 0: what is available
 };
 
