@@ -1,4 +1,4 @@
-// Parameters form, recorded, trial, patience_ms and jitter_ns.
+// Parameters form, recorded, trial, timeout_ms and jitter_ns.
 #include "collective/direct_options.hpp"
 
 #include "base/error.hpp"
@@ -7,7 +7,7 @@ namespace linkscope::direct {
 namespace {
 
 constexpr std::int64_t most_recorded = 64;  // a launch of it must fit behind a gate
-constexpr std::int64_t longest_patience_ms = 60'000;
+constexpr std::int64_t longest_timeout_ms = 60'000;
 constexpr std::int64_t longest_jitter_ns = 100'000'000;
 
 std::int64_t number(const Parameters& parameters, const char* name, std::int64_t otherwise,
@@ -39,7 +39,7 @@ DirectOptions DirectOptions::of(const Parameters& parameters) {
   form.recorded = static_cast<std::uint64_t>(number(parameters, "recorded", 1, 1, most_recorded));
   form.trial = read_trial(parameters.word("trial", "no"));
   form.wait_limit =
-      1e-3 * static_cast<Seconds>(number(parameters, "patience_ms", 10'000, 1, longest_patience_ms));
+      1e-3 * static_cast<Seconds>(number(parameters, "timeout_ms", 10'000, 1, longest_timeout_ms));
   form.jitter = 1e-9 * static_cast<Seconds>(number(parameters, "jitter_ns", 0, 0, longest_jitter_ns));
   return form;
 }

@@ -56,7 +56,7 @@ double balanced_base(const std::vector<Seconds>& times, Seconds slowest, double 
   return best;
 }
 
-/// The longest sample that every flow can fill, all running at their pace.
+/// The longest sample that every flow can fill, all running at their own rate.
 Seconds longest_possible(const std::vector<RateEstimate>& rate_estimates) {
   Seconds longest = std::numeric_limits<Seconds>::infinity();
   for (const RateEstimate& rate_estimate : rate_estimates) {

@@ -22,7 +22,7 @@ struct RateEstimate {
   std::uint64_t max_repeats = std::numeric_limits<std::uint64_t>::max();
   std::string call_group{};  // NOLINT(readability-redundant-member-init): lets initialisers leave it out
 
-  /// Whether the two flows must repeat alike (Transfer::company).
+  /// Whether the two flows must repeat alike.
   [[nodiscard]] bool same_group(const RateEstimate& other) const {
     return !call_group.empty() && call_group == other.call_group && role == other.role;
   }
@@ -34,7 +34,7 @@ struct RateEstimate {
 ///   slowest, so that the common case keeps equal bytes on equal paths. Where they are not, each flow gets its own repeats, such
 ///   that all take about the same time: the case then measures a steady mixture, not the tail of its slowest
 ///   flow. The sample grows, at most fourfold, until whole numbers fit to 10 %.
-/// - Flows of one company repeat alike: at the pace of the slowest of them.
+/// - Flows that must repeat alike do so at the rate of the slowest of them.
 /// - Background flows repeat until they outlast the measured ones by 30 %.
 /// - Where a flow cannot repeat that often, the whole sample becomes shorter.
 Repeats plan_repeats(std::vector<RateEstimate> rate_estimates, Seconds target);

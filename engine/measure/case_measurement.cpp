@@ -16,7 +16,7 @@ constexpr double warm_up_share = 0.25;  // of the point's budget
 constexpr double stable = 0.02;         // two warm-ups that differ by less are alike
 constexpr double long_enough = 0.9;     // share of the wanted length that a sample may fall short by noise
 constexpr double far_too_long = 4;
-constexpr double background_slack = 0.8;  // background flows repeat 30 % oftener than they must
+constexpr double background_slack = 0.8;  // background flows repeat 30 % more often than they must
 constexpr int most_discarded = 10;
 constexpr double shortest_series = 8;  // samples for which the budget must be enough
 
@@ -24,7 +24,7 @@ constexpr double shortest_series = 8;  // samples for which the budget must be e
 struct Series {
   std::vector<Sample> samples;
   Stop stopped = Stop::precision;
-  std::vector<std::vector<std::string>> warnings;  ///< by headline
+  std::vector<std::vector<std::string>> warnings;  ///< by stopping metric
 
   /// What is to be said of the figures of the measured flow that `before` others precede.
   [[nodiscard]] const std::vector<std::string>& warnings_of(std::size_t before) const {
@@ -131,7 +131,7 @@ Seconds CaseMeasurement::target_after(const Sample& sample) const {
   return target;
 }
 
-/// Whether a sample with its repeats is what the pace it showed asks for.
+/// Whether a sample with its repeats fits the rate it showed.
 bool CaseMeasurement::fits(const Sample& sample, const Repeats& wanted) const {
   for (std::size_t i = 0; i < flows_.size(); ++i) {
     const double ratio = static_cast<double>(wanted[i]) / static_cast<double>(sample.repeats()[i]);

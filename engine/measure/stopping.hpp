@@ -21,7 +21,7 @@ struct SamplingOptions {
 
 enum class Stop { precision, budget, samples };
 
-/// Watches the headline figure. Precision counts as reached only when the interval is narrow enough AND the
+/// Watches the stopping metric. Precision counts as reached only when the interval is narrow enough AND the
 /// later half of the samples has the same median as the earlier half to within the asked precision: an
 /// interval of order statistics believes that samples are independent, and a drift would make it narrower
 /// than the truth.

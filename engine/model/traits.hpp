@@ -19,7 +19,7 @@ struct MemoryTraits {
   bool uncached = false;          ///< no CPU cache holds it
   bool plain_allocation = false;  ///< on a GPU: by the runtime's plain call, so with an IPC handle
 
-  /// Whether pages come to lie where they are touched first; of others the driver decides when it allocates.
+  /// Whether pages are placed where they are first touched; the driver places others when it allocates.
   [[nodiscard]] bool placed_by_touch() const { return system_pages || registered || migrates; }
 
   bool operator==(const MemoryTraits&) const = default;

@@ -43,7 +43,7 @@ class Executor {
   BackendKind kind_;
   Consensus consensus_;
   ProcessGroupGate group_gate_;
-  Gate* gate_;  ///< the backend's own in a world of one
+  Gate* gate_;  ///< the backend's own in a group of one
   BufferPool pool_;
   FlowAssembler assembler_;
   MeasurementSession session_;

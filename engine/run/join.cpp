@@ -129,13 +129,13 @@ python::GroupPlace place_of(const Assignment& assignment) {
 
 /// Carries out the plan. `lost` is called before a process that cannot go on takes itself apart.
 Health work(ProcessGroup& group, const Assignment& assignment, const Environment& environment,
-            const EngineFactory& workshop, JsonLines& out, const std::function<void()>& lost) {
+            const EngineFactory& factory, JsonLines& out, const std::function<void()>& lost) {
   std::optional<Plan> plan;
   std::optional<Backend> backend;
   std::optional<Executor> executor;
   Consensus(group).collective_try([&] {
     plan = parse_plan(assignment.plan);
-    backend = workshop.open(*plan, place_of(assignment));
+    backend = factory.open(*plan, place_of(assignment));
     bind_memories(*backend, *plan);
     executor.emplace(*backend, *plan, environment, group, out);
   });
@@ -154,23 +154,23 @@ void tell(JsonLines& out, const Json& record) {
 }
 
 /// `trouble`: why it is lost, where the others are the reason; the supervisor has been told.
-Health take_part(const Environment& environment, const EngineFactory& workshop, Control& control,
+Health take_part(const Environment& environment, const EngineFactory& factory, Control& control,
                  JsonLines& out, std::optional<GroupError>& trouble) {
   std::optional<Listener> listener;
   if (*environment.rank == 0) listener.emplace(control.local_host());
-  out.write(introduction(environment, workshop.engine, listener));
+  out.write(introduction(environment, factory.engine, listener));
   const Assignment assignment = read_assignment(control.hear());
   check_rank(assignment, *environment.rank);
   host::keep_to(assignment.cpus);  // before any thread is started and any device opened
 
-  Watchdog watch(workshop.leave);
+  Watchdog watch(factory.leave);
   const Watchdog::Guard supervised =
       watch.over(control.descriptor(), 0, [] { return std::string("the supervisor is gone"); });
   if (assignment.size == 1) {
     SingleProcess alone;
-    return work(alone, assignment, environment, workshop, out, [] {});
+    return work(alone, assignment, environment, factory, out, [] {});
   }
-  BootstrapOptions own = options(environment, workshop.engine, assignment);
+  BootstrapOptions own = options(environment, factory.engine, assignment);
   own.on_failure = [&out](const std::string& reason) { tell(out, step_failure_record(reason)); };
   const std::unique_ptr<Bootstrap> group =
       listener
@@ -180,7 +180,7 @@ Health take_part(const Environment& environment, const EngineFactory& workshop, 
   std::optional<Watchdog::Guard> last_moments;
   {
     const std::vector<Watchdog::Guard> others = watch_over(*group, watch);
-    const Health health = work(*group, assignment, environment, workshop, out, [&] {
+    const Health health = work(*group, assignment, environment, factory, out, [&] {
       trouble = group->broken();
       if (trouble) tell(out, error_record(*trouble));
       last_moments.emplace(watch.over_the_end(grace, [&] {
@@ -195,7 +195,7 @@ Health take_part(const Environment& environment, const EngineFactory& workshop, 
 
 }  // namespace
 
-Health join(const Environment& environment, const EngineFactory& workshop) {
+Health join(const Environment& environment, const EngineFactory& factory) {
   if (environment.control.empty())
     throw Error(Fault::bad_input,
                 "join is for processes that linkscope starts: LINKSCOPE_CONTROL is not set");
@@ -210,7 +210,7 @@ Health join(const Environment& environment, const EngineFactory& workshop) {
   std::optional<GroupError> trouble;
   Health health = Health::lost;
   try {
-    health = take_part(environment, workshop, control, out, trouble);
+    health = take_part(environment, factory, control, out, trouble);
   } catch (const Error& error) {
     tell(out, error_record(error));
     throw;

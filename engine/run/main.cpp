@@ -87,11 +87,11 @@ int join_run(const std::vector<std::string>& arguments) {
   if (!arguments.empty())
     throw Error(Fault::bad_input, "join takes nothing: the supervisor hands out the plan");
   const Environment environment = Environment::read();
-  const EngineFactory workshop{
+  const EngineFactory factory{
       LINKSCOPE_ENGINE,
       [&](const Plan& plan, const python::GroupPlace& place) { return open(plan, environment, place); },
       [](const std::string& why) { ::_exit(complain(why, lost)); }};
-  return join(environment, workshop) == Health::sound ? success : lost;
+  return join(environment, factory) == Health::sound ? success : lost;
 }
 
 int run(const std::vector<std::string>& arguments) {

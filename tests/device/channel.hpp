@@ -16,8 +16,8 @@ namespace linkscope::testing {
 class Channel {
  public:
   explicit Channel(int descriptor) : descriptor_(descriptor) {
-    constexpr time_t patience_s = 60;
-    const timeval limit{patience_s, 0};
+    constexpr time_t timeout_s = 60;
+    const timeval limit{timeout_s, 0};
     setsockopt(descriptor_, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
   }
   ~Channel() { close(descriptor_); }

@@ -203,7 +203,7 @@ TEST_F(DirectCollective, MembersThatLaunchAtTimesOfTheirOwn) {
 
 TEST_F(DirectCollective, AMemberThatDoesNotComeIsNamedAndNobodyWaitsForEver) {
   each_algorithm([&](const std::string& kind, Words words) {
-    words["patience_ms"] = "40";
+    words["timeout_ms"] = "40";
     const Assembled assembled = assemble(flow(kind, 960 * 4, words));
     std::vector<Lane> lanes = assembled.lanes(20);  // more calls than a sender may be ahead of who receives
     lanes.pop_back();

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from torch_child_plans import (
-    PATIENCE_S,
+    TIMEOUT_S,
     RankGroup,
     case,
     collective,
@@ -145,7 +145,7 @@ def test_whose_child_hangs_is_named_within_the_limit(ranks: Callable[..., RankGr
     assert row["status"] == "failed"
     assert row["reason"] == f"{rank(1, started)} has not come within 1 s"
     started.hang_up()
-    started.processes[1].wait(PATIENCE_S)
+    started.processes[1].wait(TIMEOUT_S)
 
 
 def test_children_end_with_their_engines(ranks: Callable[..., RankGroup], faulty: Faulty) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from torch_child_plans import (
-    PATIENCE_S,
+    TIMEOUT_S,
     SOURCE,
     RankGroup,
     case,
@@ -141,7 +141,7 @@ def test_a_stopped_process_fails_the_case_by_name_within_the_limit(torch: Any, r
     assert (row["record"], row["status"], error["record"]) == ("row", "failed", "error")
     assert row["reason"].startswith("rank 1")
     assert "has not come within 2 s" in row["reason"]
-    assert started.processes[0].wait(PATIENCE_S) == 3
+    assert started.processes[0].wait(TIMEOUT_S) == 3
 
 
 FAULTY = """

@@ -20,7 +20,7 @@ from linkscope.torch_child import installation
 Json = dict[str, Any]
 
 SOURCE = Path(__file__).resolve().parents[2] / "python"
-PATIENCE_S = 120
+TIMEOUT_S = 120
 QUICK = {"max_samples": 6, "point_budget_s": 0.05, "precision": 0.5}
 
 
@@ -67,7 +67,7 @@ def run(tmp_path: Path, *cases: Json, env: Mapping[str, str] | None = None, code
 def engine(*arguments: str | Path, env: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
     command = [host_engine(), *map(str, arguments)]
     used = dict(env or environment())
-    return subprocess.run(command, env=used, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
+    return subprocess.run(command, env=used, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
 
 
 def copy(size: int, **changed: Any) -> Json:
@@ -113,7 +113,7 @@ class RankGroup:
     def __init__(self, size: int, launcher: Sequence[str] = (), **added: str) -> None:
         self.size = size
         self._listener = socket.create_server(("127.0.0.1", 0))
-        self._listener.settimeout(PATIENCE_S)
+        self._listener.settimeout(TIMEOUT_S)
         control = f"127.0.0.1:{self._listener.getsockname()[1]}"
         env = environment(LINKSCOPE_CONTROL=control, LINKSCOPE_TOKEN="secret", **added)
         command = [host_engine(), "join"]
@@ -130,7 +130,7 @@ class RankGroup:
 
     def _greet(self) -> None:
         connection, _ = self._listener.accept()
-        connection.settimeout(PATIENCE_S)
+        connection.settimeout(TIMEOUT_S)
         lines = iter(connection.makefile("rb"))
         hello = json.loads(next(lines))
         validate(hello)
@@ -167,7 +167,7 @@ class RankGroup:
             connection.shutdown(socket.SHUT_RDWR)
 
     def codes(self) -> list[int]:
-        return [process.wait(PATIENCE_S) for process in self.processes]
+        return [process.wait(TIMEOUT_S) for process in self.processes]
 
     def close(self) -> None:
         for process in self.processes:

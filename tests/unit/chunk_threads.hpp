@@ -26,7 +26,7 @@ struct ChunkCase {
   unsigned workers = 2;  ///< of a push: pairs of them
   Bytes chunk = 16;
   InPlace place = InPlace::out;
-  std::uint64_t patience = 10'000'000;  ///< looks
+  std::uint64_t timeout = 10'000'000;  ///< looks
 };
 
 inline std::ostream& operator<<(std::ostream& out, const ChunkCase& one) {
@@ -95,7 +95,7 @@ class ChunkThread {
     for (std::uint64_t looks = 0; count.load(std::memory_order_acquire) < number; ++looks) {
       std::this_thread::yield();
       if (own().poison) return false;
-      if (member == nobody || looks < node_.wanted().patience) continue;
+      if (member == nobody || looks < node_.wanted().timeout) continue;
       own().missing = member;
       for (int other = 0; other < node_.wanted().members; ++other) node_.place(other).poison = true;
       return false;
@@ -131,7 +131,7 @@ void expect_every_calls_own_numbers(const ChunkCase& wanted, const Run& run) {
 /// Where the last member never comes, all others give up and nobody else is named.
 template <class Place, class Run>
 void expect_last_member_named(ChunkCase wanted, const Run& run) {
-  wanted.patience = 50'000;
+  wanted.timeout = 50'000;
   const int lost = wanted.members - 1;
   const ChunkNode<Place> node(wanted);
   const Outcome outcome = run(node, 12, only(lost));

@@ -38,7 +38,7 @@ struct Arrangement {
   int members = 3;
   Bytes bytes = 24;
   Extent sets = 2;
-  std::uint64_t patience = 10'000'000;  ///< looks
+  std::uint64_t timeout = 10'000'000;  ///< looks
 };
 
 std::ostream& operator<<(std::ostream& out, const Arrangement& arrangement) {
@@ -159,7 +159,7 @@ class ThreadPort {
     Place& own = node_.place(pieces_.me);
     if (own.poison) return false;
     const bool root_waits_itself = pieces_.traffic == Traffic::one_way && late == only(0);
-    if (root_waits_itself || ++looks_ < node_.arrangement().patience) return true;
+    if (root_waits_itself || ++looks_ < node_.arrangement().timeout) return true;
     own.missing = std::countr_zero(late);
     for (int member = 0; member < pieces_.members; ++member) node_.place(member).poison = true;
     return false;
@@ -260,7 +260,7 @@ TEST_P(Protocol, DeliversEveryCallsOwnNumbersHoweverLateMembersAre) {
 
 TEST_P(Protocol, GivesUpOnAMemberThatNeverComes) {
   Arrangement arrangement = GetParam();
-  arrangement.patience = 100'000;
+  arrangement.timeout = 100'000;
   const int lost = 1;
   const Node node(arrangement);
   const Outcome outcome = run(node, 4 * arrangement.sets, only(lost));

@@ -241,7 +241,7 @@ TEST_F(MpiRuntimeTest, AWindowIsWithdrawnByAllOrByNone) {
     EXPECT_EQ(end->facts().operations, 1U);
     throw Error(Fault::fatal, "rank 1 is gone");
   } catch (const Error&) {
-    EXPECT_EQ(mpi_.windows, 1) << "withdrawing would wait for it for ever";
+    EXPECT_EQ(mpi_.windows, 1) << "withdrawing would wait for it forever";
   }
 }
 

@@ -81,14 +81,14 @@ struct JoinTest : testing::Test {
     for (std::thread& process : processes) process.join();
   }
 
-  void start(int rank, EngineFactory workshop) {
+  void start(int rank, EngineFactory factory) {
     Environment environment;
     environment.control = "127.0.0.1:" + std::to_string(listener.port());
     environment.token = "sesame";
     environment.rank = rank;
     std::string* error = &errors[rank];
     Fault* fault = &faults[rank];
-    processes.emplace_back([=, shop = std::move(workshop)] {
+    processes.emplace_back([=, shop = std::move(factory)] {
       try {
         join(environment, shop);
       } catch (const Error& caught) {

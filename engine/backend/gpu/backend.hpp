@@ -20,7 +20,7 @@ struct OpenedGpus {
   std::shared_ptr<GpuContext> context;  ///< what methods and memories are made with
 };
 
-/// Never throws for want of a GPU: without a driver or a device the list is empty and `problem` says why.
+/// Never throws because there is no GPU: without a driver or a device the list is empty and `problem` says why.
 /// Creates no device context: a device is started when a buffer or a transfer first uses it.
 /// `lanes`: flows that one GPU will drive at the same time at most; each needs a hardware queue of its own, or
 /// the driver chains them, and every queue makes starting a device slower.

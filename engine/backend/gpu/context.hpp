@@ -91,12 +91,12 @@ class GpuContext {
   gpuStream_t service_stream(int device);
   /// A word of the device's memory that one service operation at a time may use.
   std::uint64_t* scratch_word(int device);
-  /// Loads kernels before they are needed: a lazy load behind a closed gate would wait for ever.
+  /// Loads kernels before they are needed: a lazy load behind a closed gate would wait forever.
   void load(int device, const std::vector<const void*>& kernels);
 
   /// Bytes of `device` that nobody has taken.
   [[nodiscard]] Bytes free_memory(int device);
-  /// Counts managed memory that may all come to lie on `device` at once, wherever its pages are now. Throws
+  /// Counts managed memory that may all be on `device` at once, wherever its pages are now. Throws
   /// Error{no_memory} where it would not fit, so that eviction is never measured by accident.
   void reserve_managed(int device, Bytes bytes);
   void release_managed(int device, Bytes bytes) noexcept;

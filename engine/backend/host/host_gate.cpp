@@ -30,7 +30,7 @@ struct HostGate::Runner {
   unsigned part = 0;
   int cpu = 0;
   Worker* worker = nullptr;
-  SpinPolicy patience = SpinPolicy::spin_first;
+  SpinPolicy policy = SpinPolicy::spin_first;
   Span span;
 };
 
@@ -94,7 +94,7 @@ void HostGate::assign(const std::vector<Lane>& lanes, Clock clock) {
   }
   std::set<int> taken;
   for (const auto& runner : runners_) {
-    if (load[runner->cpu] > 1) runner->patience = SpinPolicy::yield;
+    if (load[runner->cpu] > 1) runner->policy = SpinPolicy::yield;
     taken.insert(runner->cpu);
   }
   aside_ = std::make_unique<Aside>(taken);
@@ -143,7 +143,7 @@ void HostGate::serve(Runner& runner) noexcept {
   const std::uint64_t first = transfer.done();
   const bool meet = lane.clock == Clock::host && transfer.threads() > 1;
   ready_.fetch_add(1, std::memory_order_release);
-  if (!wait_open(runner.patience)) return;
+  if (!wait_open(runner.policy)) return;
   runner.span.start = steady_seconds();
   const auto perform = [&](std::uint64_t from, std::uint64_t times) {
     if (!meet) transfer.perform(runner.part, from, times);
@@ -157,15 +157,15 @@ void HostGate::serve(Runner& runner) noexcept {
   if (lane.tail > 0) runner.span.idle = perform(first + lane.repeats, lane.tail);
 }
 
-bool HostGate::wait_open(SpinPolicy patience) const noexcept {
-  Spin spin(patience);
+bool HostGate::wait_open(SpinPolicy policy) const noexcept {
+  Spin spin(policy);
   State state = State::closed;
   while ((state = state_.load(std::memory_order_acquire)) == State::closed) spin.once();
   return state == State::open;
 }
 
 void HostGate::cancel() noexcept {
-  // Never once it is open: threads that went would wait for ever for those of their lane that were sent home.
+  // Never once it is open: threads that went would wait forever for those of their lane that were sent home.
   State closed = State::closed;
   state_.compare_exchange_strong(closed, State::cancelled, std::memory_order_release,
                                  std::memory_order_relaxed);

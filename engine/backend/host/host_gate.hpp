@@ -37,7 +37,7 @@ class HostGate final : public Gate {
 
   void assign(const std::vector<Lane>& lanes, Clock clock);
   void serve(Runner& runner) noexcept;
-  [[nodiscard]] bool wait_open(SpinPolicy patience) const noexcept;
+  [[nodiscard]] bool wait_open(SpinPolicy policy) const noexcept;
   void cancel() noexcept;
 
   std::shared_ptr<HostContext> context_;

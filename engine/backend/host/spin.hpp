@@ -16,7 +16,7 @@ enum class SpinPolicy {
 /// threads than CPUs cannot starve the one they wait for.
 class Spin {
  public:
-  explicit Spin(SpinPolicy patience) : left_(patience == SpinPolicy::yield ? 0 : spins) {}
+  explicit Spin(SpinPolicy policy) : left_(policy == SpinPolicy::yield ? 0 : spins) {}
 
   void once() noexcept {
     if (left_ == 0) {

@@ -54,7 +54,7 @@ void Worker::move_to(int cpu) { pin(thread_, cpu); }
 
 // Both counters are published sequentially consistent, and not merely released: libstdc++'s notify looks first whether
 // anybody waits, and a load may come before an earlier store unless both are. It would find nobody while the other side
-// still finds the old value and goes to sleep for ever.
+// still finds the old value and goes to sleep forever.
 void Worker::start(std::function<void()> job) {
   job_ = std::move(job);
   given_.fetch_add(1, std::memory_order_seq_cst);

@@ -32,7 +32,7 @@ struct Candidate {
 /// In the order in which they are tried: what was asked for and nothing else; else the site's adapter beside the engine,
 /// then libmpi_abi by the loader's path, in the Python environments, and in a lib/ that the engine lies below (a wheel's).
 [[nodiscard]] std::vector<Candidate> candidates(const SearchRoots& surroundings);
-/// The same in words, for whoever wonders why nothing was found.
+/// The same in words: why nothing was found.
 [[nodiscard]] std::string places(const SearchRoots& surroundings);
 
 /// The adapter to the standard ABI, which every build has.

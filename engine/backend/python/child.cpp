@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::size_t length_bytes = 4;
 constexpr std::size_t most_words = 4096;
-constexpr Seconds end_patience = 10;
+constexpr Seconds end_timeout = 10;
 constexpr long pause_ns = 1'000'000;
 
 std::string last_line(const std::string& text) {
@@ -46,7 +46,7 @@ int milliseconds(Seconds left) { return left > 0 ? static_cast<int>(left * 1e3) 
 
 }  // namespace
 
-Child::Child(const std::string& program, Seconds patience) : patience_(patience) {
+Child::Child(const std::string& program, Seconds timeout) : timeout_(timeout) {
   std::array<int, 2> ends{};
   std::array<int, 2> words{};
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0 ||
@@ -111,7 +111,7 @@ void Child::tell(const Message& command) {
 }
 
 Message Child::hear() {
-  const Seconds deadline = steady_seconds() + patience_;
+  const Seconds deadline = steady_seconds() + timeout_;
   std::string head;
   receive(head, length_bytes, deadline);
   std::size_t length = 0;
@@ -132,7 +132,7 @@ void Child::receive(std::string& bytes, std::size_t count, Seconds deadline) {
     const Seconds left = deadline - steady_seconds();
     const int ready = left > 0 ? ::poll(watched.data(), watched.size(), milliseconds(left)) : 0;
     if (ready < 0 && errno == EINTR) continue;
-    if (ready <= 0) fail("has been silent for " + std::to_string(static_cast<long>(patience_ + 0.5)) + " s");
+    if (ready <= 0) fail("has been silent for " + std::to_string(static_cast<long>(timeout_ + 0.5)) + " s");
     if (watched[1].revents != 0) take_words();
     if (watched[0].revents == 0) continue;
     const std::size_t before = bytes.size();
@@ -170,11 +170,11 @@ std::string Child::ending() {
 }
 
 void Child::await_end() {
-  await_until(steady_seconds() + end_patience);
+  await_until(steady_seconds() + end_timeout);
   if (pid_ < 0) return;
   ::kill(pid_, SIGKILL);
   await_until(steady_seconds() +
-              end_patience);  // one that is stuck in the kernel dies when the driver lets go
+              end_timeout);  // one that is stuck in the kernel dies when the driver lets go
 }
 
 void Child::await_until(Seconds deadline) {

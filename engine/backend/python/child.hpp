@@ -17,9 +17,9 @@ using Message = nlohmann::json;
 /// caller at a time: the thread that made it, by whose end the kernel knows that the child is to be killed.
 class Child {
  public:
-  /// `program` is told the number of its end of the socket, behind `-m linkscope.torch_child`. `patience`: how long an answer may
+  /// `program` is told the number of its end of the socket, behind `-m linkscope.torch_child`. `timeout`: how long an answer may
   /// take. Throws Error{fatal} where no process can be started.
-  Child(const std::string& program, Seconds patience);
+  Child(const std::string& program, Seconds timeout);
   ~Child();
   Child(const Child&) = delete;
   Child& operator=(const Child&) = delete;
@@ -42,7 +42,7 @@ class Child {
   [[nodiscard]] std::string ending();
   [[noreturn]] void fail(const std::string& what);
 
-  Seconds patience_;
+  Seconds timeout_;
   pid_t pid_ = -1;  ///< -1 once it has ended
   int exit_status_ = 0;
   int socket_ = -1;

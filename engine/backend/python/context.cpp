@@ -8,8 +8,8 @@
 namespace linkscope::python {
 namespace {
 
-constexpr Seconds patience_alone = 900;  // the supervisor's is shorter, and knows the case
-constexpr Seconds patience_beside_limit = 30;
+constexpr Seconds timeout_alone = 900;  // the supervisor's is shorter, and knows the case
+constexpr Seconds timeout_beside_limit = 30;
 
 }  // namespace
 
@@ -18,13 +18,13 @@ Child& PythonContext::child() {
   if (program_.empty())
     throw Error(Fault::unsupported, "this engine was told of no Python: LINKSCOPE_PYTHON_PROGRAM is not set");
   // Longer than the others wait for this process: they are the ones to say who is late.
-  const Seconds patience = place_.limit ? 2 * *place_.limit + patience_beside_limit : patience_alone;
-  auto started = std::make_unique<Child>(program_, patience);
+  const Seconds timeout = place_.limit ? 2 * *place_.limit + timeout_beside_limit : timeout_alone;
+  auto started = std::make_unique<Child>(program_, timeout);
   static_cast<void>(started->ask({{"do", "begin"},
                                   {"rank", place_.rank},
                                   {"size", place_.size},
                                   {"root_host", place_.root_host},
-                                  {"limit_s", place_.limit.value_or(patience_alone)},
+                                  {"limit_s", place_.limit.value_or(timeout_alone)},
                                   {"memory_limit_bytes", place_.memory_limit}}));
   child_ = std::move(started);
   return *child_;

@@ -75,7 +75,7 @@ class Communicator {
 
 /// The communicators of a process, kept for those who want the same members again. What a process keeps depends only on
 /// what all processes see alike, so that of a communicator's members either all find it or none does: else the one would
-/// wait for ever for the other to set it up.
+/// wait forever for the other to set it up.
 class Communicators {
  public:
   Communicators(std::shared_ptr<const XcclLibrary> library, std::shared_ptr<gpu::GpuContext> context)

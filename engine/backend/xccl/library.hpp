@@ -25,7 +25,7 @@ struct Search {
 /// Stays loaded until the process ends: it has threads of its own. It finds the environment as the user has it.
 class XcclLibrary {
  public:
-  /// Never throws for want of a library: problem() then says where it was looked for.
+  /// Never throws because the library is missing: problem() then says where it was looked for.
   explicit XcclLibrary(const Search& search);
 
   /// One line; empty where all is well.

@@ -23,7 +23,7 @@ class RingPort {
   /// `made`: calls before this launch.
   __device__ RingPort(const RingWork& work, std::uint64_t made)
       : work_(work),
-        meeting_(work.peers, work.wait_limit, 0),
+        barrier_wait_(work.peers, work.wait_limit, 0),
         waiting_(work.peers, work.wait_limit, all_of(work.peers.members)),
         made_(made) {}
 
@@ -35,7 +35,7 @@ class RingPort {
     if constexpr (trial == SelfCheck::on) write_tried(number);
   }
   __device__ bool peer_barrier(std::uint64_t call) {
-    return direct::peer_barrier(work_.peers, meeting_, call);
+    return direct::peer_barrier(work_.peers, barrier_wait_, call);
   }
 
   __device__ bool await(std::uint64_t things, std::uint64_t limits) {
@@ -173,7 +173,7 @@ class RingPort {
   }
 
   const RingWork& work_;
-  PeerWait meeting_;
+  PeerWait barrier_wait_;
   PeerWait waiting_;  ///< for whoever may be late because another is: a lost member is named where all meet
   std::uint64_t made_;
   std::uint64_t seen_ = 0;  ///< of what this thread sees to

@@ -34,7 +34,7 @@ namespace linkscope::direct {
 // - Paired traffic has two. A worker writes for call c + 2 when it has finished call c + 1, in which it received something
 //   from that reader, which the reader sent in call c + 1, so after it had finished call c: every look at the place had
 //   returned, because the reader's way on depended on what it saw. The two sets are enough however far apart members start
-//   and however long they dawdle: nobody can be more than one call ahead.
+//   and however slow they are: nobody can be more than one call ahead.
 // - One way: nothing comes back, so the reader says by a credit, released after it has read, how far it is: with 2n sets after
 //   every n-th call. A writer asks before it begins another n: those go where what lay is older than the last n.
 // A place's old flag is never taken for a new one: it is that of call c, the awaited one is that of c + sets, and all

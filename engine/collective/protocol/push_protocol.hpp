@@ -121,7 +121,7 @@ constexpr PushCut push_cut(const CollectiveShape& shape, int me, unsigned pairs,
 //   too, which began this call after it had seen the former one's results complete. In place it has read, by then, what
 //   stood there: it was its part of that very chunk.
 // - A member's own numbers, which its summer reads: its scatterer ends a call when its own summer has told.
-// Nobody waits for ever: an owner waits for chunk n of everybody, a scatterer for room for chunk n that chunk n - push_depth
+// Nobody waits forever: an owner waits for chunk n of everybody, a scatterer for room for chunk n that chunk n - push_depth
 // of the same owner leaves; so the lowest chunk that has not been summed up can always be sent by all.
 
 enum class PushRole { scatterer, summer };

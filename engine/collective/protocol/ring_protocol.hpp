@@ -156,7 +156,7 @@ constexpr RingCut ring_cut(const CollectiveShape& shape, int me, unsigned worker
 // - A place in the staging: by what has been read, which is counted through all calls by both sides alike.
 // - A destination: whoever stores to it has met its member in this call, so that one has ended the call before. In place it
 //   has sent its own part of a chunk before the result of that chunk can come to it.
-// Nobody waits for ever. Where shares are divided all make the same stops in the same order: whoever is least far finds what it
+// Nobody waits forever. Where shares are divided all make the same stops in the same order: whoever is least far finds what it
 // awaits sent, and room with two places or more. Along a chain the last one waits for nobody behind it.
 
 /// `repeats` calls.

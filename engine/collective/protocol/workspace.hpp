@@ -76,7 +76,7 @@ struct PeerTable {
   std::byte* workspaces[most_members] = {};
 };
 
-/// How long kernels wait for a member, and how long they dawdle: ticks of the device's clock.
+/// How long kernels wait for a member, and how much jitter they inject: ticks of the device's clock.
 struct WaitLimits {
   std::uint64_t ticks = 0;
   std::uint64_t jitter = 0;  ///< calls begin up to about this much later, by chance; 0: at once

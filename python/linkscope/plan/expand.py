@@ -295,8 +295,8 @@ def _apart(paths: Paths, layout: FlowLayout, point: AxisPoint, catalog: EngineCa
 def _case(
     row: SuiteRow, paths: Paths, layout: FlowLayout, point: AxisPoint, around: Elsewhere, catalog: EngineCatalog
 ) -> Json:
-    gathering = bool(layout.members)
-    flows = [collective_flow(paths, layout, point)] if gathering else case_flows(row, paths, layout, point, around)
+    collective = bool(layout.members)
+    flows = [collective_flow(paths, layout, point)] if collective else case_flows(row, paths, layout, point, around)
     on_gpu = any(flow["executor"].startswith("gpu:") for flow in flows if "role" not in flow)
     wanted = {"min_sample_s": row.min_sample_s, "point_budget_s": row.point_budget_s}
     environment = {"environment": point.variant.settings} if point.variant.settings else {}

@@ -16,7 +16,7 @@ def all_members(candidates: Candidates) -> list[FlowLayout]:
     most = len(ids) * candidates.hosts
     usual = (max(len(ids), 2),) if by_cpus else tuple(dict.fromkeys((len(ids), most)))
     fitting = [count for count in candidates.counts or usual if count > 1 and (by_cpus or count <= most)]
-    return [_gathering(_dealt(ids, count)) for count in fitting] if ids else []
+    return [_collective_of(_dealt(ids, count)) for count in fitting] if ids else []
 
 
 def growing(candidates: Candidates) -> list[FlowLayout]:
@@ -38,7 +38,7 @@ def device_sets(candidates: Candidates) -> list[FlowLayout]:
 
 
 def _first_ones(devices: list[str]) -> list[FlowLayout]:
-    return [_gathering(tuple(devices[:count])) for count in range(2, len(devices) + 1)]
+    return [_collective_of(tuple(devices[:count])) for count in range(2, len(devices) + 1)]
 
 
 def _dealt(devices: list[str], count: int) -> tuple[str, ...]:
@@ -48,7 +48,7 @@ def _dealt(devices: list[str], count: int) -> tuple[str, ...]:
     return tuple(devices[member * len(devices) // count] for member in range(count))
 
 
-def _gathering(members: tuple[str, ...]) -> FlowLayout:
+def _collective_of(members: tuple[str, ...]) -> FlowLayout:
     kind = "GPUs" if members[0].startswith("gpu:") else "members"
     return FlowLayout((), "", f"{len(members)} {kind}", members=members)
 

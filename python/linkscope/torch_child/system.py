@@ -65,7 +65,7 @@ def run_on_node(node: int) -> None:
 
 @contextlib.contextmanager
 def pages_on(node: int) -> Iterator[None]:
-    """Pages that this thread touches for the first time come to lie on the node. Raises ChildError."""
+    """Pages that this thread touches for the first time are placed on the node. Raises ChildError."""
     if node not in numa_nodes():
         raise unsupported(f"there is no numa:{node} here")
     if len(numa_nodes()) == 1:

@@ -121,7 +121,7 @@ std::unique_ptr<Transfer> GpuAllocationMethod::make(const Flow& flow, const Aren
   const int node = node_of(context(), flow);
   if (where.traits.system_pages) return host::make_host_calls(context().host(), node, flow, measured_);
   const int device = flow.executor.index;
-  // Managed memory counts against the GPU wherever it lies: it may come to lie there.
+  // Managed memory counts against the GPU wherever it is: it may migrate there.
   const bool of_device = where.device.kind == DeviceKind::gpu || where.traits.migrates;
   const host::BlockCount many =
       of_device ? host::blocks_to_hold(flow.bytes, context().free_memory(device), most_held,

@@ -57,7 +57,7 @@ class GpuTouchTransfer final : public GpuTransfer {
 };
 
 /// What a managed block takes so that no page of it has been touched before: whole blocks of the driver. Smaller
-/// allocations come to lie in such as are in use, or were, and whose pages are there already.
+/// allocations share blocks with others, whose pages are there already.
 Bytes allocated_for(Bytes bytes) { return (bytes + migration_block - 1) / migration_block * migration_block; }
 
 /// Managed blocks of `device`, room for them kept as long as they live.
@@ -115,7 +115,7 @@ Support GpuFirstTouch::supports(const Flow& flow) const {
   if (!where.traits.migrates && !where.traits.system_pages)
     return Support::no("first-touch is for pageable, huge and managed memory, not " + where.memory);
   if (by_cpu) {
-    Endpoint loose = where;  // the touch decides where the pages come to lie
+    Endpoint loose = where;  // the touch decides where the pages go
     loose.placement = Placement::first_touch;
     if (const Support reached = context().host().reachable(loose); !reached) return reached;
     return host::threads_available(context().host(), flow);

@@ -27,7 +27,7 @@ class LaneGroup;
 /// says so: a host that dies or forgets cannot hang a GPU.
 ///
 /// A stream takes only so many commands (about a thousand) before enqueueing waits for the device, which here would
-/// be for ever: hence TransferFacts::max_repeats. Transfers whose enqueueing blocks (GpuTransfer::enqueueing) are
+/// be forever: hence TransferFacts::max_repeats. Transfers whose enqueueing blocks (GpuTransfer::enqueueing) are
 /// enqueued in the same way by a thread of their own, after the gate has opened. Transfers that share calls (Joint) are
 /// enqueued together before it opens: by one thread, or by one for each GPU where the calls may wait for one another.
 ///

@@ -16,13 +16,13 @@ struct GpuLane::Report {
 
 namespace {
 
-constexpr Seconds patience = 10.0;
+constexpr Seconds timeout = 10.0;
 
 __global__ void wait_for_opening(const std::uint64_t* flag, std::uint64_t round, GpuLane::Report* report,
-                                 std::uint64_t patience_ticks) {
+                                 std::uint64_t timeout_ticks) {
   const std::uint64_t begin = vendor::device_ticks();
   while (vendor::load_acquire_system(flag) < round) {
-    if (vendor::device_ticks() - begin > patience_ticks) {
+    if (vendor::device_ticks() - begin > timeout_ticks) {
       report->expired = round;
       break;
     }
@@ -75,7 +75,7 @@ GpuLane::~GpuLane() {
 void GpuLane::close(std::uint64_t round) {
   round_ = round;
   wait_for_opening<<<1, 1, 0, stream_>>>(flag_.address(), round_, report_,
-                                         static_cast<std::uint64_t>(patience * vendor::ticks_per_second));
+                                         static_cast<std::uint64_t>(timeout * vendor::ticks_per_second));
   LINKSCOPE_CHECK(gpuGetLastError());
   LINKSCOPE_CHECK(gpuEventRecord(opened_, stream_));
 }

@@ -24,12 +24,12 @@ constexpr double nominal_rate_error = 1e-4;   // a quartz against a quartz, and 
 constexpr double smallest_rate_error = 2e-6;  // the system slews its clock, quartzes warm up
 constexpr Seconds give_up_after = 5.0;
 
-/// Answers pings 1..rounds, each with the device's clock as it was seen. Leaves on its own after `patience` ticks.
-__global__ void answer_pings(Timer::Mailbox* mailbox, std::uint64_t rounds, std::uint64_t patience) {
+/// Answers pings 1..rounds, each with the device's clock as it was seen. Leaves on its own after `timeout` ticks.
+__global__ void answer_pings(Timer::Mailbox* mailbox, std::uint64_t rounds, std::uint64_t timeout) {
   const std::uint64_t begin = vendor::device_ticks();
   for (std::uint64_t round = 1; round <= rounds; ++round) {
     while (vendor::load_acquire_system(&mailbox->ping) < round) {
-      if (vendor::device_ticks() - begin > patience) return;
+      if (vendor::device_ticks() - begin > timeout) return;
     }
     mailbox->ticks = vendor::device_ticks();
     vendor::store_release_system(&mailbox->pong, round);

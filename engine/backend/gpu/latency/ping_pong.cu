@@ -11,7 +11,7 @@ namespace linkscope::gpu {
 namespace {
 
 constexpr std::int64_t default_rounds = 1000;
-constexpr Seconds patience = 10.0;
+constexpr Seconds timeout = 10.0;
 constexpr unsigned polls_between_looks = 1U << 12U;  // reading the clock at every poll would slow the polls
 
 /// relaxed: the flag alone. release: the flag publishes what its writer wrote before, as a flag that guards data must.
@@ -32,32 +32,32 @@ __device__ void store(std::uint64_t* flag, std::uint64_t value) {
   }
 }
 
-/// Polls `flag` until it holds `value`. Says no when `patience_ticks` have passed.
+/// Polls `flag` until it holds `value`. Says no when `timeout_ticks` have passed.
 template <Ordering ordering>
-__device__ bool await(const std::uint64_t* flag, std::uint64_t value, std::uint64_t patience_ticks) {
+__device__ bool await(const std::uint64_t* flag, std::uint64_t value, std::uint64_t timeout_ticks) {
   const std::uint64_t begin = vendor::device_ticks();
   for (unsigned poll = 1;; ++poll) {
     if (load<ordering>(flag) == value) return true;
-    if (poll % polls_between_looks == 0 && vendor::device_ticks() - begin > patience_ticks) return false;
+    if (poll % polls_between_looks == 0 && vendor::device_ticks() - begin > timeout_ticks) return false;
   }
 }
 
 /// Both kernels count the rounds they completed into *completed.
 template <Ordering ordering>
 __global__ void initiate(std::uint64_t* serve_to, const std::uint64_t* answer_at, std::uint64_t first,
-                         std::uint64_t rounds, std::uint64_t patience_ticks, std::uint64_t* completed) {
+                         std::uint64_t rounds, std::uint64_t timeout_ticks, std::uint64_t* completed) {
   for (std::uint64_t value = first; value != first + rounds; ++value) {
     store<ordering>(serve_to, value);
-    if (!await<ordering>(answer_at, value, patience_ticks)) return;
+    if (!await<ordering>(answer_at, value, timeout_ticks)) return;
   }
   *completed += rounds;
 }
 
 template <Ordering ordering>
 __global__ void respond(const std::uint64_t* serve_at, std::uint64_t* answer_to, std::uint64_t first,
-                        std::uint64_t rounds, std::uint64_t patience_ticks, std::uint64_t* completed) {
+                        std::uint64_t rounds, std::uint64_t timeout_ticks, std::uint64_t* completed) {
   for (std::uint64_t value = first; value != first + rounds; ++value) {
-    if (!await<ordering>(serve_at, value, patience_ticks)) return;
+    if (!await<ordering>(serve_at, value, timeout_ticks)) return;
     store<ordering>(answer_to, value);
   }
   *completed += rounds;
@@ -122,14 +122,14 @@ class PingPongTransfer final : public GpuTransfer {
 
   /// The responder is launched first: it polls while the initiator's gate is still closed.
   void enqueue(gpuStream_t stream, std::uint64_t repeats) override {
-    const auto patience_ticks = static_cast<std::uint64_t>(patience * vendor::ticks_per_second);
+    const auto timeout_ticks = static_cast<std::uint64_t>(timeout * vendor::ticks_per_second);
     const std::uint64_t rounds = repeats * rounds_;
     LINKSCOPE_CHECK(gpuSetDevice(responder_));
-    game_.respond<<<1, 1, 0, stream_>>>(serve_.responder, answer_.responder, next_, rounds, patience_ticks,
+    game_.respond<<<1, 1, 0, stream_>>>(serve_.responder, answer_.responder, next_, rounds, timeout_ticks,
                                         responded_.data());
     LINKSCOPE_CHECK(gpuGetLastError());
     LINKSCOPE_CHECK(gpuSetDevice(initiator_));
-    game_.initiate<<<1, 1, 0, stream>>>(serve_.initiator, answer_.initiator, next_, rounds, patience_ticks,
+    game_.initiate<<<1, 1, 0, stream>>>(serve_.initiator, answer_.initiator, next_, rounds, timeout_ticks,
                                         initiated_.data());
     LINKSCOPE_CHECK(gpuGetLastError());
     next_ += rounds;
