@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -44,10 +45,10 @@ class GroupError : public Error {
   /// `error` as it is, but of another fault.
   GroupError(Fault fault, const Error& error);
 
-  [[nodiscard]] const Causes& causes() const noexcept { return causes_; }
+  [[nodiscard]] const Causes& causes() const noexcept { return *causes_; }
 
  private:
-  Causes causes_;
+  std::shared_ptr<const Causes> causes_;  ///< shared: copying an exception must not throw
 };
 
 /// Of an error that is this process's own: none.

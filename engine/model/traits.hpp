@@ -41,7 +41,8 @@ struct MethodTraits {
   double gpu_gbps = 0;        ///< between GPUs
   double fill_gbps = 0;  ///< filling and checking host memory, where that is not as fast as the method itself
   double cpu_fill_gbps = 0;     ///< the same where CPUs drive the flow
-  std::string_view calls = "";  ///< of a layer above: the method that it hands its bytes to
+  /// Of a layer above: the method that it hands its bytes to.
+  std::string_view calls{};  // NOLINT(readability-redundant-member-init): lets initialisers leave it out
 };
 
 /// Of the memories and methods that measured and described machines share, and those of other programs; the defaults for

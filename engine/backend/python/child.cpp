@@ -10,6 +10,7 @@
 
 #include <array>
 #include <cerrno>
+#include <cmath>
 #include <csignal>
 #include <cstring>
 #include <ctime>
@@ -132,7 +133,7 @@ void Child::receive(std::string& bytes, std::size_t count, Seconds deadline) {
     const Seconds left = deadline - steady_seconds();
     const int ready = left > 0 ? ::poll(watched.data(), watched.size(), milliseconds(left)) : 0;
     if (ready < 0 && errno == EINTR) continue;
-    if (ready <= 0) fail("has been silent for " + std::to_string(static_cast<long>(timeout_ + 0.5)) + " s");
+    if (ready <= 0) fail("has been silent for " + std::to_string(std::lround(timeout_)) + " s");
     if (watched[1].revents != 0) take_words();
     if (watched[0].revents == 0) continue;
     const std::size_t before = bytes.size();
