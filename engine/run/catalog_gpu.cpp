@@ -21,15 +21,12 @@
 #include "backend/gpu/kernel/write.hpp"
 #include "backend/gpu/latency/ping_pong.hpp"
 #include "backend/gpu/latency/pointer_chase.hpp"
-#include "backend/gpu/memory/device.hpp"
-#include "backend/gpu/memory/grained.hpp"
+#include "backend/gpu/memory/allocated.hpp"
 #include "backend/gpu/memory/managed.hpp"
-#include "backend/gpu/memory/pinned.hpp"
 #include "backend/gpu/memory/pool.hpp"
 #include "backend/gpu/memory/registered.hpp"
 #include "backend/gpu/memory/system.hpp"
 #include "backend/gpu/memory/vmm.hpp"
-#include "backend/gpu/memory/write_combined.hpp"
 #include "backend/gpu/migration/fault_chase.hpp"
 #include "backend/gpu/migration/page_fault.hpp"
 #include "backend/gpu/migration/prefetch.hpp"
@@ -51,15 +48,15 @@ std::optional<Backend> open_gpus(const std::shared_ptr<host::HostContext>& host,
                                  const Environment& environment) {
   gpu::OpenedGpus opened = gpu::open(host, lanes, environment.waiting);
   Backend& backend = opened.backend;
-  backend.memories.push_back(std::make_unique<gpu::PinnedMemory>(opened.context));
+  backend.memories.push_back(std::make_unique<gpu::AllocatedMemory>(opened.context, gpu::pinned_row));
   backend.memories.push_back(std::make_unique<gpu::RegisteredMemory>(opened.context));
-  backend.memories.push_back(std::make_unique<gpu::WriteCombinedMemory>(opened.context));
-  backend.memories.push_back(std::make_unique<gpu::DeviceMemory>(opened.context));
+  backend.memories.push_back(std::make_unique<gpu::AllocatedMemory>(opened.context, gpu::write_combined_row));
+  backend.memories.push_back(std::make_unique<gpu::AllocatedMemory>(opened.context, gpu::device_row));
   backend.memories.push_back(std::make_unique<gpu::ManagedMemory>(opened.context));
   backend.memories.push_back(std::make_unique<gpu::PoolMemory>(opened.context));
   backend.memories.push_back(std::make_unique<gpu::VmmMemory>(opened.context));
-  backend.memories.push_back(std::make_unique<gpu::GrainedMemory>(opened.context, gpu::Grain::fine));
-  backend.memories.push_back(std::make_unique<gpu::GrainedMemory>(opened.context, gpu::Grain::coarse));
+  backend.memories.push_back(std::make_unique<gpu::AllocatedMemory>(opened.context, gpu::fine_grained_row));
+  backend.memories.push_back(std::make_unique<gpu::AllocatedMemory>(opened.context, gpu::coarse_grained_row));
   backend.memories.push_back(std::make_unique<gpu::SystemMemory>(
       opened.context, std::make_unique<host::Pageable>(host), host::Pages::system_policy));
   backend.memories.push_back(std::make_unique<gpu::SystemMemory>(

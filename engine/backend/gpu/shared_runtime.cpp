@@ -43,8 +43,7 @@ int SharedRuntime::use(const DeviceId& device) noexcept {
 
 std::unique_ptr<BounceBuffer> SharedRuntime::bounce(const Endpoint& where, Bytes bytes) {
   const int node = calling_node(*context_, where.device.index);
-  std::byte* const address =
-      allocate_pinned(*context_, node, bytes, gpuHostAllocPortable | gpuHostAllocMapped);
+  std::byte* const address = allocate_pinned(*context_, node, bytes);
   return std::make_unique<PinnedBounceBuffer>(address, pinned_deleter(context_));
 }
 

@@ -97,7 +97,8 @@ std::byte* allocate_pinned(GpuContext& context, int node, Bytes bytes, unsigned 
   context.run_on_node(node, [&] {
     const MemoryPolicy policy(node);
     status = gpuSetDevice(device);
-    if (status == gpuSuccess) status = gpuHostAlloc(&memory, bytes, flags);
+    if (status == gpuSuccess)
+      status = gpuHostAlloc(&memory, bytes, gpuHostAllocPortable | gpuHostAllocMapped | flags);
     if (status != gpuSuccess) static_cast<void>(gpuGetLastError());
   });
   check(status, "gpuHostAlloc");

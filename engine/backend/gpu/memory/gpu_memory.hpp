@@ -36,9 +36,10 @@ class GpuMemory : public Memory {
 
 /// Writes all of [address, address + bytes) from where `toucher` is.
 void touch_from(GpuContext& context, std::byte* address, Bytes bytes, const DeviceId& toucher);
-/// Page-locked memory from the driver, with the flags of gpuHostAlloc, on the pages of NUMA node `node`.
+/// Page-locked memory from the driver, mapped into every GPU, on the pages of NUMA node `node`; `flags`: further ones of
+/// gpuHostAlloc.
 /// Throws Error{no_memory} where the node or a cgroup has too little.
-std::byte* allocate_pinned(GpuContext& context, int node, Bytes bytes, unsigned flags);
+std::byte* allocate_pinned(GpuContext& context, int node, Bytes bytes, unsigned flags = 0);
 /// Gives memory of gpuMalloc on `device` back.
 std::function<void(std::byte*)> device_deleter(int device);
 /// Gives page-locked memory back.
