@@ -15,7 +15,10 @@
 namespace linkscope::direct {
 
 DirectCollective::DirectCollective(std::shared_ptr<gpu::GpuContext> context)
-    : context_(std::move(context)),
+    : Method({"direct-collective",
+              "collectives by kernels that load from and store to the other GPUs' memory, one on each GPU",
+              Quantity::bandwidth, direct_collective_traits}),
+      context_(std::move(context)),
       mappings_(std::make_shared<gpu::IpcMappings>(context_)),
       retired_(std::make_shared<RetiredWorkspaces>()) {}
 

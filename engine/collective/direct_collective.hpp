@@ -24,11 +24,6 @@ class DirectCollective final : public Method {
  public:
   explicit DirectCollective(std::shared_ptr<gpu::GpuContext> context);
 
-  [[nodiscard]] std::string_view name() const override { return "direct-collective"; }
-  [[nodiscard]] std::string_view summary() const override {
-    return "collectives by kernels that load from and store to the other GPUs' memory, one on each GPU";
-  }
-  [[nodiscard]] Quantity quantity() const override { return Quantity::bandwidth; }
   /// Of a barrier, its latency.
   [[nodiscard]] Quantity quantity_of(const Flow& flow) const override;
   [[nodiscard]] std::map<std::string, std::string> parameters() const override;

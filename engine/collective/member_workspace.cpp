@@ -4,7 +4,6 @@
 #include <cstddef>
 
 #include "backend/gpu/context.hpp"
-#include "backend/gpu/memory/device.hpp"
 #include "backend/gpu/memory/grained.hpp"
 #include "backend/gpu/vendor/check.hpp"
 

@@ -18,13 +18,24 @@
 
 namespace linkscope {
 
+/// What a catalog says of a memory.
+struct MemorySpec {
+  std::string_view name;  ///< of a literal, as the summary
+  std::string_view summary;
+  MemoryTraits traits = standard_memory_traits(name);
+};
+
 /// A kind of allocation.
 class Memory {
  public:
+  explicit Memory(const MemorySpec& spec) : spec_(spec) {}
   virtual ~Memory() = default;
-  [[nodiscard]] virtual std::string_view name() const = 0;
-  [[nodiscard]] virtual std::string_view summary() const = 0;
-  [[nodiscard]] virtual MemoryTraits traits() const { return standard_memory_traits(name()); }
+  Memory(const Memory&) = delete;
+  Memory& operator=(const Memory&) = delete;
+  [[nodiscard]] const MemorySpec& spec() const { return spec_; }
+  [[nodiscard]] std::string_view name() const { return spec_.name; }
+  [[nodiscard]] std::string_view summary() const { return spec_.summary; }
+  [[nodiscard]] const MemoryTraits& traits() const { return spec_.traits; }
   /// Whether an endpoint's advice means anything to it.
   [[nodiscard]] virtual bool takes_advice() const { return false; }
   /// Whether this machine has it at all.
@@ -38,6 +49,9 @@ class Memory {
   [[nodiscard]] virtual bool reusable(const Endpoint& /*where*/) const { return true; }
   /// Allocates and touches every page as `where` says. Throws Error{no_memory} rather than overcommit.
   [[nodiscard]] virtual std::unique_ptr<Buffer> allocate(const Endpoint& where, Bytes bytes) const = 0;
+
+ private:
+  MemorySpec spec_;
 };
 
 /// What a method's figure is.
@@ -46,14 +60,26 @@ enum class Quantity { bandwidth, latency };
 /// Where the ends of a method's flows may lie: in one process, or in several.
 enum class Reach { process, processes };
 
+/// What a catalog says of a method.
+struct MethodSpec {
+  std::string_view name;  ///< of a literal, as the summary
+  std::string_view summary;
+  Quantity quantity = Quantity::bandwidth;
+  MethodTraits traits = {};
+};
+
 /// A way in which bytes move.
 class Method {
  public:
+  explicit Method(const MethodSpec& spec) : spec_(spec) {}
   virtual ~Method() = default;
-  [[nodiscard]] virtual std::string_view name() const = 0;
-  [[nodiscard]] virtual std::string_view summary() const = 0;
-  [[nodiscard]] virtual MethodTraits traits() const { return standard_method_traits(name()); }
-  [[nodiscard]] virtual Quantity quantity() const = 0;
+  Method(const Method&) = delete;
+  Method& operator=(const Method&) = delete;
+  [[nodiscard]] const MethodSpec& spec() const { return spec_; }
+  [[nodiscard]] std::string_view name() const { return spec_.name; }
+  [[nodiscard]] std::string_view summary() const { return spec_.summary; }
+  [[nodiscard]] const MethodTraits& traits() const { return spec_.traits; }
+  [[nodiscard]] Quantity quantity() const { return spec_.quantity; }
   /// Of this flow, where a parameter decides (a ping-pong is a latency, a window of messages a bandwidth).
   [[nodiscard]] virtual Quantity quantity_of(const Flow& /*flow*/) const { return quantity(); }
   /// Parameter name -> one line on its meaning and default.
@@ -86,12 +112,16 @@ class Method {
   /// Bytes through which a rotated flow on these ends must cycle so that no cache serves it
   /// (at least twice the largest cache that could); 0: rotating makes no sense for this method.
   [[nodiscard]] virtual Bytes rotation_bytes(const Flow& /*flow*/) const { return 0; }
+
+ private:
+  MethodSpec spec_;
 };
 
 /// A method whose flows have several parts, mostly in several processes. It writes parts() and assemble().
 class MultiPartMethod : public Method {
  public:
-  [[nodiscard]] Quantity quantity() const override { return Quantity::bandwidth; }
+  using Method::Method;
+
   [[nodiscard]] Reach reach() const final { return Reach::processes; }
   /// Throws Error{broken}: no flow of it has one part.
   [[nodiscard]] std::unique_ptr<Transfer> prepare(const Flow& flow, const Arenas& /*arenas*/) const final {

@@ -1,6 +1,8 @@
 // Traits: what is known of a memory and of a method, so that nobody need ask for their names.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <compare>
 #include <string_view>
 
@@ -40,14 +42,60 @@ struct MethodTraits {
   double host_gbps = 0;       ///< of host memory
   double gpu_gbps = 0;        ///< between GPUs
   double fill_gbps = 0;  ///< filling and checking host memory, where that is not as fast as the method itself
-  double cpu_fill_gbps = 0;     ///< the same where CPUs drive the flow
+  double cpu_fill_gbps = 0;  ///< the same where CPUs drive the flow
   /// Of a layer above: the method that it hands its bytes to.
   std::string_view calls{};  // NOLINT(readability-redundant-member-init): lets initialisers leave it out
 };
 
-/// Of the memories and methods that measured and described machines share, and those of other programs; the defaults for
-/// any other name. A memory or method whose name is not among them states its own: Memory::traits, Method::traits.
-[[nodiscard]] MemoryTraits standard_memory_traits(std::string_view name);
-[[nodiscard]] MethodTraits standard_method_traits(std::string_view name);
+struct StatedMemory {
+  std::string_view name;
+  MemoryTraits traits;
+};
+
+inline constexpr std::array<StatedMemory, 12> stated_memories{{
+    {"pageable", {.lies_on = Home::host, .system_pages = true}},
+    {"huge", {.lies_on = Home::host, .system_pages = true, .huge_pages = true}},
+    {"pinned", {.lies_on = Home::host}},
+    {"registered", {.lies_on = Home::host, .registered = true}},
+    {"write-combined", {.lies_on = Home::host, .uncached = true}},
+    {"device", {.lies_on = Home::gpu, .plain_allocation = true}},
+    {"managed", {.migrates = true}},
+    {"pool", {.lies_on = Home::gpu}},
+    {"vmm", {.lies_on = Home::gpu}},
+    {"xccl", {.lies_on = Home::gpu}},
+    {"fine-grained", {.plain_allocation = true}},
+    {"coarse-grained", {.plain_allocation = true}},
+}};
+
+/// Of the memories that measured and described machines share; the defaults for any other name. A memory whose name is not
+/// among them states its own in its MemorySpec.
+[[nodiscard]] constexpr MemoryTraits standard_memory_traits(std::string_view name) {
+  const auto* const found = std::find_if(stated_memories.begin(), stated_memories.end(),
+                                         [&](const StatedMemory& row) { return row.name == name; });
+  return found == stated_memories.end() ? MemoryTraits{} : found->traits;
+}
+
+// Of methods that several backends carry out, or that measured and described machines share. All others stand in the
+// method's own spec.
+inline constexpr MethodTraits copy_engine_traits{.stages = true, .leaves_pages = true};
+inline constexpr MethodTraits exchange_traits{.both_ways = true};
+/// A ring is linked and walked node by node, in random order, before it is timed.
+inline constexpr MethodTraits pointer_chase_traits{.dependent = true, .cpu_fill_gbps = 1.2};
+inline constexpr MethodTraits ping_pong_traits{.dependent = true};
+/// Page by page, or through the driver.
+inline constexpr MethodTraits allocation_traits{.host_gbps = 5, .gpu_gbps = 5};
+inline constexpr MethodTraits first_touch_traits{.host_gbps = 3, .gpu_gbps = 3};
+/// CPUs' stores fill host memory.
+inline constexpr MethodTraits mpi_traits{.stages = true,
+                                         .by_mpi = true,
+                                         .takes_empty = true,
+                                         .answered = true,
+                                         .host_gbps = 4,
+                                         .gpu_gbps = 50,
+                                         .fill_gbps = 20};
+inline constexpr MethodTraits mpi_collective_traits{
+    .stages = true, .by_mpi = true, .host_gbps = 1.5, .gpu_gbps = 20, .fill_gbps = 20};
+inline constexpr MethodTraits xccl_traits{.stages = true};
+inline constexpr MethodTraits direct_collective_traits{.maps_members = true};
 
 }  // namespace linkscope

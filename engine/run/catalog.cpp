@@ -128,8 +128,8 @@ Backend open_measured(std::size_t lanes, const Environment& environment, python:
 Backend open_modelled(modelled::Machine machine) {
   modelled::OpenedMachine opened = modelled::open(std::move(machine));
   Backend& backend = opened.backend;
-  for (const auto& row : modelled::memory_rows) {
-    backend.memories.push_back(std::make_unique<modelled::ModelledMemory>(opened.context, row));
+  for (const MemorySpec& spec : modelled::memory_specs) {
+    backend.memories.push_back(std::make_unique<modelled::ModelledMemory>(opened.context, spec));
   }
   for (const auto& row : modelled::method_rows) {
     backend.methods.push_back(std::make_unique<modelled::ModelledMethod>(opened.context, row));

@@ -8,16 +8,11 @@
 namespace linkscope {
 
 /// Picks the implementation by the kind of the flow's executor; a CPU's flow goes to the GPU backend where only that takes
-/// it (a CPU that works on managed memory). Name, summary, traits and quantity are the CPU's; parameters are both's.
+/// it (a CPU that works on managed memory). The spec is the CPU's; parameters are both's.
 class Dispatch : public Method {
  public:
   Dispatch(std::unique_ptr<Method> on_cpu, std::unique_ptr<Method> on_gpu)
-      : on_cpu_(std::move(on_cpu)), on_gpu_(std::move(on_gpu)) {}
-
-  [[nodiscard]] std::string_view name() const override { return on_cpu_->name(); }
-  [[nodiscard]] std::string_view summary() const override { return on_cpu_->summary(); }
-  [[nodiscard]] MethodTraits traits() const override { return on_cpu_->traits(); }
-  [[nodiscard]] Quantity quantity() const override { return on_cpu_->quantity(); }
+      : Method(on_cpu->spec()), on_cpu_(std::move(on_cpu)), on_gpu_(std::move(on_gpu)) {}
 
   [[nodiscard]] std::map<std::string, std::string> parameters() const override {
     auto both = on_cpu_->parameters();

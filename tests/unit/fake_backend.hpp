@@ -31,8 +31,7 @@ class FakeBuffer : public Buffer {
 /// Has `capacity` bytes; refuses what goes beyond.
 class FakeMemory : public Memory {
  public:
-  [[nodiscard]] std::string_view name() const override { return "pageable"; }
-  [[nodiscard]] std::string_view summary() const override { return "fake"; }
+  FakeMemory() : Memory({"pageable", "fake"}) {}
   [[nodiscard]] Support available() const override { return Support::yes(); }
   [[nodiscard]] Support supports(const Endpoint&) const override { return Support::yes(); }
   [[nodiscard]] Support allows(const Flow&) const override {
@@ -59,10 +58,7 @@ class FakeMemory : public Memory {
 
 class FakeMethod : public Method {
  public:
-  explicit FakeMethod(std::string name = "memcpy") : name_(std::move(name)) {}
-  [[nodiscard]] std::string_view name() const override { return name_; }
-  [[nodiscard]] std::string_view summary() const override { return "fake"; }
-  [[nodiscard]] Quantity quantity() const override { return Quantity::bandwidth; }
+  explicit FakeMethod(std::string_view name = "memcpy") : Method({name, "fake"}) {}
   [[nodiscard]] std::map<std::string, std::string> parameters() const override {
     return {{"threads", "how many"},
             {"shapes", "launch shapes offered"},
@@ -90,9 +86,6 @@ class FakeMethod : public Method {
   std::string failure;     ///< what prepare() throws, if anything
   mutable Arenas last;     ///< its buffers live as long as the run
   mutable Bytes last_source_bytes = 0;
-
- private:
-  std::string name_;
 };
 
 struct FakeParts {

@@ -53,7 +53,7 @@ class ModelledNode : public ::testing::Test {
 
   [[nodiscard]] ModelledMethod method(const std::string& name) const {
     for (const MethodRow& row : method_rows) {
-      if (row.name == name) return {opened_.context, row};
+      if (row.spec.name == name) return {opened_.context, row};
     }
     throw std::out_of_range(name);
   }
@@ -92,9 +92,9 @@ class ModelledNode : public ::testing::Test {
  private:
   Buffer* allocate(const std::optional<Endpoint>& where, Bytes bytes) {
     if (!where) return nullptr;
-    for (const MemoryRow& row : memory_rows) {
-      if (row.name == where->memory) {
-        buffers_.push_back(ModelledMemory(opened_.context, row).allocate(*where, bytes));
+    for (const MemorySpec& spec : memory_specs) {
+      if (spec.name == where->memory) {
+        buffers_.push_back(ModelledMemory(opened_.context, spec).allocate(*where, bytes));
         return buffers_.back().get();
       }
     }
@@ -210,18 +210,18 @@ TEST_F(ModelledNode, AMethodWithoutFiguresTakesThoseOfTheOneItIsLike) {
 TEST_F(ModelledNode, EveryMethodVerifiesAndNoticesOneDamagedByte) {
   for (const MethodRow& row : method_rows) {
     const DeviceId driver = row.driver == Driver::cpu ? numa(0) : gpu(0);
-    Flow flow = copy(std::string(row.name), driver, driver, driver, 12345);
+    Flow flow = copy(std::string(row.spec.name), driver, driver, driver, 12345);
     if (row.shape == Motion::write) flow.source.reset();
     if (row.shape == Motion::read || row.shape == Motion::chase) flow.destination.reset();
-    EXPECT_TRUE(prepare(flow).verify(7)) << row.name << ": verified before anything moved";
+    EXPECT_TRUE(prepare(flow).verify(7)) << row.spec.name << ": verified before anything moved";
     Transfer& honest = prepare(flow);
     opened_.backend.gate->run({{&honest}}, Clock::device);
-    EXPECT_FALSE(honest.verify(7)) << row.name;
-    EXPECT_EQ(honest.verified_bytes(), 12345U) << row.name;
+    EXPECT_FALSE(honest.verify(7)) << row.spec.name;
+    EXPECT_EQ(honest.verified_bytes(), 12345U) << row.spec.name;
     flow.parameters.set("inject", "corrupt");
     Transfer& corrupt = prepare(flow);
     opened_.backend.gate->run({{&corrupt}}, Clock::device);
-    EXPECT_TRUE(corrupt.verify(7)) << row.name;
+    EXPECT_TRUE(corrupt.verify(7)) << row.spec.name;
   }
 }
 
@@ -294,15 +294,15 @@ TEST_F(ModelledNode, WhatTheDescriptionLacksIsUnsupportedWithAReason) {
 }
 
 TEST_F(ModelledNode, MemoriesLiveWhereTheirKindCan) {
-  for (const MemoryRow& row : memory_rows) {
-    const ModelledMemory memory(opened_.context, row);
+  for (const MemorySpec& spec : memory_specs) {
+    const ModelledMemory memory(opened_.context, spec);
     EXPECT_EQ(static_cast<bool>(memory.supports(on(gpu(0)))), memory.traits().lies_on != Home::host)
-        << row.name;
+        << spec.name;
     EXPECT_EQ(static_cast<bool>(memory.supports(on(numa(0)))), memory.traits().lies_on != Home::gpu)
-        << row.name;
-    EXPECT_FALSE(memory.supports(on(gpu(9)))) << row.name;
+        << spec.name;
+    EXPECT_FALSE(memory.supports(on(gpu(9)))) << spec.name;
   }
-  const ModelledMemory device(opened_.context, memory_rows[5]);
+  const ModelledMemory device(opened_.context, memory_specs[5]);
   EXPECT_THROW(static_cast<void>(device.allocate(on(gpu(0)), 65 * GiB)), Error);
 }
 

@@ -33,7 +33,8 @@ Machine on_switch(int gpus) {
     }
   }
   for (const CollectiveRow& row : collective_rows)
-    machine.methods[std::string(row.name)] = {.latency_us = call_us, .step_us = step_us, .efficiency = 0.5};
+    machine.methods[std::string(row.spec.name)] = {
+        .latency_us = call_us, .step_us = step_us, .efficiency = 0.5};
   return machine;
 }
 
@@ -54,7 +55,7 @@ class ModelledCollectives : public ::testing::Test {
 
   [[nodiscard]] ModelledCollective method(const std::string& name) const {
     for (const CollectiveRow& row : collective_rows) {
-      if (row.name == name) return {opened_.context, row};
+      if (row.spec.name == name) return {opened_.context, row};
     }
     throw Error(Fault::bad_input, name);
   }

@@ -200,9 +200,7 @@ TEST(ExecutorOfSeveral, WhatOneRankCannotDoIsSkippedByAll) {
 /// A message from rank 0 to rank 1, whose assemble() would wait for the other process as MPI's first one does.
 class FakeMessage : public MultiPartMethod {
  public:
-  explicit FakeMessage(int& assembled) : assembled_(&assembled) {}
-  [[nodiscard]] std::string_view name() const override { return "message"; }
-  [[nodiscard]] std::string_view summary() const override { return "fake"; }
+  explicit FakeMessage(int& assembled) : MultiPartMethod({"message", "fake"}), assembled_(&assembled) {}
   [[nodiscard]] Support available() const override { return Support::yes(); }
   [[nodiscard]] Support supports(const Flow&) const override { return Support::yes(); }
   [[nodiscard]] std::vector<FlowPart> parts(const Flow& flow) const override {

@@ -32,7 +32,8 @@ enum class Ends { source, destination, both };
 /// times the calls alone (returning_call.hpp).
 class GpuMethod : public Method {
  public:
-  explicit GpuMethod(std::shared_ptr<GpuContext> context) : context_(std::move(context)) {}
+  GpuMethod(std::shared_ptr<GpuContext> context, const MethodSpec& spec)
+      : Method(spec), context_(std::move(context)) {}
 
   /// Where there is a GPU.
   [[nodiscard]] Support available() const override;

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "backend/host/allocation_calls.hpp"
 #include "backend/host/context.hpp"
@@ -13,10 +14,9 @@ namespace linkscope::host {
 /// One call on a block of flow.bytes of the memory that the destination names. No page is touched; see first-touch.
 class HostAllocationMethod : public Method {
  public:
-  HostAllocationMethod(std::shared_ptr<HostContext> context, Measured measured)
-      : context_(std::move(context)), measured_(measured) {}
+  HostAllocationMethod(std::shared_ptr<HostContext> context, const MethodSpec& spec, Measured measured)
+      : Method(spec), context_(std::move(context)), measured_(measured) {}
 
-  [[nodiscard]] Quantity quantity() const override { return Quantity::latency; }
   [[nodiscard]] Support available() const override { return Support::yes(); }
   [[nodiscard]] Support supports(const Flow& flow) const override;
   [[nodiscard]] Bytes footprint(const Flow& /*flow*/) const override { return 0; }
@@ -30,17 +30,19 @@ class HostAllocationMethod : public Method {
 class HostAllocate final : public HostAllocationMethod {
  public:
   explicit HostAllocate(std::shared_ptr<HostContext> context)
-      : HostAllocationMethod(std::move(context), Measured::take) {}
-  [[nodiscard]] std::string_view name() const override { return "allocate"; }
-  [[nodiscard]] std::string_view summary() const override { return "time of one allocation, untouched"; }
+      : HostAllocationMethod(
+            std::move(context),
+            {"allocate", "time of one allocation, untouched", Quantity::latency, allocation_traits},
+            Measured::take) {}
 };
 
 class HostFree final : public HostAllocationMethod {
  public:
   explicit HostFree(std::shared_ptr<HostContext> context)
-      : HostAllocationMethod(std::move(context), Measured::give_back) {}
-  [[nodiscard]] std::string_view name() const override { return "free"; }
-  [[nodiscard]] std::string_view summary() const override { return "time to give one untouched block back"; }
+      : HostAllocationMethod(
+            std::move(context),
+            {"free", "time to give one untouched block back", Quantity::latency, allocation_traits},
+            Measured::give_back) {}
 };
 
 /// Whether `flow` is a call on pageable or huge memory: no source, and a destination that names it on a NUMA node.

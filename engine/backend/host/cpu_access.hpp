@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <utility>
 
 #include "backend/host/context.hpp"
 #include "model/method.hpp"
@@ -11,11 +12,9 @@ namespace linkscope::host {
 /// Threads sum all words of the source, with the widest vectors of the CPU. The sum is checked against the pattern's.
 class CpuRead final : public Method {
  public:
-  explicit CpuRead(std::shared_ptr<HostContext> context) : context_(std::move(context)) {}
+  explicit CpuRead(std::shared_ptr<HostContext> context)
+      : Method({"cpu-read", "CPU threads load and sum the source"}), context_(std::move(context)) {}
 
-  [[nodiscard]] std::string_view name() const override { return "cpu-read"; }
-  [[nodiscard]] std::string_view summary() const override { return "CPU threads load and sum the source"; }
-  [[nodiscard]] Quantity quantity() const override { return Quantity::bandwidth; }
   [[nodiscard]] std::map<std::string, std::string> parameters() const override;
   [[nodiscard]] Support available() const override { return Support::yes(); }
   [[nodiscard]] Support supports(const Flow& flow) const override;
@@ -30,11 +29,9 @@ class CpuRead final : public Method {
 /// exclusive or for each vector).
 class CpuWrite final : public Method {
  public:
-  explicit CpuWrite(std::shared_ptr<HostContext> context) : context_(std::move(context)) {}
+  explicit CpuWrite(std::shared_ptr<HostContext> context)
+      : Method({"cpu-write", "CPU threads store to the destination"}), context_(std::move(context)) {}
 
-  [[nodiscard]] std::string_view name() const override { return "cpu-write"; }
-  [[nodiscard]] std::string_view summary() const override { return "CPU threads store to the destination"; }
-  [[nodiscard]] Quantity quantity() const override { return Quantity::bandwidth; }
   [[nodiscard]] std::map<std::string, std::string> parameters() const override;
   [[nodiscard]] Support available() const override { return Support::yes(); }
   [[nodiscard]] Support supports(const Flow& flow) const override;

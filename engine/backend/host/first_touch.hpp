@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "backend/host/allocation.hpp"
 #include "backend/host/context.hpp"
@@ -64,13 +65,11 @@ class FirstTouchTransfer final : public HostTransfer {
 /// A block of flow.bytes of the memory that the destination names, written from end to end.
 class HostFirstTouch final : public Method {
  public:
-  explicit HostFirstTouch(std::shared_ptr<HostContext> context) : context_(std::move(context)) {}
+  explicit HostFirstTouch(std::shared_ptr<HostContext> context)
+      : Method({"first-touch", "time to write a fresh allocation for the first time", Quantity::latency,
+                first_touch_traits}),
+        context_(std::move(context)) {}
 
-  [[nodiscard]] std::string_view name() const override { return "first-touch"; }
-  [[nodiscard]] std::string_view summary() const override {
-    return "time to write a fresh allocation for the first time";
-  }
-  [[nodiscard]] Quantity quantity() const override { return Quantity::latency; }
   [[nodiscard]] std::map<std::string, std::string> parameters() const override;
   [[nodiscard]] Support available() const override { return Support::yes(); }
   [[nodiscard]] Support supports(const Flow& flow) const override;

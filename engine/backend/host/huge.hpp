@@ -12,12 +12,10 @@ namespace linkscope::host {
 /// madvise, checked in /proc/self/smaps. The row notes which it was.
 class Huge final : public Memory {
  public:
-  explicit Huge(std::shared_ptr<HostContext> context) : context_(std::move(context)) {}
+  explicit Huge(std::shared_ptr<HostContext> context)
+      : Memory({"huge", "host memory in huge pages: from the pool, else transparent ones"}),
+        context_(std::move(context)) {}
 
-  [[nodiscard]] std::string_view name() const override { return "huge"; }
-  [[nodiscard]] std::string_view summary() const override {
-    return "host memory in huge pages: from the pool, else transparent ones";
-  }
   [[nodiscard]] Support available() const override;
   [[nodiscard]] Support supports(const Endpoint& where) const override;
   [[nodiscard]] std::unique_ptr<Buffer> allocate(const Endpoint& where, Bytes bytes) const override;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <utility>
 
 #include "backend/host/context.hpp"
 #include "model/method.hpp"
@@ -11,11 +12,9 @@ namespace linkscope::host {
 /// Each thread copies one contiguous share, cut at cache lines, with one call of memcpy per repeat.
 class Memcpy final : public Method {
  public:
-  explicit Memcpy(std::shared_ptr<HostContext> context) : context_(std::move(context)) {}
+  explicit Memcpy(std::shared_ptr<HostContext> context)
+      : Method({"memcpy", "the C library's memcpy by CPU threads"}), context_(std::move(context)) {}
 
-  [[nodiscard]] std::string_view name() const override { return "memcpy"; }
-  [[nodiscard]] std::string_view summary() const override { return "the C library's memcpy by CPU threads"; }
-  [[nodiscard]] Quantity quantity() const override { return Quantity::bandwidth; }
   [[nodiscard]] std::map<std::string, std::string> parameters() const override;
   [[nodiscard]] Support available() const override { return Support::yes(); }
   [[nodiscard]] Support supports(const Flow& flow) const override;

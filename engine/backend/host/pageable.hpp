@@ -13,12 +13,10 @@ namespace linkscope::host {
 /// for `huge`.
 class Pageable final : public Memory {
  public:
-  explicit Pageable(std::shared_ptr<HostContext> context) : context_(std::move(context)) {}
+  explicit Pageable(std::shared_ptr<HostContext> context)
+      : Memory({"pageable", "what malloc gives: ordinary pages of the system"}),
+        context_(std::move(context)) {}
 
-  [[nodiscard]] std::string_view name() const override { return "pageable"; }
-  [[nodiscard]] std::string_view summary() const override {
-    return "what malloc gives: ordinary pages of the system";
-  }
   [[nodiscard]] Support available() const override { return Support::yes(); }
   [[nodiscard]] Support supports(const Endpoint& where) const override;
   [[nodiscard]] std::unique_ptr<Buffer> allocate(const Endpoint& where, Bytes bytes) const override;

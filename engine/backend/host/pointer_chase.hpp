@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <utility>
 
 #include "backend/host/context.hpp"
 #include "model/method.hpp"
@@ -13,13 +14,11 @@ namespace linkscope::host {
 /// google/multichase (see ChaseOrder), whose figures it reproduces.
 class HostPointerChase final : public Method {
  public:
-  explicit HostPointerChase(std::shared_ptr<HostContext> context) : context_(std::move(context)) {}
+  explicit HostPointerChase(std::shared_ptr<HostContext> context)
+      : Method({"pointer-chase", "latency of dependent loads in random order", Quantity::latency,
+                pointer_chase_traits}),
+        context_(std::move(context)) {}
 
-  [[nodiscard]] std::string_view name() const override { return "pointer-chase"; }
-  [[nodiscard]] std::string_view summary() const override {
-    return "latency of dependent loads in random order";
-  }
-  [[nodiscard]] Quantity quantity() const override { return Quantity::latency; }
   [[nodiscard]] std::map<std::string, std::string> parameters() const override;
   [[nodiscard]] Support available() const override { return Support::yes(); }
   [[nodiscard]] Support supports(const Flow& flow) const override;

@@ -10,7 +10,7 @@
 namespace linkscope::modelled {
 
 /// A backend without methods and memories, and what those share. The catalog fills them in from method_rows
-/// and memory_rows: ModelledMethod(context, row), ModelledMemory(context, row).
+/// and memory_specs: ModelledMethod(context, row), ModelledMemory(context, spec).
 struct OpenedMachine {
   Backend backend;
   std::shared_ptr<const ModelledContext> context;

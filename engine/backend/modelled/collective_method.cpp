@@ -39,14 +39,14 @@ std::map<std::string, std::string> ModelledCollective::parameters() const {
 }
 
 Support ModelledCollective::supports(const Flow& flow) const {
-  const std::string name(row_.name);
-  if (context_->method(row_.name) == nullptr)
-    return Support::no("the description of " + context_->machine().name + " has no figures for " + name);
+  const std::string own(name());
+  if (context_->method(name()) == nullptr)
+    return Support::no("the description of " + context_->machine().name + " has no figures for " + own);
   for (const Endpoint& member : flow.members) {
     if (context_->device(member.device) == nullptr)
       return Support::no(context_->machine().name + " has no " + member.device.text());
     if (row_.driver == Driver::gpu && member.device.kind != DeviceKind::gpu)
-      return Support::no(name + " has no member on " + member.device.text());
+      return Support::no(own + " has no member on " + member.device.text());
   }
   const CollectiveShape shape = CollectiveShape::of(flow);
   if (shape.members < 2) return Support::no("a collective needs two members");
@@ -54,7 +54,7 @@ Support ModelledCollective::supports(const Flow& flow) const {
     if (const Support answer = supports_pair(passage.from, passage.to); !answer) return answer;
   }
   if (latency(shape, flow) <= 0 && flow.bytes == 0)
-    return Support::no("the description of " + context_->machine().name + " gives " + name + " no latency");
+    return Support::no("the description of " + context_->machine().name + " gives " + own + " no latency");
   return Support::yes();
 }
 
@@ -112,7 +112,7 @@ int ModelledCollective::steps(const CollectiveShape& shape) const {
 }
 
 Seconds ModelledCollective::latency(const CollectiveShape& shape, const Flow& flow) const {
-  const MachineMethod& method = *context_->method(row_.name);
+  const MachineMethod& method = *context_->method(name());
   double longest_ns = 0;
   for (const BlockTransfer& passage : passages(shape, flow)) {
     double links_ns = 0;
@@ -123,7 +123,7 @@ Seconds ModelledCollective::latency(const CollectiveShape& shape, const Flow& fl
 }
 
 BandwidthDemand ModelledCollective::claim(const CollectiveShape& shape, const Flow& flow) const {
-  const MachineMethod& method = *context_->method(row_.name);
+  const MachineMethod& method = *context_->method(name());
   BandwidthDemand claim;
   for (const BlockTransfer& passage : passages(shape, flow)) {
     const double weight = passage.share / method.efficiency / shape.members;

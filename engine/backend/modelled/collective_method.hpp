@@ -23,11 +23,8 @@ namespace linkscope::modelled {
 class ModelledCollective : public Method {
  public:
   ModelledCollective(std::shared_ptr<const ModelledContext> context, CollectiveRow row)
-      : context_(std::move(context)), row_(row) {}
+      : Method(row.spec), context_(std::move(context)), row_(row) {}
 
-  [[nodiscard]] std::string_view name() const override { return row_.name; }
-  [[nodiscard]] std::string_view summary() const override { return row_.summary; }
-  [[nodiscard]] Quantity quantity() const override { return Quantity::bandwidth; }
   [[nodiscard]] Quantity quantity_of(const Flow& flow) const override;
   [[nodiscard]] std::map<std::string, std::string> parameters() const override;
   [[nodiscard]] Support available() const override { return Support::yes(); }

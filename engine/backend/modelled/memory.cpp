@@ -9,10 +9,10 @@ Support ModelledMemory::supports(const Endpoint& where) const {
   const DeviceKind kind = where.device.kind;
   const std::string device = where.device.text();
   if (traits().lies_on == Home::host && kind != DeviceKind::numa) {
-    return Support::no(std::string(row_.name) + " memory lives on a NUMA node, not on " + device);
+    return Support::no(std::string(name()) + " memory lives on a NUMA node, not on " + device);
   }
   if (traits().lies_on == Home::gpu && kind != DeviceKind::gpu) {
-    return Support::no(std::string(row_.name) + " memory lives on a GPU, not on " + device);
+    return Support::no(std::string(name()) + " memory lives on a GPU, not on " + device);
   }
   if (context_->device(where.device) == nullptr) {
     return Support::no(context_->machine().name + " has no " + device);

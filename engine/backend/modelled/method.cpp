@@ -40,7 +40,7 @@ std::map<std::string, std::string> ModelledMethod::parameters() const {
 Support ModelledMethod::supports(const Flow& flow) const {
   if (figures() == nullptr) {
     return Support::no("the description of " + context_->machine().name + " has no figures for " +
-                       std::string(row_.name));
+                       std::string(name()));
   }
   for (const auto check :
        {&ModelledMethod::supports_ends, &ModelledMethod::supports_access, &ModelledMethod::supports_route}) {
@@ -53,21 +53,21 @@ Support ModelledMethod::supports(const Flow& flow) const {
 }
 
 const MachineMethod* ModelledMethod::figures() const {
-  const MachineMethod* own = context_->method(row_.name);
+  const MachineMethod* own = context_->method(name());
   return own == nullptr && !row_.like.empty() ? context_->method(row_.like) : own;
 }
 
 Support ModelledMethod::supports_ends(const Flow& flow) const {
-  const std::string name(row_.name);
+  const std::string own(name());
   if (needs_source(row_.shape) != flow.source.has_value()) {
-    return Support::no(name + (flow.source ? " takes no source" : " needs a source"));
+    return Support::no(own + (flow.source ? " takes no source" : " needs a source"));
   }
   if (needs_destination(row_.shape) != flow.destination.has_value()) {
-    return Support::no(name + (flow.destination ? " takes no destination" : " needs a destination"));
+    return Support::no(own + (flow.destination ? " takes no destination" : " needs a destination"));
   }
   const bool on_gpu = flow.executor.kind == DeviceKind::gpu;
   if (row_.driver != Driver::either && on_gpu != (row_.driver == Driver::gpu)) {
-    return Support::no(name + " is not driven by " + flow.executor.text());
+    return Support::no(own + " is not driven by " + flow.executor.text());
   }
   const RouteEnds path = ends(flow);
   if (on_gpu && flow.executor != path.from && flow.executor != path.to) {

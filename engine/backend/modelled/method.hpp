@@ -22,13 +22,10 @@ namespace linkscope::modelled {
 class ModelledMethod : public Method {
  public:
   ModelledMethod(std::shared_ptr<const ModelledContext> context, MethodRow row)
-      : context_(std::move(context)), row_(row) {}
+      : Method(row.spec), context_(std::move(context)), row_(row) {}
 
-  [[nodiscard]] std::string_view name() const override { return row_.name; }
-  [[nodiscard]] std::string_view summary() const override { return row_.summary; }
-  [[nodiscard]] Quantity quantity() const override { return row_.quantity; }
   [[nodiscard]] Quantity quantity_of(const Flow& flow) const override {
-    return flow.bytes == 0 ? Quantity::latency : row_.quantity;
+    return flow.bytes == 0 ? Quantity::latency : quantity();
   }
   /// An empty message takes its latency.
   [[nodiscard]] Reach reach() const override { return row_.reach; }

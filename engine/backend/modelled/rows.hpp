@@ -24,12 +24,10 @@ enum class Driver { cpu, gpu, either };
 inline constexpr std::array<std::string_view, 4> launch_shape{"blocks", "threads", "unroll", "streaming"};
 
 struct MethodRow {
-  std::string_view name;
-  Quantity quantity;
+  MethodSpec spec;
   Motion shape;
   Driver driver;
   std::string_view like;  ///< the method whose figures hold where the node has none of its own; empty: none
-  std::string_view summary;
   std::array<std::string_view, 4>
       ignored;  ///< parameters of the real methods that the model does not look at
   Reach reach = Reach::process;
@@ -39,90 +37,71 @@ inline constexpr Quantity bandwidth = Quantity::bandwidth;
 inline constexpr Quantity latency = Quantity::latency;
 
 inline constexpr std::array<MethodRow, 20> method_rows{{
-    {"memcpy",
-     bandwidth,
-     Motion::copy,
-     Driver::cpu,
-     "",
-     "CPU threads copy (ceiling per thread)",
-     {"non_temporal"}},
-    {"cpu-read", bandwidth, Motion::read, Driver::cpu, "memcpy", "CPU threads load", {}},
-    {"cpu-write", bandwidth, Motion::write, Driver::cpu, "memcpy", "CPU threads store", {"non_temporal"}},
-    {"copy-engine",
-     bandwidth,
+    {{"memcpy", "CPU threads copy (ceiling per thread)"}, Motion::copy, Driver::cpu, "", {"non_temporal"}},
+    {{"cpu-read", "CPU threads load"}, Motion::read, Driver::cpu, "memcpy", {}},
+    {{"cpu-write", "CPU threads store"}, Motion::write, Driver::cpu, "memcpy", {"non_temporal"}},
+    {{"copy-engine", "a GPU's copy engine copies", bandwidth, copy_engine_traits},
      Motion::copy,
      Driver::gpu,
      "",
-     "a GPU's copy engine copies",
      {"call", "api", "peer_access"}},
-    {"copy-engine-2d",
-     bandwidth,
+    {{"copy-engine-2d", "planes of rows, as if dense", bandwidth, copy_engine_traits},
      Motion::copy,
      Driver::gpu,
      "copy-engine",
-     "planes of rows, as if dense",
      {"region", "in"}},
-    {"copy-engine-3d",
-     bandwidth,
+    {{"copy-engine-3d", "a box, as if dense", bandwidth, copy_engine_traits},
      Motion::copy,
      Driver::gpu,
      "copy-engine",
-     "a box, as if dense",
      {"region", "in"}},
-    {"copy-batch",
-     bandwidth,
-     Motion::copy,
-     Driver::gpu,
-     "copy-engine",
-     "many buffers, as if one",
-     {"count", "api"}},
-    {"kernel-copy", bandwidth, Motion::copy, Driver::gpu, "", "a kernel loads and stores", launch_shape},
-    {"kernel-bulk-copy",
-     bandwidth,
+    {{"copy-batch", "many buffers, as if one"}, Motion::copy, Driver::gpu, "copy-engine", {"count", "api"}},
+    {{"kernel-copy", "a kernel loads and stores"}, Motion::copy, Driver::gpu, "", launch_shape},
+    {{"kernel-bulk-copy", "a kernel moves blocks"},
      Motion::copy,
      Driver::gpu,
      "kernel-copy",
-     "a kernel moves blocks",
      {"blocks", "threads", "stage_bytes", "stages"}},
-    {"kernel-strided",
-     bandwidth,
-     Motion::copy,
+    {{"kernel-strided", "a box, as if dense"}, Motion::copy, Driver::gpu, "kernel-copy", {"region", "in"}},
+    {{"kernel-read", "a kernel loads"}, Motion::read, Driver::gpu, "", launch_shape},
+    {{"kernel-write", "a kernel stores"}, Motion::write, Driver::gpu, "", launch_shape},
+    {{"kernel-exchange", "one kernel copies both ways at once", bandwidth, exchange_traits},
+     Motion::exchange,
      Driver::gpu,
-     "kernel-copy",
-     "a box, as if dense",
-     {"region", "in"}},
-    {"kernel-read", bandwidth, Motion::read, Driver::gpu, "", "a kernel loads", launch_shape},
-    {"kernel-write", bandwidth, Motion::write, Driver::gpu, "", "a kernel stores", launch_shape},
-    {"kernel-exchange", bandwidth, Motion::exchange, Driver::gpu, "", "one kernel copies both ways at once",
+     "",
      launch_shape},
-    {"stream", bandwidth, Motion::copy, Driver::gpu, "kernel-copy", "STREAM, as if a copy of one array",
-     launch_shape},
-    {"pointer-chase",
-     latency,
+    {{"stream", "STREAM, as if a copy of one array"}, Motion::copy, Driver::gpu, "kernel-copy", launch_shape},
+    {{"pointer-chase", "dependent loads, one after another", latency, pointer_chase_traits},
      Motion::chase,
      Driver::either,
      "",
-     "dependent loads, one after another",
      {"stride", "locality", "span"}},
-    {"ping-pong", latency, Motion::ping_pong, Driver::gpu, "", "flags in each other's memory", {"hops"}},
-    {"mpi",
-     bandwidth,
+    {{"ping-pong", "flags in each other's memory", latency, ping_pong_traits},
+     Motion::ping_pong,
+     Driver::gpu,
+     "",
+     {"hops"}},
+    {{"mpi", "a message between two processes", bandwidth, mpi_traits},
      Motion::copy,
      Driver::either,
      "",
-     "a message between two processes",
      {},
      Reach::processes},
-    {"xccl", bandwidth, Motion::copy, Driver::gpu, "", "a message by the GPU vendor's library", {}},
-    {"ipc-copy",
-     bandwidth,
+    {{"xccl", "a message by the GPU vendor's library", bandwidth, xccl_traits},
+     Motion::copy,
+     Driver::gpu,
+     "",
+     {}},
+    {{"ipc-copy", "a copy engine, into another process's memory"},
      Motion::copy,
      Driver::gpu,
      "copy-engine",
-     "a copy engine, into another process's memory",
      {}},
-    {"ipc-kernel", bandwidth, Motion::copy, Driver::gpu, "kernel-copy",
-     "a kernel, into another process's memory", launch_shape},
+    {{"ipc-kernel", "a kernel, into another process's memory"},
+     Motion::copy,
+     Driver::gpu,
+     "kernel-copy",
+     launch_shape},
 }};
 
 /// How the members of a collective pass their blocks on.
@@ -132,26 +111,25 @@ enum class BlockSchedule {
 };
 
 struct CollectiveRow {
-  std::string_view name;
+  MethodSpec spec;
   BlockSchedule passing;
   Driver driver;
-  std::string_view summary;
 };
 
 inline constexpr std::array<CollectiveRow, 3> collective_rows{{
-    {"mpi-collective", BlockSchedule::ring, Driver::either, "a collective between processes, around a ring"},
-    {"xccl-collective", BlockSchedule::ring, Driver::gpu,
-     "a collective by the GPU vendor's library, around a ring"},
-    {"direct-collective", BlockSchedule::pairs, Driver::gpu,
-     "a collective by kernels on one another's memory"},
+    {{"mpi-collective", "a collective between processes, around a ring", bandwidth, mpi_collective_traits},
+     BlockSchedule::ring,
+     Driver::either},
+    {{"xccl-collective", "a collective by the GPU vendor's library, around a ring", bandwidth, xccl_traits},
+     BlockSchedule::ring,
+     Driver::gpu},
+    {{"direct-collective", "a collective by kernels on one another's memory", bandwidth,
+      direct_collective_traits},
+     BlockSchedule::pairs,
+     Driver::gpu},
 }};
 
-struct MemoryRow {
-  std::string_view name;
-  std::string_view summary;
-};
-
-inline constexpr std::array<MemoryRow, 12> memory_rows{{
+inline constexpr std::array<MemorySpec, 12> memory_specs{{
     {"pageable", "ordinary host memory"},
     {"huge", "host memory in huge pages"},
     {"pinned", "host memory allocated page-locked"},

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <utility>
 
 #include "backend/mpi/mpi_method.hpp"
 
@@ -11,12 +12,11 @@ namespace linkscope::mpi {
 /// calls outside the time, as osu_allreduce and its like do; the other clocks time calls made one right after another.
 class MpiCollective final : public MpiMethod {
  public:
-  using MpiMethod::MpiMethod;
+  explicit MpiCollective(std::shared_ptr<MpiContext> context)
+      : MpiMethod(std::move(context),
+                  {"mpi-collective", "collectives of several processes by MPI, loaded at run time",
+                   Quantity::bandwidth, mpi_collective_traits}) {}
 
-  [[nodiscard]] std::string_view name() const override { return "mpi-collective"; }
-  [[nodiscard]] std::string_view summary() const override {
-    return "collectives of several processes by MPI, loaded at run time";
-  }
   [[nodiscard]] Quantity quantity_of(const Flow& flow) const override;
   [[nodiscard]] std::map<std::string, std::string> parameters() const override;
   [[nodiscard]] Support supports(const Flow& flow) const override;

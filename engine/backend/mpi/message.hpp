@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <utility>
 
 #include "backend/mpi/mpi_method.hpp"
 
@@ -10,12 +11,10 @@ namespace linkscope::mpi {
 /// The sender's process and the receiver's each have a part; one CPU thread beside each end's memory calls MPI.
 class MpiMessage final : public MpiMethod {
  public:
-  using MpiMethod::MpiMethod;
+  explicit MpiMessage(std::shared_ptr<MpiContext> context)
+      : MpiMethod(std::move(context), {"mpi", "messages between two processes by MPI, loaded at run time",
+                                       Quantity::bandwidth, mpi_traits}) {}
 
-  [[nodiscard]] std::string_view name() const override { return "mpi"; }
-  [[nodiscard]] std::string_view summary() const override {
-    return "messages between two processes by MPI, loaded at run time";
-  }
   [[nodiscard]] Quantity quantity_of(const Flow& flow) const override;
   [[nodiscard]] std::map<std::string, std::string> parameters() const override;
   [[nodiscard]] Support supports(const Flow& flow) const override;

@@ -12,7 +12,8 @@ namespace linkscope::mpi {
 /// Their parts lie in processes; one CPU thread beside each part's memory calls MPI.
 class MpiMethod : public MultiPartMethod {
  public:
-  explicit MpiMethod(std::shared_ptr<MpiContext> context) : context_(std::move(context)) {}
+  MpiMethod(std::shared_ptr<MpiContext> context, const MethodSpec& spec)
+      : MultiPartMethod(spec), context_(std::move(context)) {}
   [[nodiscard]] Support available() const final { return context_->library().available(); }
 
  protected:

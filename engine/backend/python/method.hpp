@@ -14,8 +14,7 @@ namespace linkscope::python {
 enum class FlowEnds { one_process, two_processes, members };
 
 struct PythonMethodRow {
-  std::string_view name;
-  std::string_view summary;
+  MethodSpec spec;
   const char* needs;  ///< as PythonContext::has
   FlowEnds ends;
   std::map<std::string, std::string> (*parameters)();
@@ -28,11 +27,8 @@ struct PythonMethodRow {
 class PythonMethod final : public Method {
  public:
   PythonMethod(std::shared_ptr<PythonContext> context, const PythonMethodRow& row)
-      : context_(std::move(context)), row_(&row) {}
+      : Method(row.spec), context_(std::move(context)), row_(&row) {}
 
-  [[nodiscard]] std::string_view name() const override { return row_->name; }
-  [[nodiscard]] std::string_view summary() const override { return row_->summary; }
-  [[nodiscard]] Quantity quantity() const override { return Quantity::bandwidth; }
   [[nodiscard]] Quantity quantity_of(const Flow& flow) const override;
   [[nodiscard]] std::map<std::string, std::string> parameters() const override { return row_->parameters(); }
   [[nodiscard]] Support available() const override { return context_->has(row_->needs); }

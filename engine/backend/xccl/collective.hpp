@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "backend/xccl/xccl_method.hpp"
@@ -11,12 +12,10 @@ namespace linkscope::xccl {
 /// Members are GPUs of one process or of several, each with its memory. What all of one process call makes one Joint.
 class XcclCollective final : public XcclMethod {
  public:
-  using XcclMethod::XcclMethod;
+  explicit XcclCollective(std::shared_ptr<XcclContext> context)
+      : XcclMethod(std::move(context), {"xccl-collective", "collectives by the vendor's library (NCCL, RCCL)",
+                                        Quantity::bandwidth, xccl_traits}) {}
 
-  [[nodiscard]] std::string_view name() const override { return "xccl-collective"; }
-  [[nodiscard]] std::string_view summary() const override {
-    return "collectives by the vendor's library (NCCL, RCCL)";
-  }
   [[nodiscard]] std::map<std::string, std::string> parameters() const override;
   [[nodiscard]] Support supports(const Flow& flow) const override;
   [[nodiscard]] std::vector<FlowPart> parts(const Flow& flow) const override;

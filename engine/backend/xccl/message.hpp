@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "backend/xccl/xccl_method.hpp"
@@ -13,12 +14,11 @@ namespace linkscope::xccl {
 /// sendrecv (Exchange).
 class Xccl final : public XcclMethod {
  public:
-  using XcclMethod::XcclMethod;
+  explicit Xccl(std::shared_ptr<XcclContext> context)
+      : XcclMethod(std::move(context),
+                   {"xccl", "a message from GPU to GPU by the vendor's library (ncclSend and ncclRecv)",
+                    Quantity::bandwidth, xccl_traits}) {}
 
-  [[nodiscard]] std::string_view name() const override { return "xccl"; }
-  [[nodiscard]] std::string_view summary() const override {
-    return "a message from GPU to GPU by the vendor's library (ncclSend and ncclRecv)";
-  }
   [[nodiscard]] std::map<std::string, std::string> parameters() const override;
   [[nodiscard]] Support supports(const Flow& flow) const override;
   [[nodiscard]] std::vector<FlowPart> parts(const Flow& flow) const override;

@@ -14,11 +14,6 @@ class XcclMemory final : public gpu::GpuMemory {
  public:
   explicit XcclMemory(std::shared_ptr<XcclContext> context);
 
-  [[nodiscard]] std::string_view name() const override { return "xccl"; }
-  [[nodiscard]] std::string_view summary() const override {
-    return "a GPU's memory from NCCL's or RCCL's own allocator (ncclMemAlloc), which the library may use in "
-           "place";
-  }
   [[nodiscard]] Support available() const override;
   [[nodiscard]] Support supports(const Endpoint& where) const override;
   /// Not where peers are to be kept out.

@@ -13,7 +13,8 @@ namespace linkscope::xccl {
 /// Their parts lie on GPUs, of one process or of several.
 class XcclMethod : public MultiPartMethod {
  public:
-  explicit XcclMethod(std::shared_ptr<XcclContext> context) : context_(std::move(context)) {}
+  XcclMethod(std::shared_ptr<XcclContext> context, const MethodSpec& spec)
+      : MultiPartMethod(spec), context_(std::move(context)) {}
   [[nodiscard]] Support available() const final { return context_->available(); }
   /// 0 for a graph, which is recorded for one slot.
   [[nodiscard]] Bytes rotation_bytes(const Flow& flow) const final;

@@ -1,6 +1,8 @@
 // allocate, free, register and unregister: what memory costs before it is used.
 #pragma once
 
+#include <utility>
+
 #include "backend/gpu/call/call_method.hpp"
 #include "backend/host/allocation_calls.hpp"
 
@@ -10,8 +12,8 @@ namespace linkscope::gpu {
 /// destination's node where that is one, else of the node beside the GPU.
 class GpuAllocationMethod : public CallMethod {
  public:
-  GpuAllocationMethod(std::shared_ptr<GpuContext> context, host::Measured measured)
-      : CallMethod(std::move(context)), measured_(measured) {}
+  GpuAllocationMethod(std::shared_ptr<GpuContext> context, const MethodSpec& spec, host::Measured measured)
+      : CallMethod(std::move(context), spec), measured_(measured) {}
   [[nodiscard]] Support supports(const Flow& flow) const override;
 
  private:
@@ -24,24 +26,26 @@ class GpuAllocationMethod : public CallMethod {
 class GpuAllocate final : public GpuAllocationMethod {
  public:
   explicit GpuAllocate(std::shared_ptr<GpuContext> context)
-      : GpuAllocationMethod(std::move(context), host::Measured::take) {}
-  [[nodiscard]] std::string_view name() const override { return "allocate"; }
-  [[nodiscard]] std::string_view summary() const override { return "time of one allocation, untouched"; }
+      : GpuAllocationMethod(
+            std::move(context),
+            {"allocate", "time of one allocation, untouched", Quantity::latency, allocation_traits},
+            host::Measured::take) {}
 };
 
 class GpuFree final : public GpuAllocationMethod {
  public:
   explicit GpuFree(std::shared_ptr<GpuContext> context)
-      : GpuAllocationMethod(std::move(context), host::Measured::give_back) {}
-  [[nodiscard]] std::string_view name() const override { return "free"; }
-  [[nodiscard]] std::string_view summary() const override { return "time to give one untouched block back"; }
+      : GpuAllocationMethod(
+            std::move(context),
+            {"free", "time to give one untouched block back", Quantity::latency, allocation_traits},
+            host::Measured::give_back) {}
 };
 
 /// Page-locking memory that exists and has been touched.
 class RegistrationMethod : public CallMethod {
  public:
-  RegistrationMethod(std::shared_ptr<GpuContext> context, host::Measured measured)
-      : CallMethod(std::move(context)), measured_(measured) {}
+  RegistrationMethod(std::shared_ptr<GpuContext> context, const MethodSpec& spec, host::Measured measured)
+      : CallMethod(std::move(context), spec), measured_(measured) {}
   [[nodiscard]] Support supports(const Flow& flow) const override;
 
  private:
@@ -53,17 +57,18 @@ class RegistrationMethod : public CallMethod {
 class Register final : public RegistrationMethod {
  public:
   explicit Register(std::shared_ptr<GpuContext> context)
-      : RegistrationMethod(std::move(context), host::Measured::take) {}
-  [[nodiscard]] std::string_view name() const override { return "register"; }
-  [[nodiscard]] std::string_view summary() const override { return "time to page-lock touched host memory"; }
+      : RegistrationMethod(
+            std::move(context),
+            {"register", "time to page-lock touched host memory", Quantity::latency, allocation_traits},
+            host::Measured::take) {}
 };
 
 class Unregister final : public RegistrationMethod {
  public:
   explicit Unregister(std::shared_ptr<GpuContext> context)
-      : RegistrationMethod(std::move(context), host::Measured::give_back) {}
-  [[nodiscard]] std::string_view name() const override { return "unregister"; }
-  [[nodiscard]] std::string_view summary() const override { return "time to undo a registration"; }
+      : RegistrationMethod(std::move(context),
+                           {"unregister", "time to undo a registration", Quantity::latency},
+                           host::Measured::give_back) {}
 };
 
 /// Whether `flow` names memory and nothing else.

@@ -10,7 +10,6 @@ class CallMethod : public GpuMethod {
  public:
   using GpuMethod::GpuMethod;
 
-  [[nodiscard]] Quantity quantity() const final { return Quantity::latency; }
   [[nodiscard]] Bytes footprint(const Flow& /*flow*/) const final { return 0; }
   [[nodiscard]] Bytes rotation_bytes(const Flow& /*flow*/) const final { return 0; }
   /// Where the flow has no ends and its executor is a GPU here.

@@ -1,6 +1,8 @@
 // first-touch where a GPU has to do with it: a GPU that touches, or managed memory.
 #pragma once
 
+#include <utility>
+
 #include "backend/gpu/call/call_method.hpp"
 
 namespace linkscope::gpu {
@@ -10,12 +12,10 @@ namespace linkscope::gpu {
 /// touched over their own bytes alone.
 class GpuFirstTouch final : public CallMethod {
  public:
-  using CallMethod::CallMethod;
+  explicit GpuFirstTouch(std::shared_ptr<GpuContext> context)
+      : CallMethod(std::move(context), {"first-touch", "time to write a fresh allocation for the first time",
+                                        Quantity::latency, first_touch_traits}) {}
 
-  [[nodiscard]] std::string_view name() const override { return "first-touch"; }
-  [[nodiscard]] std::string_view summary() const override {
-    return "time to write a fresh allocation for the first time";
-  }
   [[nodiscard]] Support supports(const Flow& flow) const override;
 
  private:

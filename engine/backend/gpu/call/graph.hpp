@@ -1,6 +1,8 @@
 // graph-instantiate and graph-launch: what graphs of kernels and small copies cost before they run.
 #pragma once
 
+#include <utility>
+
 #include "backend/gpu/call/call_method.hpp"
 
 namespace linkscope::gpu {
@@ -19,10 +21,9 @@ class GraphMethod : public CallMethod {
 /// Each call makes an executable graph of its own; the first of a start is launched afterwards to see that it works.
 class GraphInstantiate final : public GraphMethod {
  public:
-  using GraphMethod::GraphMethod;
-
-  [[nodiscard]] std::string_view name() const override { return "graph-instantiate"; }
-  [[nodiscard]] std::string_view summary() const override { return "time to make a graph executable"; }
+  explicit GraphInstantiate(std::shared_ptr<GpuContext> context)
+      : GraphMethod(std::move(context),
+                    {"graph-instantiate", "time to make a graph executable", Quantity::latency}) {}
 
  private:
   [[nodiscard]] std::unique_ptr<Transfer> make(const Flow& flow, const Arenas& arenas) const override;
@@ -31,10 +32,9 @@ class GraphInstantiate final : public GraphMethod {
 /// The call alone, into a stream that is not full.
 class GraphLaunch final : public GraphMethod {
  public:
-  using GraphMethod::GraphMethod;
-
-  [[nodiscard]] std::string_view name() const override { return "graph-launch"; }
-  [[nodiscard]] std::string_view summary() const override { return "time of a graph launch's call"; }
+  explicit GraphLaunch(std::shared_ptr<GpuContext> context)
+      : GraphMethod(std::move(context),
+                    {"graph-launch", "time of a graph launch's call", Quantity::latency}) {}
 
  private:
   [[nodiscard]] std::unique_ptr<Transfer> make(const Flow& flow, const Arenas& arenas) const override;

@@ -1,6 +1,8 @@
 // launch: the time of one kernel launch's call.
 #pragma once
 
+#include <utility>
+
 #include "backend/gpu/call/call_method.hpp"
 
 namespace linkscope::gpu {
@@ -9,10 +11,9 @@ namespace linkscope::gpu {
 /// its launches.
 class KernelLaunch final : public CallMethod {
  public:
-  using CallMethod::CallMethod;
+  explicit KernelLaunch(std::shared_ptr<GpuContext> context)
+      : CallMethod(std::move(context), {"launch", "time of a kernel launch's call"}) {}
 
-  [[nodiscard]] std::string_view name() const override { return "launch"; }
-  [[nodiscard]] std::string_view summary() const override { return "time of a kernel launch's call"; }
   [[nodiscard]] Support supports(const Flow& flow) const override;
 
  private:

@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "backend/gpu/region/region_method.hpp"
 
@@ -14,12 +15,11 @@ namespace linkscope::gpu {
 /// More than 256 copies cannot wait behind a closed gate: launch cost is inside then, but for a kernel.
 class CopyBatch final : public RegionMethod {
  public:
-  using RegionMethod::RegionMethod;
+  explicit CopyBatch(std::shared_ptr<GpuContext> context)
+      : RegionMethod(std::move(context),
+                     {"copy-batch",
+                      "copies many buffers by one call (cudaMemcpyBatchAsync), a call each, or a kernel"}) {}
 
-  [[nodiscard]] std::string_view name() const override { return "copy-batch"; }
-  [[nodiscard]] std::string_view summary() const override {
-    return "copies many buffers by one call (cudaMemcpyBatchAsync), a call each, or a kernel";
-  }
   [[nodiscard]] Support supports(const Flow& flow) const override;
 
  protected:

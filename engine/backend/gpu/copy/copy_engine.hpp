@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "backend/gpu/gpu_method.hpp"
 
@@ -17,13 +18,11 @@ namespace linkscope::gpu {
 /// on GPUs, out of staged memory) the stream is waited for as well, which is inside the span.
 class CopyEngine final : public GpuMethod {
  public:
-  using GpuMethod::GpuMethod;
+  explicit CopyEngine(std::shared_ptr<GpuContext> context)
+      : GpuMethod(std::move(context),
+                  {"copy-engine", "copies by the DMA engines (cudaMemcpyAsync, hipMemcpyAsync)",
+                   Quantity::bandwidth, copy_engine_traits}) {}
 
-  [[nodiscard]] std::string_view name() const override { return "copy-engine"; }
-  [[nodiscard]] std::string_view summary() const override {
-    return "copies by the DMA engines (cudaMemcpyAsync, hipMemcpyAsync)";
-  }
-  [[nodiscard]] Quantity quantity() const override { return Quantity::bandwidth; }
   [[nodiscard]] Support supports(const Flow& flow) const override;
 
  protected:

@@ -111,8 +111,8 @@ std::vector<std::string> kernel_parameters() {
 
 }  // namespace
 
-IpcMethod::IpcMethod(std::shared_ptr<GpuContext> context, std::shared_ptr<const Method> work,
-                     std::vector<std::string> own_parameters)
+IpcMethod::IpcMethod(const MethodSpec& spec, std::shared_ptr<GpuContext> context,
+                     std::shared_ptr<const Method> work, std::vector<std::string> own_parameters)
     : context_(std::move(context)),
       work_(std::move(work)),
       own_parameters_(std::move(own_parameters)),
@@ -164,9 +164,13 @@ std::unique_ptr<PreparedParts> IpcMethod::assemble(const Flow& flow,
 Bytes IpcMethod::rotation_bytes(const Flow& flow) const { return work_->rotation_bytes(flow); }
 
 IpcCopy::IpcCopy(const std::shared_ptr<GpuContext>& context)
-    : IpcMethod(context, std::make_shared<CopyEngine>(context), {"call", "graph"}) {}
+    : IpcMethod({"ipc-copy",
+                 "copies by the DMA engines to or from another process's memory, mapped by an IPC handle"},
+                context, std::make_shared<CopyEngine>(context), {"call", "graph"}) {}
 
 IpcKernel::IpcKernel(const std::shared_ptr<GpuContext>& context)
-    : IpcMethod(context, std::make_shared<KernelCopy>(context), kernel_parameters()) {}
+    : IpcMethod(
+          {"ipc-kernel", "copies by a kernel to or from another process's memory, mapped by an IPC handle"},
+          context, std::make_shared<KernelCopy>(context), kernel_parameters()) {}
 
 }  // namespace linkscope::gpu

@@ -31,7 +31,7 @@ class IpcMethod : public MultiPartMethod {
 
  protected:
   /// `work`: the method of one process that does the copying; `own_parameters`: those of its parameters that stay.
-  IpcMethod(std::shared_ptr<GpuContext> context, std::shared_ptr<const Method> work,
+  IpcMethod(const MethodSpec& spec, std::shared_ptr<GpuContext> context, std::shared_ptr<const Method> work,
             std::vector<std::string> own_parameters);
 
  private:
@@ -44,19 +44,11 @@ class IpcMethod : public MultiPartMethod {
 class IpcCopy final : public IpcMethod {
  public:
   explicit IpcCopy(const std::shared_ptr<GpuContext>& context);
-  [[nodiscard]] std::string_view name() const override { return "ipc-copy"; }
-  [[nodiscard]] std::string_view summary() const override {
-    return "copies by the DMA engines to or from another process's memory, mapped by an IPC handle";
-  }
 };
 
 class IpcKernel final : public IpcMethod {
  public:
   explicit IpcKernel(const std::shared_ptr<GpuContext>& context);
-  [[nodiscard]] std::string_view name() const override { return "ipc-kernel"; }
-  [[nodiscard]] std::string_view summary() const override {
-    return "copies by a kernel to or from another process's memory, mapped by an IPC handle";
-  }
 };
 
 }  // namespace linkscope::gpu

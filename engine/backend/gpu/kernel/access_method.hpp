@@ -14,7 +14,6 @@ class AccessMethod : public GpuMethod {
  public:
   using GpuMethod::GpuMethod;
 
-  [[nodiscard]] Quantity quantity() const final { return Quantity::bandwidth; }
   [[nodiscard]] Support supports(const Flow& flow) const final;
   [[nodiscard]] Bytes footprint(const Flow& flow) const final;
   /// More where accesses lie apart, as rotation_spread() has it.

@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "backend/gpu/gpu_method.hpp"
 
@@ -18,13 +19,11 @@ namespace linkscope::gpu {
 /// carry operations as such; with scope `device`, which is atomic among the executor's threads, it is not.
 class KernelAtomic final : public GpuMethod {
  public:
-  using GpuMethod::GpuMethod;
+  explicit KernelAtomic(std::shared_ptr<GpuContext> context)
+      : GpuMethod(std::move(context),
+                  {"kernel-atomic",
+                   "adds, exchanges or compares and swaps atomically by a kernel, checked by exact sums"}) {}
 
-  [[nodiscard]] std::string_view name() const override { return "kernel-atomic"; }
-  [[nodiscard]] std::string_view summary() const override {
-    return "adds, exchanges or compares and swaps atomically by a kernel, checked by exact sums";
-  }
-  [[nodiscard]] Quantity quantity() const override { return Quantity::bandwidth; }
   [[nodiscard]] Support supports(const Flow& flow) const override;
   /// The words alone.
   [[nodiscard]] Bytes footprint(const Flow& flow) const override;

@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "backend/gpu/gpu_method.hpp"
 
@@ -14,13 +15,11 @@ namespace linkscope::gpu {
 /// destination's (pull) or any that reaches both. The last bytes of a size that is no multiple of 16 are plain stores.
 class KernelBulkCopy final : public GpuMethod {
  public:
-  using GpuMethod::GpuMethod;
+  explicit KernelBulkCopy(std::shared_ptr<GpuContext> context)
+      : GpuMethod(std::move(context),
+                  {"kernel-bulk-copy",
+                   "copies by a kernel's asynchronous bulk copies through shared memory (TMA)"}) {}
 
-  [[nodiscard]] std::string_view name() const override { return "kernel-bulk-copy"; }
-  [[nodiscard]] std::string_view summary() const override {
-    return "copies by a kernel's asynchronous bulk copies through shared memory (TMA)";
-  }
-  [[nodiscard]] Quantity quantity() const override { return Quantity::bandwidth; }
   [[nodiscard]] Support supports(const Flow& flow) const override;
 
  protected:

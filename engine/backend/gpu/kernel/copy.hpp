@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <utility>
 
 #include "backend/gpu/kernel/access_method.hpp"
 
@@ -10,11 +11,10 @@ namespace linkscope::gpu {
 /// The executor may be the source's GPU (push), the destination's (pull) or any that reaches both.
 class KernelCopy final : public AccessMethod {
  public:
-  using AccessMethod::AccessMethod;
-
-  [[nodiscard]] std::string_view name() const override { return "kernel-copy"; }
-  [[nodiscard]] std::string_view summary() const override {
-    return "copies by a kernel that loads and stores 16 bytes per thread and instruction";
+  explicit KernelCopy(std::shared_ptr<GpuContext> context)
+      : AccessMethod(
+            std::move(context),
+            {"kernel-copy", "copies by a kernel that loads and stores 16 bytes per thread and instruction"}) {
   }
 
  protected:

@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "backend/gpu/gpu_method.hpp"
 
@@ -14,13 +15,12 @@ namespace linkscope::gpu {
 /// exchange both hold the same.
 class KernelExchange final : public GpuMethod {
  public:
-  using GpuMethod::GpuMethod;
+  explicit KernelExchange(std::shared_ptr<GpuContext> context)
+      : GpuMethod(std::move(context),
+                  {"kernel-exchange",
+                   "copies both ways at once by one kernel, alternate warps in opposite directions",
+                   Quantity::bandwidth, exchange_traits}) {}
 
-  [[nodiscard]] std::string_view name() const override { return "kernel-exchange"; }
-  [[nodiscard]] std::string_view summary() const override {
-    return "copies both ways at once by one kernel, alternate warps in opposite directions";
-  }
-  [[nodiscard]] Quantity quantity() const override { return Quantity::bandwidth; }
   [[nodiscard]] Support supports(const Flow& flow) const override;
 
  protected:

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <utility>
 
 #include "backend/gpu/kernel/access_method.hpp"
 
@@ -11,12 +12,10 @@ namespace linkscope::gpu {
 /// pattern alone, without touching the memory.
 class KernelRead final : public AccessMethod {
  public:
-  using AccessMethod::AccessMethod;
-
-  [[nodiscard]] std::string_view name() const override { return "kernel-read"; }
-  [[nodiscard]] std::string_view summary() const override {
-    return "reads by a kernel, 16 bytes per thread and instruction, checked by an exact sum";
-  }
+  explicit KernelRead(std::shared_ptr<GpuContext> context)
+      : AccessMethod(std::move(context),
+                     {"kernel-read",
+                      "reads by a kernel, 16 bytes per thread and instruction, checked by an exact sum"}) {}
 
  protected:
   [[nodiscard]] Ends ends() const override { return Ends::source; }

@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "backend/gpu/gpu_method.hpp"
 
@@ -15,13 +16,10 @@ namespace linkscope::gpu {
 /// whole numbers, so that every result is exact and is compared exactly.
 class Stream final : public GpuMethod {
  public:
-  using GpuMethod::GpuMethod;
+  explicit Stream(std::shared_ptr<GpuContext> context)
+      : GpuMethod(std::move(context),
+                  {"stream", "STREAM's copy, scale, add and triad on arrays of doubles, by a kernel"}) {}
 
-  [[nodiscard]] std::string_view name() const override { return "stream"; }
-  [[nodiscard]] std::string_view summary() const override {
-    return "STREAM's copy, scale, add and triad on arrays of doubles, by a kernel";
-  }
-  [[nodiscard]] Quantity quantity() const override { return Quantity::bandwidth; }
   [[nodiscard]] Support supports(const Flow& flow) const override;
   /// Where two arrays are read, the source holds b behind a.
   [[nodiscard]] Bytes footprint(const Flow& flow) const override;

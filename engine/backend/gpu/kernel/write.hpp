@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <utility>
 
 #include "backend/gpu/kernel/access_method.hpp"
 
@@ -10,12 +11,9 @@ namespace linkscope::gpu {
 /// Stores pattern_word of the armed seed, computed in registers: nothing is read.
 class KernelWrite final : public AccessMethod {
  public:
-  using AccessMethod::AccessMethod;
-
-  [[nodiscard]] std::string_view name() const override { return "kernel-write"; }
-  [[nodiscard]] std::string_view summary() const override {
-    return "writes by a kernel, 16 bytes per thread and instruction";
-  }
+  explicit KernelWrite(std::shared_ptr<GpuContext> context)
+      : AccessMethod(std::move(context),
+                     {"kernel-write", "writes by a kernel, 16 bytes per thread and instruction"}) {}
 
  protected:
   [[nodiscard]] Ends ends() const override { return Ends::destination; }

@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "backend/gpu/gpu_method.hpp"
 
@@ -15,13 +16,11 @@ namespace linkscope::gpu {
 /// trips inside one launch on each side. Only the initiator's launch is timed; the responder is up before.
 class PingPong final : public GpuMethod {
  public:
-  using GpuMethod::GpuMethod;
+  explicit PingPong(std::shared_ptr<GpuContext> context)
+      : GpuMethod(std::move(context),
+                  {"ping-pong", "flags stored and polled by two GPUs in turn; half the round trip",
+                   Quantity::latency, ping_pong_traits}) {}
 
-  [[nodiscard]] std::string_view name() const override { return "ping-pong"; }
-  [[nodiscard]] std::string_view summary() const override {
-    return "flags stored and polled by two GPUs in turn; half the round trip";
-  }
-  [[nodiscard]] Quantity quantity() const override { return Quantity::latency; }
   [[nodiscard]] Support supports(const Flow& flow) const override;
   /// A flag is one line.
   [[nodiscard]] Bytes rotation_bytes(const Flow& /*flow*/) const override { return 0; }

@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "backend/gpu/gpu_method.hpp"
 
@@ -23,11 +24,10 @@ namespace linkscope::gpu {
 /// caches such memory. A CPU of its node lays the ring in host memory, the executor in any other.
 class GpuPointerChase final : public GpuMethod {
  public:
-  using GpuMethod::GpuMethod;
+  explicit GpuPointerChase(std::shared_ptr<GpuContext> context)
+      : GpuMethod(std::move(context), {"pointer-chase", "dependent loads by one GPU thread",
+                                       Quantity::latency, pointer_chase_traits}) {}
 
-  [[nodiscard]] std::string_view name() const override { return "pointer-chase"; }
-  [[nodiscard]] std::string_view summary() const override { return "dependent loads by one GPU thread"; }
-  [[nodiscard]] Quantity quantity() const override { return Quantity::latency; }
   [[nodiscard]] Support supports(const Flow& flow) const override;
   /// Rotating makes no sense: the ring is the cache state.
   [[nodiscard]] Bytes rotation_bytes(const Flow& /*flow*/) const override { return 0; }

@@ -12,8 +12,7 @@
 namespace linkscope::gpu {
 
 struct AllocatedMemoryRow {
-  std::string_view name;
-  std::string_view summary;
+  MemorySpec spec;
   std::optional<unsigned> host_flags;                   ///< as allocate_pinned(); none: never on the host
   gpuError_t (*on_gpu)(void**, std::size_t) = nullptr;  ///< null: never on a GPU
   bool grained = false;                                 ///< its coherence is chosen, which AMD alone offers
@@ -22,26 +21,23 @@ struct AllocatedMemoryRow {
 inline gpuError_t allocate_plain(void** address, std::size_t bytes) { return gpuMalloc(address, bytes); }
 
 inline constexpr AllocatedMemoryRow pinned_row{
-    .name = "pinned", .summary = "page-locked host memory (cudaHostAlloc, hipHostMalloc)", .host_flags = 0};
+    .spec = {"pinned", "page-locked host memory (cudaHostAlloc, hipHostMalloc)"}, .host_flags = 0};
 /// CPUs read it very slowly, so a GPU fills and checks it through its mapping.
 inline constexpr AllocatedMemoryRow write_combined_row{
-    .name = "write-combined",
-    .summary = "page-locked host memory that CPU caches do not hold",
+    .spec = {"write-combined", "page-locked host memory that CPU caches do not hold"},
     .host_flags = gpuHostAllocWriteCombined};
-inline constexpr AllocatedMemoryRow device_row{.name = "device",
-                                               .summary = "a GPU's own memory (cudaMalloc, hipMalloc)",
-                                               .host_flags = std::nullopt,
-                                               .on_gpu = allocate_plain};
+inline constexpr AllocatedMemoryRow device_row{
+    .spec = {"device", "a GPU's own memory (cudaMalloc, hipMalloc)"},
+    .host_flags = std::nullopt,
+    .on_gpu = allocate_plain};
 inline constexpr AllocatedMemoryRow fine_grained_row{
-    .name = "fine-grained",
-    .summary = "AMD: host or GPU memory that is coherent while kernels run",
+    .spec = {"fine-grained", "AMD: host or GPU memory that is coherent while kernels run"},
     .host_flags = vendor::host_alloc_fine,
     .on_gpu = vendor::allocate_fine_grained,
     .grained = true};
 /// Plain device memory is coarse-grained on AMD.
 inline constexpr AllocatedMemoryRow coarse_grained_row{
-    .name = "coarse-grained",
-    .summary = "AMD: host or GPU memory that is coherent when kernels have ended",
+    .spec = {"coarse-grained", "AMD: host or GPU memory that is coherent when kernels have ended"},
     .host_flags = vendor::host_alloc_coarse,
     .on_gpu = allocate_plain,
     .grained = true};
@@ -49,10 +45,8 @@ inline constexpr AllocatedMemoryRow coarse_grained_row{
 class AllocatedMemory final : public GpuMemory {
  public:
   AllocatedMemory(std::shared_ptr<GpuContext> context, const AllocatedMemoryRow& row)
-      : GpuMemory(std::move(context)), row_(row) {}
+      : GpuMemory(std::move(context), row.spec), row_(row) {}
 
-  [[nodiscard]] std::string_view name() const override { return row_.name; }
-  [[nodiscard]] std::string_view summary() const override { return row_.summary; }
   [[nodiscard]] Support available() const override;
   [[nodiscard]] Support supports(const Endpoint& where) const override;
   [[nodiscard]] std::unique_ptr<Buffer> allocate(const Endpoint& where, Bytes bytes) const override;

@@ -14,7 +14,8 @@ class GpuContext;
 
 class GpuMemory : public Memory {
  public:
-  explicit GpuMemory(std::shared_ptr<GpuContext> context) : context_(std::move(context)) {}
+  GpuMemory(std::shared_ptr<GpuContext> context, const MemorySpec& spec)
+      : Memory(spec), context_(std::move(context)) {}
 
   /// Where there is a GPU.
   [[nodiscard]] Support available() const override;

@@ -14,12 +14,10 @@ namespace linkscope::gpu {
 /// together never more than that GPU has free, so that eviction is not measured by accident.
 class ManagedMemory final : public GpuMemory {
  public:
-  using GpuMemory::GpuMemory;
+  explicit ManagedMemory(std::shared_ptr<GpuContext> context)
+      : GpuMemory(std::move(context),
+                  {"managed", "memory that migrates to who uses it (cudaMallocManaged, hipMallocManaged)"}) {}
 
-  [[nodiscard]] std::string_view name() const override { return "managed"; }
-  [[nodiscard]] std::string_view summary() const override {
-    return "memory that migrates to who uses it (cudaMallocManaged, hipMallocManaged)";
-  }
   [[nodiscard]] bool takes_advice() const override { return true; }
   [[nodiscard]] Support available() const override;
   [[nodiscard]] Support supports(const Endpoint& where) const override;

@@ -12,12 +12,11 @@ namespace linkscope::gpu {
 /// access to the device.
 class PoolMemory final : public GpuMemory {
  public:
-  using GpuMemory::GpuMemory;
-
-  [[nodiscard]] std::string_view name() const override { return "pool"; }
-  [[nodiscard]] std::string_view summary() const override {
-    return "a GPU's memory from its stream-ordered pool (cudaMallocAsync, hipMallocAsync)";
+  explicit PoolMemory(std::shared_ptr<GpuContext> context)
+      : GpuMemory(std::move(context),
+                  {"pool", "a GPU's memory from its stream-ordered pool (cudaMallocAsync, hipMallocAsync)"}) {
   }
+
   [[nodiscard]] Support available() const override;
   [[nodiscard]] Support supports(const Endpoint& where) const override;
   [[nodiscard]] std::unique_ptr<Buffer> allocate(const Endpoint& where, Bytes bytes) const override;

@@ -11,12 +11,11 @@ namespace linkscope::gpu {
 /// What a library gets that pins memory its caller allocated.
 class RegisteredMemory final : public GpuMemory {
  public:
-  using GpuMemory::GpuMemory;
+  explicit RegisteredMemory(std::shared_ptr<GpuContext> context)
+      : GpuMemory(
+            std::move(context),
+            {"registered", "ordinary pages, page-locked afterwards (cudaHostRegister, hipHostRegister)"}) {}
 
-  [[nodiscard]] std::string_view name() const override { return "registered"; }
-  [[nodiscard]] std::string_view summary() const override {
-    return "ordinary pages, page-locked afterwards (cudaHostRegister, hipHostRegister)";
-  }
   [[nodiscard]] Support supports(const Endpoint& where) const override;
   [[nodiscard]] std::unique_ptr<Buffer> allocate(const Endpoint& where, Bytes bytes) const override;
 };

@@ -18,10 +18,8 @@ class SystemMemory final : public GpuMemory {
  public:
   /// `pages` for what a GPU touches first: `on_host`'s own, from no pool of huge pages, which GPUs may not fault on.
   SystemMemory(std::shared_ptr<GpuContext> context, std::unique_ptr<Memory> on_host, host::Pages pages)
-      : GpuMemory(std::move(context)), on_host_(std::move(on_host)), pages_(pages) {}
+      : GpuMemory(std::move(context), on_host->spec()), on_host_(std::move(on_host)), pages_(pages) {}
 
-  [[nodiscard]] std::string_view name() const override { return on_host_->name(); }
-  [[nodiscard]] std::string_view summary() const override { return on_host_->summary(); }
   [[nodiscard]] Support available() const override { return on_host_->available(); }
   [[nodiscard]] Support supports(const Endpoint& where) const override;
   [[nodiscard]] std::unique_ptr<Buffer> allocate(const Endpoint& where, Bytes bytes) const override;

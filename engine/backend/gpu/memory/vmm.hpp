@@ -12,12 +12,11 @@ namespace linkscope::gpu {
 /// mapping's own access list, which follows their peer access to the device.
 class VmmMemory final : public GpuMemory {
  public:
-  using GpuMemory::GpuMemory;
+  explicit VmmMemory(std::shared_ptr<GpuContext> context)
+      : GpuMemory(std::move(context), {"vmm",
+                                       "a GPU's memory mapped into reserved addresses "
+                                       "(cuMemCreate, cuMemMap; hipMemCreate, hipMemMap)"}) {}
 
-  [[nodiscard]] std::string_view name() const override { return "vmm"; }
-  [[nodiscard]] std::string_view summary() const override {
-    return "a GPU's memory mapped into reserved addresses (cuMemCreate, cuMemMap; hipMemCreate, hipMemMap)";
-  }
   [[nodiscard]] Support available() const override;
   [[nodiscard]] Support supports(const Endpoint& where) const override;
   [[nodiscard]] std::unique_ptr<Buffer> allocate(const Endpoint& where, Bytes bytes) const override;

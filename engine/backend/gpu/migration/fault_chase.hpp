@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "backend/gpu/gpu_method.hpp"
 
@@ -14,13 +15,13 @@ namespace linkscope::gpu {
 /// given per hop. Before every start the pages are sent home. Memories as for page-fault.
 class FaultChase final : public GpuMethod {
  public:
-  using GpuMethod::GpuMethod;
+  explicit FaultChase(std::shared_ptr<GpuContext> context)
+      : GpuMethod(std::move(context),
+                  {"fault-chase",
+                   "latency of page faults, one after the other",
+                   Quantity::latency,
+                   {.migrates = true, .dependent = true, .host_gbps = 5, .gpu_gbps = 5}}) {}
 
-  [[nodiscard]] std::string_view name() const override { return "fault-chase"; }
-  [[nodiscard]] std::string_view summary() const override {
-    return "latency of page faults, one after the other";
-  }
-  [[nodiscard]] Quantity quantity() const override { return Quantity::latency; }
   [[nodiscard]] Support supports(const Flow& flow) const override;
   [[nodiscard]] Bytes footprint(const Flow& flow) const override;
   [[nodiscard]] Bytes rotation_bytes(const Flow& flow) const override;

@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "backend/gpu/gpu_method.hpp"
 
@@ -15,13 +16,12 @@ namespace linkscope::gpu {
 /// source has its pages mapped rather than moved.
 class PageFault final : public GpuMethod {
  public:
-  using GpuMethod::GpuMethod;
+  explicit PageFault(std::shared_ptr<GpuContext> context)
+      : GpuMethod(std::move(context), {"page-fault",
+                                       "pages that migrate because a kernel or CPU threads touch them",
+                                       Quantity::bandwidth,
+                                       {.migrates = true, .host_gbps = 5, .gpu_gbps = 5}}) {}
 
-  [[nodiscard]] std::string_view name() const override { return "page-fault"; }
-  [[nodiscard]] std::string_view summary() const override {
-    return "pages that migrate because a kernel or CPU threads touch them";
-  }
-  [[nodiscard]] Quantity quantity() const override { return Quantity::bandwidth; }
   [[nodiscard]] Support supports(const Flow& flow) const override;
   [[nodiscard]] Bytes footprint(const Flow& flow) const override;
   [[nodiscard]] Bytes rotation_bytes(const Flow& flow) const override;

@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "backend/gpu/gpu_method.hpp"
 
@@ -14,13 +15,12 @@ namespace linkscope::gpu {
 /// its thread busy: it is enqueued after the gate has opened and the span holds that cost.
 class Prefetch final : public GpuMethod {
  public:
-  using GpuMethod::GpuMethod;
+  explicit Prefetch(std::shared_ptr<GpuContext> context)
+      : GpuMethod(std::move(context), {"prefetch",
+                                       "managed pages sent ahead (cudaMemPrefetchAsync, hipMemPrefetchAsync)",
+                                       Quantity::bandwidth,
+                                       {.migrates = true, .host_gbps = 15, .gpu_gbps = 15}}) {}
 
-  [[nodiscard]] std::string_view name() const override { return "prefetch"; }
-  [[nodiscard]] std::string_view summary() const override {
-    return "managed pages sent ahead (cudaMemPrefetchAsync, hipMemPrefetchAsync)";
-  }
-  [[nodiscard]] Quantity quantity() const override { return Quantity::bandwidth; }
   [[nodiscard]] Support supports(const Flow& flow) const override;
   [[nodiscard]] Bytes footprint(const Flow& flow) const override;
   [[nodiscard]] Bytes rotation_bytes(const Flow& flow) const override;

@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "backend/gpu/kernel/kernel_transfer.hpp"
@@ -14,12 +15,11 @@ namespace linkscope::gpu {
 /// The executor may be the source's GPU (push), the destination's (pull) or any that reaches both.
 class KernelStrided final : public RegionMethod {
  public:
-  using RegionMethod::RegionMethod;
+  explicit KernelStrided(std::shared_ptr<GpuContext> context)
+      : RegionMethod(
+            std::move(context),
+            {"kernel-strided", "copies a region by a kernel, straight from strided to strided memory"}) {}
 
-  [[nodiscard]] std::string_view name() const override { return "kernel-strided"; }
-  [[nodiscard]] std::string_view summary() const override {
-    return "copies a region by a kernel, straight from strided to strided memory";
-  }
   [[nodiscard]] Support supports(const Flow& flow) const override;
 
  protected:

@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "backend/gpu/region/strided_copy.hpp"
 
@@ -18,12 +19,11 @@ namespace linkscope::gpu {
 /// the GPU and the strided host memory. The executor is an end.
 class PackCopyUnpack final : public StridedCopy {
  public:
-  using StridedCopy::StridedCopy;
+  explicit PackCopyUnpack(std::shared_ptr<GpuContext> context)
+      : StridedCopy(std::move(context),
+                    {"pack-copy-unpack",
+                     "copies a region by a packing kernel, one dense copy and an unpacking kernel"}) {}
 
-  [[nodiscard]] std::string_view name() const override { return "pack-copy-unpack"; }
-  [[nodiscard]] std::string_view summary() const override {
-    return "copies a region by a packing kernel, one dense copy and an unpacking kernel";
-  }
   [[nodiscard]] Support supports(const Flow& flow) const override;
 
  protected:

@@ -18,7 +18,6 @@ class RegionMethod : public GpuMethod {
  public:
   using GpuMethod::GpuMethod;
 
-  [[nodiscard]] Quantity quantity() const override { return Quantity::bandwidth; }
   [[nodiscard]] Bytes footprint(const Flow& flow) const override { return region(flow).footprint(); }
   /// More where rows lie apart, as rotation_spread() has it; slots that are stacked hold as much payload as those of
   /// dense flows.

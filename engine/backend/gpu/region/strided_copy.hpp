@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "backend/gpu/region/region_method.hpp"
 
@@ -23,12 +24,10 @@ class StridedCopy : public RegionMethod {
 /// One call per plane. A region of more than 256 planes cannot wait behind a closed gate: launch cost is inside then.
 class CopyEngine2d final : public StridedCopy {
  public:
-  using StridedCopy::StridedCopy;
-
-  [[nodiscard]] std::string_view name() const override { return "copy-engine-2d"; }
-  [[nodiscard]] std::string_view summary() const override {
-    return "copies a region plane by plane (cudaMemcpy2DAsync, hipMemcpy2DAsync)";
-  }
+  explicit CopyEngine2d(std::shared_ptr<GpuContext> context)
+      : StridedCopy(std::move(context),
+                    {"copy-engine-2d", "copies a region plane by plane (cudaMemcpy2DAsync, hipMemcpy2DAsync)",
+                     Quantity::bandwidth, copy_engine_traits}) {}
 
  protected:
   [[nodiscard]] std::unique_ptr<Transfer> make(const Flow& flow, const Arenas& arenas) const override;
@@ -37,12 +36,13 @@ class CopyEngine2d final : public StridedCopy {
 /// One call; between GPUs, with CUDA, the one for peers.
 class CopyEngine3d final : public StridedCopy {
  public:
-  using StridedCopy::StridedCopy;
+  explicit CopyEngine3d(std::shared_ptr<GpuContext> context)
+      : StridedCopy(
+            std::move(context),
+            {"copy-engine-3d",
+             "copies a region in one call (cudaMemcpy3DAsync, cudaMemcpy3DPeerAsync, hipMemcpy3DAsync)",
+             Quantity::bandwidth, copy_engine_traits}) {}
 
-  [[nodiscard]] std::string_view name() const override { return "copy-engine-3d"; }
-  [[nodiscard]] std::string_view summary() const override {
-    return "copies a region in one call (cudaMemcpy3DAsync, cudaMemcpy3DPeerAsync, hipMemcpy3DAsync)";
-  }
   [[nodiscard]] Support supports(const Flow& flow) const override;
 
  protected:
