@@ -33,6 +33,7 @@ struct MethodTraits {
   bool stages = false;        ///< copies between GPUs without peer access go through the host
   bool maps_members = false;  ///< members map one another's memory: they are on one host
   bool by_mpi = false;        ///< calls MPI, which wants processes that its own launcher started
+  bool by_python = false;     ///< done by the engine's Python child
   bool takes_empty = false;   ///< messages of 0 bytes too
   bool answered = false;  ///< a send is answered: its time is a round trip, unless its call says otherwise
   bool migrates = false;  ///< what it times is pages that migrate, each time from where the plan says

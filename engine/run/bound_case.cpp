@@ -22,14 +22,16 @@ const Listed& named(const std::vector<std::unique_ptr<Listed>>& catalog, const s
   throw Error(Fault::bad_input, place + ": unknown '" + name + "', this engine has " + names);
 }
 
-BoundFlow bind_flow(const Flow& flow, const Backend& backend, const std::string& place) {
+BoundFlow bind_flow(Flow& flow, const Backend& backend, const std::string& place) {
   BoundFlow bound{flow, named(backend.methods, flow.method, place + ": method"), {}};
-  const auto bind_end = [&](const Endpoint& end) {
-    bound.ends.push_back({end, named(backend.memories, end.memory, place + ": memory")});
+  const auto bind_end = [&](Endpoint& end) {
+    const Memory& memory = named(backend.memories, end.memory, place + ": memory");
+    end.traits = memory.traits();
+    bound.ends.push_back({end, memory});
   };
   if (flow.source) bind_end(*flow.source);
   if (flow.destination) bind_end(*flow.destination);
-  for (const Endpoint& member : flow.members) bind_end(member);
+  for (Endpoint& member : flow.members) bind_end(member);
   if (flow.bytes == 0 && bound.method.reach() == Reach::process)
     throw Error(Fault::bad_input, place + ": bytes: must be at least 1 for " + flow.method);
   const auto known = bound.method.parameters();
@@ -51,25 +53,11 @@ const Memory& BoundFlow::memory_of(const Endpoint& end) const {
   return found->memory;
 }
 
-void bind_memories(const Backend& backend, Plan& plan) {
-  const auto bind = [&](Endpoint& end) {
-    for (const auto& memory : backend.memories)
-      if (memory->name() == end.memory) end.traits = memory->traits();
-  };
-  for (Case& wanted : plan.cases) {
-    for (Flow& flow : wanted.flows) {
-      if (flow.source) bind(*flow.source);
-      if (flow.destination) bind(*flow.destination);
-      for (Endpoint& member : flow.members) bind(member);
-    }
-  }
-}
-
-std::vector<BoundCase> bind_names(const Plan& plan, const Backend& backend) {
+std::vector<BoundCase> bind_names(Plan& plan, const Backend& backend) {
   std::vector<BoundCase> cases;
-  for (const Case& wanted : plan.cases) {
+  for (Case& wanted : plan.cases) {
     BoundCase& bound = cases.emplace_back(BoundCase{wanted, {}});
-    for (const Flow& flow : wanted.flows) {
+    for (Flow& flow : wanted.flows) {
       const std::string place = "case '" + wanted.id + "': flows[" + std::to_string(bound.flows.size()) + "]";
       bound.flows.push_back(bind_flow(flow, backend, place));
     }

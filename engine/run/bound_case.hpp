@@ -29,11 +29,8 @@ struct BoundCase {
   std::vector<BoundFlow> flows;
 };
 
-/// Gives every endpoint of the plan the traits of its memory as the catalog states them.
-void bind_memories(const Backend& backend, Plan& plan);
-
-/// Looks all names up, once; plan and backend outlive what it gives. Throws Error{bad_input} when the plan names a method, a
+/// Looks all names up, once, and gives every endpoint of the plan its memory's traits; plan and backend outlive what it gives. Throws Error{bad_input} when the plan names a method, a
 /// memory or a parameter that the catalog of `backend` does not know.
-std::vector<BoundCase> bind_names(const Plan& plan, const Backend& backend);
+std::vector<BoundCase> bind_names(Plan& plan, const Backend& backend);
 
 }  // namespace linkscope

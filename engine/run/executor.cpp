@@ -35,8 +35,8 @@ TakesHostMemory takes_host_memory(const Plan& plan) {
 
 }  // namespace
 
-Executor::Executor(const Backend& backend, const Plan& plan, const Environment& environment,
-                   ProcessGroup& group, JsonLines& out)
+Executor::Executor(const Backend& backend, Plan& plan, const Environment& environment, ProcessGroup& group,
+                   JsonLines& out)
     : backend_(&backend),
       out_(&out),
       cases_(bind_names(plan, backend)),

@@ -21,9 +21,9 @@ enum class Health { sound, lost };
 
 class Executor {
  public:
-  /// All references outlive the executor. Every process of `group` runs the same plan. Throws Error{bad_input} when the
-  /// plan names what the catalog does not know (bind_names()): nothing has run then.
-  Executor(const Backend& backend, const Plan& plan, const Environment& environment, ProcessGroup& group,
+  /// All references outlive the executor. Every process of `group` runs the same plan. Binds the
+  /// plan (bind_names()); throws Error{bad_input} where it names what the catalog does not know: nothing has run then.
+  Executor(const Backend& backend, Plan& plan, const Environment& environment, ProcessGroup& group,
            JsonLines& out);
   Executor(const Executor&) = delete;
   Executor& operator=(const Executor&) = delete;

@@ -136,7 +136,6 @@ Health work(ProcessGroup& group, const Assignment& assignment, const Environment
   Consensus(group).collective_try([&] {
     plan = parse_plan(assignment.plan);
     backend = factory.open(*plan, place_of(assignment));
-    bind_memories(*backend, *plan);
     executor.emplace(*backend, *plan, environment, group, out);
   });
   const Health health = executor->run();

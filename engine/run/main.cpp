@@ -100,7 +100,6 @@ int run(const std::vector<std::string>& arguments) {
   Plan plan = parse_plan(read_file(arguments.front()));
   RecordStream out(STDOUT_FILENO, STDERR_FILENO);
   const Backend backend = open(plan, environment, {});
-  bind_memories(backend, plan);
   SingleProcess group;
   return Executor(backend, plan, environment, group, out.lines()).run() == Health::sound ? success : lost;
 }

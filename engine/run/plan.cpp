@@ -33,7 +33,6 @@ Endpoint read_endpoint(const Json& json, const std::string& place) {
   Endpoint endpoint;
   endpoint.device = read_device(fields, "device");
   endpoint.memory = fields.text("memory");
-  endpoint.traits = standard_memory_traits(endpoint.memory);
   const std::string placement = fields.word("placement", {"bound", "first-touch"}, "bound");
   endpoint.placement = placement == "bound" ? Placement::bound : Placement::first_touch;
   endpoint.first_touch = read_device(fields, "first_touch", endpoint.device);

@@ -106,6 +106,7 @@ Json traits_json(const MethodTraits& traits) {
   for (const auto& [name, has] : Flags{{"stages", traits.stages},
                                        {"maps_members", traits.maps_members},
                                        {"by_mpi", traits.by_mpi},
+                                       {"by_python", traits.by_python},
                                        {"takes_empty", traits.takes_empty},
                                        {"answered", traits.answered},
                                        {"migrates", traits.migrates},

@@ -36,6 +36,7 @@ class MethodTraits(_Traits):
     stages: bool = False
     maps_members: bool = False
     by_mpi: bool = False
+    by_python: bool = False
     takes_empty: bool = False
     answered: bool = False
     migrates: bool = False

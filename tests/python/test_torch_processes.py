@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 from torch_child_plans import (
-    TIMEOUT_S,
     SOURCE,
+    TIMEOUT_S,
     RankGroup,
     case,
     collective,

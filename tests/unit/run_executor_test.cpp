@@ -27,7 +27,7 @@ struct ExecutorTest : testing::Test {
   std::vector<Json> run(const std::vector<std::string>& cases, const std::string& options = "{}") {
     std::string text = R"({"schema":1,"options":)" + options + R"(,"cases":[)";
     for (const std::string& one : cases) text += (text.back() == '[' ? "" : ",") + one;
-    const Plan plan = parse_plan(text + "]}");
+    Plan plan = parse_plan(text + "]}");
     std::FILE* file = std::tmpfile();
     JsonLines out(fileno(file));
     SingleProcess group;

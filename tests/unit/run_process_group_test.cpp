@@ -138,9 +138,9 @@ struct GroupRun {
 
 GroupRun run(
     const std::string& cases, const std::function<void(int, FakeParts&)>& change = [](int, FakeParts&) {}) {
-  const Plan plan = parse_plan(R"({"schema":1,"options":{},"cases":[)" + cases + "]}");
   GroupRun result;
   in_group_of(2, [&](ThreadGroup& group) {
+    Plan plan = parse_plan(R"({"schema":1,"options":{},"cases":[)" + cases + "]}");
     const auto rank = static_cast<std::size_t>(group.rank());
     FakeParts fakes = fake_backend();
     change(group.rank(), fakes);
@@ -247,7 +247,7 @@ TEST(ExecutorOfSeveral, AGateThatBreaksOnOneRankEndsAll) {
 }
 
 TEST(ExecutorOfSeveral, FewerProcessesThanAFlowNamesIsASkip) {
-  const Plan plan = parse_plan(R"({"schema":1,"options":{},"cases":[)" + two_ranks("a") + "]}");
+  Plan plan = parse_plan(R"({"schema":1,"options":{},"cases":[)" + two_ranks("a") + "]}");
   FakeParts fakes = fake_backend();
   SingleProcess group;
   std::FILE* file = std::tmpfile();

@@ -25,6 +25,7 @@ from linkscope.launch.supervisor import START_TIMEOUT_S, Refusal, Supervisor
 from linkscope.launch.worker import Worker
 from linkscope.machine.node import Link
 from linkscope.plan.expand import PlannedCase
+from linkscope.traits import method_traits
 
 Json = dict[str, Any]
 
@@ -224,7 +225,7 @@ def _wants_python(case: Json) -> bool:
     """Whether an engine's Python child carries it out. Such cases have engines of their own: a child starts MPI in its
     engine's place, and has the memory of its GPU to itself.
     """
-    return any(flow["method"].startswith("torch-") for flow in case["flows"])
+    return any(method_traits(case, flow["method"]).by_python for flow in case["flows"])
 
 
 def exchange_limit_s(cases: Sequence[Json]) -> float:
