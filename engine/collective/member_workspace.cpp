@@ -2,9 +2,10 @@
 #include "collective/member_workspace.hpp"
 
 #include <cstddef>
+#include <string>
 
 #include "backend/gpu/context.hpp"
-#include "backend/gpu/memory/grained.hpp"
+#include "backend/gpu/memory/allocated.hpp"
 #include "backend/gpu/vendor/check.hpp"
 
 namespace linkscope::direct {
@@ -13,12 +14,9 @@ namespace {
 /// Memory that others may write while a kernel reads it.
 std::unique_ptr<Buffer> allocate(const std::shared_ptr<gpu::GpuContext>& context, int device, Bytes bytes) {
   const DeviceId id{DeviceKind::gpu, device};
-  if (gpu::vendor::has_grains) {
-    const Endpoint where{id, "fine-grained", Placement::bound, id};
-    return gpu::GrainedMemory(context, gpu::Grain::fine).allocate(where, bytes);
-  }
-  const Endpoint where{id, "device", Placement::bound, id};
-  return gpu::DeviceMemory(context).allocate(where, bytes);
+  const auto& row = gpu::vendor::has_grains ? gpu::fine_grained_row : gpu::device_row;
+  const Endpoint where{id, std::string(row.spec.name), Placement::bound, id};
+  return gpu::AllocatedMemory(context, row).allocate(where, bytes);
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 
 #include "backend/gpu/call/kernels.hpp"
 #include "backend/gpu/context.hpp"
-#include "backend/gpu/memory/device.hpp"
+#include "backend/gpu/memory/allocated.hpp"
 #include "backend/gpu/vendor/check.hpp"
 #include "model/pattern.hpp"
 
@@ -30,7 +30,7 @@ CountedGraph::CountedGraph(std::shared_ptr<GpuContext> context, int device, cons
   }
   if (shape.kind != NodeKind::kernel) {
     const DeviceId here{DeviceKind::gpu, device_};
-    const DeviceMemory memory(context_);
+    const AllocatedMemory memory(context_, device_row);
     const Bytes bytes = rows_.pitch * rows_.rows * rows_.planes;
     source_ = memory.allocate({here, "device", Placement::bound, here}, bytes);
     destination_ = memory.allocate({here, "device", Placement::bound, here}, bytes);
