@@ -15,7 +15,10 @@ constexpr Bytes rounding = 2 * MiB;  // of the driver's mapped memory
 }  // namespace
 
 XcclMemory::XcclMemory(std::shared_ptr<XcclContext> context)
-    : GpuMemory(context->gpus()), xccl_(std::move(context)) {}
+    : GpuMemory(context->gpus(), {"xccl",
+                                  "a GPU's memory from NCCL's or RCCL's own allocator (ncclMemAlloc), which "
+                                  "the library may use in place"}),
+      xccl_(std::move(context)) {}
 
 Support XcclMemory::available() const {
   const Support has_gpu = GpuMemory::available();
