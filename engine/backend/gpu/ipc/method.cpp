@@ -113,7 +113,8 @@ std::vector<std::string> kernel_parameters() {
 
 IpcMethod::IpcMethod(const MethodSpec& spec, std::shared_ptr<GpuContext> context,
                      std::shared_ptr<const Method> work, std::vector<std::string> own_parameters)
-    : context_(std::move(context)),
+    : MultiPartMethod(spec),
+      context_(std::move(context)),
       work_(std::move(work)),
       own_parameters_(std::move(own_parameters)),
       mappings_(std::make_shared<IpcMappings>(context_)) {}
