@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 from typing import Any
 
 import pytest
 
-from linkscope.launch.engines import Engine, find_engines
+from linkscope.launch.engines import Engine
 
 Json = dict[str, Any]
 HOST_MEMORIES = ("pageable", "huge", "pinned", "registered", "write-combined", "managed")
@@ -147,12 +145,3 @@ def test_what_cannot_be_is_skipped_for_a_reason(run: Any, gpus: int) -> None:
     assert f"gpu:{gpus}" in rows["absent"]["reason"]
     assert "two GPUs" in rows["alone"]["reason"]
     assert "memory" in rows["huge"]["reason"]
-
-
-def test_backends_own_tests_pass(engine: Engine) -> None:
-    """linkscope-gpu-tests stands beside the engine where the tests were built."""
-    program = find_engines()[engine.name].with_name("linkscope-gpu-tests")
-    if not os.access(program, os.X_OK):
-        pytest.skip("linkscope-gpu-tests is not built")
-    ended = subprocess.run([program, "--gtest_brief=1"], capture_output=True, text=True, timeout=300, check=False)
-    assert ended.returncode == 0, ended.stdout
