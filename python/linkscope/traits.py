@@ -21,8 +21,7 @@ class _Traits:
     @classmethod
     def of(cls: type[_Own], stated: Mapping[str, Any]) -> _Own:
         """Those of ``stated`` that are read here; the defaults for the rest."""
-        known = {field.name for field in fields(cls)}
-        return cls(**{name: value for name, value in stated.items() if name in known})
+        return cls(**{name: value for name, value in stated.items() if name in cls.__dataclass_fields__})
 
     def to_json(self) -> Json:
         """What is not as by default."""
@@ -85,12 +84,14 @@ def memory_traits(case: Json, name: str) -> MemoryTraits:
     return assumed_memory(name) if stated is None else MemoryTraits.of(stated.get("memories", {}).get(name, {}))
 
 
+@cache
 def assumed_method(name: str) -> MethodTraits:
     """What is taken for a method of which an engine's description or a row states nothing: traits that methods had when
     engines began to state them, the defaults for any other."""
     return MethodTraits.of(_assumed()["methods"].get(name, {}))
 
 
+@cache
 def assumed_memory(name: str) -> MemoryTraits:
     """The same for a memory."""
     return MemoryTraits.of(_assumed()["memories"].get(name, {}))
