@@ -11,7 +11,7 @@ OPTIONS ?=
 RUN := $(or $(RUN),runs/$(shell uname -n)-$(shell date +%Y%m%d-%H%M%S))
 CPP_FILES := engine tests -name '*.cpp' -o -name '*.hpp' -o -name '*.cu' -o -name '*.cuh'
 PYTHON_FILES := python tools tests bench
-TEST_BUILD := --unit-tests --mpi --engines host --build build/test
+TEST_BUILD := --unit-tests --mpi --engines host --build build/test --build-type None
 LINT_ENGINES ?= host
 ON_TEST_ENGINE := LINKSCOPE_ENGINE_DIR=$(CURDIR)/build/test
 # Tests of processes wait for most of their time. Files stay whole: what theirs share is made once.

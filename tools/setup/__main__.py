@@ -32,6 +32,7 @@ def main() -> int:
         hip_architectures=arguments.hip_architectures,
         unit_tests="ON" if arguments.unit_tests else "OFF",
         until=arguments.until,
+        build_type=arguments.build_type,
     )
     mpis = ROOT / "build" / "mpi"
     built: list[str] = []
@@ -82,6 +83,7 @@ def parse() -> argparse.Namespace:
         help="engines to build; default: whatever this machine can use",
     )
     parser.add_argument("--until", default="compiled", choices=("configured", "compiled"), help="default: %(default)s")
+    parser.add_argument("--build-type", default="Release", help="CMake's (default: %(default)s); None: not optimised")
     parser.add_argument("--mpi", action="store_true", help="also install MPIs for the tests, in build/mpi")
     parser.add_argument("--wheel", default="", metavar="FOLDER", help="make the wheel there, and nothing else")
     parser.add_argument("--build", default="build/engines", help="folder to build in (default: %(default)s)")

@@ -27,6 +27,7 @@ class Wish:
     hip_architectures: str = ""
     unit_tests: str = "OFF"
     until: str = "compiled"
+    build_type: str = "Release"
     mpicc: Path | None = None
 
 
@@ -81,7 +82,8 @@ def compile_engines(root: Path, environment: Environment, wish: Wish, flags: dic
     log = wish.folder / "setup.log"
     stamp = wish.folder / "configured"
     variables = {**os.environ, "PATH": f"{environment.bin}{os.pathsep}{os.environ.get('PATH', '')}"}
-    configure = ["cmake", "-S", str(root), "-B", str(wish.folder), "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release"]
+    configure = ["cmake", "-S", str(root), "-B", str(wish.folder), "-G", "Ninja"]
+    configure += [f"-DCMAKE_BUILD_TYPE={wish.build_type}"]
     configure += [f"-DCMAKE_UNITY_BUILD={'ON' if wish.until == 'compiled' else 'OFF'}"]
     configure += [f"-DCMAKE_PREFIX_PATH={environment.site_packages}", f"-DBUILD_TESTING={wish.unit_tests}"]
     configure += [f"-DLINKSCOPE_{name.upper()}={'ON' if name in flags else 'OFF'}" for name in NAMES]
