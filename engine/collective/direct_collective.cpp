@@ -52,8 +52,8 @@ Support DirectCollective::supports(const Flow& flow) const {
   if (shape.accumulates())
     return Support::no("direct-collective has no " + std::string(name_of(shape.kind)) +
                        " in place: members may overwrite what others have yet to load");
-  if (form.trial == SelfCheck::on && (shape.type != ElementType::int32 || shape.place == InPlace::in))
-    return Support::no("a trial is of int32, out of place");
+  if (form.self_check == SelfCheck::on && (shape.type != ElementType::int32 || shape.place == InPlace::in))
+    return Support::no("a self-check is of int32, out of place");
   const auto algorithm = read_algorithm(flow.parameters.word("algorithm", "auto"));
   if (!algorithm) return Support::yes();
   std::string reason = no_such(shape, *algorithm);

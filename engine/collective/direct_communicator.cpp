@@ -107,7 +107,7 @@ std::vector<DirectCommunicator::PeerInfo> DirectCommunicator::peer_infos(
   }
   for (std::size_t rank = 0; rank < exports.size(); ++rank) {
     if (static_cast<int>(rank) == own_rank() || exports[rank].empty()) continue;
-    for (const MemberExport& exported : read_offers(exports[rank])) {
+    for (const MemberExport& exported : read_exports(exports[rank])) {
       PeerInfo& peer_info = all.at(static_cast<std::size_t>(exported.index));
       const gpu::IpcExport& workspace = present(exported.workspace, exported.index);
       if (const Support usable = workspace.usable(*context_, rotation_of(spaces_.front().buffer())); !usable)

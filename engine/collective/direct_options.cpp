@@ -1,4 +1,4 @@
-// Parameters form, recorded, trial, timeout_ms and jitter_ns.
+// Parameters form, recorded, self_check, timeout_ms and jitter_ns.
 #include "collective/direct_options.hpp"
 
 #include "base/error.hpp"
@@ -25,10 +25,10 @@ LaunchMode read_launching(const std::string& word) {
   throw Error(Fault::bad_input, "parameter form: '" + word + "' is none of eager, graph, in-kernel");
 }
 
-SelfCheck read_trial(const std::string& word) {
+SelfCheck read_self_check(const std::string& word) {
   if (word == "no") return SelfCheck::off;
   if (word == "yes") return SelfCheck::on;
-  throw Error(Fault::bad_input, "parameter trial: '" + word + "' is neither yes nor no");
+  throw Error(Fault::bad_input, "parameter self_check: '" + word + "' is neither yes nor no");
 }
 
 }  // namespace
@@ -37,7 +37,7 @@ DirectOptions DirectOptions::of(const Parameters& parameters) {
   DirectOptions form;
   form.launching = read_launching(parameters.word("form", "eager"));
   form.recorded = static_cast<std::uint64_t>(number(parameters, "recorded", 1, 1, most_recorded));
-  form.trial = read_trial(parameters.word("trial", "no"));
+  form.self_check = read_self_check(parameters.word("self_check", "no"));
   form.wait_limit =
       1e-3 * static_cast<Seconds>(number(parameters, "timeout_ms", 10'000, 1, longest_timeout_ms));
   form.jitter = 1e-9 * static_cast<Seconds>(number(parameters, "jitter_ns", 0, 0, longest_jitter_ns));

@@ -63,17 +63,17 @@ Layout DirectTransfer::layout_of(const LaunchChoice& choice) const {
 const void* DirectTransfer::kernel_of(const LaunchChoice& choice) const {
   const CollectiveShape& shape = plan_->shape;
   const Combine combine = combine_of(shape.kind);
-  const SelfCheck trial = plan_->form.trial;
+  const SelfCheck self_check = plan_->form.self_check;
   switch (family_of(choice.algorithm)) {
     case Family::packets:
       return packet_kernel(*format_of(choice.algorithm), trips_of(choice.algorithm), combine, shape.type,
-                           layout_of(choice), trial);
+                           layout_of(choice), self_check);
     case Family::peers:
-      return peer_kernel(combine, shape.type, trial);
+      return peer_kernel(combine, shape.type, self_check);
     case Family::pushes:
-      return push_kernel(shape.type, trial);
+      return push_kernel(shape.type, self_check);
     case Family::rings:
-      return ring_kernel(shape.type, trial);
+      return ring_kernel(shape.type, self_check);
   }
   return nullptr;
 }
@@ -119,8 +119,8 @@ void DirectTransfer::lay_peers() {
                     peer_buffers_.destinations.data());
   work_.peers = peer_buffers_.peers;
   work_.wait_limit = wait_limit();
-  if (arenas_.source != nullptr) work_.trial.source = arenas_.source->data();
-  if (arenas_.destination != nullptr) work_.trial.destination = arenas_.destination->data();
+  if (arenas_.source != nullptr) work_.self_check.source = arenas_.source->data();
+  if (arenas_.destination != nullptr) work_.self_check.destination = arenas_.destination->data();
 }
 
 void DirectTransfer::lay_pushes() {
@@ -181,19 +181,19 @@ void DirectTransfer::enqueue(gpuStream_t stream, std::uint64_t repeats) {
 
 void DirectTransfer::arm(std::uint64_t seed) {
   check_.arm(seed);
-  space_.forget_trials();
+  space_.forget_self_checks();
 }
 
 std::optional<Mismatch> DirectTransfer::verify(std::uint64_t seed) const {
   const Workspace::Notices notices = space_.notices();
   if (auto lost = lost_member(notices)) return lost;
-  if (plan_->form.trial == SelfCheck::on) return verify_trial(notices);
+  if (plan_->form.self_check == SelfCheck::on) return verify_self_check(notices);
   return check_.verify(seed, 1);
 }
 
 std::optional<Mismatch> DirectTransfer::fault() const {
   const Workspace::Notices notices = space_.notices();
-  if (notices.wrong > 0) throw Error(Fault::mismatch, verify_trial(notices)->what);
+  if (notices.wrong > 0) throw Error(Fault::mismatch, verify_self_check(notices)->what);
   return lost_member(notices);
 }
 
@@ -205,7 +205,7 @@ std::optional<Mismatch> DirectTransfer::lost_member(const Workspace::Notices& no
                   std::to_string(waited_ms) + " ms: all gave up"};
 }
 
-std::optional<Mismatch> DirectTransfer::verify_trial(const Workspace::Notices& notices) const {
+std::optional<Mismatch> DirectTransfer::verify_self_check(const Workspace::Notices& notices) const {
   const CollectiveShape& shape = plan_->shape;
   const bool checks = shape.receives(index_);
   if (notices.wrong == 0 && (notices.checked > 0 || !checks)) return std::nullopt;
@@ -218,8 +218,8 @@ std::optional<Mismatch> DirectTransfer::verify_trial(const Workspace::Notices& n
 }
 
 Bytes DirectTransfer::verified_bytes() const {
-  return plan_->form.trial == SelfCheck::on ? space_.notices().checked * plan_->shape.element_bytes()
-                                            : check_.verified_bytes(1);
+  return plan_->form.self_check == SelfCheck::on ? space_.notices().checked * plan_->shape.element_bytes()
+                                                 : check_.verified_bytes(1);
 }
 
 void DirectTransfer::use(const Setting& setting) { choose(LaunchChoice::from(setting)); }
@@ -228,8 +228,8 @@ std::vector<std::string> DirectTransfer::notes() const {
   std::vector<std::string> notes{"algorithm " + std::string(name_of(choice_.algorithm))};
   if (plan_->form.launching != LaunchMode::in_kernel)
     notes.push_back("dependent launch: " + std::string(name_of(choice_.dependent)));
-  if (plan_->form.trial == SelfCheck::on)
-    notes.emplace_back("a trial: its numbers are made up in the kernel");
+  if (plan_->form.self_check == SelfCheck::on)
+    notes.emplace_back("a self-check: its numbers are made up in the kernel");
   return notes;
 }
 

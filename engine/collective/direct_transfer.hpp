@@ -39,7 +39,7 @@ class DirectTransfer final : public gpu::GpuTransfer {
   void arm(std::uint64_t seed) override;
   /// Names the member that did not come, where one did not.
   [[nodiscard]] std::optional<Mismatch> verify(std::uint64_t seed) const override;
-  /// The same, and throws where a trial has found wrong elements.
+  /// The same, and throws where a self-check has found wrong elements.
   [[nodiscard]] std::optional<Mismatch> fault() const override;
   [[nodiscard]] Bytes verified_bytes() const override;
   void flush() override { check_.flush(); }
@@ -60,7 +60,7 @@ class DirectTransfer final : public gpu::GpuTransfer {
   [[nodiscard]] void* arguments();
   [[nodiscard]] WaitLimits wait_limit() const;
   [[nodiscard]] std::optional<Mismatch> lost_member(const Workspace::Notices& notices) const;
-  [[nodiscard]] std::optional<Mismatch> verify_trial(const Workspace::Notices& notices) const;
+  [[nodiscard]] std::optional<Mismatch> verify_self_check(const Workspace::Notices& notices) const;
 
   std::shared_ptr<gpu::GpuContext> context_;
   std::shared_ptr<const CollectivePlan> plan_;

@@ -65,7 +65,7 @@ std::string text_of(const std::vector<MemberExport>& exports) {
   return writer.text();
 }
 
-std::vector<MemberExport> read_offers(const std::string& text) {
+std::vector<MemberExport> read_exports(const std::string& text) {
   Reader reader(text);
   std::vector<MemberExport> exports(reader.number());
   for (MemberExport& exported : exports) {

@@ -18,9 +18,9 @@ struct MemberExport {
   std::optional<gpu::IpcExport> destination;  ///< where it has one, and others may store to it
 };
 
-/// As bytes, for PreparedParts::offer().
+/// As bytes, for PreparedParts::export_handles().
 std::string text_of(const std::vector<MemberExport>& exports);
 /// The inverse. Throws Error{broken} for anything else.
-std::vector<MemberExport> read_offers(const std::string& text);
+std::vector<MemberExport> read_exports(const std::string& text);
 
 }  // namespace linkscope::direct

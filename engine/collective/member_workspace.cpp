@@ -47,7 +47,7 @@ Workspace::Notices MemberWorkspace::notices() const {
   return notices;
 }
 
-void MemberWorkspace::forget_trials() const {
+void MemberWorkspace::forget_self_checks() const {
   context_->use(device_);
   const gpuStream_t stream = context_->service_stream(device_);
   constexpr std::size_t first = offsetof(Workspace::Notices, wrong);

@@ -1,4 +1,4 @@
-// Accepts connections and reads greetings.
+// Accepts connections and reads handshakes.
 #include "comm/rendezvous.hpp"
 
 #include <algorithm>
@@ -20,9 +20,9 @@ Rendezvous::Rendezvous(Listener& listener, const Handshake& own)
 
 void Rendezvous::wait(Deadline deadline) {
   for (;;) {
-    let_in();
-    hear_strangers();
-    look_after_arrivals();
+    accept_arrivals();
+    read_handshakes();
+    check_arrivals();
     if (is_over(deadline)) return;
     wait_for_any(descriptors(), disagreements_.empty() ? deadline : std::min(deadline, waits_until_));
   }
@@ -30,18 +30,18 @@ void Rendezvous::wait(Deadline deadline) {
 
 bool Rendezvous::is_over(Deadline deadline) const {
   if (missing().empty() || lost_ || has_passed(deadline)) return true;
-  const bool all_have_come = missing().size() <= turned_away_;
+  const bool all_have_come = missing().size() <= rejected_;
   return !disagreements_.empty() && (all_have_come || has_passed(waits_until_));
 }
 
-void Rendezvous::let_in() {
+void Rendezvous::accept_arrivals() {
   while (auto socket = listener_->accept()) strangers_.emplace_back(*std::move(socket), Handshake::largest);
   if (strangers_.size() > most_strangers) {
     strangers_.erase(strangers_.begin(), strangers_.end() - static_cast<std::ptrdiff_t>(most_strangers));
   }
 }
 
-void Rendezvous::hear_strangers() {
+void Rendezvous::read_handshakes() {
   std::vector<Channel> heard;
   heard.swap(strangers_);
   for (Channel& stranger : heard) {
@@ -81,14 +81,14 @@ void Rendezvous::receive(Channel channel, const Handshake& handshake) {
     waits_until_ = deadline_in(after_disagreement);
   }
   if (place == nullptr || place->here) {
-    ++turned_away_;
+    ++rejected_;
     return refuse(disagreements_);
   }
   channel.allow(Channel::largest_payload);
   *place = {std::move(channel), handshake, true};
 }
 
-void Rendezvous::look_after_arrivals() {
+void Rendezvous::check_arrivals() {
   for (Arrival& arrival : arrivals_) {
     Frame frame;  // none is due before the welcome
     if (arrival.here && !lost_ && arrival.channel.take(frame) == Outcome::closed) {

@@ -40,10 +40,10 @@ class Rendezvous {
   };
 
   [[nodiscard]] bool is_over(Deadline deadline) const;
-  void let_in();
-  void hear_strangers();
+  void accept_arrivals();
+  void read_handshakes();
   void receive(Channel channel, const Handshake& handshake);
-  void look_after_arrivals();
+  void check_arrivals();
   [[nodiscard]] std::vector<int> descriptors() const;
 
   Listener* listener_;
@@ -51,8 +51,8 @@ class Rendezvous {
   std::vector<Channel> strangers_;  ///< have not said who they are
   std::vector<Arrival> arrivals_;   ///< of ranks 1, 2, ...
   Causes disagreements_;
-  std::size_t turned_away_ = 0;  ///< who are of this run and have no place in it
-  Deadline waits_until_;         ///< for those who have not come when it is known that all will be sent away
+  std::size_t rejected_ = 0;  ///< who are of this run and have no place in it
+  Deadline waits_until_;      ///< for those who have not come when it is known that all will be sent away
   std::optional<int> lost_;
 };
 

@@ -42,7 +42,7 @@ struct LocalPart {
 };
 
 /// This process's parts of one flow, made ready together. Before anything is armed or run, every process of the run calls
-/// offer() once, gets every other's word, and calls connect().
+/// export_handles() once, gets what all others export, and calls import_handles().
 class PreparedParts {
  public:
   virtual ~PreparedParts() = default;
@@ -50,7 +50,7 @@ class PreparedParts {
   [[nodiscard]] virtual std::vector<Transfer*> transfers() const = 0;
   /// What the other processes must know (handles, addresses, identifiers); any bytes.
   [[nodiscard]] virtual std::string export_handles() { return {}; }
-  /// `offers`: every process's, by rank. Reaches the others' memory, sets up communicators. Collective over all
+  /// `exports`: every process's, by rank. Reaches the others' memory, sets up communicators. Collective over all
   /// processes, those without a part of the flow included.
   virtual void import_handles(const std::vector<std::string>& /*exports*/) {}
 };

@@ -46,6 +46,8 @@ struct MethodTraits {
   double cpu_fill_gbps = 0;  ///< the same where CPUs drive the flow
   /// Of a layer above: the method that it hands its bytes to.
   std::string_view calls{};  // NOLINT(readability-redundant-member-init): lets initialisers leave it out
+
+  bool operator==(const MethodTraits&) const = default;
 };
 
 struct StatedMemory {

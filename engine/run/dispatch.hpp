@@ -2,17 +2,22 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
+#include "base/error.hpp"
 #include "model/method.hpp"
 
 namespace linkscope {
 
 /// Picks the implementation by the kind of the flow's executor; a CPU's flow goes to the GPU backend where only that takes
-/// it (a CPU that works on managed memory). The spec is the CPU's; parameters are both's.
+/// it (a CPU that works on managed memory). Both state the same quantity and traits; parameters are both's.
 class Dispatch : public Method {
  public:
   Dispatch(std::unique_ptr<Method> on_cpu, std::unique_ptr<Method> on_gpu)
-      : Method(on_cpu->spec()), on_cpu_(std::move(on_cpu)), on_gpu_(std::move(on_gpu)) {}
+      : Method(on_cpu->spec()), on_cpu_(std::move(on_cpu)), on_gpu_(std::move(on_gpu)) {
+    if (on_gpu_->quantity() != quantity() || on_gpu_->traits() != traits())
+      throw Error(Fault::broken, std::string(name()) + ": CPUs and GPUs state different things of it");
+  }
 
   [[nodiscard]] std::map<std::string, std::string> parameters() const override {
     auto both = on_cpu_->parameters();

@@ -28,7 +28,7 @@ Support supports(const Backend& backend, const BoundEnd& end) {
     if (const Support here = is_here(backend, device); !here) return here;
   }
   if (!where.advice.empty() && !memory.takes_advice())
-    return Support::no(where.memory + " memory takes no advice: that is for managed memory");
+    return Support::no(where.memory + " memory takes no advice");
   return memory.supports(where);
 }
 

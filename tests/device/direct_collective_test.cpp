@@ -61,7 +61,7 @@ TEST_F(DirectCollective, EveryGridThatIsOfferedIsExact) {
 TEST_F(DirectCollective, CallsInOneKernelStayInStepHoweverLateMembersAre) {
   each_algorithm([&](const std::string& kind, Words words) {
     if (kind == "barrier") return;  // has no numbers
-    words.insert({{"type", "int32"}, {"trial", "yes"}, {"form", "in-kernel"}});
+    words.insert({{"type", "int32"}, {"self_check", "yes"}, {"form", "in-kernel"}});
     words["chunk"] = "256";  // of two-shot-push and ring: many rounds
     for (const char* blocks : {"2", "6"}) {
       words["blocks"] = blocks;
@@ -78,8 +78,8 @@ TEST_F(DirectCollective, CallsInOneKernelStayInStepHoweverLateMembersAre) {
 
 TEST_F(DirectCollective, AMillionCallsInOneKernel) {
   for (const char* algorithm : {"one-shot-ll", "two-shot-ll"}) {
-    const Words words{{"type", "int32"},        {"trial", "yes"}, {"form", "in-kernel"},
-                      {"algorithm", algorithm}, {"blocks", "2"},  {"threads", "64"}};
+    const Words words{{"type", "int32"},        {"self_check", "yes"}, {"form", "in-kernel"},
+                      {"algorithm", algorithm}, {"blocks", "2"},       {"threads", "64"}};
     EXPECT_EQ(outcome(flow("all-reduce", 1024, words), 1'000'000, Clock::device), "") << algorithm;
   }
 }
@@ -87,8 +87,8 @@ TEST_F(DirectCollective, AMillionCallsInOneKernel) {
 TEST_F(DirectCollective, ManyCallsThatMoveChunksInOneKernel) {
   for (const char* algorithm : {"two-shot-push", "ring"}) {
     for (const char* kind : {"all-reduce", "reduce", "reduce-scatter", "all-gather", "broadcast"}) {
-      Words words{{"type", "int32"}, {"trial", "yes"},  {"form", "in-kernel"}, {"algorithm", algorithm},
-                  {"blocks", "4"},   {"threads", "64"}, {"chunk", "64"}};
+      Words words{{"type", "int32"}, {"self_check", "yes"}, {"form", "in-kernel"}, {"algorithm", algorithm},
+                  {"blocks", "4"},   {"threads", "64"},     {"chunk", "64"}};
       const std::string what = outcome(flow(kind, 64 * 36, words), 200'000, Clock::device);
       const std::string copies(kind);
       if (what.rfind("refused", 0) == 0 && (copies == "all-gather" || copies == "broadcast")) continue;
@@ -131,7 +131,7 @@ TEST_F(DirectCollective, ChunksAreExactHoweverABufferIsCut) {
 TEST_F(DirectCollective, CallsAreInOrderHoweverTheirKernelsAreLaunched) {
   std::set<std::string> ran;
   each_algorithm([&](const std::string& kind, Words words) {
-    if (kind != "barrier") words.insert({{"type", "int32"}, {"trial", "yes"}});
+    if (kind != "barrier") words.insert({{"type", "int32"}, {"self_check", "yes"}});
     words["chunk"] = "256";
     for (const char* dependent : {"complete", "programmatic", "early"}) {
       for (const char* jitter : {"0", "3000"}) {
@@ -162,7 +162,7 @@ TEST_F(DirectCollective, GraphsCountOnFromLaunchToLaunch) {
   each_algorithm([&](const std::string& kind, Words words) {
     words["form"] = "graph";
     words["recorded"] = "3";
-    if (kind != "barrier") words.insert({{"type", "int32"}, {"trial", "yes"}});
+    if (kind != "barrier") words.insert({{"type", "int32"}, {"self_check", "yes"}});
     EXPECT_EQ(outcome(flow(kind, 960 * 4, words), 7, Clock::device), "") << kind << " " << words["algorithm"];
   });
 }
@@ -170,7 +170,7 @@ TEST_F(DirectCollective, GraphsCountOnFromLaunchToLaunch) {
 // A thread for each member, which launches when it likes.
 TEST_F(DirectCollective, MembersThatLaunchAtTimesOfTheirOwn) {
   each_algorithm([&](const std::string& kind, Words words) {
-    if (kind != "barrier") words.insert({{"type", "int32"}, {"trial", "yes"}});
+    if (kind != "barrier") words.insert({{"type", "int32"}, {"self_check", "yes"}});
     const Assembled assembled = assemble(flow(kind, 960 * 4, words));
     const auto all = assembled.local_parts->transfers();
     for (Transfer* member : all) member->arm(1);

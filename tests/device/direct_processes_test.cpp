@@ -120,7 +120,7 @@ TEST_F(DirectProcesses, CallsInOneKernelStayInStepAcrossThem) {
   each_algorithm([&](const std::string& kind, Words words) {
     if (kind == "barrier") return;
     words.insert({{"type", "int32"},
-                  {"trial", "yes"},
+                  {"self_check", "yes"},
                   {"form", "in-kernel"},
                   {"blocks", "4"},
                   {"threads", "96"},
@@ -132,8 +132,8 @@ TEST_F(DirectProcesses, CallsInOneKernelStayInStepAcrossThem) {
 
 TEST_F(DirectProcesses, AMillionCallsInOneKernelAcrossThemAndManyWithLateMembers) {
   for (const char* algorithm : {"one-shot-ll", "two-shot-push", "ring"}) {
-    Words words{{"type", "int32"},        {"trial", "yes"}, {"form", "in-kernel"},
-                {"algorithm", algorithm}, {"blocks", "2"},  {"threads", "64"}};
+    Words words{{"type", "int32"},        {"self_check", "yes"}, {"form", "in-kernel"},
+                {"algorithm", algorithm}, {"blocks", "2"},       {"threads", "64"}};
     expect_right(joined("all-reduce", 1024, words), 1'000'000, algorithm);
     words["jitter_ns"] = "2000";
     expect_right(joined("all-reduce", 1024, words), 200'000, std::string(algorithm) + ", members are late");

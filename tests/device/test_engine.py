@@ -145,3 +145,12 @@ def test_what_cannot_be_is_skipped_for_a_reason(run: Any, gpus: int) -> None:
     assert f"gpu:{gpus}" in rows["absent"]["reason"]
     assert "two GPUs" in rows["alone"]["reason"]
     assert "memory" in rows["huge"]["reason"]
+
+
+def test_methods_that_time_calls_are_latencies(engine: Engine) -> None:
+    kinds = {method["name"]: method["kind"] for method in engine.description["methods"]}
+    calls = {"launch", "synchronize", "event-record", "graph-instantiate", "graph-launch", "register", "unregister"}
+    assert {name for name, kind in kinds.items() if kind == "latency"} == {
+        *calls,
+        *("allocate", "free", "first-touch", "pointer-chase", "ping-pong", "fault-chase"),
+    }

@@ -15,7 +15,7 @@ from typing import Any
 
 Json = dict[str, Any]
 RUN_S = 0.002  # of each repeat, by its own stamps
-FACTS = {"operations": 1, "accumulates": False, "most_repeats": 1000, "calls_in_a_row": 0, "notes": ["a remark"]}
+FACTS = {"operations": 1, "accumulates": False, "max_repeats": 1000, "calls_in_a_row": 0, "notes": ["a remark"]}
 
 
 class FakeChild:
@@ -62,10 +62,10 @@ class FakeChild:
     def prepare(self, command: Json, fault: str) -> None:
         assert command["flow"]["bytes"] > 0
 
-    def export(self, command: Json, fault: str) -> Json:
+    def export_handles(self, command: Json, fault: str) -> Json:
         return {"rank": self.rank}
 
-    def connect(self, command: Json, fault: str) -> Json:
+    def import_handles(self, command: Json, fault: str) -> Json:
         assert [one["rank"] for one in command["exports"]] == list(range(self.size))
         return FACTS
 

@@ -88,7 +88,7 @@ def test_what_arrived_wrong_fails_the_row_and_the_run_goes_on(tmp_path: Path, fa
     ("word", "status"),
     [("unsupported", "skipped"), ("no-memory", "skipped"), ("broken", "failed"), ("bad-input", "failed")],
 )
-@pytest.mark.parametrize("command", ["prepare", "connect"])
+@pytest.mark.parametrize("command", ["prepare", "import_handles"])
 def test_what_the_child_cannot_do_is_its_cases_row(
     tmp_path: Path, faulty: Faulty, command: str, word: str, status: str
 ) -> None:
@@ -121,7 +121,7 @@ def test_several_processes_have_a_child_each(ranks: Callable[..., RankGroup], fa
 
 @pytest.mark.parametrize("failed", [0, 1])
 def test_whose_child_failed_is_named(ranks: Callable[..., RankGroup], faulty: Faulty, failed: int) -> None:
-    started = ranks(2, **faulty(**{f"r{failed}_connect": "fault unsupported no such ring"}))
+    started = ranks(2, **faulty(**{f"r{failed}_import_handles": "fault unsupported no such ring"}))
     rows = rows_of(started, plan(case("a", collective("all-reduce", 64))))
     assert (rows["a"]["status"], rows["a"]["reason"]) == ("skipped", f"{rank(failed, started)}: no such ring")
 

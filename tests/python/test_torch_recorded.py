@@ -283,7 +283,7 @@ def test_where_one_process_cannot_capture_none_replays(engine: Any, gpu: Gpu) ->
 
 def test_where_one_process_does_not_hold_its_work_back_all_start_again_and_hold_longer(engine: Any, gpu: Gpu) -> None:
     class Watch:
-        holds, most_repeats = True, 8
+        holds, max_repeats = True, 8
 
         def __init__(self, held: list[bool]) -> None:
             self.held = held
@@ -306,7 +306,7 @@ def test_where_one_process_does_not_hold_its_work_back_all_start_again_and_hold_
 
 def test_work_that_is_never_held_back_is_a_failure(engine: Any, gpu: Gpu) -> None:
     class Watch:
-        holds, most_repeats = True, 8
+        holds, max_repeats = True, 8
 
         def take(self, transfer: Any, repeats: int) -> Any:
             return engine("transfer").Reading(0.0, 1.0, False)
@@ -347,7 +347,7 @@ def commanded(engine: Any, gpu: Gpu, transfer: Any) -> list[Any]:
     told = {"method": "torch-collective", "executor": "gpu:0", "rank": 0, "bytes": 64, "members": ends}
     of_flow = {"flow": told | {"parameters": {"form": "graph", "recorded": "2"}}, "exports": [{"versions": {}}]}
     regime = {"regime": {"clock": "batch", "cache": "warm"}}
-    commands = ({"do": "prepare"}, {"do": "connect"}, {"do": "arm", "seed": 4}, {"do": "run", "repeats": 2})
+    commands = ({"do": "prepare"}, {"do": "import_handles"}, {"do": "arm", "seed": 4}, {"do": "run", "repeats": 2})
     answers = []
     for command in (*commands, {"do": "verify", "seed": 4}):
         answers.append(server.carry_out({**command, "id": 7, **of_flow, **regime}))
@@ -430,7 +430,7 @@ def test_graphs_of_nccls_calls_are_taken_and_eager_calls_need_no_graph(engine: A
 @pytest.mark.parametrize(("recorded", "held"), [(1, 15), (4, 9), (20, 1), (21, 1), (64, 1)])
 def test_no_more_graphs_are_held_back_than_the_driver_queues(engine: Any, gpu: Gpu, recorded: int, held: int) -> None:
     own = part_of(engine, copies(engine, gpu), recorded, "device")
-    assert own.facts()["most_repeats"] == held
+    assert own.facts()["max_repeats"] == held
     assert bool(own.notes()) == (recorded > 20), "what cannot be held back says so, and is not tried"
 
 

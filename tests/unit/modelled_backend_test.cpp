@@ -211,8 +211,8 @@ TEST_F(ModelledNode, EveryMethodVerifiesAndNoticesOneDamagedByte) {
   for (const MethodRow& row : method_rows) {
     const DeviceId driver = row.driver == Driver::cpu ? numa(0) : gpu(0);
     Flow flow = copy(std::string(row.spec.name), driver, driver, driver, 12345);
-    if (row.shape == Motion::write) flow.source.reset();
-    if (row.shape == Motion::read || row.shape == Motion::chase) flow.destination.reset();
+    if (row.motion == Motion::write) flow.source.reset();
+    if (row.motion == Motion::read || row.motion == Motion::chase) flow.destination.reset();
     EXPECT_TRUE(prepare(flow).verify(7)) << row.spec.name << ": verified before anything moved";
     Transfer& honest = prepare(flow);
     opened_.backend.gate->run({{&honest}}, Clock::device);

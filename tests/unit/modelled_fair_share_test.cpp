@@ -6,9 +6,10 @@
 namespace linkscope::modelled {
 namespace {
 
-std::vector<double> rates(const std::vector<BandwidthDemand>& claims, const std::vector<double>& capacities) {
+std::vector<double> rates(const std::vector<BandwidthDemand>& demands,
+                          const std::vector<double>& capacities) {
   std::vector<const BandwidthDemand*> pointers;
-  for (const BandwidthDemand& claim : claims) pointers.push_back(&claim);
+  for (const BandwidthDemand& demand : demands) pointers.push_back(&demand);
   return fair_rates(pointers, capacities);
 }
 
@@ -49,25 +50,25 @@ TEST(FairRates, NothingBindsWhereNothingIsUsed) {
 
 TEST(FairRates, NoLinkCarriesMoreThanItCan) {
   // Eight flows over a ring of eight links, each flow over as many links as its number says.
-  std::vector<BandwidthDemand> claims;
+  std::vector<BandwidthDemand> demands;
   for (std::size_t flow = 0; flow < 8; ++flow) {
-    BandwidthDemand claim;
-    for (std::size_t hop = 0; hop <= flow; ++hop) claim.uses.push_back({(flow + hop) % 8, 1 / 0.77});
-    claims.push_back(claim);
+    BandwidthDemand demand;
+    for (std::size_t hop = 0; hop <= flow; ++hop) demand.uses.push_back({(flow + hop) % 8, 1 / 0.77});
+    demands.push_back(demand);
   }
   const std::vector<double> capacities{50, 100, 200, 50, 36, 50, 100, 200};
-  const auto shared = rates(claims, capacities);
+  const auto shared = rates(demands, capacities);
   std::vector<double> carried(8, 0.0);
   for (std::size_t flow = 0; flow < 8; ++flow) {
-    for (const Use& use : claims[flow].uses) carried[use.resource] += shared[flow] * use.weight;
+    for (const Use& use : demands[flow].uses) carried[use.resource] += shared[flow] * use.weight;
   }
   for (std::size_t flow = 0; flow < 8; ++flow) {
     EXPECT_LE(carried[flow], capacities[flow] * (1 + 1e-9));
     bool bottleneck = false;  // max-min: every flow has a full link on which none is faster
-    for (const Use& use : claims[flow].uses) {
+    for (const Use& use : demands[flow].uses) {
       bool fastest = true;
       for (std::size_t other = 0; other < 8; ++other) {
-        for (const Use& theirs : claims[other].uses) {
+        for (const Use& theirs : demands[other].uses) {
           if (theirs.resource == use.resource && shared[other] > shared[flow] * (1 + 1e-9)) fastest = false;
         }
       }

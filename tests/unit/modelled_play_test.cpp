@@ -8,7 +8,7 @@ namespace {
 
 LaneWork moving(Bytes bytes, std::uint64_t repeats = 1) {
   return {
-      .claim = {.uses = {{0, 1}}}, .latency = 0, .bytes = bytes, .repeats = repeats, .role = Role::measured};
+      .demand = {.uses = {{0, 1}}}, .latency = 0, .bytes = bytes, .repeats = repeats, .role = Role::measured};
 }
 
 TEST(Play, OperationsFollowOneAnotherBackToBack) {
@@ -18,7 +18,7 @@ TEST(Play, OperationsFollowOneAnotherBackToBack) {
 }
 
 TEST(Play, LatencyAloneTakesNoLink) {
-  const LaneWork chase{.claim = {}, .latency = 2, .bytes = 0, .repeats = 4, .role = Role::measured};
+  const LaneWork chase{.demand = {}, .latency = 2, .bytes = 0, .repeats = 4, .role = Role::measured};
   const auto ends = play({chase, moving(100)}, {50});
   EXPECT_DOUBLE_EQ(ends[0], 8);
   EXPECT_DOUBLE_EQ(ends[1], 2);
@@ -43,7 +43,7 @@ TEST(Play, AFlowThatWaitsLeavesTheLinkToTheOthers) {
 TEST(Play, LatencyBetweenRepeatsIsTimeForTheOther) {
   // The first moves 0.5 s, waits 0.5 s; the second takes the gaps.
   LaneWork gappy{
-      .claim = {.uses = {{0, 1}}}, .latency = 1, .bytes = 25, .repeats = 2, .role = Role::measured};
+      .demand = {.uses = {{0, 1}}}, .latency = 1, .bytes = 25, .repeats = 2, .role = Role::measured};
   const auto ends = play({gappy, moving(1000)}, {50});
   EXPECT_DOUBLE_EQ(ends[0], 2 * (1 + 1));  // its 25 bytes move at 25 while the other moves as well
   EXPECT_DOUBLE_EQ(ends[1], (1000 + 50) / 50.0);

@@ -59,7 +59,7 @@ Support ModelledCollective::supports(const Flow& flow) const {
 }
 
 Support ModelledCollective::supports_pair(DeviceId from, DeviceId to) const {
-  if (row_.passing == BlockSchedule::pairs && !context_->peers(from, to))
+  if (row_.schedule == BlockSchedule::pairs && !context_->peers(from, to))
     return Support::no(from.text() + " has no peer access to " + to.text());
   const auto route = context_->route(from, to);
   if (!route) return Support::no("the plan gives no route from " + from.text() + " to " + to.text());
@@ -79,7 +79,7 @@ std::vector<ModelledCollective::BlockTransfer> ModelledCollective::passages(cons
   const bool rooted = shape.kind == Kind::broadcast || shape.kind == Kind::reduce;
   const double block = 1.0 / (rooted ? n - 1 : n);
   const double rounds = shape.kind == Kind::all_reduce ? 2 : 1;
-  const bool ring = row_.passing == BlockSchedule::ring && shape.kind != Kind::all_to_all;
+  const bool ring = row_.schedule == BlockSchedule::ring && shape.kind != Kind::all_to_all;
   std::vector<BlockTransfer> found;
   const auto add = [&](int from, int to, double share) {
     if (shape.kind == Kind::reduce) std::swap(from, to);
@@ -107,7 +107,7 @@ int ModelledCollective::steps(const CollectiveShape& shape) const {
   const bool two_rounds = shape.kind == Kind::all_reduce;
   const bool rooted = shape.kind == Kind::broadcast || shape.kind == Kind::reduce;
   if (shape.kind == Kind::all_to_all) return 1;
-  if (row_.passing == BlockSchedule::pairs) return two_rounds || rooted ? 2 : 1;
+  if (row_.schedule == BlockSchedule::pairs) return two_rounds || rooted ? 2 : 1;
   return two_rounds ? 2 * (shape.members - 1) : shape.members - 1;
 }
 
@@ -122,18 +122,18 @@ Seconds ModelledCollective::latency(const CollectiveShape& shape, const Flow& fl
   return (method.latency_us * 1e3 + steps(shape) * (method.step_us * 1e3 + longest_ns)) * 1e-9;
 }
 
-BandwidthDemand ModelledCollective::claim(const CollectiveShape& shape, const Flow& flow) const {
+BandwidthDemand ModelledCollective::demand(const CollectiveShape& shape, const Flow& flow) const {
   const MachineMethod& method = *context_->method(name());
-  BandwidthDemand claim;
+  BandwidthDemand demand;
   for (const BlockTransfer& passage : passages(shape, flow)) {
     const double weight = passage.share / method.efficiency / shape.members;
     for (const std::string& link : route(passage))
-      claim.uses.push_back({context_->resource_of(link), weight});
-    claim.uses.push_back({context_->memory_of(passage.from), weight});
-    claim.uses.push_back({context_->memory_of(passage.to), weight});
+      demand.uses.push_back({context_->resource_of(link), weight});
+    demand.uses.push_back({context_->memory_of(passage.from), weight});
+    demand.uses.push_back({context_->memory_of(passage.to), weight});
   }
-  claim.ceiling = method.ceiling_gbps * 1e9;
-  return claim;
+  demand.ceiling = method.ceiling_gbps * 1e9;
+  return demand;
 }
 
 std::unique_ptr<PreparedParts> ModelledCollective::assemble(const Flow& flow,
@@ -146,7 +146,7 @@ std::unique_ptr<PreparedParts> ModelledCollective::assemble(const Flow& flow,
   work.latency = latency(shape, flow);
   work.role = flow.role;
   work.bytes = flow.bytes;
-  if (flow.bytes > 0) work.claim = claim(shape, flow);
+  if (flow.bytes > 0) work.demand = demand(shape, flow);
   auto members = std::make_unique<Members>();
   for (std::size_t i = 0; i < own.size(); ++i) {
     const Bytes bytes = shape.receives(static_cast<int>(i)) ? shape.destination_bytes() : 0;

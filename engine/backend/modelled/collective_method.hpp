@@ -52,7 +52,7 @@ class ModelledCollective : public Method {
   [[nodiscard]] Support supports_pair(DeviceId from, DeviceId to) const;
   [[nodiscard]] Seconds latency(const CollectiveShape& shape, const Flow& flow) const;
   /// One member's equal part of what the collective asks of the node.
-  [[nodiscard]] BandwidthDemand claim(const CollectiveShape& shape, const Flow& flow) const;
+  [[nodiscard]] BandwidthDemand demand(const CollectiveShape& shape, const Flow& flow) const;
 
   std::shared_ptr<const ModelledContext> context_;
   CollectiveRow row_;

@@ -11,14 +11,14 @@ constexpr double slack = 1e-12;  // relative: what rounding may leave of a full 
 
 class Filling {
  public:
-  Filling(const std::vector<const BandwidthDemand*>& claims, const std::vector<double>& capacities)
-      : claims_(claims),
+  Filling(const std::vector<const BandwidthDemand*>& demands, const std::vector<double>& capacities)
+      : demands_(demands),
         left_(capacities),
         rising_weight_(capacities.size(), 0.0),
-        rates_(claims.size(), 0.0) {
-    for (std::size_t i = 0; i < claims_.size(); ++i) {
+        rates_(demands.size(), 0.0) {
+    for (std::size_t i = 0; i < demands_.size(); ++i) {
       rising_.push_back(i);
-      for (const Use& use : claims_[i]->uses) rising_weight_[use.resource] += use.weight;
+      for (const Use& use : demands_[i]->uses) rising_weight_[use.resource] += use.weight;
     }
   }
 
@@ -44,8 +44,8 @@ class Filling {
   [[nodiscard]] double next_level() const {
     double level = unlimited;
     for (const std::size_t i : rising_) {
-      level = std::min(level, claims_[i]->ceiling);
-      for (const Use& use : claims_[i]->uses) level = std::min(level, full_at(use.resource));
+      level = std::min(level, demands_[i]->ceiling);
+      for (const Use& use : demands_[i]->uses) level = std::min(level, full_at(use.resource));
     }
     return level;
   }
@@ -53,19 +53,19 @@ class Filling {
   [[nodiscard]] bool binds(std::size_t i, double level) const {
     const double limit = level * (1 + slack);
     const auto full = [&](const Use& use) { return full_at(use.resource) <= limit; };
-    return claims_[i]->ceiling <= limit || level == unlimited ||
-           std::any_of(claims_[i]->uses.begin(), claims_[i]->uses.end(), full);
+    return demands_[i]->ceiling <= limit || level == unlimited ||
+           std::any_of(demands_[i]->uses.begin(), demands_[i]->uses.end(), full);
   }
 
   void settle(std::size_t i, double rate) {
     rates_[i] = rate;
-    for (const Use& use : claims_[i]->uses) {
+    for (const Use& use : demands_[i]->uses) {
       rising_weight_[use.resource] -= use.weight;
       if (rate != unlimited) left_[use.resource] -= rate * use.weight;
     }
   }
 
-  const std::vector<const BandwidthDemand*>& claims_;
+  const std::vector<const BandwidthDemand*>& demands_;
   std::vector<double> left_;           ///< capacity that settled flows leave
   std::vector<double> rising_weight_;  ///< weights of the flows that still rise, per resource
   std::vector<std::size_t> rising_;
@@ -74,9 +74,9 @@ class Filling {
 
 }  // namespace
 
-std::vector<double> fair_rates(const std::vector<const BandwidthDemand*>& claims,
+std::vector<double> fair_rates(const std::vector<const BandwidthDemand*>& demands,
                                const std::vector<double>& capacities) {
-  return Filling(claims, capacities).run();
+  return Filling(demands, capacities).run();
 }
 
 }  // namespace linkscope::modelled

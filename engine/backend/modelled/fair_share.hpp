@@ -21,10 +21,10 @@ struct BandwidthDemand {
   bool operator==(const BandwidthDemand&) const = default;
 };
 
-/// Payload bytes per second of every claim: no flow can gain without one that has no more losing (progressive
+/// Payload bytes per second of every demand: no flow can gain without one that has no more losing (progressive
 /// filling; Bertsekas and Gallager, Data Networks, 2nd ed., section 6.5.2). Infinite where nothing binds.
 /// `capacities`: bytes per second of each resource.
-std::vector<double> fair_rates(const std::vector<const BandwidthDemand*>& claims,
+std::vector<double> fair_rates(const std::vector<const BandwidthDemand*>& demands,
                                const std::vector<double>& capacities);
 
 }  // namespace linkscope::modelled

@@ -32,7 +32,7 @@ std::map<std::string, std::string> ModelledMethod::parameters() const {
   for (const std::string_view name : row_.ignored) {
     if (!name.empty()) known[std::string(name)] = "accepted; makes no difference to the model";
   }
-  if (row_.shape == Motion::chase) known["hops"] = "dependent loads in one transfer (10000)";
+  if (row_.motion == Motion::chase) known["hops"] = "dependent loads in one transfer (10000)";
   if (row_.driver == Driver::cpu) known["threads"] = "copying threads; the ceiling is per thread (1)";
   return known;
 }
@@ -59,10 +59,10 @@ const MachineMethod* ModelledMethod::figures() const {
 
 Support ModelledMethod::supports_ends(const Flow& flow) const {
   const std::string own(name());
-  if (needs_source(row_.shape) != flow.source.has_value()) {
+  if (needs_source(row_.motion) != flow.source.has_value()) {
     return Support::no(own + (flow.source ? " takes no source" : " needs a source"));
   }
-  if (needs_destination(row_.shape) != flow.destination.has_value()) {
+  if (needs_destination(row_.motion) != flow.destination.has_value()) {
     return Support::no(own + (flow.destination ? " takes no destination" : " needs a destination"));
   }
   const bool on_gpu = flow.executor.kind == DeviceKind::gpu;
@@ -77,7 +77,7 @@ Support ModelledMethod::supports_ends(const Flow& flow) const {
     if (context_->device(id) == nullptr)
       return Support::no(context_->machine().name + " has no " + id.text());
   }
-  if (row_.shape == Motion::chase && !context_->device(flow.source->device)->memory_latency_ns) {
+  if (row_.motion == Motion::chase && !context_->device(flow.source->device)->memory_latency_ns) {
     return Support::no("the description of " + context_->machine().name + " gives no memory latency for " +
                        flow.source->device.text());
   }
@@ -110,7 +110,7 @@ Support ModelledMethod::supports_route(const Flow& flow) const {
   for (const std::string& link : route(flow)) {
     if (context_->link(link) == nullptr)
       return Support::no(context_->machine().name + " has no link " + link);
-    if (row_.shape == Motion::exchange && context_->link(opposite(link)) == nullptr) {
+    if (row_.motion == Motion::exchange && context_->link(opposite(link)) == nullptr) {
       return Support::no(context_->machine().name + " has no link " + opposite(link));
     }
   }
@@ -118,8 +118,8 @@ Support ModelledMethod::supports_route(const Flow& flow) const {
 }
 
 ModelledMethod::RouteEnds ModelledMethod::ends(const Flow& flow) const {
-  return {needs_source(row_.shape) ? flow.source->device : flow.executor,
-          needs_destination(row_.shape) ? flow.destination->device : flow.executor};
+  return {needs_source(row_.motion) ? flow.source->device : flow.executor,
+          needs_destination(row_.motion) ? flow.destination->device : flow.executor};
 }
 
 std::vector<std::string> ModelledMethod::route(const Flow& flow) const {
@@ -127,32 +127,32 @@ std::vector<std::string> ModelledMethod::route(const Flow& flow) const {
   return path.from == path.to ? std::vector<std::string>{} : flow.route;
 }
 
-BandwidthDemand ModelledMethod::claim(const Flow& flow) const {
+BandwidthDemand ModelledMethod::demand(const Flow& flow) const {
   const MachineMethod& method = *figures();
-  const bool both_ways = row_.shape == Motion::exchange;
+  const bool both_ways = row_.motion == Motion::exchange;
   const double byte = 1 / method.efficiency;
-  BandwidthDemand claim;
+  BandwidthDemand demand;
   for (const std::string& link : route(flow)) {
-    claim.uses.push_back({context_->resource_of(link), both_ways ? byte / 2 : byte});
-    if (both_ways) claim.uses.push_back({context_->resource_of(opposite(link)), byte / 2});
+    demand.uses.push_back({context_->resource_of(link), both_ways ? byte / 2 : byte});
+    if (both_ways) demand.uses.push_back({context_->resource_of(opposite(link)), byte / 2});
   }
-  if (flow.source) claim.uses.push_back({context_->memory_of(flow.source->device), byte});
-  if (flow.destination) claim.uses.push_back({context_->memory_of(flow.destination->device), byte});
+  if (flow.source) demand.uses.push_back({context_->memory_of(flow.source->device), byte});
+  if (flow.destination) demand.uses.push_back({context_->memory_of(flow.destination->device), byte});
   const auto threads = row_.driver == Driver::cpu ? flow.parameters.number("threads", 1) : 1;
-  claim.ceiling = method.ceiling_gbps * 1e9 * static_cast<double>(threads);
-  return claim;
+  demand.ceiling = method.ceiling_gbps * 1e9 * static_cast<double>(threads);
+  return demand;
 }
 
 Seconds ModelledMethod::latency(const Flow& flow) const {
   double links_ns = 0;
   for (const std::string& link : route(flow)) links_ns += context_->link(link)->latency_ns;
   const double method_ns = figures()->latency_us * 1e3;
-  if (row_.shape != Motion::chase) return (method_ns + links_ns) * 1e-9;
+  if (row_.motion != Motion::chase) return (method_ns + links_ns) * 1e-9;
   return (method_ns + *context_->device(flow.source->device)->memory_latency_ns + 2 * links_ns) * 1e-9;
 }
 
 std::uint64_t ModelledMethod::operations(const Flow& flow) const {
-  if (row_.shape != Motion::chase) return 1;
+  if (row_.motion != Motion::chase) return 1;
   const std::int64_t hops = flow.parameters.number("hops", default_hops);
   if (hops < 1) throw Error(Fault::bad_input, "hops must be at least 1");
   return static_cast<std::uint64_t>(hops);
@@ -165,10 +165,10 @@ std::unique_ptr<Transfer> ModelledMethod::prepare(const Flow& flow, const Arenas
   work.role = flow.role;
   if (quantity_of(flow) == Quantity::bandwidth) {
     work.bytes = flow.bytes;
-    work.claim = claim(flow);
+    work.demand = demand(flow);
   }
-  return std::make_unique<ModelledTransfer>(std::move(work), count, flow.bytes,
-                                            make_payload(row_.shape, arenas, flow.bytes), injection_of(flow));
+  return std::make_unique<ModelledTransfer>(
+      std::move(work), count, flow.bytes, make_payload(row_.motion, arenas, flow.bytes), injection_of(flow));
 }
 
 }  // namespace linkscope::modelled

@@ -24,10 +24,10 @@ class ModelledMethod : public Method {
   ModelledMethod(std::shared_ptr<const ModelledContext> context, MethodRow row)
       : Method(row.spec), context_(std::move(context)), row_(row) {}
 
+  /// An empty message takes its latency.
   [[nodiscard]] Quantity quantity_of(const Flow& flow) const override {
     return flow.bytes == 0 ? Quantity::latency : quantity();
   }
-  /// An empty message takes its latency.
   [[nodiscard]] Reach reach() const override { return row_.reach; }
   [[nodiscard]] std::map<std::string, std::string> parameters() const override;
   [[nodiscard]] Support available() const override { return Support::yes(); }
@@ -50,7 +50,7 @@ class ModelledMethod : public Method {
   [[nodiscard]] RouteEnds ends(const Flow& flow) const;
   /// The links that the bytes take: none where both ends are one device, whatever the plan says.
   [[nodiscard]] std::vector<std::string> route(const Flow& flow) const;
-  [[nodiscard]] BandwidthDemand claim(const Flow& flow) const;
+  [[nodiscard]] BandwidthDemand demand(const Flow& flow) const;
   /// Of one operation, before its bytes move.
   [[nodiscard]] Seconds latency(const Flow& flow) const;
   [[nodiscard]] std::uint64_t operations(const Flow& flow) const;

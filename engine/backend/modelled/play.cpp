@@ -134,13 +134,13 @@ class Play {
 
   void share() {
     std::vector<Runner*> moving;
-    std::vector<const BandwidthDemand*> claims;
+    std::vector<const BandwidthDemand*> demands;
     for (Runner& runner : runners_) {
       if (runner.phase != Runner::Phase::moving) continue;
       moving.push_back(&runner);
-      claims.push_back(&runner.work->claim);
+      demands.push_back(&runner.work->demand);
     }
-    const std::vector<double> rates = fair_rates(claims, capacities_);
+    const std::vector<double> rates = fair_rates(demands, capacities_);
     for (std::size_t i = 0; i < moving.size(); ++i) moving[i]->rate = rates[i];
     shares_changed_ = false;
   }

@@ -11,7 +11,7 @@ namespace linkscope::modelled {
 
 /// One lane: `repeats` times, back to back, a fixed latency and then bytes at the rate the others leave.
 struct LaneWork {
-  BandwidthDemand claim;
+  BandwidthDemand demand;
   Seconds latency = 0;
   Bytes bytes = 0;  ///< 0: the latency is all there is
   std::uint64_t repeats = 1;

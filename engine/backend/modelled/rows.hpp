@@ -25,7 +25,7 @@ inline constexpr std::array<std::string_view, 4> launch_shape{"blocks", "threads
 
 struct MethodRow {
   MethodSpec spec;
-  Motion shape;
+  Motion motion;
   Driver driver;
   std::string_view like;  ///< the method whose figures hold where the node has none of its own; empty: none
   std::array<std::string_view, 4>
@@ -112,7 +112,7 @@ enum class BlockSchedule {
 
 struct CollectiveRow {
   MethodSpec spec;
-  BlockSchedule passing;
+  BlockSchedule schedule;
   Driver driver;
 };
 

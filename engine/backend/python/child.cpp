@@ -59,8 +59,11 @@ Child::Child(const std::string& program, Seconds timeout) : timeout_(timeout) {
   ::close(ends[1]);
   ::close(words[1]);
   ::fcntl(words_, F_SETFL, O_NONBLOCK);
-  if (pid_ < 0)
-    throw Error(Fault::fatal, std::string("cannot start a Python child: ") + std::strerror(errno));
+  if (pid_ > 0) return;
+  const int reason = errno;
+  ::close(socket_);
+  ::close(words_);
+  throw Error(Fault::fatal, std::string("cannot start a Python child: ") + std::strerror(reason));
 }
 
 /// Between fork and exec the child makes system calls alone: other threads of this process may have held any lock.

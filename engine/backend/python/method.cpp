@@ -105,11 +105,11 @@ class PythonParts final : public PreparedParts {
   [[nodiscard]] std::vector<Transfer*> transfers() const override {
     return transfer_ ? std::vector<Transfer*>{transfer_.get()} : std::vector<Transfer*>{};
   }
-  [[nodiscard]] std::string export_handles() override { return ask("export").dump(); }
+  [[nodiscard]] std::string export_handles() override { return ask("export_handles").dump(); }
   void import_handles(const std::vector<std::string>& exports) override {
     Message all = Message::array();
     for (const std::string& exported : exports) all.push_back(Message::parse(exported));
-    const Message facts = ask("connect", {{"exports", std::move(all)}});
+    const Message facts = ask("import_handles", {{"exports", std::move(all)}});
     if (transfer_) transfer_->learn(facts);
   }
 

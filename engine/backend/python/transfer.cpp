@@ -16,7 +16,7 @@ PythonTransfer::~PythonTransfer() {
 
 void PythonTransfer::learn(const Message& facts) {
   facts.at("operations").get_to(own_facts().operations);
-  facts.at("most_repeats").get_to(own_facts().max_repeats);
+  facts.at("max_repeats").get_to(own_facts().max_repeats);
   facts.at("calls_in_a_row").get_to(own_facts().calls_in_a_row);
   facts.at("accumulates").get_to(own_facts().accumulates);
   notes_ = facts.at("notes").get<std::vector<std::string>>();

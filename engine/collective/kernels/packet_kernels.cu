@@ -131,9 +131,9 @@ __global__ void __launch_bounds__(packet_threads, 1)
 }
 
 template <class Form, Trips trips, Combine combine, class Number>
-const void* alone_or_tried(Layout layout, SelfCheck trial) {
+const void* alone_or_tried(Layout layout, SelfCheck self_check) {
   if constexpr (Number::type == ElementType::int32) {
-    if (trial == SelfCheck::on)
+    if (self_check == SelfCheck::on)
       return reinterpret_cast<const void*>(
           &exchange_packets<Form, trips, combine, Number, SelfCheckEnds<combine>>);
   }
@@ -147,25 +147,25 @@ const void* alone_or_tried(Layout layout, SelfCheck trial) {
 }
 
 template <class Form, Trips trips>
-const void* adding(ElementType type, Layout layout, SelfCheck trial) {
+const void* adding(ElementType type, Layout layout, SelfCheck self_check) {
   return by_number(type, [&](auto number) {
-    return alone_or_tried<Form, trips, Combine::sum, decltype(number)>(layout, trial);
+    return alone_or_tried<Form, trips, Combine::sum, decltype(number)>(layout, self_check);
   });
 }
 
 /// Copies know elements by their length alone.
 template <class Form>
-const void* copying(ElementType type, Layout layout, SelfCheck trial) {
+const void* copying(ElementType type, Layout layout, SelfCheck self_check) {
   if (element_bytes(type) == sizeof(std::uint32_t) || layout == Layout::vectors)
-    return alone_or_tried<Form, Trips::one, Combine::copy, Int32>(layout, trial);
-  return alone_or_tried<Form, Trips::one, Combine::copy, Float16>(layout, trial);
+    return alone_or_tried<Form, Trips::one, Combine::copy, Int32>(layout, self_check);
+  return alone_or_tried<Form, Trips::one, Combine::copy, Float16>(layout, self_check);
 }
 
 template <class Form>
-const void* kernel_of(Trips trips, Combine combine, ElementType type, Layout layout, SelfCheck trial) {
-  if (combine == Combine::copy) return copying<Form>(type, layout, trial);
-  return trips == Trips::one ? adding<Form, Trips::one>(type, layout, trial)
-                             : adding<Form, Trips::two>(type, layout, trial);
+const void* kernel_of(Trips trips, Combine combine, ElementType type, Layout layout, SelfCheck self_check) {
+  if (combine == Combine::copy) return copying<Form>(type, layout, self_check);
+  return trips == Trips::one ? adding<Form, Trips::one>(type, layout, self_check)
+                             : adding<Form, Trips::two>(type, layout, self_check);
 }
 
 template <class Form>
@@ -180,9 +180,9 @@ PacketSize packet_size(Format format) {
 }
 
 const void* packet_kernel(Format format, Trips trips, Combine combine, ElementType type, Layout layout,
-                          SelfCheck trial) {
-  return format == Format::pairs ? kernel_of<PairFormat>(trips, combine, type, layout, trial)
-                                 : kernel_of<LineFormat>(trips, combine, type, layout, trial);
+                          SelfCheck self_check) {
+  return format == Format::pairs ? kernel_of<PairFormat>(trips, combine, type, layout, self_check)
+                                 : kernel_of<LineFormat>(trips, combine, type, layout, self_check);
 }
 
 }  // namespace linkscope::direct

@@ -32,9 +32,9 @@ struct PacketWork {
 };
 
 /// void(Exchange, Launch), for any number of blocks up to most_blocks and up to packet_threads threads.
-/// Two trips are for sums alone, lines for vectors alone; a trial is of int32 and minds no layout.
+/// Two trips are for sums alone, lines for vectors alone; a self-check is of int32 and minds no layout.
 const void* packet_kernel(Format format, Trips trips, Combine combine, ElementType type, Layout layout,
-                          SelfCheck trial);
+                          SelfCheck self_check);
 inline constexpr unsigned packet_threads = 512;
 
 }  // namespace linkscope::direct

@@ -80,11 +80,11 @@ __device__ void move_all(const PeerWork& work) {
 /// Calls `what` with the byte offset, within a piece and within the buffer, of each of this thread's elements of `pieces`
 /// pieces: those of the tiles that are this block's in every member.
 template <class What>
-__device__ void each_tried(const PeerSelfCheck& trial, int pieces, const What& what) {
+__device__ void each_tried(const PeerSelfCheck& self_check, int pieces, const What& what) {
   for (int piece = 0; piece < pieces; ++piece) {
-    const Bytes begin = trial.step * static_cast<Bytes>(piece);
-    const Bytes rest = begin < trial.total ? trial.total - begin : 0;
-    const Bytes length = rest < trial.piece_bytes ? rest : trial.piece_bytes;
+    const Bytes begin = self_check.step * static_cast<Bytes>(piece);
+    const Bytes rest = begin < self_check.total ? self_check.total - begin : 0;
+    const Bytes length = rest < self_check.piece_bytes ? rest : self_check.piece_bytes;
     for (Bytes tile = blockIdx.x; tile * tile_bytes() < length; tile += gridDim.x) {
       for (Bytes i = threadIdx.x * tried_bytes; i < tile_bytes(); i += blockDim.x * tried_bytes) {
         const Bytes at = tile * tile_bytes() + i;
@@ -96,7 +96,7 @@ __device__ void each_tried(const PeerSelfCheck& trial, int pieces, const What& w
 
 /// Writes the numbers of this call (see PeerSelfCheck).
 __device__ void write_tried(const PeerWork& work, std::byte* source, std::uint64_t call) {
-  each_tried(work.trial, work.trial.source_pieces, [&](int /*piece*/, Bytes /*at*/, Bytes place) {
+  each_tried(work.self_check, work.self_check.source_pieces, [&](int /*piece*/, Bytes /*at*/, Bytes place) {
     *reinterpret_cast<int*>(source + place) = input_element(call, work.peers.me, place / tried_bytes);
   });
 }
@@ -104,14 +104,14 @@ __device__ void write_tried(const PeerWork& work, std::byte* source, std::uint64
 template <Combine combine>
 __device__ void check_tried(const PeerWork& work, const std::byte* destination, Workspace& own,
                             std::uint64_t call) {
-  const PeerSelfCheck& trial = work.trial;
+  const PeerSelfCheck& self_check = work.self_check;
   CheckCounters tally;
-  each_tried(trial, trial.destination_pieces, [&](int piece, Bytes at, Bytes place) {
+  each_tried(self_check, self_check.destination_pieces, [&](int piece, Bytes at, Bytes place) {
     const std::uint64_t index =
-        (trial.index_base + trial.index_step * static_cast<Bytes>(piece) + at) / tried_bytes;
+        (self_check.index_base + self_check.index_step * static_cast<Bytes>(piece) + at) / tried_bytes;
     const int expected = combine == Combine::sum
                              ? summed_element(call, work.peers.members, index)
-                             : input_element(call, trial.origin < 0 ? piece : trial.origin, index);
+                             : input_element(call, self_check.origin < 0 ? piece : self_check.origin, index);
     tally.look(call, *reinterpret_cast<const int*>(destination + place), expected);
   });
   tally.tell(own.notices);
@@ -119,7 +119,7 @@ __device__ void check_tried(const PeerWork& work, const std::byte* destination, 
 
 /// Barriers are numbered through all launches, two to a call. At the first all inputs are there and nobody uses its output any
 /// more; at the second everybody's output is there and nobody reads inputs any more. A barrier needs the first alone.
-template <Combine combine, class Number, SelfCheck trial>
+template <Combine combine, class Number, SelfCheck self_check>
 __global__ void __launch_bounds__(peer_threads, 1)
     work_on_peers(LINKSCOPE_IN_PLACE PeerWork work, LaunchArguments launch) {
   programmatic_prologue(work, launch.dependent);
@@ -128,20 +128,21 @@ __global__ void __launch_bounds__(peer_threads, 1)
   PeerWait waiting(work.peers, work.wait_limit, 0);
   for (std::uint64_t call = made + 1; call <= made + launch.calls; ++call) {
     if (work.wait_limit.jitter != 0) inject_jitter(work.wait_limit.jitter, work.peers.me, call, threadIdx.x);
-    if constexpr (trial == SelfCheck::on) write_tried(work, work.trial.source, call);
+    if constexpr (self_check == SelfCheck::on) write_tried(work, work.self_check.source, call);
     if (!peer_barrier(work.peers, waiting, 2 * call - 1)) break;
     if (work.is_barrier) continue;
     move_all<combine, Number>(work);
     if (!peer_barrier(work.peers, waiting, 2 * call)) break;
-    if constexpr (trial == SelfCheck::on) check_tried<combine>(work, work.trial.destination, own, call);
+    if constexpr (self_check == SelfCheck::on)
+      check_tried<combine>(work, work.self_check.destination, own, call);
   }
   if (threadIdx.x == 0) own.calls[blockIdx.x] = made + launch.calls;  // all have met since they read it
 }
 
 template <Combine combine, class Number>
-const void* alone_or_tried(SelfCheck trial) {
+const void* alone_or_tried(SelfCheck self_check) {
   if constexpr (Number::type == ElementType::int32) {
-    if (trial == SelfCheck::on)
+    if (self_check == SelfCheck::on)
       return reinterpret_cast<const void*>(&work_on_peers<combine, Number, SelfCheck::on>);
   }
   return reinterpret_cast<const void*>(&work_on_peers<combine, Number, SelfCheck::off>);
@@ -149,12 +150,13 @@ const void* alone_or_tried(SelfCheck trial) {
 
 }  // namespace
 
-const void* peer_kernel(Combine combine, ElementType type, SelfCheck trial) {
+const void* peer_kernel(Combine combine, ElementType type, SelfCheck self_check) {
   if (combine == Combine::copy) {
-    return element_bytes(type) == sizeof(std::uint32_t) ? alone_or_tried<Combine::copy, Int32>(trial)
-                                                        : alone_or_tried<Combine::copy, Float16>(trial);
+    return element_bytes(type) == sizeof(std::uint32_t) ? alone_or_tried<Combine::copy, Int32>(self_check)
+                                                        : alone_or_tried<Combine::copy, Float16>(self_check);
   }
-  return by_number(type, [&](auto number) { return alone_or_tried<Combine::sum, decltype(number)>(trial); });
+  return by_number(type,
+                   [&](auto number) { return alone_or_tried<Combine::sum, decltype(number)>(self_check); });
 }
 
 }  // namespace linkscope::direct

@@ -40,7 +40,7 @@ struct PeerWork {
   Bytes bytes = 0;
   Layout layout =
       Layout::vectors;  ///< vectors: all of them start at multiples of 16 bytes; ends may lie anywhere
-  PeerSelfCheck trial;
+  PeerSelfCheck self_check;
 };
 
 /// How the buffers of a collective are divided: one_shot: everybody makes what it needs; two_shot: everybody makes a share of
@@ -52,9 +52,9 @@ enum class Division { one_shot, two_shot };
 PeerWork peer_work(const CollectiveShape& shape, Division division, int me, const std::byte* const* sources,
                    std::byte* const* destinations);
 
-/// void(PeerWork, Launch) for any number of blocks up to most_blocks and up to peer_threads threads. A trial is
+/// void(PeerWork, Launch) for any number of blocks up to most_blocks and up to peer_threads threads. A self_check is
 /// of int32.
-const void* peer_kernel(Combine combine, ElementType type, SelfCheck trial);
+const void* peer_kernel(Combine combine, ElementType type, SelfCheck self_check);
 inline constexpr unsigned peer_threads = 512;
 /// Bytes that one thread moves at a time.
 inline constexpr Bytes peer_thread_bytes = 4 * vector_bytes;

@@ -15,7 +15,7 @@ constexpr int copy_unroll = 4;
 constexpr int sum_unroll = 2;
 
 /// What the protocol asks of a worker (push_protocol.hpp), for one block. Thread t speaks with member t.
-template <class Number, SelfCheck trial>
+template <class Number, SelfCheck self_check>
 class PushPort {
  public:
   using Stored = typename Number::Stored;
@@ -32,7 +32,7 @@ class PushPort {
     const std::uint64_t number = call(turn);
     if (work_.wait_limit.jitter != 0)
       inject_jitter(work_.wait_limit.jitter, me(), number, threadIdx.x + blockIdx.x % 2);
-    if constexpr (trial == SelfCheck::on) {
+    if constexpr (self_check == SelfCheck::on) {
       if (role() == PushRole::scatterer) write_tried(number);
     }
   }
@@ -63,7 +63,7 @@ class PushPort {
     return fine;
   }
   __device__ void end(std::uint64_t call) {
-    if constexpr (trial == SelfCheck::on) check_tried(call);
+    if constexpr (self_check == SelfCheck::on) check_tried(call);
   }
 
   __device__ bool await_chunks(std::uint64_t call, std::uint32_t round) {
@@ -180,30 +180,31 @@ class PushPort {
   std::uint64_t seen_ = 0;  ///< of the row that the block waits at
 };
 
-template <class Number, SelfCheck trial>
+template <class Number, SelfCheck self_check>
 __global__ void LINKSCOPE_RESIDENT(push_threads, push_blocks_each)
     push_chunks(LINKSCOPE_IN_PLACE PushWork work, LaunchArguments launch) {
   programmatic_prologue(work, launch.dependent);
   std::uint64_t& calls = workspace_of(work.peers, work.peers.me).calls[blockIdx.x];
   const std::uint64_t made = calls;
-  PushPort<Number, trial> port(work, made);
+  PushPort<Number, self_check> port(work, made);
   repeat_pushes(port, work.cut, launch.calls);
   __syncthreads();  // all have read how many calls there were
   if (threadIdx.x == 0) calls = made + launch.calls;
 }
 
 template <class Number>
-const void* of(SelfCheck trial) {
+const void* of(SelfCheck self_check) {
   if constexpr (Number::type == ElementType::int32) {
-    if (trial == SelfCheck::on) return reinterpret_cast<const void*>(&push_chunks<Number, SelfCheck::on>);
+    if (self_check == SelfCheck::on)
+      return reinterpret_cast<const void*>(&push_chunks<Number, SelfCheck::on>);
   }
   return reinterpret_cast<const void*>(&push_chunks<Number, SelfCheck::off>);
 }
 
 }  // namespace
 
-const void* push_kernel(ElementType type, SelfCheck trial) {
-  return by_number(type, [&](auto number) { return of<decltype(number)>(trial); });
+const void* push_kernel(ElementType type, SelfCheck self_check) {
+  return by_number(type, [&](auto number) { return of<decltype(number)>(self_check); });
 }
 
 }  // namespace linkscope::direct

@@ -15,7 +15,7 @@ constexpr int copy_unroll = 4;
 constexpr int sum_unroll = 2;
 
 /// What the protocol asks of a worker (ring_protocol.hpp), for one block.
-template <class Number, SelfCheck trial>
+template <class Number, SelfCheck self_check>
 class RingPort {
  public:
   using Stored = typename Number::Stored;
@@ -32,7 +32,7 @@ class RingPort {
   __device__ void begin(std::uint64_t turn) {
     const std::uint64_t number = call(turn);
     if (work_.wait_limit.jitter != 0) inject_jitter(work_.wait_limit.jitter, cut().me, number, threadIdx.x);
-    if constexpr (trial == SelfCheck::on) write_tried(number);
+    if constexpr (self_check == SelfCheck::on) write_tried(number);
   }
   __device__ bool peer_barrier(std::uint64_t call) {
     return direct::peer_barrier(work_.peers, barrier_wait_, call);
@@ -62,7 +62,7 @@ class RingPort {
   }
 
   __device__ void end(std::uint64_t call) {
-    if constexpr (trial == SelfCheck::on) check_tried(call);
+    if constexpr (self_check == SelfCheck::on) check_tried(call);
   }
 
  private:
@@ -179,30 +179,30 @@ class RingPort {
   std::uint64_t seen_ = 0;  ///< of what this thread sees to
 };
 
-template <class Number, SelfCheck trial>
+template <class Number, SelfCheck self_check>
 __global__ void LINKSCOPE_RESIDENT(ring_threads, ring_blocks_each)
     go_round(LINKSCOPE_IN_PLACE RingWork work, LaunchArguments launch) {
   programmatic_prologue(work, launch.dependent);
   std::uint64_t& calls = workspace_of(work.peers, work.peers.me).calls[blockIdx.x];
   const std::uint64_t made = calls;
-  RingPort<Number, trial> port(work, made);
+  RingPort<Number, self_check> port(work, made);
   repeat_rings(port, work.cut, launch.calls);
   __syncthreads();  // all have read how many calls there were
   if (threadIdx.x == 0) calls = made + launch.calls;
 }
 
 template <class Number>
-const void* of(SelfCheck trial) {
+const void* of(SelfCheck self_check) {
   if constexpr (Number::type == ElementType::int32) {
-    if (trial == SelfCheck::on) return reinterpret_cast<const void*>(&go_round<Number, SelfCheck::on>);
+    if (self_check == SelfCheck::on) return reinterpret_cast<const void*>(&go_round<Number, SelfCheck::on>);
   }
   return reinterpret_cast<const void*>(&go_round<Number, SelfCheck::off>);
 }
 
 }  // namespace
 
-const void* ring_kernel(ElementType type, SelfCheck trial) {
-  return by_number(type, [&](auto number) { return of<decltype(number)>(trial); });
+const void* ring_kernel(ElementType type, SelfCheck self_check) {
+  return by_number(type, [&](auto number) { return of<decltype(number)>(self_check); });
 }
 
 }  // namespace linkscope::direct

@@ -19,9 +19,9 @@ struct Workspace {
   struct Notices {
     std::uint64_t poison;      ///< not 0: every kernel leaves; 1 + the member that did not come
     std::uint64_t missing;     ///< 1 + the member that this one's kernel waited for in vain
-    std::uint64_t wrong;       ///< trials: elements that were not what they should be
+    std::uint64_t wrong;       ///< self-checks: elements that were not what they should be
     std::uint64_t wrong_call;  ///< one of the calls in which they were
-    std::uint64_t checked;     ///< trials: elements that were looked at
+    std::uint64_t checked;     ///< self-checks: elements that were looked at
     std::uint64_t unused[notice_words - 5];
   };
 

@@ -72,12 +72,12 @@ class CommandServer:
         flow, regime = Flow.of(command["flow"]), Regime.of(command["regime"])
         self._held[command["id"]] = self._open().by_name[flow.method].hold(flow, regime, self._site)
 
-    def _export(self, command: Json) -> Json:
+    def _export_handles(self, command: Json) -> Json:
         """What the other processes must know before they connect."""
         flow = Flow.of(command["flow"])
         return {"versions": installation.versions(), **self._open().by_name[flow.method].export(self._site)}
 
-    def _connect(self, command: Json) -> Json | None:
+    def _import_handles(self, command: Json) -> Json | None:
         """Sets up communicators, in all processes, and makes the first calls of the part that lies here."""
         flow, exports = Flow.of(command["flow"]), command["exports"]
         _require_alike([one["versions"] for one in exports])

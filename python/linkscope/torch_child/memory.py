@@ -21,10 +21,13 @@ WORD = 8
 _CHUNK_WORDS = {"cuda": 1 << 22, "cpu": 1 << 15}
 """Numbers that are made at a time. On CPUs few: what a cache holds, and malloc keeps, is made fifteen times as fast."""
 _ALIGNMENT = 16
+_KINDS = ("device", "pageable", "pinned")
 
 
 def supports(where: Endpoint) -> None:
-    """Raises ChildError where tensors cannot lie so."""
+    """Raises ChildError where there can be no such tensor."""
+    if where.memory not in _KINDS:
+        raise unsupported(f"PyTorch allocates {', '.join(_KINDS)} memory, no {where.memory}")
     if where.memory == "device":
         if where.device.kind != "gpu":
             raise unsupported(f"device memory lies on a GPU, {where.device} is none")
@@ -39,7 +42,7 @@ def supports(where: Endpoint) -> None:
     if where.first_touch != where.device:
         raise unsupported("tensors are first touched where they lie: PyTorch has no say in who touches first")
     if where.advice:
-        raise unsupported(f"{where.memory} memory takes no advice: that is for managed memory")
+        raise unsupported(f"{where.memory} memory takes no advice")
 
 
 def torch_device(where: Endpoint) -> Any:

@@ -41,7 +41,7 @@ class Part:
         return {
             "operations": self.transfer.operations,
             "accumulates": self.transfer.accumulates,
-            "most_repeats": self.watch.most_repeats,
+            "max_repeats": self.watch.max_repeats,
             "calls_in_a_row": self.calls_in_a_row,
             "notes": self.notes(),
         }

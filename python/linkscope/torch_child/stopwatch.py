@@ -30,7 +30,7 @@ class HostStopwatch:
     the processes meet.
     """
 
-    most_repeats: int = _UNLIMITED
+    max_repeats: int = _UNLIMITED
     holds: bool = False
 
     def take(self, transfer: Transfer, repeats: int) -> Reading:
@@ -61,7 +61,7 @@ class HostStopwatch:
 class BatchStopwatch:
     """From the first of many calls, made one right after another, to the completion of the last."""
 
-    most_repeats: int = _UNLIMITED
+    max_repeats: int = _UNLIMITED
     holds: bool = False
 
     def take(self, transfer: Transfer, repeats: int) -> Reading:
@@ -91,9 +91,9 @@ class DeviceStopwatch:
     Calls that keep their caller (``enqueue`` BLOCKS) cannot be held: their launch cost is inside.
     """
 
-    def __init__(self, index: int, enqueue: Enqueue, most_repeats: int) -> None:
+    def __init__(self, index: int, enqueue: Enqueue, max_repeats: int) -> None:
         self._index = index
-        self.most_repeats = most_repeats
+        self.max_repeats = max_repeats
         self._start, self._end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
         self._hold_s = _FIRST_HOLD_S if enqueue is Enqueue.RETURNS else 0.0
         rate_khz = getattr(torch.cuda.get_device_properties(index), "clock_rate", _USUAL_KHZ)

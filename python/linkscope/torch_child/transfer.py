@@ -93,7 +93,7 @@ class Stopwatch(Protocol):
     """Times a transfer by one of the clocks."""
 
     @property
-    def most_repeats(self) -> int:
+    def max_repeats(self) -> int:
         """As many as can be held back at once."""
 
     @property

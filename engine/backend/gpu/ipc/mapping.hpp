@@ -29,7 +29,7 @@ class IpcExport {
   /// The inverse of text(). Throws Error{broken} for anything else.
   static IpcExport read(const std::string& text);
 
-  /// As bytes, for PreparedParts::offer().
+  /// As bytes, for PreparedParts::export_handles().
   [[nodiscard]] std::string text() const;
   /// Whether this process can map it, as a buffer that a flow of `rotation` uses.
   [[nodiscard]] Support usable(const GpuContext& context, const Rotation& rotation) const;
