@@ -16,7 +16,8 @@ Entry = dict[str, Any]
 
 
 def entries(what: str) -> list[Entry]:
-    """Entries {"name", "text"} of one kind; suites also have "cases" and "seconds" where an engine is built.
+    """Entries {"name", "text"} of one kind; methods and memories also have "parameters" (name to meaning), suites
+    "cases" and "seconds" where an engine is built.
 
     Raises LinkscopeError, for example where methods are asked for and no engine is built.
     """
@@ -73,12 +74,9 @@ def _engines() -> list[Entry]:
 
 def _catalog_entry(entry: dict[str, Any]) -> Entry:
     text = str(entry.get("summary", ""))
-    parameters = "; ".join(f"{name}: {meaning}" for name, meaning in entry.get("parameters", {}).items())
-    if parameters:
-        text += f" ({parameters})"
     if not entry["available"]:
         text += f" [not available: {entry.get('reason', 'no reason given')}]"
-    return {"name": entry["name"], "text": text}
+    return {"name": entry["name"], "text": text, "parameters": entry.get("parameters", {})}
 
 
 def _first_line(thing: Callable[..., Any]) -> str:

@@ -26,7 +26,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
-Machine = Annotated[str | None, typer.Option("--machine", help="Model a described node: see `list machines`.")]
+Machine = Annotated[str | None, typer.Option("--machine", help="A described node instead of this machine: see `list machines`.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead.")]
 RunPath = Annotated[Path, typer.Argument(metavar="RUN", help="A run file.", show_default=False)]
 
@@ -52,8 +52,8 @@ def run(
     precision: Annotated[
         str | None, typer.Option(help="Stop when the 95 % interval is this close to the median: 1%.")
     ] = None,
-    budget: Annotated[str | None, typer.Option(help="Time for the whole run, shared among its cases: 60s.")] = None,
-    clock: Annotated[str | None, typer.Option(help="Time all cases by this clock: device or host.")] = None,
+    budget: Annotated[str | None, typer.Option(help="About how long the whole run may take: 60s.")] = None,
+    clock: Annotated[str | None, typer.Option(help="Time all cases by this clock: device, host or batch.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Complete -o FILE, or the newest in runs/.")] = False,
     machine: Machine = None,
     engine: Annotated[str | None, typer.Option(help="cuda, hip or host; default: the first that works here.")] = None,
@@ -205,7 +205,8 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         _leave("this process is out of memory: free some, or read a smaller run", 2)
     except Exception as error:
         if hasattr(error, "format_message"):  # a usage error of the argument parser
-            _leave(f"{error.format_message().rstrip('.')}; see `linkscope --help`", 2)
+            complaint = error.format_message().replace("Value error, ", "").rstrip(".")
+            _leave(f"{complaint}; see `linkscope --help`", 2)
         _leave(f"internal error, please report it: {type(error).__name__}: {error} (LINKSCOPE_DEBUG=1 shows where)", 1)
     sys.exit(code if isinstance(code, int) else 0)
 
@@ -239,6 +240,8 @@ def _print_listing(entries: list[dict[str, Any]], as_json: bool) -> None:
     width = max((len(entry["name"]) for entry in entries), default=0)
     for entry in entries:
         typer.echo(f"{entry['name']:{width}}  {entry['text']}".rstrip())
+        for parameter, meaning in entry.get("parameters", {}).items():
+            typer.echo(f"{'':{width}}    {parameter}: {meaning}")
 
 
 def _write(path: Path, text: str) -> None:
