@@ -87,7 +87,7 @@ def test_reopening_keeps_a_whole_line_that_lacks_its_newline(tmp_path: Path) -> 
     ("content", "complaint"),
     [
         (b"", "it holds no header"),
-        (b"\x89PNG\r\n\x1a\n\0\0", "is no linkscope run file"),
+        (b"\x89PNG\r\n\x1a\n\0\0", "is not a linkscope run file"),
         (b'{"answer": 42}\n', "does not start with a header"),
         (b"[1, 2]\n", "does not start with a header"),
         (b'{"record": "header", "schema": 7}\n', "has schema 7, this linkscope reads 1"),

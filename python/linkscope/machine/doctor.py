@@ -125,7 +125,7 @@ def _neighbours(seen: Examined) -> Iterator[Finding]:
             "warning",
             f"{', '.join(holding)}: memory is in use, but no process is visible",
             "another container may be using the GPU",
-            "make sure that nobody else uses the node",
+            "make sure that no one else uses the node",
         )
     load, cpus = seen.state.load, seen.state.cpus_online
     if load is not None and cpus and load > max(1.0, 0.1 * cpus):

@@ -175,7 +175,7 @@ def _contradiction(row: SuiteRow, data: Json) -> str | None:
     if row.by_region and not all(_is_region(text) for text in _listed(row.parameters.get("region", ""))):
         return "sizes: region wants the parameter region as WIDTHxROWSxPLANES, for example 512x384x1"
     if not {"one", "each"}.issuperset(row.processes):
-        return "processes: a number is for the members of a collective: two ends lie in one process, or in one each"
+        return "processes: a number is for the members of a collective: the two ends are in one process or in two"
     if {"bus", "algorithm"} & set(row.figures):
         return f"figure: {' and '.join(row.figures)}: only collectives have an algorithm's and a bus bandwidth"
     if row.x not in ("bytes", "flows", "gpus", *row.parameters):

@@ -154,7 +154,7 @@ def _remarks(node: Node, places: Sequence[Device], paths: Paths) -> list[str]:
     ]
     lines = lines[:_MOST_PAIRS_LISTED]
     if any(path.unknown for path in found):
-        lines.append("≤ and ?: some link on the way has a peak that nobody states")
+        lines.append("≤ and ?: a link on the way has no known peak")
     if any(d.kind == "switch" for d in node.devices):
         lines.append("a switch on the way counts as no hop")
     return [*lines, *node.notes]

@@ -94,7 +94,7 @@ class RunFile:
             else:
                 raise LinkscopeError(f"{place}, line {number}: unknown record {str(record.get('record'))[:40]!r}")
         if header is None:
-            raise LinkscopeError(f"{place} is no linkscope run file: it holds no header")
+            raise LinkscopeError(f"{place} is not a linkscope run file: it holds no header")
         order = {case_id: i for i, case_id in enumerate(header["plan"]["ids"])}
         ordered = sorted(rows.values(), key=lambda row: order.get(row.id, len(order)))
         return RunFile(place, header, tuple(ordered), tuple(states), tuple(notices))
@@ -226,7 +226,7 @@ def _record(line: bytes) -> Json | None:
 
 def _header(path: Path, record: Json) -> Json:
     if record.get("record") != "header":
-        raise LinkscopeError(f"{path} is no linkscope run file: it does not start with a header")
+        raise LinkscopeError(f"{path} is not a linkscope run file: it does not start with a header")
     if record.get("schema") != SCHEMA:
         found = str(record.get("schema"))[:20]
         raise LinkscopeError(f"{path} has schema {found}, this linkscope reads {SCHEMA}: use the version that wrote it")

@@ -30,17 +30,17 @@ def supports(where: Endpoint) -> None:
         raise unsupported(f"PyTorch allocates {', '.join(_KINDS)} memory, no {where.memory}")
     if where.memory == "device":
         if where.device.kind != "gpu":
-            raise unsupported(f"device memory lies on a GPU, {where.device} is none")
+            raise unsupported(f"device memory is on a GPU, {where.device} is not one")
         if not torch.cuda.is_available() or where.device.index >= torch.cuda.device_count():
             raise unsupported(f"PyTorch has no {where.device} here")
     elif where.device.kind != "numa":
-        raise unsupported(f"{where.memory} memory lies on the host, not on {where.device}")
+        raise unsupported(f"{where.memory} memory is on the host, not on {where.device}")
     elif where.device.index not in system.numa_nodes():
         raise unsupported(f"there is no {where.device} here")
     elif where.memory == "pinned" and not torch.cuda.is_available():
         raise unsupported("pinned memory: PyTorch finds no GPU to pin it for")
     if where.first_touch != where.device:
-        raise unsupported("tensors are first touched where they lie: PyTorch has no say in who touches first")
+        raise unsupported("tensors are first touched by their own device: PyTorch offers no choice")
     if where.advice:
         raise unsupported(f"{where.memory} memory takes no advice")
 
