@@ -43,7 +43,7 @@ def faulty(tmp_path: Path) -> Faulty:
     program.chmod(0o755)
     return lambda **faults: {
         "LINKSCOPE_PYTHON_PROGRAM": str(program),
-        "FAKE_CHILD": json.dumps({f"{name[1:].replace('_', ':')}": fault for name, fault in faults.items()}),
+        "FAKE_CHILD": json.dumps({f"{name[1:].replace('_', ':', 1)}": fault for name, fault in faults.items()}),
     }
 
 
