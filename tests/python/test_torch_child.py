@@ -169,6 +169,7 @@ def test_copies_of_odd_sizes_give_rows(tmp_path: Path, torch: Any) -> None:
         ({}, {"bytes": 1 << 47}, "do not fit"),
         ({}, {"source": end(device="numa:99")}, "there is no numa:99 here"),
         ({}, {"source": {**end(), "advice": "read-mostly"}}, "takes no advice"),
+        ({}, {"source": end(memory="huge")}, "PyTorch allocates device, pageable, pinned memory, no huge"),
         ({}, {"executor": "gpu:0"}, "there is no gpu:0 here"),
     ],
 )

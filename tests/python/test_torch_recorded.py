@@ -477,3 +477,11 @@ def test_replayed_messages_are_compared_though_no_call_was_made(engine: Any, gpu
     for _ in range(3):
         replayed.call()
     assert replayed.verify(2) == "compared 15"
+
+
+@pytest.mark.parametrize(("name", "device"), [("huge", "numa:0"), ("managed", "numa:0"), ("pool", "gpu:0")])
+def test_memory_that_pytorch_does_not_allocate_is_refused(engine: Any, name: str, device: str) -> None:
+    memory, flow, faults = (engine(module) for module in ("memory", "flow", "faults"))
+    told = {"device": device, "memory": name, "first_touch": device, "advice": "", "rank": 0}
+    with pytest.raises(faults.ChildError, match=f"no {name}"):
+        memory.supports(flow.Endpoint.of(told))
