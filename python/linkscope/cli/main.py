@@ -26,7 +26,9 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
-Machine = Annotated[str | None, typer.Option("--machine", help="A described node instead of this machine: see `list machines`.")]
+Machine = Annotated[
+    str | None, typer.Option("--machine", help="A described node instead of this machine: see `list machines`.")
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead.")]
 RunPath = Annotated[Path, typer.Argument(metavar="RUN", help="A run file.", show_default=False)]
 
