@@ -270,7 +270,8 @@ def _print_summary(summary: Summary, console: Console) -> None:
     for groups, word, style in ((summary.failed, "failed", "red"), (summary.skipped, "skipped", "dim")):
         for group in groups:
             console.print(Text(f"  {_group_line(group, word)}", style=style))
-    _print_precision(summary, console)
+    if summary.figures:
+        _print_precision(summary, console)
     for group in summary.noted:
         console.print(Text(_group_line(group, "noted"), style="dim"))
     grid = empty_grid("table")
@@ -288,7 +289,8 @@ def _print_summary(summary: Summary, console: Console) -> None:
             "–".join(dict.fromkeys(shares)),
             escape(wording.place(line.worst, line.heading)) if line.ok > 1 else "",
         )
-    console.print(grid)
+    if grid.row_count:
+        console.print(grid)
 
 
 def _group_line(group: Grouped, word: str) -> str:
