@@ -54,8 +54,8 @@ std::vector<DependentLaunch> dependent_launches(const DeviceLimits& limits, cons
 std::map<std::string, std::string> dependent_launch_parameters() {
   return {
       {"dependent_launch",
-       "when a call's kernel may come to the GPU, to wait there for the end of the one before it: complete: "
-       "at that end; programmatic: when that one has begun; early: when that one has come to the GPU; "
+       "when a call's kernel may start on the GPU, to wait there for the end of the one before it: complete: "
+       "at that end; programmatic: when that one has begun; early: when that one has been sent to the GPU; "
        "measured: all three; default: programmatic where there is such, a launch follows another and each "
        "member has a GPU of its own, else complete; rows number them from 0"}};
 }

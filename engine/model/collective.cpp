@@ -79,7 +79,7 @@ std::map<std::string, std::string> collective_parameters() {
            "all-reduce (default), reduce, broadcast, reduce-scatter, all-gather, all-to-all, barrier; "
            "reductions are sums, the root is the first member"},
           {"type", "float32 (default), float16, bfloat16, int32"},
-          {"in_place", "yes: the input lies where the output shall; no (default)"}};
+          {"in_place", "yes: the output replaces the input; no (default)"}};
 }
 
 CollectiveShape CollectiveShape::of(const Flow& flow) {

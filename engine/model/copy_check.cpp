@@ -21,7 +21,7 @@ CopyCheck::CopyCheck(Buffer* source, Buffer* destination, Bytes bytes, Rotation 
   if (bytes == 0 || rotation.slots == 0)
     throw Error(Fault::bad_input, "a copy needs at least one byte and one slot");
   if (rotation.slots > 1 && (rotation.stride < bytes || rotation.stride % word_bytes != 0)) {
-    throw Error(Fault::bad_input, "slots of " + std::to_string(bytes) + " B cannot lie " +
+    throw Error(Fault::bad_input, "slots of " + std::to_string(bytes) + " B cannot be " +
                                       std::to_string(rotation.stride) + " B apart");
   }
   for (const Buffer* buffer : {source, destination}) {

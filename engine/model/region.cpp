@@ -50,8 +50,9 @@ BoxShape parse(const std::string& name, const std::string& text) {
 }  // namespace
 
 std::map<std::string, std::string> region_parameters() {
-  return {{"region", "WIDTHxROWSxPLANES (bytes, rows, planes) of what moves; default: one row of all bytes"},
-          {"in", "WIDTHxROWSxPLANES of the allocation it lies in, at either end; default: the region's own"}};
+  return {
+      {"region", "WIDTHxROWSxPLANES (bytes, rows, planes) of what moves; default: one row of all bytes"},
+      {"in", "WIDTHxROWSxPLANES of the allocation that holds it, at either end; default: the region's own"}};
 }
 
 Region region_of(const Flow& flow) {

@@ -20,7 +20,7 @@ Support names_host_memory(const Flow& flow) {
   }
   if (where.traits.huge_pages && huge_page_bytes() == 0) return Support::no("this kernel has no huge pages");
   if (where.device.kind == DeviceKind::numa) return Support::yes();
-  return Support::no(where.memory + " memory lies on NUMA nodes, not on " + where.device.text());
+  return Support::no(where.memory + " memory is on NUMA nodes, not on " + where.device.text());
 }
 
 std::unique_ptr<Transfer> make_host_calls(HostContext& context, int node, const Flow& flow,

@@ -62,7 +62,7 @@ Support MpiLibrary::load() {
       found += "; " + loaded.reason();
   }
   return Support::no("no MPI library: looked for " + places(surroundings_) + found +
-                     (surroundings_.asked.empty() ? "; LINKSCOPE_MPI may name one" : ""));
+                     (surroundings_.asked.empty() ? "; set LINKSCOPE_MPI to one" : ""));
 }
 
 Support MpiLibrary::load(const Candidate& candidate) {

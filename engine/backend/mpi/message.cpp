@@ -90,7 +90,7 @@ std::map<std::string, std::string> MpiMessage::parameters() const {
        "osu_put_bw)"},
       {"window", "messages under way at a time, of calls that keep many; default 64"},
       {"staging",
-       "our own, of a GPU's memory: none (default: MPI is given its address, and does with it what it does) "
+       "our own, of a GPU's memory: none (default: MPI is given its address) "
        "or host "
        "(the whole message is copied through pinned host memory, blocking, and MPI sees that)"}};
 }
@@ -98,7 +98,7 @@ std::map<std::string, std::string> MpiMessage::parameters() const {
 Support MpiMessage::supports(const Flow& flow) const {
   if (!flow.source || !flow.destination) return Support::no("mpi needs a source and a destination");
   if (flow.source->rank == flow.destination->rank)
-    return Support::no("mpi moves data between processes, and both ends lie in one");
+    return Support::no("mpi moves data between processes, and both ends are in one");
   static_cast<void>(window_of(flow));
   return staging_supported(flow, context().gpus());
 }

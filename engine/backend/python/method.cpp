@@ -19,7 +19,7 @@ Words copy_parameters() { return {{"non_blocking", "yes (default) or no, as Tens
 Words call_parameters() {
   return {{"call",
            "send (default), which is answered by the host's clock each time, and so lasts until arrival; or "
-           "ping-pong: there and back, told as the time of one way"}};
+           "ping-pong: there and back, given as the time of one way"}};
 }
 
 Words distributed_parameters() {

@@ -47,10 +47,10 @@ class Events {
     const gpuError_t status = gpuEventElapsedTime(&milliseconds, before_, measured_);
     if (status != gpuSuccess) {
       static_cast<void>(gpuGetLastError());
-      return Mismatch{"the event has not come to pass: " + describe(status)};
+      return Mismatch{"the event was not recorded: " + describe(status)};
     }
     if (milliseconds >= 0) return std::nullopt;
-    return Mismatch{"the event lies before the one that was recorded before it"};
+    return Mismatch{"the event's time is before that of the one that was recorded before it"};
   }
 
  private:

@@ -107,8 +107,7 @@ std::map<std::string, std::string> GpuFirstTouch::own_parameters() const { retur
 Support GpuFirstTouch::supports(const Flow& flow) const {
   if (const Support named = names_memory(flow); !named) return named;
   const Endpoint& where = *flow.destination;
-  if (!where.advice.empty())
-    return Support::no("first-touch makes blocks of its own, which nobody advises on");
+  if (!where.advice.empty()) return Support::no("first-touch makes blocks of its own: no advice applies");
   const bool by_cpu = flow.executor.kind == DeviceKind::numa;
   if (by_cpu && !where.traits.migrates)
     return Support::no("CPUs touch managed memory here, not " + where.memory);

@@ -171,8 +171,7 @@ Support CopyEngine::supports(const Flow& flow) const {
   if (wanted_api(flow) == CopyApi::peer) {
     if (!between_gpus(flow)) return Support::no("api peer copies between two GPUs");
     if (flow.source->traits.migrates || flow.destination->traits.migrates) {
-      return Support::no(
-          "api peer names the two GPUs that hold the memory: managed memory may lie elsewhere");
+      return Support::no("api peer names the two GPUs that hold the memory: managed memory may be elsewhere");
     }
   }
   return has_copy_path(context(), flow);

@@ -56,12 +56,11 @@ AccessPattern AccessPattern::of(const Flow& flow, unsigned warp_size) {
 }
 
 std::map<std::string, std::string> pattern_parameters() {
-  return {
-      {"width", "bytes of one access: 1, 2, 4, 8 or 16; default: 16"},
-      {"stride", "accesses are so many widths apart; default: 1"},
-      {"chunk", "a warp takes chunks of so many widths each; default: none, or a warp where fill is named"},
-      {"fill",
-       "accesses in a chunk, from its start on, one per lane; default: a warp, or the chunk if smaller"}};
+  return {{"width", "bytes of one access: 1, 2, 4, 8 or 16; default: 16"},
+          {"stride", "distance between accesses, in widths; default: 1"},
+          {"chunk", "widths in each chunk that a warp takes; default: none, or a warp where fill is named"},
+          {"fill",
+           "accesses in a chunk, from its start on, one per lane; default: a warp, or the chunk if smaller"}};
 }
 
 }  // namespace linkscope::gpu

@@ -53,7 +53,7 @@ std::map<std::string, std::string> FaultChase::own_parameters() const {
 
 Support FaultChase::supports(const Flow& flow) const {
   if (!flow.source || flow.destination)
-    return Support::no("fault-chase has a source alone: pages come to the executor");
+    return Support::no("fault-chase takes a source only: pages come to the executor");
   static_cast<void>(ring_shape_of(flow));
   if (const Support moves = can_migrate(context(), *flow.source, flow.executor); !moves) return moves;
   if (flow.executor.kind == DeviceKind::gpu) return Support::yes();

@@ -80,7 +80,7 @@ std::map<std::string, std::string> PageFault::own_parameters() const {
 
 Support PageFault::supports(const Flow& flow) const {
   if (!flow.source || flow.destination)
-    return Support::no("page-fault has a source alone: pages come to the executor");
+    return Support::no("page-fault takes a source only: pages come to the executor");
   static_cast<void>(touch_of(flow));
   if (flow.bytes % sizeof(std::uint64_t) != 0)
     return Support::no("page-fault touches whole words of 8 bytes");

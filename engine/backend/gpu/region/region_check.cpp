@@ -24,7 +24,7 @@ RegionCheck::RegionCheck(std::shared_ptr<GpuContext> context, int executor, cons
                          ? rotation.slots <= region.stackable()
                          : rotation.stride >= region.footprint() && rotation.stride % word_bytes == 0;
   if (rotation.slots > 1 && !apart) {
-    throw Error(Fault::bad_input, "slots of " + std::to_string(region.footprint()) + " B cannot lie " +
+    throw Error(Fault::bad_input, "slots of " + std::to_string(region.footprint()) + " B cannot be " +
                                       std::to_string(rotation.stride) + " B apart");
   }
   for (const Buffer* buffer : {arenas.source, arenas.destination}) {
