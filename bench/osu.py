@@ -32,7 +32,7 @@ from linkscope.results.row import Row
 from linkscope.results.run_file import RunFile
 
 # Some libraries allocate at each call what a collective needs. Whether the C library then takes pages from the system
-# each time depends on what else lies in a process's heap: here it never does.
+# each time depends on what else is in a process's heap: here it never does.
 HEAP = {"MALLOC_TRIM_THRESHOLD_": str(1 << 30), "MALLOC_MMAP_THRESHOLD_": str(1 << 30)}
 SUITE = Path(__file__).with_name("osu.yaml")
 PROCESSES = 2
@@ -181,7 +181,7 @@ def bench(word: str, arguments: argparse.Namespace, console: Console) -> tuple[l
     """Both tools' turns at one benchmark, whose sizes it prints; and how many figures each tool lacks."""
     suite = suite_of(word, arguments.keep)
     asked = sorted(key_of(flow) for flow in flows_of(suite, *launching(arguments.mpiexec)))
-    _, cpus = ours(suite, arguments.mpiexec, arguments.limit)  # not counted: whoever begins finds the machine idle
+    _, cpus = ours(suite, arguments.mpiexec, arguments.limit)  # not counted: the first finds the machine idle
     mine, peers = take_turns(
         arguments.turns if cpus else 0,
         lambda _: ours(suite, arguments.mpiexec, arguments.limit)[0],

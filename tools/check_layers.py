@@ -42,7 +42,7 @@ PYTHON: dict[str, set[str]] = {
     "torch_child": set(),  # a program of its own, which the engine starts
 }
 
-# The package's faces, which show what lies below.
+# The package's faces, which show what is below.
 FACES = {"__init__.py", "__main__.py", "api.py"}
 
 VENDOR_FILE = "engine/backend/gpu/vendor.hpp"
@@ -114,7 +114,7 @@ def include_offences(name: str, lines: list[str]) -> Iterator[str]:
 
 
 def engine_layer(path: str) -> str | None:
-    """The layer of a path below engine/; None where it lies in none."""
+    """The layer of a path below engine/; None where it is in none."""
     return next((layer for layer in ENGINE if path.startswith(f"{layer}/")), None)
 
 

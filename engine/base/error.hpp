@@ -7,7 +7,7 @@
 
 namespace linkscope {
 
-/// What an error means to whoever catches it.
+/// What an error means to the code that catches it.
 enum class Fault {
   bad_input,    ///< the plan or the command line is wrong: exit code 2
   unsupported,  ///< this machine cannot do it: the case becomes a `skipped` row

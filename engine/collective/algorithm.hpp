@@ -11,10 +11,11 @@
 
 namespace linkscope::direct {
 
-/// The numbers stand in rows (setting `algorithm`) and do not change. one-shot: every byte goes straight to whoever needs it;
-/// two-shot: by way of the member that sums up, or spreads, that share. Plain ones load from and store to the members' buffers
-/// between two barriers; ll and ll128 send packets that carry their own flags (Format); push stores chunks, and flags after
-/// them, and loads nothing from other members; ring: chunks go from member to member, by stores to the next one alone.
+/// The numbers stand in rows (setting `algorithm`) and do not change. one-shot: every byte goes straight to the member
+/// that needs it; two-shot: by way of the member that sums up, or spreads, that share. Plain ones load from and store
+/// to the members' buffers between two barriers; ll and ll128 send packets that carry their own flags (Format); push
+/// stores chunks, and flags after them, and loads nothing from other members; ring: chunks go from member to member, by
+/// stores to the next one alone.
 enum class Algorithm {
   one_shot = 0,
   two_shot = 1,

@@ -18,8 +18,8 @@ namespace linkscope::direct {
 
 class MemberWorkspace;
 
-/// One kernel on each member's GPU, no library, no multicast. Members lie in one process (peer access) or in several of one
-/// node (IPC). docs/direct-collectives.md says how the kernels keep in step.
+/// One kernel on each member's GPU, no library, no multicast. Members are in one process (peer access) or in several of
+/// one node (IPC). docs/direct-collectives.md says how the kernels keep in step.
 class DirectCollective final : public Method {
  public:
   explicit DirectCollective(std::shared_ptr<gpu::GpuContext> context);

@@ -13,7 +13,8 @@
 
 namespace linkscope::direct {
 
-/// Workspaces whose communicator is gone. Other processes may still map them: until all have come as far as the next flow.
+/// Workspaces whose communicator is gone. Other processes may still map them: until all have come as far as the next
+/// flow.
 using RetiredWorkspaces = std::vector<MemberWorkspace>;
 
 class DirectCommunicator final : public PreparedParts {
@@ -26,7 +27,8 @@ class DirectCommunicator final : public PreparedParts {
   DirectCommunicator& operator=(const DirectCommunicator&) = delete;
 
   [[nodiscard]] std::vector<Transfer*> transfers() const override;
-  /// Where members are in several processes: handles of the workspaces and, where kernels may work on them, the buffers.
+  /// Where members are in several processes: handles of the workspaces and, where kernels may work on them, the
+  /// buffers.
   [[nodiscard]] std::string export_handles() override;
   void import_handles(const std::vector<std::string>& exports) override;
 

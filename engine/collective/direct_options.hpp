@@ -11,8 +11,8 @@
 
 namespace linkscope::direct {
 
-/// eager: a launch for each call. graph: calls recorded once, launched as a graph. in_kernel: one launch makes all the calls of
-/// a start; its blocks go on to the next call when their part of one is complete.
+/// eager: a launch for each call. graph: calls recorded once, launched as a graph. in_kernel: one launch makes all the
+/// calls of a start; its blocks go on to the next call when their part of one is complete.
 enum class LaunchMode { eager, graph, in_kernel };
 
 struct DirectOptions {

@@ -27,8 +27,8 @@ struct CollectivePlan {
 /// Whatever shape it is launched with, all members are: use() and the launches come in the same order in all of them.
 class DirectTransfer final : public gpu::GpuTransfer {
  public:
-  /// `space` and the arenas outlive it. Throws Error{unsupported} where a choice's blocks would not all run at once, with
-  /// `sharing` members on the GPU.
+  /// `space` and the arenas outlive it. Throws Error{unsupported} where a choice's blocks would not all run at once,
+  /// with `sharing` members on the GPU.
   DirectTransfer(std::shared_ptr<gpu::GpuContext> context, std::shared_ptr<const CollectivePlan> plan,
                  int index, const Arenas& arenas, const MemberWorkspace& space, PeerBuffers peer_buffers,
                  int sharing);

@@ -32,9 +32,9 @@ struct LaunchChoice {
 PushCut push_cut_of(const CollectiveShape& shape, const LaunchChoice& choice, int me);
 RingCut ring_cut_of(const CollectiveShape& shape, const LaunchChoice& choice, int me);
 
-/// Which algorithms and grids to measure, best guess first; one where parameters algorithm, blocks, threads and chunk fix it. The
-/// limits are generous: what is best is for the measurement to say. Throws Error{unsupported} for an algorithm that the
-/// collective or the room does not have, Error{bad_input} for a grid that cannot be.
+/// Which algorithms and grids to measure, best guess first; one where parameters algorithm, blocks, threads and chunk
+/// fix it. The limits are generous: what is best is for the measurement to say. Throws Error{unsupported} for an
+/// algorithm that the collective or the room does not have, Error{bad_input} for a grid that cannot be.
 std::vector<LaunchChoice> choices_for(const CollectiveShape& shape, const DeviceLimits& limits,
                                       const Parameters& parameters);
 

@@ -27,7 +27,7 @@ class MemberWorkspace {
   /// `staging`: bytes for packets. Throws Error{no_memory}. `context` outlives it.
   MemberWorkspace(const std::shared_ptr<gpu::GpuContext>& context, int device, Bytes staging);
 
-  /// For whoever maps it elsewhere.
+  /// For the process that maps it elsewhere.
   [[nodiscard]] const Buffer& buffer() const { return *buffer_; }
   [[nodiscard]] int device() const { return device_; }
 

@@ -29,9 +29,9 @@ struct BootstrapOptions {
 };
 
 /// A star of TCP connections to rank 0, the root. Every failure (a process gone, late, or out of step) ends it for all,
-/// by the same GroupError where they can still be told; what is called afterwards throws it again. Its causes name who could
-/// not do its part of that exchange, as far as is known: in the first place where others are late, who may have waited for
-/// it in vain.
+/// by the same GroupError where they can still be told; what is called afterwards throws it again. Its causes name who
+/// could not do its part of that exchange, as far as is known: in the first place where others are late, who may have
+/// waited for it in vain.
 class Bootstrap : public ProcessGroup {
  public:
   struct Connection {
@@ -49,10 +49,10 @@ class Bootstrap : public ProcessGroup {
 
   /// Why nothing works any more; none as long as it does.
   [[nodiscard]] const std::optional<GroupError>& broken() const { return broken_; }
-  /// The processes that this one is connected to, for whoever watches over them.
+  /// The processes that this one is connected to, for a watchdog.
   [[nodiscard]] virtual std::vector<Connection> connections() const = 0;
-  /// The connection to `rank` has ended, and this process may be held up elsewhere: why that was. Tells the others, if that
-  /// can be done at once. From any thread.
+  /// The connection to `rank` has ended, and this process may be held up elsewhere: why that was. Tells the others, if
+  /// that can be done at once. From any thread.
   [[nodiscard]] virtual std::string part_from(int rank) = 0;
 
  protected:
@@ -81,8 +81,8 @@ class Bootstrap : public ProcessGroup {
   [[nodiscard]] ContributionFailure& failure_of(int rank) {
     return failures_[static_cast<std::size_t>(rank)];
   }
-  /// `cause` and who could not do its part, the first first: before it, since the others may have waited for that one in
-  /// vain; behind it where it is that a process is gone, for whose sake the others may have failed.
+  /// `cause` and who could not do its part, the first first: before it, since the others may have waited for that one
+  /// in vain; behind it where it is that a process is gone, for whose sake the others may have failed.
   [[nodiscard]] Causes with_failures(Cause cause) const;
 
  private:
@@ -95,9 +95,9 @@ class Bootstrap : public ProcessGroup {
   std::optional<GroupError> broken_;
 };
 
-/// Rank 0's: waits at `listener` for all others. Throws Error{bad_input} (in every process) where they disagree, naming rank
-/// and difference; {fatal} naming who did not come within the limit: GroupErrors. Who has another token is turned away, and does not
-/// count.
+/// Rank 0's: waits at `listener` for all others. Throws Error{bad_input} (in every process) where they disagree, naming
+/// rank and difference; {fatal} naming who did not come within the limit: GroupErrors. Who has another token is turned
+/// away, and does not count.
 std::unique_ptr<Bootstrap> bootstrap_root(Listener& listener, BootstrapOptions own);
 
 /// Every other rank's: joins rank 0 at `root`. Throws the same, and Error{bad_input} where it cannot be reached.

@@ -33,8 +33,8 @@ struct Frame {
   std::string payload;
 };
 
-/// Frames are a header in the machine's own layout and a payload of any bytes. A peer of another byte order, or one that is
-/// no linkscope at all, is `garbled`.
+/// Frames are a header in the machine's own layout and a payload of any bytes. A peer of another byte order, or one
+/// that is no linkscope at all, is `garbled`.
 class Channel {
  public:
   /// Frames with more payload than `most` are garbled too.
@@ -53,7 +53,8 @@ class Channel {
   [[nodiscard]] Outcome take(Frame& frame);
   /// Waits for the next frame: polling for a moment, then asleep.
   [[nodiscard]] Outcome receive(Frame& frame, Deadline deadline);
-  /// Of the abort that the peer sent before it went, which counts as the end of the connection: its payload. Empty where it gave none.
+  /// Of the abort that the peer sent before it went, which counts as the end of the connection: its payload. Empty
+  /// where it gave none.
   [[nodiscard]] const std::string& abort_reason() const { return abort_reason_; }
   /// The same where nobody has read it yet; it stays there. From any thread, as long as the channel lives.
   [[nodiscard]] std::string unread_abort_reason() const;

@@ -8,7 +8,7 @@
 
 namespace linkscope {
 
-/// Lines of text. The descriptor blocks, and may be handed to whoever writes lines to it.
+/// Lines of text. The descriptor blocks, and may be handed to another writer of lines.
 class Control {
  public:
   /// Throws Error{bad_input} where nobody answers within a few seconds.
@@ -17,7 +17,8 @@ class Control {
   [[nodiscard]] int descriptor() const { return socket_.descriptor(); }
   /// The address of this host by which the supervisor knows it, in numbers.
   [[nodiscard]] std::string local_host() const { return socket_.local_host(); }
-  /// The next line, however long that takes. Throws Error{bad_input} where the supervisor closes the connection instead.
+  /// The next line, however long that takes. Throws Error{bad_input} where the supervisor closes the connection
+  /// instead.
   [[nodiscard]] std::string hear();
 
  private:

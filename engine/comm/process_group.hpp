@@ -8,8 +8,8 @@
 
 namespace linkscope {
 
-/// Every process of a run goes through the same plan, case by case, sample by sample, and decides alike because all see the
-/// same figures: this is how they get them. Nothing here is inside a measured span.
+/// Every process of a run goes through the same plan, case by case, sample by sample, and decides alike because all see
+/// the same figures: this is how they get them. Nothing here is inside a measured span.
 class ProcessGroup {
  public:
   virtual ~ProcessGroup() = default;
@@ -17,8 +17,8 @@ class ProcessGroup {
   [[nodiscard]] virtual int size() const = 0;
   /// "rank 2 (host node7)", for messages.
   [[nodiscard]] virtual std::string name_of(int rank) const = 0;
-  /// Every rank's word, by rank: a collective call, which also is a barrier. Any bytes. Throws Error{fatal} naming the rank
-  /// that is gone, or that has not come within the time limit.
+  /// Every rank's word, by rank: a collective call, which also is a barrier. Any bytes. Throws Error{fatal} naming the
+  /// rank that is gone, or that has not come within the time limit.
   virtual std::vector<std::string> allgather(const std::string& own) = 0;
   /// The same for a process that could not do its part: where the others do not come either, `reason` is told as well.
   virtual std::vector<std::string> allgather_failure(const std::string& own, const std::string& /*reason*/) {

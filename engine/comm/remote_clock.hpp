@@ -1,4 +1,4 @@
-// The clocks of two processes: whether they are one, and what lies between them.
+// The clocks of two processes: whether they are one, and what is between them.
 #pragma once
 
 #include <functional>
@@ -20,9 +20,9 @@ struct ClockOffset {
 /// Whether two clocks may be one and the same, by what their processes say of them.
 enum class Sharing { possible, excluded };
 
-/// Asks the other end for its time over and over. Its answer was given some time within the round trip, so the shortest one
-/// tells it best: it lies in the middle, give or take half. Where the clocks may be one, and the answers do not contradict that,
-/// offset and uncertainty are 0.
+/// Asks the other end for its time over and over. Its answer was given some time within the round trip, so the shortest
+/// one tells it best: it is in the middle, give or take half. Where the clocks may be one, and the answers do not
+/// contradict that, offset and uncertainty are 0.
 [[nodiscard]] Outcome ask_clock(Channel& channel, const ReadClock& own, Sharing sharing, Deadline deadline,
                                 ClockOffset& offset);
 

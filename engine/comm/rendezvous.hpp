@@ -13,7 +13,7 @@
 
 namespace linkscope {
 
-/// Lets in whoever knows the run's secret, in any order. Strangers neither hold it up nor count.
+/// Lets in processes that know the run's secret, in any order. Strangers neither hold it up nor count.
 class Rendezvous {
  public:
   /// Both outlive it. `own` is rank 0's handshake, which others are compared with.

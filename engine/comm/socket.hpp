@@ -12,7 +12,8 @@
 
 namespace linkscope {
 
-/// How an attempt to send or to receive ended. What peers do is no exception: whoever knows their names makes one of it.
+/// How an attempt to send or to receive ended. What peers do is no exception: the caller, which knows their names,
+/// makes one of it.
 enum class Outcome {
   done,
   closed,   ///< the peer has closed the connection, or it broke
@@ -20,7 +21,8 @@ enum class Outcome {
   garbled,  ///< what came makes no sense (Channel)
 };
 
-/// One connection, closed when it goes. Never raises SIGPIPE. A peer whose machine fell silent counts as gone after about 25 s.
+/// One connection, closed when it goes. Never raises SIGPIPE. A peer whose machine fell silent counts as gone after
+/// about 25 s.
 class Socket {
  public:
   Socket() = default;
@@ -36,7 +38,8 @@ class Socket {
   static Socket connect(const Address& address, Deadline deadline);
 
   [[nodiscard]] int descriptor() const { return descriptor_; }
-  /// The address of this host that the connection leaves from, in numbers. Throws Error{broken} with the system's reason.
+  /// The address of this host that the connection leaves from, in numbers. Throws Error{broken} with the system's
+  /// reason.
   [[nodiscard]] std::string local_host() const;
   /// Sends all of `head` and `body`, in one go where the system lets it. Where it was late a part may have left.
   [[nodiscard]] Outcome send(std::string_view head, std::string_view body, Deadline deadline);

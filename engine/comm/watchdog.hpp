@@ -16,8 +16,8 @@
 
 namespace linkscope {
 
-/// Looks after connections on a thread of its own, which sleeps all the while. The other threads may be stuck: in a library, behind
-/// a kernel of a GPU, in their own end.
+/// Looks after connections on a thread of its own, which sleeps all the while. The other threads may be stuck: in a
+/// library, behind a kernel of a GPU, in their own end.
 class Watchdog {
  public:
   /// Ends the process, saying why. Called on the watch's thread.

@@ -29,8 +29,8 @@ struct MeasuredFlow {
   std::vector<std::string> notes;  ///< for the row, beside the transfers'
 
   [[nodiscard]] bool measured() const { return role == Role::measured; }
-  /// The part whose facts and remarks are the flow's: all parts of one flow do as much in one transfer, repeat equally often
-  /// and offer the same launch shapes.
+  /// The part whose facts and remarks are the flow's: all parts of one flow do as much in one transfer, repeat equally
+  /// often and offer the same launch shapes.
   [[nodiscard]] const Transfer& representative() const { return *parts.front().transfer; }
   [[nodiscard]] const TransferFacts& facts() const { return representative().facts(); }
   /// Calls `what` with every part's transfer, in order.

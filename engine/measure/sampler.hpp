@@ -33,8 +33,8 @@ class Sample {
   [[nodiscard]] double aggregate_rate() const;
   /// Share of length() in which every measured flow was running.
   [[nodiscard]] double overlap() const;
-  /// Background flows (Load::sustained: measured ones too) whose load ended before the last measured stamp; of flows that
-  /// do uncounted work besides (Transfer::counted), before the end of all of it.
+  /// Background flows (Load::sustained: measured ones too) whose load ended before the last measured stamp; of flows
+  /// that do uncounted work besides (Transfer::counted), before the end of all of it.
   [[nodiscard]] std::vector<std::size_t> ended_early() const;
 
   [[nodiscard]] const Repeats& repeats() const { return repeats_; }

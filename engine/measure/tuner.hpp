@@ -27,7 +27,8 @@ struct Tuned {
   std::vector<std::string> discarded;  ///< shapes that had a fault, each with what it was
 };
 
-/// Calls `say` in every process of a run and gives each of them all words, by rank. Where it threw anywhere, all throw that.
+/// Calls `say` in every process of a run and gives each of them all words, by rank. Where it threw anywhere, all throw
+/// that.
 using Poll = std::function<std::vector<std::string>(const std::function<std::string()>& say)>;
 
 /// The poll of a process that is alone.
@@ -49,9 +50,9 @@ class TuningCache {
 /// Gives every flow that has several candidates the best of them, and returns an outcome per flow.
 /// Trial c runs all flows of the case at once, each with its c-th candidate: one warm-up, then two runs of
 /// which the better counts. Best is the highest aggregate rate (bandwidths) or the shortest time (else).
-/// A trial in which any part, in any process, has a fault (Transfer::fault) is discarded, however fast: its starts may have
-/// left destinations half done. Throws Error{mismatch} where none is left, and what fault() throws.
-/// Where every such flow finds its group in `cache`, nothing runs.
+/// A trial in which any part, in any process, has a fault (Transfer::fault) is discarded, however fast: its starts may
+/// have left destinations half done. Throws Error{mismatch} where none is left, and what fault() throws. Where every
+/// such flow finds its group in `cache`, nothing runs.
 std::vector<Tuned> tune(Sampler& sampler, const std::vector<MeasuredFlow>& flows, Seconds target,
                         TuningCache& cache, const Poll& poll = own_word);
 

@@ -53,8 +53,8 @@ class Buffer {
   /// First byte offset (from `offset`) at which [offset, offset + length) differs from the pattern.
   [[nodiscard]] virtual std::optional<Bytes> compare(Bytes offset, Bytes length,
                                                      std::uint64_t seed) const = 0;
-  /// Writes the numbers of `elements` in round `seed`, as many as [offset, offset + length) holds; offset and length are
-  /// whole elements. Throws Error{unsupported} where this memory has no such filling.
+  /// Writes the numbers of `elements` in round `seed`, as many as [offset, offset + length) holds; offset and length
+  /// are whole elements. Throws Error{unsupported} where this memory has no such filling.
   virtual void fill_elements(Bytes offset, Bytes length, const Elements& elements, std::uint64_t seed);
   /// First byte offset (from `offset`) at which [offset, offset + length) differs from them.
   [[nodiscard]] virtual std::optional<Bytes> compare_elements(Bytes offset, Bytes length,

@@ -14,10 +14,11 @@
 namespace linkscope {
 
 enum class CollectiveKind { all_reduce, reduce, broadcast, reduce_scatter, all_gather, all_to_all, barrier };
-/// in: the input lies where the output shall, as NCCL and MPI (MPI_IN_PLACE) have it.
+/// in: the input is where the output goes, as NCCL and MPI (MPI_IN_PLACE) have it.
 enum class InPlace { out, in };
 
-/// What the parameters of a collective flow ask for: `collective`, `type` (float32), `in_place` (no). The reduction is a sum.
+/// What the parameters of a collective flow ask for: `collective`, `type` (float32), `in_place` (no). The reduction is
+/// a sum.
 struct CollectiveShape {
   CollectiveKind kind = CollectiveKind::all_reduce;
   ElementType type = ElementType::float32;
@@ -33,7 +34,8 @@ struct CollectiveShape {
   /// Bytes that one member sends and receives: all of it, or one member's block of all-gather and reduce-scatter.
   [[nodiscard]] Bytes source_bytes() const;
   [[nodiscard]] Bytes destination_bytes() const;
-  /// Bytes from the start of the buffer that holds member `index`'s input to that input: in place it lies among the output.
+  /// Bytes from the start of the buffer that holds member `index`'s input to that input: in place it is among the
+  /// output.
   [[nodiscard]] Bytes input_offset(int index) const;
   /// The same to its output, as NCCL has it: in place a reduce-scatter's is the member's block of the input.
   [[nodiscard]] Bytes output_offset(int index) const;

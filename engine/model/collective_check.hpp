@@ -1,4 +1,4 @@
-// CollectiveCheck: arms and verifies one member's buffers of a collective, wherever they lie.
+// CollectiveCheck: arms and verifies one member's buffers of a collective, wherever they are.
 #pragma once
 
 #include <cstdint>
@@ -10,9 +10,10 @@
 
 namespace linkscope {
 
-/// Inputs are whole numbers whose sums are exact in every type (model/elements.hpp), so that results compare for equality.
-/// Out of place, repeated calls give the same result. In place an all-reduce works on its own results: its inputs add
-/// up to zero, and stay zero from the first call on. Of what accumulates (CollectiveShape) one call can be checked.
+/// Inputs are whole numbers whose sums are exact in every type (model/elements.hpp), so that results compare for
+/// equality. Out of place, repeated calls give the same result. In place an all-reduce works on its own results: its
+/// inputs add up to zero, and stay zero from the first call on. Of what accumulates (CollectiveShape) one call can be
+/// checked.
 class CollectiveCheck {
  public:
   /// `index`: the member's. `output_offset`: bytes from the start of a destination's slot to the output. Throws

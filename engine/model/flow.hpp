@@ -16,8 +16,8 @@ namespace linkscope {
 
 /// device: events or in-kernel stamps around work held back by a gate, so launch cost is outside.
 /// host: wall time from call to completion, as an application sees it.
-/// batch: wall time from the first of many calls, made one right after another, to the completion of the last, as nccl-tests
-/// and osu_bw have it; a method whose calls complete one by one has no use for it.
+/// batch: wall time from the first of many calls, made one right after another, to the completion of the last, as
+/// nccl-tests and osu_bw have it; a method whose calls complete one by one has no use for it.
 enum class Clock { device, host, batch };
 enum class Cache { warm, rotated, flushed };
 /// once: a measured flow ends with its last repeat. sustained: after its end stamp it goes on, untimed, until every
@@ -40,7 +40,8 @@ struct Regime {
 class Parameters {
  public:
   void set(const std::string& name, std::string value) { values_[name] = std::move(value); }
-  /// The value, or `otherwise` where the plan names none. Throws Error{bad_input} where a number is wanted and a word given.
+  /// The value, or `otherwise` where the plan names none. Throws Error{bad_input} where a number is wanted and a word
+  /// given.
   [[nodiscard]] std::int64_t number(const std::string& name, std::int64_t otherwise) const;
   [[nodiscard]] std::string word(const std::string& name, const std::string& otherwise) const;
   [[nodiscard]] const std::map<std::string, std::string>& all() const { return values_; }

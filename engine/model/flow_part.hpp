@@ -34,15 +34,15 @@ struct Arenas {
   Rotation rotation;
 };
 
-/// A part that lies in this process: its place among all parts of the flow, its memory, and how its case is timed.
+/// This process's part of a flow: its place among all parts of the flow, its memory, and how its case is timed.
 struct LocalPart {
   std::size_t index = 0;
   Arenas arenas;
   Regime regime{};  // NOLINT(readability-redundant-member-init): lets initialisers leave it out
 };
 
-/// This process's parts of one flow, made ready together. Before anything is armed or run, every process of the run calls
-/// export_handles() once, gets what all others export, and calls import_handles().
+/// This process's parts of one flow, made ready together. Before anything is armed or run, every process of the run
+/// calls export_handles() once, gets what all others export, and calls import_handles().
 class PreparedParts {
  public:
   virtual ~PreparedParts() = default;

@@ -11,8 +11,9 @@
 
 namespace linkscope {
 
-/// Pinned host memory through which a GPU's data pass on their way to whoever reaches host memory alone. The copies are the
-/// runtime's blocking ones, whole, by the calling thread. They give 0, or a code for GpuRuntime::failure().
+/// Pinned host memory through which a GPU's data pass on their way to libraries that reach host memory alone. The
+/// copies are the runtime's blocking ones, whole, by the calling thread. They give 0, or a code for
+/// GpuRuntime::failure().
 class BounceBuffer {
  public:
   virtual ~BounceBuffer() = default;

@@ -40,12 +40,12 @@ class Memory {
   [[nodiscard]] virtual bool takes_advice() const { return false; }
   /// Whether this machine has it at all.
   [[nodiscard]] virtual Support available() const = 0;
-  /// Whether it can lie as `where` says.
+  /// Whether it can be placed as `where` says.
   [[nodiscard]] virtual Support supports(const Endpoint& where) const = 0;
-  /// Whether an end of `flow` can lie in it, the flow's parameters being what they are.
+  /// Whether an end of `flow` can be in it, the flow's parameters being what they are.
   [[nodiscard]] virtual Support allows(const Flow& /*flow*/) const { return Support::yes(); }
-  /// Whether a buffer that lay so is as good as a new one for the next case. Not where its pages keep a history that moves
-  /// figures: migrating ones lie on the host as finely divided as they first came there.
+  /// Whether a buffer that lay so is as good as a new one for the next case. Not where its pages keep a history that
+  /// moves figures: migrating ones are on the host as finely divided as they first came there.
   [[nodiscard]] virtual bool reusable(const Endpoint& /*where*/) const { return true; }
   /// Allocates and touches every page as `where` says. Throws Error{no_memory} rather than overcommit.
   [[nodiscard]] virtual std::unique_ptr<Buffer> allocate(const Endpoint& where, Bytes bytes) const = 0;
@@ -57,7 +57,7 @@ class Memory {
 /// What a method's figure is.
 enum class Quantity { bandwidth, latency };
 
-/// Where the ends of a method's flows may lie: in one process, or in several.
+/// Where the ends of a method's flows may be: in one process, or in several.
 enum class Reach { process, processes };
 
 /// What a catalog says of a method.
@@ -86,14 +86,15 @@ class Method {
   [[nodiscard]] virtual std::map<std::string, std::string> parameters() const { return {}; }
   [[nodiscard]] virtual Support available() const = 0;
   [[nodiscard]] virtual Support supports(const Flow& flow) const = 0;
-  /// Whether it takes a flow that it supports in this case: by its clock, beside its other flows. The same in every process.
+  /// Whether it takes a flow that it supports in this case: by its clock, beside its other flows. The same in every
+  /// process.
   [[nodiscard]] virtual Support supports_in(const Flow& /*flow*/, const Case& /*wanted*/) const {
     return Support::yes();
   }
   /// Bytes of memory over which one transfer spreads at either end: more than its payload where that is strided;
   /// 0 where it needs none, or allocates what it needs: `arenas` then holds no buffers.
   [[nodiscard]] virtual Bytes footprint(const Flow& flow) const { return flow.bytes; }
-  /// Bytes from one slot of a rotated flow to the next: less than footprint() where slots can lie in one another's gaps.
+  /// Bytes from one slot of a rotated flow to the next: less than footprint() where slots can be in one another's gaps.
   [[nodiscard]] virtual Bytes slot_stride(const Flow& flow) const { return footprint(flow); }
   /// Whether its flows have members (a collective) or ends in several processes: what plans may ask of it.
   [[nodiscard]] virtual Reach reach() const { return Reach::process; }
@@ -101,7 +102,7 @@ class Method {
   [[nodiscard]] virtual std::vector<FlowPart> parts(const Flow& flow) const {
     return {{flow.rank, flow.executor, flow.source, flow.destination, Timing::timed}};
   }
-  /// Makes the parts that lie in this process ready; `own` may be empty. The arenas outlive the prepared parts.
+  /// Makes this process's parts ready; `own` may be empty. The arenas outlive the prepared parts.
   [[nodiscard]] virtual std::unique_ptr<PreparedParts> assemble(const Flow& flow,
                                                                 const std::vector<LocalPart>& own) const {
     return std::make_unique<SinglePart>(prepare(flow, own.front().arenas));

@@ -10,7 +10,7 @@
 
 namespace linkscope {
 
-/// `planes` planes of `rows` rows of `width` bytes. Rows lie `pitch` bytes apart, planes `plane_pitch`, which is a
+/// `planes` planes of `rows` rows of `width` bytes. Rows are `pitch` bytes apart, planes `plane_pitch`, which is a
 /// multiple of the pitch. The region starts where the allocation starts.
 /// constexpr so that one definition serves the host and the device (as model/pattern.hpp).
 struct Region {
@@ -26,7 +26,7 @@ struct Region {
   [[nodiscard]] constexpr Bytes payload() const { return width * rows * planes; }
   /// Bytes of the allocation that hold it: its planes, each whole.
   [[nodiscard]] constexpr Bytes footprint() const { return plane_pitch * planes; }
-  /// Whether no byte lies between its own.
+  /// Whether its bytes have no gaps.
   [[nodiscard]] constexpr bool is_dense() const { return payload() == footprint(); }
   /// Where row `index` starts, counted through all planes.
   [[nodiscard]] constexpr Bytes row_offset(std::uint64_t index) const {
@@ -39,7 +39,7 @@ struct Region {
   }
   /// How many regions like this one find room below one another, row after row, in each of its planes.
   [[nodiscard]] constexpr std::uint64_t stackable() const { return plane_pitch / (rows * pitch); }
-  /// What `count` regions that lie so cover together.
+  /// What `count` such regions cover together.
   [[nodiscard]] constexpr Region stacked(std::uint64_t count) const {
     return {width, rows * count, planes, pitch, plane_pitch};
   }
@@ -51,8 +51,8 @@ struct Region {
 std::map<std::string, std::string> region_parameters();
 
 /// The region a flow moves: parameter `region`, else one row of all its bytes; in an allocation of the shape of
-/// parameter `in`, else of its own. Throws Error{bad_input} for a shape that is none, one larger than what it lies in, and
-/// a payload that is not the flow's.
+/// parameter `in`, else of its own. Throws Error{bad_input} for a shape that is none, one larger than what holds it,
+/// and a payload that is not the flow's.
 [[nodiscard]] Region region_of(const Flow& flow);
 
 }  // namespace linkscope

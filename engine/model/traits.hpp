@@ -8,7 +8,7 @@
 
 namespace linkscope {
 
-/// Which devices a kind of memory can lie on.
+/// Which devices a kind of memory can be on.
 enum class Home { host, gpu, anywhere };
 
 struct MemoryTraits {
@@ -70,8 +70,8 @@ inline constexpr std::array<StatedMemory, 12> stated_memories{{
     {"coarse-grained", {.plain_allocation = true}},
 }};
 
-/// Of the memories that measured and described machines share; the defaults for any other name. A memory whose name is not
-/// among them states its own in its MemorySpec.
+/// Of the memories that measured and described machines share; the defaults for any other name. A memory whose name is
+/// not among them states its own in its MemorySpec.
 [[nodiscard]] constexpr MemoryTraits standard_memory_traits(std::string_view name) {
   const auto* const found = std::find_if(stated_memories.begin(), stated_memories.end(),
                                          [&](const StatedMemory& row) { return row.name == name; });

@@ -20,7 +20,7 @@ struct Mismatch {
   std::string what;
 };
 
-/// The slots a rotated transfer cycles through: slot i lies at i * stride of its arenas.
+/// The slots a rotated transfer cycles through: slot i is at i * stride of its arenas.
 struct Rotation {
   Bytes stride = 0;         ///< bytes from slot to slot: the payload rounded up to a page-friendly unit
   std::uint64_t slots = 1;  ///< 1: the same memory every time
@@ -46,8 +46,9 @@ class Transfer {
   virtual void arm(std::uint64_t seed) = 0;
   /// Checks all that ran since arm(seed) delivered, on the device that holds it.
   [[nodiscard]] virtual std::optional<Mismatch> verify(std::uint64_t seed) const = 0;
-  /// Why what ran since use() counts for nothing, where the work itself found that out: the launch shape in use is not to be
-  /// chosen. Looks at no data. Throws Error{mismatch} where the work found data wrong: no other shape makes up for that.
+  /// Why what ran since use() counts for nothing, where the work itself found that out: the launch shape in use is not
+  /// to be chosen. Looks at no data. Throws Error{mismatch} where the work found data wrong: no other shape makes up
+  /// for that.
   [[nodiscard]] virtual std::optional<Mismatch> fault() const { return std::nullopt; }
   /// Bytes that verify() compares: they grow with the slots that were reached.
   [[nodiscard]] virtual Bytes verified_bytes() const = 0;
@@ -58,8 +59,8 @@ class Transfer {
   /// free). What arm() laid must survive it.
   virtual void restore() {}
 
-  /// What counts of the span of the start that has just ended: less than all of it where work was inside that only makes
-  /// the measured work possible, and that the transfer has timed itself. Called once for each start.
+  /// What counts of the span of the start that has just ended: less than all of it where work was inside that only
+  /// makes the measured work possible, and that the transfer has timed itself. Called once for each start.
   [[nodiscard]] virtual Span counted(const Span& span) { return span; }
 
   /// Uses `setting` (one of facts().candidates) from now on.

@@ -16,8 +16,8 @@ namespace linkscope {
 /// A launch shape: named whole numbers, as they stand in the row ("blocks" 264, "threads" 1024).
 using Setting = std::vector<std::pair<std::string, std::int64_t>>;
 
-/// Fixed once the transfer is ready to run, so that it can be asked at any time, kept, adjusted and sent to other processes.
-/// What changes as it runs (bytes verified, remarks, what counts of a span) is asked of the transfer itself.
+/// Fixed once the transfer is ready to run, so that it can be asked at any time, kept, adjusted and sent to other
+/// processes. What changes as it runs (bytes verified, remarks, what counts of a span) is asked of the transfer itself.
 struct TransferFacts {
   /// Dependent operations in one transfer: 1 for a copy, the hops of a chase. Time is reported per operation.
   std::uint64_t operations = 1;
@@ -25,11 +25,11 @@ struct TransferFacts {
   std::uint64_t max_repeats = std::numeric_limits<std::uint64_t>::max();
   /// The same on Clock::batch, where nothing is held back. Nothing: max_repeats there too.
   std::optional<std::uint64_t> max_calls_in_batch;
-  /// Repeats of a sample whose first and last wait for others, as far as the budget lasts (nccl-tests makes 20); 0: as many
-  /// as make it long enough.
+  /// Repeats of a sample whose first and last wait for others, as far as the budget lasts (nccl-tests makes 20); 0: as
+  /// many as make it long enough.
   std::uint64_t calls_in_a_row = 0;
-  /// Whether each transfer adds to what the last one left: verify() then holds of the first transfer since arm() alone, and
-  /// the measurement makes a start of one for it.
+  /// Whether each transfer adds to what the last one left: verify() then holds of the first transfer since arm() alone,
+  /// and the measurement makes a start of one for it.
   bool accumulates = false;
   /// Bytes read plus bytes written by one transfer, where users of a method expect that beside the payload (STREAM,
   /// local copies); 0: not stated.

@@ -63,7 +63,7 @@ AssembledFlow FlowAssembler::assemble(const BoundFlow& flow, const Regime& regim
   return assembled;
 }
 
-/// Arenas of every part that lies in this process.
+/// Arenas of all parts in this process.
 std::vector<LocalPart> FlowAssembler::own_parts(const BoundFlow& flow, const std::vector<FlowPart>& parts,
                                                 const Regime& regime, AssembledFlow& assembled) {
   const Rotation rotation = rotation_of(flow.method, flow.flow, regime.cache);
@@ -92,7 +92,7 @@ Json FlowAssembler::own_statements(const PreparedParts& local_parts) const {
   return own;
 }
 
-/// Lets the processes know of one another's parts, and stands in for those that lie elsewhere.
+/// Lets the processes know of one another's parts, and stands in for those that are elsewhere.
 void FlowAssembler::connect(const std::vector<FlowPart>& parts, AssembledFlow& assembled) {
   PreparedParts& local_parts = *assembled.local_parts;
   const std::vector<std::string> exports =

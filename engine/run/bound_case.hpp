@@ -20,7 +20,8 @@ struct BoundFlow {
   const Method& method;
   std::vector<BoundEnd> ends;  ///< source, destination and members: those that there are
 
-  /// The kind of memory of an end of one of the flow's parts, which is one of the flow's. Throws Error{broken} for another.
+  /// The kind of memory of an end of one of the flow's parts, which is one of the flow's. Throws Error{broken} for
+  /// another.
   [[nodiscard]] const Memory& memory_of(const Endpoint& end) const;
 };
 
@@ -29,8 +30,9 @@ struct BoundCase {
   std::vector<BoundFlow> flows;
 };
 
-/// Looks all names up, once, and gives every endpoint of the plan its memory's traits; plan and backend outlive what it gives. Throws Error{bad_input} when the plan names a method, a
-/// memory or a parameter that the catalog of `backend` does not know.
+/// Looks all names up, once, and gives every endpoint of the plan its memory's traits; plan and backend outlive what it
+/// gives. Throws Error{bad_input} when the plan names a method, a memory or a parameter that the catalog of `backend`
+/// does not know.
 std::vector<BoundCase> bind_names(Plan& plan, const Backend& backend);
 
 }  // namespace linkscope

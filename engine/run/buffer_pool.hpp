@@ -53,7 +53,8 @@ class BufferPool {
   /// `host_limit` bytes of host memory at most.
   BufferPool(Bytes host_limit, TakesHostMemory takes_host_memory);
 
-  /// Of `memory`, which is the one that `where` names and outlives the pool. Throws Error{no_memory} when it cannot be had.
+  /// Of `memory`, which is the one that `where` names and outlives the pool. Throws Error{no_memory} when it cannot be
+  /// had.
   [[nodiscard]] Lease acquire(const Memory& memory, const Endpoint& where, Bytes bytes);
   /// Frees every buffer that no lease holds.
   void evict_unused();

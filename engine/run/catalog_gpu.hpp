@@ -10,7 +10,8 @@
 
 namespace linkscope {
 
-/// The GPUs with their methods and memories, ready for `lanes` flows on one of them at a time; nothing in an engine built without a GPU vendor.
+/// The GPUs with their methods and memories, ready for `lanes` flows on one of them at a time; nothing in an engine
+/// built without a GPU vendor.
 std::optional<Backend> open_gpus(const std::shared_ptr<host::HostContext>& host, std::size_t lanes,
                                  const Environment& environment = {});
 

@@ -18,9 +18,9 @@ class Consensus {
   explicit Consensus(ProcessGroup& group) : group_(&group) {}
 
   [[nodiscard]] ProcessGroup& group() const { return *group_; }
-  /// Carries out `step` here; where it failed in any process, every process throws the Error of the one that failed first,
-  /// which it names: the others may have failed for its sake. It is fatal where that is so in any. Where another process does
-  /// not come, the Error{fatal} that names it names those that failed, too. A collective call.
+  /// Carries out `step` here; where it failed in any process, every process throws the Error of the one that failed
+  /// first, which it names: the others may have failed for its sake. It is fatal where that is so in any. Where another
+  /// process does not come, the Error{fatal} that names it names those that failed, too. A collective call.
   void collective_try(const std::function<void()>& step);
   /// The same for a step with an outcome: every process's, by rank.
   std::vector<Json> allgather_json(const std::function<Json()>& step);

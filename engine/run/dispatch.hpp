@@ -9,8 +9,8 @@
 
 namespace linkscope {
 
-/// Picks the implementation by the kind of the flow's executor; a CPU's flow goes to the GPU backend where only that takes
-/// it (a CPU that works on managed memory). Both state the same quantity and traits; parameters are both's.
+/// Picks the implementation by the kind of the flow's executor; a CPU's flow goes to the GPU backend where only that
+/// takes it (a CPU that works on managed memory). Both state the same quantity and traits; parameters are both's.
 class Dispatch : public Method {
  public:
   Dispatch(std::unique_ptr<Method> on_cpu, std::unique_ptr<Method> on_gpu)

@@ -26,8 +26,8 @@ struct Environment {
   MpiCallers mpi_callers = MpiCallers::alone;
   /// LINKSCOPE_XCCL: NCCL's or RCCL's library; empty: xccl::XcclLibrary looks for it.
   std::string xccl;
-  /// LINKSCOPE_PYTHON (of the Python that started this process; several joined by colons), VIRTUAL_ENV, CONDA_PREFIX: folders
-  /// of Python environments, whose lib/ may hold libraries. Each once, in this order.
+  /// LINKSCOPE_PYTHON (of the Python that started this process; several joined by colons), VIRTUAL_ENV, CONDA_PREFIX:
+  /// folders of Python environments, whose lib/ may hold libraries. Each once, in this order.
   std::vector<std::string> python_environments;
   /// LINKSCOPE_PYTHON_PROGRAM: the Python that is started for what only Python can (backend/python); empty: none.
   std::string python_program;

@@ -28,8 +28,8 @@ class Executor {
   Executor(const Executor&) = delete;
   Executor& operator=(const Executor&) = delete;
 
-  /// Writes hello, a start and a row per case, and done; a process other than rank 0 says `end` in a row's place. After a
-  /// fatal fault: writes the failed row and stops without done. Throws WriteError.
+  /// Writes hello, a start and a row per case, and done; a process other than rank 0 says `end` in a row's place. After
+  /// a fatal fault: writes the failed row and stops without done. Throws WriteError.
   Health run();
 
  private:

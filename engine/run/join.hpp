@@ -21,9 +21,10 @@ struct EngineFactory {
   Watchdog::Leave leave;
 };
 
-/// Connects to the supervisor (LINKSCOPE_CONTROL) and says who it is, is given a plan and its place in the group, and works on the
-/// plan with the others. Records go to that connection. Throws Error: bad_input where supervisor, environment or processes do not
-/// fit together, fatal where another process is gone or late; the supervisor has been told, if it is still there.
+/// Connects to the supervisor (LINKSCOPE_CONTROL) and says who it is, is given a plan and its place in the group, and
+/// works on the plan with the others. Records go to that connection. Throws Error: bad_input where supervisor,
+/// environment or processes do not fit together, fatal where another process is gone or late; the supervisor has been
+/// told, if it is still there.
 Health join(const Environment& environment, const EngineFactory& factory);
 
 }  // namespace linkscope

@@ -1,4 +1,4 @@
-"""The JSON schemas, wherever they lie: inside an installed package or at the top of a checkout."""
+"""The JSON schemas, wherever they are: inside an installed package or at the top of a checkout."""
 
 from __future__ import annotations
 

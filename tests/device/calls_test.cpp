@@ -1,4 +1,5 @@
-// Calls of the GPU's runtime: made as often as they should, with the effect they should have, and refused with a reason.
+// Calls of the GPU's runtime: made as often as they should, with the effect they should have, and refused with a
+// reason.
 #include <algorithm>
 #include <array>
 #include <cstring>

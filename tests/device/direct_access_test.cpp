@@ -204,7 +204,7 @@ TEST_F(DirectAccess, StreamFindsAWrongResultAndAWrongArray) {
     static_cast<void>(gate().run({{prepared.transfer.get(), 1}}, Clock::device));
     EXPECT_TRUE(prepared.transfer->verify(seed)) << operation;
   }
-  for (const char* operation : {"add", "triad"}) {  // b lies behind a
+  for (const char* operation : {"add", "triad"}) {  // b is behind a
     const Prepared prepared = prepare(flow("stream", "device", "device", MiB, {{"operation", operation}}));
     prepared.transfer->arm(seed);
     prepared.source->poison(MiB + 4096, 8);

@@ -1,4 +1,5 @@
-// direct-collective on this machine's GPUs: exact results, kernels in step at any pace, and what becomes of a lost member.
+// direct-collective on this machine's GPUs: exact results, kernels in step at any pace, and what becomes of a lost
+// member.
 #include <algorithm>
 #include <chrono>
 #include <random>

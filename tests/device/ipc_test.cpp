@@ -28,7 +28,7 @@ struct Side {
 
 class IpcSides : public WithGpus {
  protected:
-  /// Driven by gpu:0 of rank 0; the other end lies on the last GPU of rank 1.
+  /// Driven by gpu:0 of rank 0; the other end is on the last GPU of rank 1.
   [[nodiscard]] static Flow flow(const std::string& method, Way way, Bytes bytes, int gpus) {
     Flow flow;
     flow.method = method;

@@ -245,7 +245,7 @@ TEST_F(WithXccl, WorksOnRegisteredBuffers) {
       SCOPED_TRACE(std::string(memory_kind) + " " + way.form + " " + way.recorded + " " + way.launch);
       Words words{{"form", way.form}, {"launch", way.launch}, {"recorded", way.recorded}};
       words.merge(Words(registered));
-      // Twice: what was registered must be forgotten when other buffers may lie at its addresses.
+      // Twice: what was registered must be forgotten when other buffers may be at its addresses.
       for (const Bytes bytes : {Bytes{1} * MiB, Bytes{16} * MiB}) {
         ASSERT_EQ(fault_of(on_memory(memory_kind, message(0, 1, bytes, words)), 3), "");
         const Bytes all = bytes / 16 * static_cast<Bytes>(gpus());
@@ -259,7 +259,7 @@ TEST_F(WithXccl, WorksOnRegisteredBuffers) {
             notes.end());
 }
 
-/// The library forgets a graph's buffers in later calls only: by then others may lie at their addresses.
+/// The library forgets a graph's buffers in later calls only: by then others may be at their addresses.
 TEST_F(WithXccl, RegistersBuffersWhereThoseOfAGraphThatIsGoneLay) {
   if (const Support has = memory("xccl").available(); !has) GTEST_SKIP() << has.reason();
   if (const Support has = method("xccl").supports(message(0, 1, 64, {{"registered", "yes"}})); !has)

@@ -109,7 +109,7 @@ def test_types_are_added_up_where_mpi_or_its_binding_has_them(multi_run: MultiRu
 
 @pytest.mark.usefixtures("segments")
 def test_an_mpiexec_that_is_named_leads_to_its_mpi(multi_run: MultiRun, mpiexec: Path) -> None:
-    """Nothing else says where that lies: an MPI without the standard ABI has its adapter beside the engine."""
+    """Nothing else says where that is: an MPI without the standard ABI has its adapter beside the engine."""
     multi_run.monkeypatch.delenv("LINKSCOPE_MPI")
     options = ("--launcher-command", str(mpiexec), "--budget", "2s")
     if "openmpi" in str(mpiexec) and not (choose_engine("host").path.parent / "liblinkscope-mpi-site.so").exists():

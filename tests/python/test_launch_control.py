@@ -1,4 +1,4 @@
-"""Control: whoever is no process of the group neither gets in nor stands in the way."""
+"""Control: a stranger neither gets in nor stands in the way."""
 
 from __future__ import annotations
 

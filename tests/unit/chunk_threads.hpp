@@ -90,7 +90,7 @@ class ChunkThread {
   static void publish(std::atomic<std::uint64_t>& count, std::uint64_t number) {
     count.store(number, std::memory_order_release);
   }
-  /// False where the wait was given up; `member` is to blame then. `nobody`: another waits for whoever is late.
+  /// False where the wait was given up; `member` is to blame then. `nobody`: another waits for the one that is late.
   bool await_count(const std::atomic<std::uint64_t>& count, int member, std::uint64_t number) {
     for (std::uint64_t looks = 0; count.load(std::memory_order_acquire) < number; ++looks) {
       std::this_thread::yield();
@@ -138,7 +138,7 @@ void expect_last_member_named(ChunkCase wanted, const Run& run) {
   EXPECT_EQ(outcome.wrong, 0U);
   std::set<int> named;
   for (int member = 0; member < lost; ++member) named.insert(node.place(member).missing);
-  named.erase(-1);  // whoever gave up because another had
+  named.erase(-1);  // those that gave up because another had
   EXPECT_EQ(named, std::set{lost});
 }
 

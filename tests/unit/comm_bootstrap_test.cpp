@@ -143,7 +143,8 @@ TEST(BootstrapTest, NamesWhoIsLateToEverybody) {
   expect_all(endings, Fault::fatal, "rank 2 (host host2) has not come within 0.5 s", "late 2");
 }
 
-/// Ranks of `failed`, one after another, say `reason` in an exchange to which `late` comes when all others have given up.
+/// Ranks of `failed`, one after another, say `reason` in an exchange to which `late` comes when all others have given
+/// up.
 std::vector<Ending> with_failures(int size, const std::vector<int>& failed, int late,
                                   const std::string& reason = "no room") {
   std::promise<void> released;

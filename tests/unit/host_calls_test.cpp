@@ -1,4 +1,5 @@
-// allocate, free, first-touch, cpu-read and cpu-write on this machine: they do what they say, and what is wrong is found.
+// allocate, free, first-touch, cpu-read and cpu-write on this machine: they do what they say, and what is wrong is
+// found.
 #include <gtest/gtest.h>
 
 #include <algorithm>

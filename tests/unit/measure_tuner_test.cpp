@@ -89,7 +89,7 @@ TEST(Tune, FlowsOfACaseTuneTogether) {
   EXPECT_NE(first->used, blocks(64));
 }
 
-/// tunable(), but whoever gave up with `faulty` leaves at once.
+/// tunable(), but one that gave up with `faulty` leaves at once.
 std::unique_ptr<FakeTransfer> giving_up_with(const Setting& faulty) {
   auto transfer = tunable();
   transfer->faulty = faulty;

@@ -26,7 +26,8 @@ inline std::uint64_t elements_received(const CollectiveShape& shape) {
 }
 
 /// `calls` calls of each member, all its workers in launches of the same lengths; members of `absent` never start.
-/// `port_of(member, worker)` makes a pointer to a port that has wrong() and checked(); `launch(port, repeats)` makes calls.
+/// `port_of(member, worker)` makes a pointer to a port that has wrong() and checked(); `launch(port, repeats)` makes
+/// calls.
 template <class PortOf, class Launch>
 Outcome run_members(int members, unsigned workers, std::uint64_t calls, MemberSet absent,
                     const PortOf& port_of, const Launch& launch) {

@@ -1,4 +1,4 @@
-// Regions: what they hold, where their rows lie, and which shapes are refused.
+// Regions: what they hold, where their rows are, and which shapes are refused.
 #include "model/region.hpp"
 
 #include <gtest/gtest.h>

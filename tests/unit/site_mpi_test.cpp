@@ -1,5 +1,5 @@
-// An MPI that is found and loaded as a site's is, and says that it takes no GPU memory. A program of its own: the query is
-// a symbol that, once loaded, is there for good.
+// An MPI that is found and loaded as a site's is, and says that it takes no GPU memory. A program of its own: the query
+// is a symbol that, once loaded, is there for good.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -79,7 +79,7 @@ class MpiWithoutGpuSupport : public ::testing::Test {
     }
     return {};
   }
-  /// `part` of the flow lies here; any memory will do, since nobody reaches for it.
+  /// `part` of the flow is in this process; any memory will do, since nobody reaches for it.
   LocalPart own(std::size_t part, bool sends, bool receives) {
     return {part, {sends ? &buffer_ : nullptr, receives ? &buffer_ : nullptr, {64, 1}}};
   }

@@ -1,4 +1,4 @@
-"""The virtual environment: linkscope itself, as it lies in the checkout, and the Python packages it needs."""
+"""The virtual environment: linkscope itself, from the checkout, and the Python packages it needs."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ class Environment:
             self.pip("install", *missing)
 
     def _link(self) -> None:
-        """The command and the modules from where they lie: an editable installation, without building one."""
+        """The command and the modules from where they are: an editable installation, without building one."""
         (self.site_packages / "linkscope.pth").write_text(f"{self.root / 'python'}\n")
         command = self.bin / "linkscope"
         command.write_text(f'#!/bin/sh\nexec "{self.python}" -m linkscope "$@"\n')

@@ -44,7 +44,7 @@ struct GpuProperties {
   bool concurrent_managed = false;
   bool pageable = false;            ///< kernels can load and store memory from malloc
   bool host_tables = false;         ///< by the host's own page tables: pages need not move for that
-  bool direct_host_access = false;  ///< CPUs load and store managed memory where it lies on the device
+  bool direct_host_access = false;  ///< CPUs load and store managed memory on the device
   bool pools = false;               ///< allocates in stream order
   std::optional<bool> multicast;    ///< its switches multicast for it; nothing where the driver does not tell
 };
@@ -105,7 +105,7 @@ class GpuContext {
 
   /// The address by which `device`'s kernels reach `buffer`; enables peer access where that needs it.
   [[nodiscard]] PeerMapping reach(int device, const Buffer& buffer);
-  /// Whether `device`'s kernels can reach memory that lies as `where` says.
+  /// Whether `device`'s kernels can reach memory placed as `where` says.
   [[nodiscard]] Support reachable(int device, const Endpoint& where) const;
   /// The device's timer, calibrated not long ago.
   const Timer& timer(int device);

@@ -20,8 +20,8 @@ inline TransferFacts facts_of_graph(TransferFacts work, std::uint64_t recorded) 
   return work;
 }
 
-/// Of the call that sets `work` going, timed until it returns: in no other shape does that take another time, and it says
-/// nothing of a rate.
+/// Of the call that sets `work` going, timed until it returns: in no other shape does that take another time, and it
+/// says nothing of a rate.
 inline TransferFacts facts_until_return(TransferFacts work) {
   work.max_repeats = std::min(queue_share, work.max_repeats);
   work.max_calls_in_batch.reset();

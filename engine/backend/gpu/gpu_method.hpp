@@ -19,8 +19,9 @@ enum class Ends { source, destination, both };
 /// Whether the flow goes from one GPU's memory to another's.
 [[nodiscard]] bool between_gpus(const Flow& flow);
 
-/// Caches hold the lines that are touched, not those between: how many times the rotation_bytes() of dense flows an arena
-/// must have where each `apart` bytes of it hold `used` that are touched. At most 8: an arena would outgrow memory.
+/// Caches hold the lines that are touched, not those between: how many times the rotation_bytes() of dense flows an
+/// arena must have where each `apart` bytes of it hold `used` that are touched. At most 8: an arena would outgrow
+/// memory.
 [[nodiscard]] Bytes rotation_spread(Bytes used, Bytes apart);
 
 /// Several times the largest cache of these devices: last level of GPUs and of the hosts' CPUs. What a rotated flow on
@@ -28,8 +29,8 @@ enum class Ends { source, destination, both };
 [[nodiscard]] Bytes rotation_bytes_of(const GpuContext& context, const std::vector<DeviceId>& devices);
 
 /// A method says what is its own (own_parameters, make); what holds for all of them is added here: parameter `graph`
-/// of those that move bytes by a stream, which has a transfer replayed from a graph (graph_transfer.hpp), and `until`, which
-/// times the calls alone (returning_call.hpp).
+/// of those that move bytes by a stream, which has a transfer replayed from a graph (graph_transfer.hpp), and `until`,
+/// which times the calls alone (returning_call.hpp).
 class GpuMethod : public Method {
  public:
   GpuMethod(std::shared_ptr<GpuContext> context, const MethodSpec& spec)

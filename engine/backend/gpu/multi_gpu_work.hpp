@@ -18,19 +18,20 @@ struct DeviceStream {
   gpuStream_t stream = nullptr;
 };
 
-/// Transfers that name the same joint are one piece of work: what a GPU does for all of them goes down one stream, behind one
-/// gate, and takes one span. All of them repeat equally often.
+/// Transfers that name the same joint are one piece of work: what a GPU does for all of them goes down one stream,
+/// behind one gate, and takes one span. All of them repeat equally often.
 class MultiGpuWork {
  public:
   virtual ~MultiGpuWork() = default;
   [[nodiscard]] virtual LaunchThreads launch() const = 0;
-  /// Enqueues `repeats` transfers back to back, and nothing else. one_thread: for all GPUs that a start has of it, by one
-  /// call. thread_per_gpu: called for each GPU by a thread of its own at the same time as for the others, and may wait on the
-  /// host for their calls. In several processes either may wait for the others' calls.
+  /// Enqueues `repeats` transfers back to back, and nothing else. one_thread: for all GPUs that a start has of it, by
+  /// one call. thread_per_gpu: called for each GPU by a thread of its own at the same time as for the others, and may
+  /// wait on the host for their calls. In several processes either may wait for the others' calls.
   virtual void enqueue(const std::vector<DeviceStream>& streams, std::uint64_t repeats) = 0;
   /// Called again and again while the work's end is awaited. Throws Error{broken} where it will never come.
   virtual void watch() const = 0;
-  /// Called, possibly by several threads, when part of the work has failed: lets calls and kernels return that wait for it.
+  /// Called, possibly by several threads, when part of the work has failed: lets calls and kernels return that wait for
+  /// it.
   virtual void give_up() noexcept = 0;
 };
 

@@ -24,8 +24,8 @@ class GpuTransfer : public Transfer {
   /// `blocks`: never enqueued behind a closed gate, but by a thread of its own once the gate is open, so that its
   /// spans hold the cost of launching, as they do for every caller of such a transfer.
   [[nodiscard]] virtual Enqueue enqueueing() const { return Enqueue::returns; }
-  /// What it is a share of, where several GPUs do one piece of work: the gate then calls MultiGpuWork::enqueue() and not this
-  /// transfer's.
+  /// What it is a share of, where several GPUs do one piece of work: the gate then calls MultiGpuWork::enqueue() and
+  /// not this transfer's.
   [[nodiscard]] virtual MultiGpuWork* shared_work() { return nullptr; }
   /// Says how many transfers have run since arm(), where a graph replays what enqueue() recorded once: what verify()
   /// may depend on.

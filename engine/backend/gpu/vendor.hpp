@@ -175,9 +175,9 @@
 
 namespace linkscope::gpu::vendor {
 
-/// When a kernel's blocks may come to the GPU. complete: when all that stands before it in the stream has ended. programmatic:
-/// already when all blocks of the kernel before it have called let_next_start(), to wait for that one's end on the spot, by
-/// await_predecessors(); so only launching is brought forward.
+/// When a kernel's blocks may come to the GPU. complete: when all that stands before it in the stream has ended.
+/// programmatic: already when all blocks of the kernel before it have called let_next_start(), to wait for that one's
+/// end on the spot, by await_predecessors(); so only launching is brought forward.
 enum class Start { complete, programmatic };
 
 }  // namespace linkscope::gpu::vendor
@@ -421,8 +421,8 @@ __device__ inline void bulk_wait_written() { asm volatile("cp.async.bulk.wait_gr
 
 /// Blocks of the next kernel in the stream may come where it was launched with Start::programmatic.
 __device__ inline void let_next_start() { asm volatile("griddepcontrol.launch_dependents;" ::: "memory"); }
-/// Returns when all that stands before this kernel in the stream has ended and what it wrote is there: at once unless the
-/// kernel was launched with Start::programmatic. Such a kernel calls it before it touches any memory.
+/// Returns when all that stands before this kernel in the stream has ended and what it wrote is there: at once unless
+/// the kernel was launched with Start::programmatic. Such a kernel calls it before it touches any memory.
 __device__ inline void await_predecessors() { asm volatile("griddepcontrol.wait;" ::: "memory"); }
 /// Has `value` by now: what it is reckoned from has been loaded.
 __device__ inline void have(std::uint32_t value) {  // one value of all sleeps a moment: so it must be known

@@ -31,7 +31,7 @@ class Allocation {
   [[nodiscard]] virtual Error failure(int code) const = 0;
   /// Unmeasured, between starts: waits for what the calls left running.
   virtual void settle() {}
-  /// Whether what was taken is what was asked for; one line saying what is wrong where not. Here: each block lies apart
+  /// Whether what was taken is what was asked for; one line saying what is wrong where not. Here: each block is apart
   /// from all others by its size().
   [[nodiscard]] virtual std::optional<std::string> inspect(std::span<const Block> blocks) const;
 
@@ -79,12 +79,12 @@ struct BlockCount {
   std::uint64_t count = 1;
 };
 
-/// Blocks of `bytes` that a start may hold of memory of which `room` is left: at most `most`, a share of the room and of
-/// what is quick to provide, but at least one. `what` names the memory. Throws Error{no_memory} where none fits.
+/// Blocks of `bytes` that a start may hold of memory of which `room` is left: at most `most`, a share of the room and
+/// of what is quick to provide, but at least one. `what` names the memory. Throws Error{no_memory} where none fits.
 [[nodiscard]] BlockCount blocks_to_hold(Bytes bytes, std::optional<Bytes> room, std::uint64_t most,
                                         const std::string& what);
-/// The same of host memory, of `node` if one is given, in the whole pages that blocks of `memory` fill once they are touched;
-/// waits for it as MemoryRoom does.
+/// The same of host memory, of `node` if one is given, in the whole pages that blocks of `memory` fill once they are
+/// touched; waits for it as MemoryRoom does.
 [[nodiscard]] BlockCount host_blocks_to_hold(const MemoryTraits& memory, Bytes bytes, std::optional<int> node,
                                              std::uint64_t most);
 

@@ -15,8 +15,9 @@ namespace linkscope::host {
 /// Which of an allocation's two calls is measured; the other one is made between starts.
 enum class Measured { take, give_back };
 
-/// Whether one block more is kept as long as the transfer lives. Allocators provide small blocks out of larger ones, and
-/// give these up when the last of their blocks goes: without a keeper, the first call of a start would pay for that.
+/// Whether one block more is kept as long as the transfer lives. Allocators provide small blocks out of larger ones,
+/// and give these up when the last of their blocks goes: without a keeper, the first call of a start would pay for
+/// that.
 enum class Keeper { none, one };
 
 /// One thread makes the call once per transfer. Blocks are held over a whole start, `capacity` at most, so that no call

@@ -19,7 +19,7 @@ struct ChaseShape {
 };
 
 /// One random cycle over all nodes. The order is random within pieces of `locality` bytes, and so is the
-/// order of the pieces; a node's pointer lies at a random word of its stride, the same for nodes 64 apart.
+/// order of the pieces; a node's pointer is at a random word of its stride, the same for nodes 64 apart.
 /// These are the rules of google/multichase, and the words are those its default seed draws: they decide how
 /// evenly the chase fills the sets of a cache, which moves figures near a cache's size by several percent.
 class ChaseOrder {

@@ -29,7 +29,7 @@ class HostContext {
   [[nodiscard]] Support can_execute(const DeviceId& device) const;
   /// Whether `device` is a NUMA node with memory that may be allocated.
   [[nodiscard]] Support can_hold(const DeviceId& device) const;
-  /// Whether CPUs can load and store memory that lies as `where` says: on NUMA nodes, and wherever a `reach` given to
+  /// Whether CPUs can load and store memory placed as `where` says: on NUMA nodes, and wherever a `reach` given to
   /// widen() says yes.
   [[nodiscard]] Support reachable(const Endpoint& where) const;
   /// Asks `reach` too about memory of devices that are no NUMA nodes.

@@ -1,4 +1,4 @@
-// HostBuffer: a buffer the CPU can load and store, whoever allocated it.
+// HostBuffer: a buffer the CPU can load and store, however allocated.
 #pragma once
 
 #include <cstddef>

@@ -21,8 +21,8 @@ class HostTransfer : public Transfer {
   /// transfers done since arm(), so that every part finds its slot without sharing state. Must not throw.
   virtual void perform(unsigned part, std::uint64_t first, std::uint64_t repeats) noexcept = 0;
 
-  /// Who carries it out, where that can be no other thread (its only part then): the gate moves it to the CPU whose turn it
-  /// is. Null: any worker of the node.
+  /// Who carries it out, where that can be no other thread (its only part then): the gate moves it to the CPU whose
+  /// turn it is. Null: any worker of the node.
   [[nodiscard]] virtual Worker* own_worker() { return nullptr; }
   /// Called before every start with the clock it is timed by.
   virtual void expect(Clock /*clock*/) {}

@@ -13,8 +13,8 @@ using CopyFunction = void (*)(std::byte* destination, const std::byte* source, s
 
 /// Whether this CPU has non-temporal stores linkscope knows of.
 [[nodiscard]] Support can_store_non_temporal();
-/// Whether it has such loads. On ordinary memory x86 CPUs serve them like any other; on write-combined memory they fetch
-/// whole lines where others fetch words.
+/// Whether it has such loads. On ordinary memory x86 CPUs serve them like any other; on write-combined memory they
+/// fetch whole lines where others fetch words.
 [[nodiscard]] Support can_load_non_temporal();
 
 /// The widest this CPU can run; null where the answer above is no. All stores are visible to others on return. The

@@ -16,8 +16,8 @@ enum class Pages {
   huge_tlb,          ///< MAP_HUGETLB, from the pool the administrator set aside
 };
 
-/// Address space for `length` bytes of such pages, a multiple of their size, for munmap to give back. Looks at no limit.
-/// Throws Error{no_memory}.
+/// Address space for `length` bytes of such pages, a multiple of their size, for munmap to give back. Looks at no
+/// limit. Throws Error{no_memory}.
 [[nodiscard]] std::byte* map_pages(Bytes length, Pages pages);
 /// `bytes` rounded up to whole pages of that kind.
 [[nodiscard]] Bytes whole_pages(Bytes bytes, Pages pages);
@@ -50,7 +50,7 @@ class PageMapping {
     std::string problem;
   };
   [[nodiscard]] Residence residence(int node) const;
-  /// Share of the memory that lies in huge pages, from /proc/self/smaps: slow in a process whose drivers map thousands
+  /// Share of the memory that is in huge pages, from /proc/self/smaps: slow in a process whose drivers map thousands
   /// of ranges.
   [[nodiscard]] double huge_share() const;
 

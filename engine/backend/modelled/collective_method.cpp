@@ -70,9 +70,9 @@ Support ModelledCollective::supports_pair(DeviceId from, DeviceId to) const {
   return Support::yes();
 }
 
-/// Around a ring a round passes n - 1 of n blocks over every pair of neighbours, an all-reduce two rounds; what has a root
-/// goes along a chain. In pairs a round passes one block between any two; what has a root is cut into a block for each
-/// other member, which then shares it with the rest.
+/// Around a ring a round passes n - 1 of n blocks over every pair of neighbours, an all-reduce two rounds; what has a
+/// root goes along a chain. In pairs a round passes one block between any two; what has a root is cut into a block for
+/// each other member, which then shares it with the rest.
 std::vector<ModelledCollective::BlockTransfer> ModelledCollective::passages(const CollectiveShape& shape,
                                                                             const Flow& flow) const {
   const int n = shape.members;

@@ -1,4 +1,4 @@
-// Progressive filling: all rates rise together; whoever meets a full resource or its own ceiling stays there.
+// Progressive filling: all rates rise together; a flow that meets a full resource or its own ceiling stays there.
 #include "backend/modelled/fair_share.hpp"
 
 #include <algorithm>

@@ -9,7 +9,7 @@
 
 namespace linkscope::modelled {
 
-/// A fault that a flow asks for by its parameter `inject`: for testing whoever supervises an engine.
+/// A fault that a flow asks for by its parameter `inject`: for tests of what supervises an engine.
 enum class Injection { none, crash, hang, corrupt, error };
 
 class ModelledTransfer : public Transfer {

@@ -19,7 +19,7 @@ std::vector<int> ranks_of(const Flow& flow) {
   return ranks;
 }
 
-/// The member that lies here, if one does.
+/// This process's member, if it has one.
 class MpiCollectiveParts final : public PreparedParts {
  public:
   MpiCollectiveParts(MpiRuntime& session, std::vector<int> ranks,

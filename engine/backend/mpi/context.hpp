@@ -22,7 +22,7 @@ class MpiContext {
 
   [[nodiscard]] MpiLibrary& library() { return library_; }
   [[nodiscard]] GpuRuntime* gpus() const { return gpus_.get(); }
-  /// Starts MPI where it has not been, as whoever works with memory on `device`. Throws what MpiLibrary::session() throws.
+  /// Starts MPI where it has not been, for a caller with memory on `device`. Throws what MpiLibrary::session() throws.
   [[nodiscard]] MpiRuntime& session(const DeviceId& device);
   /// Who calls MPI for memory on `device`: a CPU of its NUMA node, or of the one beside the GPU.
   [[nodiscard]] Caller caller(const DeviceId& device) const;

@@ -86,8 +86,8 @@ std::optional<Span> EndTransfer::carry_out(std::uint64_t first, std::uint64_t re
   if (barrier_failed()) return std::nullopt;
   const std::optional<Span> span =
       call_->sides == Sides::two ? timed_loop(first, repeats) : one_sided(first, repeats);
-  // Neither leaves MPI before the other has all: many an MPI moves what it has taken on, and serves others' puts and gets,
-  // only while it is called.
+  // Neither leaves MPI before the other has all: many an MPI moves what it has taken on, and serves others' puts and
+  // gets, only while it is called.
   if (!span || barrier_failed()) return std::nullopt;
   return span;
 }
@@ -96,8 +96,8 @@ bool EndTransfer::barrier_failed() noexcept {
   return failed(mpi().meet(wire_.peer, wire_.tags.barrier, wire_.communicator), "MPI_Sendrecv");
 }
 
-/// On Clock::host each repeat has stamps of its own, as in OSU 7's loops: what they cost is seen in messages of 100 ns. The
-/// other clocks have one pair for all repeats, as older OSU had.
+/// On Clock::host each repeat has stamps of its own, as in OSU 7's loops: what they cost is seen in messages of 100 ns.
+/// The other clocks have one pair for all repeats, as older OSU had.
 std::optional<Span> EndTransfer::timed_loop(std::uint64_t first, std::uint64_t repeats) noexcept {
   const Exchange exchange = end_.side == Side::source ? call_->at_source : call_->at_destination;
   const std::uint64_t at_a_time = clock() == Clock::host ? 1 : repeats;

@@ -39,7 +39,7 @@ bool has_standard_abi(void* library) {
   return version != nullptr && version(&major, &minor) == 0 && major == 1;
 }
 
-/// A bare name may lie anywhere; a path that does not exist needs no loader to say so.
+/// A bare name may be anywhere; a path that does not exist needs no loader to say so.
 bool may_exist(const std::filesystem::path& file) {
   std::error_code unknown;
   return !file.has_parent_path() || std::filesystem::exists(file, unknown);

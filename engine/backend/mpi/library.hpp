@@ -13,8 +13,8 @@
 
 namespace linkscope::mpi {
 
-/// Looks for an MPI when first asked for one, and starts it when a flow first needs it. It stays loaded until the process
-/// ends: no MPI survives being unloaded.
+/// Looks for an MPI when first asked for one, and starts it when a flow first needs it. It stays loaded until the
+/// process ends: no MPI survives being unloaded.
 class MpiLibrary {
  public:
   MpiLibrary(SearchRoots surroundings, MpiThreads threads)
@@ -22,9 +22,9 @@ class MpiLibrary {
 
   /// Whether there is one; where not, what was looked for and where.
   [[nodiscard]] Support available();
-  /// Starts MPI at the first call: collective over all processes of the run. MPI's thread calls `prepare` at every call,
-  /// at the first before MPI starts. Throws Error{unsupported} where there is none, Error{broken} where it does not start,
-  /// and what `prepare` throws.
+  /// Starts MPI at the first call: collective over all processes of the run. MPI's thread calls `prepare` at every
+  /// call, at the first before MPI starts. Throws Error{unsupported} where there is none, Error{broken} where it does
+  /// not start, and what `prepare` throws.
   [[nodiscard]] MpiRuntime& session(const std::function<void()>& prepare = {});
   /// Ends MPI where it was started: collective, and only while every process is alive and idle.
   void finish();

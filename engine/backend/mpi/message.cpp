@@ -35,7 +35,7 @@ Support staging_supported(const Flow& flow, const GpuRuntime* gpus) {
   return Support::yes();
 }
 
-/// Both ends' ranks in MPI's world; the end that lies here, if one does.
+/// Both ends' ranks in MPI's world; this process's end, if it has one.
 class MpiMessageParts final : public PreparedParts {
  public:
   MpiMessageParts(MpiRuntime& session, const Flow& flow, std::unique_ptr<EndTransfer> end,

@@ -58,15 +58,15 @@ int receive_each(CallArguments& wire, std::uint64_t first, std::uint64_t repeats
 /// `depth` messages under way, then an answer of 4 bytes, as osu_bw.
 int send_window(CallArguments& wire, std::uint64_t first, std::uint64_t repeats) noexcept;
 int receive_window(CallArguments& wire, std::uint64_t first, std::uint64_t repeats) noexcept;
-/// `depth` messages under way in each direction, as osu_bibw. The first end waits for what it sends before what it gets, the
-/// second the other way round.
+/// `depth` messages under way in each direction, as osu_bibw. The first end waits for what it sends before what it
+/// gets, the second the other way round.
 int exchange_windows_first(CallArguments& wire, std::uint64_t first, std::uint64_t repeats) noexcept;
 int exchange_windows_second(CallArguments& wire, std::uint64_t first, std::uint64_t repeats) noexcept;
 /// There and back, as osu_latency.
 int ping(CallArguments& wire, std::uint64_t first, std::uint64_t repeats) noexcept;
 int pong(CallArguments& wire, std::uint64_t first, std::uint64_t repeats) noexcept;
-/// One-sided, `depth` at a time completed at both ends: one, as osu_put_latency and osu_get_latency with flush, or many, as
-/// osu_put_bw and osu_get_bw.
+/// One-sided, `depth` at a time completed at both ends: one, as osu_put_latency and osu_get_latency with flush, or
+/// many, as osu_put_bw and osu_get_bw.
 int put_each(CallArguments& wire, std::uint64_t first, std::uint64_t repeats) noexcept;
 int get_each(CallArguments& wire, std::uint64_t first, std::uint64_t repeats) noexcept;
 

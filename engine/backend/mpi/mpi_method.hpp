@@ -9,7 +9,7 @@
 
 namespace linkscope::mpi {
 
-/// Their parts lie in processes; one CPU thread beside each part's memory calls MPI.
+/// Their parts are in processes; one CPU thread beside each part's memory calls MPI.
 class MpiMethod : public MultiPartMethod {
  public:
   MpiMethod(std::shared_ptr<MpiContext> context, const MethodSpec& spec)

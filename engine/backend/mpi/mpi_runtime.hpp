@@ -58,8 +58,8 @@ class MpiRuntime {
   void check(int code, const std::string& call) const;
   [[nodiscard]] Error failure(int code, const std::string& call) const;
 
-  /// Held by each transfer made ready: MPI may have been started for one thread, and transfers at the same time take one
-  /// each. Throws Error{unsupported} where that is so and another holds one.
+  /// Held by each transfer made ready: MPI may have been started for one thread, and transfers at the same time take
+  /// one each. Throws Error{unsupported} where that is so and another holds one.
   [[nodiscard]] std::shared_ptr<void> turn();
   void finish();
 

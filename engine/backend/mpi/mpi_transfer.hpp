@@ -21,8 +21,8 @@ struct Caller {
   bool hands_over = true;      ///< MPI is given that memory itself
 };
 
-/// The partners meet before each start and after it, outside the time, and the transfer stamps itself from there on: no figure holds the
-/// time that one process waited for another to open its gate. After a failure it calls MPI no more.
+/// The partners meet before each start and after it, outside the time, and the transfer stamps itself from there on: no
+/// figure holds the time that one process waited for another to open its gate. After a failure it calls MPI no more.
 class MpiTransfer : public host::HostTransfer {
  public:
   /// `session` outlives the transfer.

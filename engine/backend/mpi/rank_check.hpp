@@ -18,8 +18,8 @@ struct RankEntry {
   static RankEntry understood(const std::string& word);
 };
 
-/// Throws Error{unsupported} unless MPI's ranks are those of the run, by rank: MPI_Init in processes that its launcher did not
-/// start makes each a world of its own.
+/// Throws Error{unsupported} unless MPI's ranks are those of the run, by rank: MPI_Init in processes that its launcher
+/// did not start makes each a world of its own.
 void require_one_world(const std::vector<RankEntry>& all);
 
 /// Slots that every process with memory has: machines with other caches have other numbers. 1 where none has any.

@@ -29,8 +29,9 @@ struct Candidate {
   FileKind kind = FileKind::either;
 };
 
-/// In the order in which they are tried: what was asked for and nothing else; else the site's adapter beside the engine,
-/// then libmpi_abi by the loader's path, in the Python environments, and in a lib/ that the engine lies below (a wheel's).
+/// In the order in which they are tried: what was asked for and nothing else; else the site's adapter beside the
+/// engine, then libmpi_abi by the loader's path, in the Python environments, and in a lib/ that the engine is below (a
+/// wheel's).
 [[nodiscard]] std::vector<Candidate> candidates(const SearchRoots& surroundings);
 /// The same in words: why nothing was found.
 [[nodiscard]] std::string places(const SearchRoots& surroundings);

@@ -13,19 +13,19 @@ namespace linkscope::python {
 /// What goes over the socket: a JSON object behind its length (four bytes, lowest first).
 using Message = nlohmann::json;
 
-/// Started at once; killed with this process, and when it goes. Its output goes to this process's standard error. For one
-/// caller at a time: the thread that made it, by whose end the kernel knows that the child is to be killed.
+/// Started at once; killed with this process, and when it goes. Its output goes to this process's standard error. For
+/// one caller at a time: the thread that made it, by whose end the kernel knows that the child is to be killed.
 class Child {
  public:
-  /// `program` is told the number of its end of the socket, behind `-m linkscope.torch_child`. `timeout`: how long an answer may
-  /// take. Throws Error{fatal} where no process can be started.
+  /// `program` is told the number of its end of the socket, behind `-m linkscope.torch_child`. `timeout`: how long an
+  /// answer may take. Throws Error{fatal} where no process can be started.
   Child(const std::string& program, Seconds timeout);
   ~Child();
   Child(const Child&) = delete;
   Child& operator=(const Child&) = delete;
 
-  /// Sends a command and waits for what it gives. Throws the Error that the child answers with; Error{fatal} with its last words
-  /// where it ends, falls silent or talks nonsense: nothing can be asked of it any more.
+  /// Sends a command and waits for what it gives. Throws the Error that the child answers with; Error{fatal} with its
+  /// last words where it ends, falls silent or talks nonsense: nothing can be asked of it any more.
   Message ask(const Message& command);
   /// The two halves of it; tell() alone for a command that has no answer.
   void tell(const Message& command);

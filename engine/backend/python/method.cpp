@@ -121,7 +121,7 @@ class PythonParts final : public PreparedParts {
 
   std::shared_ptr<PythonContext> context_;
   Message flow_;
-  Message regime_;  ///< null where no part lies here
+  Message regime_;  ///< null where no part is here
   std::uint64_t id_;
   std::unique_ptr<PythonTransfer> transfer_;
 };

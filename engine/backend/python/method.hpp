@@ -22,8 +22,8 @@ struct PythonMethodRow {
 
 [[nodiscard]] const std::array<PythonMethodRow, 4>& method_rows();
 
-/// The child checks what the row does not say, allocates what the ends say (tensors, which are no Buffer), and takes a case's
-/// clock and cache state as they are: the engine holds no memory for these flows.
+/// The child checks what the row does not say, allocates what the ends say (tensors, which are no Buffer), and takes a
+/// case's clock and cache state as they are: the engine holds no memory for these flows.
 class PythonMethod final : public Method {
  public:
   PythonMethod(std::shared_ptr<PythonContext> context, const PythonMethodRow& row)

@@ -27,8 +27,8 @@ using RankDevices = std::vector<RankDevice>;
 
 class Communicator {
  public:
-  /// Sets up the members that are of process `rank`. Every process that has members does so at the same time with the same
-  /// `id`. Throws Error{broken} with the library's words.
+  /// Sets up the members that are of process `rank`. Every process that has members does so at the same time with the
+  /// same `id`. Throws Error{broken} with the library's words.
   Communicator(std::shared_ptr<const XcclLibrary> library, std::shared_ptr<gpu::GpuContext> context,
                RankDevices members, int rank, const UniqueId& id);
   ~Communicator();
@@ -74,8 +74,8 @@ class Communicator {
 [[nodiscard]] UniqueId read_id(const std::string& text);
 
 /// The communicators of a process, kept for those who want the same members again. What a process keeps depends only on
-/// what all processes see alike, so that of a communicator's members either all find it or none does: else the one would
-/// wait forever for the other to set it up.
+/// what all processes see alike, so that of a communicator's members either all find it or none does: else the one
+/// would wait forever for the other to set it up.
 class Communicators {
  public:
   Communicators(std::shared_ptr<const XcclLibrary> library, std::shared_ptr<gpu::GpuContext> context)
@@ -83,8 +83,8 @@ class Communicators {
 
   /// An identifier for a communicator that may be needed; the same until it is used.
   [[nodiscard]] UniqueId export_handles();
-  /// Counts a case's wish for one; called by all processes alike, whether they are among the members or not. Whatever the last
-  /// few cases have not wanted is ended here, by all its members at the same time, as the library demands.
+  /// Counts a case's wish for one; called by all processes alike, whether they are among the members or not. Whatever
+  /// the last few cases have not wanted is ended here, by all its members at the same time, as the library demands.
   void next_wish();
   /// A communicator that nobody else has; made where none is kept.
   [[nodiscard]] std::shared_ptr<Communicator> lease(const RankDevices& members, int rank, const UniqueId& id);

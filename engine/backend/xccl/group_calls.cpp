@@ -60,8 +60,8 @@ std::uint64_t GroupCalls::turns(int device) const {
 }
 
 /// Connections, memory and kernels are made by the library when a call first needs them, mappings of registered buffers
-/// likewise: never behind a closed gate. Buffers are registered only once the calls before have freed what graphs that are
-/// gone held: the library would take such a buffer for an old one that lay at its address.
+/// likewise: never behind a closed gate. Buffers are registered only once the calls before have freed what graphs that
+/// are gone held: the library would take such a buffer for an old one that lay at its address.
 void GroupCalls::set_up() {
   communicator_ = connect();
   std::vector<gpu::DeviceStream> streams;

@@ -9,7 +9,7 @@
 
 namespace linkscope::xccl {
 
-/// A message. Where an end lies in another process, its buffer is null here.
+/// A message. Where an end is in another process, its buffer is null here.
 struct XcclMessage {
   RankDevice from;
   RankDevice to;
@@ -24,8 +24,8 @@ class GroupedMessages final : public GroupCalls {
  public:
   using GroupCalls::GroupCalls;
 
-  /// The exchange that messages of this role join: that of the case at hand, or a new one. Throws Error{bad_input} where it
-  /// has another form.
+  /// The exchange that messages of this role join: that of the case at hand, or a new one. Throws Error{bad_input}
+  /// where it has another form.
   static std::shared_ptr<GroupedMessages> of(const std::shared_ptr<XcclContext>& context, Role role,
                                              const CallOptions& form);
 

@@ -39,11 +39,13 @@ class XcclLibrary {
   [[nodiscard]] Support allocates() const;
   /// Whether buffers can be registered with its communicators (Api::comm_register).
   [[nodiscard]] Support registers() const;
-  /// Registers [address, address + bytes) for the calls of `comm`; what Api::comm_deregister takes. Throws Error{broken} with
-  /// the library's words, and Error{unsupported} where it says that all is well and has registered nothing.
+  /// Registers [address, address + bytes) for the calls of `comm`; what Api::comm_deregister takes. Throws
+  /// Error{broken} with the library's words, and Error{unsupported} where it says that all is well and has registered
+  /// nothing.
   [[nodiscard]] void* register_buffer(Comm* comm, void* address, std::size_t bytes) const;
   /// What rows are to say: version, what is set of the library's variables, and whether it may use NVLink SHARP, where
-  /// `multicast` is whether the GPUs report what that needs. Which algorithm and protocol it takes no function of it tells.
+  /// `multicast` is whether the GPUs report what that needs. Which algorithm and protocol it takes no function of it
+  /// tells.
   [[nodiscard]] std::string note(std::optional<bool> multicast) const;
 
   /// Throws Error{broken} that names the call, unless `result` is success, with what the library says of it.

@@ -10,8 +10,8 @@
 namespace linkscope::xccl {
 
 /// A flow is two parts, both timed: the source's send and the destination's receive. All messages of a case share one
-/// communicator of all their GPUs, and what one GPU sends and receives goes out in one group of calls, as in nccl-tests'
-/// sendrecv (Exchange).
+/// communicator of all their GPUs, and what one GPU sends and receives goes out in one group of calls, as in
+/// nccl-tests' sendrecv (Exchange).
 class Xccl final : public XcclMethod {
  public:
   explicit Xccl(std::shared_ptr<XcclContext> context)

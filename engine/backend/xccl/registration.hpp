@@ -12,7 +12,8 @@ namespace linkscope::xccl {
 /// buffer does.
 class Registration {
  public:
-  /// `device` is current. Throws what XcclLibrary::register_buffer() throws, and Error{broken} after Communicator::abort().
+  /// `device` is current. Throws what XcclLibrary::register_buffer() throws, and Error{broken} after
+  /// Communicator::abort().
   Registration(std::shared_ptr<Communicator> communicator, int device, const Buffer& buffer);
   ~Registration();
   Registration(const Registration&) = delete;

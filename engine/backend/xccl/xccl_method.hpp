@@ -10,7 +10,7 @@
 
 namespace linkscope::xccl {
 
-/// Their parts lie on GPUs, of one process or of several.
+/// Their parts are on GPUs, of one process or of several.
 class XcclMethod : public MultiPartMethod {
  public:
   XcclMethod(std::shared_ptr<XcclContext> context, const MethodSpec& spec)

@@ -1,4 +1,4 @@
-// Numbers: how a GPU's threads add elements of each type, as they lie in words of 64 bits.
+// Numbers: how a GPU's threads add elements of each type, packed in words of 64 bits.
 #pragma once
 
 #include <bit>

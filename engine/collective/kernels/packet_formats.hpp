@@ -8,9 +8,9 @@
 
 namespace linkscope::direct {
 
-/// A packet of one thread: 8 bytes in two words of 64 bits, each of which holds 4 of them and the call's number (its low
-/// 32 bits). Words of 64 bits are loaded and stored whole: whoever sees the flag sees the data. One trip instead of two, for
-/// twice the bytes.
+/// A packet of one thread: 8 bytes in two words of 64 bits, each of which holds 4 of them and the call's number (its
+/// low 32 bits). Words of 64 bits are loaded and stored whole: a thread that sees the flag sees the data. One trip
+/// instead of two, for twice the bytes.
 struct PairFormat {
   static constexpr unsigned threads = 1;
   static constexpr unsigned load_bytes = 8;
@@ -54,10 +54,11 @@ struct PairFormat {
   __device__ static void join() {}
 };
 
-/// A packet of one warp: 960 bytes in eight lines of 128, of which each holds 120 of them and the call's number in its last
+/// A packet of one warp: 960 bytes in eight lines of 128, of which each holds 120 of them and the call's number in its
+/// last
 /// 8. Rests on what vendor::lines_arrive_whole says: a warp's store of 16 bytes a thread to whole lines is seen line by
-/// line, or not yet (NVLink; NCCL counts on the same). Eight threads share a line and the eighth carries its flag: its own
-/// 16 bytes of data, words 0 and 1, are split between the two lines that it has a part in.
+/// line, or not yet (NVLink; NCCL counts on the same). Eight threads share a line and the eighth carries its flag: its
+/// own 16 bytes of data, words 0 and 1, are split between the two lines that it has a part in.
 struct LineFormat {
   static constexpr unsigned threads = 32;
   static constexpr unsigned load_bytes = 960;

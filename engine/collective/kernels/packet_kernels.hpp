@@ -10,8 +10,8 @@
 
 namespace linkscope::direct {
 
-/// What carries the flags: 8 bytes, of which 4 are data (one thread's), or 128, of which 120 are (LL and LL128 as NCCL names
-/// them).
+/// What carries the flags: 8 bytes, of which 4 are data (one thread's), or 128, of which 120 are (LL and LL128 as NCCL
+/// names them).
 enum class Format { pairs, lines };
 /// How packets of a format are cut.
 struct PacketSize {

@@ -66,8 +66,8 @@ __device__ void move_tile(const PeerWork& work, int job, Bytes tile) {
   move_elements<combine, Number>(work, job, whole, end);
 }
 
-/// This block's tiles of every job: tile t belongs to block t % blocks in every member, whatever it does there. Jobs take
-/// turns, so that all links are used at any time.
+/// This block's tiles of every job: tile t belongs to block t % blocks in every member, whatever it does there. Jobs
+/// take turns, so that all links are used at any time.
 template <Combine combine, class Number>
 __device__ void move_all(const PeerWork& work) {
   if (work.jobs == 0) return;
@@ -77,8 +77,8 @@ __device__ void move_all(const PeerWork& work) {
   }
 }
 
-/// Calls `what` with the byte offset, within a piece and within the buffer, of each of this thread's elements of `pieces`
-/// pieces: those of the tiles that are this block's in every member.
+/// Calls `what` with the byte offset, within a piece and within the buffer, of each of this thread's elements of
+/// `pieces` pieces: those of the tiles that are this block's in every member.
 template <class What>
 __device__ void each_tried(const PeerSelfCheck& self_check, int pieces, const What& what) {
   for (int piece = 0; piece < pieces; ++piece) {
@@ -117,8 +117,9 @@ __device__ void check_tried(const PeerWork& work, const std::byte* destination, 
   tally.tell(own.notices);
 }
 
-/// Barriers are numbered through all launches, two to a call. At the first all inputs are there and nobody uses its output any
-/// more; at the second everybody's output is there and nobody reads inputs any more. A barrier needs the first alone.
+/// Barriers are numbered through all launches, two to a call. At the first all inputs are there and nobody uses its
+/// output any more; at the second everybody's output is there and nobody reads inputs any more. A barrier needs the
+/// first alone.
 template <Combine combine, class Number, SelfCheck self_check>
 __global__ void __launch_bounds__(peer_threads, 1)
     work_on_peers(LINKSCOPE_IN_PLACE PeerWork work, LaunchArguments launch) {

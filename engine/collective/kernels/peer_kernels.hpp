@@ -10,8 +10,8 @@
 
 namespace linkscope::direct {
 
-/// Numbers to try a peer kernel with (SelfCheck::on): the whole of the member's source is written anew before each call, all of
-/// its destination is checked after it. In pieces, as Pieces has them, with 64 bits.
+/// Numbers to try a peer kernel with (SelfCheck::on): the whole of the member's source is written anew before each
+/// call, all of its destination is checked after it. In pieces, as Pieces has them, with 64 bits.
 struct PeerSelfCheck {
   Bytes piece_bytes = 0;
   Bytes total = 0;  ///< where pieces end
@@ -26,8 +26,8 @@ struct PeerSelfCheck {
   const std::byte* destination = nullptr;
 };
 
-/// One member's share of one launch: jobs of `bytes` each. One job: the sum over all sources (or the one source) is stored to
-/// all destinations. Several: job j copies source j to destination j.
+/// One member's share of one launch: jobs of `bytes` each. One job: the sum over all sources (or the one source) is
+/// stored to all destinations. Several: job j copies source j to destination j.
 struct PeerWork {
   PeerTable peers;
   WaitLimits wait_limit;
@@ -39,16 +39,16 @@ struct PeerWork {
   bool is_barrier = false;
   Bytes bytes = 0;
   Layout layout =
-      Layout::vectors;  ///< vectors: all of them start at multiples of 16 bytes; ends may lie anywhere
+      Layout::vectors;  ///< vectors: all of them start at multiples of 16 bytes; ends may be anywhere
   PeerSelfCheck self_check;
 };
 
-/// How the buffers of a collective are divided: one_shot: everybody makes what it needs; two_shot: everybody makes a share of
-/// what all need and gives it to all.
+/// How the buffers of a collective are divided: one_shot: everybody makes what it needs; two_shot: everybody makes a
+/// share of what all need and gives it to all.
 enum class Division { one_shot, two_shot };
 
-/// `shape` from the side of member `me`, its buffers by this member's addresses, in member order. Null where a member has
-/// none. The parties are left out.
+/// `shape` from the side of member `me`, its buffers by this member's addresses, in member order. Null where a member
+/// has none. The parties are left out.
 PeerWork peer_work(const CollectiveShape& shape, Division division, int me, const std::byte* const* sources,
                    std::byte* const* destinations);
 

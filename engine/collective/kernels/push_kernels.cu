@@ -97,7 +97,7 @@ class PushPort {
   }
 
  private:
-  /// A scatterer waits for owners who may be late because another is; a summer waits for whoever is late.
+  /// A scatterer waits for owners who may be late because another is; a summer waits for the one that is late.
   __device__ static MemberSet may_wait_itself(const PushWork& work) {
     return blockIdx.x % 2 == 0 ? all_of(work.peers.members) : 0U;
   }
@@ -144,7 +144,7 @@ class PushPort {
     }
   }
 
-  /// Calls `what` with where in the whole this thread's elements lie of this pair's chunks in the shares of `owners`.
+  /// Calls `what` with where in the whole this thread's elements of this pair's chunks are, in the shares of `owners`.
   template <class What>
   __device__ void each_tried(MemberSet owners, const What& what) const {
     for (int owner = 0; owner < cut().members; ++owner) {

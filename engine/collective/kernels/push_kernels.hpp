@@ -21,8 +21,9 @@ struct PushWork {
   Bytes destination_at = 0;  ///< what of the whole a destination begins with
 };
 
-/// void(PushWork, Launch) for a grid of 2 * cut.pairs blocks, up to most_blocks, and up to push_threads threads. A self_check is
-/// of int32: `tried` is written anew before each call, all that comes to `destinations[me]` is checked after it.
+/// void(PushWork, Launch) for a grid of 2 * cut.pairs blocks, up to most_blocks, and up to push_threads threads. A
+/// self_check is of int32: `tried` is written anew before each call, all that comes to `destinations[me]` is checked
+/// after it.
 const void* push_kernel(ElementType type, SelfCheck self_check);
 inline constexpr unsigned push_threads = 512;
 /// Of which that many are resident on a multiprocessor.

@@ -137,7 +137,8 @@ class RingPort {
     for (int i = 0; i < places.targets; ++i) *reinterpret_cast<Stored*>(places.to[i] + at) = element;
   }
 
-  /// Calls `what` with a share's number and where in the whole this thread's elements of it lie, of this worker's chunks.
+  /// Calls `what` with a share's number and where in the whole this thread's elements of it are, of this worker's
+  /// chunks.
   template <class What>
   __device__ void each_tried(MemberSet shares, const What& what) const {
     for (int share = 0; share < cut().shares; ++share) {
@@ -174,7 +175,7 @@ class RingPort {
 
   const RingWork& work_;
   PeerWait barrier_wait_;
-  PeerWait waiting_;  ///< for whoever may be late because another is: a lost member is named where all meet
+  PeerWait waiting_;  ///< for one that may be late because another is: a lost member is named where all meet
   std::uint64_t made_;
   std::uint64_t seen_ = 0;  ///< of what this thread sees to
 };

@@ -22,8 +22,9 @@ struct RingWork {
   Bytes destination_at = 0;               ///< and a destination
 };
 
-/// void(RingWork, Launch) for a grid of cut.workers blocks, up to most_blocks, and up to ring_threads threads. A self_check is of int32,
-/// out of place: `tried` is written anew before each call, all that comes to `destination` is checked after it.
+/// void(RingWork, Launch) for a grid of cut.workers blocks, up to most_blocks, and up to ring_threads threads. A
+/// self_check is of int32, out of place: `tried` is written anew before each call, all that comes to `destination` is
+/// checked after it.
 const void* ring_kernel(ElementType type, SelfCheck self_check);
 inline constexpr unsigned ring_threads = 512;
 /// Of which that many are resident on a multiprocessor.

@@ -1,4 +1,4 @@
-// Vectors: how threads load, sum up and store what lies in buffers, 16 bytes at a time and several of them in flight.
+// Vectors: how threads load, sum up and store what is in buffers, 16 bytes at a time and several of them in flight.
 #pragma once
 
 #include <cstddef>
@@ -76,8 +76,8 @@ __device__ typename Number::Stored sum_element(const From& from, int count, Byte
   return Number::narrow(sum);
 }
 
-/// Calls move(n, at) for this thread's vectors from `at` on up to `whole`, n of them at once (a constant), as many as there are up
-/// to `most`.
+/// Calls move(n, at) for this thread's vectors from `at` on up to `whole`, n of them at once (a constant), as many as
+/// there are up to `most`.
 template <int most, class Move>
 __device__ void each_vector(Bytes at, Bytes whole, const Move& move) {
   const Bytes apart = blockDim.x * vector_bytes;

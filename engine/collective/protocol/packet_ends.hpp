@@ -68,8 +68,8 @@ class BufferEnds {
   const PacketWork& work_;
 };
 
-/// Numbers (int32) that only this call has, and what must come of them: data of an earlier call do not pass. Writes what it
-/// finds wrong into the member's workspace.
+/// Numbers (int32) that only this call has, and what must come of them: data of an earlier call do not pass. Writes
+/// what it finds wrong into the member's workspace.
 template <Combine combine>
 class SelfCheckEnds {
  public:

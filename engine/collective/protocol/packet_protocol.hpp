@@ -7,16 +7,16 @@
 
 namespace linkscope::direct {
 
-// A Port is one worker's way to its counterparts, the workers of the same number in the other members: a thread, or a warp
-// whose threads call everything together. It has
-//   Payload, Raw           what a thread holds of a packet; the same as it lies in the staging, flags and all
+// A Port is one worker's way to its counterparts, the workers of the same number in the other members: a thread, or a
+// warp whose threads call everything together. It has
+//   Payload, Raw           what a thread holds of a packet; the same as it is stored in the staging, flags and all
 //   Sum                    of payloads: add(payload), total()
 //   worker(), workers()    this worker's number, and how many there are: the same in every member
 //   packets()              of one piece
 //   take(p, packet)        this member's own data for member p
 //   put(p, packet, load)   the result's piece p
 //   send(to, area, packet, load, call)     into `to`'s staging, with the call's flag
-//   look(from, area, packet, call)         what lies at the call's place in this member's own staging now
+//   look(from, area, packet, call)         what is at the call's place in this member's own staging now
 //   complete(raw, call), load_of(raw)      whether that is `call`'s packet; its data
 //   join()                 brings the worker's threads together, so that they look and send at one time
 //   agree(yes)             whether all threads of the worker say yes
@@ -29,23 +29,25 @@ namespace linkscope::direct {
 //   give_credits(turn, fine)               tells the origins, where it is time to (Staging), that this member has read;
 //                          whether all of it went well
 //
-// When may a place in the staging be written again? Each has one writer and one reader, workers of the same number, and calls
-// take the sets of places in turn (Staging).
-// - Paired traffic has two. A worker writes for call c + 2 when it has finished call c + 1, in which it received something
+// When may a place in the staging be written again? Each has one writer and one reader, workers of the same number, and
+// calls take the sets of places in turn (Staging).
+// - Paired traffic has two. A worker writes for call c + 2 when it has finished call c + 1, in which it received
+// something
 //   from that reader, which the reader sent in call c + 1, so after it had finished call c: every look at the place had
 //   returned, because the reader's way on depended on what it saw. The two sets are enough however far apart members start
 //   and however slow they are: nobody can be more than one call ahead.
-// - One way: nothing comes back, so the reader says by a credit, released after it has read, how far it is: with 2n sets after
+// - One way: nothing comes back, so the reader says by a credit, released after it has read, how far it is: with 2n
+// sets after
 //   every n-th call. A writer asks before it begins another n: those go where what lay is older than the last n.
 // A place's old flag is never taken for a new one: it is that of call c, the awaited one is that of c + sets, and all
 // places are written in every call. (Flags of 32 bits come round after 2^32 calls, and then still differ by that.)
-// Workers need no barrier among themselves: a kernel that repeats calls has some of them a call ahead of others, as it would
-// have with any work that is cut the same way every time.
+// Workers need no barrier among themselves: a kernel that repeats calls has some of them a call ahead of others, as it
+// would have with any work that is cut the same way every time.
 
 inline constexpr int at_once = 4;  ///< members whose packets are looked for together
 
-/// Looks until what the `wanted` of members [base, base + at_once) sent of `packet` is there. All places are read, so that
-/// nothing stands between the loads; what is none of the wanted means nothing.
+/// Looks until what the `wanted` of members [base, base + at_once) sent of `packet` is there. All places are read, so
+/// that nothing stands between the loads; what is none of the wanted means nothing.
 template <class Port>
 constexpr bool receive(Port& port, const Pieces& pieces, MemberSet wanted, int base, Extent area,
                        Extent packet, std::uint64_t call, typename Port::Raw (&raw)[at_once]) {

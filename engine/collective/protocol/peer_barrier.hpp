@@ -15,9 +15,9 @@ namespace linkscope::direct {
   return *reinterpret_cast<Workspace*>(peers.workspaces[member]);
 }
 
-/// Comes first in every kernel, before it touches memory that others write. The next kernel in the stream is let in when all
-/// blocks of this one are on the GPU: so it never takes a place that a block needs for which others wait. The arguments are
-/// looked at before the wait: what brings them to the multiprocessor takes its time once for each launch.
+/// Comes first in every kernel, before it touches memory that others write. The next kernel in the stream is let in
+/// when all blocks of this one are on the GPU: so it never takes a place that a block needs for which others wait. The
+/// arguments are looked at before the wait: what brings them to the multiprocessor takes its time once for each launch.
 template <class Work>
 __device__ void programmatic_prologue(const Work& work, DependentLaunch dependent) {
   if (dependent == DependentLaunch::early) gpu::vendor::let_next_start();
@@ -30,7 +30,8 @@ __device__ void programmatic_prologue(const Work& work, DependentLaunch dependen
   if (dependent == DependentLaunch::programmatic) gpu::vendor::let_next_start();
 }
 
-/// Leaves word in every member's workspace that one of `late` did not come: all kernels leave, this launch's and later ones.
+/// Leaves word in every member's workspace that one of `late` did not come: all kernels leave, this launch's and later
+/// ones.
 __device__ inline void abort_peers(Workspace& own, MemberSet late) {
   std::uint64_t name = 1;
   for (; (late & 1U) == 0; late >>= 1U) ++name;
@@ -39,9 +40,9 @@ __device__ inline void abort_peers(Workspace& own, MemberSet late) {
     gpu::vendor::store_relaxed_system(&own.book.notices[member]->poison, name);
 }
 
-/// 0 where it is time to leave: others have given up, or `late`, whom this thread looks for, have not come in time. Else what
-/// the next call takes for `since`, which is 0 at first. Kept out of the way of data that come, and given values alone: what
-/// it took by reference would have to lie in memory.
+/// 0 where it is time to leave: others have given up, or `late`, whom this thread looks for, have not come in time.
+/// Else what the next call takes for `since`, which is 0 at first. Kept out of the way of data that come, and given
+/// values alone: what it took by reference would have to be in memory.
 __device__ __noinline__ inline std::uint64_t keep_waiting(Workspace* own, std::uint64_t wait_limit,
                                                           MemberSet late, std::uint64_t since) {
   if (gpu::vendor::load_relaxed_system(&own->notices.poison) != 0) return 0;
@@ -52,8 +53,8 @@ __device__ __noinline__ inline std::uint64_t keep_waiting(Workspace* own, std::u
   return 0;
 }
 
-/// Wastes a time that depends on call, member and worker: half of the time the member as a whole is late, by up to `jitter`
-/// ticks, and each worker a little more.
+/// Wastes a time that depends on call, member and worker: half of the time the member as a whole is late, by up to
+/// `jitter` ticks, and each worker a little more.
 __device__ __noinline__ inline void inject_jitter(std::uint64_t jitter, int member, std::uint64_t call,
                                                   std::uint64_t worker) {
   const std::uint64_t member_word = pattern_word(call, static_cast<std::uint64_t>(member)) >> 20U;
@@ -68,11 +69,12 @@ __device__ __noinline__ inline void inject_jitter(std::uint64_t jitter, int memb
 /// One thread's waiting for one thing after another.
 class PeerWait {
  public:
-  /// `waits_itself`: whoever may be late because another is, and is given twice the time: so the right one is named.
+  /// `waits_itself`: one that may be late because another is, and is given twice the time: so the right one is named.
   __device__ PeerWait(const PeerTable& peers, const WaitLimits& wait_limit, MemberSet waits_itself)
       : peers_(peers), wait_limits_(wait_limit), waits_itself_(waits_itself) {}
 
-  /// After a look in vain for `late` (none: for what other threads of the warp look for): false where it is time to leave.
+  /// After a look in vain for `late` (none: for what other threads of the warp look for): false where it is time to
+  /// leave.
   __device__ bool again(MemberSet late) {
     if (++looks_ % looks_between_news != 0) return true;
     const std::uint64_t wait_limit =
@@ -96,8 +98,8 @@ class PeerWait {
   std::uint64_t since_ = 0;
 };
 
-/// All threads of a block call it: returns when this block's counterparts in all members have called it as often, and all
-/// that they wrote before is there. `number` counts on from barrier to barrier. False for all threads: give up.
+/// All threads of a block call it: returns when this block's counterparts in all members have called it as often, and
+/// all that they wrote before is there. `number` counts on from barrier to barrier. False for all threads: give up.
 __device__ inline bool peer_barrier(const PeerTable& peers, PeerWait& waiting, std::uint64_t number) {
   __syncthreads();  // what the block has written is published by the threads that say so
   const auto member = static_cast<int>(threadIdx.x);

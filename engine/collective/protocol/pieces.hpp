@@ -31,18 +31,20 @@ constexpr Combine combine_of(CollectiveKind kind) {
   return adds ? Combine::sum : Combine::copy;
 }
 
-/// Whether data go straight to whoever needs them, or first to the member that sums up a share.
+/// Whether data go straight to the member that needs them, or first to the member that sums up a share.
 enum class Trips { one, two };
 
-/// paired: whoever sends to a member receives from it, in the same call. one_way: not so (a root).
+/// paired: a member receives from those that it sends to, in the same call. one_way: not so (a root).
 enum class Traffic { paired, one_way };
 
-/// Lengths and offsets of packets and pieces in bytes: threads reckon faster with 32 bits. What is larger goes without packets.
+/// Lengths and offsets of packets and pieces in bytes: threads reckon faster with 32 bits. What is larger goes without
+/// packets.
 using Extent = std::uint32_t;
 inline constexpr Bytes most_packet_bytes = Bytes{1} << 30U;
 
-/// A member's buffers as pieces of equal length. The piece for member p starts at source_step * p of the source; what comes
-/// from member p goes to destination_step * p of the destination. A step of 0: the same piece for all; a sum over all.
+/// A member's buffers as pieces of equal length. The piece for member p starts at source_step * p of the source; what
+/// comes from member p goes to destination_step * p of the destination. A step of 0: the same piece for all; a sum over
+/// all.
 struct Pieces {
   int members = 1;
   int me = 0;
@@ -54,7 +56,7 @@ struct Pieces {
   MemberSet origins = 0;  ///< from whom its result comes; itself where its own data is to be moved or added
   Traffic traffic = Traffic::paired;
 
-  /// Bytes from `at` of piece `index` on, where pieces lie `step` apart.
+  /// Bytes from `at` of piece `index` on, where pieces are `step` apart.
   [[nodiscard]] constexpr Extent rest(int index, Extent step, Extent at) const {
     const Extent begin = (step * static_cast<Extent>(index)) + at;
     if (at >= bytes || begin >= total) return 0;
@@ -62,7 +64,7 @@ struct Pieces {
   }
 };
 
-/// Every byte goes straight to whoever needs it. `shape` is of most_packet_bytes at most.
+/// Every byte goes straight to the member that needs it. `shape` is of most_packet_bytes at most.
 constexpr Pieces one_shot_pieces(const CollectiveShape& shape, int me) {
   using Kind = CollectiveKind;
   const MemberSet everyone = all_of(shape.members);

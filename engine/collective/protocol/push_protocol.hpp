@@ -1,5 +1,5 @@
-// Push protocol: how members that only ever store to one another sum up what is too large for packets. For kernels, and for
-// threads that try it out.
+// Push protocol: how members that only ever store to one another sum up what is too large for packets. For kernels, and
+// for threads that try it out.
 #pragma once
 
 #include <cstdint>
@@ -53,12 +53,12 @@ struct PushCut {
                                                std::uint32_t round) const {
     return (call - 1) * rounds(owner, pair) + round + 1;
   }
-  /// Where in `owner`'s staging the chunk of that number lies that `from` sends: bytes from the staging's start.
+  /// Where in `owner`'s staging the chunk of that number from `from` goes: bytes from the staging's start.
   [[nodiscard]] constexpr Bytes place(int owner, int from, unsigned pair, std::uint64_t number) const {
     const auto others = static_cast<Bytes>(members - 1);
     return (pair * others + peer_info(owner, from)) * seat_bytes() + (number - 1) % push_depth * chunk;
   }
-  /// Senders' places lie that far apart, beginning with the member behind the owner.
+  /// Senders' places are that far apart, beginning with the member behind the owner.
   [[nodiscard]] constexpr Bytes seat_bytes() const { return push_depth * chunk; }
   [[nodiscard]] constexpr Bytes peer_info(int owner, int from) const {
     return static_cast<Bytes>(from > owner ? from - owner - 1 : from - owner - 1 + members);
@@ -67,7 +67,8 @@ struct PushCut {
   [[nodiscard]] constexpr Bytes staging_bytes() const {
     return Bytes{pairs} * static_cast<Bytes>(members - 1) * seat_bytes();
   }
-  /// Whom this member tells that its sums are there: itself too, as its next numbers wait until the last have been read.
+  /// Whom this member tells that its sums are there: itself too, as its next numbers wait until the last have been
+  /// read.
   [[nodiscard]] constexpr MemberSet told() const { return readers | only(me); }
   [[nodiscard]] constexpr MemberSet awaited() const { return results | only(me); }
 };
@@ -98,7 +99,8 @@ constexpr PushCut push_cut(const CollectiveShape& shape, int me, unsigned pairs,
   return cut;
 }
 
-// A Port is one worker: a block of threads. Workers come in pairs of the same number in all members, one of each role. It has
+// A Port is one worker: a block of threads. Workers come in pairs of the same number in all members, one of each role.
+// It has
 //   pair(), role()
 //   begin(turn)            told before each call; turns are counted from 1 within a launch
 //   call(turn)             the number of that call, counted through all launches
@@ -117,12 +119,13 @@ constexpr PushCut push_cut(const CollectiveShape& shape, int me, unsigned pairs,
 //
 // Why nothing is overwritten too early:
 // - A place in the staging: by give_room, which scatterers wait for; both sides count the chunks through all calls.
-// - A reader's result: an owner stores a chunk's sum when all members' scatterers have told of their parts, so the reader's
+// - A reader's result: an owner stores a chunk's sum when all members' scatterers have told of their parts, so the
+// reader's
 //   too, which began this call after it had seen the former one's results complete. In place it has read, by then, what
 //   stood there: it was its part of that very chunk.
 // - A member's own numbers, which its summer reads: its scatterer ends a call when its own summer has told.
-// Nobody waits forever: an owner waits for chunk n of everybody, a scatterer for room for chunk n that chunk n - push_depth
-// of the same owner leaves; so the lowest chunk that has not been summed up can always be sent by all.
+// Nobody waits forever: an owner waits for chunk n of everybody, a scatterer for room for chunk n that chunk n -
+// push_depth of the same owner leaves; so the lowest chunk that has not been summed up can always be sent by all.
 
 enum class PushRole { scatterer, summer };
 

@@ -1,5 +1,5 @@
-// Ring protocol: how members send chunks to the next member alone, by stores, until all have what is theirs. For kernels, and
-// for threads that try it out.
+// Ring protocol: how members send chunks to the next member alone, by stores, until all have what is theirs. For
+// kernels, and for threads that try it out.
 #pragma once
 
 #include <cstdint>
@@ -12,13 +12,14 @@ namespace linkscope::direct {
 /// Chunks of one worker that fit into the staging of the member they are sent to.
 inline constexpr unsigned ring_depth = 3;
 
-/// Where a member has the data of a stop from: its own source; that and what the one before has sent; the result, which the one
-/// before has stored.
+/// Where a member has the data of a stop from: its own source; that and what the one before has sent; the result, which
+/// the one before has stored.
 enum class RingTakes { own, staged_and_own, result };
 /// Where it stores them for the next one.
 enum class RingGives { nothing, staging, result };
 
-/// One chunk's stop at one member. Numbers count from 1 through all calls of a worker; 0: nothing to wait for, or to tell.
+/// One chunk's stop at one member. Numbers count from 1 through all calls of a worker; 0: nothing to wait for, or to
+/// tell.
 struct RingStep {
   Bytes at = 0;  ///< from where all shares begin
   Bytes bytes = 0;
@@ -35,12 +36,12 @@ struct RingStep {
   }
 };
 
-/// How a buffer is divided: shares that begin their way at different members (or the whole as one share), in chunks, of which
-/// worker w of each member has every `workers`-th. The same in all members but for `me`.
+/// How a buffer is divided: shares that begin their way at different members (or the whole as one share), in chunks, of
+/// which worker w of each member has every `workers`-th. The same in all members but for `me`.
 ///
-/// A chunk of share s comes to member s + 1 first (stop 0) and goes from member to member. Up to stop n - 1, at member s
-/// itself, everybody adds its part; from there on it is the result, which everybody passes on, up to stop 2n - 2. A sum that
-/// one member alone wants ends at stop n - 1, what needs no sum begins there.
+/// A chunk of share s comes to member s + 1 first (stop 0) and goes from member to member. Up to stop n - 1, at member
+/// s itself, everybody adds its part; from there on it is the result, which everybody passes on, up to stop 2n - 2. A
+/// sum that one member alone wants ends at stop n - 1, what needs no sum begins there.
 struct RingCut {
   int members = 1;
   int me = 0;
@@ -71,7 +72,8 @@ struct RingCut {
     if (begin >= total) return 0;
     return total - begin < share ? total - begin : share;
   }
-  /// Chunks of the first share, which is the longest, that are `worker`'s. Others may be of no bytes: they are told all the same.
+  /// Chunks of the first share, which is the longest, that are `worker`'s. Others may be of no bytes: they are told all
+  /// the same.
   [[nodiscard]] constexpr std::uint32_t rounds(unsigned worker) const {
     const auto all = static_cast<std::uint32_t>((length(0) + chunk - 1) / chunk);
     return all > worker ? (all - worker + workers - 1) / workers : 0;
@@ -111,7 +113,7 @@ struct RingCut {
     return step;
   }
 
-  /// Where in the staging the chunk of that number lies: bytes from the staging's start.
+  /// Where in the staging the chunk of that number is: bytes from the staging's start.
   [[nodiscard]] constexpr Bytes place(unsigned worker, std::uint64_t number) const {
     return (Bytes{worker} * ring_depth + (number - 1) % ring_depth) * chunk;
   }
@@ -154,10 +156,11 @@ constexpr RingCut ring_cut(const CollectiveShape& shape, int me, unsigned worker
 //
 // Why nothing is overwritten too early:
 // - A place in the staging: by what has been read, which is counted through all calls by both sides alike.
-// - A destination: whoever stores to it has met its member in this call, so that one has ended the call before. In place it
+// - A destination: the member that stores to it has met its owner in this call, so that one has ended the call before.
+// In place it
 //   has sent its own part of a chunk before the result of that chunk can come to it.
-// Nobody waits forever. Where shares are divided all make the same stops in the same order: whoever is least far finds what it
-// awaits sent, and room with two places or more. Along a chain the last one waits for nobody behind it.
+// Nobody waits forever. Where shares are divided all make the same stops in the same order: the one that is least far
+// finds what it awaits sent, and room with two places or more. Along a chain the last one waits for nobody behind it.
 
 /// `repeats` calls.
 template <class Port>

@@ -12,9 +12,9 @@ namespace linkscope::direct {
 inline constexpr unsigned most_blocks = 512;
 inline constexpr std::size_t notice_words = 32;
 
-/// What stands at the start of every workspace, zero at first. Peers write `notices.poison`, `arrivals` and `credits`; the
-/// rest is its own member's. Calls are counted from 1 by the kernels themselves, block by block, in `calls`: so a graph that
-/// is launched again counts on, and no host need know how far the others are.
+/// What stands at the start of every workspace, zero at first. Peers write `notices.poison`, `arrivals` and `credits`;
+/// the rest is its own member's. Calls are counted from 1 by the kernels themselves, block by block, in `calls`: so a
+/// graph that is launched again counts on, and no host need know how far the others are.
 struct Workspace {
   struct Notices {
     std::uint64_t poison;      ///< not 0: every kernel leaves; 1 + the member that did not come
@@ -25,7 +25,7 @@ struct Workspace {
     std::uint64_t unused[notice_words - 5];
   };
 
-  /// Where the others' notices are, for whoever gives up; by member, own included. Written by the host.
+  /// Where the others' notices are, for the member that gives up; by member, own included. Written by the host.
   struct NoticeBoard {
     std::uint64_t members;
     Notices* notices[most_members];
@@ -34,18 +34,19 @@ struct Workspace {
   Notices notices;
   std::uint64_t calls[most_blocks];
   std::uint64_t arrivals[most_blocks][most_members];  ///< how often that member's block has come to a barrier
-  /// The last call of which that member's block has told that its packets are read. Of pushes: the last chunk that that member's other block of
-  /// the pair has sent, or read. Of rings, in the first two places: what the member before has stored, and the next one read.
+  /// The last call of which that member's block has told that its packets are read. Of pushes: the last chunk that that
+  /// member's other block of the pair has sent, or read. Of rings, in the first two places: what the member before has
+  /// stored, and the next one read.
   std::uint64_t credits[most_blocks][most_members];
   NoticeBoard book;
 };
 
-/// Where packets lie behind it.
+/// Where packets are behind it.
 inline constexpr Extent packets_offset = (sizeof(Workspace) + 4095) / 4096 * 4096;
 
-/// Staging for packets: for each of `sets` calls in turn, `areas` areas of one place per member and packet. Two sets do where
-/// traffic is paired. Where it is one way the reader says how far it is, once in half as many calls as there are sets:
-/// that takes a fence and a trip, which each call would wait for otherwise.
+/// Staging for packets: for each of `sets` calls in turn, `areas` areas of one place per member and packet. Two sets do
+/// where traffic is paired. Where it is one way the reader says how far it is, once in half as many calls as there are
+/// sets: that takes a fence and a trip, which each call would wait for otherwise.
 struct Staging {
   Extent packets = 0;      ///< of one piece
   Extent place_bytes = 0;  ///< of all packets that one member sends in one area
@@ -83,8 +84,8 @@ struct WaitLimits {
 };
 
 /// When a kernel may come to the GPU, and lets the next one: complete: each when the one before has ended.
-/// programmatic: the next one when all before this one has ended, early: at once; either way it waits on the GPU for the end of
-/// this one. The numbers stand in rows (setting `dependent_launch`) and do not change.
+/// programmatic: the next one when all before this one has ended, early: at once; either way it waits on the GPU for
+/// the end of this one. The numbers stand in rows (setting `dependent_launch`) and do not change.
 enum class DependentLaunch { complete = 0, programmatic = 1, early = 2 };
 
 /// What one launch is to do.
@@ -93,11 +94,11 @@ struct LaunchArguments {
   DependentLaunch dependent = DependentLaunch::complete;
 };
 
-/// How data lie: in whole vectors, or anyhow, element by element.
+/// How data are aligned: in whole vectors, or anyhow, element by element.
 enum class Layout { vectors, elements };
 
-/// on: numbers come from the call's number and are checked in the kernel, so that what is left from an earlier call is found.
-/// Of int32 alone.
+/// on: numbers come from the call's number and are checked in the kernel, so that what is left from an earlier call is
+/// found. Of int32 alone.
 enum class SelfCheck { off, on };
 
 }  // namespace linkscope::direct

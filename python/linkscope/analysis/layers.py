@@ -52,7 +52,7 @@ class Added:
 
     @property
     def clear(self) -> bool:
-        """Whether the intervals lie apart: else the layer's cost is not told from nothing."""
+        """Whether the intervals are disjoint: else the layer's cost is not told from nothing."""
         return self.low_s > 0 or self.high_s < 0
 
 

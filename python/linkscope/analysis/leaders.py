@@ -39,7 +39,7 @@ def leaders_of(curves: Sequence[SeriesCurve]) -> tuple[Leader, ...]:
     """Leads of every place and regime in which two curves or more can be set against one another, sizes ascending.
 
     Figures of different clocks, of flows that count both ways, and of different hosts are never compared. A curve takes
-    the lead where its 95 % interval lies apart from that of the curve that has it; where they overlap, nothing changes
+    the lead where its 95 % interval is disjoint from that of the curve that has it; where they overlap, nothing changes
     hands.
     """
     groups: dict[tuple[str, str, tuple[str, ...]], list[SeriesCurve]] = {}

@@ -33,7 +33,7 @@ def peak(row: Row, paths: Paths) -> Peak | None:
     which a ``first`` headline is compared with the first flow's and a ``sum`` or ``aggregate`` with the measured ones'.
     ``touched``: the memory's own rate where one device does it all in its memory; elsewhere as ``first``, each
     byte counted at both ends, and None where the method touches more or less than that. None, too, where loads and
-    stores may have brought the pages elsewhere than the case says (``_wanders``), and where the flows' ends lie on
+    stores may have brought the pages elsewhere than the case says (``_wanders``), and where the flows' ends are on
     several hosts: nobody knows what the network between them could do. ``bus`` and ``algorithm``: see
     ``Collective.bus_peak``.
     """
@@ -64,7 +64,7 @@ def _of_collective(collective: Collective, figure: str, paths: Paths) -> Peak | 
 
 
 def _wanders(case: dict[str, Any], flow: dict[str, Any]) -> bool:
-    """Whether pages that nothing binds migrate to whoever loads or stores them, and the method is not to measure that.
+    """Whether unbound pages migrate to the device that loads or stores them, and the method is not to measure that.
 
     Copy engines leave them where they are.
     """

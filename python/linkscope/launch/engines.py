@@ -27,7 +27,7 @@ NO_DESCRIPTION: Json = {"devices": [], "methods": [], "memories": []}
 """What stands in for an engine's description where there is no engine."""
 DIRECTORY_VARIABLE = "LINKSCOPE_ENGINE_DIR"
 PYTHON_VARIABLE = "LINKSCOPE_PYTHON"
-"""Folders in whose lib/ this Python's packages lie, joined by colons: engines look there for libraries (NCCL, MPI)."""
+"""Folders in whose lib/ this Python's packages are, joined by colons: engines look there for libraries (NCCL, MPI)."""
 PROGRAM_VARIABLE = "LINKSCOPE_PYTHON_PROGRAM"
 """The Python that engines start for what only Python can do (linkscope.torch_child)."""
 DESCRIBE_TIMEOUT_S = 60.0

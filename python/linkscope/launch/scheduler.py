@@ -230,7 +230,7 @@ def _wants_python(case: Json) -> bool:
 
 def exchange_limit_s(cases: Sequence[Json]) -> float:
     """Seconds that a process may keep the others waiting: less than any case's limit, so that they can still say who it
-    was; but where the limits lie far apart, long enough for the slow cases.
+    was; but where the limits are far apart, long enough for the slow cases.
     """
     limits = [float(case.get("timeout_s", 60.0)) for case in cases]
     return max(0.8 * min(limits), max(limits) / 10)

@@ -1,6 +1,6 @@
 """Described nodes: machines/*.yaml, published topologies and figures, as Nodes.
 
-The format is schema/machine.schema.json; machines/README.md explains it to whoever adds a node.
+The format is schema/machine.schema.json; machines/README.md explains how to add a node.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ _XGMI_TIERS = {1: "single", 2: "dual", 4: "quad"}  # the papers' words
 
 
 def discover(description: dict[str, Any], root: str | Path = "/", nvml_answers: dict[str, Any] | None = None) -> Node:
-    """The Node of the machine whose engine printed ``description`` and whose files lie below ``root``.
+    """The Node of the machine whose engine printed ``description`` and whose files are below ``root``.
 
     NVML is asked on the live machine unless its answers are given. Never raises for what is missing: the
     Node then holds less, and ``notes`` says what and why.

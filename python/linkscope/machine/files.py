@@ -137,7 +137,7 @@ _BOOT_OPTIONS = re.compile(
 
 
 def boot_options(command_line: str) -> tuple[str, ...]:
-    """The kernel's options that move transfers. Others (where the system lies, what it talks to) name the machine."""
+    """The kernel's options that move transfers. Others (where the system is, what it talks to) name the machine."""
     return tuple(word for word in command_line.split() if _BOOT_OPTIONS.fullmatch(word.partition("=")[0]))
 
 

@@ -101,7 +101,7 @@ class MachineState:
 def read_state(
     description: dict[str, Any], root: str | Path = "/", nvml_answers: dict[str, Any] | None = None, when: str = "idle"
 ) -> MachineState:
-    """The state of the machine whose files lie below ``root``. NVML is asked unless its answers are given."""
+    """The state of the machine whose files are below ``root``. NVML is asked unless its answers are given."""
     live = Path(root) == Path("/")
     answers = nvml_answers if nvml_answers is not None else nvml.read() if live else {}
     state = build_state(description, LiveFiles(Path(root)), answers, when)

@@ -139,7 +139,7 @@ def _filling_s(case: Json, flow: Json) -> float:
 
 
 def _footprint(flow: Json) -> int:
-    """Bytes of memory that the flow's region lies in, or those it moves."""
+    """Bytes of the memory that holds the flow's region, or those it moves."""
     inside = flow.get("parameters", {}).get("in")
     return max(int(flow["bytes"]), region_bytes(inside) if inside else 0)
 

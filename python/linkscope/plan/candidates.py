@@ -8,7 +8,7 @@ from linkscope.machine.node import Device, Node
 from linkscope.machine.paths import Paths
 
 KINDS = ("gpu", "numa", "nearest-numa", "peer-numa")
-"""What an end may lie on; ``nearest-numa``: the NUMA node next to the GPU at the other end; ``peer-numa``: that one,
+"""What an end may be on; ``nearest-numa``: the NUMA node next to the GPU at the other end; ``peer-numa``: that one,
 and where it shares a package with this GPU (an APU), the NUMA nodes next to the others too.
 """
 BESIDE_GPU = ("nearest-numa", "peer-numa")

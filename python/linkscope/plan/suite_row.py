@@ -11,7 +11,7 @@ class End:
     """One end of a row: the kind of device, and what its memory is (no memories: flows lack this end).
 
     ``first_touches`` (cpu, gpu) and ``advices`` (none, or words joined by +) are empty where the row names none.
-    ``at``: "other" where the buffer lies on the device at the other end.
+    ``at``: "other" where the buffer is on the device at the other end.
     """
 
     on: str

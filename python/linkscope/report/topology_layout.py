@@ -132,7 +132,7 @@ def _rows(node: Node, gpus: Sequence[Device]) -> dict[str, Box]:
 
 
 def _ring(node: Node, gpus: Sequence[Device], mesh: Sequence[Link]) -> dict[str, Box] | None:
-    """None where some NUMA node's GPUs lie in both halves."""
+    """None where some NUMA node's GPUs are in both halves."""
     host = {gpu.id: host_of(node, gpu.id) for gpu in gpus}
     stems = {gpu.id: (host[gpu.id], _switch_of(node, gpu.id)) for gpu in gpus}
     order = _ring_order(stems, mesh)

@@ -86,7 +86,7 @@ class Row:
 
     @property
     def between(self) -> tuple[str, ...]:
-        """The hosts on which the ends of its flows lie, where those are several; empty where it was one."""
+        """The hosts on which the ends of its flows are, where those are several; empty where it was one."""
         flows = self.case["flows"]
         ends = [
             end for flow in flows for end in (flow.get("source"), flow.get("destination"), *flow.get("members", ()))

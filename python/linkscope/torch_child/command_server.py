@@ -78,7 +78,7 @@ class CommandServer:
         return {"versions": installation.versions(), **self._open().by_name[flow.method].export(self._site)}
 
     def _import_handles(self, command: Json) -> Json | None:
-        """Sets up communicators, in all processes, and makes the first calls of the part that lies here."""
+        """Sets up communicators, in all processes, and makes the first calls of this process's part."""
         flow, exports = Flow.of(command["flow"]), command["exports"]
         _require_alike([one["versions"] for one in exports])
         method = self._open().by_name[flow.method]

@@ -75,7 +75,7 @@ class Flow:
         return tuple(sorted({end.rank for end in self.ends}))
 
     def own_end(self, rank: int) -> Endpoint:
-        """The first that lies in that process, which has one."""
+        """The first in that process, which has one."""
         return next(end for end in self.ends if end.rank == rank)
 
     def word(self, name: str, allowed: Sequence[str], otherwise: str) -> str:

@@ -46,7 +46,7 @@ def supports(where: Endpoint) -> None:
 
 
 def torch_device(where: Endpoint) -> Any:
-    """The device of a tensor that lies there."""
+    """The device of a tensor at that endpoint."""
     return torch.device("cuda", where.device.index) if where.device.kind == "gpu" else torch.device("cpu")
 
 
@@ -117,7 +117,7 @@ class Arena:
                 continue
             found = words[start : start + count].view(torch.uint8) != expected.view(torch.uint8)
             places = torch.arange(found.numel(), device=found.device) + (begin + start * WORD)
-            payload = found & (places % self._stride < self._size)  # what lies between slots is nobody's
+            payload = found & (places % self._stride < self._size)  # what is between slots is nobody's
             if bool(payload.any()):
                 return int(places[payload][0])
         return None

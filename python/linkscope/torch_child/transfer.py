@@ -119,7 +119,7 @@ class Method(ABC):
 
     @abstractmethod
     def hold(self, flow: Flow, regime: Regime, site: Site) -> Any:
-        """Takes the memory of the part that lies in this process. Raises ChildError."""
+        """Takes the memory of this process's part. Raises ChildError."""
 
     def export(self, site: Site) -> Json:
         """What the others must know; called in every process. JSON."""
@@ -130,4 +130,4 @@ class Method(ABC):
 
     @abstractmethod
     def assemble(self, flow: Flow, regime: Regime, site: Site, held: Any) -> Part:
-        """The part that lies in this process, which is joined; ``held``: its memory, as hold() gave it."""
+        """This process's part, which is joined; ``held``: its memory, as hold() gave it."""

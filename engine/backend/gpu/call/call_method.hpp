@@ -8,7 +8,8 @@
 
 namespace linkscope::gpu {
 
-/// A flow's executor is the GPU that is called; the calls are a CPU's (call_transfer.hpp). No memory is leased for them.
+/// A flow's executor is the GPU that is called; the calls are a CPU's (call_transfer.hpp). No memory is leased for
+/// them.
 class CallMethod : public GpuMethod {
  public:
   CallMethod(std::shared_ptr<GpuContext> context, const MethodSpec& spec)

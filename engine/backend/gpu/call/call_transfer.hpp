@@ -21,8 +21,8 @@ class GpuContext;
 [[nodiscard]] std::uint64_t count_of(const Flow& flow, const std::string& name, std::uint64_t otherwise,
                                      std::uint64_t least, std::uint64_t most);
 
-/// One thread beside the GPU makes the calls. The transfer's own stream is drained before every start, and no start makes
-/// more calls than a stream takes without blocking: a call is timed, not what it sets going.
+/// One thread beside the GPU makes the calls. The transfer's own stream is drained before every start, and no start
+/// makes more calls than a stream takes without blocking: a call is timed, not what it sets going.
 class CallTransfer : public host::HostTransfer {
  public:
   CallTransfer(std::shared_ptr<GpuContext> context, int device);

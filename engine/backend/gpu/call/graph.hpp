@@ -7,8 +7,8 @@
 
 namespace linkscope::gpu {
 
-/// A graph's nodes, one behind the other, are kernels of one thread or copies within the device's memory: of flow.bytes,
-/// or of a region of 8 rows in 8 planes with flow.bytes in all.
+/// A graph's nodes, one behind the other, are kernels of one thread or copies within the device's memory: of
+/// flow.bytes, or of a region of 8 rows in 8 planes with flow.bytes in all.
 class GraphMethod : public CallMethod {
  public:
   using CallMethod::CallMethod;

@@ -12,9 +12,9 @@ namespace linkscope::gpu {
 
 /// Bytes of arguments that a counting kernel exists for, ascending.
 [[nodiscard]] std::vector<Bytes> argument_sizes();
-/// A kernel that takes one argument of so many bytes, for a launch of one thread; null where there is none. It adds one to
-/// the 64-bit word whose address stands in the argument's first 8 bytes; where the argument is shorter, to a word of the
-/// device that all such kernels share.
+/// A kernel that takes one argument of so many bytes, for a launch of one thread; null where there is none. It adds one
+/// to the 64-bit word whose address stands in the argument's first 8 bytes; where the argument is shorter, to a word of
+/// the device that all such kernels share.
 [[nodiscard]] const void* counting_kernel(Bytes argument_bytes);
 /// Enqueues a copy of that shared word to `to`, in the device's memory.
 void copy_shared_count(gpuStream_t stream, std::uint64_t* to);

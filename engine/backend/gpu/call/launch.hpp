@@ -7,8 +7,8 @@
 
 namespace linkscope::gpu {
 
-/// Of a kernel of one thread with a given number of bytes of arguments, into a stream that is not full. The kernel counts
-/// its launches.
+/// Of a kernel of one thread with a given number of bytes of arguments, into a stream that is not full. The kernel
+/// counts its launches.
 class KernelLaunch final : public CallMethod {
  public:
   explicit KernelLaunch(std::shared_ptr<GpuContext> context)

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::int64_t default_count = 64;
 constexpr std::int64_t most_buffers = 65536;
-constexpr Bytes apart = 512;  // at least that much lies between two buffers, whose starts are multiples of it
+constexpr Bytes apart = 512;  // at least that much is between two buffers, whose starts are multiples of it
 
 enum class BatchApi { batch, loop, kernel };
 

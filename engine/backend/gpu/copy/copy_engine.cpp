@@ -148,7 +148,7 @@ class EngineTransfer final : public GpuTransfer {
   bool settles_;  ///< whether a synchronous call must be waited for
   Enqueue enqueueing_;
   PeerHold path_;
-  bool stamped_ = false;  ///< whether a start stamp lies before what is enqueued next
+  bool stamped_ = false;  ///< whether a start stamp precedes what is enqueued next
   std::uint64_t touched_ = 0;
 };
 

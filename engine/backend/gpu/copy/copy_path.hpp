@@ -26,14 +26,14 @@ std::map<std::string, std::string> copy_path_parameters();
 /// Whether an asynchronous call returns before the copy is done: not where the driver stages it, nor from host to host.
 [[nodiscard]] Enqueue enqueueing_of_copy(const Flow& flow);
 
-/// Calls `first_copy`; where the driver refuses it on the spot, throws Error{unsupported} with its words, so that such a
-/// pair of memories becomes a skipped row.
+/// Calls `first_copy`; where the driver refuses it on the spot, throws Error{unsupported} with its words, so that such
+/// a pair of memories becomes a skipped row.
 void refusal_is_no_support(const Buffer& source, const Buffer& destination,
                            const std::function<void()>& first_copy);
 
-/// Writes back what arming left in CPU caches of memory that every repeat uses. Lines that stand modified in the caches of
-/// the CPUs that filled them come over the link at half its rate and less, until they have left those caches; with few
-/// samples that would be the figure. Nothing where this CPU cannot flush.
+/// Writes back what arming left in CPU caches of memory that every repeat uses. Lines that stand modified in the caches
+/// of the CPUs that filled them come over the link at half its rate and less, until they have left those caches; with
+/// few samples that would be the figure. Nothing where this CPU cannot flush.
 void settle_caches(const Arenas& arenas);
 
 /// Where the system says the pages of either end are, for the row's notes; those that are as asked are left out.

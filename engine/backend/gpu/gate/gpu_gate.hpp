@@ -20,7 +20,7 @@ class GpuTransfer;
 class LaneGroup;
 
 /// Clock::device. Each lane's stream starts with a kernel of one thread that polls a flag in pinned host memory.
-/// Behind it lie a start event, the transfers and an end event, all enqueued before the gate opens; so launch cost
+/// Behind it are a start event, the transfers and an end event, all enqueued before the gate opens; so launch cost
 /// is outside the span. When the kernel sees the flag it stamps the device's clock, which a handshake has related
 /// to the host's (Timer): that places the lane on the common timeline. The flag holds the number of the round, so
 /// it is never reset under a kernel that still polls. A kernel that waits longer than ten seconds leaves and
@@ -31,8 +31,9 @@ class LaneGroup;
 /// enqueued in the same way by a thread of their own, after the gate has opened. Transfers that share calls (Joint) are
 /// enqueued together before it opens: by one thread, or by one for each GPU where the calls may wait for one another.
 ///
-/// Clock::host. A thread per lane (per Joint where one thread makes its calls) on the GPU's NUMA node: call to completion,
-/// repeat by repeat, spinning. Clock::batch: the same thread makes all calls in a row and then waits for the last.
+/// Clock::host. A thread per lane (per Joint where one thread makes its calls) on the GPU's NUMA node: call to
+/// completion, repeat by repeat, spinning. Clock::batch: the same thread makes all calls in a row and then waits for
+/// the last.
 ///
 /// Where part of a Joint fails, the rest is told to give up before it is waited for.
 class GpuGate : public Gate {

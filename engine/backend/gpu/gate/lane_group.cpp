@@ -113,8 +113,8 @@ void LaneGroup::join() noexcept {
   threaded_ = false;
 }
 
-/// Keeps what is being thrown. Whoever waits for this group's share of a joint must be let go, and kernels can be only once
-/// their gate is open.
+/// Keeps what is being thrown. Threads that wait for this group's share of a joint must be let go, and kernels can be
+/// only once their gate is open.
 void LaneGroup::fail() noexcept {
   failure_.keep(std::current_exception());
   if (shared_work_ == nullptr) return;

@@ -54,14 +54,15 @@ class LaneGroup {
   /// The place of the lane on `device`, or size() where there is none.
   [[nodiscard]] std::size_t place_of(int device) const;
 
-  /// Starts all enqueueing that can be done before the gate opens, here or on a thread; the rest waits for the opening on
-  /// one. What fails is kept in the start's FirstFailure, here and later.
+  /// Starts all enqueueing that can be done before the gate opens, here or on a thread; the rest waits for the opening
+  /// on one. What fails is kept in the start's FirstFailure, here and later.
   void start();
   /// Waits until what a thread enqueues before the gate opens is enqueued.
   void settle();
   /// Waits for the end of all work.
   void finish() noexcept;
-  /// One per lane. Where one thread makes calls for several GPUs, spans on the host's clocks are the same for all of them.
+  /// One per lane. Where one thread makes calls for several GPUs, spans on the host's clocks are the same for all of
+  /// them.
   [[nodiscard]] std::vector<Span> spans() const;
 
  private:

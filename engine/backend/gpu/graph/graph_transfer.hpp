@@ -19,9 +19,9 @@ std::map<std::string, std::string> graph_parameters();
 std::uint64_t graph_operations(const Parameters& parameters);
 
 /// One transfer of the result is one launch of a graph that holds `recorded` transfers of `inner`, one behind the
-/// other. It is recorded from the stream and instantiated whenever `inner` is armed or changes its launch shape, outside
-/// every measured span; its lead-in is `inner`'s own, outside the graph. Throws Error{unsupported} where `inner` is no
-/// work for a stream, or keeps the thread that enqueues it.
+/// other. It is recorded from the stream and instantiated whenever `inner` is armed or changes its launch shape,
+/// outside every measured span; its lead-in is `inner`'s own, outside the graph. Throws Error{unsupported} where
+/// `inner` is no work for a stream, or keeps the thread that enqueues it.
 std::unique_ptr<Transfer> replay_by_graph(std::shared_ptr<GpuContext> context,
                                           std::unique_ptr<Transfer> inner, std::uint64_t recorded);
 

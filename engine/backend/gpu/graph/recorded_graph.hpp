@@ -31,8 +31,8 @@ class Recording {
   Recording(const Recording&) = delete;
   Recording& operator=(const Recording&) = delete;
 
-  /// Ends the recording. A thread that records from several streams ends all before it makes any ready: that takes calls
-  /// which a recording thread may not make.
+  /// Ends the recording. A thread that records from several streams ends all before it makes any ready: that takes
+  /// calls which a recording thread may not make.
   void end();
   /// Puts the graph onto the device, which is current.
   [[nodiscard]] RecordedGraph made_ready() const;

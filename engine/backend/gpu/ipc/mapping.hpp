@@ -51,7 +51,8 @@ class IpcExport {
   Words words_{};
 };
 
-/// Another process's buffer. It is filled, poisoned and checked by the process that allocated it: here these do nothing.
+/// Another process's buffer. It is filled, poisoned and checked by the process that allocated it: here these do
+/// nothing.
 class ForeignBuffer final : public Buffer {
  public:
   /// `mapping`: what keeps the address valid.
@@ -80,8 +81,8 @@ class IpcMappings {
   IpcMappings(const IpcMappings&) = delete;
   IpcMappings& operator=(const IpcMappings&) = delete;
 
-  /// What `offer`, which is usable() here, means to kernels and copies of GPU `device`; switches peer access on. `rank`: the
-  /// process that offered it. Throws Error{unsupported} with the driver's words where it cannot be mapped.
+  /// What `offer`, which is usable() here, means to kernels and copies of GPU `device`; switches peer access on.
+  /// `rank`: the process that offered it. Throws Error{unsupported} with the driver's words where it cannot be mapped.
   [[nodiscard]] std::unique_ptr<ForeignBuffer> open(int device, const IpcExport& exported, int rank);
 
  private:

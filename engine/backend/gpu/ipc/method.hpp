@@ -13,9 +13,9 @@ namespace linkscope::gpu {
 class GpuContext;
 class IpcMappings;
 
-/// The process of flow.rank, which holds one end, maps the other end and does all of the work as a method of one process
-/// would: pushing where it holds the source, pulling where it holds the destination. The other process arms and checks
-/// its own end and is otherwise idle. Opening and closing the handle is outside every measured span.
+/// The process of flow.rank, which holds one end, maps the other end and does all of the work as a method of one
+/// process would: pushing where it holds the source, pulling where it holds the destination. The other process arms and
+/// checks its own end and is otherwise idle. Opening and closing the handle is outside every measured span.
 class IpcMethod : public MultiPartMethod {
  public:
   /// Those of the work that make sense here.

@@ -16,7 +16,7 @@ class AccessMethod : public GpuMethod {
 
   [[nodiscard]] Support supports(const Flow& flow) const final;
   [[nodiscard]] Bytes footprint(const Flow& flow) const final;
-  /// More where accesses lie apart, as rotation_spread() has it.
+  /// More where accesses are apart, as rotation_spread() has it.
   [[nodiscard]] Bytes rotation_bytes(const Flow& flow) const final;
 
  protected:

@@ -28,7 +28,8 @@ struct AccessPattern {
 
   /// Whether a flow names any of width, stride, chunk and fill.
   [[nodiscard]] static bool asked(const Parameters& parameters);
-  /// Throws Error{bad_input} for what they cannot be, Error{unsupported} for more than a warp has lanes. A chunk's fill is a warp by default, or less where the chunk is.
+  /// Throws Error{bad_input} for what they cannot be, Error{unsupported} for more than a warp has lanes. A chunk's fill
+  /// is a warp by default, or less where the chunk is.
   static AccessPattern of(const Flow& flow, unsigned warp_size);
 
   [[nodiscard]] constexpr std::uint64_t accesses() const { return whole_units * fill + last_accesses; }

@@ -21,8 +21,8 @@ using Wide = Counter;
 template <class Word>
 constexpr Word initial_word = static_cast<Word>(poison_byte * 0x0101010101010101ULL);
 
-/// What is added to the word at `index` of the arena, or the first value written to it. Odd: as long as fewer operations
-/// are lost than the word has values, no loss leaves the sum right.
+/// What is added to the word at `index` of the arena, or the first value written to it. Odd: as long as fewer
+/// operations are lost than the word has values, no loss leaves the sum right.
 template <class Word>
 __device__ Word operand(std::uint64_t seed, std::uint64_t index) {
   return static_cast<Word>(pattern_word(~seed, index) | 1U);

@@ -1,4 +1,4 @@
-// kernel-atomic: atomic operations by a GPU's threads on words wherever the destination lies.
+// kernel-atomic: atomic operations by a GPU's threads on words wherever the destination is.
 #pragma once
 
 #include <map>
@@ -10,10 +10,10 @@
 
 namespace linkscope::gpu {
 
-/// flow.bytes is the number of operations times their width; parameter `addresses` says over how many words they spread.
-/// Checked exactly: sums after add and cas; after exchange nothing that was written is lost, what came back and what
-/// stands there together are what was there and what was written. cas takes at most 32 threads to a word unless blocks or
-/// threads say otherwise: its failed tries grow with the square of those that want the same one.
+/// flow.bytes is the number of operations times their width; parameter `addresses` says over how many words they
+/// spread. Checked exactly: sums after add and cas; after exchange nothing that was written is lost, what came back and
+/// what stands there together are what was there and what was written. cas takes at most 32 threads to a word unless
+/// blocks or threads say otherwise: its failed tries grow with the square of those that want the same one.
 ///
 /// The scope is the node's (system) where the words are not the executor's own. That is refused where the link cannot
 /// carry operations as such; with scope `device`, which is atomic among the executor's threads, it is not.

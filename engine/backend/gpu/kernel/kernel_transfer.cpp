@@ -6,10 +6,10 @@
 namespace linkscope::gpu {
 namespace {
 
-/// Shapes with streaming accesses are left out where a cache would serve them, which a tuning pass would take for speed.
-/// In the executor's own memory lines that ask to be evicted first push one another out, so that a part of a rotated arena
-/// stays in the last-level cache. And streaming loads are kept by first-level caches: repeats of one small slot would be
-/// served there, whatever the link.
+/// Shapes with streaming accesses are left out where a cache would serve them, which a tuning pass would take for
+/// speed. In the executor's own memory lines that ask to be evicted first push one another out, so that a part of a
+/// rotated arena stays in the last-level cache. And streaming loads are kept by first-level caches: repeats of one
+/// small slot would be served there, whatever the link.
 std::vector<LaunchShape> offered_shapes(const GpuProperties& device, const Flow& flow, const Arenas& arenas,
                                         const ThreadDemand& work) {
   std::vector<LaunchShape> shapes = shapes_for(device, work.threads, flow.parameters);

@@ -20,7 +20,7 @@ inline constexpr Bytes vector_bytes = 16;
 enum class Access { cached, streaming };
 
 /// LaunchShape::blocks: as many as there are tiles of threads * unroll vectors, each block leaving after its own. The
-/// hardware hands tiles out in order, so that those in flight lie close together, in time and in memory.
+/// hardware hands tiles out in order, so that those in flight are close together, in time and in memory.
 inline constexpr unsigned one_tile_each = 0;
 
 /// Every thread strides over the data by the number of all threads, `unroll` vectors in flight at a time.

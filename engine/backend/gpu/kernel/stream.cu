@@ -35,7 +35,7 @@ constexpr unsigned places_at_once(Operation operation, unsigned unroll) {
   return unroll > 1 ? unroll / arrays_read(operation) : 1;
 }
 
-/// Where b lies behind a, both aligned to vectors.
+/// Where b is behind a, both aligned to vectors.
 constexpr Bytes second_array(Bytes bytes) { return (bytes + vector_bytes - 1) / vector_bytes * vector_bytes; }
 
 template <Operation operation>
@@ -199,7 +199,7 @@ class StreamTransfer final : public KernelTransfer {
     return static_cast<unsigned>(4 * context().device(device).multiprocessors);
   }
 
-  /// By whoever holds the arrays, as every other fill: no page moves that the measured work did not move.
+  /// By the device that holds the arrays, as every other fill: no page moves that the measured work did not move.
   void fill_arrays(std::uint64_t seed) const {
     const Buffer& source = *arenas().source;
     const DeviceId& home = source.where().device;

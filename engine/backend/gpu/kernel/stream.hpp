@@ -10,10 +10,10 @@
 
 namespace linkscope::gpu {
 
-/// Arrays a and b (add and triad) lie in the source, the result c in the destination, and the executor is any GPU that
-/// reaches them. So "arrays on the peer, kernel here" is one flow (both ends on the peer) and "remote read, local write"
-/// another. flow.bytes is one array; what STREAM counts, bytes read plus written, is touched_bytes(). The arrays hold
-/// whole numbers, so that every result is exact and is compared exactly.
+/// Arrays a and b (add and triad) are in the source, the result c in the destination, and the executor is any GPU that
+/// reaches them. So "arrays on the peer, kernel here" is one flow (both ends on the peer) and "remote read, local
+/// write" another. flow.bytes is one array; what STREAM counts, bytes read plus written, is touched_bytes(). The arrays
+/// hold whole numbers, so that every result is exact and is compared exactly.
 class Stream final : public GpuMethod {
  public:
   explicit Stream(std::shared_ptr<GpuContext> context)

@@ -1,4 +1,4 @@
-// What STREAM's arrays hold, and how they are filled where they lie.
+// What STREAM's arrays hold, and how they are filled where they are.
 #pragma once
 
 #include <cstddef>
@@ -15,8 +15,8 @@ class GpuContext;
 /// What scale and triad multiply by.
 inline constexpr double stream_scalar = 3;
 
-/// The double at `index` of a buffer filled in round `seed`: a whole number below 2^21, so that sums and small multiples
-/// are exact.
+/// The double at `index` of a buffer filled in round `seed`: a whole number below 2^21, so that sums and small
+/// multiples are exact.
 constexpr double stream_value(std::uint64_t seed, std::uint64_t index) {
   return static_cast<double>(pattern_word(seed, index) >> 43U);
 }

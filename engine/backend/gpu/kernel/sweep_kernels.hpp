@@ -67,8 +67,8 @@ __device__ void for_each_repeat(const Sweep& sweep, const Visit& visit) {
   }
 }
 
-/// Which items of a range are a worker's (a thread, or another unit of a block): groups of `unroll` items that lie `step`
-/// apart, the first group from `first` on, the next ones `jump` further each.
+/// Which items of a range are a worker's (a thread, or another unit of a block): groups of `unroll` items that are
+/// `step` apart, the first group from `first` on, the next ones `jump` further each.
 struct Walk {
   std::uint64_t first;
   std::uint64_t step;
@@ -83,7 +83,7 @@ __device__ Walk walk_of(Order order, std::uint64_t worker, std::uint64_t workers
   return {blockIdx.x * workers + worker, all, unroll * all};
 }
 
-/// Calls whole(first item, step) for each of the walk's groups that lie within `items`, and last(first item, step) for
+/// Calls whole(first item, step) for each of the walk's groups that are within `items`, and last(first item, step) for
 /// what remains of it.
 template <unsigned unroll, class Whole, class Last>
 __device__ void for_each_group(const Walk& walk, std::uint64_t items, const Whole& whole, const Last& last) {

@@ -14,8 +14,8 @@
 
 namespace linkscope::gpu {
 
-/// How the threads of a grid divide a slot. interleaved: each strides by the number of all threads, through every repeat
-/// in turn. tiles: each block takes contiguous pieces of its own, and blockIdx.y says the repeat.
+/// How the threads of a grid divide a slot. interleaved: each strides by the number of all threads, through every
+/// repeat in turn. tiles: each block takes contiguous pieces of its own, and blockIdx.y says the repeat.
 enum class Order { interleaved, tiles };
 
 /// What a kernel sweeps over: `repeats` slots, from `first` on, round and round.

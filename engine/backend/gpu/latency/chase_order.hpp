@@ -1,4 +1,5 @@
-// RingOrder: which node of a pointer chase comes when. constexpr, so that one definition serves the host and the device.
+// RingOrder: which node of a pointer chase comes when. constexpr, so that one definition serves the host and the
+// device.
 #pragma once
 
 #include <cstdint>

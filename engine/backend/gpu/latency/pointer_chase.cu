@@ -22,7 +22,7 @@ constexpr std::uint64_t share_of_processors = 8;
 /// Rings of up to so many nodes may fit the caches that a launch empties (first-level ones hold about 2000 lines).
 constexpr std::uint64_t most_warmed = 4096;
 
-/// Where the ring lies, as the device sees it.
+/// Where the ring is, as the device sees it.
 struct Ring {
   std::byte* base = nullptr;
   Bytes stride = 0;
@@ -44,8 +44,8 @@ __global__ void lay_ring(Ring ring) {
 /// What walks tell: how many ended right and wrong; cycles of those that began with a lap, and of the laps among them.
 enum Told : unsigned { told_right, told_wrong, told_cycles, told_lap_cycles, all_told };
 
-/// A grid of one thread per multiprocessor, of which one block works: `lap` hops, which come back to the start, and then
-/// `hops` more.
+/// A grid of one thread per multiprocessor, of which one block works: `lap` hops, which come back to the start, and
+/// then `hops` more.
 __global__ void walk_ring(std::byte* start, const std::byte* expected, std::uint64_t lap, std::uint64_t hops,
                           unsigned working_block, std::uint64_t* told) {
   if (blockIdx.x != working_block) return;

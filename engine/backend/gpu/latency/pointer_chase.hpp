@@ -15,9 +15,9 @@ namespace linkscope::gpu {
 /// each of an eighth of the multiprocessors; successive transfers go round so that all serve equally often: their
 /// distances from a memory differ by some per cent, and the mean over all of them is what nvbandwidth gives.
 ///
-/// A launch empties first-level caches, so a walk of a ring that may fit one begins with a lap around all of it. What the
-/// laps took is known from the multiprocessor's cycle counter and taken out of the span: a small ring's figure is that of
-/// the caches it fits, not a mixture with first loads.
+/// A launch empties first-level caches, so a walk of a ring that may fit one begins with a lap around all of it. What
+/// the laps took is known from the multiprocessor's cycle counter and taken out of the span: a small ring's figure is
+/// that of the caches it fits, not a mixture with first loads.
 ///
 /// A walk is a launch, and the gap between two launches in a stream, about 1 us, is inside the figure: below 0.2 % of
 /// 1024 hops over a link. In local memory hops default to more. Loads are ordinary ones, cached wherever the device

@@ -23,12 +23,12 @@ class GpuMemory : public Memory {
  protected:
   [[nodiscard]] GpuContext& context() const { return *context_; }
   [[nodiscard]] const std::shared_ptr<GpuContext>& shared_context() const { return context_; }
-  /// Whether a GPU's own memory can lie as `where` says.
+  /// Whether a GPU's own memory can be placed as `where` says.
   [[nodiscard]] Support lies_on_gpu(const Endpoint& where) const;
   /// A buffer of GPU where.device.index at `address`, which `give_back` frees; touched as `where` says.
   [[nodiscard]] std::unique_ptr<Buffer> device_buffer(const Endpoint& where, Bytes bytes, std::byte* address,
                                                       std::function<void(std::byte*)> give_back) const;
-  /// Whether page-locked memory can lie as `where` says.
+  /// Whether page-locked memory can be placed as `where` says.
   [[nodiscard]] Support can_pin(const Endpoint& where) const;
 
  private:
@@ -37,9 +37,8 @@ class GpuMemory : public Memory {
 
 /// Writes all of [address, address + bytes) from where `toucher` is.
 void touch_from(GpuContext& context, std::byte* address, Bytes bytes, const DeviceId& toucher);
-/// Page-locked memory from the driver, mapped into every GPU, on the pages of NUMA node `node`; `flags`: further ones of
-/// gpuHostAlloc.
-/// Throws Error{no_memory} where the node or a cgroup has too little.
+/// Page-locked memory from the driver, mapped into every GPU, on the pages of NUMA node `node`; `flags`: further ones
+/// of gpuHostAlloc. Throws Error{no_memory} where the node or a cgroup has too little.
 std::byte* allocate_pinned(GpuContext& context, int node, Bytes bytes, unsigned flags = 0);
 /// Gives memory of gpuMalloc on `device` back.
 std::function<void(std::byte*)> device_deleter(int device);

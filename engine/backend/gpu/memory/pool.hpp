@@ -8,8 +8,8 @@
 
 namespace linkscope::gpu {
 
-/// Memory of one GPU out of its default pool. Peers reach it through the pool's own access list, which follows their peer
-/// access to the device.
+/// Memory of one GPU out of its default pool. Peers reach it through the pool's own access list, which follows their
+/// peer access to the device.
 class PoolMemory final : public GpuMemory {
  public:
   explicit PoolMemory(std::shared_ptr<GpuContext> context)

@@ -25,7 +25,7 @@ enum class PoolKeeps {
                                                                     int device, const Endpoint& where,
                                                                     Bytes bytes,
                                                                     PoolKeeps keeps = PoolKeeps::blocks);
-/// What a runtime's code means for whoever asked for `what`: Fault::no_memory or Fault::broken.
+/// What a runtime's code means where `what` was asked for: Fault::no_memory or Fault::broken.
 [[nodiscard]] Error runtime_failure(int code, const std::string& what);
 
 }  // namespace linkscope::gpu

@@ -12,8 +12,8 @@ enum class Pages;
 
 namespace linkscope::gpu {
 
-/// Stands for the host's memory of the same name. Placement::first_touch by a GPU asks that its kernels can load and store
-/// the system's memory; pages are then where the system puts what that GPU touches. All else is the host's.
+/// Stands for the host's memory of the same name. Placement::first_touch by a GPU asks that its kernels can load and
+/// store the system's memory; pages are then where the system puts what that GPU touches. All else is the host's.
 class SystemMemory final : public GpuMemory {
  public:
   /// `pages` for what a GPU touches first: `on_host`'s own, from no pool of huge pages, which GPUs may not fault on.

@@ -8,8 +8,8 @@
 
 namespace linkscope::gpu {
 
-/// Physical memory of one GPU behind a range of addresses of its own (virtual memory management). Peers reach it through the
-/// mapping's own access list, which follows their peer access to the device.
+/// Physical memory of one GPU behind a range of addresses of its own (virtual memory management). Peers reach it
+/// through the mapping's own access list, which follows their peer access to the device.
 class VmmMemory final : public GpuMemory {
  public:
   explicit VmmMemory(std::shared_ptr<GpuContext> context)

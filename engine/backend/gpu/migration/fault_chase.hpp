@@ -10,9 +10,9 @@
 
 namespace linkscope::gpu {
 
-/// One thread of the executor, a GPU or a CPU, follows pointers through memory whose pages are at home elsewhere: every hop
-/// faults, and its answer is needed before the next. A transfer walks all of flow.bytes once, a hop for each stride; time is
-/// given per hop. Before every start the pages are sent home. Memories as for page-fault.
+/// One thread of the executor, a GPU or a CPU, follows pointers through memory whose pages are at home elsewhere: every
+/// hop faults, and its answer is needed before the next. A transfer walks all of flow.bytes once, a hop for each
+/// stride; time is given per hop. Before every start the pages are sent home. Memories as for page-fault.
 class FaultChase final : public GpuMethod {
  public:
   explicit FaultChase(std::shared_ptr<GpuContext> context)

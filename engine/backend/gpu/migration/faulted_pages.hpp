@@ -44,8 +44,8 @@ class FaultedPages {
   }
 
   void arm(std::uint64_t seed);
-  /// After `done` transfers: reads summed up to `sum`; or writes left their words in every slot they touched, and all else
-  /// as it was. Puts back what was written.
+  /// After `done` transfers: reads summed up to `sum`; or writes left their words in every slot they touched, and all
+  /// else as it was. Puts back what was written.
   [[nodiscard]] std::optional<Mismatch> verify(std::uint64_t done, std::uint64_t sum) const;
   /// Bytes that verify() answers for: the touched words' of reads, whole slots' of writes.
   [[nodiscard]] Bytes verified_bytes(std::uint64_t done) const;

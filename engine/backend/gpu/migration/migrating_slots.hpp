@@ -19,7 +19,7 @@ namespace linkscope::gpu {
 
 class GpuContext;
 
-/// What slots of such methods lie apart by, so that none shares a block with its neighbour: drivers fetch up to 2 MiB
+/// How far apart slots of such methods are, so that none shares a block with its neighbour: drivers fetch up to 2 MiB
 /// around a fault, and AMD and NVIDIA both map that much as one page.
 inline constexpr Bytes migration_block = 2 * MiB;
 
@@ -28,7 +28,8 @@ inline constexpr Bytes migration_block = 2 * MiB;
 /// Every transfer of a start needs a slot whose pages are still at home: some dozens, as far as memory is not wasted.
 [[nodiscard]] Bytes migration_rotation(const Flow& flow);
 
-/// Whether the pages of `home` can move to and from `visitor`, a GPU or a NUMA node, because it touches or asks for them.
+/// Whether the pages of `home` can move to and from `visitor`, a GPU or a NUMA node, because it touches or asks for
+/// them.
 [[nodiscard]] Support can_migrate(GpuContext& context, const Endpoint& home, const DeviceId& visitor);
 
 /// Home is the device of the buffer's endpoint. Counts the memory that the visitor must have free for all of the arena.

@@ -10,10 +10,10 @@
 
 namespace linkscope::gpu {
 
-/// The source's pages are at home on its device; the executor, a GPU's kernel or CPU threads, touches each, and the system
-/// brings them over. All of flow.bytes count, whether a page's one word is touched or all of them. Before every start the
-/// pages are sent home. Managed memory, or the system's where GPUs can reach it. Source placement first-touch: a bound
-/// source has its pages mapped rather than moved.
+/// The source's pages are at home on its device; the executor, a GPU's kernel or CPU threads, touches each, and the
+/// system brings them over. All of flow.bytes count, whether a page's one word is touched or all of them. Before every
+/// start the pages are sent home. Managed memory, or the system's where GPUs can reach it. Source placement
+/// first-touch: a bound source has its pages mapped rather than moved.
 class PageFault final : public GpuMethod {
  public:
   explicit PageFault(std::shared_ptr<GpuContext> context)

@@ -10,9 +10,9 @@
 
 namespace linkscope::gpu {
 
-/// The source is managed memory at home on one device; there is no destination memory, since the pages themselves go: to the
-/// executor, a GPU, or, where they lie at the executor, to the host. Before every start they are brought home. The call may keep
-/// its thread busy: it is enqueued after the gate has opened and the span holds that cost.
+/// The source is managed memory at home on one device; there is no destination memory, since the pages themselves go:
+/// to the executor, a GPU, or, where they are at the executor, to the host. Before every start they are brought home.
+/// The call may keep its thread busy: it is enqueued after the gate has opened and the span holds that cost.
 class Prefetch final : public GpuMethod {
  public:
   explicit Prefetch(std::shared_ptr<GpuContext> context)

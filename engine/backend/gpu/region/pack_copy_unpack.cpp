@@ -125,8 +125,8 @@ class PackedTransfer final : public DriverRegionTransfer {
     });
   }
 
-  /// Enqueues `work` on the executor's `stream`, or on the other GPU's where `side` is there, between what the executor's
-  /// stream holds before and after.
+  /// Enqueues `work` on the executor's `stream`, or on the other GPU's where `side` is there, between what the
+  /// executor's stream holds before and after.
   template <class Work>
   void on_side(const PackedSide& side, gpuStream_t stream, const Work& work) {
     if (side.device == device()) {

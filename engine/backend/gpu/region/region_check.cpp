@@ -62,7 +62,7 @@ void RegionCheck::flush() const {
 std::optional<Mismatch> RegionCheck::verify(std::uint64_t seed, std::uint64_t slots_touched) const {
   context_->use(device_);
   const std::uint64_t slots = std::min(slots_touched, arenas_.rotation.slots);
-  if (is_stacked()) {  // one pattern lies over the whole arena: together they are one region
+  if (is_stacked()) {  // one pattern covers the whole arena: together they are one region
     const Region all = region_.stacked(slots);
     const auto bad = slots == 0 ? std::nullopt : compare(0, all, seed);
     return bad ? std::optional(describe(0, all, *bad)) : std::nullopt;

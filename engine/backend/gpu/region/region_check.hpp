@@ -11,11 +11,10 @@
 
 namespace linkscope::gpu {
 
-/// As CopyCheck, for a region that lies alike in every slot of both ends (footprint after footprint, or stacked: row after
-/// row in the same planes): its bytes hold the source's pattern after the
-/// transfer, each at its own place, and those between them are still poison. Compared by kernels of the destination's
-/// GPU, so that checking never opens peer access, or of the executor for host memory: where they cannot reach that, in
-/// pieces copied to the GPU.
+/// As CopyCheck, for a region that is alike in every slot of both ends (footprint after footprint, or stacked: row
+/// after row in the same planes): its bytes hold the source's pattern after the transfer, each at its own place, and
+/// those between them are still poison. Compared by kernels of the destination's GPU, so that checking never opens peer
+/// access, or of the executor for host memory: where they cannot reach that, in pieces copied to the GPU.
 class RegionCheck {
  public:
   /// Throws Error{bad_input} unless both arenas hold their slots, and these do not overlap.
@@ -30,7 +29,7 @@ class RegionCheck {
  private:
   [[nodiscard]] Bytes extent() const;
   [[nodiscard]] bool is_stacked() const;
-  /// First bad offset from `at` on, where `region` lies.
+  /// First bad offset from `at` on, where `region` is.
   [[nodiscard]] std::optional<Bytes> compare(Bytes at, const Region& region, std::uint64_t seed) const;
   [[nodiscard]] std::optional<Bytes> compare_copied(const std::byte* at, const Region& region,
                                                     std::uint64_t seed) const;

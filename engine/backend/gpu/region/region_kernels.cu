@@ -31,10 +31,11 @@ struct RowAt {
   std::uint64_t within;
 };
 
-/// What a group of `lanes` threads moves at a time, `in_flight` units each: a stretch of one row, or where rows are short
-/// one unit per thread of each of several rows. Neighbouring threads take neighbouring units and neighbouring groups
-/// neighbouring rows, so that a warp asks for whole lines where the region has them. All loads come before the stores, and
-/// pass the first-level cache by: the repeats of one launch would find a warm slot there, and not on the link.
+/// What a group of `lanes` threads moves at a time, `in_flight` units each: a stretch of one row, or where rows are
+/// short one unit per thread of each of several rows. Neighbouring threads take neighbouring units and neighbouring
+/// groups neighbouring rows, so that a warp asks for whole lines where the region has them. All loads come before the
+/// stores, and pass the first-level cache by: the repeats of one launch would find a warm slot there, and not on the
+/// link.
 template <class Unit, unsigned rows_at_once>
 __global__ void __launch_bounds__(most_region_threads)
     copy_region_kernel(Sweep sweep, Region from, Region to, unsigned lanes) {

@@ -17,8 +17,8 @@ namespace linkscope::gpu {
 inline constexpr unsigned most_region_threads = 1024;
 
 /// Launches the copy of `sweep`'s slots, round and round, as one kernel. `from` and `to` have equal widths, rows and
-/// planes; the sweep's own bytes and vectors are not looked at. Threads move as many bytes at a time as every row's start
-/// and width allow, 16 at most; narrow rows share a warp.
+/// planes; the sweep's own bytes and vectors are not looked at. Threads move as many bytes at a time as every row's
+/// start and width allow, 16 at most; narrow rows share a warp.
 void launch_region_copy(gpuStream_t stream, const Sweep& sweep, const Region& from, const Region& to,
                         unsigned blocks, unsigned threads);
 /// Every kernel that launch_region_copy can launch, to be loaded beforehand.

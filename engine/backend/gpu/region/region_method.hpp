@@ -19,16 +19,16 @@ class RegionMethod : public GpuMethod {
   using GpuMethod::GpuMethod;
 
   [[nodiscard]] Bytes footprint(const Flow& flow) const override { return region(flow).footprint(); }
-  /// More where rows lie apart, as rotation_spread() has it; slots that are stacked hold as much payload as those of
+  /// More where rows are apart, as rotation_spread() has it; slots that are stacked hold as much payload as those of
   /// dense flows.
   [[nodiscard]] Bytes rotation_bytes(const Flow& flow) const override;
-  /// Slots are stacked, each in the rows below the last one's, where the planes have room for as many as it takes: whole
-  /// footprints would outgrow memory.
+  /// Slots are stacked, each in the rows below the last one's, where the planes have room for as many as it takes:
+  /// whole footprints would outgrow memory.
   [[nodiscard]] Bytes slot_stride(const Flow& flow) const override;
 
  protected:
   [[nodiscard]] bool stacks(const Flow& flow) const;
-  /// How the flow's bytes lie at either end.
+  /// How the flow's bytes are at either end.
   [[nodiscard]] virtual Region region(const Flow& flow) const { return region_of(flow); }
   [[nodiscard]] std::map<std::string, std::string> own_parameters() const override {
     return region_parameters();

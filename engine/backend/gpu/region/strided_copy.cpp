@@ -61,7 +61,7 @@ Support pitch_fits(const Region& region) {
 
 namespace {
 
-/// Managed memory may lie on neither of the two GPUs that the call between them would name.
+/// Managed memory may be on neither of the two GPUs that the call between them would name.
 bool names_both_gpus(const Flow& flow) {
   const bool managed = flow.source->traits.migrates || flow.destination->traits.migrates;
   return between_gpus(flow) && !managed;

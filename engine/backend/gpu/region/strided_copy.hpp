@@ -52,7 +52,7 @@ class CopyEngine3d final : public StridedCopy {
 /// Whether the driver takes rows that far apart.
 [[nodiscard]] Support pitch_fits(const Region& region);
 
-/// Enqueues one call for a region between two places whose rows may lie differently far apart.
+/// Enqueues one call for a region between two places whose rows may have different pitches.
 void copy_3d(gpuStream_t stream, const Flow& flow, std::byte* destination, const Region& to,
              const std::byte* source, const Region& from);
 

@@ -1,9 +1,10 @@
 // What CUDA's kernels say otherwise than HIP's, for collectives. Part of vendor.hpp, which alone includes it.
 #pragma once
 
-/// A kernel's argument that is read where it lies, however it is indexed.
+/// A kernel's argument that is read where it is, however it is indexed.
 #define LINKSCOPE_IN_PLACE const __grid_constant__
-/// Launch bounds of a kernel of which `blocks` blocks of up to `threads` threads shall be resident on each multiprocessor.
+/// Launch bounds of a kernel of which `blocks` blocks of up to `threads` threads shall be resident on each
+/// multiprocessor.
 #define LINKSCOPE_RESIDENT(threads, blocks) __launch_bounds__(threads, blocks)
 
 namespace linkscope::gpu::vendor {
@@ -13,9 +14,9 @@ struct alignas(16) WordPair {
   std::uint64_t first, second;
 };
 
-/// Each word of the pair is loaded or stored whole, as the memory model has it for 64 bits; the two may part. Relaxed, of
-/// system scope. What threads of a warp store to a line of 128 bytes by one such instruction arrives whole
-/// where lines_arrive_whole.
+/// Each word of the pair is loaded or stored whole, as the memory model has it for 64 bits; the two may part. Relaxed,
+/// of system scope. What threads of a warp store to a line of 128 bytes by one such instruction arrives whole where
+/// lines_arrive_whole.
 __device__ inline WordPair load_relaxed_system(const WordPair* address) {
   WordPair pair;
   asm volatile("ld.relaxed.sys.global.v2.u64 {%0, %1}, [%2];"

@@ -6,7 +6,8 @@ namespace linkscope::gpu::vendor {
 inline constexpr const char* name = "hip";
 /// Whether memory of gpuMalloc has a mapping for CPUs, where the hardware lets them reach it.
 inline constexpr bool maps_device_memory_for_cpus = true;
-/// Whether what a warp stores to a line of 128 bytes by one instruction of 16 bytes a thread arrives whole in another GPU.
+/// Whether what a warp stores to a line of 128 bytes by one instruction of 16 bytes a thread arrives whole in another
+/// GPU.
 inline constexpr bool lines_arrive_whole = false;
 inline constexpr const char* runtime_name = "HIP runtime";
 inline constexpr const char* driver_name = "HIP driver";

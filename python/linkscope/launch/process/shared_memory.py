@@ -25,7 +25,7 @@ Mark = list[str | int]
 class SharedMemory:
     """Segments of one group on this host: made since it was started, and mapped by one of its processes.
 
-    ``noted``: a file that names them, for whoever comes after a linkscope that was killed.
+    ``noted``: a file that names them, for what runs after a linkscope that was killed.
     """
 
     def __init__(self, noted: Path | None = None) -> None:
