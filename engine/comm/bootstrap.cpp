@@ -18,14 +18,14 @@ std::string Bootstrap::name_of(int rank) const {
   return name_of_rank(rank, hosts_.at(static_cast<std::size_t>(rank)));
 }
 
-std::vector<std::string> Bootstrap::take_part(const std::string& own, const std::string& failure) {
+std::vector<std::string> Bootstrap::exchange(const std::string& own, const std::string& failure) {
   if (broken_) throw *broken_;
   ++sequence_;
   failures_.assign(failures_.size(), {});
   failure_of(rank()) = {failure, now() + clock_offset()};
   if (!failure.empty()) own_.on_failure(failure);
   try {
-    return carry_out(own);
+    return do_allgather(own);
   } catch (const Error& error) {
     broken_.emplace(Fault::fatal, error);
     throw;

@@ -42,9 +42,9 @@ class Bootstrap : public ProcessGroup {
   [[nodiscard]] int rank() const override { return own_.handshake.rank; }
   [[nodiscard]] int size() const override { return own_.handshake.size; }
   [[nodiscard]] std::string name_of(int rank) const override;
-  std::vector<std::string> allgather(const std::string& own) final { return take_part(own, {}); }
+  std::vector<std::string> allgather(const std::string& own) final { return exchange(own, {}); }
   std::vector<std::string> allgather_failure(const std::string& own, const std::string& reason) final {
-    return take_part(own, reason);
+    return exchange(own, reason);
   }
 
   /// Why nothing works any more; none as long as it does.
@@ -64,7 +64,7 @@ class Bootstrap : public ProcessGroup {
 
   explicit Bootstrap(BootstrapOptions own);
 
-  virtual std::vector<std::string> carry_out(const std::string& own) = 0;
+  virtual std::vector<std::string> do_allgather(const std::string& own) = 0;
 
   [[nodiscard]] const BootstrapOptions& own() const { return own_; }
   [[nodiscard]] Seconds now() const { return own_.clock(); }
@@ -86,7 +86,7 @@ class Bootstrap : public ProcessGroup {
   [[nodiscard]] Causes with_failures(Cause cause) const;
 
  private:
-  std::vector<std::string> take_part(const std::string& own, const std::string& failure);
+  std::vector<std::string> exchange(const std::string& own, const std::string& failure);
 
   BootstrapOptions own_;
   std::vector<std::string> hosts_;             ///< by rank; empty where unknown

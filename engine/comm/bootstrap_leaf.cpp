@@ -68,7 +68,7 @@ void BootstrapLeaf::demand(Outcome outcome) {
   throw GroupError(Fault::fatal, told ? *told : with_failures(why(outcome, 0)));
 }
 
-std::vector<std::string> BootstrapLeaf::carry_out(const std::string& word) {
+std::vector<std::string> BootstrapLeaf::do_allgather(const std::string& word) {
   if (clock_due_) set_clock();
   const Deadline deadline = limit();
   const std::string& failure = failure_of(rank()).words;

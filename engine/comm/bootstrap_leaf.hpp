@@ -19,7 +19,7 @@ class BootstrapLeaf final : public Bootstrap {
   [[nodiscard]] Seconds clock_uncertainty() const override { return offset_.uncertainty; }
 
  protected:
-  std::vector<std::string> carry_out(const std::string& word) override;
+  std::vector<std::string> do_allgather(const std::string& word) override;
 
  private:
   void await_welcome(const Address& address);

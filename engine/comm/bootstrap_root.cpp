@@ -78,7 +78,7 @@ void BootstrapRoot::demand(int rank, Outcome outcome) {
   if (outcome != Outcome::done) fail(why(outcome, rank));
 }
 
-std::vector<std::string> BootstrapRoot::carry_out(const std::string& word) {
+std::vector<std::string> BootstrapRoot::do_allgather(const std::string& word) {
   if (clocks_due_) set_clocks();
   std::vector<std::string> words = collect(word);
   clocks_due_ = uncertainty_ > 0 && now() - clocks_set_ > clocks_last;

@@ -22,7 +22,7 @@ class BootstrapRoot final : public Bootstrap {
   [[nodiscard]] Seconds clock_uncertainty() const override { return uncertainty_; }
 
  protected:
-  std::vector<std::string> carry_out(const std::string& word) override;
+  std::vector<std::string> do_allgather(const std::string& word) override;
 
  private:
   [[nodiscard]] std::vector<std::string> collect(const std::string& word);

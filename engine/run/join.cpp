@@ -153,7 +153,7 @@ void tell(JsonLines& out, const Json& record) {
 }
 
 /// `trouble`: why it is lost, where the others are the reason; the supervisor has been told.
-Health take_part(const Environment& environment, const EngineFactory& factory, Control& control,
+Health run_rank(const Environment& environment, const EngineFactory& factory, Control& control,
                  JsonLines& out, std::optional<GroupError>& trouble) {
   std::optional<Listener> listener;
   if (*environment.rank == 0) listener.emplace(control.local_host());
@@ -209,7 +209,7 @@ Health join(const Environment& environment, const EngineFactory& factory) {
   std::optional<GroupError> trouble;
   Health health = Health::lost;
   try {
-    health = take_part(environment, factory, control, out, trouble);
+    health = run_rank(environment, factory, control, out, trouble);
   } catch (const Error& error) {
     tell(out, error_record(error));
     throw;

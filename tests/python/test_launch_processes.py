@@ -368,7 +368,7 @@ def test_mpiexec_is_told_where_and_no_more_than_once(tmp_path: Path, monkeypatch
         ({}, ("node1", "node1"), False),
     ],
 )
-def test_processes_that_came_to_lie_on_one_of_several_hosts_are_told_of(
+def test_a_note_tells_where_several_hosts_were_named_and_one_used(
     asked: dict[str, str], hosts: tuple[str, str], said: bool
 ) -> None:
     notes: list[str] = []
@@ -377,7 +377,7 @@ def test_processes_that_came_to_lie_on_one_of_several_hosts_are_told_of(
     scheduler = JobScheduler(job, None, records.append, notes.append)
     scheduler.__dict__["_cores"] = CORES
     hellos = [Hello(rank, host, 7 + rank, "127.0.0.1", None, ()) for rank, host in enumerate(hosts)]
-    scheduler._welcome(Local(), {"cases": [case(message(("gpu:0", 0), ("gpu:1", 1)))]}, hellos)
+    scheduler._on_joined(Local(), {"cases": [case(message(("gpu:0", 0), ("gpu:1", 1)))]}, hellos)
     told = [note for note in notes if note.startswith("all 2 processes run on node1 although 2 hosts were named")]
     assert bool(told) == said
     assert records[0]["notes"] == told

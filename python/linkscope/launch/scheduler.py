@@ -129,7 +129,7 @@ class JobScheduler:
                 one.rank: one.cpus for one in bind(self.job.node, plan["cases"], range(group.processes), self._cores)
             },
             on_surveyed=lambda found: self._surveys.update({found.host: found}),
-            on_joined=lambda hellos: self._welcome(launcher, plan, hellos),
+            on_joined=lambda hellos: self._on_joined(launcher, plan, hellos),
         )
         return ProcessGroup(control, group_spec, PlanWork(plan, exchange_limit_s(plan["cases"])), START_TIMEOUT_S)
 
@@ -137,14 +137,14 @@ class JobScheduler:
         assert group.kind is not None
         return self.job.request.launching.open(group.kind, self.job.engine.name, self.leader)
 
-    def _welcome(self, launcher: Launcher, plan: Json, hellos: Sequence[Hello]) -> dict[int, Sequence[int]]:
+    def _on_joined(self, launcher: Launcher, plan: Json, hellos: Sequence[Hello]) -> dict[int, Sequence[int]]:
         """Records who has come together; the CPUs that each shall keep to."""
         bound: dict[int, Binding] = {}
         for host in dict.fromkeys(hello.host for hello in hellos):
             there = [hello for hello in hellos if hello.host == host]
             bound |= {one.rank: one for one in self._bindings(launcher, plan, host, there)}
-        if crowd := self._crowd(hellos):
-            self.say(crowd)
+        if note := self._same_host_note(hellos):
+            self.say(note)
         self.record(self._joined(launcher, hellos, bound))
         return {rank: one.cpus for rank, one in bound.items()}
 
@@ -183,11 +183,11 @@ class JobScheduler:
             "nodes": [{"host": host, "node": self._surveys[host].node.to_json()} for host in new],
             "notes": [
                 *_notes(launcher, len(hellos)),
-                *filter(None, [self._crowd(hellos), *(self._difference(host) for host in hosts)]),
+                *filter(None, [self._same_host_note(hellos), *(self._difference(host) for host in hosts)]),
             ],
         }
 
-    def _crowd(self, hellos: Sequence[Hello]) -> str | None:
+    def _same_host_note(self, hellos: Sequence[Hello]) -> str | None:
         """A note about processes that all run on one host although several were named; None without any."""
         launching = self.job.request.launching
         named = named_hosts(launching.hosts, launching.hostfile)

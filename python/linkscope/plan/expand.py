@@ -14,7 +14,7 @@ from linkscope.machine.paths import Paths
 from linkscope.plan.axes import AxisPoint, points
 from linkscope.plan.candidates import Candidates, FlowLayout, Slot
 from linkscope.plan.collectives import collective_flow, undivided, uneven
-from linkscope.plan.flows import Elsewhere, background_slots, case_flows, elsewhere, ends_of
+from linkscope.plan.flows import BackgroundPlaces, background_places, background_slots, case_flows, ends_of
 from linkscope.plan.labels import case_id, case_labels
 from linkscope.plan.patterns import PATTERNS
 from linkscope.plan.select import Selection, allowed_devices
@@ -139,14 +139,14 @@ def _expand_row(row: SuiteRow, paths: Paths, catalog: EngineCatalog, selected: S
         return
     row = _with_own_variants(_with_known_parameters(row, catalog, node), _vendor(node, catalog))
     for layout in layouts:
-        around = elsewhere(layout, layouts, candidates) if row.background else {}
-        alone = _alone(row, layout, around)
+        places = background_places(layout, layouts, candidates) if row.background else {}
+        alone = _alone(row, layout, places)
         for point in points(row, node, catalog.memory):
             if _over_hosts(layout) and point.processes != "each":
                 continue
             reason = _unsupported(row, point, catalog, node) or alone or _apart(paths, layout, point, catalog)
             reason = reason or _far(layout, point, catalog) or _crowded(layout, point, node, selected.hosts)
-            yield PlannedCase(_case(row, paths, layout, point, around, catalog), reason)
+            yield PlannedCase(_case(row, paths, layout, point, places, catalog), reason)
 
 
 def _counts(row: SuiteRow, node: Node) -> tuple[int, ...]:
@@ -183,8 +183,8 @@ def _crowded(layout: FlowLayout, point: AxisPoint, node: Node, hosts: int) -> st
     return undivided(point, len(layout.members)) or uneven(point, len(layout.members)) if layout.members else None
 
 
-def _alone(row: SuiteRow, layout: FlowLayout, around: Elsewhere) -> str | None:
-    if all(background_slots(one, layout, around) for one in row.background):
+def _alone(row: SuiteRow, layout: FlowLayout, places: BackgroundPlaces) -> str | None:
+    if all(background_slots(one, layout, places) for one in row.background):
         return None
     return "no other GPU or pair is left for the background to run on"
 
@@ -293,10 +293,10 @@ def _apart(paths: Paths, layout: FlowLayout, point: AxisPoint, catalog: EngineCa
 
 
 def _case(
-    row: SuiteRow, paths: Paths, layout: FlowLayout, point: AxisPoint, around: Elsewhere, catalog: EngineCatalog
+    row: SuiteRow, paths: Paths, layout: FlowLayout, point: AxisPoint, places: BackgroundPlaces, catalog: EngineCatalog
 ) -> Json:
     collective = bool(layout.members)
-    flows = [collective_flow(paths, layout, point)] if collective else case_flows(row, paths, layout, point, around)
+    flows = [collective_flow(paths, layout, point)] if collective else case_flows(row, paths, layout, point, places)
     on_gpu = any(flow["executor"].startswith("gpu:") for flow in flows if "role" not in flow)
     wanted = {"min_sample_s": row.min_sample_s, "point_budget_s": row.point_budget_s}
     environment = {"environment": point.variant.settings} if point.variant.settings else {}

@@ -30,13 +30,15 @@ class _Work:
 
 Ranks = Callable[[Slot], tuple[int, int]]
 """The processes of a slot's source and destination."""
-Elsewhere = Mapping[str, Sequence[Slot]]
+BackgroundPlaces = Mapping[str, Sequence[Slot]]
 """Where the background of one case runs apart from its measured flows, by the word of ``beside``."""
 
 
-def case_flows(row: SuiteRow, paths: Paths, layout: FlowLayout, point: AxisPoint, elsewhere: Elsewhere) -> list[Json]:
+def case_flows(
+    row: SuiteRow, paths: Paths, layout: FlowLayout, point: AxisPoint, places: BackgroundPlaces
+) -> list[Json]:
     """The plan's flows of a case, measured ones first: each slot of the layout ``point.flows`` times, then the row's
-    background. ``elsewhere``: see there.
+    background. ``places``: as background_places() gives them.
     """
     group = f"{row.pattern}-{len(layout.slots) * point.flows}"
     ranks = _ranks(layout) if point.processes == "each" else _one_process
@@ -59,26 +61,26 @@ def case_flows(row: SuiteRow, paths: Paths, layout: FlowLayout, point: AxisPoint
             f"{group}-beside",
             _one_process,
         )
-        slots = background_slots(beside, layout, elsewhere)
+        slots = background_slots(beside, layout, places)
         flows += [_flow(work, paths, slot, reverse=False, role="background") for slot in slots]
     return flows
 
 
-def background_slots(beside: Background, layout: FlowLayout, elsewhere: Elsewhere) -> list[Slot]:
-    """Where a background of the row runs, each place once: for every measured flow, or ``elsewhere``."""
+def background_slots(beside: Background, layout: FlowLayout, places: BackgroundPlaces) -> list[Slot]:
+    """Where a background of the row runs, each place once: for every measured flow, or in ``places``."""
     measured = [slot for slot in layout.slots if slot.role == "measured"]
-    places = {
+    ends = {
         "same": [(slot.source, slot.destination) for slot in measured],
         "opposite": [(slot.destination, slot.source) for slot in measured],
         "source": [(slot.source, slot.source) for slot in measured],
         "destination": [(slot.destination, slot.destination) for slot in measured],
-        **{word: [(slot.source, slot.destination) for slot in slots] for word, slots in elsewhere.items()},
+        **{word: [(slot.source, slot.destination) for slot in slots] for word, slots in places.items()},
     }
-    return [Slot(*ends) for ends in dict.fromkeys(places[beside.beside])]
+    return [Slot(*pair) for pair in dict.fromkeys(ends[beside.beside])]
 
 
-def elsewhere(layout: FlowLayout, layouts: Sequence[FlowLayout], candidates: Candidates) -> Elsewhere:
-    """Of the case of ``layout``, one of the row's ``layouts`` over ``ground``."""
+def background_places(layout: FlowLayout, layouts: Sequence[FlowLayout], candidates: Candidates) -> BackgroundPlaces:
+    """Of the case of ``layout``, one of the row's ``layouts``."""
     return {"others": other_slots(layout, layouts), "peer": peer_slots(layout, candidates)}
 
 

@@ -37,7 +37,7 @@ class Cause:
 
 
 @dataclass(frozen=True)
-class Account:
+class Explanation:
     """What is told of an end: words, and causes among them. ``teller``: the rank that it begins with, which tells of
     itself.
     """
@@ -46,9 +46,9 @@ class Account:
     teller: int | None = None
 
     @staticmethod
-    def of(record: Json, nothing: str) -> Account:
+    def of(record: Json, nothing: str) -> Explanation:
         """The reason that a record gives; ``nothing`` where it gives none."""
-        return Account((Cause.of(record) or str(record.get("reason", nothing)),))
+        return Explanation((Cause.of(record) or str(record.get("reason", nothing)),))
 
     def __str__(self) -> str:
         return "".join(
@@ -61,10 +61,10 @@ class Account:
         causes = [cause for part in self.parts if not isinstance(part, str) for cause in part]
         return {rank for cause in causes if cause.how == "failed" for rank in cause.ranks}
 
-    def followed_by(self, *parts: str | tuple[Cause, ...]) -> Account:
+    def followed_by(self, *parts: str | tuple[Cause, ...]) -> Explanation:
         return replace(self, parts=(*self.parts, *parts))
 
-    def without(self, rank: int) -> Account:
+    def without(self, rank: int) -> Explanation:
         """Without the failure of that one, where it comes behind others."""
         return replace(
             self, parts=tuple(part if isinstance(part, str) else _without(part, rank) for part in self.parts)
@@ -90,15 +90,15 @@ class ExitCause:
     ending: ExitStatus | None
 
     def __str__(self) -> str:
-        return str(self.account)
+        return str(self.explanation)
 
     @property
-    def account(self) -> Account:
+    def explanation(self) -> Explanation:
         if self.is_killed or self._complaint is None:
-            return Account((f"{self.process.name} {self.ending}",))
-        said = Account.of(self._complaint, "it did not say why")
+            return Explanation((f"{self.process.name} {self.ending}",))
+        said = Explanation.of(self._complaint, "it did not say why")
         of_another = self.is_late or any(self._rank in cause.ranks for cause in self.causes[:1])
-        return said if of_another else Account((f"{self.process.name}: ", *said.parts), self._rank)
+        return said if of_another else Explanation((f"{self.process.name}: ", *said.parts), self._rank)
 
     @property
     def causes(self) -> tuple[Cause, ...]:
@@ -159,14 +159,14 @@ def failed(processes: Sequence[RankProcess]) -> list[tuple[RankProcess, StepFail
     return sorted(found, key=lambda item: item[1].moment)
 
 
-def with_failures(processes: Sequence[RankProcess], account: Account, cause: ExitCause | None = None) -> str:
-    """``account`` behind who of ``processes`` (by rank) first could not do its part of the step under way, unless it
-    begins with that one: the others may have waited in vain. Who failed after a process was gone may have done so for
+def with_failures(processes: Sequence[RankProcess], explanation: Explanation, cause: ExitCause | None = None) -> str:
+    """``explanation`` behind who of ``processes`` (by rank) first could not do its part of the step under way, unless
+    it begins with that one: others may have waited in vain. Who failed after a process was gone may have done so for
     that one's sake and comes behind; where the ``cause`` is a signal, so does who failed little before that was seen.
     """
     failures = failed(processes)
     if not failures:
-        return str(account)
+        return str(explanation)
     gone = fallen(processes)
     end = gone[0].fell if gone else float("inf")
     killed = cause.process if cause is not None and cause.is_killed else None
@@ -177,11 +177,11 @@ def with_failures(processes: Sequence[RankProcess], account: Account, cause: Exi
     first, failure = (early or failures)[0]
     words = f"{first.name} failed: {failure.reason}"
     if not early:
-        return str(account) if first.hello.rank in account.failed else f"{account}; {words}"
+        return str(explanation) if first.hello.rank in explanation.failed else f"{explanation}; {words}"
     firsts = {one.hello.rank for one, failure in early if failure.moment == early[0][1].moment}
-    if account.begins_with({one.hello.rank for one, _ in early}, firsts):
-        return str(account)
-    return f"{words}; {account.without(first.hello.rank)}"
+    if explanation.begins_with({one.hello.rank for one, _ in early}, firsts):
+        return str(explanation)
+    return f"{words}; {explanation.without(first.hello.rank)}"
 
 
 def _without(causes: tuple[Cause, ...], rank: int) -> tuple[Cause, ...]:

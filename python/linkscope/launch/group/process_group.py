@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from linkscope.errors import LinkscopeError
-from linkscope.launch.group.cause import Account, Cause, ExitCause, blames, failed, with_failures
+from linkscope.launch.group.cause import Cause, ExitCause, Explanation, blames, failed, with_failures
 from linkscope.launch.group.control import (
     Control,
     Event,
@@ -158,7 +158,7 @@ class ProcessGroup:
             elif time.monotonic() >= deadline:
                 self._take_all()
                 if not (self._ready or self._held or self._lost_since is not None or self._garbage):
-                    raise SilenceError(self._with_failures(Account((self._silence(silence_s),))))
+                    raise SilenceError(self._with_failures(Explanation((self._silence(silence_s),))))
                 if not self._ready and self._lost_since is None:
                     self._let_held_go()
                 continue
@@ -175,14 +175,14 @@ class ProcessGroup:
         if cause is None:
             gone = [process.name for process in self._fallen()]
             words = f"{gone[0] if gone else 'a process'} left without a word, or lost its connection"
-            return self._with_failures(self._with_overheard(Account((words,))))
+            return self._with_failures(self._with_overheard(Explanation((words,))))
         if cause.is_refusal:
             raise RefusedPlanError(str(cause))
         silent = next((m for m in self._fallen() if m.complaint is None and cause.blames(m.hello.rank)), None)
-        account = cause.account
+        explanation = cause.explanation
         if silent is not None and not cause.is_late:
-            account = Account((f"{silent.name} is gone (", *account.parts, ")"))
-        return self._with_failures(self._with_overheard(account) if cause.is_bare else account, cause)
+            explanation = Explanation((f"{silent.name} is gone (", *explanation.parts, ")"))
+        return self._with_failures(self._with_overheard(explanation) if cause.is_bare else explanation, cause)
 
     def _look(self) -> float:
         """At the shared memory that there is by now; seconds until it is worth another look."""
@@ -316,12 +316,12 @@ class ProcessGroup:
         everyone_gone = all(process.left is not None for process in self._ranks.values())
         return everyone_gone or time.monotonic() > self._shutdown.cut((self._lost_since or 0.0) + _GRACE_S)
 
-    def _with_overheard(self, account: Account) -> Account:
+    def _with_overheard(self, explanation: Explanation) -> Explanation:
         heard = self._started.overheard()
-        return account.followed_by(f" ({heard})") if heard else account
+        return explanation.followed_by(f" ({heard})") if heard else explanation
 
-    def _with_failures(self, account: Account, cause: ExitCause | None = None) -> str:
-        return with_failures(self._by_rank(), account, cause)
+    def _with_failures(self, explanation: Explanation, cause: ExitCause | None = None) -> str:
+        return with_failures(self._by_rank(), explanation, cause)
 
     def _last_row(self) -> Json | None:
         """The failed row of the case that the loss ended, where rank 0 could still write one."""
@@ -330,11 +330,11 @@ class ProcessGroup:
             return None
         cause = self._cause()
         self._held = None
-        said = Account.of(row, "nothing")
+        said = Explanation.of(row, "nothing")
         if cause is None or (cause.is_lost and not self._was_told_before(cause)):  # the row says more
             return {**row, "reason": self._with_failures(said)}
-        account = cause.account.followed_by(" (rank 0 says: ", *said.parts, ")")
-        return {**row, "reason": self._with_failures(account, cause)}
+        explanation = cause.explanation.followed_by(" (rank 0 says: ", *said.parts, ")")
+        return {**row, "reason": self._with_failures(explanation, cause)}
 
     def _cause(self) -> ExitCause | None:
         """Which process ended first, as far as one can know, and how."""
