@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -23,8 +23,9 @@ class _Traits:
         """Those of ``stated`` that are read here; the defaults for the rest."""
         return cls(**{name: value for name, value in stated.items() if name in cls.__dataclass_fields__})
 
-    def to_json(self) -> Json:
-        """What is not as by default."""
+    @cached_property
+    def stated(self) -> Json:
+        """What is not as by default, as JSON."""
         return {field.name: value for field in fields(self) if (value := getattr(self, field.name)) != field.default}
 
 
@@ -66,8 +67,8 @@ class MemoryTraits(_Traits):
 def label_of(methods: Mapping[str, MethodTraits], memories: Mapping[str, MemoryTraits]) -> Json:
     """What a case's labels hold under ``LABEL``, for all that works on the case or its row."""
     stated = {
-        "methods": {name: traits.to_json() for name, traits in methods.items()},
-        "memories": {name: traits.to_json() for name, traits in memories.items()},
+        "methods": {name: traits.stated for name, traits in methods.items()},
+        "memories": {name: traits.stated for name, traits in memories.items()},
     }
     return {kind: found for kind, names in stated.items() if (found := {n: t for n, t in names.items() if t})}
 

@@ -158,7 +158,7 @@ def prepare(request: Request) -> Job:
         modelling_engine() if described else choose_engine(request.engine, tuple(request.launching.variables().items()))
     )
     node = described or discover(engine.description)
-    known = sorted({*engine.methods, *packaged_methods()})
+    known = sorted({*engine.methods, *packaged_methods()}) if request.methods else []
     selected = selection(node, known, request.devices, request.methods, request.sizes, request.clock)
     if not described:
         selected = replace(selected, hosts=max(len(request.launching.peers), 1))

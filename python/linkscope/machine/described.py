@@ -17,6 +17,7 @@ import yaml
 from linkscope.errors import LinkscopeError
 from linkscope.machine.node import Device, Link, Node
 from linkscope.schemas import load_schema
+from linkscope.yaml_loader import YamlLoader
 
 Json = dict[str, Any]
 
@@ -56,7 +57,7 @@ def _packaged() -> dict[str, Path]:
 
 def _read(path: Path) -> Node:
     try:
-        data = yaml.safe_load(path.read_text(encoding="utf-8"))
+        data = yaml.load(path.read_text(encoding="utf-8"), YamlLoader)
     except OSError as error:
         raise LinkscopeError(f"cannot read machine file {path}: {error.strerror}") from error
     except (yaml.YAMLError, UnicodeDecodeError) as error:

@@ -52,10 +52,11 @@ def share_out(cases: Sequence[Json], precision: float, budget_s: float | None) -
     if budget_s is None or not cases:
         return SamplingOptions(precision)
     left = budget_s - sum(_setup_s(case) for case in cases)
+    needs = [(_most_s(case, SamplingOptions()), _sampling_s(case)) for case in cases]
     low, high = 0.0, DEFAULT_POINT_BUDGET_S / (_SAMPLES * _SAMPLE_S)  # all at their least; all at their most
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
-        fits = sum(_point_budget_s(case, SamplingOptions(needs=middle)) for case in cases) <= left
+        fits = sum(_share_s(most, middle * sampling) for most, sampling in needs) <= left
         low, high = (middle, high) if fits else (low, middle)
     options = SamplingOptions(precision, needs=low)
     return replace(options, point_budget_s=max(_point_budget_s(case, options) for case in cases))
@@ -104,10 +105,18 @@ def _messages(flow: Json) -> int:
 
 
 def _point_budget_s(case: Json, options: SamplingOptions) -> float:
-    most = min(options.point_budget_s, float(case.get("point_budget_s", options.point_budget_s)))
-    if options.needs is None:
-        return most
-    return min(most, max(options.needs * _sampling_s(case), LEAST_POINT_BUDGET_S))
+    most = _most_s(case, options)
+    return most if options.needs is None else _share_s(most, options.needs * _sampling_s(case))
+
+
+def _most_s(case: Json, options: SamplingOptions) -> float:
+    """What the case may spend where no budget is shared."""
+    return min(options.point_budget_s, float(case.get("point_budget_s", options.point_budget_s)))
+
+
+def _share_s(most: float, wanted: float) -> float:
+    """Its share of a budget."""
+    return min(most, max(wanted, LEAST_POINT_BUDGET_S))
 
 
 def _setup_s(case: Json) -> float:

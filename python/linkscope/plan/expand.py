@@ -111,9 +111,12 @@ def _told_apart(cases: Sequence[PlannedCase]) -> list[PlannedCase]:
     kept = []
     for planned in cases:
         labels = planned.case["labels"]
+        if "table" not in labels:
+            kept.append(planned)
+            continue
         place = [labels.get(name) for name in ("table", "title", "row", "column", "series", "x", "variant")]
         key = json.dumps([planned.case["suite"], *place])
-        if "table" not in labels or key not in seen:
+        if key not in seen:
             kept.append(planned)
         seen.add(key)
     return kept
@@ -138,13 +141,15 @@ def _expand_row(row: SuiteRow, paths: Paths, catalog: EngineCatalog, selected: S
             yield _absent(row, catalog, _too_few(row, candidates))
         return
     row = _with_own_variants(_with_known_parameters(row, catalog, node), _vendor(node, catalog))
+    supported = [(point, _unsupported(row, point, catalog, node)) for point in points(row, node, catalog.memory)]
     for layout in layouts:
         places = background_places(layout, layouts, candidates) if row.background else {}
         alone = _alone(row, layout, places)
-        for point in points(row, node, catalog.memory):
+        apart = {method: _apart(paths, layout, catalog.method(method)) for method in row.methods}
+        for point, unsupported in supported:
             if _over_hosts(layout) and point.processes != "each":
                 continue
-            reason = _unsupported(row, point, catalog, node) or alone or _apart(paths, layout, point, catalog)
+            reason = unsupported or alone or apart[point.method]
             reason = reason or _far(layout, point, catalog) or _crowded(layout, point, node, selected.hosts)
             yield PlannedCase(_case(row, paths, layout, point, places, catalog), reason)
 
@@ -176,8 +181,7 @@ def _far(layout: FlowLayout, point: AxisPoint, catalog: EngineCatalog) -> str | 
 
 def _crowded(layout: FlowLayout, point: AxisPoint, node: Node, hosts: int) -> str | None:
     """Why the members of a collective cannot be so many: they wait for one another, so each needs a CPU."""
-    cpus = _cpus(node) * hosts
-    if cpus and point.processes == "each" and len(layout.members) > cpus:
+    if point.processes == "each" and len(layout.members) > (cpus := _cpus(node) * hosts) > 0:
         among = f"{hosts} hosts like {node.name} show" if hosts > 1 else f"{node.name} shows"
         return f"{len(layout.members)} processes want a CPU each; {among} {cpus}"
     return undivided(point, len(layout.members)) or uneven(point, len(layout.members)) if layout.members else None
@@ -275,8 +279,8 @@ def _unsupported(row: SuiteRow, point: AxisPoint, catalog: EngineCatalog, node: 
     return None
 
 
-def _apart(paths: Paths, layout: FlowLayout, point: AxisPoint, catalog: EngineCatalog) -> str | None:
-    """Why a described node cannot run the point: ends that nothing connects, or GPUs without peer access.
+def _apart(paths: Paths, layout: FlowLayout, method: MethodTraits) -> str | None:
+    """Why a described node cannot run a method: ends that nothing connects, or GPUs without peer access.
 
     A real machine's engine says so itself. Copy engines and libraries need no peer access: they stage such copies.
     """
@@ -285,9 +289,8 @@ def _apart(paths: Paths, layout: FlowLayout, point: AxisPoint, catalog: EngineCa
         if paths.between(slot.source, slot.destination) is None:
             return f"nothing in the description of {paths.node.name} connects {slot.source} and {slot.destination}"
         peers = paths.node.device(slot.source).attributes.get("peers")
-        staged = catalog.method(point.method).stages
         between_gpus = slot.destination.startswith("gpu:") and slot.destination != slot.source
-        if peers is not None and between_gpus and slot.destination not in peers and not staged:
+        if peers is not None and between_gpus and slot.destination not in peers and not method.stages:
             return f"{slot.source} and {slot.destination} have no peer access"
     return None
 

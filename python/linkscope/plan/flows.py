@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from linkscope.machine.paths import Paths
@@ -210,6 +211,7 @@ def _rank(rank: int) -> Json:
     return {"rank": rank} if rank else {}
 
 
+@cache
 def kind_of(end: Allocation | None) -> str:
     """An end's memory in a tuning group, such as "managed+gpu": its kind, who touches it first, the advice."""
     if end is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from itertools import permutations
 from typing import Any
 
@@ -91,6 +92,7 @@ def _joined(layout: FlowLayout) -> set[tuple[str, str]]:
     return measured | set(permutations(layout.members, 2))
 
 
+@cache
 def _compact(word: str) -> str:
     """Without spaces: "from pinned" is from-pinned, "512 MiB" 512MiB."""
     return re.sub(r"(?<=[a-z]) (?=[a-z])", "-", word).replace(" ", "")
