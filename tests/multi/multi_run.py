@@ -104,6 +104,13 @@ class MultiRun:
         return {row.id: row.reason or "" for row in rows if row.status != "ok"}
 
     @property
+    def causes(self) -> dict[str, list[tuple[str, list[int]]]]:
+        """How, and which ranks: of every row that is not ok and says so, by its id. Their words are in its reason."""
+        told = [row for row in self.records if row.get("record") == "row" and "causes" in row]
+        assert all(cause["words"] in row["reason"] for row in told for cause in row["causes"])
+        return {row["id"]: [(cause["how"], cause["ranks"]) for cause in row["causes"]] for row in told}
+
+    @property
     def groups(self) -> list[Json]:
         """The records of processes that came together."""
         return [record for record in self.records if record.get("when") == "joined"]

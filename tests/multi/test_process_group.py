@@ -77,6 +77,7 @@ def test_a_killed_rank_is_named_with_its_signal_and_the_rest_goes_on(multi_run: 
     assert multi_run.run().code == 1
     assert multi_run.reasons.keys() == {IDS[1]}
     assert multi_run.reasons[IDS[1]].startswith(f"rank {rank} (host {HOST}) died of SIGKILL")
+    assert multi_run.causes[IDS[1]][0] == ("gone", [rank])
     assert list(multi_run.statuses.values()).count("ok") == 3
     assert len(multi_run.groups) == 2
     assert {note["size"] for note in multi_run.joined} == {2}
@@ -88,12 +89,14 @@ def test_a_rank_that_ends_with_an_exit_code_is_quoted(multi_run: MultiRun) -> No
     assert multi_run.reasons.keys() == {IDS[2]}
     words = f"rank 1 (host {HOST}) ended with exit code 4: linkscope-engine: about to fail"
     assert multi_run.reasons[IDS[2]].startswith(words)
+    assert multi_run.causes[IDS[2]][0] == ("gone", [1])
 
 
 def test_what_a_rank_says_before_it_leaves_is_the_reason(multi_run: MultiRun) -> None:
     multi_run.faults(**{"r0_/4KiB": "lost"})
     multi_run.run()
     assert multi_run.reasons == {IDS[0]: f"rank 0 (host {HOST}): the GPU fell off the bus"}
+    assert multi_run.causes == {IDS[0]: [("failed", [0])]}
 
 
 def test_garbage_is_blamed_on_who_printed_it(multi_run: MultiRun) -> None:
@@ -101,6 +104,7 @@ def test_garbage_is_blamed_on_who_printed_it(multi_run: MultiRun) -> None:
     multi_run.run()
     assert multi_run.reasons.keys() == {IDS[3]}
     assert multi_run.reasons[IDS[3]].startswith(f"rank 1 (host {HOST}) printed a line that is no record: Segmentation")
+    assert multi_run.causes == {IDS[3]: [("failed", [1])]}
 
 
 @pytest.mark.usefixtures("short_limits")
@@ -119,6 +123,7 @@ def test_where_rank_0_hangs_the_supervisor_finds_out_by_itself(multi_run: MultiR
     assert multi_run.run().code == 1
     silence = f"rank 0 (host {HOST}) (it is stopped) hung: no sign of life for 1 s; all 2 processes were killed"
     assert multi_run.reasons == {IDS[1]: silence}
+    assert multi_run.causes == {IDS[1]: [("hung", [0])]}
 
 
 @pytest.mark.usefixtures("short_limits")
@@ -128,6 +133,7 @@ def test_of_several_that_hang_the_row_names_them_by_rank_whichever_joined_first(
     stopped = ", ".join(f"rank {rank} (host {HOST}) (it is stopped)" for rank in range(2))
     silence = f"{stopped} hung: no sign of life for 1 s; all 2 processes were killed"
     assert multi_run.reasons == {IDS[0]: silence}
+    assert multi_run.causes == {IDS[0]: [("hung", [0, 1])]}
 
 
 @pytest.mark.usefixtures("short_limits")
@@ -141,6 +147,8 @@ def test_what_a_rank_failed_of_is_told_where_the_others_wait_in_vain(
     silence = "hung: no sign of life for 1 s; all 2 processes were killed"
     told = "is gone, or has not come"  # rank 0 notices by itself that another does not come
     assert multi_run.reasons == {IDS[1]: words + (silence if failed else told)}
+    assert multi_run.causes[IDS[1]][0] == ("failed", [failed])
+    assert multi_run.causes[IDS[1]][-1] == ("hung" if failed else "gone", [held_up])
 
 
 def test_what_a_rank_failed_of_is_told_before_how_another_ended_for_its_sake(multi_run: MultiRun) -> None:
@@ -149,6 +157,7 @@ def test_what_a_rank_failed_of_is_told_before_how_another_ended_for_its_sake(mul
     words = f"rank 1 (host {HOST}) failed: no room for a communicator; rank 0 (host {HOST}) ended with exit code 4"
     assert multi_run.reasons.keys() == {IDS[1]}
     assert multi_run.reasons[IDS[1]].startswith(words)
+    assert multi_run.causes == {IDS[1]: [("failed", [1]), ("gone", [0])]}
 
 
 def test_a_killed_rank_comes_before_who_failed_for_its_sake(multi_run: MultiRun) -> None:
@@ -158,6 +167,8 @@ def test_a_killed_rank_comes_before_who_failed_for_its_sake(multi_run: MultiRun)
     assert multi_run.reasons[IDS[1]].startswith(f"rank 1 (host {HOST}) died of SIGKILL")
     assert "rank 0 (host" in multi_run.reasons[IDS[1]]
     assert multi_run.reasons[IDS[1]].endswith("failed: connection closed by peer")
+    causes = multi_run.causes[IDS[1]]
+    assert (causes[0], causes[-1]) == (("gone", [1]), ("failed", [0]))
 
 
 @pytest.mark.usefixtures("short_limits")
@@ -182,6 +193,8 @@ def test_a_rank_that_never_comes_is_named_and_the_group_is_given_up_at_once(mult
     assert set(multi_run.reasons) == set(IDS)
     (reason,) = set(multi_run.reasons.values())
     assert reason == f"rank 1 of 2 never started; on {HOST} the others did: no word within 1 s of starting local"
+    assert set(multi_run.causes) == set(IDS)
+    assert all(causes == [("absent", [1])] for causes in multi_run.causes.values())
 
 
 def test_a_rank_that_cannot_start_is_quoted_without_waiting(multi_run: MultiRun) -> None:

@@ -71,29 +71,29 @@ def test_words_are_not_read_for_whom_they_name() -> None:
     assert (quoting.is_late, quoting.blames(3), quoting.blames(1)) == (False, False, True)
     processes = [process(0, StepFailure("timed out", 2.0)), process(1), process(2, StepFailure("no memory", 1.0))]
     first = "rank 2 (host a) failed: no memory"
-    assert with_failures(processes, own.explanation) == str(own), "it says of itself what it failed of"
+    assert str(with_failures(processes, own.explanation)) == str(own), "it says of itself what it failed of"
     explanation = Explanation(("rank 1 (host a) ended with exit code 4: rank 2 (host a): no memory",))
-    assert with_failures(processes, explanation) == f"{first}; {explanation}"
+    assert str(with_failures(processes, explanation)) == f"{first}; {explanation}"
     quoted = Explanation(((failure_of(0, f"timed out; {first}"), late(1)),))
-    assert with_failures(processes, quoted) == f"{first}; {quoted}"
+    assert str(with_failures(processes, quoted)) == f"{first}; {quoted}"
 
 
 def test_who_failed_first_comes_first() -> None:
     processes = [process(0, StepFailure("timed out", 2.0)), process(1, StepFailure("no memory", 1.0)), process(2)]
     first, later = failure_of(1, "no memory"), failure_of(0, "timed out")
     hung = Explanation(("rank 2 (host a) hung",))
-    assert with_failures(processes, hung) == f"{first.words}; rank 2 (host a) hung"
+    assert str(with_failures(processes, hung)) == f"{first.words}; rank 2 (host a) hung"
     itself = Explanation(("rank 1 (host a): ", "no memory"), teller=1)
-    assert with_failures(processes, itself) == "rank 1 (host a): no memory", "it says so itself"
+    assert str(with_failures(processes, itself)) == "rank 1 (host a): no memory", "it says so itself"
     agreed = Explanation(((Cause("failed", (0,), "rank 0 (host a): timed out"),),))
-    assert with_failures(processes, agreed) == "rank 0 (host a): timed out", "all have agreed on it"
+    assert str(with_failures(processes, agreed)) == "rank 0 (host a): timed out", "all have agreed on it"
     explanation = Explanation(((first, late(2)),))
-    assert with_failures(processes, explanation) == f"{first.words}; {late(2).words}"
+    assert str(with_failures(processes, explanation)) == f"{first.words}; {late(2).words}"
     explanation = Explanation(((later, first, late(2)),))
-    assert with_failures(processes, explanation) == f"{first.words}; {later.words}; {late(2).words}"
+    assert str(with_failures(processes, explanation)) == f"{first.words}; {later.words}; {late(2).words}"
     processes[1].failure = StepFailure("no memory", 2.0)
     explanation = Explanation(((first, late(2)),))
-    assert with_failures(processes, explanation) == f"{first.words}; {late(2).words}", "nobody knows better"
+    assert str(with_failures(processes, explanation)) == f"{first.words}; {late(2).words}", "nobody knows better"
 
 
 def test_who_failed_after_a_process_was_gone_comes_behind_it() -> None:
@@ -101,13 +101,13 @@ def test_who_failed_after_a_process_was_gone_comes_behind_it() -> None:
     first = failure_of(1, "no memory")
     alone, both = Explanation(((gone(2),),)), Explanation(((gone(2), first),))
     processes[2].left = 0.5
-    assert with_failures(processes, alone) == f"{gone(2).words}; {first.words}"
-    assert with_failures(processes, both) == f"{gone(2).words}; {first.words}"
+    assert str(with_failures(processes, alone)) == f"{gone(2).words}; {first.words}"
+    assert str(with_failures(processes, both)) == f"{gone(2).words}; {first.words}"
     processes[2].left = 1.5
-    assert with_failures(processes, alone) == f"{first.words}; {gone(2).words}"
-    assert with_failures(processes, both) == f"{first.words}; {gone(2).words}"
+    assert str(with_failures(processes, alone)) == f"{first.words}; {gone(2).words}"
+    assert str(with_failures(processes, both)) == f"{first.words}; {gone(2).words}"
     processes[1].case = "an earlier one"
-    assert with_failures(processes, alone) == f"{gone(2).words}; rank 0 (host a) failed: timed out"
+    assert str(with_failures(processes, alone)) == f"{gone(2).words}; rank 0 (host a) failed: timed out"
 
 
 def test_who_failed_just_before_an_end_comes_behind_it_where_that_was_a_signal() -> None:
@@ -117,10 +117,10 @@ def test_who_failed_just_before_an_end_comes_behind_it_where_that_was_a_signal()
     failed = "rank 0 (host a) failed: connection closed by peer"
     for status, told in ((-9, "{}; {}"), (4, "{1}; {0}")):
         cause = ExitCause(processes[1], ExitStatus(status))
-        assert with_failures(processes, cause.explanation, cause) == told.format(cause, failed)
+        assert str(with_failures(processes, cause.explanation, cause)) == told.format(cause, failed)
     processes[1].left = 5.0
     killed = ExitCause(processes[1], ExitStatus(-9))
-    assert with_failures(processes, killed.explanation, killed) == f"{failed}; {killed}", "that was long before"
+    assert str(with_failures(processes, killed.explanation, killed)) == f"{failed}; {killed}", "that was long before"
     processes[1].left, processes[1].failure = 1.1, StepFailure("no memory", 1.05)
     own = f"rank 1 (host a) failed: no memory; {killed}"
-    assert with_failures(processes, killed.explanation, killed) == own, "its own failure came before its own end"
+    assert str(with_failures(processes, killed.explanation, killed)) == own, "its own failure came before its own end"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Any, Protocol
 
@@ -22,11 +22,19 @@ def engine_plan(plan: Json) -> Json:
 
 
 class SilenceError(Exception):
-    """Nothing was heard for as long as was allowed; the text says of whom."""
+    """Nothing was heard for as long as was allowed; ``fields``: of whom, as Worker.ending() says it."""
+
+    def __init__(self, fields: Json) -> None:
+        super().__init__(fields["reason"])
+        self.fields = fields
 
 
 class GarbageError(Exception):
-    """A line that is not a JSON object; the text says whose and how it begins."""
+    """A line that is not a JSON object; ``fields``: whose it is and how it begins, as Worker.ending() says it."""
+
+    def __init__(self, fields: Json) -> None:
+        super().__init__(fields["reason"])
+        self.fields = fields
 
 
 class InterruptedRunError(Exception):
@@ -38,7 +46,11 @@ class RefusedPlanError(LinkscopeError):
 
 
 class CannotStartError(LinkscopeError):
-    """The processes did not come together, and trying again would not help."""
+    """The processes did not come together, and trying again would not help; ``fields`` as Worker.ending() has them."""
+
+    def __init__(self, reason: str, causes: Sequence[Json] = ()) -> None:
+        super().__init__(reason)
+        self.fields: Json = {"reason": reason, **({"causes": list(causes)} if causes else {})}
 
 
 class Worker(Protocol):
@@ -57,5 +69,7 @@ class Worker(Protocol):
         InterruptedRunError as soon as ``interrupted`` says so, CannotStartError.
         """
 
-    def ending(self) -> str:
-        """How a worker that has no more records ended. Raises RefusedPlanError where it refused the plan."""
+    def ending(self) -> Json:
+        """How a worker that has no more records ended: the ``reason`` of a failed row, and its ``causes`` where several
+        processes had a part in it (schema/result.schema.json). Raises RefusedPlanError where it refused the plan.
+        """

@@ -56,10 +56,20 @@ class Explanation:
         )
 
     @property
+    def causes(self) -> list[Cause]:
+        """The first first."""
+        return [cause for part in self.parts if not isinstance(part, str) for cause in part]
+
+    @property
+    def fields(self) -> Json:
+        """Of a failed row: the ``reason``, and ``causes`` where there are any (schema/result.schema.json)."""
+        causes = [{"how": cause.how, "ranks": list(cause.ranks), "words": cause.words} for cause in self.causes]
+        return {"reason": str(self), **({"causes": causes} if causes else {})}
+
+    @property
     def failed(self) -> set[int]:
         """Ranks that it says could not do their part."""
-        causes = [cause for part in self.parts if not isinstance(part, str) for cause in part]
-        return {rank for cause in causes if cause.how == "failed" for rank in cause.ranks}
+        return {rank for cause in self.causes if cause.how == "failed" for rank in cause.ranks}
 
     def followed_by(self, *parts: str | tuple[Cause, ...]) -> Explanation:
         return replace(self, parts=(*self.parts, *parts))
@@ -95,10 +105,14 @@ class ExitCause:
     @property
     def explanation(self) -> Explanation:
         if self.is_killed or self._complaint is None:
-            return Explanation((f"{self.process.name} {self.ending}",))
+            return explained("gone", [self._rank], f"{self.process.name} {self.ending}")
         said = Explanation.of(self._complaint, "it did not say why")
         of_another = self.is_late or any(self._rank in cause.ranks for cause in self.causes[:1])
-        return said if of_another else Explanation((f"{self.process.name}: ", *said.parts), self._rank)
+        if of_another:
+            return said
+        if self.causes:
+            return Explanation((f"{self.process.name}: ", *said.parts), self._rank)
+        return replace(explained("failed", [self._rank], f"{self.process.name}: {said}"), teller=self._rank)
 
     @property
     def causes(self) -> tuple[Cause, ...]:
@@ -159,14 +173,21 @@ def failed(processes: Sequence[RankProcess]) -> list[tuple[RankProcess, StepFail
     return sorted(found, key=lambda item: item[1].moment)
 
 
-def with_failures(processes: Sequence[RankProcess], explanation: Explanation, cause: ExitCause | None = None) -> str:
+def explained(how: str, ranks: Sequence[int], words: str) -> Explanation:
+    """By one cause."""
+    return Explanation(((Cause(how, tuple(ranks), words),),))
+
+
+def with_failures(
+    processes: Sequence[RankProcess], explanation: Explanation, cause: ExitCause | None = None
+) -> Explanation:
     """``explanation`` behind who of ``processes`` (by rank) first could not do its part of the step under way, unless
     it begins with that one: others may have waited in vain. Who failed after a process was gone may have done so for
     that one's sake and comes behind; where the ``cause`` is a signal, so does who failed little before that was seen.
     """
     failures = failed(processes)
     if not failures:
-        return str(explanation)
+        return explanation
     gone = fallen(processes)
     end = gone[0].fell if gone else float("inf")
     killed = cause.process if cause is not None and cause.is_killed else None
@@ -175,13 +196,14 @@ def with_failures(processes: Sequence[RankProcess], explanation: Explanation, ca
     own = killed or next(iter(gone), None)
     early = [(one, failure) for one, failure in failures if failure.moment < end or one is own]
     first, failure = (early or failures)[0]
-    words = f"{first.name} failed: {failure.reason}"
+    told = explained("failed", [first.hello.rank], f"{first.name} failed: {failure.reason}")
     if not early:
-        return str(explanation) if first.hello.rank in explanation.failed else f"{explanation}; {words}"
+        known = first.hello.rank in explanation.failed
+        return explanation if known else explanation.followed_by("; ", *told.parts)
     firsts = {one.hello.rank for one, failure in early if failure.moment == early[0][1].moment}
     if explanation.begins_with({one.hello.rank for one, _ in early}, firsts):
-        return str(explanation)
-    return f"{words}; {explanation.without(first.hello.rank)}"
+        return explanation
+    return told.followed_by("; ", *explanation.without(first.hello.rank).parts)
 
 
 def _without(causes: tuple[Cause, ...], rank: int) -> tuple[Cause, ...]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from linkscope.errors import LinkscopeError
-from linkscope.launch.group.cause import Cause, ExitCause, Explanation, blames, failed, with_failures
+from linkscope.launch.group.cause import Cause, ExitCause, Explanation, blames, explained, failed, with_failures
 from linkscope.launch.group.control import (
     Control,
     Event,
@@ -158,7 +158,7 @@ class ProcessGroup:
             elif time.monotonic() >= deadline:
                 self._take_all()
                 if not (self._ready or self._held or self._lost_since is not None or self._garbage):
-                    raise SilenceError(self._with_failures(Explanation((self._silence(silence_s),))))
+                    raise SilenceError(self._with_failures(self._silence(silence_s)).fields)
                 if not self._ready and self._lost_since is None:
                     self._let_held_go()
                 continue
@@ -166,22 +166,28 @@ class ProcessGroup:
             for event in self._control.poll(self._look()):
                 self._take(event)
 
-    def ending(self) -> str:
+    def ending(self) -> Json:
         """See Worker."""
         if self._finished():
             self._await_endings()
-            return "the processes ended"
+            return {"reason": "the processes ended"}
+        return self._explanation_of_end().fields
+
+    def _explanation_of_end(self) -> Explanation:
         cause = self._cause()
         if cause is None:
-            gone = [process.name for process in self._fallen()]
-            words = f"{gone[0] if gone else 'a process'} left without a word, or lost its connection"
-            return self._with_failures(self._with_overheard(Explanation((words,))))
+            silently = "left without a word, or lost its connection"
+            first = next(iter(self._fallen()), None)
+            words = Explanation((f"a process {silently}",))
+            told = explained("gone", [first.hello.rank], f"{first.name} {silently}") if first else words
+            return self._with_failures(self._with_overheard(told))
         if cause.is_refusal:
             raise RefusedPlanError(str(cause))
         silent = next((m for m in self._fallen() if m.complaint is None and cause.blames(m.hello.rank)), None)
         explanation = cause.explanation
         if silent is not None and not cause.is_late:
-            explanation = Explanation((f"{silent.name} is gone (", *explanation.parts, ")"))
+            is_gone = explained("gone", [silent.hello.rank], f"{silent.name} is gone")
+            explanation = is_gone.followed_by(" (", *explanation.parts, ")")
         return self._with_failures(self._with_overheard(explanation) if cause.is_bare else explanation, cause)
 
     def _look(self) -> float:
@@ -208,17 +214,23 @@ class ProcessGroup:
         if absence is not None:
             self._take_all()
             if len(self._ranks) < self._size and self._rejected is None:
-                raise CannotStartError(f"{absence} ({self._missing()})")
+                raise self._cannot_start(Explanation((f"{absence} (", *self._missing().parts, ")")))
         if time.monotonic() >= self._deadline:
             limit = f"no word within {self._start_timeout_s:g} s of starting {self._group_spec.launcher.name}"
-            raise CannotStartError(f"{self._missing()}: {limit}")
+            raise self._cannot_start(self._missing().followed_by(f": {limit}"))
 
-    def _missing(self) -> str:
-        missing = [str(rank) for rank in range(self._size) if rank not in self._ranks]
-        ranks = f"rank{'s' if len(missing) > 1 else ''} {', '.join(missing)} of {self._size} never started"
+    @staticmethod
+    def _cannot_start(explanation: Explanation) -> CannotStartError:
+        fields = explanation.fields
+        return CannotStartError(fields["reason"], fields["causes"])
+
+    def _missing(self) -> Explanation:
+        missing = [rank for rank in range(self._size) if rank not in self._ranks]
         if not self._ranks:
-            return f"none of {self._size} processes started"
-        return f"{ranks}; on {', '.join(sorted({m.hello.host for m in self._ranks.values()}))} the others did"
+            return explained("absent", missing, f"none of {self._size} processes started")
+        ranks = f"rank{'s' if len(missing) > 1 else ''} {', '.join(map(str, missing))} of {self._size} never started"
+        hosts = ", ".join(sorted({m.hello.host for m in self._ranks.values()}))
+        return explained("absent", missing, f"{ranks}; on {hosts} the others did")
 
     def _begin(self) -> None:
         hellos = [self._ranks[rank].hello for rank in range(self._size)]
@@ -259,7 +271,8 @@ class ProcessGroup:
             try:
                 self._hear(event)
             except GarbageError as garbage:  # told once what came before it has been taken
-                self._garbage = self._garbage or garbage
+                told = explained("failed", [event.rank], str(garbage))
+                self._garbage = self._garbage or GarbageError(told.fields)
 
     def _hear(self, said: RankLine) -> None:
         process = self._ranks[said.rank]
@@ -320,7 +333,7 @@ class ProcessGroup:
         heard = self._started.overheard()
         return explanation.followed_by(f" ({heard})") if heard else explanation
 
-    def _with_failures(self, explanation: Explanation, cause: ExitCause | None = None) -> str:
+    def _with_failures(self, explanation: Explanation, cause: ExitCause | None = None) -> Explanation:
         return with_failures(self._by_rank(), explanation, cause)
 
     def _last_row(self) -> Json | None:
@@ -332,9 +345,9 @@ class ProcessGroup:
         self._held = None
         said = Explanation.of(row, "nothing")
         if cause is None or (cause.is_lost and not self._was_told_before(cause)):  # the row says more
-            return {**row, "reason": self._with_failures(said)}
+            return row | self._with_failures(said).fields
         explanation = cause.explanation.followed_by(" (rank 0 says: ", *said.parts, ")")
-        return {**row, "reason": self._with_failures(explanation, cause)}
+        return row | self._with_failures(explanation, cause).fields
 
     def _cause(self) -> ExitCause | None:
         """Which process ended first, as far as one can know, and how."""
@@ -384,7 +397,7 @@ class ProcessGroup:
         gone = self._fallen()
         return bool(gone) and all(self._ending_of(process) is not None for process in gone)
 
-    def _silence(self, silence_s: float) -> str:
+    def _silence(self, silence_s: float) -> Explanation:
         """Whom to blame where nothing was heard for so long."""
         ranks = self._by_rank()
         latest, failures = latest_case(ranks), [process for process, _ in failed(ranks)]
@@ -396,6 +409,9 @@ class ProcessGroup:
             doing = [f"{m.name}: {told}" for m in ranks if m.is_here and (told := thread_states(m.hello.pid))]
             seen = f" ({'; '.join(doing)})" if doing else ""
             silence = f"none ended the case within {silence_s:g} s{seen}"
-            return f"all {self._size} processes hung: {silence}; they were killed"
+            everyone = range(self._size)
+            return explained("hung", everyone, f"all {self._size} processes hung: {silence}; they were killed")
         words = ", ".join(f"{m.name}{f' ({m.trouble()})' if m.trouble() else ''}" for m in blamed)
-        return f"{words} hung: no sign of life for {silence_s:g} s; all {self._size} processes were killed"
+        killed = f"all {self._size} processes were killed"
+        silent = [m.hello.rank for m in blamed]
+        return explained("hung", silent, f"{words} hung: no sign of life for {silence_s:g} s; {killed}")
