@@ -44,6 +44,8 @@ class CaseMeasurement {
         options_(session.options),
         target_(std::max({session.options.min_sample_s, regime.min_sample_s, sampler_.resolution()})) {
     options_.point_budget_s = std::min(options_.point_budget_s, regime.point_budget_s);
+    for (const MeasuredFlow& flow : flows)
+      if (flow.measured()) target_ = std::max(target_, flow.facts().min_sample_s);
   }
 
   CaseResult run();

@@ -28,6 +28,8 @@ struct TransferFacts {
   /// Repeats of a sample whose first and last wait for others, as far as the budget lasts (nccl-tests makes 20); 0: as
   /// many as make it long enough.
   std::uint64_t calls_in_a_row = 0;
+  /// Its samples last at least as long, because of what happens between two starts; 0: no need.
+  Seconds min_sample_s = 0;
   /// Whether each transfer adds to what the last one left: verify() then holds of the first transfer since arm() alone,
   /// and the measurement makes a start of one for it.
   bool accumulates = false;

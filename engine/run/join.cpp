@@ -154,7 +154,7 @@ void tell(JsonLines& out, const Json& record) {
 
 /// `trouble`: why it is lost, where the others are the reason; the supervisor has been told.
 Health run_rank(const Environment& environment, const EngineFactory& factory, Control& control,
-                 JsonLines& out, std::optional<GroupError>& trouble) {
+                JsonLines& out, std::optional<GroupError>& trouble) {
   std::optional<Listener> listener;
   if (*environment.rank == 0) listener.emplace(control.local_host());
   out.write(introduction(environment, factory.engine, listener));

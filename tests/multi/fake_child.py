@@ -15,7 +15,9 @@ from typing import Any
 
 Json = dict[str, Any]
 RUN_S = 0.002  # of each repeat, by its own stamps
-FACTS = {"operations": 1, "accumulates": False, "max_repeats": 1000, "calls_in_a_row": 0, "notes": ["a remark"]}
+MIN_SAMPLE_S = 0.01
+FACTS: Json = {"operations": 1, "accumulates": False, "max_repeats": 1000, "calls_in_a_row": 0, "notes": ["a remark"]}
+FACTS["min_sample_s"] = MIN_SAMPLE_S
 
 
 class FakeChild:

@@ -31,7 +31,7 @@ Json = dict[str, Any]
 Faulty = Callable[..., dict[str, str]]
 
 SCRIPT = Path(__file__).resolve().parents[1] / "multi" / "fake_child.py"
-RUN_S = 0.002
+RUN_S, MIN_SAMPLE_S = 0.002, 0.01
 ENDLESS = {"max_samples": 10_000_000, "point_budget_s": 100.0, "precision": 1e-9}
 
 
@@ -74,6 +74,7 @@ def test_plans_without_such_methods_start_no_child(tmp_path: Path, faulty: Fault
 def test_the_childs_own_stamps_are_the_figures(tmp_path: Path, faulty: Faulty) -> None:
     (flow,) = run(tmp_path, case("a", copy(1000)), env=environment(**faulty()))["a"]["flows"]
     assert flow["seconds"]["median"] == pytest.approx(RUN_S)
+    assert flow["repeats"] == round(MIN_SAMPLE_S / RUN_S), "a sample lasts as long as the child says"
     assert flow["gbps"]["median"] == pytest.approx(1000 / RUN_S / 1e9)
     assert flow["notes"][:2] == ["a remark", "another"]
 

@@ -14,13 +14,10 @@ class PythonGate final : public Gate {
   void hold(const std::vector<Lane>& lanes, Clock clock) override;
   void open() override;
   std::vector<Span> collect() override;
-  /// Between two starts the threads of PyTorch's libraries sleep: a sample of a host's clock must be so long that their
-  /// waking does not show. A GPU's clock is the GPU gate's to judge.
-  [[nodiscard]] Seconds resolution(Clock clock) const override { return clock == Clock::device ? 0 : waking; }
+  /// The engine's other gates resolve less than Python's clock, and min_sample_s is longer than both.
+  [[nodiscard]] Seconds resolution(Clock /*clock*/) const override { return 0; }
 
  private:
-  static constexpr Seconds waking = 0.002;  ///< ten calls by Gloo and more
-
   std::vector<Lane> held_;
 };
 

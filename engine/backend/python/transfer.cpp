@@ -18,6 +18,7 @@ void PythonTransfer::learn(const Message& facts) {
   facts.at("operations").get_to(own_facts().operations);
   facts.at("max_repeats").get_to(own_facts().max_repeats);
   facts.at("calls_in_a_row").get_to(own_facts().calls_in_a_row);
+  facts.at("min_sample_s").get_to(own_facts().min_sample_s);
   facts.at("accumulates").get_to(own_facts().accumulates);
   notes_ = facts.at("notes").get<std::vector<std::string>>();
 }

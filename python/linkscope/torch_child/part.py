@@ -43,6 +43,7 @@ class Part:
             "accumulates": self.transfer.accumulates,
             "max_repeats": self.watch.max_repeats,
             "calls_in_a_row": self.calls_in_a_row,
+            "min_sample_s": self.watch.min_sample_s,
             "notes": self.notes(),
         }
 

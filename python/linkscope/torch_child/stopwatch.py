@@ -15,6 +15,8 @@ _UNLIMITED = 1 << 22
 _FIRST_HOLD_S = 0.002
 _LONGEST_HOLD_S = 0.5
 _USUAL_KHZ = 2_000_000
+_MIN_SAMPLE_S = 0.002
+"""Between two starts the threads of PyTorch's libraries sleep: ten calls by Gloo and more, so that waking does not show."""
 
 
 class Enqueue(Enum):
@@ -31,6 +33,7 @@ class HostStopwatch:
     """
 
     max_repeats: int = _UNLIMITED
+    min_sample_s: float = _MIN_SAMPLE_S
     holds: bool = False
 
     def take(self, transfer: Transfer, repeats: int) -> Reading:
@@ -62,6 +65,7 @@ class BatchStopwatch:
     """From the first of many calls, made one right after another, to the completion of the last."""
 
     max_repeats: int = _UNLIMITED
+    min_sample_s: float = _MIN_SAMPLE_S
     holds: bool = False
 
     def take(self, transfer: Transfer, repeats: int) -> Reading:
@@ -90,6 +94,8 @@ class DeviceStopwatch:
     Whether it slept long enough shows afterwards: the start event must not have come before the last call was made.
     Calls that keep their caller (``enqueue`` BLOCKS) cannot be held: their launch cost is inside.
     """
+
+    min_sample_s = 0.0  # the engine knows what GPUs' clocks resolve
 
     def __init__(self, index: int, enqueue: Enqueue, max_repeats: int) -> None:
         self._index = index

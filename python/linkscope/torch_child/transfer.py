@@ -97,6 +97,10 @@ class Stopwatch(Protocol):
         """As many as can be held back at once."""
 
     @property
+    def min_sample_s(self) -> float:
+        """How long a start must last at least."""
+
+    @property
     def holds(self) -> bool:
         """Whether it holds starts back, and so may fail to."""
 
