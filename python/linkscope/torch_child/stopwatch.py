@@ -16,7 +16,7 @@ _FIRST_HOLD_S = 0.002
 _LONGEST_HOLD_S = 0.5
 _USUAL_KHZ = 2_000_000
 _MIN_SAMPLE_S = 0.002
-"""Between two starts the threads of PyTorch's libraries sleep: ten calls by Gloo and more, so that waking does not show."""
+"""Between starts the threads of PyTorch's libraries sleep: ten calls by Gloo and more, so that waking does not show."""
 
 
 class Enqueue(Enum):

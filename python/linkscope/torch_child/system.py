@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import functools
 import os
 import platform
 import re
@@ -54,13 +55,31 @@ def cpu_list(text: str) -> tuple[int, ...]:
 
 
 def run_on_node(node: int) -> None:
-    """Keeps this process's threads on the node's CPUs, as far as it may use any of them."""
+    """Keeps this process's threads on the node's CPUs until run_anywhere(). Raises ChildError where it may use none."""
     nodes = numa_nodes()
-    wanted = set(nodes.get(node, ())) & os.sched_getaffinity(0)
-    if len(nodes) > 1 and wanted:
-        for thread in Path("/proc/self/task").iterdir():
-            with contextlib.suppress(OSError):
-                os.sched_setaffinity(int(thread.name), wanted)
+    if len(nodes) == 1:
+        return
+    wanted = _own_cpus().intersection(nodes.get(node, ()))
+    if not wanted:
+        raise unsupported(f"this process may not use the CPUs of numa:{node}")
+    _move_threads(wanted)
+
+
+def run_anywhere() -> None:
+    """Lets this process's threads use all CPUs that it was started with."""
+    _move_threads(_own_cpus())
+
+
+@functools.cache
+def _own_cpus() -> frozenset[int]:
+    """Those that it was started with: the first call comes before any thread is moved."""
+    return frozenset(os.sched_getaffinity(0))
+
+
+def _move_threads(cpus: frozenset[int]) -> None:
+    for thread in Path("/proc/self/task").iterdir():
+        with contextlib.suppress(OSError):
+            os.sched_setaffinity(int(thread.name), cpus)
 
 
 @contextlib.contextmanager

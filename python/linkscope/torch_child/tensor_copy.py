@@ -58,6 +58,11 @@ class CopyTransfer(Transfer):
         """As Transfer.verified_bytes."""
         return self._destination.verified_bytes(self._calls)
 
+    def release(self) -> None:
+        """As Transfer.release: CPUs too, which assemble() narrowed."""
+        if self._gpu is None:
+            system.run_anywhere()
+
     def notes(self) -> list[str]:
         """As Transfer.notes."""
         return self._remarks
@@ -74,10 +79,10 @@ class TensorCopy(Method):
             raise unsupported("torch-copy copies one byte or more")
         if len({flow.source.rank, flow.destination.rank, flow.rank}) > 1:
             raise unsupported("torch-copy copies within one process: torch-send goes between two")
-        carrier = _carrier(flow)
-        if flow.executor != carrier:
-            raise unsupported(f"PyTorch lets {carrier} carry out this copy, not {flow.executor}")
-        if regime.clock == "device" and carrier.kind != "gpu":
+        executor = _executor_of(flow)
+        if flow.executor != executor:
+            raise unsupported(f"PyTorch lets {executor} carry out this copy, not {flow.executor}")
+        if regime.clock == "device" and executor.kind != "gpu":
             raise unsupported("CPUs have no device clock: host or batch")
         _non_blocking(flow)
 
@@ -91,10 +96,10 @@ class TensorCopy(Method):
     def assemble(self, flow: Flow, regime: Regime, site: Site, held: Any) -> Part:
         """As Method.assemble."""
         (source, destination), notes = held
-        carrier = _carrier(flow)
-        gpu = carrier.index if carrier.kind == "gpu" else None
+        executor = _executor_of(flow)
+        gpu = executor.index if executor.kind == "gpu" else None
         if gpu is None:
-            system.run_on_node(carrier.index)
+            system.run_on_node(executor.index)
         non_blocking = _non_blocking(flow)
         transfer = CopyTransfer(source, destination, non_blocking, gpu, notes)
         pageable = any(end.memory == "pageable" for end in flow.ends)
@@ -102,7 +107,7 @@ class TensorCopy(Method):
         return Part(transfer, stopwatch(regime.clock, gpu, enqueue))
 
 
-def _carrier(flow: Flow) -> FlowDevice:
+def _executor_of(flow: Flow) -> FlowDevice:
     """The device that PyTorch lets do the work: the source's GPU, the destination's where it alone is one, the CPUs."""
     assert flow.source is not None
     assert flow.destination is not None
