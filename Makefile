@@ -14,8 +14,11 @@ PYTHON_FILES := python tools tests bench
 TEST_BUILD := --unit-tests --mpi --engines host --build build/test --build-type None
 LINT_ENGINES ?= host
 ON_TEST_ENGINE := LINKSCOPE_ENGINE_DIR=$(CURDIR)/build/test
-# Tests of processes wait for most of their time. Files stay whole: what theirs share is made once.
-TWO_AT_A_TIME := -n 2 --dist loadfile
+# Tests of processes wait for most of their time. Files stay whole: what theirs share is made once. Their order is that of
+# tests/multi/conftest.py.
+TWO_AT_A_TIME := -n 2 --dist loadfile --no-loadscope-reorder
+# Tests start hundreds of Pythons: they find their modules compiled, also where that is off.
+COMPILED := PYTHONDONTWRITEBYTECODE= PYTHONPYCACHEPREFIX=$(CURDIR)/build/test/pycache
 CTEST := PATH="$(CURDIR)/$(BIN):$$PATH" ctest --output-on-failure
 
 # A row that failed is in the run file and on the page too, so the page comes before the exit code.
@@ -32,7 +35,7 @@ test:
 	@$(BIN)/python tools/check_layers.py
 	@$(BIN)/python tools/check_names.py
 	@$(CTEST) --test-dir build/test -j 2
-	@$(ON_TEST_ENGINE) $(BIN)/python -m pytest $(TWO_AT_A_TIME) tests/python tests/multi
+	@$(ON_TEST_ENGINE) $(COMPILED) $(BIN)/python -m pytest $(TWO_AT_A_TIME) tests/python tests/multi
 
 test-device:
 	@$(SETUP) --extra test --unit-tests

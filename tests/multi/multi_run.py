@@ -125,6 +125,11 @@ class MultiRun:
         """Processes of this bench's engines that still run."""
         return [pid for pid in processes() if str(self.bench.engines) in command_of(pid)]
 
+    def started(self) -> list[int]:
+        """Processes that this bench's run started, a launcher's too, and that still run: they have its TMPDIR."""
+        mine = f"TMPDIR={self.bench.folder}".encode()
+        return [pid for pid in processes() if mine in environment_of(pid)]
+
     def leftovers(self) -> list[str]:
         """Files that a run has no business leaving: rendezvous files and folders of its own."""
         return sorted(path.name for path in self.bench.folder.iterdir() if "linkscope-" in path.name)
@@ -152,6 +157,14 @@ def command_of(pid: int) -> str:
         return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
     except OSError:
         return ""
+
+
+def environment_of(pid: int) -> list[bytes]:
+    """The variables that the process was started with."""
+    try:
+        return Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+    except OSError:
+        return []
 
 
 def mapped_by_anyone() -> set[Path]:

@@ -41,6 +41,8 @@ rows:
 
 
 FAILS, HANGS = -1, -2
+LONG_CASES = ("--precision", "0.01%", "--budget", "4s")
+"""Options with which each of four cases takes most of a second: long enough to be hit by a signal."""
 
 
 def add_up(multi_run: MultiRun, types: str, sizes: str) -> Ended:
@@ -140,7 +142,7 @@ def test_a_message_that_arrives_wrong_fails_its_case_alone(
 @pytest.fixture
 def long_limit(multi_run: MultiRun) -> None:
     """The supervisor waits less long than the processes for one another."""
-    multi_run.monkeypatch.setattr("linkscope.plan.budget.timeout_s", lambda case, options: 10.0)
+    multi_run.monkeypatch.setattr("linkscope.plan.budget.timeout_s", lambda case, options: 5.0)
     multi_run.monkeypatch.setattr("linkscope.launch.scheduler.exchange_limit_s", lambda cases: 60.0)
 
 
@@ -154,9 +156,7 @@ def test_what_mpi_says_to_a_rank_is_told_where_the_other_waits_for_it_in_vain(
     words = (
         rf"rank 1 \(host {re.escape(HOST)}\) failed: MPI_Send, MPI_Recv: .* \(16\); rank 0 \(host {re.escape(HOST)}\) "
     )
-    assert re.fullmatch(
-        words + "hung: no sign of life for 10 s; all 2 processes were killed", multi_run.reasons[IDS[1]]
-    )
+    assert re.fullmatch(words + "hung: no sign of life for 5 s; all 2 processes were killed", multi_run.reasons[IDS[1]])
 
 
 @pytest.mark.usefixtures("segments", "long_limit")
@@ -169,7 +169,7 @@ def test_where_all_ranks_are_held_up_in_mpi_the_row_says_in_what(
     assert list(multi_run.statuses.values()) == ["ok", "failed", "ok"]
     (reason,) = multi_run.reasons.values()
     each = "; ".join(rf"rank {rank} \(host {re.escape(HOST)}\): threads: [^;]+" for rank in (0, 1))
-    hung = rf"all 2 processes hung: none ended the case within 10 s \({each}\); they were killed"
+    hung = rf"all 2 processes hung: none ended the case within 5 s \({each}\); they were killed"
     assert re.fullmatch(hung, reason), reason
 
 
@@ -177,7 +177,7 @@ def test_where_all_ranks_are_held_up_in_mpi_the_row_says_in_what(
 @pytest.mark.parametrize("rank", [0, 1])
 def test_a_rank_that_the_others_wait_for_in_vain_is_named(multi_run: MultiRun, rank: int) -> None:
     """Rank 0, which writes the rows, like any other."""
-    multi_run.monkeypatch.setattr("linkscope.launch.scheduler.exchange_limit_s", lambda cases: 3.0)
+    multi_run.monkeypatch.setattr("linkscope.launch.scheduler.exchange_limit_s", lambda cases: 2.0)
 
     def stop() -> None:
         wait_until(lambda: Path("a.jsonl").exists() and bool(multi_run.statuses))
@@ -185,9 +185,9 @@ def test_a_rank_that_the_others_wait_for_in_vain_is_named(multi_run: MultiRun, r
 
     stopping = threading.Thread(target=stop)
     stopping.start()
-    assert multi_run.run("--precision", "0.01%").code == 1
+    assert multi_run.run(*LONG_CASES).code == 1
     stopping.join()
-    assert list(multi_run.reasons.values()) == [f"rank {rank} (host {HOST}) has not come within 3 s"]
+    assert list(multi_run.reasons.values()) == [f"rank {rank} (host {HOST}) has not come within 2 s"]
 
 
 @pytest.mark.usefixtures("segments")
@@ -219,7 +219,7 @@ def test_started_as_ranks_the_engines_find_one_another(multi_run: MultiRun, mpie
 @pytest.mark.usefixtures("segments")
 @pytest.mark.parametrize("rank", [0, 1])
 def test_a_killed_rank_is_named_and_the_rest_goes_on(multi_run: MultiRun, rank: int) -> None:
-    process = multi_run.start("--precision", "0.1%", method="mpi")
+    process = multi_run.start(*LONG_CASES, method="mpi")
     multi_run.await_rows(process, 1)
     os.kill(multi_run.groups[0]["processes"][rank]["pid"], signal.SIGKILL)
     _, err = process.communicate(timeout=120)
@@ -234,7 +234,7 @@ def test_a_killed_rank_is_named_and_the_rest_goes_on(multi_run: MultiRun, rank: 
 @pytest.mark.parametrize("ranks", [(0,), (0, 1)])
 def test_ranks_killed_in_the_first_case_leave_no_shared_memory(multi_run: MultiRun, ranks: tuple[int, ...]) -> None:
     """Of both at once nobody is left whose memory could be looked at afterwards."""
-    process = multi_run.start("--precision", "0.01%", method="mpi")
+    process = multi_run.start(*LONG_CASES, method="mpi")
     before = set(FOLDER.iterdir())
     wait_until(lambda: Path("a.jsonl").exists() and bool(multi_run.groups))
     killed = [multi_run.groups[0]["processes"][rank]["pid"] for rank in ranks]
@@ -252,14 +252,14 @@ def test_what_a_killed_linkscope_leaves_the_next_run_removes(
     multi_run: MultiRun, segments: Callable[[], set[Path]]
 ) -> None:
     """No engine; of shared memory what MPI leaves of killed ranks, and a folder."""
-    process = multi_run.start("--precision", "0.1%", method="mpi")
+    process = multi_run.start(*LONG_CASES, method="mpi")
     multi_run.await_rows(process, 1)
     ranks = [one["pid"] for one in multi_run.groups[0]["processes"]]
     process.kill()
     process.communicate(timeout=120)
     wait_until(lambda: not any("join" in command_of(pid) for pid in ranks))
     assert multi_run.leftovers() != []
-    again = multi_run.start("--precision", "0.1%", "--resume", method="mpi")
+    again = multi_run.start(*LONG_CASES, "--resume", method="mpi")
     _, err = again.communicate(timeout=120)
     assert again.returncode == 0, err
     wait_until(lambda: not segments())

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 from launching import add_engine
-from multi_run import IDS, MultiRun, command_of, processes, wait_until
+from multi_run import IDS, MultiRun, command_of, wait_until
 
 from linkscope import __version__
 from linkscope.results.run_file import SCHEMA
@@ -31,7 +31,7 @@ def nothing_is_left(multi_run: MultiRun, mpiexec: Path) -> Iterator[None]:
     """No engine, no part of the launcher, no file."""
     yield
     home = str(mpiexec.parent)
-    wait_until(lambda: not multi_run.engines() and not [pid for pid in processes() if home in command_of(pid)])
+    wait_until(lambda: not multi_run.engines() and not [pid for pid in multi_run.started() if home in command_of(pid)])
     assert multi_run.leftovers() == []
 
 

@@ -228,7 +228,10 @@ def test_ranks_of_another_version_are_named(multi_run: MultiRun, fault: str, wor
     assert reason.startswith(f"rank 1 (host {HOST}) {words}")
 
 
-def test_a_refused_plan_fails_the_cases_of_these_processes_alone(multi_run: MultiRun) -> None:
+def test_a_refused_plan_fails_the_cases_of_these_processes_alone(
+    multi_run: MultiRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(process_group, "_GRACE_S", 1.0)
     multi_run.faults(r1_plan="refuse")
     assert multi_run.run().code == 1
     assert multi_run.reasons == dict.fromkeys(IDS, f"rank 1 (host {HOST}): case 1 is wrong")

@@ -325,9 +325,9 @@ class ProcessGroup:
             self._lost_since = time.monotonic()
 
     def _heard_all(self) -> bool:
-        """Whether nothing more is to come from a group that lost a process."""
-        everyone_gone = all(process.left is not None for process in self._ranks.values())
-        return everyone_gone or time.monotonic() > self._shutdown.cut((self._lost_since or 0.0) + _GRACE_S)
+        """Whether nothing more is to come from a group that lost a process: one that is stopped does not leave."""
+        nobody_leaves = all(process.left is not None or process.is_stopped() for process in self._ranks.values())
+        return nobody_leaves or time.monotonic() > self._shutdown.cut((self._lost_since or 0.0) + _GRACE_S)
 
     def _with_overheard(self, explanation: Explanation) -> Explanation:
         heard = self._started.overheard()

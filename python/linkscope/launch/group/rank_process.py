@@ -15,7 +15,8 @@ from linkscope.launch.group.control import Hello, name
 
 Json = dict[str, Any]
 
-_STATES = {"T": "it is stopped", "t": "it is being traced", "D": "it is stuck in the kernel", "Z": "it is dead"}
+_STOPPED = "T"
+_STATES = {_STOPPED: "it is stopped", "t": "it is being traced", "D": "it is stuck in the kernel", "Z": "it is dead"}
 
 
 @dataclass(frozen=True)
@@ -64,13 +65,21 @@ class RankProcess:
 
     def trouble(self) -> str | None:
         """What the kernel says of a process of this host that cannot go on."""
+        return _STATES.get(self._state())
+
+    def is_stopped(self) -> bool:
+        """Whether it runs on this host and has been sent SIGSTOP or the like: it does nothing by itself."""
+        return self._state() == _STOPPED
+
+    def _state(self) -> str:
+        """The kernel's letter; empty where it is gone or elsewhere."""
         if not self.is_here:
-            return None
+            return ""
         try:
             stat = Path(f"/proc/{self.hello.pid}/stat").read_text(encoding="utf-8", errors="replace")
         except OSError:
-            return None
-        return _STATES.get(stat.rpartition(")")[2].split()[0])
+            return ""
+        return stat.rpartition(")")[2].split()[0]
 
     def kill(self) -> None:
         """At once, where it runs here: one that is stopped hears nothing else."""
