@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import yaml
 
 from linkscope.errors import LinkscopeError
 from linkscope.plan.suite import SUITES, load_suite, suite_names
+from linkscope.yaml_loader import YamlLoader
 
 NAMES = Path(__file__).resolve().parent / "names.yaml"
 
@@ -34,19 +36,22 @@ def load_names(path: Path = NAMES) -> tuple[Group, ...]:
     return groups
 
 
-@cache
 def own_rows(suite: str) -> tuple[str, ...]:
     """Names of the rows that stand in the suite's own file, not those it includes."""
-    data = yaml.safe_load((SUITES / f"{suite}.yaml").read_text(encoding="utf-8"))
-    return tuple(row["name"] for row in data.get("rows", ()))
+    return tuple(row["name"] for row in _file(suite).get("rows", ()))
 
 
 def home_of(suite: str, row: str) -> str:
     """suite/row by the suite whose file holds the row, which ``suite`` may only include; "" where none does."""
     if row in own_rows(suite):
         return f"{suite}/{row}"
-    data = yaml.safe_load((SUITES / f"{suite}.yaml").read_text(encoding="utf-8"))
-    return next((home for name in data.get("includes", ()) if (home := home_of(name, row))), "")
+    return next((home for name in _file(suite).get("includes", ()) if (home := home_of(name, row))), "")
+
+
+@cache
+def _file(suite: str) -> dict[str, Any]:
+    found: dict[str, Any] = yaml.load((SUITES / f"{suite}.yaml").read_text(encoding="utf-8"), YamlLoader)
+    return found
 
 
 def covered() -> dict[str, tuple[str, ...]]:
