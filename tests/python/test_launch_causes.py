@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
-from linkscope.launch.group.cause import Cause, ExitCause, Explanation, with_failures
+from linkscope.launch.explanation import Cause, Explanation, explained
+from linkscope.launch.group.cause import ExitCause, with_failures
 from linkscope.launch.group.control import LOOPBACK, Hello
 from linkscope.launch.group.rank_process import RankProcess, StepFailure
 from linkscope.launch.launcher.launcher import ExitStatus
@@ -35,6 +37,11 @@ def failure_of(rank: int, reason: str) -> Cause:
 def late(*ranks: int) -> Cause:
     words = ", ".join(f"rank {rank} (host a)" for rank in ranks)
     return Cause("late", ranks, f"{words} {'has' if len(ranks) == 1 else 'have'} not come within 30 s")
+
+
+def kinds(explanation: Explanation) -> list[tuple[str, list[int]]]:
+    """How, and which ranks, as a row has them."""
+    return [(cause["how"], cause["ranks"]) for cause in explanation.fields.get("causes", ())]
 
 
 def gone(rank: int) -> Cause:
@@ -72,18 +79,26 @@ def test_words_are_not_read_for_whom_they_name() -> None:
     processes = [process(0, StepFailure("timed out", 2.0)), process(1), process(2, StepFailure("no memory", 1.0))]
     first = "rank 2 (host a) failed: no memory"
     assert str(with_failures(processes, own.explanation)) == str(own), "it says of itself what it failed of"
-    explanation = Explanation(("rank 1 (host a) ended with exit code 4: rank 2 (host a): no memory",))
+    explanation = explained("gone", [1], "rank 1 (host a) ended with exit code 4: rank 2 (host a): no memory")
     assert str(with_failures(processes, explanation)) == f"{first}; {explanation}"
     quoted = Explanation(((failure_of(0, f"timed out; {first}"), late(1)),))
     assert str(with_failures(processes, quoted)) == f"{first}; {quoted}"
 
 
+def test_what_two_tell_of_one_rank_is_one_cause() -> None:
+    killed = ExitCause(process(1), ExitStatus(-9)).explanation
+    told = killed.followed_by(" (rank 0 says: ", (gone(1), late(2)), ")")
+    assert kinds(told) == [("gone", [1]), ("late", [2])]
+    assert str(told) == f"{killed} (rank 0 says: {gone(1).words}; {late(2).words})"
+
+
 def test_who_failed_first_comes_first() -> None:
     processes = [process(0, StepFailure("timed out", 2.0)), process(1, StepFailure("no memory", 1.0)), process(2)]
     first, later = failure_of(1, "no memory"), failure_of(0, "timed out")
-    hung = Explanation(("rank 2 (host a) hung",))
+    hung = explained("hung", [2], "rank 2 (host a) hung")
+    assert kinds(with_failures(processes, hung)) == [("failed", [1]), ("hung", [2])]
     assert str(with_failures(processes, hung)) == f"{first.words}; rank 2 (host a) hung"
-    itself = Explanation(("rank 1 (host a): ", "no memory"), teller=1)
+    itself = replace(explained("failed", [1], "rank 1 (host a): no memory"), teller=1)
     assert str(with_failures(processes, itself)) == "rank 1 (host a): no memory", "it says so itself"
     agreed = Explanation(((Cause("failed", (0,), "rank 0 (host a): timed out"),),))
     assert str(with_failures(processes, agreed)) == "rank 0 (host a): timed out", "all have agreed on it"
@@ -91,6 +106,7 @@ def test_who_failed_first_comes_first() -> None:
     assert str(with_failures(processes, explanation)) == f"{first.words}; {late(2).words}"
     explanation = Explanation(((later, first, late(2)),))
     assert str(with_failures(processes, explanation)) == f"{first.words}; {later.words}; {late(2).words}"
+    assert kinds(with_failures(processes, explanation)) == [("failed", [1]), ("failed", [0]), ("late", [2])]
     processes[1].failure = StepFailure("no memory", 2.0)
     explanation = Explanation(((first, late(2)),))
     assert str(with_failures(processes, explanation)) == f"{first.words}; {late(2).words}", "nobody knows better"
@@ -103,8 +119,10 @@ def test_who_failed_after_a_process_was_gone_comes_behind_it() -> None:
     processes[2].left = 0.5
     assert str(with_failures(processes, alone)) == f"{gone(2).words}; {first.words}"
     assert str(with_failures(processes, both)) == f"{gone(2).words}; {first.words}"
+    assert kinds(with_failures(processes, alone)) == [("gone", [2]), ("failed", [1])]
     processes[2].left = 1.5
     assert str(with_failures(processes, alone)) == f"{first.words}; {gone(2).words}"
+    assert kinds(with_failures(processes, alone)) == [("failed", [1]), ("gone", [2])]
     assert str(with_failures(processes, both)) == f"{first.words}; {gone(2).words}"
     processes[1].case = "an earlier one"
     assert str(with_failures(processes, alone)) == f"{gone(2).words}; rank 0 (host a) failed: timed out"

@@ -9,6 +9,7 @@ from datetime import datetime, timezone
 from enum import Enum
 from typing import Any
 
+from linkscope.launch.explanation import Explanation
 from linkscope.launch.worker import (
     CannotStartError,
     GarbageError,
@@ -62,7 +63,7 @@ class Supervisor:
         otherwise, and InterruptedRunError.
         """
         left = {case["id"]: case for case in plan["cases"]}
-        bad_starts, trouble = 0, {"reason": ""}
+        bad_starts, trouble = 0, Explanation(())
         while left:
             if watch.interrupted():
                 raise InterruptedRunError
@@ -70,38 +71,38 @@ class Supervisor:
             try:
                 trouble = self._one_worker({**plan, "cases": list(left.values())}, left, watch)
             except CannotStartError as failure:
-                before_that = f" (before that: {trouble['reason']})" if trouble["reason"] else ""
-                return self._give_up(left, {**failure.fields, "reason": f"{failure}{before_that}"}, watch)
+                before_that = (" (before that: ", *trouble.parts, ")") if trouble.parts else ()
+                return self._give_up(left, failure.explanation.followed_by(*before_that), watch)
             except RefusedPlanError as refusal:
                 if self.refusal is Refusal.ENDS_RUN:
                     raise
-                return self._give_up(left, {"reason": str(refusal)}, watch)
+                return self._give_up(left, refusal.explanation, watch)
             bad_starts = bad_starts + 1 if len(left) == before else 0
             if bad_starts == MOST_BAD_STARTS:
-                ended = f"the engine ended {bad_starts} times before it began a case: {trouble['reason']}"
-                self._give_up(left, {**trouble, "reason": ended}, watch)
+                ended = Explanation((f"the engine ended {bad_starts} times before it began a case: ",))
+                self._give_up(left, ended.followed_by(*trouble.parts), watch)
         return None
 
-    def _one_worker(self, plan: Json, left: dict[str, Json], watch: CaseEvents) -> Json:
-        """Takes what one worker gives, removing from ``left`` what has its row; how it ended, as Worker.ending()."""
+    def _one_worker(self, plan: Json, left: dict[str, Json], watch: CaseEvents) -> Explanation:
+        """Takes what one worker gives, removing from ``left`` what has its row; how it ended."""
         worker_run = _WorkerRun(left, watch, self.start_timeout_s)
         with self.start(plan) as worker:
             try:
                 worker_run.follow(worker)
                 trouble = worker.ending()
             except (SilenceError, GarbageError) as error:
-                trouble = error.fields
+                trouble = error.explanation
         if worker_run.current is not None:
             watch.on_row(self._failed(left.pop(worker_run.current), trouble, worker_run.elapsed_s))
         return trouble
 
-    def _give_up(self, left: dict[str, Json], trouble: Json, watch: CaseEvents) -> None:
+    def _give_up(self, left: dict[str, Json], trouble: Explanation, watch: CaseEvents) -> None:
         for case in left.values():
             watch.on_row(self._failed(case, trouble, 0.0))
         left.clear()
 
-    def _failed(self, case: Json, trouble: Json, elapsed_s: float) -> Json:
-        return outcome(case, "failed", trouble["reason"], self.backend, elapsed_s) | trouble
+    def _failed(self, case: Json, trouble: Explanation, elapsed_s: float) -> Json:
+        return outcome(case, "failed", str(trouble), self.backend, elapsed_s) | trouble.fields
 
 
 class _WorkerRun:

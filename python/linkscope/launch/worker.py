@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Protocol
 
 from linkscope.errors import LinkscopeError
+from linkscope.launch.explanation import Explanation
 
 Json = dict[str, Any]
 
@@ -21,36 +22,32 @@ def engine_plan(plan: Json) -> Json:
     return {**plan, "cases": kept}
 
 
-class SilenceError(Exception):
-    """Nothing was heard for as long as was allowed; ``fields``: of whom, as Worker.ending() says it."""
+class WorkerError(LinkscopeError):
+    """A worker cannot go on."""
 
-    def __init__(self, fields: Json) -> None:
-        super().__init__(fields["reason"])
-        self.fields = fields
+    def __init__(self, explanation: Explanation | str) -> None:
+        super().__init__(str(explanation))
+        self.explanation = Explanation((explanation,)) if isinstance(explanation, str) else explanation
 
 
-class GarbageError(Exception):
-    """A line that is not a JSON object; ``fields``: whose it is and how it begins, as Worker.ending() says it."""
+class SilenceError(WorkerError):
+    """Nothing was heard for as long as was allowed, and of whom."""
 
-    def __init__(self, fields: Json) -> None:
-        super().__init__(fields["reason"])
-        self.fields = fields
+
+class GarbageError(WorkerError):
+    """A line that is not a JSON object: whose it is and how it begins."""
 
 
 class InterruptedRunError(Exception):
     """The user or the system asked to stop; every row so far has been handed over."""
 
 
-class RefusedPlanError(LinkscopeError):
+class RefusedPlanError(WorkerError):
     """The engine would not begin: its plan or an environment variable is wrong."""
 
 
-class CannotStartError(LinkscopeError):
-    """The processes did not come together, and trying again would not help; ``fields`` as Worker.ending() has them."""
-
-    def __init__(self, reason: str, causes: Sequence[Json] = ()) -> None:
-        super().__init__(reason)
-        self.fields: Json = {"reason": reason, **({"causes": list(causes)} if causes else {})}
+class CannotStartError(WorkerError):
+    """The processes did not come together, and trying again would not help."""
 
 
 class Worker(Protocol):
@@ -69,7 +66,5 @@ class Worker(Protocol):
         InterruptedRunError as soon as ``interrupted`` says so, CannotStartError.
         """
 
-    def ending(self) -> Json:
-        """How a worker that has no more records ended: the ``reason`` of a failed row, and its ``causes`` where several
-        processes had a part in it (schema/result.schema.json). Raises RefusedPlanError where it refused the plan.
-        """
+    def ending(self) -> Explanation:
+        """How a worker that has no more records ended. Raises RefusedPlanError where it refused the plan."""

@@ -1,4 +1,4 @@
-"""Cause: which process kept a group from going on, and how, as its engines and its supervisor tell it."""
+"""ExitCause: how a process of a group ended, and who is to be named where several did."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from linkscope.launch.explanation import Cause, Explanation, explained
 from linkscope.launch.group.rank_process import RankProcess, StepFailure, fallen, latest_case
 from linkscope.launch.launcher.launcher import ExitStatus
 
@@ -17,79 +18,6 @@ _DYING_S = 1.0
 """How long the kernel may take to close what a killed process held, the latest opened first: the connections to others,
 what a driver has to tear down, and at last the one to the supervisor.
 """
-
-
-@dataclass(frozen=True)
-class Cause:
-    """Of what a record tells: ``how`` the ``ranks`` kept the others from going on, and that in ``words``
-    (schema/result.schema.json).
-    """
-
-    how: str
-    ranks: tuple[int, ...]
-    words: str
-
-    @staticmethod
-    def of(record: Json | None) -> tuple[Cause, ...]:
-        """A record's, the first first; none where it tells of its own process alone."""
-        said = (record or {}).get("causes", ())
-        return tuple(Cause(str(one["how"]), tuple(one["ranks"]), str(one["words"])) for one in said)
-
-
-@dataclass(frozen=True)
-class Explanation:
-    """What is told of an end: words, and causes among them. ``teller``: the rank that it begins with, which tells of
-    itself.
-    """
-
-    parts: tuple[str | tuple[Cause, ...], ...]
-    teller: int | None = None
-
-    @staticmethod
-    def of(record: Json, nothing: str) -> Explanation:
-        """The reason that a record gives; ``nothing`` where it gives none."""
-        return Explanation((Cause.of(record) or str(record.get("reason", nothing)),))
-
-    def __str__(self) -> str:
-        return "".join(
-            part if isinstance(part, str) else "; ".join(cause.words for cause in part) for part in self.parts
-        )
-
-    @property
-    def causes(self) -> list[Cause]:
-        """The first first."""
-        return [cause for part in self.parts if not isinstance(part, str) for cause in part]
-
-    @property
-    def fields(self) -> Json:
-        """Of a failed row: the ``reason``, and ``causes`` where there are any (schema/result.schema.json)."""
-        causes = [{"how": cause.how, "ranks": list(cause.ranks), "words": cause.words} for cause in self.causes]
-        return {"reason": str(self), **({"causes": causes} if causes else {})}
-
-    @property
-    def failed(self) -> set[int]:
-        """Ranks that it says could not do their part."""
-        return {rank for cause in self.causes if cause.how == "failed" for rank in cause.ranks}
-
-    def followed_by(self, *parts: str | tuple[Cause, ...]) -> Explanation:
-        return replace(self, parts=(*self.parts, *parts))
-
-    def without(self, rank: int) -> Explanation:
-        """Without the failure of that one, where it comes behind others."""
-        return replace(
-            self, parts=tuple(part if isinstance(part, str) else _without(part, rank) for part in self.parts)
-        )
-
-    def begins_with(self, failures: set[int], firsts: set[int]) -> bool:
-        """Whether that is one who failed: of ``failures`` where it tells of itself or all have agreed on it, of their
-        ``firsts`` where what came of it is told behind.
-        """
-        if self.teller is not None:
-            return self.teller in failures
-        lead = self.parts[0]
-        if isinstance(lead, str) or lead[0].how != "failed":
-            return False
-        return not (failures if len(lead) == 1 else firsts).isdisjoint(lead[0].ranks)
 
 
 @dataclass(frozen=True)
@@ -107,15 +35,15 @@ class ExitCause:
         if self.is_killed or self._complaint is None:
             return explained("gone", [self._rank], f"{self.process.name} {self.ending}")
         said = Explanation.of(self._complaint, "it did not say why")
-        of_another = self.is_late or any(self._rank in cause.ranks for cause in self.causes[:1])
+        of_another = self.is_late or any(self._rank in cause.ranks for cause in self.complaint_causes[:1])
         if of_another:
             return said
-        if self.causes:
+        if self.complaint_causes:
             return Explanation((f"{self.process.name}: ", *said.parts), self._rank)
         return replace(explained("failed", [self._rank], f"{self.process.name}: {said}"), teller=self._rank)
 
     @property
-    def causes(self) -> tuple[Cause, ...]:
+    def complaint_causes(self) -> tuple[Cause, ...]:
         """By its own words."""
         return Cause.of(self._complaint)
 
@@ -142,7 +70,7 @@ class ExitCause:
     @property
     def is_late(self) -> bool:
         """Whether it waited in vain for another, which was there and may have been held up."""
-        return bool(self.causes) and self.causes[-1].how == "late"
+        return bool(self.complaint_causes) and self.complaint_causes[-1].how == "late"
 
     @property
     def rank_order(self) -> int:
@@ -159,7 +87,7 @@ class ExitCause:
 
     def blames(self, rank: int) -> bool:
         """Whether it ended for the sake of that one, by its own words."""
-        return self.is_lost and blames(self.causes, rank)
+        return self.is_lost and blames(self.complaint_causes, rank)
 
 
 def blames(causes: Sequence[Cause], rank: int) -> bool:
@@ -171,11 +99,6 @@ def failed(processes: Sequence[RankProcess]) -> list[tuple[RankProcess, StepFail
     latest = latest_case(processes)
     found = [(one, one.failure) for one in processes if one.failure is not None and one.case == latest]
     return sorted(found, key=lambda item: item[1].moment)
-
-
-def explained(how: str, ranks: Sequence[int], words: str) -> Explanation:
-    """By one cause."""
-    return Explanation(((Cause(how, tuple(ranks), words),),))
 
 
 def with_failures(
@@ -204,7 +127,3 @@ def with_failures(
     if explanation.begins_with({one.hello.rank for one, _ in early}, firsts):
         return explanation
     return told.followed_by("; ", *explanation.without(first.hello.rank).parts)
-
-
-def _without(causes: tuple[Cause, ...], rank: int) -> tuple[Cause, ...]:
-    return causes[:1] + tuple(one for one in causes[1:] if one.how != "failed" or rank not in one.ranks)

@@ -84,6 +84,7 @@ class RankLeft:
 class RejectedProcess:
     """A process with the right token that cannot be one of this group, and why."""
 
+    rank: int
     reason: str
 
 
@@ -226,7 +227,7 @@ class Control:
             return None
         reason = self._objection(hello, said)
         if reason is not None:
-            return RejectedProcess(f"{name(hello.rank, hello.host)} {reason}")
+            return RejectedProcess(hello.rank, f"{name(hello.rank, hello.host)} {reason}")
         line.rank = hello.rank
         self._lines[hello.rank] = line
         self._strangers.remove(line)

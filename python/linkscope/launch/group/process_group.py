@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from linkscope.errors import LinkscopeError
-from linkscope.launch.group.cause import Cause, ExitCause, Explanation, blames, explained, failed, with_failures
+from linkscope.launch.explanation import Cause, Explanation, explained
+from linkscope.launch.group.cause import ExitCause, blames, failed, with_failures
 from linkscope.launch.group.control import (
     Control,
     Event,
@@ -93,7 +94,7 @@ class ProcessGroup:
         self._held: Json | None = None
         self._held_since = 0.0
         self._lost_since: float | None = None
-        self._rejected: str | None = None
+        self._rejected: Explanation | None = None
         self._garbage: GarbageError | None = None
         self._begun = False
         self._shutdown = ShutdownDeadline()
@@ -158,7 +159,7 @@ class ProcessGroup:
             elif time.monotonic() >= deadline:
                 self._take_all()
                 if not (self._ready or self._held or self._lost_since is not None or self._garbage):
-                    raise SilenceError(self._with_failures(self._silence(silence_s)).fields)
+                    raise SilenceError(self._with_failures(self._silence(silence_s)))
                 if not self._ready and self._lost_since is None:
                     self._let_held_go()
                 continue
@@ -166,14 +167,11 @@ class ProcessGroup:
             for event in self._control.poll(self._look()):
                 self._take(event)
 
-    def ending(self) -> Json:
+    def ending(self) -> Explanation:
         """See Worker."""
         if self._finished():
             self._await_endings()
-            return {"reason": "the processes ended"}
-        return self._explanation_of_end().fields
-
-    def _explanation_of_end(self) -> Explanation:
+            return Explanation(("the processes ended",))
         cause = self._cause()
         if cause is None:
             silently = "left without a word, or lost its connection"
@@ -182,7 +180,7 @@ class ProcessGroup:
             told = explained("gone", [first.hello.rank], f"{first.name} {silently}") if first else words
             return self._with_failures(self._with_overheard(told))
         if cause.is_refusal:
-            raise RefusedPlanError(str(cause))
+            raise RefusedPlanError(cause.explanation)
         silent = next((m for m in self._fallen() if m.complaint is None and cause.blames(m.hello.rank)), None)
         explanation = cause.explanation
         if silent is not None and not cause.is_late:
@@ -214,15 +212,10 @@ class ProcessGroup:
         if absence is not None:
             self._take_all()
             if len(self._ranks) < self._size and self._rejected is None:
-                raise self._cannot_start(Explanation((f"{absence} (", *self._missing().parts, ")")))
+                raise CannotStartError(Explanation((f"{absence} (", *self._missing().parts, ")")))
         if time.monotonic() >= self._deadline:
             limit = f"no word within {self._start_timeout_s:g} s of starting {self._group_spec.launcher.name}"
-            raise self._cannot_start(self._missing().followed_by(f": {limit}"))
-
-    @staticmethod
-    def _cannot_start(explanation: Explanation) -> CannotStartError:
-        fields = explanation.fields
-        return CannotStartError(fields["reason"], fields["causes"])
+            raise CannotStartError(self._missing().followed_by(f": {limit}"))
 
     def _missing(self) -> Explanation:
         missing = [rank for rank in range(self._size) if rank not in self._ranks]
@@ -261,7 +254,7 @@ class ProcessGroup:
         elif isinstance(event, SurveyedHost):
             self._group_spec.on_surveyed(event)
         elif isinstance(event, RejectedProcess):
-            self._rejected = self._rejected or event.reason
+            self._rejected = self._rejected or explained("disagrees", [event.rank], event.reason)
         elif isinstance(event, RankLeft):
             self._ranks[event.rank].left = event.moment
             self._memory.hurry()  # the others may not be long in following
@@ -271,8 +264,8 @@ class ProcessGroup:
             try:
                 self._hear(event)
             except GarbageError as garbage:  # told once what came before it has been taken
-                told = explained("failed", [event.rank], str(garbage))
-                self._garbage = self._garbage or GarbageError(told.fields)
+                told = explained("out-of-step", [event.rank], str(garbage))
+                self._garbage = self._garbage or GarbageError(told)
 
     def _hear(self, said: RankLine) -> None:
         process = self._ranks[said.rank]

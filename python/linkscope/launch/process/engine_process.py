@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from linkscope.errors import LinkscopeError
+from linkscope.launch.explanation import Explanation
 from linkscope.launch.process.child import Child, ShutdownDeadline, signal_name
 from linkscope.launch.process.scratch import Scratch
 from linkscope.launch.process.threads import thread_states
@@ -64,20 +65,20 @@ class EngineProcess:
             if time.monotonic() >= deadline:
                 doing = thread_states(self._child.pid)
                 silence = f"no sign of life for {silence_s:g} s{f' ({doing})' if doing else ''}"
-                raise SilenceError({"reason": f"the engine hung: {silence}; it was killed"})
+                raise SilenceError(f"the engine hung: {silence}; it was killed")
             if not self._read(min(_POLL_S, max(deadline - time.monotonic(), 0.0))):
                 return None
         if interrupted():
             raise InterruptedRunError
         return parse_record(self._lines.pop(0), "the engine")
 
-    def ending(self) -> Json:
+    def ending(self) -> Explanation:
         """See Worker."""
         code, words = self._child.exit_code(self._shutdown), self._child.last_words()
         if code == 2:
             raise RefusedPlanError(f"the engine refused the plan: {words or 'it did not say why'}")
         ended = f"the engine died of {signal_name(-code)}" if code < 0 else f"the engine ended with exit code {code}"
-        return {"reason": f"{ended}: {words}" if words else ended}
+        return Explanation((f"{ended}: {words}" if words else ended,))
 
     def _read(self, timeout_s: float) -> bool:
         """Takes what the engine printed within the time; False at the end of its output."""
@@ -98,5 +99,5 @@ def parse_record(line: bytes, who: str) -> Json:
     except ValueError:
         record = None
     if not isinstance(record, dict):
-        raise GarbageError({"reason": f"{who} printed a line that is no record: {line[:80].decode(errors='replace')}"})
+        raise GarbageError(f"{who} printed a line that is no record: {line[:80].decode(errors='replace')}")
     return record
