@@ -11,17 +11,9 @@ from typing import Any
 
 import yaml
 
+from linkscope.yaml_loader import SuiteLoader
+
 Json = dict[str, Any]
-
-
-class _Words(yaml.SafeLoader):
-    """Takes on and off for words, as suites do."""
-
-
-_Words.yaml_implicit_resolvers = {
-    first: [one for one in resolvers if one[0] != "tag:yaml.org,2002:bool"]
-    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
-}
 
 
 def rows_of(suite: Path) -> list[Json]:
@@ -46,5 +38,5 @@ def flows_of(suite: Path, *options: str) -> list[Json]:
 
 
 def _whole(suite: Path) -> Json:
-    whole: Json = yaml.load(suite.read_text(), _Words)
+    whole: Json = yaml.load(suite.read_text(), SuiteLoader)
     return whole

@@ -11,7 +11,7 @@ import yaml
 
 from linkscope.errors import LinkscopeError
 from linkscope.plan.suite import SUITES, load_suite, suite_names
-from linkscope.yaml_loader import YamlLoader
+from linkscope.yaml_loader import SuiteLoader
 
 NAMES = Path(__file__).resolve().parent / "names.yaml"
 
@@ -50,7 +50,7 @@ def home_of(suite: str, row: str) -> str:
 
 @cache
 def _file(suite: str) -> dict[str, Any]:
-    found: dict[str, Any] = yaml.load((SUITES / f"{suite}.yaml").read_text(encoding="utf-8"), YamlLoader)
+    found: dict[str, Any] = yaml.load((SUITES / f"{suite}.yaml").read_text(encoding="utf-8"), SuiteLoader)
     return found
 
 

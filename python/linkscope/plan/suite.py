@@ -17,7 +17,7 @@ from linkscope.plan.patterns import GROWING, OF_MEMBERS, PATTERNS
 from linkscope.plan.sizes import parse_counts, parse_size, parse_sizes
 from linkscope.plan.suite_row import Allocation, Background, End, SuiteRow, Variant
 from linkscope.schemas import load_schema
-from linkscope.yaml_loader import YamlLoader
+from linkscope.yaml_loader import SuiteLoader
 
 Json = dict[str, Any]
 
@@ -41,16 +41,6 @@ _PLAIN = ("vendor", "table", "x", "rows", "min_sample_s", "point_budget_s", "par
 """Fields of a row that are taken as they stand."""
 _SHARED = ("point_budget_s",)
 """Fields of a suite that hold for its own rows."""
-
-
-class _Yaml(YamlLoader):
-    """YAML with the booleans of YAML 1.2, true and false: `on` is a word here, as in "on: gpu"."""
-
-
-_Yaml.yaml_implicit_resolvers = {
-    first: [(tag, pattern) for tag, pattern in resolvers if first in "tfTF" or tag != "tag:yaml.org,2002:bool"]
-    for first, resolvers in YamlLoader.yaml_implicit_resolvers.items()
-}
 
 
 def suite_names() -> list[str]:
@@ -94,7 +84,7 @@ def _packaged_flows() -> tuple[Json, ...]:
 def _read(path: Path) -> Any:
     """What the file holds. Raises LinkscopeError where it is unreadable or no YAML."""
     try:
-        return yaml.load(path.read_text(encoding="utf-8"), _Yaml)
+        return yaml.load(path.read_text(encoding="utf-8"), SuiteLoader)
     except OSError as error:
         raise LinkscopeError(f"cannot read suite {path}: {error.strerror or error}") from error
     except (yaml.YAMLError, UnicodeDecodeError) as error:
