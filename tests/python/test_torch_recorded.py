@@ -331,7 +331,7 @@ class Calls:
     def hold(self, flow: Any, regime: Any, site: Any) -> None:
         pass
 
-    def join(self, flow: Any, exports: Any, site: Any) -> None:
+    def import_handles(self, flow: Any, exports: Any, site: Any) -> None:
         pass
 
     def assemble(self, flow: Any, regime: Any, site: Any, held: Any) -> Any:

@@ -27,7 +27,7 @@ QUICK = {"max_samples": 6, "point_budget_s": 0.05, "precision": 0.5}
 @pytest.fixture(scope="module")
 def torch() -> Any:
     """The module. Skips with the child's own reason where there is none."""
-    problem = installation.loading_problem("torch-send")
+    problem = installation.loading_problem("distributed")
     if problem:
         pytest.skip(problem)
     import torch as module

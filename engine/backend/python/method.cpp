@@ -191,8 +191,8 @@ Support PythonMethod::supports_in(const Flow& flow, const Case& wanted) const {
     return Support::no(flow.method + " is timed by itself: PyTorch starts several flows one after another");
   if (wanted.regime.load == Load::sustained)
     return Support::no("one flow alone has no load to sustain for others");
-  const Message problem =
-      context_->child().ask({{"do", "check"}, {"flow", told(flow)}, {"regime", told(wanted.regime)}});
+  const Message problem = context_->child().ask(
+      {{"do", "check"}, {"needs", row_->needs}, {"flow", told(flow)}, {"regime", told(wanted.regime)}});
   return problem.is_null() ? Support::yes() : Support::no(problem.get<std::string>());
 }
 

@@ -207,12 +207,12 @@ class TorchCollective(Method):
         groups.use(own)
         return _allocated(_shape(flow, site.rank), own, site.memory_limit_bytes)
 
-    def export(self, site: Site) -> Json:
-        """As Method.export."""
+    def export_handles(self, site: Site) -> Json:
+        """As Method.export_handles."""
         return self._groups.export(site)
 
-    def join(self, flow: Flow, exports: Sequence[Json], site: Site) -> None:
-        """As Method.join."""
+    def import_handles(self, flow: Flow, exports: Sequence[Json], site: Site) -> None:
+        """As Method.import_handles."""
         self._groups.join(flow.ranks, groups.backend_for(_backend(flow), flow.members), exports, site)
 
     def assemble(self, flow: Flow, regime: Regime, site: Site, held: Any) -> Part:

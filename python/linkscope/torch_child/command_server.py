@@ -56,7 +56,7 @@ class CommandServer:
     def _check(self, command: Json) -> str | None:
         """Why the flow cannot be, in this regime; None where it can."""
         flow = Flow.of(command["flow"])
-        problem = installation.loading_problem(flow.method)
+        problem = installation.loading_problem(command["needs"])
         if problem:
             return f"{flow.method}: {problem}"
         try:
@@ -75,14 +75,14 @@ class CommandServer:
     def _export_handles(self, command: Json) -> Json:
         """What the other processes must know before they connect."""
         flow = Flow.of(command["flow"])
-        return {"versions": installation.versions(), **self._open().by_name[flow.method].export(self._site)}
+        return {"versions": installation.versions(), **self._open().by_name[flow.method].export_handles(self._site)}
 
     def _import_handles(self, command: Json) -> Json | None:
         """Sets up communicators, in all processes, and makes the first calls of this process's part."""
         flow, exports = Flow.of(command["flow"]), command["exports"]
         _require_alike([one["versions"] for one in exports])
         method = self._open().by_name[flow.method]
-        method.join(flow, exports, self._site)
+        method.import_handles(flow, exports, self._site)
         number = command["id"]
         if number not in self._held:
             return None

@@ -56,12 +56,14 @@ def torch_problem() -> str | None:
     return None
 
 
-def loading_problem(method: str) -> str | None:
-    """Why the method cannot be had; loads PyTorch. MPI's library is left to the processes that MPI started."""
+def loading_problem(needs: str) -> str | None:
+    """Why what a method ``needs`` (one of problems()) cannot be had; loads PyTorch. MPI's library is left to the
+    processes that MPI started.
+    """
     problem = torch_problem()
-    if problem or method == "torch-copy":
+    if problem or needs == "torch":
         return problem
-    if method == "torch-mpi":
+    if needs == "mpi":
         return problems()["mpi"]
     import torch.distributed as dist
 

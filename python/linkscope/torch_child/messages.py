@@ -215,12 +215,12 @@ class TorchSend(Messages):
         if backend == "gloo" and regime.clock == "device":
             raise unsupported("Gloo's send keeps its caller: no device clock, host or batch")
 
-    def export(self, site: Site) -> Json:
-        """As Method.export."""
+    def export_handles(self, site: Site) -> Json:
+        """As Method.export_handles."""
         return self._groups.export(site)
 
-    def join(self, flow: Flow, exports: Sequence[Json], site: Site) -> None:
-        """As Method.join."""
+    def import_handles(self, flow: Flow, exports: Sequence[Json], site: Site) -> None:
+        """As Method.import_handles."""
         self._groups.join(flow.ranks, self._backend(flow), exports, site)
 
     def _carrier(self, flow: Flow, own: Endpoint, partner: int) -> Carrier:
@@ -250,14 +250,14 @@ class TorchMpi(Messages):
         if regime.clock == "device":
             raise unsupported("MPI's calls keep their caller: no device clock, host or batch")
 
-    def export(self, site: Site) -> Json:
-        """As Method.export: MPI is started here, in all processes at once."""
+    def export_handles(self, site: Site) -> Json:
+        """As Method.export_handles: MPI is started here, in all processes at once."""
         if self._library is None:
             self._library = Library()
         return {"mpi": self._library.place}
 
-    def join(self, flow: Flow, exports: Sequence[Json], site: Site) -> None:
-        """As Method.join."""
+    def import_handles(self, flow: Flow, exports: Sequence[Json], site: Site) -> None:
+        """As Method.import_handles."""
         assert self._library is not None
         self._library.meet([one["mpi"] for one in exports])
         if any(_on_gpu(end) for end in flow.ends):

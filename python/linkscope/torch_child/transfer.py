@@ -125,13 +125,13 @@ class Method(ABC):
     def hold(self, flow: Flow, regime: Regime, site: Site) -> Any:
         """Takes the memory of this process's part. Raises ChildError."""
 
-    def export(self, site: Site) -> Json:
+    def export_handles(self, site: Site) -> Json:
         """What the others must know; called in every process. JSON."""
         return {}
 
-    def join(self, flow: Flow, exports: Sequence[Json], site: Site) -> None:  # noqa: B027
+    def import_handles(self, flow: Flow, exports: Sequence[Json], site: Site) -> None:  # noqa: B027
         """Sets up communicators, called in every process. ``exports``: every process's, by rank."""
 
     @abstractmethod
     def assemble(self, flow: Flow, regime: Regime, site: Site, held: Any) -> Part:
-        """This process's part, which is joined; ``held``: its memory, as hold() gave it."""
+        """This process's part, connected; ``held``: its memory, as hold() gave it."""
