@@ -77,7 +77,7 @@ const Json& Fields::object(const std::string& name) {
 
 void Fields::finish() const {
   for (const auto& [name, value] : object_->items()) {
-    if (!known_.contains(name)) reject(name, "is no field of the plan's schema");
+    if (!known_.contains(name)) reject(name, "is no field that an engine reads");
   }
 }
 

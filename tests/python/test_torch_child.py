@@ -72,7 +72,7 @@ def test_without_torch_rows_are_skipped_with_the_reason(tmp_path: Path, without_
     [
         ({"method": "torch-dance"}, "case 'a': flows[0]: method: unknown 'torch-dance'"),
         ({"parameters": {"threads": 1}}, "parameters.threads: torch-copy has no such parameter"),
-        ({"colour": "red"}, "case 'a': flows[0]: colour: is no field of the plan's schema"),
+        ({"colour": "red"}, "case 'a': flows[0]: colour: is no field that an engine reads"),
         ({"bytes": 0}, "bytes: must be at least 1 for torch-copy"),
     ],
 )

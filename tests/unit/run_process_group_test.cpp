@@ -219,7 +219,7 @@ class FakeMessage : public MultiPartMethod {
 
 TEST(ExecutorOfSeveral, NobodyAssemblesAFlowBeforeAllHaveTheirMemory) {
   const auto message = [](const std::string& id) {
-    return R"({"id":")" + id + R"(","clock":"host","processes":2,"flows":[{"method":"message",)" +
+    return R"({"id":")" + id + R"(","clock":"host","flows":[{"method":"message",)" +
            R"("executor":"numa:0","bytes":1000000,"source":{"device":"numa:0","memory":"pageable"},)" +
            R"("destination":{"device":"numa:0","memory":"pageable","rank":1}}]})";
   };

@@ -13,7 +13,7 @@ Json = dict[str, Any]
 
 
 SUPERVISORS_FIELDS = frozenset({"suite", "name", "labels", "timeout_s", "processes", "environment"})
-"""Fields of a case (schema/plan.schema.json) that no engine looks into."""
+"""Fields of a case (schema/plan.schema.json) that are not sent to engines, which reject them."""
 
 
 def engine_plan(plan: Json) -> Json:
