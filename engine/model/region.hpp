@@ -26,8 +26,6 @@ struct Region {
   [[nodiscard]] constexpr Bytes payload() const { return width * rows * planes; }
   /// Bytes of the allocation that hold it: its planes, each whole.
   [[nodiscard]] constexpr Bytes footprint() const { return plane_pitch * planes; }
-  /// Whether its bytes have no gaps.
-  [[nodiscard]] constexpr bool is_dense() const { return payload() == footprint(); }
   /// Where row `index` starts, counted through all planes.
   [[nodiscard]] constexpr Bytes row_offset(std::uint64_t index) const {
     return index / rows * plane_pitch + index % rows * pitch;

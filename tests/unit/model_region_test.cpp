@@ -25,7 +25,6 @@ TEST(Region, LiesInItsAllocationRowByRowAndPlaneByPlane) {
   EXPECT_EQ(region, (Region{4, 3, 2, 10, 50}));
   EXPECT_EQ(region.payload(), 24);
   EXPECT_EQ(region.footprint(), 100);
-  EXPECT_FALSE(region.is_dense());
   const std::array<Bytes, 6> offsets = {0, 10, 20, 50, 60, 70};
   for (std::uint64_t row = 0; row < offsets.size(); ++row) EXPECT_EQ(region.row_offset(row), offsets.at(row));
 }
@@ -52,19 +51,18 @@ TEST(Region, ContainsItsPayloadAndNothingElse) {
 TEST(Region, WithoutParametersIsOneRowOfAllBytes) {
   const Region region = region_of(flow(4096, ""));
   EXPECT_EQ(region, (Region{4096, 1, 1, 4096, 4096}));
-  EXPECT_TRUE(region.is_dense());
 }
 
-TEST(Region, InNoLargerAllocationIsDense) {
-  EXPECT_TRUE(region_of(flow(64 * 8, "64x8")).is_dense());
-  EXPECT_FALSE(region_of(flow(64 * 8, "64x8", "64x9")).is_dense());
-  EXPECT_FALSE(region_of(flow(64 * 8, "64x4x2", "65x4x2")).is_dense());
+TEST(Region, HasNoGapsInNoLargerAllocation) {
+  EXPECT_EQ(region_of(flow(64 * 8, "64x8")).footprint(), 64 * 8);
+  EXPECT_EQ(region_of(flow(64 * 8, "64x8", "64x9")).footprint(), 64 * 9);
+  EXPECT_EQ(region_of(flow(64 * 8, "64x4x2", "65x4x2")).footprint(), 65 * 4 * 2);
 }
 
 TEST(Region, PackedHoldsTheSameBytesWithoutGaps) {
   const Region region = region_of(flow(24, "4x3x2", "10x5x7"));
   EXPECT_EQ(region.packed().payload(), region.payload());
-  EXPECT_TRUE(region.packed().is_dense());
+  EXPECT_EQ(region.packed().footprint(), region.payload());
   EXPECT_EQ(region.packed().row_offset(4), 16);
 }
 
