@@ -15,7 +15,7 @@ namespace {
 std::unique_ptr<Buffer> allocate(const std::shared_ptr<gpu::GpuContext>& context, int device, Bytes bytes) {
   const DeviceId id{DeviceKind::gpu, device};
   const auto& row = gpu::vendor::has_grains ? gpu::fine_grained_row : gpu::device_row;
-  const Endpoint where{id, std::string(row.spec.name), Placement::bound, id};
+  const Endpoint where{id, std::string(row.spec.name), Placement::bound, id, {}, 0, row.spec.traits};
   return gpu::AllocatedMemory(context, row).allocate(where, bytes);
 }
 

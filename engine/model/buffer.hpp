@@ -23,9 +23,8 @@ struct Endpoint {
   /// What managed memory is advised to do (backend/gpu/memory/advice.hpp); empty: nothing.
   std::string advice{};  // NOLINT(readability-redundant-member-init): compilers let none but such be left out
 
-  int rank = 0;  ///< the process that allocates it
-  MemoryTraits traits =
-      standard_memory_traits(memory);  ///< the memory's; of a plan's endpoints as the catalog has them
+  int rank = 0;         ///< the process that allocates it
+  MemoryTraits traits;  ///< the memory's: a plan's endpoints get them from the catalog (run/bound_case.hpp)
 
   bool operator==(const Endpoint&) const = default;
   auto operator<=>(const Endpoint&) const = default;

@@ -22,7 +22,7 @@ namespace linkscope {
 struct MemorySpec {
   std::string_view name;  ///< of a literal, as the summary
   std::string_view summary;
-  MemoryTraits traits = standard_memory_traits(name);
+  MemoryTraits traits;
 };
 
 /// A kind of allocation.

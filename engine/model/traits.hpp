@@ -1,8 +1,6 @@
 // Traits: what is known of a memory and of a method, so that nobody need ask for their names.
 #pragma once
 
-#include <algorithm>
-#include <array>
 #include <compare>
 #include <string_view>
 
@@ -12,7 +10,7 @@ namespace linkscope {
 enum class Home { host, gpu, anywhere };
 
 struct MemoryTraits {
-  Home lies_on = Home::anywhere;
+  Home home = Home::anywhere;
   bool system_pages = false;  ///< the system's own, which no driver has locked: drivers stage copies of them
   bool huge_pages = false;    ///< system pages, in huge ones
   bool migrates = false;      ///< a driver moves the pages to who uses them
@@ -50,33 +48,19 @@ struct MethodTraits {
   bool operator==(const MethodTraits&) const = default;
 };
 
-struct StatedMemory {
-  std::string_view name;
-  MemoryTraits traits;
-};
-
-inline constexpr std::array<StatedMemory, 12> stated_memories{{
-    {"pageable", {.lies_on = Home::host, .system_pages = true}},
-    {"huge", {.lies_on = Home::host, .system_pages = true, .huge_pages = true}},
-    {"pinned", {.lies_on = Home::host}},
-    {"registered", {.lies_on = Home::host, .registered = true}},
-    {"write-combined", {.lies_on = Home::host, .uncached = true}},
-    {"device", {.lies_on = Home::gpu, .plain_allocation = true}},
-    {"managed", {.migrates = true}},
-    {"pool", {.lies_on = Home::gpu}},
-    {"vmm", {.lies_on = Home::gpu}},
-    {"xccl", {.lies_on = Home::gpu}},
-    {"fine-grained", {.plain_allocation = true}},
-    {"coarse-grained", {.plain_allocation = true}},
-}};
-
-/// Of the memories that measured and described machines share; the defaults for any other name. A memory whose name is
-/// not among them states its own in its MemorySpec.
-[[nodiscard]] constexpr MemoryTraits standard_memory_traits(std::string_view name) {
-  const auto* const found = std::find_if(stated_memories.begin(), stated_memories.end(),
-                                         [&](const StatedMemory& row) { return row.name == name; });
-  return found == stated_memories.end() ? MemoryTraits{} : found->traits;
-}
+// Of the memories that measured and described machines share.
+inline constexpr MemoryTraits pageable_traits{.home = Home::host, .system_pages = true};
+inline constexpr MemoryTraits huge_traits{.home = Home::host, .system_pages = true, .huge_pages = true};
+inline constexpr MemoryTraits pinned_traits{.home = Home::host};
+inline constexpr MemoryTraits registered_traits{.home = Home::host, .registered = true};
+inline constexpr MemoryTraits write_combined_traits{.home = Home::host, .uncached = true};
+inline constexpr MemoryTraits device_traits{.home = Home::gpu, .plain_allocation = true};
+inline constexpr MemoryTraits managed_traits{.migrates = true};
+inline constexpr MemoryTraits pool_traits{.home = Home::gpu};
+inline constexpr MemoryTraits vmm_traits{.home = Home::gpu};
+inline constexpr MemoryTraits xccl_memory_traits{.home = Home::gpu};
+/// Fine-grained and coarse-grained memory.
+inline constexpr MemoryTraits grained_traits{.plain_allocation = true};
 
 // Of methods that several backends carry out, or that measured and described machines share. All others stand in the
 // method's own spec.

@@ -100,7 +100,7 @@ Json device_json(const DeviceFacts& device) {
 using Flags = std::initializer_list<std::pair<const char*, bool>>;
 using Rates = std::initializer_list<std::pair<const char*, double>>;
 
-/// What is not as by default, under the names that model/traits.hpp gives it.
+/// What is not as by default, under the names that schema/result.schema.json gives it.
 Json traits_json(const MethodTraits& traits) {
   Json json = Json::object();
   for (const auto& [name, has] : Flags{{"stages", traits.stages},
@@ -127,7 +127,7 @@ Json traits_json(const MethodTraits& traits) {
 
 Json traits_json(const MemoryTraits& traits) {
   Json json = Json::object();
-  if (traits.lies_on != Home::anywhere) json["lies_on"] = traits.lies_on == Home::host ? "host" : "gpu";
+  if (traits.home != Home::anywhere) json["lies_on"] = traits.home == Home::host ? "host" : "gpu";
   for (const auto& [name, has] : Flags{{"placed_by_touch", traits.placed_by_touch()},
                                        {"system_pages", traits.system_pages},
                                        {"huge_pages", traits.huge_pages},

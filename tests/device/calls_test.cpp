@@ -28,8 +28,7 @@ class GpuCalls : public WithGpus {
   [[nodiscard]] Flow call_on(const std::string& method, const std::string& memory, DeviceKind lies_on,
                              Bytes bytes) const {
     Flow flow = call(method, bytes);
-    const DeviceId device{lies_on, 0};
-    flow.destination = Endpoint{device, memory, Placement::bound, device};
+    flow.destination = endpoint({lies_on, 0}, memory);
     return flow;
   }
   [[nodiscard]] std::unique_ptr<Transfer> prepare(const Flow& flow) const {
@@ -64,9 +63,8 @@ class GpuCalls : public WithGpus {
     }
   }
   [[nodiscard]] bool has(const std::string& name, DeviceKind lies_on) const {
-    const DeviceId device{lies_on, 0};
     const Memory& kind = memory(name);
-    return kind.available() && kind.supports({device, name, Placement::bound, device});
+    return kind.available() && kind.supports(endpoint({lies_on, 0}, name));
   }
 
   host::HostGate host_gate_{host_};
@@ -93,9 +91,8 @@ TEST_F(GpuCalls, FullQueuesOfLaunchesGetThrough) {
 
 TEST_F(GpuCalls, CopiesTimedUntilTheirCallReturnsStillDeliver) {
   Flow copy = call("copy-engine", 10 * KiB);
-  copy.source = Endpoint{gpu0, "device", Placement::bound, gpu0};
-  const DeviceId host_node{DeviceKind::numa, 0};
-  copy.destination = Endpoint{host_node, "pinned", Placement::bound, host_node};
+  copy.source = endpoint(gpu0, "device");
+  copy.destination = endpoint({DeviceKind::numa, 0}, "pinned");
   copy.parameters.set("until", "return");
   const auto source = memory("device").allocate(*copy.source, copy.bytes);
   const auto destination = memory("pinned").allocate(*copy.destination, copy.bytes);
@@ -290,9 +287,8 @@ TEST_F(GpuCalls, CpusReachManagedMemoryAndNotADiscreteGpusOwn) {
   const bool stays = context.device(0).direct_host_access || context.device(0).integrated;
   EXPECT_EQ(static_cast<bool>(host_->reachable(managed)), stays)
       << "a CPU's access would bring the pages to the host";
-  const Endpoint pool{gpu0, "pool", Placement::bound, gpu0};
-  EXPECT_FALSE(host_->reachable(pool));
-  const Endpoint absent{{DeviceKind::gpu, 99}, "managed", Placement::bound, gpu0};
+  EXPECT_FALSE(host_->reachable(endpoint(gpu0, "pool")));
+  const Endpoint absent = endpoint({DeviceKind::gpu, 99}, "managed");
   EXPECT_NE(host_->reachable(absent).reason().find("gpu:99"), std::string::npos);
 }
 

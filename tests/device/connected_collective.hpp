@@ -44,7 +44,7 @@ class DirectCollective : public WithGpus {
     for (const auto& [name, value] : words) flow.parameters.set(name, value);
     for (int member = 0; member < members(); ++member) {
       const DeviceId device{DeviceKind::gpu, member % gpus};
-      flow.members.push_back({device, "device", Placement::bound, device});
+      flow.members.push_back(endpoint(device, "device"));
     }
     flow.executor = flow.members.front().device;
     return flow;

@@ -53,9 +53,8 @@ class CopyForms : public WithFlows {
   }
   /// From gpu:0 to gpu:1, driven by gpu:`executor`.
   [[nodiscard]] static Flow between_gpus(Flow flow, int executor) {
-    flow.source = {gpu0, "device", Placement::bound, gpu0};
-    const DeviceId second{DeviceKind::gpu, 1};
-    flow.destination = {second, "device", Placement::bound, second};
+    flow.source = endpoint(gpu0, "device");
+    flow.destination = endpoint({DeviceKind::gpu, 1}, "device");
     flow.executor = {DeviceKind::gpu, executor};
     return flow;
   }

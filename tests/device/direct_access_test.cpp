@@ -58,8 +58,7 @@ class DirectAccess : public WithFlows {
   /// gpu:1, where there are two GPUs that reach each other.
   [[nodiscard]] std::optional<Endpoint> peer() const {
     if (backend_->devices.size() < 2 || backend_->peer_access.empty()) return std::nullopt;
-    const DeviceId second{DeviceKind::gpu, 1};
-    return Endpoint{second, "device", Placement::bound, second};
+    return endpoint({DeviceKind::gpu, 1}, "device");
   }
 
  private:

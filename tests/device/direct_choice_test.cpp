@@ -21,7 +21,7 @@ class DirectCollectiveChoice : public ::testing::Test {
     for (const auto& [name, value] : words) flow.parameters.set(name, value);
     for (int member = 0; member < members; ++member) {
       const DeviceId device{DeviceKind::gpu, member};
-      flow.members.push_back({device, "device", Placement::bound, device});
+      flow.members.push_back(endpoint(device, "device"));
     }
     flow.executor = gpu0;
     return flow;

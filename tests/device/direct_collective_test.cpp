@@ -241,10 +241,7 @@ TEST_F(DirectCollective, MoreBlocksThanRunAtOnceAreRefused) {
 
 TEST_F(DirectCollective, ManagedBuffersServeToo) {
   Flow managed = flow("all-gather", 4096 * 4, {});
-  for (Endpoint& member : managed.members) {
-    member.memory = "managed";
-    member.traits = standard_memory_traits(member.memory);
-  }
+  for (Endpoint& member : managed.members) move_to(member, "managed");
   const std::string what = outcome(managed, 3, Clock::device);
   EXPECT_TRUE(what.empty() || what.rfind("refused: gpu:", 0) == 0) << what;
 }

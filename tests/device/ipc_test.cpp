@@ -35,10 +35,8 @@ class IpcSides : public WithGpus {
     flow.executor = gpu0;
     flow.rank = driver_rank;
     flow.bytes = bytes;
-    Endpoint near{gpu0, "device", Placement::bound, gpu0};
-    const DeviceId last{DeviceKind::gpu, gpus - 1};
-    Endpoint far{last, "device", Placement::bound, last};
-    far.rank = lender_rank;
+    const Endpoint near = endpoint(gpu0, "device");
+    const Endpoint far = endpoint({DeviceKind::gpu, gpus - 1}, "device", lender_rank);
     flow.source = way == Way::push ? near : far;
     flow.destination = way == Way::push ? far : near;
     return flow;
@@ -236,7 +234,7 @@ class IpcFlow : public ::testing::Test {
     Flow flow;
     flow.executor = gpu0;
     flow.bytes = 4096;
-    flow.source = Endpoint{gpu0, "device", Placement::bound, gpu0};
+    flow.source = endpoint(gpu0, "device");
     flow.destination = flow.source;
     flow.destination->rank = lender_rank;
     return flow;
@@ -266,8 +264,7 @@ TEST_F(IpcFlow, NeedsTwoProcessesOfWhichTheDriverHoldsOneEnd) {
 TEST_F(IpcFlow, MapsOnlyMemoryThatHasAHandleButDrivesFromAny) {
   for (const char* memory : {"managed", "pool", "vmm", "xccl"}) {
     Flow flow = push();
-    flow.destination->memory = memory;
-    flow.destination->traits = standard_memory_traits(memory);
+    move_to(*flow.destination, memory);
     EXPECT_NE(refusal(flow).find("no IPC handle"), std::string::npos) << memory;
     std::swap(flow.source, flow.destination);
     flow.rank = lender_rank;  // pushes out of that memory
@@ -275,8 +272,7 @@ TEST_F(IpcFlow, MapsOnlyMemoryThatHasAHandleButDrivesFromAny) {
     EXPECT_EQ(refusal(flow), "") << memory;
   }
   Flow host = push();
-  host.destination = Endpoint{{DeviceKind::numa, 0}, "pinned", Placement::bound, {DeviceKind::numa, 0}};
-  host.destination->rank = lender_rank;
+  host.destination = endpoint({DeviceKind::numa, 0}, "pinned", lender_rank);
   EXPECT_NE(refusal(host).find("pinned memory of numa:0 has no IPC handle"), std::string::npos);
 }
 

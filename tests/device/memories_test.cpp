@@ -26,7 +26,7 @@ class GpuMemories : public WithGpus {
     return backend_->devices.front().attributes.at("pageable_memory_access") == "yes";
   }
   [[nodiscard]] static Endpoint bound(const std::string& name, DeviceId device) {
-    return {device, name, Placement::bound, device};
+    return endpoint(device, name);
   }
   [[nodiscard]] static Flow copy(const std::string& method, const Endpoint& source,
                                  const Endpoint& destination) {
@@ -179,10 +179,14 @@ TEST_F(GpuMemories, ThatMigrateTakeAdviceAndOthersSayThatTheyDoNot) {
 TEST_F(GpuMemories, OfTheSystemAreTouchedFirstByAGpuWhereItReachesThem) {
   for (const char* name : {"pageable", "huge"}) {
     if (!has(name)) continue;
-    const Endpoint touched{numa0, name, Placement::first_touch, gpu0};
+    Endpoint touched = endpoint(numa0, name);
+    touched.placement = Placement::first_touch;
+    touched.first_touch = gpu0;
+    Endpoint on_gpu = touched;
+    on_gpu.device = gpu0;
     const Support support = memory(name).supports(touched);
     ASSERT_EQ(static_cast<bool>(support), reaches_system_memory()) << name;
-    EXPECT_FALSE(memory(name).supports({gpu0, name, Placement::first_touch, gpu0})) << name;
+    EXPECT_FALSE(memory(name).supports(on_gpu)) << name;
     if (!support) {
       EXPECT_NE(support.reason().find("no pageable memory access"), std::string::npos) << support.reason();
       continue;

@@ -11,6 +11,7 @@
 #include "backend/gpu/backend.hpp"
 #include "backend/host/context.hpp"
 #include "base/error.hpp"
+#include "endpoints.hpp"
 #include "model/backend.hpp"
 #include "run/catalog_gpu.hpp"
 
@@ -50,7 +51,7 @@ class WithGpus : public ::testing::Test {
     const bool on_gpu =
         memory == "device" || memory == "managed" || memory == "pool" || memory == "vmm" || memory == "xccl";
     const DeviceId device{on_gpu ? DeviceKind::gpu : DeviceKind::numa, 0};
-    return {device, memory, Placement::bound, device};
+    return endpoint(device, memory);
   }
   /// Throws Error{unsupported} where the method refuses.
   [[nodiscard]] Prepared prepare(const Flow& flow, std::uint64_t slots = 1) const {

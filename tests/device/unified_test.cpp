@@ -20,7 +20,8 @@ Flow flow(const std::string& method, DeviceId home, DeviceId executor, Bytes byt
           const Words& parameters = {}) {
   Flow flow;
   flow.method = method;
-  flow.source = Endpoint{home, "managed", Placement::first_touch, home};
+  flow.source = endpoint(home, "managed");
+  flow.source->placement = Placement::first_touch;
   flow.executor = executor;
   flow.bytes = bytes;
   for (const auto& [name, value] : parameters) flow.parameters.set(name, value);

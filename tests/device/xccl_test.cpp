@@ -28,19 +28,11 @@ class WithXccl : public WithGpus {
   }
 
   [[nodiscard]] int gpus() const { return static_cast<int>(backend_->devices.size()); }
-  [[nodiscard]] static Endpoint device(int index) {
-    const DeviceId id{DeviceKind::gpu, index};
-    return {id, "device", Placement::bound, id};
-  }
+  [[nodiscard]] static Endpoint device(int index) { return endpoint({DeviceKind::gpu, index}, "device"); }
   [[nodiscard]] static Flow on_memory(const char* memory, Flow flow) {
-    if (flow.source) {
-      flow.source->memory = flow.destination->memory = memory;
-      flow.source->traits = flow.destination->traits = standard_memory_traits(memory);
-    }
-    for (Endpoint& member : flow.members) {
-      member.memory = memory;
-      member.traits = standard_memory_traits(memory);
-    }
+    if (flow.source) move_to(*flow.source, memory);
+    if (flow.destination) move_to(*flow.destination, memory);
+    for (Endpoint& member : flow.members) move_to(member, memory);
     return flow;
   }
   [[nodiscard]] static Flow with(Flow flow, const Words& words) {

@@ -31,7 +31,7 @@ class FakeBuffer : public Buffer {
 /// Has `capacity` bytes; refuses what goes beyond.
 class FakeMemory : public Memory {
  public:
-  FakeMemory() : Memory({"pageable", "fake"}) {}
+  FakeMemory() : Memory({"pageable", "fake", pageable_traits}) {}
   [[nodiscard]] Support available() const override { return Support::yes(); }
   [[nodiscard]] Support supports(const Endpoint&) const override { return Support::yes(); }
   [[nodiscard]] Support allows(const Flow&) const override {

@@ -19,6 +19,7 @@
 #include "backend/host/pageable.hpp"
 #include "backend/host/pointer_chase.hpp"
 #include "base/error.hpp"
+#include "endpoints.hpp"
 
 namespace linkscope::host {
 namespace {
@@ -28,7 +29,7 @@ constexpr std::uint64_t seed = 5;
 class HostCalls : public ::testing::Test {
  protected:
   [[nodiscard]] Endpoint here(const std::string& memory = "pageable") const {
-    return {node_, memory, Placement::bound, node_};
+    return endpoint(node_, memory);
   }
   [[nodiscard]] Flow call(const std::string& method, Bytes bytes,
                           const std::string& memory = "pageable") const {
@@ -341,7 +342,7 @@ INSTANTIATE_TEST_SUITE_P(Cases, CpuAccess,
 
 TEST_F(HostCalls, MemoryOfOtherDevicesIsReachedOnceItsOwnerSaysSo) {
   const DeviceId gpu{DeviceKind::gpu, 0};
-  const Endpoint there{gpu, "managed", Placement::bound, gpu};
+  const Endpoint there = endpoint(gpu, "managed");
   Flow read = call("cpu-read", 4096);
   read.source = there;
   read.destination.reset();

@@ -11,6 +11,7 @@
 #include "backend/host/pageable.hpp"
 #include "backend/host/pointer_chase.hpp"
 #include "base/error.hpp"
+#include "endpoints.hpp"
 
 namespace linkscope::host {
 namespace {
@@ -20,7 +21,7 @@ DeviceId numa(int index) { return {DeviceKind::numa, index}; }
 class HostMethods : public ::testing::Test {
  protected:
   [[nodiscard]] Endpoint here(const std::string& memory = "pageable") const {
-    return {node_, memory, Placement::bound, node_};
+    return endpoint(node_, memory);
   }
   [[nodiscard]] Flow copy(Bytes bytes) const {
     Flow flow;

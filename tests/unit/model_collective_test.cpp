@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.hpp"
+#include "endpoints.hpp"
 #include "model/collective.hpp"
 #include "model/elements.hpp"
 
@@ -15,7 +16,7 @@ Flow collective(const std::string& kind, int members, Bytes bytes, const std::st
   flow.parameters.set("collective", kind);
   flow.parameters.set("in_place", in_place);
   for (int index = 0; index < members; ++index) {
-    flow.members.push_back({{DeviceKind::gpu, index}, "device", Placement::bound, {DeviceKind::gpu, index}});
+    flow.members.push_back(endpoint({DeviceKind::gpu, index}, "device"));
   }
   return flow;
 }

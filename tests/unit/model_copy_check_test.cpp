@@ -15,7 +15,7 @@ namespace {
 /// A buffer as the contract describes it, in the simplest way.
 class PlainBuffer final : public Buffer {
  public:
-  explicit PlainBuffer(Bytes bytes) : Buffer({{}, "pageable", Placement::bound, {}}, bytes), memory_(bytes) {}
+  explicit PlainBuffer(Bytes bytes) : Buffer({}, bytes), memory_(bytes) {}
   [[nodiscard]] std::byte* data() const override { return const_cast<std::byte*>(memory_.data()); }
   void fill(Bytes offset, Bytes length, std::uint64_t seed) override {
     for (Bytes i = 0; i < length; ++i) memory_[offset + i] = pattern_byte(seed, i);

@@ -10,6 +10,7 @@
 #include "backend/modelled/memory.hpp"
 #include "backend/modelled/method.hpp"
 #include "base/error.hpp"
+#include "endpoints.hpp"
 
 namespace linkscope::modelled {
 namespace {
@@ -106,7 +107,7 @@ class ModelledNode : public ::testing::Test {
 };
 
 Endpoint on(DeviceId device) {
-  return {device, device.kind == DeviceKind::gpu ? "device" : "pinned", Placement::bound, device};
+  return endpoint(device, device.kind == DeviceKind::gpu ? "device" : "pinned");
 }
 
 /// From one device to another over their direct link, driven by `executor`.
@@ -281,8 +282,7 @@ TEST_F(ModelledNode, WhatTheDescriptionLacksIsUnsupportedWithAReason) {
   EXPECT_NE(reason(copy("memcpy", gpu(0), gpu(1), gpu(0))).find("not driven"), std::string::npos);
   EXPECT_NE(reason(copy("kernel-copy", gpu(0), gpu(1), gpu(2))).find("third device"), std::string::npos);
   Flow staged = copy("copy-engine", numa(0), gpu(0), gpu(0));
-  staged.source->memory = "pageable";
-  staged.source->traits = standard_memory_traits("pageable");
+  move_to(*staged.source, "pageable");
   EXPECT_NE(reason(staged).find("pageable"), std::string::npos);
   Machine machine = small_node();
   machine.methods.erase("ping-pong");
@@ -296,9 +296,9 @@ TEST_F(ModelledNode, WhatTheDescriptionLacksIsUnsupportedWithAReason) {
 TEST_F(ModelledNode, MemoriesLiveWhereTheirKindCan) {
   for (const MemorySpec& spec : memory_specs) {
     const ModelledMemory memory(opened_.context, spec);
-    EXPECT_EQ(static_cast<bool>(memory.supports(on(gpu(0)))), memory.traits().lies_on != Home::host)
+    EXPECT_EQ(static_cast<bool>(memory.supports(on(gpu(0)))), memory.traits().home != Home::host)
         << spec.name;
-    EXPECT_EQ(static_cast<bool>(memory.supports(on(numa(0)))), memory.traits().lies_on != Home::gpu)
+    EXPECT_EQ(static_cast<bool>(memory.supports(on(numa(0)))), memory.traits().home != Home::gpu)
         << spec.name;
     EXPECT_FALSE(memory.supports(on(gpu(9)))) << spec.name;
   }

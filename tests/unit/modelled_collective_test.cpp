@@ -9,6 +9,7 @@
 #include "backend/modelled/backend.hpp"
 #include "backend/modelled/buffer.hpp"
 #include "base/error.hpp"
+#include "endpoints.hpp"
 
 namespace linkscope::modelled {
 namespace {
@@ -44,7 +45,7 @@ Flow flow_of(const std::string& method, const std::string& kind, int gpus, Bytes
   flow.executor = gpu(0);
   flow.bytes = bytes;
   flow.parameters.set("collective", kind);
-  for (int i = 0; i < gpus; ++i) flow.members.push_back({gpu(i), "device", Placement::bound, gpu(i)});
+  for (int i = 0; i < gpus; ++i) flow.members.push_back(endpoint(gpu(i), "device"));
   return flow;
 }
 

@@ -5,14 +5,13 @@
 #include "backend/mpi/collective.hpp"
 #include "backend/mpi/message.hpp"
 #include "base/error.hpp"
+#include "endpoints.hpp"
 
 namespace linkscope::mpi {
 namespace {
 
 Endpoint at(int rank, const std::string& memory, DeviceKind kind = DeviceKind::numa) {
-  Endpoint end{{kind, 0}, memory, Placement::bound, {kind, 0}};
-  end.rank = rank;
-  return end;
+  return endpoint({kind, 0}, memory, rank);
 }
 
 Flow message(const std::string& call) {

@@ -1,6 +1,7 @@
 // The pool: reuse, fit, limits and eviction.
 #include <gtest/gtest.h>
 
+#include "endpoints.hpp"
 #include "fake_backend.hpp"
 #include "run/buffer_pool.hpp"
 
@@ -9,7 +10,7 @@ namespace {
 
 Endpoint node(int index) {
   const DeviceId id{DeviceKind::numa, index};
-  return {id, "pageable", Placement::bound, id};
+  return endpoint(id, "pageable");
 }
 
 struct BufferPoolTest : testing::Test {

@@ -11,20 +11,14 @@
 #include "backend/mpi/collective.hpp"
 #include "backend/mpi/message.hpp"
 #include "base/error.hpp"
+#include "endpoints.hpp"
 
 namespace linkscope::mpi {
 namespace {
 
-Endpoint gpu_memory() {
-  const DeviceId gpu{DeviceKind::gpu, 0};
-  return {gpu, "device", Placement::bound, gpu};
-}
+Endpoint gpu_memory() { return endpoint({DeviceKind::gpu, 0}, "device"); }
 
-Endpoint host_memory(int rank) {
-  Endpoint end{{}, "pageable", Placement::bound, {}};
-  end.rank = rank;
-  return end;
-}
+Endpoint host_memory(int rank) { return endpoint({}, "pageable", rank); }
 
 Flow message() {
   Flow flow;

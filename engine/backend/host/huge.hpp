@@ -13,7 +13,7 @@ namespace linkscope::host {
 class Huge final : public Memory {
  public:
   explicit Huge(std::shared_ptr<HostContext> context)
-      : Memory({"huge", "host memory in huge pages: from the pool, else transparent ones"}),
+      : Memory({"huge", "host memory in huge pages: from the pool, else transparent ones", huge_traits}),
         context_(std::move(context)) {}
 
   [[nodiscard]] Support available() const override;

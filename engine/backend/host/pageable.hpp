@@ -14,7 +14,7 @@ namespace linkscope::host {
 class Pageable final : public Memory {
  public:
   explicit Pageable(std::shared_ptr<HostContext> context)
-      : Memory({"pageable", "what malloc gives: ordinary pages of the system"}),
+      : Memory({"pageable", "what malloc gives: ordinary pages of the system", pageable_traits}),
         context_(std::move(context)) {}
 
   [[nodiscard]] Support available() const override { return Support::yes(); }

@@ -8,10 +8,10 @@ namespace linkscope::modelled {
 Support ModelledMemory::supports(const Endpoint& where) const {
   const DeviceKind kind = where.device.kind;
   const std::string device = where.device.text();
-  if (traits().lies_on == Home::host && kind != DeviceKind::numa) {
+  if (traits().home == Home::host && kind != DeviceKind::numa) {
     return Support::no(std::string(name()) + " memory lives on a NUMA node, not on " + device);
   }
-  if (traits().lies_on == Home::gpu && kind != DeviceKind::gpu) {
+  if (traits().home == Home::gpu && kind != DeviceKind::gpu) {
     return Support::no(std::string(name()) + " memory lives on a GPU, not on " + device);
   }
   if (context_->device(where.device) == nullptr) {

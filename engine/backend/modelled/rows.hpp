@@ -130,18 +130,18 @@ inline constexpr std::array<CollectiveRow, 3> collective_rows{{
 }};
 
 inline constexpr std::array<MemorySpec, 12> memory_specs{{
-    {"pageable", "ordinary host memory"},
-    {"huge", "host memory in huge pages"},
-    {"pinned", "host memory allocated page-locked"},
-    {"registered", "host memory page-locked after the fact"},
-    {"write-combined", "page-locked host memory that no CPU caches"},
-    {"device", "a GPU's own memory"},
-    {"managed", "one address, pages that can move"},
-    {"pool", "a GPU's memory, in stream order"},
-    {"vmm", "a GPU's memory, mapped by hand"},
-    {"xccl", "a GPU's memory, from the vendor's library"},
-    {"fine-grained", "memory that all processors see alike at any time"},
-    {"coarse-grained", "memory that all processors see alike between kernels"},
+    {"pageable", "ordinary host memory", pageable_traits},
+    {"huge", "host memory in huge pages", huge_traits},
+    {"pinned", "host memory allocated page-locked", pinned_traits},
+    {"registered", "host memory page-locked after the fact", registered_traits},
+    {"write-combined", "page-locked host memory that no CPU caches", write_combined_traits},
+    {"device", "a GPU's own memory", device_traits},
+    {"managed", "one address, pages that can move", managed_traits},
+    {"pool", "a GPU's memory, in stream order", pool_traits},
+    {"vmm", "a GPU's memory, mapped by hand", vmm_traits},
+    {"xccl", "a GPU's memory, from the vendor's library", xccl_memory_traits},
+    {"fine-grained", "memory that all processors see alike at any time", grained_traits},
+    {"coarse-grained", "memory that all processors see alike between kernels", grained_traits},
 }};
 
 }  // namespace linkscope::modelled

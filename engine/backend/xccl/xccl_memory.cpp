@@ -17,7 +17,8 @@ constexpr Bytes rounding = 2 * MiB;  // of the driver's mapped memory
 XcclMemory::XcclMemory(std::shared_ptr<XcclContext> context)
     : GpuMemory(context->gpus(), {"xccl",
                                   "a GPU's memory from NCCL's or RCCL's own allocator (ncclMemAlloc), which "
-                                  "the library may use in place"}),
+                                  "the library may use in place",
+                                  xccl_memory_traits}),
       xccl_(std::move(context)) {}
 
 Support XcclMemory::available() const {

@@ -24,7 +24,7 @@ class Registrations final : public host::Allocation {
     const host::Pages pages =
         where.traits.huge_pages ? host::Pages::transparent_huge : host::Pages::system_policy;
     const Bytes step = host::whole_pages(bytes_, pages);
-    const Endpoint placed{where.device, "pageable", Placement::bound, where.device};
+    const Endpoint placed{where.device, "pageable", Placement::bound, where.device, {}, 0, pageable_traits};
     mapping_ = host::MappedBuffer::make(context_->shared_host(), placed, many.count * step, pages);
     for (std::uint64_t i = many.count; i > 0; --i) idle_.push_back(mapping_->data() + (i - 1) * step);
   }

@@ -32,8 +32,9 @@ CountedGraph::CountedGraph(std::shared_ptr<GpuContext> context, int device, cons
     const DeviceId here{DeviceKind::gpu, device_};
     const AllocatedMemory memory(context_, device_row);
     const Bytes bytes = rows_.pitch * rows_.rows * rows_.planes;
-    source_ = memory.allocate({here, "device", Placement::bound, here}, bytes);
-    destination_ = memory.allocate({here, "device", Placement::bound, here}, bytes);
+    const Endpoint where{here, "device", Placement::bound, here, {}, 0, device_traits};
+    source_ = memory.allocate(where, bytes);
+    destination_ = memory.allocate(where, bytes);
   }
   LINKSCOPE_CHECK(gpuGraphCreate(&graph_, 0));
   try {

@@ -140,8 +140,7 @@ std::unique_ptr<ForeignBuffer> IpcMappings::open(int device, const IpcExport& ex
     known = mapping;
   }
   std::byte* const address = mapping->base() + words.offset;
-  Endpoint where{owner, "device", Placement::bound, owner};
-  where.rank = rank;
+  Endpoint where{owner, "device", Placement::bound, owner, {}, rank, device_traits};
   return std::make_unique<ForeignBuffer>(std::move(where), words.bytes, address, std::move(mapping));
 }
 

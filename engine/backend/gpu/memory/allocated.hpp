@@ -21,23 +21,25 @@ struct AllocatedMemoryRow {
 inline gpuError_t allocate_plain(void** address, std::size_t bytes) { return gpuMalloc(address, bytes); }
 
 inline constexpr AllocatedMemoryRow pinned_row{
-    .spec = {"pinned", "page-locked host memory (cudaHostAlloc, hipHostMalloc)"}, .host_flags = 0};
+    .spec = {"pinned", "page-locked host memory (cudaHostAlloc, hipHostMalloc)", pinned_traits},
+    .host_flags = 0};
 /// CPUs read it very slowly, so a GPU fills and checks it through its mapping.
 inline constexpr AllocatedMemoryRow write_combined_row{
-    .spec = {"write-combined", "page-locked host memory that CPU caches do not hold"},
+    .spec = {"write-combined", "page-locked host memory that CPU caches do not hold", write_combined_traits},
     .host_flags = gpuHostAllocWriteCombined};
 inline constexpr AllocatedMemoryRow device_row{
-    .spec = {"device", "a GPU's own memory (cudaMalloc, hipMalloc)"},
+    .spec = {"device", "a GPU's own memory (cudaMalloc, hipMalloc)", device_traits},
     .host_flags = std::nullopt,
     .on_gpu = allocate_plain};
 inline constexpr AllocatedMemoryRow fine_grained_row{
-    .spec = {"fine-grained", "AMD: host or GPU memory that is coherent while kernels run"},
+    .spec = {"fine-grained", "AMD: host or GPU memory that is coherent while kernels run", grained_traits},
     .host_flags = vendor::host_alloc_fine,
     .on_gpu = vendor::allocate_fine_grained,
     .grained = true};
 /// Plain device memory is coarse-grained on AMD.
 inline constexpr AllocatedMemoryRow coarse_grained_row{
-    .spec = {"coarse-grained", "AMD: host or GPU memory that is coherent when kernels have ended"},
+    .spec = {"coarse-grained", "AMD: host or GPU memory that is coherent when kernels have ended",
+             grained_traits},
     .host_flags = vendor::host_alloc_coarse,
     .on_gpu = allocate_plain,
     .grained = true};

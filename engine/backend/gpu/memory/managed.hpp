@@ -16,7 +16,8 @@ class ManagedMemory final : public GpuMemory {
  public:
   explicit ManagedMemory(std::shared_ptr<GpuContext> context)
       : GpuMemory(std::move(context),
-                  {"managed", "memory that migrates to who uses it (cudaMallocManaged, hipMallocManaged)"}) {}
+                  {"managed", "memory that migrates to who uses it (cudaMallocManaged, hipMallocManaged)",
+                   managed_traits}) {}
 
   [[nodiscard]] bool takes_advice() const override { return true; }
   [[nodiscard]] Support available() const override;

@@ -14,8 +14,8 @@ class PoolMemory final : public GpuMemory {
  public:
   explicit PoolMemory(std::shared_ptr<GpuContext> context)
       : GpuMemory(std::move(context),
-                  {"pool", "a GPU's memory from its stream-ordered pool (cudaMallocAsync, hipMallocAsync)"}) {
-  }
+                  {"pool", "a GPU's memory from its stream-ordered pool (cudaMallocAsync, hipMallocAsync)",
+                   pool_traits}) {}
 
   [[nodiscard]] Support available() const override;
   [[nodiscard]] Support supports(const Endpoint& where) const override;

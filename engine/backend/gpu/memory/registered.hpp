@@ -12,9 +12,9 @@ namespace linkscope::gpu {
 class RegisteredMemory final : public GpuMemory {
  public:
   explicit RegisteredMemory(std::shared_ptr<GpuContext> context)
-      : GpuMemory(
-            std::move(context),
-            {"registered", "ordinary pages, page-locked afterwards (cudaHostRegister, hipHostRegister)"}) {}
+      : GpuMemory(std::move(context),
+                  {"registered", "ordinary pages, page-locked afterwards (cudaHostRegister, hipHostRegister)",
+                   registered_traits}) {}
 
   [[nodiscard]] Support supports(const Endpoint& where) const override;
   [[nodiscard]] std::unique_ptr<Buffer> allocate(const Endpoint& where, Bytes bytes) const override;

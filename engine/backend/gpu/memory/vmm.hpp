@@ -15,7 +15,8 @@ class VmmMemory final : public GpuMemory {
   explicit VmmMemory(std::shared_ptr<GpuContext> context)
       : GpuMemory(std::move(context), {"vmm",
                                        "a GPU's memory mapped into reserved addresses "
-                                       "(cuMemCreate, cuMemMap; hipMemCreate, hipMemMap)"}) {}
+                                       "(cuMemCreate, cuMemMap; hipMemCreate, hipMemMap)",
+                                       vmm_traits}) {}
 
   [[nodiscard]] Support available() const override;
   [[nodiscard]] Support supports(const Endpoint& where) const override;

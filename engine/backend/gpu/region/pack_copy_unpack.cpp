@@ -20,7 +20,8 @@ Flow staged_flow(Flow flow) {
   for (auto* end : {&flow.source, &flow.destination}) {
     const Endpoint& own = **end;
     if (on_gpu(own))
-      *end = Endpoint{own.device, "device", own.placement, own.first_touch, own.advice, own.rank};
+      *end =
+          Endpoint{own.device, "device", own.placement, own.first_touch, own.advice, own.rank, device_traits};
   }
   return flow;
 }
