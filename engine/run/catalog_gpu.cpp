@@ -1,7 +1,9 @@
 // The GPUs' methods and memories: one list for CUDA and HIP.
 #include "run/catalog_gpu.hpp"
 
+#include <memory>
 #include <utility>
+#include <vector>
 
 #include "backend/gpu/backend.hpp"
 #include "backend/gpu/call/allocation.hpp"
@@ -48,19 +50,22 @@ std::optional<Backend> open_gpus(const std::shared_ptr<host::HostContext>& host,
                                  const Environment& environment) {
   gpu::OpenedGpus opened = gpu::open(host, lanes, environment.waiting);
   Backend& backend = opened.backend;
-  backend.memories.push_back(std::make_unique<gpu::AllocatedMemory>(opened.context, gpu::pinned_row));
-  backend.memories.push_back(std::make_unique<gpu::RegisteredMemory>(opened.context));
-  backend.memories.push_back(std::make_unique<gpu::AllocatedMemory>(opened.context, gpu::write_combined_row));
-  backend.memories.push_back(std::make_unique<gpu::AllocatedMemory>(opened.context, gpu::device_row));
-  backend.memories.push_back(std::make_unique<gpu::ManagedMemory>(opened.context));
-  backend.memories.push_back(std::make_unique<gpu::PoolMemory>(opened.context));
-  backend.memories.push_back(std::make_unique<gpu::VmmMemory>(opened.context));
-  backend.memories.push_back(std::make_unique<gpu::AllocatedMemory>(opened.context, gpu::fine_grained_row));
-  backend.memories.push_back(std::make_unique<gpu::AllocatedMemory>(opened.context, gpu::coarse_grained_row));
-  backend.memories.push_back(std::make_unique<gpu::SystemMemory>(
+  std::vector<std::unique_ptr<gpu::GpuMemory>> memories;
+  memories.push_back(std::make_unique<gpu::AllocatedMemory>(opened.context, gpu::pinned_row));
+  memories.push_back(std::make_unique<gpu::RegisteredMemory>(opened.context));
+  memories.push_back(std::make_unique<gpu::AllocatedMemory>(opened.context, gpu::write_combined_row));
+  memories.push_back(std::make_unique<gpu::AllocatedMemory>(opened.context, gpu::device_row));
+  memories.push_back(std::make_unique<gpu::ManagedMemory>(opened.context));
+  memories.push_back(std::make_unique<gpu::PoolMemory>(opened.context));
+  memories.push_back(std::make_unique<gpu::VmmMemory>(opened.context));
+  memories.push_back(std::make_unique<gpu::AllocatedMemory>(opened.context, gpu::fine_grained_row));
+  memories.push_back(std::make_unique<gpu::AllocatedMemory>(opened.context, gpu::coarse_grained_row));
+  memories.push_back(std::make_unique<gpu::SystemMemory>(
       opened.context, std::make_unique<host::Pageable>(host), host::Pages::system_policy));
-  backend.memories.push_back(std::make_unique<gpu::SystemMemory>(
-      opened.context, std::make_unique<host::Huge>(host), host::Pages::transparent_huge));
+  memories.push_back(std::make_unique<gpu::SystemMemory>(opened.context, std::make_unique<host::Huge>(host),
+                                                         host::Pages::transparent_huge));
+  const gpu::RuntimeCallTable calls = gpu::call_table(memories);
+  for (auto& memory : memories) backend.memories.push_back(std::move(memory));
   backend.methods.push_back(std::make_unique<gpu::CopyEngine>(opened.context));
   backend.methods.push_back(std::make_unique<gpu::CopyEngine2d>(opened.context));
   backend.methods.push_back(std::make_unique<gpu::CopyEngine3d>(opened.context));
@@ -87,8 +92,8 @@ std::optional<Backend> open_gpus(const std::shared_ptr<host::HostContext>& host,
   backend.methods.push_back(std::make_unique<gpu::EventRecord>(opened.context));
   backend.methods.push_back(std::make_unique<gpu::GraphInstantiate>(opened.context));
   backend.methods.push_back(std::make_unique<gpu::GraphLaunch>(opened.context));
-  backend.methods.push_back(std::make_unique<gpu::GpuAllocate>(opened.context));
-  backend.methods.push_back(std::make_unique<gpu::GpuFree>(opened.context));
+  backend.methods.push_back(std::make_unique<gpu::GpuAllocate>(opened.context, calls));
+  backend.methods.push_back(std::make_unique<gpu::GpuFree>(opened.context, calls));
   backend.methods.push_back(std::make_unique<gpu::Register>(opened.context));
   backend.methods.push_back(std::make_unique<gpu::Unregister>(opened.context));
   backend.methods.push_back(std::make_unique<gpu::GpuFirstTouch>(opened.context));

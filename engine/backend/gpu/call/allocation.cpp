@@ -4,7 +4,6 @@
 
 #include "backend/gpu/call/call_transfer.hpp"
 #include "backend/gpu/context.hpp"
-#include "backend/gpu/memory/runtime_allocation.hpp"
 #include "backend/gpu/vendor/check.hpp"
 #include "backend/host/allocation_methods.hpp"
 #include "backend/host/context.hpp"
@@ -107,7 +106,7 @@ Support GpuAllocationMethod::supports(const Flow& flow) const {
   if (const Support here = context().has(flow.executor); !here) return here;
   const Endpoint& where = *flow.destination;
   if (where.traits.system_pages) return host::names_host_memory(flow);
-  if (!runtime_allocates(where))
+  if (!calls_.contains({where.memory, where.device.kind}))
     return Support::no(flow.method + " does not know " + where.memory + " memory of " + where.device.text());
   if (where.device.kind == DeviceKind::gpu && where.device != flow.executor)
     return Support::no("memory of " + where.device.text() + " is allocated by " + where.device.text() +
@@ -129,7 +128,9 @@ std::unique_ptr<Transfer> GpuAllocationMethod::make(const Flow& flow, const Aren
                 : host::host_blocks_to_hold(where.traits, flow.bytes, only_node(context(), flow), most_held);
   const PoolKeeps keeps = flow.parameters.number("reuse", 1) == 1 ? PoolKeeps::blocks : PoolKeeps::nothing;
   return std::make_unique<host::AllocationCalls>(
-      context().host(), node, allocate_by_runtime(shared_context(), device, where, flow.bytes, keeps),
+      context().host(), node,
+      allocate_by_runtime(shared_context(), device, calls_.at({where.memory, where.device.kind}),
+                          where.memory, flow.bytes, keeps),
       many.count, measured_, keeper_for(flow.bytes, keeps));
 }
 

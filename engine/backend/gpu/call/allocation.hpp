@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "backend/gpu/call/call_method.hpp"
+#include "backend/gpu/memory/runtime_allocation.hpp"
 #include "backend/host/allocation_calls.hpp"
 
 namespace linkscope::gpu {
@@ -12,31 +13,33 @@ namespace linkscope::gpu {
 /// destination's node where that is one, else of the node beside the GPU.
 class GpuAllocationMethod : public CallMethod {
  public:
-  GpuAllocationMethod(std::shared_ptr<GpuContext> context, const MethodSpec& spec, host::Measured measured)
-      : CallMethod(std::move(context), spec), measured_(measured) {}
+  GpuAllocationMethod(std::shared_ptr<GpuContext> context, RuntimeCallTable calls, const MethodSpec& spec,
+                      host::Measured measured)
+      : CallMethod(std::move(context), spec), calls_(std::move(calls)), measured_(measured) {}
   [[nodiscard]] Support supports(const Flow& flow) const override;
 
  private:
   [[nodiscard]] std::map<std::string, std::string> own_parameters() const override;
   [[nodiscard]] std::unique_ptr<Transfer> make(const Flow& flow, const Arenas& arenas) const override;
 
+  RuntimeCallTable calls_;
   host::Measured measured_;
 };
 
 class GpuAllocate final : public GpuAllocationMethod {
  public:
-  explicit GpuAllocate(std::shared_ptr<GpuContext> context)
+  GpuAllocate(std::shared_ptr<GpuContext> context, RuntimeCallTable calls)
       : GpuAllocationMethod(
-            std::move(context),
+            std::move(context), std::move(calls),
             {"allocate", "time of one allocation, untouched", Quantity::latency, allocation_traits},
             host::Measured::take) {}
 };
 
 class GpuFree final : public GpuAllocationMethod {
  public:
-  explicit GpuFree(std::shared_ptr<GpuContext> context)
+  GpuFree(std::shared_ptr<GpuContext> context, RuntimeCallTable calls)
       : GpuAllocationMethod(
-            std::move(context),
+            std::move(context), std::move(calls),
             {"free", "time to give one untouched block back", Quantity::latency, allocation_traits},
             host::Measured::give_back) {}
 };

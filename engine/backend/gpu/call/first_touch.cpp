@@ -4,6 +4,7 @@
 #include "backend/gpu/call/call_transfer.hpp"
 #include "backend/gpu/call/kernels.hpp"
 #include "backend/gpu/context.hpp"
+#include "backend/gpu/memory/managed.hpp"
 #include "backend/gpu/memory/runtime_allocation.hpp"
 #include "backend/gpu/migration/migrating_slots.hpp"
 #include "backend/gpu/transfer.hpp"
@@ -69,7 +70,7 @@ class FreshManaged final : public host::Allocation {
         device_(device),
         bytes_(many.bytes),
         reserved_(many.bytes * many.count),
-        blocks_(allocate_by_runtime(context_, device, where, many.bytes)) {
+        blocks_(allocate_by_runtime(context_, device, managed_calls, where.memory, many.bytes)) {
     context_->reserve_managed(device_, reserved_);
   }
   ~FreshManaged() override { context_->release_managed(device_, reserved_); }

@@ -27,10 +27,10 @@ std::unique_ptr<Buffer> AllocatedMemory::allocate(const Endpoint& where, Bytes b
     context().use(index);
     context().spare_managed(index, bytes);
     void* memory = nullptr;
-    LINKSCOPE_CHECK(row_.on_gpu(&memory, bytes));
+    LINKSCOPE_CHECK(row_.on_gpu->take(&memory, {index, bytes, nullptr, 0}));
     return device_buffer(where, bytes, static_cast<std::byte*>(memory), device_deleter(index));
   }
-  std::byte* address = allocate_pinned(context(), index, bytes, *row_.host_flags);
+  std::byte* address = allocate_pinned(context(), index, bytes, row_.on_host->host_flags);
   auto give_back = pinned_deleter(shared_context());
   if (traits().uncached) {
     return std::make_unique<DeviceBuffer>(where, bytes, address, std::move(give_back), shared_context(),
@@ -41,7 +41,7 @@ std::unique_ptr<Buffer> AllocatedMemory::allocate(const Endpoint& where, Bytes b
 }
 
 bool AllocatedMemory::goes_to_gpu(const Endpoint& where) const {
-  return row_.on_gpu != nullptr && (where.device.kind == DeviceKind::gpu || !row_.host_flags);
+  return row_.on_gpu && (where.device.kind == DeviceKind::gpu || !row_.on_host);
 }
 
 }  // namespace linkscope::gpu

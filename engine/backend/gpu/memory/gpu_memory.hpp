@@ -4,8 +4,10 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <utility>
 
+#include "backend/gpu/memory/runtime_calls.hpp"
 #include "model/method.hpp"
 
 namespace linkscope::gpu {
@@ -19,6 +21,10 @@ class GpuMemory : public Memory {
 
   /// Where there is a GPU.
   [[nodiscard]] Support available() const override;
+  /// What methods allocate and free call for such memory on a device of that kind; none: they do not time it.
+  [[nodiscard]] virtual std::optional<RuntimeCalls> runtime_calls(DeviceKind /*where*/) const {
+    return std::nullopt;
+  }
 
  protected:
   [[nodiscard]] GpuContext& context() const { return *context_; }

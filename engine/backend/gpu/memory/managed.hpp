@@ -8,6 +8,11 @@
 
 namespace linkscope::gpu {
 
+inline gpuError_t allocate_managed(void** at, const AllocationRequest& request) {
+  return gpuMallocManaged(at, request.bytes, gpuMemAttachGlobal);
+}
+inline constexpr RuntimeCalls managed_calls{allocate_managed, free_plain};
+
 /// Placement::bound: the system is asked to keep the pages at the endpoint's device (a preferred location; a host
 /// location is also mapped into the GPUs). Placement::first_touch: the toucher decides and pages move as they
 /// are used. Either may be given more advice (advice.hpp). Nothing is prefetched. All that exists beside a GPU is
@@ -21,6 +26,9 @@ class ManagedMemory final : public GpuMemory {
 
   [[nodiscard]] bool takes_advice() const override { return true; }
   [[nodiscard]] Support available() const override;
+  [[nodiscard]] std::optional<RuntimeCalls> runtime_calls(DeviceKind /*where*/) const override {
+    return managed_calls;
+  }
   [[nodiscard]] Support supports(const Endpoint& where) const override;
   /// Not where nothing binds it: see Memory.
   [[nodiscard]] bool reusable(const Endpoint& where) const override {

@@ -17,6 +17,13 @@ void let_in(int owner, int accessor, PeerAccess wanted) {
   LINKSCOPE_CHECK(gpuMemPoolSetAccess(pool, &access, 1));
 }
 
+gpuError_t take_from_pool(void** at, const AllocationRequest& request) {
+  return gpuMallocAsync(at, request.bytes, request.stream);
+}
+gpuError_t free_to_pool(void* at, const AllocationRequest& request) {
+  return gpuFreeAsync(at, request.stream);
+}
+
 }  // namespace
 
 Support PoolMemory::available() const {
@@ -31,6 +38,11 @@ Support PoolMemory::supports(const Endpoint& where) const {
   if (const Support lies = lies_on_gpu(where); !lies) return lies;
   if (context().device(where.device.index).pools) return Support::yes();
   return Support::no(where.device.text() + " does not allocate in stream order (memoryPoolsSupported is 0)");
+}
+
+std::optional<RuntimeCalls> PoolMemory::runtime_calls(DeviceKind where) const {
+  if (where != DeviceKind::gpu) return std::nullopt;
+  return RuntimeCalls{take_from_pool, free_to_pool};
 }
 
 std::unique_ptr<Buffer> PoolMemory::allocate(const Endpoint& where, Bytes bytes) const {

@@ -19,6 +19,7 @@ class PoolMemory final : public GpuMemory {
 
   [[nodiscard]] Support available() const override;
   [[nodiscard]] Support supports(const Endpoint& where) const override;
+  [[nodiscard]] std::optional<RuntimeCalls> runtime_calls(DeviceKind where) const override;
   [[nodiscard]] std::unique_ptr<Buffer> allocate(const Endpoint& where, Bytes bytes) const override;
 };
 

@@ -1,5 +1,7 @@
 #include "backend/gpu/memory/registered.hpp"
 
+#include <cstdlib>
+
 #include "backend/gpu/context.hpp"
 #include "backend/gpu/vendor/check.hpp"
 #include "backend/host/context.hpp"
@@ -28,11 +30,32 @@ class RegisteredBuffer final : public host::HostBuffer {
   std::unique_ptr<host::MappedBuffer> mapping_;
 };
 
+constexpr Bytes host_page = 4096;
+
+gpuError_t take_registered(void** at, const AllocationRequest& request) {
+  *at = std::aligned_alloc(host_page, request.bytes);
+  if (*at == nullptr) return gpuErrorMemoryAllocation;
+  const gpuError_t status =
+      gpuHostRegister(*at, request.bytes, gpuHostRegisterPortable | gpuHostRegisterMapped);
+  if (status != gpuSuccess) std::free(*at);
+  return status;
+}
+gpuError_t free_registered(void* at, const AllocationRequest&) {
+  const gpuError_t status = gpuHostUnregister(at);
+  std::free(at);
+  return status;
+}
+
 }  // namespace
 
 Support RegisteredMemory::supports(const Endpoint& where) const {
   if (const Support has_gpu = available(); !has_gpu) return has_gpu;
   return host::can_place(context().host(), where);
+}
+
+std::optional<RuntimeCalls> RegisteredMemory::runtime_calls(DeviceKind where) const {
+  if (where != DeviceKind::numa) return std::nullopt;
+  return RuntimeCalls{take_registered, free_registered, [](int /*device*/) { return host_page; }};
 }
 
 std::unique_ptr<Buffer> RegisteredMemory::allocate(const Endpoint& where, Bytes bytes) const {

@@ -17,6 +17,7 @@ class RegisteredMemory final : public GpuMemory {
                    registered_traits}) {}
 
   [[nodiscard]] Support supports(const Endpoint& where) const override;
+  [[nodiscard]] std::optional<RuntimeCalls> runtime_calls(DeviceKind where) const override;
   [[nodiscard]] std::unique_ptr<Buffer> allocate(const Endpoint& where, Bytes bytes) const override;
 };
 

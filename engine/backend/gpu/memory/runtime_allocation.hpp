@@ -1,11 +1,18 @@
-// RuntimeAllocation: the runtime's own calls that take and give back each kind of memory.
+// RuntimeAllocation: blocks taken and given back by a memory's calls of the runtime.
 #pragma once
 
+#include <map>
 #include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
 
+#include "backend/gpu/memory/gpu_memory.hpp"
+#include "backend/gpu/memory/runtime_calls.hpp"
 #include "backend/host/allocation.hpp"
 #include "base/units.hpp"
-#include "model/buffer.hpp"
+#include "model/device.hpp"
 
 namespace linkscope::gpu {
 
@@ -17,13 +24,14 @@ enum class PoolKeeps {
   nothing,  ///< the stream is synchronised, which makes the pool (by default) give them back to the device
 };
 
-/// Whether the runtime has calls for such memory at such a place.
-[[nodiscard]] bool runtime_allocates(const Endpoint& where);
-/// Blocks of that memory, by calls on `device`. `vmm` is a range of addresses reserved, memory created, mapped and made
+/// The calls of a catalog's memories, by a memory's name and the kind of device that it is on.
+using RuntimeCallTable = std::map<std::pair<std::string_view, DeviceKind>, RuntimeCalls>;
+[[nodiscard]] RuntimeCallTable call_table(std::span<const std::unique_ptr<GpuMemory>> memories);
+/// Blocks of memory `memory`, by `calls` on `device`. `vmm` is a range of addresses reserved, memory created, mapped and made
 /// accessible; `registered` is aligned_alloc and registration, which brings the pages in.
 [[nodiscard]] std::unique_ptr<host::Allocation> allocate_by_runtime(std::shared_ptr<GpuContext> context,
-                                                                    int device, const Endpoint& where,
-                                                                    Bytes bytes,
+                                                                    int device, const RuntimeCalls& calls,
+                                                                    std::string memory, Bytes bytes,
                                                                     PoolKeeps keeps = PoolKeeps::blocks);
 /// What a runtime's code means where `what` was asked for: Fault::no_memory or Fault::broken.
 [[nodiscard]] Error runtime_failure(int code, const std::string& what);

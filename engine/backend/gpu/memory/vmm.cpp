@@ -73,6 +73,41 @@ Support granularity(int device, Bytes& unit) {
                      " has no virtual memory management: " + describe(status));
 }
 
+gpuError_t back_range(void* at, const AllocationRequest& request) {
+  vendor::VirtualHandle handle{};
+  if (const gpuError_t status = vendor::virtual_create(&handle, request.bytes, request.device);
+      status != gpuSuccess)
+    return status;
+  const gpuError_t mapped = vendor::virtual_map(at, request.bytes, handle);
+  const gpuError_t released = vendor::virtual_release(handle);  // the mapping keeps the memory
+  if (mapped != gpuSuccess) return mapped;
+  gpuMemAccessDesc access{};
+  access.location.type = gpuMemLocationTypeDevice;
+  access.location.id = request.device;
+  access.flags = gpuMemAccessFlagsProtReadWrite;
+  const gpuError_t accessible = vendor::virtual_access(at, request.bytes, access);
+  if (accessible != gpuSuccess) static_cast<void>(vendor::virtual_unmap(at, request.bytes));
+  return accessible == gpuSuccess ? released : accessible;
+}
+gpuError_t take_virtual(void** at, const AllocationRequest& request) {
+  if (const gpuError_t status = vendor::virtual_reserve(at, request.bytes); status != gpuSuccess)
+    return status;
+  const gpuError_t status = back_range(*at, request);
+  if (status != gpuSuccess) static_cast<void>(vendor::virtual_free(*at, request.bytes));
+  return status;
+}
+gpuError_t free_virtual(void* at, const AllocationRequest& request) {
+  const gpuError_t unmapped = vendor::virtual_unmap(at, request.bytes);
+  const gpuError_t freed = vendor::virtual_free(at, request.bytes);
+  return unmapped != gpuSuccess ? unmapped : freed;
+}
+
+Bytes virtual_unit(int device) {
+  std::size_t unit = 1;
+  check(vendor::virtual_granularity(&unit, device), LINKSCOPE_VIRTUAL(MemGetAllocationGranularity));
+  return unit;
+}
+
 }  // namespace
 
 Support VmmMemory::available() const {
@@ -85,6 +120,11 @@ Support VmmMemory::supports(const Endpoint& where) const {
   if (const Support lies = lies_on_gpu(where); !lies) return lies;
   Bytes unit = 0;
   return granularity(where.device.index, unit);
+}
+
+std::optional<RuntimeCalls> VmmMemory::runtime_calls(DeviceKind where) const {
+  if (where != DeviceKind::gpu) return std::nullopt;
+  return RuntimeCalls{take_virtual, free_virtual, virtual_unit};
 }
 
 std::unique_ptr<Buffer> VmmMemory::allocate(const Endpoint& where, Bytes bytes) const {
