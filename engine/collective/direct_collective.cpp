@@ -8,7 +8,6 @@
 #include "base/error.hpp"
 #include "collective/dependent_launch.hpp"
 #include "collective/direct_communicator.hpp"
-#include "collective/direct_options.hpp"
 #include "collective/launch_choice.hpp"
 #include "model/collective.hpp"
 
@@ -21,6 +20,13 @@ DirectCollective::DirectCollective(std::shared_ptr<gpu::GpuContext> context)
       context_(std::move(context)),
       mappings_(std::make_shared<gpu::IpcMappings>(context_)),
       retired_(std::make_shared<RetiredWorkspaces>()) {}
+
+DirectCollective::DirectCollective(const DirectCollective& other, const TrialOptions& trial)
+    : Method(other.spec()),
+      context_(other.context_),
+      mappings_(other.mappings_),
+      retired_(other.retired_),
+      trial_(trial) {}
 
 Quantity DirectCollective::quantity_of(const Flow& flow) const {
   return flow.parameters.word("collective", "") == "barrier" ? Quantity::latency : Quantity::bandwidth;
@@ -40,7 +46,7 @@ Support DirectCollective::available() const {
 
 Support DirectCollective::supports(const Flow& flow) const {
   const CollectiveShape shape = CollectiveShape::of(flow);
-  const DirectOptions form = DirectOptions::of(flow.parameters);
+  static_cast<void>(DirectOptions::of(flow.parameters));  // throws for what means nothing
   if (shape.members < 2 || shape.members > most_members) {
     return Support::no("direct-collective has 2 to " + std::to_string(most_members) + " members, not " +
                        std::to_string(shape.members));
@@ -52,7 +58,7 @@ Support DirectCollective::supports(const Flow& flow) const {
   if (shape.accumulates())
     return Support::no("direct-collective has no " + std::string(name_of(shape.kind)) +
                        " in place: members may overwrite what others have yet to load");
-  if (form.self_check == SelfCheck::on && (shape.type != ElementType::int32 || shape.place == InPlace::in))
+  if (trial_.self_check == SelfCheck::on && (shape.type != ElementType::int32 || shape.place == InPlace::in))
     return Support::no("a self-check is of int32, out of place");
   const auto algorithm = read_algorithm(flow.parameters.word("algorithm", "auto"));
   if (!algorithm) return Support::yes();
@@ -63,7 +69,7 @@ Support DirectCollective::supports(const Flow& flow) const {
 std::unique_ptr<PreparedParts> DirectCollective::assemble(const Flow& flow,
                                                           const std::vector<LocalPart>& own) const {
   if (own.empty()) return std::make_unique<NoParts>();
-  return std::make_unique<DirectCommunicator>(context_, mappings_, retired_, flow, own);
+  return std::make_unique<DirectCommunicator>(context_, mappings_, retired_, flow, own, trial_);
 }
 
 std::unique_ptr<Transfer> DirectCollective::prepare(const Flow& /*flow*/, const Arenas& /*arenas*/) const {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "collective/direct_options.hpp"
 #include "model/collective.hpp"
 #include "model/method.hpp"
 
@@ -23,6 +24,8 @@ class MemberWorkspace;
 class DirectCollective final : public Method {
  public:
   explicit DirectCollective(std::shared_ptr<gpu::GpuContext> context);
+  /// Beside `other`, with its mappings: for tests.
+  DirectCollective(const DirectCollective& other, const TrialOptions& trial);
 
   /// Of a barrier, its latency.
   [[nodiscard]] Quantity quantity_of(const Flow& flow) const override;
@@ -43,6 +46,7 @@ class DirectCollective final : public Method {
   std::shared_ptr<gpu::GpuContext> context_;
   std::shared_ptr<gpu::IpcMappings> mappings_;
   std::shared_ptr<std::vector<MemberWorkspace>> retired_;  ///< see DirectCommunicator
+  TrialOptions trial_;
 };
 
 }  // namespace linkscope::direct

@@ -1,4 +1,4 @@
-// Parameters form, recorded, self_check, timeout_ms and jitter_ns.
+// Parameters form and recorded.
 #include "collective/direct_options.hpp"
 
 #include "base/error.hpp"
@@ -7,15 +7,10 @@ namespace linkscope::direct {
 namespace {
 
 constexpr std::int64_t most_recorded = 64;  // a launch of it must fit behind a gate
-constexpr std::int64_t longest_timeout_ms = 60'000;
-constexpr std::int64_t longest_jitter_ns = 100'000'000;
 
-std::int64_t number(const Parameters& parameters, const char* name, std::int64_t otherwise,
-                    std::int64_t least, std::int64_t most) {
-  const std::int64_t value = parameters.number(name, otherwise);
-  if (value >= least && value <= most) return value;
-  throw Error(Fault::bad_input, std::string("parameter ") + name + ": " + std::to_string(least) + " to " +
-                                    std::to_string(most));
+std::uint64_t read_recorded(std::int64_t calls) {
+  if (calls >= 1 && calls <= most_recorded) return static_cast<std::uint64_t>(calls);
+  throw Error(Fault::bad_input, "parameter recorded: 1 to " + std::to_string(most_recorded));
 }
 
 LaunchMode read_launching(const std::string& word) {
@@ -25,23 +20,10 @@ LaunchMode read_launching(const std::string& word) {
   throw Error(Fault::bad_input, "parameter form: '" + word + "' is none of eager, graph, in-kernel");
 }
 
-SelfCheck read_self_check(const std::string& word) {
-  if (word == "no") return SelfCheck::off;
-  if (word == "yes") return SelfCheck::on;
-  throw Error(Fault::bad_input, "parameter self_check: '" + word + "' is neither yes nor no");
-}
-
 }  // namespace
 
 DirectOptions DirectOptions::of(const Parameters& parameters) {
-  DirectOptions form;
-  form.launching = read_launching(parameters.word("form", "eager"));
-  form.recorded = static_cast<std::uint64_t>(number(parameters, "recorded", 1, 1, most_recorded));
-  form.self_check = read_self_check(parameters.word("self_check", "no"));
-  form.wait_limit =
-      1e-3 * static_cast<Seconds>(number(parameters, "timeout_ms", 10'000, 1, longest_timeout_ms));
-  form.jitter = 1e-9 * static_cast<Seconds>(number(parameters, "jitter_ns", 0, 0, longest_jitter_ns));
-  return form;
+  return {read_launching(parameters.word("form", "eager")), read_recorded(parameters.number("recorded", 1))};
 }
 
 std::map<std::string, std::string> form_parameters() {

@@ -1,4 +1,4 @@
-// DirectOptions: how the calls of a direct collective are made, and how they are tried.
+// DirectOptions: how the calls of a direct collective are made; TrialOptions: how tests try them.
 #pragma once
 
 #include <cstdint>
@@ -18,14 +18,17 @@ enum class LaunchMode { eager, graph, in_kernel };
 struct DirectOptions {
   LaunchMode launching = LaunchMode::eager;
   std::uint64_t recorded = 1;  ///< calls that one graph holds
-  // For tests alone: `self_check`, `timeout_ms` and `jitter_ns` are not in the catalog, so that no plan may name them.
-  SelfCheck self_check =
-      SelfCheck::off;       ///< numbers that differ from call to call, checked in the kernel (int32)
-  Seconds wait_limit = 10;  ///< how long a kernel waits for a member before all give up
-  Seconds jitter = 0;       ///< calls begin up to about this much later, by chance: members, and threads
 
   /// Throws Error{bad_input} for what means nothing.
   static DirectOptions of(const Parameters& parameters);
+};
+
+/// What no plan can say: a method is made with them. The defaults are every run's.
+struct TrialOptions {
+  /// Numbers that differ from call to call, checked in the kernel (int32, out of place).
+  SelfCheck self_check = SelfCheck::off;
+  Seconds wait_limit = 10;  ///< how long a kernel waits for a member before all give up
+  Seconds jitter = 0;       ///< calls begin up to about this much later, by chance: members, and threads
 };
 
 /// What form and recorded mean, for the catalog.

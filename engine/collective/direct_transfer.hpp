@@ -19,6 +19,7 @@ namespace linkscope::direct {
 struct CollectivePlan {
   CollectiveShape shape;
   DirectOptions form;
+  TrialOptions trial;
   std::vector<LaunchChoice> choices;  ///< one at least
   std::vector<std::string> names;     ///< "member 2 (gpu:2)"
   DeviceLimits limits;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "collective/algorithm.hpp"
+#include "collective/direct_collective.hpp"
 #include "model/collective.hpp"
 #include "model/flow_part.hpp"
 #include "open_gpus.hpp"
@@ -31,6 +32,15 @@ struct Assembled {
   }
 };
 
+/// `method`, tried as words self_check, timeout_ms and jitter_ns among the flow's parameters say: plans cannot.
+inline direct::DirectCollective as_tried(const Method& method, const Flow& flow) {
+  direct::TrialOptions trial;
+  if (flow.parameters.word("self_check", "no") == "yes") trial.self_check = direct::SelfCheck::on;
+  trial.wait_limit = 1e-3 * static_cast<Seconds>(flow.parameters.number("timeout_ms", 10'000));
+  trial.jitter = 1e-9 * static_cast<Seconds>(flow.parameters.number("jitter_ns", 0));
+  return {dynamic_cast<const direct::DirectCollective&>(method), trial};
+}
+
 class DirectCollective : public WithGpus {
  protected:
   /// As many members as there are GPUs, up to four; on a lone one, two share it.
@@ -51,7 +61,7 @@ class DirectCollective : public WithGpus {
   }
   /// Process `rank`'s part, not yet connected. Throws Error{unsupported} where the method refuses.
   [[nodiscard]] Assembled assemble(const Flow& flow, int rank) const {
-    const Method& wanted = method(flow.method);
+    const direct::DirectCollective wanted = as_tried(method(flow.method), flow);
     if (const Support support = wanted.supports(flow); !support)
       throw Error(Fault::unsupported, support.reason());
     Assembled assembled;
