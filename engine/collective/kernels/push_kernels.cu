@@ -4,6 +4,7 @@
 #include "backend/gpu/vendor.hpp"
 #include "collective/kernels/numbers.hpp"
 #include "collective/kernels/vectors.hpp"
+#include "collective/kernels/worker_kernel.hpp"
 #include "collective/protocol/peer_barrier.hpp"
 #include "collective/protocol/self_check.hpp"
 
@@ -18,7 +19,10 @@ constexpr int sum_unroll = 2;
 template <class Number, SelfCheck self_check>
 class PushPort {
  public:
+  using Work = PushWork;
   using Stored = typename Number::Stored;
+  static constexpr unsigned threads = push_threads;
+  static constexpr unsigned blocks_each = push_blocks_each;
 
   /// `made`: calls before this launch.
   __device__ PushPort(const PushWork& work, std::uint64_t made)
@@ -27,6 +31,7 @@ class PushPort {
   __device__ unsigned pair() const { return blockIdx.x / 2; }
   __device__ PushRole role() const { return blockIdx.x % 2 == 0 ? PushRole::scatterer : PushRole::summer; }
 
+  __device__ void repeat(std::uint64_t calls) { repeat_pushes(*this, work_.cut, calls); }
   __device__ std::uint64_t call(std::uint64_t turn) const { return made_ + turn; }
   __device__ void begin(std::uint64_t turn) {
     const std::uint64_t number = call(turn);
@@ -180,31 +185,10 @@ class PushPort {
   std::uint64_t seen_ = 0;  ///< of the row that the block waits at
 };
 
-template <class Number, SelfCheck self_check>
-__global__ void LINKSCOPE_RESIDENT(push_threads, push_blocks_each)
-    push_chunks(LINKSCOPE_IN_PLACE PushWork work, LaunchArguments launch) {
-  programmatic_prologue(work, launch.dependent);
-  std::uint64_t& calls = workspace_of(work.peers, work.peers.me).calls[blockIdx.x];
-  const std::uint64_t made = calls;
-  PushPort<Number, self_check> port(work, made);
-  repeat_pushes(port, work.cut, launch.calls);
-  __syncthreads();  // all have read how many calls there were
-  if (threadIdx.x == 0) calls = made + launch.calls;
-}
-
-template <class Number>
-const void* of(SelfCheck self_check) {
-  if constexpr (Number::type == ElementType::int32) {
-    if (self_check == SelfCheck::on)
-      return reinterpret_cast<const void*>(&push_chunks<Number, SelfCheck::on>);
-  }
-  return reinterpret_cast<const void*>(&push_chunks<Number, SelfCheck::off>);
-}
-
 }  // namespace
 
 const void* push_kernel(ElementType type, SelfCheck self_check) {
-  return by_number(type, [&](auto number) { return of<decltype(number)>(self_check); });
+  return worker_kernel<PushPort>(type, self_check);
 }
 
 }  // namespace linkscope::direct

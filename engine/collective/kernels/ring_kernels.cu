@@ -4,6 +4,7 @@
 #include "backend/gpu/vendor.hpp"
 #include "collective/kernels/numbers.hpp"
 #include "collective/kernels/vectors.hpp"
+#include "collective/kernels/worker_kernel.hpp"
 #include "collective/protocol/peer_barrier.hpp"
 #include "collective/protocol/self_check.hpp"
 
@@ -18,7 +19,10 @@ constexpr int sum_unroll = 2;
 template <class Number, SelfCheck self_check>
 class RingPort {
  public:
+  using Work = RingWork;
   using Stored = typename Number::Stored;
+  static constexpr unsigned threads = ring_threads;
+  static constexpr unsigned blocks_each = ring_blocks_each;
 
   /// `made`: calls before this launch.
   __device__ RingPort(const RingWork& work, std::uint64_t made)
@@ -28,6 +32,7 @@ class RingPort {
         made_(made) {}
 
   __device__ static unsigned worker() { return blockIdx.x; }
+  __device__ void repeat(std::uint64_t calls) { repeat_rings(*this, work_.cut, calls); }
   __device__ std::uint64_t call(std::uint64_t turn) const { return made_ + turn; }
   __device__ void begin(std::uint64_t turn) {
     const std::uint64_t number = call(turn);
@@ -180,30 +185,10 @@ class RingPort {
   std::uint64_t seen_ = 0;  ///< of what this thread sees to
 };
 
-template <class Number, SelfCheck self_check>
-__global__ void LINKSCOPE_RESIDENT(ring_threads, ring_blocks_each)
-    go_round(LINKSCOPE_IN_PLACE RingWork work, LaunchArguments launch) {
-  programmatic_prologue(work, launch.dependent);
-  std::uint64_t& calls = workspace_of(work.peers, work.peers.me).calls[blockIdx.x];
-  const std::uint64_t made = calls;
-  RingPort<Number, self_check> port(work, made);
-  repeat_rings(port, work.cut, launch.calls);
-  __syncthreads();  // all have read how many calls there were
-  if (threadIdx.x == 0) calls = made + launch.calls;
-}
-
-template <class Number>
-const void* of(SelfCheck self_check) {
-  if constexpr (Number::type == ElementType::int32) {
-    if (self_check == SelfCheck::on) return reinterpret_cast<const void*>(&go_round<Number, SelfCheck::on>);
-  }
-  return reinterpret_cast<const void*>(&go_round<Number, SelfCheck::off>);
-}
-
 }  // namespace
 
 const void* ring_kernel(ElementType type, SelfCheck self_check) {
-  return by_number(type, [&](auto number) { return of<decltype(number)>(self_check); });
+  return worker_kernel<RingPort>(type, self_check);
 }
 
 }  // namespace linkscope::direct
