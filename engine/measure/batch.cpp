@@ -1,4 +1,4 @@
-// Works out repeats from the flows' paces.
+// Works out repeats from the flows' rate estimates.
 #include "measure/batch.hpp"
 
 #include <algorithm>
@@ -68,7 +68,7 @@ Seconds longest_possible(const std::vector<RateEstimate>& rate_estimates) {
   return longest;
 }
 
-void keep_companies_together(std::vector<RateEstimate>& rate_estimates) {
+void equalise_groups(std::vector<RateEstimate>& rate_estimates) {
   for (RateEstimate& one : rate_estimates) {
     for (const RateEstimate& other : rate_estimates) {
       if (!one.same_group(other)) continue;
@@ -81,7 +81,7 @@ void keep_companies_together(std::vector<RateEstimate>& rate_estimates) {
 }  // namespace
 
 Repeats plan_repeats(std::vector<RateEstimate> rate_estimates, Seconds target) {
-  keep_companies_together(rate_estimates);
+  equalise_groups(rate_estimates);
   std::vector<Seconds> measured;
   for (const RateEstimate& rate_estimate : rate_estimates) {
     if (rate_estimate.role == Role::measured)

@@ -69,7 +69,7 @@ class Sampler {
 
   /// One start of all flows. Cache::flushed: every flow's memory is flushed first and `repeats` must be ones.
   [[nodiscard]] Sample take(const Repeats& repeats);
-  /// Repeats for samples of at least `target` seconds, from the paces that `last` showed. Ones for
+  /// Repeats for samples of at least `target` seconds, from the rates that `last` showed. Ones for
   /// Cache::flushed, where only a first transfer finds the caches empty (background flows still outlast the
   /// measured ones).
   [[nodiscard]] Repeats repeats_for(const Sample& last, Seconds target) const;
