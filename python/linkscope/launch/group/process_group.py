@@ -94,6 +94,7 @@ class ProcessGroup:
         self._held: Json | None = None
         self._held_since = 0.0
         self._lost_since: float | None = None
+        self._done_since = 0.0
         self._rejected: Explanation | None = None
         self._garbage: GarbageError | None = None
         self._begun = False
@@ -282,6 +283,7 @@ class ProcessGroup:
             process.ended = str(record.get("id"))
         elif kind == "done":
             process.done = True
+            self._done_since = time.monotonic()
         elif kind == "error":
             process.complaint, process.complained = record, time.monotonic()
         if said.rank != 0 or kind in ("error", "failure"):
@@ -309,7 +311,13 @@ class ProcessGroup:
             self._held = None
 
     def _finished(self) -> bool:
-        return self._begun and self._ranks[0].done
+        """Whether rank 0 is done and the others are, or have had the time: one that is left alone before it has said so
+        takes its supervisor for gone.
+        """
+        if not self._begun or not self._ranks[0].done:
+            return False
+        everyone = all(process.done or process.left is not None for process in self._ranks.values())
+        return everyone or time.monotonic() > self._shutdown.cut(self._done_since + _GRACE_S)
 
     # How it ends.
 
