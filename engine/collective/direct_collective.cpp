@@ -21,12 +21,12 @@ DirectCollective::DirectCollective(std::shared_ptr<gpu::GpuContext> context)
       mappings_(std::make_shared<gpu::IpcMappings>(context_)),
       retired_(std::make_shared<RetiredWorkspaces>()) {}
 
-DirectCollective::DirectCollective(const DirectCollective& other, const TrialOptions& trial)
+DirectCollective::DirectCollective(const DirectCollective& other, const StressOptions& stress)
     : Method(other.spec()),
       context_(other.context_),
       mappings_(other.mappings_),
       retired_(other.retired_),
-      trial_(trial) {}
+      stress_(stress) {}
 
 Quantity DirectCollective::quantity_of(const Flow& flow) const {
   return flow.parameters.word("collective", "") == "barrier" ? Quantity::latency : Quantity::bandwidth;
@@ -58,7 +58,7 @@ Support DirectCollective::supports(const Flow& flow) const {
   if (shape.accumulates())
     return Support::no("direct-collective has no " + std::string(name_of(shape.kind)) +
                        " in place: members may overwrite what others have yet to load");
-  if (trial_.self_check == SelfCheck::on && (shape.type != ElementType::int32 || shape.place == InPlace::in))
+  if (stress_.self_check == SelfCheck::on && (shape.type != ElementType::int32 || shape.place == InPlace::in))
     return Support::no("a self-check is of int32, out of place");
   const auto algorithm = read_algorithm(flow.parameters.word("algorithm", "auto"));
   if (!algorithm) return Support::yes();
@@ -69,7 +69,7 @@ Support DirectCollective::supports(const Flow& flow) const {
 std::unique_ptr<PreparedParts> DirectCollective::assemble(const Flow& flow,
                                                           const std::vector<LocalPart>& own) const {
   if (own.empty()) return std::make_unique<NoParts>();
-  return std::make_unique<DirectCommunicator>(context_, mappings_, retired_, flow, own, trial_);
+  return std::make_unique<DirectCommunicator>(context_, mappings_, retired_, flow, own, stress_);
 }
 
 std::unique_ptr<Transfer> DirectCollective::prepare(const Flow& /*flow*/, const Arenas& /*arenas*/) const {

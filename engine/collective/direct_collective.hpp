@@ -25,7 +25,7 @@ class DirectCollective final : public Method {
  public:
   explicit DirectCollective(std::shared_ptr<gpu::GpuContext> context);
   /// Beside `other`, with its mappings: for tests.
-  DirectCollective(const DirectCollective& other, const TrialOptions& trial);
+  DirectCollective(const DirectCollective& other, const StressOptions& stress);
 
   /// Of a barrier, its latency.
   [[nodiscard]] Quantity quantity_of(const Flow& flow) const override;
@@ -46,7 +46,7 @@ class DirectCollective final : public Method {
   std::shared_ptr<gpu::GpuContext> context_;
   std::shared_ptr<gpu::IpcMappings> mappings_;
   std::shared_ptr<std::vector<MemberWorkspace>> retired_;  ///< see DirectCommunicator
-  TrialOptions trial_;
+  StressOptions stress_;
 };
 
 }  // namespace linkscope::direct

@@ -41,14 +41,14 @@ const gpu::IpcExport& present(const std::optional<gpu::IpcExport>& exported, int
 DirectCommunicator::DirectCommunicator(std::shared_ptr<gpu::GpuContext> context,
                                        std::shared_ptr<gpu::IpcMappings> mappings,
                                        std::shared_ptr<RetiredWorkspaces> retired, Flow flow,
-                                       std::vector<LocalPart> own, const TrialOptions& trial)
+                                       std::vector<LocalPart> own, const StressOptions& stress)
     : context_(std::move(context)),
       mappings_(std::move(mappings)),
       retired_(std::move(retired)),
       flow_(std::move(flow)),
       shape_(CollectiveShape::of(flow_)),
       form_(DirectOptions::of(flow_.parameters)),
-      trial_(trial),
+      stress_(stress),
       own_(std::move(own)) {
   const Bytes staging = staging_bytes(shape_, flow_.parameters);
   retired_->clear();
@@ -221,7 +221,7 @@ void DirectCommunicator::import_handles(const std::vector<std::string>& exports)
   auto plan = std::make_shared<CollectivePlan>();
   plan->shape = shape_;
   plan->form = form_;
-  plan->trial = trial_;
+  plan->stress = stress_;
   plan->limits = common;
   plan->choices = choices_for(shape_, common, flow_.parameters);
   for (std::size_t member = 0; member < flow_.members.size(); ++member) {

@@ -22,7 +22,7 @@ class DirectCommunicator final : public PreparedParts {
   /// `own` has a part at least. Allocates the workspaces, which end up in `retired`.
   DirectCommunicator(std::shared_ptr<gpu::GpuContext> context, std::shared_ptr<gpu::IpcMappings> mappings,
                      std::shared_ptr<RetiredWorkspaces> retired, Flow flow, std::vector<LocalPart> own,
-                     const TrialOptions& trial);
+                     const StressOptions& stress);
   ~DirectCommunicator() override;
   DirectCommunicator(const DirectCommunicator&) = delete;
   DirectCommunicator& operator=(const DirectCommunicator&) = delete;
@@ -64,7 +64,7 @@ class DirectCommunicator final : public PreparedParts {
   Flow flow_;
   CollectiveShape shape_;
   DirectOptions form_;
-  TrialOptions trial_;
+  StressOptions stress_;
   std::vector<LocalPart> own_;
   std::vector<MemberWorkspace> spaces_;  ///< of the own parts, in order
   std::vector<gpu::PeerMapping> held_;   ///< peer access

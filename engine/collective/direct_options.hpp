@@ -1,4 +1,4 @@
-// DirectOptions: how the calls of a direct collective are made; TrialOptions: how tests try them.
+// DirectOptions: how the calls of a direct collective are made; StressOptions: how tests stress them.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ struct DirectOptions {
 };
 
 /// What no plan can say: a method is made with them. The defaults are every run's.
-struct TrialOptions {
+struct StressOptions {
   /// Numbers that differ from call to call, checked in the kernel (int32, out of place).
   SelfCheck self_check = SelfCheck::off;
   Seconds wait_limit = 10;  ///< how long a kernel waits for a member before all give up

@@ -63,7 +63,7 @@ Layout DirectTransfer::layout_of(const LaunchChoice& choice) const {
 const void* DirectTransfer::kernel_of(const LaunchChoice& choice) const {
   const CollectiveShape& shape = plan_->shape;
   const Combine combine = combine_of(shape.kind);
-  const SelfCheck self_check = plan_->trial.self_check;
+  const SelfCheck self_check = plan_->stress.self_check;
   switch (family_of(choice.algorithm)) {
     case Family::packets:
       return packet_kernel(*format_of(choice.algorithm), trips_of(choice.algorithm), combine, shape.type,
@@ -79,7 +79,7 @@ const void* DirectTransfer::kernel_of(const LaunchChoice& choice) const {
 }
 
 WaitLimits DirectTransfer::wait_limit() const {
-  return {ticks(plan_->trial.wait_limit), ticks(plan_->trial.jitter)};
+  return {ticks(plan_->stress.wait_limit), ticks(plan_->stress.jitter)};
 }
 
 void DirectTransfer::choose(const LaunchChoice& choice) {
@@ -131,7 +131,7 @@ void DirectTransfer::lay_pushes() {
   push_.cut = push_cut_of(shape, choice_, index_);
   push_.source = peer_buffers_.sources[static_cast<std::size_t>(index_)];
   std::copy(peer_buffers_.destinations.begin(), peer_buffers_.destinations.end(), push_.destinations);
-  if (arenas_.source != nullptr) push_.tried = arenas_.source->data();
+  if (arenas_.source != nullptr) push_.checked_source = arenas_.source->data();
   if (shape.kind == CollectiveKind::reduce_scatter)
     push_.destination_at = push_.cut.share * static_cast<Bytes>(index_);
 }
@@ -145,7 +145,7 @@ void DirectTransfer::lay_ring() {
   ring_.cut = ring_cut_of(shape, choice_, index_);
   if (peer_buffers_.sources[own] != nullptr)
     ring_.source = peer_buffers_.sources[own] + shape.input_offset(index_);
-  if (arenas_.source != nullptr) ring_.tried = arenas_.source->data();
+  if (arenas_.source != nullptr) ring_.checked_source = arenas_.source->data();
   ring_.destination = peer_buffers_.destinations[own];
   ring_.next_destination = peer_buffers_.destinations[static_cast<std::size_t>(ring_.cut.next())];
   const Bytes own_block = ring_.cut.share * static_cast<Bytes>(index_);
@@ -187,7 +187,7 @@ void DirectTransfer::arm(std::uint64_t seed) {
 std::optional<Mismatch> DirectTransfer::verify(std::uint64_t seed) const {
   const Workspace::Notices notices = space_.notices();
   if (auto lost = lost_member(notices)) return lost;
-  if (plan_->trial.self_check == SelfCheck::on) return verify_self_check(notices);
+  if (plan_->stress.self_check == SelfCheck::on) return verify_self_check(notices);
   return check_.verify(seed, 1);
 }
 
@@ -200,7 +200,7 @@ std::optional<Mismatch> DirectTransfer::fault() const {
 std::optional<Mismatch> DirectTransfer::lost_member(const Workspace::Notices& notices) const {
   const std::uint64_t lost = std::max(notices.missing, notices.poison);
   if (lost == 0) return std::nullopt;
-  const auto waited_ms = static_cast<std::int64_t>(std::round(plan_->trial.wait_limit * 1e3));
+  const auto waited_ms = static_cast<std::int64_t>(std::round(plan_->stress.wait_limit * 1e3));
   return Mismatch{plan_->names.at(static_cast<std::size_t>(lost - 1)) + " did not come within " +
                   std::to_string(waited_ms) + " ms: all gave up"};
 }
@@ -218,8 +218,8 @@ std::optional<Mismatch> DirectTransfer::verify_self_check(const Workspace::Notic
 }
 
 Bytes DirectTransfer::verified_bytes() const {
-  return plan_->trial.self_check == SelfCheck::on ? space_.notices().checked * plan_->shape.element_bytes()
-                                                  : check_.verified_bytes(1);
+  return plan_->stress.self_check == SelfCheck::on ? space_.notices().checked * plan_->shape.element_bytes()
+                                                   : check_.verified_bytes(1);
 }
 
 void DirectTransfer::use(const Setting& setting) { choose(LaunchChoice::from(setting)); }
@@ -228,7 +228,7 @@ std::vector<std::string> DirectTransfer::notes() const {
   std::vector<std::string> notes{"algorithm " + std::string(name_of(choice_.algorithm))};
   if (plan_->form.launching != LaunchMode::in_kernel)
     notes.push_back("dependent launch: " + std::string(name_of(choice_.dependent)));
-  if (plan_->trial.self_check == SelfCheck::on)
+  if (plan_->stress.self_check == SelfCheck::on)
     notes.emplace_back("a self-check: its numbers are made up in the kernel");
   return notes;
 }

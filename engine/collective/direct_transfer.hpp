@@ -19,7 +19,7 @@ namespace linkscope::direct {
 struct CollectivePlan {
   CollectiveShape shape;
   DirectOptions form;
-  TrialOptions trial;
+  StressOptions stress;
   std::vector<LaunchChoice> choices;  ///< one at least
   std::vector<std::string> names;     ///< "member 2 (gpu:2)"
   DeviceLimits limits;

@@ -32,13 +32,13 @@ struct Assembled {
   }
 };
 
-/// `method`, tried as words self_check, timeout_ms and jitter_ns among the flow's parameters say: plans cannot.
-inline direct::DirectCollective as_tried(const Method& method, const Flow& flow) {
-  direct::TrialOptions trial;
-  if (flow.parameters.word("self_check", "no") == "yes") trial.self_check = direct::SelfCheck::on;
-  trial.wait_limit = 1e-3 * static_cast<Seconds>(flow.parameters.number("timeout_ms", 10'000));
-  trial.jitter = 1e-9 * static_cast<Seconds>(flow.parameters.number("jitter_ns", 0));
-  return {dynamic_cast<const direct::DirectCollective&>(method), trial};
+/// `method`, stressed as words self_check, timeout_ms and jitter_ns among the flow's parameters say: plans cannot.
+inline direct::DirectCollective stressed(const Method& method, const Flow& flow) {
+  direct::StressOptions stress;
+  if (flow.parameters.word("self_check", "no") == "yes") stress.self_check = direct::SelfCheck::on;
+  stress.wait_limit = 1e-3 * static_cast<Seconds>(flow.parameters.number("timeout_ms", 10'000));
+  stress.jitter = 1e-9 * static_cast<Seconds>(flow.parameters.number("jitter_ns", 0));
+  return {dynamic_cast<const direct::DirectCollective&>(method), stress};
 }
 
 class DirectCollective : public WithGpus {
@@ -61,7 +61,7 @@ class DirectCollective : public WithGpus {
   }
   /// Process `rank`'s part, not yet connected. Throws Error{unsupported} where the method refuses.
   [[nodiscard]] Assembled assemble(const Flow& flow, int rank) const {
-    const direct::DirectCollective wanted = as_tried(method(flow.method), flow);
+    const direct::DirectCollective wanted = stressed(method(flow.method), flow);
     if (const Support support = wanted.supports(flow); !support)
       throw Error(Fault::unsupported, support.reason());
     Assembled assembled;

@@ -29,7 +29,7 @@ class DirectCollectiveChoice : public ::testing::Test {
   [[nodiscard]] std::string refusal(const Flow& flow) const {
     for (const auto& method : backend_->methods) {
       if (method->name() != "direct-collective") continue;
-      const Support support = as_tried(*method, flow).supports(flow);
+      const Support support = stressed(*method, flow).supports(flow);
       return support ? std::string() : support.reason();
     }
     return "no such method";

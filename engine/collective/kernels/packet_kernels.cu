@@ -131,7 +131,7 @@ __global__ void __launch_bounds__(packet_threads, 1)
 }
 
 template <class Form, Trips trips, Combine combine, class Number>
-const void* alone_or_tried(Layout layout, SelfCheck self_check) {
+const void* alone_or_checked(Layout layout, SelfCheck self_check) {
   if constexpr (Number::type == ElementType::int32) {
     if (self_check == SelfCheck::on)
       return reinterpret_cast<const void*>(
@@ -149,7 +149,7 @@ const void* alone_or_tried(Layout layout, SelfCheck self_check) {
 template <class Form, Trips trips>
 const void* adding(ElementType type, Layout layout, SelfCheck self_check) {
   return by_number(type, [&](auto number) {
-    return alone_or_tried<Form, trips, Combine::sum, decltype(number)>(layout, self_check);
+    return alone_or_checked<Form, trips, Combine::sum, decltype(number)>(layout, self_check);
   });
 }
 
@@ -157,8 +157,8 @@ const void* adding(ElementType type, Layout layout, SelfCheck self_check) {
 template <class Form>
 const void* copying(ElementType type, Layout layout, SelfCheck self_check) {
   if (element_bytes(type) == sizeof(std::uint32_t) || layout == Layout::vectors)
-    return alone_or_tried<Form, Trips::one, Combine::copy, Int32>(layout, self_check);
-  return alone_or_tried<Form, Trips::one, Combine::copy, Float16>(layout, self_check);
+    return alone_or_checked<Form, Trips::one, Combine::copy, Int32>(layout, self_check);
+  return alone_or_checked<Form, Trips::one, Combine::copy, Float16>(layout, self_check);
 }
 
 template <class Form>

@@ -80,13 +80,14 @@ __device__ void move_all(const PeerWork& work) {
 /// Calls `what` with the byte offset, within a piece and within the buffer, of each of this thread's elements of
 /// `pieces` pieces: those of the tiles that are this block's in every member.
 template <class What>
-__device__ void each_tried(const PeerSelfCheck& self_check, int pieces, const What& what) {
+__device__ void each_checked(const PeerSelfCheck& self_check, int pieces, const What& what) {
   for (int piece = 0; piece < pieces; ++piece) {
     const Bytes begin = self_check.step * static_cast<Bytes>(piece);
     const Bytes rest = begin < self_check.total ? self_check.total - begin : 0;
     const Bytes length = rest < self_check.piece_bytes ? rest : self_check.piece_bytes;
     for (Bytes tile = blockIdx.x; tile * tile_bytes() < length; tile += gridDim.x) {
-      for (Bytes i = threadIdx.x * tried_bytes; i < tile_bytes(); i += blockDim.x * tried_bytes) {
+      for (Bytes i = threadIdx.x * checked_element_bytes; i < tile_bytes();
+           i += blockDim.x * checked_element_bytes) {
         const Bytes at = tile * tile_bytes() + i;
         if (at < length) what(piece, at, begin + at);
       }
@@ -95,20 +96,22 @@ __device__ void each_tried(const PeerSelfCheck& self_check, int pieces, const Wh
 }
 
 /// Writes the numbers of this call (see PeerSelfCheck).
-__device__ void write_tried(const PeerWork& work, std::byte* source, std::uint64_t call) {
-  each_tried(work.self_check, work.self_check.source_pieces, [&](int /*piece*/, Bytes /*at*/, Bytes place) {
-    *reinterpret_cast<int*>(source + place) = input_element(call, work.peers.me, place / tried_bytes);
+__device__ void write_checked(const PeerWork& work, std::byte* source, std::uint64_t call) {
+  each_checked(work.self_check, work.self_check.source_pieces, [&](int /*piece*/, Bytes /*at*/, Bytes place) {
+    *reinterpret_cast<int*>(source + place) =
+        input_element(call, work.peers.me, place / checked_element_bytes);
   });
 }
 
 template <Combine combine>
-__device__ void check_tried(const PeerWork& work, const std::byte* destination, Workspace& own,
-                            std::uint64_t call) {
+__device__ void check_received(const PeerWork& work, const std::byte* destination, Workspace& own,
+                               std::uint64_t call) {
   const PeerSelfCheck& self_check = work.self_check;
   CheckCounters tally;
-  each_tried(self_check, self_check.destination_pieces, [&](int piece, Bytes at, Bytes place) {
+  each_checked(self_check, self_check.destination_pieces, [&](int piece, Bytes at, Bytes place) {
     const std::uint64_t index =
-        (self_check.index_base + self_check.index_step * static_cast<Bytes>(piece) + at) / tried_bytes;
+        (self_check.index_base + self_check.index_step * static_cast<Bytes>(piece) + at) /
+        checked_element_bytes;
     const int expected = combine == Combine::sum
                              ? summed_element(call, work.peers.members, index)
                              : input_element(call, self_check.origin < 0 ? piece : self_check.origin, index);
@@ -129,19 +132,19 @@ __global__ void __launch_bounds__(peer_threads, 1)
   PeerWait waiting(work.peers, work.wait_limit, 0);
   for (std::uint64_t call = made + 1; call <= made + launch.calls; ++call) {
     if (work.wait_limit.jitter != 0) inject_jitter(work.wait_limit.jitter, work.peers.me, call, threadIdx.x);
-    if constexpr (self_check == SelfCheck::on) write_tried(work, work.self_check.source, call);
+    if constexpr (self_check == SelfCheck::on) write_checked(work, work.self_check.source, call);
     if (!peer_barrier(work.peers, waiting, 2 * call - 1)) break;
     if (work.is_barrier) continue;
     move_all<combine, Number>(work);
     if (!peer_barrier(work.peers, waiting, 2 * call)) break;
     if constexpr (self_check == SelfCheck::on)
-      check_tried<combine>(work, work.self_check.destination, own, call);
+      check_received<combine>(work, work.self_check.destination, own, call);
   }
   if (threadIdx.x == 0) own.calls[blockIdx.x] = made + launch.calls;  // all have met since they read it
 }
 
 template <Combine combine, class Number>
-const void* alone_or_tried(SelfCheck self_check) {
+const void* alone_or_checked(SelfCheck self_check) {
   if constexpr (Number::type == ElementType::int32) {
     if (self_check == SelfCheck::on)
       return reinterpret_cast<const void*>(&work_on_peers<combine, Number, SelfCheck::on>);
@@ -153,11 +156,12 @@ const void* alone_or_tried(SelfCheck self_check) {
 
 const void* peer_kernel(Combine combine, ElementType type, SelfCheck self_check) {
   if (combine == Combine::copy) {
-    return element_bytes(type) == sizeof(std::uint32_t) ? alone_or_tried<Combine::copy, Int32>(self_check)
-                                                        : alone_or_tried<Combine::copy, Float16>(self_check);
+    return element_bytes(type) == sizeof(std::uint32_t)
+               ? alone_or_checked<Combine::copy, Int32>(self_check)
+               : alone_or_checked<Combine::copy, Float16>(self_check);
   }
   return by_number(type,
-                   [&](auto number) { return alone_or_tried<Combine::sum, decltype(number)>(self_check); });
+                   [&](auto number) { return alone_or_checked<Combine::sum, decltype(number)>(self_check); });
 }
 
 }  // namespace linkscope::direct

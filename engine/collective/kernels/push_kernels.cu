@@ -38,7 +38,7 @@ class PushPort {
     if (work_.wait_limit.jitter != 0)
       inject_jitter(work_.wait_limit.jitter, me(), number, threadIdx.x + blockIdx.x % 2);
     if constexpr (self_check == SelfCheck::on) {
-      if (role() == PushRole::scatterer) write_tried(number);
+      if (role() == PushRole::scatterer) write_checked(number);
     }
   }
 
@@ -68,7 +68,7 @@ class PushPort {
     return fine;
   }
   __device__ void end(std::uint64_t call) {
-    if constexpr (self_check == SelfCheck::on) check_tried(call);
+    if constexpr (self_check == SelfCheck::on) check_received(call);
   }
 
   __device__ bool await_chunks(std::uint64_t call, std::uint32_t round) {
@@ -151,29 +151,31 @@ class PushPort {
 
   /// Calls `what` with where in the whole this thread's elements of this pair's chunks are, in the shares of `owners`.
   template <class What>
-  __device__ void each_tried(MemberSet owners, const What& what) const {
+  __device__ void each_checked(MemberSet owners, const What& what) const {
     for (int owner = 0; owner < cut().members; ++owner) {
       if (!holds(owners, owner)) continue;
       for (std::uint32_t round = 0; round < cut().rounds(owner, pair()); ++round) {
         const PushCut::Piece piece = cut().piece(owner, pair(), round);
-        for (Bytes at = threadIdx.x * tried_bytes; at < piece.bytes; at += blockDim.x * tried_bytes)
+        for (Bytes at = threadIdx.x * checked_element_bytes; at < piece.bytes;
+             at += blockDim.x * checked_element_bytes)
           what(piece.at + at);
       }
     }
   }
   /// Writes the numbers of this call.
-  __device__ void write_tried(std::uint64_t call) const {
-    each_tried(all_of(cut().members), [&](Bytes at) {
-      *reinterpret_cast<int*>(work_.tried + at) = input_element(call, me(), at / tried_bytes);
+  __device__ void write_checked(std::uint64_t call) const {
+    each_checked(all_of(cut().members), [&](Bytes at) {
+      *reinterpret_cast<int*>(work_.checked_source + at) =
+          input_element(call, me(), at / checked_element_bytes);
     });
     __syncthreads();
   }
-  __device__ void check_tried(std::uint64_t call) const {
+  __device__ void check_received(std::uint64_t call) const {
     CheckCounters tally;
-    each_tried(cut().results, [&](Bytes at) {
+    each_checked(cut().results, [&](Bytes at) {
       const std::byte* found = work_.destinations[me()] + (at - work_.destination_at);
       tally.look(call, *reinterpret_cast<const int*>(found),
-                 summed_element(call, cut().members, at / tried_bytes));
+                 summed_element(call, cut().members, at / checked_element_bytes));
     });
     tally.tell(own().notices);
     __syncthreads();  // all have looked before the block goes on to the next call

@@ -14,16 +14,16 @@ struct PushWork {
   PeerTable peers;
   WaitLimits wait_limit;
   PushCut cut;
-  const std::byte* source = nullptr;  ///< this member's
-  std::byte* tried = nullptr;         ///< the same, which a self-check writes
+  const std::byte* source = nullptr;    ///< this member's
+  std::byte* checked_source = nullptr;  ///< the same, which a self-check writes
   std::byte* destinations[most_members] =
       {};                    ///< by member, of `readers` and its own; null where there is none
   Bytes destination_at = 0;  ///< what of the whole a destination begins with
 };
 
 /// void(PushWork, Launch) for a grid of 2 * cut.pairs blocks, up to most_blocks, and up to push_threads threads. A
-/// self_check is of int32: `tried` is written anew before each call, all that comes to `destinations[me]` is checked
-/// after it.
+/// A self-check is of int32: `checked_source` is written anew before each call, all that comes to `destinations[me]` is
+/// checked after it.
 const void* push_kernel(ElementType type, SelfCheck self_check);
 inline constexpr unsigned push_threads = 512;
 /// Of which that many are resident on a multiprocessor.

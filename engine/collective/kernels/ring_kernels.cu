@@ -37,7 +37,7 @@ class RingPort {
   __device__ void begin(std::uint64_t turn) {
     const std::uint64_t number = call(turn);
     if (work_.wait_limit.jitter != 0) inject_jitter(work_.wait_limit.jitter, cut().me, number, threadIdx.x);
-    if constexpr (self_check == SelfCheck::on) write_tried(number);
+    if constexpr (self_check == SelfCheck::on) write_checked(number);
   }
   __device__ bool peer_barrier(std::uint64_t call) {
     return direct::peer_barrier(work_.peers, barrier_wait_, call);
@@ -67,7 +67,7 @@ class RingPort {
   }
 
   __device__ void end(std::uint64_t call) {
-    if constexpr (self_check == SelfCheck::on) check_tried(call);
+    if constexpr (self_check == SelfCheck::on) check_received(call);
   }
 
  private:
@@ -145,7 +145,7 @@ class RingPort {
   /// Calls `what` with a share's number and where in the whole this thread's elements of it are, of this worker's
   /// chunks.
   template <class What>
-  __device__ void each_tried(MemberSet shares, const What& what) const {
+  __device__ void each_checked(MemberSet shares, const What& what) const {
     for (int share = 0; share < cut().shares; ++share) {
       if (!holds(shares, share)) continue;
       const Bytes begin = cut().share * static_cast<Bytes>(share);
@@ -153,24 +153,25 @@ class RingPort {
         const Bytes first = (Bytes{round} * cut().workers + worker()) * cut().chunk;
         const Bytes whole = cut().length(share);
         const Bytes end = first + cut().chunk < whole ? first + cut().chunk : whole;
-        for (Bytes at = first + threadIdx.x * tried_bytes; at < end; at += blockDim.x * tried_bytes)
+        for (Bytes at = first + threadIdx.x * checked_element_bytes; at < end;
+             at += blockDim.x * checked_element_bytes)
           what(share, begin + at);
       }
     }
   }
   /// Writes the numbers of this call.
-  __device__ void write_tried(std::uint64_t call) const {
-    each_tried(cut().sources(), [&](int /*share*/, Bytes at) {
-      *reinterpret_cast<int*>(work_.tried + (at - work_.source_at)) =
-          input_element(call, cut().me, at / tried_bytes);
+  __device__ void write_checked(std::uint64_t call) const {
+    each_checked(cut().sources(), [&](int /*share*/, Bytes at) {
+      *reinterpret_cast<int*>(work_.checked_source + (at - work_.source_at)) =
+          input_element(call, cut().me, at / checked_element_bytes);
     });
   }
-  __device__ void check_tried(std::uint64_t call) const {
+  __device__ void check_received(std::uint64_t call) const {
     __syncthreads();  // all of the block's results are there
     CheckCounters tally;
-    each_tried(cut().results(), [&](int share, Bytes at) {
-      const int expected = cut().sums() ? summed_element(call, cut().members, at / tried_bytes)
-                                        : input_element(call, share, at / tried_bytes);
+    each_checked(cut().results(), [&](int share, Bytes at) {
+      const int expected = cut().sums() ? summed_element(call, cut().members, at / checked_element_bytes)
+                                        : input_element(call, share, at / checked_element_bytes);
       const std::byte* found = work_.destination + (at - work_.destination_at);
       tally.look(call, *reinterpret_cast<const int*>(found), expected);
     });

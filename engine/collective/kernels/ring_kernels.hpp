@@ -15,7 +15,7 @@ struct RingWork {
   WaitLimits wait_limit;
   RingCut cut;
   const std::byte* source = nullptr;      ///< this member's; null where it sends nothing of its own
-  std::byte* tried = nullptr;             ///< the same, which a self-check writes
+  std::byte* checked_source = nullptr;    ///< the same, which a self-check writes
   std::byte* destination = nullptr;       ///< this member's; null where nothing comes to it
   std::byte* next_destination = nullptr;  ///< the next member's
   Bytes source_at = 0;                    ///< what of the whole a source begins with
@@ -23,8 +23,8 @@ struct RingWork {
 };
 
 /// void(RingWork, Launch) for a grid of cut.workers blocks, up to most_blocks, and up to ring_threads threads. A
-/// self_check is of int32, out of place: `tried` is written anew before each call, all that comes to `destination` is
-/// checked after it.
+/// A self-check is of int32, out of place: `checked_source` is written anew before each call, all that comes to
+/// `destination` is checked after it.
 const void* ring_kernel(ElementType type, SelfCheck self_check);
 inline constexpr unsigned ring_threads = 512;
 /// Of which that many are resident on a multiprocessor.

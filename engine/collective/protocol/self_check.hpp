@@ -8,8 +8,8 @@
 
 namespace linkscope::direct {
 
-/// Trials are of int32.
-inline constexpr Bytes tried_bytes = sizeof(std::int32_t);
+/// Self-checks are of int32.
+inline constexpr Bytes checked_element_bytes = sizeof(std::int32_t);
 
 /// One thread's count of elements of results.
 class CheckCounters {

@@ -27,8 +27,8 @@ enum class PoolKeeps {
 /// The calls of a catalog's memories, by a memory's name and the kind of device that it is on.
 using RuntimeCallTable = std::map<std::pair<std::string_view, DeviceKind>, RuntimeCalls>;
 [[nodiscard]] RuntimeCallTable call_table(std::span<const std::unique_ptr<GpuMemory>> memories);
-/// Blocks of memory `memory`, by `calls` on `device`. `vmm` is a range of addresses reserved, memory created, mapped and made
-/// accessible; `registered` is aligned_alloc and registration, which brings the pages in.
+/// Blocks of memory `memory`, by `calls` on `device`. `vmm` is a range of addresses reserved, memory created, mapped
+/// and made accessible; `registered` is aligned_alloc and registration, which brings the pages in.
 [[nodiscard]] std::unique_ptr<host::Allocation> allocate_by_runtime(std::shared_ptr<GpuContext> context,
                                                                     int device, const RuntimeCalls& calls,
                                                                     std::string memory, Bytes bytes,
