@@ -274,7 +274,7 @@ TEST_F(GpuCalls, RefusalsSayWhy) {
   EXPECT_FALSE(method("first-touch").supports(call_on("first-touch", "device", DeviceKind::gpu, 4096)));
   flow = call_on("first-touch", "managed", DeviceKind::gpu, 4096);
   flow.destination->advice = "read-mostly";
-  EXPECT_NE(method("first-touch").supports(flow).reason().find("advises"), std::string::npos);
+  EXPECT_NE(method("first-touch").supports(flow).reason().find("no advice applies"), std::string::npos);
 }
 
 TEST_F(GpuCalls, CpusReachManagedMemoryAndNotADiscreteGpusOwn) {
