@@ -30,12 +30,14 @@ run: setup
 wheel:
 	@$(SETUP) --wheel dist
 
+# Tests in Python wait for a third of their time: those in C++ run beside them.
 test:
 	@$(SETUP) --extra test $(TEST_BUILD)
 	@$(BIN)/python tools/check_layers.py
 	@$(BIN)/python tools/check_names.py
-	@$(CTEST) --test-dir build/test -j 2
-	@$(ON_TEST_ENGINE) $(COMPILED) $(BIN)/python -m pytest $(TWO_AT_A_TIME) tests/python tests/multi
+	@$(CTEST) --test-dir build/test >build/test/ctest.log 2>&1 & unit=$$!; \
+	$(ON_TEST_ENGINE) $(COMPILED) $(BIN)/python -m pytest $(TWO_AT_A_TIME) tests/python tests/multi; code=$$?; \
+	wait $$unit && tail -n 12 build/test/ctest.log || { cat build/test/ctest.log; code=1; }; exit $$code
 
 test-device:
 	@$(SETUP) --extra test --unit-tests
