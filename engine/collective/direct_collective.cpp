@@ -53,7 +53,7 @@ Support DirectCollective::supports(const Flow& flow) const {
   }
   for (const Endpoint& member : flow.members) {
     if (member.device.kind != DeviceKind::gpu)
-      return Support::no(member.device.text() + " is no GPU: its kernels carry out the collective");
+      return Support::no(member.device.text() + " is not a GPU: its kernels carry out the collective");
   }
   if (shape.accumulates())
     return Support::no("direct-collective has no " + std::string(name_of(shape.kind)) +

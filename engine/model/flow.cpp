@@ -14,7 +14,7 @@ std::int64_t Parameters::number(const std::string& name, std::int64_t otherwise)
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc{} || end != text.data() + text.size()) {
-    throw Error(Fault::bad_input, "parameter " + name + ": '" + text + "' is no whole number");
+    throw Error(Fault::bad_input, "parameter " + name + ": '" + text + "' is not a whole number");
   }
   return value;
 }

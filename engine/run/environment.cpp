@@ -37,7 +37,7 @@ Number parse_number(const char* variable, const std::string& text) {
   const char* end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, number);
   if (error != std::errc{} || stop != end)
-    throw Error(Fault::bad_input, std::string(variable) + ": '" + text + "' is no whole number");
+    throw Error(Fault::bad_input, std::string(variable) + ": '" + text + "' is not a whole number");
   return number;
 }
 

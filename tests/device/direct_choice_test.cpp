@@ -77,7 +77,7 @@ TEST_F(DirectCollectiveChoice, RefusesWhatItHasNot) {
   EXPECT_NE(refusal(flow("all-reduce", 4096, 4, {{"self_check", "yes"}})).find("int32"), std::string::npos);
   Flow on_host = flow("all-reduce", 4096, 4, {});
   on_host.members[1].device = {DeviceKind::numa, 0};
-  EXPECT_NE(refusal(on_host).find("numa:0 is no GPU"), std::string::npos);
+  EXPECT_NE(refusal(on_host).find("numa:0 is not a GPU"), std::string::npos);
   EXPECT_THROW(static_cast<void>(refusal(flow("all-reduce", 4096, 4, {{"algorithm", "tree"}}))), Error);
   EXPECT_THROW(static_cast<void>(refusal(flow("all-reduce", 4096, 4, {{"form", "lazy"}}))), Error);
 }

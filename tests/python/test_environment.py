@@ -65,7 +65,7 @@ def test_an_engine_gets_its_variants_variables_and_no_others(measured: RunFile) 
     assert [row.environment for row in rows["seeded"]] == [{"LINKSCOPE_SEED": "77"}] * 2
     assert [row.status for row in rows["wrong"]] == ["failed"] * 2
     for row in rows["wrong"]:
-        assert "LINKSCOPE_SEED: 'many' is no whole number" in (row.reason or "")
+        assert "LINKSCOPE_SEED: 'many' is not a whole number" in (row.reason or "")
 
 
 def test_rows_stand_in_the_plans_order_whatever_ran_first(measured: RunFile) -> None:

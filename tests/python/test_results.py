@@ -92,7 +92,7 @@ def test_reopening_keeps_a_whole_line_that_lacks_its_newline(tmp_path: Path) -> 
         (b"[1, 2]\n", "does not start with a header"),
         (b'{"record": "header", "schema": 7}\n', "has schema 7, this linkscope reads 1"),
         (b'{"record": "header", "schema": 1}\n', "its header lacks"),
-        (json.dumps({**header(), "plan": {"ids": 5}}).encode() + b"\n", "no list of names"),
+        (json.dumps({**header(), "plan": {"ids": 5}}).encode() + b"\n", "not a list of names"),
         (json.dumps({**header(), "node": []}).encode() + b"\n", "is damaged"),
         (json.dumps(header()).encode() + b'\nnonsense\n{"record": "state"}\n', "is damaged: line 2 is no JSON object"),
         (json.dumps(header()).encode() + b'\n{"record": "row", "id": "a"}\n', "line 2 is no row"),

@@ -27,15 +27,16 @@ alike. A ratio of a direct collective to NCCL says nothing about an NCCL that us
 
 _COMPARED = """## Beside other tools
 
-The ratio is linkscope's figure over the peer's: the median over the cases, and from lowest to highest of all cells.
-"Met" counts the cases that reach the target. Ratios of times (all latencies, all small messages) are better below 1,
-ratios of bandwidths above 1. Rows without a peer have a time instead of a ratio.
+The ratio is linkscope's figure over the peer's: the median over the cases where it is known, and the lowest and highest
+of all cells. "Met" counts the cases that reach the target. Ratios of times (all latencies, all small messages) are
+better below 1, ratios of bandwidths above 1. Wall times, and figures without a peer, are given as such.
 """
 
 _DIRECT = """## Direct collectives beside NCCL
 
-Four H200, float32, out of place, device clock; runs `packets` and `large` below. Each cell is the direct figure and, in
-brackets, its ratio to NCCL's.
+Four H200, float32, out of place, device clock; runs `packets` (graphs up to 1 MiB; NCCL on `device` memory) and
+`large` (NCCL on its own allocator's memory, which may not be its fastest: see the last section) below. Each cell is
+the direct figure and, in brackets, its ratio to NCCL's.
 """
 
 _NODE = """## What a node with four H200 delivers

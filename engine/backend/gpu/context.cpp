@@ -128,7 +128,7 @@ GpuContext::~GpuContext() {
 }
 
 Support GpuContext::has(const DeviceId& id) const {
-  if (id.kind != DeviceKind::gpu) return Support::no(id.text() + " is no GPU");
+  if (id.kind != DeviceKind::gpu) return Support::no(id.text() + " is not a GPU");
   if (id.index < device_count()) return Support::yes();
   return Support::no(problem_.empty() ? "this machine has no " + id.text() : problem_);
 }

@@ -88,11 +88,11 @@ std::map<std::string, std::string> MpiMessage::parameters() const {
        "osu_bibw: the figure is their sum); ping-pong (half of a round trip, as osu_latency); put, get "
        "(one-sided, each flushed, as osu_put_latency); put-window, get-window (many, then a flush, as "
        "osu_put_bw)"},
-      {"window", "messages under way at a time, of calls that keep many; default 64"},
+      {"window", "messages in flight, for the window calls; default 64"},
       {"staging",
-       "our own, of a GPU's memory: none (default: MPI is given its address) "
-       "or host "
-       "(the whole message is copied through pinned host memory, blocking, and MPI sees that)"}};
+       "for GPU memory: none (default: MPI gets the GPU's address) or host (linkscope copies the whole "
+       "message "
+       "through pinned host memory)"}};
 }
 
 Support MpiMessage::supports(const Flow& flow) const {

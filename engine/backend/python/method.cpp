@@ -18,14 +18,15 @@ Words copy_parameters() { return {{"non_blocking", "yes (default) or no, as Tens
 
 Words call_parameters() {
   return {{"call",
-           "send (default), which is answered by the host's clock each time, and so lasts until arrival; or "
+           "send (default; with clock: host each message is answered, so the time includes arrival) or "
            "ping-pong: there and back, given as the time of one way"}};
 }
 
 Words distributed_parameters() {
   return {{"backend", "auto (default: nccl for memory of GPUs, else gloo), nccl or gloo"},
           {"form",
-           "eager (default): a call each time; graph: calls recorded once, launched as a graph; nccl alone"},
+           "eager (default): a call each time; graph: calls recorded once, launched as a graph, which needs "
+           "NCCL"},
           {"recorded", "calls that one graph holds, 1 (default) to 64"}};
 }
 
@@ -40,8 +41,7 @@ Words torch_collective_parameters() {
   all["collective"] =
       "all-reduce (default), reduce, broadcast, reduce-scatter, all-gather, all-to-all, barrier";
   all["type"] = "float32 (default), float16, bfloat16, int32";
-  all["in_place"] =
-      "no (default) or yes; yes alone for all-reduce, reduce and broadcast, which have no other way";
+  all["in_place"] = "no (default) or yes; all-reduce, reduce and broadcast support only yes";
   return all;
 }
 

@@ -121,7 +121,7 @@ def topology(
 
 @app.command()
 def doctor(as_json: AsJson = False) -> int:
-    """Report what would spoil a measurement here. Exit code 1 if figures would be wrong or missing."""
+    """Report what would spoil a measurement here. Exit code 1 if figures would be wrong or a device is missing."""
     from linkscope.cli import examination
 
     findings = examination.findings()

@@ -7,7 +7,7 @@ from linkscope.plan.candidates import Candidates, FlowLayout
 
 
 def all_members(candidates: Candidates) -> list[FlowLayout]:
-    """Of collectives: one member on every device of the row, or so many as it says, dealt out to them in blocks.
+    """For collectives: one member per device, or `count` members spread over the devices in blocks.
 
     Where processes are started on several hosts: on every GPU of one and on every GPU of all.
     """
@@ -20,12 +20,12 @@ def all_members(candidates: Candidates) -> list[FlowLayout]:
 
 
 def growing(candidates: Candidates) -> list[FlowLayout]:
-    """Of collectives: the first 2, 3, 4 ... and at last all devices of the row; x: members."""
+    """For collectives: the first 2, 3, 4 ... and at last all devices of the row; x: members."""
     return _first_ones([device.id for device in candidates.sources()])
 
 
 def device_sets(candidates: Candidates) -> list[FlowLayout]:
-    """Of collectives: 2, 3, 4 ... devices, each next one that with the widest link to one already there; x: members.
+    """For collectives: sets of 2, 3, 4 ... devices; each adds the device with the widest link to the set; x: members.
 
     The order of schieffer24's sets (scripts/osu_collectives.sh of its code: 0, 1, 6, 7, 2, 3, 4, 5 on an MI250X node).
     Among equals the lowest number; a pair that nothing joins directly counts by its path's peak below all that are.

@@ -76,7 +76,7 @@ def all_at_once(candidates: Candidates) -> list[FlowLayout]:
 
 
 def rounds(candidates: Candidates) -> list[FlowLayout]:
-    """An all-to-all in rounds, one case each: from every device to the one 1, 2, 3 ... places on, at the same time.
+    """An all-to-all in rounds, one case each: from every device to the one 1, 2, 3 ... positions further, all at once.
 
     In a round each device sends to one other and receives from one other, so none meets another at its destination: the
     schedule of an all-to-all in MPI, NCCL and TransferBench.

@@ -277,7 +277,7 @@ def _print_summary(summary: Summary, console: Console) -> None:
     grid = empty_grid("table")
     for name in ("worst", "best", "unit", "of peak"):
         grid.add_column(name, justify="right", no_wrap=True)
-    grid.add_column("worst is", overflow="fold")
+    grid.add_column("where worst", overflow="fold")
     for line in summary.tables:
         shares = [wording.share_of_peak(s) for s in (line.lowest_share, line.highest_share) if s is not None]
         worst, best = line.worst.headline, line.best.headline

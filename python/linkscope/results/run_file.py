@@ -236,7 +236,7 @@ def _header(path: Path, record: Json) -> Json:
     except (KeyError, TypeError, AttributeError) as error:
         raise LinkscopeError(f"{path} is damaged: its header lacks or garbles {error}") from error
     if not isinstance(ids, list) or not all(isinstance(case_id, str) for case_id in ids):
-        raise LinkscopeError(f"{path} is damaged: its header's plan ids are no list of names")
+        raise LinkscopeError(f"{path} is damaged: its header's plan ids are not a list of names")
     return record
 
 

@@ -132,7 +132,7 @@ Support IpcMethod::supports(const Flow& flow) const {
   const std::string method(name());
   if (!flow.source || !flow.destination) return Support::no(method + " needs a source and a destination");
   if (flow.bytes == 0) return Support::no(method + " copies one byte or more: it has no empty messages");
-  if (flow.executor.kind != DeviceKind::gpu) return Support::no(flow.executor.text() + " is no GPU");
+  if (flow.executor.kind != DeviceKind::gpu) return Support::no(flow.executor.text() + " is not a GPU");
   if (flow.source->rank == flow.destination->rank) {
     return Support::no("both ends belong to rank " + std::to_string(flow.source->rank) + ": " +
                        std::string(work_->name()) + " copies within one process");
