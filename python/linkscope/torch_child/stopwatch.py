@@ -16,7 +16,9 @@ _FIRST_HOLD_S = 0.002
 _LONGEST_HOLD_S = 0.5
 _USUAL_KHZ = 2_000_000
 _MIN_SAMPLE_S = 0.002
-"""Between starts the threads of PyTorch's libraries sleep: ten calls by Gloo and more, so that waking does not show."""
+"""Between starts the threads of PyTorch's libraries sleep: a start of calls timed one by one has ten by Gloo or more,
+so that their waking does not show.
+"""
 
 
 class Enqueue(Enum):
@@ -65,7 +67,7 @@ class BatchStopwatch:
     """From the first of many calls, made one right after another, to the completion of the last."""
 
     max_repeats: int = _UNLIMITED
-    min_sample_s: float = _MIN_SAMPLE_S
+    min_sample_s: float = 0.0
     holds: bool = False
 
     def take(self, transfer: Transfer, repeats: int) -> Reading:
