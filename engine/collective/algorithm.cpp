@@ -90,16 +90,16 @@ std::string no_such(const CollectiveShape& shape, Algorithm algorithm) {
     return what + "in place, members would overwrite what others have yet to load";
   if (const Family family = family_of(algorithm); family == Family::pushes || family == Family::rings) {
     if (family == Family::pushes && combine_of(kind) != Combine::sum) return what + "only sums are pushed";
-    if (kind == Kind::all_to_all) return what + "every member's block is for one other alone";
+    if (kind == Kind::all_to_all) return what + "every member's block is for one other member only";
     const bool in_blocks = kind == Kind::reduce_scatter || kind == Kind::all_gather;
     const bool whole = shape.bytes / static_cast<Bytes>(shape.members) % vector_bytes == 0;
-    return !in_blocks || whole ? "" : what + "takes blocks of whole 16 bytes alone";
+    return !in_blocks || whole ? "" : what + "takes only blocks of whole 16 bytes";
   }
   if (!format_of(algorithm)) return "";
   if (shape.bytes > most_packet_bytes)
     return what + "packets are for at most " + format_bytes(most_packet_bytes);
   if (format_of(algorithm) == Format::lines && !whole_vectors(pieces_of(shape, algorithm, 0)))
-    return what + "lines take pieces of whole 16 bytes alone";
+    return what + "lines take only pieces of whole 16 bytes";
   return "";
 }
 

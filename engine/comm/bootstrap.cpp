@@ -66,7 +66,7 @@ Cause Bootstrap::why(Outcome outcome, int rank) const {
   if (outcome == Outcome::closed) return {CauseKind::gone, {rank}, name_of(rank) + " is gone"};
   return {CauseKind::out_of_step,
           {rank},
-          name_of(rank) + " sends what is no message of this version of linkscope"};
+          name_of(rank) + " sends what is not a message of this version of linkscope"};
 }
 
 }  // namespace linkscope

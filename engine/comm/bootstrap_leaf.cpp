@@ -40,7 +40,7 @@ void BootstrapLeaf::await_welcome(const Address& address) {
   const auto known = facts ? unpack(facts->back(), static_cast<std::size_t>(size())) : std::nullopt;
   if (frame.kind != FrameKind::welcome || !known)
     throw Error(Fault::fatal,
-                "what listens at " + address.text() + " is no rank 0 of this version of linkscope");
+                "what listens at " + address.text() + " is not rank 0 of this version of linkscope");
   root_clock_ = facts->front();
   set_hosts(*known);
 }

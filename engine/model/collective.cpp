@@ -56,7 +56,7 @@ bool in_blocks(Kind kind) {
 void require_whole_elements(const CollectiveShape& shape) {
   const Bytes unit = shape.element_bytes() * (in_blocks(shape.kind) ? static_cast<Bytes>(shape.members) : 1U);
   if (shape.bytes % unit == 0 && (shape.bytes > 0 || shape.kind == Kind::barrier)) return;
-  throw Error(Fault::unsupported, std::to_string(shape.bytes) + " B are no whole number of " +
+  throw Error(Fault::unsupported, std::to_string(shape.bytes) + " B is not a whole number of " +
                                       std::string(name_of(shape.type)) + " for each of " +
                                       std::to_string(shape.members) + " members");
 }

@@ -21,7 +21,7 @@ DeviceId DeviceId::parse(std::string_view text) {
   const bool whole_number = !number.empty() && error == std::errc{} && end == number.data() + number.size() &&
                             id.index >= 0 && number.front() != '-';
   if (!whole_number || (kind != "gpu" && kind != "numa")) {
-    throw Error(Fault::bad_input, "'" + std::string(text) + "' is no device: say numa:N or gpu:N");
+    throw Error(Fault::bad_input, "'" + std::string(text) + "' is not a device: say numa:N or gpu:N");
   }
   id.kind = kind == "gpu" ? DeviceKind::gpu : DeviceKind::numa;
   return id;

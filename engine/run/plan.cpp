@@ -170,7 +170,7 @@ void read_options(const Json& json, Plan& plan) {
 
 void check_schema(Fields& fields) {
   const Json* schema = fields.find("schema");
-  if (schema == nullptr) fields.reject("schema", "is missing: this is no linkscope plan");
+  if (schema == nullptr) fields.reject("schema", "is missing: this is not a linkscope plan");
   if (*schema != schema_number) {
     fields.reject("schema", "is " + schema->dump() + ", this engine reads " + std::to_string(schema_number) +
                                 ": plan and engine are of different versions, rebuild the engine");

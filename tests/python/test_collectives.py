@@ -119,7 +119,7 @@ def test_processes_of_several_devices_have_as_many_each() -> None:
     assert case["processes"] == 2
     planned = cases({**GATHERING, "processes": [2, "each"], "show": "curve"}, node(4))
     assert ["2 processes" in one["labels"]["series"] for one in planned] == [True, False]
-    assert reasons({**GATHERING, "processes": 3}, node(4)) == {"4 members are no whole number for each of 3 processes"}
+    assert reasons({**GATHERING, "processes": 3}, node(4)) == {"4 members do not divide into 3 processes"}
 
 
 def test_the_members_of_a_collective_are_the_devices_in_order() -> None:
@@ -199,8 +199,8 @@ def test_sizes_are_cut_to_whole_blocks(collective: str, members: int, asked: int
 
 def test_a_size_that_members_cannot_share_is_skipped() -> None:
     row = {**GATHERING, "collective": ["all-reduce", "all-gather"], "sizes": "4", "parameters": {"type": "float32"}}
-    assert reasons(row, node(4)) == {None, "4 B are no whole float32 for each of 4 members"}
-    assert reasons({**GATHERING, "sizes": "2"}, node(2)) == {"2 B are no whole float32"}
+    assert reasons(row, node(4)) == {None, "4 B is not a whole number of float32 for each of 4 members"}
+    assert reasons({**GATHERING, "sizes": "2"}, node(2)) == {"2 B is not a whole number of float32"}
     (half,) = cases({**GATHERING, "sizes": "2", "parameters": {"type": "bfloat16"}}, node(2))
     assert half["flows"][0]["bytes"] == 2
 
@@ -304,8 +304,8 @@ def test_the_batch_clock_can_be_asked_for() -> None:
     [
         ({"members": None}, "'members' is a required property"),
         ({"pattern": "pairs"}, "pattern pairs lays out flows between two ends"),
-        ({"source": GPU}, "source: a collective has members alone"),
-        ({"flows": 2}, "flows: a collective has members alone"),
+        ({"source": GPU}, "source: a collective has only members"),
+        ({"flows": 2}, "flows: a collective has only members"),
         ({"clock": None}, "clock is missing"),
         ({"collective": ["barrier", "reduce"]}, "barrier moves nothing"),
         ({"collective": "gossip"}, "'gossip' is not"),

@@ -70,7 +70,7 @@ def test_json_goes_to_standard_output_alone(bench: Bench) -> None:
     ("fault", "reason"),
     [
         ("crash", "the engine died of SIGSEGV: about to crash"),
-        ("garbage", "the engine printed a line that is no record: Segmentation fault"),
+        ("garbage", "the engine printed a line that is not a record: Segmentation fault"),
         ("fatal", "device lost"),
     ],
 )

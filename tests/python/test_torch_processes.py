@@ -94,10 +94,10 @@ def test_collectives_that_torch_has_not_are_skipped(torch: Any, ranks: Callable[
     rows = rows_of(ranks(2), plan(*cases))
     reasons = {name: row["reason"] for name, row in rows.items()}
     assert {row["status"] for row in rows.values()} == {"skipped"}, reasons
-    assert reasons["out of place"].endswith("torch.distributed has all-reduce in place alone: write in_place: yes")
+    assert reasons["out of place"].endswith("torch.distributed has all-reduce only in place: write in_place: yes")
     for kind in ("all-reduce", "reduce", "broadcast"):
-        assert reasons[f"{kind} unsaid"].endswith(f"has {kind} in place alone: write in_place: yes")
-    assert "no whole number" in reasons["part of a block"]
+        assert reasons[f"{kind} unsaid"].endswith(f"has {kind} only in place: write in_place: yes")
+    assert "not a whole number" in reasons["part of a block"]
     assert "one member in each process" in reasons["one process"]
     assert "memory of GPUs alone" in reasons["nccl"]
     assert "Gloo's calls cannot be recorded in a graph" in reasons["graph"]

@@ -62,7 +62,7 @@ TEST(ParsePlan, NamesCaseAndField) {
   EXPECT_EQ(complaint("\"clock\": \"host\"", "\"clock\": \"wall\""),
             "case 'one': clock: 'wall' is none of device, host, batch");
   EXPECT_EQ(complaint("\"executor\": \"numa:1\"", "\"executor\": \"cpu\""),
-            "case 'one': flows[0]: executor: 'cpu' is no device: say numa:N or gpu:N");
+            "case 'one': flows[0]: executor: 'cpu' is not a device: say numa:N or gpu:N");
   EXPECT_EQ(complaint("\"memory\": \"pageable\"", "\"memory\": 3"),
             "case 'one': flows[0].destination: memory: must be a text");
   EXPECT_EQ(complaint("\"threads\": 2", "\"threads\": 2.5"),
@@ -84,7 +84,7 @@ TEST(ParsePlan, RejectsUnknownFields) {
 TEST(ParsePlan, ChecksTheSchemaFirst) {
   EXPECT_NE(complaint("\"schema\": 1", "\"schema\": 2").find("schema: is 2, this engine reads 1"),
             std::string::npos);
-  EXPECT_NE(complaint("\"schema\": 1, ", "").find("no linkscope plan"), std::string::npos);
+  EXPECT_NE(complaint("\"schema\": 1, ", "").find("not a linkscope plan"), std::string::npos);
 }
 
 TEST(ParsePlan, RefusesWhatCannotRun) {

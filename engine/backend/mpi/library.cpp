@@ -82,7 +82,7 @@ Support MpiLibrary::load(const Candidate& candidate) {
 
 Support MpiLibrary::adopt(void* adapter, const std::string& file) {
   auto* const functions = symbol<const MpiFunctions*()>(adapter, entry);
-  if (functions == nullptr) return Support::no(file + " is no adapter of linkscope's");
+  if (functions == nullptr) return Support::no(file + " is not an adapter of linkscope's");
   if (functions()->layout != LINKSCOPE_MPI_LAYOUT)
     return Support::no(file + " is of another build of linkscope");
   functions_ = functions();

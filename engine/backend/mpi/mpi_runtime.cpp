@@ -143,7 +143,7 @@ std::shared_ptr<void> MpiRuntime::turn() {
     throw Error(Fault::unsupported,
                 "two flows at the same time call MPI in one process, and " + version() +
                     (wanted_ == threads_multiple
-                         ? " serves one thread alone"
+                         ? " serves only one thread"
                          : " was started for one thread: set LINKSCOPE_MPI_THREADS=multiple"));
   }
   auto taken = std::make_shared<int>(0);

@@ -15,7 +15,7 @@ PythonTransfer& transfer_of(const Lane& lane) { return dynamic_cast<PythonTransf
 Support PythonGate::accepts(const Transfer& transfer) const {
   return dynamic_cast<const PythonTransfer*>(&transfer) != nullptr
              ? Support::yes()
-             : Support::no("it is no transfer of the Python child's");
+             : Support::no("it is not a transfer of the Python child's");
 }
 
 void PythonGate::hold(const std::vector<Lane>& lanes, Clock /*clock*/) { held_ = lanes; }

@@ -54,7 +54,7 @@ def run(
     precision: Annotated[
         str | None, typer.Option(help="Stop when the 95 % interval is this close to the median: 1%.")
     ] = None,
-    budget: Annotated[str | None, typer.Option(help="About how long the whole run may take: 60s.")] = None,
+    budget: Annotated[str | None, typer.Option(help="Time shared among all cases: 60s. Preparing large buffers can exceed it.")] = None,
     clock: Annotated[str | None, typer.Option(help="Time all cases by this clock: device, host or batch.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Complete -o FILE, or the newest in runs/.")] = False,
     machine: Machine = None,

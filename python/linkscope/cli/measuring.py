@@ -60,7 +60,7 @@ def dry_run(request: Request, out: Console, as_json: bool) -> int:
     for reason, count in Counter(case.skip for case in job.cases if case.skip is not None).items():
         out.print(f"{count:6}  of these skipped: {reason}", highlight=False, markup=False)
     duration = wording.duration(job.estimate_s(job.cases))
-    out.print(f"{len(job.cases):6}  cases on {job.node.name}, about {duration}", highlight=False)
+    out.print(f"{len(job.cases):6}  {wording.cases_on(job.node)}, about {duration}", highlight=False)
     return 0
 
 

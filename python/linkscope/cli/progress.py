@@ -81,7 +81,7 @@ class _Lines:
 
     def _begin(self, job: Job, pending: Sequence[PlannedCase]) -> None:
         self._cases = len(pending)
-        self._say(f"{len(pending)} cases on {job.node.name}, about {wording.duration(job.estimate_s(pending))}")
+        self._say(f"{len(pending)} {wording.cases_on(job.node)}, about {wording.duration(job.estimate_s(pending))}")
 
     def _row(self, row: Json) -> None:
         self._done += 1

@@ -56,7 +56,7 @@ def processes_of(point: AxisPoint, members: int) -> int:
 def undivided(point: AxisPoint, members: int) -> str | None:
     """Why ``members`` cannot be shared out to the point's processes; None where they can."""
     processes = processes_of(point, members)
-    return f"{members} members are no whole number for each of {processes} processes" if members % processes else None
+    return f"{members} members do not divide into {processes} processes" if members % processes else None
 
 
 def _worded(parameters: Json) -> list[str]:
@@ -80,7 +80,7 @@ def uneven(point: AxisPoint, members: int) -> str | None:
     if point.collective == "barrier" or whole_bytes(point, members):
         return None
     each = f" for each of {members} members" if point.collective in IN_BLOCKS else ""
-    return f"{point.size} B are no whole {point.parameters.get('type', 'float32')}{each}"
+    return f"{point.size} B is not a whole number of {point.parameters.get('type', 'float32')}{each}"
 
 
 def _element_bytes(point: AxisPoint) -> int:

@@ -199,7 +199,7 @@ def _contradiction_of_members(row: SuiteRow, data: Json) -> str | None:
         return f"pattern {row.pattern} lays out flows between two ends: of members there are {', '.join(OF_MEMBERS)}"
     for name in ("source", "destination", "executor", "flows", "background"):
         if name in data:
-            return f"{name}: a collective has members alone"
+            return f"{name}: a collective has only members"
     if "barrier" in row.collectives and (len(row.collectives) > 1 or row.sizes != (0,)):
         return "collective: barrier moves nothing: it has a row of its own, without sizes"
     if row.counts and row.pattern != "all":

@@ -14,6 +14,7 @@ from linkscope.analysis.layers import Added, Layer
 from linkscope.analysis.leaders import Leader
 from linkscope.analysis.peak import ABOVE
 from linkscope.analysis.summary import ABOVE_PEAK, TableSummary
+from linkscope.machine.node import Node
 
 MODELLED = "MODELLED — not a measurement"
 WIDE_INTERVAL = 0.05
@@ -50,6 +51,11 @@ def duration(seconds: float) -> str:
     if seconds < 100:
         return f"{max(seconds, 1):.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 5970 else f"{seconds / 3600:.1f} h"
+
+
+def cases_on(node: Node) -> str:
+    """Such as "cases on host-a", "modelled cases on frontier"."""
+    return f"{'modelled cases' if node.modelled else 'cases'} on {node.name}"
 
 
 def percent(share: float) -> str:

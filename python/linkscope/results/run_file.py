@@ -244,4 +244,4 @@ def _row(path: Path, number: int, record: Json) -> Row:
     try:
         return Row.from_json(record)
     except (KeyError, TypeError, AttributeError) as error:
-        raise LinkscopeError(f"{path} is damaged: line {number} is no row ({' '.join(str(error).split())})") from error
+        raise LinkscopeError(f"{path} is damaged: line {number} is not a row ({' '.join(str(error).split())})") from error

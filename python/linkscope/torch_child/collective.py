@@ -188,7 +188,7 @@ class TorchCollective(Method):
         unit = int(shape.dtype.itemsize) * (shape.members if shape.kind in _BY_BLOCKS else 1)
         if shape.size % unit or (shape.size == 0 and shape.kind != "barrier"):
             what = f"{flow.parameters.get('type', 'float32')} for each of {shape.members} members"
-            raise unsupported(f"{shape.size} B are no whole number of {what}")
+            raise unsupported(f"{shape.size} B is not a whole number of {what}")
         _check_place(flow, shape.kind)
         backend = groups.backend_for(_backend(flow), flow.members)
         on_gpus = any(member.device.kind == "gpu" for member in flow.members)
@@ -276,6 +276,6 @@ def _check_place(flow: Flow, kind: str) -> None:
     """A case that does not say asks for out of place, as of any interface: its figure would be taken for that."""
     place = flow.word("in_place", ("yes", "no"), "no")
     if place == "no" and kind in _IN_PLACE_ALONE:
-        raise unsupported(f"torch.distributed has {kind} in place alone: write in_place: yes")
+        raise unsupported(f"torch.distributed has {kind} only in place: write in_place: yes")
     if place == "yes" and kind in _OUT_OF_PLACE_ALONE:
         raise unsupported(f"{kind} in place: repeated calls would add up what cannot be checked any more")

@@ -83,7 +83,7 @@ def backend_for(wanted: str, ends: tuple[Endpoint, ...]) -> str:
     backend = wanted if wanted != "auto" else "nccl" if all(on_gpu) else "gloo"
     if backend == "nccl":
         if not all(on_gpu):
-            raise unsupported("NCCL moves memory of GPUs alone")
+            raise unsupported("NCCL moves only memory of GPUs")
         if not dist.is_nccl_available():
             raise unsupported("this PyTorch was built without NCCL")
     elif not dist.is_gloo_available():

@@ -31,4 +31,4 @@ def slots(regime: Regime, size: int, devices: Iterable[FlowDevice]) -> tuple[int
     wanted = max(1, -(-through // size))
     if wanted <= _MOST_SLOTS:
         return wanted, []
-    return _MOST_SLOTS, [f"rotated through {_MOST_SLOTS} tensors alone: caches hold a part of them"]
+    return _MOST_SLOTS, [f"rotated through {_MOST_SLOTS} tensors only: caches hold a part of them"]

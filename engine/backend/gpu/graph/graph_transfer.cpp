@@ -97,7 +97,7 @@ std::unique_ptr<Transfer> replay_by_graph(std::shared_ptr<GpuContext> context,
                                           std::unique_ptr<Transfer> inner, std::uint64_t recorded) {
   auto* work = dynamic_cast<GpuTransfer*>(inner.get());
   if (work == nullptr) {
-    throw Error(Fault::unsupported, "cannot be captured into a graph: the work is no stream's");
+    throw Error(Fault::unsupported, "cannot be captured into a graph: the work is not on a stream");
   }
   if (work->enqueueing() == Enqueue::blocks) {
     throw Error(

@@ -26,7 +26,7 @@ Support AccessMethod::supports(const Flow& flow) const {
   if (!reached || !AccessPattern::asked(flow.parameters)) return reached;
   const AccessPattern pattern = pattern_of(context(), flow);
   if (flow.bytes == 0 || flow.bytes % pattern.width != 0) {
-    return Support::no(std::to_string(flow.bytes) + " B are no whole number of accesses of " +
+    return Support::no(std::to_string(flow.bytes) + " B is not a whole number of accesses of " +
                        std::to_string(pattern.width) + " B");
   }
   if (pattern.units() > largest_span / (pattern.pitch * pattern.width))

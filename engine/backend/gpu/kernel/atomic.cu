@@ -284,7 +284,7 @@ std::map<std::string, std::string> KernelAtomic::own_parameters() const {
 Support KernelAtomic::supports(const Flow& flow) const {
   const AtomicWork work = AtomicWork::of(flow);
   if (flow.bytes == 0 || flow.bytes % work.width != 0) {
-    return Support::no(std::to_string(flow.bytes) + " B are no whole number of operations of " +
+    return Support::no(std::to_string(flow.bytes) + " B is not a whole number of operations of " +
                        std::to_string(work.width) + " B");
   }
   if (work.operation == AtomicOperation::compare_and_swap && flow.parameters.number("graph", 0) != 0)

@@ -230,7 +230,7 @@ Support Stream::supports(const Flow& flow) const {
   static_cast<void>(operation_of(flow.parameters));
   if (flow.bytes % sizeof(double) != 0) {
     return Support::no("stream works on doubles: " + std::to_string(flow.bytes) +
-                       " B are no whole number of them");
+                       " B is not a whole number of them");
   }
   return kernels_reach(flow, Ends::both);
 }

@@ -202,7 +202,7 @@ class PingPongTransfer final : public GpuTransfer {
 
 std::map<std::string, std::string> PingPong::own_parameters() const {
   return {{"ordering",
-           "relaxed (default): the flag alone; release: it publishes what was written before, as data needs"},
+           "relaxed (default): only the flag; release: it publishes what was written before, as data needs"},
           {"rounds", "round trips of one transfer; default 1000"},
           {"responder", "the GPU that answers, e.g. gpu:1; default: the end that is not the executor"}};
 }

@@ -49,7 +49,7 @@ void require_whole_elements(const std::byte* address, Bytes length, unsigned wid
   if (reinterpret_cast<std::uintptr_t>(address) % width == 0 && length % width == 0) return;
   throw Error(Fault::bad_input, "elements of " + std::to_string(width) +
                                     " B asked for at an address or over " +
-                                    "a length that is no multiple of that");
+                                    "a length that is not a multiple of that");
 }
 
 template <class Word>

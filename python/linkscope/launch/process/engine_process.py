@@ -99,5 +99,5 @@ def parse_record(line: bytes, who: str) -> Json:
     except ValueError:
         record = None
     if not isinstance(record, dict):
-        raise GarbageError(f"{who} printed a line that is no record: {line[:80].decode(errors='replace')}")
+        raise GarbageError(f"{who} printed a line that is not a record: {line[:80].decode(errors='replace')}")
     return record
