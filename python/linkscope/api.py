@@ -28,8 +28,8 @@ def run(
     """Measures ``suites`` ("default" where none is named) and returns the run file, read back.
 
     ``asked`` takes the words of `linkscope run`: devices="gpu:0,gpu:1", sizes="4K:1G:2x", methods=, precision="1%",
-    budget="60s", clock=, machine=, engine=, and of how several processes are started: launcher=, launcher_command=,
-    hosts=, hostfile=, interface=. Raises LinkscopeError.
+    budget="60s", rounds="3:6", clock=, machine=, engine=, and of how several processes are started: launcher=,
+    launcher_command=, hosts=, hostfile=, interface=. Raises LinkscopeError.
     """
     launching = LaunchOptions(**{name: asked.pop(name) for name in _LAUNCHING if name in asked})
     request = Request(suites=suites or ("default",), launching=launching, **asked)

@@ -66,7 +66,19 @@ class MultiRun:
 
     def start(self, *arguments: str, method: str = "memcpy", before: Sequence[str] = ()) -> subprocess.Popen[str]:
         """linkscope run in a process of its own, started by ``before``."""
-        command = [*before, sys.executable, "-m", "linkscope", "run", self.suite(method), "-o", "a.jsonl", *arguments]
+        command = [
+            *before,
+            sys.executable,
+            "-m",
+            "linkscope",
+            "run",
+            self.suite(method),
+            "-o",
+            "a.jsonl",
+            "--rounds",
+            "1",
+            *arguments,
+        ]
         return subprocess.Popen(
             command,
             env={**os.environ, "PYTHONPATH": str(ROOT / "python")},

@@ -103,7 +103,9 @@ def test_garbage_is_blamed_on_who_printed_it(multi_run: MultiRun) -> None:
     multi_run.faults(**{"r1_/32KiB": "garbage"})
     multi_run.run()
     assert multi_run.reasons.keys() == {IDS[3]}
-    assert multi_run.reasons[IDS[3]].startswith(f"rank 1 (host {HOST}) printed a line that is not a record: Segmentation")
+    assert multi_run.reasons[IDS[3]].startswith(
+        f"rank 1 (host {HOST}) printed a line that is not a record: Segmentation"
+    )
     assert multi_run.causes == {IDS[3]: [("out-of-step", [1])]}
 
 

@@ -47,7 +47,9 @@ def batch(multi_run: MultiRun, slurm: PrivateSlurm, line: str, *options: str) ->
 
 
 def linkscope(multi_run: MultiRun, *arguments: str) -> str:
-    return " ".join([sys.executable, "-m", "linkscope", "run", multi_run.suite("mpi"), "-o", "a.jsonl", *arguments])
+    return " ".join(
+        [sys.executable, "-m", "linkscope", "run", multi_run.suite("mpi"), "-o", "a.jsonl", "--rounds", "1", *arguments]
+    )
 
 
 def test_processes_are_a_job_step(multi_run: MultiRun) -> None:

@@ -95,6 +95,9 @@ def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
     monkeypatch.chdir(tmp_path)
 
     def cli(*arguments: str | Path) -> Ended:
+        """The command line; a new run has one round unless it says how many."""
+        if "run" in arguments and not {"--resume", "--rounds", "--machine"} & set(arguments):
+            arguments = (*arguments, "--rounds", "1")
         with pytest.raises(SystemExit) as left:
             main([str(argument) for argument in arguments])
         captured = capsys.readouterr()

@@ -55,7 +55,7 @@ def test_commscopes_own_names_are_those_of_its_suite() -> None:
 
 def test_an_included_row_counts_for_the_suite_whose_file_holds_it() -> None:
     assert home_of("default", "d2d") == "default/d2d"
-    assert home_of("default", "chase-numa") == "latency-host/chase-numa"
+    assert home_of("default", "chase-numa") == "host/chase-numa"
     assert home_of("default", "no-such-row") == ""
 
 
@@ -64,7 +64,7 @@ def test_a_measured_run_is_evidence_of_its_rows() -> None:
     evidence.take(RECORDED)
     (d2d,) = evidence.of("default/d2d")
     assert (d2d.node, d2d.date, d2d.ok, d2d.skipped, d2d.failed) == ("4 x NVIDIA H200", "2026-11-20", 24, 0, 0)
-    assert evidence.of("latency-host/chase-numa") != ()
+    assert evidence.of("host/chase-numa") != ()
 
 
 def test_a_modelled_run_is_no_evidence(tmp_path: Path) -> None:

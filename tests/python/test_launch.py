@@ -164,7 +164,7 @@ def test_an_engine_that_does_not_answer_is_one_line(bench: Bench) -> None:
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_stop_signal_keeps_what_was_measured_and_leaves_no_process(bench: Bench, number: signal.Signals) -> None:
     bench.faults({"/4KiB": "slow", "/16KiB": "hang"})
-    process = start(bench, "run", bench.suite, "-o", "a.jsonl")
+    process = start(bench, "run", bench.suite, "-o", "a.jsonl", "--rounds", "1")
     wait_for_rows(Path("a.jsonl"), 2)
     process.send_signal(number)
     _, err = process.communicate(timeout=30)
@@ -184,7 +184,7 @@ AT_ONCE_S = 5.0
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_stop_signal_is_heeded_at_once_where_the_engine_is_stopped(bench: Bench, number: signal.Signals) -> None:
     bench.faults({"/16KiB": "hang"})
-    process = start(bench, "run", bench.suite, "-o", "a.jsonl")
+    process = start(bench, "run", bench.suite, "-o", "a.jsonl", "--rounds", "1")
     wait_for_rows(Path("a.jsonl"), 2)
     stop_engines(bench)
     process.send_signal(number)
@@ -201,7 +201,7 @@ def start_with_immortals(bench: Bench, *arguments: str) -> subprocess.Popen[str]
 
 def test_a_stop_signal_is_heeded_at_once_where_the_kernel_cannot_end_the_engine(bench: Bench) -> None:
     bench.faults({"/16KiB": "hang"})
-    process = start_with_immortals(bench, "run", bench.suite, "-o", "a.jsonl")
+    process = start_with_immortals(bench, "run", bench.suite, "-o", "a.jsonl", "--rounds", "1")
     wait_for_rows(Path("a.jsonl"), 2)
     process.send_signal(signal.SIGTERM)
     _, err = process.communicate(timeout=AT_ONCE_S)
@@ -243,7 +243,7 @@ def test_waits_that_follow_one_another_end_together_where_that_is_urgent(tmp_pat
 
 def test_a_killed_run_takes_its_engine_along_and_loses_only_the_row_in_flight(bench: Bench) -> None:
     bench.faults({"/32KiB": "hang"})
-    process = start(bench, "run", bench.suite, "-o", "a.jsonl")
+    process = start(bench, "run", bench.suite, "-o", "a.jsonl", "--rounds", "1")
     wait_for_rows(Path("a.jsonl"), 3)
     process.kill()
     process.wait(30)

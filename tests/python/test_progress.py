@@ -10,6 +10,7 @@ import modelled_run as made
 from rich.console import Console
 
 from linkscope.cli.progress import progress
+from linkscope.plan.budget import RoundLimits
 
 Json = dict[str, Any]
 
@@ -17,7 +18,7 @@ Json = dict[str, Any]
 def told(rows: list[Json]) -> list[str]:
     """What is printed of ``rows``, after the line about the job."""
     text = io.StringIO()
-    job: Any = SimpleNamespace(node=made.node(), estimate_s=lambda cases: 1.0)
+    job: Any = SimpleNamespace(node=made.node(), estimate_s=lambda cases: 1.0, rounds=RoundLimits())
     with progress(Console(file=text, width=400)) as listener:
         listener.on_job(job, [None] * len(rows))  # type: ignore[list-item]
         for row in rows:

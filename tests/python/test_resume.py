@@ -62,13 +62,13 @@ def test_a_complete_run_is_left_as_it_is(bench: Bench) -> None:
     whole = path.read_bytes()
     ended = bench.cli("run", "--resume", "-o", path)
     assert ended.code == 0
-    assert ended.err.startswith("nothing left to measure: all 6 rows are in a.jsonl")
+    assert ended.err.startswith("nothing left to measure: all 6 cases are in a.jsonl")
     assert path.read_bytes() == whole
 
 
 def test_resume_without_a_name_takes_the_newest_run(bench: Bench) -> None:
     bench.cli("run", bench.suite)
-    assert bench.cli("run", "--resume").err.startswith("nothing left to measure: all 6 rows are in runs/")
+    assert bench.cli("run", "--resume").err.startswith("nothing left to measure: all 6 cases are in runs/")
 
 
 def test_the_interface_resumes_too(bench: Bench) -> None:

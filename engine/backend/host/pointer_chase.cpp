@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
-#include <vector>
+#include <optional>
 
 #include "backend/host/chase_order.hpp"
 #include "backend/host/host_transfer.hpp"
@@ -43,8 +43,7 @@ class HostPointerChaseTransfer final : public HostTransfer {
         shape_(shape_of(flow)),
         hops_(static_cast<std::uint64_t>(flow.parameters.number("hops", default_hops))),
         span_(span),
-        workers_(workers),
-        order_(shape_, 0) {
+        workers_(workers) {
     own_facts().operations = hops_;
   }
 
@@ -59,48 +58,47 @@ class HostPointerChaseTransfer final : public HostTransfer {
   }
 
  private:
-  [[nodiscard]] std::byte* address(std::uint64_t step) const { return span_.data() + order_.offset(step); }
+  [[nodiscard]] std::byte* address(std::uint64_t step) const { return span_.data() + order_->offset(step); }
   void link() const;
-  [[nodiscard]] bool is_one_cycle() const;
+  [[nodiscard]] std::optional<std::uint64_t> first_damaged() const;
 
   ChaseShape shape_;
   std::uint64_t hops_;
   Buffer& span_;
   WorkerPool& workers_;
-  ChaseOrder order_;
+  std::optional<ChaseOrder> order_;  ///< since it was armed
   Link at_ = nullptr;
 };
 
 void HostPointerChaseTransfer::link() const {
-  for (std::uint64_t step = 0; step < order_.size(); ++step) {
-    const Link next = address(step + 1);
-    std::memcpy(address(step), &next, sizeof next);
+  std::byte* at = address(0);
+  for (std::uint64_t step = 1; step <= order_->size(); ++step) {
+    std::byte* const next = address(step);
+    std::memcpy(at, static_cast<const void*>(&next), sizeof next);
+    at = next;
   }
 }
 
-/// Walks the memory itself, not the order, and meets every node once. Leaves the caches as a chase that has
-/// gone on for long leaves them.
-bool HostPointerChaseTransfer::is_one_cycle() const {
-  std::vector<bool> met(order_.size(), false);
-  Link at = address(0);
-  for (std::uint64_t hop = 0; hop < order_.size(); ++hop) {
-    const auto offset = static_cast<Bytes>(static_cast<const std::byte*>(at) - span_.data());
-    const Bytes node = offset / shape_.stride;
-    if (node >= order_.size() || met[node]) return false;
-    met[node] = true;
-    at = follow(at);
+/// The first step whose pointer does not lead to the next one. Its loads do not wait for one another, which for memory
+/// is ten times as fast as to chase, and leave the caches as a chase that has gone on for long leaves them.
+std::optional<std::uint64_t> HostPointerChaseTransfer::first_damaged() const {
+  const std::byte* at = address(0);
+  for (std::uint64_t step = 0; step < order_->size(); ++step) {
+    const std::byte* const next = address(step + 1);
+    if (follow(at) != next) return step;
+    at = next;
   }
-  return at == address(0);
+  return std::nullopt;
 }
 
 void HostPointerChaseTransfer::arm(std::uint64_t seed) {
   restart();
-  order_ = ChaseOrder(shape_, seed);
+  order_.emplace(shape_, seed);
   at_ = address(0);
   bool whole = false;
   workers_.run([&] {
     link();
-    whole = is_one_cycle();
+    whole = !first_damaged();
   });
   if (!whole) throw Error(Fault::broken, "the chase's pointers do not form one cycle");
 }
@@ -109,11 +107,9 @@ std::optional<Mismatch> HostPointerChaseTransfer::verify(std::uint64_t /*seed*/)
   const std::uint64_t hops = done() * hops_;
   if (at_ != address(hops))
     return Mismatch{"after " + std::to_string(hops) + " hops the chase is not where its order says"};
-  for (std::uint64_t step = 0; step < order_.size(); ++step) {
-    if (follow(address(step)) == address(step + 1)) continue;
-    return Mismatch{"the pointer at byte " + std::to_string(order_.offset(step)) + " of " +
+  if (const auto step = first_damaged())
+    return Mismatch{"the pointer at byte " + std::to_string(order_->offset(*step)) + " of " +
                     std::to_string(shape_.span) + " is damaged"};
-  }
   return std::nullopt;
 }
 

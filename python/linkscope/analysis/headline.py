@@ -9,6 +9,7 @@ from typing import Any
 
 from linkscope.analysis.collective import Collective
 from linkscope.analysis.interval import scaled, stats_of
+from linkscope.results.replicates import across
 from linkscope.results.row import FlowResult, Row, Stats
 from linkscope.traits import method_traits
 
@@ -73,7 +74,7 @@ def headline(row: Row) -> Headline | None:
     if figure == "aggregate":
         return _aggregate(row)
     if figure == "sum":
-        return _sum(measured)
+        return _sum(row)
     if figure == "touched":
         ratio = touched_ratio(*measured[0])
         return None if ratio is None else Headline(scaled(first.gbps, ratio), RATE_UNIT, TOUCHED)
@@ -140,7 +141,12 @@ def _aggregate(row: Row) -> Headline | None:
     return Headline(row.aggregate, RATE_UNIT, "all bytes over first start to last end")
 
 
-def _sum(measured: list[tuple[dict[str, Any], FlowResult]]) -> Headline | None:
+def _sum(row: Row) -> Headline | None:
+    sums = [found for one in row.measured if (found := _sum_of(one.measured_flows)) is not None]
+    return replace(sums[-1], value=across([one.value for one in sums])) if sums else None
+
+
+def _sum_of(measured: list[tuple[dict[str, Any], FlowResult]]) -> Headline | None:
     what = f"sum of {len(measured)} flows, each at its own rate"
     if len(measured) == 1:
         what = OWN_RATE

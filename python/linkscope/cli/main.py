@@ -54,7 +54,12 @@ def run(
     precision: Annotated[
         str | None, typer.Option(help="Stop when the 95 % interval is this close to the median: 1%.")
     ] = None,
-    budget: Annotated[str | None, typer.Option(help="Time shared among all cases: 60s. Preparing large buffers can exceed it.")] = None,
+    budget: Annotated[
+        str | None, typer.Option(help="Time shared among all cases: 60s. Preparing large buffers can exceed it.")
+    ] = None,
+    rounds: Annotated[
+        str | None, typer.Option(help="Visit each case so often, in fresh processes: 3, or 3:6 where figures are wide.")
+    ] = None,
     clock: Annotated[str | None, typer.Option(help="Time all cases by this clock: device, host or batch.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Complete -o FILE, or the newest in runs/.")] = False,
     machine: Machine = None,
@@ -77,7 +82,7 @@ def run(
     from linkscope.launch.launcher.launch_options import LaunchOptions
 
     given = {"devices": devices, "methods": methods, "sizes": sizes, "budget": budget, "clock": clock}
-    given |= {"machine": machine, "engine": engine, "precision": precision}
+    given |= {"machine": machine, "engine": engine, "precision": precision, "rounds": rounds}
     named: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     launching = LaunchOptions(launcher, launcher_command, hosts, hostfile, interface)
     request = Request(suites=tuple(suites or ("default",)), launching=launching, **named)

@@ -79,7 +79,7 @@ def _command(request: Request, output: Path | None) -> list[str]:
     """The command line that asks for the same again."""
     words = ["linkscope", "run", *request.suites]
     default = Request()
-    for name in ("devices", "methods", "sizes", "precision", "budget", "clock", "machine", "engine"):
+    for name in ("devices", "methods", "sizes", "precision", "budget", "rounds", "clock", "machine", "engine"):
         value = getattr(request, name)
         if value != getattr(default, name):
             words += [f"--{name}", str(value)]

@@ -45,14 +45,23 @@ class _Bar:
         self._bar = bar
         self._task = bar.add_task("", total=None, done=0, cases=0)
         self._share: dict[str, float] = {}
+        self._rounds = 1
         self._done = 0
 
     def listener(self) -> Listener:
-        return Listener(self._begin, self._start, self._row, self._note)
+        return Listener(self._begin, self._round, self._start, self._row, self._note)
 
     def _begin(self, job: Job, pending: Sequence[PlannedCase]) -> None:
         self._share = {case.id: job.estimate_s([case]) for case in pending}
-        self._bar.update(self._task, total=sum(self._share.values()), cases=len(pending))
+        self._rounds = job.rounds.least
+        self._bar.update(self._task, total=self._rounds * sum(self._share.values()))
+
+    def _round(self, number: int, cases: Sequence[PlannedCase]) -> None:
+        if number >= self._rounds:
+            more = sum(self._share.get(case.id, 0.0) for case in cases)
+            self._bar.update(self._task, total=(self._bar.tasks[self._task].total or 0.0) + more)
+        self._done = 0
+        self._bar.update(self._task, done=0, cases=len(cases))
 
     def _start(self, case_id: str) -> None:
         self._bar.update(self._task, description=case_id)
@@ -68,23 +77,37 @@ class _Bar:
 
 
 class _Lines:
-    """A line per case; one for all cases of a suite's row in succession that are skipped for one reason."""
+    """A line per case of the first round and per failure of the others; one line for all cases of a suite's row in
+    succession that are skipped for one reason.
+    """
 
     def __init__(self, console: Console) -> None:
         self._console = console
+        self._job: Job | None = None
         self._cases = 0
+        self._number = 0
         self._done = 0
         self._skipped: list[Json] = []
 
     def listener(self) -> Listener:
-        return Listener(on_job=self._begin, on_row=self._row, on_note=self._say)
+        return Listener(on_job=self._begin, on_round=self._round, on_row=self._row, on_note=self._say)
 
     def _begin(self, job: Job, pending: Sequence[PlannedCase]) -> None:
-        self._cases = len(pending)
-        self._say(f"{len(pending)} {wording.cases_on(job.node)}, about {wording.duration(job.estimate_s(pending))}")
+        self._job, self._cases = job, len(pending)
+        rounds, seconds = job.rounds.least, job.rounds.least * job.estimate_s(pending)
+        each = f", each in {rounds} rounds" if rounds > 1 else ""
+        self._say(f"{len(pending)} {wording.cases_on(job.node)}{each}, about {wording.duration(seconds)}")
+
+    def _round(self, number: int, cases: Sequence[PlannedCase]) -> None:
+        self._number, self._cases, self._done = number, len(cases), 0
+        if number and self._job is not None:
+            wide = "" if number < self._job.rounds.least else " whose figures are wide"
+            self._say(f"round {number + 1}: {len(cases)} cases{wide}")
 
     def _row(self, row: Json) -> None:
         self._done += 1
+        if self._number and row["status"] == "ok":
+            return
         if self._skipped and _skip_of(row) != _skip_of(self._skipped[0]):
             self._tell_skipped(self._done - 1)
         if row["status"] == "skipped":

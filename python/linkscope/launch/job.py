@@ -17,12 +17,20 @@ from linkscope.machine.discover import discover
 from linkscope.machine.node import Node
 from linkscope.machine.paths import Paths
 from linkscope.machine.state import read_state
-from linkscope.plan.budget import SamplingOptions, estimate_s, limits, modelled_s, share_out
+from linkscope.plan.budget import (
+    DEFAULT_ROUNDS,
+    RoundLimits,
+    SamplingOptions,
+    estimate_s,
+    limits,
+    modelled_s,
+    share_out,
+)
 from linkscope.plan.expand import PlannedCase, expand
 from linkscope.plan.modelled import machine_of
-from linkscope.plan.select import Selection, parse_duration, parse_precision, selection
+from linkscope.plan.select import Selection, parse_duration, parse_precision, parse_rounds, selection
 from linkscope.plan.suite import load_suite, packaged_methods
-from linkscope.results.run_file import SCHEMA
+from linkscope.results.run_file import FILE_SCHEMA, SCHEMA
 
 Json = dict[str, Any]
 
@@ -41,6 +49,7 @@ class Request:
     sizes: str | None = None
     precision: str = "1%"
     budget: str | None = None
+    rounds: str | None = None
     clock: str | None = None
     machine: str | None = None
     engine: str | None = None
@@ -65,6 +74,7 @@ class Job:
     engine: Engine
     cases: tuple[PlannedCase, ...]
     options: SamplingOptions
+    rounds: RoundLimits
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -83,7 +93,7 @@ class Job:
         return plan
 
     def estimate_s(self, cases: Sequence[PlannedCase]) -> float:
-        """Seconds that some of the job's cases will roughly take."""
+        """Seconds that one visit of some of the job's cases will roughly take."""
         run = [one.case for one in cases if one.skip is None]
         return modelled_s(len(run)) if self.node.modelled else sum(estimate_s(case, self.options) for case in run)
 
@@ -91,7 +101,7 @@ class Job:
         """The run file's first line (schema/result.schema.json); reads the machine's state."""
         return {
             "record": "header",
-            "schema": SCHEMA,
+            "schema": FILE_SCHEMA,
             "version": __version__,
             "started": datetime.now(timezone.utc).isoformat(timespec="seconds"),
             "host": platform.node(),
@@ -101,6 +111,7 @@ class Job:
             "state": self.state(),
             "plan": {
                 "options": self.options.to_json(),
+                "rounds": self.rounds.to_json(),
                 "suites": list(self.request.suites),
                 "ids": list(self.ids),
                 "request": self.request.to_json(),
@@ -144,8 +155,9 @@ def _outlook(name: str, node: Node, engine: Engine) -> SuiteEstimate:
     cases = [one.case for one in planned if one.skip is None]
     if not cases:
         return SuiteEstimate(0, 0.0, planned[0].skip)
-    options = share_out(cases, parse_precision(Request().precision), None)
-    return SuiteEstimate(len(cases), sum(estimate_s(case, options) for case in cases))
+    visits = DEFAULT_ROUNDS.least
+    options = share_out(cases, parse_precision(Request().precision), None, visits)
+    return SuiteEstimate(len(cases), visits * sum(estimate_s(case, options) for case in cases))
 
 
 def prepare(request: Request) -> Job:
@@ -163,6 +175,9 @@ def prepare(request: Request) -> Job:
     if not described:
         selected = replace(selected, hosts=max(len(request.launching.peers), 1))
     planned = expand(suites, node, engine.catalog(), selected)
-    options = share_out([one.case for one in planned if one.skip is None], precision, budget_s)
+    rounds = parse_rounds(request.rounds) if request.rounds else DEFAULT_ROUNDS
+    if described:
+        rounds = RoundLimits()  # a model gives the same figure every time
+    options = share_out([one.case for one in planned if one.skip is None], precision, budget_s, rounds.least)
     cases = tuple(replace(one, case={**one.case, **limits(one.case, options)}) for one in planned)
-    return Job(request, node, engine, cases, options)
+    return Job(request, node, engine, cases, options, rounds)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -18,10 +19,12 @@ from linkscope.launch.job import Job, Request, prepare
 from linkscope.launch.launcher import inside
 from linkscope.launch.launcher.launch_options import LaunchOptions, requirement
 from linkscope.launch.process.scratch import sweep_abandoned
+from linkscope.launch.rounds import Rounds
 from linkscope.launch.scheduler import JobScheduler
 from linkscope.launch.supervisor import CaseEvents, outcome
 from linkscope.launch.worker import InterruptedRunError
 from linkscope.plan.expand import PlannedCase
+from linkscope.results.row import Row
 from linkscope.results.run_file import RunFile, RunWriter
 
 Json = dict[str, Any]
@@ -34,11 +37,12 @@ _STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 @dataclass(frozen=True)
 class Listener:
-    """Told how a run goes on: the job and the cases it has still to run, each start, each row, and what a user should
-    know besides.
+    """Told how a run goes on: the job and the cases it has still to measure, the number (from 0) and cases of each
+    round, each start, each row, and what a user should know besides.
     """
 
     on_job: Callable[[Job, Sequence[PlannedCase]], None] = lambda job, pending: None
+    on_round: Callable[[int, Sequence[PlannedCase]], None] = lambda number, cases: None
     on_start: Callable[[str], None] = lambda case_id: None
     on_row: Callable[[Json], None] = lambda row: None
     on_note: Callable[[str], None] = lambda note: None
@@ -61,7 +65,7 @@ def run(
         job = prepare(request or Request())
         _check_wanted(leader, job.cases)
         writer = RunWriter.create(path, job.header(command))
-        return _complete(job, job.cases, writer, listener or Listener(), leader)
+        return _complete(job, _rounds(job), writer, listener or Listener(), leader)
 
 
 def resume(
@@ -70,7 +74,7 @@ def resume(
     listener: Listener | None = None,
     launching: LaunchOptions | None = None,
 ) -> RunFile:
-    """Completes the run file at ``path``: cases without a row and cases that failed are run, all other rows stay.
+    """Completes the run file at ``path``: what its rounds lack and cases that failed are run, all other rows stay.
 
     The request is the file's own unless one is given, which must then lead to the same plan; ``launching`` may differ.
     Raises LinkscopeError where the file is of another machine, engine or plan.
@@ -80,15 +84,18 @@ def resume(
         asked = request or _request_of(before)
         job = prepare(replace(asked, launching=launching) if launching else asked)
         _check_same(before, job)
-        done = {row.id for row in before.rows if row.status != "failed"}
-        pending = [case for case in job.cases if case.id not in done]
-        if not pending and any(state["when"] == "finished" for state in before.states):
-            (listener or Listener()).on_note(f"nothing left to measure: all {len(before.rows)} rows are in {path}")
+        failed = {row.id for row in before.with_status("failed")}
+        finished = any(state["when"] == "finished" for state in before.states) and not before.missing
+        if finished and not failed:
+            (listener or Listener()).on_note(f"nothing left to measure: all {len(before.rows)} cases are in {path}")
             return before
-        _check_wanted(leader, pending)
+        rounds = _rounds(job, [case for case in job.cases if not finished or case.id in failed])
+        known = [one for row in before.rows for one in row.replicates or (row,)]
+        rounds.take(row for row in known if row.id not in failed or row.status != "failed")
+        _check_wanted(leader, rounds.cases)
         writer = RunWriter.reopen(path)
         writer.append({"record": "state", "when": "resumed", "state": job.state()})
-        return _complete(job, pending, writer, listener or Listener(), leader)
+        return _complete(job, rounds, writer, listener or Listener(), leader)
 
 
 def default_output() -> Path:
@@ -112,33 +119,21 @@ def _check_wanted(leader: inside.JobLeader | None, cases: Sequence[PlannedCase])
         raise LinkscopeError(reason)
 
 
+def _rounds(job: Job, cases: Sequence[PlannedCase] | None = None) -> Rounds:
+    return Rounds(job.cases if cases is None else cases, job.rounds, job.options.precision, seed=platform.node())
+
+
 def _complete(
-    job: Job, pending: Sequence[PlannedCase], writer: RunWriter, listener: Listener, leader: inside.JobLeader | None
+    job: Job, rounds: Rounds, writer: RunWriter, listener: Listener, leader: inside.JobLeader | None
 ) -> RunFile:
-    listener.on_job(job, pending)
     sweep_abandoned()
-
-    def take(row: Json) -> None:
-        writer.append(row)
-        listener.on_row(row)
-
-    def skip(case: PlannedCase, reason: str) -> None:
-        take(outcome(case.case, "skipped", reason, job.backend))
-
-    scheduler = JobScheduler(job, leader, writer.append, listener.on_note)
+    run = _RunUnderWay(job, rounds, writer, listener, JobScheduler(job, leader, writer.append, listener.on_note))
+    listener.on_job(job, [case for case in rounds.cases if rounds.lacks(case)])
     try:
-        for case in pending:
-            if case.skip is not None:
-                skip(case, case.skip)
         with _stop_requested() as stopped:
-            watch = CaseEvents(take, listener.on_start, stopped)
-            for group in scheduler.groups([case for case in pending if case.skip is None]):
-                obstacle = scheduler.obstacle(group)
-                if obstacle is None:
-                    scheduler.supervisor(group).run(job.plan(group.cases), watch)
-                    continue
-                for case in group.cases:
-                    skip(case, obstacle)
+            for number, cases in rounds:
+                listener.on_round(number, cases)
+                run.visit(number, cases, stopped)
         writer.append({"record": "state", "when": "finished", "state": job.state()})
     except InterruptedRunError as interruption:
         if leader is not None:
@@ -146,11 +141,49 @@ def _complete(
         writer.append({"record": "state", "when": "interrupted"})
         left = len(RunFile.read(writer.path).missing)
         again = f"linkscope run --resume -o {writer.path}"
-        message = f"interrupted with {left} of {len(job.cases)} cases to go: `{again}` completes the run"
+        to_go = f"with {left} of {len(job.cases)} cases to go" if left else "while cases were measured again"
+        message = f"interrupted {to_go}: `{again}` completes the run"
         raise LinkscopeError(message, INTERRUPTED) from interruption
     finally:
         writer.close()
     return RunFile.read(writer.path)
+
+
+@dataclass(frozen=True)
+class _RunUnderWay:
+    """What a run measures goes to its file first, then to its rounds and its listener."""
+
+    job: Job
+    rounds: Rounds
+    writer: RunWriter
+    listener: Listener
+    scheduler: JobScheduler
+
+    def visit(self, number: int, cases: Sequence[PlannedCase], stopped: Callable[[], bool]) -> None:
+        """Has every case measured once, in processes started for it. Raises InterruptedRunError."""
+        for case in cases:
+            if case.skip is not None:
+                self._skip(number, case, case.skip)
+        watch = CaseEvents(partial(self._take, number), self.listener.on_start, stopped)
+        for group in self.scheduler.groups([case for case in cases if case.skip is None]):
+            obstacle = self.scheduler.obstacle(group)
+            if obstacle is None:
+                self.scheduler.supervisor(group).run(self.job.plan(group.cases), watch)
+                if group.kind == "inside":  # ranks that others started come once
+                    self.rounds.settle(group.cases)
+                continue
+            for case in group.cases:
+                self._skip(number, case, obstacle)
+
+    def _skip(self, number: int, case: PlannedCase, reason: str) -> None:
+        self._take(number, outcome(case.case, "skipped", reason, self.job.backend))
+
+    def _take(self, number: int, row: Json) -> None:
+        if self.job.rounds.most > 1:
+            row = {**row, "replicate": number}
+        self.writer.append(row)
+        self.rounds.take([Row.from_json(row)])
+        self.listener.on_row(row)
 
 
 @contextmanager

@@ -12,7 +12,8 @@ from linkscope.traits import method_traits
 
 Json = dict[str, Any]
 
-DEFAULT_POINT_BUDGET_S = 2.0
+DEFAULT_POINT_BUDGET_S = 0.3
+"""Of all visits of a case: what varies from one to the next is not found by sampling one for longer."""
 LEAST_POINT_BUDGET_S = 0.005
 _START_S = 0.008  # bookkeeping of one case, as small copies between four H200 showed
 _HOST_START_S = 0.05  # more for each flow with an end in host memory: small copies scatter and need more samples
@@ -30,41 +31,63 @@ _LEAST_REPEATS = 6  # warm-ups and samples of long messages, below which nothing
 
 
 @dataclass(frozen=True)
+class RoundLimits:
+    """How often a run visits its cases: all of them ``least`` times, those wider than asked up to ``most`` times.
+
+    What goes beyond ``least`` takes in all no longer than one round.
+    """
+
+    least: int = 1
+    most: int = 1
+
+    def to_json(self) -> Json:
+        return {"least": self.least, "most": self.most}
+
+
+DEFAULT_ROUNDS = RoundLimits(3, 6)
+"""Of fewer than three replicates nobody can tell how far they scatter."""
+
+
+@dataclass(frozen=True)
 class SamplingOptions:
-    """What the engine is told of precision and time (plan.options)."""
+    """What the engine is told of precision and time (plan.options), for one visit of each case."""
 
     precision: float = 0.01
     point_budget_s: float = DEFAULT_POINT_BUDGET_S
     needs: float | None = None
     """How often over a case may sample what it is expected to need; None: up to ``point_budget_s`` each."""
+    visits: int = 1
+    """Over so many visits a case's own point_budget_s is spread."""
 
     def to_json(self) -> Json:
         return {"precision": self.precision, "point_budget_s": round(self.point_budget_s, 6)}
 
 
-def share_out(cases: Sequence[Json], precision: float, budget_s: float | None) -> SamplingOptions:
-    """Options under which the sampling of all ``cases`` fits ``budget_s`` seconds in total, set-up included.
+def share_out(cases: Sequence[Json], precision: float, budget_s: float | None, visits: int = 1) -> SamplingOptions:
+    """Options under which so many visits of all ``cases`` fit ``budget_s`` seconds in total, set-up included.
 
     Cases share by need, so that all come to about as many samples: a large copy gets more time than a small one. Each
     gets at least ``LEAST_POINT_BUDGET_S``: a budget too small for that is exceeded rather than answered with figures
     nobody should use.
     """
+    each = SamplingOptions(precision, DEFAULT_POINT_BUDGET_S / visits, visits=visits)
     if budget_s is None or not cases:
-        return SamplingOptions(precision)
-    left = budget_s - sum(_setup_s(case) for case in cases)
-    needs = [(_most_s(case, SamplingOptions()), _sampling_s(case)) for case in cases]
+        return each
+    left = budget_s / visits - sum(_setup_s(case) for case in cases)
+    needs = [(_most_s(case, each), _sampling_s(case)) for case in cases]
     low, high = 0.0, DEFAULT_POINT_BUDGET_S / (_SAMPLES * _SAMPLE_S)  # all at their least; all at their most
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
         fits = sum(_share_s(most, middle * sampling) for most, sampling in needs) <= left
         low, high = (middle, high) if fits else (low, middle)
-    options = SamplingOptions(precision, needs=low)
+    options = replace(each, needs=low)
     return replace(options, point_budget_s=max(_point_budget_s(case, options) for case in cases))
 
 
 def limits(case: Json, options: SamplingOptions) -> Json:
     """What the plan says of the case's time: the silence after which it is given up, and its own share of a budget."""
-    shared = {} if options.needs is None else {"point_budget_s": round(_point_budget_s(case, options), 6)}
+    own = options.needs is not None or "point_budget_s" in case
+    shared = {} if not own else {"point_budget_s": round(_point_budget_s(case, options), 6)}
     return {"timeout_s": timeout_s(case, options), **shared}
 
 
@@ -111,7 +134,8 @@ def _point_budget_s(case: Json, options: SamplingOptions) -> float:
 
 def _most_s(case: Json, options: SamplingOptions) -> float:
     """What the case may spend where no budget is shared."""
-    return min(options.point_budget_s, float(case.get("point_budget_s", options.point_budget_s)))
+    own = case.get("point_budget_s")
+    return options.point_budget_s if own is None else min(options.point_budget_s, float(own) / options.visits)
 
 
 def _share_s(most: float, wanted: float) -> float:

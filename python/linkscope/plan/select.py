@@ -1,4 +1,4 @@
-"""What a user may narrow down of a run: devices, methods, sizes, precision, budget, clock."""
+"""What a user may narrow down of a run: devices, methods, sizes, precision, budget, rounds, clock."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from linkscope.errors import LinkscopeError
 from linkscope.machine.node import Node
+from linkscope.plan.budget import RoundLimits
 from linkscope.plan.sizes import parse_sizes
 from linkscope.plan.suite import Suite
 from linkscope.plan.suite_row import SuiteRow
@@ -98,6 +99,15 @@ def parse_precision(text: str) -> float:
     if not 0.0001 <= value <= 0.5:
         raise LinkscopeError(f"malformed precision {text!r}: write 1% or 0.01, from 0.01% to 50%")
     return value
+
+
+def parse_rounds(text: str) -> RoundLimits:
+    """Of "3": exactly three rounds; of "3:6": three, and up to six for figures that are wider than asked."""
+    match = re.fullmatch(r"\s*(\d{1,4})\s*(?::\s*(\d{1,4})\s*)?", text)
+    least, most = (int(match.group(1)), int(match.group(2) or match.group(1))) if match else (0, 0)
+    if not 1 <= least <= most:
+        raise LinkscopeError(f"malformed rounds {text!r}: write 3, or 3:6 for three to six")
+    return RoundLimits(least, most)
 
 
 def parse_duration(text: str) -> float:

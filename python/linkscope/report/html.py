@@ -79,7 +79,7 @@ def render(run: RunFile) -> str:
         tables=[_section(number, table, records) for number, table in enumerate(found.tables)],
         records=Markup(_script_json(records.lines)),
         raw=Markup(_packed(header, rows)),
-        elapsed_s=sum(float(row.raw.get("elapsed_s", 0.0)) for row in rows),
+        elapsed_s=sum(row.elapsed_s for row in rows),
         file_name=f"linkscope-{node.name}.jsonl",
     )
 
@@ -208,10 +208,9 @@ def _processes(row: Row) -> str:
 
 
 def _verified(row: Row) -> str:
-    checked = row.raw.get("verified") or {}
-    if not checked.get("bytes"):
-        return ""
-    return f"{wording.size(checked['bytes'])} in {checked.get('rounds', '?')} rounds"
+    checked = [line.get("verified") or {} for line in row.lines]
+    size = sum(int(one.get("bytes", 0)) for one in checked)
+    return f"{wording.size(size)} in {sum(int(one.get('rounds', 0)) for one in checked)} rounds" if size else ""
 
 
 def _setting(row: Row) -> str:
@@ -256,7 +255,7 @@ def _script_json(data: Any) -> str:
 
 def _packed(header: dict[str, Any], rows: Sequence[Row]) -> str:
     """The run file's lines, gzip in base64: the page's script unpacks them for the download."""
-    lines = [header, *(row.raw for row in rows)]
+    lines = [header, *(line for row in rows for line in row.lines)]
     text = "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines)
     return base64.b64encode(gzip.compress(text.encode(), mtime=0)).decode()
 

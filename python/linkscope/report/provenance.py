@@ -37,10 +37,19 @@ def provenance(header: Header, node: Node, states: Sequence[Header] = ()) -> lis
         ("software", f"{software}, {versions}" if versions else software),
         ("PyTorch", _further(header)),
         ("command", shlex.join(str(word) for word in header.get("command", []))),
-        ("precision", f"95 % interval of the median within ±{precision(header) * 100:g} % asked"),
+        ("precision", f"95 % interval {_reach(header)}, ±{precision(header) * 100:g} % asked"),
         ("bytes", "payload, counted once; GB/s are decimal, KiB/MiB/GiB binary"),
     ]
     return [(name, text) for name, text in lines if text]
+
+
+def _reach(header: Header) -> str:
+    """What the intervals hold for."""
+    rounds = header.get("plan", {}).get("rounds", {})
+    least = int(rounds.get("least", 1))
+    if least < 2:
+        return "within one run"
+    return f"between runs, from {least} replicates" + (" or more" if int(rounds.get("most", least)) > least else "")
 
 
 def hosts(states: Sequence[Header]) -> tuple[str, ...]:

@@ -22,7 +22,7 @@ from linkscope.report.grid import chunks_of, empty_grid
 from linkscope.report.provenance import precision, provenance, remarks
 from linkscope.results.run_file import RunFile
 
-LEGEND = "cell: median, 95 % interval of the median, percent of the path's peak"
+LEGEND = "cell: median, its 95 % interval, percent of the path's peak"
 HEAD_LINES = 2
 SPREAD = ("min", "max", "n")
 UNBOUNDED = 10_000

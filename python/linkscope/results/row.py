@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+ONE_REPLICATE = "one replicate: its interval says nothing of other runs"
+
 
 @dataclass(frozen=True)
 class Stats:
@@ -43,7 +45,11 @@ class FlowResult:
 
 @dataclass(frozen=True)
 class Row:
-    """A finished case. ``case`` is the plan's case, verbatim; ``raw`` the whole line."""
+    """A finished case. ``case`` is the plan's case, verbatim; ``raw`` the whole line.
+
+    ``replicates``: where a run measured the case several times, all of its rows as they were written, in order; the
+    figures here are then those of ``results/replicates.py``, and ``raw`` is the last one's line.
+    """
 
     id: str
     status: str
@@ -54,6 +60,33 @@ class Row:
     aggregate: Stats | None
     stopped: str | None
     raw: dict[str, Any]
+    replicates: tuple[Row, ...] = ()
+
+    @property
+    def replicate(self) -> int:
+        """Which replicate of its case this row is, from 0."""
+        return int(self.raw.get("replicate", 0))
+
+    @property
+    def measured(self) -> tuple[Row, ...]:
+        """The replicates that have figures."""
+        return tuple(row for row in self.replicates or (self,) if row.status == "ok")
+
+    @property
+    def lines(self) -> tuple[dict[str, Any], ...]:
+        """The run file's lines of this case."""
+        return tuple(row.raw for row in self.replicates or (self,))
+
+    @property
+    def margin(self) -> float:
+        """Half width of the interval of what sampling watched, relative to its median: 0.01 for ±1 %."""
+        watched = self.aggregate or next((result.seconds for _, result in self.measured_flows), None)
+        return (watched.high - watched.low) / 2 / watched.median if watched is not None and watched.median else 0.0
+
+    @property
+    def elapsed_s(self) -> float:
+        """Seconds that the case took, with all of its replicates."""
+        return sum(float(line.get("elapsed_s", 0.0)) for line in self.lines)
 
     @property
     def suite(self) -> str:
@@ -98,13 +131,15 @@ class Row:
     @property
     def overlap(self) -> float | None:
         """Share of first start to last end in which every measured flow was running; None where no row says so."""
-        share: float | None = (self.raw.get("aggregate") or {}).get("overlap")
-        return share
+        shares = [(line.get("aggregate") or {}).get("overlap") for line in self.lines]
+        return min((float(share) for share in shares if share is not None), default=None)
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What the engine noted of any flow, each once."""
-        return tuple(dict.fromkeys(note for flow in self.flows for note in flow.notes))
+        """What was noted of any flow, each once."""
+        found = dict.fromkeys(note for flow in self.flows for note in flow.notes)
+        alone = self.status == "ok" and "replicate" in self.raw and not self.replicates
+        return (*found, *([ONE_REPLICATE] if alone else []))
 
     @property
     def measured_flows(self) -> list[tuple[dict[str, Any], FlowResult]]:

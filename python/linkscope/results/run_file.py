@@ -1,4 +1,4 @@
-"""Run files: a header line, a row line per finished case, state lines; JSON Lines, appended and never rewritten."""
+"""Run files: a header line, row lines of finished cases, state lines; JSON Lines, appended and never rewritten."""
 
 from __future__ import annotations
 
@@ -13,16 +13,21 @@ from typing import Any
 
 from linkscope.errors import LinkscopeError
 from linkscope.machine.node import Node
+from linkscope.results.replicates import folded
 from linkscope.results.row import Row
 
 Json = dict[str, Any]
 
 SCHEMA = 1
+"""Of plans and of what engines print."""
+FILE_SCHEMA = 2
+"""Of run files: in 2 a case may have several rows, its replicates."""
 
 
 @dataclass(frozen=True)
 class RunFile:
-    """A run as read from its file. Of several rows of one case the last one counts.
+    """A run as read from its file. A case's rows are its replicates, folded into one; of several with one number the
+    last one counts.
 
     ``rows`` stand in the plan's order. ``notices`` says, one line each, what was odd about the file.
     """
@@ -61,7 +66,7 @@ class RunFile:
         """Everything, as one JSON-ready object."""
         return {
             "header": self.header,
-            "rows": [row.raw for row in self.rows],
+            "rows": [line for row in self.rows for line in row.lines],
             "states": list(self.states),
             "notices": list(self.notices),
         }
@@ -74,7 +79,7 @@ class RunFile:
         """
         place = Path(path)
         header: Json | None = None
-        rows: dict[str, Row] = {}
+        rows: dict[str, dict[int, Row]] = {}
         states: list[Json] = []
         notices: list[str] = []
         for number, line, whole in _lines(place):
@@ -88,7 +93,7 @@ class RunFile:
                 notices.append(f"{place}: the last line is cut short (the run was killed); that row is left out")
             elif record.get("record") == "row":
                 row = _row(place, number, record)
-                rows[row.id] = row
+                rows.setdefault(row.id, {})[row.replicate] = row
             elif record.get("record") == "state":
                 states.append(record)
             else:
@@ -96,7 +101,8 @@ class RunFile:
         if header is None:
             raise LinkscopeError(f"{place} is not a linkscope run file: it holds no header")
         order = {case_id: i for i, case_id in enumerate(header["plan"]["ids"])}
-        ordered = sorted(rows.values(), key=lambda row: order.get(row.id, len(order)))
+        found = [folded([by_number[number] for number in sorted(by_number)]) for by_number in rows.values()]
+        ordered = sorted(found, key=lambda row: order.get(row.id, len(order)))
         return RunFile(place, header, tuple(ordered), tuple(states), tuple(notices))
 
 
@@ -227,9 +233,10 @@ def _record(line: bytes) -> Json | None:
 def _header(path: Path, record: Json) -> Json:
     if record.get("record") != "header":
         raise LinkscopeError(f"{path} is not a linkscope run file: it does not start with a header")
-    if record.get("schema") != SCHEMA:
+    if record.get("schema") not in (1, FILE_SCHEMA):
         found = str(record.get("schema"))[:20]
-        raise LinkscopeError(f"{path} has schema {found}, this linkscope reads {SCHEMA}: use the version that wrote it")
+        message = f"{path} has schema {found}, this linkscope reads 1 and {FILE_SCHEMA}: use the version that wrote it"
+        raise LinkscopeError(message)
     try:
         ids = record["plan"]["ids"]
         Node.from_json(record["node"])
@@ -244,4 +251,6 @@ def _row(path: Path, number: int, record: Json) -> Row:
     try:
         return Row.from_json(record)
     except (KeyError, TypeError, AttributeError) as error:
-        raise LinkscopeError(f"{path} is damaged: line {number} is not a row ({' '.join(str(error).split())})") from error
+        raise LinkscopeError(
+            f"{path} is damaged: line {number} is not a row ({' '.join(str(error).split())})"
+        ) from error

@@ -1,0 +1,87 @@
+"""Rounds: in which order a run visits its cases, and which of them again.
+
+A round visits cases once, in processes of its own and in an order of its own, so that a case's replicates are spread
+over the run: what drifts meanwhile falls on all cases alike, and is seen.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from linkscope.plan.budget import RoundLimits
+from linkscope.plan.expand import PlannedCase
+from linkscope.results.replicates import MOST_FAILURES, folded
+from linkscope.results.row import Row
+
+
+@dataclass
+class Rounds:
+    """What is left of a run whose ``cases`` shall be known to ``precision``; ``take`` tells it of each row."""
+
+    cases: Sequence[PlannedCase]
+    limits: RoundLimits
+    precision: float
+    seed: str
+    _rows: defaultdict[str, dict[int, Row]] = field(default_factory=lambda: defaultdict(dict))
+    _settled: set[str] = field(default_factory=set)
+
+    def take(self, rows: Iterable[Row]) -> None:
+        """Knows that these have been measured, in this run or before it was interrupted."""
+        for row in rows:
+            self._rows[row.id][row.replicate] = row
+
+    def settle(self, cases: Iterable[PlannedCase]) -> None:
+        """Visits these no more."""
+        self._settled.update(case.id for case in cases)
+
+    def lacks(self, case: PlannedCase) -> bool:
+        """Whether a round that visits all has still to visit the case."""
+        return any(self._wants(case, number) for number in range(self.limits.least))
+
+    def __iter__(self) -> Iterator[tuple[int, list[PlannedCase]]]:
+        """(number from 0, its cases in order) of each round; the rows of one are taken before the next is asked for."""
+        for number in range(self.limits.most):
+            wanted = [case for case in self.cases if self._wants(case, number)]
+            if number >= self.limits.least:
+                wanted = self._widest(wanted)
+            if wanted:
+                yield number, self._shuffled(wanted, number)
+
+    def _wants(self, case: PlannedCase, number: int) -> bool:
+        rows = self._rows[case.id]
+        if case.skip is not None:
+            return number == 0 and not rows
+        if number in rows or case.id in self._settled or any(row.status == "skipped" for row in rows.values()):
+            return False
+        if sum(row.status == "failed" for row in rows.values()) > MOST_FAILURES:
+            return False
+        return number < self.limits.least or self._margin(case) > self.precision
+
+    def _margin(self, case: PlannedCase) -> float:
+        rows = self._rows[case.id]
+        return folded([rows[number] for number in sorted(rows)]).margin
+
+    def _widest(self, wanted: list[PlannedCase]) -> list[PlannedCase]:
+        """Those that are known worst, as many as take a round's share of the time."""
+        share = self._cost(self.cases) / (self.limits.most - self.limits.least)
+        chosen: list[PlannedCase] = []
+        for case in sorted(wanted, key=self._margin, reverse=True):
+            cost = self._cost([case])
+            if cost <= share:
+                chosen.append(case)
+                share -= cost
+        return chosen
+
+    def _cost(self, cases: Iterable[PlannedCase]) -> float:
+        """Seconds that one visit of each takes, by those so far."""
+        visits = (self._rows[case.id].values() for case in cases)
+        return sum(sum(row.elapsed_s for row in rows) / len(rows) for rows in visits if rows)
+
+    def _shuffled(self, cases: list[PlannedCase], number: int) -> list[PlannedCase]:
+        order = list(cases)
+        if self.limits.most > 1:
+            random.Random(f"{self.seed} {number}").shuffle(order)
+        return order

@@ -1,0 +1,132 @@
+"""Replicates: folded into one figure with the interval between them, and the reason where it is wide."""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import modelled_run as made
+import pytest
+
+from linkscope.analysis.headline import headline
+from linkscope.analysis.interval import stats_of
+from linkscope.results.replicates import across, folded
+from linkscope.results.row import ONE_REPLICATE, Row
+from linkscope.results.run_file import RunFile
+from linkscope.results.spread import two_modes
+
+GPU_PAIR = [made.flow("gpu:0", "gpu:1", 1 << 20)]
+
+
+def replicate(number: int, times: list[float], **labels: Any) -> Row:
+    """A replicate whose samples are ``times``, in seconds."""
+    row = made.ok(made.case("copies", GPU_PAIR, {"figure": "first", **labels}), [times])
+    return Row.from_json({**row.raw, "replicate": number, "modelled": False})
+
+
+def broken(number: int, status: str = "failed") -> Row:
+    row = made.not_ok(made.case("copies", GPU_PAIR, {"figure": "first"}), status, "lost")
+    return Row.from_json({**row.raw, "replicate": number})
+
+
+def test_the_figure_is_the_median_of_medians_and_the_interval_students() -> None:
+    found = folded([replicate(n, [t] * 8) for n, t in enumerate((1.00e-4, 1.02e-4, 1.01e-4))])
+    seconds = found.flows[0].seconds
+    assert seconds.median == pytest.approx(1.01e-4)
+    assert seconds.n == 24
+    logs = [math.log(t) for t in (1.00e-4, 1.02e-4, 1.01e-4)]
+    mean = sum(logs) / 3
+    sd = math.sqrt(sum((log - mean) ** 2 for log in logs) / 2)
+    assert seconds.high == pytest.approx(math.exp(mean + 4.303 * sd / math.sqrt(3)), rel=1e-9)
+    assert seconds.low == pytest.approx(math.exp(mean - 4.303 * sd / math.sqrt(3)), rel=1e-9)
+    rate = found.flows[0].gbps
+    assert rate is not None
+    assert rate.low == pytest.approx((1 << 20) * 1e-9 / seconds.high, rel=1e-6)
+
+
+def test_the_interval_covers_the_truth_as_often_as_it_says() -> None:
+    draw = random.Random(7)
+    hits = 0
+    for _ in range(2000):
+        medians = [math.exp(draw.gauss(0.0, 0.03)) for _ in range(3)]
+        found = across([stats_of([one] * 6) for one in medians])
+        hits += found.low <= 1.0 <= found.high
+    assert 0.93 < hits / 2000 < 0.97
+
+
+def test_replicates_that_agree_are_no_surer_than_their_samples() -> None:
+    found = folded([replicate(n, [0.99e-4, 1e-4, 1.01e-4] * 2) for n in range(4)])
+    assert found.flows[0].seconds.high / found.flows[0].seconds.median == pytest.approx(math.exp(0.01 / 2), rel=1e-3)
+
+
+def test_one_replicate_keeps_its_own_interval_and_says_so() -> None:
+    alone = replicate(0, [0.9e-4, 1e-4, 1.1e-4] * 4)
+    assert folded([alone]) == alone
+    assert ONE_REPLICATE in alone.notes
+    assert ONE_REPLICATE not in Row.from_json({k: v for k, v in alone.raw.items() if k != "replicate"}).notes
+
+
+def test_a_replicate_that_fails_costs_that_replicate_and_two_the_case() -> None:
+    good = [replicate(n, [1e-4] * 8) for n in range(2)]
+    found = folded([good[0], broken(1), replace(good[1], raw={**good[1].raw, "replicate": 2})])
+    assert found.status == "ok"
+    assert "replicate 2 of 3 failed: lost" in found.notes
+    assert folded([broken(0), broken(1), good[0]]).status == "failed"
+    assert folded([broken(0)]).status == "failed"
+    assert folded([broken(0, "skipped")]).status == "skipped"
+
+
+def test_two_modes_are_named_and_the_interval_reaches_over_both() -> None:
+    found = folded([replicate(0, [1e-6] * 8), replicate(1, [1e-6] * 8), replicate(2, [3e-6] * 8)])
+    assert any(note.startswith("two modes: times of 1 us and 3 us") for note in found.notes)
+    assert found.flows[0].seconds.low <= 1e-6
+    assert found.flows[0].seconds.high >= 3e-6
+
+
+def test_one_broad_group_or_a_few_outliers_are_no_modes() -> None:
+    draw = random.Random(3)
+    assert two_modes([math.exp(draw.gauss(0, 0.3)) for _ in range(200)]) is None
+    assert two_modes([1.0] * 95 + [9.0] * 5) is None
+    assert two_modes([1.0, 2.0] * 3) is None, "too few samples"
+    assert two_modes([1.0] * 20 + [2.0] * 20) == (1.0, 2.0)
+
+
+@pytest.mark.parametrize(
+    ("medians", "reason"),
+    [
+        ((1.00, 1.03, 1.06, 1.09), "drift: from replicate to replicate slower"),
+        ((1.00, 1.09, 1.03, 1.06), "replicates differ by 9.0%: each has pages"),
+        ((1.00, 1.001, 1.002, 1.003), None),
+    ],
+)
+def test_a_row_says_why_it_is_wide(medians: tuple[float, ...], reason: str | None) -> None:
+    notes = folded([replicate(n, [t * 1e-4] * 8) for n, t in enumerate(medians)]).notes
+    assert [note[: len(reason or "")] for note in notes] == ([reason] if reason else [])
+
+
+def test_a_sum_of_flows_is_folded_from_each_replicates_sum() -> None:
+    flows = [made.flow("gpu:0", "gpu:1", 1 << 20), made.flow("gpu:1", "gpu:0", 1 << 20)]
+    plan = made.case("both", flows, {"figure": "sum"})
+    rows = [
+        Row.from_json({**made.ok(plan, [[t] * 8, [t] * 8]).raw, "replicate": n})
+        for n, t in enumerate((1.00e-4, 1.02e-4, 1.01e-4))
+    ]
+    figure = headline(folded(rows))
+    assert figure is not None
+    assert figure.value.median == pytest.approx(2 * (1 << 20) * 1e-9 / 1.01e-4, rel=1e-6)
+    assert figure.value.low < figure.value.median < figure.value.high
+
+
+def test_a_run_file_folds_rows_of_one_case_and_the_last_of_one_number_counts(tmp_path: Path) -> None:
+    run = made.run(2, [replicate(0, [1e-4] * 8)])
+    lines = [replicate(0, [9e-4] * 8), replicate(1, [1.02e-4] * 8), replicate(0, [1e-4] * 8), replicate(2, [1e-4] * 8)]
+    path = tmp_path / "a.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in (run.header, *(row.raw for row in lines))))
+    (row,) = RunFile.read(path).rows
+    assert [one.replicate for one in row.replicates] == [0, 1, 2]
+    assert row.flows[0].seconds.median == pytest.approx(1e-4)
+    assert row.flows[0].seconds.high < 1.1e-4

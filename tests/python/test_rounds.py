@@ -1,0 +1,102 @@
+"""Rounds: every case is visited as often as asked, in orders of their own, those that are wide more often."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from launching import TINY_IDS, Bench, bench
+from result_schema import validate
+
+from linkscope.errors import LinkscopeError
+from linkscope.plan.budget import RoundLimits
+from linkscope.plan.select import parse_rounds
+from linkscope.results.run_file import RunFile
+
+__all__ = ["bench"]
+
+Json = dict[str, Any]
+
+
+def rows_of(bench: Bench, path: str = "a.jsonl") -> list[Json]:
+    return [record for record in bench.records(Path(path)) if record["record"] == "row"]
+
+
+def test_every_case_is_visited_in_every_round_and_rounds_differ_in_order(bench: Bench) -> None:
+    assert bench.cli("run", bench.suite, "-o", "a.jsonl", "--rounds", "3").code == 0
+    rows = rows_of(bench)
+    for row in rows:
+        validate(row)
+    orders = [[row["id"] for row in rows if row["replicate"] == number] for number in range(3)]
+    assert [sorted(order) for order in orders] == [sorted(TINY_IDS)] * 3
+    assert len({tuple(order) for order in orders}) == 3
+    assert [row["replicate"] for row in rows] == sorted(row["replicate"] for row in rows)
+    found = RunFile.read("a.jsonl")
+    assert [row.id for row in found.rows] == TINY_IDS
+    assert {len(row.replicates) for row in found.rows} == {3}
+    assert found.header["plan"]["rounds"] == {"least": 3, "most": 3}
+
+
+def test_a_seeded_order_is_the_same_in_the_next_run(bench: Bench) -> None:
+    for name in ("a.jsonl", "b.jsonl"):
+        bench.cli("run", bench.suite, "-o", name, "--rounds", "2")
+    assert [row["id"] for row in rows_of(bench)] == [row["id"] for row in rows_of(bench, "b.jsonl")]
+
+
+def test_figures_that_are_precise_are_left_alone_after_the_least(bench: Bench) -> None:
+    assert bench.cli("run", bench.suite, "-o", "a.jsonl", "--rounds", "2:5").code == 0
+    assert set(Counter(row["id"] for row in rows_of(bench)).values()) == {2}
+
+
+def test_a_case_that_fails_once_has_its_other_replicates(bench: Bench) -> None:
+    bench.faults({"/8KiB": "crash"})
+    assert bench.cli("run", bench.suite, "-o", "a.jsonl", "--rounds", "4").code == 1
+    counts = Counter(row["id"].rsplit("/", 1)[1] for row in rows_of(bench))
+    assert counts["8KiB"] == 2, "a case that failed twice has failed"
+    assert counts["4KiB"] == 4
+
+
+@pytest.mark.parametrize("kept", [4, 9, 15])
+def test_a_run_cut_in_any_round_is_completed(bench: Bench, kept: int) -> None:
+    bench.cli("run", bench.suite, "-o", "a.jsonl", "--rounds", "3")
+    path = Path("a.jsonl")
+    lines = path.read_text().splitlines()
+    path.write_text("\n".join(lines[: 1 + kept]) + "\n")
+    assert bench.cli("run", "--resume", "-o", path).code == 0
+    assert path.read_text().splitlines()[: 1 + kept] == lines[: 1 + kept]
+    rows = rows_of(bench)
+    assert len(rows) == 18
+    assert Counter((row["id"], row["replicate"]) for row in rows).most_common(1)[0][1] == 1
+
+
+def test_a_failed_case_is_measured_anew_in_all_rounds(bench: Bench) -> None:
+    bench.faults({"/8KiB": "crash"})
+    bench.cli("run", bench.suite, "-o", "a.jsonl", "--rounds", "3")
+    bench.faults({})
+    assert bench.cli("run", "--resume", "-o", "a.jsonl").code == 0
+    assert {(row.status, len(row.measured)) for row in RunFile.read("a.jsonl").rows} == {("ok", 3)}
+
+
+def test_a_described_node_is_modelled_once(bench: Bench) -> None:
+    found = bench.cli("run", bench.suite, "--machine", "frontier", "--json", "-o", "a.jsonl")
+    assert found.code in (0, 1)
+    assert all("replicate" not in row for row in json.loads(found.out)["rows"])
+
+
+def test_further_rounds_are_said_and_their_figures_are_not(bench: Bench) -> None:
+    lines = bench.cli("run", bench.suite, "-o", "a.jsonl", "--rounds", "3").err.splitlines()
+    assert lines[0].startswith("6 cases on ")
+    assert "each in 3 rounds" in lines[0]
+    assert [line for line in lines if line.startswith("round ")] == ["round 2: 6 cases", "round 3: 6 cases"]
+    assert sum(line.startswith("[") for line in lines) == 6
+
+
+def test_rounds_are_a_number_or_two() -> None:
+    assert parse_rounds("4") == RoundLimits(4, 4)
+    assert parse_rounds("3:6") == RoundLimits(3, 6)
+    for wrong in ("", "0", "6:3", "x", "-1", "3:", "99999"):
+        with pytest.raises(LinkscopeError, match="rounds"):
+            parse_rounds(wrong)
