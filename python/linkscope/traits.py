@@ -57,6 +57,7 @@ class MemoryTraits(_Traits):
     lies_on: str = "anywhere"
     placed_by_touch: bool = False
     migrates: bool = False
+    registered: bool = False
 
     @property
     def touched_by_driver(self) -> bool:

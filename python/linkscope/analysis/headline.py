@@ -114,6 +114,15 @@ def shared_unit(times: Sequence[float]) -> str:
     return list(_TIME_UNITS)[place - 1] if place > 0 and min(times) * _TIME_UNITS[unit] < LEAST else unit
 
 
+def summed_rates(measured: Sequence[tuple[dict[str, Any], FlowResult]]) -> list[float]:
+    """GB/s of several flows together, sample by sample; empty where the row does not hold their samples."""
+    if len({len(result.samples_s) for _, result in measured}) != 1:
+        return []
+    columns = zip(*(result.samples_s for _, result in measured), strict=True)
+    sizes = [flow["bytes"] for flow, _ in measured]
+    return [sum(size / s for size, s in zip(sizes, column, strict=True)) * 1e-9 for column in columns]
+
+
 def _latency(row: Row, flow: dict[str, Any], result: FlowResult) -> Headline:
     what = "time of one dependent operation" if method_traits(row.case, flow["method"]).dependent else CALL
     if "members" in flow:
@@ -150,11 +159,8 @@ def _sum_of(measured: list[tuple[dict[str, Any], FlowResult]]) -> Headline | Non
     what = f"sum of {len(measured)} flows, each at its own rate"
     if len(measured) == 1:
         what = OWN_RATE
-    aligned = {len(result.samples_s) for _, result in measured}
-    if len(aligned) == 1 and aligned != {0}:
-        columns = zip(*(result.samples_s for _, result in measured), strict=True)
-        sizes = [flow["bytes"] for flow, _ in measured]
-        sums = [sum(size / s for size, s in zip(sizes, column, strict=True)) * 1e-9 for column in columns]
+    sums = summed_rates(measured)
+    if sums:
         return Headline(stats_of(sums), RATE_UNIT, what)
     rates = [result.gbps for _, result in measured if result.gbps is not None]
     return Headline(_bounds_added(rates), RATE_UNIT, f"{what} (samples absent: bounds added)") if rates else None

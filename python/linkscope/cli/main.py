@@ -94,6 +94,42 @@ def run(
     return measuring.measure(request, output, _out(), _err(), as_json)
 
 
+@app.command()
+def calibrate(
+    suites: Annotated[
+        list[str] | None, typer.Argument(metavar="[SUITE]...", help="Suites; with --from run files or folders of them.")
+    ] = None,
+    turns: Annotated[int | None, typer.Option(help="How many runs, at least 2; else 10.", show_default=False)] = None,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="Folder of the run files; goes on with what is there.")
+    ] = None,
+    devices: Annotated[str | None, typer.Option(help="Use only these: gpu:0,gpu:2 or gpu:0-3,numa:1.")] = None,
+    methods: Annotated[str | None, typer.Option(help="Use only these: copy-engine,kernel-copy.")] = None,
+    sizes: Annotated[str | None, typer.Option(help="Sizes of bandwidth rows: 512M, 1K,64K, 4K:1G:2x.")] = None,
+    precision: Annotated[str | None, typer.Option(help="As of `run`.")] = None,
+    budget: Annotated[str | None, typer.Option(help="Time of each run: 60s.")] = None,
+    rounds: Annotated[str | None, typer.Option(help="Rounds of each run: 3, or 3:6.")] = None,
+    clock: Annotated[str | None, typer.Option(help="Time all cases by this clock: device, host or batch.")] = None,
+    machine: Machine = None,
+    engine: Annotated[str | None, typer.Option(help="cuda, hip or host; default: the first that works here.")] = None,
+    files: Annotated[bool, typer.Option("--from", help="Measure nothing: take the runs that are named.")] = False,
+    as_json: AsJson = False,
+) -> int:
+    """Repeat a run and show how well its intervals hold from run to run. Exit code 1 if a row failed."""
+    from linkscope.cli import calibrating
+    from linkscope.launch.job import Request
+
+    given = {"devices": devices, "methods": methods, "sizes": sizes, "budget": budget, "clock": clock}
+    given |= {"machine": machine, "engine": engine, "precision": precision, "rounds": rounds}
+    named: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    if files:
+        if named or turns is not None or output is not None:
+            raise LinkscopeError("--from measures nothing: leave out all options but --json")
+        return calibrating.compute([Path(name) for name in suites or ()], _out(), _err(), as_json)
+    request = Request(suites=tuple(suites or ("default",)), **named) if suites or named else None
+    return calibrating.measure(request, turns, output, _out(), _err(), as_json)
+
+
 @app.command("list")
 def list_(what: Annotated[Listed, typer.Argument()] = Listed.suites, as_json: AsJson = False) -> int:
     """List suites, methods, memories, patterns, machines or engines."""

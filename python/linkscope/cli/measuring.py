@@ -24,7 +24,7 @@ from linkscope.results.run_file import RunFile
 def measure(request: Request, output: Path | None, out: Console, err: Console, as_json: bool) -> int:
     """Runs ``request`` and prints its summary; 1 where a row failed."""
     with progress(err) as listener:
-        done = start_run(request, output or default_output(), listener, _command(request, output))
+        done = start_run(request, output or default_output(), listener, command_line(request, output))
     return _conclude(done, out, err, as_json)
 
 
@@ -75,7 +75,7 @@ def _conclude(done: RunFile, out: Console, err: Console, as_json: bool) -> int:
     return 1 if done.with_status("failed") else 0
 
 
-def _command(request: Request, output: Path | None) -> list[str]:
+def command_line(request: Request, output: Path | None) -> list[str]:
     """The command line that asks for the same again."""
     words = ["linkscope", "run", *request.suites]
     default = Request()

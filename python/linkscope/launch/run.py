@@ -81,7 +81,7 @@ def resume(
     """
     with inside.lead(path) as leader:
         before = RunFile.read(path)
-        asked = request or _request_of(before)
+        asked = request or request_of(before)
         job = prepare(replace(asked, launching=launching) if launching else asked)
         _check_same(before, job)
         failed = {row.id for row in before.with_status("failed")}
@@ -207,7 +207,8 @@ def _stop_requested() -> Iterator[Callable[[], bool]]:
             signal.signal(number, handler)
 
 
-def _request_of(before: RunFile) -> Request:
+def request_of(before: RunFile) -> Request:
+    """What a run was asked for. Raises LinkscopeError where its file does not say."""
     try:
         return Request.from_json(before.header["plan"]["request"])
     except (KeyError, TypeError) as error:

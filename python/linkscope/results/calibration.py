@@ -1,0 +1,156 @@
+"""Calibration: how much a node's figures vary from run to run, and the file in which that is kept for the node."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import stat
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from jsonschema import Draft202012Validator
+from jsonschema.exceptions import best_match
+
+from linkscope.errors import LinkscopeError
+from linkscope.machine.node import Node
+from linkscope.schemas import load_schema
+
+Json = dict[str, Any]
+
+SCHEMA = 1
+MOST_BYTES = 1 << 20
+"""A calibration that is larger is none."""
+
+
+@dataclass(frozen=True)
+class Noise:
+    """How a class of figures, or one case, varies between runs. All numbers are shares or relative.
+
+    ``covered``: of all runs of all cases, those whose interval holds the median of what the other runs found.
+    ``disjoint``: of all pairs of runs of a case, those whose intervals are; ``apart``: those of them whose medians are
+    more than 1 % apart. ``margin``: the larger side of an interval, median. Then the standard deviation that each level
+    adds, of the case in the middle: ``samples`` of one replicate, ``replicates`` of one run (None where each case had
+    one, whose variation ``runs`` then holds), ``runs``. None where no case has what it takes.
+    """
+
+    name: str
+    cases: int
+    covered: float
+    disjoint: float
+    apart: float
+    margin: float
+    samples: float | None
+    replicates: float | None
+    runs: float | None
+
+    def to_json(self) -> Json:
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """Several runs of the same suites on one node, held against one another.
+
+    ``made``: when the last of them began (RFC 3339). ``devices``: id and name of each; with them the node is known
+    again. ``classes``: keys of ``analysis/figure_class.py``, then "all".
+    """
+
+    made: str
+    version: str
+    suites: tuple[str, ...]
+    turns: int
+    host: str
+    node: str
+    devices: tuple[tuple[str, str], ...]
+    modelled: bool
+    classes: tuple[Noise, ...]
+
+    def to_json(self) -> Json:
+        """As schema/calibration.schema.json has it; ``from_json`` reads it back."""
+        devices = [{"id": device, "name": name} for device, name in self.devices]
+        return {"schema": SCHEMA, **asdict(self), "devices": devices}
+
+    @staticmethod
+    def from_json(data: Json) -> Calibration:
+        """Of data that keeps to the schema."""
+        fields = {name: value for name, value in data.items() if name != "schema"}
+        devices = tuple((device["id"], device["name"]) for device in data["devices"])
+        classes = tuple(Noise(**noise) for noise in data["classes"])
+        return Calibration(**{**fields, "suites": tuple(data["suites"]), "devices": devices, "classes": classes})
+
+
+def devices_of(node: Node) -> tuple[tuple[str, str], ...]:
+    """By which a node is known again: id and name of its devices."""
+    return tuple((device.id, device.name) for device in node.devices)
+
+
+def kept_at(node: str, environment: Mapping[str, str] = os.environ) -> Path:
+    """Where the calibration of the node of that name is kept, whether there is one or not."""
+    state = Path(environment.get("XDG_STATE_HOME", ""))
+    home = state if state.is_absolute() else Path(environment.get("HOME", "/")) / ".local" / "state"
+    name = re.sub(r"[^\w.+-]+", "-", node).strip(".-")[:200] or "node"
+    return home / "linkscope" / "calibration" / f"{name}.json"
+
+
+def keep(found: Calibration) -> Path:
+    """Writes it to where ``load`` finds it, whole or not at all, in place of an older one.
+
+    Raises LinkscopeError where it cannot be written, and ValueError for a modelled node, which has no noise to keep.
+    """
+    if found.modelled:
+        raise ValueError("the calibration of a modelled node is not kept")
+    path = kept_at(found.node)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=path.parent, delete=False) as stream:
+            beside = Path(stream.name)
+            try:
+                json.dump(found.to_json(), stream, indent=1, allow_nan=False)
+                stream.flush()
+                os.fsync(stream.fileno())
+                beside.replace(path)
+            except BaseException:
+                beside.unlink(missing_ok=True)
+                raise
+    except OSError as error:
+        raise LinkscopeError(f"cannot keep the calibration in {path}: {error.strerror or error}") from error
+    return path
+
+
+def load(node: Node, note: Callable[[str], None] = lambda text: None) -> Calibration | None:
+    """What is kept of ``node``; None where nothing is, and with a line to ``note`` where what is there is no use."""
+    path = kept_at(node.name)
+    if node.modelled:
+        return None
+    try:
+        found = _read(path)
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, RecursionError) as error:
+        reason = " ".join(str(error).split())[:200] or type(error).__name__
+        note(f"{path} is no calibration ({reason}): left out; calibrate again, or delete it")
+        return None
+    if found.devices != devices_of(node):
+        note(f"{path} is of other devices than {node.name} has now: left out; calibrate again")
+        return None
+    return found
+
+
+def _read(path: Path) -> Calibration:
+    """Raises OSError or ValueError with a reason."""
+    if not stat.S_ISREG(path.stat().st_mode):
+        raise ValueError("not a file")
+    with path.open("rb") as stream:
+        data = json.loads(stream.read(MOST_BYTES), parse_constant=_refuse)
+    problem = best_match(Draft202012Validator(load_schema("calibration")).iter_errors(data))
+    if problem is not None:
+        raise ValueError(f"{problem.json_path}: {problem.message}")
+    return Calibration.from_json(data)
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(f"{constant} is no figure")

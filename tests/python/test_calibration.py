@@ -1,0 +1,222 @@
+"""Calibration: coverage and disjoint pairs by hand, components recovered, what is refused, how it is shown."""
+
+from __future__ import annotations
+
+import math
+import random
+from dataclasses import replace
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import modelled_run as made
+import pytest
+from rich.console import Console
+
+from linkscope.analysis.calibration import by_case, calibrate
+from linkscope.analysis.components import Replicate, components
+from linkscope.analysis.interval import scaled, stats_of
+from linkscope.errors import LinkscopeError
+from linkscope.report import calibration_text
+from linkscope.results.calibration import Calibration, Noise
+from linkscope.results.replicates import folded
+from linkscope.results.row import Row, Stats
+from linkscope.results.run_file import RunFile
+
+Json = dict[str, Any]
+RECORDED = Path(__file__).parents[1] / "fixtures" / "runs" / "h200x4-default.jsonl"
+RATE_GBPS = 400.0
+
+
+def plan_case(number: int = 0, **labels: Any) -> Json:
+    return made.case(f"case {number}", [made.flow("gpu:0", "gpu:1")], labels)
+
+
+def row_of(median: float, low: float, high: float) -> Row:
+    """A row whose rate and interval are these, in GB/s."""
+    row = made.ok(plan_case(), [[0.001] * 6])
+    rate = Stats(9, median, low, high, median, low, low, high, high, high)
+    return replace(row, flows=(replace(row.flows[0], gbps=rate),))
+
+
+def runs_of(*rows: Row) -> list[RunFile]:
+    return [made.run(found=[row]) for row in rows]
+
+
+def of_all(runs: list[RunFile]) -> Noise:
+    *_, found = calibrate(runs).classes
+    assert found.name == "all"
+    return found
+
+
+def test_coverage_and_disjoint_pairs_as_counted_by_hand() -> None:
+    # The others' medians are 100.375, 100.125 and 100.25: the third run's interval alone holds its one.
+    close = of_all(runs_of(row_of(100, 99.9, 100.1), row_of(100.5, 100.4, 100.6), row_of(100.25, 99, 101.5)))
+    assert close.covered == pytest.approx(1 / 3)
+    assert close.disjoint == pytest.approx(1 / 3)
+    assert close.apart == 0
+    assert close.margin == pytest.approx(0.001)
+    # Two of three pairs are disjoint, and 3 % and 2.5 % apart.
+    far = of_all(runs_of(row_of(100, 99, 101), row_of(100.5, 99.8, 101), row_of(103, 102, 104)))
+    assert (far.covered, far.disjoint, far.apart) == (0, pytest.approx(2 / 3), pytest.approx(2 / 3))
+
+
+def test_a_bound_that_just_touches_covers() -> None:
+    touching = of_all(runs_of(row_of(100, 99, 101), row_of(101, 101, 102)))
+    assert (touching.covered, touching.disjoint) == (0.5, 0)
+
+
+def test_times_are_compared_in_one_unit() -> None:
+    """Of 9.99 and 10.01 us the one is shown in ns, the other in us."""
+    case = plan_case(figure="latency")
+    runs = runs_of(*(made.ok(case, [[t * 0.99, t, t * 1.01] * 4], latency=True) for t in (9.99e-6, 10.01e-6)))
+    found = of_all(runs)
+    assert (found.covered, found.disjoint) == (1, 0)
+    assert found.runs is not None
+    assert found.runs < 0.01
+
+
+def test_each_flow_under_load_is_a_figure_of_its_own() -> None:
+    runs = [made.run(found=[made.under_load(4)]) for _ in range(2)]
+    assert of_all(runs).cases == 4
+    assert [len(held) for held in by_case(runs).values()] == [4]
+
+
+def test_cases_that_failed_or_are_missing_in_a_run_count_where_they_are() -> None:
+    good, broken = row_of(100, 99, 101), made.not_ok(plan_case(), "failed", "no such luck")
+    assert of_all(runs_of(good, broken, good)).cases == 1
+    with pytest.raises(LinkscopeError, match="no case has a figure in 2 of the runs"):
+        calibrate(runs_of(good, broken, broken))
+
+
+# By how much each level lets a figure vary, relative.
+SAMPLES, REPLICATES, RUNS = 0.01, 0.02, 0.03
+
+
+def case_in_runs(number: int, runs: int, replicates: int, rng: random.Random) -> list[Row]:
+    """One case as measured by so many runs; a run's and a replicate's deviation are drawn first, then the samples'."""
+    case, size, found = plan_case(number), made.flow("gpu:0", "gpu:1")["bytes"], []
+    for _ in range(runs):
+        of_run = rng.gauss(0, RUNS)
+        rows = []
+        for index in range(replicates):
+            middle = of_run + rng.gauss(0, REPLICATES)
+            times = [size / RATE_GBPS * 1e-9 * math.exp(middle + rng.gauss(0, SAMPLES)) for _ in range(20)]
+            rows.append(made.ok(case, [times], replicate=index))
+        found.append(folded(rows))
+    return found
+
+
+def test_known_components_are_recovered_by_level() -> None:
+    rng = random.Random(14)
+    cases = [case_in_runs(number, runs=10, replicates=4, rng=rng) for number in range(24)]
+    found = of_all([made.run(found=list(rows)) for rows in zip(*cases, strict=True)])
+    assert found.cases == 24
+    assert found.samples == pytest.approx(SAMPLES, rel=0.1)
+    assert found.replicates == pytest.approx(REPLICATES, rel=0.2)
+    assert found.runs == pytest.approx(RUNS, rel=0.25)
+
+
+def test_with_one_replicate_the_runs_hold_what_replicates_would_add() -> None:
+    rng = random.Random(15)
+    cases = [case_in_runs(number, runs=10, replicates=1, rng=rng) for number in range(24)]
+    found = of_all([made.run(found=list(rows)) for rows in zip(*cases, strict=True)])
+    assert found.replicates is None
+    assert found.runs == pytest.approx(math.hypot(REPLICATES, RUNS), rel=0.25)
+
+
+def drawn(middle: float, rng: random.Random, n: int = 30) -> Replicate:
+    samples = [math.exp(middle + rng.gauss(0, SAMPLES)) for _ in range(n)]
+    return Replicate(stats_of(samples), samples)
+
+
+def test_runs_may_hold_unequal_numbers_of_replicates() -> None:
+    rng = random.Random(16)
+    runs = []
+    for number in range(400):
+        of_run = rng.gauss(0, RUNS)
+        runs.append([drawn(of_run + rng.gauss(0, REPLICATES), rng) for _ in range(1 + number % 6)])
+    found = components(runs)
+    assert found.replicates is not None
+    assert math.sqrt(found.replicates) == pytest.approx(REPLICATES, rel=0.1)
+    assert math.sqrt(found.runs) == pytest.approx(RUNS, rel=0.1)
+
+
+def test_what_only_samples_vary_by_is_put_down_to_no_other_level() -> None:
+    rng = random.Random(17)
+    found = components([[drawn(0.0, rng) for _ in range(4)] for _ in range(100)])
+    assert found.replicates is not None
+    assert found.replicates < (SAMPLES / 4) ** 2
+    assert found.runs < (SAMPLES / 4) ** 2
+
+
+def test_rates_and_times_have_the_same_components() -> None:
+    rng = random.Random(18)
+    times = [[drawn(rng.gauss(0, RUNS), rng) for _ in range(2)] for _ in range(5)]
+
+    def rate(one: Replicate) -> Replicate:
+        inverse = [1 / sample for sample in one.samples]
+        return Replicate(scaled(stats_of(inverse), 1e9), inverse)
+
+    rates = [[rate(one) for one in run] for run in times]
+    assert components(rates).runs == pytest.approx(components(times).runs, rel=1e-3)
+    assert components(rates).samples == pytest.approx(components(times).samples or 0, rel=1e-6)
+
+
+def test_a_component_that_is_negative_by_chance_is_shown_as_none_at_all() -> None:
+    quiet = of_all(runs_of(*(made.ok(plan_case(), [[1e-3, 1.1e-3, 1.2e-3] * 3]) for _ in range(3))))
+    assert (quiet.runs, quiet.covered, quiet.disjoint) == (0, 1, 0)
+    assert quiet.samples is not None
+    assert quiet.samples > 0.05
+
+
+def test_a_time_of_zero_has_no_components_and_breaks_nothing() -> None:
+    case = plan_case(figure="latency")
+    found = of_all(runs_of(*(made.ok(case, [[0.0] * 9], latency=True) for _ in range(2))))
+    assert (found.samples, found.runs) == (None, None)
+
+
+def test_a_recorded_run_of_schema_1_falls_into_the_classes_of_its_suite() -> None:
+    run = RunFile.read(RECORDED)
+    found = calibrate([run, run])
+    # By two methods each: 12 pairs pushed, 6 both ways, 4 from and 4 to one, 1 all at once, 3 sizes; and 16 chases.
+    counts = {noise.name: noise.cases for noise in found.classes}
+    assert counts["gpu-large"] == 2 * (12 + 6 + 4 + 4 + 1 + 3) + 16
+    assert counts["all"] == len(run.rows) == sum(counts.values()) - counts["all"]
+    assert set(counts) == {"gpu-large", "gpu", "pinned", "pageable", "cpu", "all"}
+    assert {(noise.covered, noise.disjoint, noise.replicates) for noise in found.classes} == {(1, 0, None)}
+    assert (found.host, found.turns, found.modelled) == ("h200x4", 2, False)
+
+
+def text_of(found: Calibration) -> str:
+    console = Console(file=StringIO(), width=80)
+    calibration_text.show(found, console)
+    assert isinstance(console.file, StringIO)
+    return console.file.getvalue()
+
+
+def test_what_is_not_known_prints_as_a_dash_and_modelled_runs_are_marked() -> None:
+    text = text_of(calibrate(runs_of(row_of(100, 99, 101), row_of(100, 99, 101))))
+    line = next(line for line in text.splitlines() if line.startswith("all"))
+    assert line.split()[1:4] == ["1", "100", "%"]
+    assert "–" in line
+    assert "MODELLED" in text
+    assert all(len(line) <= 80 for line in text.splitlines())
+
+
+REFUSED = {
+    "one run": (lambda run: [run], "1 run is too few"),
+    "another host": (lambda run: [run, replace(run, header={**run.header, "host": "b"})], "different machines"),
+    "other devices": (lambda run: [run, replace(run, header={**run.header, "node": made.node(2).to_json()})], "machin"),
+    "other suites": (
+        lambda run: [run, replace(run, header={**run.header, "plan": {**run.header["plan"], "suites": ["host"]}})],
+        "different suites",
+    ),
+}
+
+
+@pytest.mark.parametrize(("spoiled", "complaint"), REFUSED.values(), ids=REFUSED)
+def test_runs_that_cannot_be_held_against_one_another_are_refused(spoiled: Any, complaint: str) -> None:
+    with pytest.raises(LinkscopeError, match=complaint) as refused:
+        calibrate(spoiled(made.run()))
+    assert refused.value.exit_code == 2

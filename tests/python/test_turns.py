@@ -1,0 +1,269 @@
+"""Turns: measured, gone on with, interrupted and refused; what is kept of a calibration, and garbage in its place."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import signal
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from launching import TINY_IDS, Bench, bench, real_engine
+from typer.testing import CliRunner
+
+from linkscope.analysis.calibration import calibrate
+from linkscope.cli.main import app
+from linkscope.errors import LinkscopeError
+from linkscope.launch.calibrate import turns
+from linkscope.launch.job import Request
+from linkscope.launch.run import INTERRUPTED, Listener
+from linkscope.machine.node import Device, Node
+from linkscope.results.calibration import MOST_BYTES, Calibration, Noise, keep, kept_at, load
+from linkscope.results.run_file import RunFile
+
+__all__ = ["bench", "real_engine"]
+Json = dict[str, Any]
+RECORDED = Path(__file__).parents[1] / "fixtures" / "runs" / "h200x4-default.jsonl"
+
+
+@pytest.fixture(autouse=True)
+def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where calibrations are kept during a test."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    return tmp_path / "state" / "linkscope" / "calibration"
+
+
+def test_turns_are_measured_shown_and_kept(bench: Bench, state: Path) -> None:
+    ended = bench.cli("calibrate", bench.suite, "--turns", "3", "-o", "noise")
+    assert ended.code == 0
+    assert [path.name for path in sorted(Path("noise").iterdir())] == [f"turn-0{n}.jsonl" for n in (1, 2, 3)]
+    first, *lines, kept = ended.err.splitlines()
+    assert first.startswith("3 turns of 6 cases on ")
+    assert [line.split()[0] for line in lines] == ["[1/3]", "[2/3]", "[3/3]"]
+    run = RunFile.read("noise/turn-01.jsonl")
+    (path,) = state.iterdir()
+    assert kept == f"kept in {path}"
+    found = load(run.node)
+    assert found is not None
+    assert (found.turns, found.suites, found.host) == (3, (bench.suite,), run.header["host"])
+    assert [(noise.name, noise.cases, noise.covered) for noise in found.classes] == [("cpu", 6, 1.0), ("all", 6, 1.0)]
+    assert {noise.replicates for noise in found.classes} == {0}
+    assert run.header["command"][-2:] == ["-o", "noise/turn-01.jsonl"]
+
+
+def test_a_folder_of_turns_is_gone_on_with_and_what_it_holds_stays(bench: Bench) -> None:
+    assert bench.cli("calibrate", bench.suite, "--turns", "2", "-o", "noise").code == 0
+    whole = Path("noise/turn-01.jsonl").read_bytes()
+    lines = Path("noise/turn-02.jsonl").read_text().splitlines(keepends=True)
+    Path("noise/turn-02.jsonl").write_text("".join(lines[:4]))
+    ended = bench.cli("calibrate", "--turns", "3", "-o", "noise")
+    assert ended.code == 0
+    assert Path("noise/turn-01.jsonl").read_bytes() == whole
+    assert Path("noise/turn-02.jsonl").read_text().startswith("".join(lines[:4]))
+    for number in (2, 3):
+        assert [row.id for row in RunFile.read(f"noise/turn-0{number}.jsonl").rows] == TINY_IDS
+    assert "instead of that of " in ended.err.splitlines()[-1]
+
+
+def test_a_folder_of_another_plan_is_refused(bench: Bench) -> None:
+    bench.cli("calibrate", bench.suite, "--turns", "2", "-o", "noise")
+    before = Path("noise/turn-01.jsonl").read_bytes()
+    ended = bench.cli("calibrate", bench.suite, "--sizes", "4K", "--turns", "3", "-o", "noise")
+    assert (ended.code, "holds another plan" in ended.complaint) == (2, True)
+    assert Path("noise/turn-01.jsonl").read_bytes() == before
+    assert not Path("noise/turn-03.jsonl").exists()
+
+
+def test_a_turn_in_which_a_case_fails_counts_with_the_others(bench: Bench) -> None:
+    bench.faults({"/8KiB": "crash"})
+    ended = bench.cli("calibrate", bench.suite, "--turns", "2", "--rounds", "1", "--json")
+    assert ended.code == 1
+    found = json.loads(ended.out)
+    assert found["classes"][-1]["replicates"] is None
+    assert found["classes"][-1]["cases"] == 5
+    assert sorted(one["name"] for one in found["cases"]["cpu"]) == sorted(set(TINY_IDS) - {"tiny/copy/numa:0/8KiB"})
+
+
+def test_an_interrupted_turn_keeps_what_was_measured(bench: Bench) -> None:
+    folder, rows = Path("noise"), []
+
+    def stop_in_the_second(row: Json) -> None:
+        if (folder / "turn-02.jsonl").exists():
+            rows.append(row)
+            if len(rows) == 2:
+                os.kill(os.getpid(), signal.SIGINT)
+
+    bench.faults({"/16KiB": "slow"})
+    taken = turns(Request(suites=(bench.suite,)), 2, folder, Listener(on_row=stop_in_the_second))
+    assert len(next(taken).rows) == len(TINY_IDS)
+    with pytest.raises(LinkscopeError, match=f"interrupted in turn 2 of 2: .* -o {folder} goes on") as stopped:
+        next(taken)
+    assert stopped.value.exit_code == INTERRUPTED
+    assert len(RunFile.read(folder / "turn-02.jsonl").rows) >= 2
+    assert [len(run.rows) for run in turns(None, 2, folder)] == [6, 6]
+
+
+BAD_INPUTS = {
+    "one turn": (["tiny.yaml", "--turns", "1"], "--turns 1 is too few"),
+    "no number": (["tiny.yaml", "--turns", "many"], "Invalid value for '--turns'"),
+    "unknown suite": (["nosuch"], "unknown suite 'nosuch'"),
+    "folder is a file": (["tiny.yaml", "-o", "tiny.yaml"], "cannot write tiny.yaml/turn-01.jsonl"),
+    "nothing named": (["--from"], "no run file to calibrate by"),
+    "an empty folder": (["--from", "engines"], "no run file to calibrate by"),
+    "a missing file": (["--from", "none.jsonl"], "cannot read none.jsonl"),
+    "a foreign file": (["--from", "tiny.yaml", "tiny.yaml"], "tiny.yaml is not a linkscope run file"),
+    "one file twice": (["--from", str(RECORDED), str(RECORDED)], "1 run is too few"),
+    "from and turns": (["--from", str(RECORDED), "--turns", "3"], "--from measures nothing"),
+    "from and devices": (["--from", str(RECORDED), "--devices", "gpu:0"], "--from measures nothing"),
+}
+
+
+@pytest.mark.parametrize(("arguments", "complaint"), BAD_INPUTS.values(), ids=BAD_INPUTS)
+def test_bad_input_is_one_clear_line(bench: Bench, arguments: list[str], complaint: str) -> None:
+    ended = bench.cli("calibrate", *arguments)
+    assert (ended.code, complaint in ended.complaint) == (2, True), ended.complaint
+    assert not list(Path().glob("runs/*/*"))
+
+
+def test_ranks_of_a_job_take_no_turns(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OMPI_COMM_WORLD_RANK", "0")
+    monkeypatch.setenv("OMPI_COMM_WORLD_SIZE", "2")
+    monkeypatch.setenv("OMPI_COMM_WORLD_LOCAL_SIZE", "2")
+    ended = bench.cli("calibrate", bench.suite)
+    assert (ended.code, "start linkscope alone" in ended.complaint) == (2, True)
+
+
+def test_runs_that_exist_are_computed_and_not_kept(bench: Bench, state: Path) -> None:
+    for name in ("a", "b"):
+        bench.cli("run", bench.suite, "-o", f"runs/{name}.jsonl")
+    lines = Path("runs/b.jsonl").read_text().splitlines(keepends=True)
+    Path("runs/b.jsonl").write_text("".join(lines[:4]))
+    ended = bench.cli("calibrate", "--from", "runs", "--json")
+    found = json.loads(ended.out)
+    assert (ended.code, found["turns"], found["classes"][-1]["cases"]) == (0, 2, 3)
+    assert ended.complaint == "runs/b.jsonl lacks 3 of 6 cases"
+    assert json.loads(bench.cli("calibrate", "--from", "runs/a.jsonl", "runs/b.jsonl", "--json").out) == found
+    assert not state.exists()
+
+
+@pytest.mark.usefixtures("real_engine")
+def test_a_described_node_varies_by_nothing_and_is_not_kept(
+    state: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    asked = ["--machine", "frontier", "--devices", "gpu:0-1", "--sizes", "64K", "--turns", "2", "-o", "noise"]
+    ended = CliRunner().invoke(app, ["calibrate", *asked])
+    assert ended.exit_code == 0
+    assert "MODELLED" in ended.output
+    found = calibrate([RunFile.read(path) for path in Path("noise").iterdir()])
+    assert found.modelled
+    assert {(noise.covered, noise.disjoint, noise.runs) for noise in found.classes} == {(1, 0, 0)}
+    with pytest.raises(ValueError, match="modelled"):
+        keep(found)
+    assert not state.exists()
+
+
+NODE = Node("2 x Fake / GPU", (Device("numa:0", "numa", "CPU"), Device("gpu:0", "gpu", "Fake")), ())
+NOISE = Noise("cpu", 3, 0.95, 0.01, 0.0, 0.004, 0.002, None, 0.001)
+FOUND = Calibration(
+    made="2026-11-23T06:00:00+00:00",
+    version="0.1.0",
+    suites=("default",),
+    turns=10,
+    host="here",
+    node=NODE.name,
+    devices=(("numa:0", "CPU"), ("gpu:0", "Fake")),
+    modelled=False,
+    classes=(NOISE, replace(NOISE, name="all")),
+)
+
+
+def test_what_is_kept_is_read_back_and_replaced_whole(state: Path) -> None:
+    notes: list[str] = []
+    assert load(NODE, notes.append) is None
+    keep(FOUND)
+    path = keep(replace(FOUND, turns=12))
+    assert [one.name for one in state.iterdir()] == [path.name] == ["2-x-Fake-GPU.json"]
+    assert load(NODE, notes.append) == replace(FOUND, turns=12)
+    assert notes == []
+
+
+def test_a_node_with_other_devices_is_not_known_again() -> None:
+    notes: list[str] = []
+    keep(FOUND)
+    assert load(replace(NODE, devices=NODE.devices[:1]), notes.append) is None
+    assert load(replace(NODE, modelled=True), notes.append) is None
+    assert len(notes) == 1
+    assert "of other devices" in notes[0]
+
+
+def spoiled(**fields: Any) -> bytes:
+    return json.dumps({**FOUND.to_json(), **fields}).encode()
+
+
+GARBAGE = {
+    "empty": b"",
+    "no JSON": b"{",
+    "no text": b"\xff\xfe\x00",
+    "no object": b"[1, 2]",
+    "deep": b"[" * 100_000,
+    "another schema": spoiled(schema=2),
+    "a field more": spoiled(more=1),
+    "a field less": json.dumps({k: v for k, v in FOUND.to_json().items() if k != "turns"}).encode(),
+    "a word for a number": spoiled(turns="ten"),
+    "a share above 1": spoiled(classes=[{**NOISE.to_json(), "covered": 1.5}]),
+    "no number": spoiled(classes=[{**NOISE.to_json(), "runs": math.nan}]),
+    "modelled": spoiled(modelled=True),
+    "escapes": spoiled(made="\x1b[31m"),
+    "large": b" " * MOST_BYTES + spoiled(),
+}
+
+
+@pytest.mark.parametrize("garbage", GARBAGE.values(), ids=GARBAGE)
+def test_garbage_is_left_out_with_a_notice(garbage: bytes) -> None:
+    notes: list[str] = []
+    path = keep(FOUND)
+    path.write_bytes(garbage)
+    assert load(NODE, notes.append) is None
+    assert len(notes) == 1
+    assert str(path) in notes[0]
+    assert "\n" not in notes[0]
+    assert keep(FOUND) == path
+    assert load(NODE, notes.append) == FOUND
+
+
+def test_what_is_no_file_is_left_out_with_a_notice() -> None:
+    notes: list[str] = []
+    path = kept_at(NODE.name)
+    path.parent.mkdir(parents=True)
+    os.mkfifo(path)
+    assert load(NODE, notes.append) is None
+    path.unlink()
+    path.mkdir()
+    assert load(NODE, notes.append) is None
+    assert len(notes) == 2
+
+
+def test_where_nothing_can_be_kept_the_table_is_printed_and_the_turns_stay(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(bench.folder / "tiny.yaml"))
+    ended = bench.cli("calibrate", bench.suite, "--turns", "2", "-o", "noise")
+    assert ended.code == 2
+    assert ended.err.splitlines()[-1].startswith("linkscope: cannot keep the calibration in ")
+    assert "all" in ended.out
+    assert len(list(Path("noise").iterdir())) == 2
+
+
+def test_the_place_follows_the_environment_and_no_name_leads_out_of_it() -> None:
+    home = {"HOME": "/home/me"}
+    assert kept_at("a", home) == Path("/home/me/.local/state/linkscope/calibration/a.json")
+    assert kept_at("a", {**home, "XDG_STATE_HOME": "/s"}) == Path("/s/linkscope/calibration/a.json")
+    assert kept_at("a", {**home, "XDG_STATE_HOME": "relative"}).is_relative_to("/home/me")
+    for name in ("../../x", "/etc/passwd", "..", "", "x" * 999):
+        path = kept_at(name, home)
+        assert path.parent == Path("/home/me/.local/state/linkscope/calibration")
+        assert 5 < len(path.name) < 256
