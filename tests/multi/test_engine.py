@@ -41,15 +41,15 @@ rows:
 
 
 FAILS, HANGS = -1, -2
-LONG_CASES = ("--precision", "0.01%", "--budget", "4s")
-"""Options with which each of four cases takes most of a second: long enough to be hit by a signal."""
+LONG_CASES = ("--precision", "0.01%")
+"""Options with which each of four cases takes a third of a second: long enough to be hit by a signal."""
 
 
 def add_up(multi_run: MultiRun, types: str, sizes: str) -> Ended:
     """linkscope run of all-reduces of these types and sizes, between two processes."""
     suite = multi_run.bench.folder / "sums.yaml"
     suite.write_text(SUMS.format(types=types, sizes=sizes))
-    return multi_run.bench.cli("run", str(suite), "-o", "a.jsonl", "--budget", "2s")
+    return multi_run.bench.cli("run", str(suite), "-o", "a.jsonl")
 
 
 @pytest.fixture
@@ -91,7 +91,7 @@ def segments() -> Iterator[Callable[[], set[Path]]]:
 
 @pytest.mark.usefixtures("segments")
 def test_messages_go_between_two_processes(multi_run: MultiRun) -> None:
-    ended = multi_run.run("--budget", "2s", method="mpi")
+    ended = multi_run.run(method="mpi")
     assert ended.code == 0, ended.err
     rows = [record for record in multi_run.records if record["record"] == "row"]
     assert {row["status"] for row in rows} == {"ok"}
@@ -113,7 +113,7 @@ def test_types_are_added_up_where_mpi_or_its_binding_has_them(multi_run: MultiRu
 def test_an_mpiexec_that_is_named_leads_to_its_mpi(multi_run: MultiRun, mpiexec: Path) -> None:
     """Nothing else says where that is: an MPI without the standard ABI has its adapter beside the engine."""
     multi_run.monkeypatch.delenv("LINKSCOPE_MPI")
-    options = ("--launcher-command", str(mpiexec), "--budget", "2s")
+    options = ("--launcher-command", str(mpiexec))
     if "openmpi" in str(mpiexec) and not (choose_engine("host").path.parent / "liblinkscope-mpi-site.so").exists():
         pytest.skip("the engine has no adapter to it")
     assert multi_run.run(*options, "--dry-run", method="mpi").code == 0
@@ -131,7 +131,7 @@ def test_a_message_that_arrives_wrong_fails_its_case_alone(
 ) -> None:
     """The same processes go on: nothing is wrong with them."""
     false_mpi(1, 8 << 10, 5001)
-    ended = multi_run.run("--budget", "2s", method="mpi")
+    ended = multi_run.run(method="mpi")
     assert ended.code == 1, ended.err
     assert multi_run.statuses == {**dict.fromkeys(IDS, "ok"), IDS[1]: "failed"}
     told = rf"rank 1 \(host {re.escape(HOST)}\): byte 5001 of 8192( in slot 0 of \d+)? arrived wrong in numa:0 pageable"
@@ -151,7 +151,7 @@ def test_what_mpi_says_to_a_rank_is_told_where_the_other_waits_for_it_in_vain(
     multi_run: MultiRun, false_mpi: Callable[[int, int, int], None]
 ) -> None:
     false_mpi(1, 8 << 10, FAILS)
-    assert multi_run.run("--budget", "2s", method="mpi").code == 1
+    assert multi_run.run(method="mpi").code == 1
     assert multi_run.reasons.keys() == {IDS[1]}
     words = (
         rf"rank 1 \(host {re.escape(HOST)}\) failed: MPI_Send, MPI_Recv: .* \(16\); rank 0 \(host {re.escape(HOST)}\) "
@@ -209,7 +209,7 @@ def test_a_sum_that_is_wrong_at_one_rank_names_it(
 @pytest.mark.usefixtures("segments")
 def test_started_as_ranks_the_engines_find_one_another(multi_run: MultiRun, mpiexec: Path) -> None:
     flags = ["--allow-run-as-root"] if "openmpi" in str(mpiexec) else []
-    process = multi_run.start("--budget", "2s", method="mpi", before=[str(mpiexec), *flags, "-n", "2"])
+    process = multi_run.start(method="mpi", before=[str(mpiexec), *flags, "-n", "2"])
     out, err = process.communicate(timeout=120)
     assert process.returncode == 0, out + err
     assert set(multi_run.statuses.values()) == {"ok"}

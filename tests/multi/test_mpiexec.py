@@ -124,7 +124,7 @@ def test_a_launcher_that_starts_one_too_few_is_found_out(multi_run: MultiRun, mp
 
 def reason_of_all(multi_run: MultiRun) -> str:
     """Why every case failed, in a run that is over long before a process is given up that does not come."""
-    process = multi_run.start("--budget", "2s", method="mpi")
+    process = multi_run.start(method="mpi")
     _, err = process.communicate(timeout=60)
     assert process.returncode == 1, err
     assert multi_run.statuses == dict.fromkeys(IDS, "failed")
@@ -174,7 +174,7 @@ def test_ranks_with_different_seeds_find_it_out(multi_run: MultiRun, odd_engine:
 def test_the_engine_that_stands_in_for_odd_ones_is_sound(multi_run: MultiRun, odd_engine: Callable[..., None]) -> None:
     """What is handed on unchanged ends well: the tests above fail for what they change."""
     odd_engine(1, hello={}, plan={})
-    assert multi_run.run("--budget", "2s", method="mpi").code == 0
+    assert multi_run.run(method="mpi").code == 0
     assert multi_run.statuses == dict.fromkeys(IDS, "ok")
 
 

@@ -56,7 +56,7 @@ def by_variant(found: RunFile) -> dict[str, list[Row]]:
 def measured(tmp_path: Path, real_engine: None) -> RunFile:
     """The suite with all three variants, run by the real host engine."""
     suite = write_suite(tmp_path, PLAIN, SEEDED, WRONG)
-    return run(Request(suites=(suite,), engine="host", budget="1s"), tmp_path / "run.jsonl")
+    return run(Request(suites=(suite,), engine="host", rounds="1"), tmp_path / "run.jsonl")
 
 
 def test_an_engine_gets_its_variants_variables_and_no_others(measured: RunFile) -> None:

@@ -74,7 +74,7 @@ def test_a_fault_fails_its_own_rows_and_no_other(
 
 
 def test_the_default_suite_runs_on_a_described_node(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    ended = run(tmp_path, capsys, "--sizes", "1M", "--methods", "copy-engine,kernel-copy,ping-pong", "--budget", "1s")
+    ended = run(tmp_path, capsys, "--sizes", "1M", "--methods", "copy-engine,kernel-copy,ping-pong")
     assert ended.code == 0, ended.err
     found = RunFile.read(tmp_path / "a.jsonl")
     assert found.modelled

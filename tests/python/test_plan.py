@@ -10,7 +10,15 @@ from hypothesis import strategies as st
 
 from linkscope.errors import LinkscopeError
 from linkscope.machine.node import Device, Node
-from linkscope.plan.budget import LEAST_POINT_BUDGET_S, SamplingOptions, estimate_s, limits, share_out, timeout_s
+from linkscope.plan.budget import (
+    LEAST_POINT_BUDGET_S,
+    Costs,
+    SamplingOptions,
+    estimate_s,
+    limits,
+    share_out,
+    timeout_s,
+)
 from linkscope.plan.select import allowed_devices, parse_devices, parse_duration, parse_precision
 from linkscope.plan.sizes import LARGEST_BYTES, format_bytes, parse_counts, parse_size, parse_sizes
 
@@ -104,7 +112,7 @@ def test_a_budget_is_shared_by_need_so_that_large_cases_come_to_as_many_samples(
     content = large | {"point_budget_s": 0.05}
     cases = [small] * 20 + [large] * 2 + [content]
     setup = sum(estimate_s(case, SamplingOptions(point_budget_s=0.0)) for case in cases)
-    options = share_out(cases, 0.01, setup + 0.5)
+    options = share_out(cases, 0.01, setup + Costs().starts_s(cases) + 0.5)
     budgets = [limits(case, options)["point_budget_s"] for case in (small, large, content)]
     assert budgets[1] == pytest.approx(budgets[0] * (1 << 32) / 300e9 / 0.001, rel=0.01), (
         "samples of the one are longer"

@@ -12,6 +12,7 @@ from launching import TINY_IDS, Bench, bench
 from result_schema import validate
 
 from linkscope.errors import LinkscopeError
+from linkscope.launch.job import Job
 from linkscope.plan.budget import RoundLimits
 from linkscope.plan.select import parse_rounds
 from linkscope.results.run_file import RunFile
@@ -25,7 +26,16 @@ def rows_of(bench: Bench, path: str = "a.jsonl") -> list[Json]:
     return [record for record in bench.records(Path(path)) if record["record"] == "row"]
 
 
-def test_every_case_is_visited_in_every_round_and_rounds_differ_in_order(bench: Bench) -> None:
+def begun(monkeypatch: pytest.MonkeyPatch, when: str) -> None:
+    """Runs begin at ``when``, as their files say."""
+    header = Job.header
+    monkeypatch.setattr(Job, "header", lambda job, command: {**header(job, command), "started": when})
+
+
+def test_every_case_is_visited_in_every_round_and_rounds_differ_in_order(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun(monkeypatch, "2026-01-01")
     assert bench.cli("run", bench.suite, "-o", "a.jsonl", "--rounds", "3").code == 0
     rows = rows_of(bench)
     for row in rows:
@@ -40,10 +50,12 @@ def test_every_case_is_visited_in_every_round_and_rounds_differ_in_order(bench: 
     assert found.header["plan"]["rounds"] == {"least": 3, "most": 3}
 
 
-def test_a_seeded_order_is_the_same_in_the_next_run(bench: Bench) -> None:
-    for name in ("a.jsonl", "b.jsonl"):
+def test_the_order_is_drawn_by_when_the_run_began(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, when in (("a.jsonl", "2026-01-01"), ("b.jsonl", "2026-01-01"), ("c.jsonl", "2026-01-02")):
+        begun(monkeypatch, when)
         bench.cli("run", bench.suite, "-o", name, "--rounds", "2")
-    assert [row["id"] for row in rows_of(bench)] == [row["id"] for row in rows_of(bench, "b.jsonl")]
+    orders = [[row["id"] for row in rows_of(bench, name)] for name in ("a.jsonl", "b.jsonl", "c.jsonl")]
+    assert orders[0] == orders[1] != orders[2]
 
 
 def test_figures_that_are_precise_are_left_alone_after_the_least(bench: Bench) -> None:

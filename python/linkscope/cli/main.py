@@ -55,7 +55,7 @@ def run(
         str | None, typer.Option(help="Stop when the 95 % interval is this close to the median: 1%.")
     ] = None,
     budget: Annotated[
-        str | None, typer.Option(help="Time shared among all cases: 60s. Preparing large buffers can exceed it.")
+        str | None, typer.Option(help="Time of the whole run: 60s. It says what it leaves out for it.")
     ] = None,
     rounds: Annotated[
         str | None, typer.Option(help="Visit each case so often, in fresh processes: 3, or 3:6 where figures are wide.")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import platform
+import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime, timezone
@@ -10,6 +12,7 @@ from typing import Any
 
 from linkscope import __version__
 from linkscope.errors import LinkscopeError
+from linkscope.launch import costs
 from linkscope.launch.engines import Engine, choose_engine, modelling_engine
 from linkscope.launch.launcher.launch_options import LaunchOptions
 from linkscope.machine.described import load_machine
@@ -19,9 +22,12 @@ from linkscope.machine.paths import Paths
 from linkscope.machine.state import read_state
 from linkscope.plan.budget import (
     DEFAULT_ROUNDS,
+    Costs,
     RoundLimits,
     SamplingOptions,
     estimate_s,
+    fit,
+    least_s,
     limits,
     modelled_s,
     share_out,
@@ -33,6 +39,13 @@ from linkscope.plan.suite import load_suite, packaged_methods
 from linkscope.results.run_file import FILE_SCHEMA, SCHEMA
 
 Json = dict[str, Any]
+
+MOST_ROUNDS = 100
+"""While a budget lasts."""
+_END_S = 1.2
+"""For Python's start, the last case and the summary."""
+_PLANNED = 0.8
+"""Share of a budget that is planned; what is over goes to the figures that are known worst."""
 
 
 @dataclass(frozen=True)
@@ -75,6 +88,10 @@ class Job:
     cases: tuple[PlannedCase, ...]
     options: SamplingOptions
     rounds: RoundLimits
+    deadline: float = math.inf
+    """When a budget is used up, by the monotonic clock."""
+    notes: tuple[str, ...] = ()
+    """What a user should know before it starts."""
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -95,7 +112,9 @@ class Job:
     def estimate_s(self, cases: Sequence[PlannedCase]) -> float:
         """Seconds that one visit of some of the job's cases will roughly take."""
         run = [one.case for one in cases if one.skip is None]
-        return modelled_s(len(run)) if self.node.modelled else sum(estimate_s(case, self.options) for case in run)
+        if self.node.modelled:
+            return modelled_s(len(run))
+        return self.options.costs.starts_s(run) + sum(estimate_s(case, self.options) for case in run)
 
     def header(self, command: Sequence[str]) -> Json:
         """The run file's first line (schema/result.schema.json); reads the machine's state."""
@@ -162,6 +181,7 @@ def _outlook(name: str, node: Node, engine: Engine) -> SuiteEstimate:
 
 def prepare(request: Request) -> Job:
     """Meets ``request`` with this machine or the described one. Raises LinkscopeError for whatever is wrong in it."""
+    begun = time.monotonic()
     suites = [load_suite(name) for name in request.suites]
     precision = parse_precision(request.precision)
     budget_s = parse_duration(request.budget) if request.budget else None
@@ -178,6 +198,33 @@ def prepare(request: Request) -> Job:
     rounds = parse_rounds(request.rounds) if request.rounds else DEFAULT_ROUNDS
     if described:
         rounds = RoundLimits()  # a model gives the same figure every time
-    options = share_out([one.case for one in planned if one.skip is None], precision, budget_s, rounds.least)
+    before = Costs() if described else costs.known(costs.kept_at(node.name, engine.backend))
+    left, notes = 0.0, tuple[str, ...]()
+    if budget_s is not None and not described:
+        left = max(budget_s - _END_S - (time.monotonic() - begun), 0.0)
+        planned, rounds, notes = _fitted(planned, str(request.budget), left, rounds, before)
+    share = None if budget_s is None else budget_s if described else _PLANNED * left
+    options = share_out([one.case for one in planned if one.skip is None], precision, share, rounds.least, before)
     cases = tuple(replace(one, case={**one.case, **limits(one.case, options)}) for one in planned)
-    return Job(request, node, engine, cases, options, rounds)
+    deadline = math.inf if budget_s is None or described else begun + budget_s - _END_S
+    return Job(request, node, engine, cases, options, rounds, deadline, notes)
+
+
+def _fitted(
+    planned: Sequence[PlannedCase], budget: str, left: float, rounds: RoundLimits, known: Costs
+) -> tuple[list[PlannedCase], RoundLimits, tuple[str, ...]]:
+    """The cases, those skipped that do not fit ``left`` seconds; the rounds that do; and what is to be said of both."""
+    runnable = [one.case for one in planned if one.skip is None]
+    visits, out = fit(runnable, left, rounds.least, known)
+    reason = f"left out: a budget of {budget} is too short for it"
+    kept = [replace(one, skip=reason) if one.id in out else one for one in planned]
+    least = f"{least_s(runnable, known):.0f} s"
+    notes = []
+    if out:
+        notes.append(
+            f"the budget of {budget} is too short: all {len(runnable)} cases once take about {least};"
+            f" {len(out)} are left out, of curves every other size first"
+        )
+    elif visits < rounds.least:
+        notes.append(f"the budget of {budget} is short: one round of {len(runnable)} cases takes about {least}")
+    return kept, RoundLimits(visits, max(rounds.most, MOST_ROUNDS)), tuple(notes)

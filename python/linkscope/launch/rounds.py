@@ -6,7 +6,9 @@ over the run: what drifts meanwhile falls on all cases alike, and is seen.
 
 from __future__ import annotations
 
+import math
 import random
+import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -25,6 +27,10 @@ class Rounds:
     limits: RoundLimits
     precision: float
     seed: str
+    deadline: float = math.inf
+    """After which no round begins, by the monotonic clock."""
+    start_s: float = 0.0
+    """What the start of a round's processes takes."""
     _rows: defaultdict[str, dict[int, Row]] = field(default_factory=lambda: defaultdict(dict))
     _settled: set[str] = field(default_factory=set)
 
@@ -41,12 +47,18 @@ class Rounds:
         """Whether a round that visits all has still to visit the case."""
         return any(self._wants(case, number) for number in range(self.limits.least))
 
+    def lacks_all(self, case: PlannedCase) -> bool:
+        """Whether nothing is known of the case."""
+        return not self._rows[case.id]
+
     def __iter__(self) -> Iterator[tuple[int, list[PlannedCase]]]:
         """(number from 0, its cases in order) of each round; the rows of one are taken before the next is asked for."""
         for number in range(self.limits.most):
             wanted = [case for case in self.cases if self._wants(case, number)]
-            if number >= self.limits.least:
-                wanted = self._widest(wanted)
+            if number and not math.isinf(self.deadline):
+                wanted = self._widest(wanted, self.deadline - time.monotonic() - self.start_s)
+            elif number >= self.limits.least:
+                wanted = self._widest(wanted, self._cost(self.cases) / (self.limits.most - self.limits.least))
             if wanted:
                 yield number, self._shuffled(wanted, number)
 
@@ -64,9 +76,8 @@ class Rounds:
         rows = self._rows[case.id]
         return folded([rows[number] for number in sorted(rows)]).margin
 
-    def _widest(self, wanted: list[PlannedCase]) -> list[PlannedCase]:
-        """Those that are known worst, as many as take a round's share of the time."""
-        share = self._cost(self.cases) / (self.limits.most - self.limits.least)
+    def _widest(self, wanted: list[PlannedCase], share: float) -> list[PlannedCase]:
+        """Those that are known worst, as many as take ``share`` seconds."""
         chosen: list[PlannedCase] = []
         for case in sorted(wanted, key=self._margin, reverse=True):
             cost = self._cost([case])
@@ -81,7 +92,7 @@ class Rounds:
         return sum(sum(row.elapsed_s for row in rows) / len(rows) for rows in visits if rows)
 
     def _shuffled(self, cases: list[PlannedCase], number: int) -> list[PlannedCase]:
-        order = list(cases)
+        runnable = [case for case in cases if case.skip is None]
         if self.limits.most > 1:
-            random.Random(f"{self.seed} {number}").shuffle(order)
-        return order
+            random.Random(f"{self.seed} {number}").shuffle(runnable)
+        return [case for case in cases if case.skip is not None] + runnable

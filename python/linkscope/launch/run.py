@@ -5,9 +5,10 @@ from __future__ import annotations
 import platform
 import signal
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -15,6 +16,7 @@ from types import FrameType
 from typing import Any
 
 from linkscope.errors import LinkscopeError
+from linkscope.launch import costs
 from linkscope.launch.job import Job, Request, prepare
 from linkscope.launch.launcher import inside
 from linkscope.launch.launcher.launch_options import LaunchOptions, requirement
@@ -64,8 +66,9 @@ def run(
     with inside.lead(path) as leader:
         job = prepare(request or Request())
         _check_wanted(leader, job.cases)
-        writer = RunWriter.create(path, job.header(command))
-        return _complete(job, _rounds(job), writer, listener or Listener(), leader)
+        header = job.header(command)
+        writer = RunWriter.create(path, header)
+        return _complete(job, _rounds(job, job.cases, header), writer, listener or Listener(), leader)
 
 
 def resume(
@@ -89,7 +92,7 @@ def resume(
         if finished and not failed:
             (listener or Listener()).on_note(f"nothing left to measure: all {len(before.rows)} cases are in {path}")
             return before
-        rounds = _rounds(job, [case for case in job.cases if not finished or case.id in failed])
+        rounds = _rounds(job, [case for case in job.cases if not finished or case.id in failed], before.header)
         known = [one for row in before.rows for one in row.replicates or (row,)]
         rounds.take(row for row in known if row.id not in failed or row.status != "failed")
         _check_wanted(leader, rounds.cases)
@@ -119,8 +122,17 @@ def _check_wanted(leader: inside.JobLeader | None, cases: Sequence[PlannedCase])
         raise LinkscopeError(reason)
 
 
-def _rounds(job: Job, cases: Sequence[PlannedCase] | None = None) -> Rounds:
-    return Rounds(job.cases if cases is None else cases, job.rounds, job.options.precision, seed=platform.node())
+def _rounds(job: Job, cases: Sequence[PlannedCase], header: Json) -> Rounds:
+    """Their order is drawn by when the run began, so that another run has another."""
+    start_s = job.options.costs.starts_s([case.case for case in job.cases if case.skip is None])
+    return Rounds(
+        cases,
+        job.rounds,
+        job.options.precision,
+        seed=str(header.get("started")),
+        deadline=job.deadline,
+        start_s=start_s,
+    )
 
 
 def _complete(
@@ -128,13 +140,22 @@ def _complete(
 ) -> RunFile:
     sweep_abandoned()
     run = _RunUnderWay(job, rounds, writer, listener, JobScheduler(job, leader, writer.append, listener.on_note))
+    for note in job.notes:
+        listener.on_note(note)
     listener.on_job(job, [case for case in rounds.cases if rounds.lacks(case)])
     try:
         with _stop_requested() as stopped:
             for number, cases in rounds:
                 listener.on_round(number, cases)
-                run.visit(number, cases, stopped)
+                try:
+                    run.visit(number, cases, stopped)
+                except InterruptedRunError:
+                    if stopped():
+                        raise
+                    run.leave_out_rest()
+                    break
         writer.append({"record": "state", "when": "finished", "state": job.state()})
+        run.learn()
     except InterruptedRunError as interruption:
         if leader is not None:
             leader.urgent = True
@@ -158,22 +179,39 @@ class _RunUnderWay:
     writer: RunWriter
     listener: Listener
     scheduler: JobScheduler
+    starts: dict[int, list[float]] = field(default_factory=dict)
+    """Seconds until processes began their first case, by their number."""
 
     def visit(self, number: int, cases: Sequence[PlannedCase], stopped: Callable[[], bool]) -> None:
         """Has every case measured once, in processes started for it. Raises InterruptedRunError."""
         for case in cases:
             if case.skip is not None:
                 self._skip(number, case, case.skip)
-        watch = CaseEvents(partial(self._take, number), self.listener.on_start, stopped)
+        over = lambda: stopped() or time.monotonic() > self.job.deadline  # noqa: E731
         for group in self.scheduler.groups([case for case in cases if case.skip is None]):
             obstacle = self.scheduler.obstacle(group)
             if obstacle is None:
+                start = _Start(self.listener.on_start)
+                watch = CaseEvents(partial(self._take, number), start.take, over)
                 self.scheduler.supervisor(group).run(self.job.plan(group.cases), watch)
+                self.starts.setdefault(group.processes, []).extend(start.seconds)
                 if group.kind == "inside":  # ranks that others started come once
                     self.rounds.settle(group.cases)
                 continue
             for case in group.cases:
                 self._skip(number, case, obstacle)
+
+    def leave_out_rest(self) -> None:
+        """Says of every case without a row that the budget was used up before it."""
+        for case in self.rounds.cases:
+            if self.rounds.lacks_all(case):
+                self._skip(0, case, f"left out: the budget of {self.job.request.budget} was used up")
+
+    def learn(self) -> None:
+        """Keeps what the visits took for the next run."""
+        if not self.job.node.modelled:
+            path = costs.kept_at(self.job.node.name, self.job.backend)
+            costs.learn(path, self.job.options.costs, RunFile.read(self.writer.path).rows, self.starts)
 
     def _skip(self, number: int, case: PlannedCase, reason: str) -> None:
         self._take(number, outcome(case.case, "skipped", reason, self.job.backend))
@@ -184,6 +222,20 @@ class _RunUnderWay:
         self.writer.append(row)
         self.rounds.take([Row.from_json(row)])
         self.listener.on_row(row)
+
+
+class _Start:
+    """Sees how long processes take to begin their first case."""
+
+    def __init__(self, then: Callable[[str], None]) -> None:
+        self.seconds: list[float] = []
+        self._then = then
+        self._begun = time.monotonic()
+
+    def take(self, case_id: str) -> None:
+        if not self.seconds:
+            self.seconds.append(time.monotonic() - self._begun)
+        self._then(case_id)
 
 
 @contextmanager
@@ -226,7 +278,8 @@ def _check_same(before: RunFile, job: Job) -> None:
         )
     if backend != job.backend:
         raise LinkscopeError(f"{before.path} was made with the {backend} engine, not {job.backend}: see --engine")
-    if set(before.plan_ids) != set(job.ids) or before.header["plan"]["options"] != job.options.to_json():
+    same_options = job.request.budget is not None or before.header["plan"]["options"] == job.options.to_json()
+    if set(before.plan_ids) != set(job.ids) or not same_options:
         raise LinkscopeError(
             f"{before.path} holds another plan (suites or options differ): resume it with --resume -o FILE alone"
         )

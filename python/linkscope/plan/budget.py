@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from linkscope.plan.axes import region_bytes
@@ -17,6 +17,7 @@ DEFAULT_POINT_BUDGET_S = 0.3
 LEAST_POINT_BUDGET_S = 0.005
 _START_S = 0.008  # bookkeeping of one case, as small copies between four H200 showed
 _HOST_START_S = 0.05  # more for each flow with an end in host memory: small copies scatter and need more samples
+_START_ON_HOST_S, _START_ON_GPUS_S = 0.1, 2.0  # until an engine begins its first case
 _TOGETHER_S = 0.02  # more where several processes agree on every step
 _SAMPLES = 12  # warm-ups and samples until the interval is narrow
 _SAMPLE_S = 0.001  # the shortest
@@ -49,6 +50,38 @@ DEFAULT_ROUNDS = RoundLimits(3, 6)
 
 
 @dataclass(frozen=True)
+class Costs:
+    """What visits took when they were made here before; where nothing is known, estimates stand.
+
+    ``visits``: seconds of a visit of a case beyond its sampling, by id. ``ratios``: these over the estimate, by suite
+    and row ("" for all), for cases that were not visited. ``starts``: seconds until so many processes begin a case.
+    """
+
+    visits: Mapping[str, float] = field(default_factory=dict)
+    ratios: Mapping[str, float] = field(default_factory=dict)
+    starts: Mapping[int, float] = field(default_factory=dict)
+
+    def setup_s(self, case: Json) -> float:
+        """Seconds of a visit beyond its sampling."""
+        known = self.visits.get(str(case.get("id")))
+        return known if known is not None else setup_s(case) * self.ratios.get(row_of(case), self.ratios.get("", 1.0))
+
+    def starts_s(self, cases: Sequence[Json]) -> float:
+        """Seconds that the starts of all processes of a round take."""
+        groups = {(int(case.get("processes", 1)), *sorted(case.get("environment", {}).items())) for case in cases}
+        gpus = any(
+            end["device"].startswith("gpu:") for case in cases for flow in case["flows"] for end in ends_of(flow)
+        )
+        usual = _START_ON_GPUS_S if gpus else _START_ON_HOST_S
+        return sum(self.starts.get(processes, usual) for processes, *_ in groups)
+
+
+def row_of(case: Json) -> str:
+    """Suite and row, such as "default/d2d"."""
+    return f"{case.get('suite', '')}/{case.get('name', '')}"
+
+
+@dataclass(frozen=True)
 class SamplingOptions:
     """What the engine is told of precision and time (plan.options), for one visit of each case."""
 
@@ -58,22 +91,26 @@ class SamplingOptions:
     """How often over a case may sample what it is expected to need; None: up to ``point_budget_s`` each."""
     visits: int = 1
     """Over so many visits a case's own point_budget_s is spread."""
+    costs: Costs = field(default_factory=Costs)
 
     def to_json(self) -> Json:
         return {"precision": self.precision, "point_budget_s": round(self.point_budget_s, 6)}
 
 
-def share_out(cases: Sequence[Json], precision: float, budget_s: float | None, visits: int = 1) -> SamplingOptions:
+def share_out(
+    cases: Sequence[Json], precision: float, budget_s: float | None, visits: int = 1, costs: Costs | None = None
+) -> SamplingOptions:
     """Options under which so many visits of all ``cases`` fit ``budget_s`` seconds in total, set-up included.
 
     Cases share by need, so that all come to about as many samples: a large copy gets more time than a small one. Each
     gets at least ``LEAST_POINT_BUDGET_S``: a budget too small for that is exceeded rather than answered with figures
     nobody should use.
     """
-    each = SamplingOptions(precision, DEFAULT_POINT_BUDGET_S / visits, visits=visits)
+    known = costs or Costs()
+    each = SamplingOptions(precision, DEFAULT_POINT_BUDGET_S / visits, visits=visits, costs=known)
     if budget_s is None or not cases:
         return each
-    left = budget_s / visits - sum(_setup_s(case) for case in cases)
+    left = budget_s / visits - known.starts_s(cases) - sum(known.setup_s(case) for case in cases)
     needs = [(_most_s(case, each), _sampling_s(case)) for case in cases]
     low, high = 0.0, DEFAULT_POINT_BUDGET_S / (_SAMPLES * _SAMPLE_S)  # all at their least; all at their most
     for _ in range(_HALVINGS):
@@ -82,6 +119,60 @@ def share_out(cases: Sequence[Json], precision: float, budget_s: float | None, v
         low, high = (middle, high) if fits else (low, middle)
     options = replace(each, needs=low)
     return replace(options, point_budget_s=max(_point_budget_s(case, options) for case in cases))
+
+
+def fit(cases: Sequence[Json], budget_s: float, visits: int, costs: Costs) -> tuple[int, frozenset[str]]:
+    """How often all may be visited within ``budget_s`` seconds, ``visits`` times or once, and the ids of the cases that
+    are left out where even once is too often: of each curve its sizes, by turns, and then whole curves from the end.
+    """
+    least = {
+        case["id"]: costs.setup_s(case) + max(LEAST_POINT_BUDGET_S, _LEAST_REPEATS * _repeat_s(case)) for case in cases
+    }
+    left = budget_s - costs.starts_s(cases)
+    if visits * (costs.starts_s(cases) + sum(least.values())) <= budget_s:
+        return visits, frozenset()
+    out: set[str] = set()
+    for case in _coarsest_first(cases):
+        left -= least[case["id"]]
+        if left < 0:
+            out.add(case["id"])
+            left += least[case["id"]]
+    return 1, frozenset(out)
+
+
+def least_s(cases: Sequence[Json], costs: Costs) -> float:
+    """Seconds below which not all cases have a figure."""
+    moving = sum(max(LEAST_POINT_BUDGET_S, _LEAST_REPEATS * _repeat_s(case)) for case in cases)
+    return costs.starts_s(cases) + sum(costs.setup_s(case) for case in cases) + moving
+
+
+def _coarsest_first(cases: Sequence[Json]) -> list[Json]:
+    """First one size of every curve, then one more of each halfway between those before, to the last."""
+    curves: dict[str, list[Json]] = {}
+    for case in cases:
+        labels = {name: value for name, value in case.get("labels", {}).items() if name not in ("x", "traits")}
+        curves.setdefault(f"{row_of(case)} {case.get('environment')} {sorted(map(str, labels.items()))}", []).append(
+            case
+        )
+    ranked = [
+        (rank, place, case)
+        for place, curve in enumerate(curves.values())
+        for rank, case in zip(_halvings(len(curve)), curve, strict=True)
+    ]
+    return [case for _, _, case in sorted(ranked, key=lambda one: one[:2])]
+
+
+def _halvings(count: int) -> list[int]:
+    """The rank of each of so many points in a row: the last, the first, the middle, those of the halves, and on."""
+    order = [count - 1, 0]
+    gaps = [(0, count - 1)]
+    while gaps:
+        gaps = [
+            gap for low, high in gaps if high - low > 1 for gap in ((low, (low + high) // 2), ((low + high) // 2, high))
+        ]
+        order += [high for _, high in gaps[::2]]
+    ranks = {point: rank for rank, point in enumerate(dict.fromkeys(order))}
+    return [ranks[point] for point in range(count)]
 
 
 def limits(case: Json, options: SamplingOptions) -> Json:
@@ -97,7 +188,7 @@ def estimate_s(case: Json, options: SamplingOptions) -> float:
     budget = _point_budget_s(case, options)
     # Of pages that migrate samples scatter so that most points spend all the time they have.
     restless = any(method_traits(case, flow["method"]).migrates for flow in case["flows"])
-    return _setup_s(case) + max(least, budget if restless else min(_sampling_s(case), budget))
+    return options.costs.setup_s(case) + max(least, budget if restless else min(_sampling_s(case), budget))
 
 
 def modelled_s(cases: int) -> float:
@@ -107,7 +198,7 @@ def modelled_s(cases: int) -> float:
 
 def timeout_s(case: Json, options: SamplingOptions) -> float:
     """Silence after which a case is given up: generous, since it only ever ends a hang."""
-    return round(30 + 10 * options.point_budget_s + 40 * (_setup_s(case) + _repeat_s(case)), 1)
+    return round(30 + 10 * options.point_budget_s + 40 * (setup_s(case) + _repeat_s(case)), 1)
 
 
 def _sampling_s(case: Json) -> float:
@@ -143,8 +234,8 @@ def _share_s(most: float, wanted: float) -> float:
     return min(most, max(wanted, LEAST_POINT_BUDGET_S))
 
 
-def _setup_s(case: Json) -> float:
-    """Filling and checking: the whole allocation, of which a region may be a small part."""
+def setup_s(case: Json) -> float:
+    """An estimate of filling and checking: the whole allocation, of which a region may be a small part."""
     together = _TOGETHER_S * (int(case.get("processes", 1)) - 1)
     filling = sum(2 * _filling_s(case, flow) + _scatter_s(flow) for flow in case["flows"])
     return _START_S + together + filling

@@ -48,7 +48,7 @@ def _reach(header: Header) -> str:
     rounds = header.get("plan", {}).get("rounds", {})
     least = int(rounds.get("least", 1))
     if least < 2:
-        return "within one run"
+        return "between runs where a case has replicates" if int(rounds.get("most", 1)) > 1 else "within one run"
     return f"between runs, from {least} replicates" + (" or more" if int(rounds.get("most", least)) > least else "")
 
 

@@ -87,6 +87,8 @@ def interval(stats: Sequence[Stats]) -> tuple[float, float]:
 
     It is no narrower than what the samples leave open, for replicates may agree by chance or to a tick of the clock.
     """
+    if min(one.median for one in stats) <= 0:
+        return min(one.low for one in stats), max(one.high for one in stats)
     logs = [math.log(one.median) for one in stats]
     centre = sum(logs) / len(logs)
     variance = sum((log - centre) ** 2 for log in logs) / (len(logs) - 1)
@@ -100,7 +102,7 @@ def _flow(flows: Sequence[FlowResult], lost: Sequence[str]) -> FlowResult:
     rates = [flow.gbps for flow in flows if flow.gbps is not None]
     seconds, gbps = across([flow.seconds for flow in flows]), across(rates) if rates else None
     modes = two_modes([sample for flow in flows for sample in flow.samples_s])
-    if modes is not None:
+    if modes is not None and seconds.median > 0:
         slower, faster = modes[1] / seconds.median, modes[0] / seconds.median
         seconds = _widened(seconds, faster, slower)
         gbps = _widened(gbps, 1 / slower, 1 / faster) if gbps else None

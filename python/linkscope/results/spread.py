@@ -23,7 +23,7 @@ def two_modes(samples: Sequence[float]) -> tuple[float, float] | None:
     Each group has 15 % of the samples at least; the gap between them is 15 % at least, and wider than either group is
     between its own 10th and 90th percentile.
     """
-    logs = sorted(math.log(sample) for sample in samples)
+    logs = sorted(math.log(sample) for sample in samples if sample > 0)
     least = max(2, math.ceil(_LEAST_SHARE * len(logs)))
     if len(logs) < _FEWEST_SAMPLES:
         return None
@@ -37,6 +37,8 @@ def two_modes(samples: Sequence[float]) -> tuple[float, float] | None:
 def why_wide(flows: Sequence[FlowResult], modes: tuple[float, float] | None) -> tuple[str, ...]:
     """A remark on what makes the figure uncertain; nothing where it is not. ``flows``: the replicates', in order."""
     medians = [flow.seconds.median for flow in flows]
+    if min(medians) <= 0:
+        return ()
     between = max(medians) / min(medians) - 1
     within = median((flow.seconds.high - flow.seconds.low) / flow.seconds.median for flow in flows)
     if modes is not None:

@@ -1,0 +1,104 @@
+"""A budget: what fits it is planned by what visits took before, it ends the run, and what it left out is said."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from launching import TINY_IDS, Bench, bench
+
+from linkscope.launch import costs
+from linkscope.plan.budget import Costs, fit, least_s
+from linkscope.results.run_file import RunFile
+
+__all__ = ["bench"]
+
+Json = dict[str, Any]
+
+
+def curve(name: str, sizes: int) -> list[Json]:
+    flow = {"method": "memcpy", "source": {"device": "numa:0"}, "destination": {"device": "numa:0"}}
+    return [
+        {
+            "id": f"s/{name}/{n}",
+            "suite": "s",
+            "name": name,
+            "flows": [{**flow, "bytes": 1 << n}],
+            "labels": {"x": 1 << n},
+        }
+        for n in range(sizes)
+    ]
+
+
+def test_what_fits_is_visited_as_often_as_asked_else_once_else_by_fewer_sizes() -> None:
+    cases = curve("a", 9) + curve("b", 5)
+    known = Costs({case["id"]: 1.0 for case in cases}, {}, {1: 2.0})
+    assert least_s(cases, known) == pytest.approx(16.0, abs=0.5)
+    assert fit(cases, 60.0, 3, known) == (3, frozenset())
+    assert fit(cases, 20.0, 3, known) == (1, frozenset())
+    visits, out = fit(cases, 8.3, 3, known)
+    assert visits == 1
+    kept = [case["id"] for case in cases if case["id"] not in out]
+    assert kept == ["s/a/0", "s/a/4", "s/a/8", "s/b/0", "s/b/2", "s/b/4"], "ends and middles of both curves"
+
+
+def test_costs_are_learnt_and_guide_the_estimate_of_what_was_not_visited(bench: Bench, own_folders: Path) -> None:
+    assert bench.cli("run", bench.suite, "-o", "a.jsonl").code == 0
+    (path,) = own_folders.rglob("*.json")
+    found = costs.known(path)
+    assert set(found.visits) == set(TINY_IDS)
+    assert found.starts[1] > 0
+    slow = Costs({}, {"s/a": 10.0, "": 2.0}, {})
+    (a, b) = curve("a", 1) + curve("b", 1)
+    assert slow.setup_s(a) == pytest.approx(10 * Costs().setup_s(a))
+    assert slow.setup_s(b) == pytest.approx(2 * Costs().setup_s(b))
+
+
+DAMAGED = [
+    *("", "[]", "{}", "\xff"),
+    '{"schema":1,"visits":[],"ratios":{},"starts":{}}',
+    '{"schema":1,"visits":{"a":-1},"ratios":{},"starts":{}}',
+    '{"schema":1,"visits":{"a":"x"},"ratios":{},"starts":{}}',
+]
+
+
+@pytest.mark.parametrize("text", DAMAGED)
+def test_costs_that_are_damaged_are_none(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "costs.json"
+    path.write_text(text, encoding="latin-1")
+    assert costs.known(path) == Costs()
+    assert costs.known(tmp_path / "none.json") == Costs()
+
+
+def test_a_budget_too_short_says_so_first_and_leaves_sizes_out(bench: Bench, own_folders: Path) -> None:
+    bench.cli("run", bench.suite, "-o", "a.jsonl")
+    (path,) = own_folders.rglob("*.json")
+    data = json.loads(path.read_text())
+    path.write_text(json.dumps(data | {"visits": dict.fromkeys(TINY_IDS, 1.0)}))
+    ended = bench.cli("run", bench.suite, "-o", "b.jsonl", "--budget", "4s")
+    assert ended.err.startswith("the budget of 4s is too short: all 6 cases once take about 6 s; 4 are left out")
+    left_out = [row for row in RunFile.read("b.jsonl").rows if row.status == "skipped"]
+    assert [row.reason for row in left_out] == ["left out: a budget of 4s is too short for it"] * 4
+
+
+def test_a_budget_that_is_used_up_ends_the_run(bench: Bench) -> None:
+    bench.faults({"/16KiB": "hang"})
+    began = time.monotonic()
+    assert bench.cli("run", bench.suite, "-o", "a.jsonl", "--budget", "3s").code == 0
+    assert time.monotonic() - began < 30, "far from the limit of a case that hangs"
+    found = RunFile.read("a.jsonl")
+    assert found.missing == ()
+    assert {row.reason for row in found.with_status("skipped")} == {"left out: the budget of 3s was used up"}
+    (hung,) = [row for row in found.rows if row.id.endswith("/16KiB")]
+    assert hung.status == "skipped"
+
+
+def test_a_run_with_a_budget_is_resumed(bench: Bench) -> None:
+    bench.cli("run", bench.suite, "-o", "a.jsonl", "--budget", "20s")
+    path = Path("a.jsonl")
+    path.write_text("\n".join(path.read_text().splitlines()[:3]) + "\n")
+    assert bench.cli("run", "--resume", "-o", path).code == 0
+    assert RunFile.read(path).missing == ()
