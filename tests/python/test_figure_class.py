@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from linkscope.analysis.figure_class import LARGE, FigureClass, figure_class
+from linkscope.results.figure_class import LARGE, FigureClass, figure_class
 
 Json = dict[str, Any]
 

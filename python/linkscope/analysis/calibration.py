@@ -10,10 +10,10 @@ from statistics import fmean, median
 
 from linkscope.analysis.by_flow import by_flow
 from linkscope.analysis.components import FEWEST_RUNS, Components, Replicate, components
-from linkscope.analysis.figure_class import FigureClass, figure_class
 from linkscope.analysis.headline import Headline, headline, summed_rates
 from linkscope.errors import LinkscopeError
 from linkscope.results.calibration import Calibration, Noise, devices_of
+from linkscope.results.figure_class import FigureClass, figure_class
 from linkscope.results.row import Row
 from linkscope.results.run_file import RunFile
 

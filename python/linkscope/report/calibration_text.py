@@ -5,10 +5,10 @@ from __future__ import annotations
 from rich.console import Console
 from rich.text import Text
 
-from linkscope.analysis.figure_class import FigureClass
 from linkscope.report import wording
 from linkscope.report.grid import empty_grid
 from linkscope.results.calibration import Calibration, Noise
+from linkscope.results.figure_class import FigureClass
 
 CLASSES = {
     FigureClass.GPU_LARGE.key: "GPU to GPU, 64 MiB and more, driven by the source; chase of a GPU's memory",

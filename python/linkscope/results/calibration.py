@@ -56,7 +56,7 @@ class Calibration:
     """Several runs of the same suites on one node, held against one another.
 
     ``made``: when the last of them began (RFC 3339). ``devices``: id and name of each; with them the node is known
-    again. ``classes``: keys of ``analysis/figure_class.py``, then "all".
+    again. ``classes``: keys of ``results/figure_class.py``, then "all".
     """
 
     made: str
