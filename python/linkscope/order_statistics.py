@@ -1,4 +1,6 @@
-"""Order statistics: the median's distribution-free interval, and percentiles, of samples in ascending order."""
+"""Order statistics: the median's distribution-free interval, and percentiles, of samples in ascending order; and
+Student's t.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +9,11 @@ from functools import cache
 from math import comb
 
 CONFIDENCE = 0.95
+# Student's t, 0.975 quantile, by degrees of freedom from 1.
+_T975 = (
+    *(12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228),
+    *(2.201, 2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086),
+)
 
 
 @cache
@@ -38,3 +45,8 @@ def percentile(ordered: Sequence[float], share: float) -> float:
     below = int(position)
     above = min(below + 1, len(ordered) - 1)
     return ordered[below] + (ordered[above] - ordered[below]) * (position - below)
+
+
+def t975(freedom: int) -> float:
+    """Student's t, the quantile of 0.975, for so many degrees of freedom, at least one: of a 95 % interval."""
+    return _T975[min(freedom, len(_T975)) - 1]

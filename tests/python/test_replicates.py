@@ -130,3 +130,20 @@ def test_a_run_file_folds_rows_of_one_case_and_the_last_of_one_number_counts(tmp
     assert [one.replicate for one in row.replicates] == [0, 1, 2]
     assert row.flows[0].seconds.median == pytest.approx(1e-4)
     assert row.flows[0].seconds.high < 1.1e-4
+
+
+def test_calibrated_noise_widens_the_interval_of_its_class(tmp_path: Path) -> None:
+    rows = [replicate(n, [1e-4] * 8) for n in range(3)]
+    header = made.run(2, rows).header
+
+    def margin(noise: Any) -> float:
+        path = tmp_path / "a.jsonl"
+        head = {**header, "noise": {"calibrated": "2026-01-01", "turns": 10, "between_runs": noise}}
+        path.write_text("".join(json.dumps(line) + "\n" for line in (head, *(row.raw for row in rows))))
+        (row,) = RunFile.read(path).rows
+        return row.flows[0].seconds.high / row.flows[0].seconds.median - 1
+
+    assert margin({}) == pytest.approx(0, abs=1e-9)
+    assert margin({"gpu": 0.1}) == pytest.approx(math.exp(0.1) - 1)
+    for other in ({"cpu": 0.1}, {"gpu": "much"}, {"gpu": -1}, {"gpu": 1e9}, []):
+        assert margin(other) == pytest.approx(0, abs=1e-9)

@@ -152,7 +152,7 @@ def _aggregate(row: Row) -> Headline | None:
 
 def _sum(row: Row) -> Headline | None:
     sums = [found for one in row.measured if (found := _sum_of(one.measured_flows)) is not None]
-    return replace(sums[-1], value=across([one.value for one in sums])) if sums else None
+    return replace(sums[-1], value=across([one.value for one in sums], row.noise)) if sums else None
 
 
 def _sum_of(measured: list[tuple[dict[str, Any], FlowResult]]) -> Headline | None:

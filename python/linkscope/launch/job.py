@@ -36,6 +36,7 @@ from linkscope.plan.expand import PlannedCase, expand
 from linkscope.plan.modelled import machine_of
 from linkscope.plan.select import Selection, parse_duration, parse_precision, parse_rounds, selection
 from linkscope.plan.suite import load_suite, packaged_methods
+from linkscope.results import calibration
 from linkscope.results.run_file import FILE_SCHEMA, SCHEMA
 
 Json = dict[str, Any]
@@ -90,6 +91,8 @@ class Job:
     rounds: RoundLimits
     deadline: float = math.inf
     """When a budget is used up, by the monotonic clock."""
+    noise: Json = field(default_factory=dict)
+    """What calibration found on this node, as a run file's header has it; empty where there was none."""
     notes: tuple[str, ...] = ()
     """What a user should know before it starts."""
 
@@ -128,6 +131,7 @@ class Job:
             "node": self.node.to_json(),
             "engine": self.engine.description,
             "state": self.state(),
+            **({"noise": self.noise} if self.noise else {}),
             "plan": {
                 "options": self.options.to_json(),
                 "rounds": self.rounds.to_json(),
@@ -207,7 +211,10 @@ def prepare(request: Request) -> Job:
     options = share_out([one.case for one in planned if one.skip is None], precision, share, rounds.least, before)
     cases = tuple(replace(one, case={**one.case, **limits(one.case, options)}) for one in planned)
     deadline = math.inf if budget_s is None or described else begun + budget_s - _END_S
-    return Job(request, node, engine, cases, options, rounds, deadline, notes)
+    said = list(notes)
+    calibrated = calibration.load(node, said.append)
+    noise = {} if calibrated is None else calibration.noise_of(calibrated)
+    return Job(request, node, engine, cases, options, rounds, deadline, noise, tuple(said))
 
 
 def _fitted(

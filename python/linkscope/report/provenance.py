@@ -38,6 +38,7 @@ def provenance(header: Header, node: Node, states: Sequence[Header] = ()) -> lis
         ("PyTorch", _further(header)),
         ("command", shlex.join(str(word) for word in header.get("command", []))),
         ("precision", f"95 % interval {_reach(header)}, ±{precision(header) * 100:g} % asked"),
+        ("noise", _noise(header)),
         ("bytes", "payload, counted once; GB/s are decimal, KiB/MiB/GiB binary"),
     ]
     return [(name, text) for name, text in lines if text]
@@ -50,6 +51,15 @@ def _reach(header: Header) -> str:
     if least < 2:
         return "between runs where a case has replicates" if int(rounds.get("most", 1)) > 1 else "within one run"
     return f"between runs, from {least} replicates" + (" or more" if int(rounds.get("most", least)) > least else "")
+
+
+def _noise(header: Header) -> str:
+    """By which calibration the intervals are widened; empty where by none."""
+    known = header.get("noise")
+    if not known:
+        return ""
+    when = str(known.get("calibrated", "?"))[:10]
+    return f"intervals hold what {known.get('turns', '?')} runs here differed by, calibrated {when}"
 
 
 def hosts(states: Sequence[Header]) -> tuple[str, ...]:

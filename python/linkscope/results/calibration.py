@@ -17,6 +17,7 @@ from jsonschema.exceptions import best_match
 
 from linkscope.errors import LinkscopeError
 from linkscope.machine.node import Node
+from linkscope.order_statistics import t975
 from linkscope.schemas import load_schema
 
 Json = dict[str, Any]
@@ -81,6 +82,15 @@ class Calibration:
         devices = tuple((device["id"], device["name"]) for device in data["devices"])
         classes = tuple(Noise(**noise) for noise in data["classes"])
         return Calibration(**{**fields, "suites": tuple(data["suites"]), "devices": devices, "classes": classes})
+
+
+def noise_of(found: Calibration) -> Json:
+    """What the header of a run file on that node says of it: the half width, as a share, of a 95 % interval for what
+    varies from run to run beyond what varies within one, by class (Student's, of so many turns).
+    """
+    factor = t975(found.turns - 1)
+    widths = {one.name: round(factor * one.runs, 6) for one in found.classes if one.runs is not None}
+    return {"calibrated": found.made, "turns": found.turns, "between_runs": widths}
 
 
 def devices_of(node: Node) -> tuple[tuple[str, str], ...]:

@@ -12,22 +12,18 @@ from collections.abc import Sequence
 from dataclasses import replace
 from statistics import median
 
+from linkscope.order_statistics import t975
 from linkscope.results.row import FlowResult, Row, Stats
 from linkscope.results.spread import two_modes, why_wide
 
 MOST_FAILURES = 1
 """Replicates of a case that may fail before it has failed."""
 
-# Student's t, 0.975 quantile, by degrees of freedom from 1.
-_T975 = (
-    *(12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228),
-    *(2.201, 2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086),
-)
 
-
-def folded(rows: Sequence[Row]) -> Row:
+def folded(rows: Sequence[Row], noise: float = 0.0) -> Row:
     """One row out of all that a run has of a case, in order of replicate; it holds them as ``replicates``.
 
+    ``noise``: what calibration found to vary from run to run besides, as the relative half width of a 95 % interval.
     It is ok where a replicate is and at most one failed, else failed, else skipped. Raises ValueError where there are
     none.
     """
@@ -46,28 +42,29 @@ def folded(rows: Sequence[Row]) -> Row:
         for row in rows
         if row.status != "ok"
     )
-    flows = tuple(_flow([row.flows[i] for row in good], lost) for i in range(len(last.flows)))
+    flows = tuple(_flow([row.flows[i] for row in good], lost, noise) for i in range(len(last.flows)))
     aggregates = [row.aggregate for row in good if row.aggregate is not None]
     stopped = next((row.stopped for row in good if row.stopped != "precision"), "precision")
     return replace(
         last,
         flows=flows,
-        aggregate=across(aggregates) if len(aggregates) == len(good) else None,
+        aggregate=across(aggregates, noise) if len(aggregates) == len(good) else None,
         stopped=stopped,
         replicates=tuple(rows),
+        noise=noise,
     )
 
 
-def across(stats: Sequence[Stats]) -> Stats:
+def across(stats: Sequence[Stats], noise: float = 0.0) -> Stats:
     """Stats of the figure that replicates measured, in their unit: ``median`` is the median of their medians.
 
     ``low`` to ``high`` is their 95 % interval, which holds ``median``; of one replicate it is that replicate's own.
-    ``n`` is the sum, ``min`` and ``max`` are the extremes, the rest medians.
+    ``noise`` is as of ``folded``. ``n`` is the sum, ``min`` and ``max`` are the extremes, the rest medians.
     """
     if len(stats) == 1:
         return stats[0]
     middle = median(one.median for one in stats)
-    low, high = interval(stats)
+    low, high = interval(stats, noise)
     return Stats(
         n=sum(one.n for one in stats),
         median=middle,
@@ -82,7 +79,7 @@ def across(stats: Sequence[Stats]) -> Stats:
     )
 
 
-def interval(stats: Sequence[Stats]) -> tuple[float, float]:
+def interval(stats: Sequence[Stats], noise: float = 0.0) -> tuple[float, float]:
     """Of at least two replicates, in their unit: Student's interval, 95 %, of the logarithms of their medians.
 
     It is no narrower than what the samples leave open, for replicates may agree by chance or to a tick of the clock.
@@ -92,15 +89,15 @@ def interval(stats: Sequence[Stats]) -> tuple[float, float]:
     logs = [math.log(one.median) for one in stats]
     centre = sum(logs) / len(logs)
     variance = sum((log - centre) ** 2 for log in logs) / (len(logs) - 1)
-    between = _T975[min(len(logs) - 1, len(_T975)) - 1] * math.sqrt(variance / len(logs))
+    between = t975(len(logs) - 1) * math.sqrt(variance / len(logs))
     within = median((one.high - one.low) / 2 / one.median for one in stats) / math.sqrt(len(stats))
-    margin = max(between, within)
+    margin = math.hypot(max(between, within), noise)
     return math.exp(centre - margin), math.exp(centre + margin)
 
 
-def _flow(flows: Sequence[FlowResult], lost: Sequence[str]) -> FlowResult:
+def _flow(flows: Sequence[FlowResult], lost: Sequence[str], noise: float) -> FlowResult:
     rates = [flow.gbps for flow in flows if flow.gbps is not None]
-    seconds, gbps = across([flow.seconds for flow in flows]), across(rates) if rates else None
+    seconds, gbps = across([flow.seconds for flow in flows], noise), across(rates, noise) if rates else None
     modes = two_modes([sample for flow in flows for sample in flow.samples_s])
     if modes is not None and seconds.median > 0:
         slower, faster = modes[1] / seconds.median, modes[0] / seconds.median

@@ -48,7 +48,8 @@ class Row:
     """A finished case. ``case`` is the plan's case, verbatim; ``raw`` the whole line.
 
     ``replicates``: where a run measured the case several times, all of its rows as they were written, in order; the
-    figures here are then those of ``results/replicates.py``, and ``raw`` is the last one's line.
+    figures here are then those of ``results/replicates.py``, ``raw`` is the last one's line, and ``noise`` what their
+    intervals hold of the node's noise between runs.
     """
 
     id: str
@@ -61,6 +62,7 @@ class Row:
     stopped: str | None
     raw: dict[str, Any]
     replicates: tuple[Row, ...] = ()
+    noise: float = 0.0
 
     @property
     def replicate(self) -> int:

@@ -6,13 +6,14 @@ import errno
 import io
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from linkscope.errors import LinkscopeError
 from linkscope.machine.node import Node
+from linkscope.results.figure_class import figure_class
 from linkscope.results.replicates import folded
 from linkscope.results.row import Row
 
@@ -22,6 +23,8 @@ SCHEMA = 1
 """Of plans and of what engines print."""
 FILE_SCHEMA = 2
 """Of run files: in 2 a case may have several rows, its replicates."""
+MOST_NOISE = 10.0
+"""A header that says more of a node is not believed."""
 
 
 @dataclass(frozen=True)
@@ -101,9 +104,18 @@ class RunFile:
         if header is None:
             raise LinkscopeError(f"{place} is not a linkscope run file: it holds no header")
         order = {case_id: i for i, case_id in enumerate(header["plan"]["ids"])}
-        found = [folded([by_number[number] for number in sorted(by_number)]) for by_number in rows.values()]
+        found = [_fold(header, [by_number[number] for number in sorted(by_number)]) for by_number in rows.values()]
         ordered = sorted(found, key=lambda row: order.get(row.id, len(order)))
         return RunFile(place, header, tuple(ordered), tuple(states), tuple(notices))
+
+
+def _fold(header: Json, rows: Sequence[Row]) -> Row:
+    """The rows of a case as one, with the noise that the header says of its class."""
+    try:
+        width = float(header["noise"]["between_runs"][figure_class(rows[0].case).key])
+    except (KeyError, TypeError, ValueError):
+        width = 0.0
+    return folded(rows, width if 0 <= width < MOST_NOISE else 0.0)
 
 
 class RunWriter:
