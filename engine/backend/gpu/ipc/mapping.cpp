@@ -83,8 +83,7 @@ IpcExport IpcExport::read(const std::string& text) {
 
 Support IpcExport::usable(const GpuContext& context, const Rotation& rotation) const {
   if (boot_id() != words_.boot)
-    return Support::no(
-        "the two processes are on different nodes: an IPC handle is valid only on its own");
+    return Support::no("the two processes are on different nodes: an IPC handle is valid only on its own");
   if (words_.stride != rotation.stride || words_.slots != rotation.slots) {
     return Support::no("the two processes lay their memory out differently (" + std::to_string(words_.slots) +
                        " and " + std::to_string(rotation.slots) + " slots): do both see the same GPUs?");
