@@ -98,7 +98,7 @@ def command(multi_run: MultiRun, hosts: Hosts, mpiexec: Path) -> list[str]:
         "--hosts",
         ",".join(f"{name}:4" for name in hosts.names),
     ]
-    run = [sys.executable, "-m", "linkscope", "run", multi_run.suite("mpi"), "-o", "a.jsonl"]
+    run = [sys.executable, "-m", "linkscope", "run", multi_run.suite("mpi"), "-o", "a.jsonl", "--rounds", "1"]
     return [str(hosts.enter), *run, *launcher]
 
 
