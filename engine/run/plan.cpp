@@ -168,6 +168,23 @@ void read_options(const Json& json, Plan& plan) {
   fields.finish();
 }
 
+Setting read_setting(const Json& json, const std::string& place) {
+  Fields fields(json, place);
+  Setting setting;
+  for (const auto& [name, value] : json.items())
+    setting.emplace_back(name, static_cast<std::int64_t>(fields.count(name, 0)));
+  fields.finish();
+  return setting;
+}
+
+TuningCache read_tuned(Fields& fields) {
+  TuningCache tuned;
+  if (fields.find("tuned") == nullptr) return tuned;
+  for (const auto& [group, setting] : fields.object("tuned").items())
+    tuned.keep(group, {read_setting(setting, "tuned '" + group + "'"), {}, {}});
+  return tuned;
+}
+
 void check_schema(Fields& fields) {
   const Json* schema = fields.find("schema");
   if (schema == nullptr) fields.reject("schema", "is missing: this is not a linkscope plan");
@@ -199,6 +216,7 @@ Plan parse_plan(const std::string& text) {
   if (plan.backend == BackendKind::modelled && !plan.machine)
     fields.reject("machine", "is missing: a modelled plan describes its node");
   read_options(fields.object("options"), plan);
+  plan.tuned = read_tuned(fields);
   const Json& cases = fields.array("cases");
   std::set<std::string> ids;
   for (std::size_t i = 0; i < cases.size(); ++i) {

@@ -7,6 +7,7 @@
 
 #include "base/units.hpp"
 #include "measure/stopping.hpp"
+#include "measure/tuner.hpp"
 #include "model/flow.hpp"
 #include "record/json_lines.hpp"
 
@@ -21,6 +22,7 @@ struct Plan {
   SamplingOptions sampling;
   Bytes memory_limit_bytes = 0;  ///< of host memory; 0: what the machine has available
   std::optional<Json> machine;   ///< modelled: the described node
+  TuningCache tuned;             ///< launch shapes that earlier visits found best
   std::vector<Case> cases;
 };
 

@@ -52,18 +52,22 @@ def of_all(runs: list[RunFile]) -> Noise:
 def test_coverage_and_disjoint_pairs_as_counted_by_hand() -> None:
     # The others' medians are 100.375, 100.125 and 100.25: the third run's interval alone holds its one.
     close = of_all(runs_of(row_of(100, 99.9, 100.1), row_of(100.5, 100.4, 100.6), row_of(100.25, 99, 101.5)))
-    assert close.covered == pytest.approx(1 / 3)
-    assert close.disjoint == pytest.approx(1 / 3)
-    assert close.apart == 0
-    assert close.margin == pytest.approx(0.001)
+    assert close.intervals.covered == pytest.approx(1 / 3)
+    assert close.intervals.disjoint == pytest.approx(1 / 3)
+    assert close.intervals.apart == 0
+    assert close.intervals.margin == pytest.approx(0.001)
     # Two of three pairs are disjoint, and 3 % and 2.5 % apart.
     far = of_all(runs_of(row_of(100, 99, 101), row_of(100.5, 99.8, 101), row_of(103, 102, 104)))
-    assert (far.covered, far.disjoint, far.apart) == (0, pytest.approx(2 / 3), pytest.approx(2 / 3))
+    assert (far.intervals.covered, far.intervals.disjoint, far.intervals.apart) == (
+        0,
+        pytest.approx(2 / 3),
+        pytest.approx(2 / 3),
+    )
 
 
 def test_a_bound_that_just_touches_covers() -> None:
     touching = of_all(runs_of(row_of(100, 99, 101), row_of(101, 101, 102)))
-    assert (touching.covered, touching.disjoint) == (0.5, 0)
+    assert (touching.intervals.covered, touching.intervals.disjoint) == (0.5, 0)
 
 
 def test_times_are_compared_in_one_unit() -> None:
@@ -71,7 +75,7 @@ def test_times_are_compared_in_one_unit() -> None:
     case = plan_case(figure="latency")
     runs = runs_of(*(made.ok(case, [[t * 0.99, t, t * 1.01] * 4], latency=True) for t in (9.99e-6, 10.01e-6)))
     found = of_all(runs)
-    assert (found.covered, found.disjoint) == (1, 0)
+    assert (found.intervals.covered, found.intervals.disjoint) == (1, 0)
     assert found.runs is not None
     assert found.runs < 0.01
 
@@ -165,7 +169,7 @@ def test_rates_and_times_have_the_same_components() -> None:
 
 def test_a_component_that_is_negative_by_chance_is_shown_as_none_at_all() -> None:
     quiet = of_all(runs_of(*(made.ok(plan_case(), [[1e-3, 1.1e-3, 1.2e-3] * 3]) for _ in range(3))))
-    assert (quiet.runs, quiet.covered, quiet.disjoint) == (0, 1, 0)
+    assert (quiet.runs, quiet.intervals.covered, quiet.intervals.disjoint) == (0, 1, 0)
     assert quiet.samples is not None
     assert quiet.samples > 0.05
 
@@ -184,8 +188,52 @@ def test_a_recorded_run_of_schema_1_falls_into_the_classes_of_its_suite() -> Non
     assert counts["gpu-large"] == 2 * (12 + 6 + 4 + 4 + 1 + 3) + 16
     assert counts["all"] == len(run.rows) == sum(counts.values()) - counts["all"]
     assert set(counts) == {"gpu-large", "gpu", "pinned", "pageable", "cpu", "all"}
-    assert {(noise.covered, noise.disjoint, noise.replicates) for noise in found.classes} == {(1, 0, None)}
+    assert {(noise.intervals.covered, noise.intervals.disjoint, noise.replicates) for noise in found.classes} == {
+        (1, 0, None)
+    }
     assert (found.host, found.turns, found.modelled) == ("h200x4", 2, False)
+
+
+def held_by(noise: float, runs: int, rng: random.Random) -> list[RunFile]:
+    """Runs whose cases differ by ``noise`` from run to run, and by next to nothing within one."""
+    rows = []
+    for number in range(30):
+        case, size = plan_case(number), made.flow("gpu:0", "gpu:1")["bytes"]
+        middles = [rng.gauss(0, noise) for _ in range(runs)]
+        found = [[size / RATE_GBPS * 1e-9 * math.exp(one + rng.gauss(0, 1e-4)) for _ in range(9)] for one in middles]
+        rows.append([made.ok(case, [times]) for times in found])
+    return [made.run(found=list(of_run)) for of_run in zip(*rows, strict=True)]
+
+
+def test_with_the_noise_that_the_other_runs_show_intervals_hold() -> None:
+    found = of_all(held_by(0.03, runs=8, rng=random.Random(3)))
+    assert found.intervals.covered < 0.1
+    assert found.calibrated is not None
+    assert found.calibrated.covered > 0.9
+    assert found.calibrated.disjoint < 0.02
+    assert 0.03 < found.calibrated.margin < 0.09
+
+
+def test_too_few_runs_and_intervals_that_hold_noise_already_are_not_widened_again() -> None:
+    two = held_by(0.03, runs=2, rng=random.Random(4))
+    assert of_all(two).calibrated is None
+    widened = [
+        replace(run, rows=tuple(folded([row], noise=0.05) for row in run.rows))
+        for run in held_by(0.03, runs=4, rng=random.Random(5))
+    ]
+    found = of_all(widened)
+    assert found.calibrated is None
+    assert found.intervals.covered > 0.8
+
+
+def test_a_case_is_drawn_towards_its_class() -> None:
+    """Of 30 cases one varies ten times as much: it keeps most of that, and the others none of it."""
+    calm, wild = held_by(0.01, runs=10, rng=random.Random(6)), held_by(0.1, runs=10, rng=random.Random(7))
+    runs = [replace(one, rows=(*one.rows[:-1], other.rows[-1])) for one, other in zip(calm, wild, strict=True)]
+    found = calibrate(runs)
+    assert len(found.runs) == 30
+    assert 0.05 < found.runs[wild[0].rows[-1].id] < 0.13
+    assert all(0.005 < found.runs[row.id] < 0.02 for row in runs[0].rows[:-1])
 
 
 def text_of(found: Calibration) -> str:
@@ -197,9 +245,9 @@ def text_of(found: Calibration) -> str:
 
 def test_what_is_not_known_prints_as_a_dash_and_modelled_runs_are_marked() -> None:
     text = text_of(calibrate(runs_of(row_of(100, 99, 101), row_of(100, 99, 101))))
-    line = next(line for line in text.splitlines() if line.startswith("all"))
-    assert line.split()[1:4] == ["1", "100", "%"]
-    assert "–" in line
+    levels, held = (line.split() for line in text.splitlines() if line.startswith("all"))
+    assert (levels[1], levels[4]) == ("1", "–")
+    assert held[1:3] == ["100", "%"]
     assert "MODELLED" in text
     assert all(len(line) <= 80 for line in text.splitlines())
 

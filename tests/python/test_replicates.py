@@ -70,6 +70,16 @@ def test_one_replicate_keeps_its_own_interval_and_says_so() -> None:
     assert ONE_REPLICATE not in Row.from_json({k: v for k, v in alone.raw.items() if k != "replicate"}).notes
 
 
+def test_one_replicate_of_a_calibrated_node_holds_its_noise() -> None:
+    alone = replicate(0, [0.99e-4, 1e-4, 1.01e-4] * 4)
+    found = folded([alone], noise=0.03)
+    assert found.flows[0].seconds.high == pytest.approx(1e-4 * math.exp(math.hypot(math.log(1.01), 0.03)))
+    assert found.flows[0].seconds.median == alone.flows[0].seconds.median
+    assert (found.measured, found.lines, found.noise) == ((alone,), (alone.raw,), 0.03)
+    assert ONE_REPLICATE in found.notes
+    assert any("from run to run" in note for note in found.notes)
+
+
 def test_a_replicate_that_fails_costs_that_replicate_and_two_the_case() -> None:
     good = [replicate(n, [1e-4] * 8) for n in range(2)]
     found = folded([good[0], broken(1), replace(good[1], raw={**good[1].raw, "replicate": 2})])
@@ -143,7 +153,11 @@ def test_calibrated_noise_widens_the_interval_of_its_class(tmp_path: Path) -> No
         (row,) = RunFile.read(path).rows
         return row.flows[0].seconds.high / row.flows[0].seconds.median - 1
 
+    class_of = {"gpu": 0.1}
     assert margin({}) == pytest.approx(0, abs=1e-9)
-    assert margin({"gpu": 0.1}) == pytest.approx(math.exp(0.1) - 1)
+    assert margin({"classes": class_of, "cases": {}}) == pytest.approx(math.exp(0.1) - 1)
+    assert margin({"classes": class_of, "cases": {rows[0].id: 0.3}}) == pytest.approx(math.exp(0.3) - 1)
     for other in ({"cpu": 0.1}, {"gpu": "much"}, {"gpu": -1}, {"gpu": 1e9}, []):
-        assert margin(other) == pytest.approx(0, abs=1e-9)
+        assert margin({"classes": other, "cases": {}}) == pytest.approx(0, abs=1e-9)
+    for odd in (class_of, [], 7, {"classes": class_of, "cases": []}, {"classes": class_of}):
+        assert margin(odd) == pytest.approx(0, abs=1e-9)

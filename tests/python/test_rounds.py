@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import json
+import math
+import time
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import modelled_run as made
 import pytest
 from launching import TINY_IDS, Bench, bench
 from result_schema import validate
 
 from linkscope.errors import LinkscopeError
 from linkscope.launch.job import Job
+from linkscope.launch.rounds import Rounds
 from linkscope.plan.budget import RoundLimits
+from linkscope.plan.expand import PlannedCase
 from linkscope.plan.select import parse_rounds
+from linkscope.results.row import Row
 from linkscope.results.run_file import RunFile
 
 __all__ = ["bench"]
@@ -104,6 +110,43 @@ def test_further_rounds_are_said_and_their_figures_are_not(bench: Bench) -> None
     assert "each in 3 rounds" in lines[0]
     assert [line for line in lines if line.startswith("round ")] == ["round 2: 6 cases", "round 3: 6 cases"]
     assert sum(line.startswith("[") for line in lines) == 6
+
+
+def row_of(case: PlannedCase, number: int, seconds: float, **of_flow: Any) -> Row:
+    found = made.ok(case.case, [[seconds] * 9], replicate=number).raw
+    return Row.from_json({**found, "flows": [{**found["flows"][0], **of_flow}]})
+
+
+def a_case(name: str, **of_flow: Any) -> PlannedCase:
+    return PlannedCase(made.case(name, [{**made.flow("gpu:0", "gpu:1"), **of_flow}], {}))
+
+
+def visited(times: list[float], deadline: float = math.inf) -> int:
+    """How often a case is visited whose replicates take these times."""
+    rounds = Rounds([a_case("copy")], RoundLimits(3, 6), 0.01, "seed", deadline)
+    seen = 0
+    for number, (case,) in rounds:
+        seen += 1
+        rounds.take([row_of(case, number, times[number], elapsed_s=0.0)])
+    return seen
+
+
+def test_further_rounds_go_where_they_can_bring_what_is_asked() -> None:
+    assert visited([1e-3] * 6) == 3, "narrow"
+    assert visited([1e-3, 1.009e-3] * 3) == 4, "a little too wide"
+    assert visited([1e-3, 1.5e-3, 2e-3] * 2) == 3, "out of reach"
+    assert visited([1e-3, 1.5e-3, 2e-3] * 2, time.monotonic() + 60) == 6, "while a budget lasts"
+
+
+def test_launch_shapes_are_sought_once() -> None:
+    first, second = a_case("a", tuning_group="g"), a_case("b", tuning_group="h")
+    rounds = Rounds([first, second], RoundLimits(3, 3), 0.01, "seed")
+    assert rounds.tuned([first, second]) == {}
+    shape = {"blocks": 66}
+    rounds.take([row_of(first, 0, 1e-3, setting=shape, tuned=[{**shape, "gbps": 1.0}])])
+    rounds.take([row_of(first, 1, 1e-3, setting=shape), row_of(second, 0, 1e-3, setting={"blocks": 1})])
+    assert rounds.tuned([first, second]) == {"g": shape}
+    assert rounds.tuned([second]) == {}, "what others found is theirs"
 
 
 def test_rounds_are_a_number_or_two() -> None:

@@ -6,7 +6,7 @@ import json
 import math
 import os
 import signal
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ from linkscope.launch.calibrate import turns
 from linkscope.launch.job import Request
 from linkscope.launch.run import INTERRUPTED, Listener
 from linkscope.machine.node import Device, Node
-from linkscope.results.calibration import MOST_BYTES, Calibration, Noise, keep, kept_at, load
+from linkscope.results.calibration import MOST_BYTES, Calibration, Intervals, Noise, keep, kept_at, load
 from linkscope.results.run_file import RunFile
 
 __all__ = ["bench", "real_engine"]
@@ -49,7 +49,10 @@ def test_turns_are_measured_shown_and_kept(bench: Bench, state: Path) -> None:
     found = load(run.node)
     assert found is not None
     assert (found.turns, found.suites, found.host) == (3, (bench.suite,), run.header["host"])
-    assert [(noise.name, noise.cases, noise.covered) for noise in found.classes] == [("cpu", 6, 1.0), ("all", 6, 1.0)]
+    assert [(noise.name, noise.cases, noise.intervals.covered) for noise in found.classes] == [
+        ("cpu", 6, 1.0),
+        ("all", 6, 1.0),
+    ]
     assert {noise.replicates for noise in found.classes} == {0}
     assert run.header["command"][-2:] == ["-o", "noise/turn-01.jsonl"]
 
@@ -160,14 +163,15 @@ def test_a_described_node_varies_by_nothing_and_is_not_kept(
     assert "MODELLED" in ended.output
     found = calibrate([RunFile.read(path) for path in Path("noise").iterdir()])
     assert found.modelled
-    assert {(noise.covered, noise.disjoint, noise.runs) for noise in found.classes} == {(1, 0, 0)}
+    assert {(noise.intervals.covered, noise.intervals.disjoint, noise.runs) for noise in found.classes} == {(1, 0, 0)}
     with pytest.raises(ValueError, match="modelled"):
         keep(found)
     assert not state.exists()
 
 
 NODE = Node("2 x Fake / GPU", (Device("numa:0", "numa", "CPU"), Device("gpu:0", "gpu", "Fake")), ())
-NOISE = Noise("cpu", 3, 0.95, 0.01, 0.0, 0.004, 0.002, None, 0.001)
+HELD = Intervals(0.95, 0.01, 0.0, 0.004)
+NOISE = Noise("cpu", 3, HELD, replace(HELD, covered=0.99), 0.002, None, 0.001)
 FOUND = Calibration(
     made="2026-11-23T06:00:00+00:00",
     version="0.1.0",
@@ -177,7 +181,8 @@ FOUND = Calibration(
     node=NODE.name,
     devices=(("numa:0", "CPU"), ("gpu:0", "Fake")),
     modelled=False,
-    classes=(NOISE, replace(NOISE, name="all")),
+    classes=(NOISE, replace(NOISE, name="all", calibrated=None)),
+    runs={"host/copy": 0.01},
 )
 
 
@@ -214,8 +219,9 @@ GARBAGE = {
     "a field more": spoiled(more=1),
     "a field less": json.dumps({k: v for k, v in FOUND.to_json().items() if k != "turns"}).encode(),
     "a word for a number": spoiled(turns="ten"),
-    "a share above 1": spoiled(classes=[{**NOISE.to_json(), "covered": 1.5}]),
+    "a share above 1": spoiled(classes=[{**NOISE.to_json(), "intervals": {**asdict(HELD), "covered": 1.5}}]),
     "no number": spoiled(classes=[{**NOISE.to_json(), "runs": math.nan}]),
+    "a case's noise below 0": spoiled(runs={"a": -0.1}),
     "modelled": spoiled(modelled=True),
     "escapes": spoiled(made="\x1b[31m"),
     "large": b" " * MOST_BYTES + spoiled(),

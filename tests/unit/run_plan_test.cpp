@@ -56,6 +56,20 @@ std::string complaint(const std::string& from, const std::string& to) {
   return "accepted";
 }
 
+TEST(ParsePlan, ReadsWhatEarlierVisitsTuned) {
+  std::string text = whole;
+  text.replace(text.find("\"cases\""), 0, R"("tuned": {"g": {"blocks": 66, "streaming": 0}}, )");
+  const Setting shape = {{"blocks", 66}, {"streaming", 0}};
+  const auto found = parse_plan(text).tuned.find("g", {{{"blocks", 132}}, shape});
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->chosen, shape);
+  EXPECT_TRUE(found->tried.empty());
+  EXPECT_FALSE(parse_plan(text).tuned.find("g", {{{"blocks", 132}}})) << "not offered";
+  EXPECT_FALSE(parse_plan(whole).tuned.find("g", {shape}));
+  EXPECT_EQ(complaint("\"cases\"", R"("tuned": {"g": {"blocks": -1}}, "cases")"),
+            "tuned 'g': blocks: must be a whole number of at least 0");
+}
+
 TEST(ParsePlan, NamesCaseAndField) {
   EXPECT_EQ(complaint("\"bytes\": 64", "\"bytes\": -1"),
             "case 'one': flows[0]: bytes: must be a whole number of at least 0");

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from statistics import fmean, median
 
@@ -12,14 +12,18 @@ from linkscope.analysis.by_flow import by_flow
 from linkscope.analysis.components import FEWEST_RUNS, Components, Replicate, components
 from linkscope.analysis.headline import Headline, headline, summed_rates
 from linkscope.errors import LinkscopeError
-from linkscope.results.calibration import Calibration, Noise, devices_of
+from linkscope.order_statistics import t975
+from linkscope.results.calibration import Calibration, Intervals, Noise, devices_of
 from linkscope.results.figure_class import FigureClass, figure_class
-from linkscope.results.row import Row
+from linkscope.results.replicates import with_noise
+from linkscope.results.row import Row, Stats
 from linkscope.results.run_file import RunFile
 
 ALL = "all"
 APART = 0.01
 """Medians of disjoint intervals that differ by less mislead nobody."""
+_CLASS_RUNS = 4
+"""As many runs more a case's class counts for what is known of the case."""
 _TOGETHER = ("sum", "aggregate")
 """Figures of all measured flows of a case."""
 
@@ -29,27 +33,40 @@ class _Figure:
     """One run's figure of a case."""
 
     headline: Headline
+    noise: float
     replicates: tuple[Replicate, ...]
 
 
 @dataclass(frozen=True)
-class _CaseNoise:
-    """One case's figure in at least two runs. ``covered``, ``margins``: by run; ``disjoint``, ``apart``: by pair."""
+class _Compared:
+    """Intervals of one case held against one another. ``covered``, ``margins``: by run; ``disjoint``, ``apart``: by
+    pair.
+    """
 
-    id: str
-    figure_class: FigureClass
     covered: tuple[bool, ...]
     disjoint: tuple[bool, ...]
     apart: tuple[bool, ...]
     margins: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class _CaseNoise:
+    """One case's figure in at least two runs. ``others``: the variance between the runs but the i-th, by i; empty where
+    these are too few, or intervals hold a calibration's noise already.
+    """
+
+    id: str
+    figure_class: FigureClass
+    values: tuple[Stats, ...]
     components: Components | None
+    others: tuple[float, ...]
+    calibrated: tuple[Stats, ...] = ()
+    """``values``, each with the noise that the other runs of all cases of the class show."""
 
 
 def calibrate(runs: Sequence[RunFile]) -> Calibration:
     """The table by class. Raises LinkscopeError where the runs cannot be held against one another."""
-    cases = _cases(runs)
-    of_class = {one: [case for case in cases if case.figure_class == one] for one in FigureClass}
-    classes = [_noise(one.key, held) for one, held in of_class.items() if held]
+    of_class = _by_class(runs)
     last = max(runs, key=_started)
     return Calibration(
         made=_started(last),
@@ -60,16 +77,53 @@ def calibrate(runs: Sequence[RunFile]) -> Calibration:
         node=last.node.name,
         devices=devices_of(last.node),
         modelled=any(run.modelled or run.node.modelled for run in runs),
-        classes=(*classes, _noise(ALL, cases)),
+        classes=(
+            *(_noise(one.key, held) for one, held in of_class.items()),
+            _noise(ALL, [case for held in of_class.values() for case in held]),
+        ),
+        runs={name: sd for held in of_class.values() for name, sd in _deviations(held, len(runs)).items()},
     )
 
 
 def by_case(runs: Sequence[RunFile]) -> dict[str, list[Noise]]:
     """The same of each case alone, by class: ``name`` is its id. Raises LinkscopeError likewise."""
-    found: dict[str, list[Noise]] = {}
-    for case in _cases(runs):
-        found.setdefault(case.figure_class.key, []).append(_noise(case.id, [case]))
+    return {one.key: [_noise(case.id, [case]) for case in held] for one, held in _by_class(runs).items()}
+
+
+def _by_class(runs: Sequence[RunFile]) -> dict[FigureClass, list[_CaseNoise]]:
+    cases = _cases(runs)
+    of_class = {one: [case for case in cases if case.figure_class == one] for one in FigureClass}
+    return {one: _calibrated(held) for one, held in of_class.items() if held}
+
+
+def _deviations(cases: Sequence[_CaseNoise], runs: int) -> dict[str, float]:
+    """Between runs, by id of the cases of one class; of a case with several figures the largest."""
+    variances = {i: case.components.runs for i, case in enumerate(cases) if case.components is not None}
+    found: dict[str, float] = {}
+    for i, variance in zip(variances, _drawn(list(variances.values()), runs), strict=True):
+        found[cases[i].id] = max(found.get(cases[i].id, 0.0), math.sqrt(variance))
     return found
+
+
+def _drawn(variances: Sequence[float], runs: int) -> list[float]:
+    """Variances between so many runs, each drawn towards the one in the middle, which counts as ``_CLASS_RUNS`` runs
+    more (as Smyth, Linear models and empirical Bayes methods, 2004, does with those of genes).
+    """
+    if not variances:
+        return []
+    middle = max(median(variances), 0.0)
+    return [(_CLASS_RUNS * middle + (runs - 1) * max(one, 0.0)) / (_CLASS_RUNS + runs - 1) for one in variances]
+
+
+def _calibrated(cases: Sequence[_CaseNoise]) -> list[_CaseNoise]:
+    """The cases of one class, each with ``calibrated``."""
+    widened: list[list[Stats]] = [[] for _ in cases]
+    for turn in range(max(len(case.others) for case in cases)):
+        here = [i for i, case in enumerate(cases) if turn < len(case.others)]
+        runs = min(len(cases[i].others) for i in here) - 1
+        for i, variance in zip(here, _drawn([cases[i].others[turn] for i in here], runs), strict=True):
+            widened[i].append(with_noise(cases[i].values[turn], t975(runs - 1) * math.sqrt(variance)))
+    return [replace(case, calibrated=tuple(values)) for case, values in zip(cases, widened, strict=True)]
 
 
 def _cases(runs: Sequence[RunFile]) -> list[_CaseNoise]:
@@ -115,7 +169,7 @@ def _figures(row: Row) -> list[_Figure]:
     """Those of a row: one, or one for each flow that has its own; empty where it has none."""
     replicates = [by_flow(one) for one in row.measured]
     return [
-        _Figure(found, _replicates(parts[index] for parts in replicates))
+        _Figure(found, row.noise, _replicates(parts[index] for parts in replicates))
         for index, part in enumerate(by_flow(row))
         if (found := _in_fixed_unit(part)) is not None
     ]
@@ -128,19 +182,33 @@ def _in_fixed_unit(part: Row) -> Headline | None:
 
 
 def _case(row: Row, figures: Sequence[_Figure]) -> _CaseNoise:
-    values = [figure.headline.value for figure in figures]
+    return _CaseNoise(
+        id=row.id,
+        figure_class=figure_class(row.case),
+        values=tuple(figure.headline.value for figure in figures),
+        components=_components(figures),
+        others=_others(figures) if not any(figure.noise for figure in figures) else (),
+    )
+
+
+def _others(figures: Sequence[_Figure]) -> tuple[float, ...]:
+    """The variance between all runs but the i-th, for each i; empty where these are too few."""
+    if len(figures) <= FEWEST_RUNS:
+        return ()
+    found = [_components([*figures[:i], *figures[i + 1 :]]) for i in range(len(figures))]
+    return tuple(one.runs for one in found if one is not None) if all(found) else ()
+
+
+def _compared(values: Sequence[Stats]) -> _Compared:
     others = [median(one.median for j, one in enumerate(values) if j != i) for i in range(len(values))]
     pairs = list(combinations(values, 2))
     disjoint = [a.high < b.low or b.high < a.low for a, b in pairs]
     far = [abs(a.median - b.median) > APART * min(a.median, b.median) for a, b in pairs]
-    return _CaseNoise(
-        id=row.id,
-        figure_class=figure_class(row.case),
+    return _Compared(
         covered=tuple(one.low <= other <= one.high for one, other in zip(values, others, strict=True)),
         disjoint=tuple(disjoint),
         apart=tuple(one and other for one, other in zip(disjoint, far, strict=True)),
-        margins=tuple(figure.headline.margin for figure in figures),
-        components=_components(figures),
+        margins=tuple(_margin(value) for value in values),
     )
 
 
@@ -166,17 +234,31 @@ def _components(figures: Sequence[_Figure]) -> Components | None:
 
 def _noise(name: str, cases: Sequence[_CaseNoise]) -> Noise:
     found = [case.components for case in cases if case.components is not None]
+    known = [case.calibrated for case in cases if case.calibrated]
     return Noise(
         name=name,
         cases=len(cases),
-        covered=_share(case.covered for case in cases),
-        disjoint=_share(case.disjoint for case in cases),
-        apart=_share(case.apart for case in cases),
-        margin=median(margin for case in cases for margin in case.margins),
+        intervals=_intervals([case.values for case in cases]),
+        calibrated=_intervals(known) if known else None,
         samples=_deviation(one.samples for one in found),
         replicates=_deviation(one.replicates for one in found),
         runs=_deviation(one.runs for one in found),
     )
+
+
+def _intervals(values: Sequence[Sequence[Stats]]) -> Intervals:
+    """Of cases, by run."""
+    compared = [_compared(of_case) for of_case in values]
+    return Intervals(
+        covered=_share(case.covered for case in compared),
+        disjoint=_share(case.disjoint for case in compared),
+        apart=_share(case.apart for case in compared),
+        margin=median(margin for case in compared for margin in case.margins),
+    )
+
+
+def _margin(value: Stats) -> float:
+    return max(value.high - value.median, value.median - value.low) / value.median if value.median else 0.0
 
 
 def _share(answers: Iterable[tuple[bool, ...]]) -> float:

@@ -105,9 +105,10 @@ class Job:
         """As rows name it: host, cuda, hip or modelled."""
         return self.engine.backend
 
-    def plan(self, cases: Sequence[PlannedCase]) -> Json:
-        """The plan (schema/plan.schema.json) of some of the job's cases."""
+    def plan(self, cases: Sequence[PlannedCase], tuned: Json | None = None) -> Json:
+        """The plan (schema/plan.schema.json) of some of the job's cases. ``tuned``: launch shapes by tuning group."""
         plan: Json = {"schema": SCHEMA, "options": self.options.to_json(), "cases": [one.case for one in cases]}
+        plan |= {"tuned": tuned} if tuned else {}
         if self.node.modelled:
             plan |= {"backend": "modelled", "machine": machine_of(Paths(self.node))}
         return plan
@@ -213,7 +214,7 @@ def prepare(request: Request) -> Job:
     deadline = math.inf if budget_s is None or described else begun + budget_s - _END_S
     said = list(notes)
     calibrated = calibration.load(node, said.append)
-    noise = {} if calibrated is None else calibration.noise_of(calibrated)
+    noise = {} if calibrated is None else calibration.noise_of(calibrated, (one.id for one in cases))
     return Job(request, node, engine, cases, options, rounds, deadline, noise, tuple(said))
 
 

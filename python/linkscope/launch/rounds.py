@@ -12,11 +12,15 @@ import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
+from linkscope.order_statistics import t975
 from linkscope.plan.budget import RoundLimits
 from linkscope.plan.expand import PlannedCase
 from linkscope.results.replicates import MOST_FAILURES, folded
 from linkscope.results.row import Row
+
+Json = dict[str, Any]
 
 
 @dataclass
@@ -57,8 +61,6 @@ class Rounds:
             wanted = [case for case in self.cases if self._wants(case, number)]
             if number and not math.isinf(self.deadline):
                 wanted = self._widest(wanted, self.deadline - time.monotonic() - self.start_s)
-            elif number >= self.limits.least:
-                wanted = self._widest(wanted, self._cost(self.cases) / (self.limits.most - self.limits.least))
             if wanted:
                 yield number, self._shuffled(wanted, number)
 
@@ -70,7 +72,15 @@ class Rounds:
             return False
         if sum(row.status == "failed" for row in rows.values()) > MOST_FAILURES:
             return False
-        return number < self.limits.least or self._margin(case) > self.precision
+        return number < self.limits.least or self._worth_more(case)
+
+    def _worth_more(self, case: PlannedCase) -> bool:
+        """Whether further rounds may bring its interval to what is asked; with a budget, whether it is wider at all."""
+        margin = self._margin(case)
+        known = sum(row.status == "ok" for row in self._rows[case.id].values())
+        if known < 2 or not math.isinf(self.deadline):
+            return margin > self.precision
+        return self.precision < margin <= self.precision * _width(known) / _width(self.limits.most)
 
     def _margin(self, case: PlannedCase) -> float:
         rows = self._rows[case.id]
@@ -80,19 +90,34 @@ class Rounds:
         """Those that are known worst, as many as take ``share`` seconds."""
         chosen: list[PlannedCase] = []
         for case in sorted(wanted, key=self._margin, reverse=True):
-            cost = self._cost([case])
+            cost = self._cost(case)
             if cost <= share:
                 chosen.append(case)
                 share -= cost
         return chosen
 
-    def _cost(self, cases: Iterable[PlannedCase]) -> float:
-        """Seconds that one visit of each takes, by those so far."""
-        visits = (self._rows[case.id].values() for case in cases)
-        return sum(sum(row.elapsed_s for row in rows) / len(rows) for rows in visits if rows)
+    def _cost(self, case: PlannedCase) -> float:
+        """Seconds that one visit takes, by those so far."""
+        rows = self._rows[case.id].values()
+        return sum(row.elapsed_s for row in rows) / len(rows) if rows else 0.0
+
+    def tuned(self, cases: Iterable[PlannedCase]) -> Json:
+        """By tuning group, the launch shapes that earlier visits of ``cases`` found best."""
+        found: Json = {}
+        for case in cases:
+            for _, row in sorted(self._rows[case.id].items(), reverse=True):
+                for flow, line in zip(case.case["flows"], row.raw.get("flows", ()), strict=False):
+                    if "tuned" in line and flow.get("tuning_group"):
+                        found[flow["tuning_group"]] = line["setting"]
+        return found
 
     def _shuffled(self, cases: list[PlannedCase], number: int) -> list[PlannedCase]:
         runnable = [case for case in cases if case.skip is None]
         if self.limits.most > 1:
             random.Random(f"{self.seed} {number}").shuffle(runnable)
         return [case for case in cases if case.skip is not None] + runnable
+
+
+def _width(replicates: int) -> float:
+    """Of Student's interval of so many replicates, in their standard deviations."""
+    return t975(replicates - 1) / math.sqrt(replicates)

@@ -193,7 +193,7 @@ class _RunUnderWay:
             if obstacle is None:
                 start = _Start(self.listener.on_start)
                 watch = CaseEvents(partial(self._take, number), start.take, over)
-                self.scheduler.supervisor(group).run(self.job.plan(group.cases), watch)
+                self.scheduler.supervisor(group).run(self.job.plan(group.cases, self.rounds.tuned(group.cases)), watch)
                 self.starts.setdefault(group.processes, []).extend(start.seconds)
                 if group.kind == "inside":  # ranks that others started come once
                     self.rounds.settle(group.cases)

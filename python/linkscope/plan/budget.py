@@ -33,9 +33,8 @@ _LEAST_REPEATS = 6  # warm-ups and samples of long messages, below which nothing
 
 @dataclass(frozen=True)
 class RoundLimits:
-    """How often a run visits its cases: all of them ``least`` times, those wider than asked up to ``most`` times.
-
-    What goes beyond ``least`` takes in all no longer than one round.
+    """How often a run visits its cases: all of them ``least`` times, up to ``most`` times those that this may bring
+    to the precision asked for.
     """
 
     least: int = 1

@@ -7,7 +7,7 @@ import os
 import re
 import stat
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -23,27 +23,39 @@ from linkscope.schemas import load_schema
 Json = dict[str, Any]
 
 SCHEMA = 1
-MOST_BYTES = 1 << 20
+MOST_BYTES = 16 << 20
 """A calibration that is larger is none."""
 
 
 @dataclass(frozen=True)
-class Noise:
-    """How a class of figures, or one case, varies between runs. All numbers are shares or relative.
+class Intervals:
+    """How the intervals of several runs hold against one another. All numbers are shares or relative.
 
     ``covered``: of all runs of all cases, those whose interval holds the median of what the other runs found.
     ``disjoint``: of all pairs of runs of a case, those whose intervals are; ``apart``: those of them whose medians are
-    more than 1 % apart. ``margin``: the larger side of an interval, median. Then the standard deviation that each level
-    adds, of the case in the middle: ``samples`` of one replicate, ``replicates`` of one run (None where each case had
-    one, whose variation ``runs`` then holds), ``runs``. None where no case has what it takes.
+    more than 1 % apart. ``margin``: the larger side of an interval, median.
     """
 
-    name: str
-    cases: int
     covered: float
     disjoint: float
     apart: float
     margin: float
+
+
+@dataclass(frozen=True)
+class Noise:
+    """How a class of figures, or one case, varies between runs.
+
+    ``intervals``: those that the runs have; ``calibrated``: with what the other runs let know of the noise between runs
+    added to them, None where they hold a calibration's already or the runs are too few. Then the standard deviation
+    that each level adds, relative, of the case in the middle: ``samples`` of one replicate, ``replicates`` of one run
+    (None where each case had one, whose variation ``runs`` then holds), ``runs``. None where no case has what it takes.
+    """
+
+    name: str
+    cases: int
+    intervals: Intervals
+    calibrated: Intervals | None
     samples: float | None
     replicates: float | None
     runs: float | None
@@ -51,13 +63,20 @@ class Noise:
     def to_json(self) -> Json:
         return asdict(self)
 
+    @staticmethod
+    def from_json(data: Json) -> Noise:
+        """Of data that keeps to the schema."""
+        calibrated = data["calibrated"] and Intervals(**data["calibrated"])
+        return Noise(**{**data, "intervals": Intervals(**data["intervals"]), "calibrated": calibrated})
+
 
 @dataclass(frozen=True)
 class Calibration:
     """Several runs of the same suites on one node, held against one another.
 
     ``made``: when the last of them began (RFC 3339). ``devices``: id and name of each; with them the node is known
-    again. ``classes``: keys of ``results/figure_class.py``, then "all".
+    again. ``classes``: keys of ``results/figure_class.py``, then "all". ``runs``: by case, the standard deviation
+    between runs, relative: its own, drawn towards that of its class.
     """
 
     made: str
@@ -69,6 +88,7 @@ class Calibration:
     devices: tuple[tuple[str, str], ...]
     modelled: bool
     classes: tuple[Noise, ...]
+    runs: Mapping[str, float]
 
     def to_json(self) -> Json:
         """As schema/calibration.schema.json has it; ``from_json`` reads it back."""
@@ -80,17 +100,19 @@ class Calibration:
         """Of data that keeps to the schema."""
         fields = {name: value for name, value in data.items() if name != "schema"}
         devices = tuple((device["id"], device["name"]) for device in data["devices"])
-        classes = tuple(Noise(**noise) for noise in data["classes"])
+        classes = tuple(Noise.from_json(noise) for noise in data["classes"])
         return Calibration(**{**fields, "suites": tuple(data["suites"]), "devices": devices, "classes": classes})
 
 
-def noise_of(found: Calibration) -> Json:
+def noise_of(found: Calibration, cases: Iterable[str]) -> Json:
     """What the header of a run file on that node says of it: the half width, as a share, of a 95 % interval for what
-    varies from run to run beyond what varies within one, by class (Student's, of so many turns).
+    varies from run to run beyond what varies within one (Student's, of so many turns), by class and by those of
+    ``cases`` that were calibrated.
     """
     factor = t975(found.turns - 1)
-    widths = {one.name: round(factor * one.runs, 6) for one in found.classes if one.runs is not None}
-    return {"calibrated": found.made, "turns": found.turns, "between_runs": widths}
+    classes = {one.name: round(factor * one.runs, 6) for one in found.classes if one.runs is not None}
+    known = {case: round(factor * found.runs[case], 6) for case in cases if case in found.runs}
+    return {"calibrated": found.made, "turns": found.turns, "between_runs": {"classes": classes, "cases": known}}
 
 
 def devices_of(node: Node) -> tuple[tuple[str, str], ...]:

@@ -31,7 +31,7 @@ def folded(rows: Sequence[Row], noise: float = 0.0) -> Row:
         raise ValueError("no rows")
     good = [row for row in rows if row.status == "ok"]
     failed = [row for row in rows if row.status == "failed"]
-    if len(rows) == 1:
+    if len(rows) == 1 and not (good and noise):
         return rows[0]
     if not good or len(failed) > MOST_FAILURES:
         worst = (failed or rows)[-1]
@@ -62,7 +62,7 @@ def across(stats: Sequence[Stats], noise: float = 0.0) -> Stats:
     ``noise`` is as of ``folded``. ``n`` is the sum, ``min`` and ``max`` are the extremes, the rest medians.
     """
     if len(stats) == 1:
-        return stats[0]
+        return with_noise(stats[0], noise)
     middle = median(one.median for one in stats)
     low, high = interval(stats, noise)
     return Stats(
@@ -77,6 +77,15 @@ def across(stats: Sequence[Stats], noise: float = 0.0) -> Stats:
         p99=median(one.p99 for one in stats),
         max=max(one.max for one in stats),
     )
+
+
+def with_noise(stats: Stats, noise: float) -> Stats:
+    """The same with an interval that holds ``noise`` (relative half width) besides, each side for itself."""
+    if not noise or stats.low <= 0:
+        return stats
+    below, above = math.log(stats.median / stats.low), math.log(stats.high / stats.median)
+    lower, upper = math.hypot(below, noise), math.hypot(above, noise)
+    return replace(stats, low=stats.median * math.exp(-lower), high=stats.median * math.exp(upper))
 
 
 def interval(stats: Sequence[Stats], noise: float = 0.0) -> tuple[float, float]:
@@ -103,7 +112,7 @@ def _flow(flows: Sequence[FlowResult], lost: Sequence[str], noise: float) -> Flo
         slower, faster = modes[1] / seconds.median, modes[0] / seconds.median
         seconds = _widened(seconds, faster, slower)
         gbps = _widened(gbps, 1 / slower, 1 / faster) if gbps else None
-    notes = (*lost, *why_wide(flows, modes), *(note for flow in flows for note in flow.notes))
+    notes = (*lost, *why_wide(flows, modes, noise), *(note for flow in flows for note in flow.notes))
     parts = zip(*(flow.parts_s for flow in flows), strict=True)
     return replace(
         flows[-1],

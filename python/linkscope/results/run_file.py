@@ -110,10 +110,12 @@ class RunFile:
 
 
 def _fold(header: Json, rows: Sequence[Row]) -> Row:
-    """The rows of a case as one, with the noise that the header says of its class."""
+    """The rows of a case as one, with the noise that the header says of it or else of its class."""
     try:
-        width = float(header["noise"]["between_runs"][figure_class(rows[0].case).key])
-    except (KeyError, TypeError, ValueError):
+        known = header["noise"]["between_runs"]
+        width = known["cases"].get(rows[0].id)
+        width = float(known["classes"][figure_class(rows[0].case).key] if width is None else width)
+    except (KeyError, TypeError, ValueError, AttributeError):
         width = 0.0
     return folded(rows, width if 0 <= width < MOST_NOISE else 0.0)
 

@@ -34,8 +34,16 @@ def two_modes(samples: Sequence[float]) -> tuple[float, float] | None:
     return math.exp(median(groups[0])), math.exp(median(groups[1]))
 
 
-def why_wide(flows: Sequence[FlowResult], modes: tuple[float, float] | None) -> tuple[str, ...]:
-    """A remark on what makes the figure uncertain; nothing where it is not. ``flows``: the replicates', in order."""
+def why_wide(flows: Sequence[FlowResult], modes: tuple[float, float] | None, noise: float = 0.0) -> tuple[str, ...]:
+    """Remarks on what makes the figure uncertain; nothing where it is not. ``flows``: the replicates', in order.
+
+    ``noise``: what calibration found to vary between runs only, relative half width.
+    """
+    own = _why_they_differ(flows, modes)
+    return own if noise < WIDE else (*own, f"from run to run this node varies by {noise:.1%} besides, as calibrated")
+
+
+def _why_they_differ(flows: Sequence[FlowResult], modes: tuple[float, float] | None) -> tuple[str, ...]:
     medians = [flow.seconds.median for flow in flows]
     if min(medians) <= 0:
         return ()
