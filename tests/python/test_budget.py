@@ -73,6 +73,20 @@ def test_costs_that_are_damaged_are_none(tmp_path: Path, text: str) -> None:
     assert costs.known(tmp_path / "none.json") == Costs()
 
 
+def test_a_run_whose_costs_cannot_be_kept_or_read_is_as_any_other(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, own_folders: Path
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(bench.folder / "tiny.yaml"))
+    ended = bench.cli("run", bench.suite, "-o", "a.jsonl")
+    assert ended.code == 0, ended.err
+    assert "cache" not in ended.err
+    monkeypatch.setenv("XDG_CACHE_HOME", str(own_folders / "other"))
+    place = costs.kept_at(RunFile.read(Path("a.jsonl")).node.name, "host")
+    place.mkdir(parents=True)
+    assert bench.cli("run", bench.suite, "-o", "b.jsonl").code == 0
+    assert list(place.parent.iterdir()) == [place], "nothing stays beside what could not be replaced"
+
+
 def test_a_budget_too_short_says_so_first_and_leaves_sizes_out(bench: Bench, own_folders: Path) -> None:
     bench.cli("run", bench.suite, "-o", "a.jsonl")
     (path,) = own_folders.rglob("*.json")

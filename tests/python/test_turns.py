@@ -21,7 +21,7 @@ from linkscope.launch.calibrate import turns
 from linkscope.launch.job import Request
 from linkscope.launch.run import INTERRUPTED, Listener
 from linkscope.machine.node import Device, Node
-from linkscope.results.calibration import MOST_BYTES, Calibration, Intervals, Noise, keep, kept_at, load
+from linkscope.results.calibration import Calibration, Intervals, Noise, keep, kept_at, load
 from linkscope.results.run_file import RunFile
 
 __all__ = ["bench", "real_engine"]
@@ -224,7 +224,7 @@ GARBAGE = {
     "a case's noise below 0": spoiled(runs={"a": -0.1}),
     "modelled": spoiled(modelled=True),
     "escapes": spoiled(made="\x1b[31m"),
-    "large": b" " * MOST_BYTES + spoiled(),
+    "large": b" " * (16 << 20) + spoiled(),
 }
 
 
@@ -251,6 +251,34 @@ def test_what_is_no_file_is_left_out_with_a_notice() -> None:
     path.mkdir()
     assert load(NODE, notes.append) is None
     assert len(notes) == 2
+
+
+def test_what_may_not_be_read_is_left_out_with_a_notice(monkeypatch: pytest.MonkeyPatch) -> None:
+    keep(FOUND)
+
+    def deny(*_: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "open", deny)
+    notes: list[str] = []
+    assert load(NODE, notes.append) is None
+    assert len(notes) == 1
+    assert "Permission denied" in notes[0]
+
+
+def test_a_folder_that_can_hold_nothing_is_as_good_as_empty(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "file"))
+    notes: list[str] = []
+    assert load(NODE, notes.append) is None
+    assert notes == []
+
+
+def test_one_turn_is_too_few(bench: Bench) -> None:
+    ended = bench.cli("calibrate", bench.suite, "--turns", "1")
+    assert ended.code == 2
+    assert "--turns 1 is too few" in ended.complaint
+    assert not Path("runs").exists()
 
 
 def test_where_nothing_can_be_kept_the_table_is_printed_and_the_turns_stay(

@@ -3,36 +3,30 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
-import re
-import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 from linkscope.plan.budget import Costs, row_of, setup_s
+from linkscope.results.kept_file import KeptFolder
 from linkscope.results.row import Row
 
 SCHEMA = 1
-MOST_BYTES = 8 << 20
 MOST_VISITS = 20_000
+_FOLDER = KeptFolder("XDG_CACHE_HOME", ".cache", "costs", most_bytes=8 << 20)
 
 
 def kept_at(node: str, backend: str, environment: Mapping[str, str] = os.environ) -> Path:
     """A file in the user's cache, $XDG_CACHE_HOME or ~/.cache; it may be deleted at any time."""
-    cache = Path(environment.get("XDG_CACHE_HOME", ""))
-    home = cache if cache.is_absolute() else Path(environment.get("HOME", "/")) / ".cache"
-    name = re.sub(r"[^\w.+-]+", "-", f"{node}-{backend}").strip(".-")[:200]
-    return home / "linkscope" / "costs" / f"{name}.json"
+    return _FOLDER.path(f"{node}-{backend}", environment)
 
 
 def known(path: Path) -> Costs:
     """What is kept at ``path``; nothing where that is not there or no use."""
     try:
-        with path.open("rb") as stream:
-            data = json.loads(stream.read(MOST_BYTES))
+        data = _FOLDER.read(path)
         if data["schema"] != SCHEMA:
             return Costs()
         starts = {int(processes): seconds for processes, seconds in _seconds(data["starts"]).items()}
@@ -61,7 +55,7 @@ def learn(path: Path, before: Costs, rows: Sequence[Row], starts: Mapping[int, S
         "starts": {**before.starts, **{processes: median(found) for processes, found in starts.items() if found}},
     }
     with contextlib.suppress(OSError):
-        _write(path, data)
+        _FOLDER.write(path, data)
 
 
 def _sampled_s(row: Row) -> float:
@@ -74,10 +68,3 @@ def _seconds(data: Any) -> dict[str, float]:
     if not all(0 < value < 1e6 for value in found.values()):
         raise ValueError("not positive")
     return found
-
-
-def _write(path: Path, data: Mapping[str, Any]) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=path.parent, delete=False) as stream:
-        json.dump(data, stream, separators=(",", ":"))
-    Path(stream.name).replace(path)

@@ -187,7 +187,10 @@ class _RunUnderWay:
         for case in cases:
             if case.skip is not None:
                 self._skip(number, case, case.skip)
-        over = lambda: stopped() or time.monotonic() > self.job.deadline  # noqa: E731
+
+        def over() -> bool:
+            return stopped() or time.monotonic() > self.job.deadline
+
         for group in self.scheduler.groups([case for case in cases if case.skip is None]):
             obstacle = self.scheduler.obstacle(group)
             if obstacle is None:

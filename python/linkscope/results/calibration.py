@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import os
-import re
-import stat
-import tempfile
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -18,13 +14,13 @@ from jsonschema.exceptions import best_match
 from linkscope.errors import LinkscopeError
 from linkscope.machine.node import Node
 from linkscope.order_statistics import t975
+from linkscope.results.kept_file import KeptFolder
 from linkscope.schemas import load_schema
 
 Json = dict[str, Any]
 
 SCHEMA = 1
-MOST_BYTES = 16 << 20
-"""A calibration that is larger is none."""
+_FOLDER = KeptFolder("XDG_STATE_HOME", ".local/state", "calibration", most_bytes=16 << 20, indent=1)
 
 
 @dataclass(frozen=True)
@@ -122,10 +118,7 @@ def devices_of(node: Node) -> tuple[tuple[str, str], ...]:
 
 def kept_at(node: str, environment: Mapping[str, str] = os.environ) -> Path:
     """Where the calibration of the node of that name is kept, whether there is one or not."""
-    state = Path(environment.get("XDG_STATE_HOME", ""))
-    home = state if state.is_absolute() else Path(environment.get("HOME", "/")) / ".local" / "state"
-    name = re.sub(r"[^\w.+-]+", "-", node).strip(".-")[:200] or "node"
-    return home / "linkscope" / "calibration" / f"{name}.json"
+    return _FOLDER.path(node, environment)
 
 
 def keep(found: Calibration) -> Path:
@@ -137,17 +130,7 @@ def keep(found: Calibration) -> Path:
         raise ValueError("the calibration of a modelled node is not kept")
     path = kept_at(found.node)
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=path.parent, delete=False) as stream:
-            beside = Path(stream.name)
-            try:
-                json.dump(found.to_json(), stream, indent=1, allow_nan=False)
-                stream.flush()
-                os.fsync(stream.fileno())
-                beside.replace(path)
-            except BaseException:
-                beside.unlink(missing_ok=True)
-                raise
+        _FOLDER.write(path, found.to_json())
     except OSError as error:
         raise LinkscopeError(f"cannot keep the calibration in {path}: {error.strerror or error}") from error
     return path
@@ -160,7 +143,7 @@ def load(node: Node, note: Callable[[str], None] = lambda text: None) -> Calibra
         return None
     try:
         found = _read(path)
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return None
     except (OSError, ValueError, RecursionError) as error:
         reason = " ".join(str(error).split())[:200] or type(error).__name__
@@ -174,15 +157,8 @@ def load(node: Node, note: Callable[[str], None] = lambda text: None) -> Calibra
 
 def _read(path: Path) -> Calibration:
     """Raises OSError or ValueError with a reason."""
-    if not stat.S_ISREG(path.stat().st_mode):
-        raise ValueError("not a file")
-    with path.open("rb") as stream:
-        data = json.loads(stream.read(MOST_BYTES), parse_constant=_refuse)
+    data = _FOLDER.read(path)
     problem = best_match(Draft202012Validator(load_schema("calibration")).iter_errors(data))
     if problem is not None:
         raise ValueError(f"{problem.json_path}: {problem.message}")
     return Calibration.from_json(data)
-
-
-def _refuse(constant: str) -> None:
-    raise ValueError(f"{constant} is no figure")
