@@ -10,7 +10,8 @@ import yaml
 from test_patterns import node
 
 from linkscope.machine.node import Node
-from linkscope.plan.expand import EngineCatalog, PlannedCase, expand
+from linkscope.plan.expand import EngineCatalog, expand
+from linkscope.plan.planned_case import PlannedCase
 from linkscope.plan.select import Selection
 from linkscope.plan.suite import Suite, load_suite, packaged_methods
 

@@ -12,7 +12,8 @@ from test_patterns import node
 
 from linkscope.errors import LinkscopeError
 from linkscope.machine.described import load_machine
-from linkscope.plan.expand import PlannedCase, expand
+from linkscope.plan.expand import expand
+from linkscope.plan.planned_case import PlannedCase
 from linkscope.plan.select import Selection
 from linkscope.schemas import load_schema
 

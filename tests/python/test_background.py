@@ -9,7 +9,8 @@ from suite_text import OFFER, expanded, suite_of
 from test_patterns import node
 
 from linkscope.machine.described import load_machine
-from linkscope.plan.expand import PlannedCase, expand
+from linkscope.plan.expand import expand
+from linkscope.plan.planned_case import PlannedCase
 from linkscope.plan.select import Selection
 
 Json = dict[str, Any]

@@ -12,6 +12,7 @@ from launching import TINY_IDS, Bench, bench
 
 from linkscope.launch import costs
 from linkscope.plan.budget import Costs, fit, least_s
+from linkscope.report import wording
 from linkscope.results.run_file import RunFile
 
 __all__ = ["bench"]
@@ -85,6 +86,39 @@ def test_a_run_whose_costs_cannot_be_kept_or_read_is_as_any_other(
     place.mkdir(parents=True)
     assert bench.cli("run", bench.suite, "-o", "b.jsonl").code == 0
     assert list(place.parent.iterdir()) == [place], "nothing stays beside what could not be replaced"
+
+
+def test_every_estimate_of_a_run_has_its_rounds_and_starts_as_learnt_here(bench: Bench, own_folders: Path) -> None:
+    name = "latency-host"
+    assert bench.cli("run", name, "--rounds", "1", "-o", "a.jsonl").code == 0
+    (path,) = own_folders.rglob("*.json")
+    data = json.loads(path.read_text())
+    path.write_text(json.dumps({**data, "visits": dict.fromkeys(data["visits"], 0.001), "starts": {"1": 20.0}}))
+    dry = bench.cli("run", name, "--dry-run", "--rounds", "3:6").out.splitlines()[-1]
+    assert "each in 3 rounds, about " in dry
+    seconds = next(
+        one["seconds"] for one in json.loads(bench.cli("list", "suites", "--json").out) if one["name"] == name
+    )
+    assert seconds > 60, "three starts of 20 s"
+    assert dry.endswith(f"about {wording.duration(seconds)}")
+    once = bench.cli("run", name, "--dry-run", "--rounds", "1").out.splitlines()[-1]
+    assert 20 <= int(once.split()[-2]) < seconds - 39
+    budget = bench.cli("run", name, "--dry-run", "--rounds", "3:6", "--budget", "50s").out.splitlines()[-1]
+    assert budget.endswith("about 50 s")
+
+
+def test_starts_are_counted_by_what_can_share_processes() -> None:
+    known = Costs({}, {}, {1: 1.0, 2: 10.0})
+    (one, *_) = curve("a", 1)
+    assert known.starts_s([one, {**one, "id": "again"}]) == 1
+    assert known.starts_s([one, {**one, "environment": {"A": "1"}}]) == 2
+    flow = {"method": "mpi", "executor": "gpu:0", "bytes": 8, "source": {"device": "gpu:0"}}
+    ends = [{**flow, "destination": {"device": f"gpu:{n}", "rank": 1}} for n in (1, 2)]
+    pairs = [{**one, "processes": 2, "flows": [end]} for end in ends]
+    assert known.starts_s([pairs[0], pairs[0]]) == 10
+    assert known.starts_s(pairs) == 20, "MPI is given memory of one GPU alone"
+    by_python = {**one, "flows": [{**flow, "method": "torch-copy", "destination": {"device": "gpu:1"}}]}
+    assert known.starts_s([one, by_python]) == 2
 
 
 def test_a_budget_too_short_says_so_first_and_leaves_sizes_out(bench: Bench, own_folders: Path) -> None:

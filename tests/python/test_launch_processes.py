@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from linkscope.errors import LinkscopeError
-from linkscope.launch.group.binding import at_home, bind
+from linkscope.launch.group.binding import bind
 from linkscope.launch.group.control import LOOPBACK, Hello, own_address
 from linkscope.launch.launcher.hosts import named_hosts
 from linkscope.launch.launcher.inside import JobRank, place
@@ -22,7 +22,8 @@ from linkscope.launch.launcher.mpiexec import _HYDRA, _OPEN_MPI, Mpiexec
 from linkscope.launch.launcher.srun import ENDINGS, LABEL, Srun, cpus_of_job, is_only_host
 from linkscope.launch.scheduler import JobScheduler, exchange_limit_s
 from linkscope.machine.node import Device, Node
-from linkscope.plan.expand import PlannedCase
+from linkscope.plan.case_groups import at_home
+from linkscope.plan.planned_case import PlannedCase
 
 Json = dict[str, Any]
 

@@ -18,7 +18,7 @@ from linkscope.errors import LinkscopeError
 from linkscope.launch.job import Job
 from linkscope.launch.rounds import Rounds
 from linkscope.plan.budget import RoundLimits
-from linkscope.plan.expand import PlannedCase
+from linkscope.plan.planned_case import PlannedCase
 from linkscope.plan.select import parse_rounds
 from linkscope.results.row import Row
 from linkscope.results.run_file import RunFile

@@ -19,7 +19,8 @@ from linkscope.machine.described import load_machine, machine_names
 from linkscope.machine.node import Node
 from linkscope.machine.recording import from_recording
 from linkscope.plan.budget import SamplingOptions, estimate_s
-from linkscope.plan.expand import PlannedCase, expand
+from linkscope.plan.expand import expand
+from linkscope.plan.planned_case import PlannedCase
 from linkscope.plan.select import Selection
 from linkscope.plan.suite import load_suite, suite_names
 

@@ -16,7 +16,7 @@ from linkscope.errors import LinkscopeError
 from linkscope.launch.calibrate import TURNS, default_folder, turns
 from linkscope.launch.job import Job, Request
 from linkscope.launch.run import Listener
-from linkscope.plan.expand import PlannedCase
+from linkscope.plan.planned_case import PlannedCase
 from linkscope.report import calibration_text, wording
 from linkscope.results.calibration import Calibration, keep, load
 from linkscope.results.run_file import RunFile
@@ -86,7 +86,7 @@ class _TurnLines:
         self._began = time.monotonic()
         if self._announced == 0:
             self._announced = len(pending)
-            turn = wording.duration(job.rounds.least * job.estimate_s(pending))
+            turn = wording.duration(job.estimate_s(pending))
             self.say(f"{self._count} turns of {len(pending)} {wording.cases_on(job.node)}, each about {turn}")
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from linkscope.launch.engines import ENGINES, choose_engine, describe, find_engines
-from linkscope.launch.job import SuiteEstimate, suite_estimates
+from linkscope.launch.outlook import SuiteEstimate, suite_estimates
 from linkscope.machine.described import load_machine, machine_names
 from linkscope.plan.patterns import PATTERNS
 from linkscope.plan.suite import load_suite, suite_names

@@ -10,14 +10,13 @@ from pathlib import Path
 import typer
 from rich.console import Console
 
-from linkscope.cli.progress import progress
+from linkscope.cli.progress import extent, progress
 from linkscope.launch.job import Request, prepare
 from linkscope.launch.launcher import inside
 from linkscope.launch.launcher.launch_options import LaunchOptions
 from linkscope.launch.run import default_output, newest_output
 from linkscope.launch.run import resume as resume_run
 from linkscope.launch.run import run as start_run
-from linkscope.report import wording
 from linkscope.results.run_file import RunFile
 
 
@@ -59,8 +58,7 @@ def dry_run(request: Request, out: Console, as_json: bool) -> int:
         out.print(f"{count:6}  {suite}/{name}", highlight=False)
     for reason, count in Counter(case.skip for case in job.cases if case.skip is not None).items():
         out.print(f"{count:6}  of these skipped: {reason}", highlight=False, markup=False)
-    duration = wording.duration(job.estimate_s(job.cases))
-    out.print(f"{len(job.cases):6}  {wording.cases_on(job.node)}, about {duration}", highlight=False)
+    out.print(f"{len(job.cases):6}  {extent(job, job.cases)}", highlight=False, markup=False)
     return 0
 
 

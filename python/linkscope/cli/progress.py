@@ -13,7 +13,7 @@ from linkscope.analysis.by_flow import by_flow
 from linkscope.analysis.headline import Headline, headline
 from linkscope.launch.job import Job
 from linkscope.launch.run import Listener
-from linkscope.plan.expand import PlannedCase
+from linkscope.plan.planned_case import PlannedCase
 from linkscope.report import wording
 from linkscope.results.row import Row
 
@@ -38,6 +38,13 @@ def progress(console: Console) -> Iterator[Listener]:
         yield _Bar(bar).listener()
 
 
+def extent(job: Job, cases: Sequence[PlannedCase]) -> str:
+    """What follows the number of ``cases``: where, how often and how long they will be measured."""
+    rounds = job.rounds.least
+    each = f", each in {rounds} rounds" if rounds > 1 else ""
+    return f"{wording.cases_on(job.node)}{each}, about {wording.duration(job.estimate_s(cases))}"
+
+
 class _Bar:
     """Advances by each case's estimated share of the whole, so that the time left is honest for uneven cases."""
 
@@ -52,7 +59,7 @@ class _Bar:
         return Listener(self._begin, self._round, self._start, self._row, self._note)
 
     def _begin(self, job: Job, pending: Sequence[PlannedCase]) -> None:
-        self._share = {case.id: job.estimate_s([case]) for case in pending}
+        self._share = {case.id: job.visit_s(case) for case in pending}
         self._rounds = job.rounds.least
         self._bar.update(self._task, total=self._rounds * sum(self._share.values()))
 
@@ -94,9 +101,7 @@ class _Lines:
 
     def _begin(self, job: Job, pending: Sequence[PlannedCase]) -> None:
         self._job, self._cases = job, len(pending)
-        rounds, seconds = job.rounds.least, job.rounds.least * job.estimate_s(pending)
-        each = f", each in {rounds} rounds" if rounds > 1 else ""
-        self._say(f"{len(pending)} {wording.cases_on(job.node)}{each}, about {wording.duration(seconds)}")
+        self._say(f"{len(pending)} {extent(job, pending)}")
 
     def _round(self, number: int, cases: Sequence[PlannedCase]) -> None:
         self._number, self._cases, self._done = number, len(cases), 0

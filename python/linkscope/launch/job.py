@@ -11,42 +11,25 @@ from datetime import datetime, timezone
 from typing import Any
 
 from linkscope import __version__
-from linkscope.errors import LinkscopeError
 from linkscope.launch import costs
 from linkscope.launch.engines import Engine, choose_engine, modelling_engine
+from linkscope.launch.fitting import fitted, fitted_to
 from linkscope.launch.launcher.launch_options import LaunchOptions
 from linkscope.machine.described import load_machine
 from linkscope.machine.discover import discover
 from linkscope.machine.node import Node
 from linkscope.machine.paths import Paths
 from linkscope.machine.state import read_state
-from linkscope.plan.budget import (
-    DEFAULT_ROUNDS,
-    Costs,
-    RoundLimits,
-    SamplingOptions,
-    estimate_s,
-    fit,
-    least_s,
-    limits,
-    modelled_s,
-    share_out,
-)
-from linkscope.plan.expand import PlannedCase, expand
+from linkscope.plan.budget import DEFAULT_ROUNDS, Costs, RoundLimits, SamplingOptions, estimate_s, modelled_s, run_s
+from linkscope.plan.expand import expand
 from linkscope.plan.modelled import machine_of
-from linkscope.plan.select import Selection, parse_duration, parse_precision, parse_rounds, selection
+from linkscope.plan.planned_case import PlannedCase
+from linkscope.plan.select import parse_duration, parse_precision, parse_rounds, selection
 from linkscope.plan.suite import load_suite, packaged_methods
 from linkscope.results import calibration
 from linkscope.results.run_file import FILE_SCHEMA, SCHEMA
 
 Json = dict[str, Any]
-
-MOST_ROUNDS = 100
-"""While a budget lasts."""
-_END_S = 1.2
-"""For Python's start, the last case and the summary."""
-_PLANNED = 0.8
-"""Share of a budget that is planned; what is over goes to the figures that are known worst."""
 
 
 @dataclass(frozen=True)
@@ -113,12 +96,23 @@ class Job:
             plan |= {"backend": "modelled", "machine": machine_of(Paths(self.node))}
         return plan
 
+    def visit_s(self, case: PlannedCase) -> float:
+        """Seconds that one visit of one of the job's cases will roughly take, without the start of its processes."""
+        if self.node.modelled:
+            return modelled_s(1)
+        return 0.0 if case.skip is not None else estimate_s(case.case, self.options)
+
     def estimate_s(self, cases: Sequence[PlannedCase]) -> float:
-        """Seconds that one visit of some of the job's cases will roughly take."""
+        """Seconds that measuring some of the job's cases will roughly take: the rounds that visit all, with the starts
+        of their processes; under a budget as many as it lasts for.
+        """
         run = [one.case for one in cases if one.skip is None]
         if self.node.modelled:
             return modelled_s(len(run))
-        return self.options.costs.starts_s(run) + sum(estimate_s(case, self.options) for case in run)
+        least = run_s(run, self.options)
+        if self.request.budget is None:
+            return least
+        return min(parse_duration(self.request.budget), least / self.rounds.least * self.rounds.most)
 
     def header(self, command: Sequence[str]) -> Json:
         """The run file's first line (schema/result.schema.json); reads the machine's state."""
@@ -147,43 +141,6 @@ class Job:
         return {} if self.node.modelled else read_state(self.engine.description).to_json()
 
 
-@dataclass(frozen=True)
-class SuiteEstimate:
-    """What a suite comes to on a machine: cases that would be tried, and the seconds they roughly take.
-
-    ``problem`` says why there is none to try, where there is none.
-    """
-
-    cases: int
-    seconds: float
-    problem: str | None = None
-
-
-def suite_estimates(names: Sequence[str]) -> dict[str, SuiteEstimate]:
-    """The outlook of each suite on this machine, all asked for as a plain `linkscope run NAME` would.
-
-    Raises LinkscopeError where there is no engine.
-    """
-    engine = choose_engine()
-    node = discover(engine.description)
-    return {name: _outlook(name, node, engine) for name in names}
-
-
-def _outlook(name: str, node: Node, engine: Engine) -> SuiteEstimate:
-    try:
-        suites = [load_suite(name)]
-        planned = expand(suites, node, engine.catalog(), Selection())
-    except LinkscopeError as error:
-        lacks_gpus = not node.of_kind("gpu") and all(row.needs_gpu for row in load_suite(name).rows)
-        return SuiteEstimate(0, 0.0, "needs GPUs" if lacks_gpus else str(error))
-    cases = [one.case for one in planned if one.skip is None]
-    if not cases:
-        return SuiteEstimate(0, 0.0, planned[0].skip)
-    visits = DEFAULT_ROUNDS.least
-    options = share_out(cases, parse_precision(Request().precision), None, visits)
-    return SuiteEstimate(len(cases), visits * sum(estimate_s(case, options) for case in cases))
-
-
 def prepare(request: Request) -> Job:
     """Meets ``request`` with this machine or the described one. Raises LinkscopeError for whatever is wrong in it."""
     begun = time.monotonic()
@@ -204,35 +161,11 @@ def prepare(request: Request) -> Job:
     if described:
         rounds = RoundLimits()  # a model gives the same figure every time
     before = Costs() if described else costs.known(costs.kept_at(node.name, engine.backend))
-    left, notes = 0.0, tuple[str, ...]()
-    if budget_s is not None and not described:
-        left = max(budget_s - _END_S - (time.monotonic() - begun), 0.0)
-        planned, rounds, notes = _fitted(planned, str(request.budget), left, rounds, before)
-    share = None if budget_s is None else budget_s if described else _PLANNED * left
-    options = share_out([one.case for one in planned if one.skip is None], precision, share, rounds.least, before)
-    cases = tuple(replace(one, case={**one.case, **limits(one.case, options)}) for one in planned)
-    deadline = math.inf if budget_s is None or described else begun + budget_s - _END_S
-    said = list(notes)
+    if budget_s is None or described:
+        fit = fitted(planned, precision, rounds, before, budget_s)
+    else:
+        fit = fitted_to(str(request.budget), begun + budget_s, planned, precision, rounds, before)
+    said = list(fit.notes)
     calibrated = calibration.load(node, said.append)
-    noise = {} if calibrated is None else calibration.noise_of(calibrated, (one.id for one in cases))
-    return Job(request, node, engine, cases, options, rounds, deadline, noise, tuple(said))
-
-
-def _fitted(
-    planned: Sequence[PlannedCase], budget: str, left: float, rounds: RoundLimits, known: Costs
-) -> tuple[list[PlannedCase], RoundLimits, tuple[str, ...]]:
-    """The cases, those skipped that do not fit ``left`` seconds; the rounds that do; and what is to be said of both."""
-    runnable = [one.case for one in planned if one.skip is None]
-    visits, out = fit(runnable, left, rounds.least, known)
-    reason = f"left out: a budget of {budget} is too short for it"
-    kept = [replace(one, skip=reason) if one.id in out else one for one in planned]
-    least = f"{least_s(runnable, known):.0f} s"
-    notes = []
-    if out:
-        notes.append(
-            f"the budget of {budget} is too short: all {len(runnable)} cases once take about {least};"
-            f" {len(out)} are left out, of curves every other size first"
-        )
-    elif visits < rounds.least:
-        notes.append(f"the budget of {budget} is short: one round of {len(runnable)} cases takes about {least}")
-    return kept, RoundLimits(visits, max(rounds.most, MOST_ROUNDS)), tuple(notes)
+    noise = {} if calibrated is None else calibration.noise_of(calibrated, (one.id for one in fit.cases))
+    return Job(request, node, engine, fit.cases, fit.options, fit.rounds, fit.deadline, noise, tuple(said))

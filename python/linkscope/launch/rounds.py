@@ -16,7 +16,7 @@ from typing import Any
 
 from linkscope.order_statistics import t975
 from linkscope.plan.budget import RoundLimits
-from linkscope.plan.expand import PlannedCase
+from linkscope.plan.planned_case import PlannedCase
 from linkscope.results.replicates import MOST_FAILURES, folded
 from linkscope.results.row import Row
 

@@ -25,7 +25,7 @@ from linkscope.launch.rounds import Rounds
 from linkscope.launch.scheduler import JobScheduler
 from linkscope.launch.supervisor import CaseEvents, outcome
 from linkscope.launch.worker import InterruptedRunError
-from linkscope.plan.expand import PlannedCase
+from linkscope.plan.planned_case import PlannedCase
 from linkscope.results.row import Row
 from linkscope.results.run_file import RunFile, RunWriter
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from linkscope.errors import LinkscopeError
 from linkscope.launch.engines import surroundings
-from linkscope.launch.group.binding import Binding, at_home, bind, usable_cores
+from linkscope.launch.group.binding import Binding, bind, usable_cores
 from linkscope.launch.group.control import LOOPBACK, Control, Hello, SurveyedHost
 from linkscope.launch.group.process_group import GroupSpec, PlanWork, ProcessGroup
 from linkscope.launch.job import Job
@@ -24,27 +24,14 @@ from linkscope.launch.process.engine_process import EngineProcess
 from linkscope.launch.supervisor import START_TIMEOUT_S, Refusal, Supervisor
 from linkscope.launch.worker import Worker
 from linkscope.machine.node import Link
-from linkscope.plan.expand import PlannedCase
-from linkscope.traits import method_traits
+from linkscope.plan.case_groups import CaseGroup, case_groups
+from linkscope.plan.planned_case import PlannedCase
 
 Json = dict[str, Any]
 
 _OWN_PREFIX = "LINKSCOPE_"
 _PYTHON_FINDS = ("PYTHONPATH", "VIRTUAL_ENV", "CONDA_PREFIX", "MPI4PY_LIBMPI")
 """By these Python finds linkscope, engines the libraries that Python's packages hold, and mpi4py its MPI."""
-
-
-@dataclass(frozen=True)
-class CaseGroup:
-    """Cases that the same processes carry out: so many engines, with ``settings`` in their environment.
-
-    ``kind``: the launcher's that starts them; None for one process, which needs none.
-    """
-
-    settings: tuple[tuple[str, str], ...]
-    processes: int
-    kind: str | None
-    cases: tuple[PlannedCase, ...]
 
 
 @dataclass
@@ -64,20 +51,10 @@ class JobScheduler:
         self._recorded: set[str] = set()
 
     def groups(self, cases: Iterable[PlannedCase]) -> list[CaseGroup]:
-        """``cases`` by the processes they want, in order of first appearance, each group in order; the ranks that
-        linkscope is one of come first, for they wait, and are one group, for they are started once.
+        """``cases`` by the processes they want; the ranks that linkscope is one of come first, for they wait, and are
+        one group, for they are started once.
         """
-        found: dict[tuple[bool, tuple[tuple[str, str], ...], int, str | None], list[PlannedCase]] = {}
-        for case in cases:
-            processes = int(case.case.get("processes", 1))
-            kind = self.job.request.launching.kind_for(case.case, os.environ, self.leader) if processes > 1 else None
-            settings = tuple(sorted(case.environment.items()))
-            found.setdefault((_wants_python(case.case), settings, processes, kind), []).append(case)
-        groups = [
-            CaseGroup(settings, processes, kind, part)
-            for (_, settings, processes, kind), members in found.items()
-            for part in ([tuple(members)] if kind in (None, "inside") else at_home(members))
-        ]
+        groups = case_groups(cases, lambda case: self.job.request.launching.kind_for(case, os.environ, self.leader))
         return sorted(groups, key=lambda group: not (self.leader and group.processes == self.leader.place.size))
 
     def obstacle(self, group: CaseGroup) -> str | None:
@@ -219,13 +196,6 @@ def _exported(environment: Mapping[str, str], settings: Mapping[str, str]) -> tu
     """Names of what every host must see."""
     own = (name for name in environment if name.startswith(_OWN_PREFIX) or name in _PYTHON_FINDS)
     return tuple(sorted({*settings, *own} - {RANK_VARIABLE}))
-
-
-def _wants_python(case: Json) -> bool:
-    """Whether an engine's Python child carries it out. Such cases have engines of their own: a child starts MPI in its
-    engine's place, and has the memory of its GPU to itself.
-    """
-    return any(method_traits(case, flow["method"]).by_python for flow in case["flows"])
 
 
 def exchange_limit_s(cases: Sequence[Json]) -> float:

@@ -7,7 +7,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from linkscope.plan.axes import region_bytes
+from linkscope.plan.case_groups import case_groups
 from linkscope.plan.flows import ends_of
+from linkscope.plan.planned_case import PlannedCase
 from linkscope.traits import method_traits
 
 Json = dict[str, Any]
@@ -53,7 +55,8 @@ class Costs:
     """What visits took when they were made here before; where nothing is known, estimates stand.
 
     ``visits``: seconds of a visit of a case beyond its sampling, by id. ``ratios``: these over the estimate, by suite
-    and row ("" for all), for cases that were not visited. ``starts``: seconds until so many processes begin a case.
+    and row ("" for all), for cases that were not visited. ``starts``: seconds until so many processes begin a case,
+    whatever is set in their environment and whoever starts them.
     """
 
     visits: Mapping[str, float] = field(default_factory=dict)
@@ -67,12 +70,11 @@ class Costs:
 
     def starts_s(self, cases: Sequence[Json]) -> float:
         """Seconds that the starts of all processes of a round take."""
-        groups = {(int(case.get("processes", 1)), *sorted(case.get("environment", {}).items())) for case in cases}
         gpus = any(
             end["device"].startswith("gpu:") for case in cases for flow in case["flows"] for end in ends_of(flow)
         )
         usual = _START_ON_GPUS_S if gpus else _START_ON_HOST_S
-        return sum(self.starts.get(processes, usual) for processes, *_ in groups)
+        return sum(self.starts.get(group.processes, usual) for group in case_groups(map(PlannedCase, cases)))
 
 
 def row_of(case: Json) -> str:
@@ -188,6 +190,12 @@ def estimate_s(case: Json, options: SamplingOptions) -> float:
     # Of pages that migrate samples scatter so that most points spend all the time they have.
     restless = any(method_traits(case, flow["method"]).migrates for flow in case["flows"])
     return options.costs.setup_s(case) + max(least, budget if restless else min(_sampling_s(case), budget))
+
+
+def run_s(cases: Sequence[Json], options: SamplingOptions) -> float:
+    """Seconds that all visits of the cases will roughly take, with the starts of their processes."""
+    visit = options.costs.starts_s(cases) + sum(estimate_s(case, options) for case in cases)
+    return options.visits * visit
 
 
 def modelled_s(cases: int) -> float:

@@ -17,6 +17,7 @@ from linkscope.plan.collectives import collective_flow, undivided, uneven
 from linkscope.plan.flows import BackgroundPlaces, background_places, background_slots, case_flows, ends_of
 from linkscope.plan.labels import case_id, case_labels
 from linkscope.plan.patterns import PATTERNS
+from linkscope.plan.planned_case import PlannedCase
 from linkscope.plan.select import Selection, allowed_devices
 from linkscope.plan.sizes import parse_counts
 from linkscope.plan.suite import MOST_MEMBERS, Suite, packaged_memories, packaged_methods
@@ -26,23 +27,6 @@ from linkscope.traits import LABEL, MemoryTraits, MethodTraits, assumed_memory, 
 Json = dict[str, Any]
 
 _VENDORS = {"amd": "AMD", "nvidia": "NVIDIA"}
-
-
-@dataclass(frozen=True)
-class PlannedCase:
-    """A case as the plan holds it; ``skip`` says why it cannot run, known before any engine is asked."""
-
-    case: Json
-    skip: str | None = None
-
-    @property
-    def id(self) -> str:
-        return str(self.case["id"])
-
-    @property
-    def environment(self) -> dict[str, str]:
-        """Variables that its engine is started with."""
-        return dict(self.case.get("environment", {}))
 
 
 @dataclass(frozen=True)

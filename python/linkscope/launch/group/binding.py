@@ -1,17 +1,16 @@
-"""Binding: which devices, NUMA nodes and CPUs each process of a group works with, and which cases can share a group."""
+"""Binding: which devices, NUMA nodes and CPUs each process of a group works with."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from linkscope.machine import sysfs
 from linkscope.machine.files import Files, LiveFiles
 from linkscope.machine.node import Node
-from linkscope.plan.expand import PlannedCase
-from linkscope.traits import method_traits
+from linkscope.plan.case_groups import places
 
 Json = dict[str, Any]
 Core = tuple[int, ...]
@@ -50,25 +49,6 @@ def bind(node: Node, cases: Iterable[Json], ranks: Sequence[int], cores: Sequenc
     return tuple(bound)
 
 
-def at_home(cases: Iterable[PlannedCase]) -> list[tuple[PlannedCase, ...]]:
-    """``cases`` in parts, each the first that fits, in which every process hands MPI memory of one GPU alone.
-
-    So programs do. An MPI may keep what it set up for a GPU: in processes that went from one to another Open MPI 4.1
-    moved most messages at a tenth of the speed. Cases without such memory fit the first part.
-    """
-    parts: list[tuple[dict[int, set[str]], list[PlannedCase]]] = []
-    for case in cases:
-        wanted = _gpus_by_rank(flow for flow in case.case["flows"] if _hands_over(case.case, flow))
-        for homes, members in parts:
-            if all(homes.get(rank, gpus) == gpus for rank, gpus in wanted.items()):
-                homes.update(wanted)
-                members.append(case)
-                break
-        else:
-            parts.append((wanted, [case]))
-    return [tuple(members) for _, members in parts]
-
-
 def usable_cores(files: Files | None = None) -> tuple[Core, ...]:
     """Cores that this process may use, in order of their first CPU, each without the CPUs that it may not use."""
     files = files or LiveFiles()
@@ -85,30 +65,9 @@ def _devices_by_rank(cases: Iterable[Json]) -> dict[int, tuple[str, ...]]:
     found: dict[int, dict[str, None]] = {}
     for case in cases:
         for flow in case["flows"]:
-            for rank, device in _places(flow):
+            for rank, device in places(flow):
                 found.setdefault(rank, {})[device] = None
     return {rank: tuple(sorted(devices, key=_by_number)) for rank, devices in found.items()}
-
-
-def _hands_over(case: Json, flow: Json) -> bool:
-    """Whether MPI is given the memory itself."""
-    by_mpi = method_traits(case, flow["method"]).by_mpi
-    return by_mpi and flow.get("parameters", {}).get("staging") != "host"
-
-
-def _gpus_by_rank(flows: Iterable[Json]) -> dict[int, set[str]]:
-    found: dict[int, set[str]] = {}
-    for rank, device in (place for flow in flows for place in _places(flow)):
-        if device.startswith("gpu:"):
-            found.setdefault(rank, set()).add(device)
-    return found
-
-
-def _places(flow: Json) -> Iterator[tuple[int, str]]:
-    ends = [flow.get("source"), flow.get("destination"), *flow.get("members", ())]
-    for end in filter(None, ends):
-        yield int(end.get("rank", 0)), str(end["device"])
-    yield int(flow.get("rank", 0)), str(flow["executor"])
 
 
 def _by_number(device: str) -> tuple[str, int]:

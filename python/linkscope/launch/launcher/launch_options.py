@@ -19,7 +19,7 @@ from linkscope.launch.launcher.launcher import Launcher
 from linkscope.launch.launcher.local import Local
 from linkscope.launch.launcher.mpiexec import Mpiexec, find_mpiexec, library_of
 from linkscope.launch.launcher.srun import Srun, is_only_host
-from linkscope.traits import method_traits
+from linkscope.plan.case_groups import uses_mpi
 
 Json = dict[str, Any]
 
@@ -125,11 +125,6 @@ class LaunchOptions:
         if kind == "srun":
             return is_only_host(environment)
         return not _several_hosts(environment)
-
-
-def uses_mpi(case: Json) -> bool:
-    """Whether some flow of the case calls MPI, which wants processes that its own launcher started."""
-    return any(method_traits(case, flow["method"]).by_mpi for flow in case["flows"])
 
 
 def requirement(cases: Iterable[Json], size: int) -> str | None:

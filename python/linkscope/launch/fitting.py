@@ -1,0 +1,69 @@
+"""Fitting: how often a run visits its cases and how long it samples each; under a budget, which are left out."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from linkscope.plan.budget import Costs, RoundLimits, SamplingOptions, fit, least_s, limits, share_out
+from linkscope.plan.planned_case import PlannedCase
+
+MOST_ROUNDS = 100
+"""While a budget lasts."""
+_END_S = 1.2
+"""For Python's start, the last case and the summary."""
+_PLANNED = 0.8
+"""Share of a budget that is planned; what is over goes to the figures that are known worst."""
+
+
+@dataclass(frozen=True)
+class Fitting:
+    """What was decided. ``cases``: with their limits, and those skipped that are left out. ``deadline``: when a budget
+    is used up, by the monotonic clock. ``notes``: what a user should know of it.
+    """
+
+    cases: tuple[PlannedCase, ...]
+    options: SamplingOptions
+    rounds: RoundLimits
+    deadline: float = math.inf
+    notes: tuple[str, ...] = ()
+
+
+def fitted(
+    planned: Sequence[PlannedCase], precision: float, rounds: RoundLimits, known: Costs, sampled_s: float | None = None
+) -> Fitting:
+    """All cases, for which the least rounds take ``sampled_s`` seconds where that is given."""
+    options = share_out([one.case for one in planned if one.skip is None], precision, sampled_s, rounds.least, known)
+    cases = (replace(one, case={**one.case, **limits(one.case, options)}) for one in planned)
+    return Fitting(tuple(cases), options, rounds)
+
+
+def fitted_to(
+    budget: str,
+    end: float,
+    planned: Sequence[PlannedCase],
+    precision: float,
+    rounds: RoundLimits,
+    known: Costs,
+) -> Fitting:
+    """What can be done until ``end`` (monotonic clock), when the ``budget`` is used up, all else included."""
+    deadline = end - _END_S
+    left = max(deadline - time.monotonic(), 0.0)
+    runnable = [one.case for one in planned if one.skip is None]
+    visits, out = fit(runnable, left, rounds.least, known)
+    reason = f"left out: a budget of {budget} is too short for it"
+    kept = [replace(one, skip=reason) if one.id in out else one for one in planned]
+    once = f"{least_s(runnable, known):.0f} s"
+    notes = []
+    if out:
+        notes.append(
+            f"the budget of {budget} is too short: all {len(runnable)} cases once take about {once};"
+            f" {len(out)} are left out, of curves every other size first"
+        )
+    elif visits < rounds.least:
+        notes.append(f"the budget of {budget} is short: one round of {len(runnable)} cases takes about {once}")
+    within = RoundLimits(visits, max(rounds.most, MOST_ROUNDS))
+    found = fitted(kept, precision, within, known, _PLANNED * left)
+    return replace(found, deadline=deadline, notes=tuple(notes))

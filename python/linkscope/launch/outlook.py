@@ -1,0 +1,55 @@
+"""Outlook: what each suite comes to on this machine, before anyone asks for a run of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from linkscope.errors import LinkscopeError
+from linkscope.launch import costs
+from linkscope.launch.engines import Engine, choose_engine
+from linkscope.launch.fitting import fitted
+from linkscope.launch.job import Request
+from linkscope.machine.discover import discover
+from linkscope.machine.node import Node
+from linkscope.plan.budget import DEFAULT_ROUNDS, Costs, run_s
+from linkscope.plan.expand import expand
+from linkscope.plan.select import Selection, parse_precision
+from linkscope.plan.suite import load_suite
+
+
+@dataclass(frozen=True)
+class SuiteEstimate:
+    """What a suite comes to on a machine: cases that would be tried, and the seconds they roughly take.
+
+    ``problem`` says why there is none to try, where there is none.
+    """
+
+    cases: int
+    seconds: float
+    problem: str | None = None
+
+
+def suite_estimates(names: Sequence[str]) -> dict[str, SuiteEstimate]:
+    """The outlook of each suite on this machine, all asked for as a plain `linkscope run NAME` would.
+
+    Raises LinkscopeError where there is no engine.
+    """
+    engine = choose_engine()
+    node = discover(engine.description)
+    known = costs.known(costs.kept_at(node.name, engine.backend))
+    return {name: _outlook(name, node, engine, known) for name in names}
+
+
+def _outlook(name: str, node: Node, engine: Engine, known: Costs) -> SuiteEstimate:
+    suite = load_suite(name)
+    try:
+        planned = expand([suite], node, engine.catalog(), Selection())
+    except LinkscopeError as error:
+        lacks_gpus = not node.of_kind("gpu") and all(row.needs_gpu for row in suite.rows)
+        return SuiteEstimate(0, 0.0, "needs GPUs" if lacks_gpus else str(error))
+    cases = [one.case for one in planned if one.skip is None]
+    if not cases:
+        return SuiteEstimate(0, 0.0, planned[0].skip)
+    options = fitted(planned, parse_precision(Request().precision), DEFAULT_ROUNDS, known).options
+    return SuiteEstimate(len(cases), run_s(cases, options))
