@@ -5,10 +5,34 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from linkscope.api import Listener, Node, Request, RunFile, machines, read, resume, run, topology
+    from linkscope.api import (
+        Calibration,
+        Listener,
+        Node,
+        Request,
+        RunFile,
+        calibrate,
+        machines,
+        read,
+        resume,
+        run,
+        topology,
+    )
 
 __version__ = "0.1.0"  # the one place: pyproject.toml and CMakeLists.txt read it from here
-__all__ = ["Listener", "Node", "Request", "RunFile", "machines", "read", "resume", "run", "topology"]
+__all__ = [
+    "Calibration",
+    "Listener",
+    "Node",
+    "Request",
+    "RunFile",
+    "calibrate",
+    "machines",
+    "read",
+    "resume",
+    "run",
+    "topology",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -6,6 +6,9 @@ import os
 from dataclasses import fields
 from pathlib import Path
 
+from linkscope.analysis import calibration as _calibration
+from linkscope.launch.calibrate import TURNS, default_folder
+from linkscope.launch.calibrate import turns as _turns
 from linkscope.launch.engines import machine_description
 from linkscope.launch.job import Request
 from linkscope.launch.launcher.launch_options import LaunchOptions
@@ -15,11 +18,25 @@ from linkscope.launch.run import run as _run
 from linkscope.machine.described import load_machine, machine_names
 from linkscope.machine.discover import discover
 from linkscope.machine.node import Node
+from linkscope.results.calibration import Calibration
+from linkscope.results.calibration import keep as _keep
 from linkscope.results.run_file import RunFile
 
 _LAUNCHING = tuple(one.name for one in fields(LaunchOptions))
 
-__all__ = ["Listener", "Node", "Request", "RunFile", "machines", "read", "resume", "run", "topology"]
+__all__ = [
+    "Calibration",
+    "Listener",
+    "Node",
+    "Request",
+    "RunFile",
+    "calibrate",
+    "machines",
+    "read",
+    "resume",
+    "run",
+    "topology",
+]
 
 
 def run(
@@ -28,17 +45,38 @@ def run(
     """Measures ``suites`` ("default" where none is named) and returns the run file, read back.
 
     ``asked`` takes the words of `linkscope run`: devices="gpu:0,gpu:1", sizes="4K:1G:2x", methods=, precision="1%",
-    budget="60s", rounds="3:6", clock=, machine=, engine=, and of how several processes are started: launcher=,
+    budget="60s", rounds="3:6" (each case measured three times, in new processes, and up to six times where its figure
+    is wider than ``precision``), clock=, machine=, engine=, and of how several processes are started: launcher=,
     launcher_command=, hosts=, hostfile=, interface=. Raises LinkscopeError.
     """
-    launching = LaunchOptions(**{name: asked.pop(name) for name in _LAUNCHING if name in asked})
-    request = Request(suites=suites or ("default",), launching=launching, **asked)
-    return _run(request, Path(output) if output is not None else None, listener)
+    return _run(_request(suites, asked), Path(output) if output is not None else None, listener)
 
 
 def resume(path: str | os.PathLike[str], listener: Listener | None = None) -> RunFile:
     """Completes a run that was cut short. Raises LinkscopeError where it is of another machine."""
     return _resume(Path(path), None, listener)
+
+
+def calibrate(
+    *suites: str,
+    turns: int = TURNS,
+    output: str | os.PathLike[str] | None = None,
+    listener: Listener | None = None,
+    **asked: str,
+) -> Calibration:
+    """Repeats a run ``turns`` times, each into a file of the folder ``output`` (default: below runs/), and returns how
+    well its intervals hold from run to run, by class of figures. It is kept for the node, unless that is a described
+    one: later runs there widen their intervals by it.
+
+    ``suites`` and ``asked`` are those of ``run``; without any of them those of the runs that the folder holds, which
+    are kept or completed. Raises LinkscopeError, also where the result cannot be kept; the runs stay.
+    """
+    folder = Path(output) if output is not None else default_folder()
+    request = _request(suites, asked) if suites or asked else None
+    found = _calibration.calibrate(list(_turns(request, turns, folder, listener)))
+    if not found.modelled:
+        _keep(found)
+    return found
 
 
 def read(path: str | os.PathLike[str]) -> RunFile:
@@ -54,3 +92,9 @@ def topology(machine: str | None = None) -> Node:
 def machines() -> list[str]:
     """Names of the described nodes."""
     return list(machine_names())
+
+
+def _request(suites: tuple[str, ...], asked: dict[str, str]) -> Request:
+    launching = LaunchOptions(**{name: asked[name] for name in _LAUNCHING if name in asked})
+    words = {name: value for name, value in asked.items() if name not in _LAUNCHING}
+    return Request(suites=suites or ("default",), launching=launching, **words)

@@ -12,10 +12,12 @@ import pytest
 from launching import TINY_IDS, Bench, add_engine, bench
 
 import linkscope
+from linkscope.errors import LinkscopeError
 from linkscope.launch.engines import describe
 from linkscope.machine.described import machine_names
 from linkscope.plan.patterns import PATTERNS
 from linkscope.plan.suite import suite_names
+from linkscope.results.calibration import kept_at
 
 __all__ = ["bench"]
 
@@ -190,6 +192,17 @@ def test_the_interface_gives_the_same_things(bench: Bench) -> None:
     assert [row.id for row in linkscope.read("a.jsonl").rows] == [row.id for row in made.rows] == TINY_IDS[:2]
     assert linkscope.machines() == machine_names()
     assert len(linkscope.topology("h200x4").of_kind("gpu")) == 4
+
+
+def test_the_interface_calibrates_and_keeps_it_for_the_node(bench: Bench, own_folders: Path) -> None:
+    found = linkscope.calibrate(bench.suite, turns=2, output="noise", sizes="4K,8K", rounds="1")
+    assert found.turns == 2
+    assert set(found.runs) == set(TINY_IDS[:2])
+    assert list(own_folders.rglob("calibration/*.json")) == [kept_at(found.node)]
+    again = linkscope.calibrate(turns=2, output="noise")
+    assert again == found, "of the runs that are there"
+    with pytest.raises(LinkscopeError, match="is too few"):
+        linkscope.calibrate(bench.suite, turns=1)
 
 
 def test_the_version_is_printed(bench: Bench) -> None:
