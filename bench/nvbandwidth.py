@@ -1,17 +1,22 @@
-"""Runs nvbandwidth and linkscope's suite of the same name one after the other and prints the ratios.
+"""nvbandwidth and linkscope's suite of the same name, the whole of each in turns; prints the ratios of their medians.
 
-usage: python bench/nvbandwidth.py --nvbandwidth PATH_OF_THE_BUILT_BINARY [--keep FOLDER] [--reuse JSON]
-       [--unverified] [--cases host_to_device_memcpy_sm ...] [--limit SECONDS]
+usage: python bench/nvbandwidth.py --nvbandwidth PATH_OF_THE_BUILT_BINARY [--turns 5] [--keep FOLDER] [--unverified]
+       [--cases host_to_device_memcpy_sm ...] [--limit SECONDS] [--total SECONDS]
 
-A tool that takes longer than --limit is ended. What it had come to by then is compared; the exit code is 1.
+A tool that takes longer than --limit is ended; what it had come to by then counts, and the exit code is 1. No turn
+begins that would, by the longest so far, end after --total seconds.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import math
+import statistics
 import sys
 import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
 
@@ -19,6 +24,7 @@ from narrowed import Json, narrowed, rows_of
 from program import add_limit, run
 from ratios import RATIOS, Ratio, figures_of, print_by_case
 from rich.console import Console
+from turns import Figures, note_of, ratio_of, take_turns
 
 from linkscope.analysis.by_flow import by_flow
 from linkscope.analysis.headline import headline
@@ -46,20 +52,57 @@ def coordinate(label: str) -> int:
     return int(label.removeprefix("gpu:")) if label.startswith("gpu:") else 0
 
 
-def compare(run: RunFile, peer: dict[tuple[str, int, int], float]) -> list[Ratio]:
-    ratios = []
-    for part in (part for row in run.rows for part in by_flow(row)):
-        figure = headline(part)
-        case = part.labels.get("peer", {}).get("case")
-        if figure is None or case is None:
-            continue
-        key = (case, coordinate(part.labels["row"]), coordinate(part.labels["column"]))
-        if key in peer:
-            cell = f"{part.labels['row']},{part.labels['column']}"
+Cell = tuple[str, int, int]
+"""nvbandwidth's name of a case, and the place in its matrix."""
+
+
+@dataclass
+class Sides:
+    """Both tools on this machine: one turn of each gives its figures, by cell."""
+
+    suite: str
+    peer: list[str]
+    keep: Path
+    limit_s: float
+    units: dict[Cell, str] = field(default_factory=dict)
+    seconds: dict[str, list[float]] = field(default_factory=lambda: {"linkscope": [], "nvbandwidth": []})
+    well: bool = True
+    gpus: int = 0
+
+    def ours(self, turn: int) -> Figures[Cell]:
+        """A run of the suite in ``turn``; its file stays in ``keep``."""
+        path = self.keep / f"nvbandwidth-suite-{turn}.jsonl"
+        path.unlink(missing_ok=True)
+        command = [sys.executable, "-m", "linkscope", "run", self.suite, "-o", str(path)]
+        self._take("linkscope", command, path.with_suffix(".txt"))
+        try:
+            measured = RunFile.read(path)
+        except LinkscopeError as error:  # it did not come to a first row
+            sys.exit(str(error))
+        self.gpus = len(measured.node.of_kind("gpu"))
+        return dict(self._figures(measured))
+
+    def theirs(self, turn: int) -> Figures[Cell]:
+        """A run of nvbandwidth in ``turn``; what it printed stays in ``keep``."""
+        output = self.keep / f"nvbandwidth-{turn}.json"
+        self._take("nvbandwidth", self.peer, output)
+        return dict(read_peer(output, self.gpus))
+
+    def _take(self, tool: str, command: list[str], output: Path) -> None:
+        seconds, well = timed(command, output, self.limit_s)
+        self.seconds[tool].append(seconds)
+        self.well = self.well and well
+
+    def _figures(self, run: RunFile) -> Iterator[tuple[Cell, float]]:
+        for part in (part for row in run.rows for part in by_flow(row)):
+            figure = headline(part)
+            case = part.labels.get("peer", {}).get("case")
+            if figure is None or case is None:
+                continue
+            cell = (case, coordinate(part.labels["row"]), coordinate(part.labels["column"]))
+            self.units[cell] = figure.unit
             # nvbandwidth's latency is a mean over the multiprocessors, so the mean stands beside it.
-            ours = figure.value.mean if figure.unit == "ns" else figure.value.median
-            ratios.append(Ratio(case, cell, ours, peer[key], figure.unit, figure.margin))
-    return ratios
+            yield cell, figure.value.mean if figure.unit == "ns" else figure.value.median
 
 
 def outside(ratio: Ratio) -> bool:
@@ -101,9 +144,10 @@ def read_peer(output: Path, gpus: int) -> dict[tuple[str, int, int], float]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--nvbandwidth", required=True, help="the built binary")
+    parser.add_argument("--turns", type=int, default=5, help="runs of each tool")
     parser.add_argument("--keep", type=Path, default=Path("runs"), help="folder for both tools' output")
-    parser.add_argument("--reuse", type=Path, help="nvbandwidth's JSON of this node, instead of running it again")
     parser.add_argument("--unverified", action="store_true", help="spare nvbandwidth its checks of the data it copied")
+    parser.add_argument("--total", type=float, default=math.inf, help="seconds for all turns")
     cases = [row["peer"]["case"] for row in rows_of(SUITE)]
     parser.add_argument(
         "--cases", nargs="+", choices=cases, default=[], metavar="CASE", help="only these, by nvbandwidth's names"
@@ -113,25 +157,17 @@ def main() -> None:
     arguments.keep.mkdir(parents=True, exist_ok=True)
     console = Console(width=160)
 
-    suite = suite_of(arguments.cases, arguments.keep)
-    ours = arguments.keep / "nvbandwidth-suite.jsonl"
-    ours.unlink(missing_ok=True)
-    command = [sys.executable, "-m", "linkscope", "run", suite, "-o", str(ours)]
-    our_seconds, well = timed(command, ours.with_suffix(".txt"), arguments.limit)
-    theirs = arguments.reuse or arguments.keep / "nvbandwidth.json"
     peer = [arguments.nvbandwidth, "-j", *(["--skipVerification"] if arguments.unverified else [])]
     if arguments.cases:
         peer += ["-t", *arguments.cases]
-    their_seconds = None
-    if not arguments.reuse:
-        their_seconds, theirs_well = timed(peer, theirs, arguments.limit)
-        well = well and theirs_well
-
-    try:
-        measured = RunFile.read(ours)
-    except LinkscopeError as error:  # it did not come to a first row
-        sys.exit(str(error))
-    ratios = compare(measured, read_peer(theirs, len(measured.node.of_kind("gpu"))))
+    sides = Sides(suite_of(arguments.cases, arguments.keep), peer, arguments.keep, arguments.limit)
+    mine, peers = take_turns(arguments.turns, sides.ours, sides.theirs, time.monotonic() + arguments.total)
+    both = [cell for cell in mine if cell in peers]
+    ratios = [
+        ratio_of(case, f"{row},{column}", sides.units[case, row, column], mine[cell], peers[cell])
+        for cell in both
+        for case, row, column in [cell]
+    ]
     print_by_case(ratios, "nvbandwidth", console, figures_of("nvbandwidth") | RATIOS)
     bandwidths = [ratio for ratio in ratios if ratio.unit == "GB/s"]
     low = min(bandwidths, key=lambda ratio: ratio.value, default=None)
@@ -141,12 +177,11 @@ def main() -> None:
         if outside(ratio):
             figures = f"{ratio.ours:.2f} / {ratio.theirs:.2f} = {ratio.value:.4f}"
             console.print(f"outside the target: {ratio.case} {ratio.cell}: {figures}")
-    wide = [ratio for ratio in ratios if ratio.margin > 0.01]
-    console.print(f"{len(ratios)} figures compared, {len(wide)} with an interval wider than +-1 %")
-    console.print(f"wall time: linkscope {our_seconds:.1f} s")
-    if their_seconds is not None:
-        console.print(f"wall time: nvbandwidth {their_seconds:.1f} s")
-    sys.exit(0 if well and ratios else 1)
+    turns = len(sides.seconds["linkscope"])
+    console.print(f"{len(ratios)} figures compared; {note_of(turns)}")
+    for tool, seconds in sides.seconds.items():
+        console.print(f"wall time of a turn, median: {tool} {statistics.median(seconds):.1f} s")
+    sys.exit(0 if sides.well and ratios and turns == arguments.turns else 1)
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import statistics
+import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Hashable
 from typing import TypeVar
@@ -19,16 +20,27 @@ Turns = dict[Key, list[float]]
 
 
 def take_turns(
-    turns: int, ours: Callable[[int], Figures[Key]], theirs: Callable[[int], Figures[Key]]
+    turns: int,
+    ours: Callable[[int], Figures[Key]],
+    theirs: Callable[[int], Figures[Key]],
+    deadline: float = math.inf,
 ) -> tuple[Turns[Key], Turns[Key]]:
-    """What both tools gave in each turn, whose number they are told; the other goes first in every other one."""
+    """What both tools gave in each turn, whose number they are told; the other goes first in every other one.
+
+    No turn begins that, as long as the longest so far, would end after ``deadline`` (time.monotonic()).
+    """
+    longest = 0.0
     mine: Turns[Key] = defaultdict(list)
     peers: Turns[Key] = defaultdict(list)
     sides = [(mine, ours), (peers, theirs)]
     for turn in range(turns):
+        begun = time.monotonic()
+        if begun + longest > deadline:
+            break
         for found, measure in sides if turn % 2 == 0 else reversed(sides):
             for key, value in measure(turn).items():
                 found[key].append(value)
+        longest = max(longest, time.monotonic() - begun)
     return mine, peers
 
 
