@@ -27,7 +27,7 @@ def main() -> None:
     ok = [row for row in rows if row.status == "ok"]
     precise = [row for row in ok if row.stopped == "precision"]
     print(f"{len(ok)} of {len(rows)} points in {seconds:.1f} s: {len(ok) / seconds:.1f} points/s, start-up included")
-    print(f"{len(precise)} reached the asked precision; every point verified in two rounds")
+    print(f"{len(precise)} reached the asked precision; every point verified in two passes")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-// The two rounds of a case and the figures they give.
+// The two passes of a case and the figures they give.
 #include "measure/case_measurement.hpp"
 
 #include <algorithm>
@@ -51,9 +51,9 @@ class CaseMeasurement {
   CaseResult run();
 
  private:
-  VerifiedRound armed();
-  Bytes verified(const VerifiedRound& round);
-  Bytes compared(const VerifiedRound& round, Checked which);
+  VerifiedPass armed();
+  Bytes verified(const VerifiedPass& pass);
+  Bytes compared(const VerifiedPass& pass, Checked which);
   Repeats warm_up();
   Series sample(Repeats repeats);
   [[nodiscard]] Seconds target_after(const Sample& sample) const;
@@ -75,7 +75,7 @@ class CaseMeasurement {
 
 CaseResult CaseMeasurement::run() {
   CaseResult result;
-  VerifiedRound first = armed();
+  VerifiedPass first = armed();
   Sampler brief(gate_, flows_, {.clock = regime_.clock, .cache = regime_.cache});
   const std::vector<Tuned> tuned = tune(brief, flows_, brief.resolution(), session_.tuned, session_.poll);
   // What a discarded shape left half done may be what others work on in place.
@@ -84,40 +84,40 @@ CaseResult CaseMeasurement::run() {
   const Repeats repeats = warm_up();
   result.verified_bytes = verified(first);
 
-  const VerifiedRound second = armed();
+  const VerifiedPass second = armed();
   // Arming left the caches in a state of its own: the first warm sample would not be warm.
   if (regime_.cache == Cache::warm) static_cast<void>(sampler_.take(repeats));
   const Series series = sample(repeats);
   result.verified_bytes += verified(second);
 
-  result.rounds = 2;
+  result.passes = 2;
   result.stopped = series.stopped;
   for (std::size_t i = 0; i < flows_.size(); ++i) result.flows.push_back(flow_result(i, series, tuned[i]));
   if (all_bandwidth(flows_)) result.aggregate = aggregate_result(series);
   return result;
 }
 
-VerifiedRound CaseMeasurement::armed() {
-  std::optional<VerifiedRound> round;
-  session_.collective_try([&] { round.emplace(flows_, session_.seeds); });
-  return *std::move(round);
+VerifiedPass CaseMeasurement::armed() {
+  std::optional<VerifiedPass> pass;
+  session_.collective_try([&] { pass.emplace(flows_, session_.seeds); });
+  return *std::move(pass);
 }
 
-Bytes CaseMeasurement::verified(const VerifiedRound& round) {
-  Bytes bytes = compared(round, Checked::repeated);
+Bytes CaseMeasurement::verified(const VerifiedPass& pass) {
+  Bytes bytes = compared(pass, Checked::repeated);
   if (std::none_of(flows_.begin(), flows_.end(),
                    [](const MeasuredFlow& flow) { return flow.facts().accumulates; }))
     return bytes;
-  const VerifiedRound single = armed();
+  const VerifiedPass single = armed();
   Sampler once(gate_, flows_, {.clock = regime_.clock, .cache = regime_.cache});
   static_cast<void>(once.take(once.ones()));
   return bytes + compared(single, Checked::single);
 }
 
 /// In all processes.
-Bytes CaseMeasurement::compared(const VerifiedRound& round, Checked which) {
+Bytes CaseMeasurement::compared(const VerifiedPass& pass, Checked which) {
   Bytes bytes = 0;
-  for (const std::string& word : session_.poll([&] { return std::to_string(round.finish(which)); }))
+  for (const std::string& word : session_.poll([&] { return std::to_string(pass.finish(which)); }))
     bytes += std::stoull(word);
   return bytes;
 }

@@ -57,11 +57,11 @@ struct CaseResult {
   std::vector<FlowResult> flows;
   std::optional<AggregateResult> aggregate;  ///< where every measured flow is a bandwidth
   Stop stopped = Stop::precision;
-  int rounds = 0;  ///< verified rounds
+  int passes = 0;  ///< verified
   Bytes verified_bytes = 0;
 };
 
-/// Round 1: arm, tune, warm up, verify. Round 2: arm with other seeds, sample, verify.
+/// Pass 1: arm, tune, warm up, verify. Pass 2: arm with other seeds, sample, verify.
 /// Throws Error{mismatch} when data arrived wrong, Error{broken} when a background flow cannot be kept
 /// running, and whatever the gate throws.
 CaseResult measure_case(MeasurementSession& session, Gate& gate, const std::vector<MeasuredFlow>& flows,

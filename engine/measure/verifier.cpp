@@ -5,7 +5,7 @@
 
 namespace linkscope {
 
-VerifiedRound::VerifiedRound(const std::vector<MeasuredFlow>& flows, SeedSource& seeds) : flows_(&flows) {
+VerifiedPass::VerifiedPass(const std::vector<MeasuredFlow>& flows, SeedSource& seeds) : flows_(&flows) {
   // All are drawn before anything can fail: the processes of a run must stay in step.
   for (std::size_t i = 0; i < flows.size(); ++i) seeds_.push_back(seeds.next());
   for (std::size_t i = 0; i < flows.size(); ++i) {
@@ -13,7 +13,7 @@ VerifiedRound::VerifiedRound(const std::vector<MeasuredFlow>& flows, SeedSource&
   }
 }
 
-Bytes VerifiedRound::finish(Checked which) const {
+Bytes VerifiedPass::finish(Checked which) const {
   Bytes compared = 0;
   for (std::size_t i = 0; i < flows_->size(); ++i) {
     (*flows_)[i].each_part([&](const Transfer& part) {

@@ -1,4 +1,4 @@
-// Verifier: rounds of arming every flow's memory and checking what arrived.
+// Verifier: passes of arming every flow's memory and checking what arrived.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace linkscope {
 
-/// Hands out seeds that never repeat in a process, so that no round and no flow can pass on another's data.
+/// Hands out seeds that never repeat in a process, so that no pass and no flow can pass on another's data.
 class SeedSource {
  public:
   explicit SeedSource(std::uint64_t first) : next_(first) {}
@@ -22,10 +22,10 @@ class SeedSource {
 /// Flows that are checked: those whose repeats can be, or those of which one transfer has run (Transfer::accumulates).
 enum class Checked { repeated, single };
 
-/// One round: constructing it arms every flow with a seed of its own; finish() checks them.
-class VerifiedRound {
+/// One pass: constructing it arms every flow with a seed of its own; finish() checks them.
+class VerifiedPass {
  public:
-  VerifiedRound(const std::vector<MeasuredFlow>& flows, SeedSource& seeds);
+  VerifiedPass(const std::vector<MeasuredFlow>& flows, SeedSource& seeds);
 
   /// Bytes compared. Throws Error{mismatch} naming the flow and what was wrong first.
   [[nodiscard]] Bytes finish(Checked which) const;

@@ -15,7 +15,7 @@ namespace linkscope {
 enum class MpiCallers { alone, many };
 
 struct Environment {
-  /// LINKSCOPE_SEED: seed of the first pattern; later rounds and flows count on from it. Default 1.
+  /// LINKSCOPE_SEED: seed of the first pattern; later passes and flows count on from it. Default 1.
   std::uint64_t first_seed = 1;
   /// LINKSCOPE_SYNC: spin (default), yield or block.
   SyncMode waiting = SyncMode::spin;

@@ -197,7 +197,7 @@ Json ok_row(const RowFrame& frame, const CaseResult& result) {
                         {"timeline_uncertainty_us", rounded(result.aggregate->timeline_uncertainty * 1e6)}};
   }
   row["stopped"] = stop_word(result.stopped);
-  row["verified"] = {{"rounds", result.rounds}, {"bytes", result.verified_bytes}};
+  row["verified"] = {{"passes", result.passes}, {"bytes", result.verified_bytes}};
   add_times(row, frame);
   return row;
 }

@@ -121,7 +121,7 @@ def test_copies_with_peer_access_off_arrive_whole_and_it_comes_back_on(run: Any,
     assert any("launch cost" in note for note in rows["off"]["flows"][0]["notes"])
 
 
-def test_ping_pong_counts_every_round(run: Any, gpus: int) -> None:
+def test_ping_pong_counts_every_round_trip(run: Any, gpus: int) -> None:
     source, destination = end("gpu:0", "device"), end("gpu:1", "device")
     row = run([case("ping", flow("ping-pong", source, destination, 8), cache="warm")])["ping"]
     if gpus < 2:
@@ -129,7 +129,7 @@ def test_ping_pong_counts_every_round(run: Any, gpus: int) -> None:
         assert "gpu:1" in row["reason"]
         return
     assert row["status"] == "ok", row.get("reason")
-    assert row["flows"][0]["operations"] == 2 * row["flows"][0]["setting"]["rounds"]
+    assert row["flows"][0]["operations"] == 2 * row["flows"][0]["setting"]["round_trips"]
 
 
 def test_what_cannot_be_is_skipped_for_a_reason(run: Any, gpus: int) -> None:

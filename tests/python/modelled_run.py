@@ -71,7 +71,7 @@ def ok(plan_case: Json, samples: list[list[float]], latency: bool = False, **mor
     results = [result(f["bytes"], s, latency) for f, s in zip(plan_case["flows"], samples, strict=True)]
     line = {"record": "row", "id": plan_case["id"], "status": "ok", "modelled": True, "backend": "modelled"}
     line |= {"case": plan_case, "flows": results, "stopped": "precision", "elapsed_s": 0.02}
-    line |= {"verified": {"rounds": 2, "bytes": 2 * plan_case["flows"][0]["bytes"]}, **more}
+    line |= {"verified": {"passes": 2, "bytes": 2 * plan_case["flows"][0]["bytes"]}, **more}
     return Row.from_json(line)
 
 

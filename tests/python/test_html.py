@@ -100,6 +100,12 @@ def test_every_table_of_a_modelled_run_says_so(text: str, run: RunFile) -> None:
     assert wording.MODELLED in text.split("<title>")[1].split("</title>")[0]
 
 
+def test_passes_of_older_files_are_told_too(run: RunFile) -> None:
+    older = {name: value for name, value in run.rows[0].raw.items() if name != "verified"}
+    row = Row.from_json({**older, "verified": {"rounds": 2, "bytes": 1 << 20}})
+    assert records(render(made.run(4, [row])))[0]["verified"] == "1 MiB in 2 passes"
+
+
 def test_a_measured_run_does_not_say_modelled(run: RunFile) -> None:
     rows = [Row.from_json({**row.raw, "modelled": False}) for row in run.rows]
     assert "MODELLED" not in render(made.run(4, rows))
@@ -110,7 +116,7 @@ def test_every_row_has_its_record_with_figures_and_provenance(text: str, run: Ru
     assert [record["id"] for record in found] == [row.id for row in run.rows]
     first = found[0]
     assert first["low"] <= first["median"] <= first["high"]
-    assert first["verified"] == "1 GiB in 2 rounds"
+    assert first["verified"] == "1 GiB in 2 passes"
     assert first["stopped"] == "precision"
     assert first["share"] == pytest.approx(100 * first["median"] / first["peak"], rel=1e-3)
 

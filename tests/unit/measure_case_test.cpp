@@ -139,7 +139,7 @@ TEST_F(MeasureCase, RoundsAndFlowsHaveTheirOwnSeeds) {
   std::set<std::uint64_t> seeds(first.armed.begin(), first.armed.end());
   seeds.insert(second.armed.begin(), second.armed.end());
   EXPECT_EQ(seeds.size(), 4U);
-  EXPECT_EQ(result.rounds, 2);
+  EXPECT_EQ(result.passes, 2);
   EXPECT_EQ(result.verified_bytes, 4 * 1024U);
 }
 

@@ -62,7 +62,7 @@ TEST_F(ExecutorTest, SaysHelloStartRowDone) {
   EXPECT_EQ(row["modelled"], false);
   EXPECT_FALSE(row.contains("case")) << "the supervisor has it, labels and all, and puts it into the row";
   EXPECT_NEAR(row["flows"][0]["gbps"]["median"].get<double>(), 100.0, 1e-3);
-  EXPECT_EQ(row["verified"]["rounds"], 2);
+  EXPECT_EQ(row["verified"]["passes"], 2);
   EXPECT_EQ(records[3], (Json{{"record", "done"}, {"rows", 1}}));
 }
 

@@ -210,7 +210,8 @@ def _processes(row: Row) -> str:
 def _verified(row: Row) -> str:
     checked = [line.get("verified") or {} for line in row.lines]
     size = sum(int(one.get("bytes", 0)) for one in checked)
-    return f"{wording.size(size)} in {sum(int(one.get('rounds', 0)) for one in checked)} rounds" if size else ""
+    passes = sum(int(one.get("passes", one.get("rounds", 0))) for one in checked)
+    return f"{wording.size(size)} in {passes} passes" if size else ""
 
 
 def _setting(row: Row) -> str:

@@ -10,7 +10,7 @@
 namespace linkscope::gpu {
 namespace {
 
-constexpr std::int64_t default_rounds = 1000;
+constexpr std::int64_t default_round_trips = 1000;
 constexpr Seconds timeout = 10.0;
 constexpr unsigned polls_between_looks = 1U << 12U;  // reading the clock at every poll would slow the polls
 
@@ -42,25 +42,25 @@ __device__ bool await(const std::uint64_t* flag, std::uint64_t value, std::uint6
   }
 }
 
-/// Both kernels count the rounds they completed into *completed.
+/// Both kernels count the round trips they completed into *completed.
 template <Ordering ordering>
 __global__ void initiate(std::uint64_t* serve_to, const std::uint64_t* answer_at, std::uint64_t first,
-                         std::uint64_t rounds, std::uint64_t timeout_ticks, std::uint64_t* completed) {
-  for (std::uint64_t value = first; value != first + rounds; ++value) {
+                         std::uint64_t round_trips, std::uint64_t timeout_ticks, std::uint64_t* completed) {
+  for (std::uint64_t value = first; value != first + round_trips; ++value) {
     store<ordering>(serve_to, value);
     if (!await<ordering>(answer_at, value, timeout_ticks)) return;
   }
-  *completed += rounds;
+  *completed += round_trips;
 }
 
 template <Ordering ordering>
 __global__ void respond(const std::uint64_t* serve_at, std::uint64_t* answer_to, std::uint64_t first,
-                        std::uint64_t rounds, std::uint64_t timeout_ticks, std::uint64_t* completed) {
-  for (std::uint64_t value = first; value != first + rounds; ++value) {
+                        std::uint64_t round_trips, std::uint64_t timeout_ticks, std::uint64_t* completed) {
+  for (std::uint64_t value = first; value != first + round_trips; ++value) {
     if (!await<ordering>(serve_at, value, timeout_ticks)) return;
     store<ordering>(answer_to, value);
   }
-  *completed += rounds;
+  *completed += round_trips;
 }
 
 /// The two sides' kernels of one ordering.
@@ -99,15 +99,16 @@ class PingPongTransfer final : public GpuTransfer {
         responder_(responder_of(flow).index),
         arenas_(arenas),
         game_(PingPongKernels::of(flow)),
-        rounds_(static_cast<std::uint64_t>(flow.parameters.number("rounds", default_rounds))),
+        round_trips_(static_cast<std::uint64_t>(flow.parameters.number("round_trips", default_round_trips))),
         initiated_(*context_, initiator_, 1),
         responded_(*context_, responder_, 1) {
     serve_ = {flag(initiator_, *arenas.destination), flag(responder_, *arenas.destination)};
     answer_ = {flag(initiator_, *arenas.source), flag(responder_, *arenas.source)};
     context_->load(initiator_, {reinterpret_cast<const void*>(game_.initiate)});
     context_->load(responder_, {reinterpret_cast<const void*>(game_.respond)});
-    own_facts().operations = 2 * rounds_;
-    own_facts().setting = {{"rounds", static_cast<std::int64_t>(rounds_)}, {"responder", responder_}};
+    own_facts().operations = 2 * round_trips_;
+    own_facts().setting = {{"round_trips", static_cast<std::int64_t>(round_trips_)},
+                           {"responder", responder_}};
   }
   ~PingPongTransfer() override {
     if (stream_ == nullptr) return;
@@ -123,17 +124,17 @@ class PingPongTransfer final : public GpuTransfer {
   /// The responder is launched first: it polls while the initiator's gate is still closed.
   void enqueue(gpuStream_t stream, std::uint64_t repeats) override {
     const auto timeout_ticks = static_cast<std::uint64_t>(timeout * vendor::ticks_per_second);
-    const std::uint64_t rounds = repeats * rounds_;
+    const std::uint64_t round_trips = repeats * round_trips_;
     LINKSCOPE_CHECK(gpuSetDevice(responder_));
-    game_.respond<<<1, 1, 0, stream_>>>(serve_.responder, answer_.responder, next_, rounds, timeout_ticks,
-                                        responded_.data());
+    game_.respond<<<1, 1, 0, stream_>>>(serve_.responder, answer_.responder, next_, round_trips,
+                                        timeout_ticks, responded_.data());
     LINKSCOPE_CHECK(gpuGetLastError());
     LINKSCOPE_CHECK(gpuSetDevice(initiator_));
-    game_.initiate<<<1, 1, 0, stream>>>(serve_.initiator, answer_.initiator, next_, rounds, timeout_ticks,
-                                        initiated_.data());
+    game_.initiate<<<1, 1, 0, stream>>>(serve_.initiator, answer_.initiator, next_, round_trips,
+                                        timeout_ticks, initiated_.data());
     LINKSCOPE_CHECK(gpuGetLastError());
-    next_ += rounds;
-    played_ += rounds;
+    next_ += round_trips;
+    played_ += round_trips;
   }
 
   void arm(std::uint64_t seed) override {
@@ -186,7 +187,7 @@ class PingPongTransfer final : public GpuTransfer {
   int responder_;
   Arenas arenas_;
   PingPongKernels game_;
-  std::uint64_t rounds_;
+  std::uint64_t round_trips_;
   DeviceWords initiated_;
   DeviceWords responded_;
   std::vector<PeerMapping> reached_;
@@ -203,7 +204,7 @@ class PingPongTransfer final : public GpuTransfer {
 std::map<std::string, std::string> PingPong::own_parameters() const {
   return {{"ordering",
            "relaxed (default): only the flag; release: it publishes what was written before, as data needs"},
-          {"rounds", "round trips of one transfer; default 1000"},
+          {"round_trips", "round trips of one transfer; default 1000"},
           {"responder", "the GPU that answers, e.g. gpu:1; default: the end that is not the executor"}};
 }
 
@@ -216,8 +217,8 @@ Support PingPong::supports(const Flow& flow) const {
     if (const Support reached = context().reachable(responder.index, *end); !reached) return reached;
   }
   if (flow.bytes < sizeof(std::uint64_t)) return Support::no("a flag takes 8 bytes");
-  if (flow.parameters.number("rounds", default_rounds) < 1) {
-    throw Error(Fault::bad_input, "parameter rounds: at least 1");
+  if (flow.parameters.number("round_trips", default_round_trips) < 1) {
+    throw Error(Fault::bad_input, "parameter round_trips: at least 1");
   }
   return Support::yes();
 }

@@ -13,7 +13,7 @@ namespace linkscope::gpu {
 /// The initiator (executor) stores to a flag in the destination's memory, where the responder polls, and polls a flag
 /// in the source's memory, where the responder answers: memory of either GPU, or page-locked host memory. Stores
 /// and loads are of system scope, relaxed or release and acquire (parameter `ordering`). One operation is one way: half
-/// a round trip; a transfer is `rounds` round trips inside one launch on each side. Only the initiator's launch is
+/// a round trip; a transfer is `round_trips` round trips inside one launch on each side. Only the initiator's launch is
 /// timed; the responder is up before.
 class PingPong final : public GpuMethod {
  public:
