@@ -1,4 +1,4 @@
-"""Why the replicates of a case differ: two modes, a drift, from one process to the next, or no more than samples do."""
+"""Why the replicates of a case differ: two modes, a drift, from visit to visit, or no more than samples do."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def _why_they_differ(flows: Sequence[FlowResult], modes: tuple[float, float] | N
             f"drift: from replicate to replicate {'slower' if steps == {True} else 'faster'}, {between:.1%} in all",
         )
     if between > within:
-        return (f"replicates differ by {between:.1%}: each has pages and a process of its own",)
+        return (f"replicates differ by {between:.1%}, more than their samples: the machine varies from visit to visit",)
     return (f"samples scatter: replicates differ by {between:.1%}, no more than their own samples leave open",)
 
 
