@@ -57,7 +57,7 @@ def test_a_target_is_held_against_the_figure() -> None:
 
 
 def test_cells_widen_the_range_and_cases_are_counted(figures: Figures) -> None:
-    entry = {"peer": "p", "what": "w", "run": "nvb-1", "target": {"at_least": 1}}
+    entry = {"peer": "p", "what": "w", "run": "nvbandwidth", "target": {"at_least": 1}}
     entry["cases"] = {"a": [2, 1, 1.5, 3], "b": [1, 2]}
     (line,) = Figures({**figures.raw, "beside": [entry]}).compared
-    assert line == Compared("p", "w", (2.0, 0.5), 0.5, 3, "", {"at_least": 1}, (1, 2), "nvb-1", "")
+    assert line == Compared("p", "w", (2.0, 0.5), 0.5, 3, "", {"at_least": 1}, (1, 2), "nvbandwidth", "")
