@@ -46,20 +46,21 @@ Support GpuGate::accepts(const Transfer& transfer) const {
   return Support::no("no GPU carries this transfer");
 }
 
-host::Worker& GpuGate::worker_for(int device) {
+host::Worker& GpuGate::worker_for(int device, std::size_t ordinal) {
   const auto& node = context_->host().topology().nearest_with_cpus(context_->device(device).numa);
   // From the last CPU on: the host's own lanes take the first ones.
   std::vector<int> cpus(node.cpus.rbegin(), node.cpus.rend());
-  auto& [pool, taken] =
-      threads_.try_emplace(node.index, host::WorkerPool(std::move(cpus)), std::size_t{0}).first->second;
-  return pool.worker(taken++);
+  auto& pool = threads_.try_emplace(node.index, std::move(cpus)).first->second;
+  // Whatever order cases come in, a lane's calls are made on the same CPU.
+  const auto devices = static_cast<std::size_t>(context_->device_count());
+  return pool.worker(ordinal * devices + static_cast<std::size_t>(device));
 }
 
 GpuLane& GpuGate::lane_of(int device, std::size_t ordinal) {
   auto& lane = pool_[{device, ordinal}];
   if (lane == nullptr) {
     lane = std::make_unique<GpuLane>(*context_, device, context_->lane_stream(device, ordinal), *flag_,
-                                     worker_for(device));
+                                     worker_for(device, ordinal));
   }
   return *lane;
 }

@@ -55,14 +55,14 @@ class GpuGate : public Gate {
   GpuLane& lane_of(int device, std::size_t ordinal);
   void assign(const std::vector<Lane>& lanes, Clock clock);
   std::size_t group_for(const Lane& lane, GpuTransfer& transfer, Clock clock);
-  host::Worker& worker_for(int device);
+  host::Worker& worker_for(int device, std::size_t ordinal);
   /// Ends all that is held, whatever comes of it.
   void release() noexcept;
 
   std::shared_ptr<GpuContext> context_;
   std::unique_ptr<GateFlag> flag_;  ///< made on first use: without a GPU there is none
   std::uint64_t round_ = 0;
-  std::map<int, std::pair<host::WorkerPool, std::size_t>> threads_;  ///< by NUMA node; how many are taken
+  std::map<int, host::WorkerPool> threads_;                               ///< by NUMA node
   std::map<std::pair<int, std::size_t>, std::unique_ptr<GpuLane>> pool_;  ///< by device and ordinal
   std::unique_ptr<FirstFailure> failure_;                                 ///< of the start that is held
   std::vector<std::unique_ptr<LaneGroup>> held_;
