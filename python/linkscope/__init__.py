@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from linkscope.api import (
         Calibration,
+        Diagnosis,
         Listener,
         Node,
         Request,
         RunFile,
         calibrate,
+        explain,
         machines,
         read,
         resume,
@@ -22,11 +24,13 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"  # the one place: pyproject.toml and CMakeLists.txt read it from here
 __all__ = [
     "Calibration",
+    "Diagnosis",
     "Listener",
     "Node",
     "Request",
     "RunFile",
     "calibrate",
+    "explain",
     "machines",
     "read",
     "resume",

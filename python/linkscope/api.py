@@ -7,6 +7,8 @@ from dataclasses import fields
 from pathlib import Path
 
 from linkscope.analysis import calibration as _calibration
+from linkscope.analysis.explain import Diagnosis
+from linkscope.analysis.explain import explain as _explain
 from linkscope.launch.calibrate import TURNS, default_folder
 from linkscope.launch.calibrate import turns as _turns
 from linkscope.launch.engines import machine_description
@@ -26,11 +28,13 @@ _LAUNCHING = tuple(one.name for one in fields(LaunchOptions))
 
 __all__ = [
     "Calibration",
+    "Diagnosis",
     "Listener",
     "Node",
     "Request",
     "RunFile",
     "calibrate",
+    "explain",
     "machines",
     "read",
     "resume",
@@ -82,6 +86,11 @@ def calibrate(
 def read(path: str | os.PathLike[str]) -> RunFile:
     """The run at ``path``. Raises LinkscopeError where it is no run file."""
     return RunFile.read(path)
+
+
+def explain(found: RunFile | str | os.PathLike[str]) -> Diagnosis:
+    """What of a run, read or named, is slower than it should be, and why. Raises LinkscopeError where it is none."""
+    return _explain(found if isinstance(found, RunFile) else RunFile.read(found))
 
 
 def topology(machine: str | None = None) -> Node:

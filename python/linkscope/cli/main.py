@@ -193,6 +193,28 @@ def show(run_file: RunPath, as_json: AsJson = False) -> int:
 
 
 @app.command()
+def explain(
+    run_file: RunPath,
+    full: Annotated[bool, typer.Option("--full", help="Every finding and path, with sources.")] = False,
+    as_json: AsJson = False,
+) -> int:
+    """Is this node as fast as it should be, and if not, why? Exit code 1 where something is slower than expected."""
+    from linkscope.analysis.explain import explain as find
+    from linkscope.report import explain_text
+    from linkscope.results.run_file import RunFile
+
+    run_read = RunFile.read(run_file)
+    for notice in run_read.notices:
+        _err().print(notice, highlight=False, markup=False, soft_wrap=True)
+    found = find(run_read)
+    if as_json:
+        _print_json({**found.to_json(), "verdict": explain_text.verdict(found)})
+    else:
+        (explain_text.show_all if full else explain_text.show)(found, _out())
+    return 1 if found.shortfalls else 0
+
+
+@app.command()
 def report(
     run_file: RunPath,
     output: Annotated[Path, typer.Option("-o", "--output", help="HTML file to write.")],

@@ -10,7 +10,6 @@ from linkscope.machine.node import Node
 from linkscope.machine.state import GpuState, MachineState
 
 SEVERITIES = ("problem", "warning", "note")
-_HARMLESS_THROTTLE = {"idle", "application clocks", "display clocks", "sync boost"}
 _GIB = 1 << 30
 _INTERFACES = {
     "mpi": "see docs/processes.md: an MPI with the standard ABI is loaded directly, any other through an adapter",
@@ -90,24 +89,20 @@ def _interfaces(seen: Examined) -> Iterator[Finding]:
 
 
 def _clocks(seen: Examined) -> Iterator[Finding]:
-    for reason, gpus in _by(seen, lambda gpu: [r for r in gpu.throttle if r not in _HARMLESS_THROTTLE]).items():
+    for reason, gpus in _by(seen, lambda gpu: gpu.slowed_by).items():
         yield Finding(
             "warning",
             f"{gpus}: clock throttled ({reason})",
             "kernel copies and latencies follow the clock; copy engines less so",
             "let the GPU cool, raise the power limit, or mention it in the report",
         )
-    for _, gpus in _by(seen, lambda gpu: ["cap"] if _capped(gpu) else []).items():
+    for _, gpus in _by(seen, lambda gpu: ["cap"] if gpu.capped else []).items():
         yield Finding(
             "note",
             f"{gpus}: power limit below the default",
             "long kernel copies may run at a lower clock",
             "nvidia-smi --power-limit restores it (as root)",
         )
-
-
-def _capped(gpu: GpuState) -> bool:
-    return gpu.power_cap_w is not None and gpu.power_default_w is not None and gpu.power_cap_w < gpu.power_default_w
 
 
 def _neighbours(seen: Examined) -> Iterator[Finding]:
@@ -138,7 +133,7 @@ def _neighbours(seen: Examined) -> Iterator[Finding]:
 
 
 def _pcie(seen: Examined) -> Iterator[Finding]:
-    narrow = _by(seen, lambda gpu: _below(gpu.pcie_lanes, gpu.pcie_lanes_max))
+    narrow = _by(seen, lambda gpu: [gpu.narrow] if gpu.narrow else [])
     for width, gpus in narrow.items():
         yield Finding(
             "problem",
@@ -146,7 +141,7 @@ def _pcie(seen: Examined) -> Iterator[Finding]:
             "every transfer to and from the host is slower by that factor",
             "reseat the card or riser; look at the slot's wiring and the BIOS bifurcation",
         )
-    for generation, gpus in _by(seen, lambda gpu: _below(gpu.pcie_generation, gpu.pcie_generation_max)).items():
+    for generation, gpus in _by(seen, lambda gpu: [gpu.slow_generation] if gpu.slow_generation else []).items():
         if seen.state.when == "load":
             yield Finding(
                 "problem",
@@ -163,10 +158,6 @@ def _pcie(seen: Examined) -> Iterator[Finding]:
             )
 
 
-def _below(value: int | None, limit: int | None) -> list[str]:
-    return [f"{value} of {limit}"] if value and limit and value < limit else []
-
-
 def _peer_path(seen: Examined) -> Iterator[Finding]:
     over_pcie = len(seen.node.of_kind("gpu")) > 1 and not _has_fabric(seen.node)
     for _, gpus in _by(seen, lambda gpu: ["acs"] if gpu.acs_redirect else []).items():
@@ -176,7 +167,7 @@ def _peer_path(seen: Examined) -> Iterator[Finding]:
             "GPU to GPU and GPU to NIC transfers over PCIe take a detour, or hang",
             "on bare metal turn ACS redirection off on the bridges above (setpci or BIOS)",
         )
-    translated = _by(seen, lambda gpu: [gpu.iommu] if (gpu.iommu or "").startswith("DMA") else [])
+    translated = _by(seen, lambda gpu: [gpu.iommu] if gpu.translated else [])
     for kind, gpus in translated.items():
         yield Finding(
             "warning",

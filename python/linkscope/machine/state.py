@@ -14,6 +14,7 @@ from linkscope.machine import nvml, sysfs
 from linkscope.machine.files import Files, LiveFiles, boot_options
 
 CPU = sysfs.CPUS
+_HARMLESS_THROTTLE = {"idle", "application clocks", "display clocks", "sync boost"}
 
 
 @dataclass(frozen=True)
@@ -47,11 +48,41 @@ class GpuState:
     iommu: str | None = None
     acs_redirect: bool | None = None
 
+    @property
+    def slowed_by(self) -> tuple[str, ...]:
+        """What throttles its clock and is no choice of somebody's."""
+        return tuple(reason for reason in self.throttle if reason not in _HARMLESS_THROTTLE)
+
+    @property
+    def capped(self) -> bool:
+        """Whether its power limit is below the default."""
+        cap, default = self.power_cap_w, self.power_default_w
+        return cap is not None and default is not None and cap < default
+
+    @property
+    def narrow(self) -> str | None:
+        """PCIe lanes, such as "8 of 16", where it has fewer than it could."""
+        return _below(self.pcie_lanes, self.pcie_lanes_max)
+
+    @property
+    def slow_generation(self) -> str | None:
+        """PCIe generation, such as "3 of 5", where it is lower than it could be."""
+        return _below(self.pcie_generation, self.pcie_generation_max)
+
+    @property
+    def translated(self) -> bool:
+        """Whether the IOMMU translates its addresses."""
+        return (self.iommu or "").startswith("DMA")
+
     @staticmethod
     def from_json(data: dict[str, Any]) -> GpuState:
         """Names it does not know are left out."""
         known: dict[str, Any] = {f.name: data[f.name] for f in fields(GpuState) if f.name in data}
         return GpuState(**{**known, "throttle": tuple(known.get("throttle", ()))})
+
+
+def _below(value: int | None, limit: int | None) -> str | None:
+    return f"{value} of {limit}" if value and limit and value < limit else None
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,236 @@
+"""Explain: is a run's node as fast as it should be, and if not, where and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from statistics import median
+from typing import Any
+
+from linkscope.analysis.by_flow import apart
+from linkscope.analysis.causes import Likely, Surroundings, likely
+from linkscope.analysis.ledger import Ledger, ledgers
+from linkscope.machine.paths import Paths
+from linkscope.machine.state import MachineState
+from linkscope.results.run_file import RunFile
+
+Json = dict[str, Any]
+UNKNOWN = "unknown"
+_LOCATED = 0.8
+"""Share of a GPU's paths that must be slow for the GPU to be the place."""
+_EVERYWHERE = 0.95
+"""Share of all paths of a kind from which no single GPU is the place."""
+_WHOLE_LANE = 0.2
+"""How far from a whole number of lanes what is missing may be."""
+_LOOK_AT = {
+    "peer": "link state and errors (nvidia-smi nvlink, rocm-smi), clocks, other jobs",
+    "host": "PCIe width, generation and errors under load, IOMMU, other load on the host",
+    "local": "clocks under load, row remapping (nvidia-smi -q), other processes",
+}
+_NAMES = {"peer": "other GPUs", "host": "the host", "local": "its own memory"}
+
+
+@dataclass(frozen=True)
+class Shortfall:
+    """One thing that makes paths slower than they should be.
+
+    ``where``: devices, or a path; ``what`` in words; ``cause``: "unknown" where no evidence decides. ``cost``: the
+    median share that is missing on its paths. ``evidence`` and ``decide``: why it is thought so, what would tell.
+    """
+
+    where: tuple[str, ...]
+    kind: str
+    what: str
+    cause: str
+    cost: float
+    evidence: tuple[str, ...]
+    decide: str
+    ids: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """``accounts``: of every path that could be judged. ``unsure``: figures below what is expected by more than the
+    tolerance would allow if their intervals were not that wide. ``unjudged``: nothing to hold them against."""
+
+    node: str
+    modelled: bool
+    shortfalls: tuple[Shortfall, ...]
+    accounts: tuple[Ledger, ...]
+    unsure: tuple[Ledger, ...]
+    unjudged: int
+
+    @property
+    def judged(self) -> int:
+        """How many figures were held against an expectation."""
+        return len(self.accounts) - self.unjudged
+
+    def to_json(self) -> Json:
+        """A JSON-ready dict."""
+        found = asdict(self)
+        for name in ("accounts", "unsure"):
+            found[name] = [one.to_json() for one in getattr(self, name)]
+        return found
+
+
+def explain(run: RunFile) -> Diagnosis:
+    """Holds every large transfer of a run against what is published for such a path, or else its siblings."""
+    node = run.node
+    accounts = ledgers(apart(run.rows), Paths(node))
+    states = [MachineState.from_json(data) for data in _states(run)]
+    where = Surroundings(node, states, run.with_status("skipped"))
+    short = [one for one in accounts if one.short]
+    unsure = [one for one in accounts if not one.short and one.missing > 2 * max(0.05, one.noise)]
+    found = _shortfalls(short, accounts, where)
+    return Diagnosis(
+        node=node.name,
+        modelled=run.modelled,
+        shortfalls=tuple(sorted(found, key=lambda one: -one.cost)),
+        accounts=tuple(accounts),
+        unsure=tuple(unsure),
+        unjudged=sum(one.expected_gbps is None for one in accounts),
+    )
+
+
+def _states(run: RunFile) -> Iterable[Json]:
+    """Of the header and of every state record, in order; of this host, not of others."""
+    if run.header.get("state"):
+        yield run.header["state"]
+    for record in run.states:
+        if record.get("state"):
+            yield record["state"]
+
+
+def _shortfalls(short: Sequence[Ledger], accounts: Sequence[Ledger], where: Surroundings) -> list[Shortfall]:
+    found: list[Shortfall] = []
+    left = list(short)
+    known: dict[str, list[tuple[str, Likely, list[Ledger]]]] = {}
+    gpus = [gpu.id for gpu in where.node.of_kind("gpu")]
+    for gpu in gpus:
+        for cause in likely(where, gpu):
+            explained = [one for one in left if gpu in one.gpus and cause.explains(one)]
+            if explained:
+                known.setdefault(cause.what.replace(gpu, "a GPU"), []).append((gpu, cause, explained))
+                left = [one for one in left if one not in explained]
+    for sharing in known.values():
+        found += _known(sharing)
+    open_ = [one for one in accounts if not one.short or one in left]
+    for kind in ("peer", "host", "local"):
+        found += _unknown(kind, [one for one in left if one.kind == kind], [one for one in open_ if one.kind == kind])
+    return found
+
+
+def _known(sharing: Sequence[tuple[str, Likely, list[Ledger]]]) -> list[Shortfall]:
+    """One finding of a cause that several GPUs show alike."""
+    cause = sharing[0][1]
+    where = cause.where or tuple(gpu for gpu, _, _ in sharing)
+    explained = list(dict.fromkeys(one for _, _, some in sharing for one in some))
+    kinds = dict.fromkeys(one.kind for one in explained)
+    kind = next(iter(kinds))
+    what = ", ".join(_NAMES[name] for name in kinds)
+    evidence = (*(f"{gpu} {likely_.evidence}" for gpu, likely_, _ in sharing), _worst(explained))
+    return [
+        Shortfall(
+            where, kind, f"slow with {what}", cause.what, _cost(explained), evidence, cause.decide, _ids(explained)
+        )
+    ]
+
+
+def _unknown(kind: str, short: Sequence[Ledger], accounts: Sequence[Ledger]) -> list[Shortfall]:
+    """Places of figures that no state explains: everywhere, else GPUs, else path by path."""
+    if not short:
+        return []
+    gpus = _gpus(accounts)
+    if len(gpus) > 2 and len(short) >= _EVERYWHERE * len(accounts):
+        return [_at(tuple(gpus), f"slow with {_NAMES[kind]}, everywhere", short)]
+    if kind != "peer":
+        return [_at((gpu,), f"slow with {_NAMES[kind]}", [o for o in short if gpu in o.gpus]) for gpu in _gpus(short)]
+    return _unknown_peers(short, accounts)
+
+
+def _unknown_peers(short: Sequence[Ledger], accounts: Sequence[Ledger]) -> list[Shortfall]:
+    """GPUs of which most paths are slow, the worst first, then what is left path by path.
+
+    Transfers one way find the place; those both ways are put down to the first place that they touch.
+    """
+    alone = [one for one in accounts if not one.both]
+    seen = alone if any(one.short for one in alone) else list(accounts)
+    left = list(short)
+    found: list[Shortfall] = []
+    while place := _place([one for one in left if one in seen], [one for one in seen if not one.short or one in left]):
+        gpu, way, end = place
+        hit = [one for one in left if _touches(one, gpu, end) or (one.both and gpu in one.gpus)]
+        found.append(_at((gpu,), f"slow with {_NAMES['peer']} (its {way})", hit))
+        left = [one for one in left if one not in hit]
+    while left:
+        pair = next(
+            ((one.source, one.destination) for one in left if one in seen), (left[0].source, left[0].destination)
+        )
+        back = pair[::-1] in {(one.source, one.destination) for one in left if one in seen}
+        hit = [one for one in left if set(one.gpus) == set(pair) and (back or one.both or one.source == pair[0])]
+        found.append(_at(pair if back else (" > ".join(pair),), "slow between the two" if back else "slow path", hit))
+        left = [one for one in left if one not in hit]
+    return found
+
+
+def _place(short: Sequence[Ledger], accounts: Sequence[Ledger]) -> tuple[str, str, str] | None:
+    """A GPU with slow paths to several others: its name, "row", "column" or both, and which end it is."""
+    for gpu in sorted(_gpus(short), key=lambda name: -sum(name in one.gpus for one in short)):
+        for way, end in (("row and column", "any"), ("row", "source"), ("column", "destination")):
+            mine = [one for one in accounts if _touches(one, gpu, end)]
+            hit = [one for one in short if _touches(one, gpu, end)]
+            if len({frozenset(one.gpus) for one in hit}) > 1 and len(hit) >= _LOCATED * len(mine):
+                return gpu, way, end
+    return None
+
+
+def _touches(one: Ledger, gpu: str, end: str) -> bool:
+    if end == "any":
+        return gpu in one.gpus
+    return not one.both and bool(getattr(one, end) == gpu)
+
+
+def _gpus(some: Iterable[Ledger]) -> list[str]:
+    return list(dict.fromkeys(gpu for one in some for gpu in one.gpus))
+
+
+def _at(where: tuple[str, ...], what: str, short: Sequence[Ledger]) -> Shortfall:
+    kind = short[0].kind
+    cause, hint = UNKNOWN, _lanes(short)
+    if hint:
+        cause = f"likely {hint}, though no state says so"
+    return Shortfall(where, kind, what, cause, _cost(short), (_worst(short),), _LOOK_AT[kind], _ids(short))
+
+
+def _lanes(short: Sequence[Ledger]) -> str:
+    """Lanes of a bundle that would explain what is missing: both engines lose the same whole number of them."""
+    alone = [one for one in short if not one.both] or short
+    engines = {one.method for one in alone}
+    losses = {name: median(one.missing for one in alone if one.method == name) for name in engines}
+    bundles = {one.lanes for one in short if one.kind == "peer"}
+    total = bundles.pop() if len(bundles) == 1 else None
+    if not total or total < 2:
+        return ""
+    down = [share * total for share in losses.values()]
+    whole = round(down[0])
+    if 0 < whole < total and all(abs(one - whole) < _WHOLE_LANE * max(1, whole) for one in down):
+        return f"{whole} of {total} lanes down ({whole / total:.1%})"
+    return ""
+
+
+def _cost(short: Sequence[Ledger]) -> float:
+    return median(one.missing for one in short if not one.both or all(other.both for other in short))
+
+
+def _ids(short: Sequence[Ledger]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(one.id for one in short))
+
+
+def _worst(short: Sequence[Ledger]) -> str:
+    one = max(short, key=lambda found: found.missing)
+    value = one.measured
+    rest = f", and {len(short) - 1} more" if len(short) > 1 else ""
+    return (
+        f"{one.source} > {one.destination} {one.method}: {value.median:.1f} of {one.expected_gbps:.1f} GB/s "
+        f"({value.low:.1f} to {value.high:.1f}){rest}"
+    )

@@ -1,0 +1,52 @@
+"""Expected: what healthy paths of known devices reach, from machines/expected/links.yaml."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from linkscope.errors import LinkscopeError
+from linkscope.yaml_loader import YamlLoader
+
+_PACKAGE = Path(__file__).resolve().parents[1]
+_PLACES = (_PACKAGE / "machines" / "expected", _PACKAGE.parents[1] / "machines" / "expected")
+
+
+@dataclass(frozen=True)
+class Expected:
+    """``share`` of the line rate at sizes far above ``half_bytes``; ``ceiling_gbps``: the engine's own, per direction.
+
+    ``tolerance``: how far below a healthy machine may be, relative.
+    """
+
+    share: float
+    tolerance: float
+    source: str
+    half_bytes: float = 0.0
+    ceiling_gbps: float | None = None
+
+
+def expected(device: str, link: str, way: str, method: str) -> Expected | None:
+    """Of a GPU's model name, a link's kind ("memory": none), a way and a method; None: nobody has published it."""
+    for entry in _entries():
+        share = entry["shares"].get(way, {}).get(method)
+        if share is not None and re.search(entry["device"], device) and link.startswith(entry["link"]):
+            half, ceiling = entry.get("half", {}).get(method, 0.0), entry.get("ceiling", {}).get(method)
+            return Expected(share, entry["tolerance"], entry["source"], half, ceiling)
+    return None
+
+
+@cache
+def _entries() -> list[dict[str, Any]]:
+    """Raises LinkscopeError where the installation lacks the file."""
+    for place in _PLACES:
+        path = place / "links.yaml"
+        if path.is_file():
+            entries: list[dict[str, Any]] = yaml.load(path.read_text(encoding="utf-8"), YamlLoader)["entries"]
+            return entries
+    raise LinkscopeError("machines/expected/links.yaml is missing from this installation: install linkscope again")

@@ -1,0 +1,128 @@
+"""An explanation on a terminal: the answer first, then what is slow and why, then the ledger of each kind of path."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from linkscope.analysis.explain import Diagnosis, Shortfall
+from linkscope.analysis.ledger import SIBLINGS, Ledger
+from linkscope.report import wording
+from linkscope.report.grid import empty_grid
+
+MOST_ROWS = 16
+FEW = 3
+"""Findings that are shown unless all are asked for."""
+
+
+def show(found: Diagnosis, console: Console) -> None:
+    """In at most 40 lines: the gravest findings, the best path of each kind, and the worst of each finding."""
+    shown = found.shortfalls[:FEW]
+    best = _best(found.accounts)[: MOST_ROWS - 2 * len(shown)]
+    _show(found, shown, [*best, *(one for one in _odd(found, shown) if one not in best)], console)
+    if len(found.shortfalls) > FEW:
+        console.print(Text(f"{len(found.shortfalls) - FEW} more with --full", style="dim"))
+
+
+def show_all(found: Diagnosis, console: Console) -> None:
+    """Every finding, every path, and the source of each number."""
+    _show(found, found.shortfalls, found.accounts, console)
+    for source in dict.fromkeys(one.held_against for one in found.accounts if one.held_against):
+        console.print(Text(f"source: {source}", style="dim"))
+
+
+def verdict(found: Diagnosis) -> str:
+    """One to three sentences."""
+    if found.judged == 0:
+        return (
+            "Cannot tell: this run has no large transfer between GPUs, or a GPU and pinned host memory, that could "
+            "be held against a published figure or a sibling."
+        )
+    published = sum(one.held_against not in ("", SIBLINGS) for one in found.accounts)
+    of = f"{_figures(found.judged)} held against what is expected, {published} of them by published figures"
+    if not found.shortfalls:
+        text = f"As fast as it should be: {of}, none is short."
+    else:
+        worst = found.shortfalls[0]
+        number = len(found.shortfalls)
+        things = "One thing is" if number == 1 else f"{number} things are"
+        text = f"{things} slower than expected, by up to {worst.cost:.1%}: {_where(worst)}, {worst.what} ({of})."
+    if found.unsure:
+        text += f" {_figures(len(found.unsure))} may be short, but too uncertain to tell."
+    return text
+
+
+def _figures(count: int) -> str:
+    return "1 figure" if count == 1 else f"{count} figures"
+
+
+def _where(one: Shortfall) -> str:
+    return ", ".join(one.where)
+
+
+def _show(found: Diagnosis, shown: Sequence[Shortfall], accounts: Sequence[Ledger], console: Console) -> None:
+    title = Text(found.node, style="bold")
+    if found.modelled:
+        title.append(f"  {wording.MODELLED}", style="bold yellow")
+    console.print(title)
+    console.print(Text(verdict(found)))
+    for number, one in enumerate(shown, start=1):
+        head = Text(f"{number}. {_where(one)}: {one.what}, {one.cost:.1%} missing", style="bold red")
+        console.print(head)
+        console.print(Text(f"   cause: {one.cause}"))
+        for line in one.evidence:
+            console.print(Text(f"   {line}"))
+        console.print(Text(f"   next: {one.decide}"))
+    if accounts:
+        console.print(_table(accounts))
+
+
+def _table(accounts: Iterable[Ledger]) -> Table:
+    grid = empty_grid("path")
+    for name in ("engine", "line", "packets", "expected", "measured", "missing"):
+        grid.add_column(Text(name), justify="left" if name == "engine" else "right", no_wrap=True)
+    for one in accounts:
+        taxed = next((step.gbps for step in one.steps[1:] if step.source != SIBLINGS), None)
+        against = " (s)" if one.held_against == SIBLINGS else ""
+        grid.add_row(
+            Text(f"{one.source} > {one.destination} {_driver(one.way)}".rstrip(), no_wrap=True),
+            Text(one.method),
+            Text(_rate(one.line_gbps)),
+            Text(_rate(taxed)),
+            Text(_rate(one.expected_gbps) + against),
+            Text(_rate(one.measured.median)),
+            Text(f"{one.missing:.1%}" if one.expected_gbps else "–", style="bold red" if one.short else ""),
+        )
+    grid.caption_justify = "left"
+    grid.caption = Text("GB/s, both: of two directions together; (s): held against the best sibling")
+    return grid
+
+
+def _driver(way: str) -> str:
+    """The ends say whether it is host or GPU; who drives it they do not."""
+    return {"peer-write": "push", "peer-read": "pull"}.get(way, "both" if way.endswith("+both") else "")
+
+
+def _rate(gbps: float | None) -> str:
+    return "–" if gbps is None else f"{gbps:.1f}" if gbps < 1000 else f"{gbps:.0f}"
+
+
+def _best(accounts: Iterable[Ledger]) -> list[Ledger]:
+    """The fastest of each way, method and link."""
+    best: dict[tuple[object, ...], Ledger] = {}
+    for one in accounts:
+        key = (one.kind, one.way, one.method, one.link, one.line_gbps)
+        if key not in best or one.measured.median > best[key].measured.median:
+            best[key] = one
+    return list(best.values())
+
+
+def _odd(found: Diagnosis, shown: Iterable[Shortfall]) -> list[Ledger]:
+    odd = []
+    for one in shown:
+        held = [a for a in found.accounts if a.short and a.id in one.ids]
+        odd += [max(held, key=lambda account: account.missing)] if held else []
+    return list(dict.fromkeys(odd))

@@ -1,0 +1,172 @@
+"""Faults planted into a run that was recorded on a healthy node: in its figures and, where one shows it, its state."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from linkscope.results.row import Row
+from linkscope.results.run_file import RunFile
+
+Json = dict[str, Any]
+Fault = Callable[[RunFile], RunFile]
+
+
+def slowed(run: RunFile, hit: Callable[[Json], bool], factor: float) -> RunFile:
+    """With the rate of every flow that is ``hit`` times ``factor``; all flows together are as slow as the slowest."""
+    return replace(run, rows=tuple(_slower(row, hit, factor) for row in run.rows))
+
+
+def _slower(row: Row, hit: Callable[[Json], bool], factor: float) -> Row:
+    struck = [hit(flow) for flow in row.case["flows"]]
+    if not any(struck):
+        return row
+    line = copy.deepcopy(row.raw)
+    for slow, flow in zip(struck, line.get("flows", ()), strict=False):
+        if not slow:
+            continue
+        _scale(flow["seconds"], 1 / factor)
+        _scale(flow.get("gbps", {}), factor)
+        flow["samples_s"] = [sample / factor for sample in flow.get("samples_s", ())]
+    _scale((line.get("aggregate") or {}).get("gbps", {}), factor)
+    return Row.from_json(line)
+
+
+def _scale(stats: Json, factor: float) -> None:
+    for name in stats.keys() - {"n"}:
+        stats[name] *= factor
+
+
+def with_state(run: RunFile, gpu: str, **seen: Any) -> RunFile:
+    """As if every reading of the GPU's state had said so."""
+    header, states = copy.deepcopy(run.header), copy.deepcopy(run.states)
+    for state in (header["state"], *(record["state"] for record in states)):
+        for one in state["gpus"]:
+            if one["id"] == gpu:
+                one.update(seen)
+    return replace(run, header=header, states=states)
+
+
+def ends(flow: Json) -> list[str]:
+    return [flow[end]["device"] for end in ("source", "destination") if end in flow]
+
+
+def peer(flow: Json, gpu: str) -> bool:
+    """Between this GPU and another."""
+    return gpu in ends(flow) and len({end for end in ends(flow) if end.startswith("gpu:")}) == 2
+
+
+def host(flow: Json, gpu: str) -> bool:
+    """Between the host and this GPU."""
+    return gpu in ends(flow) and any(end.startswith("numa:") for end in ends(flow))
+
+
+def local(flow: Json, gpu: str) -> bool:
+    return set(ends(flow)) == {gpu}
+
+
+def kernel(flow: Json) -> bool:
+    return str(flow["method"]).startswith("kernel")
+
+
+def lanes_down(gpu: str, count: int = 1) -> Fault:
+    """The driver says so."""
+
+    def plant(run: RunFile) -> RunFile:
+        header = copy.deepcopy(run.header)
+        for link in header["node"]["links"]:
+            if gpu in (link["a"], link["b"]) and link["kind"] == "nvlink":
+                link.update(lanes=18 - count, peak_gbps=25.0 * (18 - count), tier=f"nvlink-{18 - count}")
+        return lanes_down_unsaid(gpu, count)(replace(run, header=header))
+
+    return plant
+
+
+def lanes_down_unsaid(gpu: str, count: int = 1) -> Fault:
+    """In the switch, say: only figures show it."""
+    return lambda run: slowed(run, lambda flow: peer(flow, gpu), (18 - count) / 18)
+
+
+def pcie_narrow(gpu: str, lanes: int = 8) -> Fault:
+    return lambda run: with_state(slowed(run, lambda f: host(f, gpu), lanes / 16), gpu, pcie_lanes=lanes)
+
+
+def pcie_slow(gpu: str, generation: int = 4) -> Fault:
+    factor = 2.0 ** (generation - 5)
+    return lambda run: with_state(slowed(run, lambda f: host(f, gpu), factor), gpu, pcie_generation=generation)
+
+
+def translated(gpu: str) -> Fault:
+    return lambda run: with_state(slowed(run, lambda f: host(f, gpu), 0.8), gpu, iommu="DMA-FQ")
+
+
+def throttled(gpu: str, factor: float = 0.8) -> Fault:
+    def by_clock(flow: Json) -> bool:
+        return gpu in ends(flow) and (kernel(flow) or local(flow, gpu))
+
+    return lambda run: with_state(slowed(run, by_clock, factor), gpu, throttle=["thermal slowdown"], clock_mhz=1200)
+
+
+def capped(gpu: str) -> Fault:
+    def by_clock(flow: Json) -> bool:
+        return gpu in ends(flow) and (kernel(flow) or local(flow, gpu))
+
+    return lambda run: with_state(slowed(run, by_clock, 0.88), gpu, power_cap_w=350.0)
+
+
+def shared(gpu: str) -> Fault:
+    return lambda run: with_state(slowed(run, lambda f: gpu in ends(f), 0.7), gpu, processes=2)
+
+
+def sliced(gpu: str) -> Fault:
+    return lambda run: with_state(slowed(run, lambda f: local(f, gpu), 0.5), gpu, mig=True)
+
+
+def no_peer_access(a: str, b: str) -> Fault:
+    """Kernels are refused, copies go through the host."""
+
+    def plant(run: RunFile) -> RunFile:
+        def between(flow: Json) -> bool:
+            return {a, b} == set(ends(flow))
+
+        def refused(row: Row) -> Row:
+            flows = row.case["flows"]
+            if not any(between(flow) and kernel(flow) for flow in flows):
+                return row
+            line = {**row.raw, "status": "skipped", "reason": f"{a} has no peer access to {b}", "flows": []}
+            return Row.from_json({**line, "aggregate": None})
+
+        found = slowed(run, between, 0.07)
+        return replace(found, rows=tuple(map(refused, found.rows)))
+
+    return plant
+
+
+def slow_sender(gpu: str) -> Fault:
+    return lambda run: slowed(run, lambda f: peer(f, gpu) and ends(f)[0] == gpu, 0.85)
+
+
+def slow_receiver(gpu: str) -> Fault:
+    return lambda run: slowed(run, lambda f: peer(f, gpu) and ends(f)[1] == gpu, 0.85)
+
+
+def slow_pair(a: str, b: str) -> Fault:
+    return lambda run: slowed(run, lambda f: ends(f) == [a, b], 0.83)
+
+
+def slow_memory(gpu: str) -> Fault:
+    return lambda run: slowed(run, lambda f: local(f, gpu), 0.9)
+
+
+def slow_host(gpu: str) -> Fault:
+    return lambda run: slowed(run, lambda f: host(f, gpu), 0.75)
+
+
+def slow_fabric(run: RunFile) -> RunFile:
+    return slowed(run, lambda f: len({end for end in ends(f) if end.startswith("gpu:")}) == 2, 0.87)
+
+
+def slow_host_everywhere(run: RunFile) -> RunFile:
+    return slowed(run, lambda f: any(end.startswith("numa:") for end in ends(f)), 0.8)

@@ -1,0 +1,160 @@
+"""`linkscope explain`: a healthy node has no finding, a planted fault is named first, two are the first two."""
+
+from __future__ import annotations
+
+import json
+from io import StringIO
+from pathlib import Path
+
+import planted_faults as faults
+import pytest
+from rich.console import Console
+from typer.testing import CliRunner
+
+import linkscope
+from linkscope.analysis.explain import UNKNOWN, Diagnosis, Shortfall, explain
+from linkscope.analysis.ledger import SIBLINGS
+from linkscope.cli.main import app
+from linkscope.machine.expected import expected
+from linkscope.report import explain_text
+from linkscope.results.run_file import RunFile
+
+RECORDED = Path(__file__).parents[1] / "fixtures" / "runs" / "h200x4-default.jsonl"
+ALL = ("gpu:0", "gpu:1", "gpu:2", "gpu:3")
+Named = tuple[tuple[str, ...], str]
+"""Where, and a word of the cause."""
+SINGLE: dict[str, tuple[faults.Fault, Named]] = {
+    "lane down": (faults.lanes_down("gpu:1"), (("gpu:1",), "1 of 18 nvlink lanes")),
+    "six lanes down": (faults.lanes_down("gpu:0", 6), (("gpu:0",), "6 of 18 nvlink lanes")),
+    "lane down, unsaid": (faults.lanes_down_unsaid("gpu:2"), (("gpu:2",), "1 of 18 lanes")),
+    "two lanes down, unsaid": (faults.lanes_down_unsaid("gpu:3", 2), (("gpu:3",), "2 of 18 lanes")),
+    "x8": (faults.pcie_narrow("gpu:0"), (("gpu:0",), "8 of 16 lanes")),
+    "x4": (faults.pcie_narrow("gpu:2", 4), (("gpu:2",), "4 of 16 lanes")),
+    "generation 4": (faults.pcie_slow("gpu:3"), (("gpu:3",), "generation 4 of 5")),
+    "generation 1": (faults.pcie_slow("gpu:1", 1), (("gpu:1",), "generation 1 of 5")),
+    "IOMMU": (faults.translated("gpu:1"), (("gpu:1",), "IOMMU")),
+    "throttled": (faults.throttled("gpu:2"), (("gpu:2",), "throttled")),
+    "power cap": (faults.capped("gpu:1"), (("gpu:1",), "power limit")),
+    "processes": (faults.shared("gpu:0"), (("gpu:0",), "other processes")),
+    "MIG": (faults.sliced("gpu:3"), (("gpu:3",), "MIG")),
+    "no peer access": (faults.no_peer_access("gpu:0", "gpu:1"), (("gpu:0", "gpu:1"), "no peer access")),
+    "sender": (faults.slow_sender("gpu:3"), (("gpu:3",), "")),
+    "receiver": (faults.slow_receiver("gpu:1"), (("gpu:1",), "")),
+    "pair": (faults.slow_pair("gpu:2", "gpu:0"), (("gpu:2 > gpu:0",), "")),
+    "memory": (faults.slow_memory("gpu:2"), (("gpu:2",), UNKNOWN)),
+    "host": (faults.slow_host("gpu:2"), (("gpu:2",), UNKNOWN)),
+    "fabric": (faults.slow_fabric, (ALL, "")),
+    "host everywhere": (faults.slow_host_everywhere, (ALL, UNKNOWN)),
+}
+PAIRS = [
+    ("lane down", "x8"),
+    ("lane down, unsaid", "generation 4"),
+    ("lane down", "lane down, unsaid"),
+    ("lane down, unsaid", "two lanes down, unsaid"),
+    ("throttled", "lane down"),
+    ("throttled", "x8"),
+    ("power cap", "throttled"),
+    ("processes", "generation 4"),
+    ("MIG", "IOMMU"),
+    ("no peer access", "x4"),
+    ("sender", "receiver"),
+    ("pair", "memory"),
+    ("host", "x8"),
+    ("fabric", "MIG"),
+    ("lane down", "host everywhere"),
+]
+
+
+@pytest.fixture(scope="module")
+def healthy() -> RunFile:
+    return RunFile.read(RECORDED)
+
+
+def names(found: Shortfall, wanted: Named) -> bool:
+    return found.where == wanted[0] and wanted[1] in found.cause
+
+
+def test_a_healthy_node_has_no_finding(healthy: RunFile) -> None:
+    found = explain(healthy)
+    assert found.shortfalls == ()
+    assert found.unsure == ()
+    kinds = {(one.kind, one.method) for one in found.accounts if one.held_against not in ("", SIBLINGS)}
+    assert kinds == {(kind, method) for kind in ("peer", "host", "local") for method in ("copy-engine", "kernel-copy")}
+
+
+@pytest.mark.parametrize("name", SINGLE)
+def test_a_planted_fault_is_named_first_and_alone(name: str, healthy: RunFile) -> None:
+    fault, wanted = SINGLE[name]
+    found = explain(fault(healthy)).shortfalls
+    assert len(found) == 1, found
+    assert names(found[0], wanted), found
+
+
+@pytest.mark.parametrize(("one", "other"), PAIRS)
+def test_two_planted_faults_are_the_first_two(one: str, other: str, healthy: RunFile) -> None:
+    planted = SINGLE[other][0](SINGLE[one][0](healthy))
+    found = explain(planted).shortfalls[:2]
+    for wanted in (SINGLE[one][1], SINGLE[other][1]):
+        assert any(names(shortfall, wanted) for shortfall in found), found
+
+
+def test_findings_are_ranked_by_what_is_missing(healthy: RunFile) -> None:
+    found = explain(faults.lanes_down("gpu:1")(faults.pcie_narrow("gpu:0")(healthy))).shortfalls
+    assert [one.where for one in found] == [("gpu:0",), ("gpu:1",)]
+    assert found[1].cost == pytest.approx(1 / 18, abs=0.01)
+
+
+@pytest.mark.parametrize("factor", [0.99, 1.0, 1.05])
+def test_what_healthy_machines_differ_by_is_no_finding(factor: float, healthy: RunFile) -> None:
+    assert not explain(faults.slowed(healthy, lambda flow: True, factor)).shortfalls
+
+
+def test_state_without_slow_figures_is_no_finding(healthy: RunFile) -> None:
+    odd = faults.with_state(healthy, "gpu:0", pcie_generation=1, throttle=["power cap"], processes=1)
+    assert not explain(odd).shortfalls
+
+
+def test_a_ledger_goes_from_the_line_to_the_measured_figure(healthy: RunFile) -> None:
+    for one in explain(healthy).accounts:
+        rates = [step.gbps for step in one.steps]
+        assert rates[0] == one.line_gbps
+        if one.held_against != SIBLINGS:
+            assert rates == sorted(rates, reverse=True)
+            assert one.expected_gbps == rates[-1]
+
+
+def test_every_entry_of_the_expected_figures_is_a_share_of_a_line() -> None:
+    for device in ("NVIDIA H200", "AMD Instinct MI250X, one die (GCD)"):
+        for link in ("nvlink", "pcie", "memory", "xgmi"):
+            for way in ("peer-write", "peer-read", "host-to-gpu", "local"):
+                found = expected(device, link, way, "copy-engine")
+                assert found is None or (0 < found.share <= 1 and 0 < found.tolerance < 0.5 and found.source)
+    assert expected("NVIDIA H200", "nvlink", "peer-write", "copy-engine") is not None
+    assert expected("a model nobody knows", "nvlink", "peer-write", "copy-engine") is None
+
+
+def test_a_device_that_nobody_published_is_held_against_its_siblings(healthy: RunFile) -> None:
+    header = json.loads(json.dumps(healthy.header).replace("NVIDIA H200", "Foreign accelerator"))
+    foreign = RunFile(healthy.path, header, healthy.rows, healthy.states)
+    assert not explain(foreign).shortfalls
+    (found,) = explain(faults.lanes_down_unsaid("gpu:2")(foreign)).shortfalls
+    assert found.where == ("gpu:2",)
+
+
+def test_three_faults_fit_a_page(healthy: RunFile) -> None:
+    planted = faults.pcie_slow("gpu:0")(faults.throttled("gpu:1")(faults.lanes_down_unsaid("gpu:1")(healthy)))
+    page = Console(width=80, file=StringIO())
+    explain_text.show(explain(planted), page)
+    assert len(page.file.getvalue().splitlines()) <= 40  # type: ignore[attr-defined]
+
+
+def test_the_command_prints_the_verdict_and_json_the_same_data(healthy: RunFile) -> None:
+    shown = CliRunner().invoke(app, ["explain", str(RECORDED)], env={"COLUMNS": "80"})
+    assert shown.exit_code == 0
+    assert len(shown.output.splitlines()) <= 40
+    assert max(map(len, shown.output.splitlines())) <= 80
+    data = json.loads(CliRunner().invoke(app, ["explain", "--json", str(RECORDED)]).output)
+    found: Diagnosis = linkscope.explain(str(RECORDED))
+    assert data["shortfalls"] == []
+    assert len(data["accounts"]) == len(found.accounts)
+    assert CliRunner().invoke(app, ["explain", "--full", str(RECORDED)]).exit_code == 0
