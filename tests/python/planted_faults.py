@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import random
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -17,6 +18,11 @@ Fault = Callable[[RunFile], RunFile]
 def slowed(run: RunFile, hit: Callable[[Json], bool], factor: float) -> RunFile:
     """With the rate of every flow that is ``hit`` times ``factor``; all flows together are as slow as the slowest."""
     return replace(run, rows=tuple(_slower(row, hit, factor) for row in run.rows))
+
+
+def noisy(run: RunFile, rng: random.Random, deviation: float) -> RunFile:
+    """With every row's rates off by as much as runs differ."""
+    return replace(run, rows=tuple(_slower(row, lambda flow: True, 1 + rng.gauss(0, deviation)) for row in run.rows))
 
 
 def _slower(row: Row, hit: Callable[[Json], bool], factor: float) -> Row:
@@ -162,6 +168,16 @@ def slow_memory(gpu: str) -> Fault:
 
 def slow_host(gpu: str) -> Fault:
     return lambda run: slowed(run, lambda f: host(f, gpu), 0.75)
+
+
+def wrong_numa(gpu: str, near: str, far: str, ratio: float) -> Fault:
+    """The far node, ``ratio`` times as fast, is the near one."""
+
+    def plant(run: RunFile) -> RunFile:
+        found = slowed(run, lambda f: {gpu, near} == set(ends(f)), ratio)
+        return slowed(found, lambda f: {gpu, far} == set(ends(f)), 1 / ratio)
+
+    return plant
 
 
 def slow_fabric(run: RunFile) -> RunFile:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import random
 from io import StringIO
 from pathlib import Path
 
 import planted_faults as faults
 import pytest
+from launching import real_engine
 from rich.console import Console
 from typer.testing import CliRunner
 
@@ -19,6 +21,7 @@ from linkscope.machine.expected import expected
 from linkscope.report import explain_text
 from linkscope.results.run_file import RunFile
 
+__all__ = ["real_engine"]
 RECORDED = Path(__file__).parents[1] / "fixtures" / "runs" / "h200x4-default.jsonl"
 ALL = ("gpu:0", "gpu:1", "gpu:2", "gpu:3")
 Named = tuple[tuple[str, ...], str]
@@ -96,6 +99,40 @@ def test_two_planted_faults_are_the_first_two(one: str, other: str, healthy: Run
     found = explain(planted).shortfalls[:2]
     for wanted in (SINGLE[one][1], SINGLE[other][1]):
         assert any(names(shortfall, wanted) for shortfall in found), found
+
+
+@pytest.fixture(scope="module", params=["ac922", "frontier"])
+def modelled(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, real_engine: None) -> RunFile:
+    return linkscope.run("default", machine=request.param, output=tmp_path_factory.mktemp("runs") / "run.jsonl")
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_sampling_noise_is_no_finding(seed: int, modelled: RunFile, healthy: RunFile) -> None:
+    for run in (modelled, healthy):
+        assert explain(faults.noisy(run, random.Random(seed), 0.004)).shortfalls == ()
+
+
+@pytest.mark.parametrize(
+    ("fault", "where"),
+    [
+        (faults.slow_pair("gpu:1", "gpu:0"), "gpu:1 > gpu:0"),
+        (faults.slow_host("gpu:2"), "gpu:2"),
+        (faults.slow_memory("gpu:3"), "gpu:3"),
+        (faults.slow_receiver("gpu:1"), "gpu:1"),
+    ],
+)
+def test_a_fault_of_a_node_without_published_figures_is_named(
+    fault: faults.Fault, where: str, modelled: RunFile
+) -> None:
+    first = explain(fault(modelled)).shortfalls[0]
+    assert first.where == (where,)
+
+
+def test_a_numa_node_that_is_nearer_than_the_nearest_is_named(modelled: RunFile) -> None:
+    near = modelled.node.device("gpu:1").numa
+    far = next(numa.id for numa in modelled.node.of_kind("numa") if numa.id != f"numa:{near}")
+    (found,) = explain(faults.wrong_numa("gpu:1", f"numa:{near}", far, 0.427)(modelled)).shortfalls
+    assert names(found, (("gpu:1",), far))
 
 
 def test_findings_are_ranked_by_what_is_missing(healthy: RunFile) -> None:

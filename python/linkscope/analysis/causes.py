@@ -10,6 +10,8 @@ from linkscope.machine.node import Node
 from linkscope.machine.state import GpuState, MachineState
 from linkscope.results.row import Row
 
+FARTHER = 0.08
+"""How much faster a NUMA node must be than the nearest one to be the nearer."""
 NO_PEER_ACCESS = "no peer access"
 """In the reason of a skipped row, as engines write it."""
 
@@ -33,6 +35,7 @@ class Surroundings:
     node: Node
     states: Sequence[MachineState]
     skipped: Sequence[Row]
+    accounts: Sequence[Ledger]
 
     def gpu(self, name: str) -> GpuState:
         """One GPU: as it was last seen, with all that slowed it and all processes that were there at any time."""
@@ -48,6 +51,7 @@ def likely(where: Surroundings, gpu: str) -> Iterator[Likely]:
     state = where.gpu(gpu)
     yield from _pcie(state)
     yield from _fabric(where, gpu)
+    yield from _numa(where, gpu)
     yield from _shared(state)
     yield from _clocks(state)
 
@@ -125,6 +129,34 @@ def _lost_peer(row: Row, gpu: str) -> str | None:
     ends = {flow["executor"], *(flow[end]["device"] for end in ("source", "destination") if flow.get(end))}
     others = [end for end in ends - {gpu} if end.startswith("gpu:")]
     return others[0] if gpu in ends and others else None
+
+
+def _numa(where: Surroundings, gpu: str) -> Iterator[Likely]:
+    """Another NUMA node reaches the GPU faster than the one that should be nearest."""
+    near = f"numa:{where.node.device(gpu).numa}"
+    mine = [one for one in where.accounts if one.kind == "host" and gpu in one.gpus]
+    faster = {
+        _numa_of(other)
+        for one in mine
+        for other in mine
+        if _numa_of(one) == near and _alike(one, other) and other.measured.low > (1 + FARTHER) * one.measured.high
+    }
+    if faster:
+        names = ", ".join(sorted(faster))
+        yield Likely(
+            f"{near} should be nearest, but {names} is: the topology or the binding of memory is wrong",
+            f"{names} is at least {FARTHER:.0%} faster from there",
+            "numactl --hardware, lspci -vv (NUMA node), the BIOS setting of NUMA nodes per socket",
+            lambda one: one.kind == "host" and near in (one.source, one.destination),
+        )
+
+
+def _alike(one: Ledger, other: Ledger) -> bool:
+    return (one.suite_row, one.way, one.method, one.bytes) == (other.suite_row, other.way, other.method, other.bytes)
+
+
+def _numa_of(one: Ledger) -> str:
+    return next(end for end in (one.source, one.destination) if not end.startswith("gpu:"))
 
 
 def _shared(state: GpuState) -> Iterator[Likely]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from statistics import median
 from typing import Any
@@ -78,7 +78,7 @@ def explain(run: RunFile) -> Diagnosis:
     node = run.node
     accounts = ledgers(apart(run.rows), Paths(node))
     states = [MachineState.from_json(data) for data in _states(run)]
-    where = Surroundings(node, states, run.with_status("skipped"))
+    where = Surroundings(node, states, run.with_status("skipped"), accounts)
     short = [one for one in accounts if one.short]
     unsure = [one for one in accounts if not one.short and one.missing > 2 * max(0.05, one.noise)]
     found = _shortfalls(short, accounts, where)
@@ -92,8 +92,10 @@ def explain(run: RunFile) -> Diagnosis:
     )
 
 
-def _states(run: RunFile) -> Iterable[Json]:
-    """Of the header and of every state record, in order; of this host, not of others."""
+def _states(run: RunFile) -> Iterator[Json]:
+    """Of the header and of every state record, in order; none of a described node, which has no state."""
+    if run.node.modelled:
+        return
     if run.header.get("state"):
         yield run.header["state"]
     for record in run.states:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
+from math import ceil
 from typing import Any
 
 from linkscope.analysis.headline import headline
@@ -20,7 +21,10 @@ SIBLING_TOLERANCE = {"peer": 0.03, "host": 0.05, "local": 0.04}
 """How far healthy siblings on one node may be apart: three times what recorded nodes show, and below one NVLink of 18
 (5.6 %)."""
 NVSWITCH = "switch:nvswitch"
-SIBLINGS = "the best of its siblings in this run"
+SIBLINGS = "its best siblings in this run"
+BEST = {"peer": 0.9, "host": 0.5, "local": 0.5}
+"""Rank of the sibling that others are held against: one slow GPU of four slows half of all pairs, but one host path of
+four. Not the very best, which is the luckiest, or no sibling at all (a GPU that is nearer than the topology says)."""
 
 
 @dataclass(frozen=True)
@@ -216,15 +220,15 @@ def _family(row: Row, one: Ledger) -> tuple[Any, ...]:
 
 def _judged(one: Ledger, family: Sequence[Ledger]) -> Ledger:
     """Held against its siblings, too; that expectation counts where none is published or theirs is the higher."""
-    others = [sibling for sibling in family if sibling.id != one.id or sibling.gpus != one.gpus]
-    if not others:
+    if len(family) < 2:
         return one
-    best = max(others, key=lambda sibling: sibling.measured.low)
+    ranked = sorted(family, key=lambda sibling: sibling.measured.low)
+    best = ranked[-1] if len(ranked) < 4 else ranked[ceil(BEST[one.kind] * (len(ranked) - 1))]
     short = _short(one.measured, one.noise, best.measured.low, SIBLING_TOLERANCE[one.kind])
     if one.expected_gbps is not None and not (short and not one.short):
         return one
     if one.expected_gbps is None:
-        steps = (*one.steps, Step("best sibling", best.measured.median, SIBLINGS))
+        steps = (*one.steps, Step("best siblings", best.measured.median, SIBLINGS))
         return replace(
             one, steps=steps, expected_gbps=best.measured.median, held_against=SIBLINGS, short=one.short or short
         )
