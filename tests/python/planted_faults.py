@@ -180,6 +180,19 @@ def wrong_numa(gpu: str, near: str, far: str, ratio: float) -> Fault:
     return plant
 
 
+def shared_link(*gpus: str) -> Fault:
+    """Each alone has all of it."""
+
+    def plant(run: RunFile) -> RunFile:
+        def crowded(row: Row) -> Row:
+            several = len(row.case["flows"]) > 2
+            return _slower(row, lambda f: any(host(f, gpu) for gpu in gpus), 1 / len(gpus)) if several else row
+
+        return replace(run, rows=tuple(map(crowded, run.rows)))
+
+    return plant
+
+
 def slow_fabric(run: RunFile) -> RunFile:
     return slowed(run, lambda f: len({end for end in ends(f) if end.startswith("gpu:")}) == 2, 0.87)
 

@@ -46,6 +46,7 @@ SINGLE: dict[str, tuple[faults.Fault, Named]] = {
     "pair": (faults.slow_pair("gpu:2", "gpu:0"), (("gpu:2 > gpu:0",), "")),
     "memory": (faults.slow_memory("gpu:2"), (("gpu:2",), UNKNOWN)),
     "host": (faults.slow_host("gpu:2"), (("gpu:2",), UNKNOWN)),
+    "shared link": (faults.shared_link("gpu:2", "gpu:3"), (("gpu:2", "gpu:3"), "share a link")),
     "fabric": (faults.slow_fabric, (ALL, "")),
     "host everywhere": (faults.slow_host_everywhere, (ALL, UNKNOWN)),
 }
@@ -63,6 +64,8 @@ PAIRS = [
     ("sender", "receiver"),
     ("pair", "memory"),
     ("host", "x8"),
+    ("shared link", "x8"),
+    ("shared link", "lane down, unsaid"),
     ("fabric", "MIG"),
     ("lane down", "host everywhere"),
 ]

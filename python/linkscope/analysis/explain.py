@@ -9,6 +9,7 @@ from typing import Any
 
 from linkscope.analysis.by_flow import apart
 from linkscope.analysis.causes import Likely, Surroundings, likely
+from linkscope.analysis.contention import Crowd, crowds
 from linkscope.analysis.ledger import Ledger, ledgers
 from linkscope.machine.paths import Paths
 from linkscope.machine.state import MachineState
@@ -76,12 +77,13 @@ class Diagnosis:
 def explain(run: RunFile) -> Diagnosis:
     """Holds every large transfer of a run against what is published for such a path, or else its siblings."""
     node = run.node
-    accounts = ledgers(apart(run.rows), Paths(node))
+    paths = Paths(node)
+    accounts = ledgers(apart(run.rows), paths)
     states = [MachineState.from_json(data) for data in _states(run)]
     where = Surroundings(node, states, run.with_status("skipped"), accounts)
     short = [one for one in accounts if one.short]
     unsure = [one for one in accounts if not one.short and one.missing > 2 * max(0.05, one.noise)]
-    found = _shortfalls(short, accounts, where)
+    found = _shortfalls(short, accounts, where) + [_together(one) for one in crowds(run.rows, accounts, paths)]
     return Diagnosis(
         node=node.name,
         modelled=run.modelled,
@@ -120,6 +122,19 @@ def _shortfalls(short: Sequence[Ledger], accounts: Sequence[Ledger], where: Surr
     for kind in ("peer", "host", "local"):
         found += _unknown(kind, [one for one in left if one.kind == kind], [one for one in open_ if one.kind == kind])
     return found
+
+
+def _together(one: Crowd) -> Shortfall:
+    return Shortfall(
+        one.gpus,
+        "host",
+        "slow with the host when used together",
+        "they share a link that the topology does not show, or one that others load",
+        one.lost,
+        (one.evidence,),
+        "lspci -tv: a common switch or root port; other devices and jobs below it",
+        (one.id,),
+    )
 
 
 def _known(sharing: Sequence[tuple[str, Likely, list[Ledger]]]) -> list[Shortfall]:
