@@ -130,6 +130,31 @@ def sliced(gpu: str) -> Fault:
     return lambda run: with_state(slowed(run, lambda f: local(f, gpu), 0.5), gpu, mig=True)
 
 
+def corrected(gpu: str, *others: str) -> Fault:
+    """ECC on one GPU only."""
+
+    def plant(run: RunFile) -> RunFile:
+        found = slowed(run, lambda f: local(f, gpu), 0.88)
+        for other in others:
+            found = with_state(found, other, ecc=False)
+        return found
+
+    return plant
+
+
+def redirected(gpu: str) -> Fault:
+    """ACS, on a node whose GPUs talk over PCIe."""
+    return lambda run: with_state(slowed(run, lambda f: peer(f, gpu), 0.6), gpu, acs_redirect=True)
+
+
+def over_pcie(run: RunFile) -> RunFile:
+    """No fault: the node without NVLink, its pairs as slow as copies to the host."""
+    header = copy.deepcopy(run.header)
+    header["node"]["links"] = [link for link in header["node"]["links"] if link["kind"] != "nvlink"]
+    found = replace(run, header=header)
+    return slowed(found, lambda f: len({end for end in ends(f) if end.startswith("gpu:")}) == 2, 0.13)
+
+
 def no_peer_access(a: str, b: str) -> Fault:
     """Kernels are refused, copies go through the host."""
 

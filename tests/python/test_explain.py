@@ -40,6 +40,7 @@ SINGLE: dict[str, tuple[faults.Fault, Named]] = {
     "power cap": (faults.capped("gpu:1"), (("gpu:1",), "power limit")),
     "processes": (faults.shared("gpu:0"), (("gpu:0",), "other processes")),
     "MIG": (faults.sliced("gpu:3"), (("gpu:3",), "MIG")),
+    "ECC": (faults.corrected("gpu:2", "gpu:0", "gpu:1", "gpu:3"), (("gpu:2",), "ECC")),
     "no peer access": (faults.no_peer_access("gpu:0", "gpu:1"), (("gpu:0", "gpu:1"), "no peer access")),
     "sender": (faults.slow_sender("gpu:3"), (("gpu:3",), "")),
     "receiver": (faults.slow_receiver("gpu:1"), (("gpu:1",), "")),
@@ -136,6 +137,13 @@ def test_a_numa_node_that_is_nearer_than_the_nearest_is_named(modelled: RunFile)
     far = next(numa.id for numa in modelled.node.of_kind("numa") if numa.id != f"numa:{near}")
     (found,) = explain(faults.wrong_numa("gpu:1", f"numa:{near}", far, 0.427)(modelled)).shortfalls
     assert names(found, (("gpu:1",), far))
+
+
+def test_a_detour_of_peers_over_pcie_is_named(healthy: RunFile) -> None:
+    run = faults.over_pcie(healthy)
+    assert not explain(run).shortfalls
+    (found,) = explain(faults.redirected("gpu:1")(run)).shortfalls
+    assert names(found, (("gpu:1",), "ACS"))
 
 
 def test_findings_are_ranked_by_what_is_missing(healthy: RunFile) -> None:

@@ -53,6 +53,7 @@ def likely(where: Surroundings, gpu: str) -> Iterator[Likely]:
     yield from _fabric(where, gpu)
     yield from _numa(where, gpu)
     yield from _shared(state)
+    yield from _ecc(where, state)
     yield from _clocks(state)
 
 
@@ -135,11 +136,11 @@ def _numa(where: Surroundings, gpu: str) -> Iterator[Likely]:
     """Another NUMA node reaches the GPU faster than the one that should be nearest."""
     near = f"numa:{where.node.device(gpu).numa}"
     mine = [one for one in where.accounts if one.kind == "host" and gpu in one.gpus]
+    nearest = {_comparable(one): one for one in mine if _numa_of(one) == near}
     faster = {
-        _numa_of(other)
+        _numa_of(one)
         for one in mine
-        for other in mine
-        if _numa_of(one) == near and _alike(one, other) and other.measured.low > (1 + FARTHER) * one.measured.high
+        if (by := nearest.get(_comparable(one))) and one.measured.low > (1 + FARTHER) * by.measured.high
     }
     if faster:
         names = ", ".join(sorted(faster))
@@ -151,8 +152,8 @@ def _numa(where: Surroundings, gpu: str) -> Iterator[Likely]:
         )
 
 
-def _alike(one: Ledger, other: Ledger) -> bool:
-    return (one.suite_row, one.way, one.method, one.bytes) == (other.suite_row, other.way, other.method, other.bytes)
+def _comparable(one: Ledger) -> tuple[str, str, str, int]:
+    return one.suite_row, one.way, one.method, one.bytes
 
 
 def _numa_of(one: Ledger) -> str:
@@ -173,6 +174,16 @@ def _shared(state: GpuState) -> Iterator[Likely]:
             f"state: {state.processes} other {'process' if state.processes == 1 else 'processes'}",
             "stop them or wait, and measure again",
             lambda one: True,
+        )
+
+
+def _ecc(where: Surroundings, state: GpuState) -> Iterator[Likely]:
+    if state.ecc and any(where.gpu(gpu.id).ecc is False for gpu in where.node.of_kind("gpu")):
+        yield Likely(
+            "ECC is on here and off on others",
+            "state: ECC is on",
+            "make it the same on all: nvidia-smi --ecc-config (as root, takes a restart)",
+            lambda one: one.kind == "local",
         )
 
 

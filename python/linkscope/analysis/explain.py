@@ -115,10 +115,10 @@ def _shortfalls(short: Sequence[Ledger], accounts: Sequence[Ledger], where: Surr
             explained = [one for one in left if gpu in one.gpus and cause.explains(one)]
             if explained:
                 known.setdefault(cause.what.replace(gpu, "a GPU"), []).append((gpu, cause, explained))
-                left = [one for one in left if one not in explained]
+                left = _without(left, explained)
     for sharing in known.values():
         found += _known(sharing)
-    open_ = [one for one in accounts if not one.short or one in left]
+    open_ = _open(accounts, left)
     for kind in ("peer", "host", "local"):
         found += _unknown(kind, [one for one in left if one.kind == kind], [one for one in open_ if one.kind == kind])
     return found
@@ -172,22 +172,33 @@ def _unknown_peers(short: Sequence[Ledger], accounts: Sequence[Ledger]) -> list[
     """
     alone = [one for one in accounts if not one.both]
     seen = alone if any(one.short for one in alone) else list(accounts)
+    finders = set(seen)
     left = list(short)
     found: list[Shortfall] = []
-    while place := _place([one for one in left if one in seen], [one for one in seen if not one.short or one in left]):
+    while place := _place([one for one in left if one in finders], _open(seen, left)):
         gpu, way, end = place
         hit = [one for one in left if _touches(one, gpu, end) or (one.both and gpu in one.gpus)]
         found.append(_at((gpu,), f"slow with {_NAMES['peer']} (its {way})", hit))
-        left = [one for one in left if one not in hit]
+        left = _without(left, hit)
     while left:
-        pair = next(
-            ((one.source, one.destination) for one in left if one in seen), (left[0].source, left[0].destination)
-        )
-        back = pair[::-1] in {(one.source, one.destination) for one in left if one in seen}
+        pairs = list(dict.fromkeys((one.source, one.destination) for one in left if one in finders))
+        pair = pairs[0] if pairs else (left[0].source, left[0].destination)
+        back = pair[::-1] in pairs
         hit = [one for one in left if set(one.gpus) == set(pair) and (back or one.both or one.source == pair[0])]
         found.append(_at(pair if back else (" > ".join(pair),), "slow between the two" if back else "slow path", hit))
-        left = [one for one in left if one not in hit]
+        left = _without(left, hit)
     return found
+
+
+def _without(some: Iterable[Ledger], gone: Iterable[Ledger]) -> list[Ledger]:
+    taken = set(gone)
+    return [one for one in some if one not in taken]
+
+
+def _open(accounts: Iterable[Ledger], left: Iterable[Ledger]) -> list[Ledger]:
+    """Those that are as they should be, or short and not explained yet."""
+    still = set(left)
+    return [one for one in accounts if not one.short or one in still]
 
 
 def _place(short: Sequence[Ledger], accounts: Sequence[Ledger]) -> tuple[str, str, str] | None:

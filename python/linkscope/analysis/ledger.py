@@ -36,10 +36,11 @@ class Step:
     source: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Ledger:
-    """One figure's account. ``kind``: peer, host or local; ``way`` as in machines/expected/links.yaml.
+    """One figure's account, equal to itself only.
 
+    ``kind``: peer, host or local; ``way`` as in machines/expected/links.yaml.
     ``line_gbps``: of all directions together, the links as they were built (None: not known). ``expected_gbps``:
     published for such a path, else what its best sibling reaches, else None. ``short``: the figure is below that by
     more than its interval, the node's noise and the tolerance.

@@ -111,10 +111,10 @@ def _rate(gbps: float | None) -> str:
 
 
 def _best(accounts: Iterable[Ledger]) -> list[Ledger]:
-    """The fastest of each way, method and link."""
+    """The fastest of each way and method."""
     best: dict[tuple[object, ...], Ledger] = {}
     for one in accounts:
-        key = (one.kind, one.way, one.method, one.link, one.line_gbps)
+        key = (one.kind, one.way, one.method)
         if key not in best or one.measured.median > best[key].measured.median:
             best[key] = one
     return list(best.values())
