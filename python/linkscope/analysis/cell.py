@@ -294,12 +294,12 @@ def _kinds(flows: Sequence[Json]) -> tuple[str, ...]:
 
 def _memories(flow: Json) -> str:
     if "members" in flow:
-        return _memory(flow["members"][0])
-    return " → ".join(_memory(flow[end]) for end in ("source", "destination") if end in flow)
+        return memory(flow["members"][0])
+    return " → ".join(memory(flow[end]) for end in ("source", "destination") if end in flow)
 
 
-def _memory(end: Json) -> str:
-    """Such as "pinned", "managed (first touch: gpu, read-mostly)"."""
+def memory(end: Json) -> str:
+    """Kind of memory of an end, such as "pinned", "managed (first touch: gpu, read-mostly)"."""
     touch = f"first touch: {_TOUCHERS[end['first_touch'].partition(':')[0]]}" if "first_touch" in end else ""
     more = ", ".join(part for part in (touch, end.get("advice", "")) if part)
     return f"{end['memory']} ({more})" if more else str(end["memory"])

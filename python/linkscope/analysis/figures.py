@@ -1,0 +1,109 @@
+"""Figures: all that a run measured as one Polars frame, a line per figure, for analyses and notebooks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import polars
+
+from linkscope.analysis.by_flow import apart
+from linkscope.analysis.cell import memory, payload, place_of, regime, title
+from linkscope.analysis.collective import Collective
+from linkscope.analysis.headline import Headline, headline
+from linkscope.analysis.peak import peak
+from linkscope.machine.paths import Paths
+from linkscope.results.figure_class import figure_class
+from linkscope.results.row import Row, Stats
+from linkscope.results.run_file import RunFile
+
+Json = dict[str, Any]
+
+_OF_ONE_FLOW = ("first", "latency", "touched", "half", "bus", "algorithm")
+"""Figures that are of the first flow, so that its time belongs beside them."""
+_WORDS = polars.Categorical
+SCHEMA: dict[str, Any] = {
+    **{"id": polars.String, "suite": _WORDS, "row": _WORDS, "title": _WORDS, "status": _WORDS, "reason": _WORDS},
+    **{"modelled": polars.Boolean, "clock": _WORDS, "regime": _WORDS, "cache": _WORDS, "load": _WORDS},
+    **{"environment": _WORDS, "processes": polars.Int32, "hosts": _WORDS, "tier": _WORDS, "class": _WORDS},
+    **{"method": _WORDS, "executor": _WORDS, "source": _WORDS, "source_memory": _WORDS, "destination": _WORDS},
+    **{"destination_memory": _WORDS, "members": _WORDS, "members_memory": _WORDS, "collective": _WORDS},
+    **{"parameters": _WORDS, "bytes": polars.Int64, "flows": polars.Int32, "background": polars.Int32},
+    **{"place": _WORDS, "variant": _WORDS, "figure": _WORDS},
+    **dict.fromkeys(("gbps", "gbps_low", "gbps_high", "seconds", "seconds_low", "seconds_high"), polars.Float64),
+    **{"n": polars.Int64, "replicates": polars.Int32, "noise": polars.Float64},
+    **{"peak_gbps": polars.Float64, "of_peak": polars.Float64, "bound_by": _WORDS},
+}
+"""Columns of the frame and their types; "class" is the class of figures that share a noise."""
+
+
+def figures(run: RunFile) -> polars.DataFrame:
+    """Every figure of a run, in the plan's order, with the columns of ``SCHEMA``; null where a thing is not known.
+
+    ``gbps`` or ``seconds`` is the figure itself, by what ``figure`` names; beside the rate of one flow stands its time.
+    ``low`` and ``high`` bound the 95 % interval. ``flows`` and ``background`` count what ran together. ``memory``: the
+    kind, and who placed it, "managed (first touch: gpu)". ``id``, ``place`` and ``figure`` make a line unique.
+    """
+    paths = Paths(run.node)
+    return polars.DataFrame(list(lines(run.rows, paths)), schema=SCHEMA, orient="row")
+
+
+def lines(rows: Iterable[Row], paths: Paths) -> Iterable[tuple[Any, ...]]:
+    """A tuple for every figure, in the order of ``SCHEMA``."""
+    for row in rows:
+        for part in apart([row]):
+            yield tuple(_line(part, paths).get(name) for name in SCHEMA)
+
+
+def _line(row: Row, paths: Paths) -> Json:
+    flow, found = row.case["flows"][0], headline(row)
+    roles = [one.get("role", "measured") for one in row.case["flows"]]
+    collective = Collective.of(flow)
+    _, table_row, table_column, figure = place_of(row)
+    return {
+        **{"id": row.id, "suite": row.suite, "row": row.name, "title": title(row), "status": row.status},
+        **{"reason": row.reason, "modelled": row.modelled, "clock": row.case["clock"], "regime": regime(row)},
+        **{"cache": row.case.get("cache", "rotated"), "load": row.load, "environment": _words(row.environment)},
+        **{"processes": int(row.case.get("processes", 1)), "hosts": ", ".join(row.between)},
+        **{"tier": str(row.labels.get("tier", "")), "class": figure_class(row.case).key, "method": flow["method"]},
+        **{"executor": flow["executor"], **_end("source", flow), **_end("destination", flow)},
+        "members": " ".join(end["device"] for end in flow["members"]) if "members" in flow else None,
+        "members_memory": memory(flow["members"][0]) if "members" in flow else None,
+        **{"collective": collective.kind if collective else None, "parameters": _words(flow.get("parameters", {}))},
+        **{"bytes": payload(row), "flows": roles.count("measured"), "background": roles.count("background")},
+        **{"place": f"{table_row}|{table_column}", "figure": figure, "noise": row.noise},
+        "variant": ", ".join(str(word) for word in row.labels.get("variant", {}).values()),
+        **_of_headline(row, found),
+        **_of_peak(row, found, paths),
+    }
+
+
+def _end(name: str, flow: Json) -> Json:
+    end = flow.get(name)
+    return {name: end["device"], f"{name}_memory": memory(end)} if end else {}
+
+
+def _words(named: Json) -> str:
+    return " ".join(f"{name}={value}" for name, value in named.items())
+
+
+def _of_headline(row: Row, found: Headline | None) -> Json:
+    if found is None:
+        return {}
+    line: Json = {"n": found.value.n, "replicates": len(row.measured)}
+    if found.higher_is_better:
+        line |= _bounds("gbps", found.value)
+    if str(row.labels.get("figure", "first")) in _OF_ONE_FLOW or not found.higher_is_better:
+        line |= _bounds("seconds", row.measured_flows[0][1].seconds)
+    return line
+
+
+def _bounds(name: str, value: Stats) -> Json:
+    return {name: value.median, f"{name}_low": value.low, f"{name}_high": value.high}
+
+
+def _of_peak(row: Row, found: Headline | None, paths: Paths) -> Json:
+    limit = peak(row, paths) if found is not None and found.higher_is_better else None
+    if found is None or limit is None or not limit.gbps:
+        return {}
+    return {"peak_gbps": limit.gbps, "of_peak": found.value.median / limit.gbps, "bound_by": limit.why}
