@@ -1,26 +1,24 @@
-"""Leaders: which curve of a picture is best from which size on, and so the sizes at which two cross."""
+"""Leaders: which curves of a picture are best at which sizes, and so the sizes at which they cross."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import groupby
 from typing import Protocol
 
 from linkscope.analysis.cell import Cell
 from linkscope.analysis.headline import Headline
+from linkscope.analysis.size_ranges import Cost, size_ranges
 
 
 @dataclass(frozen=True)
 class Leader:
-    """``series`` is best from ``first`` to ``last`` (bytes) among the curves of one ``place`` and one ``regime``.
-
-    ``series`` is told without those two.
-    """
+    """``best`` are equals from ``first`` to ``last`` bytes among the curves of one ``place`` and one ``regime``, whose
+    names they are told without."""
 
     place: str
     regime: str
-    series: str
+    best: tuple[str, ...]
     first: float
     last: float
 
@@ -38,9 +36,8 @@ class SeriesCurve(Protocol):
 def leaders_of(curves: Sequence[SeriesCurve]) -> tuple[Leader, ...]:
     """Leads of every place and regime in which two curves or more can be set against one another, sizes ascending.
 
-    Figures of different clocks, of flows that count both ways, and of different hosts are never compared. A curve takes
-    the lead where its 95 % interval is disjoint from that of the curve that has it; where they overlap, nothing changes
-    hands.
+    Figures of different clocks, of flows that count both ways, and of different hosts are never compared. Nobody leads
+    where all curves are equals throughout.
     """
     groups: dict[tuple[str, str, tuple[str, ...]], list[SeriesCurve]] = {}
     for curve in curves:
@@ -55,35 +52,27 @@ def leaders_of(curves: Sequence[SeriesCurve]) -> tuple[Leader, ...]:
     )
 
 
+def _cost(figure: Headline | None) -> Cost | None:
+    """A time as it is, a rate as its inverse; None where that is not positive."""
+    if figure is None or figure.value.low <= 0:
+        return None
+    value = figure.value
+    if figure.higher_is_better:
+        return Cost(1 / value.median, 1 / value.high, 1 / value.low)
+    return Cost(value.median, value.low, value.high)
+
+
 def _leads(place: str, regime: str, rivals: Sequence[SeriesCurve]) -> list[Leader]:
-    figures = [{p.x: p.headline for p in curve.points if p.headline is not None} for curve in rivals]
-    xs = sorted({x for one in figures for x in one if x is not None})
-    shared = [x for x in xs if sum(x in one for one in figures) > 1]
-    if len(shared) == 1 < len(xs):  # curves that only touch
-        return []
-    holders: list[tuple[float, int]] = []
-    for x in shared:
-        holders.append((x, _holder(x, figures, holders[-1][1] if holders else None)))
     clock = regime.partition(",")[0]
-    leaders = []
-    for holder, run in groupby(holders, key=lambda pair: pair[1]):
-        sizes = [x for x, _ in run]
-        words = [word for word in rivals[holder].series.split(", ")[1:] if word != clock]
-        leaders.append(Leader(place, regime, ", ".join(words), sizes[0], sizes[-1]))
-    return leaders
-
-
-def _holder(x: float, figures: Sequence[dict[float | None, Headline]], former: int | None) -> int:
-    here = {index: one[x] for index, one in enumerate(figures) if x in one}
-    best = min(here, key=lambda index: _cost(here[index]))
-    if former is None or former not in here or _apart(here[best], here[former]):
-        return best
-    return former
-
-
-def _cost(figure: Headline) -> float:
-    return -figure.value.median if figure.higher_is_better else figure.value.median
-
-
-def _apart(one: Headline, other: Headline) -> bool:
-    return one.value.low > other.value.high or one.value.high < other.value.low
+    costs = {
+        ", ".join(word for word in curve.series.split(", ")[1:] if word != clock): {
+            point.x: found
+            for point in curve.points
+            if point.x is not None and (found := _cost(point.headline)) is not None
+        }
+        for curve in rivals
+    }
+    ranges = size_ranges(costs)
+    if len(ranges) == 1 and not ranges[0].excess:
+        return []
+    return [Leader(place, regime, one.best, one.first, one.last) for one in ranges]

@@ -163,13 +163,14 @@ def leads(table: CurveSet) -> list[str]:
 
 
 def _span(lead: Leader, number: int, count: int) -> str:
+    best = either(lead.best)
     if number == 0 and count > 1:
-        return f"{lead.series} up to {size(lead.last)}"
+        return f"{best} up to {size(lead.last)}"
     if number == count - 1 and count > 1:
-        return f"{lead.series} from {size(lead.first)}"
+        return f"{best} from {size(lead.first)}"
     if lead.first == lead.last:
-        return f"{lead.series} at {size(lead.first)}"
-    return f"{lead.series} from {size(lead.first)} to {size(lead.last)}"
+        return f"{best} at {size(lead.first)}"
+    return f"{best} from {size(lead.first)} to {size(lead.last)}"
 
 
 def layer_title(layer: Layer) -> str:
@@ -222,6 +223,12 @@ def few(names: Sequence[str]) -> str:
     rest = len(names) - MOST_NAMED
     text = "; ".join(names[:MOST_NAMED])
     return f"{text} and {rest} more" if rest > 0 else text
+
+
+def either(names: Sequence[str]) -> str:
+    """Equals, any of which will do: "a or b", "a or b or 3 more"."""
+    rest = len(names) - MOST_NAMED
+    return " or ".join([*names[:MOST_NAMED], *([f"{rest} more"] if rest > 0 else [])])
 
 
 def together(line: TableSummary) -> str:

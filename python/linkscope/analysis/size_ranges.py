@@ -1,0 +1,150 @@
+"""Size ranges: which of several rivals is best at which sizes, where they cross, and what a wrong choice costs.
+
+All from medians and 95 % intervals: two figures are told apart where the interval of their ratio, taken as independent
+on logarithms, leaves 1 out. Rivals that are not told apart from the best, or are as good to 1 %, are equals.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from statistics import fmean
+
+AS_GOOD = 0.01
+"""Nobody chooses by less."""
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a thing takes at one size: a time, or the inverse of a rate; low to high is its 95 % interval."""
+
+    median: float
+    low: float
+    high: float
+
+    def over(self, other: Cost) -> tuple[float, float, float]:
+        """Logarithm of its ratio to ``other``, and the bounds of that."""
+        middle = math.log(self.median / other.median)
+        below = math.hypot(math.log(self.median / self.low), math.log(other.high / other.median))
+        above = math.hypot(math.log(self.high / self.median), math.log(other.median / other.low))
+        return middle, middle - below, middle + above
+
+
+Rivals = Mapping[str, Mapping[float, Cost]]
+"""Of every rival its cost by size in bytes."""
+
+
+@dataclass(frozen=True)
+class SizeRange:
+    """From ``first`` to ``last`` bytes, both measured, each of ``best`` is best or as good; cheapest first.
+
+    ``excess``: of every other rival that was measured there, the least and the most that it costs more: 0.12 for 12 %.
+    """
+
+    first: float
+    last: float
+    best: tuple[str, ...]
+    excess: tuple[tuple[str, float, float], ...]
+
+
+@dataclass(frozen=True)
+class Crossover:
+    """Above ``size`` bytes ``after`` is better than ``before``, below it worse; low to high is where that may lie.
+
+    Interpolated between measured sizes, costs and sizes on logarithms.
+    """
+
+    before: str
+    after: str
+    size: float
+    low: float
+    high: float
+
+
+def size_ranges(rivals: Rivals) -> tuple[SizeRange, ...]:
+    """The fewest ranges, sizes ascending, such that one rival is best or as good in the whole of each.
+
+    Sizes that only one rival has say nothing and are left out; so are rivals that share but one size with the others
+    where these share more.
+    """
+    ranges: list[SizeRange] = []
+    run: list[float] = []
+    equals: set[str] = set()
+    for size in _shared(rivals):
+        here = _equals(rivals, size)
+        if run and not equals & here:
+            ranges.append(_range(rivals, run, equals))
+            run, equals = [], set()
+        equals = equals & here if run else here
+        run.append(size)
+    return (*ranges, _range(rivals, run, equals)) if run else ()
+
+
+def crossovers(rivals: Rivals, ranges: Sequence[SizeRange]) -> tuple[Crossover, ...]:
+    """Between the best of each range and of the next; none where the two were not measured at the same sizes."""
+    found = [_crossover(rivals, before, after) for before, after in pairwise(ranges)]
+    return tuple(one for one in found if one is not None)
+
+
+def excess(rivals: Rivals, rival: str, sizes: Sequence[float]) -> tuple[float, float, float] | None:
+    """What ``rival`` costs more than the best at ``sizes``: least, mean and most, 0.12 for 12 %; None where it has none
+    of them."""
+    over = [_excess(rivals, rival, size) for size in sizes if size in rivals[rival]]
+    return (min(over), fmean(over), max(over)) if over else None
+
+
+def _shared(rivals: Rivals) -> list[float]:
+    sizes = sorted({size for costs in rivals.values() for size in costs})
+    shared = [size for size in sizes if sum(size in costs for costs in rivals.values()) > 1]
+    return [] if len(shared) == 1 < len(sizes) else shared  # curves that only touch
+
+
+def _best(rivals: Rivals, size: float) -> str:
+    return min((name for name in rivals if size in rivals[name]), key=lambda name: rivals[name][size].median)
+
+
+def _excess(rivals: Rivals, rival: str, size: float) -> float:
+    return rivals[rival][size].median / rivals[_best(rivals, size)][size].median - 1
+
+
+def _equals(rivals: Rivals, size: float) -> set[str]:
+    best = rivals[_best(rivals, size)][size]
+    over = {name: costs[size].over(best) for name, costs in rivals.items() if size in costs}
+    return {name for name, (middle, low, _) in over.items() if low <= 0 or middle <= math.log1p(AS_GOOD)}
+
+
+def _range(rivals: Rivals, sizes: Sequence[float], equals: set[str]) -> SizeRange:
+    over = {name: found for name in rivals if (found := excess(rivals, name, sizes)) is not None}
+    ordered = sorted(over, key=lambda name: over[name][1])
+    return SizeRange(
+        first=sizes[0],
+        last=sizes[-1],
+        best=tuple(name for name in ordered if name in equals),
+        excess=tuple((name, over[name][0], over[name][2]) for name in ordered if name not in equals),
+    )
+
+
+def _crossover(rivals: Rivals, below: SizeRange, above: SizeRange) -> Crossover | None:
+    before = next(name for name in below.best if name not in above.best)
+    after = next(name for name in above.best if name not in below.best)
+    shared = [size for size in sorted(rivals[before]) if size in rivals[after] and below.first <= size <= above.last]
+    gains = [(size, *rivals[before][size].over(rivals[after][size])) for size in shared]
+    surely_above = next((i for i, gain in enumerate(gains) if gain[0] >= above.first and gain[2] > 0), len(gains))
+    surely_below = next((i for i in reversed(range(surely_above)) if gains[i][3] < 0), -1)
+    around = gains[max(surely_below, 0) : surely_above + 1]
+    if len(around) < 2:
+        return None
+    size = _zero([(one[0], one[1]) for one in around])
+    low = _zero([(one[0], one[3]) for one in around])  # until here `before` is surely better
+    high = _zero([(one[0], one[2]) for one in around])
+    return Crossover(before, after, size, min(low, size), max(high, size))
+
+
+def _zero(points: Sequence[tuple[float, float]]) -> float:
+    """Size at which the values go above zero for good; the first or last size where they never change sign."""
+    for (size, value), (larger, more) in reversed(list(pairwise(points))):
+        if value <= 0 < more:
+            return math.exp(math.log(size) + (math.log(larger) - math.log(size)) * value / (value - more))
+    return points[0][0] if points[0][1] > 0 else points[-1][0]

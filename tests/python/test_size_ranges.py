@@ -1,0 +1,95 @@
+"""Size ranges: who is best where, who is as good, where two cross and how well that is known."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from linkscope.analysis.size_ranges import Cost, crossovers, excess, size_ranges
+
+SIZES = [float(1 << power) for power in range(10, 27, 2)]
+
+
+def line(alpha: float, beta: float, width: float = 0.001, sizes: list[float] = SIZES) -> dict[float, Cost]:
+    """alpha + size / beta at every size, known to ``width``."""
+    times = {size: alpha + size / beta for size in sizes}
+    return {size: Cost(time, time * (1 - width), time * (1 + width)) for size, time in times.items()}
+
+
+def test_two_lines_cross_where_they_do() -> None:
+    rivals = {"kernel": line(2e-6, 100e9), "engine": line(6e-6, 400e9)}
+    ranges = size_ranges(rivals)
+    assert [one.best for one in ranges] == [("kernel",), ("engine",)]
+    (crossing,) = crossovers(rivals, ranges)
+    true = 4e-6 / (1 / 100e9 - 1 / 400e9)
+    assert (crossing.before, crossing.after) == ("kernel", "engine")
+    assert crossing.low <= crossing.size <= crossing.high
+    assert crossing.size == pytest.approx(true, rel=0.15)  # between measured sizes four apart
+
+
+def test_a_crossing_is_known_the_better_the_better_the_figures_are() -> None:
+    def width(of_figures: float) -> float:
+        rivals = {"a": line(2e-6, 100e9, of_figures), "b": line(6e-6, 400e9, of_figures)}
+        (crossing,) = crossovers(rivals, size_ranges(rivals))
+        return crossing.high / crossing.low
+
+    assert 1 <= width(0.001) < width(0.02) < width(0.1)
+
+
+def test_what_is_not_told_apart_is_equal() -> None:
+    rivals = {"a": line(2e-6, 100e9, 0.05), "b": line(2.05e-6, 98e9, 0.05), "c": line(9e-6, 50e9, 0.05)}
+    (only,) = size_ranges(rivals)
+    assert only.best == ("a", "b")
+    ((loser, least, most),) = only.excess
+    assert loser == "c"
+    assert 0.9 < least < 1.1
+    assert most == pytest.approx(9e-6 / 2e-6 - 1, rel=0.05)
+
+
+def test_nobody_chooses_by_less_than_a_percent() -> None:
+    rivals = {"a": line(1e-6, 100e9, 0.0), "b": line(1.005e-6, 99.5e9, 0.0)}
+    assert [one.best for one in size_ranges(rivals)] == [("a", "b")]
+
+
+def test_as_few_ranges_as_possible() -> None:
+    """b is a shade better at every other size, but a is as good there: one answer does."""
+    a = line(1e-6, 100e9)
+    b = {
+        size: Cost(c.median * f, c.low * f, c.high * f)
+        for (size, c), f in zip(a.items(), [1.2, 0.995] * 5, strict=False)
+    }
+    assert [one.best for one in size_ranges({"a": a, "b": b})] == [("a",)]
+
+
+def test_lone_sizes_say_nothing() -> None:
+    assert size_ranges({"a": line(1e-6, 1e9)}) == ()
+    assert size_ranges({"a": line(1e-6, 1e9, sizes=SIZES[:4]), "b": line(1e-6, 1e9, sizes=SIZES[3:])}) == ()
+    assert size_ranges({"a": line(1e-6, 1e9, sizes=[64.0]), "b": line(2e-6, 1e9, sizes=[64.0])})[0].best == ("a",)
+
+
+def test_every_range_holds_whoever_is_surely_best_at_any_of_its_sizes() -> None:
+    dice = random.Random(7)
+    for _ in range(300):
+        rivals = {
+            name: line(dice.uniform(1e-6, 9e-6), dice.uniform(1e9, 9e10), dice.choice([0.001, 0.03, 0.2]))
+            for name in "abcd"[: dice.randint(2, 4)]
+        }
+        ranges = size_ranges(rivals)
+        assert [size for one in ranges for size in SIZES if one.first <= size <= one.last] == SIZES
+        for one in ranges:
+            for size in (size for size in SIZES if one.first <= size <= one.last):
+                for best in one.best:
+                    middle, low, _ = rivals[best][size].over(
+                        min((r[size] for r in rivals.values()), key=lambda c: c.median)
+                    )
+                    assert low <= 0 or middle <= 0.01
+        for crossing in crossovers(rivals, ranges):
+            assert SIZES[0] <= crossing.low <= crossing.size <= crossing.high <= SIZES[-1]
+
+
+def test_excess_is_none_where_a_rival_was_not_measured() -> None:
+    rivals = {"a": line(1e-6, 1e9), "b": line(2e-6, 1e9, sizes=SIZES[:2])}
+    assert excess(rivals, "b", SIZES[2:]) is None
+    least, mean, most = excess(rivals, "b", SIZES) or (0, 0, 0)
+    assert least < mean < most
