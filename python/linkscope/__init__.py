@@ -7,13 +7,16 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from linkscope.api import (
         Calibration,
+        Choices,
         Diagnosis,
         Listener,
         Node,
         Request,
         RunFile,
         calibrate,
+        choose,
         explain,
+        figures,
         machines,
         read,
         resume,
@@ -24,13 +27,16 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"  # the one place: pyproject.toml and CMakeLists.txt read it from here
 __all__ = [
     "Calibration",
+    "Choices",
     "Diagnosis",
     "Listener",
     "Node",
     "Request",
     "RunFile",
     "calibrate",
+    "choose",
     "explain",
+    "figures",
     "machines",
     "read",
     "resume",

@@ -6,9 +6,14 @@ import os
 from dataclasses import fields
 from pathlib import Path
 
+from polars import DataFrame
+
 from linkscope.analysis import calibration as _calibration
+from linkscope.analysis.choose import Choices
+from linkscope.analysis.choose import choose as _choose
 from linkscope.analysis.explain import Diagnosis
 from linkscope.analysis.explain import explain as _explain
+from linkscope.analysis.figures import figures as _figures
 from linkscope.launch.calibrate import TURNS, default_folder
 from linkscope.launch.calibrate import turns as _turns
 from linkscope.launch.engines import machine_description
@@ -28,13 +33,16 @@ _LAUNCHING = tuple(one.name for one in fields(LaunchOptions))
 
 __all__ = [
     "Calibration",
+    "Choices",
     "Diagnosis",
     "Listener",
     "Node",
     "Request",
     "RunFile",
     "calibrate",
+    "choose",
     "explain",
+    "figures",
     "machines",
     "read",
     "resume",
@@ -91,6 +99,19 @@ def read(path: str | os.PathLike[str]) -> RunFile:
 def explain(found: RunFile | str | os.PathLike[str]) -> Diagnosis:
     """What of a run, read or named, is slower than it should be, and why. Raises LinkscopeError where it is none."""
     return _explain(found if isinstance(found, RunFile) else RunFile.read(found))
+
+
+def choose(found: RunFile | str | os.PathLike[str]) -> Choices:
+    """What is best for which movement, memory and size, by a run that is read or named. Raises LinkscopeError."""
+    return _choose(figures(found))
+
+
+def figures(found: RunFile | str | os.PathLike[str]) -> DataFrame:
+    """Every figure of a run, read or named, as a Polars frame: see ``analysis/figures.py`` for its columns.
+
+    Raises LinkscopeError where it is none.
+    """
+    return _figures(found if isinstance(found, RunFile) else RunFile.read(found))
 
 
 def topology(machine: str | None = None) -> Node:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import polars
@@ -29,6 +29,7 @@ SCHEMA: dict[str, Any] = {
     **{"method": _WORDS, "executor": _WORDS, "source": _WORDS, "source_memory": _WORDS, "destination": _WORDS},
     **{"destination_memory": _WORDS, "members": _WORDS, "members_memory": _WORDS, "collective": _WORDS},
     **{"parameters": _WORDS, "bytes": polars.Int64, "flows": polars.Int32, "background": polars.Int32},
+    "together": _WORDS,
     **{"place": _WORDS, "variant": _WORDS, "figure": _WORDS},
     **dict.fromkeys(("gbps", "gbps_low", "gbps_high", "seconds", "seconds_low", "seconds_high"), polars.Float64),
     **{"n": polars.Int64, "replicates": polars.Int32, "noise": polars.Float64},
@@ -40,9 +41,11 @@ SCHEMA: dict[str, Any] = {
 def figures(run: RunFile) -> polars.DataFrame:
     """Every figure of a run, in the plan's order, with the columns of ``SCHEMA``; null where a thing is not known.
 
-    ``gbps`` or ``seconds`` is the figure itself, by what ``figure`` names; beside the rate of one flow stands its time.
-    ``low`` and ``high`` bound the 95 % interval. ``flows`` and ``background`` count what ran together. ``memory``: the
-    kind, and who placed it, "managed (first touch: gpu)". ``id``, ``place`` and ``figure`` make a line unique.
+    ``gbps`` or ``seconds`` is the figure itself, by what ``figure`` names; beside the rate of one flow stands its time,
+    beside the time of a transfer its rate: what has no ``gbps`` moves nothing.
+    ``low`` and ``high`` bound the 95 % interval. ``flows`` and ``background`` count what ran together, ``together``
+    says how the measured ones lie: "both ways", "1 to 3", "12 flows"; "" for one alone. ``memory``: the kind, and who
+    placed it, "managed (first touch: gpu)". ``id``, ``place`` and ``figure`` make a line unique.
     """
     paths = Paths(run.node)
     return polars.DataFrame(list(lines(run.rows, paths)), schema=SCHEMA, orient="row")
@@ -52,7 +55,8 @@ def lines(rows: Iterable[Row], paths: Paths) -> Iterable[tuple[Any, ...]]:
     """A tuple for every figure, in the order of ``SCHEMA``."""
     for row in rows:
         for part in apart([row]):
-            yield tuple(_line(part, paths).get(name) for name in SCHEMA)
+            line = _line(part, paths)
+            yield tuple(line.get(name) for name in SCHEMA)
 
 
 def _line(row: Row, paths: Paths) -> Json:
@@ -71,11 +75,26 @@ def _line(row: Row, paths: Paths) -> Json:
         "members_memory": memory(flow["members"][0]) if "members" in flow else None,
         **{"collective": collective.kind if collective else None, "parameters": _words(flow.get("parameters", {}))},
         **{"bytes": payload(row), "flows": roles.count("measured"), "background": roles.count("background")},
+        "together": _together([one for one in row.case["flows"] if one.get("role", "measured") == "measured"]),
         **{"place": f"{table_row}|{table_column}", "figure": figure, "noise": row.noise},
         "variant": ", ".join(str(word) for word in row.labels.get("variant", {}).values()),
         **_of_headline(row, found),
         **_of_peak(row, found, paths),
     }
+
+
+def _together(flows: Sequence[Json]) -> str:
+    if len(flows) == 1:
+        return ""
+    ends = [
+        tuple(flow.get(end, {}).get("device", flow["executor"]) for end in ("source", "destination")) for flow in flows
+    ]
+    sources, destinations = {end[0] for end in ends}, {end[1] for end in ends}
+    if len({frozenset(pair) for pair in ends}) == 1:
+        return "both ways" if len(sources) > 1 and len(flows) == 2 else f"{len(flows)} flows on one path"
+    if len(sources) == 1 or len(destinations) == 1:
+        return f"{len(sources)} to {len(destinations)}"
+    return f"{len(flows)} flows{', both ways' if all((b, a) in ends for a, b in ends) else ''}"
 
 
 def _end(name: str, flow: Json) -> Json:
@@ -91,8 +110,11 @@ def _of_headline(row: Row, found: Headline | None) -> Json:
     if found is None:
         return {}
     line: Json = {"n": found.value.n, "replicates": len(row.measured)}
+    own = row.measured_flows[0][1].gbps
     if found.higher_is_better:
         line |= _bounds("gbps", found.value)
+    elif own is not None:
+        line |= _bounds("gbps", own)
     if str(row.labels.get("figure", "first")) in _OF_ONE_FLOW or not found.higher_is_better:
         line |= _bounds("seconds", row.measured_flows[0][1].seconds)
     return line

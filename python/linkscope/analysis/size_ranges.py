@@ -71,15 +71,15 @@ def size_ranges(rivals: Rivals) -> tuple[SizeRange, ...]:
     """
     ranges: list[SizeRange] = []
     run: list[float] = []
-    equals: set[str] = set()
+    best: set[str] = set()
     for size in _shared(rivals):
-        here = _equals(rivals, size)
-        if run and not equals & here:
-            ranges.append(_range(rivals, run, equals))
-            run, equals = [], set()
-        equals = equals & here if run else here
+        here = equals(rivals, size)
+        if run and not best & here:
+            ranges.append(_range(rivals, run, best))
+            run, best = [], set()
+        best = best & here if run else here
         run.append(size)
-    return (*ranges, _range(rivals, run, equals)) if run else ()
+    return (*ranges, _range(rivals, run, best)) if run else ()
 
 
 def crossovers(rivals: Rivals, ranges: Sequence[SizeRange]) -> tuple[Crossover, ...]:
@@ -93,6 +93,13 @@ def excess(rivals: Rivals, rival: str, sizes: Sequence[float]) -> tuple[float, f
     of them."""
     over = [_excess(rivals, rival, size) for size in sizes if size in rivals[rival]]
     return (min(over), fmean(over), max(over)) if over else None
+
+
+def equals(rivals: Rivals, size: float) -> set[str]:
+    """Who is best at ``size``, and who is not told apart from it or as good."""
+    best = rivals[_best(rivals, size)][size]
+    over = {name: costs[size].over(best) for name, costs in rivals.items() if size in costs}
+    return {name for name, (middle, low, _) in over.items() if low <= 0 or middle <= math.log1p(AS_GOOD)}
 
 
 def _shared(rivals: Rivals) -> list[float]:
@@ -109,20 +116,14 @@ def _excess(rivals: Rivals, rival: str, size: float) -> float:
     return rivals[rival][size].median / rivals[_best(rivals, size)][size].median - 1
 
 
-def _equals(rivals: Rivals, size: float) -> set[str]:
-    best = rivals[_best(rivals, size)][size]
-    over = {name: costs[size].over(best) for name, costs in rivals.items() if size in costs}
-    return {name for name, (middle, low, _) in over.items() if low <= 0 or middle <= math.log1p(AS_GOOD)}
-
-
-def _range(rivals: Rivals, sizes: Sequence[float], equals: set[str]) -> SizeRange:
+def _range(rivals: Rivals, sizes: Sequence[float], best: set[str]) -> SizeRange:
     over = {name: found for name in rivals if (found := excess(rivals, name, sizes)) is not None}
     ordered = sorted(over, key=lambda name: over[name][1])
     return SizeRange(
         first=sizes[0],
         last=sizes[-1],
-        best=tuple(name for name in ordered if name in equals),
-        excess=tuple((name, over[name][0], over[name][2]) for name in ordered if name not in equals),
+        best=tuple(name for name in ordered if name in best),
+        excess=tuple((name, over[name][0], over[name][2]) for name in ordered if name not in best),
     )
 
 

@@ -215,6 +215,31 @@ def explain(
 
 
 @app.command()
+def choose(
+    run_file: RunPath,
+    full: Annotated[
+        bool, typer.Option("--full", help="Every question, and what every way costs at every size.")
+    ] = False,
+    as_json: AsJson = False,
+) -> int:
+    """What to use: the best interface for each kind of movement and memory, by size, and what a wrong one costs."""
+    from linkscope.analysis.choose import choose as find
+    from linkscope.analysis.figures import figures
+    from linkscope.report import choose_text
+    from linkscope.results.run_file import RunFile
+
+    run_read = RunFile.read(run_file)
+    for notice in run_read.notices:
+        _err().print(notice, highlight=False, markup=False, soft_wrap=True)
+    found = find(figures(run_read))
+    if as_json:
+        _print_json({**found.to_json(), "verdict": choose_text.verdict(found), "modelled": found.modelled})
+    else:
+        (choose_text.show_all if full else choose_text.show)(found, run_read.node.name, _out())
+    return 0
+
+
+@app.command()
 def report(
     run_file: RunPath,
     output: Annotated[Path, typer.Option("-o", "--output", help="HTML file to write.")],

@@ -1,0 +1,382 @@
+"""Choose: for each kind of movement, and each memory a user may be bound to, the best interface by size."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from statistics import median
+from typing import Any, TypeAlias
+
+import polars
+
+from linkscope.analysis.size_ranges import Cost, Crossover, Rivals, SizeRange, crossovers, equals, excess, size_ranges
+
+Json = dict[str, Any]
+
+ASKED = frozenset(
+    (
+        *(
+            "collective",
+            "type",
+            "in_place",
+            "operation",
+            "region",
+            "in",
+            "stride",
+            "chunk",
+            "fill",
+            "addresses",
+            "scope",
+        ),
+        *(
+            "access",
+            "touch",
+            "order",
+            "hops",
+            "locality",
+            "until",
+            "node",
+            "nodes",
+            "what",
+            "work_us",
+            "ordering",
+            "to",
+        ),
+        *("window", "recorded", "graph"),
+    )
+)
+"""Parameters that say what is to be done. All others say how, and are the user's to choose."""
+ANY = "any memory"
+_COSTS = ("cost", "cost_low", "cost_high")
+_KEYS = (
+    *("method", "executor", "source", "source_memory", "destination", "destination_memory", "members", "processes"),
+    *(
+        "members_memory",
+        "collective",
+        "parameters",
+        "environment",
+        "tier",
+        "hosts",
+        "together",
+        "load",
+        "regime",
+        "cache",
+    ),
+    *("figure", "modelled"),
+)
+_TIMES = ("seconds", "seconds_low", "seconds_high")
+_OF_ALL = ("sum", "aggregate")
+"""Figures of several flows together, which have no one time: their cost is the inverse of the rate."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is to be moved. ``memory``: to which kinds the user is bound, "pinned > device", or ``ANY``.
+
+    ``movement`` such as "GPU to GPU" or "all-reduce on 4 GPUs"; ``tier``: speed class of the path, "" within a device;
+    ``conditions``: whatever else figures must share to be rivals (clock, flows at once, load, cache state, strides).
+    """
+
+    movement: str
+    tier: str
+    memory: str
+    conditions: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class AtSize:
+    """Of every rival measured at ``bytes`` what it costs more than the best there, 0.12 for 12 %; and who are equals
+    there."""
+
+    bytes: int
+    excess: tuple[tuple[str, float], ...]
+    best: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The answer to one question, of at least two rivals.
+
+    ``ranges`` and ``crossovers`` by size in bytes, ascending; where two ranges meet, there may be no crossover, if no
+    size has figures of both. ``always``: the rival to take where one must do for all sizes, and what it costs more than
+    the best, at most; None where none was measured at all of them. ``sizes``: all that two rivals or more have.
+    ``paths``: on how many pairs of devices (or sets of members) each figure
+    was measured; their median counts.
+    """
+
+    question: Question
+    rivals: tuple[str, ...]
+    ranges: tuple[SizeRange, ...]
+    crossovers: tuple[Crossover, ...]
+    always: tuple[str, float] | None
+    sizes: tuple[AtSize, ...]
+    paths: int
+    modelled: bool
+
+    @property
+    def stake(self) -> float:
+        """What the worst choice costs more than the best at any size, 0.12 for 12 %."""
+        return max(most for at in self.sizes for _, most in at.excess)
+
+    @property
+    def equals(self) -> bool:
+        """Whether it does not matter: one range, and nobody beside the best in it."""
+        return all(not one.excess for one in self.ranges)
+
+    def to_json(self) -> Json:
+        """A JSON-ready dict."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Choices:
+    """``answers`` in the order of the run. ``unrivalled``: what the run measured in one way alone."""
+
+    answers: tuple[Choice, ...]
+    unrivalled: tuple[Question, ...]
+
+    @property
+    def modelled(self) -> bool:
+        return any(answer.modelled for answer in self.answers)
+
+    def to_json(self) -> Json:
+        """A JSON-ready dict."""
+        return {
+            "answers": [answer.to_json() for answer in self.answers],
+            "unrivalled": [asdict(question) for question in self.unrivalled],
+        }
+
+
+@dataclass(frozen=True)
+class Way:
+    """How bytes are moved, apart from where: what a user chooses. ``memory`` only where that is open, too."""
+
+    method: str
+    role: str
+    parameters: tuple[tuple[str, str], ...]
+    environment: str
+    memory: str = ""
+
+    @property
+    def attributes(self) -> dict[str, str]:
+        """Every choice by its name, the method apart."""
+        return {"role": self.role, **dict(self.parameters), "environment": self.environment}
+
+
+Told: TypeAlias = tuple[Question, Way, str]
+"""What a figure is held against others for: the question, how it was done, on which path."""
+
+
+def choose(figures: polars.DataFrame) -> Choices:
+    """Of the frame of ``analysis/figures.py``: what can be done in two ways or more, in the order of the run, with each
+    pair of memories and, where several were measured, with any.
+
+    Only figures of one regime, without background traffic, are rivals. Of several paths of one tier those on which all
+    rivals of a size were measured count, by their median.
+    """
+    usable = _usable(figures)
+    keys = usable.select(_KEYS).unique(maintain_order=True)
+    told = [(_question(key), _way(key), _path(key)) for key in keys.iter_rows(named=True)]
+    free = [(replace(question, memory=ANY), replace(way, memory=question.memory), path) for question, way, path in told]
+    several = {question for question, found in _ways(free).items() if len({way.memory for way in found}) > 1}
+    answers = [
+        *_answers(usable, keys, told),
+        *(one for one in _answers(usable, keys, free) if one.question in several),
+    ]
+    answered = {(one.question.movement, one.question.tier, one.question.conditions) for one in answers}
+    unrivalled = [q for q in _ways(free) if (q.movement, q.tier, q.conditions) not in answered]
+    return Choices(tuple(answers), tuple(unrivalled))
+
+
+def _usable(figures: polars.DataFrame) -> polars.DataFrame:
+    """Ok figures that move bytes, with the cost of each: its time, or that of as many bytes at its rate."""
+    rates = ("gbps", "gbps_high", "gbps_low")
+    of_all = polars.col("figure").cast(polars.String).is_in(_OF_ALL)
+    costs = [
+        polars.when(of_all | polars.col(time).is_null())
+        .then(polars.col("bytes") / (polars.col(rate) * 1e9))
+        .otherwise(polars.col(time))
+        .alias(name)
+        for time, rate, name in zip(_TIMES, rates, _COSTS, strict=True)
+    ]
+    return (
+        figures.filter(polars.col("status").cast(polars.String) == "ok", polars.col("background") == 0)
+        .filter(polars.col("bytes") > 0, polars.col("gbps") > 0)
+        .with_columns(costs)
+        .filter(polars.col("cost_low") > 0)
+        .unique(["id", "place"], keep="first", maintain_order=True)
+    )
+
+
+def _question(key: Json) -> Question:
+    asked = [(name, word) for name, word in _parameters(key) if name in ASKED and name != "collective"]
+    conditions = [
+        key["regime"],
+        *([f"{key['together']} at once"] if key["together"] else []),
+        *([key["load"]] if key["load"] != "once" else []),
+        *([f"{key['cache']} caches"] if key["cache"] == "flushed" else []),
+        *(f"{name} {word}" for name, word in asked),
+        *([f"between {key['hosts']}"] if key["hosts"] else []),
+    ]
+    memory = " > ".join(kind for kind in (key["source_memory"], key["destination_memory"]) if kind)
+    tier = "" if key["tier"] in ("local", "mixed") else key["tier"]
+    return Question(_movement(key), tier, key["members_memory"] or memory, tuple(conditions))
+
+
+def _movement(key: Json) -> str:
+    """Such as "host to GPU", "within a GPU", "CPU reads host memory", "all-reduce on 4 GPUs in 4 processes"."""
+    source, destination, executor = key["source"], key["destination"], key["executor"]
+    if key["members"]:
+        members = key["members"].split()
+        kind = "GPUs" if members[0].startswith("gpu:") else "ranks"
+        apart = f" in {key['processes']} processes" if key["processes"] > 1 and kind == "GPUs" else ""
+        return f"{key['collective']} on {len(members)} {kind}{apart}"
+    between = ", between processes" if key["processes"] > 1 else ""
+    if source and destination:
+        if source == destination and not between:
+            return f"within a {_kind(source)}"
+        return f"{_side(source)} to {_side(destination)}{between}"
+    verb, end = ("reads", source) if source else ("writes", destination)
+    here = "its own" if end == executor else "another GPU's" if _kind(end) == _kind(executor) == "GPU" else "host"
+    return f"{'GPU' if _kind(executor) == 'GPU' else 'CPU'} {verb} {here} memory{between}"
+
+
+def _kind(device: str) -> str:
+    return "GPU" if device.startswith("gpu:") else "NUMA node"
+
+
+def _side(device: str) -> str:
+    return "GPU" if device.startswith("gpu:") else "host"
+
+
+def _way(key: Json) -> Way:
+    how = tuple((name, word) for name, word in _parameters(key) if name not in ASKED)
+    return Way(key["method"], _role(key), how, key["environment"])
+
+
+def _role(key: Json) -> str:
+    """Who drives a transfer between two devices."""
+    source, destination, executor = key["source"], key["destination"], key["executor"]
+    if not source or not destination or source == destination:
+        return ""
+    return {source: "push", destination: "pull"}.get(executor, f"by {executor}")
+
+
+def _path(key: Json) -> str:
+    source, destination = key["source"] or key["executor"], key["destination"] or key["executor"]
+    if key["together"] == "both ways":
+        return "<>".join(sorted((source, destination)))
+    if key["together"]:
+        one_source, one_destination = key["together"].startswith("1 to"), key["together"].endswith("to 1")
+        return str(source if one_source else destination if one_destination else "")
+    return str(key["members"] or f"{source}>{destination}")
+
+
+def _parameters(key: Json) -> list[tuple[str, str]]:
+    pairs = (word.partition("=") for word in key["parameters"].split())
+    return [(name, value) for name, _, value in pairs]
+
+
+def _ways(told: Iterable[Told]) -> dict[Question, tuple[Way, ...]]:
+    found: dict[Question, dict[Way, None]] = {}
+    for question, way, _ in told:
+        found.setdefault(question, {})[way] = None
+    return {question: tuple(ways) for question, ways in found.items()}
+
+
+def _answers(usable: polars.DataFrame, keys: polars.DataFrame, told: Sequence[Told]) -> Iterator[Choice]:
+    """A choice for every question with two ways or more; ``told`` has an entry for each line of ``keys``."""
+    ways = _ways(told)
+    numbers = {question: number for number, question in enumerate(ways)}
+    coded = keys.with_columns(
+        polars.Series("question", [numbers[question] for question, _, _ in told], polars.Int32),
+        polars.Series("way", [ways[question].index(way) for question, way, _ in told], polars.Int32),
+        polars.Series("path", [path for _, _, path in told], polars.Categorical),
+    )
+    rivalled = [number for number, found in enumerate(ways.values()) if len(found) > 1]
+    by = ["question", "way", "bytes", "path"]
+    costs = (
+        usable.lazy()
+        .join(coded.lazy().filter(polars.col("question").is_in(rivalled)), on=_KEYS, nulls_equal=True)
+        .group_by(by)
+        .agg(*(polars.col(name).median() for name in _COSTS), polars.col("modelled").any())
+        .sort(by)
+        .collect()
+    )
+    questions = list(ways)
+    for (number,), lines in costs.group_by("question", maintain_order=True):
+        question = questions[int(str(number))]
+        found = _choice(question, ways[question], lines)
+        if found is not None:
+            yield found
+
+
+def _choice(question: Question, ways: Sequence[Way], lines: polars.DataFrame) -> Choice | None:
+    names = _names(ways)
+    rivals: dict[str, dict[float, Cost]] = {}
+    for (size,), at in lines.group_by("bytes", maintain_order=True):
+        for way, cost in _at_one_size(at).items():
+            rivals.setdefault(names[way], {})[float(str(size))] = cost
+    ranges = size_ranges(rivals)
+    if not ranges:
+        return None
+    sizes = [size for size in sorted({size for costs in rivals.values() for size in costs}) if _within(size, ranges)]
+    everywhere = [name for name in rivals if set(sizes) <= set(rivals[name])]
+    worst = [(name, found[2]) for name in everywhere if (found := excess(rivals, name, sizes)) is not None]
+    return Choice(
+        question=question,
+        rivals=tuple(rivals),
+        ranges=ranges,
+        crossovers=crossovers(rivals, ranges),
+        always=min(worst, key=lambda one: one[1], default=None),
+        sizes=tuple(_at(rivals, size) for size in sizes),
+        paths=lines["path"].n_unique(),
+        modelled=bool(lines["modelled"].any()),
+    )
+
+
+def _at(rivals: Rivals, size: float) -> AtSize:
+    over = [(name, found[2]) for name in rivals if (found := excess(rivals, name, [size])) is not None]
+    return AtSize(int(size), tuple(sorted(over, key=lambda one: one[1])), tuple(sorted(equals(rivals, size))))
+
+
+def _at_one_size(lines: polars.DataFrame) -> dict[int, Cost]:
+    """By way, the medians over the paths that all ways have; over those of each where there is none."""
+    by_way: dict[int, dict[str, tuple[float, float, float]]] = {}
+    for way, path, *cost in lines.select("way", "path", *_COSTS).iter_rows():
+        by_way.setdefault(way, {})[path] = (cost[0], cost[1], cost[2])
+    common = set.intersection(*(set(paths) for paths in by_way.values()))
+    found = {}
+    for way, paths in by_way.items():
+        counted = [paths[path] for path in paths if path in common or not common]
+        found[way] = Cost(*(median(one[bound] for one in counted) for bound in range(3)))
+    return found
+
+
+def _within(size: float, ranges: Sequence[SizeRange]) -> bool:
+    return any(one.first <= size <= one.last for one in ranges)
+
+
+def _names(ways: Sequence[Way]) -> list[str]:
+    """Each by its method and whatever else tells it from the others: "memcpy threads=4", "copy-engine from pinned"."""
+    kinds = {way.memory for way in ways}
+    names = []
+    for way in ways:
+        alike = [other.attributes for other in ways if other.method == way.method]
+        told = [
+            word if name in ("role", "environment") else f"{name}={word}"
+            for name, word in way.attributes.items()
+            if word and any(other.get(name) != word for other in alike)
+        ]
+        names.append(" ".join([way.method, *told, *([_memory(way.memory, kinds)] if len(kinds) > 1 else [])]))
+    return names
+
+
+def _memory(memory: str, kinds: Iterable[str]) -> str:
+    """What tells it from the other ``kinds``: "from pinned" where they go to the same kind, "to managed", "in xccl"."""
+    source, arrow, destination = memory.partition(" > ")
+    if not arrow:
+        return f"in {memory}"
+    others = [kind.partition(" > ") for kind in kinds]
+    words = [f"from {source}"] if any(other[0] != source for other in others) else []
+    return " ".join([*words, *([f"to {destination}"] if any(other[2] != destination for other in others) else [])])

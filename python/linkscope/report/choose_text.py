@@ -1,0 +1,158 @@
+"""Choices on a terminal: for each question the best interface by size, and what another costs."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from linkscope.analysis.choose import AtSize, Choice, Choices, Question
+from linkscope.analysis.size_ranges import SizeRange
+from linkscope.report import wording
+from linkscope.report.grid import empty_grid
+
+MOST_LINES = 40
+WORDS = "Equals are named as such: their 95 % intervals do not tell them apart, or they differ by less than 1 %."
+
+
+def show(found: Choices, node: str, console: Console) -> None:
+    """In at most 40 lines: the answers that matter most, the others counted."""
+    _print_head(found, node, console)
+    matter = sorted((one for one in found.answers if not one.equals), key=_rank)
+    left, shown = MOST_LINES - 8, 0
+    for answer in matter:
+        lines = 1 + len(answer.ranges) + bool(_last_line(answer))
+        if lines > left:
+            break
+        _print_answer(answer, console)
+        left, shown = left - lines, shown + 1
+    rest = [
+        *([f"{len(matter) - shown} more questions"] if shown < len(matter) else []),
+        *(
+            [f"{len(found.answers) - len(matter)} in which all ways are equals"]
+            if len(matter) < len(found.answers)
+            else []
+        ),
+        *([f"{len(found.unrivalled)} measured in one way alone"] if found.unrivalled else []),
+    ]
+    if rest:
+        console.print(Text(f"{'; '.join(rest)}: see --full", style="dim"))
+
+
+def show_all(found: Choices, node: str, console: Console) -> None:
+    """Every answer, each with what every way costs at every size."""
+    _print_head(found, node, console)
+    for answer in found.answers:
+        _print_answer(answer, console)
+        _print_map(answer, console)
+    if found.unrivalled:
+        console.print(Text("Measured in one way alone:", style="bold"))
+    for question in found.unrivalled:
+        console.print(Text(f"  {title(question)}", style="dim"))
+
+
+def verdict(found: Choices) -> str:
+    """One sentence or two."""
+    matter = [one for one in found.answers if not one.equals]
+    if not found.answers:
+        return "Nothing to choose: nothing in this run was measured in two ways under the same conditions."
+    if not matter:
+        return f"It does not matter: in {len(found.answers)} of {len(found.answers)} questions all ways are equals."
+    worst = max(matter, key=lambda one: one.stake)
+    return (
+        f"It matters in {len(matter)} of {len(found.answers)} questions; most in {title(worst.question)}, "
+        f"where the wrong way takes up to {1 + worst.stake:.3g} times as long."
+    )
+
+
+def title(question: Question) -> str:
+    """Such as "GPU to GPU, nvlink-18, device > device (device clock)"."""
+    what = ", ".join(word for word in (question.movement, question.tier, question.memory) if word)
+    return f"{what} ({', '.join(question.conditions)})"
+
+
+def best(one: SizeRange) -> str:
+    """Its winner, or its equals."""
+    return wording.either(one.best)
+
+
+def sizes(one: SizeRange) -> str:
+    """Such as "4 KiB to 16 MiB"."""
+    if one.first == one.last:
+        return wording.size(one.first)
+    return f"{wording.size(one.first)} to {wording.size(one.last)}"
+
+
+def costs(one: SizeRange) -> str:
+    """What the next best costs more there, and the worst."""
+    named = one.excess if len(one.excess) < 2 else (one.excess[0], max(one.excess, key=lambda loser: loser[2]))
+    words = dict.fromkeys(f"{name} {_more(least, most)}" for name, least, most in named)
+    return "; worst ".join(words)
+
+
+def _rank(answer: Choice) -> tuple[int, bool, float]:
+    """Plain questions first, movements between devices before those within one."""
+    return len(answer.question.conditions), not answer.question.tier, -answer.stake
+
+
+def _print_head(found: Choices, node: str, console: Console) -> None:
+    head = Text(node, style="bold")
+    if found.modelled:
+        head.append(f"  {wording.MODELLED}", style="bold yellow")
+    console.print(head)
+    console.print(Text(verdict(found), style="bold"))
+    console.print(Text(WORDS, style="dim"))
+
+
+def _print_answer(answer: Choice, console: Console) -> None:
+    console.print()
+    console.print(Text(title(answer.question), style="bold"))
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(no_wrap=True)
+    grid.add_column(max_width=30)
+    grid.add_column()
+    for one in answer.ranges:
+        grid.add_row(Text(f"  {sizes(one)}"), Text(best(one), style="cyan"), Text(costs(one), style="dim"))
+    console.print(grid)
+    if line := _last_line(answer):
+        console.print(Text(f"  {line}", style="dim"))
+
+
+def _last_line(answer: Choice) -> str:
+    cross = [f"cross at {_about(one.size)} ({_about(one.low)} to {_about(one.high)})" for one in answer.crossovers]
+    always = answer.always if len(answer.ranges) > 1 else None
+    one_for_all = [f"{always[0]} for all sizes costs at most {_percent(always[1])}"] if always else []
+    return "; ".join([*cross, *one_for_all])
+
+
+def _print_map(answer: Choice, console: Console) -> None:
+    grid = empty_grid("costs more than the best")
+    for at in answer.sizes:
+        grid.add_column(Text(wording.size(at.bytes)), justify="right", no_wrap=True)
+    for name in answer.rivals:
+        grid.add_row(Text(name), *(Text(_cell(at, name)) for at in answer.sizes))
+    console.print(grid)
+
+
+def _cell(at: AtSize, name: str) -> str:
+    if name in at.best:
+        return "best" if len(at.best) == 1 else "equal"
+    return next((_percent(share) for rival, share in at.excess if rival == name), "")
+
+
+def _more(least: float, most: float) -> str:
+    low, high = _percent(least), _percent(most)
+    return low if low == high else f"{low} to {high}"
+
+
+def _percent(share: float) -> str:
+    return f"+{share * 100:.0f} %" if share < 10 else f"x{1 + share:.3g}"
+
+
+def _about(size: float) -> str:
+    """Two digits: what a crossover is worth."""
+    return wording.size(float(f"{size / _unit(size):.2g}") * _unit(size))
+
+
+def _unit(size: float) -> int:
+    return next((unit for unit in (1 << 30, 1 << 20, 1 << 10) if size >= unit), 1)

@@ -1,0 +1,154 @@
+"""Choose: which ways are rivals, who is best at which size, and what a wrong choice costs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import modelled_run as made
+import pytest
+
+import linkscope
+from linkscope.analysis.choose import ANY, Choice, Choices, choose
+from linkscope.analysis.figures import figures
+from linkscope.cli import main
+from linkscope.results.row import Row
+
+Json = dict[str, Any]
+KIB = 1 << 10
+SIZES = [KIB << power for power in range(0, 20, 2)]
+RECORDED = Path(__file__).parents[1] / "fixtures" / "runs" / "h200x4-default.jsonl"
+
+
+def rows(method: str, alpha: float, gbps: float, ends: tuple[str, str] = ("gpu:0", "gpu:1"), **more: Any) -> list[Row]:
+    """A curve of alpha + size / gbps over ``SIZES``; ``more``: clock, and what else a flow has."""
+    clock, memory = more.pop("clock", "device"), more.pop("memory", "")
+    name = "/".join([method, memory, *map(str, more.values())])
+    found = []
+    for size in SIZES:
+        flow = made.flow(*ends, size, method, **more)
+        flow["destination"]["memory"] = memory or flow["destination"]["memory"]
+        plan_case = made.case(name, [flow], {"figure": "first", "tier": "nvlink-18"}, clock)
+        row = made.ok(plan_case, [made.seconds(size, size / (alpha + size / gbps * 1e-9) * 1e-9, name)])
+        found.append(Row.from_json({**row.raw, "modelled": False, "backend": "cuda"}))
+    return found
+
+
+def chosen(*curves: list[Row]) -> Choices:
+    return choose(figures(made.run(found=[row for curve in curves for row in curve])))
+
+
+def only(found: Choices) -> Choice:
+    (answer,) = found.answers
+    return answer
+
+
+def test_two_methods_cross_and_the_price_of_each_is_told() -> None:
+    answer = only(chosen(rows("kernel-copy", 2e-6, 350), rows("copy-engine", 9e-6, 400)))
+    assert (answer.question.movement, answer.question.tier, answer.question.memory) == (
+        "GPU to GPU",
+        "nvlink-18",
+        "device > device",
+    )
+    assert [one.best for one in answer.ranges] == [("kernel-copy",), ("copy-engine",)]
+    (crossing,) = answer.crossovers
+    true = 7e-6 / (1 / 350e9 - 1 / 400e9)
+    assert crossing.low / 1.2 < true < crossing.high * 1.2
+    small = answer.sizes[0]
+    assert small.best == ("kernel-copy",)
+    assert dict(small.excess)["copy-engine"] == pytest.approx(9 / 2 - 1, rel=0.05)
+    assert answer.stake == max(share for at in answer.sizes for _, share in at.excess)
+    assert answer.always is not None
+    assert answer.always[0] == "kernel-copy"
+    assert answer.always[1] == pytest.approx(400 / 350 - 1, abs=0.05)
+    assert not answer.modelled
+
+
+def test_identical_ways_are_equals() -> None:
+    answer = only(chosen(rows("kernel-copy", 2e-6, 350), rows("copy-engine", 2e-6, 350)))
+    assert answer.equals
+    assert set(answer.ranges[0].best) == {"copy-engine", "kernel-copy"}
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"clock": "host"},
+        {"parameters": {"until": "return"}},
+        {"parameters": {"call": "window"}},
+        {"ends": ("gpu:0", "numa:0")},
+    ],
+    ids=["another clock", "only the call", "many in flight", "another movement"],
+)
+def test_what_is_not_the_same_thing_is_no_rival(other: Json) -> None:
+    found = chosen(rows("kernel-copy", 2e-6, 350), rows("copy-engine", 2e-6, 400, **other))
+    assert found.answers == ()
+    assert len(found.unrivalled) == 2
+
+
+def test_flows_beside_others_are_rivals_only_of_the_same_company() -> None:
+    def pair(method: str, size: int, role: str) -> Row:
+        flows = [made.flow("gpu:0", "gpu:1", size, method), made.flow("gpu:2", "gpu:1", size, method, role=role)]
+        plan_case = made.case(f"{method}/{role}", flows, {"figure": "sum", "tier": "nvlink-18"})
+        return made.ok(plan_case, [made.seconds(size, 100, method)] * 2)
+
+    alone = rows("kernel-copy", 0, 300)
+    assert chosen(alone, [pair("copy-engine", size, "background") for size in SIZES]).answers == ()
+    assert chosen(alone, [pair("copy-engine", size, "measured") for size in SIZES]).answers == ()
+    together = [[pair(method, size, "measured") for size in SIZES] for method in ("copy-engine", "kernel-copy")]
+    assert only(chosen(*together)).question.conditions[1:] == ("2 to 1 at once",)
+
+
+def test_memory_that_is_open_is_chosen_too() -> None:
+    ends = ("numa:0", "gpu:0")
+    found = chosen(
+        rows("copy-engine", 9e-6, 55, ends),
+        rows("copy-engine", 9e-6, 20, ends, memory="managed"),
+        rows("kernel-copy", 3e-6, 50, ends),
+    )
+    bound, free = found.answers
+    assert (bound.question.memory, set(bound.rivals)) == ("pinned > device", {"copy-engine", "kernel-copy"})
+    assert free.question.memory == ANY
+    assert set(free.rivals) == {"copy-engine to device", "copy-engine to managed", "kernel-copy to device"}
+    assert free.ranges[-1].best == ("copy-engine to device",)
+
+
+def test_only_paths_that_all_rivals_have_count() -> None:
+    slow = rows("copy-engine", 1e-6, 10, ("gpu:2", "gpu:3"))
+    answer = only(chosen(rows("copy-engine", 1e-6, 400), slow, rows("kernel-copy", 1e-6, 300)))
+    assert [one.best for one in answer.ranges][-1] == ("copy-engine",)
+
+
+def test_recorded_h200_push_by_kernels_small_and_by_engines_large() -> None:
+    found = linkscope.choose(RECORDED)
+    answer = next(one for one in found.answers if one.question.movement == "GPU to GPU" and len(one.ranges) > 1)
+    assert [one.best for one in answer.ranges] == [("kernel-copy push",), ("copy-engine push",)]
+    assert 4 << 20 < answer.crossovers[0].size < 64 << 20
+    assert not found.modelled
+    assert any(one.equals for one in found.answers)  # all pairs at once: no way is better
+
+
+def test_modelled_figures_are_said_to_be() -> None:
+    assert choose(figures(made.run(found=made.sweep(pairs=1, sizes=4)))).modelled
+
+
+@pytest.mark.parametrize("options", [[], ["--full"]])
+def test_the_terminal_says_it_within_80_columns(
+    options: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    with pytest.raises(SystemExit) as left:
+        main(["choose", str(RECORDED), *options])
+    lines = capsys.readouterr().out.splitlines()
+    assert left.value.code == 0
+    assert any("kernel-copy push" in line for line in lines)
+    assert options or len(lines) <= 80
+
+
+def test_json_holds_what_the_terminal_says(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["choose", str(RECORDED), "--json"])
+    found = json.loads(capsys.readouterr().out)
+    assert len(found["answers"]) == len(linkscope.choose(RECORDED).answers)
+    assert found["modelled"] is False
