@@ -134,16 +134,14 @@ class Choices:
 
     answers: tuple[Choice, ...]
     unrivalled: tuple[Question, ...]
-
-    @property
-    def modelled(self) -> bool:
-        return any(answer.modelled for answer in self.answers)
+    modelled: bool
 
     def to_json(self) -> Json:
         """A JSON-ready dict."""
         return {
             "answers": [answer.to_json() for answer in self.answers],
             "unrivalled": [asdict(question) for question in self.unrivalled],
+            "modelled": self.modelled,
         }
 
 
@@ -185,7 +183,7 @@ def choose(figures: polars.DataFrame) -> Choices:
     ]
     answered = {(one.question.movement, one.question.tier, one.question.conditions) for one in answers}
     unrivalled = [q for q in _ways(free) if (q.movement, q.tier, q.conditions) not in answered]
-    return Choices(tuple(answers), tuple(unrivalled))
+    return Choices(tuple(answers), tuple(unrivalled), bool(figures["modelled"].any()))
 
 
 def _usable(figures: polars.DataFrame) -> polars.DataFrame:

@@ -233,7 +233,7 @@ def choose(
         _err().print(notice, highlight=False, markup=False, soft_wrap=True)
     found = find(figures(run_read))
     if as_json:
-        _print_json({**found.to_json(), "verdict": choose_text.verdict(found), "modelled": found.modelled})
+        _print_json({**found.to_json(), "verdict": choose_text.verdict(found)})
     else:
         (choose_text.show_all if full else choose_text.show)(found, run_read.node.name, _out())
     return 0
