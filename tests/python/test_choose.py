@@ -143,7 +143,7 @@ def test_the_terminal_says_it_within_80_columns(
     lines = capsys.readouterr().out.splitlines()
     assert left.value.code == 0
     assert any("kernel-copy push" in line for line in lines)
-    assert options or len(lines) <= 80
+    assert options or len(lines) <= 40
 
 
 def test_json_holds_what_the_terminal_says(capsys: pytest.CaptureFixture[str]) -> None:

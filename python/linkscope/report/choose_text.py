@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from rich.console import Console
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
@@ -12,20 +15,23 @@ from linkscope.report import wording
 from linkscope.report.grid import empty_grid
 
 MOST_LINES = 40
+HEAD_LINES = 8
+"""Title, verdict and the line on what is left out, in 80 columns."""
 WORDS = "Equals are named as such: their 95 % intervals do not tell them apart, or they differ by less than 1 %."
 
 
 def show(found: Choices, node: str, console: Console) -> None:
     """In at most 40 lines: the answers that matter most, the others counted."""
     _print_head(found, node, console)
-    matter = sorted((one for one in found.answers if not one.equals), key=_rank)
-    left, shown = MOST_LINES - 8, 0
-    for answer in matter:
-        lines = 1 + len(answer.ranges) + bool(_last_line(answer))
+    matter = [one for one in found.answers if not one.equals]
+    left, shown = MOST_LINES - HEAD_LINES, 0
+    for alike in sorted(_alike(matter), key=lambda answers: _rank(answers[0])):
+        block = _block(alike)
+        lines = len(console.render_lines(block, pad=False))
         if lines > left:
             break
-        _print_answer(answer, console)
-        left, shown = left - lines, shown + 1
+        console.print(block)
+        left, shown = left - lines, shown + len(alike)
     rest = [
         *([f"{len(matter) - shown} more questions"] if shown < len(matter) else []),
         *(
@@ -43,7 +49,7 @@ def show_all(found: Choices, node: str, console: Console) -> None:
     """Every answer, each with what every way costs at every size."""
     _print_head(found, node, console)
     for answer in found.answers:
-        _print_answer(answer, console)
+        console.print(_block([answer]))
         _print_map(answer, console)
     if found.unrivalled:
         console.print(Text("Measured in one way alone:", style="bold"))
@@ -104,18 +110,38 @@ def _print_head(found: Choices, node: str, console: Console) -> None:
     console.print(Text(WORDS, style="dim"))
 
 
-def _print_answer(answer: Choice, console: Console) -> None:
-    console.print()
-    console.print(Text(title(answer.question), style="bold"))
+def _alike(answers: Iterable[Choice]) -> list[list[Choice]]:
+    """Those that differ only in the paths they are about, together."""
+    found: dict[object, list[Choice]] = {}
+    for one in answers:
+        ranges = tuple((span.first, span.last, span.best) for span in one.ranges)
+        found.setdefault((replace(one.question, tier=""), ranges), []).append(one)
+    return list(found.values())
+
+
+def _block(alike: Sequence[Choice]) -> Group:
+    """A title, a line for each size range, and where ways cross; costs from the least to the most of all."""
     grid = Table.grid(padding=(0, 2))
     grid.add_column(no_wrap=True)
     grid.add_column(max_width=30)
     grid.add_column()
-    for one in answer.ranges:
+    for spans in zip(*(one.ranges for one in alike), strict=True):
+        one = _together(spans)
         grid.add_row(Text(f"  {sizes(one)}"), Text(best(one), style="cyan"), Text(costs(one), style="dim"))
-    console.print(grid)
-    if line := _last_line(answer):
-        console.print(Text(f"  {line}", style="dim"))
+    tiers = " or ".join(dict.fromkeys(one.question.tier for one in alike))
+    parts: list[RenderableType] = [Text(""), Text(title(replace(alike[0].question, tier=tiers)), style="bold"), grid]
+    if len(alike) == 1 and (line := _last_line(alike[0])):
+        parts.append(Text(f"  {line}", style="dim"))
+    return Group(*parts)
+
+
+def _together(spans: Sequence[SizeRange]) -> SizeRange:
+    """One range of several that have the same best."""
+    found: dict[str, tuple[float, float]] = {}
+    for name, least, most in (loser for span in spans for loser in span.excess):
+        low, high = found.get(name, (least, most))
+        found[name] = min(low, least), max(high, most)
+    return replace(spans[0], excess=tuple((name, *cost) for name, cost in found.items()))
 
 
 def _last_line(answer: Choice) -> str:
