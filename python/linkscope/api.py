@@ -14,6 +14,7 @@ from linkscope.analysis.choose import choose as _choose
 from linkscope.analysis.explain import Diagnosis
 from linkscope.analysis.explain import explain as _explain
 from linkscope.analysis.figures import figures as _figures
+from linkscope.analysis.questions import analyze as _analyze
 from linkscope.launch.calibrate import TURNS, default_folder
 from linkscope.launch.calibrate import turns as _turns
 from linkscope.launch.engines import machine_description
@@ -39,6 +40,7 @@ __all__ = [
     "Node",
     "Request",
     "RunFile",
+    "analyze",
     "calibrate",
     "choose",
     "explain",
@@ -112,6 +114,14 @@ def figures(found: RunFile | str | os.PathLike[str]) -> DataFrame:
     Raises LinkscopeError where it is none.
     """
     return _figures(found if isinstance(found, RunFile) else RunFile.read(found))
+
+
+def analyze(found: RunFile | str | os.PathLike[str], question: str) -> DataFrame:
+    """The table that answers one question of a run, read or named: see ``QUESTIONS`` of analysis/questions.py.
+
+    Its columns are described where the analysis is, in analysis/QUESTION.py. Raises LinkscopeError.
+    """
+    return _analyze(found if isinstance(found, RunFile) else RunFile.read(found), (question,))[question]
 
 
 def topology(machine: str | None = None) -> Node:

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 import polars
 
+from linkscope.analysis.movement import ends, movement, role
 from linkscope.analysis.size_ranges import Cost, Crossover, Rivals, SizeRange, crossovers, equals, excess, size_ranges
 
 Json = dict[str, Any]
@@ -218,46 +219,12 @@ def _question(key: Json) -> Question:
     ]
     memory = " > ".join(kind for kind in (key["source_memory"], key["destination_memory"]) if kind)
     tier = "" if key["tier"] in ("local", "mixed") else key["tier"]
-    return Question(_movement(key), tier, key["members_memory"] or memory, tuple(conditions))
-
-
-def _movement(key: Json) -> str:
-    """Such as "host to GPU", "within a GPU", "CPU reads host memory", "all-reduce on 4 GPUs in 4 processes"."""
-    source, destination, executor = key["source"], key["destination"], key["executor"]
-    if key["members"]:
-        members = key["members"].split()
-        kind = "GPUs" if members[0].startswith("gpu:") else "ranks"
-        apart = f" in {key['processes']} processes" if key["processes"] > 1 and kind == "GPUs" else ""
-        return f"{key['collective']} on {len(members)} {kind}{apart}"
-    between = ", between processes" if key["processes"] > 1 else ""
-    if source and destination:
-        if source == destination and not between:
-            return f"within a {_kind(source)}"
-        return f"{_side(source)} to {_side(destination)}{between}"
-    verb, end = ("reads", source) if source else ("writes", destination)
-    here = "its own" if end == executor else "another GPU's" if _kind(end) == _kind(executor) == "GPU" else "host"
-    return f"{'GPU' if _kind(executor) == 'GPU' else 'CPU'} {verb} {here} memory{between}"
-
-
-def _kind(device: str) -> str:
-    return "GPU" if device.startswith("gpu:") else "NUMA node"
-
-
-def _side(device: str) -> str:
-    return "GPU" if device.startswith("gpu:") else "host"
+    return Question(movement(key), tier, key["members_memory"] or memory, tuple(conditions))
 
 
 def _way(key: Json) -> Way:
     how = tuple((name, word) for name, word in _parameters(key) if name not in ASKED)
-    return Way(key["method"], _role(key), how, key["environment"])
-
-
-def _role(key: Json) -> str:
-    """Who drives a transfer between two devices."""
-    source, destination, executor = key["source"], key["destination"], key["executor"]
-    if not source or not destination or source == destination:
-        return ""
-    return {source: "push", destination: "pull"}.get(executor, f"by {executor}")
+    return Way(key["method"], role(key), how, key["environment"])
 
 
 def _path(key: Json) -> str:
@@ -267,7 +234,7 @@ def _path(key: Json) -> str:
     if key["together"]:
         one_source, one_destination = key["together"].startswith("1 to"), key["together"].endswith("to 1")
         return str(source if one_source else destination if one_destination else "")
-    return str(key["members"] or f"{source}>{destination}")
+    return ends(key)
 
 
 def _parameters(key: Json) -> list[tuple[str, str]]:

@@ -240,6 +240,30 @@ def choose(
 
 
 @app.command()
+def analyze(
+    run_file: RunPath,
+    questions: Annotated[
+        list[str] | None, typer.Argument(metavar="[QUESTION]...", help="Else all that the run can answer.")
+    ] = None,
+    as_json: AsJson = False,
+) -> int:
+    """Answer what engineers ask of a run, each by a sentence and a table: peaks, tiers."""
+    from linkscope.analysis.questions import analyze as answer
+    from linkscope.report import answers_text
+    from linkscope.results.run_file import RunFile
+
+    run_read = RunFile.read(run_file)
+    for notice in run_read.notices:
+        _err().print(notice, highlight=False, markup=False, soft_wrap=True)
+    found = answer(run_read, questions or ())
+    if as_json:
+        _print_json(answers_text.to_json(found))
+    else:
+        answers_text.show(found, run_read.node.name, _out())
+    return 0
+
+
+@app.command()
 def report(
     run_file: RunPath,
     output: Annotated[Path, typer.Option("-o", "--output", help="HTML file to write.")],

@@ -1,0 +1,64 @@
+"""Questions: what engineers ask of a run, and which analysis answers each with a table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import polars
+
+from linkscope.analysis.figures import figures
+from linkscope.analysis.peaks import peaks
+from linkscope.analysis.tiers import tiers
+from linkscope.errors import LinkscopeError
+from linkscope.machine.paths import Paths
+from linkscope.results.run_file import RunFile
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What a run has to say: its figures (``analysis/figures.py``) and the paths of its node."""
+
+    figures: polars.DataFrame
+    paths: Paths
+
+    @staticmethod
+    def of(run: RunFile) -> Measured:
+        """Of a run that was read."""
+        return Measured(figures(run), Paths(run.node))
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """``answer``: a frame without lines where the run has not what it ``needs``."""
+
+    asks: str
+    needs: str
+    answer: Callable[[Measured], polars.DataFrame]
+
+
+QUESTIONS: dict[str, Analysis] = {
+    "peaks": Analysis(
+        "Which share of the hardware's limit does each method reach, and what is that limit?",
+        "a rate on a path whose peak the topology knows",
+        lambda measured: peaks(measured.figures),
+    ),
+    "tiers": Analysis(
+        "Do measured rates fall into the speed classes that the topology has?",
+        "rates of two pairs of devices by one method",
+        lambda measured: tiers(measured.figures, measured.paths),
+    ),
+}
+
+
+def analyze(run: RunFile, names: Sequence[str] = ()) -> dict[str, polars.DataFrame]:
+    """The answers to the questions of these names, or else to all that the run can answer; by name.
+
+    Raises LinkscopeError for a name that is none.
+    """
+    unknown = [name for name in names if name not in QUESTIONS]
+    if unknown:
+        raise LinkscopeError(f"no question {unknown[0]!r}: there are {', '.join(QUESTIONS)}")
+    measured = Measured.of(run)
+    answers = {name: QUESTIONS[name].answer(measured) for name in names or QUESTIONS}
+    return {name: answer for name, answer in answers.items() if names or len(answer)}

@@ -1,0 +1,51 @@
+"""Answer: how the table that answers a question is put into words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from polars import DataFrame
+
+Line = dict[str, Any]
+
+WITHIN = ("", "local", "mixed")
+"""Tiers that say nothing which the movement does not say."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """``conclude``: one sentence, of a table that has lines. ``label`` names a line; ``columns``: heading and text.
+
+    ``shown``: of the table's lines those that are worth a line, the telling ones first.
+    """
+
+    conclude: Callable[[DataFrame], str]
+    label: Callable[[Line], str]
+    columns: Mapping[str, Callable[[Line], str]]
+    shown: Callable[[DataFrame], DataFrame] = lambda table: table
+
+
+def where(line: Line) -> str:
+    """Such as "GPU to GPU, nvlink-18, both ways"."""
+    tier = line.get("tier") or ""
+    return words(line["movement"], "" if tier in WITHIN else tier, line.get("together"))
+
+
+def how(line: Line) -> str:
+    """Such as "copy-engine push", and the memories where they are not the usual ones."""
+    memories = " > ".join(memory for memory in (line.get("source_memory"), line.get("destination_memory")) if memory)
+    usual = memories in ("", "device > device", "pinned > device", "device > pinned")
+    done = " ".join(word for word in (line["method"], line.get("role")) if word)
+    return words(done, "" if usual else memories)
+
+
+def words(*found: str | None) -> str:
+    """Those that are not empty, with commas."""
+    return ", ".join(word for word in found if word)
+
+
+def count(number: int, noun: str) -> str:
+    """Such as "1 pair", "12 pairs"."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -1,0 +1,72 @@
+"""linkscope analyze: which questions are answered, in sentences, tables and JSON; and the share of peak."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import modelled_run as made
+import pytest
+
+import linkscope
+from linkscope.analysis.figures import figures
+from linkscope.analysis.peaks import peaks
+from linkscope.analysis.questions import QUESTIONS, analyze
+from linkscope.cli import main
+from linkscope.report.answers_text import ANSWERS, conclusion
+
+RUNS = Path(__file__).parents[1] / "fixtures" / "runs"
+RECORDED = RUNS / "h200x4-default.jsonl"
+
+
+def said(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    with pytest.raises(SystemExit) as left:
+        main(["analyze", *arguments])
+    out, err = capsys.readouterr()
+    return int(left.value.code or 0), out, err
+
+
+def test_every_question_has_its_words_and_every_run_its_answers(capsys: pytest.CaptureFixture[str]) -> None:
+    assert list(ANSWERS) == list(QUESTIONS)
+    run = linkscope.read(RECORDED)
+    found = analyze(run)
+    assert found
+    assert all(len(table) for table in found.values())
+    code, out, _ = said(capsys, str(RECORDED))
+    assert code == 0
+    assert max(map(len, out.splitlines())) <= 80
+    for name, table in found.items():
+        assert " ".join(conclusion(name, table).split())[:60] in " ".join(out.split())
+        assert linkscope.analyze(RECORDED, name).equals(table)
+
+
+def test_json_holds_the_tables(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = said(capsys, str(RECORDED), "peaks", "--json")
+    assert code == 0
+    (answer,) = json.loads(out).values()
+    assert len(answer["lines"]) == len(linkscope.analyze(RECORDED, "peaks"))
+
+
+def test_a_question_that_is_none_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    code, _, err = said(capsys, str(RECORDED), "beauty")
+    assert code == 2
+    assert all(word in err for word in ("beauty", *QUESTIONS))
+    assert err.count("\n") == 1
+
+
+def test_a_run_without_figures_cannot_tell() -> None:
+    run = made.run(found=[made.not_ok(made.case("push", [made.flow("gpu:0", "gpu:1")], {}), "failed", "broken")])
+    assert analyze(run) == {}
+    for name, table in analyze(run, tuple(QUESTIONS)).items():
+        assert conclusion(name, table).startswith("Cannot tell")
+
+
+def test_share_of_peak_is_that_of_the_best_size_and_caches_are_left_out() -> None:
+    found = made.size_curves("by size", [("nvlink", "gpu:0", "gpu:1", 396.0), ("nvlink", "gpu:2", "gpu:1", 360.0)])
+    size = 512 << 20
+    cached = made.case("cached", [made.flow("gpu:3", "gpu:1", size)], {"figure": "first"})
+    line = peaks(figures(made.run(found=[*found, made.ok(cached, [made.seconds(size, 4500, "x")])]))).row(0, named=True)
+    assert (line["paths"], line["binds"]) == (2, "gpu>nvswitch, nvswitch>gpu")
+    assert line["of_peak_max"] == pytest.approx(396 / made.LINK_GBPS, rel=0.005)
+    assert line["of_peak_min"] == pytest.approx(360 / made.LINK_GBPS, rel=0.005)
+    assert line["peak_gbps"] == made.LINK_GBPS
