@@ -8,7 +8,9 @@ from dataclasses import dataclass
 import polars
 
 from linkscope.analysis.figures import figures
+from linkscope.analysis.fits import fits
 from linkscope.analysis.peaks import peaks
+from linkscope.analysis.saturation import saturation
 from linkscope.analysis.tiers import tiers
 from linkscope.errors import LinkscopeError
 from linkscope.machine.paths import Paths
@@ -47,6 +49,16 @@ QUESTIONS: dict[str, Analysis] = {
         "Do measured rates fall into the speed classes that the topology has?",
         "rates of two pairs of devices by one method",
         lambda measured: tiers(measured.figures, measured.paths),
+    ),
+    "fits": Analysis(
+        "What are latency and bandwidth, by lines t = alpha + n / beta through the times?",
+        "times of one transfer at four sizes",
+        lambda measured: fits(measured.figures),
+    ),
+    "saturation": Analysis(
+        "From which size on does a path give half, 80 and 90 % of what it gives in the end?",
+        "rates at four sizes",
+        lambda measured: saturation(measured.figures),
     ),
 }
 

@@ -14,10 +14,13 @@ from linkscope.analysis.questions import QUESTIONS
 from linkscope.report import wording
 from linkscope.report.answers.answer import Answer
 from linkscope.report.answers.paths import PEAKS, TIERS
+from linkscope.report.answers.sizes import FITS, SATURATION
 from linkscope.report.grid import empty_grid
 
-ANSWERS: dict[str, Answer] = {"peaks": PEAKS, "tiers": TIERS}
+ANSWERS: dict[str, Answer] = {"peaks": PEAKS, "tiers": TIERS, "fits": FITS, "saturation": SATURATION}
 """By the names of ``QUESTIONS``."""
+LABEL_WIDTH = 26
+"""At least, so that it is not broken into letters."""
 MOST_LINES = 8
 """Of each table, where several questions are answered."""
 
@@ -66,7 +69,7 @@ def _grid(answer: Answer, lines: DataFrame) -> Table:
     texts = [(answer.label(line), *(text(line) for text in answer.columns.values())) for line in lines.to_dicts()]
     kept = [index for index in range(len(answer.columns)) if any(text[index + 1] for text in texts)]
     headings = list(answer.columns)
-    grid = empty_grid("")
+    grid = empty_grid("", LABEL_WIDTH)
     for index in kept:
         number = all(not text[index + 1] or text[index + 1][0] in "-+<x0123456789" for text in texts)
         grid.add_column(Text(headings[index]), justify="right" if number else "left", no_wrap=number, overflow="fold")

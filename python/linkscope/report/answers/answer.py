@@ -12,6 +12,8 @@ Line = dict[str, Any]
 
 WITHIN = ("", "local", "mixed")
 """Tiers that say nothing which the movement does not say."""
+_USUAL = ("", "device > device", "pinned > device", "device > pinned", "pageable > pageable", "device", "pageable")
+"""Memories that the movement lets one expect."""
 
 
 @dataclass(frozen=True)
@@ -34,11 +36,12 @@ def where(line: Line) -> str:
 
 
 def how(line: Line) -> str:
-    """Such as "copy-engine push", and the memories where they are not the usual ones."""
-    memories = " > ".join(memory for memory in (line.get("source_memory"), line.get("destination_memory")) if memory)
-    usual = memories in ("", "device > device", "pinned > device", "device > pinned")
+    """Such as "copy-engine push", and what is not usual: memories, parameters, the environment."""
+    ends = ("source_memory", "destination_memory", "members_memory")
+    memories = " > ".join(line[end] for end in ends if line.get(end))
     done = " ".join(word for word in (line["method"], line.get("role")) if word)
-    return words(done, "" if usual else memories)
+    parameters = [word for word in (line.get("parameters") or "").split() if not word.startswith("collective=")]
+    return words(done, "" if memories in _USUAL else memories, *parameters, line.get("environment"))
 
 
 def words(*found: str | None) -> str:

@@ -1,0 +1,102 @@
+"""Fits and saturation sizes: lines give back what they were drawn from, and switch where the protocol does."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+
+import modelled_run as made
+import pytest
+
+from linkscope.analysis.figures import figures
+from linkscope.analysis.fits import fits
+from linkscope.analysis.hockney import Segment, Timing, hockney
+from linkscope.analysis.saturation import Rate, reaching, saturation
+
+KIB, MIB = 1 << 10, 1 << 20
+SIZES = [64 << power for power in range(0, 25, 2)]
+
+
+def measured(time: Callable[[int], float], seed: int = 0, noise: float = 0.0) -> list[Timing]:
+    """Times with as much noise as their intervals say."""
+    rng = random.Random(seed)
+    times = [(size, time(size) * (1 + rng.gauss(0, noise))) for size in SIZES]
+    return [Timing(size, t, t * (1 - 1.96 * noise), t * (1 + 1.96 * noise)) for size, t in times]
+
+
+def line(alpha: float, gbps: float) -> Callable[[int], float]:
+    return lambda size: alpha + size / gbps * 1e-9
+
+
+def only(found: tuple[Segment, ...]) -> Segment:
+    (segment,) = found
+    assert segment.beta is not None
+    assert segment.half is not None
+    return segment
+
+
+def test_a_line_gives_back_latency_bandwidth_and_half_size() -> None:
+    found = only(hockney(measured(line(2.5e-6, 400))))
+    assert found.alpha.value == pytest.approx(2.5e-6)
+    assert found.beta.value == pytest.approx(400e9)  # type: ignore[union-attr]
+    assert found.half.value == pytest.approx(2.5e-6 * 400e9)  # type: ignore[union-attr]
+    assert found.misfit < 1e-9
+
+
+@pytest.mark.parametrize("noise", [0.002, 0.02, 0.1])
+def test_noise_makes_no_switch_and_intervals_hold_the_truth(noise: float) -> None:
+    found = [hockney(measured(line(5e-6, 50), seed, noise)) for seed in range(100)]
+    assert sum(len(segments) > 1 for segments in found) <= 4
+    lines = [segments[0] for segments in found if len(segments) == 1]
+    for truth, estimates in ((5e-6, [one.alpha for one in lines]), (50e9, [one.beta for one in lines])):
+        held = sum(one is not None and one.low <= truth <= one.high for one in estimates)
+        assert held >= 0.85 * len(lines)
+
+
+def test_a_protocol_that_switches_has_a_line_on_either_side() -> None:
+    eager, rendezvous = line(1e-6, 20), line(9e-6, 100)
+    switch = 64 * KIB
+    found = hockney(measured(lambda size: (eager if size <= switch else rendezvous)(size), noise=0.005))
+    assert [(one.first, one.last) for one in found] == [(64, switch), (4 * switch, SIZES[-1])]
+    assert found[0].alpha.low < 1e-6 < found[0].alpha.high
+    assert found[1].alpha.low < 9e-6 < found[1].alpha.high
+    assert found[1].beta is not None
+    assert found[1].beta.low < 100e9 < found[1].beta.high
+
+
+def test_what_does_not_grow_has_no_bandwidth() -> None:
+    found = hockney(measured(lambda size: 3e-6, noise=0.01))
+    assert [(one.beta, one.half) for one in found] == [(None, None)]
+
+
+def test_frames_have_a_line_for_each_series_and_agree_on_the_half_size() -> None:
+    found = figures(
+        made.run(found=made.size_curves("by size", [("a", "gpu:0", "gpu:1", 396), ("b", "numa:0", "gpu:0", 55)]))
+    )
+    lines, sizes = fits(found), saturation(found)
+    assert lines["segments"].to_list() == [1, 1]
+    assert lines["path"].to_list() == sizes["path"].to_list() == ["gpu:0>gpu:1", "numa:0>gpu:0"]
+    assert lines["alpha_seconds"].to_list() == pytest.approx([4e-6, 4e-6], rel=0.05)
+    assert lines["beta_gbps"].to_list() == pytest.approx([396, 55], rel=0.02)
+    for fitted, low, high in zip(lines["half_bytes"], sizes["half_bytes_low"], sizes["half_bytes_high"], strict=True):
+        assert low <= fitted <= high
+    assert sizes["rising"].to_list() == [False, False]
+
+
+def test_saturation_lies_between_measured_sizes_and_holds_for_good() -> None:
+    dips = [Rate(KIB, 50, 49, 51), Rate(4 * KIB, 95, 94, 96), Rate(16 * KIB, 70, 69, 71), Rate(64 * KIB, 100, 99, 101)]
+    middle, low, high = reaching(dips, 0.8) or (0, 0, 0)
+    assert (low, high) == (16 * KIB, 64 * KIB)
+    assert low < middle < high
+    assert reaching(dips, 0.4) is None
+
+
+def test_uncertain_rates_widen_where_saturation_may_lie() -> None:
+    wide = [Rate(KIB, 30, 10, 90), Rate(4 * KIB, 60, 30, 95), Rate(16 * KIB, 90, 60, 120), Rate(64 * KIB, 100, 90, 110)]
+    _, low, high = reaching(wide, 0.8) or (0, 0, 0)
+    assert (low, high) == (KIB, 64 * KIB)
+
+
+def test_a_rate_that_still_rises_has_lower_bounds_only() -> None:
+    found = saturation(figures(made.run(found=made.size_curves("by size", [("a", "gpu:0", "gpu:1", 396)], sizes=11))))
+    assert found["rising"].to_list() == [True]
