@@ -7,8 +7,10 @@ from dataclasses import dataclass
 
 import polars
 
+from linkscope.analysis.anisotropy import anisotropy
 from linkscope.analysis.figures import figures
 from linkscope.analysis.fits import fits
+from linkscope.analysis.numa import numa
 from linkscope.analysis.peaks import peaks
 from linkscope.analysis.saturation import saturation
 from linkscope.analysis.tiers import tiers
@@ -59,6 +61,16 @@ QUESTIONS: dict[str, Analysis] = {
         "From which size on does a path give half, 80 and 90 % of what it gives in the end?",
         "rates at four sizes",
         lambda measured: saturation(measured.figures),
+    ),
+    "anisotropy": Analysis(
+        "Which pairs of devices are faster one way than the other?",
+        "figures of two devices both ways, one after the other",
+        lambda measured: anisotropy(measured.figures),
+    ),
+    "numa": Analysis(
+        "What does memory on another NUMA node than the nearest cost?",
+        "figures with host memory on the nearest NUMA node and on another",
+        lambda measured: numa(measured.figures, measured.paths.node),
     ),
 }
 

@@ -247,7 +247,7 @@ def analyze(
     ] = None,
     as_json: AsJson = False,
 ) -> int:
-    """Answer what engineers ask of a run, each by a sentence and a table: peaks, tiers, fits, saturation."""
+    """Answer what engineers ask of a run, each by a sentence and a table."""
     from linkscope.analysis.questions import analyze as answer
     from linkscope.report import answers_text
     from linkscope.results.run_file import RunFile

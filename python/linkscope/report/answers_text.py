@@ -13,11 +13,13 @@ from rich.text import Text
 from linkscope.analysis.questions import QUESTIONS
 from linkscope.report import wording
 from linkscope.report.answers.answer import Answer
-from linkscope.report.answers.paths import PEAKS, TIERS
+from linkscope.report.answers.paths import ANISOTROPY, NUMA, PEAKS, TIERS
 from linkscope.report.answers.sizes import FITS, SATURATION
 from linkscope.report.grid import empty_grid
 
-ANSWERS: dict[str, Answer] = {"peaks": PEAKS, "tiers": TIERS, "fits": FITS, "saturation": SATURATION}
+ANSWERS: dict[str, Answer] = {
+    **{"peaks": PEAKS, "tiers": TIERS, "fits": FITS, "saturation": SATURATION, "anisotropy": ANISOTROPY, "numa": NUMA},
+}
 """By the names of ``QUESTIONS``."""
 LABEL_WIDTH = 26
 """At least, so that it is not broken into letters."""

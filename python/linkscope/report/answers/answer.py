@@ -52,3 +52,8 @@ def words(*found: str | None) -> str:
 def count(number: int, noun: str) -> str:
     """Such as "1 pair", "12 pairs"."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def sentence(text: str) -> str:
+    """With a capital and a full stop."""
+    return f"{text[:1].upper()}{text[1:]}."

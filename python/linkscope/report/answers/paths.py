@@ -7,7 +7,7 @@ from polars import DataFrame
 
 from linkscope.analysis.tiers import MERGED, OFF
 from linkscope.report import wording
-from linkscope.report.answers.answer import Answer, Line, count, how, where, words
+from linkscope.report.answers.answer import Answer, Line, count, how, sentence, where, words
 
 MOST_PAIRS = 4
 
@@ -15,7 +15,7 @@ MOST_PAIRS = 4
 def _peaks(table: DataFrame) -> str:
     least, most = (table.sort("of_peak_median", maintain_order=True).row(place, named=True) for place in (0, -1))
     if len(table) == 1:
-        return f"{_told(least).capitalize()} reaches {wording.percent(least['of_peak_median'])} of its peak."
+        return sentence(f"{_told(least)} reaches {wording.percent(least['of_peak_median'])} of its peak")
     return (
         f"Methods reach {wording.percent(least['of_peak_median'])} ({_told(least)}) to "
         f"{wording.percent(most['of_peak_median'])} ({_told(most)}) of what the hardware would allow."
@@ -70,4 +70,90 @@ TIERS = Answer(
         "off": lambda line: " ".join(line["off"][:MOST_PAIRS]),
     },
     shown=lambda table: table.sort(polars.col("agree") != OFF, maintain_order=True),
+)
+
+
+def _anisotropy(table: DataFrame) -> str:
+    pairs, host = (table.filter((polars.col("between") == "host and GPU") == is_host) for is_host in (False, True))
+    told = [_uneven(part, name) for part, name in ((pairs, "between devices"), (host, "with the host")) if len(part)]
+    return sentence("; ".join(told))
+
+
+def _uneven(part: DataFrame, name: str) -> str:
+    off = part.filter("beyond").sort(_distance("ratio"), descending=True, maintain_order=True)
+    if off.is_empty():
+        return f"{name} both ways are alike in all {len(part)} figures"
+    worst = off.row(0, named=True)
+    return (
+        f"{name} one way is faster beyond noise in {len(off)} of {len(part)} figures, most by "
+        f"{_more(max(worst['ratio'], 1 / worst['ratio']))} ({_faster(worst)}, {how(worst)})"
+    )
+
+
+def _distance(name: str) -> polars.Expr:
+    return polars.col(name).log().abs()
+
+
+def _more(ratio: float) -> str:
+    """Of a ratio of times such as 1.12: "+12 %"; "x2.5" from two on."""
+    return f"{ratio * 100 - 100:+.1f} %" if ratio < 2 else f"x{ratio:.3g}"
+
+
+def _faster(line: Line) -> str:
+    ends = (line["a"], line["b"]) if line["ratio"] > 1 else (line["b"], line["a"])
+    return ">".join(ends)
+
+
+def _figure(line: Line, name: str) -> str:
+    """A rate in GB/s, or a time."""
+    gbps = line[f"{name}_gbps"]
+    return wording.value(gbps) if gbps is not None else wording.time(line[f"{name}_seconds"])
+
+
+ANISOTROPY = Answer(
+    conclude=_anisotropy,
+    label=lambda line: words(
+        f"{line['a']}, {line['b']}",
+        f"{line['method']} {line['driver'] if line['driver'] in ('push', 'pull') else ''}".strip(),
+        wording.size(line["bytes"]),
+    ),
+    columns={
+        "there": lambda line: _figure(line, "there"),
+        "back": lambda line: _figure(line, "back"),
+        "faster": lambda line: _faster(line) if line["beyond"] else "",
+        "by": lambda line: _more(max(line["ratio"], 1 / line["ratio"])),
+        "beyond noise": lambda line: "yes" if line["beyond"] else "no",
+    },
+    shown=lambda table: table.sort("beyond", _distance("ratio"), descending=True, maintain_order=True),
+)
+
+
+def _numa(table: DataFrame) -> str:
+    dear = table.filter(polars.col("beyond") & (polars.col("cost") > 0)).sort("cost", maintain_order=True)
+    nearer = table.filter(polars.col("beyond") & (polars.col("cost") < 0))
+    odd = f"; in {count(len(nearer), 'figure')} the farther node is the faster" if len(nearer) else ""
+    if dear.is_empty():
+        return f"A farther NUMA node costs nothing beyond noise in all {len(table)} figures{odd}."
+    worst, middle = dear.row(-1, named=True), dear.row(len(dear) // 2, named=True)
+    return (
+        f"A farther NUMA node takes longer in {len(dear)} of {len(table)} figures, by {_more(1 + middle['cost'])} in "
+        f"the median and {_more(1 + worst['cost'])} at most ({worst['device']} with {worst['far']} for "
+        f"{worst['near']}, {how(worst)}){odd}."
+    )
+
+
+NUMA = Answer(
+    conclude=_numa,
+    label=lambda line: words(
+        f"{line['device']} {line['movement'].replace('GPU to host', 'to host').replace('host to GPU', 'from host')}",
+        how(line),
+    ),
+    columns={
+        "near": lambda line: line["near"],
+        "far": lambda line: line["far"],
+        "with near": lambda line: _figure(line, "near"),
+        "with far": lambda line: _figure(line, "far"),
+        "longer": lambda line: _more(1 + line["cost"]) if line["beyond"] else "no",
+    },
+    shown=lambda table: table.sort("beyond", "cost", descending=True, maintain_order=True),
 )

@@ -1,0 +1,105 @@
+"""Anisotropy and NUMA: a planted difference is found with its size, noise alone is none."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import modelled_run as made
+import polars
+import pytest
+
+from linkscope.analysis.anisotropy import anisotropy
+from linkscope.analysis.figures import figures
+from linkscope.analysis.numa import numa
+from linkscope.machine.node import Device, Node
+from linkscope.results.row import Row
+from linkscope.results.run_file import RunFile
+
+Json = dict[str, Any]
+SIZE = 512 << 20
+RECORDED = Path(__file__).parents[1] / "fixtures" / "runs" / "h200x4-default.jsonl"
+
+
+def copied(source: str, destination: str, gbps: float, noise: float = 0.002, **more: Any) -> Row:
+    """A copy driven by its source, unless ``more`` says otherwise."""
+    case = made.case("copy", [made.flow(source, destination, SIZE, **more)], {"figure": "first"})
+    return made.ok(case, [made.seconds(SIZE, gbps, f"{source}{destination}{gbps}", noise=noise)])
+
+
+def pairs(rates: dict[tuple[int, int], float], rng: random.Random, noise: float) -> polars.DataFrame:
+    """Anisotropy of four GPUs that reach 400 GB/s, or what ``rates`` says, give or take ``noise``."""
+    found = [
+        copied(f"gpu:{a}", f"gpu:{b}", rates.get((a, b), 400.0) * (1 + rng.gauss(0, noise)), noise)
+        for a in range(4)
+        for b in range(4)
+        if a != b
+    ]
+    return anisotropy(figures(made.run(found=found)))
+
+
+def test_a_planted_asymmetry_is_found_with_its_size() -> None:
+    found = pairs({(1, 3): 380.0}, random.Random(1), 0.001)
+    (line,) = found.filter("beyond").iter_rows(named=True)
+    assert (line["a"], line["b"], line["between"]) == ("gpu:1", "gpu:3", "GPUs")
+    assert line["ratio_low"] < 380 / 400 < line["ratio_high"] + 0.003
+    assert line["ratio"] == pytest.approx(0.95, abs=0.01)
+    assert len(found) == 6
+
+
+def test_noise_alone_makes_none() -> None:
+    for noise in (0.001, 0.02):
+        found = [int(pairs({}, random.Random(seed), noise)["beyond"].sum()) for seed in range(60)]
+        assert sum(found) <= 3, found
+
+
+def test_the_way_of_a_latency_counts_as_that_of_a_rate() -> None:
+    rows = []
+    for a, b, time in ((0, 1, 700e-9), (1, 0, 900e-9)):
+        case = made.case("chase", [made.flow(f"gpu:{a}", f"gpu:{b}", 64, "pointer-chase")], {"figure": "latency"})
+        rows.append(made.ok(case, [[time * (1 + i * 1e-4) for i in range(12)]], latency=True))
+    (line,) = anisotropy(figures(made.run(found=rows))).iter_rows(named=True)
+    assert line["ratio"] == pytest.approx(9 / 7, rel=0.001)
+    assert line["there_gbps"] is None
+    assert line["beyond"]
+
+
+def test_recorded_large_copies_between_gpus_are_alike_both_ways() -> None:
+    found = anisotropy(figures(RunFile.read(RECORDED)))
+    rates = found.filter(polars.col("between") == "GPUs", polars.col("figure") == "first")
+    assert len(rates) == 4 * 6
+    assert not rates["beyond"].any()
+
+
+def two_nodes() -> Node:
+    gpus = tuple(Device(f"gpu:{i}", "gpu", "Modelled GPU", numa=i) for i in range(2))
+    return Node("two", (*gpus, *(Device(f"numa:{i}", "numa", "host memory") for i in range(2))), (), modelled=True)
+
+
+def test_the_farther_node_costs_what_was_planted() -> None:
+    rows = [
+        copied(f"numa:{n}", f"gpu:{g}", 50.0 if n == g or g == 1 else 25.0, executor=f"gpu:{g}")
+        for n in range(2)
+        for g in range(2)
+    ]
+    rows += [
+        copied("numa:0", "numa:0", 20.0, method="memcpy"),
+        copied("numa:0", "numa:1", 10.0, method="memcpy"),
+    ]
+    found = numa(figures(made.run(found=rows)), two_nodes())
+    told = {(line["device"], line["near"], line["far"]): line for line in found.iter_rows(named=True)}
+    assert set(told) == {
+        ("gpu:0", "numa:0", "numa:1"),
+        ("gpu:1", "numa:1", "numa:0"),
+        ("numa:0", "numa:0", "numa:0>numa:1"),
+    }
+    costly = told["gpu:0", "numa:0", "numa:1"]
+    assert costly["cost"] == pytest.approx(1.0, rel=0.01)
+    assert (costly["beyond"], told["gpu:1", "numa:1", "numa:0"]["beyond"]) == (True, False)
+    assert told["numa:0", "numa:0", "numa:0>numa:1"]["cost"] == pytest.approx(1.0, rel=0.01)
+
+
+def test_one_node_has_no_farther_one() -> None:
+    run = RunFile.read(RECORDED)
+    assert numa(figures(run), run.node).is_empty()
