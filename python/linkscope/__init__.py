@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from linkscope.api import (
         Calibration,
         Choices,
+        Comparison,
         Diagnosis,
         Listener,
         Node,
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
         analyze,
         calibrate,
         choose,
+        compare,
         explain,
         figures,
         machines,
@@ -29,6 +31,7 @@ __version__ = "0.1.0"  # the one place: pyproject.toml and CMakeLists.txt read i
 __all__ = [
     "Calibration",
     "Choices",
+    "Comparison",
     "Diagnosis",
     "Listener",
     "Node",
@@ -37,6 +40,7 @@ __all__ = [
     "analyze",
     "calibrate",
     "choose",
+    "compare",
     "explain",
     "figures",
     "machines",

@@ -11,6 +11,8 @@ from polars import DataFrame
 from linkscope.analysis import calibration as _calibration
 from linkscope.analysis.choose import Choices
 from linkscope.analysis.choose import choose as _choose
+from linkscope.analysis.compare import Comparison
+from linkscope.analysis.compare import compare as _compare
 from linkscope.analysis.explain import Diagnosis
 from linkscope.analysis.explain import explain as _explain
 from linkscope.analysis.figures import figures as _figures
@@ -29,12 +31,14 @@ from linkscope.machine.node import Node
 from linkscope.results.calibration import Calibration
 from linkscope.results.calibration import keep as _keep
 from linkscope.results.run_file import RunFile
+from linkscope.results.run_files import read_all as _read_all
 
 _LAUNCHING = tuple(one.name for one in fields(LaunchOptions))
 
 __all__ = [
     "Calibration",
     "Choices",
+    "Comparison",
     "Diagnosis",
     "Listener",
     "Node",
@@ -43,6 +47,7 @@ __all__ = [
     "analyze",
     "calibrate",
     "choose",
+    "compare",
     "explain",
     "figures",
     "machines",
@@ -106,6 +111,11 @@ def explain(found: RunFile | str | os.PathLike[str]) -> Diagnosis:
 def choose(found: RunFile | str | os.PathLike[str]) -> Choices:
     """What is best for which movement, memory and size, by a run that is read or named. Raises LinkscopeError."""
     return _choose(figures(found))
+
+
+def compare(base: str | os.PathLike[str], *new: str | os.PathLike[str]) -> Comparison:
+    """What changed from the run, or the folder of runs, ``base`` to the ``new`` ones. Raises LinkscopeError."""
+    return _compare(_read_all([Path(base)]), _read_all(Path(one) for one in new))
 
 
 def figures(found: RunFile | str | os.PathLike[str]) -> DataFrame:

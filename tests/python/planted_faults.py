@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from linkscope.results.replicates import folded
 from linkscope.results.row import Row
 from linkscope.results.run_file import RunFile
 
@@ -29,6 +30,8 @@ def _slower(row: Row, hit: Callable[[Json], bool], factor: float) -> Row:
     struck = [hit(flow) for flow in row.case["flows"]]
     if not any(struck):
         return row
+    if row.replicates:
+        return folded([_slower(one, hit, factor) for one in row.replicates], row.noise)
     line = copy.deepcopy(row.raw)
     for slow, flow in zip(struck, line.get("flows", ()), strict=False):
         if not slow:

@@ -20,6 +20,7 @@ from linkscope.plan.planned_case import PlannedCase
 from linkscope.report import calibration_text, wording
 from linkscope.results.calibration import Calibration, keep, load
 from linkscope.results.run_file import RunFile
+from linkscope.results.run_files import read_all
 
 
 def measure(
@@ -41,10 +42,9 @@ def measure(
 
 def compute(paths: Sequence[Path], out: Console, err: Console, as_json: bool) -> int:
     """Prints the table of runs that exist: files, or folders of them."""
-    files = [file for path in paths for file in (sorted(path.glob("*.jsonl")) if path.is_dir() else [path])]
-    if not files:
+    runs = read_all(paths)
+    if not runs:
         raise LinkscopeError("no run file to calibrate by: name some behind --from, or a folder of them")
-    runs = [RunFile.read(file) for file in dict.fromkeys(files)]
     for run in runs:
         for notice in run.notices:
             _say(notice, err)

@@ -264,6 +264,37 @@ def analyze(
 
 
 @app.command()
+def compare(
+    base: Annotated[Path, typer.Argument(metavar="BASE", help="A run file, or a folder of them.", show_default=False)],
+    new: Annotated[
+        list[Path], typer.Argument(metavar="NEW...", help="Run files, or folders of them.", show_default=False)
+    ],
+    more_base: Annotated[
+        list[Path] | None, typer.Option("--base", help="One more run or folder of the base side.")
+    ] = None,
+    threshold: Annotated[str, typer.Option(help="Smaller changes are no finding.")] = "1%",
+    alpha: Annotated[str, typer.Option(help="Of all changes told, this share may be false.")] = "0.1%",
+    full: Annotated[bool, typer.Option("--full", help="Every finding and figure.")] = False,
+    as_json: AsJson = False,
+) -> int:
+    """What changed between runs beyond this node's noise, told by what it has in common. Exit code 1 if worse."""
+    from linkscope.analysis.compare import compare as find
+    from linkscope.plan.select import parse_share
+    from linkscope.report import compare_text
+    from linkscope.results.run_files import read_all
+
+    sides = read_all([base, *(more_base or [])]), read_all(new)
+    for notice in (notice for side in sides for run_read in side for notice in run_read.notices):
+        _err().print(notice, highlight=False, markup=False, soft_wrap=True)
+    found = find(*sides, parse_share("alpha", alpha, 1e-9), parse_share("threshold", threshold, 0.0))
+    if as_json:
+        _print_json({**found.to_json(), "verdict": compare_text.verdict(found)})
+    else:
+        (compare_text.show_all if full else compare_text.show)(found, sides[1][-1].node.name, _out())
+    return 1 if found.worse else 0
+
+
+@app.command()
 def report(
     run_file: RunPath,
     output: Annotated[Path, typer.Option("-o", "--output", help="HTML file to write.")],

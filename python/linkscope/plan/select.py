@@ -94,10 +94,15 @@ def parse_clock(text: str) -> str:
 
 def parse_precision(text: str) -> float:
     """0.01 of "1%" or "0.01"; between 0.01 % and 50 %."""
+    return parse_share("precision", text, 0.0001)
+
+
+def parse_share(what: str, text: str, least: float) -> float:
+    """0.01 of "1%" or "0.01"; between ``least`` and 50 %. Raises LinkscopeError that names ``what``."""
     match = re.fullmatch(r"\s*(\d*\.?\d+)\s*(%?)\s*", text)
-    value = float(match.group(1)) * (0.01 if match.group(2) else 1.0) if match else 0.0
-    if not 0.0001 <= value <= 0.5:
-        raise LinkscopeError(f"malformed precision {text!r}: write 1% or 0.01, from 0.01% to 50%")
+    value = float(match.group(1)) * (0.01 if match.group(2) else 1.0) if match else -1.0
+    if not least <= value <= 0.5:
+        raise LinkscopeError(f"malformed {what} {text!r}: write 1% or 0.01, from {least * 100:g}% to 50%")
     return value
 
 

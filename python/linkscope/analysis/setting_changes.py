@@ -1,0 +1,57 @@
+"""Setting changes: what of software, machine and measuring two runs do not have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from linkscope.machine.state import MachineState
+from linkscope.results.calibration import devices_of
+from linkscope.results.run_file import RunFile
+
+_OF_MACHINE = (
+    *("kernel", "boot_options", "governors", "turbo", "smt", "numa_balancing", "transparent_huge_pages", "cpus_online"),
+    *("cpus_allowed", "cpu_quota", "virtualised", "container", "iommu"),
+)
+_OF_GPU = (
+    *("clock_max_mhz", "power_cap_w", "persistence", "ecc", "mig", "compute_mode", "pcie_generation_max", "pcie_lanes"),
+    *("iommu", "acs_redirect"),
+)
+
+
+def setting_changes(base: RunFile, new: RunFile) -> tuple[tuple[str, str, str], ...]:
+    """(what, in the base, in the new run) of versions, devices, settings and the plan's options; "-" where a run does
+    not say. What varies by itself (clocks, load, free memory) is no setting."""
+    before, after = _settings(base), _settings(new)
+    names = dict.fromkeys((*before, *after))
+    pairs = ((name, before.get(name, "-"), after.get(name, "-")) for name in names)
+    return tuple((name, old, now) for name, old, now in pairs if old != now)
+
+
+def _settings(run: RunFile) -> dict[str, str]:
+    header = run.header
+    found: dict[str, Any] = {"host": header.get("host"), "linkscope": header.get("version")}
+    found |= {"devices": ", ".join(name or device for device, name in devices_of(run.node))}
+    found |= dict((header.get("engine") or {}).get("versions") or {})
+    plan = header.get("plan") or {}
+    found |= {f"option {name}": value for name, value in (plan.get("options") or {}).items()}
+    found["rounds"] = plan.get("rounds")
+    if header.get("state"):
+        found |= _of_state(MachineState.from_json(header["state"]))
+    return {name: _words(value) for name, value in found.items() if value not in (None, "", (), [], {})}
+
+
+def _of_state(state: MachineState) -> dict[str, Any]:
+    found: dict[str, Any] = {"driver": state.versions.get("driver")}
+    found |= {name.replace("_", " "): getattr(state, name) for name in _OF_MACHINE}
+    for gpu in state.gpus:
+        found |= {f"{gpu.id} {name.replace('_', ' ')}": getattr(gpu, name) for name in _OF_GPU}
+    return found
+
+
+def _words(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} {word}" for name, word in value.items())
+    if isinstance(value, (list, tuple)):
+        return ", ".join(map(str, value))
+    return str(value)

@@ -1,0 +1,119 @@
+"""A comparison on a terminal: the answer first, then what changed by what it has in common, then what else differs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from linkscope.analysis.common_cause import CommonCause
+from linkscope.analysis.compare import BETTER, SAME, UNCLEAR, WORSE, Change, Comparison
+from linkscope.report import wording
+from linkscope.report.grid import empty_grid
+
+MOST_PERCENT = 3.0
+"""Ratios above are told as factors."""
+FEW_FINDINGS = 4
+FEW_CHANGES = 3
+FEW_LINES = 5
+HOST_NEEDS = "host memory varies too much from run to run to be judged by one run: name two or more on either side"
+
+
+def show(found: Comparison, node: str, console: Console) -> None:
+    """In at most 40 lines: the gravest findings, the first figures of each, the first differences of settings."""
+    _show(found, node, FEW_FINDINGS, FEW_CHANGES, FEW_LINES, console)
+
+
+def show_all(found: Comparison, node: str, console: Console) -> None:
+    """Every finding with all of its figures, and then every other figure."""
+    many = len(found.changes) + len(found.differences) + len(found.lost)
+    _show(found, node, many, many, many, console)
+    rest = [change for change in found.changes if change.verdict in (SAME, UNCLEAR)]
+    if rest:
+        console.print(_table(rest, with_verdict=True))
+
+
+def verdict(found: Comparison) -> str:
+    """What is worse, what is better, how much is the same, and what could not be told."""
+    parts = [_direction(found, WORSE), _direction(found, BETTER)]
+    if found.lost:
+        parts.insert(0, f"{_count(len(found.lost), 'case')} no longer ok")
+    changed = "; ".join(part for part in parts if part) or "No change that is beyond this node's noise"
+    same = f"{found.count(SAME)} of {len(found.changes)} figures are the same within {wording.percent(found.threshold)}"
+    text = f"{changed[0].upper()}{changed[1:]}. {same}, {found.count(UNCLEAR)} can't be told."
+    if found.seen_from is not None:
+        text += f" In half of those that can be judged a change of {found.seen_from * 100:.2g} % would have shown."
+    return text
+
+
+def _direction(found: Comparison, direction: str) -> str:
+    alike = [one for one in found.findings if one.worse == (direction == WORSE)]
+    if not alike:
+        return ""
+    things = "one thing is" if len(alike) == 1 else f"{len(alike)} things are"
+    return f"{things} {direction}: {alike[0].what}, {_percent(alike[0].ratio)}"
+
+
+def _show(found: Comparison, node: str, findings: int, changes: int, lines: int, console: Console) -> None:
+    title = Text(node, style="bold")
+    if found.modelled:
+        title.append(f"  {wording.MODELLED}", style="bold yellow")
+    console.print(title)
+    console.print(Text(f"base {_side(found.base)}; new {_side(found.new)}", style="dim"))
+    console.print(Text(verdict(found), style="bold"))
+    if found.unknown:
+        console.print(Text(f"{_count(found.unknown, 'figure')}: {HOST_NEEDS}", style="yellow"))
+    for number, one in enumerate(found.findings[:findings], start=1):
+        _print_finding(number, one, changes, console)
+    if len(found.findings) > findings:
+        console.print(Text(f"{len(found.findings) - findings} more with --full", style="dim"))
+    _print_lines("no longer ok", [f"{name} {status}: {why}" for name, status, why in found.lost], lines, console)
+    settings = [f"{what}: {old} -> {new}" for what, old, new in found.differences]
+    _print_lines("set differently", settings, lines, console)
+    _print_lines("only in the base", found.gone, lines, console)
+    _print_lines("only in the new run", found.added, lines, console)
+
+
+def _print_finding(number: int, one: CommonCause, most: int, console: Console) -> None:
+    direction = "worse" if one.worse else "better"
+    unchanged = f"; {one.unchanged} others there did not change" if one.unchanged else ""
+    head = (
+        f"{number}. {one.what}: {direction}, {_percent(one.ratio)} in {_count(len(one.changes), 'figure')}{unchanged}"
+    )
+    console.print(Text(head, style="bold red" if one.worse else "bold green"))
+    shown = sorted(one.changes, key=lambda change: change.p)[:most]
+    console.print(_table(shown))
+    if len(one.changes) > most:
+        console.print(Text(f"   {len(one.changes) - most} more with --full", style="dim"))
+
+
+def _table(changes: Sequence[Change], with_verdict: bool = False) -> Table:
+    grid = empty_grid("figure")
+    for name in ("base", "new", "unit", "change", "95 % interval", *(["verdict"] if with_verdict else [])):
+        grid.add_column(Text(name), justify="left" if name == "unit" else "right", no_wrap=True)
+    for one in changes:
+        known = f"{_percent(one.low)} to {_percent(one.high)}" if one.low and one.high else "not known"
+        values = (wording.value(one.base), wording.value(one.new), one.unit, _percent(one.ratio), known)
+        grid.add_row(Text(one.name), *map(Text, (*values, *([one.verdict] if with_verdict else []))))
+    return grid
+
+
+def _print_lines(what: str, lines: Sequence[str], most: int, console: Console) -> None:
+    if lines:
+        rest = f" and {len(lines) - most} more (--full)" if len(lines) > most else ""
+        console.print(Text(f"{what}: {'; '.join(lines[:most])}{rest}", style="dim"))
+
+
+def _side(paths: Sequence[str]) -> str:
+    return paths[0] if len(paths) == 1 else f"{len(paths)} runs from {paths[0]} on"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def _percent(ratio: float) -> str:
+    """Of new over base: "-3.0 %", "x5.7"."""
+    return f"x{ratio:.3g}" if ratio > MOST_PERCENT else f"{(ratio - 1) * 100:+.1f} %"

@@ -1,0 +1,19 @@
+"""Run files by name: files, and folders that hold them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from linkscope.results.run_file import RunFile
+
+
+def named(paths: Iterable[Path]) -> list[Path]:
+    """The files themselves, and all *.jsonl of the folders, by name; each once, in order."""
+    found = (file for path in paths for file in (sorted(path.glob("*.jsonl")) if path.is_dir() else [path]))
+    return list(dict.fromkeys(found))
+
+
+def read_all(paths: Iterable[Path]) -> list[RunFile]:
+    """The runs of all ``named``. Raises LinkscopeError where one is no run file."""
+    return [RunFile.read(path) for path in named(paths)]

@@ -1,0 +1,191 @@
+"""Compare: noise is no change, a change is found and told by what it has in common, and what can't be told is said."""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import planted_faults as planted
+import pytest
+
+import linkscope
+from linkscope.analysis.common_cause import CommonCause
+from linkscope.analysis.compare import SAME, UNCLEAR, Comparison, _discoveries, compare
+from linkscope.cli import main
+from linkscope.errors import LinkscopeError
+from linkscope.results.replicates import folded
+from linkscope.results.row import Row
+from linkscope.results.run_file import RunFile
+from linkscope.students_t import two_sided
+
+Json = dict[str, Any]
+TURNS = Path(__file__).parents[1] / "fixtures" / "turns"
+BASE, NEW = TURNS / "h200x2-1.jsonl", TURNS / "h200x2-2.jsonl"
+
+
+def runs() -> tuple[RunFile, RunFile]:
+    return RunFile.read(BASE), RunFile.read(NEW)
+
+
+def changed(hit: Any, factor: float) -> Comparison:
+    base, new = runs()
+    return compare([base], [planted.slowed(new, hit, factor)])
+
+
+def only(found: Comparison) -> CommonCause:
+    (one,) = found.findings
+    return one
+
+
+def test_two_runs_of_one_node_are_alike() -> None:
+    base, new = runs()
+    found = compare([base], [new])
+    assert found.findings == ()
+    assert not found.worse
+    assert found.count(SAME) > 0
+    assert found.count(SAME) + found.count(UNCLEAR) == len(found.changes)
+    assert compare([new], [base]).findings == ()
+    assert compare([base, new], [new, base]).findings == ()
+
+
+def test_three_percent_of_one_way_are_found_and_the_link_is_named() -> None:
+    one = only(changed(lambda flow: planted.ends(flow) == ["gpu:1", "gpu:0"], 0.97))
+    assert "gpu:1" in one.what
+    assert one.worse
+    assert min(change.ratio for change in one.changes) == pytest.approx(0.97, abs=0.002)
+    assert 0.97 <= one.ratio < 0.99  # of both ways at once half is lost
+    assert {change.key[0].split("/")[1] for change in one.changes} <= {"d2d", "d2d-both-ways"}
+
+
+def test_a_gpu_that_is_slower_on_all_its_ways_is_one_finding() -> None:
+    base, new = runs()
+    hit = planted.slowed(new, lambda flow: planted.peer(flow, "gpu:0") or planted.host(flow, "gpu:0"), 0.9)
+    one = only(compare([base], [hit]))
+    assert "gpu:0" in one.what or "link" in one.what
+
+
+def test_a_method_that_got_faster_is_named_and_no_alarm() -> None:
+    found = changed(lambda flow: flow["method"] == "kernel-copy", 1.2)
+    assert only(found).what == "method kernel-copy"
+    assert not only(found).worse
+    assert not found.worse
+
+
+def test_less_than_the_threshold_is_no_finding() -> None:
+    assert changed(lambda flow: flow["method"] == "copy-engine", 0.995).findings == ()
+    base, new = runs()
+    slower = planted.slowed(new, lambda flow: flow["method"] == "copy-engine", 0.9)
+    assert compare([base], [slower], threshold=0.2).findings == ()
+
+
+def test_one_run_says_nothing_of_host_memory_and_several_do() -> None:
+    base, new = runs()
+    halved = planted.slowed(new, lambda flow: flow["method"] == "memcpy", 0.25)
+    alone = compare([base], [halved])
+    host = [change for change in alone.changes if change.key[0].startswith("default/memcpy")]
+    assert host
+    assert {change.verdict for change in host} == {UNCLEAR}
+    assert alone.unknown == len(host)
+    rng = random.Random(1)
+    several = compare(
+        [planted.noisy(base, rng, 0.01) for _ in range(5)], [planted.noisy(halved, rng, 0.01) for _ in range(5)]
+    )
+    assert several.unknown == 0
+    assert any("memcpy" in one.what or "numa:0" in one.what for one in several.findings)
+
+
+def test_noise_of_the_node_is_believed() -> None:
+    """What would be a change elsewhere is none on a node whose figures vary as much."""
+    base, new = runs()
+    slower = planted.slowed(new, lambda flow: flow["method"] == "copy-engine", 0.9)
+    noise = {"turns": 10, "calibrated": "2026-01-01", "between_runs": {"classes": {}, "cases": {}}}
+
+    def loud(run: RunFile) -> RunFile:
+        rows = tuple(folded(row.replicates, 0.3) for row in run.rows)
+        return replace(run, rows=rows, header=run.header | {"noise": noise})
+
+    assert compare([base], [slower]).worse
+    assert not compare([loud(base)], [loud(slower)]).findings
+
+
+def test_a_case_that_no_longer_works_is_worse_and_new_ones_are_told() -> None:
+    base, new = runs()
+    first, second = new.rows[0], new.rows[1]
+    failed = Row.from_json({**first.raw, "status": "failed", "reason": "wrong bytes", "flows": [], "aggregate": None})
+    found = compare([base], [replace(new, rows=(failed, *new.rows[2:]))])
+    assert found.lost == ((first.id, "failed", "wrong bytes"),)
+    assert found.gone == (second.id,)
+    assert found.worse
+    assert compare([replace(base, rows=base.rows[1:])], [new]).added == (first.id,)
+
+
+def test_software_that_differs_is_told() -> None:
+    base, new = runs()
+    header = json.loads(json.dumps(new.header))
+    header["state"]["versions"]["driver"] = "999.1"
+    header["state"]["gpus"][0]["power_cap_w"] = 350.0
+    told = compare([base], [replace(new, header=header)]).differences
+    assert {name: after for name, _, after in told} == {"driver": "999.1", "gpu:0 power cap w": "350.0"}
+
+
+def test_runs_without_a_figure_in_common_are_refused() -> None:
+    base, new = runs()
+    with pytest.raises(LinkscopeError, match="no figure in common"):
+        compare([replace(base, rows=base.rows[:2])], [replace(new, rows=new.rows[2:])])
+    with pytest.raises(LinkscopeError, match="nothing to compare"):
+        compare([], [new])
+
+
+def test_false_discoveries_stay_at_their_rate() -> None:
+    rng = random.Random(5)
+    alarms = 0
+    for family in range(200):
+        nulls: dict[Any, float] = {(str(i), "", "", ""): rng.random() for i in range(100)}
+        alarms += bool(_discoveries(nulls, 0.05))
+        real = nulls | {("real", "", "", ""): 1e-9}
+        assert ("real", "", "", "") in _discoveries(real, 0.05), family
+    assert alarms <= 20  # 5 % of 200 are 10; more than 20 by chance once in a thousand
+
+
+@pytest.mark.parametrize(
+    ("t", "freedom", "p"), [(12.706, 1, 0.05), (2.228, 10, 0.05), (1.96, 1e6, 0.05), (0.0, 3, 1.0)]
+)
+def test_students_t_is_that_of_the_tables(t: float, freedom: float, p: float) -> None:
+    assert two_sided(t, freedom) == pytest.approx(p, rel=2e-3)
+    assert two_sided(-t, freedom) == two_sided(t, freedom)
+    assert 0 < two_sided(40, 4) < 1e-5 < two_sided(10, 4)
+    assert not math.isnan(two_sided(1e200, 2))
+
+
+@pytest.mark.parametrize(("new", "code"), [(NEW, 0), ("slow", 1)])
+def test_the_command(new: Any, code: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    if new == "slow":
+        new = tmp_path / "slow.jsonl"
+        run = planted.slowed(RunFile.read(NEW), lambda flow: flow["method"] == "copy-engine", 0.9)
+        lines = [run.header, *(line for row in run.rows for line in row.lines)]
+        new.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    for options in ([], ["--full"], ["--json"]):
+        with pytest.raises(SystemExit) as left:
+            main(["compare", str(BASE), str(new), *options])
+        out = capsys.readouterr().out
+        assert left.value.code == code
+        assert ("copy-engine" in out) or code == 0
+        if options == []:
+            assert len(out.splitlines()) <= 40
+    assert json.loads(out)["worse"] is bool(code)
+
+
+@pytest.mark.parametrize("wrong", [["--threshold", "2x"], ["--alpha", "0"], ["nowhere.jsonl"]])
+def test_bad_input_is_one_line(wrong: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as left:
+        main(["compare", str(BASE), str(NEW), *wrong])
+    assert left.value.code == 2
+    assert len(capsys.readouterr().err.splitlines()) == 1
+
+
+def test_notebooks_have_it() -> None:
+    assert linkscope.compare(BASE, NEW).findings == ()
