@@ -34,7 +34,7 @@ def numa(figures: polars.DataFrame, node: Node) -> polars.DataFrame:
     ``device``: the GPU, or the NUMA node whose CPUs do it; ``near`` and ``far``: the nodes of the host memory at its
     ends, the nearest to the GPU, or the CPUs' own, and another one. ``cost``: the time (or the inverse of the rate)
     with ``far`` over that with ``near``, less one: 0.12 where it takes 12 % longer, below zero where ``far`` is faster;
-    with its 95 % interval. ``beyond``: whether that is more than noise (``beyond_noise``, within one method and size).
+    with its 95 % interval. ``beyond``: whether that is more than noise (``beyond_noise``).
     """
     alone = figures.filter(
         polars.col("status").cast(polars.String) == "ok",
@@ -53,7 +53,7 @@ def numa(figures: polars.DataFrame, node: Node) -> polars.DataFrame:
     near = lines.filter("near").select("device", *_ALIKE, "nodes", "gbps", "seconds", *COSTS)
     both = far.join(near, on=["device", *_ALIKE], suffix="_near", nulls_equal=True, maintain_order="left")
     found = [_line(line) for line in both.iter_rows(named=True)]
-    return polars.DataFrame(marked(found, _ALIKE), schema=SCHEMA, orient="row")
+    return polars.DataFrame(marked(found, ("device", "far", *_ALIKE)), schema=SCHEMA, orient="row")
 
 
 def _placed(line: Json, node: Node) -> Json | None:

@@ -92,7 +92,7 @@ def _touched(row: Row, paths: Paths) -> Peak | None:
 
 
 def _payload(row: Row, paths: Paths) -> Peak | None:
-    traffic, measured = _traffic(row.case, paths.node)
+    traffic, measured = traffic_of(row.case, paths.node)
     if not measured:
         return None
     try:
@@ -109,7 +109,7 @@ def _payload(row: Row, paths: Paths) -> Peak | None:
     return Peak(total, _why(shared.binding)) if total > 0 else None
 
 
-def _traffic(case: dict[str, Any], node: Node) -> tuple[list[Traffic], list[int]]:
+def traffic_of(case: dict[str, Any], node: Node) -> tuple[list[Traffic], list[int]]:
     """What each flow asks of the node (an exchange: one way and back) and which of them are measured."""
     traffic: list[Traffic] = []
     measured: list[int] = []

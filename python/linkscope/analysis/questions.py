@@ -4,32 +4,46 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import polars
 
 from linkscope.analysis.anisotropy import anisotropy
+from linkscope.analysis.bounds import best_latencies
+from linkscope.analysis.by_flow import apart
+from linkscope.analysis.collectives import collectives
+from linkscope.analysis.engines import engines
 from linkscope.analysis.figures import figures
 from linkscope.analysis.fits import fits
+from linkscope.analysis.interference import interference
 from linkscope.analysis.numa import numa
 from linkscope.analysis.peaks import peaks
 from linkscope.analysis.saturation import saturation
+from linkscope.analysis.scaling import scaling
 from linkscope.analysis.tiers import tiers
 from linkscope.errors import LinkscopeError
 from linkscope.machine.paths import Paths
+from linkscope.results.row import Row
 from linkscope.results.run_file import RunFile
 
 
 @dataclass(frozen=True)
 class Measured:
-    """What a run has to say: its figures (``analysis/figures.py``) and the paths of its node."""
+    """What a run has to say: its figures (``analysis/figures.py``), the paths of its node, its rows."""
 
     figures: polars.DataFrame
     paths: Paths
+    rows: Sequence[Row]
 
     @staticmethod
     def of(run: RunFile) -> Measured:
         """Of a run that was read."""
-        return Measured(figures(run), Paths(run.node))
+        return Measured(figures(run), Paths(run.node), run.rows)
+
+    @cached_property
+    def by_id(self) -> dict[str, Row]:
+        """The rows by id."""
+        return {row.id: row for row in self.rows}
 
 
 @dataclass(frozen=True)
@@ -71,6 +85,26 @@ QUESTIONS: dict[str, Analysis] = {
         "What does memory on another NUMA node than the nearest cost?",
         "figures with host memory on the nearest NUMA node and on another",
         lambda measured: numa(measured.figures, measured.paths.node),
+    ),
+    "engines": Analysis(
+        "How much do copy engines and kernels get out of each kind of link, and which of them more?",
+        "rates of two methods on one path",
+        lambda measured: engines(measured.figures),
+    ),
+    "scaling": Analysis(
+        "What do several flows at once reach of what they reach alone, and what holds them back?",
+        "the rate of several flows at once",
+        lambda measured: scaling(measured.figures, measured.paths, measured.by_id),
+    ),
+    "interference": Analysis(
+        "What does a path lose beside other traffic, and where do the two meet?",
+        "a figure beside other flows and the same one alone",
+        lambda measured: interference(measured.figures, measured.paths, measured.by_id),
+    ),
+    "collectives": Analysis(
+        "How near are collectives to their bounds, and where does their latency turn linear?",
+        "a latency or bus bandwidth of a collective",
+        lambda measured: collectives(measured.figures, best_latencies(apart(measured.rows))),
     ),
 }
 

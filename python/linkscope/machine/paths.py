@@ -93,6 +93,15 @@ class Traffic:
 
 
 @dataclass(frozen=True)
+class Ask:
+    """What a flow wants of links and memories: per byte of payload 1 / ``efficiency`` bytes, and at ``most`` so many
+    GB/s of payload, which is what it reaches alone."""
+
+    efficiency: float = 1.0
+    most: float | None = None
+
+
+@dataclass(frozen=True)
 class SharedPeak:
     """Of simultaneous flows: the sum, each flow's share (GB/s; None: nothing known limits it), and what binds.
 
@@ -157,16 +166,28 @@ class Paths:
 
     def concurrent_peak(self, flows: Sequence[Traffic]) -> SharedPeak:
         """Sum of the max-min fair rates of simultaneous flows over the node's links and memories."""
+        return self.fair_rates(flows, [Ask()] * len(flows))
+
+    def fair_rates(self, flows: Sequence[Traffic], asks: Sequence[Ask]) -> SharedPeak:
+        """The same of flows that take more of what they use than their payload, or of which some want no more."""
         capacities = {i: d.link.peak_gbps for i, d in self.links.items() if d.link.peak_gbps is not None}
         for device in self.node.devices:
             if device.memory_gbps is not None:
                 capacities[f"memory of {device.id}"] = device.memory_gbps
-        share = max_min([self._use(flow) for flow in flows], capacities)
+        uses = []
+        for number, (flow, ask) in enumerate(zip(flows, asks, strict=True)):
+            use = {name: weight / ask.efficiency for name, weight in self.uses(flow).items()}
+            if ask.most is not None:
+                capacities[f"flow {number}"] = ask.most
+                use[f"flow {number}"] = 1.0
+            uses.append(use)
+        share = max_min(uses, capacities)
         known = [rate for rate in share.rates if rate is not None]
         total = sum(known) if known and len(known) == len(share.rates) else None
-        return SharedPeak(total, share.rates, share.binding)
+        return SharedPeak(total, share.rates, tuple(one for one in share.binding if not one.startswith("flow ")))
 
-    def _use(self, flow: Traffic) -> dict[str, float]:
+    def uses(self, flow: Traffic) -> dict[str, float]:
+        """How often each byte passes which link and memory, named as ``SharedPeak.binding`` does."""
         use: dict[str, float] = {}
         for end in (flow.source, flow.destination):
             if end is not None:

@@ -13,15 +13,17 @@ from rich.text import Text
 from linkscope.analysis.questions import QUESTIONS
 from linkscope.report import wording
 from linkscope.report.answers.answer import Answer
-from linkscope.report.answers.paths import ANISOTROPY, NUMA, PEAKS, TIERS
-from linkscope.report.answers.sizes import FITS, SATURATION
+from linkscope.report.answers.paths import ANISOTROPY, ENGINES, NUMA, PEAKS, TIERS
+from linkscope.report.answers.sharing import INTERFERENCE, SCALING
+from linkscope.report.answers.sizes import COLLECTIVES, FITS, SATURATION
 from linkscope.report.grid import empty_grid
 
 ANSWERS: dict[str, Answer] = {
     **{"peaks": PEAKS, "tiers": TIERS, "fits": FITS, "saturation": SATURATION, "anisotropy": ANISOTROPY, "numa": NUMA},
+    **{"engines": ENGINES, "scaling": SCALING, "interference": INTERFERENCE, "collectives": COLLECTIVES},
 }
 """By the names of ``QUESTIONS``."""
-LABEL_WIDTH = 26
+LABEL_WIDTH = 18
 """At least, so that it is not broken into letters."""
 MOST_LINES = 8
 """Of each table, where several questions are answered."""
@@ -38,8 +40,10 @@ def show(found: Mapping[str, DataFrame], node: str, console: Console) -> None:
     for name, table in found.items():
         console.print(Text(name, style="bold") + Text(f"  {QUESTIONS[name].asks}", style="dim"))
         console.print(Text(conclusion(name, table)))
-        if len(table):
-            _print_table(name, table, None if len(found) == 1 else MOST_LINES, console)
+        if len(table) and len(found) == 1:
+            _print_table(ANSWERS[name], table, console)
+        elif len(table):
+            _print_short(name, table, console)
 
 
 def conclusion(name: str, table: DataFrame) -> str:
@@ -59,12 +63,19 @@ def modelled(table: DataFrame) -> bool:
     return bool(len(table) and table["modelled"].any())
 
 
-def _print_table(name: str, table: DataFrame, most: int | None, console: Console) -> None:
+def _print_table(answer: Answer, table: DataFrame, console: Console) -> None:
+    console.print(_grid(answer, answer.order(table)))
+
+
+def _print_short(name: str, table: DataFrame, console: Console) -> None:
     answer = ANSWERS[name]
-    lines = answer.shown(table)
-    console.print(_grid(answer, lines if most is None else lines.head(most)))
-    if most is not None and len(lines) > most:
-        console.print(Text(f"{len(lines) - most} more: linkscope analyze RUN {name}", style="dim"))
+    lines = answer.order(table)
+    if answer.alike:
+        lines = lines.unique(answer.alike, keep="first", maintain_order=True)
+    lines = lines.head(MOST_LINES)
+    console.print(_grid(answer, lines))
+    if len(lines) < len(table):
+        console.print(Text(f"{len(table) - len(lines)} more: linkscope analyze RUN {name}", style="dim"))
 
 
 def _grid(answer: Answer, lines: DataFrame) -> Table:

@@ -8,6 +8,8 @@ from typing import Any
 
 from polars import DataFrame
 
+from linkscope.report import wording
+
 Line = dict[str, Any]
 
 WITHIN = ("", "local", "mixed")
@@ -20,13 +22,15 @@ _USUAL = ("", "device > device", "pinned > device", "device > pinned", "pageable
 class Answer:
     """``conclude``: one sentence, of a table that has lines. ``label`` names a line; ``columns``: heading and text.
 
-    ``shown``: of the table's lines those that are worth a line, the telling ones first.
+    ``order``: the table with its telling lines first. ``alike``: columns; in a short table only the first of lines that
+    share them all stands.
     """
 
     conclude: Callable[[DataFrame], str]
     label: Callable[[Line], str]
     columns: Mapping[str, Callable[[Line], str]]
-    shown: Callable[[DataFrame], DataFrame] = lambda table: table
+    order: Callable[[DataFrame], DataFrame] = lambda table: table
+    alike: tuple[str, ...] = ()
 
 
 def where(line: Line) -> str:
@@ -57,3 +61,14 @@ def count(number: int, noun: str) -> str:
 def sentence(text: str) -> str:
     """With a capital and a full stop."""
     return f"{text[:1].upper()}{text[1:]}."
+
+
+def more(ratio: float) -> str:
+    """Of a ratio of times such as 1.12: "+12.0 %"; "x2.5" from two on."""
+    return f"{ratio * 100 - 100:+.1f} %" if ratio < 2 else f"x{ratio:.3g}"
+
+
+def figure(line: Line, name: str) -> str:
+    """A rate in GB/s, or a time."""
+    gbps = line[f"{name}_gbps"]
+    return wording.value(gbps) if gbps is not None else wording.time(line[f"{name}_seconds"])

@@ -7,7 +7,7 @@ from polars import DataFrame
 
 from linkscope.analysis.tiers import MERGED, OFF
 from linkscope.report import wording
-from linkscope.report.answers.answer import Answer, Line, count, how, sentence, where, words
+from linkscope.report.answers.answer import Answer, Line, count, figure, how, more, sentence, where, words
 
 MOST_PAIRS = 4
 
@@ -37,7 +37,7 @@ PEAKS = Answer(
         "paths": lambda line: str(line["paths"]),
         "limited by": lambda line: line["binds"].partition("; ")[0],
     },
-    shown=lambda table: table.sort("of_peak_median", maintain_order=True),
+    order=lambda table: table.sort("of_peak_median", maintain_order=True),
 )
 
 
@@ -69,7 +69,7 @@ TIERS = Answer(
         "topology": lambda line: line["tiers"],
         "off": lambda line: " ".join(line["off"][:MOST_PAIRS]),
     },
-    shown=lambda table: table.sort(polars.col("agree") != OFF, maintain_order=True),
+    order=lambda table: table.sort(polars.col("agree") != OFF, maintain_order=True),
 )
 
 
@@ -86,7 +86,7 @@ def _uneven(part: DataFrame, name: str) -> str:
     worst = off.row(0, named=True)
     return (
         f"{name} one way is faster beyond noise in {len(off)} of {len(part)} figures, most by "
-        f"{_more(max(worst['ratio'], 1 / worst['ratio']))} ({_faster(worst)}, {how(worst)})"
+        f"{more(max(worst['ratio'], 1 / worst['ratio']))} ({_faster(worst)}, {how(worst)})"
     )
 
 
@@ -94,20 +94,9 @@ def _distance(name: str) -> polars.Expr:
     return polars.col(name).log().abs()
 
 
-def _more(ratio: float) -> str:
-    """Of a ratio of times such as 1.12: "+12 %"; "x2.5" from two on."""
-    return f"{ratio * 100 - 100:+.1f} %" if ratio < 2 else f"x{ratio:.3g}"
-
-
 def _faster(line: Line) -> str:
     ends = (line["a"], line["b"]) if line["ratio"] > 1 else (line["b"], line["a"])
     return ">".join(ends)
-
-
-def _figure(line: Line, name: str) -> str:
-    """A rate in GB/s, or a time."""
-    gbps = line[f"{name}_gbps"]
-    return wording.value(gbps) if gbps is not None else wording.time(line[f"{name}_seconds"])
 
 
 ANISOTROPY = Answer(
@@ -118,13 +107,14 @@ ANISOTROPY = Answer(
         wording.size(line["bytes"]),
     ),
     columns={
-        "there": lambda line: _figure(line, "there"),
-        "back": lambda line: _figure(line, "back"),
+        "there": lambda line: figure(line, "there"),
+        "back": lambda line: figure(line, "back"),
         "faster": lambda line: _faster(line) if line["beyond"] else "",
-        "by": lambda line: _more(max(line["ratio"], 1 / line["ratio"])),
+        "by": lambda line: more(max(line["ratio"], 1 / line["ratio"])),
         "beyond noise": lambda line: "yes" if line["beyond"] else "no",
     },
-    shown=lambda table: table.sort("beyond", _distance("ratio"), descending=True, maintain_order=True),
+    alike=("between", "driver", "method", "parameters", "bytes", "beyond"),
+    order=lambda table: table.sort("beyond", _distance("ratio"), descending=True, maintain_order=True),
 )
 
 
@@ -136,8 +126,8 @@ def _numa(table: DataFrame) -> str:
         return f"A farther NUMA node costs nothing beyond noise in all {len(table)} figures{odd}."
     worst, middle = dear.row(-1, named=True), dear.row(len(dear) // 2, named=True)
     return (
-        f"A farther NUMA node takes longer in {len(dear)} of {len(table)} figures, by {_more(1 + middle['cost'])} in "
-        f"the median and {_more(1 + worst['cost'])} at most ({worst['device']} with {worst['far']} for "
+        f"A farther NUMA node takes longer in {len(dear)} of {len(table)} figures, by {more(1 + middle['cost'])} in "
+        f"the median and {more(1 + worst['cost'])} at most ({worst['device']} with {worst['far']} for "
         f"{worst['near']}, {how(worst)}){odd}."
     )
 
@@ -151,9 +141,38 @@ NUMA = Answer(
     columns={
         "near": lambda line: line["near"],
         "far": lambda line: line["far"],
-        "with near": lambda line: _figure(line, "near"),
-        "with far": lambda line: _figure(line, "far"),
-        "longer": lambda line: _more(1 + line["cost"]) if line["beyond"] else "no",
+        "with near": lambda line: figure(line, "near"),
+        "with far": lambda line: figure(line, "far"),
+        "longer": lambda line: more(1 + line["cost"]) if line["beyond"] else "no",
     },
-    shown=lambda table: table.sort("beyond", "cost", descending=True, maintain_order=True),
+    alike=("movement", "role", "method", "source_memory", "destination_memory", "parameters", "bytes", "beyond"),
+    order=lambda table: table.sort("beyond", "cost", descending=True, maintain_order=True),
+)
+
+
+def _engines(table: DataFrame) -> str:
+    behind = table.filter("beyond").sort("behind", maintain_order=True)
+    links = len(table.filter(polars.col("method") == polars.col("best")))
+    wins = table.filter(polars.col("method") == polars.col("best"))["best"].value_counts(sort=True)
+    told = ", ".join(f"{name} on {number} of {links}" for name, number in wins.iter_rows())
+    if behind.is_empty():
+        return f"All methods reach the same on each of {links} kinds of link."
+    worst = behind.row(-1, named=True)
+    return (
+        f"Most is reached by {told} kinds of link; furthest behind is {worst['method']}, {more(1 + worst['behind'])} "
+        f"({words(where(worst), worst['role'])})."
+    )
+
+
+ENGINES = Answer(
+    conclude=_engines,
+    label=lambda line: words(where(line), how(line)),
+    columns={
+        "GB/s": lambda line: wording.value(line["ceiling_gbps"]),
+        "of peak": lambda line: "" if line["of_peak"] is None else wording.percent(line["of_peak"]),
+        "longer": lambda line: (
+            "best" if line["method"] == line["best"] else more(1 + line["behind"]) if line["beyond"] else "equal"
+        ),
+        "paths": lambda line: str(line["paths"]),
+    },
 )

@@ -6,7 +6,7 @@ import polars
 from polars import DataFrame
 
 from linkscope.report import wording
-from linkscope.report.answers.answer import Answer, Line, how, where, words
+from linkscope.report.answers.answer import Answer, Line, how, sentence, where, words
 
 NO_LINE = 0.2
 """Times that are further from their line are not described by it."""
@@ -14,14 +14,6 @@ _KIND = (
     *("movement", "tier", "role", "method", "source_memory", "destination_memory", "members_memory", "parameters"),
     *("regime", "together", "load", "environment"),
 )
-
-
-def _one_path_each(table: DataFrame) -> DataFrame:
-    """Of each kind of path and method the first path."""
-    on = [*_KIND, "path"]
-    return table.join(
-        table.unique(_KIND, keep="first", maintain_order=True).select(on), on=on, how="semi", nulls_equal=True
-    )
 
 
 def _path(line: Line) -> str:
@@ -81,7 +73,7 @@ FITS = Answer(
         "± beta": lambda line: _either_side(line, "beta_gbps"),
         "n_1/2": lambda line: wording.size(line["half_bytes"]) if line["half_bytes"] else "",
     },
-    shown=_one_path_each,
+    alike=(*_KIND, "segment"),
 )
 
 
@@ -122,5 +114,40 @@ SATURATION = Answer(
         "90 % from": lambda line: wording.size(line["share90_bytes_low"]) if line["share90_bytes"] else "",
         "to": lambda line: wording.size(line["share90_bytes_high"]) if line["share90_bytes"] else "",
     },
-    shown=_one_path_each,
+    alike=_KIND,
+)
+
+
+def _collectives(table: DataFrame) -> str:
+    told = []
+    fast = table.filter(polars.col("of_bound").is_not_null()).sort("of_bound", maintain_order=True)
+    if len(fast):
+        least, most = fast.row(0, named=True), fast.row(-1, named=True)
+        told.append(
+            f"small ones take {least['of_bound']:.3g} ({words(least['movement'], how(least))}) to "
+            f"{most['of_bound']:.3g} times their latency bound"
+        )
+    wide = table.filter(polars.col("of_peak").is_not_null()).sort("of_peak", maintain_order=True)
+    if len(wide):
+        best = wide.row(-1, named=True)
+        told.append(
+            f"at best {wording.percent(best['of_peak'])} of the links' bandwidth is reached "
+            f"({words(best['movement'], how(best))}, {wording.size(best['bus_bytes'])})"
+        )
+    turns = table["linear_bytes"].drop_nulls().sort()
+    if len(turns):
+        told.append(f"latency turns linear at {wording.size(turns[0])} to {wording.size(turns[-1])}")
+    return sentence("; ".join(told) or "no bound is known of these collectives")
+
+
+COLLECTIVES = Answer(
+    conclude=_collectives,
+    label=lambda line: words(line["movement"], how(line)),
+    columns={
+        "latency": lambda line: "" if line["latency_seconds"] is None else wording.time(line["latency_seconds"]),
+        "bound": lambda line: "" if line["of_bound"] is None else f"x{line['of_bound']:.3g}",
+        "linear at": lambda line: "" if line["linear_bytes"] is None else wording.size(line["linear_bytes"]),
+        "bus GB/s": lambda line: "" if line["bus_gbps"] is None else wording.value(line["bus_gbps"]),
+        "of peak": lambda line: "" if line["of_peak"] is None else wording.percent(line["of_peak"]),
+    },
 )

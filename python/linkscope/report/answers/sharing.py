@@ -1,0 +1,87 @@
+"""Answers about sharing: what flows at once reach, and what holds them back."""
+
+from __future__ import annotations
+
+import polars
+from polars import DataFrame
+
+from linkscope.analysis import interference, scaling
+from linkscope.report import wording
+from linkscope.report.answers.answer import Answer, Line, count, figure, how, more, sentence, where, words
+
+MOST_NAMED = 2
+
+
+def _scaling(table: DataFrame) -> str:
+    known = table.filter(polars.col("efficiency").is_not_null()).sort("efficiency", maintain_order=True)
+    if known.is_empty():
+        return "Cannot tell: none of the flows was measured alone."
+    verdicts = {name: known.filter(polars.col("verdict") == name) for name in known["verdict"].unique()}
+    told = [f"{len(verdicts.get(scaling.SCALES, ()))} of {count(len(known), 'set')} of flows do not hinder one another"]
+    if scaling.SHARED in verdicts:
+        worst = verdicts[scaling.SHARED].row(0, named=True)
+        told.append(
+            f"in {len(verdicts[scaling.SHARED])} links or memory that they share explain the loss, most to "
+            f"{wording.percent(worst['efficiency'])} ({where(worst)}: {_named(worst['bottleneck'])})"
+        )
+    if scaling.UNKNOWN in verdicts:
+        worst = verdicts[scaling.UNKNOWN].row(0, named=True)
+        told.append(
+            f"in {len(verdicts[scaling.UNKNOWN])} the topology does not explain it, most "
+            f"{wording.percent(worst['efficiency'])} ({words(where(worst), how(worst))})"
+        )
+    return sentence("; ".join(told))
+
+
+def _named(names: list[str]) -> str:
+    rest = len(names) - MOST_NAMED
+    return ", ".join(names[:MOST_NAMED]) + (f" and {rest} more" if rest > 0 else "")
+
+
+def _place(line: Line) -> str:
+    place = [word for word in line["place"].split("|") if word.startswith(("gpu:", "numa:"))]
+    return " ".join(place)
+
+
+SCALING = Answer(
+    conclude=_scaling,
+    label=lambda line: words(where(line), how(line), _place(line)),
+    columns={
+        "GB/s": lambda line: wording.value(line["gbps"]),
+        "alone": lambda line: "" if line["alone_gbps"] is None else wording.value(line["alone_gbps"]),
+        "reached": lambda line: "" if line["efficiency"] is None else wording.percent(line["efficiency"]),
+        "fair": lambda line: "" if line["predicted_gbps"] is None else wording.value(line["predicted_gbps"]),
+        "held back by": lambda line: _named(line["bottleneck"]) if line["bottleneck"] else line["verdict"],
+    },
+    alike=("movement", "tier", "together", "role", "method", "source_memory", "destination_memory", "verdict"),
+    order=lambda table: table.sort("efficiency", nulls_last=True, maintain_order=True),
+)
+
+
+def _interference(table: DataFrame) -> str:
+    hit = table.filter(polars.col("verdict") != interference.NONE).sort("slowdown", maintain_order=True)
+    if hit.is_empty():
+        return f"Nothing is slower beside other traffic, in all {count(len(table), 'figure')}."
+    worst = hit.row(-1, named=True)
+    unknown = hit.filter(polars.col("verdict") == interference.UNKNOWN)
+    meeting = f" in {_named(worst['shared'])}" if worst["shared"] else ""
+    told = (
+        f"{len(hit)} of {count(len(table), 'figure')} are slower beside other traffic, most by "
+        f"{more(1 + worst['slowdown'])} ({worst['path']} {worst['method']} beside {worst['beside']}{meeting})"
+    )
+    return f"{told}; of {len(unknown)} the topology does not explain it." if len(unknown) else f"{told}."
+
+
+INTERFERENCE = Answer(
+    conclude=_interference,
+    label=lambda line: f"{line['path']} {line['method']} beside {line['beside']} ({line['row']})",
+    columns={
+        "alone": lambda line: figure(line, "alone"),
+        "beside": lambda line: figure(line, "beside"),
+        "longer": lambda line: more(1 + line["slowdown"]) if line["beyond"] else "no",
+        "fair": lambda line: "" if line["predicted"] is None else more(1 + line["predicted"]),
+        "meet in": lambda line: _named(line["shared"]) or (line["verdict"] if line["verdict"] == "unknown" else ""),
+    },
+    alike=("row", "tier", "method", "beside", "verdict"),
+    order=lambda table: table.sort("slowdown", descending=True, maintain_order=True),
+)

@@ -1,0 +1,108 @@
+"""Scaling, interference and engines, on a modelled node of which all is known, and on planted rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import modelled_run as made
+import polars
+import pytest
+from launching import real_engine
+
+import linkscope
+from linkscope.analysis import interference as beside
+from linkscope.analysis import scaling as several
+from linkscope.analysis.questions import analyze
+from linkscope.results.row import Row
+from linkscope.results.run_file import RunFile
+
+__all__ = ["real_engine"]
+
+Json = dict[str, Any]
+SIZE = 512 << 20
+
+
+@pytest.fixture(scope="module")
+def contended(tmp_path_factory: pytest.TempPathFactory, real_engine: None) -> RunFile:
+    """The suite `contention` on three dies of a described Frontier node."""
+    where = tmp_path_factory.mktemp("runs") / "run.jsonl"
+    return linkscope.run("contention", machine="frontier", devices="gpu:0-2,numa:0-3", output=where)
+
+
+def table(run: RunFile, name: str) -> polars.DataFrame:
+    return analyze(run, (name,))[name]
+
+
+def lines(found: polars.DataFrame, row: str) -> list[Json]:
+    return found.filter(polars.col("row") == row).to_dicts()
+
+
+def test_modelled_interference_is_the_max_min_fair_one(contended: RunFile) -> None:
+    found = table(contended, "interference")
+    rates = found.filter(polars.col("predicted").is_not_null())
+    assert len(rates) > 20
+    assert (rates["slowdown"] - rates["predicted"]).abs().max() < 0.01  # type: ignore[operator]
+    assert beside.UNKNOWN not in rates["verdict"].to_list()
+    for row, shared in (("h2d-against", "memory of numa:3"), ("h2d-engine-beside-kernel", "numa:3>gpu:0")):
+        (line,) = (line for line in lines(found, row) if line["path"] == "numa:3>gpu:0")
+        assert (line["verdict"], line["shared"]) == (beside.SHARED, [shared])
+    assert {line["verdict"] for line in lines(found, "h2d-beside-local")} == {beside.NONE}
+    assert {line["slowdown"] for line in lines(found, "h2d-beside-local")} == {0.0}
+
+
+def test_modelled_scaling_names_the_memory_that_two_gpus_share(contended: RunFile) -> None:
+    found = table(contended, "scaling").filter(polars.col("efficiency").is_not_null())
+    assert len(found) > 12
+    assert several.UNKNOWN not in found["verdict"].to_list()
+    packed, spread = (lines(found, row) for row in ("host-same-package", "host-spread"))
+    assert {(line["verdict"], *line["bottleneck"]) for line in packed if line["flows"] == 2} == {
+        (several.SHARED, "memory of numa:3")
+    }
+    assert {line["verdict"] for line in spread if line["flows"] == 2} == {several.SCALES}
+    assert found["gbps"].to_list() == pytest.approx(found["predicted_gbps"].to_list(), rel=0.02)
+
+
+def flows(pairs: list[tuple[str, str]], rates: list[float], figure: str = "aggregate") -> Row:
+    """Flows at once, GB/s each; one flow is alone."""
+    labels = {"figure": figure if len(pairs) > 1 else "first"}
+    case = made.case("together", [made.flow(a, b, SIZE) for a, b in pairs], labels)
+    together = vars(made.stats_of([sum(rates) * (1 + 0.0001 * i) for i in range(12)]))
+    samples = [
+        made.seconds(SIZE, rate, f"{a}{b}{rate}", noise=0.0005) for (a, b), rate in zip(pairs, rates, strict=True)
+    ]
+    return made.ok(case, samples, aggregate={"gbps": together}) if len(pairs) > 1 else made.ok(case, samples)
+
+
+def test_what_the_topology_does_not_explain_is_unknown() -> None:
+    pairs = [("numa:0", "gpu:0"), ("numa:0", "gpu:1")]
+    alone = [flows([pair], [50.0]) for pair in pairs]
+    for rates, verdict in (([49.5, 49.5], several.SCALES), ([20.0, 20.0], several.UNKNOWN)):
+        (line,) = table(made.run(found=[*alone, flows(pairs, rates)]), "scaling").to_dicts()
+        assert line["verdict"] == verdict
+        assert line["efficiency"] == pytest.approx(sum(rates) / 100, rel=0.01)
+        assert line["bottleneck"] == []
+    one_source = [("gpu:0", "gpu:1"), ("gpu:0", "gpu:2")]
+    rows = [*(flows([pair], [400.0]) for pair in one_source), flows(one_source, [199.0, 199.0])]
+    (line,) = table(made.run(found=rows), "scaling").to_dicts()
+    assert (line["verdict"], line["bottleneck"]) == (several.SHARED, ["gpu:0>switch:nvswitch"])
+
+
+def test_without_a_figure_alone_nothing_is_said_of_what_flows_should_reach() -> None:
+    (line,) = table(
+        made.run(found=[flows([("gpu:0", "gpu:1"), ("gpu:0", "gpu:2")], [199.0, 199.0])]), "scaling"
+    ).to_dicts()
+    assert (line["efficiency"], line["verdict"]) == (None, several.UNKNOWN)
+
+
+def test_methods_are_ranked_on_the_paths_that_all_have() -> None:
+    rows = []
+    for a, b in (("gpu:0", "gpu:1"), ("gpu:1", "gpu:0"), ("gpu:0", "gpu:2")):
+        for method, rate in (("copy-engine", 396.0), ("kernel-copy", 371.0)):
+            if (b, method) != ("gpu:2", "kernel-copy"):
+                case = made.case(method, [made.flow(a, b, SIZE, method)], {"figure": "first", "tier": "nvlink-18"})
+                rows.append(made.ok(case, [made.seconds(SIZE, rate, f"{a}{b}{method}", noise=0.0005)]))
+    found = table(made.run(found=rows), "engines")
+    assert found["method"].to_list() == ["copy-engine", "kernel-copy"]
+    assert found["paths"].to_list() == [2, 2]
+    assert found["behind"].to_list() == pytest.approx([0, 396 / 371 - 1], abs=0.002)
+    assert found["beyond"].to_list() == [False, True]
