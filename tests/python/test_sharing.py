@@ -106,3 +106,17 @@ def test_methods_are_ranked_on_the_paths_that_all_have() -> None:
     assert found["paths"].to_list() == [2, 2]
     assert found["behind"].to_list() == pytest.approx([0, 396 / 371 - 1], abs=0.002)
     assert found["beyond"].to_list() == [False, True]
+
+
+def test_threads_beyond_those_that_suffice_are_not_counted() -> None:
+    rows = []
+    for number, rate in ((1, 10.0), (2, 19.0), (4, 30.0), (8, 30.3), (16, 29.0)):
+        for extra, factor in (({}, 1.0), ({"non_temporal": 1}, 1.5)):
+            flow = made.flow("numa:0", "numa:0", SIZE, "memcpy", parameters={"threads": number, **extra})
+            case = made.case(f"{number}{extra}", [flow], {"figure": "first"})
+            rows.append(made.ok(case, [made.seconds(SIZE, rate * factor, f"{number}{extra}", noise=0.0002)]))
+    plain, streamed = table(made.run(found=rows), "threads").to_dicts()
+    assert (plain["best_threads"], plain["enough_threads"], plain["others"]) == (8, 4, "")
+    assert (streamed["best_threads"], streamed["others"]) == (8, "non_temporal=1")
+    assert plain["speedup"] == pytest.approx(3.03, rel=0.01)
+    assert plain["efficiency"] == pytest.approx(3.03 / 4, rel=0.01)

@@ -20,6 +20,7 @@ from linkscope.analysis.numa import numa
 from linkscope.analysis.peaks import peaks
 from linkscope.analysis.saturation import saturation
 from linkscope.analysis.scaling import scaling
+from linkscope.analysis.threads import threads
 from linkscope.analysis.tiers import tiers
 from linkscope.errors import LinkscopeError
 from linkscope.machine.paths import Paths
@@ -95,6 +96,11 @@ QUESTIONS: dict[str, Analysis] = {
         "What do several flows at once reach of what they reach alone, and what holds them back?",
         "the rate of several flows at once",
         lambda measured: scaling(measured.figures, measured.paths, measured.by_id),
+    ),
+    "threads": Analysis(
+        "From how many threads on do CPUs get no more out of memory?",
+        "one copy by CPUs with two numbers of threads",
+        lambda measured: threads(measured.figures),
     ),
     "interference": Analysis(
         "What does a path lose beside other traffic, and where do the two meet?",

@@ -14,18 +14,24 @@ from linkscope.analysis.questions import QUESTIONS
 from linkscope.report import wording
 from linkscope.report.answers.answer import Answer
 from linkscope.report.answers.paths import ANISOTROPY, ENGINES, NUMA, PEAKS, TIERS
-from linkscope.report.answers.sharing import INTERFERENCE, SCALING
+from linkscope.report.answers.sharing import INTERFERENCE, SCALING, THREADS
 from linkscope.report.answers.sizes import COLLECTIVES, FITS, SATURATION
 from linkscope.report.grid import empty_grid
 
 ANSWERS: dict[str, Answer] = {
     **{"peaks": PEAKS, "tiers": TIERS, "fits": FITS, "saturation": SATURATION, "anisotropy": ANISOTROPY, "numa": NUMA},
-    **{"engines": ENGINES, "scaling": SCALING, "interference": INTERFERENCE, "collectives": COLLECTIVES},
+    **{
+        "engines": ENGINES,
+        "scaling": SCALING,
+        "threads": THREADS,
+        "interference": INTERFERENCE,
+        "collectives": COLLECTIVES,
+    },
 }
 """By the names of ``QUESTIONS``."""
 LABEL_WIDTH = 18
 """At least, so that it is not broken into letters."""
-MOST_LINES = 8
+MOST_LINES = 5
 """Of each table, where several questions are answered."""
 
 

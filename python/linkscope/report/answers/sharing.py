@@ -85,3 +85,33 @@ INTERFERENCE = Answer(
     alike=("row", "tier", "method", "beside", "verdict"),
     order=lambda table: table.sort("slowdown", descending=True, maintain_order=True),
 )
+
+
+def _threads(table: DataFrame) -> str:
+    largest = table.filter(polars.col("bytes") == polars.col("bytes").max())
+    best = largest.sort("gbps", maintain_order=True).row(-1, named=True)
+    enough = count(best["enough_threads"], "thread")
+    open_ended = ", the most that were measured" if best["enough_threads"] == best["most_threads"] else ""
+    return (
+        f"{enough}{open_ended}, reach 95 % of the best rate, {wording.value(best['gbps'])} GB/s, which is "
+        f"x{best['speedup']:.3g} that of {best['fewest_threads']} ({words(best['path'], _work(best))})."
+    )
+
+
+def _work(line: Line) -> str:
+    return words(how(line | {"parameters": line["others"]}), wording.size(line["bytes"]))
+
+
+THREADS = Answer(
+    conclude=_threads,
+    label=lambda line: words(line["path"], _work(line)),
+    columns={
+        "one": lambda line: wording.value(line["fewest_gbps"]) if line["fewest_threads"] == 1 else "",
+        "best GB/s": lambda line: wording.value(line["gbps"]),
+        "with": lambda line: str(line["best_threads"]),
+        "95 % with": lambda line: str(line["enough_threads"]),
+        "speedup": lambda line: f"x{line['speedup']:.3g}",
+        "per thread": lambda line: wording.percent(line["efficiency"]),
+    },
+    order=lambda table: table.sort("bytes", descending=True, maintain_order=True),
+)

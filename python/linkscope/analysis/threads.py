@@ -1,0 +1,63 @@
+"""Threads: what more threads of a CPU get out of memory, and from how many on no more comes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars
+
+from linkscope.analysis.movement import with_movement
+
+ENOUGH = 0.95
+"""Of the best rate."""
+_NUMBER = r"\bthreads=(\d+) ?"
+_SERIES = (
+    *("movement", "role", "method", "path", "source_memory", "destination_memory", "others", "bytes", "figure"),
+    *("regime", "cache", "load", "environment", "processes"),
+)
+SCHEMA: dict[str, Any] = {
+    **dict.fromkeys(_SERIES, polars.String),
+    **{"bytes": polars.Int64, "processes": polars.Int32, "fewest_threads": polars.Int32, "most_threads": polars.Int32},
+    **dict.fromkeys(("fewest_gbps", "gbps", "gbps_low", "gbps_high", "speedup"), polars.Float64),
+    **{"best_threads": polars.Int32, "enough_threads": polars.Int32, "efficiency": polars.Float64},
+    "modelled": polars.Boolean,
+}
+
+
+def threads(figures: polars.DataFrame) -> polars.DataFrame:
+    """A line for each copy or access by a CPU that was measured with several numbers of threads, in the run's order.
+
+    ``gbps`` is the best rate, with ``best_threads``; ``enough_threads``: the fewest that reach 95 % of it, as far as
+    was measured. ``speedup``: the best rate over that of ``fewest_threads``; ``efficiency``: speedup over how many
+    times more ``enough_threads`` are. ``others``: the parameters but the threads.
+    """
+    parameters = polars.col("parameters").cast(polars.String)
+    usable = with_movement(
+        figures.filter(
+            polars.col("status").cast(polars.String) == "ok",
+            (polars.col("flows") == 1) & (polars.col("background") == 0) & (polars.col("gbps_low") > 0),
+            polars.col("executor").cast(polars.String).str.starts_with("numa:") & parameters.str.contains(_NUMBER),
+        )
+    ).with_columns(
+        parameters.str.extract(_NUMBER).cast(polars.Int32).alias("threads"),
+        parameters.str.replace(_NUMBER, "").str.strip_chars().alias("others"),
+    )
+    each = usable.unique([*_SERIES, "threads"], keep="first", maintain_order=True)
+    found = []
+    for _, series in each.group_by(_SERIES, maintain_order=True):
+        ordered = series.sort("threads")
+        if len(ordered) < 2:
+            continue
+        first, best = ordered.row(0, named=True), ordered.sort("gbps", maintain_order=True).row(-1, named=True)
+        enough = int(ordered.filter(polars.col("gbps") >= ENOUGH * best["gbps"])["threads"][0])
+        speedup = best["gbps"] / first["gbps"]
+        found.append(
+            {
+                **{name: first[name] for name in (*_SERIES, "modelled")},
+                **{"fewest_threads": first["threads"], "most_threads": ordered["threads"][-1]},
+                **{"fewest_gbps": first["gbps"], "best_threads": best["threads"], "enough_threads": enough},
+                **{name: best[name] for name in ("gbps", "gbps_low", "gbps_high")},
+                **{"speedup": speedup, "efficiency": speedup / (enough / first["threads"])},
+            }
+        )
+    return polars.DataFrame(found, schema=SCHEMA, orient="row")
