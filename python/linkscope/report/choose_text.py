@@ -25,7 +25,7 @@ def show(found: Choices, node: str, console: Console) -> None:
     _print_head(found, node, console)
     matter = [one for one in found.answers if not one.equals]
     left, shown = MOST_LINES - HEAD_LINES, 0
-    for alike in sorted(_alike(matter), key=lambda answers: _rank(answers[0])):
+    for alike in sorted(by_ranges(matter), key=lambda answers: _rank(answers[0])):
         block = _block(alike)
         lines = len(console.render_lines(block, pad=False))
         if lines > left:
@@ -110,7 +110,7 @@ def _print_head(found: Choices, node: str, console: Console) -> None:
     console.print(Text(WORDS, style="dim"))
 
 
-def _alike(answers: Iterable[Choice]) -> list[list[Choice]]:
+def by_ranges(answers: Iterable[Choice]) -> list[list[Choice]]:
     """Those that differ only in the paths they are about, together."""
     found: dict[object, list[Choice]] = {}
     for one in answers:

@@ -21,8 +21,11 @@ from markupsafe import Markup
 
 from linkscope.analysis.by_flow import apart
 from linkscope.analysis.cell import Cell, place_of
+from linkscope.analysis.choose import choose
 from linkscope.analysis.collective import Collective
 from linkscope.analysis.curves import CurveSet
+from linkscope.analysis.explain import explain
+from linkscope.analysis.figures import figures
 from linkscope.analysis.lists import Listing
 from linkscope.analysis.matrices import Matrix
 from linkscope.analysis.overview import Overview, overview
@@ -30,8 +33,8 @@ from linkscope.analysis.summary import ABOVE_PEAK, Table, TableSummary, table_su
 from linkscope.errors import LinkscopeError
 from linkscope.report import wording
 from linkscope.report.curve_svg import clocks, curve_svg, mark, styles
+from linkscope.report.html_answer import answer
 from linkscope.report.provenance import machine_state, precision, provenance, remarks
-from linkscope.report.topology_svg import draw
 from linkscope.results.row import Row
 from linkscope.results.run_file import RunFile
 
@@ -67,7 +70,7 @@ def render(run: RunFile) -> str:
     return environment.get_template("report.html.j2").render(
         header=header,
         node=node,
-        node_svg=Markup(draw(node)),
+        answer=answer(node, explain(run), choose(figures(run)), found.summary),
         provenance=provenance(header, node, run.states),
         state=machine_state(header),
         remarks=remarks(run),

@@ -9,17 +9,13 @@ from dataclasses import dataclass
 from html import escape
 
 from linkscope.machine.node import Device, Link, Node
+from linkscope.report.link_styles import MOST_LABELS, LinkStyles, is_host_fabric
 from linkscope.report.topology_layout import Box, TopologyLayout, arc_drop, lay_out
 
 MARK = "described, not measured"
 _FONT = "Inter, 'Segoe UI', 'Helvetica Neue', Helvetica, Arial, 'DejaVu Sans', sans-serif"
 _INK, _SOFT, _FAINT = "#1b2733", "#5b6b7b", "#d5dce3"
 _FILL = {"numa": ("#f3f5f7", "#aab6c2"), "gpu": ("#e8f1f8", "#5b93bd"), "switch": ("#e6f3ee", "#5aa68c")}
-#: Okabe and Ito's colours, told apart with any colour vision; within one kind a narrower bundle is lighter.
-_BLUES = ("#00507f", "#2b86c0", "#7db8e0", "#b5d5ec")
-_ORANGE, _GREEN, _GREY = "#d98a00", "#009e73", "#8d99a6"
-_MOST_LABELS = 16
-_LEAST, _MOST = 1.6, 11.0
 
 
 @dataclass(frozen=True)
@@ -31,10 +27,10 @@ class _Line:
     points: tuple[tuple[float, float], ...]
 
 
-def draw(node: Node) -> str:
-    """A self-contained SVG document (no script, no external font or style)."""
+def draw(node: Node, judged: LinkStyles | None = None) -> str:
+    """A self-contained SVG document (no script, no external font or style); links by their peak unless ``judged``."""
     layout = lay_out(node)
-    styles = _Styles(node.links)
+    styles = judged or LinkStyles(node.links)
     lines = [line for link in node.links if (line := _line(link, layout, node)) is not None]
     legend, legend_height, legend_width = _legend(styles, layout.bottom + 44)
     width = max(layout.width + (46 if _has_bracket(lines, layout) else 0), legend_width, _header_width(node))
@@ -42,13 +38,14 @@ def draw(node: Node) -> str:
     indent = (width - layout.width) / 2
     body = [
         *(_draw_line(line, styles) for line in sorted(lines, key=lambda line: styles.width(line.link))),
-        *(_draw_box(device, layout.boxes[device.id]) for device in node.devices),
+        *(_draw_box(device, layout.boxes[device.id], styles) for device in node.devices),
         *_labels(lines, layout, styles),
     ]
     return "\n".join(
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" '
             f'height="{height:.0f}" font-family="{_FONT}" role="img" aria-label="{escape(_summary(node))}">',
+            f"<desc>{escape(_description(node, styles))}</desc>",
             f'<rect width="{width:.0f}" height="{height:.0f}" fill="#ffffff"/>',
             *_header(node, width),
             f'<g transform="translate({indent:.1f} 0)">',
@@ -61,44 +58,10 @@ def draw(node: Node) -> str:
     )
 
 
-class _Styles:
-    """Colour and thickness of links: by kind and, within GPU fabrics, by rank of the peak."""
-
-    def __init__(self, links: Sequence[Link]) -> None:
-        self.links = links
-        self._highest = max((link.peak_gbps or 0.0 for link in links if link.kind != "on-package"), default=0.0) or 1.0
-        fabric = [link.peak_gbps or 0.0 for link in links if _is_fabric(link)]
-        self._ranks = sorted(set(fabric), reverse=True)
-        self._most = _MOST if len(fabric) <= _MOST_LABELS else _MOST / 2.5
-
-    def color(self, link: Link) -> str:
-        if _is_fabric(link):
-            return _BLUES[min(self._ranks.index(link.peak_gbps or 0.0), len(_BLUES) - 1)]
-        if link.kind == "on-package":
-            return _GREEN
-        return _GREY if _is_host_fabric(link) else _ORANGE
-
-    def width(self, link: Link) -> float:
-        """Pixels; grows with the root of the peak, so that PCIe still shows beside NVLink."""
-        return _LEAST + (self._most - _LEAST) * math.sqrt(min((link.peak_gbps or 0.0) / self._highest, 1.0))
-
-    def dash(self, link: Link) -> str:
-        return ' stroke-dasharray="2 5"' if link.peak_gbps is None else ""
-
-
-def _is_host_fabric(link: Link) -> bool:
-    return link.a.startswith("numa:") and link.b.startswith("numa:")
-
-
-def _is_fabric(link: Link) -> bool:
-    """Between GPUs, their switches included."""
-    return "numa" not in f"{link.a} {link.b}" and not link.kind.startswith("pcie")
-
-
 def _line(link: Link, layout: TopologyLayout, node: Node) -> _Line | None:
     """None for links that the picture only mentions: NUMA nodes that are not neighbours."""
     a, b = layout.boxes[link.a], layout.boxes[link.b]
-    if _is_host_fabric(link):
+    if is_host_fabric(link):
         return _host_line(link, layout, node)
     if layout.arcs and link.a.startswith("gpu:") and link.b.startswith("gpu:"):
         return _arc(link, a, b)
@@ -160,22 +123,24 @@ def _has_bracket(lines: Sequence[_Line], layout: TopologyLayout) -> bool:
     return any(x > edge for line in lines for x, _ in line.points)
 
 
-def _draw_line(line: _Line, styles: _Styles) -> str:
+def _draw_line(line: _Line, styles: LinkStyles) -> str:
     link = line.link
     return (
         f'<path d="{line.path}" fill="none" stroke="#ffffff" stroke-width="{styles.width(link) + 4:.1f}"/>'
         f'<path d="{line.path}" fill="none" stroke="{styles.color(link)}" stroke-width="{styles.width(link):.1f}"'
-        f"{styles.dash(link)}><title>{escape(_spoken(link))}</title></path>"
+        f"{styles.dash(link)}><title>{escape(styles.spoken(link))}</title></path>"
     )
 
 
-def _draw_box(device: Device, box: Box) -> str:
+def _draw_box(device: Device, box: Box, styles: LinkStyles) -> str:
     fill, edge = _FILL[device.kind]
+    edge, width = (edge, 1.4) if (blamed := styles.edge(device)) is None else (blamed, 3.6)
     lines = [
         f'<g><title>{escape(device.id)}: {escape(device.name)}</title><rect x="{box.left:.1f}" y="{box.top:.1f}" '
-        f'width="{box.width:.1f}" height="{box.height:.1f}" rx="9" fill="{fill}" stroke="{edge}" stroke-width="1.4"/>'
+        f'width="{box.width:.1f}" height="{box.height:.1f}" rx="9" fill="{fill}" stroke="{edge}" '
+        f'stroke-width="{width}"/>'
     ]
-    details = _details(device)
+    details = [*_details(device), *styles.notes(device)]
     dy = 5.0 if not details else -4.0 if len(details) == 1 else -10.0
     lines.append(_text(box.x, box.y + dy, _title(device), 15, _INK, weight=600))
     for place, detail in enumerate(details):
@@ -205,15 +170,15 @@ def _details(device: Device) -> list[str]:
     return lines
 
 
-def _labels(lines: Sequence[_Line], layout: TopologyLayout, styles: _Styles) -> list[str]:
+def _labels(lines: Sequence[_Line], layout: TopologyLayout, styles: LinkStyles) -> list[str]:
     """A number on each link where there is room; with many equal links the legend alone says it."""
-    crowded = {kind for kind, count in Counter(line.link.kind for line in lines).items() if count > _MOST_LABELS}
+    crowded = {kind for kind, count in Counter(line.link.kind for line in lines).items() if count > MOST_LABELS}
     taken: list[Box] = list(layout.boxes.values())
     drawn = []
     for line in lines:
-        if line.link.peak_gbps is None or line.link.kind in crowded:
+        text = styles.label(line.link)
+        if not text or (line.link.kind in crowded and not styles.odd(line.link)):
             continue
-        text = _number(line.link.peak_gbps)
         width = 7.2 * len(text) + 10
         spots = [Box(x, y, width, 18) for x, y in line.points]
         spot = min(spots, key=lambda box: _clutter(box, taken, line, lines))
@@ -260,6 +225,12 @@ def _header(node: Node, width: float) -> list[str]:
     return parts
 
 
+def _description(node: Node, styles: LinkStyles) -> str:
+    """The picture in words, kind by kind."""
+    devices = ", ".join(device.id for device in node.devices)
+    return f"{devices}. {'. '.join(text for _, text in styles.entries())}. {styles.note}"
+
+
 def _header_width(node: Node) -> float:
     title = 11.5 * len(node.name) + (7.0 * len(MARK) + 60 if node.modelled else 0)
     return max(title, 6.8 * len(_summary(node))) + 80
@@ -276,12 +247,9 @@ def _summary(node: Node) -> str:
     return ", ".join(parts)
 
 
-def _legend(styles: _Styles, top: float) -> tuple[list[str], float, float]:
+def _legend(styles: LinkStyles, top: float) -> tuple[list[str], float, float]:
     """One line per kind of link, widest first. Returns elements, height, width."""
-    kinds: dict[tuple[str, str, float | None, int | None], list[Link]] = {}
-    for link in sorted(styles.links, key=lambda link: (_is_host_fabric(link), -(link.peak_gbps or 0.0))):
-        kinds.setdefault((styles.color(link), link.kind, link.peak_gbps, link.lanes), []).append(link)
-    entries = [(links[0], _entry(links)) for links in kinds.values()]
+    entries = styles.entries()
     wide = 92 + 6.7 * max((len(text) for _, text in entries), default=0)
     elements = []
     for place, (link, text) in enumerate(entries):
@@ -293,32 +261,8 @@ def _legend(styles: _Styles, top: float) -> tuple[list[str], float, float]:
         )
     y = top + 24 * len(entries)
     if entries:
-        note = "Numbers: payload peak of the whole bundle, GB/s in each direction."
-        elements.append(_text(40, y + 8, note, 12, _SOFT, anchor="start"))
+        elements.append(_text(40, y + 8, styles.note, 12, _SOFT, anchor="start"))
     return elements, 24 * len(entries) + (12 if entries else 0), max(wide + 40, 520 if entries else 0)
-
-
-_KIND_NAMES = {"nvlink": "NVLink", "xgmi": "xGMI", "xgmi-cpu": "xGMI to the CPU", "pcie": "PCIe", "xbus": "X-Bus",
-               "upi": "UPI", "on-package": "inside the package", "on-die": "NUMA nodes inside a socket"}  # fmt: skip
-
-
-def _entry(links: Sequence[Link]) -> str:
-    link = links[0]
-    name = _KIND_NAMES.get(link.kind, link.kind)
-    lanes = f" × {link.lanes}" if link.lanes and link.lanes > 1 else ""
-    peak = "peak not known" if link.peak_gbps is None else f"{_number(link.peak_gbps)} GB/s"
-    tier = f"{link.tier}: " if link.tier and link.tier != link.kind else ""
-    name += " to the CPU" if link.kind == "nvlink" and "numa:" in f"{link.a} {link.b}" else ""
-    return f"{tier}{name}{lanes}, {peak}, {len(links)} link{'s' if len(links) > 1 else ''}"
-
-
-def _spoken(link: Link) -> str:
-    peak = "peak not known" if link.peak_gbps is None else f"{_number(link.peak_gbps)} GB/s per direction"
-    return f"{link.a} to {link.b}: {link.kind}, {peak}{', ' + link.detail if link.detail else ''}"
-
-
-def _number(gbps: float) -> str:
-    return f"{gbps:.0f}" if gbps >= 100 or gbps == round(gbps) else f"{gbps:.1f}"
 
 
 def _text(x: float, y: float, text: str, size: float, fill: str, weight: int = 400, anchor: str = "middle") -> str:

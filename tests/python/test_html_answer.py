@@ -1,0 +1,108 @@
+"""The top of the page: one answer, the same as `explain` and `choose` give, and the picture that shows it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import modelled_run as made
+import planted_faults as planted
+import pytest
+from browser import needs_browser, visit
+
+from linkscope.analysis.choose import choose
+from linkscope.analysis.explain import explain
+from linkscope.analysis.figures import figures
+from linkscope.analysis.link_shares import LinkShares, link_shares
+from linkscope.analysis.overview import overview
+from linkscope.machine.paths import Paths
+from linkscope.report import wording
+from linkscope.report.explain_text import verdict
+from linkscope.report.html import render
+from linkscope.report.html_answer import answer, picture, uses
+from linkscope.results.run_file import RunFile
+
+RECORDED = Path(__file__).parent.parent / "fixtures" / "runs" / "h200x4-default.jsonl"
+
+
+@pytest.fixture(scope="module")
+def healthy() -> RunFile:
+    return RunFile.read(RECORDED)
+
+
+def shares(run: RunFile) -> LinkShares:
+    return link_shares(explain(run).accounts, Paths(run.node))
+
+
+def test_links_of_a_healthy_node_are_as_expected(healthy: RunFile) -> None:
+    found = shares(healthy)
+    assert set(found.links) == set(healthy.node.links)
+    assert not any(one.short for one in (*found.links.values(), *found.devices.values()))
+    assert all(0.97 < one.share < 1.03 for one in found.links.values())
+
+
+def test_a_faults_link_is_short_and_no_other(healthy: RunFile) -> None:
+    run = planted.pcie_narrow("gpu:2")(planted.lanes_down("gpu:1")(healthy))
+    short = {frozenset((link.a, link.b)) for link, one in shares(run).links.items() if one.short}
+    assert short == {frozenset(("numa:0", "gpu:2")), frozenset(("gpu:1", "switch:nvswitch"))}
+
+
+def test_a_slow_pair_blames_no_link_that_serves_others_well_but_its_ends_stand_out(healthy: RunFile) -> None:
+    run = planted.slow_pair("gpu:0", "gpu:3")(healthy)
+    assert not any(one.short for one in shares(run).links.values())
+    drawn = picture(run.node, explain(run))
+    boxes = re.findall(r"<title>(gpu:\d)[^<]*</title><rect[^>]*stroke-width=\"3.6\"", drawn)
+    assert boxes == ["gpu:0", "gpu:3"]
+
+
+def test_the_page_opens_with_explains_verdict_and_findings(healthy: RunFile) -> None:
+    run = planted.pcie_narrow("gpu:2")(healthy)
+    page, found = render(run), explain(run)
+    assert page.index(verdict(found)) < page.index('id="glance"')
+    assert page.index(found.shortfalls[0].cause) < page.index('id="glance"')
+    assert 'class="answer short"' in page
+    assert 'class="answer fine"' in render(healthy)
+
+
+def test_a_run_with_nothing_to_judge_says_so_and_keeps_its_picture() -> None:
+    run = made.run(4, made.size_curves("sizes", [("a", "gpu:0", "gpu:1", 390.0)], sizes=4))
+    page = render(run)
+    assert 'class="answer unknown"' in page
+    assert verdict(explain(run)) in page
+    assert f"{made.LINK_GBPS:.0f}</text>" in page
+
+
+def test_a_modelled_answer_is_marked() -> None:
+    page = render(made.run(4))
+    top = page[page.index('id="answer"') : page.index('id="glance"')]
+    assert wording.MODELLED in top
+    assert "measured and verified" not in top
+
+
+def test_what_to_use_is_what_choose_says(healthy: RunFile) -> None:
+    found = choose(figures(healthy))
+    lines = dict(uses(found))
+    assert 0 < len(lines) <= 3
+    peer = next(one for one in found.answers if one.question.movement == "GPU to GPU")
+    text = next(how for what, how in lines.items() if what.startswith("GPU to GPU"))
+    assert all(wording.either(span.best) in text for span in peer.ranges)
+    said = answer(
+        healthy.node, explain(healthy), replace(found, answers=()), overview(healthy.rows, healthy.node).summary
+    )
+    assert said.use == ()
+
+
+@needs_browser
+def test_a_browser_finds_the_answer_first_and_nothing_to_complain_of(healthy: RunFile, tmp_path: Path) -> None:
+    look = (
+        "const box = (id) => document.getElementById(id).getBoundingClientRect();"
+        "return {verdict: document.querySelector('.verdict').getBoundingClientRect().bottom,"
+        " wide: document.documentElement.scrollWidth, color: getComputedStyle(document.body).backgroundColor};"
+    )
+    seen = visit(render(healthy), look, tmp_path)
+    assert seen.errors == []
+    assert seen.found["verdict"] < 700
+    narrow = visit(render(healthy), look, tmp_path, 390)
+    assert narrow.errors == []
+    assert narrow.found["wide"] <= 390
