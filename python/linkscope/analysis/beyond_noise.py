@@ -11,6 +11,7 @@ from typing import Any
 import polars
 
 from linkscope.analysis.size_ranges import AS_GOOD, Cost
+from linkscope.students_t import two_sided
 
 Json = dict[str, Any]
 
@@ -83,14 +84,17 @@ def beyond_noise(ratios: Sequence[CostRatio], tests: int) -> list[bool]:
     their intervals say (Birge's ratio by the median deviation, with Student's t of as little freedom as that has; from
     at least ``FEWEST_ALIKE`` ratios).
     """
-    wide = NormalDist().inv_cdf(1 - 0.025 / max(tests, 1))
+    chance = 0.05 / max(tests, 1)
+    wide = -NormalDist().inv_cdf(chance / 2)
+    scatter, freedom = 0.0, _EFFICIENCY * (len(ratios) - 1)
     if len(ratios) >= FEWEST_ALIKE:
         middle = median(ratio.middle for ratio in ratios)
         off = median(abs(ratio.middle - middle) / ratio.deviation for ratio in ratios)
-        wide = max(wide, off / _MEDIAN_DEVIATION * _student(wide, _EFFICIENCY * (len(ratios) - 1)))
-    return [abs(one.middle) > max(math.log1p(AS_GOOD), wide * one.deviation) for one in ratios]
+        scatter = max(off, 1e-12) / _MEDIAN_DEVIATION
 
+    def beyond(one: CostRatio) -> bool:
+        deviations = abs(one.middle) / one.deviation
+        by_scatter = not scatter or two_sided(deviations / scatter, freedom) < chance
+        return abs(one.middle) > math.log1p(AS_GOOD) and deviations > wide and by_scatter
 
-def _student(z: float, freedom: float) -> float:
-    """Student's t of the normal quantile ``z`` (Abramowitz and Stegun, 26.7.5, two terms)."""
-    return z + (z**3 + z) / (4 * freedom) + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * freedom**2)
+    return [beyond(one) for one in ratios]
