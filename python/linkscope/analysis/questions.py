@@ -58,7 +58,7 @@ class Analysis:
 
 QUESTIONS: dict[str, Analysis] = {
     "peaks": Analysis(
-        "Which share of the hardware's limit does each method reach, and what is that limit?",
+        "How near does each method come to the hardware's limit, and to which?",
         "a rate on a path whose peak the topology knows",
         lambda measured: peaks(measured.figures),
     ),
@@ -68,12 +68,12 @@ QUESTIONS: dict[str, Analysis] = {
         lambda measured: tiers(measured.figures, measured.paths),
     ),
     "fits": Analysis(
-        "What are latency and bandwidth, by lines t = alpha + n / beta through the times?",
+        "What are latency and bandwidth, by t = alpha + n / beta?",
         "times of one transfer at four sizes",
         lambda measured: fits(measured.figures),
     ),
     "saturation": Analysis(
-        "From which size on does a path give half, 80 and 90 % of what it gives in the end?",
+        "From which size on does a path give 50, 80, 90 % of its rate?",
         "rates at four sizes",
         lambda measured: saturation(measured.figures),
     ),
@@ -88,12 +88,12 @@ QUESTIONS: dict[str, Analysis] = {
         lambda measured: numa(measured.figures, measured.paths.node),
     ),
     "engines": Analysis(
-        "How much do copy engines and kernels get out of each kind of link, and which of them more?",
+        "Which method gets most out of each kind of link?",
         "rates of two methods on one path",
         lambda measured: engines(measured.figures),
     ),
     "scaling": Analysis(
-        "What do several flows at once reach of what they reach alone, and what holds them back?",
+        "What do flows at once reach, and what holds them back?",
         "the rate of several flows at once",
         lambda measured: scaling(measured.figures, measured.paths, measured.by_id),
     ),
@@ -103,12 +103,12 @@ QUESTIONS: dict[str, Analysis] = {
         lambda measured: threads(measured.figures),
     ),
     "interference": Analysis(
-        "What does a path lose beside other traffic, and where do the two meet?",
+        "What does a path lose beside other traffic, and where?",
         "a figure beside other flows and the same one alone",
         lambda measured: interference(measured.figures, measured.paths, measured.by_id),
     ),
     "collectives": Analysis(
-        "How near are collectives to their bounds, and where does their latency turn linear?",
+        "How near do collectives come to their bounds?",
         "a latency or bus bandwidth of a collective",
         lambda measured: collectives(measured.figures, best_latencies(apart(measured.rows))),
     ),

@@ -109,9 +109,8 @@ ANISOTROPY = Answer(
     columns={
         "there": lambda line: figure(line, "there"),
         "back": lambda line: figure(line, "back"),
-        "faster": lambda line: _faster(line) if line["beyond"] else "",
+        "faster": lambda line: _faster(line) if line["beyond"] else "alike",
         "by": lambda line: more(max(line["ratio"], 1 / line["ratio"])),
-        "beyond noise": lambda line: "yes" if line["beyond"] else "no",
     },
     alike=("between", "driver", "method", "parameters", "bytes", "beyond"),
     order=lambda table: table.sort("beyond", _distance("ratio"), descending=True, maintain_order=True),

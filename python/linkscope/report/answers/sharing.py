@@ -21,13 +21,14 @@ def _scaling(table: DataFrame) -> str:
     if scaling.SHARED in verdicts:
         worst = verdicts[scaling.SHARED].row(0, named=True)
         told.append(
-            f"in {len(verdicts[scaling.SHARED])} links or memory that they share explain the loss, most to "
-            f"{wording.percent(worst['efficiency'])} ({where(worst)}: {_named(worst['bottleneck'])})"
+            f"in {len(verdicts[scaling.SHARED])} links or memory that they share explain the loss, down to "
+            f"{wording.percent(worst['efficiency'])} of their rates alone ({where(worst)}: "
+            f"{_named(worst['bottleneck'])})"
         )
     if scaling.UNKNOWN in verdicts:
         worst = verdicts[scaling.UNKNOWN].row(0, named=True)
         told.append(
-            f"in {len(verdicts[scaling.UNKNOWN])} the topology does not explain it, most "
+            f"in {len(verdicts[scaling.UNKNOWN])} the topology does not explain it, down to "
             f"{wording.percent(worst['efficiency'])} ({words(where(worst), how(worst))})"
         )
     return sentence("; ".join(told))

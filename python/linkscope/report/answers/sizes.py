@@ -6,7 +6,7 @@ import polars
 from polars import DataFrame
 
 from linkscope.report import wording
-from linkscope.report.answers.answer import Answer, Line, how, sentence, where, words
+from linkscope.report.answers.answer import Answer, Line, count, how, sentence, where, words
 
 NO_LINE = 0.2
 """Times that are further from their line are not described by it."""
@@ -36,13 +36,17 @@ def _fits(table: DataFrame) -> str:
     )
 
 
+def _is_crooked(line: Line) -> bool:
+    return bool(line["misfit"] > NO_LINE)
+
+
 def _segment(line: Line) -> str:
     sizes = f"{wording.size(line['first_bytes'])} to {wording.size(line['last_bytes'])}"
     return words(_path(line), sizes if line["segments"] > 1 else "")
 
 
 def _alpha(line: Line) -> str:
-    if line["misfit"] > NO_LINE:
+    if _is_crooked(line):
         return "no line"
     if line["alpha_seconds_low"] <= 0 <= line["alpha_seconds_high"]:
         return "about 0"
@@ -52,13 +56,13 @@ def _alpha(line: Line) -> str:
 def _either_side(line: Line, name: str) -> str:
     """The larger side of an interval, in percent."""
     middle = line[name]
-    if middle is None or line["misfit"] > NO_LINE or line[f"{name}_low"] <= 0:
+    if middle is None or _is_crooked(line) or line[f"{name}_low"] <= 0:
         return ""
     return f"±{wording.percent(max(line[f'{name}_high'] - middle, middle - line[f'{name}_low']) / middle)}"
 
 
 def _beta(line: Line) -> str:
-    if line["misfit"] > NO_LINE:
+    if _is_crooked(line):
         return ""
     return wording.value(line["beta_gbps"]) if line["beta_gbps"] is not None else "flat"
 
@@ -71,7 +75,7 @@ FITS = Answer(
         "± alpha": lambda line: _either_side(line, "alpha_seconds"),
         "beta GB/s": _beta,
         "± beta": lambda line: _either_side(line, "beta_gbps"),
-        "n_1/2": lambda line: wording.size(line["half_bytes"]) if line["half_bytes"] else "",
+        "n_1/2": lambda line: wording.size(line["half_bytes"]) if line["half_bytes"] and not _is_crooked(line) else "",
     },
     alike=(*_KIND, "segment"),
 )
@@ -82,17 +86,16 @@ def _saturation(table: DataFrame) -> str:
     at_once = len(table.filter(polars.col("share90_bytes").is_null()))
     rising = len(table.filter("rising"))
     more = words(
-        f"{at_once} are as fast with the smallest size" if at_once else "",
-        f"{rising} were still rising at the largest" if rising else "",
+        f"{at_once} of {count(len(table), 'rate')} are there with the smallest size" if at_once else "",
+        f"{rising} still rise at the largest" if rising else "",
     )
     if known.is_empty():
-        return f"Of {len(table)} series none shows where it saturates: {more}."
+        return f"No rate shows where it saturates: {more}."
     ordered = known.sort("share90_bytes", maintain_order=True)
     least, most = ordered.row(0, named=True), ordered.row(-1, named=True)
     return (
         f"90 % of the rate takes {wording.size(least['share90_bytes'])} ({words(where(least), how(least))}) to "
-        f"{wording.size(most['share90_bytes'])} ({words(where(most), how(most))})"
-        + (f"; of {len(table)} series {more}." if more else ".")
+        f"{wording.size(most['share90_bytes'])} ({words(where(most), how(most))})" + (f"; {more}." if more else ".")
     )
 
 
