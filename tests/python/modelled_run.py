@@ -173,7 +173,7 @@ def run(gpus: int = 4, found: list[Row] | None = None, **more: Any) -> RunFile:
     """A run file of ``found`` (all of ``rows()`` by default); ``more`` is put into the header."""
     held = tuple(rows(gpus) if found is None else found)
     head = header(node(gpus)) | more
-    head["plan"] = {**head["plan"], "ids": [row.id for row in held]}
+    head["plan"] = {**head["plan"], "ids": list(dict.fromkeys(row.id for row in held))}
     return RunFile(Path("synthetic.jsonl"), head, held, ())
 
 

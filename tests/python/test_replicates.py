@@ -14,6 +14,7 @@ import pytest
 
 from linkscope.analysis.headline import headline
 from linkscope.analysis.interval import stats_of
+from linkscope.errors import LinkscopeError
 from linkscope.results.replicates import across, folded
 from linkscope.results.row import ONE_REPLICATE, Row
 from linkscope.results.run_file import RunFile
@@ -157,7 +158,11 @@ def test_calibrated_noise_widens_the_interval_of_its_class(tmp_path: Path) -> No
     assert margin({}) == pytest.approx(0, abs=1e-9)
     assert margin({"classes": class_of, "cases": {}}) == pytest.approx(math.exp(0.1) - 1)
     assert margin({"classes": class_of, "cases": {rows[0].id: 0.3}}) == pytest.approx(math.exp(0.3) - 1)
-    for other in ({"cpu": 0.1}, {"gpu": "much"}, {"gpu": -1}, {"gpu": 1e9}, []):
-        assert margin({"classes": other, "cases": {}}) == pytest.approx(0, abs=1e-9)
-    for odd in (class_of, [], 7, {"classes": class_of, "cases": []}, {"classes": class_of}):
-        assert margin(odd) == pytest.approx(0, abs=1e-9)
+    for silent in ({"classes": {"cpu": 0.1}, "cases": {}}, {"classes": class_of}, class_of):
+        assert margin(silent) == pytest.approx(0, abs=1e-9)
+    for wrong in ({"gpu": "much"}, {"gpu": -1}, {"gpu": 1e9}, []):
+        with pytest.raises(LinkscopeError, match=r"line 1: noise.between_runs.classes"):
+            margin({"classes": wrong, "cases": {}})
+    for odd in ([], 7, {"classes": class_of, "cases": []}):
+        with pytest.raises(LinkscopeError, match=r"line 1: noise.between_runs"):
+            margin(odd)

@@ -91,11 +91,11 @@ def test_reopening_keeps_a_whole_line_that_lacks_its_newline(tmp_path: Path) -> 
         (b'{"answer": 42}\n', "does not start with a header"),
         (b"[1, 2]\n", "does not start with a header"),
         (b'{"record": "header", "schema": 7}\n', "has schema 7, this linkscope reads 1"),
-        (b'{"record": "header", "schema": 1}\n', "its header lacks"),
-        (json.dumps({**header(), "plan": {"ids": 5}}).encode() + b"\n", "not a list of names"),
+        (b'{"record": "header", "schema": 1}\n', "line 1: "),
+        (json.dumps({**header(), "plan": {"ids": 5}}).encode() + b"\n", "line 1: plan.ids: Expected `array`"),
         (json.dumps({**header(), "node": []}).encode() + b"\n", "is damaged"),
         (json.dumps(header()).encode() + b'\nnonsense\n{"record": "state"}\n', "is damaged: line 2 is no JSON object"),
-        (json.dumps(header()).encode() + b'\n{"record": "row", "id": "a"}\n', "line 2 is not a row"),
+        (json.dumps(header()).encode() + b'\n{"record": "row", "id": "a"}\n', "line 2: Object missing required field"),
         (json.dumps(header()).encode() + b'\n{"record": "rowdy"}\n', "unknown record 'rowdy'"),
     ],
 )
@@ -148,7 +148,7 @@ def test_a_full_disk_is_named() -> None:
 
 def test_a_device_is_no_run_file() -> None:
     for use in (RunFile.read, RunWriter.reopen):
-        with pytest.raises(LinkscopeError, match="/dev/zero is a device"):
+        with pytest.raises(LinkscopeError, match=r"/dev/zero is (a device|no file)"):
             use(Path("/dev/zero"))
 
 

@@ -375,7 +375,7 @@ def _err() -> Console:
 
 
 def _print_json(data: Any) -> None:
-    typer.echo(json.dumps(data, indent=1))
+    typer.echo(json.dumps(data, indent=1, allow_nan=False))
 
 
 def _print_listing(entries: list[dict[str, Any]], as_json: bool) -> None:

@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import asdict, dataclass, field
 from typing import Any
+
+import msgspec
+
+MOST_DEVICES = 4096
+MOST_LINKS = 65536
+LARGEST = 1e18
+_DEVICE_ID = re.compile(r"(gpu|numa):[0-9]{1,6}|switch:.{1,100}")
 
 
 @dataclass(frozen=True)
@@ -70,20 +78,29 @@ class Node:
         """Devices of kind ``gpu``, ``numa`` or ``switch``, in order of their numbers."""
         return tuple(d for d in self.devices if d.kind == kind)
 
+    @property
+    def problem(self) -> str:
+        """Why this is no node, in a few words; empty where it is one."""
+        ids = [device.id for device in self.devices]
+        if len(ids) > MOST_DEVICES or len(self.links) > MOST_LINKS:
+            return f"{len(ids)} devices and {len(self.links)} links are more than any node has"
+        if len(set(ids)) < len(ids):
+            return "a device stands there twice"
+        if any(_DEVICE_ID.fullmatch(device.id) is None for device in self.devices):
+            return "a device is neither gpu:N nor numa:N nor switch:NAME"
+        if any(link.a not in ids or link.b not in ids for link in self.links):
+            return "a link ends at a device that is not there"
+        numbers = [n for d in self.devices for n in (d.memory_bytes, d.memory_gbps, d.memory_latency_ns)]
+        numbers += [n for link in self.links for n in (link.peak_gbps, link.lanes, link.latency_ns)]
+        if any(number is not None and not 0 <= number < LARGEST for number in numbers):
+            return "a size, rate or time that no machine has"
+        return ""
+
     def to_json(self) -> dict[str, Any]:
         """A JSON-ready dict; ``Node.from_json`` reads it back."""
         return asdict(self)
 
     @staticmethod
     def from_json(data: dict[str, Any]) -> Node:
-        """The inverse of ``to_json``. Raises KeyError or TypeError on foreign data."""
-        devices = tuple(Device(**{**d, "cpus": tuple(d.get("cpus", ()))}) for d in data["devices"])
-        links = tuple(Link(**link) for link in data["links"])
-        return Node(
-            name=data["name"],
-            devices=devices,
-            links=links,
-            modelled=bool(data.get("modelled", False)),
-            notes=tuple(data.get("notes", ())),
-            methods=dict(data.get("methods", {})),
-        )
+        """The inverse of ``to_json``; fields it does not know are left out. Raises ValueError on foreign data."""
+        return msgspec.convert(data, Node)

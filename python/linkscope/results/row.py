@@ -23,6 +23,11 @@ class Stats:
     p99: float
     max: float
 
+    @staticmethod
+    def from_json(data: dict[str, Any]) -> Stats:
+        """Of what schema/result.schema.json calls stats."""
+        return Stats(**{name: data[name] for name in Stats.__dataclass_fields__})
+
 
 @dataclass(frozen=True)
 class FlowResult:
@@ -156,8 +161,8 @@ class Row:
             FlowResult(
                 repeats=f["repeats"],
                 operations=f["operations"],
-                seconds=Stats(**f["seconds"]),
-                gbps=Stats(**f["gbps"]) if "gbps" in f else None,
+                seconds=Stats.from_json(f["seconds"]),
+                gbps=Stats.from_json(f["gbps"]) if "gbps" in f else None,
                 touched_bytes=f.get("touched_bytes"),
                 setting=f.get("setting", {}),
                 notes=tuple(f.get("notes", ())),
@@ -174,7 +179,7 @@ class Row:
             case=line["case"],
             reason=line.get("reason"),
             flows=flows,
-            aggregate=Stats(**aggregate["gbps"]) if aggregate else None,
+            aggregate=Stats.from_json(aggregate["gbps"]) if aggregate else None,
             stopped=line.get("stopped"),
             raw=line,
         )

@@ -1,0 +1,355 @@
+"""Records: what a run file's lines must be, field by field; whatever is read passes here first."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Annotated, Any, Literal, TypedDict, TypeVar
+
+import msgspec
+from msgspec import Meta
+
+from linkscope.machine.node import Node
+from linkscope.machine.state import MachineState
+
+Json = dict[str, Any]
+_Kind = TypeVar("_Kind")
+
+MOST_TEXT = 64 << 10
+_LARGEST = 1 << 53
+"""Bytes and counts that a float still holds."""
+
+Text = Annotated[str, Meta(max_length=MOST_TEXT)]
+Word = Annotated[str, Meta(max_length=1024)]
+Place = Annotated[str, Meta(pattern=r"^(numa|gpu):[0-9]{1,6}$")]
+Count = Annotated[int, Meta(ge=0, le=_LARGEST)]
+Number = Annotated[float, Meta(ge=0, le=1e18)]
+Share = Annotated[float, Meta(ge=0, le=1e3)]
+FigureWord = Literal["first", "sum", "aggregate", "half", "latency", "touched", "algorithm", "bus"]
+
+
+class _End(TypedDict):
+    device: Place
+    memory: Word
+
+
+class EndRecord(_End, total=False):
+    """One end of a flow, or a member of a collective."""
+
+    placement: Literal["bound", "first-touch"]
+    first_touch: Place
+    rank: Count
+    advice: Word
+
+
+class _Flow(TypedDict):
+    method: Word
+    executor: Place
+    bytes: Count
+
+
+class FlowRecord(_Flow, total=False):
+    """One flow of a case, as planned."""
+
+    source: EndRecord
+    destination: EndRecord
+    members: Annotated[list[EndRecord], Meta(min_length=1)]
+    rank: Count
+    role: Literal["measured", "background"]
+    parameters: dict[Word, int | Word]
+    tuning_group: Text
+
+
+class CellRecord(TypedDict, total=False):
+    """Where one figure of a case stands in its table."""
+
+    row: Text
+    column: Text
+
+
+class Traits(TypedDict, total=False):
+    """What a case's methods and memories state of themselves."""
+
+    methods: dict[Word, dict[Word, bool | Number | Word]]
+    memories: dict[Word, dict[Word, bool | Number | Word]]
+
+
+class Labels(CellRecord, total=False):
+    """What tables need of a case."""
+
+    title: Text
+    show: Word
+    figure: FigureWord
+    figures: list[FigureWord]
+    series: Text
+    x: int | float | None
+    x_name: Word
+    tier: Word
+    table: Word
+    environment: Word
+    variant: dict[Word, int | float | Text]
+    cells: list[CellRecord]
+    peer: dict[Word, Text] | None
+    traits: Traits
+
+
+class _Case(TypedDict):
+    id: Annotated[str, Meta(min_length=1, max_length=MOST_TEXT)]
+    clock: Word
+    flows: Annotated[list[FlowRecord], Meta(min_length=1)]
+
+
+class Case(_Case, total=False):
+    """A plan's case."""
+
+    suite: Word
+    name: Word
+    cache: Word
+    load: Literal["once", "sustained"]
+    min_sample_s: Number
+    point_budget_s: Number
+    labels: Labels
+    timeout_s: Number
+    processes: Annotated[int, Meta(ge=1, le=1 << 20)]
+    environment: dict[Word, Text]
+
+
+class StatsRecord(TypedDict):
+    """Of one quantity's samples."""
+
+    n: Annotated[int, Meta(ge=1, le=_LARGEST)]
+    median: Number
+    low: Number
+    high: Number
+    mean: Number
+    min: Number
+    p5: Number
+    p95: Number
+    p99: Number
+    max: Number
+
+
+class _FlowOutcome(TypedDict):
+    repeats: Count
+    operations: Annotated[int, Meta(ge=1, le=_LARGEST)]
+    seconds: StatsRecord
+
+
+class FlowOutcome(_FlowOutcome, total=False):
+    """What came of one flow."""
+
+    gbps: StatsRecord
+    setting: Json
+    notes: list[Text]
+    samples_s: list[Number]
+    parts_s: list[Number]
+    touched_bytes: Count
+
+
+class _Aggregate(TypedDict):
+    gbps: StatsRecord
+
+
+class Aggregate(_Aggregate, total=False):
+    """All measured flows together."""
+
+    overlap: Share
+    timeline_uncertainty_us: Number
+
+
+class Verified(TypedDict, total=False):
+    """How often memory was compared, and how many bytes of it."""
+
+    passes: Count
+    rounds: Count
+    bytes: Count
+
+
+class _RowRecord(TypedDict):
+    id: Annotated[str, Meta(min_length=1, max_length=MOST_TEXT)]
+    status: Literal["ok", "skipped", "failed"]
+    modelled: bool
+    case: Case
+
+
+class RowRecord(_RowRecord, total=False):
+    """One case's outcome."""
+
+    replicate: Count
+    reason: Text
+    hosts: list[Word]
+    flows: list[FlowOutcome]
+    aggregate: Aggregate
+    stopped: Word
+    verified: Verified
+    started: Word
+    elapsed_s: Number
+
+
+class _Plan(TypedDict):
+    ids: list[Annotated[str, Meta(min_length=1, max_length=MOST_TEXT)]]
+
+
+class Options(TypedDict, total=False):
+    """What the run asked of every point."""
+
+    precision: Share
+    point_budget_s: Number
+
+
+class RoundsRecord(TypedDict, total=False):
+    """How often each case was to be visited."""
+
+    least: Count
+    most: Count
+
+
+class Plan(_Plan, total=False):
+    """What was to be run."""
+
+    suites: list[Word]
+    options: Options
+    rounds: RoundsRecord
+
+
+class BetweenRuns(TypedDict, total=False):
+    """The node's noise between runs, relative half widths."""
+
+    classes: dict[Word, Share]
+    cases: dict[Text, Share]
+
+
+class NoiseRecord(TypedDict, total=False):
+    """By which calibration intervals are widened."""
+
+    calibrated: Word
+    turns: Count
+    between_runs: BetweenRuns
+
+
+class MethodRecord(TypedDict, total=False):
+    """A line of an engine's catalog."""
+
+    name: Word
+    reason: Text
+
+
+class EngineRecord(TypedDict, total=False):
+    """What an engine said of itself."""
+
+    backend: Word
+    version: Word
+    problem: Text
+    versions: dict[Word, Word]
+    methods: list[MethodRecord]
+
+
+class _HeaderRecord(TypedDict):
+    version: Word
+    started: Word
+    host: Word
+    plan: Plan
+    node: Node
+
+
+class HeaderRecord(_HeaderRecord, total=False):
+    """A run file's first line."""
+
+    command: list[Text]
+    engine: EngineRecord
+    further_engines: list[EngineRecord]
+    state: MachineState
+    noise: NoiseRecord | None
+
+
+class Process(TypedDict, total=False):
+    """A process that joined."""
+
+    host: Word
+
+
+class StateRecord(TypedDict, total=False):
+    """The machine at a moment of the run."""
+
+    when: Word
+    state: MachineState
+    processes: list[Process]
+
+
+_DECODER = msgspec.json.Decoder()
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+"""Controls, line ends, and marks that turn the direction of text."""
+_MAY_CONTROL = re.compile(rb"\\|\x7f|\xc2|\xe2")
+
+
+def decoded(line: bytes) -> Json | None:
+    """The object of one line; None where it is no JSON object: cut short, nested too deep, NaN, no UTF-8."""
+    try:
+        found = _DECODER.decode(line)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(found, dict):
+        return None
+    shown: Json = _shown(found) if _MAY_CONTROL.search(line) else found
+    return shown
+
+
+def _shown(value: Any) -> Any:
+    """With the control characters of all texts escaped: none of them reaches a terminal or a page."""
+    if isinstance(value, str):
+        return _CONTROL.sub(lambda match: match.group().encode("unicode_escape").decode(), value)
+    if isinstance(value, dict):
+        return {_shown(name): _shown(one) for name, one in value.items()}
+    return [_shown(one) for one in value] if isinstance(value, list) else value
+
+
+def checked_header(record: Json) -> None:
+    """Raises ValueError that names the field, in one line, where the record is no header."""
+    header = _converted(record, HeaderRecord)
+    ids = header["plan"]["ids"]
+    if len(set(ids)) < len(ids):
+        raise ValueError("plan.ids: an id stands there twice")
+    problem = header["node"].problem
+    if problem:
+        raise ValueError(f"node: {problem}")
+
+
+def checked_row(record: Json) -> None:
+    """Likewise of a row."""
+    row = _converted(record, RowRecord)
+    case, flows = row["case"], row.get("flows", [])
+    if case["id"] != row["id"]:
+        raise ValueError("case.id: another than the row's")
+    if row["status"] == "ok" and len(flows) != len(case["flows"]):
+        raise ValueError(f"flows: {len(flows)} results of {len(case['flows'])} flows")
+    measured = sum(flow.get("role", "measured") == "measured" for flow in case["flows"])
+    if not measured:
+        raise ValueError("case.flows: none is measured")
+    if len(case.get("labels", {}).get("cells", [])) not in (0, measured):
+        raise ValueError(f"case.labels.cells: not one for each of {measured} flows")
+    for name, stats in _stats(row):
+        if not stats["low"] <= stats["median"] <= stats["high"]:
+            raise ValueError(f"{name}: its median lies outside its interval")
+
+
+def checked_state(record: Json) -> None:
+    """Likewise of a state."""
+    _converted(record, StateRecord)
+
+
+def _stats(row: RowRecord) -> Iterator[tuple[str, StatsRecord]]:
+    for index, flow in enumerate(row.get("flows", [])):
+        yield f"flows[{index}].seconds", flow["seconds"]
+        if "gbps" in flow:
+            yield f"flows[{index}].gbps", flow["gbps"]
+    if "aggregate" in row:
+        yield "aggregate.gbps", row["aggregate"]["gbps"]
+
+
+def _converted(record: Json, kind: type[_Kind]) -> _Kind:
+    try:
+        return msgspec.convert(record, kind)
+    except msgspec.ValidationError as error:
+        what, _, where = str(error).partition(" - at `$")
+        place = where.strip("`.")
+        raise ValueError(f"{place}: {what}" if place else what) from error

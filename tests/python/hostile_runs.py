@@ -1,0 +1,170 @@
+"""Damaged run files: mutations of a good one, and what every reader makes of them."""
+
+from __future__ import annotations
+
+import copy
+import io
+import json
+import random
+import sys
+import tempfile
+import traceback
+from collections import Counter
+from collections.abc import Callable, Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from linkscope.analysis.calibration import calibrate
+from linkscope.analysis.choose import choose
+from linkscope.analysis.compare import compare
+from linkscope.analysis.explain import explain
+from linkscope.analysis.figures import figures
+from linkscope.analysis.overview import overview
+from linkscope.errors import LinkscopeError
+from linkscope.report import choose_text, compare_text, explain_text, terminal
+from linkscope.report.html import render
+from linkscope.report.provenance import hosts, precision
+from linkscope.results.export import flat_rows
+from linkscope.results.run_file import RunFile
+
+GOOD = Path(__file__).parents[1] / "fixtures" / "turns" / "h200x2-1.jsonl"
+ODD: tuple[Any, ...] = (
+    *(None, True, False, "", "x", "\x1b[31mred\x1b[0m", "\ud800", "gpu:99999", "numa:-1", "a" * 70_000, -1, 0, 1, 0.5),
+    *(2**31, 2**63, 10**40, -1e308, 1e308, 5e-324, float("nan"), float("inf"), [], {}, [[]], [None], {"": None}, [{}]),
+)
+
+
+def good_lines(most: int = 14) -> list[Any]:
+    """Of a real run: its header, a few rows, a state."""
+    lines = [json.loads(line) for line in GOOD.read_text(encoding="utf-8").splitlines()]
+    kept = [lines[0], *[line for line in lines if line["record"] == "row"][: most - 2], lines[-1]]
+    ids = {line["id"] for line in kept if line["record"] == "row"}
+    kept[0]["plan"]["ids"] = [name for name in lines[0]["plan"]["ids"] if name in ids]
+    return kept
+
+
+def mutations(seed: int) -> Iterator[bytes]:
+    """Without end: one to three faults each, in a value, a key or the bytes."""
+    rng, good = random.Random(seed), good_lines()
+    while True:
+        lines = copy.deepcopy(good)
+        for _ in range(rng.choice((1, 1, 1, 2, 3))):
+            _spoil(rng, rng.choice(lines))
+        data = b"".join(json.dumps(line).encode("utf-8", "surrogatepass") + b"\n" for line in lines)
+        yield _bytes_spoilt(rng, data) if rng.random() < 0.15 else data
+
+
+def _spoil(rng: random.Random, tree: Any) -> None:
+    """One value somewhere in the tree becomes another, goes, or stands there twice."""
+    place = tree
+    while True:
+        keys = list(place) if isinstance(place, dict) else list(range(len(place)))
+        if not keys:
+            return
+        key = rng.choice(keys)
+        if isinstance(place[key], (dict, list)) and place[key] and rng.random() < 0.8:
+            place = place[key]
+            continue
+        way = rng.random()
+        if way < 0.75:
+            place[key] = copy.deepcopy(rng.choice(ODD))
+        elif way < 0.9:
+            del place[key]
+        elif isinstance(place, list):
+            place.append(copy.deepcopy(place[key]))
+        else:
+            place[f"{key}x"] = place[key]
+        return
+
+
+def _bytes_spoilt(rng: random.Random, data: bytes) -> bytes:
+    at = rng.randrange(len(data))
+    ways: tuple[Callable[[], bytes], ...] = (
+        lambda: data[:at],
+        lambda: data[:at] + bytes([rng.randrange(256)]) + data[at + 1 :],
+        lambda: data[:at] + b"[" * 100_000 + data[at:],
+        lambda: data[:at] + data[at // 2 :],
+    )
+    return rng.choice(ways)()
+
+
+def outcome(path: Path, good: RunFile) -> str:
+    """ "read" where every reader made something of the file, "refused" where it says in one line why not.
+
+    Whatever else happens is raised.
+    """
+    try:
+        run = RunFile.read(path)
+    except LinkscopeError as error:
+        if len(str(error).splitlines()) != 1:
+            raise
+        return "refused"
+    for use in (_shown, _explained, lambda one: render(one), lambda one: flat_rows(one), _chosen):
+        use(run)
+    for pair in (lambda: compare([good], [run]), lambda: compare([run], [good]), lambda: calibrate([good, run])):
+        try:
+            found = pair()
+            json.dumps(found.to_json(), allow_nan=False)
+        except LinkscopeError:
+            continue
+    return "read"
+
+
+def _console() -> Console:
+    return Console(file=io.StringIO(), width=80, force_terminal=True)
+
+
+def _printed(console: Console) -> str:
+    stream = console.file
+    assert isinstance(stream, io.StringIO)
+    text = stream.getvalue()
+    assert "\x1b[31mred" not in text
+    return text
+
+
+def _shown(run: RunFile) -> None:
+    console = _console()
+    terminal.show(run, console)
+    assert _printed(console)
+    tables = overview(run.rows, run.node, precision(run.header)).to_json()
+    json.dumps({"header": run.header, "hosts": hosts(run.states), "missing": run.missing, **tables}, allow_nan=False)
+
+
+def _explained(run: RunFile) -> None:
+    console, found = _console(), explain(run)
+    explain_text.show_all(found, console)
+    _printed(console)
+    json.dumps(found.to_json(), allow_nan=False)
+
+
+def _chosen(run: RunFile) -> None:
+    console, found = _console(), choose(figures(run))
+    choose_text.show_all(found, run.node.name, console)
+    _printed(console)
+    json.dumps(found.to_json(), allow_nan=False)
+    compare_console = _console()
+    compare_text.show_all(compare([run], [run]), run.node.name, compare_console) if run.with_status("ok") else None
+    _printed(compare_console)
+
+
+def tally(count: int, seed: int, folder: Path) -> Counter[str]:
+    """Of so many damaged files: how many were read, how many refused, and what else happened, by where."""
+    counts: Counter[str] = Counter()
+    file, good = folder / "run.jsonl", RunFile.read(GOOD)
+    for data in islice(mutations(seed), count):
+        file.write_bytes(data)
+        try:
+            counts[outcome(file, good)] += 1
+        except Exception as error:
+            last = traceback.extract_tb(error.__traceback__)[-1]
+            counts[f"{type(error).__name__}: {str(error)[:80]} ({Path(last.filename).name}:{last.lineno})"] += 1
+    return counts
+
+
+if __name__ == "__main__":  # python tests/python/hostile_runs.py COUNT SEED: what the suite does, at length
+    with tempfile.TemporaryDirectory() as scratch:
+        for what, number in tally(int(sys.argv[1]), int(sys.argv[2]), Path(scratch)).most_common():
+            sys.stdout.write(f"{number} {what}\n")
