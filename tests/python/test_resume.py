@@ -117,3 +117,22 @@ def test_an_existing_file_is_never_overwritten(bench: Bench) -> None:
     ended = bench.cli("run", bench.suite, "-o", "a.jsonl")
     assert ended.code == 2
     assert "add --resume" in ended.complaint
+
+
+def test_a_file_starts_no_program_that_it_alone_names(bench: Bench, tmp_path: Path) -> None:
+    bench.cli("run", bench.suite, "-o", "a.jsonl")
+    program, ran = tmp_path / "mpiexec", tmp_path / "ran"
+    program.write_text(f"#!/bin/sh\ntouch {ran}\n")
+    program.chmod(0o755)
+    lines = Path("a.jsonl").read_text().splitlines()
+    header = json.loads(lines[0])
+    header["plan"]["request"]["launching"]["launcher_command"] = str(program)
+    Path("a.jsonl").write_text("\n".join([json.dumps(header), *lines[1:-3]]) + "\n")
+    ended = bench.cli("run", "--resume", "-o", "a.jsonl")
+    assert ended.code == 2
+    assert f"{str(program)!r}" in ended.complaint
+    assert "--launcher-command" in ended.complaint
+    assert not ran.exists()
+    header["plan"]["request"] = {"suites": 5}
+    Path("a.jsonl").write_text("\n".join([json.dumps(header), *lines[1:-3]]) + "\n")
+    assert bench.cli("run", "--resume", "-o", "a.jsonl").code == 2

@@ -10,6 +10,8 @@ from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime, timezone
 from typing import Any
 
+import msgspec
+
 from linkscope import __version__
 from linkscope.launch import costs
 from linkscope.launch.engines import Engine, choose_engine, modelling_engine
@@ -57,9 +59,8 @@ class Request:
 
     @staticmethod
     def from_json(data: Json) -> Request:
-        """Raises TypeError on foreign data."""
-        suites, launching = tuple(data["suites"]), LaunchOptions(**data.get("launching", {}))
-        return Request(**{**data, "suites": suites, "launching": launching})
+        """Raises ValueError on foreign data."""
+        return msgspec.convert(data, Request)
 
 
 @dataclass(frozen=True)

@@ -84,7 +84,7 @@ def resume(
     """
     with inside.lead(path) as leader:
         before = RunFile.read(path)
-        asked = request or request_of(before)
+        asked = request or _trusted(request_of(before), path, launching)
         job = prepare(replace(asked, launching=launching) if launching else asked)
         _check_same(before, job)
         failed = {row.id for row in before.with_status("failed")}
@@ -262,11 +262,22 @@ def _stop_requested() -> Iterator[Callable[[], bool]]:
             signal.signal(number, handler)
 
 
+def _trusted(request: Request, path: Path, launching: LaunchOptions | None) -> Request:
+    """The request of a run file, which is data: it starts no program that it alone names. Raises LinkscopeError."""
+    command = request.launching.launcher_command
+    if command and launching is None:
+        raise LinkscopeError(
+            f"{path} wants its processes started by {command!r}, and a file starts no program: if that is what you "
+            f"want, name it again with --launcher-command"
+        )
+    return request
+
+
 def request_of(before: RunFile) -> Request:
     """What a run was asked for. Raises LinkscopeError where its file does not say."""
     try:
         return Request.from_json(before.header["plan"]["request"])
-    except (KeyError, TypeError) as error:
+    except (KeyError, ValueError) as error:
         raise LinkscopeError(f"{before.path} does not say how it was asked for: name its suites again") from error
 
 
