@@ -93,7 +93,7 @@ def test_the_page_loads_nothing(text: str) -> None:
 
 
 def test_every_table_of_a_modelled_run_says_so(text: str, run: RunFile) -> None:
-    headings = re.findall(r"<h2>(.*?)</h2>", text)
+    headings = re.findall(r"<h3>(.*?)</h3>", text)
     for title in {row.labels["title"] for row in run.rows}:
         assert any(title in heading and wording.MODELLED in heading for heading in headings), title
     assert wording.MODELLED in text.split("<header", 1)[0]
@@ -181,7 +181,10 @@ def test_a_zero_stands_left_of_what_a_logarithmic_axis_begins_with() -> None:
     rows = made.size_curves("sizes", [("a", "gpu:0", "gpu:1", 390.0)], sizes=4)
     first = replace(rows[0], raw={**rows[0].raw, "case": {**rows[0].case, "labels": {**rows[0].labels, "x": 0}}})
     (table,) = curves([Row.from_json(first.raw), *rows[1:]], Paths(made.node(2)))
-    marks = [float(at) for at in re.findall(r'<circle cx="([\d.]+)"', curve_svg(table, lambda _: 0))]
+    marks = [
+        float(at)
+        for at in re.findall(r'<circle class="mark" transform="translate\(([\d.]+) ', curve_svg(table, lambda _: 0))
+    ]
     steps = [b - a for a, b in pairwise(marks)]
     assert steps[0] == pytest.approx(steps[1], abs=0.3)
     assert steps[0] > 100

@@ -280,7 +280,7 @@ def test_a_heading_says_every_meaning_that_its_lines_have() -> None:
 def test_marks_are_shaped_by_clock_and_a_described_node_has_one() -> None:
     rows = [timed("ipc-copy", KIB, 2e-6, clock) for clock in ("device", "batch", "host")]
     drawn = curve_svg(picture(rows), lambda _: 0)
-    assert [drawn.count(shape) for shape in ("<circle", "<rect", 'class="mark"')] == [1, 1, 1]
+    assert [drawn.count(shape) for shape in ("<circle", "<rect", '<path class="mark"')] == [1, 1, 1]
     assert clocks(picture(rows)) == "round: device clock, square: batch clock, triangle: host clock"
     modelled = [Row.from_json({**row.raw, "modelled": True}) for row in rows]
     assert curve_svg(picture(modelled), lambda _: 0).count("<circle") == 3

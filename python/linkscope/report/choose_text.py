@@ -25,7 +25,7 @@ def show(found: Choices, node: str, console: Console) -> None:
     _print_head(found, node, console)
     matter = [one for one in found.answers if not one.equals]
     left, shown = MOST_LINES - HEAD_LINES, 0
-    for alike in sorted(by_ranges(matter), key=lambda answers: _rank(answers[0])):
+    for alike in sorted(by_ranges(matter), key=lambda answers: rank(answers[0])):
         block = _block(alike)
         lines = len(console.render_lines(block, pad=False))
         if lines > left:
@@ -96,8 +96,8 @@ def costs(one: SizeRange) -> str:
     return "; worst ".join(words)
 
 
-def _rank(answer: Choice) -> tuple[int, bool, float]:
-    """Plain questions first, movements between devices before those within one."""
+def rank(answer: Choice) -> tuple[int, bool, float]:
+    """Order of importance: plain questions first, movements between devices before those within one."""
     return len(answer.question.conditions), not answer.question.tier, -answer.stake
 
 
@@ -130,7 +130,7 @@ def _block(alike: Sequence[Choice]) -> Group:
         grid.add_row(Text(f"  {sizes(one)}"), Text(best(one), style="cyan"), Text(costs(one), style="dim"))
     tiers = " or ".join(dict.fromkeys(one.question.tier for one in alike))
     parts: list[RenderableType] = [Text(""), Text(title(replace(alike[0].question, tier=tiers)), style="bold"), grid]
-    if len(alike) == 1 and (line := _last_line(alike[0])):
+    if len(alike) == 1 and (line := closing(alike[0])):
         parts.append(Text(f"  {line}", style="dim"))
     return Group(*parts)
 
@@ -144,7 +144,8 @@ def _together(spans: Sequence[SizeRange]) -> SizeRange:
     return replace(spans[0], excess=tuple((name, *cost) for name, cost in found.items()))
 
 
-def _last_line(answer: Choice) -> str:
+def closing(answer: Choice) -> str:
+    """Where ways cross, and what one for all sizes costs; may be empty."""
     cross = [f"cross at {_about(one.size)} ({_about(one.low)} to {_about(one.high)})" for one in answer.crossovers]
     always = answer.always if len(answer.ranges) > 1 else None
     one_for_all = [f"{always[0]} for all sizes costs at most {_percent(always[1])}"] if always else []
@@ -156,11 +157,12 @@ def _print_map(answer: Choice, console: Console) -> None:
     for at in answer.sizes:
         grid.add_column(Text(wording.size(at.bytes)), justify="right", no_wrap=True)
     for name in answer.rivals:
-        grid.add_row(Text(name), *(Text(_cell(at, name)) for at in answer.sizes))
+        grid.add_row(Text(name), *(Text(cost(at, name)) for at in answer.sizes))
     console.print(grid)
 
 
-def _cell(at: AtSize, name: str) -> str:
+def cost(at: AtSize, name: str) -> str:
+    """Of a way at a size: "best", "equal", "+12 %"; empty where it was not measured."""
     if name in at.best:
         return "best" if len(at.best) == 1 else "equal"
     return next((_percent(share) for rival, share in at.excess if rival == name), "")

@@ -203,11 +203,12 @@ def mark(regime: str, x: float, y: float, attributes: str = "") -> str:
     """A point's mark, which says by its shape what the figure is timed by: round of the device's clock, square of the
     batch's, a triangle of the host's."""
     clock = regime.partition(" ")[0]
+    place = f'class="mark" transform="translate({x:.1f} {y:.1f})"{attributes}'
     if clock == "batch":
-        return f'<rect x="{x - 2.8:.1f}" y="{y - 2.8:.1f}" width="5.6" height="5.6"{attributes}/>'
+        return f'<rect {place} x="-2.8" y="-2.8" width="5.6" height="5.6"/>'
     if clock == "host":
-        return f'<path class="mark" d="M{x - 3.4:.1f} {y + 2.6:.1f}h6.8l-3.4 -6Z"{attributes}/>'
-    return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3"{attributes}/>'
+        return f'<path {place} d="M-3.4 2.6h6.8l-3.4 -6Z"/>'
+    return f'<circle {place} r="3"/>'
 
 
 def clocks(table: CurveSet) -> str:

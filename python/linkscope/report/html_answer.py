@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import groupby
 
 from markupsafe import Markup
 
-from linkscope.analysis.choose import ANY, Choice, Choices
+from linkscope.analysis.choose import Choices
 from linkscope.analysis.explain import Diagnosis, Shortfall
 from linkscope.analysis.ledger import SIBLINGS, Ledger
 from linkscope.analysis.link_shares import link_shares
@@ -16,14 +15,11 @@ from linkscope.analysis.summary import Summary
 from linkscope.machine.node import Node
 from linkscope.machine.paths import Paths
 from linkscope.report import wording
-from linkscope.report.choose_text import best, by_ranges
 from linkscope.report.explain_text import verdict
+from linkscope.report.html_use import uses
 from linkscope.report.link_styles import JudgedStyles
 from linkscope.report.topology_svg import draw
 
-MOST_USES = 3
-"""Sentences on what to use."""
-_ASKED_FIRST = ("GPU to GPU", "host to GPU", "GPU to host", "within a GPU")
 _WAYS = {
     "peer-write": "GPU to GPU, push",
     "peer-read": "GPU to GPU, pull",
@@ -90,54 +86,6 @@ def picture(node: Node, found: Diagnosis) -> str:
         return draw(node)
     blamed = {word for one in found.shortfalls for where in one.where for word in where.split(" > ")}
     return draw(node, JudgedStyles(node.links, link_shares(found.accounts, Paths(node)), blamed))
-
-
-def uses(choices: Choices) -> list[tuple[str, str]]:
-    """What to use for what, such as ("GPU to GPU", "kernel-copy push up to 16 MiB, copy-engine push from 64 MiB")."""
-    plain = [one for one in choices.answers if len(one.question.conditions) == 1]
-    whatever = {_moved(one) for one in plain if one.question.memory == ANY}
-    open_ = [one for one in plain if one.question.memory == ANY or _moved(one) not in whatever]
-    open_.sort(key=_rank)
-    lines: dict[str, str] = {}
-    for _, some in groupby(open_, key=lambda one: one.question.movement):
-        (first, *others), *_ = by_ranges(some)
-        tiers = dict.fromkeys(one.question.tier for one in (first, *others) if one.question.tier)
-        where = f" ({' or '.join(tiers)})" if 0 < len(tiers) < 3 else ""
-        memory = "" if first.question.memory == ANY else f", {first.question.memory}"
-        lines.setdefault(f"{first.question.movement}{where}{memory}", _use(first))
-    return list(lines.items())[:MOST_USES]
-
-
-def _moved(one: Choice) -> tuple[str, str, tuple[str, ...]]:
-    return one.question.movement, one.question.tier, one.question.conditions
-
-
-def _rank(one: Choice) -> tuple[int, str]:
-    """What is asked most comes first; collectives before all that stays within a device."""
-    movement = one.question.movement
-    if movement in _ASKED_FIRST[:-1]:
-        return _ASKED_FIRST.index(movement), movement
-    return (len(_ASKED_FIRST) - 1 if " on " in movement else len(_ASKED_FIRST)), movement
-
-
-def _use(one: Choice) -> str:
-    if one.equals:
-        return f"{wording.either(one.rivals)}, all equals"
-    spans = [
-        f"{best(span)} {_span(span.first, span.last, number, len(one.ranges))}"
-        for number, span in enumerate(one.ranges)
-    ]
-    return ", ".join(spans)
-
-
-def _span(first: float, last: float, number: int, count: int) -> str:
-    if first == last and count == 1:
-        return f"at {wording.size(first)}"
-    if count == 1:
-        return "at all sizes"
-    if number == 0:
-        return f"up to {wording.size(last)}"
-    return f"from {wording.size(first)}" + ("" if number == count - 1 else f" to {wording.size(last)}")
 
 
 def _sentences(summary: Summary) -> list[str]:

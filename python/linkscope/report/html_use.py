@@ -1,0 +1,112 @@
+"""What to use: the answers of `choose` in a line each, and the map of what every way costs at every size."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import groupby
+
+from linkscope.analysis.choose import ANY, AtSize, Choice, Choices
+from linkscope.report import wording
+from linkscope.report.choose_text import best, by_ranges, closing, cost, rank, title
+
+MOST_USES = 3
+"""Lines on what to use at the top of the page."""
+MOST_QUESTIONS = 60
+"""Questions on the page; of more those asked most, by the order of `choose`."""
+NEAR, FAR = 0.05, 0.5
+"""A way that costs less than the first share is nearly as good, one that costs more than the second a mistake."""
+_ASKED_FIRST = ("GPU to GPU", "host to GPU", "GPU to host", "within a GPU")
+
+
+@dataclass(frozen=True)
+class CostCell:
+    """What a way costs at a size, "+12 %" or "best"; ``tone``: best, near, more, far, or none where not measured."""
+
+    text: str
+    tone: str
+
+
+@dataclass(frozen=True)
+class UseMap:
+    """One question: ``lines`` are (way, its cells by ``sizes``)."""
+
+    title: str
+    answer: str
+    sizes: tuple[str, ...]
+    lines: tuple[tuple[str, tuple[CostCell, ...]], ...]
+    closing: str
+    modelled: bool
+
+
+def use_maps(choices: Choices) -> list[UseMap]:
+    """A map for every question, those asked most first."""
+    return [_map(one) for one in sorted(choices.answers, key=rank)[:MOST_QUESTIONS]]
+
+
+def _map(one: Choice) -> UseMap:
+    return UseMap(
+        title=title(one.question),
+        answer=in_words(one),
+        sizes=tuple(wording.size(at.bytes) for at in one.sizes),
+        lines=tuple((name, tuple(_cell(at, name) for at in one.sizes)) for name in one.rivals),
+        closing=closing(one),
+        modelled=one.modelled,
+    )
+
+
+def _cell(at: AtSize, name: str) -> CostCell:
+    if name in at.best:
+        return CostCell(cost(at, name), "best")
+    share = dict(at.excess).get(name)
+    if share is None:
+        return CostCell("", "none")
+    return CostCell(cost(at, name), "near" if share < NEAR else "far" if share > FAR else "more")
+
+
+def uses(choices: Choices) -> list[tuple[str, str]]:
+    """What to use for what, such as ("GPU to GPU", "kernel-copy push up to 16 MiB, copy-engine push from 64 MiB")."""
+    plain = [one for one in choices.answers if len(one.question.conditions) == 1]
+    whatever = {_moved(one) for one in plain if one.question.memory == ANY}
+    open_ = [one for one in plain if one.question.memory == ANY or _moved(one) not in whatever]
+    open_.sort(key=_asked)
+    lines: dict[str, str] = {}
+    for _, some in groupby(open_, key=lambda one: one.question.movement):
+        (first, *others), *_ = by_ranges(some)
+        tiers = dict.fromkeys(one.question.tier for one in (first, *others) if one.question.tier)
+        where = f" ({' or '.join(tiers)})" if 0 < len(tiers) < 3 else ""
+        memory = "" if first.question.memory == ANY else f", {first.question.memory}"
+        lines.setdefault(f"{first.question.movement}{where}{memory}", in_words(first))
+    return list(lines.items())[:MOST_USES]
+
+
+def _moved(one: Choice) -> tuple[str, str, tuple[str, ...]]:
+    return one.question.movement, one.question.tier, one.question.conditions
+
+
+def _asked(one: Choice) -> tuple[int, str]:
+    """What is asked most comes first; collectives before all that stays within a device."""
+    movement = one.question.movement
+    if movement in _ASKED_FIRST[:-1]:
+        return _ASKED_FIRST.index(movement), movement
+    return (len(_ASKED_FIRST) - 1 if " on " in movement else len(_ASKED_FIRST)), movement
+
+
+def in_words(one: Choice) -> str:
+    """Its answer by size: "kernel-copy push up to 16 MiB, copy-engine push from 64 MiB"."""
+    if one.equals:
+        return f"{wording.either(one.rivals)}, all equals"
+    spans = [
+        f"{best(span)} {_span(span.first, span.last, number, len(one.ranges))}"
+        for number, span in enumerate(one.ranges)
+    ]
+    return ", ".join(spans)
+
+
+def _span(first: float, last: float, number: int, count: int) -> str:
+    if first == last and count == 1:
+        return f"at {wording.size(first)}"
+    if count == 1:
+        return "at all sizes"
+    if number == 0:
+        return f"up to {wording.size(last)}"
+    return f"from {wording.size(first)}" + ("" if number == count - 1 else f" to {wording.size(last)}")

@@ -1,0 +1,129 @@
+"""The page in a browser: hover, focus, keyboard, filter, sort, legend, dark colours, a phone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import modelled_run as made
+import pytest
+from browser import needs_browser, visit
+
+from linkscope.report.html import render
+
+pytestmark = needs_browser
+OPEN = "for (const one of document.querySelectorAll('details')) one.open = true;"
+WAIT = "const wait = () => new Promise((done) => setTimeout(done, 30));"
+TIP = "const tip = () => document.getElementById('tip').hidden ? '' : document.getElementById('tip').innerText;"
+
+
+@pytest.fixture(scope="module")
+def page() -> str:
+    return render(made.run(4))
+
+
+def found(page: str, script: str, folder: Path, width: int = 1280, *flags: str) -> Any:
+    """What the script returns, after everything is unfolded; the console must have been quiet."""
+    seen = visit(page, OPEN + WAIT + TIP + script, folder, width, *flags)
+    assert seen.errors == []
+    return seen.found
+
+
+def test_a_cell_shows_its_figure_on_hover_and_on_focus(page: str, tmp_path: Path) -> None:
+    script = """
+        const [a, b] = document.querySelectorAll('td.figure');
+        a.dispatchEvent(new PointerEvent('pointerover', {bubbles: true}));
+        const hovered = tip();
+        b.focus();
+        return [hovered, tip(), a.querySelector('b').textContent];"""
+    hovered, focused, value = found(page, script, tmp_path)
+    assert all(word in hovered for word in (value, "95 % interval", "n\n", "clock", "peak"))
+    assert focused not in ("", hovered)
+
+
+def test_points_are_reached_by_arrow_keys_and_by_a_pointer_near_them(page: str, tmp_path: Path) -> None:
+    script = """
+        const picture = document.querySelector('svg.curves');
+        picture.querySelector('g.series [tabindex="0"]').focus();
+        const key = (name) => document.activeElement.dispatchEvent(
+            new KeyboardEvent('keydown', {key: name, bubbles: true, cancelable: true}));
+        const seen = [document.activeElement.dataset.i, tip()];
+        key('ArrowRight');
+        seen.push(document.activeElement.dataset.i, tip());
+        key('ArrowDown');
+        seen.push(document.activeElement.closest('g').dataset.series);
+        document.activeElement.blur();
+        const mark = picture.querySelectorAll('g.series [data-i]')[12];
+        mark.scrollIntoView();
+        const at = mark.getBoundingClientRect();
+        const over = {bubbles: true, clientX: at.left - 6, clientY: at.top - 6};
+        picture.dispatchEvent(new PointerEvent('pointermove', over));
+        seen.push(mark.classList.contains('near'), tip());
+        return seen;"""
+    first, told, second, further, series, near, beside = found(page, script, tmp_path)
+    assert first != second
+    assert told
+    assert further
+    assert told != further
+    assert series == "1"
+    assert near is True
+    assert "there too" in beside
+
+
+def test_a_legend_entry_switches_its_series_off_and_on(page: str, tmp_path: Path) -> None:
+    script = """
+        const entry = document.querySelector('.series-legend button');
+        const g = document.querySelector('svg.curves g.series');
+        const seen = [];
+        for (let i = 0; i < 2; i++) { entry.click(); seen.push(getComputedStyle(g).display, entry.ariaPressed); }
+        return seen;"""
+    assert found(page, script, tmp_path)[:2] == ["none", "false"]
+    assert found(page, script, tmp_path)[3] == "true"
+
+
+def test_all_figures_filter_sort_and_copy(page: str, tmp_path: Path) -> None:
+    script = """
+        const rows = () => [...document.querySelectorAll('#all tbody tr')];
+        const filter = document.getElementById('filter');
+        const all = document.getElementById('count').textContent;
+        filter.value = 'gpu:3 failed';
+        filter.dispatchEvent(new Event('input'));
+        const failed = rows().map((row) => row.lastChild.textContent);
+        filter.value = '';
+        filter.dispatchEvent(new Event('input'));
+        const head = [...document.querySelectorAll('#all th button')].find((b) => b.textContent === 'median');
+        head.click();
+        const up = rows().map((row) => row.children[3].textContent).filter(Boolean).map(Number);
+        document.querySelector('button.csv').click();
+        await wait(); await wait();
+        const table = document.getElementById('all').parentElement;
+        return {all, failed, up, copied: Number(document.querySelector('button.csv').dataset.csv),
+                fits: table.scrollWidth <= table.clientWidth + 1};"""
+    seen = found(page, script, tmp_path)
+    count = len(made.run(4).rows)
+    assert seen["all"] == f"{count} of {count}"
+    assert seen["failed"]
+    assert all(text.startswith("failed") for text in seen["failed"])
+    assert seen["up"] == sorted(seen["up"])
+    assert len(set(seen["up"])) > 5
+    assert seen["copied"] > 200
+    assert seen["fits"] is True
+
+
+def test_a_dark_page_is_dark(page: str, tmp_path: Path) -> None:
+    script = """
+        const light = (color) => color.match(/[\\d.]+/g).slice(0, 3).reduce((sum, part) => sum + Number(part), 0) / 3;
+        const cell = getComputedStyle(document.querySelector('td.figure'));
+        return [light(getComputedStyle(document.body).backgroundColor), light(getComputedStyle(document.body).color),
+                cell.backgroundColor];"""
+    dark = found(page, script, tmp_path, 1280, "--blink-settings=preferredColorScheme=0")
+    light = found(page, script, tmp_path, 1280, "--blink-settings=preferredColorScheme=1")
+    assert dark[0] < 60 < dark[1]
+    assert light[0] > 200 > light[1]
+    assert dark[2] != light[2]
+
+
+def test_a_phone_shows_all_of_it_without_scrolling_sideways(page: str, tmp_path: Path) -> None:
+    script = "return [document.documentElement.scrollWidth, innerWidth];"
+    needed, given = found(page, script, tmp_path, 390)
+    assert needed <= given == 390

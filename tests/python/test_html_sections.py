@@ -1,0 +1,80 @@
+"""The page below its answer: chapters, a line for each path, what to use by size."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import modelled_run as made
+import pytest
+
+from linkscope.analysis.choose import choose
+from linkscope.analysis.figures import figures
+from linkscope.analysis.overview import overview
+from linkscope.report.html import render
+from linkscope.report.html_glance import ALL, glance
+from linkscope.report.html_records import Records
+from linkscope.report.html_sections import Section, chapters, sections_of
+from linkscope.report.html_use import use_maps
+from linkscope.results.run_file import RunFile
+
+RUNS = Path(__file__).parent.parent / "fixtures" / "runs"
+
+
+def sections(run: RunFile) -> list[Section]:
+    found = overview(run.rows, run.node)
+    return sections_of(found.tables, Records(run.rows, found, ()))
+
+
+@pytest.fixture(scope="module")
+def recorded() -> RunFile:
+    return RunFile.read(RUNS / "h200x4-default.jsonl")
+
+
+def test_every_table_stands_in_one_chapter(recorded: RunFile) -> None:
+    found = sections(recorded)
+    told = [section.anchor for chapter in chapters(found) for section in chapter.sections]
+    assert sorted(told) == sorted(section.anchor for section in found)
+    assert [chapter.title for chapter in chapters(found)] == ["Matrices", "Curves", "Lists"]
+
+
+def test_collectives_have_a_chapter_of_their_own() -> None:
+    found = chapters(sections(RunFile.read(RUNS / "h200x4-direct.jsonl")))
+    assert all(
+        section.collective == (chapter.title == "Collectives") for chapter in found for section in chapter.sections
+    )
+    assert any(chapter.title == "Collectives" for chapter in found)
+
+
+def test_a_path_has_one_line_with_a_figure_for_each_method(recorded: RunFile) -> None:
+    found = glance(sections(recorded))
+    assert found.methods == ("copy-engine", "kernel-copy", ALL)
+    line = next(line for line in found.lines if line.title == "Host to GPU")
+    assert [entry is not None for entry in line.entries] == [True, True, False]
+    assert len({line.title for line in found.lines}) == len(found.lines)
+
+
+def test_a_sweep_says_best_and_half_size_and_no_worst(recorded: RunFile) -> None:
+    line = next(line for line in glance(sections(recorded)).lines if line.title.startswith("GPU to GPU by size"))
+    text = next(entry.text for entry in line.entries if entry)
+    assert text.startswith("up to 396")
+    assert "half of it from 1 MiB" in line.odd
+    assert "lowest" not in line.odd
+
+
+def test_a_single_figure_is_a_number_and_no_heat_map() -> None:
+    page = render(made.run(2, made.pair_matrix(4, "Alone", 390.0)[:1]))
+    assert 'class="single"' in page
+    assert '<table class="heat">' not in page
+
+
+def test_maps_have_a_best_way_at_every_size(recorded: RunFile) -> None:
+    maps = use_maps(choose(figures(recorded)))
+    assert maps
+    for one in maps:
+        for column in range(len(one.sizes)):
+            assert any(cells[column].tone == "best" for _, cells in one.lines), one.title
+
+
+def test_the_download_has_the_runs_own_name(recorded: RunFile) -> None:
+    assert re.findall(r'data-name="([^"]*)"', render(recorded)) == ["h200x4-default.jsonl"]
