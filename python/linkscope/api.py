@@ -84,8 +84,8 @@ def calibrate(
     **asked: str,
 ) -> Calibration:
     """Repeats a run ``turns`` times, each into a file of the folder ``output`` (default: below runs/), and returns how
-    well its intervals hold from run to run, by class of figures. It is kept for the node, unless that is a described
-    one: later runs there widen their intervals by it.
+    well its intervals hold from run to run, by class of figures. It is kept for the node, where nothing is
+    ``why_not_kept``: later runs there widen their intervals by it.
 
     ``suites`` and ``asked`` are those of ``run``; without any of them those of the runs that the folder holds, which
     are kept or completed. Raises LinkscopeError, also where the result cannot be kept; the runs stay.
@@ -93,7 +93,7 @@ def calibrate(
     folder = Path(output) if output is not None else default_folder()
     request = _request(suites, asked) if suites or asked else None
     found = _calibration.calibrate(list(_turns(request, turns, folder, listener)))
-    if not found.modelled:
+    if not found.why_not_kept:
         _keep(found)
     return found
 

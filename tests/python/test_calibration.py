@@ -18,7 +18,7 @@ from linkscope.analysis.components import Replicate, components
 from linkscope.analysis.interval import scaled, stats_of
 from linkscope.errors import LinkscopeError
 from linkscope.report import calibration_text
-from linkscope.results.calibration import Calibration, Noise
+from linkscope.results.calibration import Calibration, Noise, noise_of
 from linkscope.results.replicates import folded
 from linkscope.results.row import Row, Stats
 from linkscope.results.run_file import RunFile
@@ -236,6 +236,35 @@ def test_a_case_is_drawn_towards_its_class() -> None:
     assert all(0.005 < found.runs[row.id] < 0.02 for row in runs[0].rows[:-1])
 
 
+def replicated(cases: range, deviation: float, runs: int, rng: random.Random) -> list[list[Row]]:
+    """By case and run its three replicates, folded; runs differ by ``deviation`` times a draw of the case."""
+    size, found = made.flow("gpu:0", "gpu:1")["bytes"], []
+    for number in cases:
+        own, case = deviation * math.exp(rng.gauss(0, 1)), plan_case(number)
+        rows = []
+        for _ in range(runs):
+            middle = rng.gauss(0, own)
+            times = [[size / RATE_GBPS * 1e-9 * math.exp(middle + rng.gauss(0, 0.02))] * 6 for _ in range(3)]
+            rows.append(folded([made.ok(case, [one], replicate=n) for n, one in enumerate(times)]))
+        found.append(rows)
+    return found
+
+
+@pytest.mark.parametrize("replicates", [1, 3])
+def test_a_calibrated_node_knows_cases_it_did_not_calibrate_and_single_replicates(replicates: int) -> None:
+    """Noise by case is drawn with a sigma of 1: the median case's would cover 84 %, and a single replicate's 72 %."""
+    rng, truth, hits, asked = random.Random(8), made.flow("gpu:0", "gpu:1")["bytes"] / RATE_GBPS * 1e-9, 0, 0
+    for _ in range(3):
+        calibrated = replicated(range(24), 0.01, 8, rng)
+        kept = calibrate([made.run(found=list(of_run)) for of_run in zip(*calibrated, strict=True)])
+        (key,) = {noise.name for noise in kept.classes} - {"all"}
+        known = noise_of((kept,), [])["one_replicate" if replicates == 1 else "between_runs"]["classes"][key]
+        for rows in replicated(range(24, 84), 0.01, 1, rng):
+            seconds = folded(rows[0].replicates[:replicates], known).flows[0].seconds
+            hits, asked = hits + (seconds.low <= truth <= seconds.high), asked + 1
+    assert hits / asked > 0.92
+
+
 def text_of(found: Calibration) -> str:
     console = Console(file=StringIO(), width=80)
     calibration_text.show(found, console)
@@ -252,10 +281,18 @@ def test_what_is_not_known_prints_as_a_dash_and_modelled_runs_are_marked() -> No
     assert all(len(line) <= 80 for line in text.splitlines())
 
 
+def by_another_clock(row: Row) -> Row:
+    return replace(row, case={**row.case, "clock": "batch"})
+
+
 REFUSED = {
     "one run": (lambda run: [run], "1 run is too few"),
     "another host": (lambda run: [run, replace(run, header={**run.header, "host": "b"})], "different machines"),
     "other devices": (lambda run: [run, replace(run, header={**run.header, "node": made.node(2).to_json()})], "machin"),
+    "another clock": (
+        lambda run: [run, replace(run, rows=tuple(by_another_clock(row) for row in run.rows))],
+        "by two clocks, device and batch",
+    ),
     "other suites": (
         lambda run: [run, replace(run, header={**run.header, "plan": {**run.header["plan"], "suites": ["host"]}})],
         "different suites",
@@ -266,5 +303,5 @@ REFUSED = {
 @pytest.mark.parametrize(("spoiled", "complaint"), REFUSED.values(), ids=REFUSED)
 def test_runs_that_cannot_be_held_against_one_another_are_refused(spoiled: Any, complaint: str) -> None:
     with pytest.raises(LinkscopeError, match=complaint) as refused:
-        calibrate(spoiled(made.run()))
+        calibrate(spoiled(made.run(found=[row_of(100, 99, 101)])))
     assert refused.value.exit_code == 2

@@ -195,11 +195,11 @@ def test_the_interface_gives_the_same_things(bench: Bench) -> None:
 
 
 def test_the_interface_calibrates_and_keeps_it_for_the_node(bench: Bench, own_folders: Path) -> None:
-    found = linkscope.calibrate(bench.suite, turns=2, output="noise", sizes="4K,8K", rounds="1")
-    assert found.turns == 2
+    found = linkscope.calibrate(bench.suite, turns=5, output="noise", sizes="4K,8K", rounds="2")
+    assert found.turns == 5
     assert set(found.runs) == set(TINY_IDS[:2])
     assert list(own_folders.rglob("calibration/*.json")) == [kept_at(found.node)]
-    again = linkscope.calibrate(turns=2, output="noise")
+    again = linkscope.calibrate(turns=5, output="noise")
     assert again == found, "of the runs that are there"
     with pytest.raises(LinkscopeError, match="is too few"):
         linkscope.calibrate(bench.suite, turns=1)

@@ -86,6 +86,7 @@ def test_a_replicate_that_fails_costs_that_replicate_and_two_the_case() -> None:
     found = folded([good[0], broken(1), replace(good[1], raw={**good[1].raw, "replicate": 2})])
     assert found.status == "ok"
     assert "replicate 2 of 3 failed: lost" in found.notes
+    assert ONE_REPLICATE in folded([good[0], broken(1)]).notes
     assert folded([broken(0), broken(1), good[0]]).status == "failed"
     assert folded([broken(0)]).status == "failed"
     assert folded([broken(0, "skipped")]).status == "skipped"
@@ -141,6 +142,22 @@ def test_a_run_file_folds_rows_of_one_case_and_the_last_of_one_number_counts(tmp
     assert [one.replicate for one in row.replicates] == [0, 1, 2]
     assert row.flows[0].seconds.median == pytest.approx(1e-4)
     assert row.flows[0].seconds.high < 1.1e-4
+
+
+def test_a_case_with_one_replicate_takes_its_own_width_of_the_noise(tmp_path: Path) -> None:
+    rows = [replicate(n, [1e-4] * 8) for n in range(2)]
+    known = {
+        "between_runs": {"classes": {"gpu": 0.1}, "cases": {}},
+        "one_replicate": {"classes": {"gpu": 0.3}, "cases": {}},
+    }
+    header = {**made.run(2, rows).header, "noise": known}
+    path = tmp_path / "a.jsonl"
+    margins = []
+    for taken in (rows, rows[:1], [rows[0], broken(1)]):
+        path.write_text("".join(json.dumps(line) + "\n" for line in (header, *(row.raw for row in taken))))
+        (row,) = RunFile.read(path).rows
+        margins.append(row.flows[0].seconds.high / row.flows[0].seconds.median)
+    assert margins == pytest.approx([math.exp(0.1), math.exp(0.3), math.exp(0.3)])
 
 
 def test_calibrated_noise_widens_the_interval_of_its_class(tmp_path: Path) -> None:

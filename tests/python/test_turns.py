@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import platform
 import signal
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -21,7 +22,8 @@ from linkscope.launch.calibrate import turns
 from linkscope.launch.job import Request
 from linkscope.launch.run import INTERRUPTED, Listener
 from linkscope.machine.node import Device, Node
-from linkscope.results.calibration import Calibration, Intervals, Noise, keep, kept_at, load
+from linkscope.order_statistics import t975
+from linkscope.results.calibration import Calibration, Intervals, Noise, keep, kept_at, load, noise_of
 from linkscope.results.run_file import RunFile
 
 __all__ = ["bench", "real_engine"]
@@ -37,18 +39,18 @@ def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_turns_are_measured_shown_and_kept(bench: Bench, state: Path) -> None:
-    ended = bench.cli("calibrate", bench.suite, "--turns", "3", "-o", "noise")
+    ended = bench.cli("calibrate", bench.suite, "--turns", "5", "--rounds", "2", "-o", "noise")
     assert ended.code == 0
-    assert [path.name for path in sorted(Path("noise").iterdir())] == [f"turn-0{n}.jsonl" for n in (1, 2, 3)]
+    assert [path.name for path in sorted(Path("noise").iterdir())] == [f"turn-0{n}.jsonl" for n in range(1, 6)]
     first, *lines, kept = ended.err.splitlines()
-    assert first.startswith("3 turns of 6 cases on ")
-    assert [line.split()[0] for line in lines] == ["[1/3]", "[2/3]", "[3/3]"]
+    assert first.startswith("5 turns of 6 cases on ")
+    assert [line.split()[0] for line in lines] == [f"[{n}/5]" for n in range(1, 6)]
     run = RunFile.read("noise/turn-01.jsonl")
     (path,) = state.iterdir()
-    assert kept == f"kept in {path}"
-    found = load(run.node)
-    assert found is not None
-    assert (found.turns, found.suites, found.host) == (3, (bench.suite,), run.header["host"])
+    assert kept.startswith(f"kept in {path}: ")
+    assert f"`rm {path}`" in kept
+    (found,) = load(run.node) or ()
+    assert (found.turns, found.suites, found.host) == (5, (bench.suite,), run.header["host"])
     assert [(noise.name, noise.cases, noise.intervals.covered) for noise in found.classes] == [
         ("cpu", 6, 1.0),
         ("all", 6, 1.0),
@@ -68,7 +70,15 @@ def test_a_folder_of_turns_is_gone_on_with_and_what_it_holds_stays(bench: Bench)
     assert Path("noise/turn-02.jsonl").read_text().startswith("".join(lines[:4]))
     for number in (2, 3):
         assert [row.id for row in RunFile.read(f"noise/turn-0{number}.jsonl").rows] == TINY_IDS
-    assert "instead of that of " in ended.err.splitlines()[-1]
+
+
+def test_a_table_of_few_turns_or_of_single_replicates_is_not_kept(bench: Bench, state: Path) -> None:
+    few = bench.cli("calibrate", bench.suite, "--turns", "4", "--rounds", "2", "-o", "few")
+    single = bench.cli("calibrate", bench.suite, "--turns", "5", "--rounds", "1", "-o", "single")
+    assert (few.code, single.code) == (0, 0)
+    assert few.err.splitlines()[-1].startswith("not kept: 4 turns ")
+    assert single.err.splitlines()[-1].startswith("not kept: each case had one replicate")
+    assert not state.exists()
 
 
 def test_a_folder_of_another_plan_is_refused(bench: Bench) -> None:
@@ -177,23 +187,45 @@ FOUND = Calibration(
     version="0.1.0",
     suites=("default",),
     turns=10,
-    host="here",
+    freedom=13,
+    host=platform.node(),
     node=NODE.name,
     devices=(("numa:0", "CPU"), ("gpu:0", "Fake")),
     modelled=False,
     classes=(NOISE, replace(NOISE, name="all", calibrated=None)),
     runs={"host/copy": 0.01},
+    replicates={"host/copy": 0.02},
 )
 
 
-def test_what_is_kept_is_read_back_and_replaced_whole(state: Path) -> None:
+def test_what_is_kept_is_read_back_and_replaced_by_suites(state: Path) -> None:
     notes: list[str] = []
     assert load(NODE, notes.append) is None
     keep(FOUND)
+    other = replace(FOUND, suites=("host",), runs={"host/other": 0.1}, replicates={})
+    keep(other)
     path = keep(replace(FOUND, turns=12))
-    assert [one.name for one in state.iterdir()] == [path.name] == ["2-x-Fake-GPU.json"]
-    assert load(NODE, notes.append) == replace(FOUND, turns=12)
+    assert [one.name for one in state.iterdir()] == [path.name]
+    assert path.name.endswith("-2-x-Fake-GPU.json")
+    found = load(NODE, notes.append)
+    assert found == (replace(FOUND, turns=12), other)
     assert notes == []
+    said = noise_of(found, ["host/copy", "host/other", "host/unknown"])
+    assert (said["suites"], said["turns"], said["freedom"]) == (["default", "host"], 10, 13)
+    assert said["between_runs"]["cases"] == {
+        "host/copy": pytest.approx(t975(13) * 0.01, abs=1e-6),
+        "host/other": pytest.approx(t975(13) * 0.1, abs=1e-6),
+    }
+    alone = said["one_replicate"]["cases"]
+    assert alone["host/copy"] == pytest.approx(t975(13) * math.hypot(0.01, 0.02), abs=1e-6)
+    assert alone["host/other"] == said["between_runs"]["cases"]["host/other"]
+
+
+def test_another_host_of_the_same_kind_is_not_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    keep(FOUND)
+    assert load(NODE) == (FOUND,)
+    monkeypatch.setattr(platform, "node", lambda: "elsewhere")
+    assert load(NODE) is None
 
 
 def test_a_node_with_other_devices_is_not_known_again() -> None:
@@ -206,7 +238,7 @@ def test_a_node_with_other_devices_is_not_known_again() -> None:
 
 
 def spoiled(**fields: Any) -> bytes:
-    return json.dumps({**FOUND.to_json(), **fields}).encode()
+    return json.dumps({"schema": 2, "calibrations": [{**FOUND.to_json(), **fields}]}).encode()
 
 
 GARBAGE = {
@@ -215,13 +247,17 @@ GARBAGE = {
     "no text": b"\xff\xfe\x00",
     "no object": b"[1, 2]",
     "deep": b"[" * 100_000,
-    "another schema": spoiled(schema=2),
+    "another schema": spoiled().replace(b'"schema": 2', b'"schema": 1'),
+    "none": b'{"schema": 2, "calibrations": []}',
     "a field more": spoiled(more=1),
-    "a field less": json.dumps({k: v for k, v in FOUND.to_json().items() if k != "turns"}).encode(),
+    "a field less": spoiled().replace(b'"turns": 10, ', b""),
     "a word for a number": spoiled(turns="ten"),
     "a share above 1": spoiled(classes=[{**NOISE.to_json(), "intervals": {**asdict(HELD), "covered": 1.5}}]),
     "no number": spoiled(classes=[{**NOISE.to_json(), "runs": math.nan}]),
     "a case's noise below 0": spoiled(runs={"a": -0.1}),
+    "a case's noise without end": spoiled(runs={"a": 0.1}).replace(b"0.1}", b"1e999}"),
+    "a case's noise of 400 digits": spoiled(runs={"a": 10**400}),
+    "turns of 400 digits": spoiled(turns=10**400),
     "modelled": spoiled(modelled=True),
     "escapes": spoiled(made="\x1b[31m"),
     "large": b" " * (16 << 20) + spoiled(),
@@ -238,7 +274,12 @@ def test_garbage_is_left_out_with_a_notice(garbage: bytes) -> None:
     assert str(path) in notes[0]
     assert "\n" not in notes[0]
     assert keep(FOUND) == path
-    assert load(NODE, notes.append) == FOUND
+    assert load(NODE, notes.append) == (FOUND,)
+
+
+def test_a_whole_number_may_have_a_point() -> None:
+    keep(FOUND).write_bytes(spoiled(turns=10.0, freedom=13.0))
+    assert noise_of(load(NODE) or (), ["host/copy"])["freedom"] == 13
 
 
 def test_what_is_no_file_is_left_out_with_a_notice() -> None:
@@ -285,19 +326,19 @@ def test_where_nothing_can_be_kept_the_table_is_printed_and_the_turns_stay(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(bench.folder / "tiny.yaml"))
-    ended = bench.cli("calibrate", bench.suite, "--turns", "2", "-o", "noise")
+    ended = bench.cli("calibrate", bench.suite, "--turns", "5", "--rounds", "2", "-o", "noise")
     assert ended.code == 2
     assert ended.err.splitlines()[-1].startswith("linkscope: cannot keep the calibration in ")
     assert "all" in ended.out
-    assert len(list(Path("noise").iterdir())) == 2
+    assert len(list(Path("noise").iterdir())) == 5
 
 
 def test_the_place_follows_the_environment_and_no_name_leads_out_of_it() -> None:
     home = {"HOME": "/home/me"}
-    assert kept_at("a", home) == Path("/home/me/.local/state/linkscope/calibration/a.json")
-    assert kept_at("a", {**home, "XDG_STATE_HOME": "/s"}) == Path("/s/linkscope/calibration/a.json")
-    assert kept_at("a", {**home, "XDG_STATE_HOME": "relative"}).is_relative_to("/home/me")
+    assert kept_at("a", "h", home) == Path("/home/me/.local/state/linkscope/calibration/h-a.json")
+    assert kept_at("a", "h", {**home, "XDG_STATE_HOME": "/s"}) == Path("/s/linkscope/calibration/h-a.json")
+    assert kept_at("a", "h", {**home, "XDG_STATE_HOME": "relative"}).is_relative_to("/home/me")
     for name in ("../../x", "/etc/passwd", "..", "", "x" * 999):
-        path = kept_at(name, home)
+        path = kept_at(name, name, home)
         assert path.parent == Path("/home/me/.local/state/linkscope/calibration")
         assert 5 < len(path.name) < 256

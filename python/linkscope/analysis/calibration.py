@@ -12,7 +12,7 @@ from linkscope.analysis.by_flow import by_flow
 from linkscope.analysis.components import FEWEST_RUNS, Components, Replicate, components
 from linkscope.analysis.headline import Headline, headline, summed_rates
 from linkscope.errors import LinkscopeError
-from linkscope.order_statistics import t975
+from linkscope.order_statistics import percentile, t975
 from linkscope.results.calibration import Calibration, Intervals, Noise, devices_of
 from linkscope.results.figure_class import FigureClass, figure_class
 from linkscope.results.replicates import with_noise
@@ -23,7 +23,9 @@ ALL = "all"
 APART = 0.01
 """Medians of disjoint intervals that differ by less mislead nobody."""
 _CLASS_RUNS = 4
-"""As many runs more a case's class counts for what is known of the case."""
+"""As many runs more a case's class counts for what is known of the case, where it has one case more than that."""
+_HIGH = 0.9
+"""Share of a class's cases that vary by no more than what counts for others of the class."""
 _TOGETHER = ("sum", "aggregate")
 """Figures of all measured flows of a case."""
 
@@ -68,26 +70,31 @@ def calibrate(runs: Sequence[RunFile]) -> Calibration:
     """The table by class. Raises LinkscopeError where the runs cannot be held against one another."""
     of_class = _by_class(runs)
     last = max(runs, key=_started)
+    known = [_Deviations.of(held, len(runs)) for held in of_class.values()]
+    by_class = [_noise(one.key, held, sds) for (one, held), sds in zip(of_class.items(), known, strict=True)]
+    everything = [case for held in of_class.values() for case in held]
     return Calibration(
         made=_started(last),
         version=str(last.header.get("version", "")),
         suites=_suites(last),
         turns=len(runs),
+        freedom=min(len(runs) - 1 + _lent(len(sds.runs)) for sds in known),
         host=str(last.header.get("host", "")),
         node=last.node.name,
         devices=devices_of(last.node),
         modelled=any(run.modelled or run.node.modelled for run in runs),
-        classes=(
-            *(_noise(one.key, held) for one, held in of_class.items()),
-            _noise(ALL, [case for held in of_class.values() for case in held]),
-        ),
-        runs={name: sd for held in of_class.values() for name, sd in _deviations(held, len(runs)).items()},
+        classes=(*by_class, _noise(ALL, everything, _Deviations.of(everything, len(runs)))),
+        runs={case: sd for sds in known for case, sd in sds.runs.items()},
+        replicates={case: sd for sds in known for case, sd in sds.replicates.items()},
     )
 
 
 def by_case(runs: Sequence[RunFile]) -> dict[str, list[Noise]]:
     """The same of each case alone, by class: ``name`` is its id. Raises LinkscopeError likewise."""
-    return {one.key: [_noise(case.id, [case]) for case in held] for one, held in _by_class(runs).items()}
+    return {
+        one.key: [_noise(case.id, [case], _Deviations({}, {})) for case in held]
+        for one, held in _by_class(runs).items()
+    }
 
 
 def _by_class(runs: Sequence[RunFile]) -> dict[FigureClass, list[_CaseNoise]]:
@@ -96,23 +103,44 @@ def _by_class(runs: Sequence[RunFile]) -> dict[FigureClass, list[_CaseNoise]]:
     return {one: _calibrated(held) for one, held in of_class.items() if held}
 
 
-def _deviations(cases: Sequence[_CaseNoise], runs: int) -> dict[str, float]:
-    """Between runs, by id of the cases of one class; of a case with several figures the largest."""
-    variances = {i: case.components.runs for i, case in enumerate(cases) if case.components is not None}
+@dataclass(frozen=True)
+class _Deviations:
+    """Standard deviations of the cases of a class by id, relative; of a case with several figures the largest."""
+
+    runs: dict[str, float]
+    replicates: dict[str, float]
+
+    @staticmethod
+    def of(cases: Sequence[_CaseNoise], runs: int) -> _Deviations:
+        """Of a class's cases in so many runs."""
+        known = [(case.id, case.components) for case in cases if case.components is not None]
+        inside = [(case, found.replicates) for case, found in known if found.replicates is not None]
+        return _Deviations(
+            _largest([(case, found.runs) for case, found in known], runs - 1),
+            _largest(inside, runs),  # at least so many, from two replicates
+        )
+
+
+def _largest(variances: Sequence[tuple[str, float]], freedom: int) -> dict[str, float]:
     found: dict[str, float] = {}
-    for i, variance in zip(variances, _drawn(list(variances.values()), runs), strict=True):
-        found[cases[i].id] = max(found.get(cases[i].id, 0.0), math.sqrt(variance))
+    for (case, _), variance in zip(variances, _drawn([one for _, one in variances], freedom), strict=True):
+        found[case] = max(found.get(case, 0.0), math.sqrt(variance))
     return found
 
 
-def _drawn(variances: Sequence[float], runs: int) -> list[float]:
-    """Variances between so many runs, each drawn towards the one in the middle, which counts as ``_CLASS_RUNS`` runs
+def _drawn(variances: Sequence[float], freedom: int) -> list[float]:
+    """Variances of so many degrees of freedom, each drawn towards the one in the middle, which counts ``_CLASS_RUNS``
     more (as Smyth, Linear models and empirical Bayes methods, 2004, does with those of genes).
     """
     if not variances:
         return []
-    middle = max(median(variances), 0.0)
-    return [(_CLASS_RUNS * middle + (runs - 1) * max(one, 0.0)) / (_CLASS_RUNS + runs - 1) for one in variances]
+    middle, lent = max(median(variances), 0.0), _lent(len(variances))
+    return [(lent * middle + freedom * max(one, 0.0)) / (lent + freedom) for one in variances]
+
+
+def _lent(cases: int) -> int:
+    """Degrees of freedom that the other cases of a class of so many lend to each."""
+    return max(min(_CLASS_RUNS, cases - 1), 0)
 
 
 def _calibrated(cases: Sequence[_CaseNoise]) -> list[_CaseNoise]:
@@ -120,9 +148,10 @@ def _calibrated(cases: Sequence[_CaseNoise]) -> list[_CaseNoise]:
     widened: list[list[Stats]] = [[] for _ in cases]
     for turn in range(max(len(case.others) for case in cases)):
         here = [i for i, case in enumerate(cases) if turn < len(case.others)]
-        runs = min(len(cases[i].others) for i in here) - 1
-        for i, variance in zip(here, _drawn([cases[i].others[turn] for i in here], runs), strict=True):
-            widened[i].append(with_noise(cases[i].values[turn], t975(runs - 1) * math.sqrt(variance)))
+        freedom = min(len(cases[i].others) for i in here) - 2
+        factor = t975(freedom + _lent(len(here)))
+        for i, variance in zip(here, _drawn([cases[i].others[turn] for i in here], freedom), strict=True):
+            widened[i].append(with_noise(cases[i].values[turn], factor * math.sqrt(variance)))
     return [replace(case, calibrated=tuple(values)) for case, values in zip(cases, widened, strict=True)]
 
 
@@ -151,10 +180,21 @@ def _check_same(runs: Sequence[RunFile]) -> None:
             raise LinkscopeError(f"{run.path} and {first.path} are of different machines: name runs of one")
         if _suites(run) != _suites(first):
             raise LinkscopeError(f"{run.path} and {first.path} are of different suites: name runs of the same")
+        clocks = _clocks(first)
+        other = next(
+            (row for row in run.rows if row.case.get("clock") != clocks.get(row.id, row.case.get("clock"))), None
+        )
+        if other is not None:
+            both = f"{clocks[other.id]} and {other.case.get('clock')}"
+            raise LinkscopeError(f"{first.path} and {run.path} time {other.id} by two clocks, {both}: name runs by one")
 
 
 def _machine(run: RunFile) -> tuple[object, ...]:
     return (run.header.get("host", ""), run.node.modelled, *devices_of(run.node))
+
+
+def _clocks(run: RunFile) -> dict[str, object]:
+    return {row.id: row.case.get("clock") for row in run.rows}
 
 
 def _suites(run: RunFile) -> tuple[str, ...]:
@@ -232,7 +272,7 @@ def _components(figures: Sequence[_Figure]) -> Components | None:
         return None
 
 
-def _noise(name: str, cases: Sequence[_CaseNoise]) -> Noise:
+def _noise(name: str, cases: Sequence[_CaseNoise], deviations: _Deviations) -> Noise:
     found = [case.components for case in cases if case.components is not None]
     known = [case.calibrated for case in cases if case.calibrated]
     return Noise(
@@ -243,6 +283,8 @@ def _noise(name: str, cases: Sequence[_CaseNoise]) -> Noise:
         samples=_deviation(one.samples for one in found),
         replicates=_deviation(one.replicates for one in found),
         runs=_deviation(one.runs for one in found),
+        other_runs=_high(deviations.runs.values()),
+        other_replicates=_high(deviations.replicates.values()),
     )
 
 
@@ -263,6 +305,11 @@ def _margin(value: Stats) -> float:
 
 def _share(answers: Iterable[tuple[bool, ...]]) -> float:
     return fmean(float(answer) for of_case in answers for answer in of_case)
+
+
+def _high(deviations: Iterable[float]) -> float | None:
+    ordered = sorted(deviations)
+    return percentile(ordered, _HIGH) if ordered else None
 
 
 def _deviation(variances: Iterable[float | None]) -> float | None:

@@ -71,7 +71,8 @@ def figures_of(runs: Sequence[RunFile]) -> dict[Key, Figure]:
     units: dict[Key, str] = {}
     several: dict[Key, bool] = {}
     for run in runs:
-        freedom = int((run.header.get("noise") or {}).get("turns", 2)) - 1
+        said = run.header.get("noise") or {}
+        freedom = int(said.get("freedom", int(said.get("turns", 2)) - 1))
         for row in run.rows:
             lines = [apart([one]) for one in row.measured]
             whole = apart([row])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -32,12 +33,23 @@ def measure(
     runs = [lines.told(run) for run in turns(request, number, folder, lines.listener(), command_line)]
     found = calibrate(runs)
     _print(found, runs, out, as_json)
-    if not found.modelled:
-        before = load(runs[0].node, lines.say)
+    if not found.why_not_kept:
+        before = load(runs[0].node, lines.say) or ()
         path = keep(found)
-        instead = f", instead of that of {', '.join(before.suites)} from {before.made}" if before else ""
-        lines.say(f"kept in {path}{instead}")
+        older = [f", instead of that of {one.made}" for one in before if one.suites == found.suites]
+        lines.say(f"kept in {path}{''.join(older)}: {_what_it_does(found)}; `rm {shlex.quote(str(path))}` undoes it")
+    elif not found.modelled:
+        lines.say(f"not kept: {found.why_not_kept}")
     return 1 if any(run.with_status("failed") for run in runs) else 0
+
+
+def _what_it_does(found: Calibration) -> str:
+    """To the intervals of later runs, as the table's column has them."""
+    everything = found.classes[-1]
+    if everything.calibrated is None:
+        return "later runs here widen their intervals by it"
+    after, before = (calibration_text.margin(one) for one in (everything.calibrated, everything.intervals))
+    return f"later runs here will have intervals of {after} instead of {before} (of the figure in the middle)"
 
 
 def compute(paths: Sequence[Path], out: Console, err: Console, as_json: bool) -> int:

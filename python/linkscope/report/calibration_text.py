@@ -70,7 +70,12 @@ def _held(found: Intervals | None) -> tuple[str, ...]:
     if found is None:
         return ("–",) * len(COLUMNS)
     shares = (wording.percent(share) for share in (found.covered, found.disjoint, found.apart))
-    return (*shares, f"±{_deviation(found.margin)}")
+    return (*shares, margin(found))
+
+
+def margin(found: Intervals) -> str:
+    """Such as "±0.12 %"."""
+    return f"±{_deviation(found.margin)}"
 
 
 def _deviation(relative: float | None) -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import os
+import platform
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -19,7 +21,9 @@ from linkscope.schemas import load_schema
 
 Json = dict[str, Any]
 
-SCHEMA = 1
+SCHEMA = 2
+FEWEST_KEPT = 5
+"""Turns below which a calibration is not kept: what so few differ by says little of the next."""
 _FOLDER = KeptFolder("XDG_STATE_HOME", ".local/state", "calibration", most_bytes=16 << 20, indent=1)
 
 
@@ -46,6 +50,7 @@ class Noise:
     added to them, None where they hold a calibration's already or the runs are too few. Then the standard deviation
     that each level adds, relative, of the case in the middle: ``samples`` of one replicate, ``replicates`` of one run
     (None where each case had one, whose variation ``runs`` then holds), ``runs``. None where no case has what it takes.
+    ``other_runs`` and ``other_replicates``: below which nine of ten cases stay, for cases that were not calibrated.
     """
 
     name: str
@@ -55,6 +60,8 @@ class Noise:
     samples: float | None
     replicates: float | None
     runs: float | None
+    other_runs: float | None = None
+    other_replicates: float | None = None
 
     def to_json(self) -> Json:
         return asdict(self)
@@ -72,43 +79,75 @@ class Calibration:
 
     ``made``: when the last of them began (RFC 3339). ``devices``: id and name of each; with them the node is known
     again. ``classes``: keys of ``results/figure_class.py``, then "all". ``runs``: by case, the standard deviation
-    between runs, relative: its own, drawn towards that of its class.
+    between runs, relative: its own, drawn towards that of its class; ``freedom``: how many degrees of freedom these
+    have at least. ``replicates``: likewise between replicates of a run, of cases that had several.
     """
 
     made: str
     version: str
     suites: tuple[str, ...]
     turns: int
+    freedom: int
     host: str
     node: str
     devices: tuple[tuple[str, str], ...]
     modelled: bool
     classes: tuple[Noise, ...]
     runs: Mapping[str, float]
+    replicates: Mapping[str, float]
+
+    @property
+    def why_not_kept(self) -> str:
+        """Why later runs had better not know of it; empty where they should."""
+        if self.modelled:
+            return "a described node has no noise"
+        if self.turns < FEWEST_KEPT:
+            return f"{self.turns} turns say too little of the next run; {FEWEST_KEPT} or more do"
+        if not self.replicates:
+            return "each case had one replicate, so nothing tells runs from replicates; ask for no less than two rounds"
+        return ""
 
     def to_json(self) -> Json:
-        """As schema/calibration.schema.json has it; ``from_json`` reads it back."""
-        devices = [{"id": device, "name": name} for device, name in self.devices]
-        return {"schema": SCHEMA, **asdict(self), "devices": devices}
+        """As schema/calibration.schema.json has one of them; ``from_json`` reads it back."""
+        return {**asdict(self), "devices": [{"id": device, "name": name} for device, name in self.devices]}
 
     @staticmethod
     def from_json(data: Json) -> Calibration:
         """Of data that keeps to the schema."""
-        fields = {name: value for name, value in data.items() if name != "schema"}
         devices = tuple((device["id"], device["name"]) for device in data["devices"])
         classes = tuple(Noise.from_json(noise) for noise in data["classes"])
-        return Calibration(**{**fields, "suites": tuple(data["suites"]), "devices": devices, "classes": classes})
+        whole = {"turns": int(data["turns"]), "freedom": int(data["freedom"]), "suites": tuple(data["suites"])}
+        return Calibration(**{**data, **whole, "devices": devices, "classes": classes})
 
 
-def noise_of(found: Calibration, cases: Iterable[str]) -> Json:
+Kept = tuple[Calibration, ...]
+"""What is known of a node, a calibration for each choice of suites, the newest first."""
+
+
+def noise_of(kept: Kept, cases: Iterable[str]) -> Json:
     """What the header of a run file on that node says of it: the half width, as a share, of a 95 % interval for what
-    varies from run to run beyond what varies within one (Student's, of so many turns), by class and by those of
-    ``cases`` that were calibrated.
+    varies from run to run beyond what varies within one (Student's), by class and by those of ``cases`` that were
+    calibrated. ``one_replicate``: likewise of a case that has but one, whose interval lacks what replicates vary by.
     """
-    factor = t975(found.turns - 1)
-    classes = {one.name: round(factor * one.runs, 6) for one in found.classes if one.runs is not None}
-    known = {case: round(factor * found.runs[case], 6) for case in cases if case in found.runs}
-    return {"calibrated": found.made, "turns": found.turns, "between_runs": {"classes": classes, "cases": known}}
+    freedom = min(one.freedom for one in kept)
+    factor = t975(freedom)
+    runs: dict[str, dict[str, float]] = {"classes": {}, "cases": {}}
+    alone: dict[str, dict[str, float]] = {"classes": {}, "cases": {}}
+    named = list(cases)
+    for one in kept:
+        for noise in one.classes:
+            if noise.other_runs is not None:
+                within = noise.other_replicates or 0.0
+                runs["classes"].setdefault(noise.name, round(factor * noise.other_runs, 6))
+                alone["classes"].setdefault(noise.name, round(factor * math.hypot(noise.other_runs, within), 6))
+        for case in named:
+            if case in one.runs:
+                within = one.replicates.get(case, 0.0)
+                runs["cases"].setdefault(case, round(factor * one.runs[case], 6))
+                alone["cases"].setdefault(case, round(factor * math.hypot(one.runs[case], within), 6))
+    turns, suites = min(one.turns for one in kept), list(dict.fromkeys(suite for one in kept for suite in one.suites))
+    said = {"calibrated": kept[0].made, "turns": turns, "freedom": freedom, "suites": suites}
+    return {**said, "between_runs": runs, "one_replicate": alone}
 
 
 def devices_of(node: Node) -> tuple[tuple[str, str], ...]:
@@ -116,28 +155,35 @@ def devices_of(node: Node) -> tuple[tuple[str, str], ...]:
     return tuple((device.id, device.name) for device in node.devices)
 
 
-def kept_at(node: str, environment: Mapping[str, str] = os.environ) -> Path:
-    """Where the calibration of the node of that name is kept, whether there is one or not."""
-    return _FOLDER.path(node, environment)
+def kept_at(node: str, host: str = "", environment: Mapping[str, str] = os.environ) -> Path:
+    """Where the calibrations of the node of that name are kept, whether there are any or not; ``host`` is this one."""
+    return _FOLDER.path(f"{host or platform.node()}-{node}", environment)
 
 
 def keep(found: Calibration) -> Path:
-    """Writes it to where ``load`` finds it, whole or not at all, in place of an older one.
+    """Writes it to where ``load`` finds it, whole or not at all, in place of an older one of the same suites.
 
     Raises LinkscopeError where it cannot be written, and ValueError for a modelled node, which has no noise to keep.
     """
     if found.modelled:
         raise ValueError("the calibration of a modelled node is not kept")
-    path = kept_at(found.node)
+    path = kept_at(found.node, found.host)
     try:
-        _FOLDER.write(path, found.to_json())
+        before = _read(path)
+    except (OSError, ValueError, RecursionError):
+        before = ()
+    others = [one for one in before if one.suites != found.suites and one.devices == found.devices]
+    try:
+        _FOLDER.write(path, {"schema": SCHEMA, "calibrations": [one.to_json() for one in (found, *others)]})
     except OSError as error:
         raise LinkscopeError(f"cannot keep the calibration in {path}: {error.strerror or error}") from error
     return path
 
 
-def load(node: Node, note: Callable[[str], None] = lambda text: None) -> Calibration | None:
-    """What is kept of ``node``; None where nothing is, and with a line to ``note`` where what is there is no use."""
+def load(node: Node, note: Callable[[str], None] = lambda text: None) -> Kept | None:
+    """What is kept of ``node`` on this host; None where nothing is, and with a line to ``note`` where what is there is
+    no use.
+    """
     path = kept_at(node.name)
     if node.modelled:
         return None
@@ -149,16 +195,16 @@ def load(node: Node, note: Callable[[str], None] = lambda text: None) -> Calibra
         reason = " ".join(str(error).split())[:200] or type(error).__name__
         note(f"{path} is no calibration ({reason}): left out; calibrate again, or delete it")
         return None
-    if found.devices != devices_of(node):
-        note(f"{path} is of other devices than {node.name} has now: left out; calibrate again")
+    if any(one.devices != devices_of(node) or one.host != platform.node() for one in found):
+        note(f"{path} is of another host, or of other devices than {node.name} has now: left out; calibrate again")
         return None
     return found
 
 
-def _read(path: Path) -> Calibration:
+def _read(path: Path) -> Kept:
     """Raises OSError or ValueError with a reason."""
     data = _FOLDER.read(path)
     problem = best_match(Draft202012Validator(load_schema("calibration")).iter_errors(data))
     if problem is not None:
         raise ValueError(f"{problem.json_path}: {problem.message}")
-    return Calibration.from_json(data)
+    return tuple(Calibration.from_json(one) for one in data["calibrations"])

@@ -224,7 +224,10 @@ class NoiseRecord(TypedDict, total=False):
 
     calibrated: Word
     turns: Count
+    freedom: Annotated[int, Meta(ge=1, le=_LARGEST)]
+    suites: list[Word]
     between_runs: BetweenRuns
+    one_replicate: BetweenRuns
 
 
 class MethodRecord(TypedDict, total=False):

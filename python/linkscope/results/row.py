@@ -145,7 +145,7 @@ class Row:
     def notes(self) -> tuple[str, ...]:
         """What was noted of any flow, each once."""
         found = dict.fromkeys(note for flow in self.flows for note in flow.notes)
-        alone = self.status == "ok" and "replicate" in self.raw and len(self.replicates) < 2
+        alone = self.status == "ok" and "replicate" in self.raw and len(self.measured) < 2
         return (*found, *([ONE_REPLICATE] if alone else []))
 
     @property

@@ -117,8 +117,10 @@ class RunFile:
 
 def _fold(header: Json, rows: Sequence[Row]) -> Row:
     """The rows of a case as one, with the noise that the header says of it or else of its class."""
+    alone = sum(row.status == "ok" for row in rows) == 1
     try:
-        known = header["noise"]["between_runs"]
+        noise = header["noise"]
+        known = noise.get("one_replicate", noise["between_runs"]) if alone else noise["between_runs"]
         width = known["cases"].get(rows[0].id)
         width = float(known["classes"][figure_class(rows[0].case).key] if width is None else width)
     except (KeyError, TypeError, ValueError, AttributeError):
