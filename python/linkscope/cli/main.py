@@ -148,10 +148,11 @@ def topology(
     """Show devices, links, peaks, hops and widest paths of this machine or a described one."""
     from linkscope import api
     from linkscope.report import topology_svg, topology_text
+    from linkscope.results.whole_file import write_whole
 
     node = api.topology(machine)
     if svg is not None:
-        _write(svg, topology_svg.draw(node))
+        write_whole(svg, topology_svg.draw(node))
         _err().print(f"wrote {svg}", highlight=False)
     elif as_json:
         _print_json(topology_text.to_json(node))
@@ -295,6 +296,34 @@ def compare(
 
 
 @app.command()
+def check(
+    what: Annotated[
+        list[str] | None, typer.Argument(metavar="RUN | [SUITE]...", help="A run file, or suites to measure.")
+    ] = None,
+    limits: Annotated[Path | None, typer.Option("--limits", help="The limits file.")] = None,
+    make_limits: Annotated[
+        Path | None, typer.Option("--make-limits", help="Write this limits file from good runs, or folders of them.")
+    ] = None,
+    budget: Annotated[str | None, typer.Option(help="Time of the whole run of suites: 30s.")] = None,
+    output: Annotated[Path | None, typer.Option("-o", "--output", help="Run file of suites.")] = None,
+    junit: Annotated[Path | None, typer.Option(help="Write JUnit XML to this file.")] = None,
+    prometheus: Annotated[Path | None, typer.Option(help="Write metrics to this file, for the node exporter.")] = None,
+    as_json: AsJson = False,
+) -> int:
+    """Does this node keep the limits of healthy ones? Exit code 0 passed, 1 a limit is broken, 2 can't be checked."""
+    from linkscope.cli import checking
+
+    if (limits is None) == (make_limits is None):
+        raise LinkscopeError("name --limits FILE to check against, or --make-limits FILE to write: one of them")
+    if make_limits is not None:
+        return checking.make_limits(make_limits, what or [], _err())
+    assert limits is not None
+    return checking.hold(
+        checking.run_of(what or [], budget, output, _err()), limits, junit, prometheus, _out(), as_json
+    )
+
+
+@app.command()
 def report(
     run_file: RunPath,
     output: Annotated[Path, typer.Option("-o", "--output", help="HTML file to write.")],
@@ -387,10 +416,3 @@ def _print_listing(entries: list[dict[str, Any]], as_json: bool) -> None:
         typer.echo(f"{entry['name']:{width}}  {entry['text']}".rstrip())
         for parameter, meaning in entry.get("parameters", {}).items():
             typer.echo(f"{'':{width}}    {parameter}: {meaning}")
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise LinkscopeError(f"cannot write {path}: {error.strerror or error}") from error

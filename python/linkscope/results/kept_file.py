@@ -6,11 +6,12 @@ import json
 import os
 import re
 import stat
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from linkscope.results.whole_file import put_whole
 
 
 @dataclass(frozen=True)
@@ -45,16 +46,7 @@ class KeptFolder:
     def write(self, path: Path, data: Any) -> None:
         """Puts ``data`` there in place of what was, whole or not at all. Raises OSError."""
         path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=path.parent, delete=False) as stream:
-            beside = Path(stream.name)
-            try:
-                json.dump(data, stream, indent=self.indent, allow_nan=False)
-                stream.flush()
-                os.fsync(stream.fileno())
-                beside.replace(path)
-            except BaseException:
-                beside.unlink(missing_ok=True)
-                raise
+        put_whole(path, json.dumps(data, indent=self.indent, allow_nan=False).encode())
 
 
 def _safe(name: str) -> str:

@@ -1,0 +1,198 @@
+"""Check: does a run keep the limits of healthy nodes, and which limits do good runs suggest?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import polars
+
+from linkscope.analysis.figures import figures
+from linkscope.errors import LinkscopeError
+from linkscope.machine.node import Node
+from linkscope.results.limits import SCHEMA, Limit, Limits
+from linkscope.results.run_file import RunFile
+
+Json = dict[str, Any]
+
+MATCHED = (
+    *("row", "figure", "models", "tier", "method", "source_memory", "destination_memory", "members_memory"),
+    *("collective", "parameters", "bytes", "together", "regime", "environment"),
+)
+"""Columns by which figures of nodes of one kind are the same thing."""
+LEAST_MARGIN = {"gpu-large": 0.03, "gpu": 0.05, "pinned": 0.05}
+"""By class of figures, how far a healthy node may be beyond what good runs showed, at least."""
+OTHERS_MARGIN = 1.0
+"""Of host memory and processes: one run in ten has figures of a half."""
+OK, BROKEN, UNCLEAR = "ok", "broken", "unclear"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """One figure held against one limit, both in ``unit`` (GB/s or s). ``verdict``: ``broken`` where the whole 95 %
+    interval is beyond the limit, ``unclear`` where a part of it is, else ``ok``."""
+
+    id: str
+    place: str
+    path: str
+    unit: str
+    value: float
+    low: float
+    high: float
+    limit: float
+    verdict: str
+
+    @property
+    def missing(self) -> float:
+        """By how much it is beyond the limit, 0.05 for 5 %; below 0 where it keeps it."""
+        return 1 - self.value / self.limit if self.unit == "GB/s" else self.value / self.limit - 1
+
+
+@dataclass(frozen=True)
+class CheckResult:
+    """``unmatched``: limits that no figure of the run is held against; ``failed``: (id, reason) of cases that failed.
+    ``serials``: of the node's GPUs, where the run knows them."""
+
+    node: str
+    host: str
+    started: str
+    modelled: bool
+    serials: tuple[tuple[str, str], ...]
+    verdicts: tuple[Verdict, ...]
+    unmatched: tuple[Limit, ...]
+    failed: tuple[tuple[str, str], ...]
+
+    @property
+    def broken(self) -> tuple[Verdict, ...]:
+        """The worst first."""
+        found = (one for one in self.verdicts if one.verdict == BROKEN)
+        return tuple(sorted(found, key=lambda one: -one.missing))
+
+    @property
+    def passed(self) -> bool:
+        return not self.broken and not self.failed
+
+    def count(self, verdict: str) -> int:
+        return sum(one.verdict == verdict for one in self.verdicts)
+
+    def to_json(self) -> Json:
+        """A JSON-ready dict, one line for a node."""
+        return {
+            **{"node": self.node, "host": self.host, "started": self.started, "modelled": self.modelled},
+            **{"passed": self.passed, "serials": dict(self.serials), "checked": len(self.verdicts)},
+            **{"unclear": self.count(UNCLEAR), "not_measured": len(self.unmatched)},
+            "broken": [{**asdict(one), "missing": one.missing} for one in self.broken],
+            "failed": [{"id": name, "reason": reason} for name, reason in self.failed],
+        }
+
+
+def check(run: RunFile, limits: Limits) -> CheckResult:
+    """Of a figure that several limits match the first counts. Raises LinkscopeError where no figure has a limit."""
+    lines = list(_measured([run]).iter_rows(named=True))
+    verdicts: list[Verdict] = []
+    unused = list(limits.limits)
+    for line in lines:
+        limit = next((one for one in limits.limits if _matches(line, one)), None)
+        if limit is None:
+            continue
+        verdicts.append(_verdict(line, limit))
+        unused = [one for one in unused if not _matches(line, one)]
+    if not verdicts:
+        raise LinkscopeError(
+            f"none of the {len(limits.limits)} limits is of a figure of {run.path}: run the suites that they were made "
+            "from, on nodes of the same models"
+        )
+    return CheckResult(
+        node=run.node.name,
+        host=str(run.header["host"]),
+        started=str(run.header["started"]),
+        modelled=run.modelled or run.node.modelled,
+        serials=_serials(run.node),
+        verdicts=tuple(verdicts),
+        unmatched=tuple(unused),
+        failed=tuple((row.id, row.reason or "no reason recorded") for row in run.with_status("failed")),
+    )
+
+
+def made_from(runs: Sequence[RunFile], made: str) -> Limits:
+    """Limits that all of these good runs keep: beyond the worst figure by as much as they differ, and at least by
+    ``LEAST_MARGIN``. One for each kind of figure, over all devices of a model and all paths of a tier.
+
+    Raises LinkscopeError where there are fewer than two runs, or one is modelled, or nothing was measured.
+    """
+    if len(runs) < 2:
+        raise LinkscopeError("limits are made from several good runs: name two or more, of several nodes if you can")
+    if any(run.modelled or run.node.modelled for run in runs):
+        raise LinkscopeError("limits are not made from modelled runs: nobody has seen a node reach them")
+    frame = _measured(runs)
+    found = []
+    for keys, lines in frame.group_by(MATCHED, maintain_order=True):
+        match = {name: value for name, value in zip(MATCHED, keys, strict=True) if value not in (None, "")}
+        rate = _is_rate(lines.row(0, named=True))
+        values = lines["gbps" if rate else "seconds"]
+        least, most = float(str(values.min())), float(str(values.max()))
+        floor = LEAST_MARGIN.get(str(lines["class"][0]), OTHERS_MARGIN)
+        margin = 1 + max(most / least - 1, floor)
+        seen = (_short(least), _short(most))
+        if rate:
+            found.append(Limit(match, least_gbps=_short(least / margin), seen=seen))
+        else:
+            found.append(Limit(match, most_seconds=_short(most * margin), seen=seen))
+    if not found:
+        raise LinkscopeError("these runs have no figure to make a limit of")
+    return Limits(schema=SCHEMA, limits=found, made=made, runs=[str(run.path) for run in runs])
+
+
+def _measured(runs: Iterable[RunFile]) -> polars.DataFrame:
+    """Ok figures, with ``models``; words as words."""
+    frames = []
+    for run in runs:
+        frame = figures(run).filter(polars.col("status").cast(polars.String) == "ok")
+        words = frame.with_columns(polars.col(polars.Categorical).cast(polars.String))
+        told = [_models(run.node, line) for line in words.iter_rows(named=True)]
+        frames.append(words.with_columns(polars.Series("models", told, polars.String)))
+    return polars.concat(frames).filter(polars.col("gbps").is_not_null() | polars.col("seconds").is_not_null())
+
+
+def _models(node: Node, line: Json) -> str:
+    """Such as "NVIDIA H200 > NVIDIA H200"; of a collective each model once."""
+    names = {device.id: device.name or device.kind for device in node.devices}
+    if line["members"]:
+        return ", ".join(dict.fromkeys(names.get(member, "?") for member in line["members"].split()))
+    ends = (line["source"] or line["executor"], line["destination"] or line["executor"])
+    return " > ".join(names.get(end, "?") for end in ends)
+
+
+def _matches(line: Json, limit: Limit) -> bool:
+    return all(line.get(name) == value for name, value in limit.match.items())
+
+
+def _is_rate(line: Json) -> bool:
+    return line["gbps"] is not None and line["figure"] != "latency"
+
+
+def _verdict(line: Json, limit: Limit) -> Verdict:
+    path = (
+        " > ".join(end for end in (line["source"], line["destination"]) if end) or line["members"] or line["executor"]
+    )
+    if limit.least_gbps is not None:
+        name, unit, bound = "gbps", "GB/s", limit.least_gbps
+    else:
+        name, unit, bound = "seconds", "s", limit.most_seconds or 0.0
+    value, low, high = (line[f"{name}{end}"] for end in ("", "_low", "_high"))
+    if value is None:
+        return Verdict(line["id"], line["place"], path, unit, 0.0, 0.0, 0.0, bound, UNCLEAR)
+    sure, maybe = (high < bound, low < bound) if unit == "GB/s" else (low > bound, high > bound)
+    return Verdict(
+        line["id"], line["place"], path, unit, value, low, high, bound, BROKEN if sure else UNCLEAR if maybe else OK
+    )
+
+
+def _serials(node: Node) -> tuple[tuple[str, str], ...]:
+    known = ((gpu.id, gpu.attributes.get("serial") or gpu.attributes.get("uuid")) for gpu in node.of_kind("gpu"))
+    return tuple((name, str(serial)) for name, serial in known if serial)
+
+
+def _short(value: float) -> float:
+    return float(f"{value:.4g}")

@@ -1,0 +1,50 @@
+"""A check on a terminal: passed or not, then every figure beyond its limit."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.text import Text
+
+from linkscope.analysis.check import UNCLEAR, CheckResult, Verdict
+from linkscope.report import wording
+from linkscope.report.grid import empty_grid
+
+FEW = 14
+
+
+def show(found: CheckResult, console: Console) -> None:
+    """In at most 40 lines."""
+    title = Text(f"{found.host}: {found.node}", style="bold")
+    if found.modelled:
+        title.append(f"  {wording.MODELLED}", style="bold yellow")
+    console.print(title)
+    console.print(Text(verdict(found), style="bold green" if found.passed else "bold red"))
+    if found.broken:
+        grid = empty_grid("figure")
+        for name in ("path", "value", "limit", "missing"):
+            grid.add_column(name, justify="left" if name == "path" else "right", no_wrap=True)
+        for one in found.broken[:FEW]:
+            grid.add_row(one.id, one.path, quantity(one, one.value), quantity(one, one.limit), f"{one.missing:.1%}")
+        console.print(grid)
+        if len(found.broken) > FEW:
+            console.print(Text(f"{len(found.broken) - FEW} more in --json", style="dim"))
+    for name, reason in found.failed[:FEW]:
+        console.print(Text(f"failed: {name}: {reason}", style="red"))
+
+
+def verdict(found: CheckResult) -> str:
+    """One sentence or two."""
+    word = "passed" if found.passed else "FAILED"
+    parts = [f"{len(found.verdicts)} figures held against limits, {len(found.broken)} beyond them"]
+    if found.count(UNCLEAR):
+        parts.append(f"{found.count(UNCLEAR)} too uncertain to tell")
+    if found.failed:
+        parts.append(f"{len(found.failed)} cases failed")
+    if found.unmatched:
+        parts.append(f"{len(found.unmatched)} limits had nothing to be held against")
+    return f"{word}: {'; '.join(parts)}."
+
+
+def quantity(one: Verdict, value: float) -> str:
+    """With its unit."""
+    return f"{wording.value(value)} GB/s" if one.unit == "GB/s" else wording.time(value)

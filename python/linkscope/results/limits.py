@@ -1,0 +1,75 @@
+"""Limits: what figures of known devices must reach, as a file by hand or made from good runs."""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+import yaml
+from msgspec import Meta
+
+from linkscope.errors import LinkscopeError
+from linkscope.yaml_loader import YamlLoader
+
+SCHEMA = 1
+MOST_BYTES = 16 << 20
+Value = Annotated[float, Meta(gt=0, le=1e18)]
+
+
+class Limit(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, frozen=True):
+    """One limit, for every figure that has all of ``match``: names of columns (analysis/figures.py) with their values,
+    and ``models``, the devices' models from source to destination.
+
+    ``least_gbps``: of rates; ``most_seconds``: of times; one of them. ``seen``: least and most of the good runs.
+    """
+
+    match: dict[str, str | int]
+    least_gbps: Value | None = None
+    most_seconds: Value | None = None
+    seen: tuple[Value, Value] | None = None
+
+
+class Limits(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
+    """A limits file. ``made`` and ``runs``: when, and from which run files."""
+
+    schema: Annotated[int, Meta(ge=SCHEMA, le=SCHEMA)]
+    limits: Annotated[list[Limit], Meta(min_length=1)]
+    made: str = ""
+    runs: list[str] = []
+
+    def text(self) -> str:
+        """As a file."""
+        data = msgspec.to_builtins(self)
+        return "# What healthy nodes reach, for `linkscope check`: docs/fleet.md\n" + yaml.safe_dump(
+            data, sort_keys=False, width=160, default_flow_style=None
+        )
+
+
+def load_limits(path: Path) -> Limits:
+    """Raises LinkscopeError, one line that names the entry, where the file cannot be read or is none."""
+    try:
+        if not stat.S_ISREG(path.stat().st_mode):
+            raise LinkscopeError(f"{path} is no file: name a limits file")
+        data = path.read_bytes()
+    except OSError as error:
+        raise LinkscopeError(f"cannot read {path}: {error.strerror or error}") from error
+    if len(data) > MOST_BYTES:
+        raise LinkscopeError(f"{path} is no limits file: larger than {MOST_BYTES >> 20} MiB")
+    try:
+        found = msgspec.convert(_parsed(data), Limits)
+    except (ValueError, RecursionError, yaml.YAMLError) as error:
+        raise LinkscopeError(f"{path} is no limits file: {' '.join(str(error).split())[:300]}") from error
+    for number, limit in enumerate(found.limits):
+        if (limit.least_gbps is None) == (limit.most_seconds is None):
+            raise LinkscopeError(f"{path}: limits[{number}] needs least_gbps or most_seconds, one of them")
+    return found
+
+
+def _parsed(data: bytes) -> Any:
+    """Raises ValueError on anchors: with them a small file says very much."""
+    for token in yaml.scan(data.decode(), YamlLoader):
+        if isinstance(token, (yaml.AnchorToken, yaml.AliasToken)):
+            raise ValueError("anchors and aliases are not taken")
+    return yaml.load(data, YamlLoader)
