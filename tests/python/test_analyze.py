@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from pathlib import Path
 
@@ -13,7 +14,9 @@ from linkscope.analysis.figures import figures
 from linkscope.analysis.peaks import peaks
 from linkscope.analysis.questions import QUESTIONS, analyze
 from linkscope.cli import main
-from linkscope.report.answers_text import ANSWERS, conclusion
+from linkscope.machine.fair_share import max_min
+from linkscope.report.answers_text import ANSWERS, conclusion, to_json
+from linkscope.results.row import Row
 
 RUNS = Path(__file__).parents[1] / "fixtures" / "runs"
 RECORDED = RUNS / "h200x4-default.jsonl"
@@ -47,6 +50,11 @@ def test_json_holds_the_tables(capsys: pytest.CaptureFixture[str]) -> None:
     assert len(answer["lines"]) == len(linkscope.analyze(RECORDED, "peaks"))
 
 
+def test_help_names_the_questions(capsys: pytest.CaptureFixture[str]) -> None:
+    _, out, _ = said(capsys, "--help")
+    assert ", ".join(QUESTIONS) in " ".join(word for word in out.split() if word != "│")
+
+
 def test_a_question_that_is_none_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     code, _, err = said(capsys, str(RECORDED), "beauty")
     assert code == 2
@@ -70,3 +78,21 @@ def test_share_of_peak_is_that_of_the_best_size_and_caches_are_left_out() -> Non
     assert line["of_peak_max"] == pytest.approx(396 / made.LINK_GBPS, rel=0.005)
     assert line["of_peak_min"] == pytest.approx(360 / made.LINK_GBPS, rel=0.005)
     assert line["peak_gbps"] == made.LINK_GBPS
+
+
+@pytest.mark.parametrize("factor", [0.0, 1e-300, 1e-12, 1e12, 1e15])
+def test_numbers_that_nothing_can_have_are_no_error(factor: float) -> None:
+    rows = []
+    for row in made.rows():
+        line = copy.deepcopy(row.raw)
+        for flow in line.get("flows", []):
+            for name in {"seconds", "gbps"} & flow.keys():
+                flow[name] |= {bound: value * factor for bound, value in flow[name].items() if bound != "n"}
+            flow["samples_s"] = []
+        rows.append(Row.from_json(line) if len(rows) % 3 else row)
+    found = analyze(made.run(found=rows), tuple(QUESTIONS))
+    json.dumps(to_json(found), allow_nan=False)
+
+
+def test_capacities_that_rounding_never_quite_fills_end_the_sharing() -> None:
+    assert max_min([{"a": 3.0}], {"a": 5e-324}).binding == ("a",)  # a step rounds to 0

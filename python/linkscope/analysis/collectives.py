@@ -77,7 +77,7 @@ def _of_latency(smallest: Json, times: polars.DataFrame, latencies: Mapping[str,
     linear = turning(list(times.select("bytes", "seconds", "seconds_low", "seconds_high").iter_rows()))
     told = {f"latency_{name}": smallest[name] for name in ("seconds", "seconds_low", "seconds_high")}
     told |= dict(zip(("linear_bytes", "linear_bytes_low", "linear_bytes_high"), linear or (), strict=False))
-    if latency is None or passes is None:
+    if latency is None or passes is None or latency.seconds <= 0:
         return told
     bound = passes * latency.seconds
     of_bound = smallest["seconds"] / bound

@@ -27,6 +27,9 @@ from linkscope.machine.paths import Paths
 from linkscope.results.row import Row
 from linkscope.results.run_file import RunFile
 
+_RATES = (1e-12, 1e9)
+_TIMES = (1e-15, 1e9)
+
 
 @dataclass(frozen=True)
 class Measured:
@@ -38,8 +41,13 @@ class Measured:
 
     @staticmethod
     def of(run: RunFile) -> Measured:
-        """Of a run that was read."""
-        return Measured(figures(run), Paths(run.node), run.rows)
+        """Of a run that was read; figures that nothing can have are left out."""
+        possible = [
+            polars.col(f"{name}{bound}").is_between(least, most).fill_null(True)
+            for name, least, most in (("gbps", *_RATES), ("seconds", *_TIMES))
+            for bound in ("", "_low", "_high")
+        ]
+        return Measured(figures(run).filter(possible), Paths(run.node), run.rows)
 
     @cached_property
     def by_id(self) -> dict[str, Row]:
@@ -124,5 +132,11 @@ def analyze(run: RunFile, names: Sequence[str] = ()) -> dict[str, polars.DataFra
     if unknown:
         raise LinkscopeError(f"no question {unknown[0]!r}: there are {', '.join(QUESTIONS)}")
     measured = Measured.of(run)
-    answers = {name: QUESTIONS[name].answer(measured) for name in names or QUESTIONS}
+    answers = {name: _finite(QUESTIONS[name].answer(measured)) for name in names or QUESTIONS}
     return {name: answer for name, answer in answers.items() if names or len(answer)}
+
+
+def _finite(table: polars.DataFrame) -> polars.DataFrame:
+    """Null where a number is beyond all measure."""
+    numbers = polars.selectors.float()
+    return table.with_columns(polars.when(numbers.is_finite()).then(numbers))

@@ -99,7 +99,7 @@ class AloneFigures:
         left = self.moved(together)
         total, time = sum(left), 0.0
         active = list(range(len(left)))
-        while active:
+        for _ in left:  # each time at least one ends
             share = self._paths.fair_rates([traffic[one] for one in active], [asks[one] for one in active]).flows
             rates = {one: rate * 1e9 for one, rate in zip(active, share, strict=True) if rate}
             if len(rates) < len(active):
@@ -109,6 +109,8 @@ class AloneFigures:
             for one in active:
                 left[one] -= step * rates[one]
             active = [one for one in active if left[one] > 1e-6 * total]
+            if not active:
+                break
         return total / time * 1e-9
 
     def moved(self, together: Json) -> list[float]:

@@ -244,7 +244,12 @@ def choose(
 def analyze(
     run_file: RunPath,
     questions: Annotated[
-        list[str] | None, typer.Argument(metavar="[QUESTION]...", help="Else all that the run can answer.")
+        list[str] | None,
+        typer.Argument(
+            metavar="[QUESTION]...",
+            help="peaks, tiers, fits, saturation, anisotropy, numa, engines, scaling, threads, interference, "
+            "collectives; else all that the run can answer.",
+        ),
     ] = None,
     as_json: AsJson = False,
 ) -> int:

@@ -34,11 +34,12 @@ def max_min(uses: Sequence[Mapping[str, float]], capacities: Mapping[str, float]
             for name, weight in weights[flow].items():
                 load[name] = load.get(name, 0.0) + weight
         step = min(left[name] / taken for name, taken in load.items())
+        full = {name for name, taken in load.items() if left[name] / taken <= step * (1 + 1e-9)}
         for flow in growing:
             rates[flow] += step
         for name, taken in load.items():
             left[name] -= step * taken
-        full = {name for name in load if left[name] <= 1e-9 * capacities[name]}
+        full |= {name for name in load if left[name] <= 1e-9 * capacities[name]}
         binding |= full
         growing = {flow for flow in growing if full.isdisjoint(weights[flow])}
     return Share(
