@@ -71,9 +71,12 @@ def run(
     return _run(_request(suites, asked), Path(output) if output is not None else None, listener)
 
 
-def resume(path: str | os.PathLike[str], listener: Listener | None = None) -> RunFile:
-    """Completes a run that was cut short. Raises LinkscopeError where it is of another machine."""
-    return _resume(Path(path), None, listener)
+def resume(path: str | os.PathLike[str], listener: Listener | None = None, **launching: str) -> RunFile:
+    """Completes a run that was cut short. ``launching``: launcher=, launcher_command=, hosts=, hostfile=, interface=.
+
+    Raises LinkscopeError where it is of another machine, and where its file alone names a launcher.
+    """
+    return _resume(Path(path), None, listener, LaunchOptions(**launching) if launching else None)
 
 
 def calibrate(

@@ -81,7 +81,7 @@ def test_unknown_name_lists_the_known_ones() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("a: [", "is no YAML"),
+        ("a: [", "is not YAML"),
         ("- 1\n", r"\$: .* is not of type 'object'"),
         ("{}", "'.*' is a required property"),
     ],
@@ -122,3 +122,22 @@ def test_peer_access_goes_both_ways_and_leaves_the_others_out(tmp_path: Path) ->
     three_gpus = [("gpu:0-1", "gpu:0-2"), ("[0, 0]", "[0, 0, 0]"), ("[0, 1]", "[0, 1, 2]")]
     node = load_machine(edited(tmp_path, *three_gpus, ("methods:", "peer_access: [[gpu:0, gpu:1]]\nmethods:")))
     assert [gpu.attributes["peers"] for gpu in node.of_kind("gpu")] == [["gpu:1"], ["gpu:0"], []]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "complaint"),
+    [
+        ("gpu:0-1", "gpu:0-999999999", "is more than any node has"),
+        ("cores: 2", "cores: 9999999999", "more than any node has"),
+        ("memory_gbps: 900", "memory_gbps: .nan", "that no machine has"),
+        ("peak_gbps: 25", "peak_gbps: .inf", "that no machine has"),
+    ],
+)
+def test_what_no_machine_has_is_refused(tmp_path: Path, old: str, new: str, complaint: str) -> None:
+    with pytest.raises(LinkscopeError, match=complaint):
+        load_machine(edited(tmp_path, (old, new)))
+
+
+def test_what_never_ends_is_no_machine() -> None:
+    with pytest.raises(LinkscopeError, match="/dev/zero is no file"):
+        load_machine("/dev/zero")

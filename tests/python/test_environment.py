@@ -10,6 +10,7 @@ import pytest
 import yaml
 from launching import Bench, bench, real_engine, statuses
 
+from linkscope.errors import LinkscopeError
 from linkscope.launch.job import Request, prepare
 from linkscope.launch.run import resume, run
 from linkscope.results.row import Row
@@ -78,7 +79,11 @@ def test_a_run_cut_short_is_completed_under_the_same_variables(measured: RunFile
     kept = [line for line in lines if '"record":"row"' not in line or '"varied/copy/numa:0/default' in line]
     measured.path.write_text("\n".join(kept) + "\n")
     assert len(RunFile.read(measured.path).missing) == 4
-    completed = resume(measured.path)
+    with pytest.raises(LinkscopeError, match="which sets LINKSCOPE_SEED: a file sets no variables"):
+        resume(measured.path)
+    completed = resume(
+        measured.path, Request(suites=(str(measured.path.with_name("varied.yaml")),), engine="host", rounds="1")
+    )
     assert completed.missing == ()
     assert {name: {row.status for row in rows} for name, rows in by_variant(completed).items()} == {
         "default": {"ok"}, "seeded": {"ok"}, "wrong": {"failed"},

@@ -196,3 +196,8 @@ def test_max_min_is_feasible_and_certified(uses: list[dict[str, float]], capacit
     for use, rate in zip(uses, share.rates, strict=True):
         highest = {n: max(r for u, r in zip(uses, share.rates, strict=True) if n in u) for n in use}
         assert any(load[n] >= capacities[n] * (1 - 1e-6) and rate >= highest[n] * (1 - 1e-6) for n in use)
+
+
+@pytest.mark.parametrize("odd", [float("nan"), float("inf"), -1.0, 0.0, 5e-324, 1e308])
+def test_max_min_ends_whatever_the_numbers(odd: float) -> None:
+    assert len(max_min([{"a": 1, "b": 2}, {"b": odd}, {"c": 1e308}], {"a": odd, "b": 1, "c": odd}).rates) == 3

@@ -201,3 +201,16 @@ def test_a_regions_allocation_is_filled_and_checked_whole() -> None:
     small, large = planned("64x64x1"), planned("3072x768x768")
     assert estimate_s(large, SamplingOptions()) > estimate_s(small, SamplingOptions())
     assert timeout_s(large, SamplingOptions()) > timeout_s(small, SamplingOptions())
+
+
+@pytest.mark.parametrize("text", ["1:64T:1.0000001x", "1:10001:1.00001x", ",".join(map(str, range(1, 10_002)))])
+def test_too_many_values_are_refused_before_they_are_made(text: str) -> None:
+    with pytest.raises(LinkscopeError, match="stands for more than 10,000 values"):
+        parse_sizes(text)
+
+
+@pytest.mark.parametrize("text", ["9" * 5000, f"1:8:{'9' * 5000}x", "²", "1:8:1x"])
+def test_numbers_beyond_reason_are_refused(text: str) -> None:
+    for parse in (parse_sizes, lambda words: parse_counts(words, 8)):
+        with pytest.raises(LinkscopeError):
+            parse(text)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 
 import pytest
@@ -119,20 +120,30 @@ def test_an_existing_file_is_never_overwritten(bench: Bench) -> None:
     assert "add --resume" in ended.complaint
 
 
-def test_a_file_starts_no_program_that_it_alone_names(bench: Bench, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("asked", "named"),
+    [
+        ({"launcher_command": "touch started"}, ["--launcher-command", "touch started"]),
+        ({"launcher": "mpiexec", "hosts": "a,b"}, ["--launcher", "mpiexec", "--hosts", "a,b"]),
+    ],
+)
+def test_a_file_starts_no_program(bench: Bench, asked: dict[str, str], named: list[str]) -> None:
     bench.cli("run", bench.suite, "-o", "a.jsonl")
-    program, ran = tmp_path / "mpiexec", tmp_path / "ran"
-    program.write_text(f"#!/bin/sh\ntouch {ran}\n")
-    program.chmod(0o755)
     lines = Path("a.jsonl").read_text().splitlines()
     header = json.loads(lines[0])
-    header["plan"]["request"]["launching"]["launcher_command"] = str(program)
-    Path("a.jsonl").write_text("\n".join([json.dumps(header), *lines[1:-3]]) + "\n")
+    header["plan"]["request"]["launching"] |= asked
+    Path("a.jsonl").write_text("\n".join([json.dumps(header), *lines[1:3]]) + "\n")
     ended = bench.cli("run", "--resume", "-o", "a.jsonl")
-    assert ended.code == 2
-    assert f"{str(program)!r}" in ended.complaint
-    assert "--launcher-command" in ended.complaint
-    assert not ran.exists()
-    header["plan"]["request"] = {"suites": 5}
-    Path("a.jsonl").write_text("\n".join([json.dumps(header), *lines[1:-3]]) + "\n")
-    assert bench.cli("run", "--resume", "-o", "a.jsonl").code == 2
+    assert (ended.code, f"asks for `{shlex.join(named)}`" in ended.complaint) == (2, True)
+    assert not Path("started").exists()
+    assert bench.cli("run", "--resume", "-o", "a.jsonl", *named).code == 0
+
+
+@pytest.mark.parametrize("request_", [None, 7, {"suites": 5}, {"sizes": 7}, {"launching": []}])
+def test_a_request_of_the_wrong_shape_is_refused(bench: Bench, request_: object) -> None:
+    bench.cli("run", bench.suite, "-o", "a.jsonl")
+    lines = Path("a.jsonl").read_text().splitlines()
+    header = json.loads(lines[0])
+    header["plan"]["request"] = request_
+    Path("a.jsonl").write_text("\n".join([json.dumps(header), *lines[1:3]]) + "\n")
+    assert "does not say how it was asked for" in bench.cli("run", "--resume", "-o", "a.jsonl").complaint

@@ -49,3 +49,20 @@ def test_a_run_that_fills_the_disk_ends_in_one_line_and_is_completed_later(tmp_p
     whole = RunFile.read(tmp_path / "a.jsonl")
     assert [row.id for row in whole.rows] == list(whole.plan_ids)
     assert [row.raw for row in whole.rows[: len(cut.rows)]] == [row.raw for row in cut.rows]
+
+
+@pytest.mark.parametrize(
+    "asked", [("report", "a.jsonl"), ("export", "a.jsonl"), ("topology", "--machine", "h200x4", "--svg")]
+)
+def test_a_page_that_cannot_be_written_whole_stays_as_it_was(tmp_path: Path, asked: tuple[str, ...]) -> None:
+    assert linkscope(tmp_path, "run", "default", *ASKED[2:4], "-o", "a.jsonl")[0] == 0
+    page = tmp_path / "page.csv"
+    page.write_text("old")
+    command = (*asked, page.name) if "--svg" in asked else (*asked, "-o", page.name)
+    code, complaint = linkscope(tmp_path, *command, largest_file=1000)
+    assert (code, page.name in complaint) == (2, True)
+    assert page.read_text() == "old"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.jsonl", "page.csv"]
+    page.chmod(0o640)
+    assert linkscope(tmp_path, *command)[0] == 0
+    assert (page.read_text() != "old", page.stat().st_mode & 0o777) == (True, 0o640)

@@ -308,7 +308,13 @@ def test_pearsons_tiers_are_one_curve_each_on_frontier() -> None:
             TINY_SUITE.replace("title: Copies", "title: Copies\n    parameters: {threads: '1:x:2x'}"),
             "row copy: malformed count",
         ),
-        (TINY_SUITE.replace("title: Copies", "title: Copies\n    clock: sun"), "clock"),
+        (TINY_SUITE.replace("title: Copies", "title: Copies\n    clock: sun"), "row copy/clock: "),
+        (TINY_SUITE + "  - " + "[" * 100_000, "nested more than 32 deep"),
+        (TINY_SUITE.replace("title: Copies", "title: &me [*me]"), "holds itself"),
+        (
+            "0: &a0 [0]\n" + "".join(f"{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 10)}]\n" for i in range(1, 9)),
+            "more than 1,000,000 values",
+        ),
     ],
 )
 def test_a_wrong_suite_file_is_one_clear_line(tmp_path: Path, text: str, complaint: str) -> None:
@@ -417,3 +423,16 @@ def test_one_process_and_mapped_memory_stay_on_one_host(h200s: Node) -> None:
     assert {one.skip for one in eight} == {"direct-collective maps its members' memory: they are on one host"}
     alone = over(1, h200s)
     assert {one.id for row in alone.values() for one in row} < {one.id for row in found.values() for one in row}
+
+
+def test_more_cases_than_a_plan_holds_are_refused_before_they_are_built(tmp_path: Path) -> None:
+    path = tmp_path / "many.yaml"
+    sizes = ",".join(str(size) for size in range(1, 10_001))
+    path.write_text(
+        TINY_SUITE.replace("4K:128K:2x", sizes).replace(
+            "title: Copies", "title: Copies\n    flows: '1:64:1.01x'\n    cache: [rotated, warm]"
+        )
+    )
+    suite = load_suite(str(path))
+    with pytest.raises(LinkscopeError, match=r"row copy: with it the plan has 1,280,000 cases; 1,000,000 are the most"):
+        expand([suite], node(2), whole_catalog(suite), Selection())

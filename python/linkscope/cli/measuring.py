@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from dataclasses import asdict
 from pathlib import Path
 
 import typer
@@ -37,7 +36,7 @@ def resume(
 ) -> int:
     """Completes ``output``, or the newest run file, and prints its summary; 1 where a row failed.
 
-    ``launching`` counts where it says anything; else the processes are started as they were before.
+    ``launching`` counts where it says anything.
     """
     chosen = launching if launching != LaunchOptions() else None
     with progress(err) as listener:
@@ -81,6 +80,4 @@ def command_line(request: Request, output: Path | None) -> list[str]:
         value = getattr(request, name)
         if value != getattr(default, name):
             words += [f"--{name}", str(value)]
-    for name, value in asdict(request.launching).items():
-        words += [f"--{name.replace('_', '-')}", value] if value is not None else []
-    return words + (["-o", str(output)] if output is not None else [])
+    return words + request.launching.command_line + (["-o", str(output)] if output is not None else [])

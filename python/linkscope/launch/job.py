@@ -59,7 +59,7 @@ class Request:
 
     @staticmethod
     def from_json(data: Json) -> Request:
-        """Raises ValueError on foreign data."""
+        """Raises ValueError, one line, on foreign data."""
         return msgspec.convert(data, Request)
 
 

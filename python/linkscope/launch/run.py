@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+import shlex
 import signal
 import threading
 import time
@@ -26,6 +27,7 @@ from linkscope.launch.scheduler import JobScheduler
 from linkscope.launch.supervisor import CaseEvents, outcome
 from linkscope.launch.worker import InterruptedRunError
 from linkscope.plan.planned_case import PlannedCase
+from linkscope.plan.suite import suite_names
 from linkscope.results.row import Row
 from linkscope.results.run_file import RunFile, RunWriter
 
@@ -80,12 +82,16 @@ def resume(
     """Completes the run file at ``path``: what its rounds lack and cases that failed are run, all other rows stay.
 
     The request is the file's own unless one is given, which must then lead to the same plan; ``launching`` may differ.
+    A run file is data: what would start a program that it alone names is refused (``request_of``).
     Raises LinkscopeError where the file is of another machine, engine or plan.
     """
     with inside.lead(path) as leader:
         before = RunFile.read(path)
-        asked = request or _trusted(request_of(before), path, launching)
-        job = prepare(replace(asked, launching=launching) if launching else asked)
+        if request is None:
+            job = prepare(request_of(before, launching))
+            _check_variables(before, job)
+        else:
+            job = prepare(replace(request, launching=launching) if launching else request)
         _check_same(before, job)
         failed = {row.id for row in before.with_status("failed")}
         finished = any(state["when"] == "finished" for state in before.states) and not before.missing
@@ -161,7 +167,9 @@ def _complete(
             leader.urgent = True
         writer.append({"record": "state", "when": "interrupted"})
         left = len(RunFile.read(writer.path).missing)
-        again = f"linkscope run --resume -o {writer.path}"
+        again = shlex.join(
+            ["linkscope", "run", *job.request.launching.command_line, "--resume", "-o", str(writer.path)]
+        )
         to_go = f"with {left} of {len(job.cases)} cases to go" if left else "while cases were measured again"
         message = f"interrupted {to_go}: `{again}` completes the run"
         raise LinkscopeError(message, INTERRUPTED) from interruption
@@ -262,23 +270,31 @@ def _stop_requested() -> Iterator[Callable[[], bool]]:
             signal.signal(number, handler)
 
 
-def _trusted(request: Request, path: Path, launching: LaunchOptions | None) -> Request:
-    """The request of a run file, which is data: it starts no program that it alone names. Raises LinkscopeError."""
-    command = request.launching.launcher_command
-    if command and launching is None:
-        raise LinkscopeError(
-            f"{path} wants its processes started by {command!r}, and a file starts no program: if that is what you "
-            f"want, name it again with --launcher-command"
-        )
-    return request
+def request_of(before: RunFile, launching: LaunchOptions | None = None) -> Request:
+    """What a run was asked for, with ``launching`` in place of how its processes were started.
 
-
-def request_of(before: RunFile) -> Request:
-    """What a run was asked for. Raises LinkscopeError where its file does not say."""
+    Raises LinkscopeError where its file does not say, and where it names a launcher that ``launching`` does not: a file
+    may come from anywhere, and starts no program.
+    """
     try:
-        return Request.from_json(before.header["plan"]["request"])
+        asked = Request.from_json(before.header["plan"]["request"])
     except (KeyError, ValueError) as error:
         raise LinkscopeError(f"{before.path} does not say how it was asked for: name its suites again") from error
+    if launching is None and asked.launching != LaunchOptions():
+        again = shlex.join(asked.launching.command_line)
+        raise LinkscopeError(f"{before.path} asks for `{again}`: a file starts no program; add that, if you mean it")
+    return replace(asked, launching=launching or LaunchOptions())
+
+
+def _check_variables(before: RunFile, job: Job) -> None:
+    """Raises LinkscopeError where a suite that the file alone names sets variables: they can load any library."""
+    names = sorted({name for case in job.cases for name in case.case.get("environment", {})})
+    own = [suite for suite in job.request.suites if suite not in suite_names()]
+    if names and own:
+        raise LinkscopeError(
+            f"{before.path} asks for {' '.join(own)}, which sets {', '.join(names)}: a file sets no variables; "
+            f"`linkscope run {shlex.join(job.request.suites)} --resume -o {before.path}`, if you mean it"
+        )
 
 
 def _check_same(before: RunFile, job: Job) -> None:

@@ -12,17 +12,17 @@ from pathlib import Path
 from typing import Any
 
 import jsonschema
-import yaml
 
 from linkscope.errors import LinkscopeError
-from linkscope.machine.node import Device, Link, Node
+from linkscope.machine.node import MOST_DEVICES, MOST_LINKS, Device, Link, Node
 from linkscope.schemas import load_schema
-from linkscope.yaml_loader import YamlLoader
+from linkscope.yaml_loader import read_yaml
 
 Json = dict[str, Any]
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 _PLACES = (_PACKAGE / "machines", _PACKAGE.parents[1] / "machines")
+MOST_CPUS = 65536
 _UNITS = {"GB": 10**9, "GiB": 2**30}
 
 
@@ -56,19 +56,17 @@ def _packaged() -> dict[str, Path]:
 
 
 def _read(path: Path) -> Node:
-    try:
-        data = yaml.load(path.read_text(encoding="utf-8"), YamlLoader)
-    except OSError as error:
-        raise LinkscopeError(f"cannot read machine file {path}: {error.strerror}") from error
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise LinkscopeError(f"machine file {path} is no YAML: {' '.join(str(error).split())}") from error
+    data = read_yaml(path, "machine file")
     problem = jsonschema.exceptions.best_match(_validator().iter_errors(data))
     if problem is not None:
-        raise LinkscopeError(f"machine file {path}: {problem.json_path}: {problem.message}")
+        raise LinkscopeError(f"machine file {path}: {problem.json_path}: {problem.message[:160]}")
     try:
-        return _node(data)
+        node = _node(data)
     except ValueError as error:
         raise LinkscopeError(f"machine file {path}: {error}") from error
+    if node.problem:
+        raise LinkscopeError(f"machine file {path}: {node.problem}")
+    return node
 
 
 @cache
@@ -110,6 +108,8 @@ def _devices(group: Json, peers: dict[str, list[str]] | None) -> list[Device]:
         if peers is not None and device_id.startswith("gpu:"):
             attributes["peers"] = peers.get(device_id, [])
         cores = group.get("cores", 0)
+        if cores * len(ids) > MOST_CPUS:
+            raise ValueError(f"{group['of']}: {cores} cores of each are more than any node has")
         devices.append(
             Device(
                 id=device_id,
@@ -129,6 +129,8 @@ def _devices(group: Json, peers: dict[str, list[str]] | None) -> list[Device]:
 
 def _links(group: Json, devices: list[Device]) -> list[Link]:
     members = [device.id for device in devices if device.kind == group.get("every_pair_of")]
+    if len(members) ** 2 // 2 > MOST_LINKS:
+        raise ValueError(f"every pair of {len(members)} devices makes more links than any node has")
     pairs = group.get("between") or itertools.combinations(members, 2)
     return [
         Link(
@@ -149,6 +151,8 @@ def _ids(devices: str) -> list[str]:
     """["gpu:0", "gpu:1"] for "gpu:0-1"."""
     kind, _, numbers = devices.partition(":")
     first, _, last = numbers.partition("-")
+    if len(numbers) > 12 or int(last or first) - int(first) >= MOST_DEVICES:
+        raise ValueError(f"{devices} is more than any node has")
     ids = [f"{kind}:{i}" for i in range(int(first), int(last or first) + 1)]
     if not ids:
         raise ValueError(f"{devices} is an empty range")

@@ -8,10 +8,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from linkscope.errors import LinkscopeError
-from linkscope.yaml_loader import YamlLoader
+from linkscope.yaml_loader import read_yaml
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 _PLACES = (_PACKAGE / "machines" / "expected", _PACKAGE.parents[1] / "machines" / "expected")
@@ -47,6 +45,6 @@ def _entries() -> list[dict[str, Any]]:
     for place in _PLACES:
         path = place / "links.yaml"
         if path.is_file():
-            entries: list[dict[str, Any]] = yaml.load(path.read_text(encoding="utf-8"), YamlLoader)["entries"]
+            entries: list[dict[str, Any]] = read_yaml(path, "file")["entries"]
             return entries
     raise LinkscopeError("machines/expected/links.yaml is missing from this installation: install linkscope again")

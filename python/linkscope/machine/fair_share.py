@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import inf
 
 
 @dataclass(frozen=True)
@@ -21,11 +22,12 @@ def max_min(uses: Sequence[Mapping[str, float]], capacities: Mapping[str, float]
     """Progressive filling: all rates grow together; a flow stops when a capacity it uses is full.
 
     ``uses[i][name]`` is how much of capacity ``name`` flow i takes per unit of its rate (a copy inside one memory takes
-    two). Names without a capacity do not limit. Bertsekas and Gallager, Data Networks, 2nd ed., section 6.5.2.
+    two). Names without a capacity, or with one that is no finite number, do not limit. Bertsekas and Gallager, Data
+    Networks, 2nd ed., section 6.5.2.
     """
-    left = dict(capacities)
+    left = {name: capacity for name, capacity in capacities.items() if -inf < capacity < inf}
     rates = [0.0] * len(uses)
-    weights = [{name: weight for name, weight in use.items() if weight > 0 and name in capacities} for use in uses]
+    weights = [{name: weight for name, weight in use.items() if 0 < weight < inf and name in left} for use in uses]
     growing = {flow for flow, weight in enumerate(weights) if weight}
     binding: set[str] = set()
     while growing:

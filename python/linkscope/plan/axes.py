@@ -86,21 +86,7 @@ def points(row: SuiteRow, node: Node, traits_of: Callable[[str], MemoryTraits] =
     ``traits_of`` a memory say whether who touches first is an axis, and places it.
     A described node is played by one process on one clock: where these tell interfaces apart, they do not there.
     """
-    parameters = {name: _values(value, node) for name, value in row.parameters.items()}
-    axes: dict[str, Sequence[Any]] = {
-        "environment": row.variants or (Variant(),),
-        "collective": row.collectives or (None,),
-        "method": row.methods,
-        "processes": ("one",) if node.modelled else row.processes,
-        "executor": row.executors,
-        **_end_axes("source", row.source),
-        **_end_axes("destination", row.destination),
-        **parameters,
-        "clock": (row.clocks[:1] if node.modelled and row.names_all else row.clocks) or (None,),
-        "cache": row.caches,
-        "flows": row.flows,
-        "size": row.sizes or (0,),
-    }
+    axes = _axes(row, node)
     named = [axis for axis, values in axes.items() if len(values) > 1 or _named_anyway(axis, row, node)]
     for values in product(*axes.values()):
         value = dict(zip(axes, values, strict=True))
@@ -111,7 +97,7 @@ def points(row: SuiteRow, node: Node, traits_of: Callable[[str], MemoryTraits] =
             executor=value["executor"],
             source=_allocation(row.source, "source", value, traits_of),
             destination=_allocation(row.destination, "destination", value, traits_of),
-            parameters={name: value[name] for name in parameters},
+            parameters={name: value[name] for name in row.parameters},
             size=region_bytes(value["region"]) if row.by_region else value["size"],
             flows=value["flows"],
             clock=value["clock"],
@@ -121,6 +107,28 @@ def points(row: SuiteRow, node: Node, traits_of: Callable[[str], MemoryTraits] =
             processes=value["processes"],
             varied=tuple(_varied(axis, value[axis], named, row) for axis in named),
         )
+
+
+def point_count(row: SuiteRow, node: Node) -> int:
+    """How many points ``points`` makes at most."""
+    return prod(len(values) for values in _axes(row, node).values())
+
+
+def _axes(row: SuiteRow, node: Node) -> dict[str, Sequence[Any]]:
+    return {
+        "environment": row.variants or (Variant(),),
+        "collective": row.collectives or (None,),
+        "method": row.methods,
+        "processes": ("one",) if node.modelled else row.processes,
+        "executor": row.executors,
+        **_end_axes("source", row.source),
+        **_end_axes("destination", row.destination),
+        **{name: _values(value, node) for name, value in row.parameters.items()},
+        "clock": (row.clocks[:1] if node.modelled and row.names_all else row.clocks) or (None,),
+        "cache": row.caches,
+        "flows": row.flows,
+        "size": row.sizes or (0,),
+    }
 
 
 def _named_anyway(axis: str, row: SuiteRow, node: Node) -> bool:

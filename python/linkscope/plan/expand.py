@@ -11,7 +11,7 @@ from typing import Any
 from linkscope.errors import LinkscopeError
 from linkscope.machine.node import Device, Node
 from linkscope.machine.paths import Paths
-from linkscope.plan.axes import AxisPoint, points
+from linkscope.plan.axes import AxisPoint, point_count, points
 from linkscope.plan.candidates import Candidates, FlowLayout, Slot
 from linkscope.plan.collectives import collective_flow, undivided, uneven
 from linkscope.plan.flows import BackgroundPlaces, background_places, background_slots, case_flows, ends_of
@@ -26,6 +26,8 @@ from linkscope.traits import LABEL, MemoryTraits, MethodTraits, assumed_memory, 
 
 Json = dict[str, Any]
 
+MOST_CASES = 1_000_000
+"""Of one plan; more would take days."""
 _VENDORS = {"amd": "AMD", "nvidia": "NVIDIA"}
 
 
@@ -59,13 +61,14 @@ def expand(suites: Sequence[Suite], node: Node, catalog: EngineCatalog, selected
     """All cases of ``suites`` on ``node``, in the suites' order, ids unique.
 
     Rows whose kind of device the node lacks yield nothing; rows that want more devices than there are yield one
-    case that is skipped with the reason. Raises LinkscopeError for a method or memory that nobody knows, and
-    where nothing at all is left to run.
+    case that is skipped with the reason. Raises LinkscopeError for a method or memory that nobody knows, where there
+    are more than MOST_CASES, and where nothing at all is left to run.
     """
     paths = Paths(node)
     for row in (row for suite in suites for row in suite.rows):
         _check_empty(row, catalog)
     rows = [row for suite in suites for row in selected.rows_of(suite, catalog.method)]
+    _check_number(rows, paths, selected)
     cases = [case for row in rows for case in _expand_row(row, paths, catalog, selected)]
     cases = _told_apart(cases) if node.modelled else cases
     if not cases:
@@ -89,6 +92,23 @@ def _check_empty(row: SuiteRow, catalog: EngineCatalog) -> None:
     raise LinkscopeError(f"suite {row.suite}, row {row.name}: sizes: 0 bytes: {none}")
 
 
+def _check_number(rows: Sequence[SuiteRow], paths: Paths, selected: Selection) -> None:
+    """Raises LinkscopeError, which names the row that is too many, before any case is built."""
+    total = 0
+    for row in rows:
+        layouts = PATTERNS[row.pattern](_candidates(row, paths, selected)) if _has_numa(row, paths.node) else []
+        total += len(layouts) * point_count(row, paths.node)
+        if total > MOST_CASES:
+            where = f"suite {row.suite}, row {row.name}"
+            raise LinkscopeError(f"{where}: with it the plan has {total:,} cases; {MOST_CASES:,} are the most")
+
+
+def _candidates(row: SuiteRow, paths: Paths, selected: Selection) -> Candidates:
+    allowed = allowed_devices(paths.node, selected.devices)
+    counts = _counts(row, paths.node)
+    return Candidates(paths, row.source.on, row.destination.on, allowed, counts, selected.hosts)
+
+
 def _told_apart(cases: Sequence[PlannedCase]) -> list[PlannedCase]:
     """The cases without those that a model makes the same as an earlier one: same place in the same shared table."""
     seen: set[str] = set()
@@ -108,8 +128,7 @@ def _told_apart(cases: Sequence[PlannedCase]) -> list[PlannedCase]:
 
 def _expand_row(row: SuiteRow, paths: Paths, catalog: EngineCatalog, selected: Selection) -> Iterator[PlannedCase]:
     node = paths.node
-    allowed = allowed_devices(node, selected.devices)
-    candidates = Candidates(paths, row.source.on, row.destination.on, allowed, _counts(row, node), selected.hosts)
+    candidates = _candidates(row, paths, selected)
     if row.needs_gpu and not node.of_kind("gpu"):
         if catalog.gpu_problem is not None:
             yield _absent(row, catalog, f"no GPU can be used: {catalog.gpu_problem}")

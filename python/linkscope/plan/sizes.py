@@ -12,6 +12,8 @@ _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)(i?b)?", re.IGNORECASE)
 _STEP = re.compile(r"(\d+(?:\.\d+)?)x", re.IGNORECASE)
 LARGEST_BYTES = 1 << 46
 """No buffer of a node is larger (64 TiB); sizes above it are typing errors."""
+MOST_VALUES = 10_000
+"""In one list or range."""
 
 
 def parse_size(text: str, least: int = 1) -> int:
@@ -26,7 +28,7 @@ def parse_size(text: str, least: int = 1) -> int:
     if unit and suffix and suffix.lower() == "b":
         raise LinkscopeError(f"ambiguous size {text!r}: sizes are binary, write {number}{unit}iB or {number}{unit}")
     size = float(number) * (1 << _UNITS[unit.lower()])
-    if size < least or size != int(size) or size > LARGEST_BYTES:
+    if not least <= size <= LARGEST_BYTES or size != int(size):
         raise LinkscopeError(f"size {text!r} is out of range: a whole number of bytes from {least} to 64T")
     return int(size)
 
@@ -62,7 +64,7 @@ def format_bytes(size: int) -> str:
 
 
 def _parse_count(text: str) -> int:
-    if not text.strip().isdigit() or int(text) < 1:
+    if re.fullmatch(r"0*[1-9][0-9]{0,17}", text.strip()) is None:
         raise LinkscopeError(f"malformed count {text!r}: write a whole number from 1, or a range like 1:8:2x")
     return int(text)
 
@@ -71,6 +73,7 @@ def _parse_list(text: str, parse_one: Callable[[str], int]) -> list[int]:
     values: set[int] = set()
     for part in text.split(","):
         values.update(_parse_range(part, parse_one) if ":" in part else [parse_one(part)])
+        _check_number(len(values), text)
     return sorted(values)
 
 
@@ -80,12 +83,20 @@ def _parse_range(text: str, parse_one: Callable[[str], int]) -> list[int]:
     if step is None:
         raise LinkscopeError(f"malformed range {text!r}: write FIRST:LAST:FACTORx, for example 4K:1G:2x")
     first, last, factor = parse_one(pieces[0]), parse_one(pieces[1]), float(step.group(1))
-    if factor <= 1:
-        raise LinkscopeError(f"malformed range {text!r}: the factor must be above 1")
+    if not 1 < factor <= LARGEST_BYTES:
+        raise LinkscopeError(f"malformed range {text!r}: the factor must be above 1, and no more than 64T")
     if last < first:
         raise LinkscopeError(f"malformed range {text!r}: it ends below its start")
     values, exact = [], float(first)
     while round(exact) <= last:
         values.append(round(exact))
         exact = max(exact * factor, round(exact) + 1)
+        _check_number(len(values), text)
     return values
+
+
+def _check_number(count: int, text: str) -> None:
+    """Raises LinkscopeError as soon as there are too many."""
+    if count > MOST_VALUES:
+        short = text if len(text) <= 40 else f"{text[:37]}..."
+        raise LinkscopeError(f"{short!r} stands for more than {MOST_VALUES:,} values: take a larger factor")

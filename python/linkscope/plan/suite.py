@@ -8,7 +8,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import yaml
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import best_match
 
@@ -17,7 +16,7 @@ from linkscope.plan.patterns import GROWING, OF_MEMBERS, PATTERNS
 from linkscope.plan.sizes import parse_counts, parse_size, parse_sizes
 from linkscope.plan.suite_row import Allocation, Background, End, SuiteRow, Variant
 from linkscope.schemas import load_schema
-from linkscope.yaml_loader import SuiteLoader
+from linkscope.yaml_loader import SuiteLoader, read_yaml
 
 Json = dict[str, Any]
 
@@ -83,12 +82,7 @@ def _packaged_flows() -> tuple[Json, ...]:
 @cache
 def _read(path: Path) -> Any:
     """What the file holds. Raises LinkscopeError where it is unreadable or no YAML."""
-    try:
-        return yaml.load(path.read_text(encoding="utf-8"), SuiteLoader)
-    except OSError as error:
-        raise LinkscopeError(f"cannot read suite {path}: {error.strerror or error}") from error
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise LinkscopeError(f"suite {path} is not YAML: {_one_line(error)}") from error
+    return read_yaml(path, "suite", SuiteLoader)
 
 
 @cache
@@ -96,8 +90,7 @@ def _load(path: Path) -> Suite:
     data = _read(path)
     wrong = best_match(_validator().iter_errors(data))
     if wrong is not None:
-        where = "/".join(str(step) for step in wrong.absolute_path) or "the top"
-        raise LinkscopeError(f"suite {path}, {where}: {_one_line(wrong.message)}")
+        raise LinkscopeError(f"suite {path}, {_place(data, list(wrong.absolute_path))}: {_one_line(wrong.message)}")
     shared = {key: data[key] for key in _SHARED if key in data}
     own = tuple(_checked(data["name"], shared | row) for row in data.get("rows", ()))
     included = (row for name in data.get("includes", ()) for row in load_suite(name).rows)
@@ -109,6 +102,16 @@ def _load(path: Path) -> Suite:
         if names.count(name) > 1:
             raise LinkscopeError(f"suite {path}: two rows are named {name!r}; names are unique in a suite")
     return Suite(data["name"], data["answers"], rows)
+
+
+def _place(data: Any, steps: list[str | int]) -> str:
+    """Where in the suite that is; a row is known by its name."""
+    words = [str(step) for step in steps]
+    if len(steps) > 1 and steps[0] == "rows":
+        row = data["rows"][steps[1]]
+        name = row.get("name") if isinstance(row, dict) else None
+        words[:2] = [f"row {name if isinstance(name, str) else int(steps[1]) + 1}"]
+    return _one_line("/".join(words) or "the top")
 
 
 @cache

@@ -35,6 +35,7 @@ from linkscope.report.html_use import use_maps
 from linkscope.report.provenance import machine_state, precision, provenance, remarks
 from linkscope.results.row import Row
 from linkscope.results.run_file import RunFile
+from linkscope.results.whole_file import put_whole
 
 NARROW = 4
 """A matrix of up to so many columns shares the page's width with another table."""
@@ -43,10 +44,10 @@ SCRIPTS = ("details", "curves", "figures", "download")
 
 
 def write_report(run: RunFile, path: Path) -> None:
-    """Writes the page. Raises LinkscopeError where ``path`` cannot be written."""
+    """Writes the page, whole or not at all. Raises LinkscopeError where ``path`` cannot be written."""
     page = render(run)
     try:
-        Path(path).write_text(page, encoding="utf-8")
+        put_whole(Path(path), page.encode())
     except OSError as error:
         raise LinkscopeError(f"cannot write the report to {path}: {error.strerror or error}") from error
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 from linkscope.errors import LinkscopeError
 from linkscope.results.row import Row, Stats
 from linkscope.results.run_file import RunFile
+from linkscope.results.whole_file import put_whole
 
 _OF_AN_END = ("memory", "placement", "first_touch", "advice")
 _STATS = tuple(field.name for field in fields(Stats))
@@ -88,10 +90,11 @@ def _stats(prefix: str, stats: Stats | None) -> dict[str, float | int | None]:
 
 
 def _write_csv(records: list[dict[str, Any]], path: Path) -> None:
-    with path.open("w", newline="", encoding="utf-8") as stream:
-        writer = csv.DictWriter(stream, fieldnames=list(records[0]) if records else [])
-        writer.writeheader()
-        writer.writerows(records)
+    text = io.StringIO(newline="")
+    writer = csv.DictWriter(text, fieldnames=list(records[0]) if records else [])
+    writer.writeheader()
+    writer.writerows(records)
+    put_whole(path, text.getvalue().encode())
 
 
 def _write_parquet(records: list[dict[str, Any]], path: Path) -> None:
@@ -100,4 +103,6 @@ def _write_parquet(records: list[dict[str, Any]], path: Path) -> None:
         import pyarrow.parquet
     except ImportError as error:
         raise LinkscopeError("cannot export Parquet without pyarrow: pip install pyarrow, or export .csv") from error
-    pyarrow.parquet.write_table(pyarrow.Table.from_pylist(records), path)
+    data = io.BytesIO()
+    pyarrow.parquet.write_table(pyarrow.Table.from_pylist(records), data)
+    put_whole(path, data.getvalue())

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal, TypedDict, TypeVar
 import msgspec
 from msgspec import Meta
 
+from linkscope.escaped import escaped
 from linkscope.machine.node import Node
 from linkscope.machine.state import MachineState
 
@@ -280,8 +281,6 @@ class StateRecord(TypedDict, total=False):
 
 
 _DECODER = msgspec.json.Decoder()
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
-"""Controls, line ends, and marks that turn the direction of text."""
 _MAY_CONTROL = re.compile(rb"\\|\x7f|\xc2|\xe2")
 
 
@@ -293,17 +292,8 @@ def decoded(line: bytes) -> Json | None:
         return None
     if not isinstance(found, dict):
         return None
-    shown: Json = _shown(found) if _MAY_CONTROL.search(line) else found
+    shown: Json = escaped(found) if _MAY_CONTROL.search(line) else found
     return shown
-
-
-def _shown(value: Any) -> Any:
-    """With the control characters of all texts escaped: none of them reaches a terminal or a page."""
-    if isinstance(value, str):
-        return _CONTROL.sub(lambda match: match.group().encode("unicode_escape").decode(), value)
-    if isinstance(value, dict):
-        return {_shown(name): _shown(one) for name, one in value.items()}
-    return [_shown(one) for one in value] if isinstance(value, list) else value
 
 
 def checked_header(record: Json) -> None:

@@ -12,8 +12,9 @@ from linkscope.errors import LinkscopeError
 def put_whole(path: Path, data: bytes) -> None:
     """Puts ``data`` there in place of what was. Raises OSError; then ``path`` is as before, and nothing lies beside it.
 
-    A pipe or a device such as /dev/stdout is written to as it is.
+    A pipe or a device such as /dev/stdout is written to as it is; of a link, what it leads to.
     """
+    path = Path(os.path.realpath(path))
     if path.exists() and not path.is_file():
         path.write_bytes(data)
         return

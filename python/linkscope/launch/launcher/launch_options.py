@@ -6,7 +6,7 @@ import os
 import shlex
 import shutil
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +50,17 @@ class LaunchOptions:
             raise LinkscopeError(f"--launcher {self.launcher} takes no command and no hosts: use mpiexec or srun")
         if self.hosts and self.hostfile:
             raise LinkscopeError("give --hosts or --hostfile, not both")
+
+    @property
+    def command_line(self) -> list[str]:
+        """The options that ask for the same."""
+        given = {field.name: getattr(self, field.name) for field in fields(self)}
+        return [
+            word
+            for name, value in given.items()
+            if value is not None
+            for word in (f"--{name.replace('_', '-')}", value)
+        ]
 
     @property
     def is_asked_for(self) -> bool:
