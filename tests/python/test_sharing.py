@@ -120,3 +120,24 @@ def test_threads_beyond_those_that_suffice_are_not_counted() -> None:
     assert (streamed["best_threads"], streamed["others"]) == (8, "non_temporal=1")
     assert plain["speedup"] == pytest.approx(3.03, rel=0.01)
     assert plain["efficiency"] == pytest.approx(3.03 / 4, rel=0.01)
+
+
+@pytest.mark.parametrize(
+    ("source", "rate", "verdict", "shared"),
+    [
+        ("gpu:0", 200.0, beside.SHARED, ["gpu:0>switch:nvswitch"]),
+        ("gpu:3", 380.0, beside.UNKNOWN, []),
+        ("gpu:3", 399.9, beside.NONE, []),
+    ],
+)
+def test_a_loss_beside_a_copy_from_a_gpu_is_judged(source: str, rate: float, verdict: str, shared: list[str]) -> None:
+    measured = made.flow("gpu:0", "gpu:1", SIZE)
+    beside_it = made.flow(source, "gpu:2", SIZE, role="background")
+    cases = [
+        made.case(f"{len(flows)} flows", flows, {"figure": "first"}) for flows in ([measured], [measured, beside_it])
+    ]
+    alone, crowded = (made.seconds(SIZE, gbps, f"{gbps}", noise=0.0005) for gbps in (400.0, rate))
+    rows = [made.ok(cases[0], [alone]), made.ok(cases[1], [crowded, made.seconds(SIZE, 200.0, "background")])]
+    (line,) = table(made.run(found=rows), "interference").to_dicts()
+    assert (line["verdict"], line["shared"]) == (verdict, shared)
+    assert line["slowdown"] == pytest.approx(400 / rate - 1, abs=0.003)
