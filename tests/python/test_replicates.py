@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import random
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -93,18 +93,74 @@ def test_a_replicate_that_fails_costs_that_replicate_and_two_the_case() -> None:
 
 
 def test_two_modes_are_named_and_the_interval_reaches_over_both() -> None:
-    found = folded([replicate(0, [1e-6] * 8), replicate(1, [1e-6] * 8), replicate(2, [3e-6] * 8)])
-    assert any(note.startswith("two modes: times of 1 us and 3 us") for note in found.notes)
+    times = ([1e-6] * 8, [1e-6] * 8, [3e-6] * 8, [3e-6] * 8, [1e-6] * 8)
+    found = folded([replicate(n, held) for n, held in enumerate(times)])
+    assert any(note.startswith("two modes: 1 us and 3 us") for note in found.notes)
     assert found.flows[0].seconds.low <= 1e-6
     assert found.flows[0].seconds.high >= 3e-6
 
 
+def test_two_modes_of_a_single_replicate_are_named_and_reached() -> None:
+    row = folded([replicate(0, [1e-6] * 20 + [3e-6] * 8)])
+    assert any(note.startswith("two modes: 1 us and 3 us") for note in row.notes)
+    assert row.flows[0].seconds.high >= 3e-6
+
+
+@pytest.mark.parametrize("figure", ["sum", "aggregate"])
+def test_two_modes_of_a_flow_reach_into_the_figure_of_all(figure: str) -> None:
+    size = 1 << 20
+    flows = [made.flow("gpu:0", "gpu:1", size), made.flow("gpu:1", "gpu:0", size)]
+    plan = made.case("both", flows, {"figure": figure})
+    rows = [
+        Row.from_json(
+            {
+                **made.ok(plan, [[1e-4] * 8, [t] * 8]).raw,
+                "replicate": n,
+                "aggregate": {"gbps": asdict(stats_of([2 * size * 1e-9 / t] * 8)), "overlap": 1.0},
+            }
+        )
+        for n, t in enumerate((1e-4, 1e-4, 2e-4, 1e-4, 2e-4, 1e-4, 1e-4))
+    ]
+    found = headline(folded(rows))
+    assert found is not None
+    assert found.value.low <= 1.5 * size * 1e-9 / 1e-4 * (1 + 1e-9)
+
+
 def test_one_broad_group_or_a_few_outliers_are_no_modes() -> None:
     draw = random.Random(3)
-    assert two_modes([math.exp(draw.gauss(0, 0.3)) for _ in range(200)]) is None
-    assert two_modes([1.0] * 95 + [9.0] * 5) is None
-    assert two_modes([1.0, 2.0] * 3) is None, "too few samples"
-    assert two_modes([1.0] * 20 + [2.0] * 20) == (1.0, 2.0)
+    assert two_modes([[math.exp(draw.gauss(0, 0.3)) for _ in range(200)]]) is None
+    assert two_modes([[1.0] * 95 + [9.0] * 5]) is None
+    assert two_modes([[1.0, 2.0] * 3]) is None, "too few samples"
+    assert two_modes([[1.0] * 20, [1.1] * 20] * 2) is None, "too near"
+    assert two_modes([[1.0] * 20 + [2.0] * 20]) == (1.0, pytest.approx(2.0))
+
+
+def test_one_replicate_apart_is_no_mode_however_many_samples_it_has() -> None:
+    assert two_modes([[1.0] * 20, [1.0] * 20, [2.0] * 500]) is None
+    assert two_modes([[1.0] * 20, [1.0] * 20, [2.0] * 500, [2.0] * 20]) == (1.0, pytest.approx(2.0))
+
+
+@pytest.mark.parametrize("deviation", [0.05, 0.1, 0.2])
+def test_replicates_of_one_mode_are_seldom_called_two(deviation: float) -> None:
+    draw = random.Random(5)
+    runs = [
+        [[math.exp(middle + draw.gauss(0, 0.005)) for _ in range(12)] for middle in middles]
+        for middles in ([draw.gauss(0, deviation) for _ in range(3)] for _ in range(100))
+    ]
+    assert sum(two_modes(run) is not None for run in runs) <= 2
+
+
+def test_a_drift_is_told_beside_two_modes() -> None:
+    notes = folded([replicate(n, [t * 1e-4] * 8) for n, t in enumerate((1.0, 1.01, 1.5, 1.51))]).notes
+    assert [note.split(":")[0] for note in notes] == ["two modes", "drift"]
+
+
+def test_few_samples_are_no_remark_where_the_interval_is_that_between_replicates() -> None:
+    note = "only 3 samples: the interval is their range, its confidence below 95 %"
+    rows = [replicate(n, [1e-4] * 3) for n in range(3)]
+    few = [replace(row, flows=(replace(row.flows[0], notes=(note, "tuned")),)) for row in rows]
+    assert folded(few).notes == ("tuned",)
+    assert note in folded(few[:1]).notes
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,9 @@ from typing import Any
 
 from linkscope.analysis.collective import Collective
 from linkscope.analysis.interval import scaled, stats_of
-from linkscope.results.replicates import across
+from linkscope.results.replicates import across, reaching
 from linkscope.results.row import FlowResult, Row, Stats
+from linkscope.results.spread import two_modes
 from linkscope.traits import method_traits
 
 RATE_UNIT = "GB/s"
@@ -152,7 +153,8 @@ def _aggregate(row: Row) -> Headline | None:
 
 def _sum(row: Row) -> Headline | None:
     sums = [found for one in row.measured if (found := _sum_of(one.measured_flows)) is not None]
-    return replace(sums[-1], value=across([one.value for one in sums], row.noise)) if sums else None
+    modes = two_modes([summed_rates(one.measured_flows) for one in row.measured])
+    return replace(sums[-1], value=reaching(across([one.value for one in sums], row.noise), modes)) if sums else None
 
 
 def _sum_of(measured: list[tuple[dict[str, Any], FlowResult]]) -> Headline | None:

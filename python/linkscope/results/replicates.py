@@ -16,6 +16,8 @@ from linkscope.order_statistics import t975
 from linkscope.results.row import FlowResult, Row, Stats
 from linkscope.results.spread import two_modes, why_wide
 
+_OF_SAMPLES = "the interval is their range"
+"""So says an engine's note on a replicate of few samples; the interval between replicates is another."""
 MOST_FAILURES = 1
 """Replicates of a case that may fail before it has failed."""
 
@@ -31,7 +33,8 @@ def folded(rows: Sequence[Row], noise: float = 0.0) -> Row:
         raise ValueError("no rows")
     good = [row for row in rows if row.status == "ok"]
     failed = [row for row in rows if row.status == "failed"]
-    if len(rows) == 1 and not (good and noise):
+    modes = _modes(good)
+    if len(rows) == 1 and not (good and noise) and not any(modes):
         return rows[0]
     if not good or len(failed) > MOST_FAILURES:
         worst = (failed or rows)[-1]
@@ -42,13 +45,14 @@ def folded(rows: Sequence[Row], noise: float = 0.0) -> Row:
         for row in rows
         if row.status != "ok"
     )
-    flows = tuple(_flow([row.flows[i] for row in good], lost, noise) for i in range(len(last.flows)))
+    flows = tuple(_flow([row.flows[i] for row in good], modes[i], lost, noise) for i in range(len(last.flows)))
     aggregates = [row.aggregate for row in good if row.aggregate is not None]
+    whole = across(aggregates, noise) if len(aggregates) == len(good) else None
     stopped = next((row.stopped for row in good if row.stopped != "precision"), "precision")
     return replace(
         last,
         flows=flows,
-        aggregate=across(aggregates, noise) if len(aggregates) == len(good) else None,
+        aggregate=_at_their_modes(whole, replace(last, flows=flows), modes) if whole else None,
         stopped=stopped,
         replicates=tuple(rows),
         noise=noise,
@@ -104,15 +108,39 @@ def interval(stats: Sequence[Stats], noise: float = 0.0) -> tuple[float, float]:
     return math.exp(centre - margin), math.exp(centre + margin)
 
 
-def _flow(flows: Sequence[FlowResult], lost: Sequence[str], noise: float) -> FlowResult:
+def reaching(stats: Stats, modes: tuple[float, float] | None) -> Stats:
+    """The same with an interval that holds both modes, in its unit, where there are two."""
+    return stats if modes is None else replace(stats, low=min(stats.low, modes[0]), high=max(stats.high, modes[1]))
+
+
+def _modes(good: Sequence[Row]) -> list[tuple[float, float] | None]:
+    """Of each flow's times."""
+    count = len(good[-1].flows) if good else 0
+    return [two_modes([row.flows[i].samples_s for row in good]) for i in range(count)]
+
+
+def _at_their_modes(whole: Stats, row: Row, modes: Sequence[tuple[float, float] | None]) -> Stats:
+    """An aggregate whose interval reaches from where all flows with two modes are slow to where they are fast."""
+    found = [
+        (result.seconds.median, *(two or (result.seconds.median,) * 2), flow["bytes"])
+        for flow, result, two in zip(row.case["flows"], row.flows, modes, strict=False)
+        if flow.get("role", "measured") == "measured" and result.seconds.median > 0
+    ]
+    usual, fast, slow = (sum(one[-1] / one[k] for one in found) for k in range(3))
+    return reaching(whole, (whole.median * slow / usual, whole.median * fast / usual)) if usual else whole
+
+
+def _flow(
+    flows: Sequence[FlowResult], modes: tuple[float, float] | None, lost: Sequence[str], noise: float
+) -> FlowResult:
     rates = [flow.gbps for flow in flows if flow.gbps is not None]
     seconds, gbps = across([flow.seconds for flow in flows], noise), across(rates, noise) if rates else None
-    modes = two_modes([sample for flow in flows for sample in flow.samples_s])
     if modes is not None and seconds.median > 0:
-        slower, faster = modes[1] / seconds.median, modes[0] / seconds.median
-        seconds = _widened(seconds, faster, slower)
-        gbps = _widened(gbps, 1 / slower, 1 / faster) if gbps else None
-    notes = (*lost, *why_wide(flows, modes, noise), *(note for flow in flows for note in flow.notes))
+        product = gbps.median * seconds.median if gbps else 0.0
+        seconds = reaching(seconds, modes)
+        gbps = reaching(gbps, (product / modes[1], product / modes[0])) if gbps else None
+    own = [note for flow in flows for note in flow.notes if len(flows) == 1 or _OF_SAMPLES not in note]
+    notes = (*lost, *why_wide(flows, modes, noise), *own)
     parts = zip(*(flow.parts_s for flow in flows), strict=True)
     return replace(
         flows[-1],
@@ -122,8 +150,3 @@ def _flow(flows: Sequence[FlowResult], lost: Sequence[str], noise: float) -> Flo
         samples_s=tuple(sample for flow in flows for sample in flow.samples_s),
         parts_s=tuple(median(times) for times in parts),
     )
-
-
-def _widened(stats: Stats, lower: float, upper: float) -> Stats:
-    """With an interval that reaches from ``lower`` to ``upper`` times the median at least."""
-    return replace(stats, low=min(stats.low, stats.median * lower), high=max(stats.high, stats.median * upper))

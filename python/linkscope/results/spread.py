@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from itertools import pairwise
-from statistics import median
+from itertools import accumulate, pairwise
+from statistics import fmean, median
 
 from linkscope.results.row import FlowResult
 
@@ -14,24 +14,52 @@ WIDE = 0.02
 _LEAST_GAP = math.log(1.15)
 _LEAST_SHARE = 0.15
 _FEWEST_SAMPLES = 12
+_IN_EACH = 2
+_APART = 4.0
+_MOSTLY = 0.5
+_ROUNDING = 1e-9
 _FEWEST_FOR_DRIFT = 4
 
 
-def two_modes(samples: Sequence[float]) -> tuple[float, float] | None:
-    """The medians of two groups (times, shorter first) between which next to nothing lies; None where there is but one.
+def two_modes(replicates: Sequence[Sequence[float]]) -> tuple[float, float] | None:
+    """The medians of two groups of samples (smaller first) between which next to nothing lies; None where there is but
+    one. ``replicates``: the samples of each, in any unit; each replicate counts the same, however many it has.
 
-    Each group has 15 % of the samples at least; the gap between them is 15 % at least, and wider than either group is
-    between its own 10th and 90th percentile.
+    Each group has 15 % of the weight at least; the gap between them is 15 % at least, and wider than either group is
+    between its own 10th and 90th percentile. Few replicates fall into two groups by chance: unless one of them has
+    both, two must lie in each group, and the gap be four times as wide.
     """
-    logs = sorted(math.log(sample) for sample in samples if sample > 0)
-    least = max(2, math.ceil(_LEAST_SHARE * len(logs)))
-    if len(logs) < _FEWEST_SAMPLES:
+    positive = [[sample for sample in samples if sample > 0] for samples in replicates]
+    held = [samples for samples in positive if samples]
+    if sum(map(len, held)) < _FEWEST_SAMPLES or math.log(max(map(max, held)) / min(map(min, held))) < _LEAST_GAP:
         return None
-    gap, cut = max((b - a, i) for i, (a, b) in enumerate(pairwise(logs), start=1) if least <= i <= len(logs) - least)
-    groups = logs[:cut], logs[cut:]
-    if gap < max(_LEAST_GAP, *(_width(group) for group in groups)):
+    weighed = sorted((math.log(sample), 1 / len(samples) / len(held)) for samples in held for sample in samples)
+    below = list(accumulate(weight for _, weight in weighed))
+    gaps = [
+        (b[0] - a[0], i)
+        for i, (a, b) in enumerate(pairwise(weighed), start=1)
+        if abs(below[i - 1] - 0.5) < 0.5 - _LEAST_SHARE + _ROUNDING
+    ]
+    gap, cut = max(gaps, default=(0.0, 0))
+    groups = [log for log, _ in weighed[:cut]], [log for log, _ in weighed[cut:]]
+    if gap < _LEAST_GAP:
         return None
-    return math.exp(median(groups[0])), math.exp(median(groups[1]))
+    border = math.exp(groups[1][0] - gap / 2)
+    needed = _gaps_needed(held, border)
+    if needed is None or gap < needed * max(_width(group) for group in groups):
+        return None
+    samples = [sample for samples in held for sample in samples]
+    return median(one for one in samples if one < border), median(one for one in samples if one >= border)
+
+
+def _gaps_needed(replicates: Sequence[Sequence[float]], border: float) -> float | None:
+    """Of how many widths of a group the gap at ``border`` has to be, so that it is none of chance; None: of any."""
+    above = [fmean(sample >= border for sample in samples) for samples in replicates]
+    inside = zip(above, replicates, strict=True)
+    if any(_LEAST_SHARE <= one <= 1 - _LEAST_SHARE and len(own) >= _FEWEST_SAMPLES for one, own in inside):
+        return 1.0
+    of_each = min(sum(one < _MOSTLY for one in above), sum(one >= _MOSTLY for one in above))
+    return _APART if of_each >= _IN_EACH else None
 
 
 def why_wide(flows: Sequence[FlowResult], modes: tuple[float, float] | None, noise: float = 0.0) -> tuple[str, ...]:
@@ -49,15 +77,17 @@ def _why_they_differ(flows: Sequence[FlowResult], modes: tuple[float, float] | N
         return ()
     between = max(medians) / min(medians) - 1
     within = median((flow.seconds.high - flow.seconds.low) / flow.seconds.median for flow in flows)
-    if modes is not None:
-        return (f"two modes: times of {1e6 * modes[0]:.4g} us and {1e6 * modes[1]:.4g} us, little between",)
+    named = (
+        () if modes is None else (f"two modes: {1e6 * modes[0]:.4g} us and {1e6 * modes[1]:.4g} us, little between",)
+    )
     if between < WIDE:
-        return ()
+        return named
     steps = {a < b for a, b in pairwise(medians)}
     if len(medians) >= _FEWEST_FOR_DRIFT and len(steps) == 1:
-        return (
-            f"drift: from replicate to replicate {'slower' if steps == {True} else 'faster'}, {between:.1%} in all",
-        )
+        way = "slower" if steps == {True} else "faster"
+        return (*named, f"drift: from replicate to replicate {way}, {between:.1%} in all")
+    if named:
+        return named
     if between > within:
         return (f"replicates differ by {between:.1%}, more than their samples: the machine varies from visit to visit",)
     return (f"samples scatter: replicates differ by {between:.1%}, no more than their own samples leave open",)
