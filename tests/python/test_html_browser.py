@@ -127,3 +127,25 @@ def test_a_phone_shows_all_of_it_without_scrolling_sideways(page: str, tmp_path:
     script = "return [document.documentElement.scrollWidth, innerWidth];"
     needed, given = found(page, script, tmp_path, 390)
     assert needed <= given == 390
+
+
+def test_a_picture_turns_to_the_other_axis_and_to_times(page: str, tmp_path: Path) -> None:
+    script = """
+        const picture = document.querySelector('svg.curves');
+        const [axis, figure] = picture.closest('section').querySelectorAll('.switches button');
+        const marks = [...picture.querySelectorAll('g.series [data-i]')].slice(0, 3);
+        const at = () => marks.map((m) => m.getAttribute('transform'));
+        const unit = () => picture.querySelector('.unit').textContent;
+        const seen = [[at(), unit()]];
+        for (const button of [axis, figure, figure, axis]) { button.click(); seen.push([at(), unit()]); }
+        return [seen, picture.outerHTML.includes('NaN')];"""
+    seen, broken = found(page, script, tmp_path)
+    assert not broken
+    assert [unit for _, unit in seen] == ["GB/s", "GB/s", "us", "GB/s", "GB/s"]
+    assert seen[0][0] != seen[1][0] != seen[2][0]
+
+    def heights(places: list[str]) -> list[float]:
+        return [float(place.rstrip(")").split()[1]) for place in places]
+
+    assert heights(seen[4][0]) == pytest.approx(heights(seen[0][0]), abs=0.3)
+    assert heights(seen[3][0]) == heights(seen[1][0])

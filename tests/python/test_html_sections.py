@@ -13,6 +13,7 @@ from linkscope.analysis.figures import figures
 from linkscope.analysis.overview import overview
 from linkscope.report.html import render
 from linkscope.report.html_glance import ALL, glance
+from linkscope.report.html_limits import fitted
 from linkscope.report.html_records import Records
 from linkscope.report.html_sections import Section, chapters, sections_of
 from linkscope.report.html_use import use_maps
@@ -23,7 +24,7 @@ RUNS = Path(__file__).parent.parent / "fixtures" / "runs"
 
 def sections(run: RunFile) -> list[Section]:
     found = overview(run.rows, run.node)
-    return sections_of(found.tables, Records(run.rows, found, ()))
+    return sections_of(fitted(found.tables, 4000), Records(run.rows, found.tables, ()))
 
 
 @pytest.fixture(scope="module")

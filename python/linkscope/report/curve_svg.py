@@ -11,6 +11,7 @@ from linkscope.analysis.cell import Cell, Heading
 from linkscope.analysis.curves import Curve, CurveSet
 from linkscope.analysis.headline import in_unit
 from linkscope.report import wording
+from linkscope.report.series_band import Band
 
 WIDTH, HEIGHT = 800, 400
 LEFT, RIGHT, TOP, BOTTOM = 64, 18, 18, 48
@@ -36,19 +37,26 @@ class Axis:
         return self.start + (self.end - self.start) * share
 
 
-def curve_svg(table: CurveSet, index_of: Callable[[Cell], int]) -> str:
-    """The picture; every point carries ``data-i``, its index among the page's cells. "" without an ok point."""
+def curve_svg(table: CurveSet, index_of: Callable[[Cell], int], band: Band | None = None) -> str:
+    """The picture; every point carries ``data-i``, its index among the page's cells. "" without an ok point.
+
+    ``band``: of all series, of which the table then has but some."""
     points = [point for point in table.flat if point.headline is not None and point.x is not None]
     if not points:
         return ""
-    x_axis = _x_axis(table)
-    y_axis = _y_axis(table, points)
+    xs = sorted({*table.xs, *(x for x, *_ in band.points)}) if band else list(table.xs)
+    x_axis = _x_axis(xs)
+    y_axis = _y_axis(table, points, band)
     parts = [
-        f'<svg class="curves" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(table.heading.title)}">',
-        _x_ticks(x_axis, table),
+        f'<svg class="curves" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(table.heading.title)}" '
+        f'data-area="{LEFT} {WIDTH - RIGHT} {TOP} {HEIGHT - BOTTOM}" data-log="{int(y_axis.log)}" '
+        f'data-unit="{escape(table.heading.unit)}">',
+        f"<desc>{escape(_description(table, band))}</desc>",
+        _x_ticks(x_axis, xs, table.heading),
         _y_ticks(y_axis, table.heading.unit),
         _peaks(table.curves, y_axis),
         _bounds(table.heading, y_axis),
+        _of_all(band, x_axis, y_axis),
         *(
             _series(curve, number, style, x_axis, y_axis, index_of)
             for number, (curve, style) in enumerate(zip(table.curves, styles(table), strict=True))
@@ -95,19 +103,19 @@ def _position(value: float, low: float, high: float, log: bool) -> float:
     return (value - low) / (high - low)
 
 
-def _x_axis(table: CurveSet) -> Axis:
+def _x_axis(xs: Sequence[float]) -> Axis:
     """Logarithmic from a factor on; a zero then stands a step left of the first that is more."""
-    xs = table.xs
     more = [x for x in xs if x > 0]
     log = len(more) > 1 and xs[0] >= 0 and more[-1] / more[0] >= LOG_FROM
     low = more[0] ** 2 / more[1] if log and xs[0] == 0 else xs[0]
     return Axis(low, xs[-1], LEFT + 10, WIDTH - RIGHT - 10, log)
 
 
-def _y_axis(table: CurveSet, points: Sequence[Cell]) -> Axis:
+def _y_axis(table: CurveSet, points: Sequence[Cell], band: Band | None) -> Axis:
     stats = [point.headline.value for point in points if point.headline is not None]
     limits = [c.peak_gbps for c in table.curves if c.peak_gbps is not None]
     limits += [in_unit(one.seconds, table.heading.unit) for one in table.heading.bounds]
+    limits += [edge for _, *edges in (band.points if band else ()) for edge in edges]
     low = min([min(s.p5, s.low) for s in stats] + limits)
     high = max([max(s.p95, s.high) for s in stats] + limits)
     if low > 0 and high / low >= LOG_FROM:
@@ -115,8 +123,7 @@ def _y_axis(table: CurveSet, points: Sequence[Cell]) -> Axis:
     return Axis(0.0, high * 1.08 if high > 0 else 1.0, HEIGHT - BOTTOM, TOP, log=False)
 
 
-def _x_ticks(axis: Axis, table: CurveSet) -> str:
-    xs = list(table.xs)
+def _x_ticks(axis: Axis, xs: Sequence[float], heading: Heading) -> str:
     step = max(1, math.ceil(len(xs) / 9))
     marks = []
     for x in xs[::step]:
@@ -124,10 +131,10 @@ def _x_ticks(axis: Axis, table: CurveSet) -> str:
         marks.append(
             f'<line class="grid" x1="{at:.1f}" x2="{at:.1f}" y1="{TOP}" y2="{HEIGHT - BOTTOM}"/>'
             f'<text class="tick" x="{at:.1f}" y="{HEIGHT - BOTTOM + 18}" text-anchor="middle">'
-            f"{escape(wording.x_value(x, table.heading.x_name))}</text>"
+            f"{escape(wording.x_value(x, heading.x_name))}</text>"
         )
     place = f'x="{WIDTH - RIGHT}" y="{HEIGHT - 8}" text-anchor="end"'
-    name = f'<text class="axis" {place}>{escape(wording.x_title(table.heading.x_name))}</text>'
+    name = f'<text class="axis" {place}>{escape(wording.x_title(heading.x_name))}</text>'
     return "".join(marks) + name
 
 
@@ -139,7 +146,7 @@ def _y_ticks(axis: Axis, unit: str) -> str:
             f'<line class="grid" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{at:.1f}" y2="{at:.1f}"/>'
             f'<text class="tick" x="{LEFT - 8}" y="{at + 4:.1f}" text-anchor="end">{number:g}</text>'
         )
-    return "".join(marks) + f'<text class="axis" x="4" y="{TOP - 4}">{escape(unit)}</text>'
+    return f'<g class="y-axis">{"".join(marks)}</g><text class="axis unit" x="4" y="{TOP - 4}">{escape(unit)}</text>'
 
 
 def _log_ticks(axis: Axis) -> list[float]:
@@ -160,6 +167,29 @@ def _linear_ticks(axis: Axis) -> list[float]:
     return [step * i for i in range(int(axis.high / step) + 1)]
 
 
+def _description(table: CurveSet, band: Band | None) -> str:
+    """What the picture shows, for those who do not see it."""
+    heading = table.heading
+    what = f"{heading.unit} over {wording.x_title(heading.x_name)}"
+    spans = [text for curve, name in zip(table.curves, table.names, strict=True) if (text := _spoken(curve, name))]
+    many = [f"a band of {band.count} series and the best of them"] if band else []
+    return ". ".join([what, *many, *spans])
+
+
+def _spoken(curve: Curve, name: str) -> str:
+    values = [point.headline.value.median for point in curve.points if point.headline is not None]
+    return f"{name or 'figures'}: {wording.value(min(values))} to {wording.value(max(values))}" if values else ""
+
+
+def _of_all(band: Band | None, x: Axis, y: Axis) -> str:
+    """The band of all series, and a line through the best at each place."""
+    if band is None:
+        return ""
+    edges = _band([(x.at(at), y.at(low), y.at(high)) for at, low, high, _ in band.points])
+    best = " ".join(f"{x.at(at):.1f},{y.at(value):.1f}" for at, _, _, value in band.points)
+    return f'<path class="envelope" d="{edges}"/><polyline class="best" points="{best}"/>'
+
+
 def _bounds(heading: Heading, axis: Axis) -> str:
     """What a collective's time is held against: one and two passes of the run's best latency."""
     end = f'x="{WIDTH - RIGHT - 6}" text-anchor="end"'  # times grow with the size: there is room on the right
@@ -167,20 +197,21 @@ def _bounds(heading: Heading, axis: Axis) -> str:
     for one in heading.bounds:
         time = in_unit(one.seconds, heading.unit)
         text = f"{wording.PASSES[one.passes]}, {wording.value(time)} {heading.unit}"
-        parts.append(_limit(axis.at(time), text, end))
+        parts.append(_limit(axis, time, text, end))
     return "".join(parts)
 
 
-def _limit(at: float, text: str, place: str = f'x="{LEFT + 6}"') -> str:
+def _limit(axis: Axis, value: float, text: str, place: str = f'x="{LEFT + 6}"') -> str:
     return (
-        f'<line class="peak" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{at:.1f}" y2="{at:.1f}"/>'
-        f'<text class="peak" {place} y="{at - 5:.1f}">{escape(text)}</text>'
+        f'<g class="limit" data-value="{value:.6g}" transform="translate(0 {axis.at(value):.1f})">'
+        f'<line class="peak" x1="{LEFT}" x2="{WIDTH - RIGHT}"/>'
+        f'<text class="peak" {place} y="-5">{escape(text)}</text></g>'
     )
 
 
 def _peaks(curves: Sequence[Curve], axis: Axis) -> str:
     limits = sorted({curve.peak_gbps for curve in curves if curve.peak_gbps is not None})
-    return "".join(_limit(axis.at(limit), f"peak {wording.value(limit)}") for limit in limits)
+    return "".join(_limit(axis, limit, f"peak {wording.value(limit)}") for limit in limits)
 
 
 def _series(curve: Curve, number: int, style: Style, x: Axis, y: Axis, index_of: Callable[[Cell], int]) -> str:

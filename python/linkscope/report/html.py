@@ -19,9 +19,10 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from linkscope.analysis.choose import choose
-from linkscope.analysis.explain import explain
+from linkscope.analysis.explain import Diagnosis, explain
 from linkscope.analysis.figures import figures
 from linkscope.analysis.overview import overview
+from linkscope.analysis.summary import Table
 from linkscope.errors import LinkscopeError
 from linkscope.report import wording
 from linkscope.report.choose_text import WORDS
@@ -29,6 +30,7 @@ from linkscope.report.curve_svg import clocks, mark, styles
 from linkscope.report.heat import style_sheet
 from linkscope.report.html_answer import answer
 from linkscope.report.html_glance import glance
+from linkscope.report.html_limits import MOST_TABLES, fitted
 from linkscope.report.html_records import Records
 from linkscope.report.html_sections import chapters, sections_of
 from linkscope.report.html_use import use_maps
@@ -37,6 +39,15 @@ from linkscope.results.row import Row
 from linkscope.results.run_file import RunFile
 from linkscope.results.whole_file import put_whole
 
+MOST_BYTES = 5_000_000
+MOST_CELLS = (4000, 1000, 250)
+"""Figures on the page, the first number that keeps it below ``MOST_BYTES``."""
+MOST_PACKED = 1_500_000
+"""Bytes that the run file may add to the page."""
+MOST_PACKED_ROWS = 5000
+"""Of more rows it is not even tried."""
+MOST_LEADS = 6
+"""Lines on who is best below a picture."""
 NARROW = 4
 """A matrix of up to so many columns shares the page's width with another table."""
 STYLE_SHEETS = ("base", "answer", "tables", "curves", "figures", "small")
@@ -53,40 +64,60 @@ def write_report(run: RunFile, path: Path) -> None:
 
 
 def render(run: RunFile) -> str:
-    """The page's text."""
+    """The page's text, in UTF-8 at most about ``MOST_BYTES``: of large runs it says what it leaves out."""
     header, rows, node = run.header, run.rows, run.node
     found = overview(rows, node, precision(header))
     diagnosis, choices = explain(run), choose(figures(run))
-    records = Records(rows, found, diagnosis.accounts)
-    sections = sections_of(found.tables, records)
     maps = use_maps(choices)
-    return (
-        _environment()
-        .get_template("report.html.j2")
-        .render(
-            header=header,
-            node=node,
-            answer=answer(node, diagnosis, choices, found.summary),
-            maps=maps,
-            unmapped=len(choices.answers) - len(maps),
-            equals_are=WORDS,
-            glance=glance(sections),
-            chapters=chapters(sections),
-            provenance=provenance(header, node, run.states),
-            state=machine_state(header),
-            remarks=remarks(run),
-            started=_date(str(header.get("started", ""))),
-            summary=found.summary,
-            missing=run.missing,
-            layers=found.layers,
-            collectives=any(section.collective for section in sections),
-            titles=Markup(_script_json([table.heading.title for table in found.tables])),
-            records=Markup(_script_json(records.lines)),
-            raw=Markup(_packed(header, rows)),
-            elapsed_s=sum(row.elapsed_s for row in rows),
-            file_name=f"{run.path.stem}.jsonl",
-        )
-    )
+    template = _environment().get_template("report.html.j2")
+    told = {
+        "header": header,
+        "node": node,
+        "answer": answer(node, diagnosis, choices, found.summary),
+        "maps": maps,
+        "unmapped": len(choices.answers) - len(maps),
+        "equals_are": WORDS,
+        "provenance": provenance(header, node, run.states),
+        "state": machine_state(header),
+        "remarks": remarks(run),
+        "started": _date(str(header.get("started", ""))),
+        "summary": found.summary,
+        "missing": run.missing,
+        "layers": found.layers,
+        "raw": Markup(_packed(header, rows)),
+        "elapsed_s": sum(row.elapsed_s for row in rows),
+        "file_name": f"{run.path.stem}.jsonl",
+    }
+    page = ""
+    for most in MOST_CELLS:
+        page = template.render(**told, **_tables(rows, found.tables, diagnosis, most))
+        if len(page.encode()) <= MOST_BYTES:
+            break
+    return page
+
+
+def _tables(rows: Sequence[Row], tables: Sequence[Table], diagnosis: Diagnosis, most: int) -> dict[str, Any]:
+    """What the template wants of the tables, with about ``most`` figures."""
+    shown = fitted(tables, most)
+    records = Records(rows, [one.table for one in shown], diagnosis.accounts)
+    sections = sections_of(shown, records)
+    return {
+        "glance": glance(sections),
+        "chapters": chapters(sections),
+        "collectives": any(section.collective for section in sections),
+        "titles": Markup(_script_json([one.table.heading.title for one in shown])),
+        "records": Markup(_script_json(records.lines)),
+        "left_out": _left_out(tables, records),
+    }
+
+
+def _left_out(tables: Sequence[Table], records: Records) -> str:
+    """What the page does not hold of a large run; empty where it holds all."""
+    cells = sum(len(table.flat) for table in tables)
+    if len(records.lines) == cells:
+        return ""
+    more = f", {len(tables) - MOST_TABLES} tables not at all" if len(tables) > MOST_TABLES else ""
+    return f"This page holds {len(records.lines)} of {cells} figures{more}: `linkscope export` writes all of them."
 
 
 def _environment() -> Environment:
@@ -97,7 +128,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.globals.update(wording=wording, NARROW=NARROW, styles=styles, clocks=clocks)
+    environment.globals.update(wording=wording, NARROW=NARROW, MOST_LEADS=MOST_LEADS, styles=styles, clocks=clocks)
     environment.globals.update(style_sheets=STYLE_SHEETS, scripts=SCRIPTS, heat_styles=Markup(style_sheet()))
     environment.globals["mark"] = lambda regime, x, y: Markup(mark(regime, x, y))
     return environment
@@ -110,10 +141,13 @@ def _script_json(data: Any) -> str:
 
 
 def _packed(header: dict[str, Any], rows: Sequence[Row]) -> str:
-    """The run file's lines, gzip in base64: the page's script unpacks them for the download."""
+    """The run file's lines, gzip in base64, which the page's script unpacks; empty where that is too much."""
+    if len(rows) > MOST_PACKED_ROWS:
+        return ""
     lines = [header, *(line for row in rows for line in row.lines)]
     text = "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines)
-    return base64.b64encode(gzip.compress(text.encode(), mtime=0)).decode()
+    packed = base64.b64encode(gzip.compress(text.encode(), mtime=0)).decode()
+    return packed if len(packed) <= MOST_PACKED else ""
 
 
 def _date(text: str) -> str:

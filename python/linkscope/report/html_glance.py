@@ -96,7 +96,7 @@ def _entry(one: Section) -> Entry:
 
 
 def _odd(one: Section) -> str:
-    line, table = one.line, one.table
+    line, table = one.line, one.whole
     assert line is not None
     if isinstance(table, CurveSet):
         return _of_sweep(table, line.best)

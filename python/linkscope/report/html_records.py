@@ -9,7 +9,6 @@ from linkscope.analysis.by_flow import apart
 from linkscope.analysis.cell import Cell, place_of
 from linkscope.analysis.collective import Collective
 from linkscope.analysis.ledger import Ledger
-from linkscope.analysis.overview import Overview
 from linkscope.analysis.summary import ABOVE_PEAK, Table
 from linkscope.report import wording
 from linkscope.results.row import Row
@@ -21,15 +20,16 @@ class Records:
     ``accounts`` say what is expected of a figure, and whether it is short.
     """
 
-    def __init__(self, rows: Sequence[Row], found: Overview, accounts: Collection[Ledger]) -> None:
-        placed = [(number, entry) for number, table in enumerate(found.tables) for entry in table.flat]
+    def __init__(self, rows: Sequence[Row], tables: Sequence[Table], accounts: Collection[Ledger]) -> None:
+        placed = [(number, entry) for number, table in enumerate(tables) for entry in table.flat]
         order = {row.id: index for index, row in enumerate(rows)}
         placed.sort(key=lambda pair: order[pair[1].id])
-        self._parts = {place_of(part): part for part in apart(rows)}
+        told = {entry.id for _, entry in placed}
+        self._parts = {place_of(part): part for part in apart([row for row in rows if row.id in told])}
         self._accounts = {one.id: one for one in accounts if one.expected_gbps is not None}
         self._index = {entry.key: index for index, (_, entry) in enumerate(placed)}
         self.lines = [
-            {"t": number, **_record(self._parts[entry.key], found.tables[number], entry), **self._expected(entry)}
+            {"t": number, **_record(self._parts[entry.key], tables[number], entry), **self._expected(entry)}
             for number, entry in placed
         ]
 

@@ -14,6 +14,7 @@ from linkscope.analysis.summary import Table, TableSummary, table_summary
 from linkscope.report import wording
 from linkscope.report.curve_svg import curve_svg
 from linkscope.report.heat import step
+from linkscope.report.html_limits import Fitted
 from linkscope.report.html_records import Records
 
 FLOOR = 0.7
@@ -54,12 +55,15 @@ class Heat:
 
 @dataclass(frozen=True)
 class Section:
-    """A table as the template wants it. ``heat`` and ``scale`` are for a matrix, ``svg`` for curves; ``indices`` are
+       """A table as the template wants it; ``whole``: in the run.
+ ``heat`` and ``scale`` are for a matrix, ``svg`` for curves; ``indices`` are
     the records' of its cells; ``single`` is the one cell of a table that has no other."""
 
     kind: str
     anchor: str
     table: Table
+    whole: Table
+    left_out: str
     line: TableSummary | None
     indices: tuple[int, ...]
     collective: bool
@@ -69,13 +73,13 @@ class Section:
 
     @property
     def single(self) -> Cell | None:
-        cells = self.table.flat
+        cells = self.whole.flat
         return cells[0] if len(cells) == 1 and cells[0].headline is not None and self.kind != "curve" else None
 
     @property
     def nothing(self) -> str:
         """Why there is nothing to show; empty where there is."""
-        return wording.all_skipped(self.table.flat)
+        return wording.all_skipped(self.whole.flat)
 
 
 @dataclass(frozen=True)
@@ -98,10 +102,10 @@ def chapters(sections: Sequence[Section]) -> list[Chapter]:
     return [chapter for chapter in found if chapter.sections]
 
 
-def sections_of(tables: Sequence[Table], records: Records) -> list[Section]:
+def sections_of(tables: Sequence[Fitted], records: Records) -> list[Section]:
     """One for each table, in their order."""
-    scales = _scales(table for table in tables if isinstance(table, Matrix))
-    return [_section(number, table, records, scales) for number, table in enumerate(tables)]
+    scales = _scales(one.whole for one in tables if isinstance(one.whole, Matrix))
+    return [_section(number, one, records, scales) for number, one in enumerate(tables)]
 
 
 def family(table: Table) -> str:
@@ -111,10 +115,11 @@ def family(table: Table) -> str:
     return heading.title.removesuffix(ending) if ending else heading.title
 
 
-def _section(number: int, table: Table, records: Records, scales: dict[tuple[str, str], Scale]) -> Section:
-    line = table_summary(table)
+def _section(number: int, one: Fitted, records: Records, scales: dict[tuple[str, str], Scale]) -> Section:
+    table = one.table
     indices = tuple(records.index(entry) for entry in table.flat)
-    anchor, collective = f"t{number}", records.gathers(table.flat[0])
+    shared = (f"t{number}", table, one.whole, one.left_out, table_summary(one.whole), indices)
+    collective = records.gathers(table.flat[0])
     if isinstance(table, Matrix):
         scale = scales.get((family(table), table.heading.unit))
         heat = tuple(
@@ -124,11 +129,10 @@ def _section(number: int, table: Table, records: Records, scales: dict[tuple[str
             )
             for cells in table.cells
         )
-        return Section("matrix", anchor, table, line, indices, collective, heat=heat, scale=scale)
+        return Section("matrix", *shared, collective, heat=heat, scale=scale)
     if isinstance(table, CurveSet):
-        svg = Markup(curve_svg(table, records.index))
-        return Section("curve", anchor, table, line, indices, collective, svg=svg)
-    return Section("list", anchor, table, line, indices, collective)
+        return Section("curve", *shared, collective, svg=Markup(curve_svg(table, records.index, one.band)))
+    return Section("list", *shared, collective)
 
 
 def _scales(tables: Iterable[Matrix]) -> dict[tuple[str, str], Scale]:

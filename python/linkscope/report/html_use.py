@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import accumulate, groupby
 
 from linkscope.analysis.choose import ANY, AtSize, Choice, Choices
 from linkscope.report import wording
@@ -11,8 +11,8 @@ from linkscope.report.choose_text import best, by_ranges, closing, cost, rank, t
 
 MOST_USES = 3
 """Lines on what to use at the top of the page."""
-MOST_QUESTIONS = 60
-"""Questions on the page; of more those asked most, by the order of `choose`."""
+MOST_COSTS = 4000
+"""Cells of all maps on the page: questions beyond, by the order of `choose`, are left out."""
 NEAR, FAR = 0.05, 0.5
 """A way that costs less than the first share is nearly as good, one that costs more than the second a mistake."""
 _ASKED_FIRST = ("GPU to GPU", "host to GPU", "GPU to host", "within a GPU")
@@ -39,8 +39,10 @@ class UseMap:
 
 
 def use_maps(choices: Choices) -> list[UseMap]:
-    """A map for every question, those asked most first."""
-    return [_map(one) for one in sorted(choices.answers, key=rank)[:MOST_QUESTIONS]]
+    """A map for every question, those asked most first, as far as there is room."""
+    ranked = sorted(choices.answers, key=rank)
+    room = accumulate(len(one.rivals) * len(one.sizes) for one in ranked)
+    return [_map(one) for one, used in zip(ranked, room, strict=True) if used <= MOST_COSTS]
 
 
 def _map(one: Choice) -> UseMap:
