@@ -55,9 +55,8 @@ class Heat:
 
 @dataclass(frozen=True)
 class Section:
-       """A table as the template wants it; ``whole``: in the run.
- ``heat`` and ``scale`` are for a matrix, ``svg`` for curves; ``indices`` are
-    the records' of its cells; ``single`` is the one cell of a table that has no other."""
+    """A table as the template wants it; ``whole``: in the run. ``heat`` and ``scale`` are for a matrix, ``svg`` for
+    curves; ``indices`` are the records' of its cells; ``single`` is the one cell of a table that has no other."""
 
     kind: str
     anchor: str
