@@ -221,17 +221,29 @@ def choose(
     full: Annotated[
         bool, typer.Option("--full", help="Every question, and what every way costs at every size.")
     ] = False,
+    export_as: Annotated[
+        str | None, typer.Option("--export", help="Write what another system loads: nccl-tuner, ompi-tuned, ...")
+    ] = None,
+    output: Annotated[Path | None, typer.Option("-o", "--output", help="The file that --export writes.")] = None,
     as_json: AsJson = False,
 ) -> int:
     """What to use: the best interface for each kind of movement and memory, by size, and what a wrong one costs."""
     from linkscope.analysis.choose import choose as find
     from linkscope.analysis.figures import figures
     from linkscope.report import choose_text
+    from linkscope.report.exports.formats import export as write_for
     from linkscope.results.run_file import RunFile
+    from linkscope.results.whole_file import write_whole
 
+    if (export_as is None) != (output is None):
+        raise LinkscopeError("--export FORMAT and -o FILE go together")
     run_read = RunFile.read(run_file)
     for notice in run_read.notices:
         _err().print(notice, highlight=False, markup=False, soft_wrap=True)
+    if export_as is not None and output is not None:
+        write_whole(output, write_for(run_read, export_as))
+        _err().print(f"wrote {output}", highlight=False)
+        return 0
     found = find(figures(run_read))
     if as_json:
         _print_json({**found.to_json(), "verdict": choose_text.verdict(found)})

@@ -1,0 +1,103 @@
+"""Settings: which of several settings of a library is best for each of its collectives, by size."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+
+import polars
+
+from linkscope.analysis.size_ranges import Cost, Crossover, SizeRange, crossovers, size_ranges
+
+Environment = Mapping[str, str]
+_GROUP = ("collective", "members", "members_memory", "processes", "regime", "parameters")
+_TIMES = ("seconds", "seconds_low", "seconds_high")
+
+
+@dataclass(frozen=True)
+class SettingRange:
+    """From ``first`` to ``last`` bytes, both included, ``setting`` is best or as good as the best; so are ``equals``.
+
+    The first range begins at 0, the last has no end: None. Between measured sizes, ranges meet at the crossover.
+    """
+
+    first: int
+    last: int | None
+    setting: str
+    equals: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Tuned:
+    """The best settings of ``collective`` between so many ``ranks``; sizes are those of the larger buffer, in bytes.
+
+    ``times``: of every setting its seconds by size.
+    """
+
+    collective: str
+    ranks: int
+    ranges: tuple[SettingRange, ...]
+    times: Mapping[str, Mapping[int, float]]
+
+
+def tuned(
+    figures: polars.DataFrame,
+    method: str,
+    setting: Callable[[Environment, str], str | None],
+    effort: Callable[[str], int] = lambda setting: 0,
+) -> tuple[Tuned, ...]:
+    """Of the frame of ``analysis/figures.py``, within one node: for each collective and number of ranks that ``method``
+    was measured with in two settings or more. Where it was so under several conditions, those with most settings count.
+
+    ``setting`` names what an environment sets for a collective; None: not one to choose. Of equals that of the least
+    ``effort`` is taken, of these the fastest.
+    """
+    found: dict[tuple[str, int], Tuned] = {}
+    usable = figures.filter(
+        polars.col("status").cast(polars.String) == "ok",
+        polars.col("method").cast(polars.String) == method,
+        polars.col("background") == 0,
+        polars.col("hosts").cast(polars.String) == "",
+        polars.col("bytes") > 0,
+        polars.col("seconds_low") > 0,
+    )
+    for (collective, members, *_), lines in usable.group_by(_GROUP, maintain_order=True):
+        rivals = _rivals(lines, str(collective), setting)
+        one = _tuned(str(collective), len(str(members).split()), rivals, effort)
+        key = (one.collective, one.ranks)
+        if one.ranges and (key not in found or len(one.times) > len(found[key].times)):
+            found[key] = one
+    return tuple(found.values())
+
+
+def _rivals(
+    lines: polars.DataFrame, collective: str, setting: Callable[[Environment, str], str | None]
+) -> dict[str, dict[float, Cost]]:
+    rivals: dict[str, dict[float, Cost]] = {}
+    for line in lines.select("environment", "bytes", *_TIMES).iter_rows(named=True):
+        words = (word.partition("=") for word in line["environment"].split())
+        name = setting({variable: value for variable, _, value in words}, collective)
+        if name is not None:
+            rivals.setdefault(name, {})[line["bytes"]] = Cost(*(line[time] for time in _TIMES))
+    return rivals
+
+
+def _tuned(collective: str, ranks: int, rivals: dict[str, dict[float, Cost]], effort: Callable[[str], int]) -> Tuned:
+    found = size_ranges(rivals)
+    ends = list(_ends(found, crossovers(rivals, found)))
+    ranges = []
+    for one, first, last in zip(found, [0, *(end + 1 for end in ends)], [*ends, None], strict=bool(found)):
+        best = min(one.best, key=effort)
+        ranges.append(SettingRange(first, last, best, tuple(name for name in one.best if name != best)))
+    times = {name: {int(size): cost.median for size, cost in costs.items()} for name, costs in rivals.items()}
+    return Tuned(collective, ranks, tuple(ranges), times)
+
+
+def _ends(ranges: tuple[SizeRange, ...], crossed: tuple[Crossover, ...]) -> Iterator[int]:
+    """The last byte of every range but the last, between the sizes that were measured."""
+    for below, above in pairwise(ranges):
+        at = [one.size for one in crossed if one.before in below.best and one.after in above.best]
+        middle = next((size for size in at if below.last <= size < above.first), math.sqrt(below.last * above.first))
+        yield int(middle)

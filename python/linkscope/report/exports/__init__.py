@@ -1,0 +1,1 @@
+"""Files that other systems load: what a run's figures say they should use."""

@@ -1,0 +1,45 @@
+"""Formats: every file that `choose --export` can write, and why it cannot write some."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from linkscope.errors import LinkscopeError
+from linkscope.report.exports import nccl, open_mpi
+from linkscope.results.run_file import RunFile
+
+
+@dataclass(frozen=True)
+class Format:
+    """``write`` gives the file's text, or raises LinkscopeError where the run lacks what it needs."""
+
+    write: Callable[[RunFile], str]
+    loaded_by: str
+
+
+FORMATS = {
+    "nccl-tuner": Format(nccl.tuner, "NCCL's example tuner plugin"),
+    "nccl-optimize": Format(nccl.optimize, "optimize_config.py beside that plugin"),
+    "ompi-tuned": Format(open_mpi.classic, "Open MPI's coll/tuned"),
+    "ompi-tuned-json": Format(open_mpi.as_json, "Open MPI's coll/tuned from 6.0"),
+}
+REFUSED = {
+    "mscclpp": "its tuning file names MSCCL++'s own algorithms, blocks and threads, and no suite measures those yet",
+    "mpich": "its JSON file replaces all of MPICH's decisions, and no suite measures MPICH by algorithm yet",
+    "ucc": "its scores choose between UCC's transport layers, and no suite measures those yet",
+}
+"""Known by name, so that the answer is the reason."""
+
+
+def export(run: RunFile, name: str) -> str:
+    """The text of the file of that format. Raises LinkscopeError for a format that is unknown or refused, a run that
+    lacks what it needs, and a modelled run: its thresholds are a model's, and what loads them cannot tell.
+    """
+    if name in REFUSED:
+        raise LinkscopeError(f"cannot export {name}: {REFUSED[name]}")
+    if name not in FORMATS:
+        raise LinkscopeError(f"unknown format {name}: choose one of {', '.join(FORMATS)}")
+    if run.modelled or run.node.modelled:
+        raise LinkscopeError(f"cannot export {name}: this run is modelled, and {FORMATS[name].loaded_by} cannot tell")
+    return FORMATS[name].write(run)

@@ -1,0 +1,16 @@
+"""Origin: where the figures of an exported file come from, in a few lines."""
+
+from __future__ import annotations
+
+from linkscope.results.run_file import RunFile
+
+
+def origin(run: RunFile) -> list[str]:
+    """Short lines for a comment, without control characters."""
+    versions = run.header["engine"].get("versions", {})
+    named = ", ".join(f"{name} {versions[name]}" for name in ("nccl", "CUDA runtime") if name in versions)
+    words = [
+        f"Written by linkscope {run.header['version']} from {run.path.name}, {run.header['started']}",
+        f"Node: {run.node.name}{f' ({named})' if named else ''}",
+    ]
+    return ["".join(c if c.isprintable() else "?" for c in word)[:200] for word in words]

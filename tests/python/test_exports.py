@@ -1,0 +1,144 @@
+"""Files for other systems: what stands in them is what the run says is best, and what a run cannot say is refused."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import modelled_run as made
+import pytest
+from tuned_run import KIB, SIZES, line, nccl, open_mpi, rows, run
+
+from linkscope.cli import main
+from linkscope.errors import LinkscopeError
+from linkscope.report.exports.formats import FORMATS, REFUSED, export
+from linkscope.results.run_file import RunFile
+
+COLLECTIVES = ("all-reduce", "reduce-scatter", "all-gather", "reduce", "broadcast")
+FAST_START, FAST_END = line(5, 50), line(20, 300)
+CROSS = 15e-6 / (1 / 50e9 - 1 / 300e9)
+
+
+@pytest.fixture(scope="module")
+def tuner_run() -> RunFile:
+    """Ring with LL starts fast, with Simple it ends fast; two numbers of channels do not differ under LL."""
+    curves = [
+        rows(collective, environment, seconds)
+        for collective in COLLECTIVES
+        for environment, seconds in (
+            ({}, line(1, 900)),
+            (nccl("ring", "ll", 8), FAST_START),
+            (nccl("ring", "ll", 2), FAST_START),
+            (nccl("ring", "simple", 24), FAST_END),
+        )
+    ]
+    return run(curves)
+
+
+@pytest.fixture(scope="module")
+def mpi_run() -> RunFile:
+    """On 2 ranks algorithm 3 starts fast and 4 ends fast; on 8 one is as good as Open MPI's choice."""
+    return run(
+        [
+            rows("all-reduce", open_mpi("allreduce", 0), line(50, 20), 2, "mpi"),
+            rows("all-reduce", open_mpi("allreduce", 3), FAST_START, 2, "mpi"),
+            rows("all-reduce", open_mpi("allreduce", 4), FAST_END, 2, "mpi"),
+            rows("all-reduce", open_mpi("allreduce", 0), FAST_START, 8, "mpi"),
+            rows("all-reduce", open_mpi("allreduce", 3), FAST_START, 8, "mpi"),
+            rows("all-gather", open_mpi("allgather", 0), FAST_START, 2, "mpi"),
+        ]
+    )
+
+
+def rules_of(text: str) -> list[list[str]]:
+    return [text_line.split(",") for text_line in text.splitlines() if not text_line.startswith("#")]
+
+
+def test_rules_for_nccl_leave_no_size_and_no_collective_to_its_one_channel(tuner_run: RunFile) -> None:
+    rules = rules_of(export(tuner_run, "nccl-tuner"))
+    for name in ("allreduce", "reducescatter", "allgather", "reduce", "broadcast"):
+        mine = [rule for rule in rules if rule[0] == name]
+        assert mine[0][1] == "0"
+        assert int(mine[-1][2]) == (1 << 64) - 1
+        assert [int(above[1]) for above in mine[1:]] == [int(below[2]) + 1 for below in mine[:-1]]
+        assert all(rule[5].isdecimal() and rule[6:] == ["1", "4"] for rule in mine)
+
+
+def test_rules_for_nccl_take_the_fewest_channels_of_equals_and_part_at_the_crossover(tuner_run: RunFile) -> None:
+    small, large = (rule for rule in rules_of(export(tuner_run, "nccl-tuner")) if rule[0] == "allreduce")
+    assert small[3:6] == ["ring", "ll", "2"]
+    assert large[3:6] == ["ring", "simple", "24"]
+    assert CROSS / 1.2 < int(large[1]) < CROSS * 1.2
+
+
+def test_lines_for_nccl_stay_below_what_its_plugin_reads(tuner_run: RunFile) -> None:
+    tuner_run.header["version"] = "9" * 300
+    text = export(tuner_run, "nccl-tuner")
+    tuner_run.header["version"] = "0"
+    assert max(map(len, text.splitlines())) < 255
+
+
+def test_a_collective_that_was_not_measured_is_named(tuner_run: RunFile) -> None:
+    without = tuple(row for row in tuner_run.rows if "broadcast" not in row.id)
+    with pytest.raises(LinkscopeError, match=r"broadcast on 4 GPUs is missing.*nccl-tuner"):
+        export(RunFile(tuner_run.path, tuner_run.header, without, ()), "nccl-tuner")
+
+
+def test_every_measured_setting_goes_to_nccls_optimizer(tuner_run: RunFile) -> None:
+    lines = list(csv.DictReader(export(tuner_run, "nccl-optimize").splitlines()))
+    assert len(lines) == len(COLLECTIVES) * 3 * len(SIZES)
+    at = next(one for one in lines if one["collective"] == "reduce" and int(one["size_bytes"]) == 64 * KIB)
+    assert (at["algorithm"], at["protocol"], at["nodes"], at["ranks"]) == ("ring", "ll", "1", "4")
+    assert float(at["bandwidth_gbps"]) * float(at["latency_us"]) * 1e3 == pytest.approx(64 * KIB, rel=1e-3)
+
+
+def numbers_of(text: str) -> list[int]:
+    """All numbers of a classic rules file, in its order, without comments."""
+    return [int(word) for text_line in text.splitlines() for word in text_line.partition("#")[0].split()]
+
+
+def test_rules_of_open_mpi_hold_for_the_sizes_measured_and_no_more(mpi_run: RunFile) -> None:
+    numbers = numbers_of(export(mpi_run, "ompi-tuned"))
+    assert numbers[:2] == [1, 2]  # collectives, of which all-gather has but its own; all-reduce
+    own, cross = (1, 0, 0, 0, 0), numbers[15]
+    assert numbers[2:] == [5, 1, *own, 2, 2, *(0, 3, 0, 0), *(cross, 4, 0, 0), 3, *own, 8, *own, 9, *own]
+    assert CROSS / 1.2 < cross < CROSS * 1.2
+
+
+def test_the_json_of_open_mpi_says_the_same(mpi_run: RunFile) -> None:
+    held = json.loads(export(mpi_run, "ompi-tuned-json"))
+    assert (held["rule_file_version"], held["module"], list(held["collectives"])) == (3, "tuned", ["allreduce"])
+    two, eight = held["collectives"]["allreduce"]
+    assert (two["comm_size_min"], two["comm_size_max"], two["comm_rank_distribution"]) == (2, 2, "single-node")
+    assert [rule["alg"] for rule in two["rules"]] == [3, 4]
+    assert two["rules"][0]["msg_size_max"] + 1 == two["rules"][1]["msg_size_min"]
+    assert eight["rules"] == [{"msg_size_min": 0, "msg_size_max": "inf", "alg": 0}]
+
+
+@pytest.mark.parametrize("name", [*FORMATS, *REFUSED])
+def test_what_a_run_lacks_is_refused_in_one_line(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bare = run([rows("all-reduce", {}, FAST_START, method="mpi")])
+    monkeypatch.setattr("linkscope.results.run_file.RunFile.read", lambda path: bare)
+    with pytest.raises(SystemExit) as left:
+        main(["choose", "any.jsonl", "--export", name, "-o", str(tmp_path / "file")])
+    assert left.value.code == 2
+    assert capsys.readouterr().err.count("\n") == 1
+    assert not (tmp_path / "file").exists()
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_modelled_run_is_refused(name: str) -> None:
+    with pytest.raises(LinkscopeError, match="modelled"):
+        export(made.run(), name)
+
+
+def test_an_unknown_format_and_a_missing_file_name_are_bad_input(tmp_path: Path) -> None:
+    with pytest.raises(LinkscopeError, match="nccl-tuner"):
+        export(made.run(), "nccl-tunr")
+    for arguments in (["--export", "nccl-tuner"], ["-o", str(tmp_path / "x")]):
+        with pytest.raises(SystemExit) as left:
+            main(["choose", "any.jsonl", *arguments])
+        assert left.value.code == 2
