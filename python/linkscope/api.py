@@ -16,6 +16,7 @@ from linkscope.analysis.compare import compare as _compare
 from linkscope.analysis.explain import Diagnosis
 from linkscope.analysis.explain import explain as _explain
 from linkscope.analysis.figures import figures as _figures
+from linkscope.analysis.frames import load as _load
 from linkscope.analysis.questions import analyze as _analyze
 from linkscope.launch.calibrate import TURNS, default_folder
 from linkscope.launch.calibrate import turns as _turns
@@ -50,6 +51,7 @@ __all__ = [
     "compare",
     "explain",
     "figures",
+    "load",
     "machines",
     "read",
     "resume",
@@ -127,6 +129,15 @@ def figures(found: RunFile | str | os.PathLike[str]) -> DataFrame:
     Raises LinkscopeError where it is none.
     """
     return _figures(found if isinstance(found, RunFile) else RunFile.read(found))
+
+
+def load(*patterns: str | os.PathLike[str]) -> DataFrame:
+    """The figures of many runs, files, folders or patterns such as "runs/*.jsonl", as one Polars frame.
+
+    The columns of ``figures`` after ``run`` (the file), ``node``, ``host`` and ``started`` (UTC). Raises
+    LinkscopeError where one is no run file, and where there are none.
+    """
+    return _load(patterns)
 
 
 def analyze(found: RunFile | str | os.PathLike[str], question: str) -> DataFrame:

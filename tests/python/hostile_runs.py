@@ -22,12 +22,12 @@ from linkscope.analysis.choose import choose
 from linkscope.analysis.compare import compare
 from linkscope.analysis.explain import explain
 from linkscope.analysis.figures import figures
+from linkscope.analysis.frames import of_run
 from linkscope.analysis.overview import overview
 from linkscope.errors import LinkscopeError
 from linkscope.report import choose_text, compare_text, explain_text, terminal
 from linkscope.report.html import render
 from linkscope.report.provenance import hosts, precision
-from linkscope.results.export import flat_rows
 from linkscope.results.run_file import RunFile
 
 GOOD = Path(__file__).parents[1] / "fixtures" / "turns" / "h200x2-1.jsonl"
@@ -102,7 +102,7 @@ def outcome(path: Path, good: RunFile) -> str:
         if len(str(error).splitlines()) != 1:
             raise
         return "refused"
-    for use in (_shown, _explained, lambda one: render(one), lambda one: flat_rows(one), _chosen):
+    for use in (_shown, _explained, lambda one: render(one), of_run, _chosen):
         use(run)
     for pair in (lambda: compare([good], [run]), lambda: compare([run], [good]), lambda: calibrate([good, run])):
         try:

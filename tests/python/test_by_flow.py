@@ -12,11 +12,11 @@ import pytest
 from rich.console import Console
 
 from linkscope.analysis.by_flow import by_flow
+from linkscope.analysis.figures import figures
 from linkscope.analysis.headline import headline
 from linkscope.analysis.overview import overview
 from linkscope.cli.progress import progress
 from linkscope.report.html import render
-from linkscope.results.export import flat_rows
 from linkscope.results.row import Row
 
 
@@ -94,4 +94,4 @@ def test_progress_names_every_figure_of_a_case() -> None:
 
 
 def test_the_export_says_under_which_load_a_flow_was_timed() -> None:
-    assert {record["load"] for record in flat_rows(made.run(4, [made.under_load()]))} == {"sustained"}
+    assert set(figures(made.run(4, [made.under_load()]))["load"]) == {"sustained"}

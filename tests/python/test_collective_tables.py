@@ -12,6 +12,7 @@ from linkscope.analysis.by_flow import apart
 from linkscope.analysis.cell import cell
 from linkscope.analysis.collective import Collective
 from linkscope.analysis.curves import CurveSet
+from linkscope.analysis.figures import figures
 from linkscope.analysis.headline import BUS, headline
 from linkscope.analysis.lists import Listing
 from linkscope.analysis.overview import overview
@@ -22,7 +23,6 @@ from linkscope.report import wording
 from linkscope.report.curve_svg import curve_svg
 from linkscope.report.html import render
 from linkscope.report.terminal import show
-from linkscope.results.export import flat_rows
 from linkscope.results.row import Row
 
 Json = dict[str, Any]
@@ -209,11 +209,11 @@ def test_messages_both_ways_are_held_against_both_ways() -> None:
 def test_the_export_tells_members_and_processes_and_the_algorithm_bandwidth() -> None:
     one = gathering("all-reduce", 0.005)
     each = Row.from_json({**one.raw, "case": {**one.case, "processes": 4}})
-    records = flat_rows(made.run(4, [one, each]))
+    records = figures(made.run(4, [one, each])).to_dicts()
     assert [record["processes"] for record in records] == [1, 4]
     assert records[0]["members"] == "gpu:0 gpu:1 gpu:2 gpu:3"
     assert records[0]["members_memory"] == "device"
-    assert records[0]["gbps_median"] == pytest.approx(200)
+    assert (records[0]["figure"], records[0]["gbps"]) == ("bus", pytest.approx(300))
 
 
 def test_the_bus_tables_heading_says_what_the_algorithm_bandwidth_is() -> None:

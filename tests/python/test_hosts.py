@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 
 from linkscope.analysis.cell import cell
 from linkscope.analysis.curves import Curve
+from linkscope.analysis.figures import figures
 from linkscope.analysis.leaders import leaders_of
 from linkscope.analysis.overview import Overview, overview
 from linkscope.analysis.peak import peak
@@ -22,7 +23,6 @@ from linkscope.cli.main import app
 from linkscope.machine.paths import Paths
 from linkscope.report.html import render
 from linkscope.report.terminal import show
-from linkscope.results.export import flat_rows
 from linkscope.results.row import Row
 from linkscope.results.run_file import RunFile
 
@@ -135,7 +135,7 @@ def test_every_report_names_the_hosts(tmp_path: Path, shown: str) -> None:
     assert all(cell.share is None for table in tables(list(run.rows)).tables for cell in table.flat)
     shown_as_json = CliRunner().invoke(app, ["show", str(run.path), "--json"])
     assert json.loads(shown_as_json.stdout)["hosts"] == list(HOSTS)
-    assert {flow["hosts"] for flow in flat_rows(run)} == {"node1 node2"}
+    assert set(figures(run)["hosts"]) == {"node1, node2"}
 
 
 def test_lines_within_and_between_hosts_are_told_apart(tmp_path: Path) -> None:

@@ -50,7 +50,7 @@ def third_party_imports() -> set[str]:
 def test_imports_and_declared_dependencies_are_the_same(project: dict[str, Any]) -> None:
     required = distributions(project["project"]["dependencies"])
     extras = project["project"]["optional-dependencies"]
-    optional = distributions([*extras["parquet"], *extras["torch"]])
+    optional = distributions(extras["torch"])
     modules = {name: IMPORTED_AS.get(name, name) for name in required | optional}
     imported = third_party_imports()
     assert imported <= set(modules.values()), "imported, but not in pyproject.toml"

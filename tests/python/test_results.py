@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import json
 import resource
@@ -16,7 +15,6 @@ import pytest
 
 from linkscope.errors import LinkscopeError
 from linkscope.machine.node import Device, Node
-from linkscope.results.export import export
 from linkscope.results.run_file import RunFile, RunWriter
 
 STATS = dict.fromkeys(("median", "low", "high", "mean", "min", "p5", "p95", "p99", "max"), 1.0) | {"n": 9}
@@ -150,17 +148,3 @@ def test_a_device_is_no_run_file() -> None:
     for use in (RunFile.read, RunWriter.reopen):
         with pytest.raises(LinkscopeError, match=r"/dev/zero is (a device|no file)"):
             use(Path("/dev/zero"))
-
-
-def test_export_has_one_line_per_flow(tmp_path: Path) -> None:
-    run = RunFile.read(write(tmp_path / "a", header("a", "b"), row("a"), row("b", "skipped")))
-    export(run, tmp_path / "a.csv")
-    with (tmp_path / "a.csv").open() as stream:
-        lines = list(csv.DictReader(stream))
-    assert [(line["id"], line["status"], line["gbps_median"]) for line in lines] == [
-        ("a", "ok", "1.0"),
-        ("b", "skipped", ""),
-    ]
-    assert {"parameters", "source_first_touch", "destination_advice"} <= set(lines[0])
-    with pytest.raises(LinkscopeError, match="choose a name that ends in"):
-        export(run, tmp_path / "a.xlsx")

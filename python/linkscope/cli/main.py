@@ -359,8 +359,8 @@ def export(
     run_file: RunPath,
     output: Annotated[Path, typer.Option("-o", "--output", help="File to write, .csv or .parquet.")],
 ) -> int:
-    """Write a run's figures as a flat table, one line per flow."""
-    from linkscope.results.export import export as write
+    """Write a run's figures as a flat table, one line per figure, with units in the names of its columns."""
+    from linkscope.analysis.frames import export as write
     from linkscope.results.run_file import RunFile
 
     write(RunFile.read(run_file), output)

@@ -1,0 +1,75 @@
+"""Frames: the figures of runs with the run they are of, loaded from run files, written as CSV and Parquet."""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Callable, Iterable
+from datetime import datetime
+from pathlib import Path
+
+import polars
+
+from linkscope.analysis.figures import figures
+from linkscope.errors import LinkscopeError
+from linkscope.results.run_file import RunFile
+from linkscope.results.run_files import named
+from linkscope.results.whole_file import put_whole
+
+WRITERS: dict[str, Callable[[polars.DataFrame, io.BytesIO], object]] = {
+    ".csv": lambda frame, stream: frame.write_csv(stream),
+    ".parquet": lambda frame, stream: frame.write_parquet(stream),
+}
+"""By the ending of a file's name."""
+
+
+def load(patterns: Iterable[str | os.PathLike[str]]) -> polars.DataFrame:
+    """The figures of all run files that are named: files, folders, or patterns such as "runs/*.jsonl".
+
+    Raises LinkscopeError where one is no run file, and where there are none.
+    """
+    asked = [os.fspath(pattern) for pattern in patterns]
+    found = named(path for pattern in asked for path in _matched(pattern))
+    if not found:
+        raise LinkscopeError(f"no run files in {', '.join(asked) or 'nothing'}: name files, folders or patterns")
+    return polars.concat([of_run(RunFile.read(path)) for path in found])
+
+
+def _matched(pattern: str) -> list[Path]:
+    """The paths that match; where none does, the pattern itself, of which reading complains."""
+    folder, path = Path(pattern).anchor or ".", Path(pattern)
+    return sorted(Path(folder).glob(str(path.relative_to(path.anchor)))) or [path]
+
+
+def of_run(run: RunFile) -> polars.DataFrame:
+    """The run's ``figures`` beside four columns: ``run``, its file; ``node``, what it is; ``host``; ``started`` (UTC)."""
+    own = [
+        polars.lit(str(run.path), polars.Categorical).alias("run"),
+        polars.lit(run.node.name, polars.Categorical).alias("node"),
+        polars.lit(run.header["host"], polars.Categorical).alias("host"),
+        polars.lit(_started(run), polars.Datetime("us", "UTC")).alias("started"),
+    ]
+    return figures(run).select(*own, polars.all())
+
+
+def export(run: RunFile, path: Path) -> None:
+    """Writes ``of_run`` as the ending of the name says, whole or not at all.
+
+    Raises LinkscopeError for another ending, and where the file cannot be written.
+    """
+    if path.suffix not in WRITERS:
+        raise LinkscopeError(f"cannot export to {path}: choose a name that ends in {' or '.join(WRITERS)}")
+    data = io.BytesIO()
+    WRITERS[path.suffix](of_run(run), data)
+    try:
+        put_whole(path, data.getvalue())
+    except OSError as error:
+        raise LinkscopeError(f"cannot write {path}: {error.strerror or error}") from error
+
+
+def _started(run: RunFile) -> datetime | None:
+    """None where the file says no time."""
+    try:
+        return datetime.fromisoformat(run.header["started"])
+    except ValueError:
+        return None

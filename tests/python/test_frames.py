@@ -1,0 +1,45 @@
+"""Frames of figures: loaded from many runs, and written for spreadsheets and data frames."""
+
+from __future__ import annotations
+
+from datetime import datetime, timezone
+from pathlib import Path
+
+import polars
+import pytest
+
+import linkscope
+from linkscope.analysis.figures import SCHEMA, figures
+from linkscope.analysis.frames import export
+from linkscope.errors import LinkscopeError
+from linkscope.results.run_file import RunFile
+
+TURNS = Path(__file__).parents[1] / "fixtures" / "turns"
+
+
+def test_runs_load_into_one_frame(tmp_path: Path) -> None:
+    frame = linkscope.load(str(TURNS / "h200x2-*.jsonl"))
+    assert frame.columns == ["run", "node", "host", "started", *SCHEMA]
+    assert frame["run"].n_unique() == len(list(TURNS.glob("h200x2-*.jsonl")))
+    assert frame["started"][0] == datetime(2026, 11, 23, 9, 21, 40, tzinfo=timezone.utc)
+    assert linkscope.load(TURNS).equals(frame)
+    for nothing in ((), (tmp_path,)):
+        with pytest.raises(LinkscopeError, match="no run files in"):
+            linkscope.load(*nothing)
+    with pytest.raises(LinkscopeError, match=r"cannot read .*\*\.jsonl: No such file"):
+        linkscope.load(tmp_path / "*.jsonl")
+
+
+@pytest.mark.parametrize(("ending", "read"), [(".csv", polars.read_csv), (".parquet", polars.read_parquet)])
+def test_an_export_holds_what_the_frame_does(tmp_path: Path, ending: str, read: type[polars.DataFrame]) -> None:
+    run = RunFile.read(TURNS / "h200x2-1.jsonl")
+    export(run, tmp_path / f"a{ending}")
+    found, own = read(tmp_path / f"a{ending}"), figures(run)
+    assert found.columns == ["run", "node", "host", "started", *SCHEMA]
+    for column in ("gbps", "seconds_high", "bytes"):
+        assert found[column].to_list() == own[column].to_list()
+
+
+def test_an_export_has_a_name_that_says_its_format(tmp_path: Path) -> None:
+    with pytest.raises(LinkscopeError, match="choose a name that ends in"):
+        export(RunFile.read(TURNS / "h200x2-1.jsonl"), tmp_path / "a.xlsx")
