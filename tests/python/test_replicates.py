@@ -77,7 +77,7 @@ def test_one_replicate_of_a_calibrated_node_holds_its_noise() -> None:
     assert found.flows[0].seconds.high == pytest.approx(1e-4 * math.exp(math.hypot(math.log(1.01), 0.03)))
     assert found.flows[0].seconds.median == alone.flows[0].seconds.median
     assert (found.measured, found.lines, found.noise) == ((alone,), (alone.raw,), 0.03)
-    assert ONE_REPLICATE in found.notes
+    assert ONE_REPLICATE not in found.notes, "its interval holds what runs and replicates vary by"
     assert any("from run to run" in note for note in found.notes)
 
 

@@ -11,6 +11,7 @@ from rich.console import Console
 
 from linkscope.report import wording
 from linkscope.report.terminal import show
+from linkscope.results.replicates import folded
 from linkscope.results.row import Row
 from linkscope.results.run_file import RunFile
 
@@ -166,7 +167,7 @@ def test_what_the_engine_noted_is_counted_and_the_other_tool_is_named() -> None:
         found[number].raw["flows"][0]["notes"] = [f"drift: the later half is {number}.5 % off the earlier half"]
         found[number].case["labels"]["peer"] = {"tool": "nvbandwidth", "case": "device_to_device_memcpy_write_ce"}
     text = " ".join(shown(made.run(4, [Row.from_json(row.raw) for row in found])).split())
-    assert "2 noted: drift: the later half is … % off the earlier half" in text
+    assert "2 noted: drift: the later half is 0.5 to 1.5 % off the earlier half" in text
     assert "nvbandwidth: device_to_device_memcpy_write_ce" in text
 
 
@@ -202,6 +203,38 @@ def test_fewer_than_six_samples_are_marked() -> None:
         text = shown(made.run(2, [made.ok(made.case("Copy", [made.flow("gpu:0", "gpu:1")], labels), [times])]))
         assert ("1 of 1 *: the range of fewer than six samples" in text) == said
         assert (" %*" in text) == said
+
+
+def in_rounds(*times: float, least: int = 3) -> RunFile:
+    """A run of two cases, the first measured as often as there are times (seconds), the second once."""
+    labels = {"show": "matrix", "row": "gpu:0", "column": "gpu:1", "figure": "first"}
+    cases = [made.case(f"Copy {name}", [made.flow("gpu:0", "gpu:1")], labels) for name in ("one", "two")]
+    rows = [folded([made.ok(cases[0], [[t] * 8], replicate=n) for n, t in enumerate(times)])]
+    rows.append(made.ok(cases[1], [[times[0]] * 8], replicate=0))
+    run = made.run(2, rows)
+    return replace(run, header={**run.header, "plan": {**run.header["plan"], "rounds": {"least": least, "most": 6}}})
+
+
+def test_cells_of_one_replicate_are_marked_and_the_header_says_how_many() -> None:
+    lines = shown(in_rounds(1e-3, 1.001e-3, 1.002e-3)).splitlines()
+    assert sum("%†" in line and line.startswith("gpu:0") for line in lines) == 1
+    assert any("1 of 1 †: one replicate" in line for line in lines)
+    (said,) = (line for line in lines if line.startswith("precision"))
+    assert "within this run only, of 1 replicate (1 case)" in said
+    assert "of 3 replicates (1 case)" in "".join(lines)
+
+
+def test_a_run_that_was_interrupted_in_a_later_round_says_so() -> None:
+    text = " ".join(shown(in_rounds(1e-3, 1.001e-3)).split())
+    assert "interrupted in round 2: of 2 cases 1 with 1 of 3 replicates, 1 with 2 of 3 replicates" in text
+    assert "--resume" in text
+    assert "interrupted" not in shown(in_rounds(1e-3, 1.001e-3, least=1))
+
+
+def test_an_interval_that_says_nothing_is_unknown() -> None:
+    text = shown(in_rounds(1e-3, 9e-3))
+    assert "1 of 1 unknown: " in text
+    assert "–" not in next(line for line in text.splitlines() if line.startswith("gpu:0"))
 
 
 @pytest.mark.parametrize(

@@ -47,6 +47,7 @@ class Cell:
     which the labels ask for it. ``slowest``: of a collective's members; None elsewhere. ``regime``: what figures must
     have in common to be set against one another: the clock, whether bytes of both ways count, what is timed.
     ``hosts``: those between which it was measured, where they are several; they stand in the ``variant``, too.
+    ``replicates``: how many have figures. ``within_run``: its interval says nothing of other runs.
     """
 
     id: str
@@ -66,6 +67,8 @@ class Cell:
     slowest: Slowest | None = None
     regime: str = ""
     hosts: tuple[str, ...] = ()
+    replicates: int = 1
+    within_run: bool = False
 
     @property
     def key(self) -> tuple[str, str, str, str]:
@@ -175,6 +178,8 @@ def cell(row: Row, paths: Paths) -> Cell:
         slowest=slowest(row),
         regime=regime(row),
         hosts=row.between,
+        replicates=len(row.measured),
+        within_run=row.within_run,
     )
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
+from itertools import zip_longest
+from statistics import median
 
 from linkscope.analysis.cell import Cell, Heading, Json, title
 from linkscope.analysis.curves import CurveSet
@@ -51,7 +53,8 @@ class Grouped:
 @dataclass(frozen=True)
 class Summary:
     """``figures`` counts the ok cells, of which a row can have several. ``imprecise`` holds those of them whose
-    interval reaches farther from the median than ``precision``, relative. ``noted``: what the engine remarked."""
+    interval reaches farther from the median than ``precision``, relative; ``margin``: how far the middle one does.
+    ``noted``: what the engine remarked."""
 
     rows: int
     ok: int
@@ -61,6 +64,7 @@ class Summary:
     noted: tuple[Grouped, ...]
     modelled: bool
     precision: float
+    margin: float
     imprecise: tuple[Cell, ...]
     tables: tuple[TableSummary, ...]
 
@@ -82,6 +86,7 @@ def summarize(rows: Sequence[Row], tables: Iterable[Table], precision: float = D
         noted=(*_above_peak(listed), *_grouped((row, note) for row in rows for note in row.notes)),
         modelled=any(row.modelled for row in rows),
         precision=precision,
+        margin=median([c.headline.margin for c in cells if c.headline is not None] or [0.0]),
         imprecise=tuple(c for c in cells if c.headline is not None and c.headline.margin > precision),
         tables=tuple(line for table in listed if (line := table_summary(table)) is not None),
     )
@@ -130,7 +135,7 @@ def _reasons(rows: Iterable[Row], status: str) -> Iterator[tuple[Row, str]]:
 def _grouped(remarks: Iterable[tuple[Row, str]]) -> tuple[Grouped, ...]:
     """Rows counted by what is remarked of them, the most frequent first; a row with several cells counts once.
 
-    Remarks that differ in their numbers alone are one group, the numbers that differ left out.
+    Remarks that differ in their numbers alone are one group; of numbers that differ the least and the most are told.
     """
     where: dict[str, dict[str, str]] = {}
     texts: dict[str, set[str]] = {}
@@ -139,7 +144,16 @@ def _grouped(remarks: Iterable[tuple[Row, str]]) -> tuple[Grouped, ...]:
         where.setdefault(alike, {})[row.id] = title(row)
         texts.setdefault(alike, set()).add(text)
     groups = [
-        Grouped(alike if len(texts[alike]) > 1 else texts[alike].pop(), len(rows), tuple(dict.fromkeys(rows.values())))
+        Grouped(_merged(sorted(texts[alike])), len(rows), tuple(dict.fromkeys(rows.values())))
         for alike, rows in where.items()
     ]
     return tuple(sorted(groups, key=lambda group: -group.count))
+
+
+def _merged(texts: Sequence[str]) -> str:
+    """Texts that differ in their numbers alone as one: "2 to 7 of 3 replicates"."""
+    numbers = [_NUMBER.findall(text) for text in texts]
+    spans = [sorted(set(column), key=float) for column in zip(*numbers, strict=True)]
+    said = [column[0] if len(column) == 1 else f"{column[0]} to {column[-1]}" for column in spans]
+    between = _NUMBER.split(texts[0])
+    return "".join(text + number for text, number in zip_longest(between, said, fillvalue=""))

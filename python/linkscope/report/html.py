@@ -77,7 +77,7 @@ def render(run: RunFile) -> str:
         "maps": maps,
         "unmapped": len(choices.answers) - len(maps),
         "equals_are": WORDS,
-        "provenance": provenance(header, node, run.states),
+        "provenance": provenance(header, node, run.states, run.rows),
         "state": machine_state(header),
         "remarks": remarks(run),
         "started": _date(str(header.get("started", ""))),

@@ -11,6 +11,8 @@ from linkscope.analysis.summary import DEFAULT_PRECISION
 from linkscope.machine.doctor import Finding, examine
 from linkscope.machine.node import Node
 from linkscope.machine.state import MachineState
+from linkscope.report import wording
+from linkscope.results.row import Row
 from linkscope.results.run_file import RunFile
 
 Header = dict[str, Any]
@@ -21,9 +23,11 @@ def precision(header: Header) -> float:
     return float(header.get("plan", {}).get("options", {}).get("precision", DEFAULT_PRECISION))
 
 
-def provenance(header: Header, node: Node, states: Sequence[Header] = ()) -> list[tuple[str, str]]:
+def provenance(
+    header: Header, node: Node, states: Sequence[Header] = (), rows: Sequence[Row] = ()
+) -> list[tuple[str, str]]:
     """The lines above every table; what a header does not hold is left out. ``states``: the run's, of which those of
-    processes that came together name hosts.
+    processes that came together name hosts. ``rows`` tell what their intervals hold for.
     """
     several = hosts(states)
     engine = header.get("engine", {})
@@ -37,20 +41,27 @@ def provenance(header: Header, node: Node, states: Sequence[Header] = ()) -> lis
         ("software", f"{software}, {versions}" if versions else software),
         ("PyTorch", _further(header)),
         ("command", shlex.join(str(word) for word in header.get("command", []))),
-        ("precision", f"95 % interval {_reach(header)}, ±{precision(header) * 100:g} % asked"),
+        ("precision", f"95 % interval {_reach(rows)}; sought: {wording.asked(precision(header))}"),
         ("noise", _noise(header)),
         ("bytes", "payload, counted once; GB/s are decimal, KiB/MiB/GiB binary"),
     ]
     return [(name, text) for name, text in lines if text]
 
 
-def _reach(header: Header) -> str:
-    """What the intervals hold for."""
-    rounds = header.get("plan", {}).get("rounds", {})
-    least = int(rounds.get("least", 1))
-    if least < 2:
-        return "between runs where a case has replicates" if int(rounds.get("most", 1)) > 1 else "within one run"
-    return f"between runs, from {least} replicates" + (" or more" if int(rounds.get("most", least)) > least else "")
+def _reach(rows: Sequence[Row]) -> str:
+    """What the intervals hold for, by how many replicates they are of."""
+    counts = Counter(len(row.measured) for row in rows if row.status == "ok" and not row.within_run)
+    alone, single = sum(row.within_run for row in rows), counts.pop(1, 0)
+    of = " to ".join(str(count) for count in dict.fromkeys((min(counts, default=0), max(counts, default=0))))
+    parts = [
+        (alone, "within this run only, of 1 replicate"),
+        (sum(counts.values()), f"between runs, of {of} replicates"),
+        (single, "of 1 replicate, as wide as calibrated" if any(row.noise for row in rows) else "within one run"),
+    ]
+    found = [(count, text) for count, text in parts if count]
+    if len(found) < 2:
+        return found[0][1] if found else "of each figure"
+    return ", ".join(f"{text} ({count} case{'s' if count > 1 else ''})" for count, text in found)
 
 
 def _noise(header: Header) -> str:
@@ -58,8 +69,10 @@ def _noise(header: Header) -> str:
     known = header.get("noise")
     if not known:
         return ""
-    when = str(known.get("calibrated", "?"))[:10]
-    return f"intervals hold what {known.get('turns', '?')} runs here differed by, calibrated {when}"
+    when, suites = str(known.get("calibrated", "?"))[:10], ", ".join(known.get("suites", ()))
+    return (
+        f"calibrated {when} by {known.get('turns', '?')} runs{f' of {suites}' if suites else ''}; intervals hold that"
+    )
 
 
 def hosts(states: Sequence[Header]) -> tuple[str, ...]:
@@ -115,7 +128,23 @@ def remarks(run: RunFile) -> list[str]:
     if run.missing:
         count = f"{len(run.missing)} of {len(run.plan_ids)} planned cases have no row"
         lines.append(f"{count}: the run was cut short; `linkscope run --resume -o {run.path}` completes it")
+    else:
+        lines += _rounds_lacking(run)
     return [*lines, *run.notices]
+
+
+def _rounds_lacking(run: RunFile) -> list[str]:
+    """Of a run whose cases all have a row, but not all the replicates that were planned."""
+    plan = run.header["plan"]
+    least = int((plan.get("rounds") or {}).get("least", 1))
+    had = Counter(len(row.lines) for row in run.rows if row.status == "ok" and len(row.lines) < least)
+    if not had:
+        return []
+    counts = ", ".join(f"{cases} with {visits} of {least} replicates" for visits, cases in sorted(had.items()))
+    if (plan.get("request") or {}).get("budget"):
+        return [f"the budget ended in round {min(had) + 1}: of {len(run.rows)} cases {counts}"]
+    what = f"interrupted in round {min(had) + 1}: of {len(run.rows)} cases {counts}"
+    return [f"{what}; `linkscope run --resume -o {run.path}` completes it"]
 
 
 def _findings(run: RunFile) -> list[Finding]:

@@ -53,7 +53,7 @@ def _print_header(run: RunFile, found: Overview, console: Console) -> None:
     if found.summary.modelled:
         console.print(Text(f" {wording.MODELLED} ", style="bold black on yellow"))
     facts = Grid.grid(padding=(0, 2))
-    for name, text in provenance(run.header, run.node, run.states):
+    for name, text in provenance(run.header, run.node, run.states, run.rows):
         facts.add_row(Text(name, style="dim"), Text(text))
     console.print(facts)
     for text in remarks(run):
@@ -123,7 +123,7 @@ def _parts(entry: Cell | None, notes: _Notes) -> Parts:
     if entry.headline is None:
         word = "FAILED" if entry.status == "failed" else "skipped" if entry.status == "skipped" else "n/a"
         return f"{word} {notes.letter(entry)}", "", ""
-    return wording.value(entry.headline.value.median), wording.margin(entry.headline), wording.share(entry)
+    return wording.value(entry.headline.value.median), wording.interval(entry), wording.share(entry)
 
 
 def _column_texts(parts: Sequence[Parts], joint: str) -> list[Text]:
@@ -298,12 +298,14 @@ def _group_line(group: Grouped, word: str) -> str:
 
 
 def _print_precision(summary: Summary, console: Console) -> None:
-    asked = f"±{summary.precision * 100:g} %"
+    asked = wording.asked(summary.precision)
     if not summary.imprecise:
-        console.print(f"every interval within the asked {asked}")
+        console.print(f"every interval within {asked}")
         return
     widest = max(summary.imprecise, key=lambda c: c.headline.margin if c.headline else 0.0)
-    text = f"{len(summary.imprecise)} of {summary.figures} intervals wider than the asked {asked}; widest: "
+    text = f"{len(summary.imprecise)} of {summary.figures} intervals wider than {asked}, the one in the middle "
+    text += f"±{wording.percent(summary.margin)}; widest: "
     if widest.headline is not None:
-        text += f"{wording.margin(widest.headline)}, {widest.id}"
+        figure = f"{wording.value(widest.headline.value.median)} {widest.headline.unit}"
+        text += f"{figure} ({wording.interval(widest)}), {widest.id}"
     console.print(Text(text, style="yellow"))

@@ -13,7 +13,7 @@ from linkscope.analysis.headline import ALGORITHM, BUS, CALL, OWN_RATE, RATE_UNI
 from linkscope.analysis.layers import Added, Layer
 from linkscope.analysis.leaders import Leader
 from linkscope.analysis.peak import ABOVE
-from linkscope.analysis.summary import ABOVE_PEAK, TableSummary
+from linkscope.analysis.summary import ABOVE_PEAK, DEFAULT_PRECISION, TableSummary
 from linkscope.machine.node import Node
 
 MODELLED = "MODELLED — not a measurement"
@@ -23,6 +23,9 @@ MOST_NAMED = 3
 PASSES = {1: "one pass", 2: "two passes"}
 FEWEST_SAMPLES = 6
 """Of fewer samples not even the extremes bound the median with 95 %."""
+WITHIN_RUN = "†"
+UNKNOWN = "unknown"
+UNKNOWN_FROM = 3.0
 BEYOND = "> peak"
 """Stands where the share of peak would, of figures that no link or memory can have delivered."""
 COUNTED_IN_BYTES = ("locality",)
@@ -66,15 +69,35 @@ def percent(share: float) -> str:
 
 
 def margin(figure: Headline) -> str:
-    """The interval, its larger side for both: "±0.12 %", or its bounds "310.2–402.8" where a side is wider than 5 %.
-
-    With a star where it is but the range of fewer than six samples.
+    """The interval, its larger side for both: "±0.12 %", or its bounds "310.2–402.8" where a side is wider than 5 %;
+    "unknown" where a bound is further from the median than a factor of 3.
     """
-    star = "*" if figure.value.n < FEWEST_SAMPLES else ""
+    low, middle, high = figure.value.low, figure.value.median, figure.value.high
+    if middle > 0 and (low <= 0 or max(high / middle, middle / low) > UNKNOWN_FROM):
+        return UNKNOWN
     if figure.margin > WIDE_INTERVAL:
-        return f"{value(figure.value.low)}–{value(figure.value.high)}{star}"
+        return f"{value(low)}–{value(high)}"
     share = figure.margin * 100
-    return (f"±{share:.1f} %" if share >= 0.995 else f"±{max(share, 0.01):.2f} %") + star
+    return f"±{share:.1f} %" if share >= 0.995 else f"±{max(share, 0.01):.2f} %"
+
+
+def asked(precision: float) -> str:
+    """Such as "the default ±1 %", or "the asked ±0.5 %"."""
+    return f"the {'default' if precision == DEFAULT_PRECISION else 'asked'} ±{precision * 100:g} %"
+
+
+def interval(entry: Cell) -> str:
+    """The margin of a cell that has a figure, with a dagger where it is within this run only, and with a star where
+    it is but the range of fewer than six samples.
+    """
+    if entry.headline is None:
+        return ""
+    star = "*" if _few_samples(entry) else ""
+    return margin(entry.headline) + star + (WITHIN_RUN if entry.within_run else "")
+
+
+def _few_samples(entry: Cell) -> bool:
+    return entry.headline is not None and entry.replicates < 2 and entry.headline.value.n < FEWEST_SAMPLES
 
 
 def share(entry: Cell) -> str:
@@ -89,12 +112,16 @@ def share_of_peak(share: float) -> str:
 
 def marks(cells: Sequence[Cell]) -> list[str]:
     """What the marks in a table mean, those that it has."""
-    figures = [entry.headline for entry in cells if entry.headline is not None]
-    few_samples = sum(figure.value.n < FEWEST_SAMPLES for figure in figures)
-    beyond = sum(entry.above_peak for entry in cells)
-    found = [f"{few_samples} of {len(figures)} *: the range of fewer than six samples, no 95 % interval"]
-    found = found if few_samples else []
-    return [*found, f"{beyond} of {len(figures)} {BEYOND}: {ABOVE_PEAK}"] if beyond else found
+    figures = [entry for entry in cells if entry.headline is not None]
+    counts = {
+        "*: the range of fewer than six samples, no 95 % interval": sum(map(_few_samples, figures)),
+        f"{WITHIN_RUN}: one replicate; its interval says nothing of other runs": sum(one.within_run for one in figures),
+        f"{UNKNOWN}: so few figures, so far apart, that their interval is wider than a factor of {UNKNOWN_FROM:g}": sum(
+            one.headline is not None and margin(one.headline) == UNKNOWN for one in figures
+        ),
+        f"{BEYOND}: {ABOVE_PEAK}": sum(entry.above_peak for entry in cells),
+    }
+    return [f"{count} of {len(figures)} {text}" for text, count in counts.items() if count]
 
 
 def quantity(heading: Heading) -> str:

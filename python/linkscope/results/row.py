@@ -145,8 +145,12 @@ class Row:
     def notes(self) -> tuple[str, ...]:
         """What was noted of any flow, each once."""
         found = dict.fromkeys(note for flow in self.flows for note in flow.notes)
-        alone = self.status == "ok" and "replicate" in self.raw and len(self.measured) < 2
-        return (*found, *([ONE_REPLICATE] if alone else []))
+        return (*found, *([ONE_REPLICATE] if self.within_run else []))
+
+    @property
+    def within_run(self) -> bool:
+        """Whether its interval is that of one replicate where there should be several, and no calibration widens it."""
+        return self.status == "ok" and "replicate" in self.raw and len(self.measured) < 2 and not self.noise
 
     @property
     def measured_flows(self) -> list[tuple[dict[str, Any], FlowResult]]:
