@@ -170,7 +170,7 @@ def test_an_empty_run_makes_a_page() -> None:
 
 def test_a_page_that_cannot_be_written_is_one_line(run: RunFile, tmp_path: Path) -> None:
     with pytest.raises(LinkscopeError, match="cannot write the report"):
-        write_report(run, tmp_path / "absent" / "page.html")
+        write_report([run], tmp_path / "absent" / "page.html")
 
 
 def test_the_same_run_gives_the_same_page(text: str) -> None:

@@ -84,6 +84,6 @@ def test_it_shows_on_a_terminal_and_as_a_page(run: RunFile, tmp_path: Path) -> N
     assert "88 %" in text.getvalue()
     assert "modelled" not in text.getvalue().lower()
     page = tmp_path / "page.html"
-    write_report(run, page)
+    write_report([run], page)
     assert page.stat().st_size < 6_000_000
     assert "4 x NVIDIA H200" in page.read_text()

@@ -342,14 +342,17 @@ def check(
 
 @app.command()
 def report(
-    run_file: RunPath,
+    run_files: Annotated[
+        list[Path],
+        typer.Argument(metavar="RUN...", help="Run files; several are set side by side.", show_default=False),
+    ],
     output: Annotated[Path, typer.Option("-o", "--output", help="HTML file to write.")],
 ) -> int:
-    """Write a run as one self-contained HTML page."""
+    """Write a run, or several side by side, as one self-contained HTML page."""
     from linkscope.report.html import write_report
-    from linkscope.results.run_file import RunFile
+    from linkscope.results.run_files import read_all
 
-    write_report(RunFile.read(run_file), output)
+    write_report(read_all(run_files), output)
     _err().print(f"wrote {output}", highlight=False)
     return 0
 

@@ -53,7 +53,7 @@ def _direction(found: Comparison, direction: str) -> str:
     if not alike:
         return ""
     things = "one thing is" if len(alike) == 1 else f"{len(alike)} things are"
-    return f"{things} {direction}: {alike[0].what}, {_percent(alike[0].ratio)}"
+    return f"{things} {direction}: {alike[0].what}, {percent(alike[0].ratio)}"
 
 
 def _show(found: Comparison, node: str, findings: int, changes: int, lines: int, console: Console) -> None:
@@ -79,9 +79,7 @@ def _show(found: Comparison, node: str, findings: int, changes: int, lines: int,
 def _print_finding(number: int, one: CommonCause, most: int, console: Console) -> None:
     direction = "worse" if one.worse else "better"
     unchanged = f"; {one.unchanged} others there did not change" if one.unchanged else ""
-    head = (
-        f"{number}. {one.what}: {direction}, {_percent(one.ratio)} in {_count(len(one.changes), 'figure')}{unchanged}"
-    )
+    head = f"{number}. {one.what}: {direction}, {percent(one.ratio)} in {_count(len(one.changes), 'figure')}{unchanged}"
     console.print(Text(head, style="bold red" if one.worse else "bold green"))
     shown = sorted(one.changes, key=lambda change: change.p)[:most]
     console.print(_table(shown))
@@ -94,8 +92,8 @@ def _table(changes: Sequence[Change], with_verdict: bool = False) -> Table:
     for name in ("base", "new", "unit", "change", "95 % interval", *(["verdict"] if with_verdict else [])):
         grid.add_column(Text(name), justify="left" if name == "unit" else "right", no_wrap=True)
     for one in changes:
-        known = f"{_percent(one.low)} to {_percent(one.high)}" if one.low and one.high else "not known"
-        values = (wording.value(one.base), wording.value(one.new), one.unit, _percent(one.ratio), known)
+        known = f"{percent(one.low)} to {percent(one.high)}" if one.low and one.high else "not known"
+        values = (wording.value(one.base), wording.value(one.new), one.unit, percent(one.ratio), known)
         grid.add_row(Text(one.name), *map(Text, (*values, *([one.verdict] if with_verdict else []))))
     return grid
 
@@ -114,6 +112,6 @@ def _count(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
-def _percent(ratio: float) -> str:
+def percent(ratio: float) -> str:
     """Of new over base: "-3.0 %", "x5.7"."""
     return f"x{ratio:.3g}" if ratio > MOST_PERCENT else f"{(ratio - 1) * 100:+.1f} %"

@@ -11,7 +11,6 @@ import base64
 import gzip
 import json
 from collections.abc import Sequence
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -32,9 +31,10 @@ from linkscope.report.html_answer import answer
 from linkscope.report.html_glance import glance
 from linkscope.report.html_limits import MOST_TABLES, fitted
 from linkscope.report.html_records import Records
+from linkscope.report.html_runs import side_by_side
 from linkscope.report.html_sections import chapters, sections_of
 from linkscope.report.html_use import use_maps
-from linkscope.report.provenance import machine_state, precision, provenance, remarks
+from linkscope.report.provenance import date, machine_state, precision, provenance, remarks
 from linkscope.results.row import Row
 from linkscope.results.run_file import RunFile
 from linkscope.results.whole_file import put_whole
@@ -50,17 +50,26 @@ MOST_LEADS = 6
 """Lines on who is best below a picture."""
 NARROW = 4
 """A matrix of up to so many columns shares the page's width with another table."""
-STYLE_SHEETS = ("base", "answer", "tables", "curves", "figures", "small")
+STYLE_SHEETS = ("base", "answer", "tables", "curves", "figures", "runs", "small")
 SCRIPTS = ("details", "curves", "figures", "download")
 
 
-def write_report(run: RunFile, path: Path) -> None:
-    """Writes the page, whole or not at all. Raises LinkscopeError where ``path`` cannot be written."""
-    page = render(run)
+def write_report(runs: Sequence[RunFile], path: Path) -> None:
+    """Writes the page of a run, or of several side by side, whole or not at all.
+
+    Raises LinkscopeError where ``path`` cannot be written.
+    """
+    page = render(runs[0]) if len(runs) == 1 else render_runs(runs)
     try:
         put_whole(Path(path), page.encode())
     except OSError as error:
         raise LinkscopeError(f"cannot write the report to {path}: {error.strerror or error}") from error
+
+
+def render_runs(runs: Sequence[RunFile]) -> str:
+    """The text of a page that sets runs side by side, the first as the base of the others."""
+    found = side_by_side(runs)
+    return _environment().get_template("runs.html.j2").render(found=found, version=runs[0].header.get("version", "?"))
 
 
 def render(run: RunFile) -> str:
@@ -80,7 +89,7 @@ def render(run: RunFile) -> str:
         "provenance": provenance(header, node, run.states, run.rows),
         "state": machine_state(header),
         "remarks": remarks(run),
-        "started": _date(str(header.get("started", ""))),
+        "started": date(str(header.get("started", ""))),
         "summary": found.summary,
         "missing": run.missing,
         "layers": found.layers,
@@ -148,11 +157,3 @@ def _packed(header: dict[str, Any], rows: Sequence[Row]) -> str:
     text = "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines)
     packed = base64.b64encode(gzip.compress(text.encode(), mtime=0)).decode()
     return packed if len(packed) <= MOST_PACKED else ""
-
-
-def _date(text: str) -> str:
-    """Such as "19 November 2025, 14:02 UTC" of an RFC 3339 time in UTC; the text itself where it is none."""
-    try:
-        return f"{datetime.fromisoformat(text.replace('Z', '+00:00')):%-d %B %Y, %H:%M} UTC"
-    except ValueError:
-        return text

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections import Counter
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Any
 
 from linkscope.analysis.summary import DEFAULT_PRECISION
@@ -73,6 +74,14 @@ def _noise(header: Header) -> str:
     return (
         f"calibrated {when} by {known.get('turns', '?')} runs{f' of {suites}' if suites else ''}; intervals hold that"
     )
+
+
+def date(text: str) -> str:
+    """Such as "19 November 2025, 14:02 UTC" of an RFC 3339 time in UTC; the text itself where it is none."""
+    try:
+        return f"{datetime.fromisoformat(text.replace('Z', '+00:00')):%-d %B %Y, %H:%M} UTC"
+    except ValueError:
+        return text
 
 
 def hosts(states: Sequence[Header]) -> tuple[str, ...]:

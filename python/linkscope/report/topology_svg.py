@@ -262,7 +262,11 @@ def _legend(styles: LinkStyles, top: float) -> tuple[list[str], float, float]:
     y = top + 24 * len(entries)
     if entries:
         elements.append(_text(40, y + 8, styles.note, 12, _SOFT, anchor="start"))
-    return elements, 24 * len(entries) + (12 if entries else 0), max(wide + 40, 520 if entries else 0)
+    return (
+        elements,
+        24 * len(entries) + (12 if entries else 0),
+        max(wide + 40, 80 + 6.4 * len(styles.note) if entries else 0),
+    )
 
 
 def _text(x: float, y: float, text: str, size: float, fill: str, weight: int = 400, anchor: str = "middle") -> str:

@@ -1,0 +1,155 @@
+"""Several runs side by side: the answer of each, what changed from the first, and each table in one line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from linkscope.analysis.choose import choose
+from linkscope.analysis.compare import compare
+from linkscope.analysis.explain import explain
+from linkscope.analysis.figures import figures
+from linkscope.analysis.headline import in_unit
+from linkscope.analysis.overview import overview
+from linkscope.analysis.summary import TableSummary
+from linkscope.errors import LinkscopeError
+from linkscope.report import compare_text, wording
+from linkscope.report.html_answer import Opening, answer
+from linkscope.report.html_glance import EVEN
+from linkscope.report.provenance import date, precision
+from linkscope.results.run_file import RunFile
+
+MOST_RUNS = 12
+MOST_LINES = 400
+MOST_FINDINGS = 6
+CHANGED = 0.01
+"""A table that differs from the base by less is told without how much."""
+
+
+@dataclass(frozen=True)
+class RunHead:
+    """A run's name on the page, its node, date and answer; ``modelled`` as its rows are."""
+
+    name: str
+    node: str
+    started: str
+    opening: Opening
+    modelled: bool
+
+
+@dataclass(frozen=True)
+class RunFigure:
+    """A table's figures in one run; ``change`` from the base, such as "+3.1 %", empty where there is none to tell."""
+
+    text: str
+    change: str
+    tone: str
+
+
+@dataclass(frozen=True)
+class RunsLine:
+    """One table: a figure for each run, None where it has none."""
+
+    title: str
+    unit: str
+    figures: tuple[RunFigure | None, ...]
+
+
+@dataclass(frozen=True)
+class SideBySide:
+    """``verdict`` and ``findings`` are what `compare` says of the first run against those of the same node;
+    ``left_out`` counts the tables that are not shown."""
+
+    runs: tuple[RunHead, ...]
+    verdict: str
+    findings: tuple[str, ...]
+    lines: tuple[RunsLine, ...]
+    left_out: int
+    modelled: bool
+
+
+def side_by_side(runs: Sequence[RunFile]) -> SideBySide:
+    """Raises LinkscopeError for more than ``MOST_RUNS`` runs."""
+    if len(runs) > MOST_RUNS:
+        raise LinkscopeError(f"{len(runs)} runs are too many for one page: name at most {MOST_RUNS}")
+    heads, tables = [], []
+    for number, run in enumerate(runs):
+        found = overview(run.rows, run.node, precision(run.header))
+        opening = answer(run.node, explain(run), choose(figures(run)), found.summary)
+        started = date(str(run.header.get("started", "")))
+        heads.append(RunHead(_name(runs, number), run.node.name, started, opening, found.summary.modelled))
+        tables.append({_key(line): line for line in found.summary.tables})
+    found_keys = list(dict.fromkeys(key for table in tables for key in table))
+    verdict, findings = _changes(runs)
+    return SideBySide(
+        runs=tuple(heads),
+        verdict=verdict,
+        findings=findings,
+        lines=tuple(_line(key, tables) for key in found_keys[:MOST_LINES]),
+        left_out=max(len(found_keys) - MOST_LINES, 0),
+        modelled=any(head.modelled for head in heads),
+    )
+
+
+def _changes(runs: Sequence[RunFile]) -> tuple[str, tuple[str, ...]]:
+    """Verdict and findings of `compare`; runs of other nodes than the first one's have no noise in common with it."""
+    alike = [run for run in runs[1:] if run.node.name == runs[0].node.name]
+    others = len(runs) - 1 - len(alike)
+    apart = "1 run is of another node" if others == 1 else f"{others} runs are of other nodes"
+    if not alike:
+        return f"Nothing to compare: {apart} than the first.", ()
+    found = compare(runs[:1], alike)
+    findings = [
+        f"{one.what}: {'worse' if one.worse else 'better'}, {compare_text.percent(one.ratio)}"
+        for one in found.findings[:MOST_FINDINGS]
+    ]
+    return compare_text.verdict(found) + (f" Not compared: {apart}." if others else ""), tuple(findings)
+
+
+def _name(runs: Sequence[RunFile], number: int) -> str:
+    """The file's; with its folder where another one has the same."""
+    path = runs[number].path
+    twins = sum(run.path.stem == path.stem for run in runs)
+    return path.stem if twins == 1 else f"{path.parent.name}/{path.stem}"
+
+
+Key = tuple[str, str, str, bool]
+
+
+def _key(line: TableSummary) -> Key:
+    """Tables that are set against one another have the same name, title, size, and kind of figure."""
+    heading = line.heading
+    size = wording.size(heading.bytes) if heading.bytes else ""
+    return f"{heading.suite}/{heading.name}", heading.title, size, _is_rate(line)
+
+
+def _is_rate(line: TableSummary) -> bool:
+    return line.best.headline is not None and line.best.headline.higher_is_better
+
+
+def _line(key: Key, tables: Sequence[dict[Key, TableSummary]]) -> RunsLine:
+    _, title, size, _ = key
+    base = tables[0].get(key)
+    unit = next(table[key].heading.unit for table in tables if key in table)
+    found = [_figure(table.get(key), base, unit) for table in tables]
+    return RunsLine(f"{title}{f', {size}' if size else ''}", unit, tuple(found))
+
+
+def _figure(line: TableSummary | None, base: TableSummary | None, unit: str) -> RunFigure | None:
+    if line is None:
+        return None
+    low, high, mean = (_value(line, number, unit) for number in (line.min, line.max, line.mean))
+    text = wording.value(mean) if line.spread <= EVEN else f"{wording.value(low)} – {wording.value(high)}"
+    if base is None or base is line or not base.mean:
+        return RunFigure(text, "", "")
+    ratio = mean / _value(base, base.mean, unit)
+    if abs(ratio - 1) < CHANGED:
+        return RunFigure(text, "", "")
+    better = (ratio > 1) == _is_rate(line)
+    return RunFigure(text, compare_text.percent(ratio), "better" if better else "worse")
+
+
+def _value(line: TableSummary, number: float, unit: str) -> float:
+    """In the unit of the first run that has the table; times may stand in others."""
+    own = line.heading.unit
+    return number if own == unit else in_unit(number / in_unit(1.0, own), unit)

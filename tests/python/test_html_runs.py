@@ -1,0 +1,85 @@
+"""Runs side by side on one page."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import modelled_run as made
+import planted_faults as planted
+import pytest
+from browser import needs_browser, visit
+
+from linkscope.analysis.compare import compare
+from linkscope.analysis.explain import explain
+from linkscope.cli.main import main
+from linkscope.errors import LinkscopeError
+from linkscope.report import compare_text, wording
+from linkscope.report.explain_text import verdict
+from linkscope.report.html import render_runs
+from linkscope.report.html_runs import MOST_RUNS, side_by_side
+from linkscope.results.run_file import RunFile
+
+RECORDED = Path(__file__).parent.parent / "fixtures" / "runs" / "h200x4-default.jsonl"
+
+
+@pytest.fixture(scope="module")
+def runs() -> list[RunFile]:
+    healthy = RunFile.read(RECORDED)
+    broken = replace(planted.pcie_narrow("gpu:2")(healthy), path=Path("later/h200x4-default.jsonl"))
+    return [healthy, broken]
+
+
+def test_each_run_has_its_answer_and_the_page_says_what_changed(runs: list[RunFile]) -> None:
+    found = side_by_side(runs)
+    assert [one.opening.verdict for one in found.runs] == [verdict(explain(run)) for run in runs]
+    assert [one.opening.tone for one in found.runs] == ["fine", "short"]
+    assert found.verdict == compare_text.verdict(compare(runs[:1], runs[1:]))
+    assert len({one.name for one in found.runs}) == 2
+
+
+def test_a_table_stands_in_one_line_with_its_change(runs: list[RunFile]) -> None:
+    lines = {line.title: line for line in side_by_side(runs).lines}
+    slower = next(line for title, line in lines.items() if title.startswith("Host to GPU, copy-engine"))
+    same = next(line for title, line in lines.items() if title.startswith("GPU to GPU, driven by the source, copy"))
+    assert slower.figures[1] is not None
+    assert slower.figures[1].tone == "worse"
+    assert slower.figures[1].change.startswith("-")
+    assert [one.change for one in same.figures if one] == ["", ""]
+
+
+def test_a_table_that_one_run_lacks_has_an_empty_place(runs: list[RunFile]) -> None:
+    title = runs[0].rows[0].labels["title"]
+    fewer = replace(runs[0], rows=tuple(row for row in runs[0].rows if row.labels["title"] != title))
+    lines = side_by_side([runs[0], fewer]).lines
+    assert [line.title.startswith(title) for line in lines if None in line.figures] == [True]
+
+
+def test_runs_of_other_nodes_are_shown_and_not_compared() -> None:
+    found = side_by_side([made.run(4), made.run(2, made.pair_matrix(2, "Pairs", 390.0))])
+    assert found.verdict.startswith("Nothing to compare")
+    assert found.modelled
+    page = render_runs([made.run(4), made.run(4)])
+    assert page.index(wording.MODELLED) < page.index("<header")
+
+
+def test_too_many_runs_are_one_line(runs: list[RunFile]) -> None:
+    with pytest.raises(LinkscopeError, match="too many"):
+        side_by_side([runs[0]] * (MOST_RUNS + 1))
+
+
+def test_the_command_takes_several_runs(tmp_path: Path) -> None:
+    page, other = tmp_path / "runs.html", tmp_path / "other.jsonl"
+    other.write_bytes(RECORDED.read_bytes())
+    with pytest.raises(SystemExit) as left:
+        main(["report", str(RECORDED), str(other), "-o", str(page)])
+    assert left.value.code == 0
+    assert len(re.findall(r'<section class="run ', page.read_text())) == 2
+
+
+@needs_browser
+def test_the_page_is_quiet_and_fits_a_phone(runs: list[RunFile], tmp_path: Path) -> None:
+    seen = visit(render_runs(runs), "return document.documentElement.scrollWidth;", tmp_path, 390)
+    assert seen.errors == []
+    assert seen.found <= 390
