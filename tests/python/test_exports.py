@@ -4,17 +4,26 @@ from __future__ import annotations
 
 import csv
 import json
+import shutil
+import subprocess
+import sys
 from pathlib import Path
+from typing import Any
 
 import modelled_run as made
 import pytest
+from jsonschema_rs import Draft202012Validator
 from tuned_run import KIB, SIZES, line, nccl, open_mpi, rows, run
 
 from linkscope.cli import main
 from linkscope.errors import LinkscopeError
 from linkscope.report.exports.formats import FORMATS, REFUSED, export
+from linkscope.results.row import Row
 from linkscope.results.run_file import RunFile
 
+ROOT = Path(__file__).parents[2]
+RECORDED = ROOT / "tests" / "fixtures" / "runs" / "h200x4-default.jsonl"
+PACKETS = ROOT / "tests" / "fixtures" / "runs" / "h200x4-packets.jsonl"
 COLLECTIVES = ("all-reduce", "reduce-scatter", "all-gather", "reduce", "broadcast")
 FAST_START, FAST_END = line(5, 50), line(20, 300)
 CROSS = 15e-6 / (1 / 50e9 - 1 / 300e9)
@@ -129,7 +138,7 @@ def test_what_a_run_lacks_is_refused_in_one_line(
     assert not (tmp_path / "file").exists()
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("name", [name for name, one in FORMATS.items() if not one.says_modelled])
 def test_a_modelled_run_is_refused(name: str) -> None:
     with pytest.raises(LinkscopeError, match="modelled"):
         export(made.run(), name)
@@ -142,3 +151,74 @@ def test_an_unknown_format_and_a_missing_file_name_are_bad_input(tmp_path: Path)
         with pytest.raises(SystemExit) as left:
             main(["choose", "any.jsonl", *arguments])
         assert left.value.code == 2
+
+
+@pytest.fixture(scope="module")
+def recorded() -> RunFile:
+    return RunFile.read(RECORDED)
+
+
+def test_our_json_is_of_its_schema_and_leaves_no_size_out(recorded: RunFile) -> None:
+    held = json.loads(export(recorded, "json"))
+    Draft202012Validator(json.loads((ROOT / "schema" / "choices.schema.json").read_text())).validate(held)
+    assert not held["modelled"]
+    for one in held["choices"]:
+        spans = one["ranges"]
+        assert (spans[0]["first"], spans[-1]["last"]) == (0, None)
+        assert [above["first"] for above in spans[1:]] == [below["last"] + 1 for below in spans[:-1]]
+
+
+def test_both_examples_pick_the_same_at_run_time(recorded: RunFile, tmp_path: Path) -> None:
+    compiler = shutil.which("c++") or shutil.which("g++")
+    if compiler is None:
+        pytest.skip("no C++ compiler")
+    (tmp_path / "linkscope_choices.h").write_text(export(recorded, "header"))
+    (tmp_path / "choices.json").write_text(export(recorded, "json"))
+    flags = ["-std=c++17", "-Wall", "-Wextra", "-Werror", f"-I{tmp_path}"]
+    program = str(tmp_path / "choose")
+    subprocess.run([compiler, *flags, str(ROOT / "examples" / "choose.cpp"), "-o", program], check=True)
+    script = [sys.executable, str(ROOT / "examples" / "choose.py"), str(tmp_path / "choices.json")]
+    first = json.loads((tmp_path / "choices.json").read_text())["choices"][0]
+    for span in first["ranges"]:
+        asked = [first["movement"], str(span["first"])]
+        said = [subprocess.run([*one, *asked], capture_output=True, text=True, check=True).stdout.strip()
+                for one in ([program], script)]  # fmt: skip
+        assert said == [span["use"]] * 2
+    for one in ([program], script):
+        assert subprocess.run([*one, "nowhere to go", "1"], capture_output=True).returncode == 1
+
+
+@pytest.mark.parametrize("name", ["json", "header"])
+def test_a_modelled_run_is_marked_in_our_own_forms(name: str) -> None:
+    curves = [rows("all-reduce", {}, FAST_START), rows("all-reduce", nccl("ring", "ll", 8), FAST_END)]
+    modelled = [Row.from_json({**row.raw, "modelled": True}) for curve in curves for row in curve]
+    text = export(made.run(found=modelled), name)
+    assert ('"modelled": true' if name == "json" else "LINKSCOPE_CHOICES_MODELLED 1") in text
+
+
+def test_the_header_holds_no_code_of_the_run_file(recorded: RunFile) -> None:
+    head = {**recorded.header, "started": 'a\\\n"; int x; /* \x1b ??/'}
+    text = export(RunFile(recorded.path, head, recorded.rows, ()), "header")
+    (told,) = [one for one in text.splitlines() if "int x" in one]
+    assert told.startswith('// "')
+    assert told.endswith('"')
+    assert "\x1b" not in text
+    assert "??/" not in text
+
+
+def test_a_trace_for_inductor_has_each_collectives_fastest_time_in_its_own_terms() -> None:
+    run_read = RunFile.read(PACKETS)
+    held = json.loads(export(run_read, "inductor"))
+    assert held["distributedInfo"]["pg_config"] == [{"pg_name": "0", "ranks": [0, 1, 2, 3]}]
+    by_name: dict[str, list[Any]] = {}
+    for event in held["traceEvents"]:
+        assert (event["cat"], event["args"]["Group size"]) == ("kernel", 4)
+        by_name.setdefault(event["args"]["Collective name"], []).append(event)
+    assert set(by_name) == {"allreduce", "_allgather_base", "_reduce_scatter_base", "all_to_all"}
+    for name, ratio in (("allreduce", 1), ("_allgather_base", 4), ("_reduce_scatter_base", 0.25), ("all_to_all", 1)):
+        assert {one["args"]["Out msg nelems"] / one["args"]["In msg nelems"] for one in by_name[name]} == {ratio}
+    at = next(one for one in by_name["allreduce"] if one["args"]["In msg nelems"] == 1 << 16)
+    timed = [row.flows[0].seconds.median for row in run_read.rows
+             if row.case["flows"][0]["bytes"] == 1 << 18 and "/all-reduce/" in row.id
+             and row.case["flows"][0]["method"] == "xccl-collective"]  # fmt: skip
+    assert at["dur"] == pytest.approx(min(timed) * 1e6)

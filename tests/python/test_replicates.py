@@ -64,6 +64,11 @@ def test_replicates_that_agree_are_no_surer_than_their_samples() -> None:
     assert found.flows[0].seconds.high / found.flows[0].seconds.median == pytest.approx(math.exp(0.01 / 2), rel=1e-3)
 
 
+def test_samples_that_lie_thousandfold_apart_leave_an_interval_that_is_a_number() -> None:
+    held = across([replace(stats_of([1.0, 1.0]), high=5000.0)] * 2)
+    assert held.low < 1 < held.high < math.inf
+
+
 def test_one_replicate_keeps_its_own_interval_and_says_so() -> None:
     alone = replicate(0, [0.9e-4, 1e-4, 1.1e-4] * 4)
     assert folded([alone]) == alone

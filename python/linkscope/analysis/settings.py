@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from itertools import pairwise
 
 import polars
 
-from linkscope.analysis.size_ranges import Cost, Crossover, SizeRange, crossovers, size_ranges
+from linkscope.analysis.size_ranges import Cost, borders, crossovers, size_ranges
 
 Environment = Mapping[str, str]
 _GROUP = ("collective", "members", "members_memory", "processes", "regime", "parameters")
@@ -86,18 +84,10 @@ def _rivals(
 
 def _tuned(collective: str, ranks: int, rivals: dict[str, dict[float, Cost]], effort: Callable[[str], int]) -> Tuned:
     found = size_ranges(rivals)
-    ends = list(_ends(found, crossovers(rivals, found)))
+    ends = list(borders(found, crossovers(rivals, found)))
     ranges = []
     for one, first, last in zip(found, [0, *(end + 1 for end in ends)], [*ends, None], strict=bool(found)):
         best = min(one.best, key=effort)
         ranges.append(SettingRange(first, last, best, tuple(name for name in one.best if name != best)))
     times = {name: {int(size): cost.median for size, cost in costs.items()} for name, costs in rivals.items()}
     return Tuned(collective, ranks, tuple(ranges), times)
-
-
-def _ends(ranges: tuple[SizeRange, ...], crossed: tuple[Crossover, ...]) -> Iterator[int]:
-    """The last byte of every range but the last, between the sizes that were measured."""
-    for below, above in pairwise(ranges):
-        at = [one.size for one in crossed if one.before in below.best and one.after in above.best]
-        middle = next((size for size in at if below.last <= size < above.first), math.sqrt(below.last * above.first))
-        yield int(middle)

@@ -7,7 +7,7 @@ on logarithms, leaves 1 out. Rivals that are not told apart from the best, or ar
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from statistics import fmean
@@ -86,6 +86,16 @@ def crossovers(rivals: Rivals, ranges: Sequence[SizeRange]) -> tuple[Crossover, 
     """Between the best of each range and of the next; none where the two were not measured at the same sizes."""
     found = [_crossover(rivals, before, after) for before, after in pairwise(ranges)]
     return tuple(one for one in found if one is not None)
+
+
+def borders(ranges: Sequence[SizeRange], crossed: Sequence[Crossover]) -> Iterator[int]:
+    """The last byte of every range but the last, where sizes between those measured are to be decided too: at the
+    crossover, or where there is none halfway on logarithms.
+    """
+    for below, above in pairwise(ranges):
+        at = [one.size for one in crossed if one.before in below.best and one.after in above.best]
+        middle = next((size for size in at if below.last <= size < above.first), math.sqrt(below.last * above.first))
+        yield int(middle)
 
 
 def excess(rivals: Rivals, rival: str, sizes: Sequence[float]) -> tuple[float, float, float] | None:

@@ -18,6 +18,8 @@ from linkscope.results.spread import two_modes, why_wide
 
 _OF_SAMPLES = "the interval is their range"
 """So says an engine's note on a replicate of few samples; the interval between replicates is another."""
+_WIDEST = math.log(1e12)
+"""What is as open as this is not known, and exp() of samples a thousandfold apart has no value."""
 MOST_FAILURES = 1
 """Replicates of a case that may fail before it has failed."""
 
@@ -104,7 +106,7 @@ def interval(stats: Sequence[Stats], noise: float = 0.0) -> tuple[float, float]:
     variance = sum((log - centre) ** 2 for log in logs) / (len(logs) - 1)
     between = t975(len(logs) - 1) * math.sqrt(variance / len(logs))
     within = median((one.high - one.low) / 2 / one.median for one in stats) / math.sqrt(len(stats))
-    margin = math.hypot(max(between, within), noise)
+    margin = min(math.hypot(max(between, within), noise), _WIDEST)
     return math.exp(centre - margin), math.exp(centre + margin)
 
 

@@ -6,16 +6,20 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from linkscope.errors import LinkscopeError
-from linkscope.report.exports import nccl, open_mpi
+from linkscope.report.exports import inductor, nccl, open_mpi, own
 from linkscope.results.run_file import RunFile
 
 
 @dataclass(frozen=True)
 class Format:
-    """``write`` gives the file's text, or raises LinkscopeError where the run lacks what it needs."""
+    """``write`` gives the file's text, or raises LinkscopeError where the run lacks what it needs.
+
+    ``says_modelled``: the file itself tells programs whether figures are modelled, so modelled runs are written too.
+    """
 
     write: Callable[[RunFile], str]
     loaded_by: str
+    says_modelled: bool = False
 
 
 FORMATS = {
@@ -23,6 +27,9 @@ FORMATS = {
     "nccl-optimize": Format(nccl.optimize, "optimize_config.py beside that plugin"),
     "ompi-tuned": Format(open_mpi.classic, "Open MPI's coll/tuned"),
     "ompi-tuned-json": Format(open_mpi.as_json, "Open MPI's coll/tuned from 6.0"),
+    "inductor": Format(inductor.trace, "PyTorch Inductor"),
+    "json": Format(own.as_json, "examples/choose.py", says_modelled=True),
+    "header": Format(own.header, "examples/choose.cpp", says_modelled=True),
 }
 REFUSED = {
     "mscclpp": "its tuning file names MSCCL++'s own algorithms, blocks and threads, and no suite measures those yet",
@@ -34,12 +41,12 @@ REFUSED = {
 
 def export(run: RunFile, name: str) -> str:
     """The text of the file of that format. Raises LinkscopeError for a format that is unknown or refused, a run that
-    lacks what it needs, and a modelled run: its thresholds are a model's, and what loads them cannot tell.
+    lacks what it needs, and a modelled run where what loads the file could not tell: its thresholds are a model's.
     """
     if name in REFUSED:
         raise LinkscopeError(f"cannot export {name}: {REFUSED[name]}")
     if name not in FORMATS:
         raise LinkscopeError(f"unknown format {name}: choose one of {', '.join(FORMATS)}")
-    if run.modelled or run.node.modelled:
+    if (run.modelled or run.node.modelled) and not FORMATS[name].says_modelled:
         raise LinkscopeError(f"cannot export {name}: this run is modelled, and {FORMATS[name].loaded_by} cannot tell")
     return FORMATS[name].write(run)

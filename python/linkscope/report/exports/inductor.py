@@ -1,0 +1,113 @@
+"""PyTorch Inductor: times of collectives as a Chrome trace, which its profile-guided estimation reads.
+
+Format: pytorch torch/_inductor/fx_passes/profile_guided_estimation.py; it takes kernels' durations by collective,
+ranks, type and number of elements put out.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import polars
+
+from linkscope.analysis.figures import figures
+from linkscope.errors import LinkscopeError
+from linkscope.report.exports.origin import origin
+from linkscope.results.run_file import RunFile
+
+Json = dict[str, Any]
+_NAMES = {
+    "all-reduce": "allreduce",
+    "all-gather": "_allgather_base",
+    "reduce-scatter": "_reduce_scatter_base",
+    "all-to-all": "all_to_all",
+}
+_TYPES = {"float32": ("Float", 4), "float16": ("Half", 2), "bfloat16": ("BFloat16", 2), "int32": ("Int", 4)}
+_METHODS = ("torch-collective", "xccl-collective")
+_LARGE = 64 << 20
+
+
+def trace(run: RunFile) -> str:
+    """One kernel for each collective, set of GPUs, type and size: the fastest way that the device's clock timed.
+
+    ``intra_node_bw`` beside them is for torch._inductor.config: GB/s between two GPUs, one way, of large transfers.
+    """
+    found = figures(run)
+    fastest: dict[tuple[str, str, str, int], float] = {}
+    for line in _collectives(found).iter_rows(named=True):
+        words = dict(word.split("=", 1) for word in line["parameters"].split() if "=" in word)
+        key = (line["collective"], line["members"], words.get("type", "float32"), line["bytes"])
+        if key[2] in _TYPES:
+            fastest[key] = min(fastest.get(key, line["seconds"]), line["seconds"])
+    if not fastest:
+        raise LinkscopeError("this run timed no collectives of GPUs by the device's clock: linkscope run collectives")
+    groups = {members: str(number) for number, members in enumerate(dict.fromkeys(key[1] for key in fastest))}
+    at_us, events = 0.0, []
+    for key, seconds in fastest.items():
+        events.append(_event(key, groups[key[1]], at_us, seconds * 1e6))
+        at_us += seconds * 1e6
+    ranks = [{"pg_name": name, "ranks": _ranks(members)} for members, name in groups.items()]
+    whole: Json = {
+        "distributedInfo": {"backend": "nccl", "rank": 0, "world_size": _world(groups), "pg_config": ranks},
+        "traceEvents": events,
+        "linkscope": {"origin": origin(run), "intra_node_bw": _between_gpus(found)},
+    }
+    return json.dumps(whole, indent=1, allow_nan=False) + "\n"
+
+
+def _collectives(found: polars.DataFrame) -> polars.DataFrame:
+    return found.filter(
+        polars.col("status").cast(polars.String) == "ok",
+        polars.col("method").cast(polars.String).is_in(_METHODS),
+        polars.col("collective").cast(polars.String).is_in(list(_NAMES)),
+        polars.col("members").cast(polars.String).str.starts_with("gpu:"),
+        polars.col("clock").cast(polars.String) == "device",
+        polars.col("environment").cast(polars.String) == "",
+        polars.col("background") == 0,
+        polars.col("seconds") > 0,
+    )
+
+
+def _event(key: tuple[str, str, str, int], group: str, at_us: float, duration_us: float) -> Json:
+    collective, members, kind, size = key
+    dtype, element = _TYPES[kind]
+    ranks = _ranks(members)
+    whole, part = size // element, size // element // len(ranks)
+    arguments = {
+        "Collective name": _NAMES[collective],
+        "In msg nelems": part if collective == "all-gather" else whole,
+        "Out msg nelems": part if collective == "reduce-scatter" else whole,
+        "Group size": len(ranks),
+        "dtype": dtype,
+        "Process Group Name": group,
+        "Process Group Ranks": json.dumps(ranks),
+    }
+    name = f"ncclDevKernel_{_NAMES[collective]}"
+    times = {"ts": at_us, "dur": duration_us}
+    return {"ph": "X", "cat": "kernel", "name": name, "pid": 0, "tid": 0, **times, "args": arguments}
+
+
+def _ranks(members: str) -> list[int]:
+    return [int(member.partition(":")[2]) for member in members.split()]
+
+
+def _world(groups: Json) -> int:
+    return 1 + max(rank for members in groups for rank in _ranks(members))
+
+
+def _between_gpus(found: polars.DataFrame) -> float | None:
+    """Median over pairs of the best rate; None where the run has none."""
+    source, destination = polars.col("source").cast(polars.String), polars.col("destination").cast(polars.String)
+    pairs = found.filter(
+        polars.col("status").cast(polars.String) == "ok",
+        source.str.starts_with("gpu:"),
+        destination.str.starts_with("gpu:"),
+        source != destination,
+        polars.col("flows") == 1,
+        polars.col("background") == 0,
+        polars.col("bytes") >= _LARGE,
+        polars.col("gbps") > 0,
+    )
+    rates = pairs.group_by(source.alias("from"), destination.alias("to")).agg(polars.col("gbps").max())["gbps"]
+    return float(rates.median()) if len(rates) else None  # type: ignore[arg-type]

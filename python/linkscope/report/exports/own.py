@@ -1,0 +1,119 @@
+"""Our own: choices as JSON (schema/choices.schema.json) and as a C header, for programs that pick at run time."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from linkscope.analysis.choose import Choice, choose
+from linkscope.analysis.figures import figures
+from linkscope.analysis.size_ranges import borders
+from linkscope.errors import LinkscopeError
+from linkscope.report.exports.origin import origin
+from linkscope.results.run_file import RunFile
+
+Json = dict[str, Any]
+VERSION = 1
+"""Of both forms. Readers refuse another."""
+
+
+def as_json(run: RunFile) -> str:
+    """All choices; a range holds from ``first`` to ``last`` bytes, both included, and they leave no gap."""
+    choices = [
+        {
+            "movement": one.question.movement,
+            "tier": one.question.tier,
+            "memory": one.question.memory,
+            "conditions": list(one.question.conditions),
+            "ranges": list(_ranges(one)),
+        }
+        for one in _answers(run)
+    ]
+    head = {"format": "linkscope choices", "version": VERSION, "modelled": _modelled(run), "origin": origin(run)}
+    return json.dumps({**head, "choices": choices}, indent=1, allow_nan=False) + "\n"
+
+
+def header(run: RunFile) -> str:
+    """The same as a table in C99 or C++, with a function that looks a choice up; no library is needed."""
+    lines = [
+        f"  {{{_c(one.question.movement)}, {_c(one.question.tier)}, {_c(one.question.memory)}, "
+        f"{_c(', '.join(one.question.conditions))}, {span['first']}ull, {_last(span['last'])}ull, {_c(span['use'])}}},"
+        for one in _answers(run)
+        for span in _ranges(one)
+    ]
+    return _HEADER.format(
+        origin="\n".join(f"// {_c(line)}" for line in origin(run)),
+        version=VERSION,
+        modelled=int(_modelled(run)),
+        lines="\n".join(lines),
+    )
+
+
+def _answers(run: RunFile) -> tuple[Choice, ...]:
+    found = choose(figures(run)).answers
+    if not found:
+        raise LinkscopeError(
+            "this run has nothing to choose: measure something in several ways, as linkscope run peer host-device does"
+        )
+    return found
+
+
+def _ranges(one: Choice) -> Iterator[Json]:
+    ends = list(borders(one.ranges, one.crossovers))
+    for span, first, last in zip(one.ranges, [0, *(end + 1 for end in ends)], [*ends, None], strict=True):
+        yield {"first": first, "last": last, "use": span.best[0], "equals": list(span.best[1:])}
+
+
+def _modelled(run: RunFile) -> bool:
+    return run.modelled or run.node.modelled
+
+
+def _last(last: int | None) -> int:
+    return (1 << 64) - 1 if last is None else last
+
+
+def _c(text: str) -> str:
+    """A string literal; what is not printable ASCII becomes a question mark."""
+    plain = "".join(c if " " <= c <= "~" else "?" for c in text)
+    return '"' + plain.replace("\\", "\\\\").replace('"', '\\"').replace("??", "?\\?") + '"'
+
+
+_HEADER = """// What is best on this node, by size. Include it anywhere; see linkscope_choose at the end.
+{origin}
+#ifndef LINKSCOPE_CHOICES_H
+#define LINKSCOPE_CHOICES_H
+#include <stddef.h>
+#include <string.h>
+
+#define LINKSCOPE_CHOICES_VERSION {version}
+#define LINKSCOPE_CHOICES_MODELLED {modelled} // 1: no figure behind this was measured
+
+typedef struct {{
+  const char* movement;
+  const char* tier;
+  const char* memory;
+  const char* conditions;
+  unsigned long long first, last; // bytes, both included
+  const char* use;
+}} linkscope_choice;
+
+static const linkscope_choice linkscope_choices[] = {{
+{lines}
+}};
+
+/// The best way to move so many bytes, such as "kernel-copy"; NULL where nothing was measured. Of `tier`, `memory` and
+/// `conditions` NULL stands for any: then the first that fits.
+static inline const char* linkscope_choose(const char* movement, const char* tier, const char* memory,
+                                           const char* conditions, unsigned long long bytes) {{
+  for (size_t i = 0; i < sizeof linkscope_choices / sizeof linkscope_choices[0]; ++i) {{
+    const linkscope_choice* one = &linkscope_choices[i];
+    if (strcmp(one->movement, movement) == 0 && (!tier || strcmp(one->tier, tier) == 0) &&
+        (!memory || strcmp(one->memory, memory) == 0) && (!conditions || strcmp(one->conditions, conditions) == 0) &&
+        one->first <= bytes && bytes <= one->last)
+      return one->use;
+  }}
+  return NULL;
+}}
+#endif
+"""
