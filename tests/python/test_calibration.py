@@ -274,8 +274,9 @@ def text_of(found: Calibration) -> str:
 
 def test_what_is_not_known_prints_as_a_dash_and_modelled_runs_are_marked() -> None:
     text = text_of(calibrate(runs_of(row_of(100, 99, 101), row_of(100, 99, 101))))
-    levels, held = (line.split() for line in text.splitlines() if line.startswith("all"))
+    levels, held = (line.split() for line in text.splitlines() if line.startswith("gpu-large "))
     assert (levels[1], levels[4]) == ("1", "–")
+    assert not any(line.startswith("all") for line in text.splitlines()), "it would be that of the one class"
     assert held[1:3] == ["100", "%"]
     assert "MODELLED" in text
     assert all(len(line) <= 80 for line in text.splitlines())
@@ -283,6 +284,17 @@ def test_what_is_not_known_prints_as_a_dash_and_modelled_runs_are_marked() -> No
 
 def by_another_clock(row: Row) -> Row:
     return replace(row, case={**row.case, "clock": "batch"})
+
+
+@pytest.mark.parametrize(("far", "verdict"), [(0.0, "so it is"), (3.0, "not so: gpu-large")])
+def test_the_table_says_whether_intervals_hold(far: float, verdict: str) -> None:
+    runs = runs_of(*(row_of(100 + far * n, 99 + far * n, 101 + far * n) for n in range(5)))
+    assert verdict in text_of(calibrate(runs))
+
+
+def test_a_margin_of_more_than_the_figure_is_a_factor() -> None:
+    wide = of_all(runs_of(row_of(100, 50, 290), row_of(100, 50, 290)))
+    assert calibration_text.margin(wide.intervals) == "× 2.9"
 
 
 REFUSED = {

@@ -42,7 +42,7 @@ def _matched(pattern: str) -> list[Path]:
 
 
 def of_run(run: RunFile) -> polars.DataFrame:
-    """The run's ``figures`` beside four columns: ``run``, its file; ``node``, what it is; ``host``; ``started`` (UTC)."""
+    """The run's ``figures`` beside four columns: ``run``, a file; ``node``, what it is; ``host``; ``started`` (UTC)."""
     own = [
         polars.lit(str(run.path), polars.Categorical).alias("run"),
         polars.lit(run.node.name, polars.Categorical).alias("node"),

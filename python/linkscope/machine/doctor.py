@@ -127,7 +127,7 @@ def _neighbours(seen: Examined) -> Iterator[Finding]:
         yield Finding(
             "warning",
             f"the load average is {load:.1f} on {cpus} CPUs",
-            "other work slows host memory paths and launches",
+            "other work, if it is not what a run left behind, slows host memory paths and launches",
             "wait until the machine is idle",
         )
 

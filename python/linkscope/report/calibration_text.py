@@ -25,13 +25,16 @@ LEVELS = ("cases", "samples", "replicates", "runs")
 COLUMNS = ("covered", "disjoint", "> 1 %", "interval")
 LEGEND = (
     "samples, replicates, runs: standard deviation that each adds, of the case in the middle",
-    "covered: runs of a case whose 95 % interval holds the median of what the other runs found",
-    "disjoint: pairs of runs of a case whose intervals are; > 1 %: and whose medians differ by more",
-    "interval: its larger side, median",
+    "covered: runs whose 95 % interval holds the median of what the other runs found",
+    "disjoint: pairs of runs whose intervals do not overlap",
+    "> 1 %: pairs whose intervals do not overlap and whose medians are more than 1 % apart",
+    "interval: how far it reaches from the median, of the run and case in the middle",
 )
+LEAST_COVERED, MOST_DISJOINT = 0.9, 0.02
+"""By which intervals hold from run to run; 95 % would be covered, and 0.6 % disjoint, of ever so many runs."""
 ONE_REPLICATE = "–: one replicate of each case in a run, whose variation the column runs holds"
 AS_RUN = "Intervals of these runs"
-CALIBRATED = "The same, each run's widened by what the others show of the noise between runs"
+CALIBRATED = "On the node once calibrated: each run's widened by what the others show of the noise between runs"
 
 
 def show(found: Calibration, console: Console) -> None:
@@ -40,16 +43,26 @@ def show(found: Calibration, console: Console) -> None:
     if found.modelled:
         title.append(f"  {wording.MODELLED}", style="bold yellow")
     console.print(title)
-    console.print(_grid(LEVELS, {one.name: _levels(one) for one in found.classes}))
-    console.print(Text(AS_RUN, style="bold"))
-    console.print(_grid(COLUMNS, {one.name: _held(one.intervals) for one in found.classes}))
-    if any(one.calibrated for one in found.classes):
-        console.print(Text(CALIBRATED, style="bold"))
-        console.print(_grid(COLUMNS, {one.name: _held(one.calibrated) for one in found.classes}))
-    classes = [f"{noise.name}: {CLASSES[noise.name]}" for noise in found.classes if noise.name in CLASSES]
-    dashed = [ONE_REPLICATE] if any(noise.replicates is None for noise in found.classes) else []
+    shown = found.classes[: max(len(found.classes) - 1, 1)] if len(found.classes) < 3 else found.classes
+    console.print(_grid(LEVELS, {one.name: _levels(one) for one in shown}))
+    _print_held(AS_RUN, {one.name: one.intervals for one in shown}, console)
+    if any(one.calibrated for one in shown):
+        _print_held(CALIBRATED, {one.name: one.calibrated for one in shown}, console)
+    classes = [f"{noise.name}: {CLASSES[noise.name]}" for noise in shown if noise.name in CLASSES]
+    dashed = [ONE_REPLICATE] if any(noise.replicates is None for noise in shown) else []
     for line in (*classes, *LEGEND, *dashed):
         console.print(Text(line, style="dim"))
+
+
+def _print_held(title: str, classes: Mapping[str, Intervals | None], console: Console) -> None:
+    """A line for each class, and which of them hold."""
+    console.print(Text(title, style="bold"))
+    console.print(_grid(COLUMNS, {name: _held(one) for name, one in classes.items()}))
+    known = {name: one for name, one in classes.items() if one is not None}
+    lost = [name for name, one in known.items() if one.covered < LEAST_COVERED or one.disjoint > MOST_DISJOINT]
+    good = f"{LEAST_COVERED * 100:g} % covered or more, {MOST_DISJOINT * 100:g} % disjoint or less"
+    said = f"not so: {', '.join(lost)}" if lost else "so they are" if len(known) > 1 else "so it is"
+    console.print(Text(f"good: {good}; {said}", style="yellow" if lost else "green"))
 
 
 def _grid(columns: Sequence[str], rows: Mapping[str, Sequence[str]]) -> Table:
@@ -74,8 +87,8 @@ def _held(found: Intervals | None) -> tuple[str, ...]:
 
 
 def margin(found: Intervals) -> str:
-    """Such as "±0.12 %"."""
-    return f"±{_deviation(found.margin)}"
+    """Such as "±0.12 %"; from 100 % on a factor, "× 2.9"."""
+    return f"±{_deviation(found.margin)}" if found.margin < 1 else f"× {1 + found.margin:.1f}"
 
 
 def _deviation(relative: float | None) -> str:

@@ -70,10 +70,9 @@ def _noise(header: Header) -> str:
     known = header.get("noise")
     if not known:
         return ""
-    when, suites = str(known.get("calibrated", "?"))[:10], ", ".join(known.get("suites", ()))
-    return (
-        f"calibrated {when} by {known.get('turns', '?')} runs{f' of {suites}' if suites else ''}; intervals hold that"
-    )
+    when, of = str(known.get("calibrated", "?"))[:10], ", ".join(known.get("suites", ()))
+    runs = f"{known.get('turns', '?')} runs" + (f" of {of}" if of else "")
+    return f"calibrated {when} by {runs}; intervals include that"
 
 
 def date(text: str) -> str:
