@@ -63,6 +63,26 @@ def test_a_sweep_says_best_and_half_size_and_no_worst(recorded: RunFile) -> None
     assert "lowest" not in line.odd
 
 
+def test_a_list_by_size_says_its_best_and_not_that_small_sizes_are_slow() -> None:
+    lines = glance(sections(RunFile.read(RUNS / "h200x4-direct.jsonl"))).lines
+    line = next(line for line in lines if line.title == "direct, all-reduce")
+    assert [entry.text.startswith("up to") for entry in line.entries if entry] == [True]
+    assert line.odd == ""
+
+
+def test_tables_of_a_long_chapter_are_folded_one_by_one() -> None:
+    rows = [row for number in range(40) for row in made.pair_matrix(2, f"Table {number}", 390.0)]
+    other = [row for number in range(4) for row in made.pair_matrix(2, f"Table {number}", 390.0)]
+    assert render(made.run(2, rows)).count('<details class="fold">') == 40
+    assert '<details class="fold">' not in render(made.run(2, other))
+
+
+def test_a_modelled_page_claims_no_measurement() -> None:
+    page = render(made.run(4, made.pair_matrix(2, "Pairs", 390.0)[:1]))
+    assert "measured and verified" not in page
+    assert "95 % interval)" not in page.split("<main", 1)[0]
+
+
 def test_a_single_figure_is_a_number_and_no_heat_map() -> None:
     page = render(made.run(2, made.pair_matrix(4, "Alone", 390.0)[:1]))
     assert 'class="single"' in page

@@ -46,6 +46,8 @@ MOST_PACKED = 1_500_000
 """Bytes that the run file may add to the page."""
 MOST_PACKED_ROWS = 5000
 """Of more rows it is not even tried."""
+MANY = 30
+"""Tables of a chapter of more are folded one by one."""
 MOST_LEADS = 6
 """Lines on who is best below a picture."""
 NARROW = 4
@@ -137,7 +139,9 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.globals.update(wording=wording, NARROW=NARROW, MOST_LEADS=MOST_LEADS, styles=styles, clocks=clocks)
+    environment.globals.update(
+        wording=wording, NARROW=NARROW, MANY=MANY, MOST_LEADS=MOST_LEADS, styles=styles, clocks=clocks
+    )
     environment.globals.update(style_sheets=STYLE_SHEETS, scripts=SCRIPTS, heat_styles=Markup(style_sheet()))
     environment.globals["mark"] = lambda regime, x, y: Markup(mark(regime, x, y))
     return environment

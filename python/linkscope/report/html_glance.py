@@ -85,7 +85,7 @@ def _entry(one: Section) -> Entry:
     assert worst is not None
     value = wording.value(best.value.median)
     low, high = line.lowest_share, line.highest_share
-    if isinstance(one.table, CurveSet):
+    if _sweeps(one):
         text = f"up to {value}" if best.higher_is_better else f"from {value}"
         low = high
     elif line.spread <= EVEN:
@@ -95,12 +95,17 @@ def _entry(one: Section) -> Entry:
     return Entry(one.anchor, text, line.heading.unit, low, high)
 
 
+def _sweeps(one: Section) -> bool:
+    """Whether its figures are of several sizes, or numbers of threads: the lowest then says nothing."""
+    return isinstance(one.whole, CurveSet) or len({cell.bytes for cell in one.whole.flat}) > 1
+
+
 def _odd(one: Section) -> str:
     line, table = one.line, one.whole
     assert line is not None
     if isinstance(table, CurveSet):
         return _of_sweep(table, line.best)
-    if line.spread <= EVEN or line.ok < 2:
+    if line.spread <= EVEN or line.ok < 2 or _sweeps(one):
         return ""
     word = "lowest" if line.worst.headline and line.worst.headline.higher_is_better else "longest"
     return f"{word}: {wording.place(line.worst, line.heading)}"

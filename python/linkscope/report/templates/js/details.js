@@ -66,5 +66,5 @@ document.addEventListener("keydown", (e) => { if (e.key === "Escape") hide(); })
 
 // What is printed is unfolded first.
 addEventListener("beforeprint", () => {
-  for (const one of document.querySelectorAll("details.chapter:not([open], #rows), details.judged")) one.open = true;
+  for (const one of document.querySelectorAll("details.chapter:not([open], #rows), details.judged, details.fold")) one.open = true;
 });
