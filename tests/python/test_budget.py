@@ -127,7 +127,7 @@ def test_a_budget_too_short_says_so_first_and_leaves_sizes_out(bench: Bench, own
     data = json.loads(path.read_text())
     path.write_text(json.dumps(data | {"visits": dict.fromkeys(TINY_IDS, 1.0)}))
     ended = bench.cli("run", bench.suite, "-o", "b.jsonl", "--budget", "4s")
-    assert ended.err.startswith("the budget of 4s is too short: all 6 cases once take about 6 s; 4 are left out")
+    assert ended.err.startswith("4s are too short: all 6 cases once need about 9 s; 4 are left out")
     left_out = [row for row in RunFile.read("b.jsonl").rows if row.status == "skipped"]
     assert [row.reason for row in left_out] == ["left out: a budget of 4s is too short for it"] * 4
 
@@ -135,13 +135,38 @@ def test_a_budget_too_short_says_so_first_and_leaves_sizes_out(bench: Bench, own
 def test_a_budget_that_is_used_up_ends_the_run(bench: Bench) -> None:
     bench.faults({"/16KiB": "hang"})
     began = time.monotonic()
-    assert bench.cli("run", bench.suite, "-o", "a.jsonl", "--budget", "3s").code == 0
+    assert bench.cli("run", bench.suite, "-o", "a.jsonl", "--budget", "6s").code == 1
     assert time.monotonic() - began < 30, "far from the limit of a case that hangs"
     found = RunFile.read("a.jsonl")
     assert found.missing == ()
-    assert {row.reason for row in found.with_status("skipped")} == {"left out: the budget of 3s was used up"}
+    assert {row.reason for row in found.with_status("skipped")} <= {"left out: the budget of 6s was used up"}
     (hung,) = [row for row in found.rows if row.id.endswith("/16KiB")]
-    assert hung.status == "skipped"
+    assert hung.status == "failed"
+    assert "no sign of life" in (hung.reason or "")
+
+
+def test_what_was_left_out_is_measured_by_resume(bench: Bench, own_folders: Path) -> None:
+    bench.cli("run", bench.suite, "-o", "a.jsonl")
+    (path,) = own_folders.rglob("*.json")
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"visits": dict.fromkeys(TINY_IDS, 1.0)}))
+    bench.cli("run", bench.suite, "-o", "b.jsonl", "--budget", "4s")
+    assert RunFile.read("b.jsonl").with_status("skipped")
+    assert bench.cli("run", "--resume", "-o", "b.jsonl", bench.suite, "--budget", "60s").code == 0
+    found = RunFile.read("b.jsonl")
+    assert found.missing == ()
+    assert len(found.with_status("ok")) == len(TINY_IDS)
+
+
+def test_a_budget_for_nothing_is_refused_with_one_that_suffices(bench: Bench) -> None:
+    ended = bench.cli("run", bench.suite, "-o", "a.jsonl", "--budget", "500ms")
+    assert ended.code == 2
+    assert "too short for any case: all need about " in ended.complaint
+    assert not Path("a.jsonl").exists()
+
+
+def test_rounds_that_were_asked_for_bound_a_budget_too(bench: Bench) -> None:
+    bench.cli("run", bench.suite, "-o", "a.jsonl", "--budget", "20s", "--rounds", "2")
+    assert {len(row.replicates) for row in RunFile.read("a.jsonl").rows} == {2}
 
 
 def test_a_run_with_a_budget_is_resumed(bench: Bench) -> None:

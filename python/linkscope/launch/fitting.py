@@ -7,8 +7,19 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from linkscope.plan.budget import Costs, RoundLimits, SamplingOptions, fit, least_s, limits, share_out
+from linkscope.errors import LinkscopeError
+from linkscope.plan.budget import (
+    DEFAULT_ROUNDS,
+    Costs,
+    RoundLimits,
+    SamplingOptions,
+    fit,
+    least_s,
+    limits,
+    share_out,
+)
 from linkscope.plan.planned_case import PlannedCase
+from linkscope.plan.select import parse_duration
 
 MOST_ROUNDS = 100
 """While a budget lasts."""
@@ -48,22 +59,36 @@ def fitted_to(
     rounds: RoundLimits,
     known: Costs,
 ) -> Fitting:
-    """What can be done until ``end`` (monotonic clock), when the ``budget`` is used up, all else included."""
+    """What can be done until ``end`` (monotonic clock), when the ``budget`` is used up, all else included.
+
+    Raises LinkscopeError where that is nothing.
+    """
     deadline = end - _END_S
     left = max(deadline - time.monotonic(), 0.0)
     runnable = [one.case for one in planned if one.skip is None]
-    visits, out = fit(runnable, left, rounds.least, known)
+    visits, out = fit(runnable, _PLANNED * left, rounds.least, known)
+    once, before = least_s(runnable, known), parse_duration(budget) - left
+    if runnable and len(out) == len(runnable):
+        raise LinkscopeError(f"a budget of {budget} is too short for any case: all need about {_seconds(once, before)}")
     reason = f"left out: a budget of {budget} is too short for it"
-    kept = [replace(one, skip=reason) if one.id in out else one for one in planned]
-    once = f"{least_s(runnable, known):.0f} s"
+    kept = [replace(one, skip=reason, left_out=True) if one.id in out else one for one in planned]
     notes = []
     if out:
         notes.append(
-            f"the budget of {budget} is too short: all {len(runnable)} cases once take about {once};"
-            f" {len(out)} are left out, of curves every other size first"
+            f"{budget} are too short: all {len(runnable)} cases once need about {_seconds(once, before)}; "
+            f"{len(out)} are left out, of curves every other size first"
         )
     elif visits < rounds.least:
-        notes.append(f"the budget of {budget} is short: one round of {len(runnable)} cases takes about {once}")
-    within = RoundLimits(visits, max(rounds.most, MOST_ROUNDS))
+        usual = _seconds(rounds.least * once, before)
+        notes.append(
+            f"{budget} allow one round of {len(runnable)} cases, not the usual {rounds.least} ({usual}): "
+            "most intervals will say nothing of other runs"
+        )
+    within = RoundLimits(visits, MOST_ROUNDS if rounds == DEFAULT_ROUNDS else max(rounds.most, visits))
     found = fitted(kept, precision, within, known, _PLANNED * left)
     return replace(found, deadline=deadline, notes=tuple(notes))
+
+
+def _seconds(measuring: float, before: float) -> str:
+    """A budget that suffices for so much measuring, with what is over for all else."""
+    return f"{math.ceil(measuring / _PLANNED + before)} s"

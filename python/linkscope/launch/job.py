@@ -142,8 +142,11 @@ class Job:
         return {} if self.node.modelled else read_state(self.engine.description).to_json()
 
 
-def prepare(request: Request) -> Job:
-    """Meets ``request`` with this machine or the described one. Raises LinkscopeError for whatever is wrong in it."""
+def prepare(request: Request, measured: frozenset[str] = frozenset()) -> Job:
+    """Meets ``request`` with this machine or the described one. A budget is for what is not yet ``measured`` (ids).
+
+    Raises LinkscopeError for whatever is wrong in it.
+    """
     begun = time.monotonic()
     suites = [load_suite(name) for name in request.suites]
     precision = parse_precision(request.precision)
@@ -165,7 +168,11 @@ def prepare(request: Request) -> Job:
     if budget_s is None or described:
         fit = fitted(planned, precision, rounds, before, budget_s)
     else:
-        fit = fitted_to(str(request.budget), begun + budget_s, planned, precision, rounds, before)
+        open_ = [one for one in planned if one.id not in measured]
+        fit = fitted_to(str(request.budget), begun + budget_s, open_, precision, rounds, before)
+        known_cases = fitted([one for one in planned if one.id in measured], precision, rounds, before).cases
+        by_id = {one.id: one for one in (*fit.cases, *known_cases)}
+        fit = replace(fit, cases=tuple(by_id[one.id] for one in planned))
     said = list(fit.notes)
     calibrated = calibration.load(node, said.append)
     noise = {} if calibrated is None else calibration.noise_of(calibrated, (one.id for one in fit.cases))

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from linkscope.order_statistics import t975
-from linkscope.plan.budget import RoundLimits
+from linkscope.plan.budget import RoundLimits, coarsest_first
 from linkscope.plan.planned_case import PlannedCase
 from linkscope.results.replicates import MOST_FAILURES, folded
 from linkscope.results.row import Row
@@ -37,6 +37,7 @@ class Rounds:
     """What the start of a round's processes takes."""
     _rows: defaultdict[str, dict[int, Row]] = field(default_factory=lambda: defaultdict(dict))
     _settled: set[str] = field(default_factory=set)
+    _margins: dict[tuple[str, int], float] = field(default_factory=dict)
 
     def take(self, rows: Iterable[Row]) -> None:
         """Knows that these have been measured, in this run or before it was interrupted."""
@@ -61,6 +62,8 @@ class Rounds:
             wanted = [case for case in self.cases if self._wants(case, number)]
             if number and not math.isinf(self.deadline):
                 wanted = self._widest(wanted, self.deadline - time.monotonic() - self.start_s)
+                if not wanted:
+                    return
             if wanted:
                 yield number, self._shuffled(wanted, number)
 
@@ -83,8 +86,14 @@ class Rounds:
         return self.precision < margin <= self.precision * _width(known) / _width(self.limits.most)
 
     def _margin(self, case: PlannedCase) -> float:
+        """Of its figure so far; of one replicate alone nobody knows."""
         rows = self._rows[case.id]
-        return folded([rows[number] for number in sorted(rows)]).margin
+        if sum(row.status == "ok" for row in rows.values()) < 2:
+            return math.inf
+        known = (case.id, len(rows))
+        if known not in self._margins:
+            self._margins[known] = folded([rows[number] for number in sorted(rows)]).margin
+        return self._margins[known]
 
     def _widest(self, wanted: list[PlannedCase], share: float) -> list[PlannedCase]:
         """Those that are known worst, as many as take ``share`` seconds."""
@@ -112,8 +121,12 @@ class Rounds:
         return found
 
     def _shuffled(self, cases: list[PlannedCase], number: int) -> list[PlannedCase]:
+        """In random order; the coarsest sizes first where a budget may not last for the first round."""
         runnable = [case for case in cases if case.skip is None]
-        if self.limits.most > 1:
+        if number == 0 and self.limits.least == 1 and not math.isinf(self.deadline):
+            place = {case["id"]: i for i, case in enumerate(coarsest_first([one.case for one in runnable]))}
+            runnable.sort(key=lambda case: place[case.id])
+        elif self.limits.most > 1:
             random.Random(f"{self.seed} {number}").shuffle(runnable)
         return [case for case in cases if case.skip is not None] + runnable
 

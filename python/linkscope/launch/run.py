@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import platform
 import shlex
 import signal
@@ -87,20 +88,21 @@ def resume(
     """
     with inside.lead(path) as leader:
         before = RunFile.read(path)
+        again = {row.id for row in before.rows if row.status == "failed" or row.raw.get("left_out")}
+        measured = frozenset(row.id for row in before.rows if row.id not in again)
         if request is None:
-            job = prepare(request_of(before, launching))
+            job = prepare(request_of(before, launching), measured)
             _check_variables(before, job)
         else:
-            job = prepare(replace(request, launching=launching) if launching else request)
+            job = prepare(replace(request, launching=launching) if launching else request, measured)
         _check_same(before, job)
-        failed = {row.id for row in before.with_status("failed")}
         finished = any(state["when"] == "finished" for state in before.states) and not before.missing
-        if finished and not failed:
+        if finished and not again:
             (listener or Listener()).on_note(f"nothing left to measure: all {len(before.rows)} cases are in {path}")
             return before
-        rounds = _rounds(job, [case for case in job.cases if not finished or case.id in failed], before.header)
+        rounds = _rounds(job, [case for case in job.cases if not finished or case.id in again], before.header)
         known = [one for row in before.rows for one in row.replicates or (row,)]
-        rounds.take(row for row in known if row.id not in failed or row.status != "failed")
+        rounds.take(row for row in known if row.status == "ok" or row.id not in again)
         _check_wanted(leader, rounds.cases)
         writer = RunWriter.reopen(path)
         writer.append({"record": "state", "when": "resumed", "state": job.state()})
@@ -178,6 +180,11 @@ def _complete(
     return RunFile.read(writer.path)
 
 
+_SILENT_S = 1.0
+_SILENT_TIMES = 5.0
+"""A case that was under way for so long, and so many times as long as it should take, hangs."""
+
+
 @dataclass(frozen=True)
 class _RunUnderWay:
     """What a run measures goes to its file first, then to its rounds and its listener."""
@@ -189,6 +196,8 @@ class _RunUnderWay:
     scheduler: JobScheduler
     starts: dict[int, list[float]] = field(default_factory=dict)
     """Seconds until processes began their first case, by their number."""
+    under_way: list[tuple[str, float]] = field(default_factory=list)
+    """The case that was begun last, and when (monotonic clock)."""
 
     def visit(self, number: int, cases: Sequence[PlannedCase], stopped: Callable[[], bool]) -> None:
         """Has every case measured once, in processes started for it. Raises InterruptedRunError."""
@@ -204,8 +213,12 @@ class _RunUnderWay:
             if obstacle is None:
                 start = _Start(self.listener.on_start)
                 watch = CaseEvents(partial(self._take, number), start.take, over)
-                self.scheduler.supervisor(group).run(self.job.plan(group.cases, self.rounds.tuned(group.cases)), watch)
-                self.starts.setdefault(group.processes, []).extend(start.seconds)
+                plan = self.job.plan(group.cases, self.rounds.tuned(group.cases))
+                try:
+                    self.scheduler.supervisor(group).run(plan, watch)
+                finally:
+                    self.starts.setdefault(group.processes, []).extend(start.seconds)
+                    self.under_way[:] = start.under_way
                 if group.kind == "inside":  # ranks that others started come once
                     self.rounds.settle(group.cases)
                 continue
@@ -214,9 +227,15 @@ class _RunUnderWay:
 
     def leave_out_rest(self) -> None:
         """Says of every case without a row that the budget was used up before it."""
-        for case in self.rounds.cases:
-            if self.rounds.lacks_all(case):
-                self._skip(0, case, f"left out: the budget of {self.job.request.budget} was used up")
+        budget = self.job.request.budget
+        begun = dict(self.under_way)
+        for case in (one for one in self.rounds.cases if self.rounds.lacks_all(one)):
+            silent_s = time.monotonic() - begun.get(case.id, math.inf)
+            if silent_s > _SILENT_S + _SILENT_TIMES * self.job.visit_s(case):
+                reason = f"no sign of life for {silent_s:.0f} s when the budget of {budget} ended"
+                self._take(0, outcome(case.case, "failed", reason, self.job.backend, silent_s))
+            else:
+                self._skip(0, replace(case, left_out=True), f"left out: the budget of {budget} was used up")
 
     def learn(self) -> None:
         """Keeps what the visits took for the next run."""
@@ -225,7 +244,8 @@ class _RunUnderWay:
             costs.learn(path, self.job.options.costs, RunFile.read(self.writer.path).rows, self.starts)
 
     def _skip(self, number: int, case: PlannedCase, reason: str) -> None:
-        self._take(number, outcome(case.case, "skipped", reason, self.job.backend))
+        row = outcome(case.case, "skipped", reason, self.job.backend)
+        self._take(number, {**row, "left_out": True} if case.left_out else row)
 
     def _take(self, number: int, row: Json) -> None:
         if self.job.rounds.most > 1:
@@ -240,12 +260,14 @@ class _Start:
 
     def __init__(self, then: Callable[[str], None]) -> None:
         self.seconds: list[float] = []
+        self.under_way: list[tuple[str, float]] = []
         self._then = then
         self._begun = time.monotonic()
 
     def take(self, case_id: str) -> None:
         if not self.seconds:
             self.seconds.append(time.monotonic() - self._begun)
+        self.under_way = [(case_id, time.monotonic())]
         self._then(case_id)
 
 

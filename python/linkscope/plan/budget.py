@@ -133,7 +133,7 @@ def fit(cases: Sequence[Json], budget_s: float, visits: int, costs: Costs) -> tu
     if visits * (costs.starts_s(cases) + sum(least.values())) <= budget_s:
         return visits, frozenset()
     out: set[str] = set()
-    for case in _coarsest_first(cases):
+    for case in coarsest_first(cases):
         left -= least[case["id"]]
         if left < 0:
             out.add(case["id"])
@@ -147,7 +147,7 @@ def least_s(cases: Sequence[Json], costs: Costs) -> float:
     return costs.starts_s(cases) + sum(costs.setup_s(case) for case in cases) + moving
 
 
-def _coarsest_first(cases: Sequence[Json]) -> list[Json]:
+def coarsest_first(cases: Sequence[Json]) -> list[Json]:
     """First one size of every curve, then one more of each halfway between those before, to the last."""
     curves: dict[str, list[Json]] = {}
     for case in cases:

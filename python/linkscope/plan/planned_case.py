@@ -10,10 +10,12 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True)
 class PlannedCase:
-    """A case as the plan holds it; ``skip`` says why it cannot run, known before any engine is asked."""
+    """A case as the plan holds it; ``skip`` says why it cannot run, known before any engine is asked. ``left_out``: for
+    lack of time alone, so that a later run may measure it."""
 
     case: Json
     skip: str | None = None
+    left_out: bool = False
 
     @property
     def id(self) -> str:
