@@ -9,8 +9,8 @@ SETUP := python3 tools/setup
 SUITES ?=
 OPTIONS ?=
 RUN := $(or $(RUN),runs/$(shell uname -n)-$(shell date +%Y%m%d-%H%M%S))
-CPP_FILES := engine tests -name '*.cpp' -o -name '*.hpp' -o -name '*.cu' -o -name '*.cuh'
-PYTHON_FILES := python tools tests bench
+CPP_FILES := engine tests examples -name '*.cpp' -o -name '*.hpp' -o -name '*.cu' -o -name '*.cuh'
+PYTHON_FILES := python tools tests bench examples
 TEST_BUILD := --unit-tests --mpi --engines host --build build/test --build-type None
 LINT_ENGINES ?= host
 ON_TEST_ENGINE := LINKSCOPE_ENGINE_DIR=$(CURDIR)/build/test

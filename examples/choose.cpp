@@ -20,5 +20,5 @@ int main(int count, char** arguments) {
     std::fprintf(stderr, "nothing was measured of %s\n", arguments[1]);
     return 1;
   }
-  std::puts(use); // a program would call its own function for this way here
+  std::puts(use);  // a program would call its own function for this way here
 }

@@ -13,6 +13,7 @@ from typing import Any
 
 import modelled_run as made
 import pytest
+import tuned_run
 from rich.console import Console
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -20,11 +21,14 @@ sys.path.insert(0, str(ROOT / "bench"))
 
 import host  # noqa: E402
 import nccl_tests  # noqa: E402
+import nccl_tuner  # noqa: E402
 import nvbandwidth  # noqa: E402
 import osu  # noqa: E402
 import program  # noqa: E402
 import turns  # noqa: E402
 from narrowed import rows_of  # noqa: E402
+
+from linkscope.plan.suite import load_suite  # noqa: E402
 
 Json = dict[str, Any]
 LIMIT_S = 2.0
@@ -234,3 +238,29 @@ def test_the_nccl_suite_is_cut_down_to_a_kind_and_its_modes(
     rows = rows_of(nccl_tests.suite_of(kind, modes, tmp_path))
     assert {(row["parameters"]["form"], launch) for row in rows for launch in row["parameters"]["launch"]} == found
     assert all(row.get("collective", "send-receive") == kind for row in rows)
+
+
+def test_nccl_with_rules_is_held_against_nccl_alone_collective_by_collective() -> None:
+    rules = {"NCCL_TUNER_PLUGIN": "plugin.so", "NCCL_TUNER_CONFIG_FILE": "tuner.csv"}
+    curves = [
+        tuned_run.rows(collective, environment, tuned_run.line(alpha, 100))
+        for collective, alpha in (("all-reduce", 5), ("broadcast", 20))
+        for environment, alpha in (({}, 10), (rules, alpha))
+    ]
+    lines = nccl_tuner.ratios(tuned_run.run(curves))
+    assert len(lines) == 2 * len(tuned_run.SIZES)
+    small = lines.filter(lines["bytes"] == tuned_run.SIZES[0])
+    assert dict(zip(small["collective"], small["ratio"], strict=True)) == pytest.approx(
+        {"all-reduce": 0.5, "broadcast": 2}, rel=0.02
+    )
+    assert nccl_tuner.slower(lines) == ["broadcast"]
+
+
+def test_the_suite_that_compares_is_one_and_names_the_rules(tmp_path: Path) -> None:
+    path = tmp_path / "ab.yaml"
+    path.write_text(json.dumps(nccl_tuner.suite_of(Path("/plugin.so"), Path("/tuner.csv"))))
+    (row,) = load_suite(str(path)).rows
+    assert [dict(variant.settings) for variant in row.variants] == [
+        {},
+        {"NCCL_TUNER_PLUGIN": "/plugin.so", "NCCL_TUNER_CONFIG_FILE": "/tuner.csv"},
+    ]

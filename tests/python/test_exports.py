@@ -222,3 +222,11 @@ def test_a_trace_for_inductor_has_each_collectives_fastest_time_in_its_own_terms
              if row.case["flows"][0]["bytes"] == 1 << 18 and "/all-reduce/" in row.id
              and row.case["flows"][0]["method"] == "xccl-collective"]  # fmt: skip
     assert at["dur"] == pytest.approx(min(timed) * 1e6)
+
+
+def test_ucx_is_told_of_copies_by_copy_engines_in_its_own_units(recorded: RunFile) -> None:
+    settings = dict(one.split("=") for one in export(recorded, "ucx").splitlines() if not one.startswith("#"))
+    by_key = dict(one.split(":") for one in settings["UCX_CUDA_COPY_BW"].split(",")[1:])
+    mib_per_s = {key: float(value.removesuffix("MBs")) for key, value in by_key.items() if key != "d2d"}
+    assert mib_per_s == pytest.approx({"h2d": 55.5e3 / 1.048576, "d2h": 55.4e3 / 1.048576}, rel=0.01)
+    assert float(settings["UCX_CUDA_IPC_BW"].removesuffix("MBs")) == pytest.approx(396e3 / 1.048576, rel=0.01)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from linkscope.errors import LinkscopeError
-from linkscope.report.exports import inductor, nccl, open_mpi, own
+from linkscope.report.exports import inductor, nccl, open_mpi, own, ucx
 from linkscope.results.run_file import RunFile
 
 
@@ -28,6 +28,7 @@ FORMATS = {
     "ompi-tuned": Format(open_mpi.classic, "Open MPI's coll/tuned"),
     "ompi-tuned-json": Format(open_mpi.as_json, "Open MPI's coll/tuned from 6.0"),
     "inductor": Format(inductor.trace, "PyTorch Inductor"),
+    "ucx": Format(ucx.conf, "UCX"),
     "json": Format(own.as_json, "examples/choose.py", says_modelled=True),
     "header": Format(own.header, "examples/choose.cpp", says_modelled=True),
 }
