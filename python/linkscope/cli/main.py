@@ -52,15 +52,19 @@ def run(
     methods: Annotated[str | None, typer.Option(help="Use only these: copy-engine,kernel-copy.")] = None,
     sizes: Annotated[str | None, typer.Option(help="Sizes of bandwidth rows: 512M, 1K,64K, 4K:1G:2x.")] = None,
     precision: Annotated[
-        str | None, typer.Option(help="Stop when the 95 % interval is this close to the median: 1%.")
+        str | None, typer.Option(help="Stop when the 95 % interval is this close to the median; default 1%.")
     ] = None,
     budget: Annotated[
         str | None, typer.Option(help="Time of the whole run: 60s. It says what it leaves out for it.")
     ] = None,
     rounds: Annotated[
-        str | None, typer.Option(help="Visit each case so often, in fresh processes: 3, or 3:6 where figures are wide.")
+        str | None,
+        typer.Option(help="Visit each case so often, in new processes; default 3:6, up to six where figures are wide."),
     ] = None,
-    clock: Annotated[str | None, typer.Option(help="Time all cases by this clock: device, host or batch.")] = None,
+    clock: Annotated[
+        str | None,
+        typer.Option(help="Time all cases by this clock, device, host or batch; default: as the suite says."),
+    ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Complete -o FILE, or the newest in runs/.")] = False,
     machine: Machine = None,
     engine: Annotated[str | None, typer.Option(help="cuda, hip or host; default: the first that works here.")] = None,
@@ -109,7 +113,10 @@ def calibrate(
     precision: Annotated[str | None, typer.Option(help="As of `run`.")] = None,
     budget: Annotated[str | None, typer.Option(help="Time of each run: 60s.")] = None,
     rounds: Annotated[str | None, typer.Option(help="Rounds of each run: 3, or 3:6.")] = None,
-    clock: Annotated[str | None, typer.Option(help="Time all cases by this clock: device, host or batch.")] = None,
+    clock: Annotated[
+        str | None,
+        typer.Option(help="Time all cases by this clock, device, host or batch; default: as the suite says."),
+    ] = None,
     machine: Machine = None,
     engine: Annotated[str | None, typer.Option(help="cuda, hip or host; default: the first that works here.")] = None,
     files: Annotated[bool, typer.Option("--from", help="Measure nothing: take the runs that are named.")] = False,

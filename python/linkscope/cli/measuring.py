@@ -53,6 +53,8 @@ def dry_run(request: Request, out: Console, as_json: bool) -> int:
     if as_json:
         typer.echo(json.dumps(job.plan([case for case in job.cases if case.skip is None]), indent=1))
         return 0
+    for note in job.notes:
+        out.print(note, highlight=False, markup=False, soft_wrap=True)
     for (suite, name), count in Counter((case.case["suite"], case.case["name"]) for case in job.cases).items():
         out.print(f"{count:6}  {suite}/{name}", highlight=False)
     for reason, count in Counter(case.skip for case in job.cases if case.skip is not None).items():
