@@ -33,6 +33,7 @@ from linkscope.results.calibration import Calibration
 from linkscope.results.calibration import keep as _keep
 from linkscope.results.run_file import RunFile
 from linkscope.results.run_files import read_all as _read_all
+from linkscope.results.run_stream import open_run as _open_run
 
 _LAUNCHING = tuple(one.name for one in fields(LaunchOptions))
 
@@ -128,7 +129,7 @@ def figures(found: RunFile | str | os.PathLike[str]) -> DataFrame:
 
     Raises LinkscopeError where it is none.
     """
-    return _figures(found if isinstance(found, RunFile) else RunFile.read(found))
+    return _figures(found if isinstance(found, RunFile) else _open_run(Path(found)))
 
 
 def load(*patterns: str | os.PathLike[str]) -> DataFrame:

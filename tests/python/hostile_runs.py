@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import io
 import json
@@ -29,6 +30,7 @@ from linkscope.report import choose_text, compare_text, explain_text, terminal
 from linkscope.report.html import render
 from linkscope.report.provenance import hosts, precision
 from linkscope.results.run_file import RunFile
+from linkscope.results.run_stream import stream_of
 
 GOOD = Path(__file__).parents[1] / "fixtures" / "turns" / "h200x2-1.jsonl"
 ODD: tuple[Any, ...] = (
@@ -96,12 +98,16 @@ def outcome(path: Path, good: RunFile) -> str:
 
     Whatever else happens is raised.
     """
+    streamed = None
+    with contextlib.suppress(LinkscopeError):  # then RunFile refuses it too
+        streamed = figures(stream) if (stream := stream_of(path)) else None
     try:
         run = RunFile.read(path)
     except LinkscopeError as error:
         if len(str(error).splitlines()) != 1:
             raise
         return "refused"
+    assert streamed is None or streamed.equals(figures(run))
     for use in (_shown, _explained, lambda one: render(one), of_run, _chosen):
         use(run)
     for pair in (lambda: compare([good], [run]), lambda: compare([run], [good]), lambda: calibrate([good, run])):

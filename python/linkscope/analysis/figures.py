@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import islice
 from typing import Any
 
 import polars
@@ -16,9 +17,12 @@ from linkscope.machine.paths import Paths
 from linkscope.results.figure_class import figure_class
 from linkscope.results.row import Row, Stats
 from linkscope.results.run_file import RunFile
+from linkscope.results.run_stream import RunStream
 
 Json = dict[str, Any]
 
+_CHUNK = 20_000
+"""Lines that become columns at once."""
 _OF_ONE_FLOW = ("first", "latency", "touched", "half", "bus", "algorithm")
 """Figures that are of the first flow, so that its time belongs beside them."""
 _WORDS = polars.Categorical
@@ -38,7 +42,7 @@ SCHEMA: dict[str, Any] = {
 """Columns of the frame and their types; "class" is the class of figures that share a noise."""
 
 
-def figures(run: RunFile) -> polars.DataFrame:
+def figures(run: RunFile | RunStream) -> polars.DataFrame:
     """Every figure of a run, in the plan's order, with the columns of ``SCHEMA``; null where a thing is not known.
 
     ``gbps`` or ``seconds`` is the figure itself, by what ``figure`` names; beside the rate of one flow stands its time,
@@ -47,8 +51,10 @@ def figures(run: RunFile) -> polars.DataFrame:
     says how the measured ones lie: "both ways", "1 to 3", "12 flows"; "" for one alone. ``memory``: the kind, and who
     placed it, "managed (first touch: gpu)". ``id``, ``place`` and ``figure`` make a line unique.
     """
-    paths = Paths(run.node)
-    return polars.DataFrame(list(lines(run.rows, paths)), schema=SCHEMA, orient="row")
+    found, frames = iter(lines(run.rows, Paths(run.node))), []
+    while chunk := list(islice(found, _CHUNK)):
+        frames.append(polars.DataFrame(chunk, schema=SCHEMA, orient="row"))
+    return polars.concat(frames) if frames else polars.DataFrame(schema=SCHEMA)
 
 
 def lines(rows: Iterable[Row], paths: Paths) -> Iterable[tuple[Any, ...]]:

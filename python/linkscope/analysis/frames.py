@@ -14,6 +14,7 @@ from linkscope.analysis.figures import figures
 from linkscope.errors import LinkscopeError
 from linkscope.results.run_file import RunFile
 from linkscope.results.run_files import named
+from linkscope.results.run_stream import RunStream, open_run
 from linkscope.results.whole_file import put_whole
 
 WRITERS: dict[str, Callable[[polars.DataFrame, io.BytesIO], object]] = {
@@ -32,7 +33,7 @@ def load(patterns: Iterable[str | os.PathLike[str]]) -> polars.DataFrame:
     found = named(path for pattern in asked for path in _matched(pattern))
     if not found:
         raise LinkscopeError(f"no run files in {', '.join(asked) or 'nothing'}: name files, folders or patterns")
-    return polars.concat([of_run(RunFile.read(path)) for path in found])
+    return polars.concat([of_run(open_run(path)) for path in found])
 
 
 def _matched(pattern: str) -> list[Path]:
@@ -41,8 +42,8 @@ def _matched(pattern: str) -> list[Path]:
     return sorted(Path(folder).glob(str(path.relative_to(path.anchor)))) or [path]
 
 
-def of_run(run: RunFile) -> polars.DataFrame:
-    """The run's ``figures`` beside four columns: ``run``, a file; ``node``, what it is; ``host``; ``started`` (UTC)."""
+def of_run(run: RunFile | RunStream) -> polars.DataFrame:
+    """The run's ``figures`` beside four columns: ``run``, its file; ``node``, what it is; ``host``; ``started``."""
     own = [
         polars.lit(str(run.path), polars.Categorical).alias("run"),
         polars.lit(run.node.name, polars.Categorical).alias("node"),
@@ -52,7 +53,7 @@ def of_run(run: RunFile) -> polars.DataFrame:
     return figures(run).select(*own, polars.all())
 
 
-def export(run: RunFile, path: Path) -> None:
+def export(run: RunFile | RunStream, path: Path) -> None:
     """Writes ``of_run`` as the ending of the name says, whole or not at all.
 
     Raises LinkscopeError for another ending, and where the file cannot be written.
@@ -67,7 +68,7 @@ def export(run: RunFile, path: Path) -> None:
         raise LinkscopeError(f"cannot write {path}: {error.strerror or error}") from error
 
 
-def _started(run: RunFile) -> datetime | None:
+def _started(run: RunFile | RunStream) -> datetime | None:
     """None where the file says no time."""
     try:
         return datetime.fromisoformat(run.header["started"])

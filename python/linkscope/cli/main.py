@@ -240,17 +240,18 @@ def choose(
     from linkscope.report import choose_text
     from linkscope.report.exports.formats import export as write_for
     from linkscope.results.run_file import RunFile
+    from linkscope.results.run_stream import open_run
     from linkscope.results.whole_file import write_whole
 
     if (export_as is None) != (output is None):
         raise LinkscopeError("--export FORMAT and -o FILE go together")
-    run_read = RunFile.read(run_file)
-    for notice in run_read.notices:
-        _err().print(notice, highlight=False, markup=False, soft_wrap=True)
     if export_as is not None and output is not None:
-        write_whole(output, write_for(run_read, export_as))
+        write_whole(output, write_for(RunFile.read(run_file), export_as))
         _err().print(f"wrote {output}", highlight=False)
         return 0
+    run_read = open_run(run_file)
+    for notice in run_read.notices:
+        _err().print(notice, highlight=False, markup=False, soft_wrap=True)
     found = find(figures(run_read))
     if as_json:
         _print_json({**found.to_json(), "verdict": choose_text.verdict(found)})
@@ -371,9 +372,9 @@ def export(
 ) -> int:
     """Write a run's figures as a flat table, one line per figure, with units in the names of its columns."""
     from linkscope.analysis.frames import export as write
-    from linkscope.results.run_file import RunFile
+    from linkscope.results.run_stream import open_run
 
-    write(RunFile.read(run_file), output)
+    write(open_run(run_file), output)
     _err().print(f"wrote {output}", highlight=False)
     return 0
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal, TypedDict, TypeVar
 
@@ -24,6 +23,7 @@ Text = Annotated[str, Meta(max_length=MOST_TEXT)]
 Word = Annotated[str, Meta(max_length=1024)]
 Place = Annotated[str, Meta(pattern=r"^(numa|gpu):[0-9]{1,6}$")]
 Count = Annotated[int, Meta(ge=0, le=_LARGEST)]
+Natural = Annotated[int, Meta(ge=1, le=_LARGEST)]
 Number = Annotated[float, Meta(ge=0, le=1e18)]
 Share = Annotated[float, Meta(ge=0, le=1e3)]
 FigureWord = Literal["first", "sum", "aggregate", "half", "latency", "touched", "algorithm", "bus"]
@@ -118,7 +118,7 @@ class Case(_Case, total=False):
 class StatsRecord(TypedDict):
     """Of one quantity's samples."""
 
-    n: Annotated[int, Meta(ge=1, le=_LARGEST)]
+    n: Natural
     median: Number
     low: Number
     high: Number
@@ -132,7 +132,7 @@ class StatsRecord(TypedDict):
 
 class _FlowOutcome(TypedDict):
     repeats: Count
-    operations: Annotated[int, Meta(ge=1, le=_LARGEST)]
+    operations: Natural
     seconds: StatsRecord
 
 
@@ -281,7 +281,12 @@ class StateRecord(TypedDict, total=False):
 
 
 _DECODER = msgspec.json.Decoder()
-_MAY_CONTROL = re.compile(rb"\\|\x7f|\xc2|\xe2")
+_MAY_CONTROL = (b"\\", b"\x7f", b"\xc2", b"\xe2")
+
+
+def may_control(line: bytes) -> bool:
+    """Whether a line of JSON may hold characters that must be escaped."""
+    return any(mark in line for mark in _MAY_CONTROL)
 
 
 def decoded(line: bytes) -> Json | None:
@@ -292,7 +297,7 @@ def decoded(line: bytes) -> Json | None:
         return None
     if not isinstance(found, dict):
         return None
-    shown: Json = escaped(found) if _MAY_CONTROL.search(line) else found
+    shown: Json = escaped(found) if may_control(line) else found
     return shown
 
 
@@ -310,19 +315,23 @@ def checked_header(record: Json) -> None:
 def checked_row(record: Json) -> None:
     """Likewise of a row."""
     row = _converted(record, RowRecord)
-    case, flows = row["case"], row.get("flows", [])
-    if case["id"] != row["id"]:
+    check_case(row["id"], row["status"], row["case"], len(row.get("flows", [])))
+    for name, stats in _stats(row):
+        if not stats["low"] <= stats["median"] <= stats["high"]:
+            raise ValueError(f"{name}: its median lies outside its interval")
+
+
+def check_case(row_id: str, status: str, case: Case, results: int) -> None:
+    """Raises ValueError where the case of a row with so many results is not as the row says."""
+    if case["id"] != row_id:
         raise ValueError("case.id: another than the row's")
-    if row["status"] == "ok" and len(flows) != len(case["flows"]):
-        raise ValueError(f"flows: {len(flows)} results of {len(case['flows'])} flows")
+    if status == "ok" and results != len(case["flows"]):
+        raise ValueError(f"flows: {results} results of {len(case['flows'])} flows")
     measured = sum(flow.get("role", "measured") == "measured" for flow in case["flows"])
     if not measured:
         raise ValueError("case.flows: none is measured")
     if len(case.get("labels", {}).get("cells", [])) not in (0, measured):
         raise ValueError(f"case.labels.cells: not one for each of {measured} flows")
-    for name, stats in _stats(row):
-        if not stats["low"] <= stats["median"] <= stats["high"]:
-            raise ValueError(f"{name}: its median lies outside its interval")
 
 
 def checked_state(record: Json) -> None:
@@ -343,6 +352,11 @@ def _converted(record: Json, kind: type[_Kind]) -> _Kind:
     try:
         return msgspec.convert(record, kind)
     except msgspec.ValidationError as error:
-        what, _, where = str(error).partition(" - at `$")
-        place = where.strip("`.")
-        raise ValueError(f"{place}: {what}" if place else what) from error
+        raise ValueError(place_first(error)) from error
+
+
+def place_first(error: msgspec.ValidationError) -> str:
+    """What it says, after the field it is about."""
+    what, _, where = str(error).partition(" - at `$")
+    place = where.strip("`.")
+    return f"{place}: {what}" if place else what

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
+
+from linkscope.results.records import Count, Natural, Number, Text
 
 ONE_REPLICATE = "one replicate: its interval says nothing of other runs"
 
@@ -12,16 +14,16 @@ ONE_REPLICATE = "one replicate: its interval says nothing of other runs"
 class Stats:
     """Of one quantity's samples. ``low``..``high`` is the distribution-free 95 % interval of the median."""
 
-    n: int
-    median: float
-    low: float
-    high: float
-    mean: float
-    min: float
-    p5: float
-    p95: float
-    p99: float
-    max: float
+    n: Natural
+    median: Number
+    low: Number
+    high: Number
+    mean: Number
+    min: Number
+    p5: Number
+    p95: Number
+    p99: Number
+    max: Number
 
     @staticmethod
     def from_json(data: dict[str, Any]) -> Stats:
@@ -37,15 +39,15 @@ class FlowResult:
     ``parts_s``: where several devices or processes carry the flow out, the median of each that is timed, in order.
     """
 
-    repeats: int
-    operations: int
+    repeats: Count
+    operations: Natural
     seconds: Stats
-    gbps: Stats | None
-    touched_bytes: int | None
-    setting: dict[str, Any]
-    notes: tuple[str, ...]
-    samples_s: tuple[float, ...]
-    parts_s: tuple[float, ...] = ()
+    gbps: Stats | None = None
+    touched_bytes: Count | None = None
+    setting: dict[str, Any] = field(default_factory=dict)
+    notes: tuple[Text, ...] = ()
+    samples_s: tuple[Number, ...] = ()
+    parts_s: tuple[Number, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -93,7 +93,7 @@ class RunFile:
         for number, line, whole in _lines(place):
             record = decoded(line)
             if header is None:
-                header = _header(place, record or {})
+                header = checked_first(place, record or {})
             elif record is None and whole:
                 raise LinkscopeError(f"{place} is damaged: line {number} is no JSON object; take that line out")
             elif record is None:
@@ -110,12 +110,12 @@ class RunFile:
         if header is None:
             raise LinkscopeError(f"{place} is not a linkscope run file: it holds no header")
         order = {case_id: i for i, case_id in enumerate(header["plan"]["ids"])}
-        found = [_fold(header, [by_number[number] for number in sorted(by_number)]) for by_number in rows.values()]
+        found = [fold(header, [by_number[number] for number in sorted(by_number)]) for by_number in rows.values()]
         ordered = sorted(found, key=lambda row: order.get(row.id, len(order)))
         return RunFile(place, header, tuple(ordered), tuple(states), tuple(notices))
 
 
-def _fold(header: Json, rows: Sequence[Row]) -> Row:
+def fold(header: Json, rows: Sequence[Row]) -> Row:
     """The rows of a case as one, with the noise that the header says of it or else of its class."""
     alone = sum(row.status == "ok" for row in rows) == 1
     try:
@@ -248,7 +248,8 @@ def _lines(path: Path) -> Iterator[tuple[int, bytes, bool]]:
         raise LinkscopeError(f"cannot read {path}: {error.strerror or error}") from error
 
 
-def _header(path: Path, record: Json) -> Json:
+def checked_first(path: Path, record: Json) -> Json:
+    """The record, if it is a header. Raises LinkscopeError."""
     if record.get("record") != "header":
         raise LinkscopeError(f"{path} is not a linkscope run file: it does not start with a header")
     if record.get("schema") not in (1, FILE_SCHEMA):

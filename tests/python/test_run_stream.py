@@ -1,0 +1,45 @@
+"""Streams of rows: what they give is what the whole file gives, for real runs and damaged ones."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from linkscope.analysis.figures import figures
+from linkscope.errors import LinkscopeError
+from linkscope.results.run_file import RunFile
+from linkscope.results.run_stream import RunStream, open_run, stream_of
+
+FIXTURES = Path(__file__).parents[1] / "fixtures"
+RUNS = [*sorted((FIXTURES / "runs").glob("*.jsonl")), FIXTURES / "turns" / "h200x2-1.jsonl"]
+
+
+@pytest.mark.parametrize("path", RUNS, ids=lambda path: path.stem)
+def test_figures_of_a_stream_are_those_of_the_file(path: Path) -> None:
+    stream = stream_of(path)
+    assert stream is not None
+    assert figures(stream).equals(figures(RunFile.read(path)))
+
+
+def test_large_files_are_streamed(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert isinstance(open_run(RUNS[-1]), RunFile)
+    monkeypatch.setattr("linkscope.results.run_stream.LARGE", 0)
+    assert isinstance(open_run(RUNS[-1]), RunStream)
+
+
+def test_a_run_that_was_cut_short_is_read_whole(tmp_path: Path) -> None:
+    path = tmp_path / "cut.jsonl"
+    path.write_bytes(RUNS[-1].read_bytes()[:-50])
+    assert stream_of(path) is None
+
+
+def test_a_damaged_row_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "damaged.jsonl"
+    lines = RUNS[-1].read_bytes().split(b"\n")
+    lines[5] = lines[5].replace(b'"repeats":', b'"repeats":-')
+    path.write_bytes(b"\n".join(lines))
+    stream = stream_of(path)
+    assert stream is not None
+    with pytest.raises(LinkscopeError, match=r"line 6: flows\[0\].repeats"):
+        list(stream.rows)
