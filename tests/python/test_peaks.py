@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import modelled_run as made
@@ -80,6 +81,15 @@ def test_prefetches_to_the_host_have_the_peak_of_the_link_they_cross() -> None:
     assert gbps(prefetch("numa:0", "gpu:1"), "first") == pytest.approx(made.PCIE_GBPS)
     assert gbps(prefetch("gpu:0", "gpu:1"), "first") == pytest.approx(made.LINK_GBPS)
     assert gbps(prefetch("gpu:0", "gpu:0", to="host"), "first") == pytest.approx(made.PCIE_GBPS)
+
+
+def test_what_goes_to_a_host_that_a_node_is_described_without_has_no_known_peak() -> None:
+    whole = made.node(2)
+    devices = tuple(device for device in whole.devices if device.kind != "numa")
+    links = tuple(link for link in whole.links if link.kind == "nvlink")
+    flow = made.flow("gpu:0", "gpu:0", method="prefetch", executor="gpu:0", parameters={"to": "host"})
+    pages = [{name: part for name, part in flow.items() if name != "destination"}]
+    assert gbps(pages, "first", Paths(replace(whole, devices=devices, links=links))) is None
 
 
 @pytest.mark.parametrize(("factor", "above"), [(0.9, False), (1.02, False), (1.05, True), (116.0, True)])

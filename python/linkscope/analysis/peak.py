@@ -133,7 +133,8 @@ def _asked(case: dict[str, Any], flow: dict[str, Any], node: Node) -> Traffic:
         return traffic
     homes = [numa.id for numa in node.of_kind("numa")]
     nearest = f"numa:{node.device(traffic.executor).numa}"
-    return Traffic(traffic.source, nearest if nearest in homes else homes[0], traffic.executor)
+    known = nearest in homes or not homes  # a described node may have no host: then the path is not known
+    return Traffic(traffic.source, nearest if known else homes[0], traffic.executor)
 
 
 def _lanes(case: dict[str, Any], measured: list[int]) -> int:
