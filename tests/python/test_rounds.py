@@ -149,6 +149,19 @@ def test_launch_shapes_are_sought_once() -> None:
     assert rounds.tuned([second]) == {}, "what others found is theirs"
 
 
+def test_what_is_settled_is_visited_no_more_and_lacks_nothing() -> None:
+    """As of processes that others started: they come once."""
+    inside, own = a_case("inside"), a_case("own")
+    rounds = Rounds([inside, own], RoundLimits(3, 3), 0.01, "seed")
+    seen: list[list[str]] = []
+    for number, cases in rounds:
+        seen.append(sorted(case.id for case in cases))
+        rounds.take([row_of(case, number, 1e-3) for case in cases])
+        rounds.settle([inside])
+    assert seen == [[inside.id, own.id], [own.id], [own.id]]
+    assert not rounds.lacks(inside)
+
+
 def test_rounds_are_a_number_or_two() -> None:
     assert parse_rounds("4") == RoundLimits(4, 4)
     assert parse_rounds("3:6") == RoundLimits(3, 6)

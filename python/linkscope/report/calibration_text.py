@@ -59,10 +59,15 @@ def _print_held(title: str, classes: Mapping[str, Intervals | None], console: Co
     console.print(Text(title, style="bold"))
     console.print(_grid(COLUMNS, {name: _held(one) for name, one in classes.items()}))
     known = {name: one for name, one in classes.items() if one is not None}
-    lost = [name for name, one in known.items() if one.covered < LEAST_COVERED or one.disjoint > MOST_DISJOINT]
+    lost = [name for name, one in known.items() if not _good(one)]
     good = f"{LEAST_COVERED * 100:g} % covered or more, {MOST_DISJOINT * 100:g} % disjoint or less"
     said = f"not so: {', '.join(lost)}" if lost else "so they are" if len(known) > 1 else "so it is"
     console.print(Text(f"good: {good}; {said}", style="yellow" if lost else "green"))
+
+
+def _good(one: Intervals) -> bool:
+    """As the table has them, rounded."""
+    return round(one.covered, 2) >= LEAST_COVERED and round(one.disjoint, 3) <= MOST_DISJOINT
 
 
 def _grid(columns: Sequence[str], rows: Mapping[str, Sequence[str]]) -> Table:
