@@ -230,3 +230,43 @@ def test_ucx_is_told_of_copies_by_copy_engines_in_its_own_units(recorded: RunFil
     mib_per_s = {key: float(value.removesuffix("MBs")) for key, value in by_key.items() if key != "d2d"}
     assert mib_per_s == pytest.approx({"h2d": 55.5e3 / 1.048576, "d2h": 55.4e3 / 1.048576}, rel=0.01)
     assert float(settings["UCX_CUDA_IPC_BW"].removesuffix("MBs")) == pytest.approx(396e3 / 1.048576, rel=0.01)
+
+
+def mpich(name: str, algorithm: str) -> dict[str, Any]:
+    """The environment of a variant of the suite mpich-tuner."""
+    return {f"MPIR_CVAR_{name}_INTRA_ALGORITHM": algorithm, f"MPIR_CVAR_{name}_DEVICE_COLLECTIVE": 0}
+
+
+def test_mpich_is_told_what_is_best_at_all_sizes_and_left_alone_elsewhere() -> None:
+    curves = [
+        rows("all-reduce", {}, line(50, 20), 2, "mpi"),
+        rows("all-reduce", mpich("ALLREDUCE", "ring"), FAST_START, 2, "mpi"),
+        rows("broadcast", {}, line(50, 20), 2, "mpi"),
+        rows("broadcast", mpich("BCAST", "tree"), FAST_START, 2, "mpi"),
+        rows("broadcast", mpich("BCAST", "binomial"), FAST_END, 2, "mpi"),
+        rows("reduce", {}, FAST_START, 2, "mpi"),
+        rows("reduce", mpich("REDUCE", "binomial"), FAST_START, 2, "mpi"),
+    ]
+    lines = [one for one in export(run(curves), "mpich").splitlines() if not one.startswith("#")]
+    assert lines == [
+        "export MPIR_CVAR_ALLREDUCE_INTRA_ALGORITHM=ring",
+        "export MPIR_CVAR_ALLREDUCE_DEVICE_COLLECTIVE=0",
+    ]
+
+
+@pytest.mark.parametrize("value", ["$(reboot)", "3;id", "1" * 5000, "\u0663"])
+def test_what_a_run_file_sets_is_written_only_where_it_is_a_setting(value: str) -> None:
+    """It may come from anyone."""
+    forced = {**open_mpi("allreduce", 0), "OMPI_MCA_coll_tuned_allreduce_algorithm": value}
+    channels = {**nccl("ring", "ll", 2), "NCCL_MAX_NCHANNELS": value}
+    settings = [
+        ("ompi-tuned", "mpi", [open_mpi("allreduce", 0), open_mpi("allreduce", 1), forced]),
+        ("ompi-tuned-json", "mpi", [open_mpi("allreduce", 0), open_mpi("allreduce", 1), forced]),
+        ("nccl-optimize", "xccl", [nccl("ring", "ll", 8), nccl("ring", "ll", 4), channels]),
+        ("mpich", "mpi", [{}, mpich("ALLREDUCE", "ring"), mpich("ALLREDUCE", value)]),
+    ]
+    for name, method, environments in settings:
+        *sound, foul = environments
+        curves = [rows("all-reduce", environment, FAST_START, 2, method) for environment in sound]
+        curves.append(rows("all-reduce", foul, line(1, 900), 2, method))
+        assert value not in export(run(curves), name)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from linkscope.errors import LinkscopeError
-from linkscope.report.exports import inductor, nccl, open_mpi, own, ucx
+from linkscope.report.exports import inductor, mpich, nccl, open_mpi, own, ucx
 from linkscope.results.run_file import RunFile
 
 
@@ -27,6 +27,7 @@ FORMATS = {
     "nccl-optimize": Format(nccl.optimize, "optimize_config.py beside that plugin"),
     "ompi-tuned": Format(open_mpi.classic, "Open MPI's coll/tuned"),
     "ompi-tuned-json": Format(open_mpi.as_json, "Open MPI's coll/tuned from 6.0"),
+    "mpich": Format(mpich.variables, "MPICH"),
     "inductor": Format(inductor.trace, "PyTorch Inductor"),
     "ucx": Format(ucx.conf, "UCX"),
     "json": Format(own.as_json, "examples/choose.py", says_modelled=True),
@@ -34,7 +35,6 @@ FORMATS = {
 }
 REFUSED = {
     "mscclpp": "its tuning file names MSCCL++'s own algorithms, blocks and threads, and no suite measures those yet",
-    "mpich": "its JSON file replaces all of MPICH's decisions, and no suite measures MPICH by algorithm yet",
     "ucc": "its scores choose between UCC's transport layers, and no suite measures those yet",
 }
 """Known by name, so that the answer is the reason."""

@@ -21,6 +21,7 @@ _NAMES = {
 }
 _ALGORITHMS = ("tree", "ring", "collnet_direct", "collnet_chain", "nvls", "nvls_tree", "pat")
 _PROTOCOLS = ("ll", "ll128", "simple")
+_DIGITS = 4
 _END = (1 << 64) - 1
 _OPTIMIZE = "collective,size_bytes,algorithm,protocol,channels,nodes,ranks,pipeOps,regBuff,bandwidth_gbps,latency_us"
 
@@ -74,5 +75,6 @@ def _measured(run: RunFile) -> tuple[Tuned, ...]:
 def _setting(environment: Environment, collective: str) -> str | None:
     algorithm, protocol = (environment.get(name, "").lower() for name in ("NCCL_ALGO", "NCCL_PROTO"))
     channels = environment.get("NCCL_MAX_NCHANNELS", "")
-    known = algorithm in _ALGORITHMS and protocol in _PROTOCOLS and channels.isdecimal() and collective in _NAMES
+    counted = channels.isascii() and channels.isdecimal() and len(channels) < _DIGITS
+    known = algorithm in _ALGORITHMS and protocol in _PROTOCOLS and counted and collective in _NAMES
     return f"{algorithm},{protocol},{channels}" if known else None

@@ -25,6 +25,7 @@ _NAMES = {
     "reduce": "reduce",
     "reduce-scatter": "reduce_scatter_block",
 }
+_DIGITS = 4
 _OWN = "0"
 """The algorithm that stands for Open MPI's own choice."""
 
@@ -88,4 +89,5 @@ def _by_collective(run: RunFile) -> dict[str, dict[int, Tuned]]:
 def _setting(environment: Environment, collective: str) -> str | None:
     if collective not in _NAMES or "OMPI_MCA_coll_tuned_priority" not in environment:
         return None
-    return environment.get(f"OMPI_MCA_coll_tuned_{_NAMES[collective]}_algorithm", _OWN)
+    number = environment.get(f"OMPI_MCA_coll_tuned_{_NAMES[collective]}_algorithm", _OWN)
+    return number if number.isascii() and number.isdecimal() and len(number) < _DIGITS else None
