@@ -15,7 +15,7 @@ from linkscope.analysis.compare import Comparison
 from linkscope.analysis.compare import compare as _compare
 from linkscope.analysis.explain import Diagnosis
 from linkscope.analysis.explain import explain as _explain
-from linkscope.analysis.figures import figures as _figures
+from linkscope.analysis.figures_in_parts import figures_of as _figures
 from linkscope.analysis.frames import load as _load
 from linkscope.analysis.questions import analyze as _analyze
 from linkscope.launch.calibrate import TURNS, default_folder

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from linkscope.analysis.figures import figures
+from linkscope.analysis.figures_in_parts import figures_in_parts
 from linkscope.errors import LinkscopeError
 from linkscope.results.run_file import RunFile
 from linkscope.results.run_stream import RunStream, open_run, stream_of
@@ -43,3 +44,23 @@ def test_a_damaged_row_is_named(tmp_path: Path) -> None:
     assert stream is not None
     with pytest.raises(LinkscopeError, match=r"line 6: flows\[0\].repeats"):
         list(stream.rows)
+
+
+def test_parts_are_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("linkscope.analysis.figures_in_parts.LEAST_CASES", 10)
+    stream = stream_of(RUNS[-1])
+    assert stream is not None
+    assert figures_in_parts(stream, 2).equals(figures(stream))
+
+
+def test_a_damaged_row_is_named_in_whatever_part_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("linkscope.analysis.figures_in_parts.LEAST_CASES", 10)
+    path = tmp_path / "damaged.jsonl"
+    lines = RUNS[-1].read_bytes().split(b"\n")
+    last = max(number for number, line in enumerate(lines) if b'"repeats":' in line)
+    lines[last] = lines[last].replace(b'"repeats":', b'"repeats":-')
+    path.write_bytes(b"\n".join(lines))
+    stream = stream_of(path)
+    assert stream is not None
+    with pytest.raises(LinkscopeError, match=rf"line {last + 1}: flows\[0\].repeats"):
+        figures_in_parts(stream, 2)

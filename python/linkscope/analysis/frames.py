@@ -10,7 +10,7 @@ from pathlib import Path
 
 import polars
 
-from linkscope.analysis.figures import figures
+from linkscope.analysis.figures_in_parts import figures_of
 from linkscope.errors import LinkscopeError
 from linkscope.results.run_file import RunFile
 from linkscope.results.run_files import named
@@ -50,7 +50,7 @@ def of_run(run: RunFile | RunStream) -> polars.DataFrame:
         polars.lit(run.header["host"], polars.Categorical).alias("host"),
         polars.lit(_started(run), polars.Datetime("us", "UTC")).alias("started"),
     ]
-    return figures(run).select(*own, polars.all())
+    return figures_of(run).select(*own, polars.all())
 
 
 def export(run: RunFile | RunStream, path: Path) -> None:

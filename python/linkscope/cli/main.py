@@ -236,7 +236,7 @@ def choose(
 ) -> int:
     """What to use: the best interface for each kind of movement and memory, by size, and what a wrong one costs."""
     from linkscope.analysis.choose import choose as find
-    from linkscope.analysis.figures import figures
+    from linkscope.analysis.figures_in_parts import figures_of
     from linkscope.report import choose_text
     from linkscope.report.exports.formats import export as write_for
     from linkscope.results.run_file import RunFile
@@ -252,7 +252,7 @@ def choose(
     run_read = open_run(run_file)
     for notice in run_read.notices:
         _err().print(notice, highlight=False, markup=False, soft_wrap=True)
-    found = find(figures(run_read))
+    found = find(figures_of(run_read))
     if as_json:
         _print_json({**found.to_json(), "verdict": choose_text.verdict(found)})
     else:
