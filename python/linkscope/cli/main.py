@@ -300,6 +300,9 @@ def compare(
     ] = None,
     threshold: Annotated[str, typer.Option(help="Smaller changes are no finding.")] = "1%",
     alpha: Annotated[str, typer.Option(help="Of all changes told, this share may be false.")] = "0.1%",
+    again: Annotated[
+        bool, typer.Option("--again", help="Measure what got worse again, here and now; it counts if still worse.")
+    ] = False,
     full: Annotated[bool, typer.Option("--full", help="Every finding and figure.")] = False,
     as_json: AsJson = False,
 ) -> int:
@@ -313,6 +316,10 @@ def compare(
     for notice in (notice for side in sides for run_read in side for notice in run_read.notices):
         _err().print(notice, highlight=False, markup=False, soft_wrap=True)
     found = find(*sides, parse_share("alpha", alpha, 1e-9), parse_share("threshold", threshold, 0.0))
+    if again:
+        from linkscope.cli import comparing
+
+        found = comparing.confirmed(found, *sides, _err())
     if as_json:
         _print_json({**found.to_json(), "verdict": compare_text.verdict(found)})
     else:
