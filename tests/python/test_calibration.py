@@ -17,7 +17,7 @@ from linkscope.analysis.calibration import by_case, calibrate
 from linkscope.analysis.components import Replicate, components
 from linkscope.analysis.interval import scaled, stats_of
 from linkscope.errors import LinkscopeError
-from linkscope.report import calibration_text
+from linkscope.report import calibration_text, wording
 from linkscope.results.calibration import Calibration, Noise, noise_of
 from linkscope.results.replicates import folded
 from linkscope.results.row import Row, Stats
@@ -294,7 +294,7 @@ def test_the_table_says_whether_intervals_hold(far: float, verdict: str) -> None
 
 def test_a_margin_of_more_than_the_figure_is_a_factor() -> None:
     wide = of_all(runs_of(row_of(100, 50, 290), row_of(100, 50, 290)))
-    assert calibration_text.margin(wide.intervals) == "× 2.9"
+    assert wording.half_width(wide.intervals.margin) == "× 2.9"
 
 
 REFUSED = {

@@ -168,6 +168,7 @@ def test_few_samples_are_no_remark_where_the_interval_is_that_between_replicates
     few = [replace(row, flows=(replace(row.flows[0], notes=(note, "tuned")),)) for row in rows]
     assert folded(few).notes == ("tuned",)
     assert note in folded(few[:1]).notes
+    assert note not in folded(few[:1], noise=0.03).notes
 
 
 @pytest.mark.parametrize(

@@ -205,6 +205,15 @@ def test_fewer_than_six_samples_are_marked() -> None:
         assert (" %*" in text) == said
 
 
+def test_an_interval_between_replicates_or_as_calibrated_is_no_range_of_samples() -> None:
+    labels = {"show": "matrix", "row": "gpu:0", "column": "gpu:1", "figure": "first"}
+    plan = made.case("Copy", [made.flow("gpu:0", "gpu:1")], labels)
+    one, two = (made.ok(plan, [[t] * 2], replicate=n) for n, t in enumerate((1e-3, 1.001e-3)))
+    assert "*:" in shown(made.run(2, [one]))
+    assert "*:" not in shown(made.run(2, [folded([one, two])]))
+    assert "*:" not in shown(made.run(2, [folded([one], noise=0.02)]))
+
+
 def in_rounds(*times: float, least: int = 3) -> RunFile:
     """A run of two cases, the first measured as often as there are times (seconds), the second once."""
     labels = {"show": "matrix", "row": "gpu:0", "column": "gpu:1", "figure": "first"}

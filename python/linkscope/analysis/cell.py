@@ -47,7 +47,7 @@ class Cell:
     which the labels ask for it. ``slowest``: of a collective's members; None elsewhere. ``regime``: what figures must
     have in common to be set against one another: the clock, whether bytes of both ways count, what is timed.
     ``hosts``: those between which it was measured, where they are several; they stand in the ``variant``, too.
-    ``replicates``: how many have figures. ``within_run``: its interval says nothing of other runs.
+    ``of_samples``: its interval is that of samples alone. ``within_run``: and says nothing of other runs, as it should.
     """
 
     id: str
@@ -67,7 +67,7 @@ class Cell:
     slowest: Slowest | None = None
     regime: str = ""
     hosts: tuple[str, ...] = ()
-    replicates: int = 1
+    of_samples: bool = True
     within_run: bool = False
 
     @property
@@ -178,7 +178,7 @@ def cell(row: Row, paths: Paths) -> Cell:
         slowest=slowest(row),
         regime=regime(row),
         hosts=row.between,
-        replicates=len(row.measured),
+        of_samples=len(row.measured) < 2 and not row.noise,
         within_run=row.within_run,
     )
 

@@ -48,7 +48,7 @@ def _what_it_does(found: Calibration) -> str:
     everything = found.classes[-1]
     if everything.calibrated is None:
         return "later runs here widen their intervals by it"
-    after, before = (calibration_text.margin(one) for one in (everything.calibrated, everything.intervals))
+    after, before = (wording.half_width(one.margin) for one in (everything.calibrated, everything.intervals))
     return f"later runs here will have intervals of {after} instead of {before} (of the figure in the middle)"
 
 

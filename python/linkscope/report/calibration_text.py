@@ -88,12 +88,7 @@ def _held(found: Intervals | None) -> tuple[str, ...]:
     if found is None:
         return ("–",) * len(COLUMNS)
     shares = (wording.percent(share) for share in (found.covered, found.disjoint, found.apart))
-    return (*shares, margin(found))
-
-
-def margin(found: Intervals) -> str:
-    """Such as "±0.12 %"; from 100 % on a factor, "× 2.9"."""
-    return f"±{_deviation(found.margin)}" if found.margin < 1 else f"× {1 + found.margin:.1f}"
+    return (*shares, wording.half_width(found.margin))
 
 
 def _deviation(relative: float | None) -> str:

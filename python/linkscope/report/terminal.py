@@ -304,7 +304,7 @@ def _print_precision(summary: Summary, console: Console) -> None:
         return
     widest = max(summary.imprecise, key=lambda c: c.headline.margin if c.headline else 0.0)
     text = f"{len(summary.imprecise)} of {summary.figures} intervals wider than {asked}, the one in the middle "
-    text += f"±{wording.percent(summary.margin)}; widest: "
+    text += f"{wording.half_width(summary.margin)}; widest: "
     if widest.headline is not None:
         figure = f"{wording.value(widest.headline.value.median)} {widest.headline.unit}"
         text += f"{figure} ({wording.interval(widest)}), {widest.id}"

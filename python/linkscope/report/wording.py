@@ -81,6 +81,13 @@ def margin(figure: Headline) -> str:
     return f"±{share:.1f} %" if share >= 0.995 else f"±{max(share, 0.01):.2f} %"
 
 
+def half_width(relative: float) -> str:
+    """Of an interval, its larger side: "±0.12 %", "±12.7 %"; from 100 % on a factor, "× 2.9"."""
+    if relative >= 1:
+        return f"× {1 + relative:.1f}"
+    return f"±{relative * 100:.{2 if relative < 0.00995 else 1}f} %"
+
+
 def asked(precision: float) -> str:
     """Such as "the default ±1 %", or "the asked ±0.5 %"."""
     return f"the {'default' if precision == DEFAULT_PRECISION else 'asked'} ±{precision * 100:g} %"
@@ -92,12 +99,13 @@ def interval(entry: Cell) -> str:
     """
     if entry.headline is None:
         return ""
-    star = "*" if _few_samples(entry) else ""
-    return margin(entry.headline) + star + (WITHIN_RUN if entry.within_run else "")
+    return margin(entry.headline) + ("*" if _few_samples(entry) else "") + (WITHIN_RUN if entry.within_run else "")
 
 
 def _few_samples(entry: Cell) -> bool:
-    return entry.headline is not None and entry.replicates < 2 and entry.headline.value.n < FEWEST_SAMPLES
+    if entry.headline is None or not entry.of_samples or margin(entry.headline) == UNKNOWN:
+        return False
+    return entry.headline.value.n < FEWEST_SAMPLES
 
 
 def share(entry: Cell) -> str:
@@ -116,7 +124,7 @@ def marks(cells: Sequence[Cell]) -> list[str]:
     counts = {
         "*: the range of fewer than six samples, no 95 % interval": sum(map(_few_samples, figures)),
         f"{WITHIN_RUN}: one replicate; its interval says nothing of other runs": sum(one.within_run for one in figures),
-        f"{UNKNOWN}: so few figures, so far apart, that their interval is wider than a factor of {UNKNOWN_FROM:g}": sum(
+        f"{UNKNOWN}: the interval reaches further than a factor of {UNKNOWN_FROM:g}": sum(
             one.headline is not None and margin(one.headline) == UNKNOWN for one in figures
         ),
         f"{BEYOND}: {ABOVE_PEAK}": sum(entry.above_peak for entry in cells),

@@ -141,7 +141,7 @@ def _flow(
         product = gbps.median * seconds.median if gbps else 0.0
         seconds = reaching(seconds, modes)
         gbps = reaching(gbps, (product / modes[1], product / modes[0])) if gbps else None
-    own = [note for flow in flows for note in flow.notes if len(flows) == 1 or _OF_SAMPLES not in note]
+    own = [note for flow in flows for note in flow.notes if (len(flows) == 1 and not noise) or _OF_SAMPLES not in note]
     notes = (*lost, *why_wide(flows, modes, noise), *own)
     parts = zip(*(flow.parts_s for flow in flows), strict=True)
     return replace(

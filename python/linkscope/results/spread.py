@@ -15,6 +15,7 @@ _LEAST_GAP = math.log(1.15)
 _LEAST_SHARE = 0.15
 _FEWEST_SAMPLES = 12
 _IN_EACH = 2
+_FACTOR_FROM = 0.5
 _APART = 4.0
 _MOSTLY = 0.5
 _ROUNDING = 1e-9
@@ -68,7 +69,10 @@ def why_wide(flows: Sequence[FlowResult], modes: tuple[float, float] | None, noi
     ``noise``: what calibration found to vary between runs only, relative half width.
     """
     own = _why_they_differ(flows, modes)
-    return own if noise < WIDE else (*own, f"from run to run this node varies by {noise:.1%} besides, as calibrated")
+    if noise < WIDE:
+        return own
+    by = f"{noise:.1%}" if noise < _FACTOR_FROM else f"a factor of {math.exp(noise):.1f}"
+    return (*own, f"from run to run this node varies by {by} besides, as calibrated")
 
 
 def _why_they_differ(flows: Sequence[FlowResult], modes: tuple[float, float] | None) -> tuple[str, ...]:
