@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from polars import DataFrame
 
 from linkscope.analysis.figures import figures
 from linkscope.analysis.figures_in_parts import figures_in_parts
@@ -46,11 +47,23 @@ def test_a_damaged_row_is_named(tmp_path: Path) -> None:
         list(stream.rows)
 
 
-def test_parts_are_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_parts_are_the_whole_and_import_nothing_from_where_they_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own: list[RunFile | RunStream] = []
+
+    def counted(run: RunFile | RunStream) -> DataFrame:
+        own.append(run)
+        return figures(run)
+
     monkeypatch.setattr("linkscope.analysis.figures_in_parts.LEAST_CASES", 10)
+    monkeypatch.setattr("linkscope.analysis.figures_in_parts.figures", counted)
+    (tmp_path / "polars.py").write_text("raise SystemExit(3)")
+    monkeypatch.chdir(tmp_path)
     stream = stream_of(RUNS[-1])
     assert stream is not None
     assert figures_in_parts(stream, 2).equals(figures(stream))
+    assert len(own) == 1
 
 
 def test_a_damaged_row_is_named_in_whatever_part_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

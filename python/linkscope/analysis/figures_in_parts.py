@@ -21,6 +21,11 @@ Json = dict[str, Any]
 MOST_PARTS = 4
 LEAST_CASES = 10_000
 """In a part: a process takes as long to start as 2,000 cases."""
+_CHILD = (
+    "import sys; sys.path = [path for path in sys.path if path]; "
+    "from linkscope.analysis.figures_in_parts import write_part; write_part()"
+)
+"""Nothing is imported from the current folder."""
 _NEEDED = ("node", "noise")
 """What of a header rows and peaks depend on."""
 
@@ -56,9 +61,10 @@ def _parts(stream: RunStream, count: int) -> list[RunStream]:
 
 def _start(part: RunStream) -> subprocess.Popen[bytes]:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
-    command = [sys.executable, "-m", "linkscope.analysis.figures_in_parts"]
     pipe = subprocess.PIPE
-    process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, env=environment)
+    process = subprocess.Popen(
+        [sys.executable, "-c", _CHILD], stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, env=environment
+    )
     assert process.stdin is not None
     try:
         with process.stdin as stdin:
@@ -75,5 +81,6 @@ def _taken(part: RunStream, process: subprocess.Popen[bytes]) -> polars.DataFram
     return polars.read_ipc(io.BytesIO(data)) if process.returncode == 0 else figures(part)
 
 
-if __name__ == "__main__":
+def write_part() -> None:
+    """What a process does: its part is on standard input, its figures go to standard output."""
     figures(pickle.load(sys.stdin.buffer)).write_ipc(sys.stdout.buffer)
