@@ -51,6 +51,10 @@ def _set(lines: Any, *keys: Any, to: Any) -> None:
             "line 1: node.devices[0].memory",
         ),
         (lambda lines: _set(lines, 0, "node", "links", 0, "a", to="gpu:7"), "line 1: node: a link ends"),
+        (
+            lambda lines: _set(lines, 0, "node", "devices", 0, "kind", to="x"),
+            "line 1: node: a device is of another kind",
+        ),
         (lambda lines: _set(lines, 0, "state", "gpus", 0, "power_w", to=[]), "line 1: state.gpus[0].power_w"),
     ],
 )

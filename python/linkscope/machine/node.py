@@ -88,6 +88,8 @@ class Node:
             return "a device stands there twice"
         if any(_DEVICE_ID.fullmatch(device.id) is None for device in self.devices):
             return "a device is neither gpu:N nor numa:N nor switch:NAME"
+        if any(device.kind != device.id.partition(":")[0] for device in self.devices):
+            return "a device is of another kind than its id says"
         if any(link.a not in ids or link.b not in ids for link in self.links):
             return "a link ends at a device that is not there"
         numbers = [n for d in self.devices for n in (d.memory_bytes, d.memory_gbps, d.memory_latency_ns)]
