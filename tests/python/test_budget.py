@@ -133,7 +133,8 @@ def test_a_budget_too_short_says_so_first_and_leaves_sizes_out(bench: Bench, own
     assert [row.reason for row in left_out] == ["left out: a budget of 5s is too short for it"] * 4
 
 
-def test_a_budget_that_is_used_up_ends_the_run(bench: Bench) -> None:
+def test_a_budget_that_is_used_up_ends_the_run(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("linkscope.launch.run._SILENT_S", 1.0)
     bench.faults({"/16KiB": "hang"})
     began = time.monotonic()
     assert bench.cli("run", bench.suite, "-o", "a.jsonl", "--budget", "6s").code == 1

@@ -180,9 +180,9 @@ def _complete(
     return RunFile.read(writer.path)
 
 
-_SILENT_S = 1.0
+_SILENT_S = 10.0
 _SILENT_TIMES = 5.0
-"""A case that was under way for so long, and so many times as long as it should take, hangs."""
+"""A case that was under way for so long, and so many times as long as it should take, hangs: less is a slow set-up."""
 
 
 @dataclass(frozen=True)
