@@ -205,7 +205,7 @@ def test_a_stop_signal_is_heeded_at_once_where_the_launcher_ignores_it(multi_run
     _, err = process.communicate(timeout=5)
     assert process.returncode == 130, err
     assert list(multi_run.statuses.values()) == ["ok", "ok"]
-    assert "`linkscope run --resume -o a.jsonl` completes the run" in err
+    assert f"`linkscope run --launcher-command {stubborn} --resume -o a.jsonl` completes the run" in err
 
 
 def test_started_as_ranks_linkscope_leads_from_rank_0(multi_run: MultiRun, mpiexec: Path) -> None:
@@ -219,7 +219,7 @@ def test_started_as_ranks_linkscope_leads_from_rank_0(multi_run: MultiRun, mpiex
     if group["notes"]:  # bound by its launcher, as the notes say
         allowed = {one["rank"]: one["allowed"] for one in multi_run.joined}
         assert {one["rank"]: one["cpus"] for one in group["processes"]} == allowed
-    assert "4 of 4" in out or "4 ok" in out
+    assert "Copies" in out  # rank 0 alone prints the tables
 
 
 def test_as_many_ranks_as_no_case_wants_are_refused(multi_run: MultiRun, mpiexec: Path) -> None:

@@ -132,7 +132,7 @@ def test_a_batch_script_told_to_stop_leaves_a_file_that_can_be_completed(
     wait_until(slurm.has_no_jobs)
     assert multi_run.records[-1] == {"record": "state", "when": "interrupted"}
     multi_run.faults()
-    assert multi_run.bench.cli("run", "--resume", "-o", "a.jsonl").code == 0
+    assert multi_run.bench.cli("run", "--launcher", "srun", "--resume", "-o", "a.jsonl").code == 0
     assert multi_run.statuses == dict.fromkeys(IDS, "ok")
 
 
