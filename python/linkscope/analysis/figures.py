@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import islice
+from statistics import median
 from typing import Any
 
 import polars
@@ -36,7 +37,8 @@ SCHEMA: dict[str, Any] = {
     "together": _WORDS,
     **{"place": _WORDS, "variant": _WORDS, "figure": _WORDS},
     **dict.fromkeys(("gbps", "gbps_low", "gbps_high", "seconds", "seconds_low", "seconds_high"), polars.Float64),
-    **{"n": polars.Int64, "replicates": polars.Int32, "noise": polars.Float64},
+    **{"unit": _WORDS, "n": polars.Int64, "replicates": polars.Int32, "noise": polars.Float64},
+    **{"replicate_values": polars.List(polars.Float64), "of_samples": polars.Float64},
     **{"peak_gbps": polars.Float64, "of_peak": polars.Float64, "bound_by": _WORDS},
 }
 """Columns of the frame and their types; "class" is the class of figures that share a noise."""
@@ -50,6 +52,8 @@ def figures(run: RunFile | RunStream) -> polars.DataFrame:
     ``low`` and ``high`` bound the 95 % interval. ``flows`` and ``background`` count what ran together, ``together``
     says how the measured ones lie: "both ways", "1 to 3", "12 flows"; "" for one alone. ``memory``: the kind, and who
     placed it, "managed (first touch: gpu)". ``id``, ``place`` and ``figure`` make a line unique.
+    ``unit`` says which of the two the figure is, "GB/s" or "s"; ``replicate_values`` are its values in each replicate in
+    that unit; ``of_samples`` is the relative half width that samples alone leave in one of them.
     """
     found, frames = iter(lines(run.rows, Paths(run.node))), []
     while chunk := list(islice(found, _CHUNK)):
@@ -60,8 +64,9 @@ def figures(run: RunFile | RunStream) -> polars.DataFrame:
 def lines(rows: Iterable[Row], paths: Paths) -> Iterable[tuple[Any, ...]]:
     """A tuple for every figure, in the order of ``SCHEMA``."""
     for row in rows:
-        for part in apart([row]):
-            line = _line(part, paths)
+        replicates = [apart([one]) for one in row.measured]
+        for index, part in enumerate(apart([row])):
+            line = _line(part, paths) | _of_replicates([parts[index] for parts in replicates])
             yield tuple(line.get(name) for name in SCHEMA)
 
 
@@ -115,7 +120,8 @@ def _words(named: Json) -> str:
 def _of_headline(row: Row, found: Headline | None) -> Json:
     if found is None:
         return {}
-    line: Json = {"n": found.value.n, "replicates": len(row.measured)}
+    rate = found.higher_is_better
+    line: Json = {"n": found.value.n, "replicates": len(row.measured), "unit": "GB/s" if rate else "s"}
     own = row.measured_flows[0][1].gbps
     if found.higher_is_better:
         line |= _bounds("gbps", found.value)
@@ -124,6 +130,15 @@ def _of_headline(row: Row, found: Headline | None) -> Json:
     if str(row.labels.get("figure", "first")) in _OF_ONE_FLOW or not found.higher_is_better:
         line |= _bounds("seconds", row.measured_flows[0][1].seconds)
     return line
+
+
+def _of_replicates(parts: Sequence[Row]) -> Json:
+    found = [one for one in map(headline, parts) if one is not None]
+    if not found:
+        return {}
+    shares = [(one.value.high - one.value.low) / 2 / one.value.median for one in found if one.value.median]
+    values = [one.value.median if one.higher_is_better else one.seconds for one in found]
+    return {"replicate_values": values, "of_samples": median(shares) if shares else None}
 
 
 def _bounds(name: str, value: Stats) -> Json:

@@ -18,7 +18,7 @@ from linkscope.results.run_stream import RunStream, open_run
 from linkscope.results.whole_file import put_whole
 
 WRITERS: dict[str, Callable[[polars.DataFrame, io.BytesIO], object]] = {
-    ".csv": lambda frame, stream: frame.write_csv(stream),
+    ".csv": lambda frame, stream: _flat(frame).write_csv(stream),
     ".parquet": lambda frame, stream: frame.write_parquet(stream),
 }
 """By the ending of a file's name."""
@@ -66,6 +66,11 @@ def export(run: RunFile | RunStream, path: Path) -> None:
         put_whole(path, data.getvalue())
     except OSError as error:
         raise LinkscopeError(f"cannot write {path}: {error.strerror or error}") from error
+
+
+def _flat(frame: polars.DataFrame) -> polars.DataFrame:
+    """Lists as words: "1.5 1.6 1.5"."""
+    return frame.with_columns(polars.col(polars.List(polars.Float64)).cast(polars.List(polars.String)).list.join(" "))
 
 
 def _started(run: RunFile | RunStream) -> datetime | None:
