@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -230,6 +231,24 @@ def test_ucx_is_told_of_copies_by_copy_engines_in_its_own_units(recorded: RunFil
     mib_per_s = {key: float(value.removesuffix("MBs")) for key, value in by_key.items() if key != "d2d"}
     assert mib_per_s == pytest.approx({"h2d": 55.5e3 / 1.048576, "d2h": 55.4e3 / 1.048576}, rel=0.01)
     assert float(settings["UCX_CUDA_IPC_BW"].removesuffix("MBs")) == pytest.approx(396e3 / 1.048576, rel=0.01)
+
+
+def test_ucx_reads_the_bandwidths_as_they_are_meant(recorded: RunFile, tmp_path: Path) -> None:
+    ucx_info = shutil.which("ucx_info")
+    if ucx_info is None:
+        pytest.skip("no UCX here")
+    (tmp_path / "ucx.conf").write_text(export(recorded, "ucx"))
+    environment = {**os.environ, "UCX_CONFIG_DIR": str(tmp_path)}
+    told = subprocess.run([ucx_info, "-c"], env=environment, capture_output=True, text=True, check=True)
+    settings = dict(one.split("=", 1) for one in told.stdout.splitlines() if one.startswith("UCX_"))
+    if "UCX_CUDA_COPY_BW" not in settings:
+        pytest.skip("this UCX has no CUDA transports")
+    assert "UCX  ERROR" not in told.stdout + told.stderr
+    by_key = dict(one.split(":") for one in settings["UCX_CUDA_COPY_BW"].split(","))
+    read = {key: float(value.removesuffix("GBps")) for key, value in by_key.items() if key in ("h2d", "d2h")}
+    read["peers"] = float(settings["UCX_CUDA_IPC_BW"].removesuffix("GBps"))
+    gib_per_s = {"h2d": 55.5 / 1.024**3, "d2h": 55.4 / 1.024**3, "peers": 396 / 1.024**3}
+    assert read == pytest.approx(gib_per_s, rel=0.01)
 
 
 def mpich(name: str, algorithm: str) -> dict[str, Any]:

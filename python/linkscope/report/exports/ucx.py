@@ -1,7 +1,7 @@
 """UCX: a ucx.conf with the bandwidths by which it picks lanes for GPU memory, in place of constants built in.
 
 Format: openucx/ucx src/uct/cuda/cuda_copy/cuda_copy_iface.c (BW: a value for whatever no key names, then keys) and
-cuda_ipc; rates are of copy engines, which both transports use; UCX's M is 2^20.
+cuda_ipc; rates are of copy engines, which both transports use; UCX's M is 2^20. Keys are read from UCX 1.18.1 on.
 """
 
 from __future__ import annotations
@@ -39,6 +39,7 @@ def conf(run: RunFile) -> str:
     lines = [
         *(f"# {line}" for line in origin(run)),
         "# as /etc/ucx/ucx.conf, or in the folder that UCX_CONFIG_DIR names",
+        "# UCX 1.18.1 or newer: older ones know one bandwidth of copies, and refuse this line",
         f"UCX_CUDA_COPY_BW={_REST},h2d:{down},d2h:{up},d2d:{own or _WITHIN}",
         *([f"UCX_CUDA_IPC_BW={peers}"] if peers else []),
     ]
