@@ -40,6 +40,8 @@ class FakeNvml:
             "nvmlDeviceGetNvLinkRemotePciInfo": lambda *_: SimpleNamespace(busId=b"00000000:02:00.0"),
             "nvmlDeviceGetNvLinkRemoteDeviceType": lambda *_: 0,
             "nvmlDeviceGetNvLinkVersion": lambda *_: 6,
+            "nvmlDeviceGetSerial": lambda gpu: self._only(gpu, b"1650924"),
+            "nvmlDeviceGetUUID": lambda gpu: f"GPU-{gpu}",
         }
         return answers.get(name, self._refuse)
 
@@ -60,6 +62,15 @@ def test_what_nvml_refuses_is_absent() -> None:
     assert "memory_bus_bits" not in second
     assert second["nvlinks"] == []
     assert api.stopped
+
+
+def test_identities_are_told_by_address_and_never_with_what_is_recorded() -> None:
+    api = FakeNvml()
+    told = nvml.identities(api)
+    assert told == {"0000:01:00.0": {"serial": "1650924", "uuid": "GPU-0"}, "0000:02:00.0": {"uuid": "GPU-1"}}
+    assert api.stopped
+    assert "1650924" not in str(nvml.read(FakeNvml()))
+    assert nvml.identities(FakeNvml(starts=False)) == {}
 
 
 def test_lanes() -> None:

@@ -10,6 +10,7 @@ import polars
 
 from linkscope.analysis.figures import figures
 from linkscope.errors import LinkscopeError
+from linkscope.machine.identity import Identity
 from linkscope.machine.node import Node
 from linkscope.results.limits import SCHEMA, Limit, Limits
 from linkscope.results.run_file import RunFile
@@ -52,13 +53,13 @@ class Verdict:
 @dataclass(frozen=True)
 class CheckResult:
     """``unmatched``: limits that no figure of the run is held against; ``failed``: (id, reason) of cases that failed.
-    ``serials``: of the node's GPUs, where the run knows them."""
+    ``identity``: serial numbers of the node and its GPUs, where the run knows them."""
 
     node: str
     host: str
     started: str
     modelled: bool
-    serials: tuple[tuple[str, str], ...]
+    identity: Identity
     verdicts: tuple[Verdict, ...]
     unmatched: tuple[Limit, ...]
     failed: tuple[tuple[str, str], ...]
@@ -80,7 +81,7 @@ class CheckResult:
         """A JSON-ready dict, one line for a node."""
         return {
             **{"node": self.node, "host": self.host, "started": self.started, "modelled": self.modelled},
-            **{"passed": self.passed, "serials": dict(self.serials), "checked": len(self.verdicts)},
+            **{"passed": self.passed, "identity": self.identity.to_json(), "checked": len(self.verdicts)},
             **{"unclear": self.count(UNCLEAR), "not_measured": len(self.unmatched)},
             "broken": [{**asdict(one), "missing": one.missing} for one in self.broken],
             "failed": [{"id": name, "reason": reason} for name, reason in self.failed],
@@ -108,7 +109,7 @@ def check(run: RunFile, limits: Limits) -> CheckResult:
         host=str(run.header["host"]),
         started=str(run.header["started"]),
         modelled=run.modelled or run.node.modelled,
-        serials=_serials(run.node),
+        identity=Identity.from_json(run.header.get("identity", {})),
         verdicts=tuple(verdicts),
         unmatched=tuple(unused),
         failed=tuple((row.id, row.reason or "no reason recorded") for row in run.with_status("failed")),
@@ -187,11 +188,6 @@ def _verdict(line: Json, limit: Limit) -> Verdict:
     return Verdict(
         line["id"], line["place"], path, unit, value, low, high, bound, BROKEN if sure else UNCLEAR if maybe else OK
     )
-
-
-def _serials(node: Node) -> tuple[tuple[str, str], ...]:
-    known = ((gpu.id, gpu.attributes.get("serial") or gpu.attributes.get("uuid")) for gpu in node.of_kind("gpu"))
-    return tuple((name, str(serial)) for name, serial in known if serial)
 
 
 def _short(value: float) -> float:

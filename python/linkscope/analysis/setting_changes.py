@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from linkscope.machine.identity import Identity
 from linkscope.machine.state import MachineState
 from linkscope.results.calibration import devices_of
 from linkscope.results.run_file import RunFile
@@ -21,10 +22,15 @@ _OF_GPU = (
 
 def setting_changes(base: RunFile, new: RunFile) -> tuple[tuple[str, str, str], ...]:
     """(what, in the base, in the new run) of versions, devices, settings and the plan's options; "-" where a run does
-    not say. What varies by itself (clocks, load, free memory) is no setting."""
+    not say. What varies by itself (clocks, load, free memory) is no setting. Another GPU is told where both runs are of
+    one host and know theirs; on another host, all are.
+    """
     before, after = _settings(base), _settings(new)
     names = dict.fromkeys((*before, *after))
-    pairs = ((name, before.get(name, "-"), after.get(name, "-")) for name in names)
+    pairs = [(name, before.get(name, "-"), after.get(name, "-")) for name in names]
+    if before.get("host") == after.get("host"):
+        were, are = _gpus(base), _gpus(new)
+        pairs += [(f"{gpu} itself", were[gpu], are[gpu]) for gpu in were if gpu in are]
     return tuple((name, old, now) for name, old, now in pairs if old != now)
 
 
@@ -47,6 +53,13 @@ def _of_state(state: MachineState) -> dict[str, Any]:
     for gpu in state.gpus:
         found |= {f"{gpu.id} {name.replace('_', ' ')}": getattr(gpu, name) for name in _OF_GPU}
     return found
+
+
+def _gpus(run: RunFile) -> dict[str, str]:
+    """By what each is known again: its own number rather than its board's."""
+    gpus = Identity.from_json(run.header.get("identity", {})).gpus
+    known = {name: gpu.uuid or gpu.serial for name, gpu in gpus.items()}
+    return {name: number for name, number in known.items() if number}
 
 
 def _words(value: Any) -> str:

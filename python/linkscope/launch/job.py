@@ -19,6 +19,7 @@ from linkscope.launch.fitting import fitted, fitted_to
 from linkscope.launch.launcher.launch_options import LaunchOptions
 from linkscope.machine.described import load_machine
 from linkscope.machine.discover import discover
+from linkscope.machine.identity import read_identity
 from linkscope.machine.node import Node
 from linkscope.machine.paths import Paths
 from linkscope.machine.state import read_state
@@ -127,6 +128,7 @@ class Job:
             "node": self.node.to_json(),
             "engine": self.engine.description,
             "state": self.state(),
+            **({} if self.node.modelled else {"identity": read_identity(self.engine.description).to_json()}),
             **({"noise": self.noise} if self.noise else {}),
             "plan": {
                 "options": self.options.to_json(),

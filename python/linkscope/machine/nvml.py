@@ -50,16 +50,9 @@ def read(api: Any = None) -> dict[str, Any]:
 
     Returns {"driver", "nvml", "cuda", "gpus": [...]} or {"problem": one line}. A GPU's missing answers are absent.
     """
-    if api is None:
-        try:
-            import pynvml as api  # type: ignore[no-redef]
-        except ImportError:
-            return {"problem": "nvidia-ml-py is not installed"}
-    try:
-        api.nvmlInit()
-    except api.NVMLError as error:
-        return {"problem": f"NVML does not start: {error}"}
-    ask = _Asker(api)
+    ask = _started(api)
+    if isinstance(ask, str):
+        return {"problem": ask}
     try:
         versions = {
             "driver": ask("nvmlSystemGetDriverVersion"),
@@ -69,6 +62,19 @@ def read(api: Any = None) -> dict[str, Any]:
         count = ask("nvmlDeviceGetCount") or 0
         gpus = [_gpu(ask, index) for index in range(count)]
         return {**_present(versions), "gpus": gpus}
+    finally:
+        ask("nvmlShutdown")
+
+
+def identities(api: Any = None) -> dict[str, dict[str, str]]:
+    """Serial and uuid of each GPU, by PCI address, where NVML says; apart from ``read``, whose answers are recorded."""
+    ask = _started(api)
+    if isinstance(ask, str):
+        return {}
+    try:
+        handles = [ask("nvmlDeviceGetHandleByIndex", index) for index in range(ask("nvmlDeviceGetCount") or 0)]
+        found = {ask.address(handle): ask.identity(handle) for handle in handles if handle is not None}
+        return {address: identity for address, identity in found.items() if address is not None}
     finally:
         ask("nvmlShutdown")
 
@@ -115,17 +121,38 @@ class _Asker:
             return None
         return answer.decode() if isinstance(answer, bytes) else answer
 
+    def address(self, handle: Any) -> str | None:
+        pci = self("nvmlDeviceGetPciInfo", handle)
+        return _address(pci.busId) if pci is not None else None
+
+    def identity(self, handle: Any) -> dict[str, str]:
+        serial, uuid = self("nvmlDeviceGetSerial", handle), self("nvmlDeviceGetUUID", handle)
+        return _present({"serial": serial, "uuid": uuid})
+
+
+def _started(api: Any) -> _Asker | str:
+    """NVML, to be shut down, or why there is none."""
+    if api is None:
+        try:
+            import pynvml as api  # type: ignore[no-redef]
+        except ImportError:
+            return "nvidia-ml-py is not installed"
+    try:
+        api.nvmlInit()
+    except api.NVMLError as error:
+        return f"NVML does not start: {error}"
+    return _Asker(api)
+
 
 def _gpu(ask: _Asker, index: int) -> dict[str, Any]:
     handle = ask("nvmlDeviceGetHandleByIndex", index)
     if handle is None:
         return {"index": index, "problem": "no access"}
-    pci = ask("nvmlDeviceGetPciInfo", handle)
     memory = ask("nvmlDeviceGetMemoryInfo", handle)
     answers = {
         "index": index,
         "name": ask("nvmlDeviceGetName", handle),
-        "pci": _address(pci.busId) if pci is not None else None,
+        "pci": ask.address(handle),
         "memory_bytes": memory.total if memory is not None else None,
         "memory_used_bytes": memory.used if memory is not None else None,
         "memory_bus_bits": ask("nvmlDeviceGetMemoryBusWidth", handle),

@@ -9,6 +9,7 @@ import msgspec
 from msgspec import Meta
 
 from linkscope.escaped import escaped
+from linkscope.machine.identity import Identity
 from linkscope.machine.node import Node
 from linkscope.machine.state import MachineState
 
@@ -263,6 +264,7 @@ class HeaderRecord(_HeaderRecord, total=False):
     engine: EngineRecord
     further_engines: list[EngineRecord]
     state: MachineState
+    identity: Identity
     noise: NoiseRecord | None
 
 
