@@ -50,14 +50,19 @@ def test_limits_are_of_models_and_tiers_not_of_devices() -> None:
     assert len(both) == 1  # of both directions
 
 
-def test_a_slow_path_is_named_with_what_is_missing() -> None:
+def test_a_slow_path_is_named_with_how_far_it_is_beyond() -> None:
     slow = planted.slowed(good()[0], lambda flow: planted.ends(flow) == ["gpu:1", "gpu:0"], 0.8)
     found = check(slow, limits())
     assert not found.passed
     assert {one.path for one in found.broken if "/d2d/" in one.id} == {"gpu:1 > gpu:0"}
     worst = found.broken[0]
-    assert worst.missing == pytest.approx(1 - 0.8 * 1.03, abs=0.02)
+    assert worst.beyond == pytest.approx(1 - 0.8 * 1.03, abs=0.02)
     assert worst.verdict == BROKEN
+
+
+def test_a_figure_of_several_flows_is_said_to_be_theirs() -> None:
+    verdicts = check(good()[0], limits()).verdicts
+    assert {one.path for one in verdicts if "/d2d-both-ways/" in one.id} == {"both ways"}
 
 
 def test_a_figure_whose_interval_reaches_the_limit_is_neither() -> None:

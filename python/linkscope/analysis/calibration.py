@@ -10,7 +10,7 @@ from statistics import fmean, median
 
 from linkscope.analysis.by_flow import by_flow
 from linkscope.analysis.components import FEWEST_RUNS, Components, Replicate, components
-from linkscope.analysis.headline import Headline, headline, summed_rates
+from linkscope.analysis.headline import OF_ALL, Headline, headline, summed_rates
 from linkscope.errors import LinkscopeError
 from linkscope.order_statistics import percentile, t975
 from linkscope.results.calibration import Calibration, Intervals, Noise, devices_of
@@ -26,8 +26,6 @@ _CLASS_RUNS = 4
 """As many runs more a case's class counts for what is known of the case, where it has one case more than that."""
 _HIGH = 0.9
 """Share of a class's cases that vary by no more than what counts for others of the class."""
-_TOGETHER = ("sum", "aggregate")
-"""Figures of all measured flows of a case."""
 
 
 @dataclass(frozen=True)
@@ -260,7 +258,7 @@ def _replicates(parts: Iterable[Row]) -> tuple[Replicate, ...]:
 def _samples(part: Row) -> Sequence[float]:
     """What its figure is the median of, up to a factor."""
     measured = part.measured_flows
-    several = part.labels.get("figure") in _TOGETHER and len(measured) > 1
+    several = part.labels.get("figure") in OF_ALL and len(measured) > 1
     return summed_rates(measured) if several else measured[0][1].samples_s
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import polars
 
 from linkscope.analysis.figures import figures
+from linkscope.analysis.headline import OF_ALL
 from linkscope.errors import LinkscopeError
 from linkscope.machine.identity import Identity
 from linkscope.machine.node import Node
@@ -45,7 +46,7 @@ class Verdict:
     verdict: str
 
     @property
-    def missing(self) -> float:
+    def beyond(self) -> float:
         """By how much it is beyond the limit, 0.05 for 5 %; below 0 where it keeps it."""
         return 1 - self.value / self.limit if self.unit == "GB/s" else self.value / self.limit - 1
 
@@ -68,7 +69,7 @@ class CheckResult:
     def broken(self) -> tuple[Verdict, ...]:
         """The worst first."""
         found = (one for one in self.verdicts if one.verdict == BROKEN)
-        return tuple(sorted(found, key=lambda one: -one.missing))
+        return tuple(sorted(found, key=lambda one: -one.beyond))
 
     @property
     def passed(self) -> bool:
@@ -83,7 +84,7 @@ class CheckResult:
             **{"node": self.node, "host": self.host, "started": self.started, "modelled": self.modelled},
             **{"passed": self.passed, "identity": self.identity.to_json(), "checked": len(self.verdicts)},
             **{"unclear": self.count(UNCLEAR), "not_measured": len(self.unmatched)},
-            "broken": [{**asdict(one), "missing": one.missing} for one in self.broken],
+            "broken": [{**asdict(one), "beyond": one.beyond} for one in self.broken],
             "failed": [{"id": name, "reason": reason} for name, reason in self.failed],
         }
 
@@ -174,9 +175,8 @@ def _is_rate(line: Json) -> bool:
 
 
 def _verdict(line: Json, limit: Limit) -> Verdict:
-    path = (
-        " > ".join(end for end in (line["source"], line["destination"]) if end) or line["members"] or line["executor"]
-    )
+    ends = " > ".join(end for end in (line["source"], line["destination"]) if end)
+    path = (line["figure"] in OF_ALL and line["together"]) or ends or line["members"] or line["executor"]
     if limit.least_gbps is not None:
         name, unit, bound = "gbps", "GB/s", limit.least_gbps
     else:

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 import polars
 
+from linkscope.analysis.headline import OF_ALL
 from linkscope.analysis.movement import ends, movement, role
 from linkscope.analysis.size_ranges import Cost, Crossover, Rivals, SizeRange, crossovers, equals, excess, size_ranges
 
@@ -66,8 +67,6 @@ _KEYS = (
     *("figure", "modelled"),
 )
 _TIMES = ("seconds", "seconds_low", "seconds_high")
-_OF_ALL = ("sum", "aggregate")
-"""Figures of several flows together, which have no one time: their cost is the inverse of the rate."""
 
 
 @dataclass(frozen=True)
@@ -188,9 +187,10 @@ def choose(figures: polars.DataFrame) -> Choices:
 
 
 def _usable(figures: polars.DataFrame) -> polars.DataFrame:
-    """Ok figures that move bytes, with the cost of each: its time, or that of as many bytes at its rate."""
+    """Ok figures that move bytes, with the cost of each: its time, or that of as many bytes at its rate, as figures of
+    several flows together have no one time."""
     rates = ("gbps", "gbps_high", "gbps_low")
-    of_all = polars.col("figure").cast(polars.String).is_in(_OF_ALL)
+    of_all = polars.col("figure").cast(polars.String).is_in(OF_ALL)
     costs = [
         polars.when(of_all | polars.col(time).is_null())
         .then(polars.col("bytes") / (polars.col(rate) * 1e9))

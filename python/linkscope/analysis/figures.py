@@ -52,8 +52,8 @@ def figures(run: RunFile | RunStream) -> polars.DataFrame:
     ``low`` and ``high`` bound the 95 % interval. ``flows`` and ``background`` count what ran together, ``together``
     says how the measured ones lie: "both ways", "1 to 3", "12 flows"; "" for one alone. ``memory``: the kind, and who
     placed it, "managed (first touch: gpu)". ``id``, ``place`` and ``figure`` make a line unique.
-    ``unit`` says which of the two the figure is, "GB/s" or "s"; ``replicate_values`` are its values in each replicate in
-    that unit; ``of_samples`` is the relative half width that samples alone leave in one of them.
+    ``unit`` says which of the two the figure is, "GB/s" or "s"; ``replicate_values`` are its values in each replicate,
+    in that unit; ``of_samples`` is the relative half width that samples alone leave in one of them.
     """
     found, frames = iter(lines(run.rows, Paths(run.node))), []
     while chunk := list(islice(found, _CHUNK)):

@@ -21,6 +21,8 @@ CALL = "time of one operation"
 TOGETHER = "time of one collective, mean of its members"
 ALGORITHM = "algorithm bandwidth: size over time"
 BUS = "bus bandwidth as nccl-tests defines it"
+OF_ALL = ("sum", "aggregate")
+"""Figures of all flows of a case together, as labels name them."""
 _TIME_UNITS = {"ns": 1e9, "us": 1e6, "ms": 1e3}
 """Of one second."""
 MOST_WHOLE = 1e5

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from linkscope.analysis.cell import Cell, Heading, Json, cells_of, heading, payload, shown_as, table_of
+from linkscope.analysis.headline import OF_ALL
 from linkscope.analysis.peak import both_ways
 from linkscope.machine.paths import Paths
 from linkscope.results.row import Row
@@ -126,7 +127,7 @@ def _arrow(row_means: str, column_means: str) -> str:
 def _both_ways(rows: Sequence[Row]) -> str:
     """What is said of a table all of whose cases move bytes both ways between two devices; empty for any other."""
     if all(_exchanges(row.case) for row in rows):
-        counted = all(row.labels.get("figure") in ("sum", "aggregate") for row in rows)
+        counted = all(row.labels.get("figure") in OF_ALL for row in rows)
         return "both ways at once, both counted" if counted else "the opposite way runs at the same time, not counted"
     return ""
 

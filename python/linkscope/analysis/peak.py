@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from linkscope.analysis.collective import Collective
-from linkscope.analysis.headline import touched_ratio
+from linkscope.analysis.headline import OF_ALL, touched_ratio
 from linkscope.machine.node import Node
 from linkscope.machine.paths import Paths, Traffic
 from linkscope.results.row import Row
@@ -100,7 +100,7 @@ def _payload(row: Row, paths: Paths) -> Peak | None:
     except KeyError:  # a device that the recorded topology lacks
         return None
     figure = str(row.labels.get("figure", "first"))
-    counted = measured if figure in ("sum", "aggregate") else measured[: _lanes(row.case, measured)]
+    counted = measured if figure in OF_ALL else measured[: _lanes(row.case, measured)]
     shares = [shared.flows[index] for index in counted]
     known = [share for share in shares if share is not None]
     if len(known) < len(shares):

@@ -9,6 +9,7 @@ from typing import Any
 
 import polars
 
+from linkscope.analysis.headline import OF_ALL
 from linkscope.analysis.movement import with_movement
 from linkscope.analysis.shared_rates import AloneFigures
 from linkscope.machine.paths import Paths
@@ -21,7 +22,6 @@ ENOUGH = 0.95
 """Of the sum of the flows' own rates: they do not hinder one another."""
 EXPLAINED = 0.9
 """Of what max-min fair sharing predicts: it explains the rate."""
-_OF_ALL = ("aggregate", "sum")
 _COPIED = (
     *("movement", "tier", "role", "method", "source_memory", "destination_memory", "parameters", "together", "figure"),
     *("regime", "load", "environment", "suite", "row", "place"),
@@ -49,7 +49,7 @@ def scaling(figures: polars.DataFrame, paths: Paths, rows: Mapping[str, Row]) ->
         figures.filter(
             polars.col("status").cast(polars.String) == "ok",
             (polars.col("flows") > 1) & (polars.col("background") == 0) & polars.col("gbps").is_not_null(),
-            polars.col("figure").cast(polars.String).is_in(_OF_ALL) & (polars.col("hosts").cast(polars.String) == ""),
+            polars.col("figure").cast(polars.String).is_in(OF_ALL) & (polars.col("hosts").cast(polars.String) == ""),
         )
     )
     found = [_line(line, alone, rows[line["id"]].case["flows"]) for line in together.iter_rows(named=True)]

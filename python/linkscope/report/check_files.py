@@ -6,6 +6,7 @@ import re
 from xml.etree.ElementTree import Element, SubElement, tostring
 
 from linkscope.analysis.check import BROKEN, UNCLEAR, CheckResult, Verdict
+from linkscope.report import wording
 from linkscope.report.check_text import quantity, verdict
 
 _NO_XML = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd]")
@@ -23,7 +24,7 @@ def junit(found: CheckResult) -> str:
         case = SubElement(suite, "testcase", classname=_xml(found.node), name=_xml(f"{one.id} {one.path}"))
         said = f"{quantity(one, one.value)}, limit {quantity(one, one.limit)}"
         if one.verdict == BROKEN:
-            SubElement(case, "failure", message=_xml(f"{said}, {one.missing:.1%} missing"))
+            SubElement(case, "failure", message=_xml(f"{said}, beyond it by {wording.percent(one.beyond)}"))
         elif one.verdict == UNCLEAR:
             SubElement(case, "skipped", message=_xml(f"{said}: the interval reaches over the limit"))
     for name, reason in found.failed:

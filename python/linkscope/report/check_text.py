@@ -7,7 +7,7 @@ from rich.text import Text
 
 from linkscope.analysis.check import UNCLEAR, CheckResult, Verdict
 from linkscope.report import wording
-from linkscope.report.grid import empty_grid
+from linkscope.report.grid import CaseId, empty_grid
 
 FEW = 14
 
@@ -21,10 +21,16 @@ def show(found: CheckResult, console: Console) -> None:
     console.print(Text(verdict(found), style="bold green" if found.passed else "bold red"))
     if found.broken:
         grid = empty_grid("figure")
-        for name in ("path", "value", "limit", "missing"):
+        for name in ("path", "value", "limit", "beyond by"):
             grid.add_column(name, justify="left" if name == "path" else "right", no_wrap=True)
         for one in found.broken[:FEW]:
-            grid.add_row(one.id, one.path, quantity(one, one.value), quantity(one, one.limit), f"{one.missing:.1%}")
+            grid.add_row(
+                CaseId(one.id),
+                one.path,
+                quantity(one, one.value),
+                quantity(one, one.limit),
+                wording.percent(one.beyond),
+            )
         console.print(grid)
         if len(found.broken) > FEW:
             console.print(Text(f"{len(found.broken) - FEW} more in --json", style="dim"))
