@@ -157,3 +157,10 @@ def test_the_command_makes_checks_and_writes(tmp_path: Path, capsys: pytest.Capt
     assert run("check", one) == 2
     assert run("check", one, "--limits", file, "--budget", "5s") == 2
     assert run("check", one, "--limits", tmp_path / "nowhere.yaml") == 2
+
+
+def test_nothing_is_measured_for_limits_that_cannot_be_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    made_by_it = tmp_path / "a.jsonl"
+    assert run("check", "host", "--budget", "5s", "--limits", tmp_path / "nowhere.yaml", "-o", made_by_it) == 2
+    assert "nowhere.yaml" in capsys.readouterr().err
+    assert not made_by_it.exists()

@@ -18,7 +18,7 @@ from linkscope.launch.job import Request
 from linkscope.launch.run import default_output
 from linkscope.launch.run import run as measure
 from linkscope.report import check_files, check_text
-from linkscope.results.limits import load_limits
+from linkscope.results.limits import Limits
 from linkscope.results.run_file import RunFile
 from linkscope.results.run_files import read_all
 from linkscope.results.whole_file import write_whole
@@ -46,9 +46,9 @@ def run_of(what: Sequence[str], budget: str | None, output: Path | None, err: Co
         return measure(request, output or default_output(), listener, command_line(request, output))
 
 
-def hold(run: RunFile, limits: Path, junit: Path | None, prometheus: Path | None, out: Console, as_json: bool) -> int:
+def hold(run: RunFile, limits: Limits, junit: Path | None, prometheus: Path | None, out: Console, as_json: bool) -> int:
     """Prints the result and writes the files asked for; 1 where the run does not keep the limits."""
-    found = check(run, load_limits(limits))
+    found = check(run, limits)
     if junit is not None:
         write_whole(junit, check_files.junit(found))
     if prometheus is not None:

@@ -344,15 +344,16 @@ def check(
 ) -> int:
     """Does this node keep the limits of healthy ones? Exit code 0 passed, 1 a limit is broken, 2 can't be checked."""
     from linkscope.cli import checking
+    from linkscope.results.limits import load_limits
 
     if (limits is None) == (make_limits is None):
         raise LinkscopeError("name --limits FILE to check against, or --make-limits FILE to write: one of them")
     if make_limits is not None:
         return checking.make_limits(make_limits, what or [], _err())
     assert limits is not None
-    return checking.hold(
-        checking.run_of(what or [], budget, output, _err()), limits, junit, prometheus, _out(), as_json
-    )
+    known = load_limits(limits)  # before anything is measured
+    run = checking.run_of(what or [], budget, output, _err())
+    return checking.hold(run, known, junit, prometheus, _out(), as_json)
 
 
 @app.command()

@@ -34,7 +34,11 @@ FORMATS = {
     "header": Format(own.header, "examples/choose.cpp", says_modelled=True),
 }
 REFUSED = {
-    "mscclpp": "its tuning file names MSCCL++'s own algorithms, blocks and threads, and no suite measures those yet",
+    "mscclpp": (
+        "its tuning file names MSCCL++'s own kernels with their blocks and threads, which run nowhere else; "
+        "MSCCL++ measures them itself and writes it: python3 -m mscclpp_benchmark.bench_collective --autotune "
+        "--write-config FILE"
+    ),
     "ucc": "its scores choose between UCC's transport layers, and no suite measures those yet",
 }
 """Known by name, so that the answer is the reason."""
