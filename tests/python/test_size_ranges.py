@@ -93,3 +93,9 @@ def test_excess_is_none_where_a_rival_was_not_measured() -> None:
     assert excess(rivals, "b", SIZES[2:]) is None
     least, mean, most = excess(rivals, "b", SIZES) or (0, 0, 0)
     assert least < mean < most
+
+
+def test_a_rival_that_is_as_good_where_it_was_measured_costs_nothing() -> None:
+    whole = {size: Cost(1, 0.9, 1.1) for size in SIZES}
+    (only,) = size_ranges({"a": whole, "b": whole, "c": {SIZES[-1]: Cost(1, 0.9, 1.1)}})
+    assert (set(only.best), only.excess) == ({"a", "b"}, ())

@@ -40,7 +40,8 @@ Rivals = Mapping[str, Mapping[float, Cost]]
 class SizeRange:
     """From ``first`` to ``last`` bytes, both measured, each of ``best`` is best or as good; cheapest first.
 
-    ``excess``: of every other rival that was measured there, the least and the most that it costs more: 0.12 for 12 %.
+    ``excess``: of every rival that is worse at some size there, the least and the most that it costs more: 0.12 for
+    12 %. One that is as good wherever it was measured, but was not measured at all sizes, is in neither.
     """
 
     first: float
@@ -129,11 +130,12 @@ def _excess(rivals: Rivals, rival: str, size: float) -> float:
 def _range(rivals: Rivals, sizes: Sequence[float], best: set[str]) -> SizeRange:
     over = {name: found for name in rivals if (found := excess(rivals, name, sizes)) is not None}
     ordered = sorted(over, key=lambda name: over[name][1])
+    worse = {name for size in sizes for name in over if size in rivals[name] and name not in equals(rivals, size)}
     return SizeRange(
         first=sizes[0],
         last=sizes[-1],
         best=tuple(name for name in ordered if name in best),
-        excess=tuple((name, over[name][0], over[name][2]) for name in ordered if name not in best),
+        excess=tuple((name, over[name][0], over[name][2]) for name in ordered if name in worse),
     )
 
 

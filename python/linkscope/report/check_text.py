@@ -7,7 +7,7 @@ from rich.text import Text
 
 from linkscope.analysis.check import UNCLEAR, CheckResult, Verdict
 from linkscope.report import wording
-from linkscope.report.grid import CaseId, empty_grid
+from linkscope.report.grid import case_id, empty_grid
 
 FEW = 14
 
@@ -25,7 +25,7 @@ def show(found: CheckResult, console: Console) -> None:
             grid.add_column(name, justify="left" if name == "path" else "right", no_wrap=True)
         for one in found.broken[:FEW]:
             grid.add_row(
-                CaseId(one.id),
+                case_id(one.id),
                 one.path,
                 quantity(one, one.value),
                 quantity(one, one.limit),

@@ -10,9 +10,9 @@ from rich.table import Table
 from rich.text import Text
 
 from linkscope.analysis.choose import AtSize, Choice, Choices, Question
-from linkscope.analysis.size_ranges import SizeRange
+from linkscope.analysis.size_ranges import Crossover, SizeRange
 from linkscope.report import wording
-from linkscope.report.grid import empty_grid
+from linkscope.report.grid import empty_grid, words
 
 MOST_LINES = 40
 HEAD_LINES = 8
@@ -66,8 +66,8 @@ def verdict(found: Choices) -> str:
         return f"It does not matter: in {len(found.answers)} of {len(found.answers)} questions all ways are equals."
     worst = max(matter, key=lambda one: one.stake)
     return (
-        f"It matters in {len(matter)} of {len(found.answers)} questions; most in {title(worst.question)}, "
-        f"where the wrong way takes up to {1 + worst.stake:.3g} times as long."
+        f"It matters in {len(matter)} of {len(found.answers)} questions. Most is at stake here: "
+        f"{title(worst.question)}; the wrong way takes up to {1 + worst.stake:.3g} times as long."
     )
 
 
@@ -92,8 +92,8 @@ def sizes(one: SizeRange) -> str:
 def costs(one: SizeRange) -> str:
     """What the next best costs more there, and the worst."""
     named = one.excess if len(one.excess) < 2 else (one.excess[0], max(one.excess, key=lambda loser: loser[2]))
-    words = dict.fromkeys(f"{name} {_more(least, most)}" for name, least, most in named)
-    return "; worst ".join(words)
+    told = dict.fromkeys(f"{name} {_more(least, most)}" for name, least, most in named)
+    return "; worst ".join(told)
 
 
 def rank(answer: Choice) -> tuple[int, bool, float]:
@@ -127,7 +127,7 @@ def _block(alike: Sequence[Choice]) -> Group:
     grid.add_column()
     for spans in zip(*(one.ranges for one in alike), strict=True):
         one = _together(spans)
-        grid.add_row(Text(f"  {sizes(one)}"), Text(best(one), style="cyan"), Text(costs(one), style="dim"))
+        grid.add_row(Text(f"  {sizes(one)}"), Text(best(one), style="cyan"), words(costs(one), "dim"))
     tiers = " or ".join(dict.fromkeys(one.question.tier for one in alike))
     parts: list[RenderableType] = [Text(""), Text(title(replace(alike[0].question, tier=tiers)), style="bold"), grid]
     if len(alike) == 1 and (line := closing(alike[0])):
@@ -146,10 +146,15 @@ def _together(spans: Sequence[SizeRange]) -> SizeRange:
 
 def closing(answer: Choice) -> str:
     """Where ways cross, and what one for all sizes costs; may be empty."""
-    cross = [f"cross at {_about(one.size)} ({_about(one.low)} to {_about(one.high)})" for one in answer.crossovers]
+    cross = [f"cross at {_about(one.size)}{_within(one)}" for one in answer.crossovers]
     always = answer.always if len(answer.ranges) > 1 else None
     one_for_all = [f"{always[0]} for all sizes costs at most {_percent(always[1])}"] if always else []
     return "; ".join([*cross, *one_for_all])
+
+
+def _within(one: Crossover) -> str:
+    low, high = _about(one.low), _about(one.high)
+    return "" if low == high else f" ({low} to {high})"
 
 
 def _print_map(answer: Choice, console: Console) -> None:

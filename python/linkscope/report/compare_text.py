@@ -11,7 +11,7 @@ from rich.text import Text
 from linkscope.analysis.common_cause import CommonCause
 from linkscope.analysis.compare import BETTER, SAME, UNCLEAR, WORSE, Change, Comparison
 from linkscope.report import wording
-from linkscope.report.grid import CaseId, empty_grid
+from linkscope.report.grid import case_id, empty_grid
 
 MOST_PERCENT = 3.0
 """Ratios above are told as factors."""
@@ -94,7 +94,7 @@ def _table(changes: Sequence[Change], with_verdict: bool = False) -> Table:
     for one in changes:
         known = f"{percent(one.low)} to {percent(one.high)}" if one.low and one.high else "not known"
         values = (wording.value(one.base), wording.value(one.new), one.unit, percent(one.ratio), known)
-        grid.add_row(CaseId(one.name), *map(Text, (*values, *([one.verdict] if with_verdict else []))))
+        grid.add_row(case_id(one.name), *map(Text, (*values, *([one.verdict] if with_verdict else []))))
     return grid
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -23,29 +24,36 @@ def empty_grid(corner: str, label_width: int | None = None) -> Table:
 
 
 @dataclass(frozen=True)
-class CaseId:
-    """In a cell: where it is too wide it goes on in the next line behind a "/", and only a longer part is cut."""
+class Parts:
+    """A cell's text, broken between its parts alone; only a part that is too wide for a line is cut."""
 
-    text: str
+    parts: tuple[str, ...]
+    style: str = ""
 
     def lines(self, width: int) -> list[str]:
-        """Each at most ``width`` wide, but for parts that are longer alone."""
-        first, *parts = self.text.split("/")
-        lines = [first]
-        for part in parts:
-            whole = f"{lines[-1]}/{part}"
-            if len(whole) + (part is not parts[-1]) <= width:
-                lines[-1] = whole
-            else:
-                lines[-1] += "/"
-                lines.append(part)
-        return lines
+        """Each at most ``width`` wide, but for parts that are wider alone."""
+        lines = [""]
+        for part in self.parts:
+            if lines[-1] and len((lines[-1] + part).rstrip()) > width:
+                lines.append("")
+            lines[-1] += part
+        return [line.rstrip() for line in lines]
 
     def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
-        return Measurement(max(map(len, self.lines(0))), len(self.text))
+        return Measurement(max(map(len, self.lines(0))), len("".join(self.parts)))
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        yield Text("\n".join(self.lines(options.max_width)), overflow="fold")
+        yield Text("\n".join(self.lines(options.max_width)), self.style, overflow="fold")
+
+
+def case_id(text: str) -> Parts:
+    """Broken behind slashes."""
+    return Parts(tuple(re.findall(r"[^/]*/|[^/]+", text)))
+
+
+def words(text: str, style: str = "") -> Parts:
+    """Broken between words; a percentage stays whole."""
+    return Parts(tuple(re.split(r"(?<= )(?!%)", text)), style)
 
 
 def chunks_of(widths: Sequence[int], room: int) -> list[list[int]]:
