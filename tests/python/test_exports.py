@@ -251,6 +251,39 @@ def test_ucx_reads_the_bandwidths_as_they_are_meant(recorded: RunFile, tmp_path:
     assert read == pytest.approx(gib_per_s, rel=0.01)
 
 
+def ucc(collective: str, algorithm: str) -> dict[str, Any]:
+    """The environment of a variant of the suite ucc-tuner."""
+    tuned = {"UCC_TL_UCP_TUNE": f"{collective}:@{algorithm}"} if algorithm else {}
+    return {"OMPI_MCA_coll_ucc_enable": 1, "OMPI_MCA_coll_ucc_priority": 100, **tuned}
+
+
+def test_ucc_is_told_the_algorithm_by_size_and_ranks_in_its_own_sizes() -> None:
+    curves = [
+        rows("all-reduce", ucc("allreduce", ""), line(50, 20), 2, "mpi"),
+        rows("all-reduce", ucc("allreduce", "knomial"), FAST_START, 2, "mpi"),
+        rows("all-reduce", ucc("allreduce", "ring"), FAST_END, 2, "mpi"),
+        rows("reduce-scatter", ucc("reduce_scatter", "ring"), FAST_START, 4, "mpi"),
+        rows("reduce-scatter", ucc("reduce_scatter", ""), FAST_END, 4, "mpi"),
+        rows("broadcast", ucc("bcast", ""), FAST_START, 2, "mpi"),
+        rows("broadcast", ucc("bcast", "dbt"), FAST_START, 2, "mpi"),
+        rows("reduce", ucc("allreduce", "dbt"), line(0.1, 999), 2, "mpi"),  # of another collective: no setting
+        rows("reduce", {"OMPI_MCA_coll_tuned_priority": 100}, line(0.1, 999), 2, "mpi"),
+    ]
+    written = export(run(curves), "ucc").splitlines()
+    (tune,) = (one.removeprefix("UCC_TL_UCP_TUNE=") for one in written if not one.startswith("#"))
+    tokens = [one.split(":") for one in tune.split("#")]
+    assert [(name, *rest) for name, _, *rest in tokens] == [
+        ("allreduce", "host", "[2]", "@knomial"),
+        ("allreduce", "host", "[2]", "@ring"),
+        ("reduce_scatter", "host", "[4]", "@ring"),
+    ]
+    ends = [[float(end) for end in token[1].split("-")] for token in tokens]
+    assert (ends[0][0], ends[1][1]) == (0, float("inf"))
+    assert ends[0][1] == ends[1][0] == pytest.approx(CROSS, rel=0.2)
+    assert ends[2] == [0, pytest.approx(CROSS / 4, rel=0.2)]  # UCC counts one rank's part
+    assert any("broadcast on 2 ranks" in one for one in written if one.startswith("#"))
+
+
 def mpich(name: str, algorithm: str) -> dict[str, Any]:
     """The environment of a variant of the suite mpich-tuner."""
     return {f"MPIR_CVAR_{name}_INTRA_ALGORITHM": algorithm, f"MPIR_CVAR_{name}_DEVICE_COLLECTIVE": 0}

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from linkscope.errors import LinkscopeError
-from linkscope.report.exports import inductor, mpich, nccl, open_mpi, own, ucx
+from linkscope.report.exports import inductor, mpich, nccl, open_mpi, own, ucc, ucx
 from linkscope.results.run_file import RunFile
 
 
@@ -30,6 +30,7 @@ FORMATS = {
     "mpich": Format(mpich.variables, "MPICH"),
     "inductor": Format(inductor.trace, "PyTorch Inductor"),
     "ucx": Format(ucx.conf, "UCX"),
+    "ucc": Format(ucc.conf, "UCC"),
     "json": Format(own.as_json, "examples/choose.py", says_modelled=True),
     "header": Format(own.header, "examples/choose.cpp", says_modelled=True),
 }
@@ -39,7 +40,6 @@ REFUSED = {
         "MSCCL++ measures them itself and writes it: python3 -m mscclpp_benchmark.bench_collective --autotune "
         "--write-config FILE"
     ),
-    "ucc": "its scores choose between UCC's transport layers, and no suite measures those yet",
 }
 """Known by name, so that the answer is the reason."""
 
