@@ -13,7 +13,7 @@ from linkscope.analysis.by_flow import apart
 from linkscope.analysis.cell import memory, payload, place_of, regime, title
 from linkscope.analysis.collective import Collective
 from linkscope.analysis.headline import Headline, headline
-from linkscope.analysis.peak import peak
+from linkscope.analysis.peak import Peak, peak
 from linkscope.machine.paths import Paths
 from linkscope.results.figure_class import figure_class
 from linkscope.results.row import Row, Stats
@@ -24,8 +24,9 @@ Json = dict[str, Any]
 
 _CHUNK = 20_000
 """Lines that become columns at once."""
-_OF_ONE_FLOW = ("first", "latency", "touched", "half", "bus", "algorithm")
+OF_ONE_FLOW = ("first", "latency", "touched", "half", "bus", "algorithm")
 """Figures that are of the first flow, so that its time belongs beside them."""
+RATE, TIME = "GB/s", "s"
 _WORDS = polars.Categorical
 SCHEMA: dict[str, Any] = {
     **{"id": polars.String, "suite": _WORDS, "row": _WORDS, "title": _WORDS, "status": _WORDS, "reason": _WORDS},
@@ -52,7 +53,7 @@ def figures(run: RunFile | RunStream) -> polars.DataFrame:
     ``low`` and ``high`` bound the 95 % interval. ``flows`` and ``background`` count what ran together, ``together``
     says how the measured ones lie: "both ways", "1 to 3", "12 flows"; "" for one alone. ``memory``: the kind, and who
     placed it, "managed (first touch: gpu)". ``id``, ``place`` and ``figure`` make a line unique.
-    ``unit`` says which of the two the figure is, "GB/s" or "s"; ``replicate_values`` are its values in each replicate,
+    ``unit`` says which of the two the figure is, "GB/s" or "s"; ``replicate_values`` are its values in each replicate
     in that unit; ``of_samples`` is the relative half width that samples alone leave in one of them.
     """
     found, frames = iter(lines(run.rows, Paths(run.node))), []
@@ -71,13 +72,20 @@ def lines(rows: Iterable[Row], paths: Paths) -> Iterable[tuple[Any, ...]]:
 
 
 def _line(row: Row, paths: Paths) -> Json:
-    flow, found = row.case["flows"][0], headline(row)
+    found = headline(row)
+    limit = peak(row, paths) if found is not None and found.higher_is_better else None
+    return of_case(row) | _of_outcome(row, found) | _of_peak(found, limit)
+
+
+def of_case(row: Row) -> Json:
+    """The columns that depend on the case alone, not on what came of it. ``row`` is taken apart (``apart``)."""
+    flow = row.case["flows"][0]
     roles = [one.get("role", "measured") for one in row.case["flows"]]
     collective = Collective.of(flow)
     _, table_row, table_column, figure = place_of(row)
     return {
-        **{"id": row.id, "suite": row.suite, "row": row.name, "title": title(row), "status": row.status},
-        **{"reason": row.reason, "modelled": row.modelled, "clock": row.case["clock"], "regime": regime(row)},
+        **{"id": row.id, "suite": row.suite, "row": row.name, "title": title(row), "modelled": row.modelled},
+        **{"clock": row.case["clock"], "regime": regime(row)},
         **{"cache": row.case.get("cache", "rotated"), "load": row.load, "environment": _words(row.environment)},
         **{"processes": int(row.case.get("processes", 1)), "hosts": ", ".join(row.between)},
         **{"tier": str(row.labels.get("tier", "")), "class": figure_class(row.case).key, "method": flow["method"]},
@@ -87,11 +95,14 @@ def _line(row: Row, paths: Paths) -> Json:
         **{"collective": collective.kind if collective else None, "parameters": _words(flow.get("parameters", {}))},
         **{"bytes": payload(row), "flows": roles.count("measured"), "background": roles.count("background")},
         "together": _together([one for one in row.case["flows"] if one.get("role", "measured") == "measured"]),
-        **{"place": f"{table_row}|{table_column}", "figure": figure, "noise": row.noise},
+        **{"place": place(table_row, table_column), "figure": figure},
         "variant": ", ".join(str(word) for word in row.labels.get("variant", {}).values()),
-        **_of_headline(row, found),
-        **_of_peak(row, found, paths),
     }
+
+
+def place(row: str, column: str) -> str:
+    """Where in its table a figure stands."""
+    return f"{row}|{column}"
 
 
 def _together(flows: Sequence[Json]) -> str:
@@ -117,17 +128,18 @@ def _words(named: Json) -> str:
     return " ".join(f"{name}={value}" for name, value in named.items())
 
 
-def _of_headline(row: Row, found: Headline | None) -> Json:
+def _of_outcome(row: Row, found: Headline | None) -> Json:
+    line: Json = {"status": row.status, "reason": row.reason, "noise": row.noise}
     if found is None:
-        return {}
+        return line
     rate = found.higher_is_better
-    line: Json = {"n": found.value.n, "replicates": len(row.measured), "unit": "GB/s" if rate else "s"}
+    line |= {"n": found.value.n, "replicates": len(row.measured), "unit": RATE if rate else TIME}
     own = row.measured_flows[0][1].gbps
-    if found.higher_is_better:
+    if rate:
         line |= _bounds("gbps", found.value)
     elif own is not None:
         line |= _bounds("gbps", own)
-    if str(row.labels.get("figure", "first")) in _OF_ONE_FLOW or not found.higher_is_better:
+    if str(row.labels.get("figure", "first")) in OF_ONE_FLOW or not rate:
         line |= _bounds("seconds", row.measured_flows[0][1].seconds)
     return line
 
@@ -145,8 +157,7 @@ def _bounds(name: str, value: Stats) -> Json:
     return {name: value.median, f"{name}_low": value.low, f"{name}_high": value.high}
 
 
-def _of_peak(row: Row, found: Headline | None, paths: Paths) -> Json:
-    limit = peak(row, paths) if found is not None and found.higher_is_better else None
+def _of_peak(found: Headline | None, limit: Peak | None) -> Json:
     if found is None or limit is None or not limit.gbps:
         return {}
     return {"peak_gbps": limit.gbps, "of_peak": found.value.median / limit.gbps, "bound_by": limit.why}

@@ -87,11 +87,16 @@ def across(stats: Sequence[Stats], noise: float = 0.0) -> Stats:
 
 def with_noise(stats: Stats, noise: float) -> Stats:
     """The same with an interval that holds ``noise`` (relative half width) besides, each side for itself."""
-    if not noise or stats.low <= 0:
-        return stats
-    below, above = math.log(stats.median / stats.low), math.log(stats.high / stats.median)
-    lower, upper = math.hypot(below, noise), math.hypot(above, noise)
-    return replace(stats, low=stats.median * math.exp(-lower), high=stats.median * math.exp(upper))
+    low, high = widened(stats.median, stats.low, stats.high, noise)
+    return replace(stats, low=low, high=high)
+
+
+def widened(middle: float, low: float, high: float, noise: float) -> tuple[float, float]:
+    """The bounds of one replicate's interval with ``noise`` besides."""
+    if not noise or low <= 0:
+        return low, high
+    below, above = math.hypot(math.log(middle / low), noise), math.hypot(math.log(high / middle), noise)
+    return middle * math.exp(-below), middle * math.exp(above)
 
 
 def interval(stats: Sequence[Stats], noise: float = 0.0) -> tuple[float, float]:
@@ -104,9 +109,15 @@ def interval(stats: Sequence[Stats], noise: float = 0.0) -> tuple[float, float]:
     logs = [math.log(one.median) for one in stats]
     centre = sum(logs) / len(logs)
     variance = sum((log - centre) ** 2 for log in logs) / (len(logs) - 1)
-    between = t975(len(logs) - 1) * math.sqrt(variance / len(logs))
-    within = median((one.high - one.low) / 2 / one.median for one in stats) / math.sqrt(len(stats))
-    margin = min(math.hypot(max(between, within), noise), _WIDEST)
+    within = median((one.high - one.low) / 2 / one.median for one in stats)
+    return bounds(len(logs), centre, variance, within, noise)
+
+
+def bounds(count: int, centre: float, variance: float, within: float, noise: float) -> tuple[float, float]:
+    """That interval from the mean and variance of the ``count`` logarithms, and the relative half width ``within`` that
+    samples leave in one replicate."""
+    between = t975(count - 1) * math.sqrt(variance / count)
+    margin = min(math.hypot(max(between, within / math.sqrt(count)), noise), _WIDEST)
     return math.exp(centre - margin), math.exp(centre + margin)
 
 

@@ -117,15 +117,21 @@ class RunFile:
 
 def fold(header: Json, rows: Sequence[Row]) -> Row:
     """The rows of a case as one, with the noise that the header says of it or else of its class."""
-    alone = sum(row.status == "ok" for row in rows) == 1
+    good = sum(row.status == "ok" for row in rows)
+    return folded(rows, noise_of(header, rows[0].id, good, figure_class(rows[0].case).key))
+
+
+def noise_of(header: Json, case_id: str, replicates: int, of_class: str) -> float:
+    """What the header says that a case with so many ok replicates varies from run to run, as a relative half width; 0
+    where it says nothing."""
     try:
         noise = header["noise"]
-        known = noise.get("one_replicate", noise["between_runs"]) if alone else noise["between_runs"]
-        width = known["cases"].get(rows[0].id)
-        width = float(known["classes"][figure_class(rows[0].case).key] if width is None else width)
+        known = noise.get("one_replicate", noise["between_runs"]) if replicates == 1 else noise["between_runs"]
+        width = known["cases"].get(case_id)
+        width = float(known["classes"][of_class] if width is None else width)
     except (KeyError, TypeError, ValueError, AttributeError):
-        width = 0.0
-    return folded(rows, width if 0 <= width < MOST_NOISE else 0.0)
+        return 0.0
+    return width if 0 <= width < MOST_NOISE else 0.0
 
 
 class RunWriter:
