@@ -220,7 +220,12 @@ def slowest(row: Row) -> Slowest | None:
 def payload(row: Row) -> int:
     """Bytes of one operation of the case's first flow; 0 where it has no memory at either end (a call)."""
     flow = row.case["flows"][0]
-    return int(flow["bytes"]) if any(end in flow for end in ("source", "destination", "members")) else 0
+    return int(flow["bytes"]) if moves(flow) else 0
+
+
+def moves(flow: Json) -> bool:
+    """Whether a plan's flow moves bytes: it has memory at an end."""
+    return any(end in flow for end in ("source", "destination", "members"))
 
 
 def title(row: Row) -> str:

@@ -18,7 +18,6 @@ from linkscope.machine.paths import Paths
 from linkscope.results.figure_class import figure_class
 from linkscope.results.row import Row, Stats
 from linkscope.results.run_file import RunFile
-from linkscope.results.run_stream import RunStream
 
 Json = dict[str, Any]
 
@@ -45,7 +44,7 @@ SCHEMA: dict[str, Any] = {
 """Columns of the frame and their types; "class" is the class of figures that share a noise."""
 
 
-def figures(run: RunFile | RunStream) -> polars.DataFrame:
+def figures(run: RunFile) -> polars.DataFrame:
     """Every figure of a run, in the plan's order, with the columns of ``SCHEMA``; null where a thing is not known.
 
     ``gbps`` or ``seconds`` is the figure itself, by what ``figure`` names; beside the rate of one flow stands its time,
@@ -65,7 +64,7 @@ def figures(run: RunFile | RunStream) -> polars.DataFrame:
 def lines(rows: Iterable[Row], paths: Paths) -> Iterable[tuple[Any, ...]]:
     """A tuple for every figure, in the order of ``SCHEMA``."""
     for row in rows:
-        replicates = [apart([one]) for one in row.measured]
+        replicates = [apart([one]) for one in row.measured if row.status == "ok"]
         for index, part in enumerate(apart([row])):
             line = _line(part, paths) | _of_replicates([parts[index] for parts in replicates])
             yield tuple(line.get(name) for name in SCHEMA)

@@ -1,65 +1,59 @@
-"""Figures in parts: those of a large run, by as many processes as there are CPUs, each for some of its cases."""
+"""Figures in parts: those of a large run, whose lines as many processes decode as there are CPUs."""
 
 from __future__ import annotations
 
-import io
 import os
 import pickle
 import subprocess
 import sys
-from dataclasses import replace
-from itertools import islice
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import fields, replace
+from itertools import pairwise
 
 import polars
 
 from linkscope.analysis.figures import figures
+from linkscope.analysis.folded_figures import folded_figures
+from linkscope.analysis.line_figures import LineFigures, line_figures
 from linkscope.results.run_file import RunFile
 from linkscope.results.run_stream import RunStream
 
-Json = dict[str, Any]
 MOST_PARTS = 4
-LEAST_CASES = 10_000
-"""In a part: a process takes as long to start as 2,000 cases."""
+LEAST_BYTES = 16 << 20
+"""In a part: a process takes as long to start as reading this takes."""
 _CHILD = (
     "import sys; sys.path = [path for path in sys.path if path]; "
     "from linkscope.analysis.figures_in_parts import write_part; write_part()"
 )
 """Nothing is imported from the current folder."""
-_NEEDED = ("node", "noise")
-"""What of a header rows and peaks depend on."""
 
 
 def figures_of(run: RunFile | RunStream) -> polars.DataFrame:
     """``figures`` of any run, in parts where it is a stream. Raises LinkscopeError where a stream's row is damaged."""
-    return figures_in_parts(run) if isinstance(run, RunStream) else figures(run)
+    return figures_in_parts(run).drop("at") if isinstance(run, RunStream) else figures(run)
 
 
 def figures_in_parts(stream: RunStream, most: int = MOST_PARTS) -> polars.DataFrame:
-    """``figures``, by ``most`` processes at most. Raises LinkscopeError as it does."""
-    count = max(1, min(most, len(os.sched_getaffinity(0)), len(stream.places) // LEAST_CASES))
-    own, *others = _parts(stream, count)
-    started = [(part, _start(part)) for part in others]
+    """``figures`` and ``at``, where the lines of their cases begin; by ``most`` processes at most.
+
+    Raises LinkscopeError where a row is damaged.
+    """
+    count = max(1, min(most, len(os.sched_getaffinity(0)), stream.size // LEAST_BYTES))
+    bounds = [stream.size * part // count for part in range(count + 1)]
+    own, *others = pairwise(bounds)
+    started = [(part, _start(stream, part)) for part in others]
     try:
-        frames = [figures(own), *(_taken(part, process) for part, process in started)]
+        found = [line_figures(stream, *own), *(_taken(stream, part, process) for part, process in started)]
     finally:
         for _, process in started:
             process.kill()
             process.wait()
             if process.stdout is not None:
                 process.stdout.close()
-    return polars.concat(frames)
+    return folded_figures(stream, found)
 
 
-def _parts(stream: RunStream, count: int) -> list[RunStream]:
-    """The stream's cases in ``count`` parts of one size, in order."""
-    header = {name: stream.header[name] for name in _NEEDED if name in stream.header}
-    places = iter(stream.places.items())
-    size = -(-len(stream.places) // count)
-    return [replace(stream, header=header, places=dict(islice(places, size))) for _ in range(count)]
-
-
-def _start(part: RunStream) -> subprocess.Popen[bytes]:
+def _start(stream: RunStream, part: Sequence[int]) -> subprocess.Popen[bytes]:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
     pipe = subprocess.PIPE
     process = subprocess.Popen(
@@ -68,19 +62,23 @@ def _start(part: RunStream) -> subprocess.Popen[bytes]:
     assert process.stdin is not None
     try:
         with process.stdin as stdin:
-            pickle.dump(part, stdin)
+            pickle.dump((replace(stream, header={"node": stream.header["node"]}), *part), stdin)
     except OSError:  # it could not start: the part is then this process's own
         process.kill()
     process.stdin = None
     return process
 
 
-def _taken(part: RunStream, process: subprocess.Popen[bytes]) -> polars.DataFrame:
+def _taken(stream: RunStream, part: Sequence[int], process: subprocess.Popen[bytes]) -> LineFigures:
     """What the process found; where it failed, this one says why, or finds it itself."""
     data, _ = process.communicate()
-    return polars.read_ipc(io.BytesIO(data)) if process.returncode == 0 else figures(part)
+    if process.returncode != 0:
+        return line_figures(stream, *part)
+    return LineFigures(*(polars.read_ipc(frame) for frame in pickle.loads(data)))
 
 
 def write_part() -> None:
-    """What a process does: its part is on standard input, its figures go to standard output."""
-    figures(pickle.load(sys.stdin.buffer)).write_ipc(sys.stdout.buffer)
+    """What a process does: its part is on standard input, its frames go to standard output."""
+    found = line_figures(*pickle.load(sys.stdin.buffer))
+    frames = [getattr(found, one.name).write_ipc(None).getvalue() for one in fields(found)]
+    pickle.dump(frames, sys.stdout.buffer)

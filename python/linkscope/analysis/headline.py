@@ -119,10 +119,14 @@ def shared_unit(times: Sequence[float]) -> str:
 
 def summed_rates(measured: Sequence[tuple[dict[str, Any], FlowResult]]) -> list[float]:
     """GB/s of several flows together, sample by sample; empty where the row does not hold their samples."""
-    if len({len(result.samples_s) for _, result in measured}) != 1:
+    return rates_together([flow["bytes"] for flow, _ in measured], [result.samples_s for _, result in measured])
+
+
+def rates_together(sizes: Sequence[int], samples_s: Sequence[Sequence[float]]) -> list[float]:
+    """Of flows of so many bytes whose samples took so long; empty where they have not the same number of samples."""
+    if len({len(samples) for samples in samples_s}) != 1:
         return []
-    columns = zip(*(result.samples_s for _, result in measured), strict=True)
-    sizes = [flow["bytes"] for flow, _ in measured]
+    columns = zip(*samples_s, strict=True)
     return [sum(size / s for size, s in zip(sizes, column, strict=True)) * 1e-9 for column in columns]
 
 

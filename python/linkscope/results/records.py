@@ -283,12 +283,11 @@ class StateRecord(TypedDict, total=False):
 
 
 _DECODER = msgspec.json.Decoder()
-_MAY_CONTROL = (b"\\", b"\x7f", b"\xc2", b"\xe2")
 
 
 def may_control(line: bytes) -> bool:
     """Whether a line of JSON may hold characters that must be escaped."""
-    return any(mark in line for mark in _MAY_CONTROL)
+    return b"\\" in line or b"\x7f" in line or b"\xc2" in line or b"\xe2" in line
 
 
 def decoded(line: bytes) -> Json | None:

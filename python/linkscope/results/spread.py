@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from itertools import accumulate, pairwise
+from itertools import accumulate, chain, pairwise
 from statistics import fmean, median
 
 from linkscope.results.row import FlowResult
 
 WIDE = 0.02
 """Replicates that differ by less need no reason."""
-_LEAST_GAP = math.log(1.15)
+LEAST_GAP = math.log(1.15)
+"""Logarithm of how far two modes lie apart at least."""
+_STEP = math.exp(LEAST_GAP) * (1 - 1e-9)
+"""The same as a factor, below which rounding can't bring it."""
 _LEAST_SHARE = 0.15
 _FEWEST_SAMPLES = 12
 _IN_EACH = 2
@@ -32,7 +35,8 @@ def two_modes(replicates: Sequence[Sequence[float]]) -> tuple[float, float] | No
     """
     positive = [[sample for sample in samples if sample > 0] for samples in replicates]
     held = [samples for samples in positive if samples]
-    if sum(map(len, held)) < _FEWEST_SAMPLES or math.log(max(map(max, held)) / min(map(min, held))) < _LEAST_GAP:
+    together = sorted(chain.from_iterable(held))
+    if len(together) < _FEWEST_SAMPLES or not any(b > a * _STEP for a, b in pairwise(together)):
         return None
     weighed = sorted((math.log(sample), 1 / len(samples) / len(held)) for samples in held for sample in samples)
     below = list(accumulate(weight for _, weight in weighed))
@@ -43,7 +47,7 @@ def two_modes(replicates: Sequence[Sequence[float]]) -> tuple[float, float] | No
     ]
     gap, cut = max(gaps, default=(0.0, 0))
     groups = [log for log, _ in weighed[:cut]], [log for log, _ in weighed[cut:]]
-    if gap < _LEAST_GAP:
+    if gap < LEAST_GAP:
         return None
     border = math.exp(groups[1][0] - gap / 2)
     needed = _gaps_needed(held, border)
