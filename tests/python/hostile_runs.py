@@ -109,8 +109,8 @@ def outcome(path: Path, good: RunFile) -> str:
         if len(str(error).splitlines()) != 1:
             raise
         return "refused"
-    if streamed is not None:
-        assert_frame_equal(streamed, figures(run), rel_tol=1e-9, abs_tol=0, categorical_as_str=True)
+    assert streamed is not None
+    assert_frame_equal(streamed, figures(run), rel_tol=1e-9, abs_tol=0, categorical_as_str=True)
     for use in (_shown, _explained, lambda one: render(one), of_run, _chosen):
         use(run)
     for pair in (lambda: compare([good], [run]), lambda: compare([run], [good]), lambda: calibrate([good, run])):

@@ -214,6 +214,7 @@ class _Reader:
 
     def figures(self) -> LineFigures:
         """All that was taken."""
+        self._turn()
         names = (*PART_COLUMNS, "peak_gbps", "bound_by")
         schema = {"part": polars.UInt32, "first": polars.UInt16, **{name: SCHEMA[name] for name in names}}
         return LineFigures(
