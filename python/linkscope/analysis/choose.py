@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
-from statistics import median
 from typing import Any, TypeAlias
 
 import polars
@@ -259,12 +258,16 @@ def _answers(usable: polars.DataFrame, keys: polars.DataFrame, told: Sequence[To
         polars.Series("path", [path for _, _, path in told], polars.Categorical),
     )
     rivalled = [number for number, found in enumerate(ways.values()) if len(found) > 1]
-    by = ["question", "way", "bytes", "path"]
+    by = ["question", "bytes", "way"]
     costs = (
         usable.lazy()
         .join(coded.lazy().filter(polars.col("question").is_in(rivalled)), on=_KEYS, nulls_equal=True)
-        .group_by(by)
+        .group_by(*by, "path")
         .agg(*(polars.col(name).median() for name in _COSTS), polars.col("modelled").any())
+        .with_columns(paths=polars.col("path").n_unique().over("question"))
+        .filter(_comparable())
+        .group_by(by)
+        .agg(*(polars.col(name).median() for name in _COSTS), polars.col("modelled").any(), polars.col("paths").first())
         .sort(by)
         .collect()
     )
@@ -276,12 +279,18 @@ def _answers(usable: polars.DataFrame, keys: polars.DataFrame, told: Sequence[To
             yield found
 
 
+def _comparable() -> polars.Expr:
+    """Of one size the paths that all ways have; all where there is none."""
+    at_size, ways = ["question", "bytes"], polars.col("way").n_unique()
+    common = ways.over(*at_size, "path") == ways.over(at_size)
+    return common | ~common.any().over(at_size)
+
+
 def _choice(question: Question, ways: Sequence[Way], lines: polars.DataFrame) -> Choice | None:
     names = _names(ways)
     rivals: dict[str, dict[float, Cost]] = {}
-    for (size,), at in lines.group_by("bytes", maintain_order=True):
-        for way, cost in _at_one_size(at).items():
-            rivals.setdefault(names[way], {})[float(str(size))] = cost
+    for way, size, *cost in lines.select("way", "bytes", *_COSTS).iter_rows():
+        rivals.setdefault(names[way], {})[float(size)] = Cost(*cost)
     ranges = size_ranges(rivals)
     if not ranges:
         return None
@@ -295,7 +304,7 @@ def _choice(question: Question, ways: Sequence[Way], lines: polars.DataFrame) ->
         crossovers=crossovers(rivals, ranges),
         always=min(worst, key=lambda one: one[1], default=None),
         sizes=tuple(_at(rivals, size) for size in sizes),
-        paths=lines["path"].n_unique(),
+        paths=int(lines["paths"][0]),
         modelled=bool(lines["modelled"].any()),
     )
 
@@ -303,19 +312,6 @@ def _choice(question: Question, ways: Sequence[Way], lines: polars.DataFrame) ->
 def _at(rivals: Rivals, size: float) -> AtSize:
     over = [(name, found[2]) for name in rivals if (found := excess(rivals, name, [size])) is not None]
     return AtSize(int(size), tuple(sorted(over, key=lambda one: one[1])), tuple(sorted(equals(rivals, size))))
-
-
-def _at_one_size(lines: polars.DataFrame) -> dict[int, Cost]:
-    """By way, the medians over the paths that all ways have; over those of each where there is none."""
-    by_way: dict[int, dict[str, tuple[float, float, float]]] = {}
-    for way, path, *cost in lines.select("way", "path", *_COSTS).iter_rows():
-        by_way.setdefault(way, {})[path] = (cost[0], cost[1], cost[2])
-    common = set.intersection(*(set(paths) for paths in by_way.values()))
-    found = {}
-    for way, paths in by_way.items():
-        counted = [paths[path] for path in paths if path in common or not common]
-        found[way] = Cost(*(median(one[bound] for one in counted) for bound in range(3)))
-    return found
 
 
 def _within(size: float, ranges: Sequence[SizeRange]) -> bool:
