@@ -71,6 +71,14 @@ def test_identical_ways_are_equals() -> None:
     assert set(answer.ranges[0].best) == {"copy-engine", "kernel-copy"}
 
 
+def test_a_parameter_left_as_it_is_makes_no_rival() -> None:
+    ends = ("numa:0", "numa:0")
+    named = rows("memcpy", 1e-6, 20, ends, clock="host", parameters={"non_temporal": 0})
+    other = rows("memcpy", 1e-6, 10, ends, clock="host", parameters={"non_temporal": 1})
+    unnamed = rows("memcpy", 1e-6, 20, ends, clock="host")
+    assert set(only(chosen(named, unnamed, other)).rivals) == {"memcpy", "memcpy non_temporal=1"}
+
+
 @pytest.mark.parametrize(
     "other",
     [

@@ -47,7 +47,10 @@ ASKED = frozenset(
     )
 )
 """Parameters that say what is to be done. All others say how, and are the user's to choose."""
+DEFAULTS = frozenset({("non_temporal", "0")})
+"""Parameters that some rows name and others leave as they are: the same way."""
 ANY = "any memory"
+_SAID = {"recorded": "graph of {word}"}
 _COSTS = ("cost", "cost_low", "cost_high")
 _KEYS = (
     *("method", "executor", "source", "source_memory", "destination", "destination_memory", "members", "processes"),
@@ -213,7 +216,7 @@ def _question(key: Json) -> Question:
         *([f"{key['together']} at once"] if key["together"] else []),
         *([key["load"]] if key["load"] != "once" else []),
         *([f"{key['cache']} caches"] if key["cache"] == "flushed" else []),
-        *(f"{name} {word}" for name, word in asked),
+        *(_SAID.get(name, "{name} {word}").format(name=name, word=word) for name, word in asked),
         *([f"between {key['hosts']}"] if key["hosts"] else []),
     ]
     memory = " > ".join(kind for kind in (key["source_memory"], key["destination_memory"]) if kind)
@@ -222,7 +225,7 @@ def _question(key: Json) -> Question:
 
 
 def _way(key: Json) -> Way:
-    how = tuple((name, word) for name, word in _parameters(key) if name not in ASKED)
+    how = tuple((name, word) for name, word in _parameters(key) if name not in ASKED and (name, word) not in DEFAULTS)
     return Way(key["method"], role(key), how, key["environment"])
 
 

@@ -33,7 +33,7 @@ def show(found: Choices, node: str, console: Console) -> None:
         console.print(block)
         left, shown = left - lines, shown + len(alike)
     rest = [
-        *([f"{len(matter) - shown} more questions"] if shown < len(matter) else []),
+        *([wording.count(len(matter) - shown, "more question")] if shown < len(matter) else []),
         *(
             [f"{len(found.answers) - len(matter)} in which all ways are equals"]
             if len(matter) < len(found.answers)

@@ -39,7 +39,7 @@ def verdict(found: Comparison) -> str:
     """What is worse, what is better, how much is the same, and what could not be told."""
     parts = [_direction(found, WORSE), _direction(found, BETTER)]
     if found.lost:
-        parts.insert(0, f"{_count(len(found.lost), 'case')} no longer ok")
+        parts.insert(0, f"{wording.count(len(found.lost), 'case')} no longer ok")
     changed = "; ".join(part for part in parts if part) or "No change that is beyond this node's noise"
     same = f"{found.count(SAME)} of {len(found.changes)} figures are the same within {wording.percent(found.threshold)}"
     text = f"{changed[0].upper()}{changed[1:]}. {same}, {found.count(UNCLEAR)} can't be told."
@@ -64,7 +64,7 @@ def _show(found: Comparison, node: str, findings: int, changes: int, lines: int,
     console.print(Text(f"base {_side(found.base)}; new {_side(found.new)}", style="dim"))
     console.print(Text(verdict(found), style="bold"))
     if found.unknown:
-        console.print(Text(f"{_count(found.unknown, 'figure')}: {HOST_NEEDS}", style="yellow"))
+        console.print(Text(f"{wording.count(found.unknown, 'figure')}: {HOST_NEEDS}", style="yellow"))
     for number, one in enumerate(found.findings[:findings], start=1):
         _print_finding(number, one, changes, console)
     if len(found.findings) > findings:
@@ -79,7 +79,8 @@ def _show(found: Comparison, node: str, findings: int, changes: int, lines: int,
 def _print_finding(number: int, one: CommonCause, most: int, console: Console) -> None:
     direction = "worse" if one.worse else "better"
     unchanged = f"; {one.unchanged} others there did not change" if one.unchanged else ""
-    head = f"{number}. {one.what}: {direction}, {percent(one.ratio)} in {_count(len(one.changes), 'figure')}{unchanged}"
+    figures = wording.count(len(one.changes), "figure")
+    head = f"{number}. {one.what}: {direction}, {percent(one.ratio)} in {figures}{unchanged}"
     console.print(Text(head, style="bold red" if one.worse else "bold green"))
     shown = sorted(one.changes, key=lambda change: change.p)[:most]
     console.print(_table(shown))
@@ -106,10 +107,6 @@ def _print_lines(what: str, lines: Sequence[str], most: int, console: Console) -
 
 def _side(paths: Sequence[str]) -> str:
     return paths[0] if len(paths) == 1 else f"{len(paths)} runs from {paths[0]} on"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def percent(ratio: float) -> str:

@@ -33,6 +33,11 @@ TOGETHER = 0.9
 """Flows that ran together for less than this share of the time are worth a remark."""
 
 
+def count(number: int, noun: str) -> str:
+    """Such as "1 figure", "3 figures"."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
 def size(count: int | float) -> str:
     """Binary, such as "512 MiB", "1.5 KiB", "96 B"."""
     value = float(count)
