@@ -59,7 +59,9 @@ def with_state(run: RunFile, gpu: str, **seen: Any) -> RunFile:
 
 
 def ends(flow: Json) -> list[str]:
-    return [flow[end]["device"] for end in ("source", "destination") if end in flow]
+    """From and to; what is only read goes to the processor that reads it."""
+    found = [flow[end]["device"] for end in ("source", "destination") if end in flow]
+    return found if "destination" in flow or "source" not in flow else [*found, flow["executor"]]
 
 
 def peer(flow: Json, gpu: str) -> bool:
@@ -186,8 +188,8 @@ def slow_receiver(gpu: str) -> Fault:
     return lambda run: slowed(run, lambda f: peer(f, gpu) and ends(f)[1] == gpu, 0.85)
 
 
-def slow_pair(a: str, b: str) -> Fault:
-    return lambda run: slowed(run, lambda f: ends(f) == [a, b], 0.83)
+def slow_pair(a: str, b: str, factor: float = 0.83) -> Fault:
+    return lambda run: slowed(run, lambda f: ends(f) == [a, b], factor)
 
 
 def slow_memory(gpu: str) -> Fault:
@@ -204,6 +206,39 @@ def wrong_numa(gpu: str, near: str, far: str, ratio: float) -> Fault:
     def plant(run: RunFile) -> RunFile:
         found = slowed(run, lambda f: {gpu, near} == set(ends(f)), ratio)
         return slowed(found, lambda f: {gpu, far} == set(ends(f)), 1 / ratio)
+
+    return plant
+
+
+def late(hit: Callable[[Json], bool], factor: float) -> Fault:
+    """Answers of one word alone take ``factor`` times as long."""
+    return lambda run: slowed(run, lambda f: f["method"] in ("pointer-chase", "ping-pong") and hit(f), 1 / factor)
+
+
+def late_row(gpu: str, factor: float = 1.4) -> Fault:
+    """Whatever waits for this GPU or answers to it, say over a link that retries."""
+    return late(lambda flow: peer(flow, gpu), factor)
+
+
+def late_pair(a: str, b: str, factor: float = 1.4) -> Fault:
+    return late(lambda flow: ends(flow) == [a, b], factor)
+
+
+def late_memory(gpu: str, factor: float = 1.3) -> Fault:
+    return late(lambda flow: local(flow, gpu), factor)
+
+
+def throttled_waits(gpu: str) -> Fault:
+    """A low clock that one-word answers alone show."""
+    return lambda run: with_state(late_memory(gpu)(run), gpu, throttle=["thermal slowdown"], clock_mhz=1200)
+
+
+def unsteady(deviation: float, factor: float) -> Fault:
+    """Runs differ by ``deviation``; in this one a path is ``factor`` times as fast."""
+
+    def plant(run: RunFile) -> RunFile:
+        found = slow_pair("gpu:0", "gpu:1", factor)(run)
+        return replace(found, rows=tuple(replace(row, noise=deviation) for row in found.rows))
 
     return plant
 

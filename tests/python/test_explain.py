@@ -48,6 +48,10 @@ SINGLE: dict[str, tuple[faults.Fault, Named]] = {
     "memory": (faults.slow_memory("gpu:2"), (("gpu:2",), UNKNOWN)),
     "host": (faults.slow_host("gpu:2"), (("gpu:2",), UNKNOWN)),
     "shared link": (faults.shared_link("gpu:2", "gpu:3"), (("gpu:2", "gpu:3"), "share a link")),
+    "late GPU": (faults.late_row("gpu:1"), (("gpu:1",), UNKNOWN)),
+    "late pair": (faults.late_pair("gpu:2", "gpu:3"), (("gpu:2 > gpu:3",), UNKNOWN)),
+    "late memory": (faults.late_memory("gpu:0"), (("gpu:0",), UNKNOWN)),
+    "late, throttled": (faults.throttled_waits("gpu:2"), (("gpu:2",), "throttled")),
     "fabric": (faults.slow_fabric, (ALL, "")),
     "host everywhere": (faults.slow_host_everywhere, (ALL, UNKNOWN)),
 }
@@ -68,6 +72,10 @@ PAIRS = [
     ("shared link", "x8"),
     ("shared link", "lane down, unsaid"),
     ("fabric", "MIG"),
+    ("late memory", "x8"),
+    ("late GPU", "memory"),
+    ("late pair", "lane down"),
+    ("late, throttled", "generation 4"),
     ("lane down", "host everywhere"),
 ]
 
@@ -137,6 +145,17 @@ def test_a_numa_node_that_is_nearer_than_the_nearest_is_named(modelled: RunFile)
     far = next(numa.id for numa in modelled.node.of_kind("numa") if numa.id != f"numa:{near}")
     (found,) = explain(faults.wrong_numa("gpu:1", f"numa:{near}", far, 0.427)(modelled)).shortfalls
     assert names(found, (("gpu:1",), far))
+
+
+def test_a_path_that_is_slow_within_what_runs_differ_by_is_no_finding(healthy: RunFile) -> None:
+    assert explain(faults.unsteady(0.0, 0.9)(healthy)).shortfalls
+    unsteady = explain(faults.unsteady(0.12, 0.9)(healthy))
+    assert not unsteady.shortfalls
+
+
+@pytest.mark.parametrize("factor", [0.9, 1.0, 1.1])
+def test_answers_as_late_as_healthy_siblings_may_be_are_no_finding(factor: float, healthy: RunFile) -> None:
+    assert not explain(faults.late_row("gpu:1", factor)(healthy)).shortfalls
 
 
 def test_a_detour_of_peers_over_pcie_is_named(healthy: RunFile) -> None:

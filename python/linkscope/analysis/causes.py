@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from linkscope.analysis.latencies import JudgedLatency
 from linkscope.analysis.ledger import NVSWITCH, Ledger
 from linkscope.machine.node import Node
 from linkscope.machine.state import GpuState, MachineState
@@ -24,7 +25,7 @@ class Likely:
     what: str
     evidence: str
     decide: str
-    explains: Callable[[Ledger], bool]
+    explains: Callable[[Ledger | JudgedLatency], bool]
     where: tuple[str, ...] = ()
 
 
@@ -88,7 +89,7 @@ def _pcie(state: GpuState) -> Iterator[Likely]:
         )
 
 
-def _over_pcie(one: Ledger) -> bool:
+def _over_pcie(one: Ledger | JudgedLatency) -> bool:
     return one.link.startswith("pcie")
 
 
@@ -204,7 +205,7 @@ def _clocks(state: GpuState) -> Iterator[Likely]:
         )
 
 
-def _by_clock(one: Ledger) -> bool:
+def _by_clock(one: Ledger | JudgedLatency) -> bool:
     """Kernels follow the clock, copy engines between devices do not."""
     return one.kind == "local" or one.method.startswith("kernel")
 

@@ -10,6 +10,7 @@ from typing import Any
 from linkscope.analysis.by_flow import apart
 from linkscope.analysis.causes import Likely, Surroundings, likely
 from linkscope.analysis.contention import Crowd, crowds
+from linkscope.analysis.latencies import JudgedLatency, latencies
 from linkscope.analysis.ledger import Ledger, ledgers
 from linkscope.machine.paths import Paths
 from linkscope.machine.state import MachineState
@@ -28,6 +29,7 @@ _LOOK_AT = {
     "host": "PCIe width, generation and errors under load, IOMMU, other load on the host",
     "local": "clocks under load, row remapping (nvidia-smi -q), other processes",
 }
+Account = Ledger | JudgedLatency
 _NAMES = {"peer": "other GPUs", "host": "the host", "local": "its own memory"}
 
 
@@ -36,7 +38,8 @@ class Shortfall:
     """One thing that makes paths slower than they should be.
 
     ``where``: devices, or a path; ``what`` in words; ``cause``: "unknown" where no evidence decides. ``cost``: the
-    median share that is missing on its paths. ``evidence`` and ``decide``: why it is thought so, what would tell.
+    median share that is missing on its paths or, where it is ``late``, by which answers take longer. ``evidence`` and
+    ``decide``: why it is thought so, what would tell.
     """
 
     where: tuple[str, ...]
@@ -47,48 +50,62 @@ class Shortfall:
     evidence: tuple[str, ...]
     decide: str
     ids: tuple[str, ...]
+    late: bool = False
 
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """``accounts``: of every path that could be judged. ``unsure``: figures below what is expected by more than the
-    tolerance would allow if their intervals were not that wide. ``unjudged``: nothing to hold them against."""
+    """``accounts``: of every path that could be judged; ``latencies`` of GPUs, judged alike. ``unsure``: figures below
+    what is expected by more than the tolerance would allow if their intervals were not that wide. ``unjudged``: paths
+    with nothing to hold them against."""
 
     node: str
     modelled: bool
     shortfalls: tuple[Shortfall, ...]
     accounts: tuple[Ledger, ...]
+    latencies: tuple[JudgedLatency, ...]
     unsure: tuple[Ledger, ...]
     unjudged: int
 
     @property
     def judged(self) -> int:
         """How many figures were held against an expectation."""
-        return len(self.accounts) - self.unjudged
+        return len(self.accounts) - self.unjudged + self.judged_latencies
+
+    @property
+    def judged_latencies(self) -> int:
+        """How many of them are latencies."""
+        return sum(one.expected_ns is not None for one in self.latencies)
 
     def to_json(self) -> Json:
         """A JSON-ready dict."""
         found = asdict(self)
-        for name in ("accounts", "unsure"):
+        for name in ("accounts", "latencies", "unsure"):
             found[name] = [one.to_json() for one in getattr(self, name)]
         return found
 
 
 def explain(run: RunFile) -> Diagnosis:
-    """Holds every large transfer of a run against what is published for such a path, or else its siblings."""
+    """Holds every large transfer of a run against what is published for such a path, or else its siblings, and every
+    latency between GPUs or in their memory against its siblings."""
     node = run.node
     paths = Paths(node)
-    accounts = ledgers(apart(run.rows), paths)
+    parts = apart(run.rows)
+    accounts, waits = ledgers(parts, paths), latencies(parts, paths)
     states = [MachineState.from_json(data) for data in _states(run)]
     where = Surroundings(node, states, run.with_status("skipped"), accounts)
     short = [one for one in accounts if one.short]
     unsure = [one for one in accounts if not one.short and one.missing > 2 * max(0.05, one.noise)]
-    found = _shortfalls(short, accounts, where) + [_together(one) for one in crowds(run.rows, accounts, paths)]
+    late = [one for one in waits if one.short]
+    found = _shortfalls(short, late, accounts, waits, where) + [
+        _together(one) for one in crowds(run.rows, accounts, paths)
+    ]
     return Diagnosis(
         node=node.name,
         modelled=run.modelled,
         shortfalls=tuple(sorted(found, key=lambda one: -one.cost)),
         accounts=tuple(accounts),
+        latencies=tuple(waits),
         unsure=tuple(unsure),
         unjudged=sum(one.expected_gbps is None for one in accounts),
     )
@@ -105,10 +122,16 @@ def _states(run: RunFile) -> Iterator[Json]:
             yield record["state"]
 
 
-def _shortfalls(short: Sequence[Ledger], accounts: Sequence[Ledger], where: Surroundings) -> list[Shortfall]:
+def _shortfalls(
+    short: Sequence[Ledger],
+    late: Sequence[JudgedLatency],
+    accounts: Sequence[Ledger],
+    waits: Sequence[JudgedLatency],
+    where: Surroundings,
+) -> list[Shortfall]:
     found: list[Shortfall] = []
-    left = list(short)
-    known: dict[str, list[tuple[str, Likely, list[Ledger]]]] = {}
+    left: list[Account] = [*short, *late]
+    known: dict[str, list[tuple[str, Likely, list[Account]]]] = {}
     gpus = [gpu.id for gpu in where.node.of_kind("gpu")]
     for gpu in gpus:
         for cause in likely(where, gpu):
@@ -118,10 +141,25 @@ def _shortfalls(short: Sequence[Ledger], accounts: Sequence[Ledger], where: Surr
                 left = _without(left, explained)
     for sharing in known.values():
         found += _known(sharing)
-    open_ = _open(accounts, left)
-    for kind in ("peer", "host", "local"):
-        found += _unknown(kind, [one for one in left if one.kind == kind], [one for one in open_ if one.kind == kind])
+    for some, all_ in ((_of(left, Ledger), accounts), (_of(left, JudgedLatency), waits)):
+        open_ = _open(all_, some)
+        for kind in ("peer", "host", "local"):
+            still = [one for one in some if one.kind == kind and not _told(one, found)]
+            found += _unknown(kind, still, [one for one in open_ if one.kind == kind])
     return found
+
+
+def _of(some: Iterable[Account], sort: type[Account]) -> list[Account]:
+    return [one for one in some if isinstance(one, sort)]
+
+
+def _told(one: Account, found: Iterable[Shortfall]) -> bool:
+    """Whether a latency is of a place where transfers are slow: the one finding is enough."""
+    return isinstance(one, JudgedLatency) and any(
+        other.kind == one.kind and set(one.gpus) & {gpu for place in other.where for gpu in place.split(" > ")}
+        for other in found
+        if not other.late
+    )
 
 
 def _together(one: Crowd) -> Shortfall:
@@ -137,7 +175,7 @@ def _together(one: Crowd) -> Shortfall:
     )
 
 
-def _known(sharing: Sequence[tuple[str, Likely, list[Ledger]]]) -> list[Shortfall]:
+def _known(sharing: Sequence[tuple[str, Likely, list[Account]]]) -> list[Shortfall]:
     """One finding of a cause that several GPUs show alike."""
     cause = sharing[0][1]
     where = cause.where or tuple(gpu for gpu, _, _ in sharing)
@@ -148,24 +186,33 @@ def _known(sharing: Sequence[tuple[str, Likely, list[Ledger]]]) -> list[Shortfal
     evidence = (*(f"{gpu} {likely_.evidence}" for gpu, likely_, _ in sharing), _worst(explained))
     return [
         Shortfall(
-            where, kind, f"slow with {what}", cause.what, _cost(explained), evidence, cause.decide, _ids(explained)
+            where,
+            kind,
+            f"{_pace(explained)} with {what}",
+            cause.what,
+            _cost(explained),
+            evidence,
+            cause.decide,
+            _ids(explained),
+            _late(explained),
         )
     ]
 
 
-def _unknown(kind: str, short: Sequence[Ledger], accounts: Sequence[Ledger]) -> list[Shortfall]:
+def _unknown(kind: str, short: Sequence[Account], accounts: Sequence[Account]) -> list[Shortfall]:
     """Places of figures that no state explains: everywhere, else GPUs, else path by path."""
     if not short:
         return []
     gpus = _gpus(accounts)
     if len(gpus) > 2 and len(short) >= _EVERYWHERE * len(accounts):
-        return [_at(tuple(gpus), f"slow with {_NAMES[kind]}, everywhere", short)]
+        return [_at(tuple(gpus), f"{_pace(short)} with {_NAMES[kind]}, everywhere", short)]
     if kind != "peer":
-        return [_at((gpu,), f"slow with {_NAMES[kind]}", [o for o in short if gpu in o.gpus]) for gpu in _gpus(short)]
+        what = f"{_pace(short)} with {_NAMES[kind]}"
+        return [_at((gpu,), what, [o for o in short if gpu in o.gpus]) for gpu in _gpus(short)]
     return _unknown_peers(short, accounts)
 
 
-def _unknown_peers(short: Sequence[Ledger], accounts: Sequence[Ledger]) -> list[Shortfall]:
+def _unknown_peers(short: Sequence[Account], accounts: Sequence[Account]) -> list[Shortfall]:
     """GPUs of which most paths are slow, the worst first, then what is left path by path.
 
     Transfers one way find the place; those both ways are put down to the first place that they touch.
@@ -178,30 +225,36 @@ def _unknown_peers(short: Sequence[Ledger], accounts: Sequence[Ledger]) -> list[
     while place := _place([one for one in left if one in finders], _open(seen, left)):
         gpu, way, end = place
         hit = [one for one in left if _touches(one, gpu, end) or (one.both and gpu in one.gpus)]
-        found.append(_at((gpu,), f"slow with {_NAMES['peer']} (its {way})", hit))
+        found.append(_at((gpu,), f"{_pace(hit)} with {_NAMES['peer']} (its {way})", hit))
         left = _without(left, hit)
     while left:
         pairs = list(dict.fromkeys((one.source, one.destination) for one in left if one in finders))
         pair = pairs[0] if pairs else (left[0].source, left[0].destination)
         back = pair[::-1] in pairs
         hit = [one for one in left if set(one.gpus) == set(pair) and (back or one.both or one.source == pair[0])]
-        found.append(_at(pair if back else (" > ".join(pair),), "slow between the two" if back else "slow path", hit))
+        found.append(
+            _at(
+                pair if back else (" > ".join(pair),),
+                f"{_pace(hit)} between the two" if back else f"{_pace(hit)} path",
+                hit,
+            )
+        )
         left = _without(left, hit)
     return found
 
 
-def _without(some: Iterable[Ledger], gone: Iterable[Ledger]) -> list[Ledger]:
+def _without(some: Iterable[Account], gone: Iterable[Account]) -> list[Account]:
     taken = set(gone)
     return [one for one in some if one not in taken]
 
 
-def _open(accounts: Iterable[Ledger], left: Iterable[Ledger]) -> list[Ledger]:
+def _open(accounts: Iterable[Account], left: Iterable[Account]) -> list[Account]:
     """Those that are as they should be, or short and not explained yet."""
     still = set(left)
     return [one for one in accounts if not one.short or one in still]
 
 
-def _place(short: Sequence[Ledger], accounts: Sequence[Ledger]) -> tuple[str, str, str] | None:
+def _place(short: Sequence[Account], accounts: Sequence[Account]) -> tuple[str, str, str] | None:
     """A GPU with slow paths to several others: its name, "row", "column" or both, and which end it is."""
     for gpu in sorted(_gpus(short), key=lambda name: -sum(name in one.gpus for one in short)):
         for way, end in (("row and column", "any"), ("row", "source"), ("column", "destination")):
@@ -212,25 +265,35 @@ def _place(short: Sequence[Ledger], accounts: Sequence[Ledger]) -> tuple[str, st
     return None
 
 
-def _touches(one: Ledger, gpu: str, end: str) -> bool:
+def _touches(one: Account, gpu: str, end: str) -> bool:
     if end == "any":
         return gpu in one.gpus
     return not one.both and bool(getattr(one, end) == gpu)
 
 
-def _gpus(some: Iterable[Ledger]) -> list[str]:
+def _gpus(some: Iterable[Account]) -> list[str]:
     return list(dict.fromkeys(gpu for one in some for gpu in one.gpus))
 
 
-def _at(where: tuple[str, ...], what: str, short: Sequence[Ledger]) -> Shortfall:
+def _at(where: tuple[str, ...], what: str, short: Sequence[Account]) -> Shortfall:
     kind = short[0].kind
     cause, hint = UNKNOWN, _lanes(short)
     if hint:
         cause = f"likely {hint}, though no state says so"
-    return Shortfall(where, kind, what, cause, _cost(short), (_worst(short),), _LOOK_AT[kind], _ids(short))
+    return Shortfall(
+        where, kind, what, cause, _cost(short), (_worst(short),), _LOOK_AT[kind], _ids(short), _late(short)
+    )
 
 
-def _lanes(short: Sequence[Ledger]) -> str:
+def _late(short: Iterable[Account]) -> bool:
+    return all(isinstance(one, JudgedLatency) for one in short)
+
+
+def _pace(short: Iterable[Account]) -> str:
+    return "late" if _late(short) else "slow"
+
+
+def _lanes(short: Sequence[Account]) -> str:
     """Lanes of a bundle that would explain what is missing: both engines lose the same whole number of them."""
     alone = [one for one in short if not one.both] or short
     engines = {one.method for one in alone}
@@ -246,19 +309,17 @@ def _lanes(short: Sequence[Ledger]) -> str:
     return ""
 
 
-def _cost(short: Sequence[Ledger]) -> float:
-    return median(one.missing for one in short if not one.both or all(other.both for other in short))
+def _cost(short: Sequence[Account]) -> float:
+    rates = short if _late(short) else _of(short, Ledger)
+    return median(one.missing for one in rates if not one.both or all(other.both for other in rates))
 
 
-def _ids(short: Sequence[Ledger]) -> tuple[str, ...]:
+def _ids(short: Sequence[Account]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(one.id for one in short))
 
 
-def _worst(short: Sequence[Ledger]) -> str:
-    one = max(short, key=lambda found: found.missing)
-    value = one.measured
+def _worst(short: Sequence[Account]) -> str:
+    rates = short if _late(short) else _of(short, Ledger)
+    one = max(rates, key=lambda found: found.missing)
     rest = f", and {len(short) - 1} more" if len(short) > 1 else ""
-    return (
-        f"{one.source} > {one.destination} {one.method}: {value.median:.1f} of {one.expected_gbps:.1f} GB/s "
-        f"({value.low:.1f} to {value.high:.1f}){rest}"
-    )
+    return f"{one.source} > {one.destination} {one.method}: {one.told}{rest}"

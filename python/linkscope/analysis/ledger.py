@@ -80,6 +80,12 @@ class Ledger:
         """Share of the expectation that is not there; 0 where nothing is expected."""
         return 1 - self.measured.median / self.expected_gbps if self.expected_gbps else 0.0
 
+    @property
+    def told(self) -> str:
+        """Measured and expected, with the interval."""
+        value = self.measured
+        return f"{value.median:.1f} of {self.expected_gbps:.1f} GB/s ({value.low:.1f} to {value.high:.1f})"
+
     def to_json(self) -> Json:
         """A JSON-ready dict."""
         return {**asdict(self), "missing": self.missing}

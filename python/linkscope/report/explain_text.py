@@ -41,18 +41,24 @@ def verdict(found: Diagnosis) -> str:
             "Cannot tell: this run has no large transfer between GPUs, or a GPU and pinned host memory, that could "
             "be held against a published figure or a sibling."
         )
+    waits = f", {found.judged_latencies} latencies by siblings" if found.judged_latencies else ""
     published = sum(one.held_against not in ("", SIBLINGS) for one in found.accounts)
-    of = f"{_figures(found.judged)} held against what is expected, {published} of them by published figures"
+    of = f"{_figures(found.judged)} held against what is expected, {published} of them by published figures{waits}"
     if not found.shortfalls:
         text = f"As fast as it should be: {of}, none is short."
     else:
         worst = found.shortfalls[0]
         number = len(found.shortfalls)
         things = "One thing is" if number == 1 else f"{number} things are"
-        text = f"{things} slower than expected, by up to {worst.cost:.1%}: {_where(worst)}, {worst.what} ({of})."
+        text = f"{things} slower than expected, by up to {lost(worst)}: {_where(worst)}, {worst.what} ({of})."
     if found.unsure:
         text += f" {_figures(len(found.unsure))} may be short, but too uncertain to tell."
     return text
+
+
+def lost(one: Shortfall) -> str:
+    """What is missing of a rate, or by what a latency is too long."""
+    return f"{one.cost:.1%} {'longer' if one.late else 'missing'}"
 
 
 def _figures(count: int) -> str:
@@ -70,7 +76,7 @@ def _show(found: Diagnosis, shown: Sequence[Shortfall], accounts: Sequence[Ledge
     console.print(title)
     console.print(Text(verdict(found)))
     for number, one in enumerate(shown, start=1):
-        head = Text(f"{number}. {_where(one)}: {one.what}, {one.cost:.1%} missing", style="bold red")
+        head = Text(f"{number}. {_where(one)}: {one.what}, {lost(one)}", style="bold red")
         console.print(head)
         console.print(Text(f"   cause: {one.cause}"))
         for line in one.evidence:
