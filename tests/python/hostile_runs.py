@@ -102,7 +102,7 @@ def outcome(path: Path, good: RunFile) -> str:
     """
     streamed = None
     with contextlib.suppress(LinkscopeError):  # then RunFile refuses it too
-        streamed = figures_in_parts(stream_of(path)).drop("at")
+        streamed = figures_in_parts(stream_of(path)).frame.drop("at")
     try:
         run = RunFile.read(path)
     except LinkscopeError as error:

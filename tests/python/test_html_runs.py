@@ -12,6 +12,7 @@ import pytest
 from browser import needs_browser, visit
 
 from linkscope.analysis.compare import compare
+from linkscope.analysis.excerpt import all_of
 from linkscope.analysis.explain import explain
 from linkscope.cli.main import main
 from linkscope.errors import LinkscopeError
@@ -32,7 +33,7 @@ def runs() -> list[RunFile]:
 
 
 def test_each_run_has_its_answer_and_the_page_says_what_changed(runs: list[RunFile]) -> None:
-    found = side_by_side(runs)
+    found = side_by_side(list(map(all_of, runs)))
     assert [one.opening.verdict for one in found.runs] == [verdict(explain(run)) for run in runs]
     assert [one.opening.tone for one in found.runs] == ["fine", "short"]
     assert found.verdict == compare_text.verdict(compare(runs[:1], runs[1:]))
@@ -40,7 +41,7 @@ def test_each_run_has_its_answer_and_the_page_says_what_changed(runs: list[RunFi
 
 
 def test_a_table_stands_in_one_line_with_its_change(runs: list[RunFile]) -> None:
-    lines = {line.title: line for line in side_by_side(runs).lines}
+    lines = {line.title: line for line in side_by_side(list(map(all_of, runs))).lines}
     slower = next(line for title, line in lines.items() if title.startswith("Host to GPU, copy-engine"))
     same = next(line for title, line in lines.items() if title.startswith("GPU to GPU, driven by the source, copy"))
     assert slower.figures[1] is not None
@@ -52,12 +53,12 @@ def test_a_table_stands_in_one_line_with_its_change(runs: list[RunFile]) -> None
 def test_a_table_that_one_run_lacks_has_an_empty_place(runs: list[RunFile]) -> None:
     title = runs[0].rows[0].labels["title"]
     fewer = replace(runs[0], rows=tuple(row for row in runs[0].rows if row.labels["title"] != title))
-    lines = side_by_side([runs[0], fewer]).lines
+    lines = side_by_side([all_of(runs[0]), all_of(fewer)]).lines
     assert [line.title.startswith(title) for line in lines if None in line.figures] == [True]
 
 
 def test_runs_of_other_nodes_are_shown_and_not_compared() -> None:
-    found = side_by_side([made.run(4), made.run(2, made.pair_matrix(2, "Pairs", 390.0))])
+    found = side_by_side([all_of(made.run(4)), all_of(made.run(2, made.pair_matrix(2, "Pairs", 390.0)))])
     assert found.verdict.startswith("Nothing to compare")
     assert found.modelled
     page = render_runs([made.run(4), made.run(4)])
@@ -66,7 +67,7 @@ def test_runs_of_other_nodes_are_shown_and_not_compared() -> None:
 
 def test_too_many_runs_are_one_line(runs: list[RunFile]) -> None:
     with pytest.raises(LinkscopeError, match="too many"):
-        side_by_side([runs[0]] * (MOST_RUNS + 1))
+        side_by_side([all_of(runs[0])] * (MOST_RUNS + 1))
 
 
 def test_the_command_takes_several_runs(tmp_path: Path) -> None:

@@ -44,7 +44,7 @@ def test_replicates_that_failed_count_in_a_stream_as_in_the_file(status: str, re
     records[0]["noise"] = {"between_runs": {"classes": dict.fromkeys(CLASSES, 0.02), "cases": {}}}
     records += [records[2], records[2] | {"replicate": 7}]  # the first takes the place of an earlier one
     path.write_text("".join(f"{json.dumps(one)}\n" for one in records))
-    _assert_same(figures_in_parts(stream_of(path)), RunFile.read(path))
+    _assert_same(figures_in_parts(stream_of(path)).frame, RunFile.read(path))
 
 
 def test_two_speeds_of_a_flow_and_of_several_reach_the_intervals_of_a_stream(tmp_path: Path) -> None:
@@ -57,7 +57,7 @@ def test_two_speeds_of_a_flow_and_of_several_reach_the_intervals_of_a_stream(tmp
             flow["seconds"] |= {"max": 2 * own, "p95": 2 * own, "n": 16}
     path.write_text("".join(f"{json.dumps(one)}\n" for one in records))
     whole = RunFile.read(path)
-    figures_ = figures_in_parts(stream_of(path))
+    figures_ = figures_in_parts(stream_of(path)).frame
     _assert_same(figures_, whole)
     assert any("two modes" in note for row in whole.rows for note in row.notes)
     assert set(figures_["figure"].cast(polars.String)) >= {"first", "sum"}
@@ -80,7 +80,7 @@ def test_a_run_that_was_cut_short_is_read_to_its_last_whole_line(tmp_path: Path)
     path.write_bytes(whole[: whole.rindex(b'{"record":"row"') + 50])
     stream, read = stream_of(path), RunFile.read(path)
     assert stream.notices == read.notices != ()
-    _assert_same(figures_in_parts(stream), read)
+    _assert_same(figures_in_parts(stream).frame, read)
 
 
 @pytest.mark.parametrize("count", [1, 2])
@@ -112,7 +112,7 @@ def test_lines_that_are_no_records_are_refused_as_the_file_refuses_them(line: by
 
 def test_rows_are_found_by_their_places() -> None:
     stream, whole = stream_of(RUNS[-1]), RunFile.read(RUNS[-1])
-    places = figures_in_parts(stream).unique("id", maintain_order=True)["at"].to_list()
+    places = figures_in_parts(stream).frame.unique("id", maintain_order=True)["at"].to_list()
     assert list(stream.rows_at(places)) == list(whole.rows)
 
 
@@ -127,5 +127,5 @@ def test_parts_import_nothing_from_where_they_start(tmp_path: Path, monkeypatch:
     monkeypatch.setattr("linkscope.analysis.figures_in_parts.line_figures", counted)
     (tmp_path / "polars.py").write_text("raise SystemExit(3)")
     monkeypatch.chdir(tmp_path)
-    _assert_same(figures_in_parts(stream_of(RUNS[-1]), 2), RunFile.read(RUNS[-1]))
+    _assert_same(figures_in_parts(stream_of(RUNS[-1]), 2).frame, RunFile.read(RUNS[-1]))
     assert len(own) == 1

@@ -7,8 +7,9 @@ import pickle
 import subprocess
 import sys
 from collections.abc import Sequence
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from itertools import pairwise
+from typing import Any
 
 import polars
 
@@ -18,6 +19,7 @@ from linkscope.analysis.line_figures import LineFigures, line_figures
 from linkscope.results.run_file import RunFile
 from linkscope.results.run_stream import RunStream
 
+Json = dict[str, Any]
 MOST_PARTS = 4
 LEAST_BYTES = 16 << 20
 """In a part: a process takes as long to start as reading this takes."""
@@ -30,11 +32,19 @@ _CHILD = (
 
 def figures_of(run: RunFile | RunStream) -> polars.DataFrame:
     """``figures`` of any run, in parts where it is a stream. Raises LinkscopeError where a stream's row is damaged."""
-    return figures_in_parts(run).drop("at") if isinstance(run, RunStream) else figures(run)
+    return figures_in_parts(run).frame.drop("at") if isinstance(run, RunStream) else figures(run)
 
 
-def figures_in_parts(stream: RunStream, most: int = MOST_PARTS) -> polars.DataFrame:
-    """``figures`` and ``at``, where the lines of their cases begin; by ``most`` processes at most.
+@dataclass(frozen=True)
+class StreamFigures:
+    """``frame`` is that of ``figures`` and a column ``at``, where the lines of their cases begin in the file."""
+
+    frame: polars.DataFrame
+    states: tuple[Json, ...]
+
+
+def figures_in_parts(stream: RunStream, most: int = MOST_PARTS) -> StreamFigures:
+    """All that a large run holds, by ``most`` processes at most.
 
     Raises LinkscopeError where a row is damaged.
     """
@@ -50,7 +60,7 @@ def figures_in_parts(stream: RunStream, most: int = MOST_PARTS) -> polars.DataFr
             process.wait()
             if process.stdout is not None:
                 process.stdout.close()
-    return folded_figures(stream, found)
+    return StreamFigures(folded_figures(stream, found), tuple(state for one in found for state in one.states))
 
 
 def _start(stream: RunStream, part: Sequence[int]) -> subprocess.Popen[bytes]:
@@ -74,11 +84,13 @@ def _taken(stream: RunStream, part: Sequence[int], process: subprocess.Popen[byt
     data, _ = process.communicate()
     if process.returncode != 0:
         return line_figures(stream, *part)
-    return LineFigures(*(polars.read_ipc(frame) for frame in pickle.loads(data)))
+    frames, states = pickle.loads(data)
+    return LineFigures(**{name: polars.read_ipc(frame) for name, frame in frames.items()}, states=states)
 
 
 def write_part() -> None:
     """What a process does: its part is on standard input, its frames go to standard output."""
     found = line_figures(*pickle.load(sys.stdin.buffer))
-    frames = [getattr(found, one.name).write_ipc(None).getvalue() for one in fields(found)]
-    pickle.dump(frames, sys.stdout.buffer)
+    named = {one.name: getattr(found, one.name) for one in fields(found)}
+    frames = {name: frame.write_ipc(None).getvalue() for name, frame in named.items() if name != "states"}
+    pickle.dump((frames, found.states), sys.stdout.buffer)

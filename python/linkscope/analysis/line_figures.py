@@ -68,7 +68,8 @@ class LineFigures:
     """``ids`` has a line for each case. ``lines``: a line for every row's line, ``at`` where it begins in the file.
     ``cells``: one for every figure of a case, with ``part``, its line in ``parts``: what all cases of its shape have in
     common, and ``first``, the flow it is of. ``values``: for every line and cell the figure's bounds and those of that
-    flow's time. ``flows``: how far the samples of each measured flow of a line go, in seconds."""
+    flow's time. ``flows``: how far the samples of each measured flow of a line go, in seconds. ``states`` are the state
+    records."""
 
     ids: polars.DataFrame
     lines: polars.DataFrame
@@ -76,6 +77,7 @@ class LineFigures:
     values: polars.DataFrame
     flows: polars.DataFrame
     parts: polars.DataFrame
+    states: tuple[Json, ...]
 
 
 @dataclass(slots=True)
@@ -153,6 +155,7 @@ class _Reader:
         self._shapes: dict[Hashable, _Shape] = {}
         self._parts: list[Json] = []
         self._ids: list[str] = []
+        self._states: list[Json] = []
         self._cells, self._lines = _Columns(_CELLS), _Columns(_LINES)
         self._values, self._flows = _Columns(_VALUES), _Columns(_FLOWS)
         self._count = self._cell = 0
@@ -224,6 +227,7 @@ class _Reader:
             self._values.frame(),
             self._flows.frame(),
             polars.DataFrame(self._parts, schema=schema, orient="row"),
+            tuple(self._states),
         )
 
     def _turn(self) -> None:
@@ -239,7 +243,9 @@ class _Reader:
     def _take_other(self, kind: str, text: bytes) -> None:
         if kind != "state":
             raise ValueError("unknown record")
-        checked_state(decoded(text) or {})
+        record = decoded(text) or {}
+        checked_state(record)
+        self._states.append(record)
 
     def _learn(self, line: RunLine) -> _Known:
         text = bytes(line.case)

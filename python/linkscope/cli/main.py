@@ -184,12 +184,12 @@ def doctor(as_json: AsJson = False) -> int:
 @app.command()
 def show(run_file: RunPath, as_json: AsJson = False) -> int:
     """Print a run's tables: every figure with its interval and percentage of the path's peak."""
+    from linkscope.analysis.excerpt import readable
     from linkscope.analysis.overview import overview
     from linkscope.report import terminal
     from linkscope.report.provenance import hosts, precision
-    from linkscope.results.run_file import RunFile
 
-    found = RunFile.read(run_file)
+    found = readable(run_file)
     for notice in found.notices:
         _err().print(notice, highlight=False, markup=False, soft_wrap=True)
     if as_json:
@@ -207,11 +207,11 @@ def explain(
     as_json: AsJson = False,
 ) -> int:
     """Is this node as fast as it should be, and if not, why? Exit code 1 where something is slower than expected."""
+    from linkscope.analysis.excerpt import readable
     from linkscope.analysis.explain import explain as find
     from linkscope.report import explain_text
-    from linkscope.results.run_file import RunFile
 
-    run_read = RunFile.read(run_file)
+    run_read = readable(run_file)
     for notice in run_read.notices:
         _err().print(notice, highlight=False, markup=False, soft_wrap=True)
     found = find(run_read)
@@ -274,11 +274,11 @@ def analyze(
     as_json: AsJson = False,
 ) -> int:
     """Answer what engineers ask of a run, each by a sentence and a table."""
+    from linkscope.analysis.excerpt import readable
     from linkscope.analysis.questions import analyze as answer
     from linkscope.report import answers_text
-    from linkscope.results.run_file import RunFile
 
-    run_read = RunFile.read(run_file)
+    run_read = readable(run_file)
     for notice in run_read.notices:
         _err().print(notice, highlight=False, markup=False, soft_wrap=True)
     found = answer(run_read, questions or ())
@@ -365,10 +365,11 @@ def report(
     output: Annotated[Path, typer.Option("-o", "--output", help="HTML file to write.")],
 ) -> int:
     """Write a run, or several side by side, as one self-contained HTML page."""
+    from linkscope.analysis.excerpt import opened
     from linkscope.report.html import write_report
-    from linkscope.results.run_files import read_all
+    from linkscope.results.run_files import named
 
-    write_report(read_all(run_files), output)
+    write_report([opened(path) for path in named(run_files)], output)
     _err().print(f"wrote {output}", highlight=False)
     return 0
 

@@ -18,8 +18,8 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from linkscope.analysis.choose import choose
+from linkscope.analysis.excerpt import Excerpt, all_of
 from linkscope.analysis.explain import Diagnosis, explain
-from linkscope.analysis.figures import figures
 from linkscope.analysis.overview import overview
 from linkscope.analysis.summary import Table
 from linkscope.errors import LinkscopeError
@@ -56,7 +56,7 @@ STYLE_SHEETS = ("base", "answer", "tables", "curves", "figures", "runs", "small"
 SCRIPTS = ("details", "curves", "figures", "download")
 
 
-def write_report(runs: Sequence[RunFile], path: Path) -> None:
+def write_report(runs: Sequence[RunFile | Excerpt], path: Path) -> None:
     """Writes the page of a run, or of several side by side, whole or not at all.
 
     Raises LinkscopeError where ``path`` cannot be written.
@@ -68,17 +68,24 @@ def write_report(runs: Sequence[RunFile], path: Path) -> None:
         raise LinkscopeError(f"cannot write the report to {path}: {error.strerror or error}") from error
 
 
-def render_runs(runs: Sequence[RunFile]) -> str:
+def render_runs(runs: Sequence[RunFile | Excerpt]) -> str:
     """The text of a page that sets runs side by side, the first as the base of the others."""
-    found = side_by_side(runs)
-    return _environment().get_template("runs.html.j2").render(found=found, version=runs[0].header.get("version", "?"))
+    whole = [_whole(run) for run in runs]
+    template, version = _environment().get_template("runs.html.j2"), whole[0].run.header.get("version", "?")
+    return template.render(found=side_by_side(whole), version=version)
 
 
-def render(run: RunFile) -> str:
+def _whole(run: RunFile | Excerpt) -> Excerpt:
+    return all_of(run) if isinstance(run, RunFile) else run
+
+
+def render(shown: RunFile | Excerpt) -> str:
     """The page's text, in UTF-8 at most about ``MOST_BYTES``: of large runs it says what it leaves out."""
+    whole = _whole(shown)
+    run = whole.run
     header, rows, node = run.header, run.rows, run.node
     found = overview(rows, node, precision(header))
-    diagnosis, choices = explain(run), choose(figures(run))
+    diagnosis, choices = explain(run), choose(whole.figures)
     maps = use_maps(choices)
     template = _environment().get_template("report.html.j2")
     told = {

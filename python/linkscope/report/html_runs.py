@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from linkscope.analysis.choose import choose
 from linkscope.analysis.compare import compare
+from linkscope.analysis.excerpt import Excerpt
 from linkscope.analysis.explain import explain
-from linkscope.analysis.figures import figures
 from linkscope.analysis.headline import in_unit
 from linkscope.analysis.overview import overview
 from linkscope.analysis.summary import TableSummary
@@ -68,14 +68,15 @@ class SideBySide:
     modelled: bool
 
 
-def side_by_side(runs: Sequence[RunFile]) -> SideBySide:
+def side_by_side(whole: Sequence[Excerpt]) -> SideBySide:
     """Raises LinkscopeError for more than ``MOST_RUNS`` runs."""
+    runs = [one.run for one in whole]
     if len(runs) > MOST_RUNS:
         raise LinkscopeError(f"{len(runs)} runs are too many for one page: name at most {MOST_RUNS}")
     heads, tables = [], []
-    for number, run in enumerate(runs):
+    for number, (run, frame) in enumerate((one.run, one.figures) for one in whole):
         found = overview(run.rows, run.node, precision(run.header))
-        opening = answer(run.node, explain(run), choose(figures(run)), found.summary)
+        opening = answer(run.node, explain(run), choose(frame), found.summary)
         started = date(str(run.header.get("started", "")))
         heads.append(RunHead(_name(runs, number), run.node.name, started, opening, found.summary.modelled))
         tables.append({_key(line): line for line in found.summary.tables})
