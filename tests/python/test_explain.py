@@ -14,7 +14,9 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 import linkscope
+from linkscope.analysis.by_flow import apart
 from linkscope.analysis.explain import UNKNOWN, Diagnosis, Shortfall, explain
+from linkscope.analysis.headline import headline
 from linkscope.analysis.ledger import SIBLINGS
 from linkscope.cli.main import app
 from linkscope.machine.expected import expected
@@ -24,6 +26,7 @@ from linkscope.results.run_file import RunFile
 __all__ = ["real_engine"]
 RECORDED = Path(__file__).parents[1] / "fixtures" / "runs" / "h200x4-default.jsonl"
 ALL = ("gpu:0", "gpu:1", "gpu:2", "gpu:3")
+MACHINES = sorted(path.stem for path in (Path(__file__).parents[2] / "machines").glob("*.yaml"))
 Named = tuple[tuple[str, ...], str]
 """Where, and a word of the cause."""
 SINGLE: dict[str, tuple[faults.Fault, Named]] = {
@@ -116,6 +119,30 @@ def test_two_planted_faults_are_the_first_two(one: str, other: str, healthy: Run
 @pytest.fixture(scope="module", params=["ac922", "frontier"])
 def modelled(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, real_engine: None) -> RunFile:
     return linkscope.run("default", machine=request.param, output=tmp_path_factory.mktemp("runs") / "run.jsonl")
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+def test_a_healthy_modelled_node_has_no_finding(machine: str, tmp_path: Path, real_engine: None) -> None:
+    run = linkscope.run("duplex", machine=machine, sizes="256M", output=tmp_path / "run.jsonl")
+    found = explain(run)
+    assert found.judged > 0
+    assert found.shortfalls == ()
+
+
+def test_a_copy_engine_that_ends_below_its_link_is_no_finding_but_a_step(real_engine: None, tmp_path: Path) -> None:
+    run = linkscope.run("peer", machine="frontier", sizes="256M", devices="gpu:0,gpu:1", output=tmp_path / "run.jsonl")
+    found = explain(run)
+    ceilings = {one.method for one in found.accounts if any("ceiling" in step.what for step in one.steps)}
+    assert ceilings == {"copy-engine"}
+    assert not found.shortfalls
+
+
+def test_what_is_not_judged_is_counted(healthy: RunFile) -> None:
+    found = explain(healthy)
+    judged = {one.id for one in (*found.accounts, *found.latencies)}
+    assert sum(found.left_out.values()) == sum(
+        headline(part) is not None and part.id not in judged for part in apart(healthy.rows)
+    )
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -12,6 +12,7 @@ from linkscope.analysis.causes import Likely, Surroundings, likely
 from linkscope.analysis.contention import Crowd, crowds
 from linkscope.analysis.latencies import JudgedLatency, latencies
 from linkscope.analysis.ledger import Ledger, ledgers
+from linkscope.analysis.left_out import left_out
 from linkscope.machine.paths import Paths
 from linkscope.machine.state import MachineState
 from linkscope.results.run_file import RunFile
@@ -57,7 +58,8 @@ class Shortfall:
 class Diagnosis:
     """``accounts``: of every path that could be judged; ``latencies`` of GPUs, judged alike. ``unsure``: figures below
     what is expected by more than the tolerance would allow if their intervals were not that wide. ``unjudged``: paths
-    with nothing to hold them against."""
+    with nothing to hold them against. ``left_out``: how many other figures the run has, by why nobody can say what to
+    expect of them."""
 
     node: str
     modelled: bool
@@ -66,6 +68,7 @@ class Diagnosis:
     latencies: tuple[JudgedLatency, ...]
     unsure: tuple[Ledger, ...]
     unjudged: int
+    left_out: dict[str, int]
 
     @property
     def judged(self) -> int:
@@ -108,6 +111,7 @@ def explain(run: RunFile) -> Diagnosis:
         latencies=tuple(waits),
         unsure=tuple(unsure),
         unjudged=sum(one.expected_gbps is None for one in accounts),
+        left_out=left_out(parts, {one.id for one in accounts} | {one.id for one in waits}),
     )
 
 

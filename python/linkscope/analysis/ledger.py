@@ -201,11 +201,12 @@ def _steps(
     if known is None:
         return tuple(steps)
     gbps = line * known.share
-    if known.ceiling_gbps is not None:
-        gbps = min(gbps, known.ceiling_gbps)
     losses = "packets" if directions == 1 else "packets, both at once"
     what = losses if link != "memory" else "what copies reach"
     steps.append(Step(f"{what}, {flow['method']}", gbps * directions, known.source))
+    if known.ceiling_gbps is not None and known.ceiling_gbps < gbps:
+        gbps = known.ceiling_gbps
+        steps.append(Step(f"ceiling of the {flow['method']}", gbps * directions, known.source))
     sized = gbps * directions * flow["bytes"] / (flow["bytes"] + known.half_bytes)
     if known.half_bytes:
         steps.append(Step("size", sized, "rate halves at the size given there"))

@@ -84,6 +84,9 @@ def _show(found: Diagnosis, shown: Sequence[Shortfall], accounts: Sequence[Ledge
         console.print(Text(f"   next: {one.decide}"))
     if accounts:
         console.print(_table(accounts))
+    if found.judged and found.left_out:
+        counts = ", ".join(f"{count} {reason}" for reason, count in found.left_out.items())
+        console.print(Text(f"Not judged: {counts}.", style="dim"))
 
 
 def _table(accounts: Iterable[Ledger]) -> Table:

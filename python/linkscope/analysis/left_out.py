@@ -1,0 +1,36 @@
+"""Left out: the figures of a run that `explain` cannot hold against anything, counted by the reason."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable
+
+from linkscope.analysis.headline import Headline, headline
+from linkscope.analysis.ledger import SATURATED
+from linkscope.results.figure_class import FigureClass, figure_class
+from linkscope.results.row import Row
+
+_BY_CLASS = {
+    FigureClass.CPU: "of CPUs alone",
+    FigureClass.PROCESSES: "of collectives and messages",
+    FigureClass.PAGEABLE: "in pageable memory",
+}
+
+
+def left_out(rows: Iterable[Row], judged: Collection[str]) -> dict[str, int]:
+    """How many figures of ``rows`` (taken apart) are not of a case in ``judged``, by the reason, the most first."""
+    reasons = (_reason(row, found) for row in rows if row.id not in judged and (found := headline(row)))
+    return dict(Counter(reasons).most_common())
+
+
+def _reason(row: Row, figure: Headline) -> str:
+    flows, kind = row.case["flows"], figure_class(row.case)
+    if kind in _BY_CLASS:
+        return _BY_CLASS[kind]
+    if len(flows) > 1:
+        return "of several flows at once"
+    if not figure.higher_is_better:
+        return "times of calls and of the host's answers"
+    if flows[0].get("bytes", 0) < SATURATED:
+        return f"below {SATURATED >> 20} MiB, where rates still grow with size"
+    return "of other kinds"
