@@ -239,7 +239,7 @@ def _unknown_peers(short: Sequence[Account], accounts: Sequence[Account]) -> lis
         found.append(
             _at(
                 pair if back else (" > ".join(pair),),
-                f"{_pace(hit)} between the two" if back else f"{_pace(hit)} path",
+                f"{_pace(hit)} between the two" if back else f"{_pace(hit)} on this path",
                 hit,
             )
         )
@@ -294,7 +294,7 @@ def _late(short: Iterable[Account]) -> bool:
 
 
 def _pace(short: Iterable[Account]) -> str:
-    return "late" if _late(short) else "slow"
+    return "long latencies" if _late(short) else "slow"
 
 
 def _lanes(short: Sequence[Account]) -> str:

@@ -58,7 +58,7 @@ class JudgedLatency:
     def told(self) -> str:
         """Measured and expected, with the interval."""
         value = self.measured
-        return f"{value.median:.0f} instead of {self.expected_ns:.0f} ns ({value.low:.0f} to {value.high:.0f})"
+        return f"{value.median:.0f} instead of {self.expected_ns:.0f} ns (95 %: {value.low:.0f} to {value.high:.0f})"
 
     def to_json(self) -> Json:
         """A JSON-ready dict."""

@@ -84,7 +84,7 @@ class Ledger:
     def told(self) -> str:
         """Measured and expected, with the interval."""
         value = self.measured
-        return f"{value.median:.1f} of {self.expected_gbps:.1f} GB/s ({value.low:.1f} to {value.high:.1f})"
+        return f"{value.median:.1f} of {self.expected_gbps:.1f} GB/s (95 %: {value.low:.1f} to {value.high:.1f})"
 
     def to_json(self) -> Json:
         """A JSON-ready dict."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from rich.console import Console
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
@@ -13,7 +14,11 @@ from linkscope.analysis.ledger import SIBLINGS, Ledger
 from linkscope.report import wording
 from linkscope.report.grid import empty_grid
 
-MOST_ROWS = 16
+MOST_ROWS = 15
+CAPTION = (
+    "GB/s. line: line rate; packets: what the engine's packets leave of it; both: of two directions together; "
+    "*: what its best siblings reach"
+)
 FEW = 3
 """Findings that are shown unless all are asked for."""
 
@@ -21,7 +26,7 @@ FEW = 3
 def show(found: Diagnosis, console: Console) -> None:
     """In at most 40 lines: the gravest findings, the best path of each kind, and the worst of each finding."""
     shown = found.shortfalls[:FEW]
-    best = _best(found.accounts)[: MOST_ROWS - 2 * len(shown)]
+    best = _best(found.accounts)[: MOST_ROWS - 3 * len(shown)]
     _show(found, shown, [*best, *(one for one in _odd(found, shown) if one not in best)], console)
     if len(found.shortfalls) > FEW:
         console.print(Text(f"{len(found.shortfalls) - FEW} more with --full", style="dim"))
@@ -30,8 +35,6 @@ def show(found: Diagnosis, console: Console) -> None:
 def show_all(found: Diagnosis, console: Console) -> None:
     """Every finding, every path, and the source of each number."""
     _show(found, found.shortfalls, found.accounts, console)
-    for source in dict.fromkeys(one.held_against for one in found.accounts if one.held_against):
-        console.print(Text(f"source: {source}", style="dim"))
 
 
 def verdict(found: Diagnosis) -> str:
@@ -50,7 +53,8 @@ def verdict(found: Diagnosis) -> str:
         worst = found.shortfalls[0]
         number = len(found.shortfalls)
         things = "One thing is" if number == 1 else f"{number} things are"
-        text = f"{things} slower than expected, by up to {lost(worst)}: {_where(worst)}, {worst.what} ({of})."
+        first = "" if number == 1 else "first of all "
+        text = f"{things} slower than expected: {first}{_where(worst)}, {worst.what}, {lost(worst)} ({of})."
     if found.unsure:
         text += f" {_figures(len(found.unsure))} may be short, but too uncertain to tell."
     return text
@@ -78,12 +82,14 @@ def _show(found: Diagnosis, shown: Sequence[Shortfall], accounts: Sequence[Ledge
     for number, one in enumerate(shown, start=1):
         head = Text(f"{number}. {_where(one)}: {one.what}, {lost(one)}", style="bold red")
         console.print(head)
-        console.print(Text(f"   cause: {one.cause}"))
-        for line in one.evidence:
-            console.print(Text(f"   {line}"))
-        console.print(Text(f"   next: {one.decide}"))
+        for line in (f"cause: {one.cause}", *one.evidence, f"next: {one.decide}"):
+            console.print(Padding(Text(line), (0, 0, 0, 3)))
     if accounts:
         console.print(_table(accounts))
+        console.print(Text(CAPTION, style="dim"))
+    sources = dict.fromkeys(one.held_against for one in accounts if one.held_against not in ("", SIBLINGS))
+    if sources:
+        console.print(Text(f"Expected by: {'; '.join(sources)}.", style="dim"))
     if found.judged and found.left_out:
         counts = ", ".join(f"{count} {reason}" for reason, count in found.left_out.items())
         console.print(Text(f"Not judged: {counts}.", style="dim"))
@@ -91,11 +97,11 @@ def _show(found: Diagnosis, shown: Sequence[Shortfall], accounts: Sequence[Ledge
 
 def _table(accounts: Iterable[Ledger]) -> Table:
     grid = empty_grid("path")
-    for name in ("engine", "line", "packets", "expected", "measured", "missing"):
+    for name in ("engine", "line", "packets", "expected", "measured", "lacks"):
         grid.add_column(Text(name), justify="left" if name == "engine" else "right", no_wrap=True)
     for one in accounts:
         taxed = next((step.gbps for step in one.steps[1:] if step.source != SIBLINGS), None)
-        against = " (s)" if one.held_against == SIBLINGS else ""
+        against = "*" if one.held_against == SIBLINGS else ""
         grid.add_row(
             Text(f"{one.source} > {one.destination} {_driver(one.way)}".rstrip(), no_wrap=True),
             Text(one.method),
@@ -103,10 +109,11 @@ def _table(accounts: Iterable[Ledger]) -> Table:
             Text(_rate(taxed)),
             Text(_rate(one.expected_gbps) + against),
             Text(_rate(one.measured.median)),
-            Text(f"{one.missing:.1%}" if one.expected_gbps else "–", style="bold red" if one.short else ""),
+            Text(
+                f"{round(one.missing, 3) + 0.0:.1%}" if one.expected_gbps else "–",
+                style="bold red" if one.short else "",
+            ),
         )
-    grid.caption_justify = "left"
-    grid.caption = Text("GB/s, both: of two directions together; (s): held against the best sibling")
     return grid
 
 
