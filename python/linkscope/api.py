@@ -32,7 +32,7 @@ from linkscope.machine.node import Node
 from linkscope.results.calibration import Calibration
 from linkscope.results.calibration import keep as _keep
 from linkscope.results.run_file import RunFile
-from linkscope.results.run_files import read_all as _read_all
+from linkscope.results.run_files import open_all as _open_all
 from linkscope.results.run_stream import open_run as _open_run
 
 _LAUNCHING = tuple(one.name for one in fields(LaunchOptions))
@@ -121,7 +121,7 @@ def choose(found: RunFile | str | os.PathLike[str]) -> Choices:
 
 def compare(base: str | os.PathLike[str], *new: str | os.PathLike[str]) -> Comparison:
     """What changed from the run, or the folder of runs, ``base`` to the ``new`` ones. Raises LinkscopeError."""
-    return _compare(_read_all([Path(base)]), _read_all(Path(one) for one in new))
+    return _compare(_open_all([Path(base)]), _open_all(Path(one) for one in new))
 
 
 def figures(found: RunFile | str | os.PathLike[str]) -> DataFrame:

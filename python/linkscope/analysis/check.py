@@ -8,13 +8,14 @@ from typing import Any
 
 import polars
 
-from linkscope.analysis.figures import figures
+from linkscope.analysis.figures_in_parts import figures_of
 from linkscope.analysis.headline import OF_ALL
 from linkscope.errors import LinkscopeError
 from linkscope.machine.identity import Identity
 from linkscope.machine.node import Node
 from linkscope.results.limits import SCHEMA, Limit, Limits
 from linkscope.results.run_file import RunFile
+from linkscope.results.run_stream import RunStream
 
 Json = dict[str, Any]
 
@@ -89,9 +90,10 @@ class CheckResult:
         }
 
 
-def check(run: RunFile, limits: Limits) -> CheckResult:
+def check(run: RunFile | RunStream, limits: Limits) -> CheckResult:
     """Of a figure that several limits match the first counts. Raises LinkscopeError where no figure has a limit."""
-    lines = list(_measured([run]).iter_rows(named=True))
+    frame = figures_of(run)
+    lines = list(_measured([(run, frame)]).iter_rows(named=True))
     verdicts: list[Verdict] = []
     unused = list(limits.limits)
     for line in lines:
@@ -109,15 +111,15 @@ def check(run: RunFile, limits: Limits) -> CheckResult:
         node=run.node.name,
         host=str(run.header["host"]),
         started=str(run.header["started"]),
-        modelled=run.modelled or run.node.modelled,
+        modelled=bool(frame["modelled"].any()) or run.node.modelled,
         identity=Identity.from_json(run.header.get("identity", {})),
         verdicts=tuple(verdicts),
         unmatched=tuple(unused),
-        failed=tuple((row.id, row.reason or "no reason recorded") for row in run.with_status("failed")),
+        failed=_failed(frame),
     )
 
 
-def made_from(runs: Sequence[RunFile], made: str) -> Limits:
+def made_from(runs: Sequence[RunFile | RunStream], made: str) -> Limits:
     """Limits that all of these good runs keep: beyond the worst figure by as much as they differ, and at least by
     ``LEAST_MARGIN``. One for each kind of figure, over all devices of a model and all paths of a tier.
 
@@ -125,9 +127,10 @@ def made_from(runs: Sequence[RunFile], made: str) -> Limits:
     """
     if len(runs) < 2:
         raise LinkscopeError("limits are made from several good runs: name two or more, of several nodes if you can")
-    if any(run.modelled or run.node.modelled for run in runs):
+    read = [(run, figures_of(run)) for run in runs]
+    if any(frame["modelled"].any() or run.node.modelled for run, frame in read):
         raise LinkscopeError("limits are not made from modelled runs: nobody has seen a node reach them")
-    frame = _measured(runs)
+    frame = _measured(read)
     found = []
     for keys, lines in frame.group_by(MATCHED, maintain_order=True):
         match = {name: value for name, value in zip(MATCHED, keys, strict=True) if value not in (None, "")}
@@ -146,11 +149,16 @@ def made_from(runs: Sequence[RunFile], made: str) -> Limits:
     return Limits(schema=SCHEMA, limits=found, made=made, runs=[str(run.path) for run in runs])
 
 
-def _measured(runs: Iterable[RunFile]) -> polars.DataFrame:
+def _failed(frame: polars.DataFrame) -> tuple[tuple[str, str], ...]:
+    failed = frame.unique("id", maintain_order=True).filter(polars.col("status").cast(polars.String) == "failed")
+    return tuple((str(name), str(why or "no reason recorded")) for name, why in failed.select("id", "reason").rows())
+
+
+def _measured(runs: Iterable[tuple[RunFile | RunStream, polars.DataFrame]]) -> polars.DataFrame:
     """Ok figures, with ``models``; words as words."""
     frames = []
-    for run in runs:
-        frame = figures(run).filter(polars.col("status").cast(polars.String) == "ok")
+    for run, figures in runs:
+        frame = figures.filter(polars.col("status").cast(polars.String) == "ok")
         words = frame.with_columns(polars.col(polars.Categorical).cast(polars.String))
         told = [_models(run.node, line) for line in words.iter_rows(named=True)]
         frames.append(words.with_columns(polars.Series("models", told, polars.String)))

@@ -3,25 +3,33 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from linkscope.machine.paths import Paths, Traffic
-from linkscope.results.row import Row
+import polars
+
+from linkscope.machine.paths import Paths
 
 if TYPE_CHECKING:
     from linkscope.analysis.compare import Change
 
 Json = dict[str, Any]
+Thing: TypeAlias = tuple[str, str]
+"""Something figures have in common: its kind and its name."""
 
+DIRECTIONS = ("worse", "better")
 FEWEST = 2
 """Figures that make a common cause."""
 MOST_UNCHANGED = 0.34
 """Share of the figures that have a thing in common and yet did not change, from which it is not the cause."""
 _ORDER = ("link", "path", "memory of", "GPU", "NUMA node", "method", "memory", "row", "class", "all")
 """Of two things that explain the same figures the earlier one is told."""
+
+_MEMORIES = ("source_memory", "destination_memory", "members_memory")
+_KIND = ("row", "method", "executor", "source", "destination", "members", "paths", *_MEMORIES)
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,72 +50,86 @@ class CommonCause:
         return {"what": self.what, "worse": self.worse, "ratio": self.ratio, "unchanged": self.unchanged, "ids": ids}
 
 
-def findings(changes: Sequence[Change], paths: Paths) -> tuple[CommonCause, ...]:
-    """Of all changes that are worse or better, the gravest first.
+def findings(
+    figures: polars.DataFrame, told: Callable[[polars.DataFrame], Iterable[Change]], paths: Paths
+) -> tuple[CommonCause, ...]:
+    """Of all figures of ``compare.judged`` that are worse or better, the gravest first; ``told`` makes changes of them.
 
     Greedily: the thing whose figures are best told by "changed" (F measure of precision and recall) explains all that
     have it; then the next among what is left. A link or GPU counts before a method, a method before a suite's row.
     """
-    told = {change: frozenset(_things(change.figure.part, paths)) for change in changes if change.low is not None}
-    found = [
-        one for verdict in ("worse", "better") for one in _of_direction([c for c in told if c.verdict == verdict], told)
-    ]
+    known = figures.filter(polars.col("margin").is_not_null())
+    if not known["verdict"].is_in(DIRECTIONS).any():
+        return ()
+    kinds = known.select(_KIND).unique(maintain_order=True).with_row_index("kind")
+    known = known.join(kinds, on=_KIND, nulls_equal=True, maintain_order="left")
+    things = {kind: frozenset(_things(line, paths)) for kind, line in enumerate(kinds.iter_rows(named=True))}
+    found = [one for verdict in DIRECTIONS for one in _of_direction(verdict, known, things, told)]
     return tuple(sorted(found, key=lambda one: (not one.worse, -abs(math.log(one.ratio)) * len(one.changes) ** 0.5)))
 
 
-def _of_direction(changed: list[Change], told: dict[Change, frozenset[tuple[str, str]]]) -> list[CommonCause]:
-    found = []
-    left = list(changed)
+def _of_direction(
+    verdict: str,
+    known: polars.DataFrame,
+    things: Mapping[int, frozenset[Thing]],
+    told: Callable[[polars.DataFrame], Iterable[Change]],
+) -> Iterator[CommonCause]:
+    left = known.filter(polars.col("verdict") == verdict)
+    others, unchanged = Counter[Thing](), Counter[Thing]()
+    for kind, other, count in known.group_by("kind", "verdict").len().iter_rows():
+        for thing in things[kind] if other != verdict else ():
+            others[thing] += count
+            unchanged[thing] += count if other not in DIRECTIONS else 0
     while len(left) >= FEWEST:
-        thing = _best(left, told)
-        if thing is None:
+        counts = dict(left.group_by("kind", maintain_order=True).len().iter_rows())
+        cause = _best(counts, things, others)
+        if cause is None:
             break
-        explained = [change for change in left if thing in told[change]]
-        alike = [change for change in told if thing in told[change] and change.verdict not in ("worse", "better")]
-        found.append(_finding(" ".join(thing).strip(), explained, len(alike)))
-        left = [change for change in left if thing not in told[change]]
-    return [*found, *(_finding(_alone(change), [change], 0) for change in left)]
+        explained = polars.col("kind").is_in([kind for kind in counts if cause in things[kind]])
+        yield _finding(" ".join(cause).strip(), tuple(told(left.filter(explained))), unchanged[cause])
+        left = left.filter(~explained)
+    for change in told(left):
+        yield _finding(_alone(change), (change,), 0)
 
 
-def _best(left: Sequence[Change], told: dict[Change, frozenset[tuple[str, str]]]) -> tuple[str, str] | None:
-    best: tuple[tuple[float, int], tuple[str, str]] | None = None
-    for thing in dict.fromkeys(thing for change in left for thing in sorted(told[change])):
-        explained = sum(thing in told[change] for change in left)
-        direction = left[0].verdict
-        others = sum(thing in things and change.verdict != direction for change, things in told.items())
-        if explained < FEWEST or others > MOST_UNCHANGED * (explained + others):
+def _best(
+    counts: Mapping[int, int], things: Mapping[int, frozenset[Thing]], others: Mapping[Thing, int]
+) -> Thing | None:
+    """Of the things of what is left, ``counts`` by kind."""
+    explained = Counter[Thing]()
+    for kind, count in counts.items():
+        for thing in sorted(things[kind]):
+            explained[thing] += count
+    best: tuple[tuple[float, int], Thing] | None = None
+    for thing, count in explained.items():
+        if count < FEWEST or others.get(thing, 0) > MOST_UNCHANGED * (count + others.get(thing, 0)):
             continue
-        precision, recall = explained / (explained + others), explained / len(left)
+        precision, recall = count / (count + others.get(thing, 0)), count / sum(counts.values())
         score = (round(2 * precision * recall / (precision + recall), 3), -_ORDER.index(thing[0]))
         if best is None or score > best[0]:
             best = score, thing
     return best[1] if best else None
 
 
-def _things(row: Row, paths: Paths) -> Iterable[tuple[str, str]]:
-    """Whatever its measured flows have: kind and name."""
+def _things(kind: Json, paths: Paths) -> Iterator[Thing]:
+    """Whatever figures of a kind have: kind of thing and name."""
     yield "all", "figures"
-    yield "row", row.name
-    for flow, _ in row.measured_flows:
-        yield "method", str(flow["method"])
-        ends = [flow[end] for end in ("source", "destination") if end in flow] + list(flow.get("members", ()))
-        yield from (("memory", str(end["memory"])) for end in ends)
-        devices = dict.fromkeys([str(flow["executor"]), *(str(end["device"]) for end in ends)])
-        for device in devices:
-            yield ("GPU" if device.startswith("gpu:") else "NUMA node"), device
-        if len(devices) == 1:
-            yield "memory of", next(iter(devices))
-        for source, destination in _legs(flow):
+    yield "row", kind["row"]
+    yield "method", kind["method"]
+    yield from (("memory", name.split(" (")[0]) for name in (kind[end] for end in _MEMORIES) if name)
+    legs = [way.partition(">")[::2] for way in kind["paths"].split()]
+    members = (kind["members"] or "").split()
+    legs += [(a, b) for a in members for b in members if a != b]
+    named = (kind["executor"], kind["source"], kind["destination"], *members, *(end for leg in legs for end in leg))
+    devices = [device for device in dict.fromkeys(named) if device]
+    for device in devices:
+        yield ("GPU" if device.startswith("gpu:") else "NUMA node"), device
+    for alone in devices if len(devices) == 1 else [a for a, b in legs if not b]:
+        yield "memory of", alone
+    for source, destination in legs:
+        if destination:
             yield "path", f"{source} > {destination}"
-            way = _route(paths, source, destination)
-            yield from (("link", link) for link in way)
-
-
-def _legs(flow: Json) -> list[tuple[str, str]]:
-    if "members" in flow:
-        names = [str(end["device"]) for end in flow["members"]]
-        return [(a, b) for a in names for b in names if a != b]
-    return list(Traffic.of(flow).legs)
+            yield from (("link", link) for link in _route(paths, source, destination))
 
 
 def _route(paths: Paths, source: str, destination: str) -> Sequence[str]:

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from statistics import median
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from statistics import NormalDist
 from typing import Any
 
-from linkscope.analysis.cell import title
+import polars
+
 from linkscope.analysis.common_cause import CommonCause, findings
-from linkscope.analysis.difference import Difference, Figure, Key, differences, figures_of
+from linkscope.analysis.difference import Run, differences
+from linkscope.analysis.figures import RATE
+from linkscope.analysis.figures_in_parts import figures_of
 from linkscope.analysis.setting_changes import setting_changes
 from linkscope.errors import LinkscopeError
 from linkscope.machine.paths import Paths
 from linkscope.order_statistics import t975
-from linkscope.results.run_file import RunFile
 from linkscope.students_t import two_sided
 
 Json = dict[str, Any]
@@ -32,13 +34,14 @@ class Change:
     """One figure on both sides, in ``unit`` (GB/s or ns). ``ratio`` is new over base, ``low`` to ``high`` its 95 %
     interval, both None where nothing says how much the figure varies from run to run; ``p``: of no difference.
 
-    ``verdict``: worse or better (real, and larger than the threshold), same (the interval lies within the threshold),
-    or unclear.
+    ``key``: id, table row, table column and figure; ``several``: whether its case has other figures, too. ``verdict``:
+    worse or better (real, and larger than the threshold), same (the interval lies within the threshold), or unclear.
     """
 
-    key: Key
-    figure: Figure
+    key: tuple[str, str, str, str]
+    several: bool
     table: str
+    unit: str
     base: float
     new: float
     ratio: float
@@ -48,14 +51,10 @@ class Change:
     verdict: str
 
     @property
-    def unit(self) -> str:
-        return self.figure.unit
-
-    @property
     def name(self) -> str:
         """Its id, and its place where the case has several figures."""
         id_, row, column, figure = self.key
-        return f"{id_} ({' > '.join(word for word in (row, column, figure) if word)})" if self.figure.several else id_
+        return f"{id_} ({' > '.join(word for word in (row, column, figure) if word)})" if self.several else id_
 
     def to_json(self) -> Json:
         """A JSON-ready dict."""
@@ -67,10 +66,10 @@ class Change:
 
 @dataclass(frozen=True)
 class Comparison:
-    """``changes``: every figure of both sides. ``findings``: what is worse or better, by what it has in common, the
-    gravest first. ``lost``: (id, status, reason) of cases that were ok in the base and are not now; ``gone`` and
-    ``added``: ids of one side only. ``differences``: (what, base, new) of software, machine and the way of measuring.
-    ``unknown``: figures of which nothing says how much they vary from run to run.
+    """``figures``: every figure of both sides, a line each (see ``judged``). ``findings``: what is worse or better, by
+    what it has in common, the gravest first. ``lost``: (id, status, reason) of cases that were ok in the base and are
+    not now; ``gone`` and ``added``: ids of one side only. ``differences``: (what, base, new) of software, machine and
+    the way of measuring. ``unknown``: figures of which nothing says how much they vary from run to run.
     """
 
     base: tuple[str, ...]
@@ -78,26 +77,31 @@ class Comparison:
     alpha: float
     threshold: float
     modelled: bool
-    changes: tuple[Change, ...]
+    figures: polars.DataFrame = field(repr=False)
     findings: tuple[CommonCause, ...]
     lost: tuple[tuple[str, str, str], ...]
     gone: tuple[str, ...]
     added: tuple[str, ...]
     differences: tuple[tuple[str, str, str], ...]
 
-    def count(self, verdict: str) -> int:
+    @property
+    def changes(self) -> Iterator[Change]:
+        """Every figure of both sides, in the order of the new run."""
+        return changes_of(self.figures)
+
+    def count(self, *verdicts: str) -> int:
         """How many figures are worse, better, same or unclear."""
-        return sum(change.verdict == verdict for change in self.changes)
+        return int(self.figures["verdict"].is_in(verdicts).sum())
 
     @property
     def unknown(self) -> int:
-        return sum(change.low is None for change in self.changes)
+        return int(self.figures["margin"].null_count())
 
     @property
     def seen_from(self) -> float | None:
         """The change that would have shown in half of the figures, 0.02 for 2 %; None where none can be judged."""
-        known = [max(math.log(c.high / c.ratio), math.log(c.ratio / c.low)) for c in self.changes if c.low and c.high]
-        return math.expm1(max(2 * median(known), math.log1p(self.threshold))) if known else None
+        middle = self.figures["margin"].median()
+        return None if middle is None else math.expm1(max(2 * float(str(middle)), math.log1p(self.threshold)))
 
     @property
     def worse(self) -> bool:
@@ -126,9 +130,7 @@ class Comparison:
         }
 
 
-def compare(
-    base: Sequence[RunFile], new: Sequence[RunFile], alpha: float = ALPHA, threshold: float = THRESHOLD
-) -> Comparison:
+def compare(base: Sequence[Run], new: Sequence[Run], alpha: float = ALPHA, threshold: float = THRESHOLD) -> Comparison:
     """Figures of the same id are held against each other, on logarithms, by Welch's t test.
 
     Variance comes from between the runs of a side where there are several; else from the replicates of each run and the
@@ -138,88 +140,119 @@ def compare(
     """
     if not base or not new:
         raise LinkscopeError("there is nothing to compare: name a run, or a folder with runs, for either side")
-    before, after = figures_of(base), figures_of(new)
-    found = differences(before, after)
-    if not found:
+    sides = [[(run, figures_of(run)) for run in runs] for runs in (base, new)]
+    found = differences(*sides)
+    if not len(found):
         raise LinkscopeError(
             f"{base[0].path} and {new[0].path} have no figure in common: compare runs of the same suites"
         )
-    p_values = {key: _p(one) for key, one in found.items() if one.variances is not None}
-    real = _discoveries(p_values, alpha)
-    changes = [
-        _change(
-            key, before[key], after[key], one, p_values.get(key, 1.0), _verdict(one, after[key], key in real, threshold)
-        )
-        for key, one in found.items()
-    ]
-    ids = {row.id for run in base for row in run.rows}, {row.id for run in new for row in run.rows}
+    figures = judged(found, alpha, threshold)
+    outcomes = [_outcomes([frame for _, frame in side]) for side in sides]
+    frames = [frame for side in sides for _, frame in side]
+    modelled = any(frame["modelled"].any() for frame in frames) or any(run.node.modelled for run in (*base, *new))
     return Comparison(
         base=tuple(str(run.path) for run in base),
         new=tuple(str(run.path) for run in new),
         alpha=alpha,
         threshold=threshold,
-        modelled=any(run.modelled or run.node.modelled for run in (*base, *new)),
-        changes=tuple(changes),
-        findings=findings(changes, Paths(new[-1].node)),
-        lost=_lost(base, new),
-        gone=tuple(sorted(ids[0] - ids[1])),
-        added=tuple(sorted(ids[1] - ids[0])),
+        modelled=modelled,
+        figures=figures,
+        findings=findings(figures, changes_of, Paths(new[-1].node)),
+        lost=_lost(*outcomes),
+        gone=_only_in(*outcomes),
+        added=_only_in(*reversed(outcomes)),
         differences=setting_changes(base[-1], new[-1]),
     )
 
 
-def _p(one: Difference) -> float:
+def judged(differences_: polars.DataFrame, alpha: float, threshold: float) -> polars.DataFrame:
+    """The frame of ``differences`` with ``margin``, the half width of the 95 % interval of ``log`` (null where nothing
+    is known of it), ``p`` (of no difference; null where it is above ``alpha`` anyway) and ``verdict``."""
+    bound, size = math.log1p(threshold), polars.col("log").abs()
+    frame = differences_.with_columns((_t975("freedom") * polars.col("sigma")).alias("margin"))
+    frame = frame.with_columns(polars.Series("p", _p_values(frame, alpha), polars.Float64))
+    real = polars.Series("real", discoveries(frame["p"], int(frame["sigma"].count()), alpha))
+    better = (polars.col("log") > 0) == (polars.col("unit") == RATE)
+    same = polars.col("margin").is_not_null() & (real | (size + polars.col("margin") <= bound))
+    return frame.with_columns(
+        polars.when(real & (size > bound))
+        .then(polars.when(better).then(polars.lit(BETTER)).otherwise(polars.lit(WORSE)))
+        .otherwise(polars.when(same).then(polars.lit(SAME)).otherwise(polars.lit(UNCLEAR)))
+        .alias("verdict")
+    )
+
+
+def _t975(name: str) -> polars.Expr:
+    whole = polars.max_horizontal(polars.col(name).floor(), polars.lit(1.0)).cast(polars.Int64)
+    return whole.map_elements(t975, return_dtype=polars.Float64)
+
+
+def _p_values(frame: polars.DataFrame, alpha: float) -> list[float | None]:
+    """Student's, of those that may be below ``alpha``: where the normal distribution's is not, it is not either."""
+    least = NormalDist().inv_cdf(1 - alpha / 2)
+    return [
+        None if sigma is None or abs(log) < least * sigma else _p(log, sigma, freedom)
+        for log, sigma, freedom in frame.select("log", "sigma", "freedom").iter_rows()
+    ]
+
+
+def _p(log: float, sigma: float | None, freedom: float) -> float:
     """Of no difference."""
-    sigma = _sigma(one)
-    return two_sided(one.log / sigma, one.freedom) if sigma else float(one.log == 0)
+    if sigma is None:
+        return 1.0
+    return two_sided(log / sigma, freedom) if sigma else float(log == 0)
 
 
-def _sigma(one: Difference) -> float:
-    return math.sqrt(sum(part for part, _ in one.variances or ()))
+def discoveries(p_values: polars.Series, count: int, alpha: float) -> polars.Series:
+    """Whether Benjamini and Hochberg's procedure rejects each of ``count`` hypotheses; null: a p above ``alpha``."""
+    ranks = p_values.rank("ordinal")
+    below = p_values.filter(p_values <= alpha * ranks / count)
+    last = max(below, default=None)
+    return polars.Series([last is not None and p is not None and p <= last for p in p_values], dtype=polars.Boolean)
 
 
-def _margin(one: Difference) -> float | None:
-    """Half width of its 95 % interval; None where nothing is known of it."""
-    return None if one.variances is None else t975(max(int(one.freedom), 1)) * _sigma(one)
+def changes_of(figures: polars.DataFrame) -> Iterator[Change]:
+    """A change for each line of ``judged``'s frame."""
+    names = ("id", "place", "figure", "several", "title", "unit", "base", "value", "log", "sigma", "freedom", "margin")
+    for id_, place, figure, several, title, unit, base, new, log, sigma, freedom, margin, p, verdict in figures.select(
+        *names, "p", "verdict"
+    ).iter_rows():
+        row, _, column = place.partition("|")
+        yield Change(
+            key=(id_, row, column, figure),
+            several=several,
+            table=title,
+            unit=RATE if unit == RATE else "ns",
+            base=base,
+            new=new,
+            ratio=math.exp(log),
+            low=None if margin is None else math.exp(log - margin),
+            high=None if margin is None else math.exp(log + margin),
+            p=_p(log, sigma, freedom) if p is None else p,
+            verdict=verdict,
+        )
 
 
-def _discoveries(p_values: Mapping[Key, float], alpha: float) -> set[Key]:
-    """Those of the hypotheses that Benjamini and Hochberg's procedure rejects."""
-    ordered = sorted(p_values, key=lambda key: p_values[key])
-    last = max((i for i, key in enumerate(ordered, 1) if p_values[key] <= alpha * i / len(ordered)), default=0)
-    return set(ordered[:last])
-
-
-def _verdict(one: Difference, figure: Figure, real: bool, threshold: float) -> str:
-    bound, margin = math.log1p(threshold), _margin(one)
-    if real and abs(one.log) > bound:
-        return BETTER if (one.log > 0) == figure.higher_is_better else WORSE
-    return SAME if margin is not None and (real or abs(one.log) + margin <= bound) else UNCLEAR
-
-
-def _change(key: Key, base: Figure, new: Figure, one: Difference, p: float, verdict: str) -> Change:
-    margin = _margin(one)
-    return Change(
-        key=key,
-        figure=new,
-        table=title(new.part),
-        base=base.value,
-        new=new.value,
-        ratio=math.exp(one.log),
-        low=None if margin is None else math.exp(one.log - margin),
-        high=None if margin is None else math.exp(one.log + margin),
-        p=p,
-        verdict=verdict,
+def _outcomes(frames: Sequence[polars.DataFrame]) -> polars.DataFrame:
+    """Of every case of a side whether it was ok in any run, and else what became of it in the last that tried it."""
+    cases = [frame.unique("id", maintain_order=True).select("id", "status", "reason") for frame in frames]
+    words = polars.concat([case.with_columns(polars.col("status", "reason").cast(polars.String)) for case in cases])
+    good = polars.col("status") == "ok"
+    return words.group_by("id", maintain_order=True).agg(
+        good.any().alias("good"),
+        polars.col("status").filter(~good).last(),
+        polars.col("reason").filter(~good).last(),
     )
 
 
-def _lost(base: Sequence[RunFile], new: Sequence[RunFile]) -> tuple[tuple[str, str, str], ...]:
+def _lost(base: polars.DataFrame, new: polars.DataFrame) -> tuple[tuple[str, str, str], ...]:
     """Cases that were ok in any run of the base, and in none of the new ones that tried them."""
-    good = {row.id for run in base for row in run.with_status("ok")}
-    still = {row.id for run in new for row in run.with_status("ok")}
-    tried = {row.id: row for run in new for row in run.rows if row.status != "ok"}
+    lost = new.filter(~polars.col("good")).join(base.filter("good").select("id"), on="id", maintain_order="left")
+    reasons = polars.col("reason").fill_null("no reason recorded")
     return tuple(
-        (name, row.status, row.reason or "no reason recorded")
-        for name, row in tried.items()
-        if name in good and name not in still
+        (str(name), str(status), str(why)) for name, status, why in lost.select("id", "status", reasons).rows()
     )
+
+
+def _only_in(one: polars.DataFrame, other: polars.DataFrame) -> tuple[str, ...]:
+    return tuple(one.join(other, on="id", how="anti")["id"].sort())

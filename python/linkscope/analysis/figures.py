@@ -14,7 +14,7 @@ from linkscope.analysis.cell import memory, payload, place_of, regime, title
 from linkscope.analysis.collective import Collective
 from linkscope.analysis.headline import Headline, headline
 from linkscope.analysis.peak import Peak, peak
-from linkscope.machine.paths import Paths
+from linkscope.machine.paths import Paths, Traffic
 from linkscope.results.figure_class import figure_class
 from linkscope.results.row import Row, Stats
 from linkscope.results.run_file import RunFile
@@ -32,7 +32,13 @@ SCHEMA: dict[str, Any] = {
     **{"modelled": polars.Boolean, "clock": _WORDS, "regime": _WORDS, "cache": _WORDS, "load": _WORDS},
     **{"environment": _WORDS, "processes": polars.Int32, "hosts": _WORDS, "tier": _WORDS, "class": _WORDS},
     **{"method": _WORDS, "executor": _WORDS, "source": _WORDS, "source_memory": _WORDS, "destination": _WORDS},
-    **{"destination_memory": _WORDS, "members": _WORDS, "members_memory": _WORDS, "collective": _WORDS},
+    **{
+        "destination_memory": _WORDS,
+        "paths": _WORDS,
+        "members": _WORDS,
+        "members_memory": _WORDS,
+        "collective": _WORDS,
+    },
     **{"parameters": _WORDS, "bytes": polars.Int64, "flows": polars.Int32, "background": polars.Int32},
     "together": _WORDS,
     **{"place": _WORDS, "variant": _WORDS, "figure": _WORDS},
@@ -51,7 +57,8 @@ def figures(run: RunFile) -> polars.DataFrame:
     beside the time of a transfer its rate: what has no ``gbps`` moves nothing.
     ``low`` and ``high`` bound the 95 % interval. ``flows`` and ``background`` count what ran together, ``together``
     says how the measured ones lie: "both ways", "1 to 3", "12 flows"; "" for one alone. ``memory``: the kind, and who
-    placed it, "managed (first touch: gpu)". ``id``, ``place`` and ``figure`` make a line unique.
+    placed it, "managed (first touch: gpu)". ``paths``: see ``paths_of``. ``id``, ``place`` and
+    ``figure`` make a line unique.
     ``unit`` says which of the two the figure is, "GB/s" or "s"; ``replicate_values`` are its values in each replicate
     in that unit; ``of_samples`` is the relative half width that samples alone leave in one of them.
     """
@@ -89,6 +96,7 @@ def of_case(row: Row) -> Json:
         **{"processes": int(row.case.get("processes", 1)), "hosts": ", ".join(row.between)},
         **{"tier": str(row.labels.get("tier", "")), "class": figure_class(row.case).key, "method": flow["method"]},
         **{"executor": flow["executor"], **_end("source", flow), **_end("destination", flow)},
+        "paths": paths_of([one for one in row.case["flows"] if one.get("role", "measured") == "measured"]),
         "members": " ".join(end["device"] for end in flow["members"]) if "members" in flow else None,
         "members_memory": memory(flow["members"][0]) if "members" in flow else None,
         **{"collective": collective.kind if collective else None, "parameters": _words(flow.get("parameters", {}))},
@@ -102,6 +110,15 @@ def of_case(row: Row) -> Json:
 def place(row: str, column: str) -> str:
     """Where in its table a figure stands."""
     return f"{row}|{column}"
+
+
+def paths_of(flows: Sequence[Json]) -> str:
+    """Ways over which the flows' bytes go, "gpu:0>gpu:1 gpu:1>gpu:0", or the one device, "gpu:0", in which they stay;
+    "" for those of members, which lead from all to all."""
+    found = [
+        f"{a}>{b}" for one in flows if "members" not in one for a, b in Traffic.of(one).legs or [(one["executor"], "")]
+    ]
+    return " ".join(dict.fromkeys(way.rstrip(">") for way in found))
 
 
 def _together(flows: Sequence[Json]) -> str:

@@ -20,7 +20,8 @@ from linkscope.launch.run import run as measure
 from linkscope.report import check_files, check_text
 from linkscope.results.limits import Limits
 from linkscope.results.run_file import RunFile
-from linkscope.results.run_files import read_all
+from linkscope.results.run_files import open_all
+from linkscope.results.run_stream import RunStream, open_run
 from linkscope.results.whole_file import write_whole
 
 
@@ -28,25 +29,27 @@ def make_limits(path: Path, runs: Sequence[str], err: Console) -> int:
     """Writes the limits that good runs suggest to ``path``, which must not exist."""
     if path.exists():
         raise LinkscopeError(f"{path} exists: choose another name, or take it away")
-    found = made_from(read_all(Path(run) for run in runs), date.today().isoformat())
+    found = made_from(open_all(Path(run) for run in runs), date.today().isoformat())
     write_whole(path, found.text())
     err.print(f"wrote {path}: {len(found.limits)} limits of {len(found.runs)} runs", highlight=False, markup=False)
     return 0
 
 
-def run_of(what: Sequence[str], budget: str | None, output: Path | None, err: Console) -> RunFile:
+def run_of(what: Sequence[str], budget: str | None, output: Path | None, err: Console) -> RunFile | RunStream:
     """The run file that ``what`` names, or the run of the suites that it names."""
     files = [name for name in what if Path(name).suffix == ".jsonl" or (Path(name).is_file() and not _is_suite(name))]
     if files and (len(what) > 1 or budget is not None or output is not None):
         raise LinkscopeError("name one run file alone, or suites to measure; --budget and -o are of suites")
     if files:
-        return RunFile.read(files[0])
+        return open_run(Path(files[0]))
     request = Request(suites=tuple(what) or ("default",), budget=budget)
     with progress(err) as listener:
         return measure(request, output or default_output(), listener, command_line(request, output))
 
 
-def hold(run: RunFile, limits: Limits, junit: Path | None, prometheus: Path | None, out: Console, as_json: bool) -> int:
+def hold(
+    run: RunFile | RunStream, limits: Limits, junit: Path | None, prometheus: Path | None, out: Console, as_json: bool
+) -> int:
     """Prints the result and writes the files asked for; 1 where the run does not keep the limits."""
     found = check(run, limits)
     if junit is not None:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from rich.console import Console
 
 from linkscope.analysis.compare import Comparison, compare
+from linkscope.analysis.difference import Run
 from linkscope.cli.progress import progress
 from linkscope.errors import LinkscopeError
 from linkscope.launch.again import measured_again
@@ -14,7 +15,7 @@ from linkscope.launch.run import INTERRUPTED, default_output
 from linkscope.results.run_file import RunFile
 
 
-def confirmed(found: Comparison, base: Sequence[RunFile], new: Sequence[RunFile], err: Console) -> Comparison:
+def confirmed(found: Comparison, base: Sequence[Run], new: Sequence[Run], err: Console) -> Comparison:
     """``found`` after its cases that got worse or failed were measured again; ``found`` where nothing is to be.
 
     Where they can't be measured here, it says so and the alarm stands. Raises LinkscopeError where there are several
@@ -28,7 +29,7 @@ def confirmed(found: Comparison, base: Sequence[RunFile], new: Sequence[RunFile]
         return found
     try:
         with progress(err) as listener:
-            again = measured_again(new[0], worse, default_output(), listener)
+            again = measured_again(RunFile.read(new[0].path), worse, default_output(), listener)
     except LinkscopeError as error:
         if error.exit_code == INTERRUPTED:
             raise

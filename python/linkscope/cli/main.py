@@ -310,9 +310,9 @@ def compare(
     from linkscope.analysis.compare import compare as find
     from linkscope.plan.select import parse_share
     from linkscope.report import compare_text
-    from linkscope.results.run_files import read_all
+    from linkscope.results.run_files import open_all
 
-    sides = read_all([base, *(more_base or [])]), read_all(new)
+    sides = open_all([base, *(more_base or [])]), open_all(new)
     for notice in (notice for side in sides for run_read in side for notice in run_read.notices):
         _err().print(notice, highlight=False, markup=False, soft_wrap=True)
     found = find(*sides, parse_share("alpha", alpha, 1e-9), parse_share("threshold", threshold, 0.0))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from rich.console import Console
 from rich.table import Table
@@ -28,10 +28,10 @@ def show(found: Comparison, node: str, console: Console) -> None:
 
 def show_all(found: Comparison, node: str, console: Console) -> None:
     """Every finding with all of its figures, and then every other figure."""
-    many = len(found.changes) + len(found.differences) + len(found.lost)
+    many = len(found.figures) + len(found.differences) + len(found.lost)
     _show(found, node, many, many, many, console)
-    rest = [change for change in found.changes if change.verdict in (SAME, UNCLEAR)]
-    if rest:
+    rest = (change for change in found.changes if change.verdict in (SAME, UNCLEAR))
+    if found.count(SAME, UNCLEAR):
         console.print(_table(rest, with_verdict=True))
 
 
@@ -41,7 +41,7 @@ def verdict(found: Comparison) -> str:
     if found.lost:
         parts.insert(0, f"{wording.count(len(found.lost), 'case')} no longer ok")
     changed = "; ".join(part for part in parts if part) or "No change that is beyond this node's noise"
-    same = f"{found.count(SAME)} of {len(found.changes)} figures are the same within {wording.percent(found.threshold)}"
+    same = f"{found.count(SAME)} of {len(found.figures)} figures are the same within {wording.percent(found.threshold)}"
     text = f"{changed[0].upper()}{changed[1:]}. {same}, {found.count(UNCLEAR)} can't be told."
     if found.seen_from is not None:
         text += f" In half of those that can be judged a change of {found.seen_from * 100:.2g} % would have shown."
@@ -88,7 +88,7 @@ def _print_finding(number: int, one: CommonCause, most: int, console: Console) -
         console.print(Text(f"   {len(one.changes) - most} more with --full", style="dim"))
 
 
-def _table(changes: Sequence[Change], with_verdict: bool = False) -> Table:
+def _table(changes: Iterable[Change], with_verdict: bool = False) -> Table:
     grid = empty_grid("figure")
     for name in ("base", "new", "unit", "change", "95 % interval", *(["verdict"] if with_verdict else [])):
         grid.add_column(Text(name), justify="left" if name == "unit" else "right", no_wrap=True)

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from linkscope.results.run_file import RunFile
+from linkscope.results.run_stream import RunStream, open_run
 
 
 def named(paths: Iterable[Path]) -> list[Path]:
@@ -14,6 +15,11 @@ def named(paths: Iterable[Path]) -> list[Path]:
     return list(dict.fromkeys(found))
 
 
+def open_all(paths: Iterable[Path]) -> list[RunFile | RunStream]:
+    """The runs of all ``named``, large ones as streams. Raises LinkscopeError where one is no run file."""
+    return [open_run(path) for path in named(paths)]
+
+
 def read_all(paths: Iterable[Path]) -> list[RunFile]:
-    """The runs of all ``named``. Raises LinkscopeError where one is no run file."""
+    """Likewise, all of them whole."""
     return [RunFile.read(path) for path in named(paths)]
