@@ -64,6 +64,11 @@ def ends(flow: Json) -> list[str]:
     return found if "destination" in flow or "source" not in flow else [*found, flow["executor"]]
 
 
+def copied(flow: Json, source: str, destination: str) -> bool:
+    """Whether it is a copy from the one to the other."""
+    return "destination" in flow and ends(flow) == [source, destination]
+
+
 def peer(flow: Json, gpu: str) -> bool:
     """Between this GPU and another."""
     return gpu in ends(flow) and len({end for end in ends(flow) if end.startswith("gpu:")}) == 2

@@ -51,7 +51,7 @@ def test_limits_are_of_models_and_tiers_not_of_devices() -> None:
 
 
 def test_a_slow_path_is_named_with_how_far_it_is_beyond() -> None:
-    slow = planted.slowed(good()[0], lambda flow: planted.ends(flow) == ["gpu:1", "gpu:0"], 0.8)
+    slow = planted.slowed(good()[0], lambda flow: planted.copied(flow, "gpu:1", "gpu:0"), 0.8)
     found = check(slow, limits())
     assert not found.passed
     assert {one.path for one in found.broken if "/d2d/" in one.id} == {"gpu:1 > gpu:0"}
