@@ -21,6 +21,7 @@ Thing: TypeAlias = tuple[str, str]
 """Something figures have in common: its kind and its name."""
 
 DIRECTIONS = ("worse", "better")
+UNCLEAR = "unclear"
 FEWEST = 2
 """Figures that make a common cause."""
 MOST_UNCHANGED = 0.34
@@ -77,7 +78,7 @@ def _of_direction(
     left = known.filter(polars.col("verdict") == verdict)
     others, unchanged = Counter[Thing](), Counter[Thing]()
     for kind, other, count in known.group_by("kind", "verdict").len().iter_rows():
-        for thing in things[kind] if other != verdict else ():
+        for thing in things[kind] if other not in (verdict, UNCLEAR) else ():
             others[thing] += count
             unchanged[thing] += count if other not in DIRECTIONS else 0
     while len(left) >= FEWEST:
