@@ -32,6 +32,8 @@ STATUSES = {"ok": 0, "skipped": 1, "failed": 2}
 BOUNDS = ("gbps", "gbps_low", "gbps_high", "seconds", "seconds_low", "seconds_high")
 _BLOCK = 4 << 20
 """Bytes read at once."""
+_CHUNK = 20_000
+"""Lines that become columns at once."""
 _FEW_SAMPLES = 20
 """Of fewer the extremes count in place of the 5th and 95th percentile."""
 _LINES: dict[str, Any] = {
@@ -158,7 +160,8 @@ class _Reader:
         self._states: list[Json] = []
         self._cells, self._lines = _Columns(_CELLS), _Columns(_LINES)
         self._values, self._flows = _Columns(_VALUES), _Columns(_FLOWS)
-        self._count = self._cell = 0
+        self._add_line, self._add_value, self._add_flow = self._lines.add, self._values.add, self._flows.add
+        self._count = self._cell = self._turned = 0
 
     def take(self, at: int, block: bytes) -> None:
         """Whole lines of the file, the first of which begins at ``at``. Raises LinkscopeError where one is no line."""
@@ -178,7 +181,8 @@ class _Reader:
                 self._take(line, text, place_)
             except (ValueError, RecursionError, TypeError, KeyError) as error:
                 raise self._stream.damage(place_) from error
-        self._turn()
+        if self._count - self._turned > _CHUNK:
+            self._turn()
 
     def _tried(self, read: Callable[[bytes], Any], text: bytes, at: int) -> Any:
         try:
@@ -198,8 +202,8 @@ class _Reader:
         number = self._count
         self._count += 1
         status = STATUSES[line.status]
-        self._lines.add((number, at, case, line.replicate, status, line.reason))
-        if status != STATUSES["ok"]:
+        self._add_line((number, at, case, line.replicate, status, line.reason))
+        if status:
             return
         if len(line.flows) != len(sizes):
             raise ValueError("another number of flows")
@@ -208,12 +212,12 @@ class _Reader:
             if outcome is not None:
                 if outcome[0] and not part.peaked:
                     self._find_peaks(shape, text)
-                self._values.add((number, cell, *outcome))
+                self._add_value((number, cell, *outcome))
             cell += 1
         for flow in shape.measured:
             times = line.flows[flow].seconds
             few = times.n < _FEW_SAMPLES
-            self._flows.add((number, flow, times.min if few else times.p5, times.max if few else times.p95))
+            self._add_flow((number, flow, times.min if few else times.p5, times.max if few else times.p95))
 
     def figures(self) -> LineFigures:
         """All that was taken."""
@@ -232,6 +236,7 @@ class _Reader:
 
     def _turn(self) -> None:
         """Turns what was taken since into columns. Raises LinkscopeError where a median lies outside its interval."""
+        self._turned = self._count
         for columns in (self._cells, self._flows):
             columns.turn()
         values, lines = self._values.turn(), self._lines.turn()
