@@ -10,13 +10,14 @@ import yaml
 
 from linkscope.errors import LinkscopeError
 from linkscope.escaped import escaped
+from linkscope.typed import Form, MisfitError, Steps, typed
 
 try:
     from yaml import CSafeLoader as YamlLoader
 except ImportError:
     from yaml import SafeLoader as YamlLoader  # type: ignore[assignment]
 
-__all__ = ["SuiteLoader", "YamlLoader", "read_yaml"]
+__all__ = ["SuiteLoader", "YamlLoader", "read_yaml", "typed_yaml"]
 
 MOST_BYTES = 4 << 20
 MOST_DEPTH = 32
@@ -35,7 +36,15 @@ SuiteLoader.yaml_implicit_resolvers = {
 }
 
 
-def read_yaml(path: Path, kind: str, loader: type[Any] = YamlLoader) -> Any:
+def typed_yaml(data: Any, form: type[Form], path: Path, kind: str) -> Form:
+    """What ``read_yaml`` read of that file, as ``form``. Raises LinkscopeError that names file, line and field."""
+    try:
+        return typed(data, form)
+    except MisfitError as error:
+        raise LinkscopeError(f"{kind} {path}, line {_line(path, error.steps)}: {error}") from error
+
+
+def read_yaml(path: Path, kind: str, loader: type[Any] = YamlLoader, most_bytes: int = MOST_BYTES) -> Any:
     """What the file holds, control characters escaped; ``kind`` says in complaints what it is to be: "suite".
 
     Raises LinkscopeError, one line, where it cannot be read, is no YAML, or is longer or deeper than people write.
@@ -44,9 +53,9 @@ def read_yaml(path: Path, kind: str, loader: type[Any] = YamlLoader) -> Any:
         if not stat.S_ISREG(path.stat().st_mode):
             raise LinkscopeError(f"{kind} {path} is no file: name a YAML file")
         with path.open("rb") as stream:
-            data = stream.read(MOST_BYTES + 1)
-        if len(data) > MOST_BYTES:
-            raise LinkscopeError(f"{kind} {path} is longer than {MOST_BYTES >> 20} MiB")
+            data = stream.read(most_bytes + 1)
+        if len(data) > most_bytes:
+            raise LinkscopeError(f"{kind} {path} is longer than {most_bytes >> 20} MiB")
         text = data.decode()
         problem = _excess(text)
         if problem:
@@ -83,3 +92,17 @@ def _excess(text: str) -> str:
         if nodes > MOST_NODES:
             return f"stands for more than {MOST_NODES:,} values"
     return ""
+
+
+def _line(path: Path, steps: Steps) -> int:
+    """Where in the file that is, from 1."""
+    node = yaml.compose(path.read_text(encoding="utf-8"), YamlLoader)
+    line = node.start_mark.line + 1 if node else 1
+    for step in steps:
+        if isinstance(node, yaml.MappingNode):
+            key, node = next(((key, value) for key, value in node.value if key.value == step), (None, None))
+            line = key.start_mark.line + 1 if key else line
+        elif isinstance(node, yaml.SequenceNode) and isinstance(step, int):
+            node = node.value[step]
+            line = node.start_mark.line + 1
+    return line

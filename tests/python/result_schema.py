@@ -6,8 +6,7 @@ from functools import cache
 from typing import Any
 
 from jsonschema_rs import Draft202012Validator, Registry
-
-from linkscope.schemas import load_schema
+from schema_files import load_schema
 
 
 def validate(record: dict[str, Any]) -> None:

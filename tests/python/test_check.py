@@ -101,10 +101,13 @@ def test_limits_of_other_devices_are_no_pass() -> None:
         ("schema: 1\nlimits:\n- match: {row: d2d}\n", "limits[0] needs least_gbps or most_seconds"),
         ("schema: 1\nlimits:\n- match: {row: d2d}\n  least_gbps: fast\n", "least_gbps"),
         ("schema: 1\nlimits:\n- match: {row: d2d}\n  least_gbps: .nan\n", "least_gbps"),
-        ("schema: 1\nlimits:\n- match: {row: d2d}\n  least_gps: 1\n", "least_gps"),
-        ("a: &a [1]\nb: [*a, *a]", "anchors"),
-        ("[" * 5000, "is no limits file"),
-        ("\x00", "is no limits file"),
+        (
+            "schema: 1\nlimits:\n- match: {row: d2d}\n  least_gps: 1\n",
+            "line 4: limits[0].least_gps: there is no such field; least_gbps is one",
+        ),
+        ("a: &a [1, *a]", "holds itself"),
+        ("[" * 5000, "is nested more than 32 deep"),
+        ("\x00", "is not YAML"),
     ],
 )
 def test_bad_limits_are_refused_with_the_entry(text: str, said: str, tmp_path: Path) -> None:

@@ -82,8 +82,8 @@ def test_unknown_name_lists_the_known_ones() -> None:
     ("text", "message"),
     [
         ("a: [", "is not YAML"),
-        ("- 1\n", r"\$: .* is not of type 'object'"),
-        ("{}", "'.*' is a required property"),
+        ("- 1\n", "line 1: Expected `object`, got `array`"),
+        ("{}", "name: is missing"),
     ],
 )
 def test_foreign_files_are_refused_in_one_line(tmp_path: Path, text: str, message: str) -> None:
@@ -103,7 +103,7 @@ def test_missing_file(tmp_path: Path) -> None:
     [
         ("peak_gbps: 25", "peak_gbps: 0", r"links\[0\]\.peak_gbps"),
         ("every_pair_of: gpu", "every_pair_of: gpu, between: [[gpu:0, gpu:1]]", r"links\[0\]"),
-        ("efficiency: 0.9, source: me", "efficiency: 0.9", "'source' is a required property"),
+        ("efficiency: 0.9, source: me", "efficiency: 0.9", "methods.copy-engine.source: is missing"),
         ("efficiency", "efficency", "efficency"),
         ("[numa:0, switch:pex]", "[numa:0, switch:other]", "numa:0 to switch:other needs two different devices"),
         ("[switch:pex, gpu:0]", "[gpu:0, gpu:0]", "gpu:0 to gpu:0 needs two different devices"),
@@ -129,8 +129,8 @@ def test_peer_access_goes_both_ways_and_leaves_the_others_out(tmp_path: Path) ->
     [
         ("gpu:0-1", "gpu:0-999999999", "is more than any node has"),
         ("cores: 2", "cores: 9999999999", "more than any node has"),
-        ("memory_gbps: 900", "memory_gbps: .nan", "that no machine has"),
-        ("peak_gbps: 25", "peak_gbps: .inf", "that no machine has"),
+        ("memory_gbps: 900", "memory_gbps: .nan", r"devices\[1\].memory_gbps: Expected"),
+        ("peak_gbps: 25", "peak_gbps: .inf", r"links\[0\].peak_gbps: Expected"),
     ],
 )
 def test_what_no_machine_has_is_refused(tmp_path: Path, old: str, new: str, complaint: str) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from jsonschema_rs import Draft202012Validator
+from schema_files import load_schema
 from test_patterns import node
 
 from linkscope.errors import LinkscopeError
@@ -18,7 +19,6 @@ from linkscope.plan.modelled import machine_of
 from linkscope.plan.planned_case import PlannedCase
 from linkscope.plan.select import Selection
 from linkscope.plan.suite import load_suite, packaged_methods, suite_names
-from linkscope.schemas import load_schema
 
 PARAMETERS = frozenset({"threads", "blocks", "unroll", "non_temporal", "stride", "hops", "order", "ordering"})
 MEMORIES = frozenset({"pageable", "huge", "pinned", "registered", "write-combined", "device", "managed"})

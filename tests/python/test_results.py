@@ -93,7 +93,7 @@ def test_reopening_keeps_a_whole_line_that_lacks_its_newline(tmp_path: Path) -> 
         (json.dumps({**header(), "plan": {"ids": 5}}).encode() + b"\n", "line 1: plan.ids: Expected `array`"),
         (json.dumps({**header(), "node": []}).encode() + b"\n", "is damaged"),
         (json.dumps(header()).encode() + b'\nnonsense\n{"record": "state"}\n', "is damaged: line 2 is no JSON object"),
-        (json.dumps(header()).encode() + b'\n{"record": "row", "id": "a"}\n', "line 2: Object missing required field"),
+        (json.dumps(header()).encode() + b'\n{"record": "row", "id": "a"}\n', "line 2: status: is missing"),
         (json.dumps(header()).encode() + b'\n{"record": "rowdy"}\n', "unknown record 'rowdy'"),
     ],
 )

@@ -294,21 +294,27 @@ def test_pearsons_tiers_are_one_curve_each_on_frontier() -> None:
     ("text", "complaint"),
     [
         ("a: [", "is not YAML"),
-        ("[]", "is not of type 'object'"),
+        ("[]", "line 1: Expected `object`, got `array`"),
         ("name: x\nanswers: y", "has neither rows nor includes"),
         (TINY_SUITE.replace("pattern: first-device", "pattern: spiral"), "unknown pattern 'spiral'"),
         (TINY_SUITE.replace("sizes: 4K:128K:2x", "sizes: huge"), "malformed size 'huge'"),
         (TINY_SUITE.replace("executor: source", "executor: me"), "executor"),
-        (TINY_SUITE.replace("title: Copies", "title: Copies\n    colour: red"), "'colour' was unexpected"),
+        (
+            TINY_SUITE.replace("title: Copies", "title: Copies\n    colour: red"),
+            r"line 7: rows\[0\].colour: there is no such field",
+        ),
         (TINY_SUITE + TINY_SUITE.partition("rows:\n")[2], "two rows are named 'copy'"),
-        (TINY_SUITE.replace("on: numa", "on: disk"), "'disk' is not one of"),
+        (TINY_SUITE.replace("on: numa", "on: disk"), r"rows\[0\].source.on: 'disk' is none of gpu, numa, "),
         (TINY_SUITE.replace("sizes: 4K:128K:2x", "sizes: 4K:1K:2x"), "row copy: malformed range '4K:1K:2x'"),
         (TINY_SUITE.replace("title: Copies", "title: Copies\n    x: gpus"), "x: gpus wants a pattern that grows"),
         (
             TINY_SUITE.replace("title: Copies", "title: Copies\n    parameters: {threads: '1:x:2x'}"),
             "row copy: malformed count",
         ),
-        (TINY_SUITE.replace("title: Copies", "title: Copies\n    clock: sun"), "row copy/clock: "),
+        (
+            TINY_SUITE.replace("title: Copies", "title: Copies\n    clock: sun"),
+            r"rows\[0\].clock: 'sun' is none of device, ",
+        ),
         (TINY_SUITE + "  - " + "[" * 100_000, "nested more than 32 deep"),
         (TINY_SUITE.replace("title: Copies", "title: &me [*me]"), "holds itself"),
         (

@@ -38,7 +38,7 @@ def setting_changes(base: RunFile | RunStream, new: RunFile | RunStream) -> tupl
 def _settings(run: RunFile | RunStream) -> dict[str, str]:
     header = run.header
     found: dict[str, Any] = {"host": header.get("host"), "linkscope": header.get("version")}
-    found |= {"devices": ", ".join(name or device for device, name in devices_of(run.node))}
+    found |= {"devices": ", ".join(device.name or device.id for device in devices_of(run.node))}
     found |= dict((header.get("engine") or {}).get("versions") or {})
     plan = header.get("plan") or {}
     found |= {f"option {name}": value for name, value in (plan.get("options") or {}).items()}

@@ -6,6 +6,7 @@ import json
 import shlex
 import time
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 
 import typer
@@ -110,5 +111,5 @@ def _print(found: Calibration, runs: Sequence[RunFile], out: Console, as_json: b
     if not as_json:
         calibration_text.show(found, out)
         return
-    cases = {name: [noise.to_json() for noise in held] for name, held in by_case(runs).items()}
+    cases = {name: [asdict(noise) for noise in held] for name, held in by_case(runs).items()}
     typer.echo(json.dumps({**found.to_json(), "cases": cases}))

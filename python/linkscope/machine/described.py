@@ -1,6 +1,6 @@
 """Described nodes: machines/*.yaml, published topologies and figures, as Nodes.
 
-The format is schema/machine.schema.json; machines/README.md explains how to add a node.
+The format is machine/machine_file.py; machines/README.md explains how to add a node.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import jsonschema
+import msgspec
 
 from linkscope.errors import LinkscopeError
+from linkscope.machine.machine_file import MachineFile
 from linkscope.machine.node import MOST_DEVICES, MOST_LINKS, Device, Link, Node
-from linkscope.schemas import load_schema
-from linkscope.yaml_loader import read_yaml
+from linkscope.yaml_loader import read_yaml, typed_yaml
 
 Json = dict[str, Any]
 
@@ -35,7 +35,7 @@ def load_machine(name_or_path: str) -> Node:
     """The described node of that name, or the one in that YAML file (a path with a slash or ending in .yaml).
 
     Node.notes holds the title, then the assumptions, then the notes. Raises LinkscopeError for an unknown name, an
-    unreadable file, and a file that breaks the schema or contradicts itself.
+    unreadable file, and a file that holds other than it may or contradicts itself.
     """
     if "/" in name_or_path or name_or_path.endswith((".yaml", ".yml")):
         return _read(Path(name_or_path))
@@ -56,10 +56,7 @@ def _packaged() -> dict[str, Path]:
 
 
 def _read(path: Path) -> Node:
-    data = read_yaml(path, "machine file")
-    problem = jsonschema.exceptions.best_match(_validator().iter_errors(data))
-    if problem is not None:
-        raise LinkscopeError(f"machine file {path}: {problem.json_path}: {problem.message[:160]}")
+    data = msgspec.to_builtins(typed_yaml(read_yaml(path, "machine file"), MachineFile, path, "machine file"))
     try:
         node = _node(data)
     except ValueError as error:
@@ -69,17 +66,15 @@ def _read(path: Path) -> Node:
     return node
 
 
-@cache
-def _validator() -> jsonschema.Draft202012Validator:
-    return jsonschema.Draft202012Validator(load_schema("machine"))
-
-
 def _node(data: Json) -> Node:
     """Raises ValueError with one line where a file of the right shape contradicts itself."""
     peers = _peers(data.get("peer_access"))
     devices = [device for group in data["devices"] for device in _devices(group, peers)]
     devices += [Device(switch, "switch", name) for switch, name in data.get("switches", {}).items()]
     _refuse_twice([device.id for device in devices], "device")
+    for number, group in enumerate(data["links"]):
+        if ("between" in group) == ("every_pair_of" in group):
+            raise ValueError(f"links[{number}] needs between or every_pair_of, one of them")
     links = [link for group in data["links"] for link in _links(group, devices)]
     known = {device.id for device in devices}
     for link in links:

@@ -8,15 +8,14 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from jsonschema import Draft202012Validator
-from jsonschema.exceptions import best_match
+import msgspec
 
 from linkscope.errors import LinkscopeError
 from linkscope.plan.patterns import GROWING, OF_MEMBERS, PATTERNS
 from linkscope.plan.sizes import parse_counts, parse_size, parse_sizes
+from linkscope.plan.suite_file import ADVICE, SuiteFile
 from linkscope.plan.suite_row import Allocation, Background, End, SuiteRow, Variant
-from linkscope.schemas import load_schema
-from linkscope.yaml_loader import SuiteLoader, read_yaml
+from linkscope.yaml_loader import SuiteLoader, read_yaml, typed_yaml
 
 Json = dict[str, Any]
 
@@ -38,6 +37,12 @@ class Suite:
 
 _PLAIN = ("vendor", "table", "x", "rows", "min_sample_s", "point_budget_s", "parameters", "peer")
 """Fields of a row that are taken as they stand."""
+_OF_MEMORY = frozenset({"placement", "first_touch", "advice", "at"})
+"""Fields of an end that say more of its memory."""
+_DISTINCT = frozenset(
+    {"collective", "processes", "flows", "covers", "clock", "cache", "figure", "first_touch", "advice"}
+)
+"""Lists whose values differ."""
 _SHARED = ("point_budget_s",)
 """Fields of a suite that hold for its own rows."""
 
@@ -50,7 +55,7 @@ def suite_names() -> list[str]:
 def load_suite(name: str) -> Suite:
     """A packaged suite by name, or the suite in the file of that path (anything with a slash or .yaml).
 
-    Raises LinkscopeError, one line, where it is unknown, unreadable or against schema/suite.schema.json.
+    Raises LinkscopeError, one line, where it is unknown, unreadable or no suite (plan/suite_file.py).
     """
     if name in suite_names():
         return _load(SUITES / f"{name}.yaml")
@@ -87,10 +92,7 @@ def _read(path: Path) -> Any:
 
 @cache
 def _load(path: Path) -> Suite:
-    data = _read(path)
-    wrong = best_match(_validator().iter_errors(data))
-    if wrong is not None:
-        raise LinkscopeError(f"suite {path}, {_place(data, list(wrong.absolute_path))}: {_one_line(wrong.message)}")
+    data = msgspec.to_builtins(typed_yaml(_read(path), SuiteFile, path, "suite"))
     shared = {key: data[key] for key in _SHARED if key in data}
     own = tuple(_checked(data["name"], shared | row) for row in data.get("rows", ()))
     included = (row for name in data.get("includes", ()) for row in load_suite(name).rows)
@@ -104,24 +106,10 @@ def _load(path: Path) -> Suite:
     return Suite(data["name"], data["answers"], rows)
 
 
-def _place(data: Any, steps: list[str | int]) -> str:
-    """Where in the suite that is; a row is known by its name."""
-    words = [str(step) for step in steps]
-    if len(steps) > 1 and steps[0] == "rows":
-        row = data["rows"][steps[1]]
-        name = row.get("name") if isinstance(row, dict) else None
-        words[:2] = [f"row {name if isinstance(name, str) else int(steps[1]) + 1}"]
-    return _one_line("/".join(words) or "the top")
-
-
-@cache
-def _validator() -> Draft202012Validator:
-    return Draft202012Validator(load_schema("suite"))
-
-
 def _checked(suite: str, data: Json) -> SuiteRow:
     """The row; raises LinkscopeError, which names it, for what is wrong with it."""
     try:
+        _refuse_incomplete(data)
         row = _row(suite, data)
         wrong = _contradiction(row, data)
     except LinkscopeError as error:
@@ -129,6 +117,25 @@ def _checked(suite: str, data: Json) -> SuiteRow:
     if wrong is not None:
         raise LinkscopeError(f"suite {suite}, row {data['name']}: {wrong}")
     return row
+
+
+def _refuse_incomplete(data: Json) -> None:
+    """Raises LinkscopeError where a field lacks what it needs beside it, or a list names the same twice."""
+    for name in ("members",) if "collective" in data else ("source", "destination", "executor"):
+        if name not in data:
+            raise LinkscopeError(f"{name}: is missing")
+    for end in ("source", "destination"):
+        alone = _OF_MEMORY.intersection(data.get(end, ()))
+        if alone and "memory" not in data[end]:
+            raise LinkscopeError(f"{end}: {min(alone)} is said of no memory: name the memory")
+        for advice in _words(data.get(end, {}).get("advice", ())):
+            if not re.match(ADVICE, advice):
+                raise LinkscopeError(f"{end}: advice {advice!r} is neither none nor words of memory advice joined by +")
+    for fields in (data, data.get("source", {}), data.get("destination", {})):
+        for name in _DISTINCT.intersection(fields):
+            values = fields[name]
+            if isinstance(values, list) and len(set(values)) < len(values):
+                raise LinkscopeError(f"{name}: a value stands there twice")
 
 
 def _row(suite: str, data: Json) -> SuiteRow:
@@ -165,7 +172,7 @@ def _row(suite: str, data: Json) -> SuiteRow:
 
 
 def _contradiction(row: SuiteRow, data: Json) -> str | None:
-    """What the schema cannot say is wrong with the row; None where nothing is."""
+    """What the types cannot say is wrong with the row; None where nothing is."""
     names = [variant.name for variant in row.variants]
     for text in (one for value in row.parameters.values() for one in _listed(value) if ":" in str(one)):
         parse_counts(str(text), MOST_FLOWS)  # raises where it is no range
@@ -252,8 +259,3 @@ def _listed(value: Any) -> list[Any]:
 
 def _words(value: str | list[str] | tuple[str, ...]) -> tuple[str, ...]:
     return (value,) if isinstance(value, str) else tuple(value)
-
-
-def _one_line(message: object) -> str:
-    text = " ".join(str(message).split())
-    return text if len(text) <= 160 else text[:157] + "..."

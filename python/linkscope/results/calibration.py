@@ -8,22 +8,25 @@ import platform
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
-from jsonschema import Draft202012Validator
-from jsonschema.exceptions import best_match
+import msgspec
+from msgspec import Meta
 
 from linkscope.errors import LinkscopeError
+from linkscope.escaped import escaped
 from linkscope.machine.node import Node
 from linkscope.order_statistics import t975
 from linkscope.results.kept_file import KeptFolder
-from linkscope.schemas import load_schema
+from linkscope.typed import typed
 
 Json = dict[str, Any]
 
 SCHEMA = 2
 FEWEST_KEPT = 5
 """Turns below which a calibration is not kept: what so few differ by says little of the next."""
+Share = Annotated[float, Meta(ge=0, le=1)]
+Deviation = Annotated[float, Meta(ge=0, le=1000)]
 _FOLDER = KeptFolder("XDG_STATE_HOME", ".local/state", "calibration", most_bytes=16 << 20, indent=1)
 
 
@@ -36,10 +39,10 @@ class Intervals:
     more than 1 % apart. ``margin``: the larger side of an interval, median.
     """
 
-    covered: float
-    disjoint: float
-    apart: float
-    margin: float
+    covered: Share
+    disjoint: Share
+    apart: Share
+    margin: Annotated[float, Meta(ge=0, le=1e300)]
 
 
 @dataclass(frozen=True)
@@ -54,47 +57,46 @@ class Noise:
     """
 
     name: str
-    cases: int
+    cases: Annotated[int, Meta(ge=1)]
     intervals: Intervals
     calibrated: Intervals | None
-    samples: float | None
-    replicates: float | None
-    runs: float | None
-    other_runs: float | None = None
-    other_replicates: float | None = None
+    samples: Deviation | None
+    replicates: Deviation | None
+    runs: Deviation | None
+    other_runs: Deviation | None = None
+    other_replicates: Deviation | None = None
 
-    def to_json(self) -> Json:
-        return asdict(self)
 
-    @staticmethod
-    def from_json(data: Json) -> Noise:
-        """Of data that keeps to the schema."""
-        calibrated = data["calibrated"] and Intervals(**data["calibrated"])
-        return Noise(**{**data, "intervals": Intervals(**data["intervals"]), "calibrated": calibrated})
+@dataclass(frozen=True)
+class KnownDevice:
+    """By which a node is known again."""
+
+    id: str
+    name: str
 
 
 @dataclass(frozen=True)
 class Calibration:
     """Several runs of the same suites on one node, held against one another.
 
-    ``made``: when the last of them began (RFC 3339). ``devices``: id and name of each; with them the node is known
-    again. ``classes``: keys of ``results/figure_class.py``, then "all". ``runs``: by case, the standard deviation
-    between runs, relative: its own, drawn towards that of its class; ``freedom``: how many degrees of freedom these
-    have at least. ``replicates``: likewise between replicates of a run, of cases that had several.
+    ``made``: when the last of them began (RFC 3339). ``devices``: with them the node is known again. ``classes``: keys
+    of ``results/figure_class.py``, then "all". ``runs``: by case, the standard deviation between runs, relative: its
+    own, drawn towards that of its class; ``freedom``: how many degrees of freedom these have at least. ``replicates``:
+    likewise between replicates of a run, of cases that had several.
     """
 
     made: str
     version: str
     suites: tuple[str, ...]
-    turns: int
-    freedom: int
+    turns: Annotated[int, Meta(ge=2, le=10**6)]
+    freedom: Annotated[int, Meta(ge=1, le=10**6)]
     host: str
     node: str
-    devices: tuple[tuple[str, str], ...]
+    devices: tuple[KnownDevice, ...]
     modelled: bool
     classes: tuple[Noise, ...]
-    runs: Mapping[str, float]
-    replicates: Mapping[str, float]
+    runs: Mapping[str, Deviation]
+    replicates: Mapping[str, Deviation]
 
     @property
     def why_not_kept(self) -> str:
@@ -108,20 +110,19 @@ class Calibration:
         return ""
 
     def to_json(self) -> Json:
-        """As schema/calibration.schema.json has one of them; ``from_json`` reads it back."""
-        return {**asdict(self), "devices": [{"id": device, "name": name} for device, name in self.devices]}
-
-    @staticmethod
-    def from_json(data: Json) -> Calibration:
-        """Of data that keeps to the schema."""
-        devices = tuple((device["id"], device["name"]) for device in data["devices"])
-        classes = tuple(Noise.from_json(noise) for noise in data["classes"])
-        whole = {"turns": int(data["turns"]), "freedom": int(data["freedom"]), "suites": tuple(data["suites"])}
-        return Calibration(**{**data, **whole, "devices": devices, "classes": classes})
+        """As a calibration file has one of them."""
+        return asdict(self)
 
 
 Kept = tuple[Calibration, ...]
 """What is known of a node, a calibration for each choice of suites, the newest first."""
+
+
+class CalibrationFile(msgspec.Struct, forbid_unknown_fields=True):
+    """The file that is kept for a node."""
+
+    schema: Literal[2]
+    calibrations: Annotated[tuple[Calibration, ...], Meta(min_length=1)]
 
 
 def noise_of(kept: Kept, cases: Iterable[str]) -> Json:
@@ -150,9 +151,9 @@ def noise_of(kept: Kept, cases: Iterable[str]) -> Json:
     return {**said, "between_runs": runs, "one_replicate": alone}
 
 
-def devices_of(node: Node) -> tuple[tuple[str, str], ...]:
-    """By which a node is known again: id and name of its devices."""
-    return tuple((device.id, device.name) for device in node.devices)
+def devices_of(node: Node) -> tuple[KnownDevice, ...]:
+    """By which a node is known again."""
+    return tuple(KnownDevice(device.id, device.name) for device in node.devices)
 
 
 def kept_at(node: str, host: str = "", environment: Mapping[str, str] = os.environ) -> Path:
@@ -203,8 +204,4 @@ def load(node: Node, note: Callable[[str], None] = lambda text: None) -> Kept | 
 
 def _read(path: Path) -> Kept:
     """Raises OSError or ValueError with a reason."""
-    data = _FOLDER.read(path)
-    problem = best_match(Draft202012Validator(load_schema("calibration")).iter_errors(data))
-    if problem is not None:
-        raise ValueError(f"{problem.json_path}: {problem.message}")
-    return tuple(Calibration.from_json(one) for one in data["calibrations"])
+    return typed(escaped(_FOLDER.read(path)), CalibrationFile).calibrations

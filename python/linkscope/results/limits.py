@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import stat
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import msgspec
 import yaml
 from msgspec import Meta
 
 from linkscope.errors import LinkscopeError
-from linkscope.yaml_loader import YamlLoader
+from linkscope.yaml_loader import read_yaml, typed_yaml
 
 SCHEMA = 1
 MOST_BYTES = 16 << 20
@@ -49,27 +48,8 @@ class Limits(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
 
 def load_limits(path: Path) -> Limits:
     """Raises LinkscopeError, one line that names the entry, where the file cannot be read or is none."""
-    try:
-        if not stat.S_ISREG(path.stat().st_mode):
-            raise LinkscopeError(f"{path} is no file: name a limits file")
-        data = path.read_bytes()
-    except OSError as error:
-        raise LinkscopeError(f"cannot read {path}: {error.strerror or error}") from error
-    if len(data) > MOST_BYTES:
-        raise LinkscopeError(f"{path} is no limits file: larger than {MOST_BYTES >> 20} MiB")
-    try:
-        found = msgspec.convert(_parsed(data), Limits)
-    except (ValueError, RecursionError, yaml.YAMLError) as error:
-        raise LinkscopeError(f"{path} is no limits file: {' '.join(str(error).split())[:300]}") from error
+    found = typed_yaml(read_yaml(path, "limits file", most_bytes=MOST_BYTES), Limits, path, "limits file")
     for number, limit in enumerate(found.limits):
         if (limit.least_gbps is None) == (limit.most_seconds is None):
             raise LinkscopeError(f"{path}: limits[{number}] needs least_gbps or most_seconds, one of them")
     return found
-
-
-def _parsed(data: bytes) -> Any:
-    """Raises ValueError on anchors: with them a small file says very much."""
-    for token in yaml.scan(data.decode(), YamlLoader):
-        if isinstance(token, (yaml.AnchorToken, yaml.AliasToken)):
-            raise ValueError("anchors and aliases are not taken")
-    return yaml.load(data, YamlLoader)

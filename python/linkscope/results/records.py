@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated, Any, Literal, TypedDict, TypeVar
+from typing import Annotated, Any, Literal, TypedDict
 
 import msgspec
 from msgspec import Meta
@@ -12,9 +12,9 @@ from linkscope.escaped import escaped
 from linkscope.machine.identity import Identity
 from linkscope.machine.node import Node
 from linkscope.machine.state import MachineState
+from linkscope.typed import typed
 
 Json = dict[str, Any]
-_Kind = TypeVar("_Kind")
 
 MOST_TEXT = 64 << 10
 _LARGEST = 1 << 53
@@ -304,7 +304,7 @@ def decoded(line: bytes) -> Json | None:
 
 def checked_header(record: Json) -> None:
     """Raises ValueError that names the field, in one line, where the record is no header."""
-    header = _converted(record, HeaderRecord)
+    header = typed(record, HeaderRecord)
     ids = header["plan"]["ids"]
     if len(set(ids)) < len(ids):
         raise ValueError("plan.ids: an id stands there twice")
@@ -315,7 +315,7 @@ def checked_header(record: Json) -> None:
 
 def checked_row(record: Json) -> None:
     """Likewise of a row."""
-    row = _converted(record, RowRecord)
+    row = typed(record, RowRecord)
     check_case(row["id"], row["status"], row["case"], len(row.get("flows", [])))
     for name, stats in _stats(row):
         if not stats["low"] <= stats["median"] <= stats["high"]:
@@ -337,7 +337,7 @@ def check_case(row_id: str, status: str, case: Case, results: int) -> None:
 
 def checked_state(record: Json) -> None:
     """Likewise of a state."""
-    _converted(record, StateRecord)
+    typed(record, StateRecord)
 
 
 def _stats(row: RowRecord) -> Iterator[tuple[str, StatsRecord]]:
@@ -347,17 +347,3 @@ def _stats(row: RowRecord) -> Iterator[tuple[str, StatsRecord]]:
             yield f"flows[{index}].gbps", flow["gbps"]
     if "aggregate" in row:
         yield "aggregate.gbps", row["aggregate"]["gbps"]
-
-
-def _converted(record: Json, kind: type[_Kind]) -> _Kind:
-    try:
-        return msgspec.convert(record, kind)
-    except msgspec.ValidationError as error:
-        raise ValueError(place_first(error)) from error
-
-
-def place_first(error: msgspec.ValidationError) -> str:
-    """What it says, after the field it is about."""
-    what, _, where = str(error).partition(" - at `$")
-    place = where.strip("`.")
-    return f"{place}: {what}" if place else what

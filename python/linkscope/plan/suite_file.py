@@ -1,0 +1,126 @@
+"""SuiteFile: what a suite may hold, field by field; schema/suite.schema.json says the same to editors."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+Name = Annotated[str, Meta(pattern=r"^[a-z0-9][a-z0-9_-]*$")]
+Seconds = Annotated[float, Meta(gt=0, le=1e9)]
+Words = str | Annotated[list[str], Meta(min_length=1)]
+Value = int | str
+Toucher = Literal["cpu", "gpu"]
+Placement = Literal["bound", "first-touch"]
+_WORD = "(preferred-location|accessed-by|read-mostly|coarse-grained)"
+ADVICE = rf"^(none|{_WORD}(\+{_WORD})*)$"
+Advice = Annotated[str, Meta(pattern=ADVICE)]
+Executor = Literal["source", "destination", "gpu", "numa"]
+Clock = Literal["device", "host", "batch"]
+Cache = Literal["warm", "rotated", "flushed"]
+Figure = Literal["first", "half", "sum", "aggregate", "latency", "touched", "algorithm", "bus"]
+Collective = Literal["all-reduce", "reduce", "broadcast", "reduce-scatter", "all-gather", "all-to-all", "barrier"]
+Vendor = Literal["amd", "nvidia"]
+Count = Annotated[int, Meta(ge=1, le=64)]
+Processes = Literal["one", "each"] | Annotated[int, Meta(ge=2, le=64)]
+
+
+class EndFields(msgspec.Struct, forbid_unknown_fields=True):
+    """One end of a row."""
+
+    on: Literal["gpu", "numa", "nearest-numa", "peer-numa"]
+    memory: Words | UnsetType = UNSET
+    placement: Placement | UnsetType = UNSET
+    first_touch: Toucher | Annotated[list[Toucher], Meta(min_length=1)] | UnsetType = UNSET
+    advice: Words | UnsetType = UNSET  # each an Advice; msgspec 0.22 frees a pattern beside a list twice
+    at: Literal["own", "other"] | UnsetType = UNSET
+
+
+class BackgroundEnd(msgspec.Struct, forbid_unknown_fields=True):
+    """An end of a background flow."""
+
+    memory: str
+    placement: Placement | UnsetType = UNSET
+    first_touch: Toucher | UnsetType = UNSET
+    advice: Advice | UnsetType = UNSET
+
+
+class MemberFields(msgspec.Struct, forbid_unknown_fields=True):
+    """What every member of a collective is, and how many there are."""
+
+    on: Literal["gpu", "numa"]
+    memory: Words
+    placement: Placement | UnsetType = UNSET
+    first_touch: Toucher | UnsetType = UNSET
+    advice: Advice | UnsetType = UNSET
+    count: Value | Annotated[list[Annotated[int, Meta(ge=2)]], Meta(min_length=1)] | UnsetType = UNSET
+
+
+class BackgroundFields(msgspec.Struct, forbid_unknown_fields=True):
+    """A flow that keeps going meanwhile."""
+
+    beside: Literal["same", "opposite", "others", "source", "destination", "peer"]
+    method: str
+    executor: Executor
+    source: BackgroundEnd | UnsetType = UNSET
+    destination: BackgroundEnd | UnsetType = UNSET
+    size: Value | UnsetType = UNSET
+    parameters: dict[str, Value] | UnsetType = UNSET
+
+
+class VariantFields(msgspec.Struct, forbid_unknown_fields=True):
+    """Settings of the engine's process."""
+
+    name: Name
+    set: dict[Annotated[str, Meta(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")], Value] | UnsetType = UNSET
+    vendor: Vendor | UnsetType = UNSET
+
+
+class PeerCase(msgspec.Struct, forbid_unknown_fields=True):
+    """Where another tool has the same case."""
+
+    tool: str
+    case: str
+
+
+class RowFields(msgspec.Struct, forbid_unknown_fields=True):
+    """A row of a suite. A collective has ``members`` in the place of ``source``, ``destination`` and ``executor``."""
+
+    name: Name
+    title: str
+    pattern: str
+    method: Words
+    show: Literal["matrix", "curve", "list"]
+    table: Name | UnsetType = UNSET
+    collective: Collective | Annotated[list[Collective], Meta(min_length=1)] | UnsetType = UNSET
+    members: MemberFields | UnsetType = UNSET
+    processes: Processes | Annotated[list[Processes], Meta(min_length=1)] | UnsetType = UNSET
+    source: EndFields | UnsetType = UNSET
+    destination: EndFields | UnsetType = UNSET
+    executor: Executor | Annotated[list[Executor], Meta(min_length=1)] | UnsetType = UNSET
+    sizes: Value | UnsetType = UNSET
+    parameters: dict[str, Value | Annotated[list[Value], Meta(min_length=1)]] | UnsetType = UNSET
+    flows: Count | str | Annotated[list[Count], Meta(min_length=1)] | UnsetType = UNSET
+    background: Annotated[list[BackgroundFields], Meta(min_length=1)] | UnsetType = UNSET
+    environment: Annotated[list[VariantFields], Meta(min_length=1)] | UnsetType = UNSET
+    vendor: Vendor | UnsetType = UNSET
+    covers: Annotated[list[str], Meta(min_length=1)] | UnsetType = UNSET
+    clock: Clock | Annotated[list[Clock], Meta(min_length=1)] | UnsetType = UNSET
+    cache: Cache | Annotated[list[Cache], Meta(min_length=1)] | UnsetType = UNSET
+    min_sample_s: Seconds | UnsetType = UNSET
+    point_budget_s: Seconds | UnsetType = UNSET
+    x: str | UnsetType = UNSET
+    figure: Figure | Annotated[list[Figure], Meta(min_length=1)] | UnsetType = UNSET
+    rows: Literal["source", "destination"] | UnsetType = UNSET
+    peer: PeerCase | UnsetType = UNSET
+
+
+class SuiteFile(msgspec.Struct, forbid_unknown_fields=True):
+    """A suite as people write it. ``includes``: packaged suites whose rows follow."""
+
+    name: Name
+    answers: str
+    point_budget_s: Seconds | UnsetType = UNSET
+    rows: Annotated[list[RowFields], Meta(min_length=1)] | UnsetType = UNSET
+    includes: Annotated[list[Name], Meta(min_length=1)] | UnsetType = UNSET
