@@ -265,5 +265,10 @@ def slow_fabric(run: RunFile) -> RunFile:
     return slowed(run, lambda f: len({end for end in ends(f) if end.startswith("gpu:")}) == 2, 0.87)
 
 
+def slow_engine(method: str) -> Fault:
+    """All that one engine moves is 10 % slow."""
+    return lambda run: slowed(run, lambda flow: flow["method"] == method, 0.9)
+
+
 def slow_host_everywhere(run: RunFile) -> RunFile:
     return slowed(run, lambda f: any(end.startswith("numa:") for end in ends(f)), 0.8)

@@ -57,6 +57,7 @@ SINGLE: dict[str, tuple[faults.Fault, Named]] = {
     "late, throttled": (faults.throttled_waits("gpu:2"), (("gpu:2",), "throttled")),
     "fabric": (faults.slow_fabric, (ALL, "")),
     "host everywhere": (faults.slow_host_everywhere, (ALL, UNKNOWN)),
+    "copy engines": (faults.slow_engine("copy-engine"), (ALL, "not the links")),
 }
 PAIRS = [
     ("lane down", "x8"),
@@ -80,6 +81,7 @@ PAIRS = [
     ("late pair", "lane down"),
     ("late, throttled", "generation 4"),
     ("lane down", "host everywhere"),
+    ("copy engines", "x4"),
 ]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from statistics import median
-from typing import Any
+from typing import Any, TypeVar
 
 from linkscope.analysis.by_flow import apart
 from linkscope.analysis.causes import Likely, Surroundings, likely
@@ -31,6 +31,7 @@ _LOOK_AT = {
     "local": "clocks under load, row remapping (nvidia-smi -q), other processes",
 }
 Account = Ledger | JudgedLatency
+_Sort = TypeVar("_Sort", Ledger, JudgedLatency)
 _NAMES = {"peer": "other GPUs", "host": "the host", "local": "its own memory"}
 
 
@@ -145,6 +146,9 @@ def _shortfalls(
                 left = _without(left, explained)
     for sharing in known.values():
         found += _known(sharing)
+    for engine in _slow_engines(_of(_open(accounts, left), Ledger)):
+        found.append(_of_engine(engine))
+        left = _without(left, engine)
     for some, all_ in ((_of(left, Ledger), accounts), (_of(left, JudgedLatency), waits)):
         open_ = _open(all_, some)
         for kind in ("peer", "host", "local"):
@@ -153,7 +157,36 @@ def _shortfalls(
     return found
 
 
-def _of(some: Iterable[Account], sort: type[Account]) -> list[Account]:
+def _slow_engines(open_: Sequence[Ledger]) -> list[list[Ledger]]:
+    """All figures of an engine that is slow wherever it was judged, on paths where another one is not."""
+    by_engine: dict[str, list[Ledger]] = {}
+    for one in open_:
+        if one.expected_gbps is not None:
+            by_engine.setdefault(one.method, []).append(one)
+    slow = {
+        name: some
+        for name, some in by_engine.items()
+        if len({one.kind for one in some}) > 1 and sum(one.short for one in some) >= _EVERYWHERE * len(some)
+    }
+    fine = {one.gpus for name, some in by_engine.items() if name not in slow for one in some if not one.short}
+    return [[one for one in some if one.short] for some in slow.values() if all(one.gpus in fine for one in some)]
+
+
+def _of_engine(short: Sequence[Ledger]) -> Shortfall:
+    engine = short[0].method
+    return Shortfall(
+        tuple(_gpus(short)),
+        short[0].kind,
+        f"slow by {engine}, everywhere",
+        "not the links: on the same paths another engine is as fast as it should be",
+        _cost(short),
+        (_worst(short),),
+        f"what {engine} depends on: the driver's version and options, variables that move copies to other engines",
+        _ids(short),
+    )
+
+
+def _of(some: Iterable[Account], sort: type[_Sort]) -> list[_Sort]:
     return [one for one in some if isinstance(one, sort)]
 
 
