@@ -133,6 +133,15 @@ def test_software_that_differs_is_told() -> None:
     assert {name: after for name, _, after in told} == {"driver": "999.1", "gpu:0 power cap w": "350.0"}
 
 
+def test_runs_of_other_machines_are_told_apart() -> None:
+    base, new = runs()
+    node = json.loads(json.dumps(new.header["node"]))
+    for device in node["devices"]:
+        device["name"] = f"{device.get('name') or device['kind']} of another make"
+    assert not compare([base], [new]).other_machine
+    assert compare([base], [replace(new, header=new.header | {"node": node})]).other_machine
+
+
 def test_runs_without_a_figure_in_common_are_refused() -> None:
     base, new = runs()
     with pytest.raises(LinkscopeError, match="no figure in common"):

@@ -188,3 +188,9 @@ def test_a_zero_stands_left_of_what_a_logarithmic_axis_begins_with() -> None:
     steps = [b - a for a, b in pairwise(marks)]
     assert steps[0] == pytest.approx(steps[1], abs=0.3)
     assert steps[0] > 100
+
+
+def test_no_runs_are_no_page(tmp_path: Path) -> None:
+    with pytest.raises(LinkscopeError, match="nothing to report"):
+        write_report([], tmp_path / "page.html")
+    assert not (tmp_path / "page.html").exists()

@@ -14,7 +14,7 @@ from linkscope.analysis.common_cause import CommonCause, findings
 from linkscope.analysis.difference import Run, differences
 from linkscope.analysis.figures import RATE
 from linkscope.analysis.figures_in_parts import figures_of
-from linkscope.analysis.setting_changes import setting_changes
+from linkscope.analysis.setting_changes import DEVICES, setting_changes
 from linkscope.errors import LinkscopeError
 from linkscope.machine.paths import Paths
 from linkscope.order_statistics import t975
@@ -102,6 +102,11 @@ class Comparison:
         """The change that would have shown in half of the figures, 0.02 for 2 %; None where none can be judged."""
         middle = self.figures["margin"].median()
         return None if middle is None else math.expm1(max(2 * float(str(middle)), math.log1p(self.threshold)))
+
+    @property
+    def other_machine(self) -> bool:
+        """Whether the sides are of machines with other devices, so that differences are no changes."""
+        return any(what == DEVICES for what, _, _ in self.differences)
 
     @property
     def worse(self) -> bool:

@@ -11,6 +11,7 @@ from linkscope.results.calibration import devices_of
 from linkscope.results.run_file import RunFile
 from linkscope.results.run_stream import RunStream
 
+DEVICES = "devices"
 _OF_MACHINE = (
     *("kernel", "boot_options", "governors", "turbo", "smt", "numa_balancing", "transparent_huge_pages", "cpus_online"),
     *("cpus_allowed", "cpu_quota", "virtualised", "container", "iommu"),
@@ -38,7 +39,7 @@ def setting_changes(base: RunFile | RunStream, new: RunFile | RunStream) -> tupl
 def _settings(run: RunFile | RunStream) -> dict[str, str]:
     header = run.header
     found: dict[str, Any] = {"host": header.get("host"), "linkscope": header.get("version")}
-    found |= {"devices": ", ".join(device.name or device.id for device in devices_of(run.node))}
+    found |= {DEVICES: ", ".join(device.name or device.id for device in devices_of(run.node))}
     found |= dict((header.get("engine") or {}).get("versions") or {})
     plan = header.get("plan") or {}
     found |= {f"option {name}": value for name, value in (plan.get("options") or {}).items()}

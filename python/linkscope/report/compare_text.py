@@ -10,6 +10,7 @@ from rich.text import Text
 
 from linkscope.analysis.common_cause import CommonCause
 from linkscope.analysis.compare import BETTER, SAME, UNCLEAR, WORSE, Change, Comparison
+from linkscope.analysis.setting_changes import DEVICES
 from linkscope.report import wording
 from linkscope.report.grid import case_id, empty_grid
 
@@ -40,7 +41,8 @@ def verdict(found: Comparison) -> str:
     parts = [_direction(found, WORSE), _direction(found, BETTER)]
     if found.lost:
         parts.insert(0, f"{wording.count(len(found.lost), 'case')} no longer ok")
-    changed = "; ".join(part for part in parts if part) or "No change that is beyond this node's noise"
+    noise = "the noise of these runs" if found.other_machine else "this node's noise"
+    changed = "; ".join(part for part in parts if part) or f"No change that is beyond {noise}"
     same = f"{found.count(SAME)} of {len(found.figures)} figures are the same within {wording.percent(found.threshold)}"
     text = f"{changed[0].upper()}{changed[1:]}. {same}, {found.count(UNCLEAR)} can't be told."
     if found.seen_from is not None:
@@ -62,6 +64,8 @@ def _show(found: Comparison, node: str, findings: int, changes: int, lines: int,
         title.append(f"  {wording.MODELLED}", style="bold yellow")
     console.print(title)
     console.print(Text(f"base {_side(found.base)}; new {_side(found.new)}", style="dim"))
+    if found.other_machine:
+        console.print(Text("the two sides are of different machines: see their devices below", style="yellow"))
     console.print(Text(verdict(found), style="bold"))
     if found.unknown:
         console.print(Text(f"{wording.count(found.unknown, 'figure')}: {HOST_NEEDS}", style="yellow"))
@@ -70,7 +74,8 @@ def _show(found: Comparison, node: str, findings: int, changes: int, lines: int,
     if len(found.findings) > findings:
         console.print(Text(f"{len(found.findings) - findings} more with --full", style="dim"))
     _print_lines("no longer ok", [f"{name} {status}: {why}" for name, status, why in found.lost], lines, console)
-    settings = [f"{what}: {old} -> {new}" for what, old, new in found.differences]
+    ordered = sorted(found.differences, key=lambda one: one[0] != DEVICES)
+    settings = [f"{what}: {old} -> {new}" for what, old, new in ordered]
     _print_lines("set differently", settings, lines, console)
     _print_lines("only in the base", found.gone, lines, console)
     _print_lines("only in the new run", found.added, lines, console)

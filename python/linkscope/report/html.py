@@ -59,8 +59,10 @@ SCRIPTS = ("details", "curves", "figures", "download")
 def write_report(runs: Sequence[RunFile | Excerpt], path: Path) -> None:
     """Writes the page of a run, or of several side by side, whole or not at all.
 
-    Raises LinkscopeError where ``path`` cannot be written.
+    Raises LinkscopeError where there are no runs, or ``path`` cannot be written.
     """
+    if not runs:
+        raise LinkscopeError("there is nothing to report: name run files, or folders that hold some")
     page = render(runs[0]) if len(runs) == 1 else render_runs(runs)
     try:
         put_whole(Path(path), page.encode())
