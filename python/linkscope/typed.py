@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 import types
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import msgspec
@@ -57,7 +57,8 @@ def _misfit(data: Any, form: Any, said: str) -> MisfitError:
     if missing:
         return MisfitError((*steps, missing[1]), "is missing")
     if where.startswith("key`") and isinstance(data, dict):
-        named = [get_args(_bare(one))[0] for one in forms if get_origin(_bare(one)) is dict] or [str]
+        named = [get_args(_bare(one))[0] for one in forms if get_origin(_bare(one)) in (dict, Mapping)]
+        named = named or [str]
         return MisfitError(
             (*steps, next((str(name) for name in data if not _fits(name, named)), "")), f"its name: {what}"
         )
@@ -94,7 +95,7 @@ def _inside(form: Any, key: str | int) -> Iterator[Any]:
     origin, inner = get_origin(form), get_args(form)
     if isinstance(key, int) and origin in (list, tuple):
         yield from _alternatives(inner[0])
-    elif key == "..." and origin is dict:
+    elif key == "..." and origin in (dict, Mapping):
         yield from _alternatives(inner[1])
     elif key in _fields(form):
         yield from _alternatives(get_type_hints(form, include_extras=True)[str(key)])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import stat
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ try:
 except ImportError:
     from yaml import SafeLoader as YamlLoader  # type: ignore[assignment]
 
-__all__ = ["SuiteLoader", "YamlLoader", "read_yaml", "typed_yaml"]
+__all__ = ["SuiteLoader", "YamlFile", "YamlLoader", "read_yaml"]
 
 MOST_BYTES = 4 << 20
 MOST_DEPTH = 32
@@ -36,16 +37,38 @@ SuiteLoader.yaml_implicit_resolvers = {
 }
 
 
-def typed_yaml(data: Any, form: type[Form], path: Path, kind: str) -> Form:
-    """What ``read_yaml`` read of that file, as ``form``. Raises LinkscopeError that names file, line and field."""
-    try:
-        return typed(data, form)
-    except MisfitError as error:
-        raise LinkscopeError(f"{kind} {path}, line {_line(path, error.steps)}: {error}") from error
+@dataclass(frozen=True)
+class YamlFile:
+    """A file that was read: ``data`` is what it holds, control characters escaped. ``kind``: what it is to be."""
+
+    path: Path
+    kind: str
+    text: str
+    data: Any
+
+    def typed(self, form: type[Form]) -> Form:
+        """The data as ``form``, a type that msgspec knows. Raises LinkscopeError that names file, line and field."""
+        try:
+            return typed(self.data, form)
+        except MisfitError as error:
+            raise LinkscopeError(f"{self.kind} {self.path}, line {self._line(error.steps)}: {error}") from error
+
+    def _line(self, steps: Steps) -> int:
+        """Where in the file that is, from 1."""
+        node = yaml.compose(self.text, YamlLoader)
+        line = node.start_mark.line + 1 if node else 1
+        for step in steps:
+            if isinstance(node, yaml.MappingNode):
+                key, node = next(((key, value) for key, value in node.value if key.value == step), (None, None))
+                line = key.start_mark.line + 1 if key else line
+            elif isinstance(node, yaml.SequenceNode) and isinstance(step, int):
+                node = node.value[step]
+                line = node.start_mark.line + 1
+        return line
 
 
-def read_yaml(path: Path, kind: str, loader: type[Any] = YamlLoader, most_bytes: int = MOST_BYTES) -> Any:
-    """What the file holds, control characters escaped; ``kind`` says in complaints what it is to be: "suite".
+def read_yaml(path: Path, kind: str, loader: type[Any] = YamlLoader, most_bytes: int = MOST_BYTES) -> YamlFile:
+    """The file; ``kind`` says in complaints what it is to be: "suite".
 
     Raises LinkscopeError, one line, where it cannot be read, is no YAML, or is longer or deeper than people write.
     """
@@ -60,7 +83,7 @@ def read_yaml(path: Path, kind: str, loader: type[Any] = YamlLoader, most_bytes:
         problem = _excess(text)
         if problem:
             raise LinkscopeError(f"{kind} {path} {problem}")
-        return escaped(yaml.load(text, loader))
+        return YamlFile(path, kind, text, escaped(yaml.load(text, loader)))
     except OSError as error:
         raise LinkscopeError(f"cannot read {kind} {path}: {error.strerror or error}") from error
     except (yaml.YAMLError, ValueError, RecursionError) as error:
@@ -92,17 +115,3 @@ def _excess(text: str) -> str:
         if nodes > MOST_NODES:
             return f"stands for more than {MOST_NODES:,} values"
     return ""
-
-
-def _line(path: Path, steps: Steps) -> int:
-    """Where in the file that is, from 1."""
-    node = yaml.compose(path.read_text(encoding="utf-8"), YamlLoader)
-    line = node.start_mark.line + 1 if node else 1
-    for step in steps:
-        if isinstance(node, yaml.MappingNode):
-            key, node = next(((key, value) for key, value in node.value if key.value == step), (None, None))
-            line = key.start_mark.line + 1 if key else line
-        elif isinstance(node, yaml.SequenceNode) and isinstance(step, int):
-            node = node.value[step]
-            line = node.start_mark.line + 1
-    return line

@@ -12,25 +12,31 @@ import tempfile
 import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator
+from functools import cache
 from itertools import islice
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 from polars.testing import assert_frame_equal
 from rich.console import Console
 
 from linkscope.analysis.calibration import calibrate
+from linkscope.analysis.check import check, made_from
 from linkscope.analysis.choose import choose
 from linkscope.analysis.compare import compare
 from linkscope.analysis.explain import explain
 from linkscope.analysis.figures import figures
 from linkscope.analysis.figures_in_parts import figures_in_parts
-from linkscope.analysis.frames import of_run
+from linkscope.analysis.frames import export, of_run
 from linkscope.analysis.overview import overview
+from linkscope.analysis.questions import analyze
 from linkscope.errors import LinkscopeError
-from linkscope.report import choose_text, compare_text, explain_text, terminal
+from linkscope.report import answers_text, check_files, check_text, choose_text, compare_text, explain_text, terminal
+from linkscope.report.exports import formats
 from linkscope.report.html import render
 from linkscope.report.provenance import hosts, precision
+from linkscope.results.limits import Limits
 from linkscope.results.run_file import RunFile
 from linkscope.results.run_stream import stream_of
 
@@ -56,12 +62,12 @@ def mutations(seed: int) -> Iterator[bytes]:
     while True:
         lines = copy.deepcopy(good)
         for _ in range(rng.choice((1, 1, 1, 2, 3))):
-            _spoil(rng, rng.choice(lines))
+            spoil(rng, rng.choice(lines))
         data = b"".join(json.dumps(line).encode("utf-8", "surrogatepass") + b"\n" for line in lines)
-        yield _bytes_spoilt(rng, data) if rng.random() < 0.15 else data
+        yield bytes_spoilt(rng, data) if rng.random() < 0.15 else data
 
 
-def _spoil(rng: random.Random, tree: Any) -> None:
+def spoil(rng: random.Random, tree: Any) -> None:
     """One value somewhere in the tree becomes another, goes, or stands there twice."""
     place = tree
     while True:
@@ -84,7 +90,7 @@ def _spoil(rng: random.Random, tree: Any) -> None:
         return
 
 
-def _bytes_spoilt(rng: random.Random, data: bytes) -> bytes:
+def bytes_spoilt(rng: random.Random, data: bytes) -> bytes:
     at = rng.randrange(len(data))
     ways: tuple[Callable[[], bytes], ...] = (
         lambda: data[:at],
@@ -111,8 +117,10 @@ def outcome(path: Path, good: RunFile) -> str:
         return "refused"
     assert streamed is not None
     assert_frame_equal(streamed, figures(run), rel_tol=1e-9, abs_tol=0, categorical_as_str=True)
-    for use in (_shown, _explained, lambda one: render(one), of_run, _chosen):
+    for use in (_shown, _explained, lambda one: render(one), of_run, _chosen, _analyzed, _checked):
         use(run)
+    for suffix in (".csv", ".parquet"):
+        export(run, path.with_suffix(suffix))
     for pair in (lambda: compare([good], [run]), lambda: compare([run], [good]), lambda: calibrate([good, run])):
         try:
             found = pair()
@@ -159,14 +167,45 @@ def _chosen(run: RunFile) -> None:
     _printed(compare_console)
 
 
-def tally(count: int, seed: int, folder: Path) -> Counter[str]:
-    """Of so many damaged files: how many were read, how many refused, and what else happened, by where."""
+def _analyzed(run: RunFile) -> None:
+    console, found = _console(), analyze(run, ())
+    answers_text.show(found, run.node.name, console)
+    _printed(console)
+    json.dumps(answers_text.to_json(found), allow_nan=False)
+
+
+def _checked(run: RunFile) -> None:
+    console, found = _console(), check(run, good_limits())
+    check_text.show(found, console)
+    _printed(console)
+    ElementTree.fromstring(check_files.junit(found))
+    assert "\x1b" not in check_files.prometheus(found)
+    json.dumps(found.to_json(), allow_nan=False)
+    with contextlib.suppress(LinkscopeError):  # no figure that a limit could be of
+        made_from([run, run], "2026-01-01").text()
+    for name in formats.FORMATS:
+        with contextlib.suppress(LinkscopeError):  # not what that system needs
+            formats.export(run, name)
+
+
+@cache
+def good_limits() -> Limits:
+    """What good runs of that node suggest."""
+    return made_from([RunFile.read(path) for path in sorted(GOOD.parent.glob("h200x2-*.jsonl"))], "2026-01-01")
+
+
+def run_outcome(path: Path) -> str:
+    """``outcome`` beside the good run."""
+    return outcome(path, RunFile.read(GOOD))
+
+
+def tally(damaged: Iterator[bytes], count: int, path: Path, judge: Callable[[Path], str]) -> Counter[str]:
+    """Of so many damaged files at ``path``: how many were read, how many refused, and what else happened, by where."""
     counts: Counter[str] = Counter()
-    file, good = folder / "run.jsonl", RunFile.read(GOOD)
-    for data in islice(mutations(seed), count):
-        file.write_bytes(data)
+    for data in islice(damaged, count):
+        path.write_bytes(data)
         try:
-            counts[outcome(file, good)] += 1
+            counts[judge(path)] += 1
         except Exception as error:
             last = traceback.extract_tb(error.__traceback__)[-1]
             counts[f"{type(error).__name__}: {str(error)[:80]} ({Path(last.filename).name}:{last.lineno})"] += 1
@@ -175,5 +214,6 @@ def tally(count: int, seed: int, folder: Path) -> Counter[str]:
 
 if __name__ == "__main__":  # python tests/python/hostile_runs.py COUNT SEED: what the suite does, at length
     with tempfile.TemporaryDirectory() as scratch:
-        for what, number in tally(int(sys.argv[1]), int(sys.argv[2]), Path(scratch)).most_common():
+        file = Path(scratch) / "run.jsonl"
+        for what, number in tally(mutations(int(sys.argv[2])), int(sys.argv[1]), file, run_outcome).most_common():
             sys.stdout.write(f"{number} {what}\n")

@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+import hostile_files
 import hostile_runs
 import pytest
 
@@ -15,9 +16,16 @@ from linkscope.results.run_file import RunFile
 
 
 def test_mutations_are_read_or_refused(tmp_path: Path) -> None:
-    counts = hostile_runs.tally(250, 1, tmp_path)
+    counts = hostile_runs.tally(hostile_runs.mutations(1), 120, tmp_path / "run.jsonl", hostile_runs.run_outcome)
     assert set(counts) == {"read", "refused"}
-    assert min(counts.values()) > 20
+    assert min(counts.values()) > 10
+
+
+@pytest.mark.parametrize("kind", hostile_files.KINDS)
+def test_mutations_of_other_files_are_read_or_refused(kind: str, tmp_path: Path) -> None:
+    good, judge = hostile_files.KINDS[kind]
+    counts = hostile_runs.tally(hostile_files.mutations(good(), 1), 60, tmp_path / "file.yaml", judge)
+    assert set(counts) == {"read", "refused"}
 
 
 def _wrong(change: Any) -> bytes:

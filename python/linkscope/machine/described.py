@@ -16,7 +16,7 @@ import msgspec
 from linkscope.errors import LinkscopeError
 from linkscope.machine.machine_file import MachineFile
 from linkscope.machine.node import MOST_DEVICES, MOST_LINKS, Device, Link, Node
-from linkscope.yaml_loader import read_yaml, typed_yaml
+from linkscope.yaml_loader import read_yaml
 
 Json = dict[str, Any]
 
@@ -56,7 +56,7 @@ def _packaged() -> dict[str, Path]:
 
 
 def _read(path: Path) -> Node:
-    data = msgspec.to_builtins(typed_yaml(read_yaml(path, "machine file"), MachineFile, path, "machine file"))
+    data = msgspec.to_builtins(read_yaml(path, "machine file").typed(MachineFile))
     try:
         node = _node(data)
     except ValueError as error:

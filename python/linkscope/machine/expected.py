@@ -45,6 +45,6 @@ def _entries() -> list[dict[str, Any]]:
     for place in _PLACES:
         path = place / "links.yaml"
         if path.is_file():
-            entries: list[dict[str, Any]] = read_yaml(path, "file")["entries"]
+            entries: list[dict[str, Any]] = read_yaml(path, "file").data["entries"]
             return entries
     raise LinkscopeError("machines/expected/links.yaml is missing from this installation: install linkscope again")

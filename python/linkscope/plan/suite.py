@@ -15,7 +15,7 @@ from linkscope.plan.patterns import GROWING, OF_MEMBERS, PATTERNS
 from linkscope.plan.sizes import parse_counts, parse_size, parse_sizes
 from linkscope.plan.suite_file import ADVICE, SuiteFile
 from linkscope.plan.suite_row import Allocation, Background, End, SuiteRow, Variant
-from linkscope.yaml_loader import SuiteLoader, read_yaml, typed_yaml
+from linkscope.yaml_loader import SuiteLoader, YamlFile, read_yaml
 
 Json = dict[str, Any]
 
@@ -80,19 +80,19 @@ def packaged_memories() -> frozenset[str]:
 @cache
 def _packaged_flows() -> tuple[Json, ...]:
     """Rows of the packaged suites and their background, as written: quicker than the suites themselves."""
-    rows = [row for path in SUITES.glob("*.yaml") for row in _read(path).get("rows", ())]
+    rows = [row for path in SUITES.glob("*.yaml") for row in _read(path).data.get("rows", ())]
     return tuple(flow for row in rows for flow in (row, *row.get("background", ())))
 
 
 @cache
-def _read(path: Path) -> Any:
-    """What the file holds. Raises LinkscopeError where it is unreadable or no YAML."""
+def _read(path: Path) -> YamlFile:
+    """Raises LinkscopeError where it is unreadable or no YAML."""
     return read_yaml(path, "suite", SuiteLoader)
 
 
 @cache
 def _load(path: Path) -> Suite:
-    data = msgspec.to_builtins(typed_yaml(_read(path), SuiteFile, path, "suite"))
+    data = msgspec.to_builtins(_read(path).typed(SuiteFile))
     shared = {key: data[key] for key in _SHARED if key in data}
     own = tuple(_checked(data["name"], shared | row) for row in data.get("rows", ()))
     included = (row for name in data.get("includes", ()) for row in load_suite(name).rows)

@@ -10,7 +10,7 @@ import yaml
 from msgspec import Meta
 
 from linkscope.errors import LinkscopeError
-from linkscope.yaml_loader import read_yaml, typed_yaml
+from linkscope.yaml_loader import read_yaml
 
 SCHEMA = 1
 MOST_BYTES = 16 << 20
@@ -48,7 +48,7 @@ class Limits(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
 
 def load_limits(path: Path) -> Limits:
     """Raises LinkscopeError, one line that names the entry, where the file cannot be read or is none."""
-    found = typed_yaml(read_yaml(path, "limits file", most_bytes=MOST_BYTES), Limits, path, "limits file")
+    found = read_yaml(path, "limits file", most_bytes=MOST_BYTES).typed(Limits)
     for number, limit in enumerate(found.limits):
         if (limit.least_gbps is None) == (limit.most_seconds is None):
             raise LinkscopeError(f"{path}: limits[{number}] needs least_gbps or most_seconds, one of them")
