@@ -11,9 +11,11 @@ from pathlib import Path
 import pytest
 from launching import real_engine
 
+from linkscope.analysis.check import made_from
 from linkscope.results.run_file import RunFile
 
 __all__ = ["real_engine"]
+TURNS = sorted(str(path) for path in (Path(__file__).parents[1] / "fixtures" / "turns").glob("h200x2-*.jsonl"))
 SMALL = 200_000
 """Bytes a file may have: enough for a plan of the cases below, not for their rows."""
 ASKED = ("run", "sweep", "--machine", "h200x4", "--methods", "copy-engine", "--sizes", "1K:1M:4x")
@@ -52,7 +54,13 @@ def test_a_run_that_fills_the_disk_ends_in_one_line_and_is_completed_later(tmp_p
 
 
 @pytest.mark.parametrize(
-    "asked", [("report", "a.jsonl"), ("export", "a.jsonl"), ("topology", "--machine", "h200x4", "--svg")]
+    "asked",
+    [
+        ("report", "a.jsonl"),
+        ("export", "a.jsonl"),
+        ("choose", "a.jsonl", "--export", "json"),
+        ("topology", "--machine", "h200x4", "--svg"),
+    ],
 )
 def test_a_page_that_cannot_be_written_whole_stays_as_it_was(tmp_path: Path, asked: tuple[str, ...]) -> None:
     assert linkscope(tmp_path, "run", "default", *ASKED[2:4], "-o", "a.jsonl")[0] == 0
@@ -66,3 +74,18 @@ def test_a_page_that_cannot_be_written_whole_stays_as_it_was(tmp_path: Path, ask
     page.chmod(0o640)
     assert linkscope(tmp_path, *command)[0] == 0
     assert (page.read_text() != "old", page.stat().st_mode & 0o777) == (True, 0o640)
+
+
+def test_limits_and_what_check_writes_are_whole_or_not_there(tmp_path: Path) -> None:
+    making = ("check", "--make-limits", "limits.yaml", *TURNS)
+    code, complaint = linkscope(tmp_path, *making, largest_file=1000)
+    assert (code, "cannot write limits.yaml" in complaint) == (2, True)
+    assert list(tmp_path.iterdir()) == []
+    (tmp_path / "limits.yaml").write_text(made_from([RunFile.read(Path(path)) for path in TURNS], "2026-01-01").text())
+    for option, name in (("--junit", "old.xml"), ("--prometheus", "old.prom")):
+        (tmp_path / name).write_text("old")
+        asked = ("check", TURNS[0], "--limits", "limits.yaml", option, name)
+        code, complaint = linkscope(tmp_path, *asked, largest_file=1000)
+        assert (code, f"cannot write {name}" in complaint) == (2, True)
+        assert (tmp_path / name).read_text() == "old"
+    assert len(list(tmp_path.iterdir())) == 3
