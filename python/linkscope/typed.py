@@ -45,10 +45,10 @@ def _misfit(data: Any, form: Any, said: str) -> MisfitError:
     for name, index in _STEP.findall(where):
         key = name or (index if index == "..." else int(index))
         forms = [inner for one in forms for inner in _inside(one, key)]
-        if key == "...":  # msgspec does not tell which
-            key = next((name for name, value in data.items() if not _fits(value, forms)), "")
+        if key == "..." and isinstance(data, dict):  # msgspec does not tell which
+            key = next((name for name, value in data.items() if not _fits(value, forms)), "...")
         steps.append(key)
-        data = data[key] if isinstance(data, (dict, list)) and key != "" else None
+        data = data[key] if isinstance(data, list) else data.get(key) if isinstance(data, dict) else None
     unknown = _UNKNOWN.fullmatch(what)
     if unknown:
         near = difflib.get_close_matches(unknown[1], [name for one in forms for name in _fields(one)], 1)
@@ -70,7 +70,7 @@ def _misfit(data: Any, form: Any, said: str) -> MisfitError:
 
 def _fits(value: Any, forms: list[Any]) -> bool:
     try:
-        msgspec.convert(value, Union[tuple(forms)])  # noqa: UP007  known only here
+        msgspec.convert(value, Union[tuple(forms)] if forms else Any)  # noqa: UP007  known only here
     except msgspec.ValidationError:
         return False
     return True
