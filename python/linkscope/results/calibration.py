@@ -6,7 +6,7 @@ import math
 import os
 import platform
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -85,7 +85,7 @@ class Calibration:
     likewise between replicates of a run, of cases that had several.
     """
 
-    made: str
+    made: Annotated[str, Meta(pattern=r"^[0-9T:.+Z-]+$")]
     version: str
     suites: tuple[str, ...]
     turns: Annotated[int, Meta(ge=2, le=10**6)]
@@ -204,4 +204,11 @@ def load(node: Node, note: Callable[[str], None] = lambda text: None) -> Kept | 
 
 def _read(path: Path) -> Kept:
     """Raises OSError or ValueError with a reason."""
-    return typed(escaped(_FOLDER.read(path)), CalibrationFile).calibrations
+    data = escaped(_FOLDER.read(path))
+    found = typed(data, CalibrationFile).calibrations
+    unknown = {name for one in data["calibrations"] for name in one} - {field.name for field in fields(Calibration)}
+    if unknown:
+        raise ValueError(f"calibrations: there is no field {min(unknown)}")
+    if any(one.modelled for one in found):
+        raise ValueError("calibrations: a described node has no noise")
+    return found
