@@ -17,7 +17,7 @@ from linkscope.analysis.check import BROKEN, OK, UNCLEAR, check, made_from
 from linkscope.cli import main
 from linkscope.errors import LinkscopeError
 from linkscope.report import check_files
-from linkscope.results.limits import Limits, load_limits
+from linkscope.results.limits import Limit, Limits, load_limits
 from linkscope.results.row import Row
 from linkscope.results.run_file import RunFile
 
@@ -91,6 +91,73 @@ def test_modelled_runs_and_lone_runs_make_no_limits() -> None:
 def test_limits_of_other_devices_are_no_pass() -> None:
     with pytest.raises(LinkscopeError, match="none of the"):
         check(made.run(found=made.sweep(pairs=1, sizes=3)), limits())
+
+
+def without_gpu(run: RunFile, gpu: str) -> RunFile:
+    """As if that GPU had not come up."""
+    node = json.loads(json.dumps(run.header["node"]))
+    node["devices"] = [one for one in node["devices"] if one["id"] != gpu]
+    node["links"] = [one for one in node["links"] if gpu not in (one["a"], one["b"])]
+    rows = tuple(row for row in run.rows if gpu not in json.dumps(row.case))
+    return replace(run, header=run.header | {"node": node}, rows=rows)
+
+
+def refused(run: RunFile, reason: str) -> RunFile:
+    """With every copy between GPUs skipped, one at a time."""
+
+    def skipped(row: Row) -> Row:
+        line = {**row.raw, "status": "skipped", "reason": reason, "flows": [], "aggregate": None}
+        return Row.from_json(line) if "/d2d/" in row.id else row
+
+    return replace(run, rows=tuple(map(skipped, run.rows)))
+
+
+def test_a_node_that_lacks_a_gpu_is_no_pass() -> None:
+    found = check(without_gpu(good()[0], "gpu:1"), limits())
+    assert not found.passed
+    assert found.broken == ()
+    assert [(one.what, one.count, one.of) for one in found.too_few] == [("NVIDIA H200", 1, 2)]
+
+
+def test_a_node_that_refuses_what_good_ones_do_is_no_pass() -> None:
+    found = check(refused(good()[0], "no peer access"), limits())
+    assert not found.passed
+    assert found.broken == ()
+    assert {(one.count, one.of, one.reason) for one in found.too_few} == {(0, 2, "no peer access")}
+    assert all("row=d2d" in one.what for one in found.too_few)
+    suite = ElementTree.fromstring(check_files.junit(found))
+    assert int(suite.get("failures", "0")) == len(suite.findall("testcase/failure")) == len(found.too_few) > 0
+
+
+def test_a_run_of_some_devices_lacks_nothing() -> None:
+    some = good()[0]
+    found = check(replace(some, rows=tuple(row for row in some.rows if "/d2d/" not in row.id)), limits())
+    assert found.passed
+    assert any(one.match["row"] == "d2d" for one in found.unmatched)
+
+
+def test_what_a_budget_left_out_is_not_lacking() -> None:
+    found = check(refused(good()[0], "left out: the budget was over"), limits())
+    assert found.passed
+    assert found.too_few == ()
+    assert any(one.match["row"] == "d2d" for one in found.unmatched)
+
+
+def test_of_several_limits_every_one_counts() -> None:
+    own = limits()
+    wide = {"row": "d2d", "method": "copy-engine"}
+    strict = Limits(schema=1, limits=[*own.limits, Limit(wide, least_gbps=1e4)], made=own.made, runs=own.runs)
+    found = check(good()[0], strict)
+    assert found.broken
+    assert {one.limit for one in found.broken} == {1e4}
+    names = [line.rpartition(" ")[0] for line in check_files.prometheus(found).splitlines() if line[0] != "#"]
+    assert len(set(names)) == len(names)
+
+
+def test_a_column_that_figures_do_not_have_is_refused() -> None:
+    typo = Limits(schema=1, limits=[Limit({"metod": "copy-engine"}, least_gbps=1)], made="", runs=[])
+    with pytest.raises(LinkscopeError, match="metod"):
+        check(good()[0], typo)
 
 
 @pytest.mark.parametrize(

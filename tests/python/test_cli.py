@@ -111,7 +111,7 @@ def test_an_unforeseen_fault_is_one_line_too_unless_asked_for(bench: Bench, monk
 
     monkeypatch.setattr("linkscope.cli.listing.entries", fail)
     ended = bench.cli("list")
-    assert ended.code == 1
+    assert ended.code == 70
     assert ended.complaint.startswith("linkscope: internal error, please report it: ZeroDivisionError: a b")
     monkeypatch.setenv("LINKSCOPE_DEBUG", "1")
     with pytest.raises(ZeroDivisionError):

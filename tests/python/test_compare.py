@@ -142,6 +142,20 @@ def test_runs_of_other_machines_are_told_apart() -> None:
     assert compare([base], [replace(new, header=new.header | {"node": node})]).other_machine
 
 
+def test_cases_that_are_gone_with_their_gpu_are_lost() -> None:
+    base, new = runs()
+    node = json.loads(json.dumps(new.header["node"]))
+    node["devices"] = [one for one in node["devices"] if one["id"] != "gpu:1"]
+    node["links"] = [one for one in node["links"] if "gpu:1" not in (one["a"], one["b"])]
+    rows = tuple(row for row in new.rows if "gpu:1" not in json.dumps(row.case))
+    found = compare([base], [replace(new, header=new.header | {"node": node}, rows=rows)])
+    assert found.worse
+    assert not found.other_machine
+    assert len(found.lost) == len(new.rows) - len(rows)
+    assert {(status, why) for _, status, why in found.lost} == {("gone", "gpu:1 is no longer there")}
+    assert found.gone == ()
+
+
 def test_runs_without_a_figure_in_common_are_refused() -> None:
     base, new = runs()
     with pytest.raises(LinkscopeError, match="no figure in common"):

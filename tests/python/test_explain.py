@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 
@@ -21,6 +22,7 @@ from linkscope.analysis.ledger import SIBLINGS
 from linkscope.cli.main import app
 from linkscope.machine.expected import expected
 from linkscope.report import explain_text
+from linkscope.results.row import Row
 from linkscope.results.run_file import RunFile
 
 __all__ = ["real_engine"]
@@ -108,6 +110,36 @@ def test_a_planted_fault_is_named_first_and_alone(name: str, healthy: RunFile) -
     found = explain(fault(healthy)).shortfalls
     assert len(found) == 1, found
     assert names(found[0], wanted), found
+
+
+def test_cases_that_failed_come_first_and_fail_the_node(healthy: RunFile, tmp_path: Path) -> None:
+    def broken(row: Row) -> Row:
+        if not any(faults.copied(flow, "gpu:0", "gpu:1") for flow in row.case["flows"]):
+            return row
+        line = {**row.raw, "status": "failed", "reason": "wrong bytes at 7", "flows": [], "aggregate": None}
+        return Row.from_json(line)
+
+    found = explain(replace(healthy, rows=tuple(map(broken, healthy.rows))))
+    assert found.wrong
+    (failed,) = found.failed
+    assert failed.where == ("gpu:0", "gpu:1")
+    assert set(failed.ids) == {row.id for row in healthy.rows if broken(row) is not row}
+    assert explain_text.verdict(found).startswith(f"{len(failed.ids)} cases failed")
+    assert not explain(healthy).wrong
+
+
+def test_gpus_of_one_fabric_that_cannot_reach_each_other_are_a_finding_without_a_slow_copy(healthy: RunFile) -> None:
+    def refused(row: Row) -> Row:
+        pairs = [[end for end in faults.ends(flow) if end.startswith("gpu:")] for flow in row.case["flows"]]
+        pair = next((pair for pair in pairs if len(set(pair)) == 2), None)
+        if pair is None:
+            return row
+        line = {**row.raw, "status": "skipped", "reason": f"{pair[0]} has no peer access to {pair[1]}"}
+        return Row.from_json({**line, "flows": [], "aggregate": None})
+
+    (found,) = explain(replace(healthy, rows=tuple(map(refused, healthy.rows)))).shortfalls
+    assert found.where == ALL
+    assert "no peer access" in found.cause
 
 
 @pytest.mark.parametrize(("one", "other"), PAIRS)

@@ -91,6 +91,10 @@ def test_saturation_lies_between_measured_sizes_and_holds_for_good() -> None:
     assert reaching(dips, 0.4) is None
 
 
+def test_rates_of_nothing_have_no_logarithm() -> None:
+    assert reaching([Rate(1024, 0, 0, 0), Rate(4096, 2, 0, 3)], 0.5) == (4096, 1024, 4096)
+
+
 def test_uncertain_rates_widen_where_saturation_may_lie() -> None:
     wide = [Rate(KIB, 30, 10, 90), Rate(4 * KIB, 60, 30, 95), Rate(16 * KIB, 90, 60, 120), Rate(64 * KIB, 100, 90, 110)]
     _, low, high = reaching(wide, 0.8) or (0, 0, 0)

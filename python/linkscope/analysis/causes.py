@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -15,6 +16,9 @@ FARTHER = 0.08
 """How much faster a NUMA node must be than the nearest one to be the nearer."""
 NO_PEER_ACCESS = "no peer access"
 """In the reason of a skipped row, as engines write it."""
+
+
+_GPU = re.compile(r"gpu:\d+")
 
 
 @dataclass(frozen=True)
@@ -123,14 +127,18 @@ def _far(a: str, b: str, gpu: str) -> str | None:
     return b if a == gpu else a if b == gpu else None
 
 
-def _lost_peer(row: Row, gpu: str) -> str | None:
-    """The GPU that a skipped row says this one cannot reach."""
+def lost_pair(row: Row) -> tuple[str, str] | None:
+    """The two GPUs that a skipped row says cannot reach each other, in order."""
     if NO_PEER_ACCESS not in (row.reason or ""):
         return None
-    flow = row.case["flows"][0]
-    ends = {flow["executor"], *(flow[end]["device"] for end in ("source", "destination") if flow.get(end))}
-    others = [end for end in ends - {gpu} if end.startswith("gpu:")]
-    return others[0] if gpu in ends and others else None
+    gpus = sorted(set(_GPU.findall(row.reason or "")))
+    return (gpus[0], gpus[1]) if len(gpus) == 2 else None
+
+
+def _lost_peer(row: Row, gpu: str) -> str | None:
+    """The GPU that a skipped row says this one cannot reach."""
+    pair = lost_pair(row)
+    return next(end for end in pair if end != gpu) if pair and gpu in pair else None
 
 
 def _numa(where: Surroundings, gpu: str) -> Iterator[Likely]:

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import polars
 
-from linkscope.analysis.figures_in_parts import figures_of
+from linkscope.analysis.figures import SCHEMA as SCHEMA_OF_FIGURES
+from linkscope.analysis.figures_in_parts import figures_of, is_modelled
 from linkscope.analysis.headline import OF_ALL
 from linkscope.errors import LinkscopeError
 from linkscope.machine.identity import Identity
 from linkscope.machine.node import Node
 from linkscope.results.limits import SCHEMA, Limit, Limits
-from linkscope.results.run_file import RunFile
-from linkscope.results.run_stream import RunStream
+from linkscope.results.run_stream import Run
 
 Json = dict[str, Any]
 
@@ -53,9 +54,21 @@ class Verdict:
 
 
 @dataclass(frozen=True)
+class TooFew:
+    """What this node has ``count`` of and every good one had ``of``: devices of a model, or paths that a limit is of
+    and that were skipped here, for ``reason``."""
+
+    what: str
+    count: int
+    of: int
+    reason: str = ""
+
+
+@dataclass(frozen=True)
 class CheckResult:
-    """``unmatched``: limits that no figure of the run is held against; ``failed``: (id, reason) of cases that failed.
-    ``identity``: serial numbers of the node and its GPUs, where the run knows them."""
+    """``too_few``: what this node lacks of what good ones have, such as a GPU. ``unmatched``: limits that no figure of
+    the run is held against. ``failed``: (id, reason) of cases that failed. ``identity``: serial numbers of the node and
+    its GPUs, where the run knows them."""
 
     node: str
     host: str
@@ -63,6 +76,7 @@ class CheckResult:
     modelled: bool
     identity: Identity
     verdicts: tuple[Verdict, ...]
+    too_few: tuple[TooFew, ...]
     unmatched: tuple[Limit, ...]
     failed: tuple[tuple[str, str], ...]
 
@@ -74,7 +88,7 @@ class CheckResult:
 
     @property
     def passed(self) -> bool:
-        return not self.broken and not self.failed
+        return not self.broken and not self.failed and not self.too_few
 
     def count(self, verdict: str) -> int:
         return sum(one.verdict == verdict for one in self.verdicts)
@@ -85,24 +99,28 @@ class CheckResult:
             **{"node": self.node, "host": self.host, "started": self.started, "modelled": self.modelled},
             **{"passed": self.passed, "identity": self.identity.to_json(), "checked": len(self.verdicts)},
             **{"unclear": self.count(UNCLEAR), "not_measured": len(self.unmatched)},
+            "too_few": [asdict(one) for one in self.too_few],
             "broken": [{**asdict(one), "beyond": one.beyond} for one in self.broken],
             "failed": [{"id": name, "reason": reason} for name, reason in self.failed],
         }
 
 
-def check(run: RunFile | RunStream, limits: Limits) -> CheckResult:
-    """Of a figure that several limits match the first counts. Raises LinkscopeError where no figure has a limit."""
+def check(run: Run, limits: Limits) -> CheckResult:
+    """A figure is held against every limit that it matches. Raises LinkscopeError where no figure has a limit."""
+    for number, limit in enumerate(limits.limits):
+        unknown = set(limit.match) - {*SCHEMA_OF_FIGURES, "models"}
+        if unknown:
+            raise LinkscopeError(f"limits[{number}].match: figures have no {sorted(unknown)[0]!r}: see docs/fleet.md")
     frame = figures_of(run)
     lines = list(_measured([(run, frame)]).iter_rows(named=True))
     verdicts: list[Verdict] = []
-    unused = list(limits.limits)
-    for line in lines:
-        limit = next((one for one in limits.limits if _matches(line, one)), None)
-        if limit is None:
-            continue
-        verdicts.append(_verdict(line, limit))
-        unused = [one for one in unused if not _matches(line, one)]
-    if not verdicts:
+    matched: list[set[str]] = []
+    for limit in limits.limits:
+        own = [line for line in lines if _matches(line, limit)]
+        verdicts += [_verdict(line, limit) for line in own]
+        matched.append({_path(line) for line in own})
+    refused = tuple(_paths_lacking(run, frame, limits.limits, matched))
+    if not verdicts and not refused:
         raise LinkscopeError(
             f"none of the {len(limits.limits)} limits is of a figure of {run.path}: run the suites that they were made "
             "from, on nodes of the same models"
@@ -111,15 +129,42 @@ def check(run: RunFile | RunStream, limits: Limits) -> CheckResult:
         node=run.node.name,
         host=str(run.header["host"]),
         started=str(run.header["started"]),
-        modelled=bool(frame["modelled"].any()) or run.node.modelled,
+        modelled=is_modelled(run, frame),
         identity=Identity.from_json(run.header.get("identity", {})),
         verdicts=tuple(verdicts),
-        unmatched=tuple(unused),
+        too_few=(*_devices_lacking(run.node, limits.devices), *refused),
+        unmatched=tuple(limit for limit, paths in zip(limits.limits, matched, strict=True) if not paths),
         failed=_failed(frame),
     )
 
 
-def made_from(runs: Sequence[RunFile | RunStream], made: str) -> Limits:
+def _devices_lacking(node: Node, wanted: Mapping[str, int]) -> Iterator[TooFew]:
+    there = _devices(node)
+    for model, count in wanted.items():
+        if there[model] < count:
+            yield TooFew(model, there[model], count, "not there")
+
+
+def _devices(node: Node) -> Counter[str]:
+    """How many of each model."""
+    return Counter(device.name or device.kind for device in node.devices)
+
+
+def _paths_lacking(
+    run: Run, frame: polars.DataFrame, limits: Sequence[Limit], matched: Sequence[set[str]]
+) -> Iterator[TooFew]:
+    """Cases that a budget left out were not refused by the node."""
+    reason = polars.col("reason").cast(polars.String)
+    skipped = polars.col("status").cast(polars.String) == "skipped"
+    refused = frame.filter(skipped & ~reason.str.starts_with("left out"))
+    lines = list(_with_models([(run, refused)]).iter_rows(named=True))
+    for limit, paths in zip(limits, matched, strict=True):
+        own = [line for line in lines if _matches(line, limit)]
+        if own and limit.paths is not None and len(paths) < limit.paths:
+            yield TooFew(limit.words, len(paths), limit.paths, str(own[0]["reason"]))
+
+
+def made_from(runs: Sequence[Run], made: str) -> Limits:
     """Limits that all of these good runs keep: beyond the worst figure by as much as they differ, and at least by
     ``LEAST_MARGIN``. One for each kind of figure, over all devices of a model and all paths of a tier.
 
@@ -140,13 +185,16 @@ def made_from(runs: Sequence[RunFile | RunStream], made: str) -> Limits:
         floor = LEAST_MARGIN.get(str(lines["class"][0]), OTHERS_MARGIN)
         margin = 1 + max(most / least - 1, floor)
         seen = (_short(least), _short(most))
+        paths = min(len({_path(line) for line in own.iter_rows(named=True)}) for _, own in lines.group_by("run"))
         if rate:
-            found.append(Limit(match, least_gbps=_short(least / margin), seen=seen))
+            found.append(Limit(match, least_gbps=_short(least / margin), seen=seen, paths=paths))
         else:
-            found.append(Limit(match, most_seconds=_short(most * margin), seen=seen))
+            found.append(Limit(match, most_seconds=_short(most * margin), seen=seen, paths=paths))
     if not found:
         raise LinkscopeError("these runs have no figure to make a limit of")
-    return Limits(schema=SCHEMA, limits=found, made=made, runs=[str(run.path) for run in runs])
+    every = [_devices(run.node) for run in runs]
+    devices = {model: least for model in every[0] if (least := min(one[model] for one in every))}
+    return Limits(SCHEMA, found, devices, made=made, runs=[str(run.path) for run in runs])
 
 
 def _failed(frame: polars.DataFrame) -> tuple[tuple[str, str], ...]:
@@ -154,15 +202,21 @@ def _failed(frame: polars.DataFrame) -> tuple[tuple[str, str], ...]:
     return tuple((str(name), str(why or "no reason recorded")) for name, why in failed.select("id", "reason").rows())
 
 
-def _measured(runs: Iterable[tuple[RunFile | RunStream, polars.DataFrame]]) -> polars.DataFrame:
-    """Ok figures, with ``models``; words as words."""
+def _measured(runs: Iterable[tuple[Run, polars.DataFrame]]) -> polars.DataFrame:
+    """Ok figures: see ``_with_models``."""
+    ok = polars.col("status").cast(polars.String) == "ok"
+    frame = _with_models((run, figures.filter(ok)) for run, figures in runs)
+    return frame.filter(polars.col("gbps").is_not_null() | polars.col("seconds").is_not_null())
+
+
+def _with_models(runs: Iterable[tuple[Run, polars.DataFrame]]) -> polars.DataFrame:
+    """Figures with ``models`` and the number of their ``run``; words as words."""
     frames = []
-    for run, figures in runs:
-        frame = figures.filter(polars.col("status").cast(polars.String) == "ok")
-        words = frame.with_columns(polars.col(polars.Categorical).cast(polars.String))
+    for number, (run, figures) in enumerate(runs):
+        words = figures.with_columns(polars.col(polars.Categorical).cast(polars.String))
         told = [_models(run.node, line) for line in words.iter_rows(named=True)]
-        frames.append(words.with_columns(polars.Series("models", told, polars.String)))
-    return polars.concat(frames).filter(polars.col("gbps").is_not_null() | polars.col("seconds").is_not_null())
+        frames.append(words.with_columns(polars.Series("models", told, polars.String), polars.lit(number).alias("run")))
+    return polars.concat(frames)
 
 
 def _models(node: Node, line: Json) -> str:
@@ -183,8 +237,7 @@ def _is_rate(line: Json) -> bool:
 
 
 def _verdict(line: Json, limit: Limit) -> Verdict:
-    ends = " > ".join(end for end in (line["source"], line["destination"]) if end)
-    path = (line["figure"] in OF_ALL and line["together"]) or ends or line["members"] or line["executor"]
+    path = _path(line)
     if limit.least_gbps is not None:
         name, unit, bound = "gbps", "GB/s", limit.least_gbps
     else:
@@ -196,6 +249,11 @@ def _verdict(line: Json, limit: Limit) -> Verdict:
     return Verdict(
         line["id"], line["place"], path, unit, value, low, high, bound, BROKEN if sure else UNCLEAR if maybe else OK
     )
+
+
+def _path(line: Json) -> str:
+    ends = " > ".join(end for end in (line["source"], line["destination"]) if end)
+    return str((line["figure"] in OF_ALL and line["together"]) or ends or line["members"] or line["executor"])
 
 
 def _short(value: float) -> float:

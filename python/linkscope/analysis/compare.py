@@ -11,13 +11,15 @@ from typing import Any
 import polars
 
 from linkscope.analysis.common_cause import CommonCause, findings
-from linkscope.analysis.difference import Run, differences
+from linkscope.analysis.difference import differences
 from linkscope.analysis.figures import RATE
-from linkscope.analysis.figures_in_parts import figures_of
+from linkscope.analysis.figures_in_parts import figures_of, is_modelled
 from linkscope.analysis.setting_changes import DEVICES, setting_changes
 from linkscope.errors import LinkscopeError
 from linkscope.machine.paths import Paths
 from linkscope.order_statistics import t975
+from linkscope.results.replicates import WIDEST
+from linkscope.results.run_stream import Run
 from linkscope.students_t import two_sided
 
 Json = dict[str, Any]
@@ -27,6 +29,8 @@ ALPHA = 0.001
 THRESHOLD = 0.01
 """Differences of less are nobody's concern."""
 WORSE, BETTER, SAME, UNCLEAR = "worse", "better", "same", "unclear"
+GONE = "gone"
+_ENDS = ("source", "destination", "executor", "members")
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,8 +72,10 @@ class Change:
 class Comparison:
     """``figures``: every figure of both sides, a line each (see ``judged``). ``findings``: what is worse or better, by
     what it has in common, the gravest first. ``lost``: (id, status, reason) of cases that were ok in the base and are
-    not now; ``gone`` and ``added``: ids of one side only. ``differences``: (what, base, new) of software, machine and
-    the way of measuring. ``unknown``: figures of which nothing says how much they vary from run to run.
+    not now, or are gone with a device that the machine no longer has. ``gone`` and ``added``: ids of one side only.
+    ``differences``: (what, base, new) of software, machine and the way of measuring. ``other_machine``: the sides are
+    of machines with other devices, so differences are no changes. ``unknown``: figures of which nothing says how much
+    they vary from run to run.
     """
 
     base: tuple[str, ...]
@@ -83,6 +89,7 @@ class Comparison:
     gone: tuple[str, ...]
     added: tuple[str, ...]
     differences: tuple[tuple[str, str, str], ...]
+    other_machine: bool
 
     @property
     def changes(self) -> Iterator[Change]:
@@ -102,11 +109,6 @@ class Comparison:
         """The change that would have shown in half of the figures, 0.02 for 2 %; None where none can be judged."""
         middle = self.figures["margin"].median()
         return None if middle is None else math.expm1(max(2 * float(str(middle)), math.log1p(self.threshold)))
-
-    @property
-    def other_machine(self) -> bool:
-        """Whether the sides are of machines with other devices, so that differences are no changes."""
-        return any(what == DEVICES for what, _, _ in self.differences)
 
     @property
     def worse(self) -> bool:
@@ -146,27 +148,30 @@ def compare(base: Sequence[Run], new: Sequence[Run], alpha: float = ALPHA, thres
     if not base or not new:
         raise LinkscopeError("there is nothing to compare: name a run, or a folder with runs, for either side")
     sides = [[(run, figures_of(run)) for run in runs] for runs in (base, new)]
+    outcomes = [_outcomes([frame for _, frame in side]) for side in sides]
+    gone = _only_in(*outcomes)
+    missing = _missing_devices(base[-1], new)
+    lost = (*_lost(*outcomes), *_gone_with(missing, [frame for _, frame in sides[0]], gone))
     found = differences(*sides)
-    if not len(found):
+    if not len(found) and not lost:
         raise LinkscopeError(
             f"{base[0].path} and {new[0].path} have no figure in common: compare runs of the same suites"
         )
     figures = judged(found, alpha, threshold)
-    outcomes = [_outcomes([frame for _, frame in side]) for side in sides]
-    frames = [frame for side in sides for _, frame in side]
-    modelled = any(frame["modelled"].any() for frame in frames) or any(run.node.modelled for run in (*base, *new))
+    changed = setting_changes(base[-1], new[-1])
     return Comparison(
         base=tuple(str(run.path) for run in base),
         new=tuple(str(run.path) for run in new),
         alpha=alpha,
         threshold=threshold,
-        modelled=modelled,
+        modelled=any(is_modelled(run, frame) for side in sides for run, frame in side),
         figures=figures,
         findings=findings(figures, changes_of, Paths(new[-1].node)),
-        lost=_lost(*outcomes),
-        gone=_only_in(*outcomes),
+        lost=lost,
+        gone=tuple(name for name in gone if name not in {one for one, _, _ in lost}),
         added=_only_in(*reversed(outcomes)),
-        differences=setting_changes(base[-1], new[-1]),
+        differences=changed,
+        other_machine=any(what == DEVICES for what, _, _ in changed) and not _same_machine(base[-1], new[-1]),
     )
 
 
@@ -174,7 +179,8 @@ def judged(differences_: polars.DataFrame, alpha: float, threshold: float) -> po
     """The frame of ``differences`` with ``margin``, the half width of the 95 % interval of ``log`` (null where nothing
     is known of it), ``p`` (of no difference; null where it is above ``alpha`` anyway) and ``verdict``."""
     bound, size = math.log1p(threshold), polars.col("log").abs()
-    frame = differences_.with_columns((_t975("freedom") * polars.col("sigma")).alias("margin"))
+    margin = polars.min_horizontal(_t975("freedom") * polars.col("sigma"), polars.lit(WIDEST))
+    frame = differences_.with_columns(polars.when(polars.col("sigma").is_not_null()).then(margin).alias("margin"))
     frame = frame.with_columns(polars.Series("p", _p_values(frame, alpha), polars.Float64))
     real = polars.Series("real", discoveries(frame["p"], int(frame["sigma"].count()), alpha))
     better = (polars.col("log") > 0) == (polars.col("unit") == RATE)
@@ -257,6 +263,37 @@ def _lost(base: polars.DataFrame, new: polars.DataFrame) -> tuple[tuple[str, str
     return tuple(
         (str(name), str(status), str(why)) for name, status, why in lost.select("id", "status", reasons).rows()
     )
+
+
+def _same_machine(one: Run, other: Run) -> bool:
+    """Whether both are of one host, or of the same described node, and no device is another model."""
+    models = {device.id: device.name for device in one.node.devices}
+    if any(models.get(device.id, device.name) != device.name for device in other.node.devices):
+        return False
+    if one.node.modelled or other.node.modelled:
+        return one.node.modelled == other.node.modelled and one.node.name == other.node.name
+    return bool(one.header.get("host") == other.header.get("host"))
+
+
+def _missing_devices(base: Run, new: Sequence[Run]) -> list[str]:
+    """Ids of the base's devices that no new run has, where all are of one machine."""
+    if not all(_same_machine(base, run) for run in new):
+        return []
+    there = {device.id for run in new for device in run.node.devices}
+    return [device.id for device in base.node.devices if device.id not in there]
+
+
+def _gone_with(
+    missing: Sequence[str], base: Sequence[polars.DataFrame], gone: Sequence[str]
+) -> Iterator[tuple[str, str, str]]:
+    """Those of ``gone`` that were ok in the base and use a device that is missing."""
+    told = polars.concat_str([polars.col(end).cast(polars.String) for end in _ENDS], separator=" ", ignore_nulls=True)
+    ok = (polars.col("status").cast(polars.String) == "ok") & polars.col("id").is_in(gone)
+    used = polars.concat([frame.filter(ok).select("id", told.alias("ends")) for frame in base])
+    for name, ends in used.group_by("id", maintain_order=True).agg(polars.col("ends").str.join(" ")).iter_rows():
+        lacks = [device for device in missing if device in ends.split()]
+        if lacks:
+            yield name, GONE, f"{', '.join(lacks)} is no longer there"
 
 
 def _only_in(one: polars.DataFrame, other: polars.DataFrame) -> tuple[str, ...]:

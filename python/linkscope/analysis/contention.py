@@ -50,7 +50,7 @@ def _crowd(row: Row, alone: dict[tuple[str, str, str], Ledger], paths: Paths) ->
     kept: dict[str, float] = {}
     told: dict[str, str] = {}
     for single, (_, result), share in zip(singles, row.measured_flows, together, strict=True):
-        if single is None or result.gbps is None or not single.line_gbps:
+        if single is None or result.gbps is None or not single.line_gbps or not single.measured.median:
             return None
         goal = single.measured.median * min(1.0, (share or single.line_gbps) / single.line_gbps)
         kept[single.gpus[0]] = result.gbps.high / goal

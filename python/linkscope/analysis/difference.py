@@ -9,8 +9,7 @@ import polars
 from linkscope.analysis.figures import RATE
 from linkscope.order_statistics import t975
 from linkscope.results.figure_class import FigureClass
-from linkscope.results.run_file import RunFile
-from linkscope.results.run_stream import RunStream
+from linkscope.results.run_stream import Run
 
 KEY = ("id", "place", "figure")
 """What no two figures of a run share."""
@@ -29,8 +28,6 @@ _NANOSECONDS = 1e9
 _OF_FIGURE = ("unit", "class", "title", "row", "method", "executor", "source", "source_memory", "destination")
 SHARED = (*_OF_FIGURE, "destination_memory", "members", "members_memory", "paths")
 """Columns of the frame of figures that tell what figures have in common."""
-
-Run = RunFile | RunStream
 
 
 def differences(

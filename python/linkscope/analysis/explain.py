@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from statistics import median
 from typing import Any, TypeVar
 
 from linkscope.analysis.by_flow import apart
-from linkscope.analysis.causes import Likely, Surroundings, likely
+from linkscope.analysis.causes import NO_PEER_ACCESS, Likely, Surroundings, likely, lost_pair
 from linkscope.analysis.contention import Crowd, crowds
 from linkscope.analysis.latencies import JudgedLatency, latencies
 from linkscope.analysis.ledger import Ledger, ledgers
 from linkscope.analysis.left_out import left_out
 from linkscope.machine.paths import Paths
 from linkscope.machine.state import MachineState
+from linkscope.results.row import Row
 from linkscope.results.run_file import RunFile
 
 Json = dict[str, Any]
 UNKNOWN = "unknown"
+FABRICS = ("nvlink", "xgmi")
+"""Kinds of links over which GPUs always reach each other."""
+_NUMBER = re.compile(r"\d+")
 _LOCATED = 0.8
 """Share of a GPU's paths that must be slow for the GPU to be the place."""
 _EVERYWHERE = 0.95
@@ -56,11 +61,21 @@ class Shortfall:
 
 
 @dataclass(frozen=True)
+class FailedCases:
+    """How many cases failed for one ``reason`` (numbers apart), the GPUs that all of them use, and their ids."""
+
+    reason: str
+    where: tuple[str, ...]
+    ids: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Diagnosis:
     """``accounts``: of every path that could be judged; ``latencies`` of GPUs, judged alike. ``unsure``: figures below
     what is expected by more than the tolerance would allow if their intervals were not that wide. ``unjudged``: paths
     with nothing to hold them against. ``left_out``: how many other figures the run has, by why nobody can say what to
-    expect of them."""
+    expect of them. ``failed``: cases that failed, by why. ``notices``: what the run says of itself, such as that it is
+    an excerpt."""
 
     node: str
     modelled: bool
@@ -70,6 +85,13 @@ class Diagnosis:
     unsure: tuple[Ledger, ...]
     unjudged: int
     left_out: dict[str, int]
+    failed: tuple[FailedCases, ...] = ()
+    notices: tuple[str, ...] = ()
+
+    @property
+    def wrong(self) -> bool:
+        """Whether something is slow or does not work."""
+        return bool(self.shortfalls or self.failed)
 
     @property
     def judged(self) -> int:
@@ -104,6 +126,7 @@ def explain(run: RunFile) -> Diagnosis:
     found = _shortfalls(short, late, accounts, waits, where) + [
         _together(one) for one in crowds(run.rows, accounts, paths)
     ]
+    found += _unreachable(where, paths, found)
     return Diagnosis(
         node=node.name,
         modelled=run.modelled,
@@ -113,7 +136,55 @@ def explain(run: RunFile) -> Diagnosis:
         unsure=tuple(unsure),
         unjudged=sum(one.expected_gbps is None for one in accounts),
         left_out=left_out(parts, {one.id for one in accounts} | {one.id for one in waits}),
+        failed=_failed(run.with_status("failed")),
+        notices=run.notices,
     )
+
+
+def _failed(rows: Iterable[Row]) -> tuple[FailedCases, ...]:
+    """The most frequent reason first."""
+    groups: dict[str, list[Row]] = {}
+    for row in rows:
+        groups.setdefault(_NUMBER.sub("…", row.reason or "no reason recorded"), []).append(row)
+    found = []
+    for some in groups.values():
+        shared = set.intersection(*(_gpus_of(row) for row in some))
+        found.append(FailedCases(some[0].reason or "", tuple(sorted(shared)), tuple(row.id for row in some)))
+    return tuple(sorted(found, key=lambda one: -len(one.ids)))
+
+
+def _gpus_of(row: Row) -> set[str]:
+    flows = row.case["flows"]
+    ends = [end for flow in flows for end in (flow.get("source"), flow.get("destination"), *flow.get("members", ()))]
+    named = {flow["executor"] for flow in flows} | {end["device"] for end in ends if end}
+    return {name for name in named if name.startswith("gpu:")}
+
+
+def _unreachable(where: Surroundings, paths: Paths, found: Sequence[Shortfall]) -> list[Shortfall]:
+    """GPUs on one fabric that cannot reach each other, unless that is told already."""
+    if any(NO_PEER_ACCESS in one.cause for one in found):
+        return []
+    pairs = {pair for row in where.skipped if (pair := lost_pair(row)) and _on_fabric(paths, *pair)}
+    gpus = tuple(sorted({gpu for pair in pairs for gpu in pair}))
+    if not gpus:
+        return []
+    ids = tuple(row.id for row in where.skipped if lost_pair(row) in pairs)
+    return [
+        Shortfall(
+            *(gpus, "peer", "no transfers between them", f"{NO_PEER_ACCESS}, though they are on one fabric", 1.0),
+            evidence=(f"{len(ids)} cases that need it were skipped",),
+            decide="look at `nvidia-smi topo -p2p r`, the fabric manager, IOMMU and ACS, and the container's devices",
+            ids=ids,
+        )
+    ]
+
+
+def _on_fabric(paths: Paths, one: str, other: str) -> bool:
+    try:
+        path = paths.between(one, other)
+    except KeyError:
+        return False
+    return path is not None and all(paths.links[link].link.kind.startswith(FABRICS) for link in path.route)
 
 
 def _states(run: RunFile) -> Iterator[Json]:

@@ -16,8 +16,7 @@ import polars
 from linkscope.analysis.figures import figures
 from linkscope.analysis.folded_figures import folded_figures
 from linkscope.analysis.line_figures import LineFigures, line_figures
-from linkscope.results.run_file import RunFile
-from linkscope.results.run_stream import RunStream
+from linkscope.results.run_stream import Run, RunStream
 
 Json = dict[str, Any]
 MOST_PARTS = 4
@@ -30,9 +29,14 @@ _CHILD = (
 """Nothing is imported from the current folder."""
 
 
-def figures_of(run: RunFile | RunStream) -> polars.DataFrame:
+def figures_of(run: Run) -> polars.DataFrame:
     """``figures`` of any run, in parts where it is a stream. Raises LinkscopeError where a stream's row is damaged."""
     return figures_in_parts(run).frame.drop("at") if isinstance(run, RunStream) else figures(run)
+
+
+def is_modelled(run: Run, figures: polars.DataFrame) -> bool:
+    """Whether any figure of the run was computed and not measured."""
+    return bool(figures["modelled"].any()) or run.node.modelled
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from typing import BinaryIO
 import polars
 
 from linkscope.analysis.figures import OF_ONE_FLOW, RATE, SCHEMA, TIME, lines
+from linkscope.analysis.headline import OF_ALL
 from linkscope.analysis.line_figures import BOUNDS, STATUSES, LineFigures, summed_rates
 from linkscope.machine.paths import Paths
 from linkscope.results.replicates import MOST_FAILURES, bounds, widened
@@ -17,8 +18,6 @@ from linkscope.results.run_stream import RunStream
 from linkscope.results.spread import LEAST_GAP, two_modes
 
 _OK, _FAILED = STATUSES["ok"], STATUSES["failed"]
-_OF_ALL = ("sum", "aggregate")
-"""Figures whose modes are not those of one flow."""
 
 
 def folded_figures(stream: RunStream, found: Sequence[LineFigures]) -> polars.DataFrame:
@@ -165,7 +164,7 @@ def _modes(
         polars.col("below").min(), polars.col("above").max(), "at"
     )
     far = (polars.col("below") <= 0) | ((polars.col("above") / polars.col("below")).log() >= LEAST_GAP)
-    of_all = told.filter(polars.col("figure").cast(polars.String).is_in(_OF_ALL))["order"].unique()
+    of_all = told.filter(polars.col("figure").cast(polars.String).is_in(OF_ALL))["order"].unique()
     cases = (
         wide.with_columns(far.alias("far"), polars.col("order").is_in(of_all.implode()).alias("several"))
         .group_by("order", maintain_order=True)

@@ -12,9 +12,8 @@ import polars
 
 from linkscope.analysis.figures_in_parts import figures_of
 from linkscope.errors import LinkscopeError
-from linkscope.results.run_file import RunFile
 from linkscope.results.run_files import named
-from linkscope.results.run_stream import RunStream, open_run
+from linkscope.results.run_stream import Run, open_run
 from linkscope.results.whole_file import put_whole
 
 WRITERS: dict[str, Callable[[polars.DataFrame, io.BytesIO], object]] = {
@@ -42,7 +41,7 @@ def _matched(pattern: str) -> list[Path]:
     return sorted(Path(folder).glob(str(path.relative_to(path.anchor)))) or [path]
 
 
-def of_run(run: RunFile | RunStream) -> polars.DataFrame:
+def of_run(run: Run) -> polars.DataFrame:
     """The run's ``figures`` beside four columns: ``run``, its file; ``node``, what it is; ``host``; ``started``."""
     own = [
         polars.lit(str(run.path), polars.Categorical).alias("run"),
@@ -53,7 +52,7 @@ def of_run(run: RunFile | RunStream) -> polars.DataFrame:
     return figures_of(run).select(*own, polars.all())
 
 
-def export(run: RunFile | RunStream, path: Path) -> None:
+def export(run: Run, path: Path) -> None:
     """Writes ``of_run`` as the ending of the name says, whole or not at all.
 
     Raises LinkscopeError for another ending, and where the file cannot be written.
@@ -73,7 +72,7 @@ def _flat(frame: polars.DataFrame) -> polars.DataFrame:
     return frame.with_columns(polars.col(polars.List(polars.Float64)).cast(polars.List(polars.String)).list.join(" "))
 
 
-def _started(run: RunFile | RunStream) -> datetime | None:
+def _started(run: Run) -> datetime | None:
     """None where the file says no time."""
     try:
         return datetime.fromisoformat(run.header["started"])

@@ -90,10 +90,8 @@ def headline(row: Row) -> Headline | None:
 
 def touched_ratio(flow: dict[str, Any], result: FlowResult) -> float | None:
     """Bytes read plus written for each byte of payload; None where the method does not say."""
-    if result.touched_bytes is None:
-        return None
     payload: int = flow["bytes"] * result.operations
-    return result.touched_bytes / payload
+    return None if result.touched_bytes is None or not payload else result.touched_bytes / payload
 
 
 def in_unit(seconds: float, unit: str) -> float:
@@ -123,8 +121,9 @@ def summed_rates(measured: Sequence[tuple[dict[str, Any], FlowResult]]) -> list[
 
 
 def rates_together(sizes: Sequence[int], samples_s: Sequence[Sequence[float]]) -> list[float]:
-    """Of flows of so many bytes whose samples took so long; empty where they have not the same number of samples."""
-    if len({len(samples) for samples in samples_s}) != 1:
+    """Of flows of so many bytes whose samples took so long; empty where they have not the same number of samples, or
+    one took no time at all."""
+    if len({len(samples) for samples in samples_s}) != 1 or any(min(samples, default=0) <= 0 for samples in samples_s):
         return []
     columns = zip(*samples_s, strict=True)
     return [sum(size / s for size, s in zip(sizes, column, strict=True)) * 1e-9 for column in columns]

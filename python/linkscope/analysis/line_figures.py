@@ -165,18 +165,18 @@ class _Reader:
 
     def take(self, at: int, block: bytes) -> None:
         """Whole lines of the file, the first of which begins at ``at``. Raises LinkscopeError where one is no line."""
-        texts = block.splitlines(keepends=True)
-        places = list(accumulate(map(len, texts), initial=at))
+        texts = [text + b"\n" for text in block.removesuffix(b"\n").split(b"\n")]
+        places = list(accumulate(map(len, texts), initial=at))[:-1]
         if may_control(block):
-            texts = [self._tried(plain, text, place) for text, place in zip(texts, places, strict=False)]
+            texts = [self._tried(plain, text, place) for text, place in zip(texts, places, strict=True)]
         try:
             lines = LINES.decode_lines(block if not may_control(block) else b"".join(texts))
         except (ValueError, RecursionError):
-            lines = [self._tried(LINES.decode, text, place) for text, place in zip(texts, places, strict=False)]
+            lines = [self._tried(LINES.decode, text, place) for text, place in zip(texts, places, strict=True)]
         if len(lines) != len(texts):
             kept = [i for i, text in enumerate(texts) if not text.isspace()]
             texts, places = [texts[i] for i in kept], [places[i] for i in kept]
-        for line, text, place_ in zip(lines, texts, places, strict=False):
+        for line, text, place_ in zip(lines, texts, places, strict=True):
             try:
                 self._take(line, text, place_)
             except (ValueError, RecursionError, TypeError, KeyError) as error:
@@ -328,7 +328,8 @@ class _Reader:
         elif part.figure == "aggregate":
             rate = line.aggregate.gbps if line.aggregate else None
         elif part.figure == "touched":
-            factor = (flow.touched_bytes or 0) / (sizes[part.first] * flow.operations)
+            payload = sizes[part.first] * flow.operations
+            factor = (flow.touched_bytes or 0) / payload if payload else 0.0
         if rate is None or not factor:
             return None
         bounds = rate.median * factor, rate.low * factor, rate.high * factor

@@ -74,6 +74,8 @@ def _crossing(rates: Sequence[tuple[int, float]], wanted: float) -> float | None
     """Where the rates exceed what is wanted for good; the last size where they do not, None where they always do."""
     for (size, rate), (larger, more) in reversed(list(pairwise(rates))):
         if rate < wanted <= more:
+            if rate <= 0 or size <= 0:
+                return float(larger)
             return math.exp(math.log(size) + math.log(larger / size) * math.log(wanted / rate) / math.log(more / rate))
         if more < wanted:
             return float(larger)

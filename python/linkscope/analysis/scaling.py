@@ -66,7 +66,8 @@ def _line(line: Json, alone: AloneFigures, flows: Sequence[Json]) -> Json:
         if line["figure"] == "aggregate":
             moved = alone.moved(line)
             longest = max(size / rate for size, rate in zip(moved, rates, strict=True))
-            own, total = sum(moved) / longest, alone.aggregate(line)
+            if longest > 0:
+                own, total = sum(moved) / longest, alone.aggregate(line)
     efficiency = line["gbps"] / own if own else None
     bottleneck = list(dict.fromkeys(chain.from_iterable(share.shared))) if share else []
     verdict = UNKNOWN

@@ -8,8 +8,7 @@ from typing import Any
 from linkscope.machine.identity import Identity
 from linkscope.machine.state import MachineState
 from linkscope.results.calibration import devices_of
-from linkscope.results.run_file import RunFile
-from linkscope.results.run_stream import RunStream
+from linkscope.results.run_stream import Run
 
 DEVICES = "devices"
 _OF_MACHINE = (
@@ -22,7 +21,7 @@ _OF_GPU = (
 )
 
 
-def setting_changes(base: RunFile | RunStream, new: RunFile | RunStream) -> tuple[tuple[str, str, str], ...]:
+def setting_changes(base: Run, new: Run) -> tuple[tuple[str, str, str], ...]:
     """(what, in the base, in the new run) of versions, devices, settings and the plan's options; "-" where a run does
     not say. What varies by itself (clocks, load, free memory) is no setting. Another GPU is told where both runs are of
     one host and know theirs; on another host, all are.
@@ -36,7 +35,7 @@ def setting_changes(base: RunFile | RunStream, new: RunFile | RunStream) -> tupl
     return tuple((name, old, now) for name, old, now in pairs if old != now)
 
 
-def _settings(run: RunFile | RunStream) -> dict[str, str]:
+def _settings(run: Run) -> dict[str, str]:
     header = run.header
     found: dict[str, Any] = {"host": header.get("host"), "linkscope": header.get("version")}
     found |= {DEVICES: ", ".join(device.name or device.id for device in devices_of(run.node))}
@@ -57,7 +56,7 @@ def _of_state(state: MachineState) -> dict[str, Any]:
     return found
 
 
-def _gpus(run: RunFile | RunStream) -> dict[str, str]:
+def _gpus(run: Run) -> dict[str, str]:
     """By what each is known again: its own number rather than its board's."""
     gpus = Identity.from_json(run.header.get("identity", {})).gpus
     known = {name: gpu.uuid or gpu.serial for name, gpu in gpus.items()}

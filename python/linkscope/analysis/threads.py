@@ -42,7 +42,7 @@ def threads(figures: polars.DataFrame) -> polars.DataFrame:
         parameters.str.extract(_NUMBER).cast(polars.Int32).alias("threads"),
         parameters.str.replace(_NUMBER, "").str.strip_chars().alias("others"),
     )
-    each = usable.unique([*_SERIES, "threads"], keep="first", maintain_order=True)
+    each = usable.filter(polars.col("threads") > 0).unique([*_SERIES, "threads"], keep="first", maintain_order=True)
     found = []
     for _, series in each.group_by(_SERIES, maintain_order=True):
         ordered = series.sort("threads")

@@ -19,9 +19,8 @@ from linkscope.launch.run import default_output
 from linkscope.launch.run import run as measure
 from linkscope.report import check_files, check_text
 from linkscope.results.limits import Limits
-from linkscope.results.run_file import RunFile
 from linkscope.results.run_files import open_all
-from linkscope.results.run_stream import RunStream, open_run
+from linkscope.results.run_stream import Run, open_run
 from linkscope.results.whole_file import write_whole
 
 
@@ -35,7 +34,7 @@ def make_limits(path: Path, runs: Sequence[str], err: Console) -> int:
     return 0
 
 
-def run_of(what: Sequence[str], budget: str | None, output: Path | None, err: Console) -> RunFile | RunStream:
+def run_of(what: Sequence[str], budget: str | None, output: Path | None, err: Console) -> Run:
     """The run file that ``what`` names, or the run of the suites that it names."""
     files = [name for name in what if Path(name).suffix == ".jsonl" or (Path(name).is_file() and not _is_suite(name))]
     if files and (len(what) > 1 or budget is not None or output is not None):
@@ -47,9 +46,7 @@ def run_of(what: Sequence[str], budget: str | None, output: Path | None, err: Co
         return measure(request, output or default_output(), listener, command_line(request, output))
 
 
-def hold(
-    run: RunFile | RunStream, limits: Limits, junit: Path | None, prometheus: Path | None, out: Console, as_json: bool
-) -> int:
+def hold(run: Run, limits: Limits, junit: Path | None, prometheus: Path | None, out: Console, as_json: bool) -> int:
     """Prints the result and writes the files asked for; 1 where the run does not keep the limits."""
     found = check(run, limits)
     if junit is not None:

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from rich.console import Console
 
 from linkscope.analysis.compare import Comparison, compare
-from linkscope.analysis.difference import Run
 from linkscope.cli.progress import progress
 from linkscope.errors import LinkscopeError
 from linkscope.launch.again import measured_again
 from linkscope.launch.run import INTERRUPTED, default_output
 from linkscope.results.run_file import RunFile
+from linkscope.results.run_stream import Run
 
 
 def confirmed(found: Comparison, base: Sequence[Run], new: Sequence[Run], err: Console) -> Comparison:

@@ -17,6 +17,9 @@ from rich.console import Console
 from linkscope import __version__
 from linkscope.errors import LinkscopeError
 
+INTERNAL_ERROR = 70
+"""Exit code, as sysexits.h has it: neither an answer nor bad input."""
+
 app = typer.Typer(
     name="linkscope",
     help="Measure how fast data moves inside a multi-GPU node, and how fast it could.",
@@ -211,15 +214,12 @@ def explain(
     from linkscope.analysis.explain import explain as find
     from linkscope.report import explain_text
 
-    run_read = readable(run_file)
-    for notice in run_read.notices:
-        _err().print(notice, highlight=False, markup=False, soft_wrap=True)
-    found = find(run_read)
+    found = find(readable(run_file))
     if as_json:
         _print_json({**found.to_json(), "verdict": explain_text.verdict(found)})
     else:
         (explain_text.show_all if full else explain_text.show)(found, _out())
-    return 1 if found.shortfalls else 0
+    return 1 if found.wrong else 0
 
 
 @app.command()
@@ -239,14 +239,13 @@ def choose(
     from linkscope.analysis.figures_in_parts import figures_of
     from linkscope.report import choose_text
     from linkscope.report.exports.formats import export as write_for
-    from linkscope.results.run_file import RunFile
     from linkscope.results.run_stream import open_run
     from linkscope.results.whole_file import write_whole
 
     if (export_as is None) != (output is None):
         raise LinkscopeError("--export FORMAT and -o FILE go together")
     if export_as is not None and output is not None:
-        write_whole(output, write_for(RunFile.read(run_file), export_as))
+        write_whole(output, write_for(open_run(run_file), export_as))
         _err().print(f"wrote {output}", highlight=False)
         return 0
     run_read = open_run(run_file)
@@ -283,7 +282,7 @@ def analyze(
         _err().print(notice, highlight=False, markup=False, soft_wrap=True)
     found = answer(run_read, questions or ())
     if as_json:
-        _print_json(answers_text.to_json(found))
+        _print_json({**answers_text.to_json(found), **({"notices": run_read.notices} if run_read.notices else {})})
     else:
         answers_text.show(found, run_read.node.name, _out())
     return 0
@@ -418,7 +417,10 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         if hasattr(error, "format_message"):  # a usage error of the argument parser
             complaint = error.format_message().replace("Value error, ", "").rstrip(".")
             _leave(f"{complaint}; see `linkscope --help`", 2)
-        _leave(f"internal error, please report it: {type(error).__name__}: {error} (LINKSCOPE_DEBUG=1 shows where)", 1)
+        _leave(
+            f"internal error, please report it: {type(error).__name__}: {error} (LINKSCOPE_DEBUG=1 shows where)",
+            INTERNAL_ERROR,
+        )
     sys.exit(code if isinstance(code, int) else 0)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from xml.etree.ElementTree import Element, SubElement, tostring
 
 from linkscope.analysis.check import BROKEN, UNCLEAR, CheckResult, Verdict
@@ -14,8 +15,8 @@ _NO_XML = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd]")
 
 def junit(found: CheckResult) -> str:
     """A test suite: a test case for every figure with a limit, every failed case and every limit without a figure."""
-    cases = len(found.verdicts) + len(found.failed) + len(found.unmatched)
-    failures = str(len(found.broken) + len(found.failed))
+    cases = len(found.verdicts) + len(found.failed) + len(found.too_few) + len(found.unmatched)
+    failures = str(len(found.broken) + len(found.failed) + len(found.too_few))
     skipped = str(found.count(UNCLEAR) + len(found.unmatched))
     suite = Element("testsuite", name="linkscope check", tests=str(cases), failures=failures, skipped=skipped)
     suite.set("hostname", _xml(found.host))
@@ -30,9 +31,11 @@ def junit(found: CheckResult) -> str:
     for name, reason in found.failed:
         case = SubElement(suite, "testcase", classname=_xml(found.node), name=_xml(name))
         SubElement(case, "failure", message=_xml(reason))
+    for few in found.too_few:
+        case = SubElement(suite, "testcase", classname=_xml(found.node), name=_xml(few.what))
+        SubElement(case, "failure", message=_xml(f"{few.count} of {few.of}: {few.reason}"))
     for limit in found.unmatched:
-        words = " ".join(f"{key}={value}" for key, value in limit.match.items())
-        case = SubElement(suite, "testcase", classname=_xml(found.node), name=_xml(words))
+        case = SubElement(suite, "testcase", classname=_xml(found.node), name=_xml(limit.words))
         SubElement(case, "skipped", message="no figure of the run is held against this limit")
     return '<?xml version="1.0" encoding="utf-8"?>\n' + tostring(suite, encoding="unicode") + "\n"
 
@@ -45,13 +48,23 @@ def prometheus(found: CheckResult) -> str:
         *_family("linkscope_check_failed_cases", "Cases that failed.", [({}, float(len(found.failed)))]),
     ]
     for unit, name, what in (("GB/s", "bytes_per_second", "Rate"), ("s", "seconds", "Time")):
-        alike = [one for one in found.verdicts if one.unit == unit]
+        alike = _strictest(one for one in found.verdicts if one.unit == unit)
         scale = 1e9 if unit == "GB/s" else 1.0
         lines += _family(
             f"linkscope_{name}", f"{what} of a case.", [(_labels(one), one.value * scale) for one in alike]
         )
         lines += _family(f"linkscope_limit_{name}", "Its limit.", [(_labels(one), one.limit * scale) for one in alike])
     return "\n".join(lines) + "\n"
+
+
+def _strictest(verdicts: Iterable[Verdict]) -> list[Verdict]:
+    """One of each figure, with the limit it is the furthest beyond."""
+    found: dict[tuple[str, str, str], Verdict] = {}
+    for one in verdicts:
+        key = (one.id, one.place, one.path)
+        if key not in found or one.beyond > found[key].beyond:
+            found[key] = one
+    return list(found.values())
 
 
 def _labels(one: Verdict) -> dict[str, str]:

@@ -34,6 +34,8 @@ def show(found: CheckResult, console: Console) -> None:
         console.print(grid)
         if len(found.broken) > FEW:
             console.print(Text(f"{len(found.broken) - FEW} more in --json", style="dim"))
+    for few in found.too_few[:FEW]:
+        console.print(Text(f"too few: {few.what}: {few.count} of {few.of}: {few.reason}", style="red"))
     for name, reason in found.failed[:FEW]:
         console.print(Text(f"failed: {name}: {reason}", style="red"))
 
@@ -46,6 +48,8 @@ def verdict(found: CheckResult) -> str:
         parts.append(f"{found.count(UNCLEAR)} too uncertain to tell")
     if found.failed:
         parts.append(f"{len(found.failed)} cases failed")
+    if found.too_few:
+        parts.append(f"{wording.count(len(found.too_few), 'thing')} of which good nodes have more")
     if found.unmatched:
         parts.append(f"{len(found.unmatched)} limits had nothing to be held against")
     return f"{word}: {'; '.join(parts)}."

@@ -38,7 +38,20 @@ def show_all(found: Diagnosis, console: Console) -> None:
 
 
 def verdict(found: Diagnosis) -> str:
-    """One to three sentences."""
+    """One to four sentences."""
+    return f"{_failures(found)}{_judgement(found)}"
+
+
+def _failures(found: Diagnosis) -> str:
+    """What failed comes first: the figures that are left say nothing of it."""
+    if not found.failed:
+        return ""
+    count, first = sum(len(one.ids) for one in found.failed), found.failed[0]
+    where = f"{', '.join(first.where)}: " if first.where else ""
+    return f"{count} case{'s' if count > 1 else ''} failed ({where}{first.reason}). "
+
+
+def _judgement(found: Diagnosis) -> str:
     if found.judged == 0:
         return (
             "Cannot tell: this run has no large transfer between GPUs, or a GPU and pinned host memory, that could "
@@ -48,7 +61,7 @@ def verdict(found: Diagnosis) -> str:
     published = sum(one.held_against not in ("", SIBLINGS) for one in found.accounts)
     of = f"{_figures(found.judged)} held against what is expected, {published} of them by published figures{waits}"
     if not found.shortfalls:
-        text = f"As fast as it should be: {of}, none is short."
+        text = f"{'What did not fail is as' if found.failed else 'As'} fast as it should be: {of}, none is short."
     else:
         worst = found.shortfalls[0]
         number = len(found.shortfalls)
@@ -79,6 +92,8 @@ def _show(found: Diagnosis, shown: Sequence[Shortfall], accounts: Sequence[Ledge
         title.append(f"  {wording.MODELLED}", style="bold yellow")
     console.print(title)
     console.print(Text(verdict(found)))
+    for notice in found.notices:
+        console.print(Text(notice, style="yellow"))
     for number, one in enumerate(shown, start=1):
         head = Text(f"{number}. {_where(one)}: {one.what}, {lost(one)}", style="bold red")
         console.print(head)

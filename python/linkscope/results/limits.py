@@ -14,6 +14,7 @@ from linkscope.yaml_loader import read_yaml
 
 SCHEMA = 1
 MOST_BYTES = 16 << 20
+Count = Annotated[int, Meta(ge=1, le=1 << 20)]
 Value = Annotated[float, Meta(gt=0, le=1e18)]
 
 
@@ -21,20 +22,29 @@ class Limit(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, froz
     """One limit, for every figure that has all of ``match``: names of columns (analysis/figures.py) with their values,
     and ``models``, the devices' models from source to destination.
 
-    ``least_gbps``: of rates; ``most_seconds``: of times; one of them. ``seen``: least and most of the good runs.
+    ``least_gbps``: of rates; ``most_seconds``: of times; one of them. ``seen``: least and most of the good runs;
+    ``paths``: between how many pairs of devices (or sets of members) each of these had such a figure.
     """
 
     match: dict[str, str | int]
     least_gbps: Value | None = None
     most_seconds: Value | None = None
     seen: tuple[Value, Value] | None = None
+    paths: Count | None = None
+
+    @property
+    def words(self) -> str:
+        """``match`` in one line."""
+        return " ".join(f"{name}={value}" for name, value in self.match.items())
 
 
 class Limits(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
-    """A limits file. ``made`` and ``runs``: when, and from which run files."""
+    """A limits file. ``devices``: how many of each model every node must have. ``made`` and ``runs``: when, and from
+    which run files."""
 
     schema: Annotated[int, Meta(ge=SCHEMA, le=SCHEMA)]
     limits: Annotated[list[Limit], Meta(min_length=1)]
+    devices: dict[str, Count] = {}
     made: str = ""
     runs: list[str] = []
 

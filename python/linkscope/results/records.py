@@ -225,7 +225,7 @@ class NoiseRecord(TypedDict, total=False):
     """By which calibration intervals are widened."""
 
     calibrated: Word
-    turns: Count
+    turns: Annotated[int, Meta(ge=2, le=_LARGEST)]
     freedom: Annotated[int, Meta(ge=1, le=_LARGEST)]
     suites: list[Word]
     between_runs: BetweenRuns

@@ -18,7 +18,7 @@ from linkscope.results.spread import two_modes, why_wide
 
 _OF_SAMPLES = "the interval is their range"
 """So says an engine's note on a replicate of few samples; the interval between replicates is another."""
-_WIDEST = math.log(1e12)
+WIDEST = math.log(1e12)
 """What is as open as this is not known, and exp() of samples a thousandfold apart has no value."""
 MOST_FAILURES = 1
 """Replicates of a case that may fail before it has failed."""
@@ -117,7 +117,7 @@ def bounds(count: int, centre: float, variance: float, within: float, noise: flo
     """That interval from the mean and variance of the ``count`` logarithms, and the relative half width ``within`` that
     samples leave in one replicate."""
     between = t975(count - 1) * math.sqrt(variance / count)
-    margin = min(math.hypot(max(between, within / math.sqrt(count)), noise), _WIDEST)
+    margin = min(math.hypot(max(between, within / math.sqrt(count)), noise), WIDEST)
     return math.exp(centre - margin), math.exp(centre + margin)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from linkscope.results.run_file import RunFile
-from linkscope.results.run_stream import RunStream, open_run
+from linkscope.results.run_stream import Run, open_run
 
 
 def named(paths: Iterable[Path]) -> list[Path]:
@@ -15,7 +15,7 @@ def named(paths: Iterable[Path]) -> list[Path]:
     return list(dict.fromkeys(found))
 
 
-def open_all(paths: Iterable[Path]) -> list[RunFile | RunStream]:
+def open_all(paths: Iterable[Path]) -> list[Run]:
     """The runs of all ``named``, large ones as streams. Raises LinkscopeError where one is no run file."""
     return [open_run(path) for path in named(paths)]
 

@@ -82,7 +82,10 @@ class RunStream:
         return LinkscopeError(f"{self.path}, line {number}: this file has changed while it was read")
 
 
-def open_run(path: Path) -> RunFile | RunStream:
+Run = RunFile | RunStream
+
+
+def open_run(path: Path) -> Run:
     """The run at ``path``, as a stream where it is large. Raises LinkscopeError where it is none."""
     try:
         size = path.stat().st_size

@@ -5,19 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import polars
+
+from linkscope.analysis.figures_in_parts import figures_of, is_modelled
 from linkscope.errors import LinkscopeError
 from linkscope.report.exports import inductor, mpich, nccl, open_mpi, own, ucc, ucx
-from linkscope.results.run_file import RunFile
+from linkscope.results.run_stream import Run
 
 
 @dataclass(frozen=True)
 class Format:
-    """``write`` gives the file's text, or raises LinkscopeError where the run lacks what it needs.
+    """``write`` makes the file's text of a run and its figures, or raises LinkscopeError where the run lacks
+    what it needs.
 
     ``says_modelled``: the file itself tells programs whether figures are modelled, so modelled runs are written too.
     """
 
-    write: Callable[[RunFile], str]
+    write: Callable[[Run, polars.DataFrame], str]
     loaded_by: str
     says_modelled: bool = False
 
@@ -44,7 +48,7 @@ REFUSED = {
 """Known by name, so that the answer is the reason."""
 
 
-def export(run: RunFile, name: str) -> str:
+def export(run: Run, name: str) -> str:
     """The text of the file of that format. Raises LinkscopeError for a format that is unknown or refused, a run that
     lacks what it needs, and a modelled run where what loads the file could not tell: its thresholds are a model's.
     """
@@ -52,6 +56,7 @@ def export(run: RunFile, name: str) -> str:
         raise LinkscopeError(f"cannot export {name}: {REFUSED[name]}")
     if name not in FORMATS:
         raise LinkscopeError(f"unknown format {name}: choose one of {', '.join(FORMATS)}")
-    if (run.modelled or run.node.modelled) and not FORMATS[name].says_modelled:
+    figures = figures_of(run)
+    if is_modelled(run, figures) and not FORMATS[name].says_modelled:
         raise LinkscopeError(f"cannot export {name}: this run is modelled, and {FORMATS[name].loaded_by} cannot tell")
-    return FORMATS[name].write(run)
+    return FORMATS[name].write(run, figures)

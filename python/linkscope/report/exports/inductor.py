@@ -11,10 +11,9 @@ from typing import Any
 
 import polars
 
-from linkscope.analysis.figures import figures
 from linkscope.errors import LinkscopeError
 from linkscope.report.exports.origin import origin
-from linkscope.results.run_file import RunFile
+from linkscope.results.run_stream import Run
 
 Json = dict[str, Any]
 _NAMES = {
@@ -28,14 +27,13 @@ _METHODS = ("torch-collective", "xccl-collective")
 _LARGE = 64 << 20
 
 
-def trace(run: RunFile) -> str:
+def trace(run: Run, figures: polars.DataFrame) -> str:
     """One kernel for each collective, set of GPUs, type and size: the fastest way that the device's clock timed.
 
     ``intra_node_bw`` beside them is for torch._inductor.config: GB/s between two GPUs, one way, of large transfers.
     """
-    found = figures(run)
     fastest: dict[tuple[str, str, str, int], float] = {}
-    for line in _collectives(found).iter_rows(named=True):
+    for line in _collectives(figures).iter_rows(named=True):
         words = dict(word.split("=", 1) for word in line["parameters"].split() if "=" in word)
         key = (line["collective"], line["members"], words.get("type", "float32"), line["bytes"])
         if key[2] in _TYPES:
@@ -51,7 +49,7 @@ def trace(run: RunFile) -> str:
     whole: Json = {
         "distributedInfo": {"backend": "nccl", "rank": 0, "world_size": _world(groups), "pg_config": ranks},
         "traceEvents": events,
-        "linkscope": {"origin": origin(run), "intra_node_bw": _between_gpus(found)},
+        "linkscope": {"origin": origin(run), "intra_node_bw": _between_gpus(figures)},
     }
     return json.dumps(whole, indent=1, allow_nan=False) + "\n"
 

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from linkscope.analysis.figures import figures
+import polars
+
 from linkscope.analysis.settings import Environment, Tuned, tuned
 from linkscope.errors import LinkscopeError
 from linkscope.report.exports.origin import origin
-from linkscope.results.run_file import RunFile
+from linkscope.results.run_stream import Run
 
 SUITE = "mpich-tuner"
 _NAMES = {
@@ -28,10 +29,10 @@ _OWN = ""
 """MPICH as it comes."""
 
 
-def variables(run: RunFile) -> str:
+def variables(run: Run, figures: polars.DataFrame) -> str:
     """Lines of a POSIX shell; a collective that is better left to MPICH has a comment instead, with the reason."""
     by_collective: dict[str, list[Tuned]] = {}
-    for one in tuned(figures(run), "mpi-collective", _setting, lambda setting: int(setting != _OWN)):
+    for one in tuned(figures, "mpi-collective", _setting, lambda setting: int(setting != _OWN)):
         if set(one.times) - {_OWN}:
             by_collective.setdefault(one.collective, []).append(one)
     if not by_collective:

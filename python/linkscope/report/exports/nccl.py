@@ -5,11 +5,12 @@ Format: NVIDIA/nccl 2.30, plugins/tuner/example (plugin.c, README.md, scripts/op
 
 from __future__ import annotations
 
-from linkscope.analysis.figures import figures
+import polars
+
 from linkscope.analysis.settings import Environment, Tuned, tuned
 from linkscope.errors import LinkscopeError
 from linkscope.report.exports.origin import origin
-from linkscope.results.run_file import RunFile
+from linkscope.results.run_stream import Run
 
 SUITE = "nccl-tuner"
 _NAMES = {
@@ -26,13 +27,13 @@ _END = (1 << 64) - 1
 _OPTIMIZE = "collective,size_bytes,algorithm,protocol,channels,nodes,ranks,pipeOps,regBuff,bandwidth_gbps,latency_us"
 
 
-def tuner(run: RunFile) -> str:
+def tuner(run: Run, figures: polars.DataFrame) -> str:
     """CSV of rules; the first that matches wins.
 
     The plugin takes one channel where no rule matches, also for collectives that the file does not name. So channels
     are explicit, sizes have no gaps, and all five collectives must have been measured: else LinkscopeError.
     """
-    found = [one for one in _measured(run) if one.collective in _NAMES]
+    found = [one for one in _measured(figures) if one.collective in _NAMES]
     for ranks in sorted({one.ranks for one in found}):
         lacking = [name for name in _NAMES if (name, ranks) not in {(one.collective, one.ranks) for one in found}]
         if lacking:
@@ -53,10 +54,10 @@ def tuner(run: RunFile) -> str:
     return "\n".join(lines) + "\n"
 
 
-def optimize(run: RunFile) -> str:
+def optimize(run: Run, figures: polars.DataFrame) -> str:
     """CSV of every setting at every size, times in microseconds, rates in GB/s of the algorithm (size over time)."""
     lines = [_OPTIMIZE]
-    for one in _measured(run):
+    for one in _measured(figures):
         for setting, times in one.times.items():
             for size, seconds in sorted(times.items()):
                 rates = f"{size / seconds * 1e-9:.6g},{seconds * 1e6:.6g}"
@@ -64,9 +65,9 @@ def optimize(run: RunFile) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _measured(run: RunFile) -> tuple[Tuned, ...]:
+def _measured(figures: polars.DataFrame) -> tuple[Tuned, ...]:
     """Settings are spelt as the file does: "ring,ll,8"."""
-    found = tuned(figures(run), "xccl-collective", _setting, lambda setting: int(setting.rpartition(",")[2]))
+    found = tuned(figures, "xccl-collective", _setting, lambda setting: int(setting.rpartition(",")[2]))
     if not found:
         raise LinkscopeError(f"this run did not measure NCCL by algorithm and protocol: linkscope run {SUITE}")
     return found

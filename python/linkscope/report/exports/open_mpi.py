@@ -9,11 +9,12 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from linkscope.analysis.figures import figures
+import polars
+
 from linkscope.analysis.settings import Environment, Tuned, tuned
 from linkscope.errors import LinkscopeError
 from linkscope.report.exports.origin import origin
-from linkscope.results.run_file import RunFile
+from linkscope.results.run_stream import Run
 
 SUITE = "ompi-tuner"
 _IDS = {"allgather": 0, "allreduce": 2, "alltoall": 3, "bcast": 7, "reduce": 11, "reduce_scatter_block": 13}
@@ -30,13 +31,13 @@ _OWN = "0"
 """The algorithm that stands for Open MPI's own choice."""
 
 
-def classic(run: RunFile) -> str:
+def classic(run: Run, figures: polars.DataFrame) -> str:
     """A rules file for every version, without the line that 5.0.7 brought.
 
     Open MPI gives a communicator the rules of the next smaller one, and where there is none, those of the smallest: so
     before and behind each size that was measured its own choice is restored.
     """
-    found = _by_collective(run)
+    found = _by_collective(figures)
     lines = [*(f"# {line}" for line in origin(run)), *(f"# {line}" for line in _USE), f"{len(found)} # collectives"]
     for name, by_ranks in found.items():
         sizes = {ranks: _rules(one) for ranks, one in sorted(by_ranks.items())}
@@ -48,10 +49,10 @@ def classic(run: RunFile) -> str:
     return "\n".join(lines) + "\n"
 
 
-def as_json(run: RunFile) -> str:
+def as_json(run: Run, figures: polars.DataFrame) -> str:
     """Rules for exactly the communicator sizes that were measured, on one node."""
     collectives: dict[str, list[dict[str, Any]]] = {}
-    for name, by_ranks in _by_collective(run).items():
+    for name, by_ranks in _by_collective(figures).items():
         for ranks, one in sorted(by_ranks.items()):
             rules = [
                 {
@@ -76,9 +77,9 @@ def _rules(one: Tuned) -> list[tuple[int, str]]:
     return [(span.first, span.setting) for span in one.ranges]
 
 
-def _by_collective(run: RunFile) -> dict[str, dict[int, Tuned]]:
+def _by_collective(figures: polars.DataFrame) -> dict[str, dict[int, Tuned]]:
     found: dict[str, dict[int, Tuned]] = {}
-    for one in tuned(figures(run), "mpi-collective", _setting, lambda setting: int(setting != _OWN)):
+    for one in tuned(figures, "mpi-collective", _setting, lambda setting: int(setting != _OWN)):
         if set(one.times) - {_OWN}:
             found.setdefault(_NAMES[one.collective], {})[one.ranks] = one
     if not found:

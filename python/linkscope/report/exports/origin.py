@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from linkscope.results.run_file import RunFile
+from linkscope.results.run_stream import Run
 
 
-def origin(run: RunFile) -> list[str]:
+def origin(run: Run) -> list[str]:
     """Short lines for a comment, without control characters."""
-    versions = run.header["engine"].get("versions", {})
+    versions = run.header.get("engine", {}).get("versions", {})
     named = ", ".join(f"{name} {versions[name]}" for name in ("nccl", "CUDA runtime") if name in versions)
     words = [
         f"Written by linkscope {run.header['version']} from {run.path.name}, {run.header['started']}",

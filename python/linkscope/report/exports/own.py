@@ -6,19 +6,21 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+import polars
+
 from linkscope.analysis.choose import Choice, choose
-from linkscope.analysis.figures import figures
+from linkscope.analysis.figures_in_parts import is_modelled
 from linkscope.analysis.size_ranges import borders
 from linkscope.errors import LinkscopeError
 from linkscope.report.exports.origin import origin
-from linkscope.results.run_file import RunFile
+from linkscope.results.run_stream import Run
 
 Json = dict[str, Any]
 VERSION = 1
 """Of both forms. Readers refuse another."""
 
 
-def as_json(run: RunFile) -> str:
+def as_json(run: Run, figures: polars.DataFrame) -> str:
     """All choices; a range holds from ``first`` to ``last`` bytes, both included, and they leave no gap."""
     choices = [
         {
@@ -28,30 +30,31 @@ def as_json(run: RunFile) -> str:
             "conditions": list(one.question.conditions),
             "ranges": list(_ranges(one)),
         }
-        for one in _answers(run)
+        for one in _answers(figures)
     ]
-    head = {"format": "linkscope choices", "version": VERSION, "modelled": _modelled(run), "origin": origin(run)}
+    modelled = is_modelled(run, figures)
+    head = {"format": "linkscope choices", "version": VERSION, "modelled": modelled, "origin": origin(run)}
     return json.dumps({**head, "choices": choices}, indent=1, allow_nan=False) + "\n"
 
 
-def header(run: RunFile) -> str:
+def header(run: Run, figures: polars.DataFrame) -> str:
     """The same as a table in C99 or C++, with a function that looks a choice up; no library is needed."""
     lines = [
         f"  {{{_c(one.question.movement)}, {_c(one.question.tier)}, {_c(one.question.memory)}, "
         f"{_c(', '.join(one.question.conditions))}, {span['first']}ull, {_last(span['last'])}ull, {_c(span['use'])}}},"
-        for one in _answers(run)
+        for one in _answers(figures)
         for span in _ranges(one)
     ]
     return _HEADER.format(
         origin="\n".join(f"// {_c(line)}" for line in origin(run)),
         version=VERSION,
-        modelled=int(_modelled(run)),
+        modelled=int(is_modelled(run, figures)),
         lines="\n".join(lines),
     )
 
 
-def _answers(run: RunFile) -> tuple[Choice, ...]:
-    found = choose(figures(run)).answers
+def _answers(figures: polars.DataFrame) -> tuple[Choice, ...]:
+    found = choose(figures).answers
     if not found:
         raise LinkscopeError(
             "this run has nothing to choose: measure something in several ways, as linkscope run peer host-device does"
@@ -63,10 +66,6 @@ def _ranges(one: Choice) -> Iterator[Json]:
     ends = list(borders(one.ranges, one.crossovers))
     for span, first, last in zip(one.ranges, [0, *(end + 1 for end in ends)], [*ends, None], strict=True):
         yield {"first": first, "last": last, "use": span.best[0], "equals": list(span.best[1:])}
-
-
-def _modelled(run: RunFile) -> bool:
-    return run.modelled or run.node.modelled
 
 
 def _last(last: int | None) -> int:

@@ -11,11 +11,10 @@ from collections.abc import Iterator
 
 import polars
 
-from linkscope.analysis.figures import figures
 from linkscope.analysis.settings import Environment, Tuned, tuned
 from linkscope.errors import LinkscopeError
 from linkscope.report.exports.origin import origin
-from linkscope.results.run_file import RunFile
+from linkscope.results.run_stream import Run
 
 SUITE = "ucc-tuner"
 _NAMES = {
@@ -31,9 +30,9 @@ _OWN = ""
 """What UCC takes by itself."""
 
 
-def conf(run: RunFile) -> str:
+def conf(run: Run, figures: polars.DataFrame) -> str:
     """Of collectives on host memory; where UCC's own choice is as good as any it is left alone."""
-    on_host = figures(run).filter(polars.col("members").cast(polars.String).str.starts_with("numa:"))
+    on_host = figures.filter(polars.col("members").cast(polars.String).str.starts_with("numa:"))
     found = [
         one
         for one in tuned(on_host, "mpi-collective", _setting, lambda setting: int(setting != _OWN))

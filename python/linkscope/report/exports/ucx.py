@@ -10,10 +10,9 @@ from statistics import median
 
 import polars
 
-from linkscope.analysis.figures import figures
 from linkscope.errors import LinkscopeError
 from linkscope.report.exports.origin import origin
-from linkscope.results.run_file import RunFile
+from linkscope.results.run_stream import Run
 
 _LARGE_BYTES = 64 << 20
 _MEMORIES = ("source_memory", "destination_memory")
@@ -23,11 +22,11 @@ _WITHIN = "320GBs"
 """UCX's own for copies within a GPU, kept where the run has none."""
 
 
-def conf(run: RunFile) -> str:
+def conf(run: Run, figures: polars.DataFrame) -> str:
     """Medians over GPUs, or pairs of them, of large copies one at a time; peers only where the run has them."""
-    if run.header["engine"].get("backend") != "cuda":
+    if run.header.get("engine", {}).get("backend") != "cuda":
         raise LinkscopeError("ucx is written for NVIDIA GPUs alone: its settings are UCX's for CUDA")
-    large = _large(figures(run))
+    large = _large(figures)
     source, destination = (polars.col(end).cast(polars.String) for end in ("source", "destination"))
     from_host, from_gpu = source.str.starts_with("numa:"), source.str.starts_with("gpu:")
     to_host, to_gpu = destination.str.starts_with("numa:"), destination.str.starts_with("gpu:")
