@@ -87,10 +87,17 @@ def read_yaml(path: Path, kind: str, loader: type[Any] = YamlLoader, most_bytes:
     except OSError as error:
         raise LinkscopeError(f"cannot read {kind} {path}: {error.strerror or error}") from error
     except (yaml.YAMLError, ValueError, RecursionError) as error:
-        words = " ".join(str(error).split())
+        words = " ".join(_said(error).split())
         raise LinkscopeError(
             f"{kind} {path} is not YAML: {words[:157] + '...' if len(words) > 160 else words}"
         ) from error
+
+
+def _said(error: Exception) -> str:
+    """With the line, where YAML tells one."""
+    if isinstance(error, yaml.MarkedYAMLError) and error.problem_mark is not None:
+        return f"line {error.problem_mark.line + 1}: {error.problem}"
+    return str(error)
 
 
 def _excess(text: str) -> str:

@@ -84,6 +84,8 @@ def test_a_failed_case_fails_the_node() -> None:
 def test_modelled_runs_and_lone_runs_make_no_limits() -> None:
     with pytest.raises(LinkscopeError, match="several good runs"):
         made_from(good()[:1], "")
+    with pytest.raises(LinkscopeError, match="there twice"):
+        made_from([good()[0], good()[0]], "")
     with pytest.raises(LinkscopeError, match="modelled"):
         made_from([made.run(), made.run()], "")
 
@@ -173,6 +175,7 @@ def test_a_column_that_figures_do_not_have_is_refused() -> None:
             "line 4: limits[0].least_gps: there is no such field; least_gbps is one",
         ),
         ("a: &a [1, *a]", "holds itself"),
+        ("limits: [1\nb: }", "is not YAML: line 2: "),
         ("[" * 5000, "is nested more than 32 deep"),
         ("\x00", "is not YAML"),
     ],

@@ -18,6 +18,7 @@ from linkscope.analysis.common_cause import CommonCause
 from linkscope.analysis.compare import SAME, UNCLEAR, Comparison, compare, discoveries
 from linkscope.cli import main
 from linkscope.errors import LinkscopeError
+from linkscope.results.figure_class import FigureClass
 from linkscope.results.replicates import folded
 from linkscope.results.row import Row
 from linkscope.results.run_file import RunFile
@@ -50,6 +51,9 @@ def test_two_runs_of_one_node_are_alike() -> None:
     assert found.count(SAME) > 0
     assert found.count(SAME, UNCLEAR) == len(found.figures) == len(list(found.changes))
     assert compare([new], [base]).findings == ()
+    assert list(found.seen_from) == [kind.key for kind in FigureClass if kind.key in found.seen_from]
+    assert min(found.seen_from.values()) == pytest.approx(found.threshold)
+    assert not found.calibrated
     assert compare([base, new], [new, base]).findings == ()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -15,8 +16,10 @@ import modelled_run as made
 import pytest
 from jsonschema_rs import Draft202012Validator
 from tuned_run import KIB, SIZES, line, nccl, open_mpi, rows, run
+from typer.testing import CliRunner
 
 from linkscope.cli import main
+from linkscope.cli.main import app
 from linkscope.errors import LinkscopeError
 from linkscope.report.exports.formats import FORMATS, REFUSED, export
 from linkscope.results.row import Row
@@ -322,3 +325,8 @@ def test_what_a_run_file_sets_is_written_only_where_it_is_a_setting(value: str) 
         curves = [rows("all-reduce", environment, FAST_START, 2, method) for environment in sound]
         curves.append(rows("all-reduce", foul, line(1, 900), 2, method))
         assert value not in export(run(curves), name)
+
+
+def test_the_help_names_every_format() -> None:
+    shown = CliRunner().invoke(app, ["choose", "--help"], env={"COLUMNS": "200"}).output
+    assert set(FORMATS) <= set(re.findall(r"[a-z-]+", shown))

@@ -98,7 +98,7 @@ class CheckResult:
         return {
             **{"node": self.node, "host": self.host, "started": self.started, "modelled": self.modelled},
             **{"passed": self.passed, "identity": self.identity.to_json(), "checked": len(self.verdicts)},
-            **{"unclear": self.count(UNCLEAR), "not_measured": len(self.unmatched)},
+            **{"unclear": self.count(UNCLEAR), "not_measured": [limit.words for limit in self.unmatched]},
             "too_few": [asdict(one) for one in self.too_few],
             "broken": [{**asdict(one), "beyond": one.beyond} for one in self.broken],
             "failed": [{"id": name, "reason": reason} for name, reason in self.failed],
@@ -175,6 +175,8 @@ def made_from(runs: Sequence[Run], made: str) -> Limits:
     read = [(run, figures_of(run)) for run in runs]
     if any(frame["modelled"].any() or run.node.modelled for run, frame in read):
         raise LinkscopeError("limits are not made from modelled runs: nobody has seen a node reach them")
+    if len({(run.header.get("host"), run.header.get("started")) for run in runs}) < len(runs):
+        raise LinkscopeError("one of these runs is there twice, under two names: name each once")
     frame = _measured(read)
     found = []
     for keys, lines in frame.group_by(MATCHED, maintain_order=True):

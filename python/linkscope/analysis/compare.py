@@ -18,6 +18,7 @@ from linkscope.analysis.setting_changes import DEVICES, setting_changes
 from linkscope.errors import LinkscopeError
 from linkscope.machine.paths import Paths
 from linkscope.order_statistics import t975
+from linkscope.results.figure_class import FigureClass
 from linkscope.results.replicates import WIDEST
 from linkscope.results.run_stream import Run
 from linkscope.students_t import two_sided
@@ -74,7 +75,8 @@ class Comparison:
     what it has in common, the gravest first. ``lost``: (id, status, reason) of cases that were ok in the base and are
     not now, or are gone with a device that the machine no longer has. ``gone`` and ``added``: ids of one side only.
     ``differences``: (what, base, new) of software, machine and the way of measuring. ``other_machine``: the sides are
-    of machines with other devices, so differences are no changes. ``unknown``: figures of which nothing says how much
+    of machines with other devices, so differences are no changes. ``calibrated``: the new run knows what its node's
+    figures vary by. ``unknown``: figures of which nothing says how much
     they vary from run to run.
     """
 
@@ -90,6 +92,7 @@ class Comparison:
     added: tuple[str, ...]
     differences: tuple[tuple[str, str, str], ...]
     other_machine: bool
+    calibrated: bool
 
     @property
     def changes(self) -> Iterator[Change]:
@@ -105,10 +108,13 @@ class Comparison:
         return int(self.figures["margin"].null_count())
 
     @property
-    def seen_from(self) -> float | None:
-        """The change that would have shown in half of the figures, 0.02 for 2 %; None where none can be judged."""
-        middle = self.figures["margin"].median()
-        return None if middle is None else math.expm1(max(2 * float(str(middle)), math.log1p(self.threshold)))
+    def seen_from(self) -> dict[str, float]:
+        """By class of figures that can be judged, the change that would have shown in half of them, 0.02 for 2 %."""
+        words = polars.col("class").cast(polars.String)
+        seen = polars.max_horizontal(2 * polars.col("margin").median(), math.log1p(self.threshold))
+        middle = self.figures.filter(polars.col("margin").is_not_null()).group_by(words).agg(seen)
+        found = {str(name): math.expm1(seen) for name, seen in middle.iter_rows()}
+        return {kind.key: found[kind.key] for kind in FigureClass if kind.key in found}
 
     @property
     def worse(self) -> bool:
@@ -129,6 +135,9 @@ class Comparison:
             "differences",
             "worse",
             "unknown",
+            "other_machine",
+            "calibrated",
+            "seen_from",
         )
         return {
             **{name: getattr(self, name) for name in names},
@@ -172,6 +181,7 @@ def compare(base: Sequence[Run], new: Sequence[Run], alpha: float = ALPHA, thres
         added=_only_in(*reversed(outcomes)),
         differences=changed,
         other_machine=any(what == DEVICES for what, _, _ in changed) and not _same_machine(base[-1], new[-1]),
+        calibrated=bool(new[-1].header.get("noise")),
     )
 
 

@@ -52,7 +52,7 @@ def excerpt(stream: RunStream, most: int = MOST_CASES) -> Excerpt:
     missing = [case for case in stream.plan_ids if case not in have]
     header = stream.header | {"plan": stream.header["plan"] | {"ids": [*chosen["id"], *missing]}}
     notices = (*stream.notices, *([_told(frame, len(rows))] if len(rows) < len(have) else []))
-    return Excerpt(RunFile(stream.path, header, rows, found.states, notices), frame.drop("at"))
+    return Excerpt(RunFile(stream.path, header, rows, found.states, notices, len(have) - len(rows)), frame.drop("at"))
 
 
 def _chosen(frame: polars.DataFrame, most: int) -> polars.DataFrame:

@@ -229,7 +229,12 @@ def choose(
         bool, typer.Option("--full", help="Every question, and what every way costs at every size.")
     ] = False,
     export_as: Annotated[
-        str | None, typer.Option("--export", help="Write what another system loads: nccl-tuner, ompi-tuned, ...")
+        str | None,
+        typer.Option(
+            "--export",
+            help="Write what another system loads: nccl-tuner, nccl-optimize, ompi-tuned, ompi-tuned-json, mpich, "
+            "inductor, ucx, ucc; or json or header for programs of your own.",
+        ),
     ] = None,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="The file that --export writes.")] = None,
     as_json: AsJson = False,

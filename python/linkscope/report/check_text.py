@@ -9,7 +9,7 @@ from linkscope.analysis.check import UNCLEAR, CheckResult, Verdict
 from linkscope.report import wording
 from linkscope.report.grid import case_id, empty_grid
 
-FEW = 14
+FEW = 8
 
 
 def show(found: CheckResult, console: Console) -> None:
@@ -38,6 +38,10 @@ def show(found: CheckResult, console: Console) -> None:
         console.print(Text(f"too few: {few.what}: {few.count} of {few.of}: {few.reason}", style="red"))
     for name, reason in found.failed[:FEW]:
         console.print(Text(f"failed: {name}: {reason}", style="red"))
+    for limit in found.unmatched[:FEW]:
+        console.print(Text(f"not measured: {limit.words}", style="dim"))
+    if len(found.unmatched) > FEW:
+        console.print(Text(f"{len(found.unmatched) - FEW} more not measured: see --json", style="dim"))
 
 
 def verdict(found: CheckResult) -> str:
@@ -51,7 +55,7 @@ def verdict(found: CheckResult) -> str:
     if found.too_few:
         parts.append(f"{wording.count(len(found.too_few), 'thing')} of which good nodes have more")
     if found.unmatched:
-        parts.append(f"{len(found.unmatched)} limits had nothing to be held against")
+        parts.append(f"{len(found.unmatched)} limits without a figure of this run")
     return f"{word}: {'; '.join(parts)}."
 
 

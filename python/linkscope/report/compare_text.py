@@ -13,13 +13,21 @@ from linkscope.analysis.compare import BETTER, SAME, UNCLEAR, WORSE, Change, Com
 from linkscope.analysis.setting_changes import DEVICES
 from linkscope.report import wording
 from linkscope.report.grid import case_id, empty_grid
+from linkscope.results.figure_class import FigureClass
 
 MOST_PERCENT = 3.0
 """Ratios above are told as factors."""
 FEW_FINDINGS = 4
 FEW_CHANGES = 3
 FEW_LINES = 5
-HOST_NEEDS = "host memory varies too much from run to run to be judged by one run: name two or more on either side"
+CLASSES = {
+    FigureClass.GPU_LARGE.key: "large copies between GPUs",
+    FigureClass.GPU.key: "other figures of GPUs",
+    FigureClass.PINNED.key: "pinned memory",
+    FigureClass.PAGEABLE.key: "pageable memory",
+    FigureClass.CPU.key: "CPUs",
+    FigureClass.PROCESSES.key: "processes",
+}
 
 
 def show(found: Comparison, node: str, console: Console) -> None:
@@ -41,13 +49,32 @@ def verdict(found: Comparison) -> str:
     parts = [_direction(found, WORSE), _direction(found, BETTER)]
     if found.lost:
         parts.insert(0, f"{wording.count(len(found.lost), 'case')} no longer ok")
-    noise = "the noise of these runs" if found.other_machine else "this node's noise"
-    changed = "; ".join(part for part in parts if part) or f"No change that is beyond {noise}"
+    changed = "; ".join(part for part in parts if part) or f"No change that is beyond {_noise(found)}"
     same = f"{found.count(SAME)} of {len(found.figures)} figures are the same within {wording.percent(found.threshold)}"
     text = f"{changed[0].upper()}{changed[1:]}. {same}, {found.count(UNCLEAR)} can't be told."
-    if found.seen_from is not None:
-        text += f" In half of those that can be judged a change of {found.seen_from * 100:.2g} % would have shown."
+    if found.gone:
+        text += f" {wording.count(len(found.gone), 'case')} of the base not run."
+    if found.seen_from:
+        seen = ", ".join(f"{change * 100:.2g} % ({CLASSES[name]})" for name, change in found.seen_from.items())
+        text += f" A change shows from about {seen} on."
     return text
+
+
+def _noise(found: Comparison) -> str:
+    if found.other_machine or min(len(found.base), len(found.new)) > 1:
+        return "the noise of these runs"
+    return "this node's noise" if found.calibrated else "the noise that is assumed (this node is not calibrated)"
+
+
+def _unknown(found: Comparison) -> str:
+    lone = [name for name, paths in (("BASE", found.base), ("NEW", found.new)) if len(paths) == 1]
+    needs = {
+        0: "some of these are in one run of a side alone",
+        1: f"{lone and lone[0]} is one: add another{' (--base RUN)' if lone == ['BASE'] else ''}",
+        2: "add another run to both sides, to BASE by --base RUN",
+    }
+    what = "host memory and processes vary too much from run to run to be judged by one run of a side"
+    return f"{wording.count(found.unknown, 'figure')}: {what}; {needs[len(lone)]}"
 
 
 def _direction(found: Comparison, direction: str) -> str:
@@ -67,8 +94,11 @@ def _show(found: Comparison, node: str, findings: int, changes: int, lines: int,
     if found.other_machine:
         console.print(Text("the two sides are of different machines: see their devices below", style="yellow"))
     console.print(Text(verdict(found), style="bold"))
+    both = [path for path in found.base if path in found.new]
+    if both:
+        console.print(Text(f"{both[0]} is on both sides", style="yellow"))
     if found.unknown:
-        console.print(Text(f"{wording.count(found.unknown, 'figure')}: {HOST_NEEDS}", style="yellow"))
+        console.print(Text(_unknown(found), style="yellow"))
     for number, one in enumerate(found.findings[:findings], start=1):
         _print_finding(number, one, changes, console)
     if len(found.findings) > findings:

@@ -37,7 +37,8 @@ class RunFile:
     """A run as read from its file. A case's rows are its replicates, folded into one; of several with one number the
     last one counts.
 
-    ``rows`` stand in the plan's order. ``notices`` says, one line each, what was odd about the file.
+    ``rows`` stand in the plan's order. ``notices`` says, one line each, what was odd about the file. ``left_out``: how
+    many cases with a row are left out of an excerpt.
     """
 
     path: Path
@@ -45,6 +46,7 @@ class RunFile:
     rows: tuple[Row, ...]
     states: tuple[Json, ...]
     notices: tuple[str, ...] = ()
+    left_out: int = 0
 
     @property
     def node(self) -> Node:
@@ -240,7 +242,8 @@ def _lines(path: Path) -> Iterator[tuple[int, bytes, bool]]:
     """(number from 1, line, whether its end is there) of every line that is not blank."""
     try:
         if not stat.S_ISREG(path.stat().st_mode):  # devices never end, pipes may never begin
-            raise LinkscopeError(f"{path} is no file: name a run file")
+            folder = " but a folder" if path.is_dir() else ""
+            raise LinkscopeError(f"{path} is no file{folder}: name a run file")
         with path.open("rb") as stream:
             for number in itertools.count(1):
                 line = stream.readline(MOST_LINE)
@@ -257,7 +260,9 @@ def _lines(path: Path) -> Iterator[tuple[int, bytes, bool]]:
 def checked_first(path: Path, record: Json) -> Json:
     """The record, if it is a header. Raises LinkscopeError."""
     if record.get("record") != "header":
-        raise LinkscopeError(f"{path} is not a linkscope run file: it does not start with a header")
+        raise LinkscopeError(
+            f"{path} is not a linkscope run file: it does not start with a header, as those of `linkscope run` do"
+        )
     if record.get("schema") not in (1, FILE_SCHEMA):
         found = str(record.get("schema"))[:20]
         message = f"{path} has schema {found}, this linkscope reads 1 and {FILE_SCHEMA}: use the version that wrote it"

@@ -39,6 +39,7 @@ def conf(run: Run, figures: polars.DataFrame) -> str:
         *(f"# {line}" for line in origin(run)),
         "# as /etc/ucx/ucx.conf, or in the folder that UCX_CONFIG_DIR names",
         "# UCX 1.18.1 or newer: older ones know one bandwidth of copies, and refuse this line",
+        f"# {_REST} is UCX's own value, for memories that no key names",
         f"UCX_CUDA_COPY_BW={_REST},h2d:{down},d2h:{up},d2d:{own or _WITHIN}",
         *([f"UCX_CUDA_IPC_BW={peers}"] if peers else []),
     ]
