@@ -98,7 +98,7 @@ def _changes(runs: Sequence[RunFile]) -> tuple[str, tuple[str, ...]]:
     others = len(runs) - 1 - len(alike)
     apart = "1 run is of another node" if others == 1 else f"{others} runs are of other nodes"
     if not alike:
-        return f"Nothing to compare: {apart} than the first.", ()
+        return f"What changed can't be told: {apart} than the first. Below are differences between nodes.", ()
     found = compare(runs[:1], alike)
     findings = [
         f"{one.what}: {'worse' if one.worse else 'better'}, {compare_text.percent(one.ratio)}"
