@@ -49,7 +49,7 @@ SINGLE: dict[str, tuple[faults.Fault, Named]] = {
     "no peer access": (faults.no_peer_access("gpu:0", "gpu:1"), (("gpu:0", "gpu:1"), "no peer access")),
     "sender": (faults.slow_sender("gpu:3"), (("gpu:3",), "")),
     "receiver": (faults.slow_receiver("gpu:1"), (("gpu:1",), "")),
-    "pair": (faults.slow_pair("gpu:2", "gpu:0"), (("gpu:2 > gpu:0",), "")),
+    "pair": (faults.slow_pair("gpu:2", "gpu:0"), (("gpu:2 > gpu:0",), UNKNOWN)),
     "memory": (faults.slow_memory("gpu:2"), (("gpu:2",), UNKNOWN)),
     "host": (faults.slow_host("gpu:2"), (("gpu:2",), UNKNOWN)),
     "shared link": (faults.shared_link("gpu:2", "gpu:3"), (("gpu:2", "gpu:3"), "share a link")),
@@ -57,7 +57,7 @@ SINGLE: dict[str, tuple[faults.Fault, Named]] = {
     "late pair": (faults.late_pair("gpu:2", "gpu:3"), (("gpu:2 > gpu:3",), UNKNOWN)),
     "late memory": (faults.late_memory("gpu:0"), (("gpu:0",), UNKNOWN)),
     "late, throttled": (faults.throttled_waits("gpu:2"), (("gpu:2",), "throttled")),
-    "fabric": (faults.slow_fabric, (ALL, "")),
+    "fabric": (faults.slow_fabric, (ALL, UNKNOWN)),
     "host everywhere": (faults.slow_host_everywhere, (ALL, UNKNOWN)),
     "copy engines": (faults.slow_engine("copy-engine"), (ALL, "not the links")),
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from statistics import median
 from typing import Any, TypeVar
@@ -12,7 +12,7 @@ from linkscope.analysis.by_flow import apart
 from linkscope.analysis.causes import NO_PEER_ACCESS, Likely, Surroundings, likely, lost_pair
 from linkscope.analysis.contention import Crowd, crowds
 from linkscope.analysis.latencies import JudgedLatency, latencies
-from linkscope.analysis.ledger import Ledger, ledgers
+from linkscope.analysis.ledger import NVSWITCH, Ledger, ledgers
 from linkscope.analysis.left_out import left_out
 from linkscope.machine.paths import Paths
 from linkscope.machine.state import MachineState
@@ -31,9 +31,12 @@ _EVERYWHERE = 0.95
 _WHOLE_LANE = 0.2
 """How far from a whole number of lanes what is missing may be."""
 _LOOK_AT = {
-    "peer": "link state and errors (nvidia-smi nvlink, rocm-smi), clocks, other jobs",
+    "peer": "link state and errors (nvidia-smi nvlink; on AMD rocm-smi), clocks, other jobs",
     "host": "PCIe width, generation and errors under load, IOMMU, other load on the host",
     "local": "clocks under load, row remapping (nvidia-smi -q), other processes",
+}
+_ENGINE_LOOK_AT = {
+    "copy-engine": "the driver's version and options, variables that move copies to other engines",
 }
 Account = Ledger | JudgedLatency
 _Sort = TypeVar("_Sort", Ledger, JudgedLatency)
@@ -209,6 +212,7 @@ def _shortfalls(
     left: list[Account] = [*short, *late]
     known: dict[str, list[tuple[str, Likely, list[Account]]]] = {}
     gpus = [gpu.id for gpu in where.node.of_kind("gpu")]
+    switched = frozenset(gpu for gpu in gpus if any({gpu, NVSWITCH} == {one.a, one.b} for one in where.node.links))
     for gpu in gpus:
         for cause in likely(where, gpu):
             explained = [one for one in left if gpu in one.gpus and cause.explains(one)]
@@ -224,7 +228,7 @@ def _shortfalls(
         open_ = _open(all_, some)
         for kind in ("peer", "host", "local"):
             still = [one for one in some if one.kind == kind and not _told(one, found)]
-            found += _unknown(kind, still, [one for one in open_ if one.kind == kind])
+            found += _unknown(kind, still, [one for one in open_ if one.kind == kind], switched)
     return found
 
 
@@ -252,7 +256,7 @@ def _of_engine(short: Sequence[Ledger]) -> Shortfall:
         "not the links: on the same paths another engine is as fast as it should be",
         _cost(short),
         (_worst(short),),
-        f"what {engine} depends on: the driver's version and options, variables that move copies to other engines",
+        _ENGINE_LOOK_AT.get(engine, "the GPU's clocks under load and the shape that kernels are launched in"),
         _ids(short),
     )
 
@@ -307,20 +311,24 @@ def _known(sharing: Sequence[tuple[str, Likely, list[Account]]]) -> list[Shortfa
     ]
 
 
-def _unknown(kind: str, short: Sequence[Account], accounts: Sequence[Account]) -> list[Shortfall]:
-    """Places of figures that no state explains: everywhere, else GPUs, else path by path."""
+def _unknown(
+    kind: str, short: Sequence[Account], accounts: Sequence[Account], switched: Collection[str]
+) -> list[Shortfall]:
+    """Places of figures that no state explains: everywhere, else GPUs, else path by path. ``switched``: GPUs whose
+    links lead to a switch, so that lanes that are down slow more than one pair."""
     if not short:
         return []
     gpus = _gpus(accounts)
     if len(gpus) > 2 and len(short) >= _EVERYWHERE * len(accounts):
-        return [_at(tuple(gpus), f"{_pace(short)} with {_NAMES[kind]}, everywhere", short)]
+        what = f"{_pace(short)} with {_NAMES[kind]}, everywhere"
+        return [_at(tuple(gpus), what, short, cause=f"{UNKNOWN}; all are alike, so look for what they share")]
     if kind != "peer":
         what = f"{_pace(short)} with {_NAMES[kind]}"
         return [_at((gpu,), what, [o for o in short if gpu in o.gpus]) for gpu in _gpus(short)]
-    return _unknown_peers(short, accounts)
+    return _unknown_peers(short, accounts, switched)
 
 
-def _unknown_peers(short: Sequence[Account], accounts: Sequence[Account]) -> list[Shortfall]:
+def _unknown_peers(short: Sequence[Account], accounts: Sequence[Account], switched: Collection[str]) -> list[Shortfall]:
     """GPUs of which most paths are slow, the worst first, then what is left path by path.
 
     Transfers one way find the place; those both ways are put down to the first place that they touch.
@@ -333,20 +341,17 @@ def _unknown_peers(short: Sequence[Account], accounts: Sequence[Account]) -> lis
     while place := _place([one for one in left if one in finders], _open(seen, left)):
         gpu, way, end = place
         hit = [one for one in left if _touches(one, gpu, end) or (one.both and gpu in one.gpus)]
-        found.append(_at((gpu,), f"{_pace(hit)} with {_NAMES['peer']} (its {way})", hit))
+        found.append(_at((gpu,), f"{_pace(hit)} with {_NAMES['peer']} (its {way})", hit, _cause(hit)))
         left = _without(left, hit)
     while left:
         pairs = list(dict.fromkeys((one.source, one.destination) for one in left if one in finders))
         pair = pairs[0] if pairs else (left[0].source, left[0].destination)
         back = pair[::-1] in pairs
         hit = [one for one in left if set(one.gpus) == set(pair) and (back or one.both or one.source == pair[0])]
-        found.append(
-            _at(
-                pair if back else (" > ".join(pair),),
-                f"{_pace(hit)} between the two" if back else f"{_pace(hit)} on this path",
-                hit,
-            )
-        )
+        path = pair if back else (" > ".join(pair),)
+        what = f"{_pace(hit)} between the two" if back else f"{_pace(hit)} on this path"
+        own = len(_gpus(accounts)) == 2 or not set(pair) & set(switched)
+        found.append(_at(path, what, hit, _cause(hit) if own else UNKNOWN))
         left = _without(left, hit)
     return found
 
@@ -383,14 +388,17 @@ def _gpus(some: Iterable[Account]) -> list[str]:
     return list(dict.fromkeys(gpu for one in some for gpu in one.gpus))
 
 
-def _at(where: tuple[str, ...], what: str, short: Sequence[Account]) -> Shortfall:
+def _at(where: tuple[str, ...], what: str, short: Sequence[Account], cause: str = UNKNOWN) -> Shortfall:
     kind = short[0].kind
-    cause, hint = UNKNOWN, _lanes(short)
-    if hint:
-        cause = f"likely {hint}, though no state says so"
     return Shortfall(
         where, kind, what, cause, _cost(short), (_worst(short),), _LOOK_AT[kind], _ids(short), _late(short)
     )
+
+
+def _cause(short: Sequence[Account]) -> str:
+    """Lanes, where a whole number of them is missing."""
+    hint = _lanes(short)
+    return f"likely {hint}, though no state says so" if hint else UNKNOWN
 
 
 def _late(short: Iterable[Account]) -> bool:

@@ -21,6 +21,8 @@ SIBLING_TOLERANCE = {"peer": 0.03, "host": 0.05, "local": 0.04}
 """How far healthy siblings on one node may be apart: three times what recorded nodes show, and below one NVLink of 18
 (5.6 %)."""
 NVSWITCH = "switch:nvswitch"
+SIZE = "size"
+"""The step of what transfers lose for not being larger."""
 SIBLINGS = "its best siblings in this run"
 BEST = {"peer": 0.9, "host": 0.5, "local": 0.5}
 """Rank of the sibling that others are held against: one slow GPU of four slows half of all pairs, but one host path of
@@ -43,7 +45,7 @@ class Ledger:
     ``kind``: peer, host or local; ``way`` as in machines/expected/links.yaml.
     ``line_gbps``: of all directions together, the links as they were built (None: not known). ``expected_gbps``:
     published for such a path, else what its best sibling reaches, else None. ``short``: the figure is below that by
-    more than its interval, the node's noise and the tolerance.
+    more than its interval, the node's noise and ``tolerance``.
     """
 
     id: str
@@ -62,6 +64,7 @@ class Ledger:
     steps: tuple[Step, ...]
     expected_gbps: float | None
     held_against: str
+    tolerance: float
     short: bool
     modelled: bool
 
@@ -188,6 +191,7 @@ def _account(row: Row, measured: Stats, paths: Paths, path: Path, kind: str, way
         steps=steps,
         expected_gbps=goal,
         held_against=known.source if known and goal is not None else "",
+        tolerance=known.tolerance if known and goal is not None else SIBLING_TOLERANCE[kind],
         short=known is not None and goal is not None and _short(measured, row.noise, goal, known.tolerance),
         modelled=row.modelled,
     )
@@ -209,7 +213,7 @@ def _steps(
         steps.append(Step(f"ceiling of the {flow['method']}", gbps * directions, known.source))
     sized = gbps * directions * flow["bytes"] / (flow["bytes"] + known.half_bytes)
     if known.half_bytes:
-        steps.append(Step("size", sized, "rate halves at the size given there"))
+        steps.append(Step(SIZE, sized, "rate halves at the size given there"))
     return tuple(steps)
 
 
@@ -240,4 +244,5 @@ def _judged(one: Ledger, family: Sequence[Ledger]) -> Ledger:
         return replace(
             one, steps=steps, expected_gbps=best.measured.median, held_against=SIBLINGS, short=one.short or short
         )
-    return replace(one, expected_gbps=best.measured.median, held_against=SIBLINGS, short=True)
+    tolerance = SIBLING_TOLERANCE[one.kind]
+    return replace(one, expected_gbps=best.measured.median, held_against=SIBLINGS, tolerance=tolerance, short=True)

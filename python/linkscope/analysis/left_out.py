@@ -10,6 +10,7 @@ from linkscope.analysis.ledger import SATURATED
 from linkscope.results.figure_class import FigureClass, figure_class
 from linkscope.results.row import Row
 
+TOGETHER = "of several flows at once"
 _BY_CLASS = {
     FigureClass.CPU: "of CPUs alone",
     FigureClass.PROCESSES: "of collectives and messages",
@@ -28,7 +29,7 @@ def _reason(row: Row, figure: Headline) -> str:
     if kind in _BY_CLASS:
         return _BY_CLASS[kind]
     if len(flows) > 1:
-        return "of several flows at once"
+        return TOGETHER
     if not figure.higher_is_better:
         return "times of calls and of the host's answers"
     if flows[0].get("bytes", 0) < SATURATED:

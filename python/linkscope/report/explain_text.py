@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from rich.console import Console
 from rich.padding import Padding
@@ -10,31 +10,37 @@ from rich.table import Table
 from rich.text import Text
 
 from linkscope.analysis.explain import Diagnosis, Shortfall
-from linkscope.analysis.ledger import SIBLINGS, Ledger
+from linkscope.analysis.latencies import JudgedLatency
+from linkscope.analysis.ledger import SIBLINGS, SIZE, Ledger
+from linkscope.analysis.left_out import TOGETHER
 from linkscope.report import wording
 from linkscope.report.grid import empty_grid
 
 MOST_ROWS = 15
 CAPTION = (
-    "GB/s. line: line rate; packets: what the engine's packets leave of it; both: of two directions together; "
-    "*: what its best siblings reach"
+    "GB/s. line: line rate; engine: what is left of it by packets and the engine's own ceiling; both: of two "
+    "directions together; *: what its best siblings reach"
 )
 FEW = 3
 """Findings that are shown unless all are asked for."""
 
 
 def show(found: Diagnosis, console: Console) -> None:
-    """In at most 40 lines: the gravest findings, the best path of each kind, and the worst of each finding."""
+    """In at most 40 lines: the gravest findings, and of each kind of path the one that is furthest below."""
     shown = found.shortfalls[:FEW]
-    best = _best(found.accounts)[: MOST_ROWS - 3 * len(shown)]
-    _show(found, shown, [*best, *(one for one in _odd(found, shown) if one not in best)], console)
+    worst = _worst(found.accounts)[: MOST_ROWS - 3 * len(shown)]
+    _show(found, shown, [*worst, *(one for one in _odd(found, shown) if one not in worst)], console)
     if len(found.shortfalls) > FEW:
         console.print(Text(f"{len(found.shortfalls) - FEW} more with --full", style="dim"))
 
 
 def show_all(found: Diagnosis, console: Console) -> None:
-    """Every finding, every path, and the source of each number."""
+    """Every finding, path and latency, with the source of what is expected."""
     _show(found, found.shortfalls, found.accounts, console)
+    waits = [one for one in found.latencies if one.expected_ns is not None]
+    if waits:
+        console.print(_latencies(waits, _measured(found)))
+        console.print(Text("ns, held against quick siblings: whose memory answers > who waits", style="dim"))
 
 
 def verdict(found: Diagnosis) -> str:
@@ -55,13 +61,19 @@ def _judgement(found: Diagnosis) -> str:
     if found.judged == 0:
         return (
             "Cannot tell: this run has no large transfer between GPUs, or a GPU and pinned host memory, that could "
-            "be held against a published figure or a sibling."
+            "be held against a published figure or a sibling. `linkscope choose` and `analyze` say what it does tell."
         )
     waits = f", {found.judged_latencies} latencies by siblings" if found.judged_latencies else ""
     published = sum(one.held_against not in ("", SIBLINGS) for one in found.accounts)
     of = f"{_figures(found.judged)} held against what is expected, {published} of them by published figures{waits}"
+    who = "the model" if found.modelled else "this node"
     if not found.shortfalls:
-        text = f"{'What did not fail is as' if found.failed else 'As'} fast as it should be: {of}, none is short."
+        paths = "What did not fail" if found.failed else "Every path by itself"
+        limits = [one.tolerance for one in found.accounts if one.expected_gbps is not None]
+        text = (
+            f"{paths} is as fast on {who} as it should be: {of}, none is short by more than healthy nodes differ "
+            f"({min(limits):.0%} to {max(limits):.0%})."
+        )
     else:
         worst = found.shortfalls[0]
         number = len(found.shortfalls)
@@ -70,6 +82,11 @@ def _judgement(found: Diagnosis) -> str:
         text = f"{things} slower than expected: {first}{_where(worst)}, {worst.what}, {lost(worst)} ({of})."
     if found.unsure:
         text += f" {_figures(len(found.unsure))} may be short, but too uncertain to tell."
+    together = found.left_out.get(TOGETHER, 0)
+    if together:
+        text += (
+            f" {_figures(together)} {TOGETHER} {'is' if together == 1 else 'are'} not judged: see `linkscope analyze`."
+        )
     return text
 
 
@@ -100,34 +117,51 @@ def _show(found: Diagnosis, shown: Sequence[Shortfall], accounts: Sequence[Ledge
         for line in (f"cause: {one.cause}", *one.evidence, f"next: {one.decide}"):
             console.print(Padding(Text(line), (0, 0, 0, 3)))
     if accounts:
-        console.print(_table(accounts))
+        published = (one.held_against for one in accounts if one.held_against not in ("", SIBLINGS))
+        sources = {source: f" [{number}]" for number, source in enumerate(dict.fromkeys(published), start=1)}
+        console.print(_table(accounts, {**sources, SIBLINGS: "*", "": ""}, _measured(found)))
         console.print(Text(CAPTION, style="dim"))
-    sources = dict.fromkeys(one.held_against for one in accounts if one.held_against not in ("", SIBLINGS))
-    if sources:
-        console.print(Text(f"Expected by: {'; '.join(sources)}.", style="dim"))
+        for source, mark in sources.items():
+            console.print(Text(f"{mark.strip()} {source}", style="dim"))
     if found.judged and found.left_out:
         counts = ", ".join(f"{count} {reason}" for reason, count in found.left_out.items())
         console.print(Text(f"Not judged: {counts}.", style="dim"))
 
 
-def _table(accounts: Iterable[Ledger]) -> Table:
+def _measured(found: Diagnosis) -> str:
+    return "modelled" if found.modelled else "measured"
+
+
+def _latencies(waits: Iterable[JudgedLatency], measured: str) -> Table:
     grid = empty_grid("path")
-    for name in ("engine", "line", "packets", "expected", "measured", "lacks"):
-        grid.add_column(Text(name), justify="left" if name == "engine" else "right", no_wrap=True)
+    for name in ("by", "expected", measured, "of it"):
+        grid.add_column(Text(name), justify="left" if name == "by" else "right", no_wrap=True)
+    for one in waits:
+        grid.add_row(
+            Text(f"{one.source} > {one.destination}", no_wrap=True),
+            Text(one.method),
+            Text(f"{one.expected_ns:.1f}"),
+            Text(f"{one.measured.median:.1f}"),
+            Text(f"{1 + one.missing:.1%}", style="bold red" if one.short else ""),
+        )
+    return grid
+
+
+def _table(accounts: Iterable[Ledger], against: Mapping[str, str], measured: str) -> Table:
+    """``against``: the mark of each source of what is expected."""
+    grid = empty_grid("path")
+    for name in ("by", "line", "engine", "expected", measured, "of it"):
+        grid.add_column(Text(name), justify="left" if name == "by" else "right", no_wrap=True)
     for one in accounts:
-        taxed = next((step.gbps for step in one.steps[1:] if step.source != SIBLINGS), None)
-        against = "*" if one.held_against == SIBLINGS else ""
+        taxed = [step.gbps for step in one.steps[1:] if step.source != SIBLINGS and step.what != SIZE]
         grid.add_row(
             Text(f"{one.source} > {one.destination} {_driver(one.way)}".rstrip(), no_wrap=True),
             Text(one.method),
             Text(_rate(one.line_gbps)),
-            Text(_rate(taxed)),
-            Text(_rate(one.expected_gbps) + against),
+            Text(_rate(taxed[-1] if taxed else None)),
+            Text(_rate(one.expected_gbps) + against[one.held_against]),
             Text(_rate(one.measured.median)),
-            Text(
-                f"{round(one.missing, 3) + 0.0:.1%}" if one.expected_gbps else "–",
-                style="bold red" if one.short else "",
-            ),
+            Text(f"{1 - one.missing:.1%}" if one.expected_gbps else "–", style="bold red" if one.short else ""),
         )
     return grid
 
@@ -141,14 +175,14 @@ def _rate(gbps: float | None) -> str:
     return "–" if gbps is None else f"{gbps:.1f}" if gbps < 1000 else f"{gbps:.0f}"
 
 
-def _best(accounts: Iterable[Ledger]) -> list[Ledger]:
-    """The fastest of each way and method."""
-    best: dict[tuple[object, ...], Ledger] = {}
+def _worst(accounts: Iterable[Ledger]) -> list[Ledger]:
+    """Of each way and method the one that is furthest below what is expected."""
+    worst: dict[tuple[object, ...], Ledger] = {}
     for one in accounts:
         key = (one.kind, one.way, one.method)
-        if key not in best or one.measured.median > best[key].measured.median:
-            best[key] = one
-    return list(best.values())
+        if key not in worst or one.missing > worst[key].missing:
+            worst[key] = one
+    return list(worst.values())
 
 
 def _odd(found: Diagnosis, shown: Iterable[Shortfall]) -> list[Ledger]:

@@ -68,7 +68,7 @@ class Opening:
 
 def answer(node: Node, found: Diagnosis, choices: Choices, summary: Summary) -> Opening:
     """Of what `explain` and `choose` say of a run, and the summary of its rows."""
-    tone = "unknown" if not found.judged and not found.failed else "short" if found.wrong else "fine"
+    tone = "short" if found.wrong else "unknown" if not found.judged or found.modelled else "fine"
     return Opening(
         tone=tone,
         verdict=verdict(found),
