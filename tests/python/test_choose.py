@@ -13,22 +13,25 @@ import linkscope
 from linkscope.analysis.choose import ANY, Choice, Choices, choose
 from linkscope.analysis.figures import figures
 from linkscope.cli import main
+from linkscope.report import choose_text
 from linkscope.results.row import Row
 
 Json = dict[str, Any]
 KIB = 1 << 10
+KINDS = (("pinned", 55), ("pageable", 10))
 SIZES = [KIB << power for power in range(0, 20, 2)]
 RECORDED = Path(__file__).parents[1] / "fixtures" / "runs" / "h200x4-default.jsonl"
 
 
 def rows(method: str, alpha: float, gbps: float, ends: tuple[str, str] = ("gpu:0", "gpu:1"), **more: Any) -> list[Row]:
     """A curve of alpha + size / gbps over ``SIZES``; ``more``: clock, and what else a flow has."""
-    clock, memory = more.pop("clock", "device"), more.pop("memory", "")
-    name = "/".join([method, memory, *map(str, more.values())])
+    clock, memory, source = more.pop("clock", "device"), more.pop("memory", ""), more.pop("source", "")
+    name = "/".join([method, memory, source, *map(str, more.values())])
     found = []
     for size in SIZES:
         flow = made.flow(*ends, size, method, **more)
         flow["destination"]["memory"] = memory or flow["destination"]["memory"]
+        flow["source"]["memory"] = source or flow["source"]["memory"]
         plan_case = made.case(name, [flow], {"figure": "first", "tier": "nvlink-18"}, clock)
         row = made.ok(plan_case, [made.seconds(size, size / (alpha + size / gbps * 1e-9) * 1e-9, name)])
         found.append(Row.from_json({**row.raw, "modelled": False, "backend": "cuda"}))
@@ -93,6 +96,33 @@ def test_what_is_not_the_same_thing_is_no_rival(other: Json) -> None:
     found = chosen(rows("kernel-copy", 2e-6, 350), rows("copy-engine", 2e-6, 400, **other))
     assert found.answers == ()
     assert len(found.unrivalled) == 2
+
+
+def warm(curve: list[Row]) -> list[Row]:
+    return [Row.from_json({**row.raw, "case": {**row.case, "cache": "warm"}}) for row in curve]
+
+
+def test_warm_figures_and_others_are_no_rivals() -> None:
+    found = chosen(rows("kernel-copy", 2e-6, 350), warm(rows("copy-engine", 2e-6, 400)))
+    assert found.answers == ()
+    assert {question.conditions[-1] for question in found.unrivalled} == {"device clock", "warm caches"}
+
+
+@pytest.mark.parametrize(("clock", "asked"), [("device", 0), ("host", 1)])
+def test_pageable_memory_is_a_rival_where_the_clock_sees_the_hosts_work(clock: str, asked: int) -> None:
+    ends = ("numa:0", "gpu:0")
+    curves = [rows("copy-engine", 2e-6, rate, ends, clock=clock, source=kind) for kind, rate in KINDS]
+    assert len(chosen(*curves).answers) == asked
+
+
+def test_what_gpus_do_comes_first() -> None:
+    host = [
+        rows("memcpy", 1e-6, rate, ("numa:0", "numa:0"), clock="host", parameters={"threads": n})
+        for n, rate in ((1, 1), (8, 100))
+    ]
+    found = chosen(*host, rows("kernel-copy", 2e-6, 350), rows("copy-engine", 3e-6, 350))
+    assert min(found.answers, key=choose_text.rank).question.movement == "GPU to GPU"
+    assert "GPU to GPU" in choose_text.verdict(found)
 
 
 def test_flows_beside_others_are_rivals_only_of_the_same_company() -> None:

@@ -169,6 +169,8 @@ def test_our_json_is_of_its_schema_and_leaves_no_size_out(recorded: RunFile) -> 
     for one in held["choices"]:
         spans = one["ranges"]
         assert (spans[0]["first"], spans[-1]["last"]) == (0, None)
+        assert all(span["first"] <= span["measured"][0] <= span["measured"][1] for span in spans)
+        assert all(span["measured"][1] <= span["last"] for span in spans[:-1])
         assert [above["first"] for above in spans[1:]] == [below["last"] + 1 for below in spans[:-1]]
 
 

@@ -50,6 +50,8 @@ ASKED = frozenset(
 DEFAULTS = frozenset({("non_temporal", "0")})
 """Parameters that some rows name and others leave as they are: the same way."""
 ANY = "any memory"
+_CACHES = ("flushed", "warm")
+"""States of the caches that are told; "rotated" is the usual one."""
 _SAID = {"recorded": "graph of {word}"}
 _COSTS = ("cost", "cost_low", "cost_high")
 _KEYS = (
@@ -177,8 +179,15 @@ def choose(figures: polars.DataFrame) -> Choices:
     usable = _usable(figures)
     keys = usable.select(_KEYS).unique(maintain_order=True)
     told = [(_question(key), _way(key), _path(key)) for key in keys.iter_rows(named=True)]
-    free = [(replace(question, memory=ANY), replace(way, memory=question.memory), path) for question, way, path in told]
-    several = {question for question, found in _ways(free).items() if len({way.memory for way in found}) > 1}
+    free = [
+        (replace(question, memory=_any(question)), replace(way, memory=question.memory), path)
+        for question, way, path in told
+    ]
+    several = {
+        question
+        for question, found in _ways(free).items()
+        if question.memory == ANY and len({way.memory for way in found}) > 1
+    }
     answers = [
         *_answers(usable, keys, told),
         *(one for one in _answers(usable, keys, free) if one.question in several),
@@ -215,13 +224,19 @@ def _question(key: Json) -> Question:
         key["regime"],
         *([f"{key['together']} at once"] if key["together"] else []),
         *([key["load"]] if key["load"] != "once" else []),
-        *([f"{key['cache']} caches"] if key["cache"] == "flushed" else []),
+        *([f"{key['cache']} caches"] if key["cache"] in _CACHES else []),
         *(_SAID.get(name, "{name} {word}").format(name=name, word=word) for name, word in asked),
         *([f"between {key['hosts']}"] if key["hosts"] else []),
     ]
     memory = " > ".join(kind for kind in (key["source_memory"], key["destination_memory"]) if kind)
     tier = "" if key["tier"] in ("local", "mixed") else key["tier"]
     return Question(movement(key), tier, key["members_memory"] or memory, tuple(conditions))
+
+
+def _any(question: Question) -> str:
+    """``ANY``; but pageable memory is no rival where the device's clock leaves out what the host does for it."""
+    own_clock = question.conditions[0].startswith("device")
+    return question.memory if own_clock and "pageable" in question.memory and "GPU" in question.movement else ANY
 
 
 def _way(key: Json) -> Way:

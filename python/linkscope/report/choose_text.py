@@ -10,11 +10,13 @@ from rich.table import Table
 from rich.text import Text
 
 from linkscope.analysis.choose import AtSize, Choice, Choices, Question
-from linkscope.analysis.size_ranges import Crossover, SizeRange
+from linkscope.analysis.size_ranges import AS_GOOD, Crossover, SizeRange
 from linkscope.report import wording
 from linkscope.report.grid import empty_grid, words
 
 MOST_LINES = 40
+COST_WIDTH = 9
+"""Of a column with what a way costs at a size."""
 HEAD_LINES = 8
 """Title, verdict and the line on what is left out, in 80 columns."""
 WORDS = "Equals are named as such: their 95 % intervals do not tell them apart, or they differ by less than 1 %."
@@ -64,7 +66,7 @@ def verdict(found: Choices) -> str:
         return "Nothing to choose: nothing in this run was measured in two ways under the same conditions."
     if not matter:
         return f"It does not matter: in {len(found.answers)} of {len(found.answers)} questions all ways are equals."
-    worst = max(matter, key=lambda one: one.stake)
+    worst = min(matter, key=lambda one: (_on_host(one), -one.stake))
     return (
         f"It matters in {len(matter)} of {len(found.answers)} questions. Most is at stake here: "
         f"{title(worst.question)}; the wrong way takes up to {1 + worst.stake:.3g} times as long."
@@ -96,9 +98,14 @@ def costs(one: SizeRange) -> str:
     return "; worst ".join(told)
 
 
-def rank(answer: Choice) -> tuple[int, bool, float]:
-    """Order of importance: plain questions first, movements between devices before those within one."""
-    return len(answer.question.conditions), not answer.question.tier, -answer.stake
+def rank(answer: Choice) -> tuple[bool, int, bool, float]:
+    """Order of importance: what GPUs do before what CPUs do, plain questions before others, movements between devices
+    before those within one."""
+    return _on_host(answer), len(answer.question.conditions), not answer.question.tier, -answer.stake
+
+
+def _on_host(answer: Choice) -> bool:
+    return "GPU" not in answer.question.movement
 
 
 def _print_head(found: Choices, node: str, console: Console) -> None:
@@ -128,8 +135,9 @@ def _block(alike: Sequence[Choice]) -> Group:
     for spans in zip(*(one.ranges for one in alike), strict=True):
         one = _together(spans)
         grid.add_row(Text(f"  {sizes(one)}"), Text(best(one), style="cyan"), words(costs(one), "dim"))
-    tiers = " or ".join(dict.fromkeys(one.question.tier for one in alike))
-    parts: list[RenderableType] = [Text(""), Text(title(replace(alike[0].question, tier=tiers)), style="bold"), grid]
+    tiers = list(dict.fromkeys(one.question.tier for one in alike))
+    tier = " or ".join(tiers) if len(tiers) < 3 else f"{len(tiers)} kinds of links"
+    parts: list[RenderableType] = [Text(""), Text(title(replace(alike[0].question, tier=tier)), style="bold"), grid]
     if len(alike) == 1 and (line := closing(alike[0])):
         parts.append(Text(f"  {line}", style="dim"))
     return Group(*parts)
@@ -158,12 +166,18 @@ def _within(one: Crossover) -> str:
 
 
 def _print_map(answer: Choice, console: Console) -> None:
-    grid = empty_grid("costs more than the best")
-    for at in answer.sizes:
-        grid.add_column(Text(wording.size(at.bytes)), justify="right", no_wrap=True)
-    for name in answer.rivals:
-        grid.add_row(Text(name), *(Text(cost(at, name)) for at in answer.sizes))
-    console.print(grid)
+    """In as many parts as the width of the terminal needs."""
+    head = "costs more than the best"
+    left = console.width - max(len(head), min(max(map(len, answer.rivals)), console.width // 2))
+    each = max(left // COST_WIDTH, 1)
+    for start in range(0, len(answer.sizes), each):
+        grid = empty_grid(head)
+        part = answer.sizes[start : start + each]
+        for at in part:
+            grid.add_column(Text(wording.size(at.bytes)), justify="right", no_wrap=True)
+        for name in answer.rivals:
+            grid.add_row(words(name), *(Text(cost(at, name)) for at in part))
+        console.print(grid)
 
 
 def cost(at: AtSize, name: str) -> str:
@@ -175,7 +189,9 @@ def cost(at: AtSize, name: str) -> str:
 
 def _more(least: float, most: float) -> str:
     low, high = _percent(least), _percent(most)
-    return low if low == high else f"{low} to {high}"
+    if low == high:
+        return low
+    return f"up to {high}" if least <= AS_GOOD else f"{low} to {high}"
 
 
 def _percent(share: float) -> str:

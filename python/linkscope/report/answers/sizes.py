@@ -50,7 +50,9 @@ def _alpha(line: Line) -> str:
         return "no line"
     if line["alpha_seconds_low"] <= 0 <= line["alpha_seconds_high"]:
         return "about 0"
-    return ("-" if line["alpha_seconds"] < 0 else "") + wording.time(abs(line["alpha_seconds"]))
+    if line["alpha_seconds"] < 0:
+        return "below 0"
+    return wording.time(line["alpha_seconds"])
 
 
 def _either_side(line: Line, name: str) -> str:

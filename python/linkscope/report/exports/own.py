@@ -21,7 +21,8 @@ VERSION = 1
 
 
 def as_json(run: Run, figures: polars.DataFrame) -> str:
-    """All choices; a range holds from ``first`` to ``last`` bytes, both included, and they leave no gap."""
+    """All choices; a range holds from ``first`` to ``last`` bytes, both included, and they leave no gap;
+    what was measured of it, ``measured`` says."""
     choices = [
         {
             "movement": one.question.movement,
@@ -40,8 +41,7 @@ def as_json(run: Run, figures: polars.DataFrame) -> str:
 def header(run: Run, figures: polars.DataFrame) -> str:
     """The same as a table in C99 or C++, with a function that looks a choice up; no library is needed."""
     lines = [
-        f"  {{{_c(one.question.movement)}, {_c(one.question.tier)}, {_c(one.question.memory)}, "
-        f"{_c(', '.join(one.question.conditions))}, {span['first']}ull, {_last(span['last'])}ull, {_c(span['use'])}}},"
+        f"  {{{', '.join([*map(_c, _asked(one)), *(f'{size}ull' for size in _sizes(span)), _c(span['use'])])}}},"
         for one in _answers(figures)
         for span in _ranges(one)
     ]
@@ -65,7 +65,17 @@ def _answers(figures: polars.DataFrame) -> tuple[Choice, ...]:
 def _ranges(one: Choice) -> Iterator[Json]:
     ends = list(borders(one.ranges, one.crossovers))
     for span, first, last in zip(one.ranges, [0, *(end + 1 for end in ends)], [*ends, None], strict=True):
-        yield {"first": first, "last": last, "use": span.best[0], "equals": list(span.best[1:])}
+        measured = [int(span.first), int(span.last)]
+        yield {"first": first, "last": last, "measured": measured, "use": span.best[0], "equals": list(span.best[1:])}
+
+
+def _asked(one: Choice) -> tuple[str, ...]:
+    question = one.question
+    return question.movement, question.tier, question.memory, ", ".join(question.conditions)
+
+
+def _sizes(span: Json) -> tuple[int, ...]:
+    return span["first"], _last(span["last"]), *span["measured"]
 
 
 def _last(last: int | None) -> int:
@@ -94,6 +104,7 @@ typedef struct {{
   const char* memory;
   const char* conditions;
   unsigned long long first, last; // bytes, both included
+  unsigned long long measured_first, measured_last; // the sizes in it that were measured; beyond them it is a guess
   const char* use;
 }} linkscope_choice;
 
