@@ -31,8 +31,9 @@ def linkscope(folder: Path, *arguments: str, largest_file: int = resource.RLIM_I
         resource.setrlimit(resource.RLIMIT_FSIZE, (largest_file, resource.RLIM_INFINITY))
 
     command = [sys.executable, "-m", "linkscope", *arguments]
+    uncut_modules = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
     ended = subprocess.run(
-        command, cwd=folder, env=dict(os.environ), preexec_fn=limit, capture_output=True, text=True, check=False
+        command, cwd=folder, env=uncut_modules, preexec_fn=limit, capture_output=True, text=True, check=False
     )
     return ended.returncode, ended.stderr.strip().splitlines()[-1]
 
