@@ -26,7 +26,7 @@ _ODD = frozenset({"members", "from", "to", "parameters"})
 
 
 @dataclass(frozen=True)
-class Verdict:
+class Judgement:
     """``here``: what this machine's figures say, in words. ``off``: by what they miss the claim, relative, 0.12 for
     12 % more; None where no number says it. ``why``: what keeps it untested. ``value``: of a claim about a figure."""
 
@@ -43,22 +43,25 @@ class UntestedError(Exception):
 
 
 @dataclass(frozen=True)
-class Evidence:
-    """``figures``: of the run (analysis/figures.py). ``paths``: of its node."""
+class Grounds:
+    """``figures``: of the run (analysis/figures.py). ``paths``: of its node. ``studied``: the study's own machines."""
 
     figures: polars.DataFrame
     paths: Paths
+    studied: tuple[str, ...] = ()
 
 
-def judge(claim: Claim, evidence: Evidence) -> Verdict:
+def judge(claim: Claim, grounds: Grounds) -> Judgement:
     """Whether the figures agree with the claim."""
     (expected,) = claim.expects
     if expected == "needs":
-        return Verdict(claim, "untested", why=claim.needs)
+        return Judgement(claim, "untested", why=claim.needs)
+    if grounds.paths.node.name in grounds.studied and claim.of not in ("", grounds.paths.node.name):
+        return Judgement(claim, "untested", why=f"said of {claim.of}")
     try:
-        return _JUDGES.get(expected, _bounded)(claim, evidence)
+        return _JUDGES.get(expected, _bounded)(claim, grounds)
     except UntestedError as error:
-        return Verdict(claim, "untested", why=str(error))
+        return Judgement(claim, "untested", why=str(error))
 
 
 def selected(figures: polars.DataFrame, where: Where) -> polars.DataFrame:
@@ -95,13 +98,13 @@ def _many(value: object) -> list[str | int]:
     return list(value) if isinstance(value, list) else [value]  # type: ignore[list-item]
 
 
-def measured(evidence: Evidence, where: Where) -> polars.DataFrame:
+def measured(grounds: Grounds, where: Where) -> polars.DataFrame:
     """Those of ``selected`` that have a figure. Raises UntestedError, saying why, where there are none."""
-    lines = selected(evidence.figures, where)
+    lines = selected(grounds.figures, where)
     ok = lines.filter(polars.col("status").cast(polars.String) == "ok", polars.col("unit").is_not_null())
     if ok.height:
         return ok
-    raise UntestedError(_missing(evidence.figures, lines, where))
+    raise UntestedError(_missing(grounds.figures, lines, where))
 
 
 def _missing(figures: polars.DataFrame, lines: polars.DataFrame, where: Where) -> str:
@@ -118,13 +121,18 @@ def _missing(figures: polars.DataFrame, lines: polars.DataFrame, where: Where) -
     return "the run has no such figure"
 
 
-def _values(claim: Claim, evidence: Evidence) -> list[tuple[str, float]]:
+def typical(grounds: Grounds, where: Where, unit: str) -> float:
+    """The median of those that have a figure, in ``unit``. Raises UntestedError where there is none."""
+    return float(_in(unit, measured(grounds, where))["value"].median())  # type: ignore[arg-type]
+
+
+def _values(claim: Claim, grounds: Grounds) -> list[tuple[str, float]]:
     """Of each group of figures its name and value: in the claim's unit, or a ratio or difference."""
-    value = _per_group(claim, evidence, claim.figure)
+    value = _per_group(claim, grounds, claim.figure)
     for other, join in ((claim.over, _ratio), (claim.minus, _difference)):
         if other is None:
             continue
-        against = _per_group(claim, evidence, other)
+        against = _per_group(claim, grounds, other)
         pairs = {name: join(value[name], against[name]) for name in value if name in against}
         if not pairs:
             raise UntestedError("no two figures that the claim sets against each other")
@@ -132,11 +140,8 @@ def _values(claim: Claim, evidence: Evidence) -> list[tuple[str, float]]:
     return list(value.items())
 
 
-def _per_group(claim: Claim, evidence: Evidence, where: Where) -> dict[str, float]:
-    lines = measured(evidence, where).with_columns(_in_unit(claim.unit).alias("value"), count_of_members().alias("of"))
-    lines = lines.drop_nulls("value")
-    if not lines.height:
-        raise UntestedError("the peak of the path is not known" if claim.unit == "of peak" else "it has no such figure")
+def _per_group(claim: Claim, grounds: Grounds, where: Where) -> dict[str, float]:
+    lines = _in(claim.unit, measured(grounds, where)).with_columns(count_of_members().alias("of"))
     if not claim.each:
         return {"": _picked(claim, lines["value"])}
     names = [polars.col("of" if name == "members" else name).cast(polars.String) for name in claim.each]
@@ -148,6 +153,14 @@ def _per_group(claim: Claim, evidence: Evidence, where: Where) -> dict[str, floa
 def _picked(claim: Claim, values: polars.Series) -> float:
     found = {"median": values.median, "least": values.min, "most": values.max}[claim.pick]()
     return float(found)  # type: ignore[arg-type]
+
+
+def _in(unit: str, lines: polars.DataFrame) -> polars.DataFrame:
+    """The lines with ``value`` in ``unit``. Raises UntestedError where none has one."""
+    valued = lines.with_columns(_in_unit(unit).alias("value")).drop_nulls("value")
+    if not valued.height:
+        raise UntestedError("the peak of the path is not known" if unit == "of peak" else "the run has no such figure")
+    return valued
 
 
 def _in_unit(unit: str) -> polars.Expr:
@@ -164,15 +177,15 @@ def _difference(value: float, other: float) -> float:
     return value - other
 
 
-def _bounded(claim: Claim, evidence: Evidence) -> Verdict:
+def _bounded(claim: Claim, grounds: Grounds) -> Judgement:
     low, high = _bounds(claim)
-    values = _values(claim, evidence)
+    values = _values(claim, grounds)
     offs = [(_off(value, low, high), name, value) for name, value in values]
     off, name, value = max(offs, key=lambda one: abs(one[0]))
     where = f" ({name})" if name and len(values) > 1 else ""
     outcome: Outcome = "agrees" if abs(off) <= claim.within + 1e-9 else "differs"
     missed = off if outcome == "differs" or claim.about is not None else None
-    return Verdict(claim, outcome, f"{in_words(value, _unit(claim))}{where}", missed, value=value)
+    return Judgement(claim, outcome, f"{in_words(value, _unit(claim))}{where}", missed, value=value)
 
 
 def _bounds(claim: Claim) -> tuple[float, float]:
@@ -197,26 +210,27 @@ def in_words(value: float, unit: str) -> str:
     return f"{value:.3g} {unit}" if abs(value) < 1000 else f"{value:.0f} {unit}"
 
 
-def _alike(claim: Claim, evidence: Evidence) -> Verdict:
+def _alike(claim: Claim, grounds: Grounds) -> Judgement:
     assert claim.alike is not None
-    values = [value for _, value in _values(claim, evidence)]
+    values = [value for _, value in _values(claim, grounds)]
     if len(values) < 2:
         raise UntestedError("one figure alone: there is none to be like it")
     spread = max(values) / min(values) - 1
-    here = f"{in_words(min(values), _unit(claim))} to {in_words(max(values), _unit(claim))}"
-    return Verdict(claim, "agrees" if spread <= claim.alike else "differs", here, spread)
+    ends = dict.fromkeys(in_words(value, _unit(claim)) for value in (min(values), max(values)))
+    here = " to ".join(ends)
+    return Judgement(claim, "agrees" if spread <= claim.alike else "differs", here, spread)
 
 
-def _by_size(claim: Claim, evidence: Evidence, where: Where, column: polars.Expr) -> dict[int, float]:
-    lines = measured(evidence, where).with_columns(column.alias("value")).drop_nulls("value")
+def _by_size(grounds: Grounds, where: Where, unit: str) -> dict[int, float]:
+    lines = _in(unit, measured(grounds, where))
     found = lines.group_by("bytes").agg(polars.col("value").median()).sort("bytes")
     return {int(size): float(value) for size, value in found.iter_rows() if size > 0 and value > 0}
 
 
-def _crossing(claim: Claim, evidence: Evidence) -> Verdict:
+def _crossing(claim: Claim, grounds: Grounds) -> Judgement:
     asked = claim.crossing
     assert asked is not None
-    below, above = (_by_size(claim, evidence, where, polars.col("seconds")) for where in (asked.below, asked.above))
+    below, above = (_by_size(grounds, where, "s") for where in (asked.below, asked.above))
     sizes = sorted(below.keys() & above.keys())
     if len(sizes) < 2:
         raise UntestedError("the two have no sizes in common")
@@ -225,7 +239,7 @@ def _crossing(claim: Claim, evidence: Evidence) -> Verdict:
     if found is None:
         first = "the first" if gains[-1][1] <= 0 else "the second"
         here = f"{first} is faster from {bytes_in_words(sizes[0])} to {bytes_in_words(sizes[-1])}"
-        return Verdict(claim, "differs", here)
+        return Judgement(claim, "differs", here)
     return _at_size(claim, found, asked.at, asked.factor)
 
 
@@ -237,12 +251,12 @@ def _crossed(gains: Sequence[tuple[int, float]]) -> float | None:
     return None
 
 
-def _at_size(claim: Claim, size: float, at: tuple[int, int], factor: float) -> Verdict:
+def _at_size(claim: Claim, size: float, at: tuple[int, int], factor: float) -> Judgement:
     low, high = at
     nearest = min(max(size, low), high)
     agrees = 1 / factor <= size / max(nearest, 1) <= factor
     off = size / max(nearest, 1) - 1
-    return Verdict(claim, "agrees" if agrees else "differs", f"at {bytes_in_words(size)}", off if off else None)
+    return Judgement(claim, "agrees" if agrees else "differs", f"at {bytes_in_words(size)}", off if off else None)
 
 
 def bytes_in_words(size: float) -> str:
@@ -254,25 +268,23 @@ def bytes_in_words(size: float) -> str:
     return f"{size:.3g} {unit}"
 
 
-def _reaching(claim: Claim, evidence: Evidence) -> Verdict:
+def _reaching(claim: Claim, grounds: Grounds) -> Judgement:
     asked = claim.reaching
     assert asked is not None
-    values = _by_size(claim, evidence, claim.figure, _in_unit(claim.unit))
-    if not values:
-        raise UntestedError("the peak of the path is not known")
+    values = _by_size(grounds, claim.figure, claim.unit)
     first = None
     for size in sorted(values, reverse=True):
         if values[size] < asked.value:
             break
         first = size
     if first is None:
-        return Verdict(claim, "differs", f"{in_words(max(values.values()), claim.unit)} at most")
+        return Judgement(claim, "differs", f"{in_words(max(values.values()), claim.unit)} at most")
     return _at_size(claim, first, asked.at, asked.factor)
 
 
-def _linear(claim: Claim, evidence: Evidence) -> Verdict:
+def _linear(claim: Claim, grounds: Grounds) -> Judgement:
     assert claim.linear_from is not None
-    times = sorted(_by_size(claim, evidence, claim.figure, polars.col("seconds")).items())
+    times = sorted(_by_size(grounds, claim.figure, "s").items())
     if len(times) < 3:
         raise UntestedError("too few sizes")
     first = times[-1][0]
@@ -283,11 +295,11 @@ def _linear(claim: Claim, evidence: Evidence) -> Verdict:
     return _at_size(claim, first, (claim.linear_from, claim.linear_from), STEP)
 
 
-def _below(claim: Claim, evidence: Evidence) -> Verdict:
+def _below(claim: Claim, grounds: Grounds) -> Judgement:
     asked = claim.below
     assert asked is not None
-    lines = measured(evidence, claim.figure).with_columns(_in_unit(claim.unit).alias("value")).drop_nulls("value")
-    known = {device.id for device in evidence.paths.node.devices}
+    lines = _in(claim.unit, measured(grounds, claim.figure))
+    known = {device.id for device in grounds.paths.node.devices}
     wanted = {frozenset(f"gpu:{number}" for number in pair) for pair in asked.pairs}
     if not set().union(*wanted) <= known:
         raise UntestedError("this node has fewer GPUs")
@@ -295,28 +307,28 @@ def _below(claim: Claim, evidence: Evidence) -> Verdict:
     found = {frozenset(pair) for pair in quick.iter_rows()}
     odd = len(found ^ wanted)
     here = f"{len(found)} pairs below {in_words(asked.value, claim.unit)}" + (f", {odd} of them others" if odd else "")
-    return Verdict(claim, "differs" if odd else "agrees", here)
+    return Judgement(claim, "differs" if odd else "agrees", here)
 
 
-def _widest(claim: Claim, evidence: Evidence) -> Verdict:
-    asked, paths = claim.widest, evidence.paths
+def _widest(claim: Claim, grounds: Grounds) -> Judgement:
+    asked, paths = claim.widest, grounds.paths
     assert asked is not None
     gpus = [device.id for device in paths.node.of_kind("gpu")]
     if asked.longest is not None:
         hops = [path.hops for a in gpus for b in gpus if a != b and (path := paths.between(a, b)) is not None]
         if not hops:
             raise UntestedError("this node has fewer than two GPUs")
-        return Verdict(claim, "agrees" if max(hops) == asked.longest else "differs", f"{max(hops)} hops")
+        return Judgement(claim, "agrees" if max(hops) == asked.longest else "differs", f"{max(hops)} hops")
     route = [f"gpu:{number}" for number in asked.route]
     if not set(route) <= set(gpus):
         raise UntestedError("this node has fewer GPUs")
     path = paths.between(route[0], route[-1])
     if path is None:
         raise UntestedError("nothing is known of how these two are linked")
-    return Verdict(claim, "agrees" if list(path.widest) == route else "differs", " - ".join(path.widest))
+    return Judgement(claim, "agrees" if list(path.widest) == route else "differs", " - ".join(path.widest))
 
 
-_JUDGES: dict[str, Callable[[Claim, Evidence], Verdict]] = {
+_JUDGES: dict[str, Callable[[Claim, Grounds], Judgement]] = {
     "alike": _alike,
     "crossing": _crossing,
     "reaching": _reaching,

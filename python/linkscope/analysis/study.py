@@ -19,8 +19,8 @@ Number = Annotated[float, Meta(ge=-1e18, le=1e18)]
 Size = Annotated[int, Meta(ge=0, le=1 << 50)]
 Wanted: TypeAlias = str | int | bool | list[str | int]
 Where = Mapping[str, Wanted]
-"""Columns of the frame of figures (analysis/figures.py) with the value, or the values, that they must have; besides,
-``members``: how many a collective has; ``from`` and ``to``: least and most bytes; ``parameters``: each of these words."""
+"""Columns of the frame of figures (analysis/figures.py) with the value, or the values, that they must have. Besides,
+``members``: how many a collective has; ``from``, ``to``: least and most bytes; ``parameters``: each of these words."""
 Unit = Literal["GB/s", "ns", "us", "ms", "s", "of peak", "ratio"]
 
 
@@ -60,17 +60,19 @@ class Widest(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 class Claim(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """One claim: where the study makes it, what it says, the figures it is about and one thing expected of them.
 
+    ``of``: the described node of which alone the study says it, if it is of several.
     ``figure``, divided by ``over`` or less ``minus`` where one is given, in ``unit``. Of several figures their median
     counts, or ``pick``; with ``each`` those that agree in these columns are taken together, and each group must do.
 
     ``about``: to ``within``, relative. ``between``, ``least``, ``most``: bounds, missed by at most ``within``.
     ``alike``: the groups differ by at most this share. ``crossing``, ``reaching``, ``below``, ``widest``: see there.
     ``linear_from``: from so many bytes on time grows with the size, and before it does not. ``needs``: what keeps the
-    claim from being tested by any run.
+    claim from being tested by any run. ``cell``: it is a figure of a table.
     """
 
     where: Text
     says: Text
+    of: str = ""
     figure: Where = {}
     over: Where | None = None
     minus: Where | None = None
@@ -89,6 +91,7 @@ class Claim(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     widest: Widest | None = None
     linear_from: Size | None = None
     needs: str = ""
+    cell: bool = False
 
     @property
     def expects(self) -> tuple[str, ...]:
@@ -97,7 +100,8 @@ class Claim(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 EXPECTATIONS = (
-    *("about", "between", "least", "most", "alike", "crossing", "reaching", "below", "widest", "linear_from", "needs"),
+    *("about", "between", "least", "most", "alike", "crossing", "reaching", "below", "widest", "linear_from"),
+    "needs",
 )
 
 
@@ -162,15 +166,21 @@ def load_study(name: str) -> StudyFile:
     return msgspec.structs.replace(found, claims=[*cells, *found.claims])
 
 
+def place(line: Line, column: Line) -> str:
+    """What a table's cell says of which, in words."""
+    return f"{line.label}, {column.label}"
+
+
 def _of_table(exhibit: Exhibit) -> list[Claim]:
     return [
         Claim(
             where=exhibit.name,
-            says=f"{line.label}, {column.label}",
+            says=place(line, column),
             figure={**exhibit.where, **line.where, **column.where},
             unit=exhibit.unit,
             within=exhibit.within,
             about=value,
+            cell=True,
         )
         for line, values in zip(exhibit.lines, exhibit.published, strict=False)
         for column, value in zip(exhibit.columns, values, strict=False)

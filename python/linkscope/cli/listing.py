@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from linkscope.analysis.study import load_study, study_names
 from linkscope.launch.engines import ENGINES, choose_engine, describe, find_engines
 from linkscope.launch.outlook import SuiteEstimate, suite_estimates
 from linkscope.machine.described import load_machine, machine_names
@@ -41,6 +42,11 @@ def _suites() -> list[Entry]:
 def _extent(outlook: SuiteEstimate) -> str:
     cases = f"{outlook.cases} case{'s' if outlook.cases != 1 else ''}"
     return f"here: {cases}, about {wording.duration(outlook.seconds)}"
+
+
+def _studies() -> list[Entry]:
+    studies = [load_study(name) for name in study_names()]
+    return [{"name": one.name, "text": f"{one.title} [{len(one.claims)} claims]"} for one in studies]
 
 
 def _patterns() -> list[Entry]:
@@ -89,5 +95,6 @@ _KINDS: dict[str, Callable[[], list[Entry]]] = {
     "memories": _memories,
     "patterns": _patterns,
     "machines": _machines,
+    "studies": _studies,
     "engines": _engines,
 }

@@ -44,6 +44,7 @@ class Listed(str, Enum):
     memories = "memories"
     patterns = "patterns"
     machines = "machines"
+    studies = "studies"
     engines = "engines"
 
 
@@ -142,7 +143,7 @@ def calibrate(
 
 @app.command("list")
 def list_(what: Annotated[Listed, typer.Argument()] = Listed.suites, as_json: AsJson = False) -> int:
-    """List suites, methods, memories, patterns, machines or engines."""
+    """List suites, methods, memories, patterns, machines, studies or engines."""
     from linkscope.cli import listing
 
     _print_listing(listing.entries(what.value), as_json)
@@ -375,6 +376,43 @@ def report(
 
     write_report([opened(path) for path in named(run_files)], output)
     _err().print(f"wrote {output}", highlight=False)
+    return 0
+
+
+@app.command()
+def reproduce(
+    study: Annotated[str | None, typer.Argument(help="A study: --list names them.", show_default=False)] = None,
+    run_files: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="[RUN]...", help="Runs of it on one machine; else it is measured here and now."),
+    ] = None,
+    listed: Annotated[bool, typer.Option("--list", help="List the studies.")] = False,
+    machine: Machine = None,
+    budget: Annotated[str | None, typer.Option(help="Time for what is measured; default: 120s.")] = None,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="Write a page, .html, or a table, .csv.")
+    ] = None,
+    full: Annotated[bool, typer.Option("--full", help="The study's figures, too.")] = False,
+    as_json: AsJson = False,
+) -> int:
+    """Lay a published study beside this machine: its tables, figures and claims. Differing claims are no error."""
+    from linkscope.cli import listing, reproducing
+    from linkscope.report import reproduce_text
+
+    if listed:
+        _print_listing(listing.entries("studies"), as_json)
+        return 0
+    if study is None:
+        raise LinkscopeError("name a study: `linkscope reproduce --list` lists them")
+    found = reproducing.found(study, run_files or (), machine, budget, _err())
+    if output is not None:
+        reproducing.write(found, output, _err())
+    if as_json:
+        _print_json({**found.to_json(), "verdict": reproduce_text.verdict(found)})
+    elif output is None or full:
+        (reproduce_text.show_all if full else reproduce_text.show)(found, _out())
+    else:
+        _out().print(reproduce_text.verdict(found), highlight=False)
     return 0
 
 

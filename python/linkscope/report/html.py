@@ -74,7 +74,7 @@ def write_report(runs: Sequence[RunFile | Excerpt], path: Path) -> None:
 def render_runs(runs: Sequence[RunFile | Excerpt]) -> str:
     """The text of a page that sets runs side by side, the first as the base of the others."""
     whole = [_whole(run) for run in runs]
-    template, version = _environment().get_template("runs.html.j2"), whole[0].run.header.get("version", "?")
+    template, version = environment().get_template("runs.html.j2"), whole[0].run.header.get("version", "?")
     return template.render(found=side_by_side(whole), version=version)
 
 
@@ -90,7 +90,7 @@ def render(shown: RunFile | Excerpt) -> str:
     found = overview(rows, node, precision(header))
     diagnosis, choices = explain(run), choose(whole.figures)
     maps = use_maps(choices)
-    template = _environment().get_template("report.html.j2")
+    template = environment().get_template("report.html.j2")
     told = {
         "header": header,
         "node": node,
@@ -126,8 +126,8 @@ def _tables(rows: Sequence[Row], tables: Sequence[Table], diagnosis: Diagnosis, 
         "glance": glance(sections),
         "chapters": chapters(sections),
         "collectives": any(section.collective for section in sections),
-        "titles": Markup(_script_json([one.table.heading.title for one in shown])),
-        "records": Markup(_script_json(records.lines)),
+        "titles": Markup(script_json([one.table.heading.title for one in shown])),
+        "records": Markup(script_json(records.lines)),
         "left_out": _left_out(tables, records),
     }
 
@@ -141,7 +141,7 @@ def _left_out(tables: Sequence[Table], records: Records) -> str:
     return f"This page holds {len(records.lines)} of {cells} figures{more}: `linkscope export` writes all of them."
 
 
-def _environment() -> Environment:
+def environment() -> Environment:
     environment = Environment(
         loader=PackageLoader("linkscope.report"),
         autoescape=True,
@@ -157,7 +157,7 @@ def _environment() -> Environment:
     return environment
 
 
-def _script_json(data: Any) -> str:
+def script_json(data: Any) -> str:
     """JSON that may stand inside a script element; null for what is no finite number."""
     text = msgspec.json.encode(data).decode()
     return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")

@@ -36,7 +36,7 @@ def show(run: RunFile, console: Console) -> None:
     found = overview(run.rows, run.node, precision(run.header))
     _print_header(run, found, console)
     for table in found.tables:
-        _print_table(table, console)
+        print_table(table, console)
     for layer in found.layers:
         _print_layer(layer, console)
     _print_summary(found.summary, console)
@@ -61,7 +61,7 @@ def _print_header(run: RunFile, found: Overview, console: Console) -> None:
     console.print(Text(LEGEND, style="dim"))
 
 
-def _print_table(table: Matrix | CurveSet | Listing, console: Console) -> None:
+def print_table(table: Matrix | CurveSet | Listing, console: Console) -> None:
     console.print()
     if wording.all_skipped(table.flat):
         console.print(Text(table.heading.title, style="bold"))
