@@ -18,6 +18,9 @@ from linkscope.analysis.explain import explain as _explain
 from linkscope.analysis.figures_in_parts import figures_of as _figures
 from linkscope.analysis.frames import load as _load
 from linkscope.analysis.questions import analyze as _analyze
+from linkscope.analysis.reproduce import Reproduction
+from linkscope.analysis.reproduce import reproduce as _reproduce
+from linkscope.analysis.study import load_study as _load_study
 from linkscope.launch.calibrate import TURNS, default_folder
 from linkscope.launch.calibrate import turns as _turns
 from linkscope.launch.engines import machine_description
@@ -44,6 +47,7 @@ __all__ = [
     "Diagnosis",
     "Listener",
     "Node",
+    "Reproduction",
     "Request",
     "RunFile",
     "analyze",
@@ -55,6 +59,7 @@ __all__ = [
     "load",
     "machines",
     "read",
+    "reproduce",
     "resume",
     "run",
     "topology",
@@ -147,6 +152,11 @@ def analyze(found: RunFile | str | os.PathLike[str], question: str) -> DataFrame
     Its columns are described where the analysis is, in analysis/QUESTION.py. Raises LinkscopeError.
     """
     return _analyze(found if isinstance(found, RunFile) else RunFile.read(found), (question,))[question]
+
+
+def reproduce(study: str, *runs: RunFile | str | os.PathLike[str]) -> Reproduction:
+    """A study's tables, figures and claims beside runs, read or named, of one node. Raises LinkscopeError."""
+    return _reproduce(_load_study(study), [run if isinstance(run, RunFile) else RunFile.read(run) for run in runs])
 
 
 def topology(machine: str | None = None) -> Node:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from launching import Ended, real_engine
 from linkscope.analysis import study
 from linkscope.analysis.claims import Grounds, judge, selected
 from linkscope.analysis.figures import SCHEMA
-from linkscope.analysis.reproduce import wheres
+from linkscope.analysis.reproduce import fitted_places, wheres
 from linkscope.analysis.study import Claim, load_study, study_names
 from linkscope.cli import main
 from linkscope.errors import LinkscopeError
@@ -222,6 +223,14 @@ def test_another_node_has_columns_of_its_own(linkscope: Linkscope, tmp_path: Pat
     assert table["columns"] == ["quad", "dual", "single", "nvlink-18"]
     assert table["cells"][0][3]["here"] == pytest.approx(0.88, abs=0.05)
     assert "no path here is quad" in {one["why"] for one in told["claims"]}
+
+
+def test_what_a_model_was_given_is_told_from_what_it_predicts() -> None:
+    fits = "schieffer24 Fig. 6b, Fig. 7; pearson23 III-C"
+    node = replace(load_machine("frontier"), methods={"copy-engine": {"rules": [{"fits": fits}]}})
+    assert fitted_places(node, "schieffer24") == {"Fig. 6b", "Fig. 7"}
+    assert fitted_places(node, "pearson23") == {"III-C"}
+    assert fitted_places(node, "schieffer25") == frozenset()
 
 
 def test_studies_are_listed(linkscope: Linkscope) -> None:

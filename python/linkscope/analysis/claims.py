@@ -28,7 +28,8 @@ _ODD = frozenset({"members", "from", "to", "parameters"})
 @dataclass(frozen=True)
 class Judgement:
     """``here``: what this machine's figures say, in words. ``off``: by what they miss the claim, relative, 0.12 for
-    12 % more; None where no number says it. ``why``: what keeps it untested. ``value``: of a claim about a figure."""
+    12 % more; None where no number says it. ``why``: what keeps it untested. ``value``: of a claim about a figure.
+    ``fitted``: the model was given the figure that the claim is about, so that it predicts nothing."""
 
     claim: Claim
     outcome: Outcome
@@ -36,6 +37,7 @@ class Judgement:
     off: float | None = None
     why: str = ""
     value: float | None = None
+    fitted: bool = False
 
 
 class UntestedError(Exception):

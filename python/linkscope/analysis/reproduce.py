@@ -76,6 +76,14 @@ class Reproduction:
         return self.run.modelled
 
     @property
+    def predicted(self) -> tuple[int, int, int, int]:
+        """Of a model's claims: inputs that agree, all inputs, predictions that agree, all predictions; tested ones."""
+        tested = [one for one in self.judgements if one.outcome != "untested"]
+        inputs, others = [one for one in tested if one.fitted], [one for one in tested if not one.fitted]
+        agree = [sum(one.outcome == "agrees" for one in part) for part in (inputs, others)]
+        return agree[0], len(inputs), agree[1], len(others)
+
+    @property
     def counts(self) -> Counter[str]:
         """How many claims agree, differ, are untested."""
         return Counter(one.outcome for one in self.judgements)
@@ -122,15 +130,28 @@ def reproduce(study: StudyFile, runs: Sequence[RunFile]) -> Reproduction:
             f"{run.path} has nothing that {study.name} measures: `linkscope run {' '.join(study.suites)}` does"
         )
     machine = next((one for one in study.machines if one.node == run.node.name), study.machines[0])
-    judgements = {id(claim): judge(claim, grounds) for claim in study.claims}
+    inputs = fitted_places(run.node, study.name) if run.modelled else frozenset()
+    judgements = tuple(
+        replace(judge(claim, grounds), fitted=bool(inputs.intersection(claim.where.split(", "))))
+        for claim in study.claims
+    )
     return Reproduction(
         study=study,
         machine=machine,
         run=run,
         differences=_differences(machine, run),
-        shown=tuple(_shown(exhibit, run, grounds, list(judgements.values())) for exhibit in study.exhibits),
-        judgements=tuple(judgements.values()),
+        shown=tuple(_shown(exhibit, run, grounds, judgements) for exhibit in study.exhibits),
+        judgements=judgements,
     )
+
+
+def fitted_places(node: Node, study: str) -> frozenset[str]:
+    """Tables, figures and sections of a study whose figures the description of a node has as inputs (``fits``:
+    "schieffer24 Fig. 6c, Fig. 7; pearson23 III-C")."""
+    described = [one for method in node.methods.values() for one in (method, *method.get("rules", ()))]
+    said = [part.strip() for one in described for part in str(one.get("fits", "")).split(";")]
+    own = [part.removeprefix(study).strip() for part in said if part.split(" ")[0] == study]
+    return frozenset(place.strip() for part in own for place in part.split(","))
 
 
 def _together(runs: Sequence[RunFile]) -> RunFile:

@@ -56,6 +56,9 @@ def verdict(found: Reproduction) -> str:
     tested = counts["agrees"] + counts["differs"]
     text = f"Of {wording.count(len(found.judgements), 'claim')} {tested} can be tested on {who}: "
     text += f"{counts['agrees']} agree, {counts['differs']} differ."
+    agreed, inputs, foretold, predictions = found.predicted
+    if inputs:
+        text += f" The model was given {inputs} of them ({agreed} agree) and predicts {predictions} ({foretold} agree)."
     return text if tested else f"None of the study's {len(found.judgements)} claims can be tested on {who}."
 
 
@@ -72,6 +75,11 @@ def off(one: Judgement) -> str:
     if one.off >= 1:
         return f"{1 + one.off:.3g} times"
     return f"{abs(one.off):.1%} {'more' if one.off > 0 else 'less'}".replace("%", " %")
+
+
+def outcome(one: Judgement) -> str:
+    """The verdict; of what the model was given it says so."""
+    return WORDS[one.outcome] + (" (given)" if one.fitted and one.outcome != "untested" else "")
 
 
 def says(one: Judgement) -> str:
@@ -142,9 +150,7 @@ def _claims(judgements: Iterable[Judgement]) -> Table:
         here: Text | Parts = (
             words(one.why, "dim") if one.outcome == "untested" else words(" ".join([one.here, _by(one)]).strip())
         )
-        grid.add_row(
-            words(one.claim.where), words(says(one)), here, Text(WORDS[one.outcome], style=STYLES[one.outcome])
-        )
+        grid.add_row(words(one.claim.where), words(says(one)), here, Text(outcome(one), style=STYLES[one.outcome]))
     return grid
 
 

@@ -49,7 +49,7 @@ def _claims(found: Reproduction) -> Iterator[Line]:
         }
         yield line | {
             "unit": one.claim.unit if one.value is not None else "",
-            "verdict": reproduce_text.WORDS[one.outcome],
+            "verdict": reproduce_text.outcome(one),
         }
 
 
