@@ -52,9 +52,21 @@ def test_reasons_are_printed_once_below_their_table(text: str) -> None:
     assert text.count("b: skipped: no peer access from gpu:3 to gpu:2") == 2
 
 
-def test_clock_bytes_and_precision_are_stated(text: str) -> None:
-    for words in ("clock: device", "cache: rotated", "payload, counted once", "±1 %", "read + write: twice that"):
+def test_clock_and_bytes_are_stated_and_of_what_is_measured_the_precision(text: str) -> None:
+    measured = shown(made.run(4, [Row.from_json({**row.raw, "modelled": False}) for row in made.rows(4)]))
+    for words in ("clock: device", "cache: rotated", "payload, counted once", "read + write: twice that"):
         assert words in " ".join(text.split())
+        assert words in " ".join(measured.split())
+    assert "sought: the default ±1 %" in measured
+    assert "sought" not in text
+
+
+def test_what_a_model_does_not_show_is_told(text: str) -> None:
+    assert "its 95 % interval" not in text
+    told = replace(made.node(2), notes=("a node", "kernels are assumed as quick as copies"))
+    run = made.run(2)
+    text = shown(replace(run, header={**run.header, "node": told.to_json()}))
+    assert "- kernels are assumed as quick as copies" in text
 
 
 def variants() -> RunFile:
@@ -225,8 +237,10 @@ def in_rounds(*times: float, least: int = 3) -> RunFile:
 
 
 def test_cells_of_one_replicate_are_marked_and_the_header_says_how_many() -> None:
-    lines = shown(in_rounds(1e-3, 1.001e-3, 1.002e-3)).splitlines()
-    assert sum("%†" in line and line.startswith("gpu:0") for line in lines) == 1
+    run = in_rounds(1e-3, 1.001e-3, 1.002e-3)
+    rows = tuple(replace(row, modelled=False) for row in run.rows)
+    lines = shown(replace(run, rows=rows)).splitlines()
+    assert sum("†" in line and line.startswith("gpu:0") for line in lines) == 1
     assert any("1 of 1 †: one replicate" in line for line in lines)
     (said,) = (line for line in lines if line.startswith("precision"))
     assert "within this run only, of 1 replicate (1 case)" in said

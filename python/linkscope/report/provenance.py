@@ -31,6 +31,8 @@ def provenance(
     processes that came together name hosts. ``rows`` tell what their intervals hold for.
     """
     several = hosts(states)
+    modelled = bool(rows) and all(row.modelled for row in rows)
+    sought = "" if modelled else f"95 % interval {_reach(rows)}; sought: {wording.asked(precision(header))}"
     engine = header.get("engine", {})
     versions = ", ".join(f"{name} {text}" for name, text in engine.get("versions", {}).items())
     software = f"linkscope {header.get('version', '?')}, engine {engine.get('backend', '?')}"
@@ -42,7 +44,7 @@ def provenance(
         ("software", f"{software}, {versions}" if versions else software),
         ("PyTorch", _further(header)),
         ("command", shlex.join(str(word) for word in header.get("command", []))),
-        ("precision", f"95 % interval {_reach(rows)}; sought: {wording.asked(precision(header))}"),
+        ("precision", sought),
         ("noise", _noise(header)),
         ("bytes", "payload, counted once; GB/s are decimal, KiB/MiB/GiB binary"),
     ]

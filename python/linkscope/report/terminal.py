@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from rich.console import Console
 from rich.markup import escape
 from rich.measure import Measurement
+from rich.padding import Padding
 from rich.table import Table as Grid
 from rich.text import Text
 
@@ -23,6 +24,7 @@ from linkscope.report.provenance import precision, provenance, remarks
 from linkscope.results.run_file import RunFile
 
 LEGEND = "cell: median, its 95 % interval, percent of the path's peak"
+MODELLED_LEGEND = "cell: the model's figure, percent of the path's peak"
 HEAD_LINES = 2
 SPREAD = ("min", "max", "n")
 UNBOUNDED = 10_000
@@ -40,6 +42,7 @@ def show(run: RunFile, console: Console) -> None:
     for layer in found.layers:
         _print_layer(layer, console)
     _print_summary(found.summary, console)
+    _print_departures(run, console)
 
 
 def show_summary(run: RunFile, console: Console) -> None:
@@ -58,7 +61,16 @@ def _print_header(run: RunFile, found: Overview, console: Console) -> None:
     console.print(facts)
     for text in remarks(run):
         console.print(Text(text, style="yellow"))
-    console.print(Text(LEGEND, style="dim"))
+    console.print(Text(MODELLED_LEGEND if found.summary.modelled else LEGEND, style="dim"))
+
+
+def _print_departures(run: RunFile, console: Console) -> None:
+    """What a description assumes, and where model and machine differ."""
+    _, *notes = run.node.notes or ("",)
+    if run.node.modelled and notes:
+        console.print(Text(f"\nWhat the model of {run.node.name} assumes and does not show", style="bold"))
+        for note in notes:
+            console.print(Padding(Text(f"- {note}"), (0, 0, 0, 2)))
 
 
 def print_table(table: Matrix | CurveSet | Listing, console: Console) -> None:
@@ -128,20 +140,22 @@ def _parts(entry: Cell | None, notes: _Notes) -> Parts:
 
 def _column_texts(parts: Sequence[Parts], joint: str) -> list[Text]:
     """The cells of one column, their parts aligned; ``joint`` stands between the figure and the rest."""
-    measured = [part for part in parts if part[1]]
+    measured = [part for part in parts if part[0][:1].isdigit()]
     widths = [max((len(part[k]) for part in measured), default=0) for k in range(3)]
     return [_cell_text(part, widths, joint) for part in parts]
 
 
 def _cell_text(parts: Parts, widths: Sequence[int], joint: str) -> Text:
     figure, interval, share = parts
-    if not interval:
+    if not figure[:1].isdigit():
         return Text(figure, style="red" if figure.startswith("FAILED") else "dim")
-    text = Text().append(figure.rjust(widths[0]), style="bold").append(joint)
-    text.append(interval.rjust(widths[1]), style="dim")
-    if widths[2]:
-        text.append(f" {share.rjust(widths[2])}", style="cyan")
-    return text
+    text = Text().append(figure.rjust(widths[0]), style="bold")
+    rest = [
+        Text(part.rjust(width), style)
+        for part, width, style in zip((interval, share), widths[1:], ("dim", "cyan"), strict=True)
+        if width
+    ]
+    return text.append(joint).append(Text(" ").join(rest)) if rest else text
 
 
 def _print_grid(
@@ -270,7 +284,7 @@ def _print_summary(summary: Summary, console: Console) -> None:
     for groups, word, style in ((summary.failed, "failed", "red"), (summary.skipped, "skipped", "dim")):
         for group in groups:
             console.print(Text(f"  {_group_line(group, word)}", style=style))
-    if summary.figures:
+    if summary.figures and not summary.modelled:
         _print_precision(summary, console)
     for group in summary.noted:
         console.print(Text(_group_line(group, "noted"), style="dim"))

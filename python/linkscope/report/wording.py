@@ -75,9 +75,11 @@ def percent(share: float) -> str:
 
 def margin(figure: Headline) -> str:
     """The interval, its larger side for both: "±0.12 %", or its bounds "310.2–402.8" where a side is wider than 5 %;
-    "unknown" where a bound is further from the median than a factor of 3.
+    "unknown" where a bound is further from the median than a factor of 3; nothing where it is a point, as a model's.
     """
     low, middle, high = figure.value.low, figure.value.median, figure.value.high
+    if low == high:
+        return ""
     if middle > 0 and (low <= 0 or max(high / middle, middle / low) > UNKNOWN_FROM):
         return UNKNOWN
     if figure.margin > WIDE_INTERVAL:

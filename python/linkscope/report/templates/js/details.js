@@ -19,7 +19,7 @@ const details = (r, beside) => {
   head.textContent = r.where;
   const list = document.createElement("dl");
   if (r.median !== undefined) {
-    line(list, "median", `${number(r.median)} ${r.unit} (${r.margin})`);
+    line(list, "median", `${number(r.median)} ${r.unit}${r.margin ? ` (${r.margin})` : ""}`);
     line(list, "95 % interval", `${number(r.low)} – ${number(r.high)}`);
     line(list, "min, max", `${number(r.min)}, ${number(r.max)}`);
     line(list, "p5, p95", `${number(r.p5)}, ${number(r.p95)}`);
