@@ -48,8 +48,9 @@ def test_machine_is_valid_and_modelled_and_connected(name: str) -> None:
 @pytest.mark.parametrize("name", machine_names())
 def test_every_citation_names_a_source_of_the_file(name: str) -> None:
     data = yaml.safe_load((MACHINES / f"{name}.yaml").read_text())
-    known = (*data["sources"], "assumed", "as kernel", "takes", "PCIe 5.0")
-    for entry in [*data["devices"], *data["links"], *data["methods"].values()]:
+    known = (*data["sources"], "assumed", "as ", "takes", "PCIe 5.0")
+    rules = [rule for method in data["methods"].values() for rule in method.get("rules", ())]
+    for entry in [*data["devices"], *data["links"], *data["methods"].values(), *rules]:
         assert entry["source"].startswith(known), entry["source"]
         if entry["source"].startswith("assumed"):
             assert data["assumptions"]

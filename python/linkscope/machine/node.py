@@ -65,7 +65,7 @@ class Node:
     links: tuple[Link, ...]
     modelled: bool = False
     notes: tuple[str, ...] = ()
-    methods: dict[str, dict[str, float]] = field(default_factory=dict)
+    methods: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def device(self, device_id: str) -> Device:
         """The device of that id. Raises KeyError."""
