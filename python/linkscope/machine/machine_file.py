@@ -58,6 +58,8 @@ class WhenFields(msgspec.Struct, forbid_unknown_fields=True):
     first_touch: Literal["numa", "gpu"] | UnsetType = UNSET
     executor: Literal["numa", "gpu"] | UnsetType = UNSET
     ends: Literal["together", "apart"] | UnsetType = UNSET
+    opposite: Literal["busy", "idle"] | UnsetType = UNSET
+    flows: Annotated[list[Natural], Meta(min_length=1)] | UnsetType = UNSET
     tier: Names | UnsetType = UNSET
     pairs: Annotated[list[Pair], Meta(min_length=1)] | UnsetType = UNSET
     from_bytes: Size | UnsetType = UNSET

@@ -75,6 +75,7 @@ class _Choice:
         self.rules: list[Json] = described.get("rules", [])
         self.ends = [flow[end] for end in ("source", "destination") if end in flow] or flow.get("members", [])
         self.between = _between(flow)
+        self.others = [_between(other) for other in case["flows"] if other is not flow]
         path = paths.between(*self.between)
         self.tier = "" if path is None else path.tier
 
@@ -97,6 +98,8 @@ class _Choice:
             "executor": _kind(self.flow["executor"]),
             "ends": "together" if source.get("device") == destination.get("device") else "apart",
             "tier": self.tier,
+            "opposite": "busy" if self.between[::-1] in self.others else "idle",
+            "flows": 1 + len(self.others),
             "members": len(self.flow.get("members", ())),
             "collective": self.parameters.get("collective"),
             "clock": self.clock,
