@@ -11,6 +11,7 @@
 #include "base/units.hpp"
 #include "model/buffer.hpp"
 #include "model/device.hpp"
+#include "model/method_figures.hpp"
 
 namespace linkscope {
 
@@ -64,7 +65,8 @@ struct Flow {
   Role role = Role::measured;
   Parameters parameters;
   std::string tuning_group;
-  std::vector<std::string> route;  ///< modelled backend: directed links in order
+  std::vector<std::string> route;        ///< modelled backend: directed links in order
+  std::optional<MethodFigures> figures;  ///< modelled backend: instead of the machine's for its method
 };
 
 /// Flows that run at the same time, and the clock they are timed by.

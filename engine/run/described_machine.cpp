@@ -33,20 +33,9 @@ modelled::MachineLink read_link(const Json& json, const std::string& place) {
   modelled::MachineLink link;
   link.id = fields.text("id");
   link.gbps = fields.number("gbps");
-  link.latency_ns = fields.number("latency_ns", link.latency_ns);
+  if (fields.find("latency_ns") != nullptr) link.latency_ns = fields.number("latency_ns");
   fields.finish();
   return link;
-}
-
-modelled::MachineMethod read_method(const Json& json, const std::string& place) {
-  Fields fields(json, place);
-  modelled::MachineMethod method;
-  method.latency_us = fields.number("latency_us", method.latency_us);
-  method.step_us = fields.number("step_us", method.step_us);
-  method.ceiling_gbps = fields.number("ceiling_gbps", method.ceiling_gbps);
-  method.efficiency = fields.number("efficiency", method.efficiency);
-  fields.finish();
-  return method;
 }
 
 std::string element(const std::string& list, std::size_t index) {
@@ -82,6 +71,24 @@ void read_peer_access(Fields& fields, modelled::Machine& machine) {
 
 }  // namespace
 
+MethodFigures parse_figures(const Json& json, const std::string& place) {
+  Fields fields(json, place);
+  MethodFigures figures;
+  const auto positive = [&](const std::string& name, double otherwise) {
+    const double value = fields.number(name, otherwise);
+    if (!(value > 0)) fields.reject(name, "must be more than 0");
+    return value;
+  };
+  figures.latency_us = fields.number("latency_us", figures.latency_us);
+  figures.step_us = fields.number("step_us", figures.step_us);
+  figures.ceiling_gbps = positive("ceiling_gbps", figures.ceiling_gbps);
+  figures.efficiency = positive("efficiency", figures.efficiency);
+  if (fields.find("cached_gbps") != nullptr) figures.cached_gbps = positive("cached_gbps", 0);
+  if (fields.find("load_ns") != nullptr) figures.load_ns = positive("load_ns", 0);
+  fields.finish();
+  return figures;
+}
+
 modelled::Machine parse_machine(const Json& json) {
   Fields fields(json, "machine");
   modelled::Machine machine;
@@ -93,7 +100,7 @@ modelled::Machine parse_machine(const Json& json) {
   for (std::size_t i = 0; i < links.size(); ++i)
     machine.links.push_back(read_link(links[i], element("links", i)));
   for (const auto& [name, method] : fields.object("methods").items()) {
-    machine.methods[name] = read_method(method, "machine.methods." + name);
+    machine.methods[name] = parse_figures(method, "machine.methods." + name);
   }
   read_routes(fields, machine);
   read_peer_access(fields, machine);

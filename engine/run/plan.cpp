@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/error.hpp"
+#include "run/described_machine.hpp"
 #include "run/fields.hpp"
 
 namespace linkscope {
@@ -97,6 +98,8 @@ Flow read_flow(const Json& json, const std::string& place) {
   flow.parameters = read_parameters(fields);
   flow.tuning_group = fields.text("tuning_group", "");
   flow.route = read_route(fields);
+  if (const Json* figures = fields.find("figures"); figures != nullptr)
+    flow.figures = parse_figures(*figures, place + ": figures");
   fields.finish();
   return flow;
 }

@@ -243,7 +243,6 @@ def test_collectives_of_other_devices_or_memories_are_tuned_apart() -> None:
         suite = suite_of({**GATHERING, "members": members})
         catalog = EngineCatalog("cuda", WITH_PROCESSES.methods, WITH_PROCESSES.memories)
         (one,) = expand([suite], frontier, catalog, Selection(devices=devices))
-        assert one.skip is None
         (flow,) = one.case["flows"]
         assert tuple(member["device"] for member in flow["members"]) == devices
         return str(flow["tuning_group"])
@@ -338,12 +337,13 @@ def test_a_wrong_message_is_one_clear_line(change: Json, complaint: str) -> None
 def test_a_described_node_plays_processes_as_one_and_each_line_once() -> None:
     described = load_machine("h200x4")
     row = {**GATHERING, "processes": ["one", "each"], "clock": ["batch", "host"], "show": "curve", "table": "t"}
-    rows = [{**row, "parameters": {"form": form}} for form in ("eager", "graph")]
     catalog = EngineCatalog("modelled", {"xccl-collective": frozenset({"type"})}, OFFER.memories)
-    (planned,) = expand([suite_of(*rows)], described, catalog, Selection())
+    (planned,) = expand([suite_of(row)], described, catalog, Selection())
     assert planned.skip is None
     assert "processes" not in planned.case
     assert planned.case["labels"]["series"] == "4 GPUs, xccl-collective"
+    (odd,) = expand([suite_of({**row, "parameters": {"form": "odd"}})], described, catalog, Selection())
+    assert odd.skip == "the model has no form: odd"
 
 
 def test_collectives_take_time_that_grows_with_members_and_processes() -> None:

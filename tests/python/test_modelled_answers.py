@@ -15,7 +15,7 @@ from linkscope.results.run_file import RunFile
 __all__ = ["real_engine"]
 
 
-KERNEL_COPY = {"frontier": (8.7e-6, 0.77), "h200x4": (0.54e-6, 0.83)}
+KERNEL_COPY = {"frontier": (8.7e-6, 0.77), "mi300a": (1e-6, 0.703)}
 """Latency in seconds, without that of links, and share of the path's peak, as machines/NAME.yaml has them."""
 
 

@@ -40,6 +40,7 @@ Machine small_node() {
       machine.methods["kernel-copy"];
   machine.methods["memcpy"] = {.latency_us = 0.1, .ceiling_gbps = 10, .efficiency = 1};
   machine.methods["pointer-chase"] = {};
+  machine.methods["stream"] = machine.methods["kernel-copy"];
   machine.methods["mpi"] =
       machine.methods["xccl"] = {.latency_us = 5, .ceiling_gbps = unlimited, .efficiency = 0.5};
   machine.methods["ping-pong"] = {.latency_us = 0.5, .ceiling_gbps = unlimited, .efficiency = 1};
@@ -152,7 +153,6 @@ TEST_F(ModelledNode, SmallSizesTakeTheLatency) {
 TEST_F(ModelledNode, MessagesHaveAnyDriverAndMayBeEmpty) {
   EXPECT_NEAR(rates({copy("mpi", gpu(0), gpu(1), gpu(0))})[0], 25, 0.01);
   EXPECT_NEAR(rates({copy("mpi", numa(0), numa(0), numa(0))})[0], 0.5 * 51.2 / 2, 0.01);
-  EXPECT_NEAR(rates({copy("ipc-copy", gpu(0), gpu(1), gpu(1))})[0], 37.5, 0.02);
   Flow empty = copy("mpi", gpu(0), gpu(1), gpu(0), 0);
   EXPECT_EQ(method("mpi").reach(), Reach::processes);
   EXPECT_EQ(method("mpi").quantity_of(empty), Quantity::latency);
@@ -198,20 +198,75 @@ TEST_F(ModelledNode, APingPongTakesTheLinkOnce) {
   EXPECT_NEAR(seconds(copy("ping-pong", gpu(0), gpu(1), gpu(0), 8)), 0.6e-6, 1e-12);
 }
 
-TEST_F(ModelledNode, AMethodWithoutFiguresTakesThoseOfTheOneItIsLike) {
-  const auto of = [this](const char* name) { return seconds(copy(name, gpu(0), gpu(1), gpu(0), 64 * MiB)); };
-  EXPECT_DOUBLE_EQ(of("copy-batch"), of("copy-engine"));
+TEST_F(ModelledNode, AFlowsOwnFiguresReplaceTheMachines) {
+  Flow flow = copy("copy-engine", gpu(0), gpu(2), gpu(0));
+  flow.figures = MethodFigures{.latency_us = 3, .ceiling_gbps = 20};
+  EXPECT_NEAR(rates({flow})[0], 20, 0.01);
+  flow.bytes = 16;
+  EXPECT_NEAR(seconds(flow), 3.1e-6 + 16 / 20e9, 1e-10);
+}
+
+TEST_F(ModelledNode, WhatCachesServeTakesNoLinks) {
+  Flow flow = copy("memcpy", numa(0), gpu(0), numa(0), 16 * KiB);
+  flow.figures = MethodFigures{.latency_us = 0.02, .cached_gbps = 250};
+  EXPECT_NEAR(seconds(flow), 0.02e-6 + 16.0 * KiB / 250e9, 1e-12);
+}
+
+TEST_F(ModelledNode, StreamTakesTheLinksOfBothOfItsLegsAndTellsWhatItTouches) {
+  Flow there = copy("stream", gpu(2), gpu(0), gpu(0));
+  Flow both = there;
+  both.destination = on(gpu(2));
+  Flow pushed = copy("stream", gpu(0), gpu(2), gpu(0));
+  EXPECT_NEAR(rates({there})[0], 160, 0.1);
+  EXPECT_NEAR(rates({both})[0], 160, 0.1);
+  EXPECT_NEAR(rates({pushed})[0], 160, 0.1);
+  EXPECT_NEAR(rates({both, pushed})[1], 80, 0.1);  // both store over gpu:0>gpu:2
+  EXPECT_NEAR(rates({there, pushed})[1], 160, 0.1);
+  EXPECT_EQ(prepare(both).facts().touched_bytes, 2 * big);
+  both.parameters.set("operation", "triad");
+  EXPECT_NEAR(rates({both})[0], 80, 0.1);
+  EXPECT_EQ(prepare(both).facts().touched_bytes, 3 * big);
+  both.parameters.set("operation", "dot");
+  EXPECT_THROW(prepare(both), Error);
+}
+
+TEST_F(ModelledNode, AChaseMayHaveItsWholeTimeAsAFigureAndIsRefusedWhereALinksLatencyIsUnknown) {
   Machine machine = small_node();
-  machine.methods["copy-batch"] = machine.methods["copy-engine"];
-  machine.methods["copy-batch"].latency_us = 1000;
+  for (MachineLink& link : machine.links) link.latency_ns.reset();
   describe(machine);
-  EXPECT_NEAR(of("copy-batch") - of("copy-engine"), 1e-3 - 8.7e-6, 1e-9);
+  Flow flow = copy("pointer-chase", gpu(1), gpu(0), gpu(0), MiB);
+  flow.destination.reset();
+  const Support answer = method("pointer-chase").supports(flow);
+  ASSERT_FALSE(answer);
+  EXPECT_NE(answer.reason().find("gpu:1>gpu:0"), std::string::npos);
+  flow.figures = MethodFigures{.load_ns = 690};
+  flow.parameters.set("hops", "10");
+  EXPECT_NEAR(seconds(flow), 6.9e-6, 1e-12);
+}
+
+TEST_F(ModelledNode, ParametersThatAreNotModelledAreRefused) {
+  const auto refused = [this](const std::string& name, const std::string& parameter,
+                              const std::string& value) {
+    Flow flow = copy(name, gpu(0), gpu(1), gpu(0), MiB);
+    if (name == "pointer-chase") flow.destination.reset();
+    flow.parameters.set(parameter, value);
+    const Support answer = method(name).supports(flow);
+    return answer ? std::string() : answer.reason();
+  };
+  EXPECT_EQ(refused("mpi", "staging", "host"), "the model has no staging: host");
+  EXPECT_EQ(refused("mpi", "staging", "none"), "");
+  EXPECT_EQ(refused("copy-engine", "until", "return"), "the model has no until: return");
+  EXPECT_EQ(refused("copy-engine", "peer_access", "off"), "the model has no peer_access: off");
+  EXPECT_EQ(refused("copy-engine", "call", "sync"), "");
+  EXPECT_EQ(refused("pointer-chase", "stride", "4096"), "the model has no stride: 4096");
+  EXPECT_EQ(refused("kernel-copy", "blocks", "12"), "");
 }
 
 TEST_F(ModelledNode, EveryMethodVerifiesAndNoticesOneDamagedByte) {
   for (const MethodRow& row : method_rows) {
     const DeviceId driver = row.driver == Driver::cpu ? numa(0) : gpu(0);
     Flow flow = copy(std::string(row.spec.name), driver, driver, driver, 12345);
+    flow.figures = MethodFigures{.latency_us = 1};
     if (row.motion == Motion::write) flow.source.reset();
     if (row.motion == Motion::read || row.motion == Motion::chase) flow.destination.reset();
     EXPECT_TRUE(prepare(flow).verify(7)) << row.spec.name << ": verified before anything moved";
@@ -280,10 +335,7 @@ TEST_F(ModelledNode, WhatTheDescriptionLacksIsUnsupportedWithAReason) {
   EXPECT_NE(reason(copy("kernel-copy", gpu(1), gpu(2), gpu(1))).find("no link gpu:1>gpu:2"),
             std::string::npos);
   EXPECT_NE(reason(copy("memcpy", gpu(0), gpu(1), gpu(0))).find("not driven"), std::string::npos);
-  EXPECT_NE(reason(copy("kernel-copy", gpu(0), gpu(1), gpu(2))).find("third device"), std::string::npos);
-  Flow staged = copy("copy-engine", numa(0), gpu(0), gpu(0));
-  move_to(*staged.source, "pageable");
-  EXPECT_NE(reason(staged).find("pageable"), std::string::npos);
+  EXPECT_NE(reason(copy("kernel-copy", gpu(1), gpu(1), gpu(0))).find("third device"), std::string::npos);
   Machine machine = small_node();
   machine.methods.erase("ping-pong");
   machine.peer_access.emplace();

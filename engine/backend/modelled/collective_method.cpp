@@ -35,12 +35,13 @@ std::map<std::string, std::string> ModelledCollective::parameters() const {
   return {{"collective",
            "all-reduce (default), reduce, broadcast, reduce-scatter, all-gather, all-to-all, barrier"},
           {"type", "float32 (default), float16, bfloat16, int32: makes no difference to the model"},
+          {"launch", "accepted; makes no difference to the model"},
           {"in_place", "no (default) or yes: makes no difference to the model"}};
 }
 
 Support ModelledCollective::supports(const Flow& flow) const {
   const std::string own(name());
-  if (context_->method(name()) == nullptr)
+  if (context_->figures(flow) == nullptr)
     return Support::no("the description of " + context_->machine().name + " has no figures for " + own);
   for (const Endpoint& member : flow.members) {
     if (context_->device(member.device) == nullptr)
@@ -112,27 +113,27 @@ int ModelledCollective::steps(const CollectiveShape& shape) const {
 }
 
 Seconds ModelledCollective::latency(const CollectiveShape& shape, const Flow& flow) const {
-  const MachineMethod& method = *context_->method(name());
+  const MethodFigures& figures = *context_->figures(flow);
   double longest_ns = 0;
   for (const BlockTransfer& passage : passages(shape, flow)) {
     double links_ns = 0;
-    for (const std::string& link : route(passage)) links_ns += context_->link(link)->latency_ns;
+    for (const std::string& link : route(passage)) links_ns += context_->link(link)->latency_ns.value_or(0);
     longest_ns = std::max(longest_ns, links_ns);
   }
-  return (method.latency_us * 1e3 + steps(shape) * (method.step_us * 1e3 + longest_ns)) * 1e-9;
+  return (figures.latency_us * 1e3 + steps(shape) * (figures.step_us * 1e3 + longest_ns)) * 1e-9;
 }
 
 BandwidthDemand ModelledCollective::demand(const CollectiveShape& shape, const Flow& flow) const {
-  const MachineMethod& method = *context_->method(name());
+  const MethodFigures& figures = *context_->figures(flow);
   BandwidthDemand demand;
   for (const BlockTransfer& passage : passages(shape, flow)) {
-    const double weight = passage.share / method.efficiency / shape.members;
+    const double weight = passage.share / figures.efficiency / shape.members;
     for (const std::string& link : route(passage))
       demand.uses.push_back({context_->resource_of(link), weight});
     demand.uses.push_back({context_->memory_of(passage.from), weight});
     demand.uses.push_back({context_->memory_of(passage.to), weight});
   }
-  demand.ceiling = method.ceiling_gbps * 1e9;
+  demand.ceiling = figures.ceiling_gbps * 1e9;
   return demand;
 }
 

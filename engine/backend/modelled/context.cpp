@@ -31,10 +31,6 @@ ModelledContext::ModelledContext(Machine machine) : machine_(std::move(machine))
     }
     capacities_.push_back(device.memory_gbps * bytes_per_gb);
   }
-  for (const auto& [name, method] : machine_.methods) {
-    require_positive(method.efficiency, "method " + name + ": efficiency");
-    require_positive(method.ceiling_gbps, "method " + name + ": ceiling_gbps");
-  }
 }
 
 const MachineDevice* ModelledContext::device(DeviceId id) const {
@@ -42,8 +38,9 @@ const MachineDevice* ModelledContext::device(DeviceId id) const {
   return found == memories_.end() ? nullptr : &machine_.devices[found->second - machine_.links.size()];
 }
 
-const MachineMethod* ModelledContext::method(std::string_view name) const {
-  const auto found = machine_.methods.find(std::string(name));
+const MethodFigures* ModelledContext::figures(const Flow& flow) const {
+  if (flow.figures) return &*flow.figures;
+  const auto found = machine_.methods.find(flow.method);
   return found == machine_.methods.end() ? nullptr : &found->second;
 }
 

@@ -5,10 +5,10 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "backend/modelled/machine.hpp"
+#include "model/flow.hpp"
 
 namespace linkscope::modelled {
 
@@ -17,13 +17,14 @@ using Resource = std::size_t;
 
 class ModelledContext {
  public:
-  /// Throws Error{bad_input} for a rate or an efficiency that is not above zero, and for a name given twice.
+  /// Throws Error{bad_input} for a rate that is not above zero, and for a name given twice.
   explicit ModelledContext(Machine machine);
 
   [[nodiscard]] const Machine& machine() const { return machine_; }
   /// Null where the node has none of that name.
   [[nodiscard]] const MachineDevice* device(DeviceId id) const;
-  [[nodiscard]] const MachineMethod* method(std::string_view name) const;
+  /// The flow's own figures, or those of its method.
+  [[nodiscard]] const MethodFigures* figures(const Flow& flow) const;
   [[nodiscard]] const MachineLink* link(const std::string& id) const;
   /// Links on the way between two devices, none where both are one; nothing where the plan gives no way.
   [[nodiscard]] std::optional<std::vector<std::string>> route(DeviceId from, DeviceId to) const;

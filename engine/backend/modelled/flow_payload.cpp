@@ -138,6 +138,7 @@ std::unique_ptr<FlowPayload> make_payload(Motion shape, const Arenas& arenas, By
     case Motion::write:
       return std::make_unique<CopyPayload>(nullptr, arenas.destination, bytes);
     case Motion::copy:
+    case Motion::stream:
     case Motion::ping_pong:
       break;
   }

@@ -1,7 +1,6 @@
 // Machine: the described node that the modelled backend stands for, as the plan gives it (plan: machine).
 #pragma once
 
-#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -10,10 +9,9 @@
 
 #include "base/units.hpp"
 #include "model/device.hpp"
+#include "model/method_figures.hpp"
 
 namespace linkscope::modelled {
-
-inline constexpr double unlimited = std::numeric_limits<double>::infinity();
 
 /// A place of the described node. Rates are decimal GB/s of reads and writes together.
 struct MachineDevice {
@@ -28,22 +26,15 @@ struct MachineDevice {
 struct MachineLink {
   std::string id;
   double gbps = unlimited;
-  double latency_ns = 0;  ///< one way; a load pays it twice
-};
-
-/// What a method costs and reaches on the described node.
-struct MachineMethod {
-  double latency_us = 0;            ///< fixed cost of one operation
-  double step_us = 0;               ///< of a collective: more for each of its steps
-  double ceiling_gbps = unlimited;  ///< most that one flow gets, whatever its links
-  double efficiency = 1;            ///< share of a link's (and a memory's) peak that becomes payload
+  std::optional<double> latency_ns;  ///< one way; a load pays it twice. Nothing: in the methods' own latency
 };
 
 struct Machine {
   std::string name;
   std::vector<MachineDevice> devices;
   std::vector<MachineLink> links;
-  std::map<std::string, MachineMethod> methods;  ///< a method that is not here cannot run
+  /// Of flows that bring no figures of their own; a method that is not here cannot run.
+  std::map<std::string, MethodFigures> methods;
   /// Links on the way from one device to another, in order; what a collective's members take.
   std::map<std::pair<DeviceId, DeviceId>, std::vector<std::string>> routes;
   /// GPUs that can load and store each other's memory; absent: all of them.

@@ -16,6 +16,8 @@ class ModelledMemory : public Memory {
   ModelledMemory(std::shared_ptr<const ModelledContext> context, const MemorySpec& spec)
       : Memory(spec), context_(std::move(context)) {}
 
+  /// The description decides what advice does: its rules are for a method in a memory.
+  [[nodiscard]] bool takes_advice() const override { return traits().migrates; }
   [[nodiscard]] Support available() const override { return Support::yes(); }
   [[nodiscard]] Support supports(const Endpoint& where) const override;
   /// Throws Error{no_memory} for more than the described device has.

@@ -1,6 +1,8 @@
 #include "backend/modelled/method.hpp"
 
+#include <algorithm>
 #include <array>
+#include <iterator>
 
 #include "base/error.hpp"
 
@@ -25,25 +27,54 @@ Injection injection_of(const Flow& flow) {
   throw Error(Fault::bad_input, "inject is crash, hang, corrupt or error, not '" + asked + "'");
 }
 
+/// A row's "name" or "name=value".
+struct TakenParameter {
+  std::string name;
+  std::string value;  ///< empty: any
+
+  explicit TakenParameter(std::string_view text)
+      : name(text.substr(0, text.find('='))),
+        value(text.find('=') == std::string_view::npos ? "" : text.substr(text.find('=') + 1)) {}
+};
+
+/// Of STREAM's loop: arrays that it loads per array that it stores.
+double arrays_read(const Flow& flow) {
+  const std::string word = flow.parameters.word("operation", "copy");
+  if (word == "copy" || word == "scale") return 1;
+  if (word == "add" || word == "triad") return 2;
+  throw Error(Fault::bad_input, "parameter operation: copy, scale, add or triad");
+}
+
+std::vector<std::string> way_back(const std::vector<std::string>& route) {
+  std::vector<std::string> back;
+  std::transform(route.rbegin(), route.rend(), std::back_inserter(back), opposite);
+  return back;
+}
+
 }  // namespace
 
 std::map<std::string, std::string> ModelledMethod::parameters() const {
   std::map<std::string, std::string> known{{"inject", "crash, hang, corrupt or error: a fault to test with"}};
-  for (const std::string_view name : row_.ignored) {
-    if (!name.empty()) known[std::string(name)] = "accepted; makes no difference to the model";
+  for (const std::string_view text : row_.taken) {
+    if (text.empty()) continue;
+    const TakenParameter taken(text);
+    known[taken.name] = taken.value.empty() ? "accepted; makes no difference to the model"
+                                            : taken.value + "; no other value is modelled";
   }
+  if (row_.motion == Motion::stream) known["operation"] = "copy (default), scale, add or triad";
   if (row_.motion == Motion::chase) known["hops"] = "dependent loads in one transfer (10000)";
   if (row_.driver == Driver::cpu) known["threads"] = "copying threads; the ceiling is per thread (1)";
   return known;
 }
 
 Support ModelledMethod::supports(const Flow& flow) const {
-  if (figures() == nullptr) {
+  if (context_->figures(flow) == nullptr) {
     return Support::no("the description of " + context_->machine().name + " has no figures for " +
                        std::string(name()));
   }
   for (const auto check :
-       {&ModelledMethod::supports_ends, &ModelledMethod::supports_access, &ModelledMethod::supports_route}) {
+       {&ModelledMethod::supports_parameters, &ModelledMethod::supports_ends,
+        &ModelledMethod::supports_access, &ModelledMethod::supports_route, &ModelledMethod::supports_load}) {
     if (const Support answer = (this->*check)(flow); !answer) return answer;
   }
   if (quantity_of(flow) == Quantity::latency && latency(flow) <= 0) {
@@ -52,9 +83,14 @@ Support ModelledMethod::supports(const Flow& flow) const {
   return Support::yes();
 }
 
-const MachineMethod* ModelledMethod::figures() const {
-  const MachineMethod* own = context_->method(name());
-  return own == nullptr && !row_.like.empty() ? context_->method(row_.like) : own;
+Support ModelledMethod::supports_parameters(const Flow& flow) const {
+  for (const std::string_view text : row_.taken) {
+    const TakenParameter taken(text);
+    const std::string asked = flow.parameters.word(taken.name, taken.value);
+    if (!taken.value.empty() && asked != taken.value)
+      return Support::no("the model has no " + taken.name + ": " + asked);
+  }
+  return Support::yes();
 }
 
 Support ModelledMethod::supports_ends(const Flow& flow) const {
@@ -70,31 +106,33 @@ Support ModelledMethod::supports_ends(const Flow& flow) const {
     return Support::no(own + " is not driven by " + flow.executor.text());
   }
   const RouteEnds path = ends(flow);
-  if (on_gpu && flow.executor != path.from && flow.executor != path.to) {
+  if (on_gpu && row_.motion != Motion::stream && path.from == path.to && flow.executor != path.from)
     return Support::no("a way over a third device, " + flow.executor.text() + ", is not modelled");
-  }
   for (const DeviceId id : {flow.executor, path.from, path.to}) {
     if (context_->device(id) == nullptr)
       return Support::no(context_->machine().name + " has no " + id.text());
   }
-  if (row_.motion == Motion::chase && !context_->device(flow.source->device)->memory_latency_ns) {
-    return Support::no("the description of " + context_->machine().name + " gives no memory latency for " +
-                       flow.source->device.text());
+  return Support::yes();
+}
+
+/// A load's time is that of its memory and of every link on the way, so each must be known.
+Support ModelledMethod::supports_load(const Flow& flow) const {
+  if (row_.motion != Motion::chase || context_->figures(flow)->load_ns) return Support::yes();
+  const std::string lacks = "the description of " + context_->machine().name + " gives no latency for ";
+  if (!context_->device(flow.source->device)->memory_latency_ns)
+    return Support::no(lacks + "the memory of " + flow.source->device.text());
+  const Leg way = legs(flow).front();
+  for (const std::string& link : way.links) {
+    if (!context_->link(link)->latency_ns) return Support::no(lacks + "loads over link " + link);
   }
   return Support::yes();
 }
 
 Support ModelledMethod::supports_access(const Flow& flow) const {
   if (flow.executor.kind != DeviceKind::gpu) return Support::yes();
-  if (flow.parameters.word("peer_access", "on") == "off") {
-    return Support::no("copies without peer access go through staging buffers, which are not modelled");
-  }
   for (const auto* end : {&flow.source, &flow.destination}) {
     if (!*end) continue;
     const Endpoint& where = **end;
-    if (where.traits.system_pages) {
-      return Support::no("staging of " + where.memory + " memory for a GPU is not modelled");
-    }
     if (where.device.kind == DeviceKind::gpu && !context_->peers(flow.executor, where.device)) {
       return Support::no(flow.executor.text() + " has no peer access to " + where.device.text());
     }
@@ -104,14 +142,15 @@ Support ModelledMethod::supports_access(const Flow& flow) const {
 
 Support ModelledMethod::supports_route(const Flow& flow) const {
   const RouteEnds path = ends(flow);
-  if (path.from != path.to && flow.route.empty()) {
-    return Support::no("the plan gives no route from " + path.from.text() + " to " + path.to.text());
+  const bool apart = path.from != path.to || (row_.motion == Motion::stream && flow.executor != path.from);
+  if (apart && flow.route.empty()) {
+    const DeviceId to = path.from == path.to ? flow.executor : path.to;
+    return Support::no("the plan gives no route from " + path.from.text() + " to " + to.text());
   }
-  for (const std::string& link : route(flow)) {
-    if (context_->link(link) == nullptr)
-      return Support::no(context_->machine().name + " has no link " + link);
-    if (row_.motion == Motion::exchange && context_->link(opposite(link)) == nullptr) {
-      return Support::no(context_->machine().name + " has no link " + opposite(link));
+  for (const Leg& leg : legs(flow)) {
+    for (const std::string& link : leg.links) {
+      if (context_->link(link) == nullptr)
+        return Support::no(context_->machine().name + " has no link " + link);
     }
   }
   return Support::yes();
@@ -122,33 +161,52 @@ ModelledMethod::RouteEnds ModelledMethod::ends(const Flow& flow) const {
           needs_destination(row_.motion) ? flow.destination->device : flow.executor};
 }
 
-std::vector<std::string> ModelledMethod::route(const Flow& flow) const {
+std::vector<ModelledMethod::Leg> ModelledMethod::legs(const Flow& flow) const {
   const RouteEnds path = ends(flow);
-  return path.from == path.to ? std::vector<std::string>{} : flow.route;
+  if (row_.motion == Motion::stream) {
+    const bool loads_far = path.from != flow.executor;
+    const bool stores_far = path.to != flow.executor;
+    return {{loads_far ? flow.route : std::vector<std::string>{}, arrays_read(flow)},
+            {!stores_far ? std::vector<std::string>{}
+             : loads_far ? way_back(flow.route)
+                         : flow.route}};
+  }
+  const auto there = path.from == path.to ? std::vector<std::string>{} : flow.route;
+  if (row_.motion == Motion::exchange) return {{there, 0.5}, {way_back(there), 0.5}};
+  return {{there}};
 }
 
 BandwidthDemand ModelledMethod::demand(const Flow& flow) const {
-  const MachineMethod& method = *figures();
-  const bool both_ways = row_.motion == Motion::exchange;
-  const double byte = 1 / method.efficiency;
+  const MethodFigures& figures = *context_->figures(flow);
+  const double byte = 1 / figures.efficiency;
   BandwidthDemand demand;
-  for (const std::string& link : route(flow)) {
-    demand.uses.push_back({context_->resource_of(link), both_ways ? byte / 2 : byte});
-    if (both_ways) demand.uses.push_back({context_->resource_of(opposite(link)), byte / 2});
+  if (figures.cached_gbps) {
+    demand.ceiling = *figures.cached_gbps * 1e9;
+    return demand;
   }
-  if (flow.source) demand.uses.push_back({context_->memory_of(flow.source->device), byte});
+  for (const Leg& leg : legs(flow)) {
+    for (const std::string& link : leg.links)
+      demand.uses.push_back({context_->resource_of(link), byte * leg.share});
+  }
+  const double loads = row_.motion == Motion::stream ? arrays_read(flow) : 1;
+  if (flow.source) demand.uses.push_back({context_->memory_of(flow.source->device), byte * loads});
   if (flow.destination) demand.uses.push_back({context_->memory_of(flow.destination->device), byte});
   const auto threads = row_.driver == Driver::cpu ? flow.parameters.number("threads", 1) : 1;
-  demand.ceiling = method.ceiling_gbps * 1e9 * static_cast<double>(threads);
+  demand.ceiling = figures.ceiling_gbps * 1e9 * static_cast<double>(threads);
   return demand;
 }
 
 Seconds ModelledMethod::latency(const Flow& flow) const {
+  const MethodFigures& figures = *context_->figures(flow);
+  const bool chase = row_.motion == Motion::chase;
+  if (chase && figures.load_ns) return (figures.latency_us * 1e3 + *figures.load_ns) * 1e-9;
+  if (figures.cached_gbps) return figures.latency_us * 1e-6;
   double links_ns = 0;
-  for (const std::string& link : route(flow)) links_ns += context_->link(link)->latency_ns;
-  const double method_ns = figures()->latency_us * 1e3;
-  if (row_.motion != Motion::chase) return (method_ns + links_ns) * 1e-9;
-  return (method_ns + *context_->device(flow.source->device)->memory_latency_ns + 2 * links_ns) * 1e-9;
+  const Leg way = legs(flow).front();
+  for (const std::string& link : way.links) links_ns += context_->link(link)->latency_ns.value_or(0);
+  const double memory_ns =
+      chase ? context_->device(flow.source->device)->memory_latency_ns.value_or(0) + links_ns : 0;
+  return (figures.latency_us * 1e3 + memory_ns + links_ns) * 1e-9;
 }
 
 std::uint64_t ModelledMethod::operations(const Flow& flow) const {
@@ -167,8 +225,11 @@ std::unique_ptr<Transfer> ModelledMethod::prepare(const Flow& flow, const Arenas
     work.bytes = flow.bytes;
     work.demand = demand(flow);
   }
-  return std::make_unique<ModelledTransfer>(
+  auto transfer = std::make_unique<ModelledTransfer>(
       std::move(work), count, flow.bytes, make_payload(row_.motion, arenas, flow.bytes), injection_of(flow));
+  if (row_.motion == Motion::stream)
+    transfer->touches((static_cast<Bytes>(arrays_read(flow)) + 1) * flow.bytes);
+  return transfer;
 }
 
 }  // namespace linkscope::modelled

@@ -18,7 +18,8 @@ namespace linkscope::modelled {
 /// move at a rate. A payload byte takes 1 / efficiency of every link on the route and of the memories at both
 /// ends (a local copy: twice of the one memory). Flows share links and memories max-min fairly; none exceeds the
 /// method's ceiling (memcpy: ceiling times `threads`). A dependent load takes its memory's latency and each
-/// link's twice.
+/// link's twice, unless the figures give all of it (load_ns). Stream takes the links of both of its legs, and counts
+/// one array as payload. A parameter that is not modelled makes a flow unsupported.
 class ModelledMethod : public Method {
  public:
   ModelledMethod(std::shared_ptr<const ModelledContext> context, MethodRow row)
@@ -36,20 +37,26 @@ class ModelledMethod : public Method {
   [[nodiscard]] std::unique_ptr<Transfer> prepare(const Flow& flow, const Arenas& arenas) const override;
 
  private:
-  /// The described node's figures for this method, or for the one it is like; null where it has neither.
-  [[nodiscard]] const MachineMethod* figures() const;
   /// The two devices that `flow.route` joins.
   struct RouteEnds {
     DeviceId from;
     DeviceId to;
   };
 
+  /// Links that bytes of a flow take one way, and how many of them per byte of payload.
+  struct Leg {
+    std::vector<std::string> links;
+    double share = 1;
+  };
+
+  [[nodiscard]] Support supports_parameters(const Flow& flow) const;
   [[nodiscard]] Support supports_ends(const Flow& flow) const;
+  [[nodiscard]] Support supports_load(const Flow& flow) const;
   [[nodiscard]] Support supports_access(const Flow& flow) const;
   [[nodiscard]] Support supports_route(const Flow& flow) const;
   [[nodiscard]] RouteEnds ends(const Flow& flow) const;
-  /// The links that the bytes take: none where both ends are one device, whatever the plan says.
-  [[nodiscard]] std::vector<std::string> route(const Flow& flow) const;
+  /// None where both ends are one device, whatever the plan's route says.
+  [[nodiscard]] std::vector<Leg> legs(const Flow& flow) const;
   [[nodiscard]] BandwidthDemand demand(const Flow& flow) const;
   /// Of one operation, before its bytes move.
   [[nodiscard]] Seconds latency(const Flow& flow) const;

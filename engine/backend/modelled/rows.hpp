@@ -14,6 +14,7 @@ enum class Motion {
   read,       ///< from the source along the route to the executor
   write,      ///< from the executor along the route to the destination
   exchange,   ///< half the bytes each way between source and destination
+  stream,     ///< source arrays along the route to the executor, the result from there to the destination
   chase,      ///< dependent loads of the executor from the source
   ping_pong,  ///< a flag to the destination and back; one operation is one way
 };
@@ -27,81 +28,63 @@ struct MethodRow {
   MethodSpec spec;
   Motion motion;
   Driver driver;
-  std::string_view like;  ///< the method whose figures hold where the node has none of its own; empty: none
-  std::array<std::string_view, 4>
-      ignored;  ///< parameters of the real methods that the model does not look at
+  /// Parameters of the real method that change nothing here; "name=value": none but that value is modelled.
+  std::array<std::string_view, 4> taken;
   Reach reach = Reach::process;
 };
 
 inline constexpr Quantity bandwidth = Quantity::bandwidth;
 inline constexpr Quantity latency = Quantity::latency;
+/// Pages that migrate because the executor touches them, or that are sent to it.
+inline constexpr MethodTraits migration_traits{.migrates = true};
 
-inline constexpr std::array<MethodRow, 20> method_rows{{
-    {{"memcpy", "CPU threads copy (ceiling per thread)"}, Motion::copy, Driver::cpu, "", {"non_temporal"}},
-    {{"cpu-read", "CPU threads load"}, Motion::read, Driver::cpu, "memcpy", {}},
-    {{"cpu-write", "CPU threads store"}, Motion::write, Driver::cpu, "memcpy", {"non_temporal"}},
+inline constexpr std::array<MethodRow, 18> method_rows{{
+    {{"memcpy", "CPU threads copy (ceiling per thread)"}, Motion::copy, Driver::cpu, {"non_temporal=0"}},
+    {{"cpu-read", "CPU threads load"}, Motion::read, Driver::cpu, {"non_temporal=0"}},
+    {{"cpu-write", "CPU threads store"}, Motion::write, Driver::cpu, {"non_temporal=0"}},
     {{"copy-engine", "a GPU's copy engine copies", bandwidth, copy_engine_traits},
      Motion::copy,
      Driver::gpu,
-     "",
-     {"call", "api", "peer_access"}},
-    {{"copy-engine-2d", "planes of rows, as if dense", bandwidth, copy_engine_traits},
-     Motion::copy,
-     Driver::gpu,
-     "copy-engine",
-     {"region", "in"}},
-    {{"copy-engine-3d", "a box, as if dense", bandwidth, copy_engine_traits},
-     Motion::copy,
-     Driver::gpu,
-     "copy-engine",
-     {"region", "in"}},
-    {{"copy-batch", "many buffers, as if one"}, Motion::copy, Driver::gpu, "copy-engine", {"count", "api"}},
-    {{"kernel-copy", "a kernel loads and stores"}, Motion::copy, Driver::gpu, "", launch_shape},
+     {"call", "api", "peer_access=on", "until=end"}},
+    {{"kernel-copy", "a kernel loads and stores"}, Motion::copy, Driver::gpu, launch_shape},
     {{"kernel-bulk-copy", "a kernel moves blocks"},
      Motion::copy,
      Driver::gpu,
-     "kernel-copy",
      {"blocks", "threads", "stage_bytes", "stages"}},
-    {{"kernel-strided", "a box, as if dense"}, Motion::copy, Driver::gpu, "kernel-copy", {"region", "in"}},
-    {{"kernel-read", "a kernel loads"}, Motion::read, Driver::gpu, "", launch_shape},
-    {{"kernel-write", "a kernel stores"}, Motion::write, Driver::gpu, "", launch_shape},
+    {{"kernel-read", "a kernel loads"}, Motion::read, Driver::gpu, launch_shape},
+    {{"kernel-write", "a kernel stores"}, Motion::write, Driver::gpu, launch_shape},
     {{"kernel-exchange", "one kernel copies both ways at once", bandwidth, exchange_traits},
      Motion::exchange,
      Driver::gpu,
-     "",
      launch_shape},
-    {{"stream", "STREAM, as if a copy of one array"}, Motion::copy, Driver::gpu, "kernel-copy", launch_shape},
+    {{"stream", "STREAM's loops on arrays, whose sum is not carried out"},
+     Motion::stream,
+     Driver::gpu,
+     launch_shape},
+    {{"page-fault", "pages that migrate because they are touched", bandwidth, migration_traits},
+     Motion::read,
+     Driver::either,
+     {"access", "touch=word", "threads"}},
+    {{"prefetch", "pages sent ahead", bandwidth, migration_traits}, Motion::read, Driver::gpu, {"to"}},
     {{"pointer-chase", "dependent loads, one after another", latency, pointer_chase_traits},
      Motion::chase,
      Driver::either,
-     "",
-     {"stride", "locality", "span"}},
+     {"stride=128", "order"}},
     {{"ping-pong", "flags in each other's memory", latency, ping_pong_traits},
      Motion::ping_pong,
      Driver::gpu,
-     "",
-     {"hops"}},
+     {"ordering=relaxed", "round_trips"}},
     {{"mpi", "a message between two processes", bandwidth, mpi_traits},
      Motion::copy,
      Driver::either,
-     "",
-     {},
+     {"call", "window", "staging=none"},
      Reach::processes},
     {{"xccl", "a message by the GPU vendor's library", bandwidth, xccl_traits},
      Motion::copy,
      Driver::gpu,
-     "",
-     {}},
-    {{"ipc-copy", "a copy engine, into another process's memory"},
-     Motion::copy,
-     Driver::gpu,
-     "copy-engine",
-     {}},
-    {{"ipc-kernel", "a kernel, into another process's memory"},
-     Motion::copy,
-     Driver::gpu,
-     "kernel-copy",
-     launch_shape},
+     {"form", "launch"}},
+    {{"ipc-copy", "a copy engine, into another process's memory"}, Motion::copy, Driver::gpu, {}},
+    {{"ipc-kernel", "a kernel, into another process's memory"}, Motion::copy, Driver::gpu, launch_shape},
 }};
 
 /// How the members of a collective pass their blocks on.

@@ -21,6 +21,8 @@ class ModelledTransfer : public Transfer {
     own_facts().operations = operations;
   }
 
+  /// Bytes read plus written by one transfer, where users expect that beside the payload.
+  void touches(Bytes bytes) { own_facts().touched_bytes = bytes; }
   [[nodiscard]] const LaneWork& work() const { return work_; }
   /// Moves the real bytes once, and does what `inject` asks for: ends the process, never returns, damages a
   /// byte, or throws Error{broken}.

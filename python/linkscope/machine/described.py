@@ -23,7 +23,7 @@ Json = dict[str, Any]
 _PACKAGE = Path(__file__).resolve().parents[1]
 _PLACES = (_PACKAGE / "machines", _PACKAGE.parents[1] / "machines")
 MOST_CPUS = 65536
-_UNITS = {"GB": 10**9, "GiB": 2**30}
+_UNITS = {"GB": 10**9, "GiB": 2**30, "MiB": 2**20, "KiB": 2**10, "B": 1}
 
 
 def machine_names() -> list[str]:
@@ -88,8 +88,19 @@ def _node(data: Json) -> Node:
         links=tuple(links),
         modelled=True,
         notes=(data["title"], *assumed, *data.get("notes", ())),
-        methods={name: {k: v for k, v in facts.items() if k != "source"} for name, facts in data["methods"].items()},
+        methods={name: _method(facts) for name, facts in data["methods"].items()},
     )
+
+
+def _method(facts: Json) -> Json:
+    """Figures and rules without their sources; sizes of rules in bytes."""
+    method = {name: value for name, value in facts.items() if name != "source"}
+    if "rules" in method:
+        method["rules"] = [_method(rule) for rule in method["rules"]]
+    if "when" in method:
+        sizes = {name: _bytes(method["when"][name]) for name in ("from_bytes", "below_bytes") if name in method["when"]}
+        method["when"] = method["when"] | sizes
+    return method
 
 
 def _devices(group: Json, peers: dict[str, list[str]] | None) -> list[Device]:

@@ -42,14 +42,61 @@ class LinkFields(msgspec.Struct, forbid_unknown_fields=True):
     every_pair_of: Literal["gpu", "numa"] | UnsetType = UNSET
 
 
-class MethodFields(msgspec.Struct, forbid_unknown_fields=True):
-    """What the modelled backend takes a method to cost."""
+Size = Annotated[str, Meta(pattern=r"^[0-9]{1,12} (B|KiB|MiB|GiB)$")]
+Names = Annotated[list[str], Meta(min_length=1)]
+Words = dict[str, str | int]
+
+
+class WhenFields(msgspec.Struct, forbid_unknown_fields=True):
+    """Which flows a rule is for: those that every field given here fits."""
+
+    source: Literal["numa", "gpu"] | UnsetType = UNSET
+    destination: Literal["numa", "gpu"] | UnsetType = UNSET
+    source_memory: Names | UnsetType = UNSET
+    destination_memory: Names | UnsetType = UNSET
+    memory: Names | UnsetType = UNSET
+    first_touch: Literal["numa", "gpu"] | UnsetType = UNSET
+    executor: Literal["numa", "gpu"] | UnsetType = UNSET
+    ends: Literal["together", "apart"] | UnsetType = UNSET
+    opposite: Literal["busy", "idle"] | UnsetType = UNSET
+    flows: Annotated[list[Natural], Meta(min_length=1)] | UnsetType = UNSET
+    tier: Names | UnsetType = UNSET
+    pairs: Annotated[list[Pair], Meta(min_length=1)] | UnsetType = UNSET
+    from_bytes: Size | UnsetType = UNSET
+    below_bytes: Size | UnsetType = UNSET
+    members: Annotated[list[Natural], Meta(min_length=1)] | UnsetType = UNSET
+    collective: Names | UnsetType = UNSET
+    clock: Names | UnsetType = UNSET
+    parameters: Words | UnsetType = UNSET
+    environment: Words | UnsetType = UNSET
+
+
+class FigureFields(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """What the modelled backend takes a method to cost and reach."""
 
     source: str
+    fits: str | UnsetType = UNSET
     latency_us: NotNegative | UnsetType = UNSET
     step_us: NotNegative | UnsetType = UNSET
     ceiling_gbps: Positive | UnsetType = UNSET
     efficiency: Annotated[float, Meta(gt=0, le=1)] | UnsetType = UNSET
+    cached_gbps: Positive | UnsetType = UNSET
+    load_ns: Positive | UnsetType = UNSET
+
+
+class RuleFields(FigureFields, forbid_unknown_fields=True, kw_only=True):
+    """Other figures for some flows; or why there are none."""
+
+    when: WhenFields
+    unknown: str | UnsetType = UNSET
+
+
+class MethodFields(FigureFields, forbid_unknown_fields=True, kw_only=True):
+    """A method's figures; of ``rules`` the first that is for a flow replaces some of them."""
+
+    parameters: Words | UnsetType = UNSET
+    environment: Words | UnsetType = UNSET
+    rules: Annotated[list[RuleFields], Meta(min_length=1)] | UnsetType = UNSET
 
 
 class MachineFile(msgspec.Struct, forbid_unknown_fields=True):

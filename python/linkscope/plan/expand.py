@@ -16,6 +16,7 @@ from linkscope.plan.candidates import Candidates, FlowLayout, Slot
 from linkscope.plan.collectives import collective_flow, undivided, uneven
 from linkscope.plan.flows import BackgroundPlaces, background_places, background_slots, case_flows, ends_of
 from linkscope.plan.labels import case_id, case_labels
+from linkscope.plan.modelled import give_figures
 from linkscope.plan.patterns import PATTERNS
 from linkscope.plan.planned_case import PlannedCase
 from linkscope.plan.select import Selection, allowed_devices
@@ -143,8 +144,10 @@ def _expand_row(row: SuiteRow, paths: Paths, catalog: EngineCatalog, selected: S
         if row.needs_gpu:
             yield _absent(row, catalog, _too_few(row, candidates))
         return
-    row = _with_own_variants(_with_known_parameters(row, catalog, node), _vendor(node, catalog))
-    supported = [(point, _unsupported(row, point, catalog, node)) for point in points(row, node, catalog.memory)]
+    if not node.modelled:
+        _check_parameters(row, catalog)
+    row = _with_own_variants(row, _vendor(node, catalog))
+    supported = [(point, _unsupported(row, point, catalog)) for point in points(row, node, catalog.memory)]
     for layout in layouts:
         places = background_places(layout, layouts, candidates) if row.background else {}
         alone = _alone(row, layout, places)
@@ -154,7 +157,8 @@ def _expand_row(row: SuiteRow, paths: Paths, catalog: EngineCatalog, selected: S
                 continue
             reason = unsupported or alone or apart[point.method]
             reason = reason or _far(layout, point, catalog) or _crowded(layout, point, node, selected.hosts)
-            yield PlannedCase(_case(row, paths, layout, point, places, catalog), reason)
+            case = _case(row, paths, layout, point, places, catalog)
+            yield PlannedCase(case, reason or (give_figures(case, paths, catalog) if node.modelled else None))
 
 
 def _counts(row: SuiteRow, node: Node) -> tuple[int, ...]:
@@ -204,20 +208,13 @@ def _vendor(node: Node, catalog: EngineCatalog) -> str | None:
     return next((vendor for vendor in _VENDORS if vendor in names), None)
 
 
-def _with_known_parameters(row: SuiteRow, catalog: EngineCatalog, node: Node) -> SuiteRow:
-    """The row without what a model does not model. Raises LinkscopeError for a parameter a real engine lacks."""
-    known = {
-        name: value
-        for name, value in row.parameters.items()
-        if all(name in catalog.methods[method] for method in row.methods if method in catalog.methods)
-    }
-    if len(known) < len(row.parameters) and not node.modelled:
-        unknown = ", ".join(name for name in row.parameters if name not in known)
+def _check_parameters(row: SuiteRow, catalog: EngineCatalog) -> None:
+    """Raises LinkscopeError for a parameter that the engine lacks."""
+    methods = [catalog.methods[method] for method in row.methods if method in catalog.methods]
+    unknown = ", ".join(name for name in row.parameters if not all(name in known for known in methods))
+    if unknown:
         where = f"suite {row.suite}, row {row.name}"
         raise LinkscopeError(f"{where}: {' or '.join(row.methods)} has no parameter {unknown}: see list methods")
-    if row.by_region:
-        known["region"] = row.parameters["region"]  # without it there is no size
-    return replace(row, parameters=known, x=row.x if row.x not in row.parameters or row.x in known else "bytes")
 
 
 def _with_own_variants(row: SuiteRow, vendor: str | None) -> SuiteRow:
@@ -259,7 +256,7 @@ def _too_few(row: SuiteRow, candidates: Candidates) -> str:
     return f"needs at least two GPUs; {len(usable)} {where}"
 
 
-def _unsupported(row: SuiteRow, point: AxisPoint, catalog: EngineCatalog, node: Node) -> str | None:
+def _unsupported(row: SuiteRow, point: AxisPoint, catalog: EngineCatalog) -> str | None:
     """Why the engine cannot run the point at all. Raises LinkscopeError for a name that nobody knows."""
     for method in (point.method, *(one.method for one in row.background)):
         if method not in catalog.methods:
@@ -277,8 +274,6 @@ def _unsupported(row: SuiteRow, point: AxisPoint, catalog: EngineCatalog, node: 
                 where = f"suite {row.suite}, row {row.name}"
                 raise LinkscopeError(f"{where}: unknown memory {end.memory!r} (known: {known})")
             return f"the {catalog.engine} engine has no memory {end.memory}"
-    if node.modelled and point.variant.settings:
-        return f"a described node has no process that {', '.join(point.variant.settings)} could be set for"
     return None
 
 

@@ -1,15 +1,29 @@
-"""What a described node becomes in a plan: the machine that the modelled backend plays."""
+"""What a described node becomes in a plan: the machine that the modelled backend plays, and each flow's figures."""
 
 from __future__ import annotations
 
 from itertools import permutations
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from linkscope.errors import LinkscopeError
-from linkscope.machine.node import Device
+from linkscope.machine.node import Device, Node
 from linkscope.machine.paths import DirectedLink, Paths
 
+if TYPE_CHECKING:
+    from linkscope.plan.expand import EngineCatalog
+
 Json = dict[str, Any]
+
+_FIGURES = ("latency_us", "step_us", "ceiling_gbps", "efficiency", "cached_gbps", "load_ns")
+_LIKE = {
+    "cpu-read": "memcpy",
+    "cpu-write": "memcpy",
+    "kernel-bulk-copy": "kernel-copy",
+    "stream": "kernel-copy",
+    "ipc-copy": "copy-engine",
+    "ipc-kernel": "kernel-copy",
+}
+"""Methods that take another's figures and rules where the description has none of their own."""
 
 
 def machine_of(paths: Paths) -> Json:
@@ -22,13 +36,161 @@ def machine_of(paths: Paths) -> Json:
         "name": node.name,
         "devices": [_device(device, node.name) for device in node.devices if device.kind in ("gpu", "numa")],
         "links": [_link(link, node.name) for link in paths.links.values()],
-        "methods": node.methods,
+        "methods": {name: _figures(node.methods[name]) for name in node.methods},
     }
     machine["routes"] = _routes(paths)
     gpus = node.of_kind("gpu")
     if any("peers" in gpu.attributes for gpu in gpus):
         machine["peer_access"] = [[gpu.id, peer] for gpu in gpus for peer in gpu.attributes.get("peers", ())]
     return machine
+
+
+def give_figures(case: Json, paths: Paths, catalog: EngineCatalog) -> str | None:
+    """Gives each flow of ``case`` the figures that the description has for it, or says why it has none.
+
+    Those are its method's, with what the first rule that is for the flow replaces. Parameters that a rule or the
+    method's own figures are for are taken out of the flow: no engine need know them.
+    """
+    for flow in case["flows"]:
+        name = flow["method"] if flow["method"] in paths.node.methods else _LIKE.get(flow["method"], flow["method"])
+        described = paths.node.methods.get(name)
+        reason = _out_of_reach(flow, paths.node, catalog)
+        if described is not None and reason is None:
+            reason = _Choice(case, flow, described, paths).settle(catalog)
+        if reason is not None:
+            return reason
+    return None
+
+
+class _Choice:
+    """Which of a method's figures are for one flow."""
+
+    def __init__(self, case: Json, flow: Json, described: Json, paths: Paths) -> None:
+        self.flow, self.described, self.node = flow, described, paths.node
+        self.lacks = f"the description of {self.node.name}"
+        self.asked: dict[str, str] = case.get("environment", {})
+        self.environment = _worded(described.get("environment", {})) | self.asked
+        self.parameters = _worded(described.get("parameters", {})) | _worded(flow.get("parameters", {}))
+        self.clock = case["clock"]
+        self.rules: list[Json] = described.get("rules", [])
+        self.ends = [flow[end] for end in ("source", "destination") if end in flow] or flow.get("members", [])
+        self.between = _between(flow)
+        self.others = [_between(other) for other in case["flows"] if other is not flow]
+        path = paths.between(*self.between)
+        self.tier = "" if path is None else path.tier
+
+    def settle(self, catalog: EngineCatalog) -> str | None:
+        """Puts the figures into the flow, or says why there are none."""
+        rule: Json = next((rule for rule in self.rules if self._fits(rule["when"])), {"when": {}})
+        reason: str | None = rule.get("unknown") or self._memory(rule["when"], catalog) or self._environment()
+        reason = reason or self._parameters(rule["when"], catalog)
+        if reason is None:
+            self.flow["figures"] = _figures(self.described | rule)
+        return reason
+
+    def _fits(self, when: Json) -> bool:
+        source, destination = self.flow.get("source", {}), self.flow.get("destination", {})
+        here = {
+            "source": _kind(source.get("device")),
+            "destination": _kind(destination.get("device")),
+            "source_memory": source.get("memory"),
+            "destination_memory": destination.get("memory"),
+            "executor": _kind(self.flow["executor"]),
+            "ends": "together" if source.get("device") == destination.get("device") else "apart",
+            "tier": self.tier,
+            "opposite": "busy" if self.between[::-1] in self.others else "idle",
+            "flows": 1 + len(self.others),
+            "members": len(self.flow.get("members", ())),
+            "collective": self.parameters.get("collective"),
+            "clock": self.clock,
+        }
+        size = self.flow["bytes"]
+        named = [end for end in self.ends if "memory" not in when or end["memory"] in when["memory"]]
+        touchers = {_kind(end.get("first_touch", end["device"])) for end in named}
+        return (
+            all(
+                value in (when[name] if isinstance(when[name], list) else [when[name]])
+                for name, value in here.items()
+                if name in when
+            )
+            and when.get("from_bytes", 0) <= size < when.get("below_bytes", float("inf"))
+            and (bool(named) or "memory" not in when)
+            and ("first_touch" not in when or when["first_touch"] in touchers)
+            and ("pairs" not in when or any(set(pair) == set(self.between) for pair in when["pairs"]))
+            and _worded(when.get("parameters", {})).items() <= self.parameters.items()
+            and _worded(when.get("environment", {})).items() <= self.environment.items()
+        )
+
+    def _memory(self, when: Json, catalog: EngineCatalog) -> str | None:
+        """Pages that a driver must stage or may move are as the figures have them only where a rule names them."""
+        traits = catalog.method(self.flow["method"])
+        if traits.migrates or not (self.flow["executor"].startswith("gpu:") or traits.by_mpi):
+            return None
+        named = [name for field in ("memory", "source_memory", "destination_memory") for name in when.get(field, ())]
+        for end in self.ends:
+            memory = catalog.memory(end["memory"])
+            if memory.placed_by_touch and not memory.registered and end["memory"] not in named:
+                return f"{self.lacks} has no figures for {self.flow['method']} in {end['memory']} memory"
+        return None
+
+    def _environment(self) -> str | None:
+        known = [_worded(rule["when"].get("environment", {})) for rule in self.rules]
+        known.append(_worded(self.described.get("environment", {})))
+        for name, value in self.asked.items():
+            if not any(settings.get(name) == value for settings in known):
+                return f"{self.lacks} does not say what {name}={value} does to {self.flow['method']}"
+        return None
+
+    def _parameters(self, when: Json, catalog: EngineCatalog) -> str | None:
+        """Takes out those that the figures are for. Of the others each must be one that the engine knows."""
+        settled = _worded(self.described.get("parameters", {})) | _worded(when.get("parameters", {}))
+        kept = {}
+        for name, value in self.flow.get("parameters", {}).items():
+            known = name in (*catalog.methods[self.flow["method"]], "collective")
+            if (name in settled and settled[name] != str(value)) or not (known or name in settled):
+                return f"the model has no {name}: {value}"
+            if name not in settled:
+                kept[name] = value
+        if "parameters" in self.flow:
+            self.flow["parameters"] = kept
+        return None
+
+
+def _out_of_reach(flow: Json, node: Node, catalog: EngineCatalog) -> str | None:
+    """Why the executor cannot take part: a GPU that has neither end, or a CPU that cannot load from a GPU's memory."""
+    if "members" in flow or catalog.method(flow["method"]).migrates:
+        return None
+    executor = flow["executor"]
+    ends = {flow[end]["device"] for end in ("source", "destination") if end in flow}
+    shared = {frozenset((link.a, link.b)) for link in node.links if link.kind == "on-package"}
+    if executor.startswith("gpu:"):
+        if executor in ends or len(ends) < 2 or any(frozenset((executor, end)) in shared for end in ends):
+            return None
+        return f"a way over a third device, {executor}, is not modelled"
+    gpus = {end for end in ends if end.startswith("gpu:")}
+    alone = sorted(gpu for gpu in gpus if not any(gpu in pair for pair in shared))
+    if alone and not catalog.method(flow["method"]).by_mpi:
+        return f"{executor} cannot load from the memory of {alone[0]}"
+    return None
+
+
+def _between(flow: Json) -> tuple[str, str]:
+    """The two devices that the bytes go between."""
+    source = flow.get("source", {}).get("device", flow["executor"])
+    destination = flow.get("destination", {}).get("device", flow["executor"])
+    return source, flow["executor"] if source == destination else destination
+
+
+def _figures(method: Json) -> Json:
+    return {name: method[name] for name in _FIGURES if name in method}
+
+
+def _worded(values: Json) -> dict[str, str]:
+    return {name: str(value) for name, value in values.items()}
+
+
+def _kind(device: str | None) -> str | None:
+    return None if device is None else device.partition(":")[0]
 
 
 def _routes(paths: Paths) -> list[Json]:
