@@ -134,6 +134,16 @@ def test_touched_counts_every_byte_read_and_written() -> None:
     assert figure.what == "bytes read plus bytes written"
 
 
+def test_touched_of_several_flows_counts_all_of_them() -> None:
+    flows = [made.flow(f"gpu:{gpu}", f"gpu:{gpu}", SIZE) for gpu in (0, 1)]
+    row = made.ok(made.case("stream", flows, {"figure": "touched"}), [[SIZE / 30e9] * 8] * 2)
+    results = [{**one, "touched_bytes": 2 * SIZE} for one in row.raw["flows"]]
+    together = {**row.raw, "flows": results, "aggregate": {"gbps": vars(stats_of([58.0] * 8)), "overlap": 1.0}}
+    found = headline(Row.from_json(together))
+    assert found is not None
+    assert found.value.median == pytest.approx(116)
+
+
 def test_touched_without_the_methods_word_on_it_is_no_figure() -> None:
     assert headline(touching(made.flow("gpu:0", "gpu:0", SIZE, "stream"), None)) is None
 

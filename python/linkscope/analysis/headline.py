@@ -21,7 +21,7 @@ CALL = "time of one operation"
 TOGETHER = "time of one collective, mean of its members"
 ALGORITHM = "algorithm bandwidth: size over time"
 BUS = "bus bandwidth as nccl-tests defines it"
-OF_ALL = ("sum", "aggregate")
+OF_ALL = ("sum", "aggregate", "touched")
 """Figures of all flows of a case together, as labels name them."""
 _TIME_UNITS = {"ns": 1e9, "us": 1e6, "ms": 1e3}
 """Of one second."""
@@ -64,8 +64,8 @@ def headline(row: Row) -> Headline | None:
     ``first``: the first measured flow's rate (its time where the method measures latency). ``sum``: the sum of
     the measured flows' own rates. ``aggregate``: all bytes over first start to last end. ``half``: half of the
     first flow's rate, one direction of a flow that moves both ways. ``latency``: the first flow's time.
-    ``touched``: bytes that the first flow reads plus those it writes, per second. ``algorithm``: of a collective, size
-    over time; ``bus``: that by nccl-tests' factor, to be held against a link.
+    ``touched``: bytes read plus bytes written per second, of several flows (alike) over first start to last end.
+    ``algorithm``: of a collective, size over time; ``bus``: that by nccl-tests' factor, to be held against a link.
     """
     measured = row.measured_flows
     if row.status != "ok" or not measured:
@@ -80,7 +80,10 @@ def headline(row: Row) -> Headline | None:
         return _sum(row)
     if figure == "touched":
         ratio = touched_ratio(*measured[0])
-        return None if ratio is None else Headline(scaled(first.gbps, ratio), RATE_UNIT, TOUCHED)
+        whole = row.aggregate if len(measured) > 1 else first.gbps
+        if ratio is None or whole is None:
+            return None
+        return Headline(scaled(whole, ratio), RATE_UNIT, TOUCHED + (", all flows" if len(measured) > 1 else ""))
     if figure in ("algorithm", "bus"):
         return _bandwidth(*measured[0], figure)
     if figure == "half":

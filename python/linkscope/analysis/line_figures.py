@@ -328,6 +328,8 @@ class _Reader:
         elif part.figure == "aggregate":
             rate = line.aggregate.gbps if line.aggregate else None
         elif part.figure == "touched":
+            if len(shape.measured) > 1:
+                rate = line.aggregate.gbps if line.aggregate else None
             payload = sizes[part.first] * flow.operations
             factor = (flow.touched_bytes or 0) / payload if payload else 0.0
         if rate is None or not factor:
