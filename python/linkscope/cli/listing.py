@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from linkscope.importers.importers import IMPORTERS
 from linkscope.launch.engines import ENGINES, choose_engine, describe, find_engines
 from linkscope.launch.outlook import SuiteEstimate, suite_estimates
 from linkscope.machine.described import load_machine, machine_names
@@ -72,6 +73,10 @@ def _engines() -> list[Entry]:
     return listed
 
 
+def _importers() -> list[Entry]:
+    return [{"name": name, "text": one.summary} for name, one in IMPORTERS.items()]
+
+
 def _catalog_entry(entry: dict[str, Any]) -> Entry:
     text = str(entry.get("summary", ""))
     if not entry["available"]:
@@ -90,4 +95,5 @@ _KINDS: dict[str, Callable[[], list[Entry]]] = {
     "patterns": _patterns,
     "machines": _machines,
     "engines": _engines,
+    "importers": _importers,
 }

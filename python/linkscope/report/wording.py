@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from itertools import groupby
+from typing import Protocol
 
 from linkscope.analysis.bounds import Bound
 from linkscope.analysis.cell import Cell, Heading
@@ -13,8 +14,10 @@ from linkscope.analysis.headline import ALGORITHM, BUS, CALL, OWN_RATE, RATE_UNI
 from linkscope.analysis.layers import Added, Layer
 from linkscope.analysis.leaders import Leader
 from linkscope.analysis.peak import ABOVE
-from linkscope.analysis.summary import ABOVE_PEAK, DEFAULT_PRECISION, TableSummary
+from linkscope.analysis.summary import ABOVE_PEAK, DEFAULT_PRECISION, Summary, TableSummary
 from linkscope.machine.node import Node
+from linkscope.results.row import origin_name
+from linkscope.results.run_stream import Run
 
 MODELLED = "MODELLED — not a measurement"
 WIDE_INTERVAL = 0.05
@@ -73,11 +76,44 @@ def percent(share: float) -> str:
     return f"{share * 100:.1f} %" if share >= 0.0005 or share <= 0 else "<0.1 %"
 
 
+class _Marked(Protocol):
+    """What may hold figures that are modelled, or another tool's."""
+
+    @property
+    def modelled(self) -> bool: ...
+
+    @property
+    def imported(self) -> tuple[str, ...]: ...
+
+
+def mark(of: _Marked) -> str:
+    """What a title must say where linkscope did not measure the figures: "imported from nvbandwidth 0.8"; else ""."""
+    return MODELLED if of.modelled else imported(of.imported)
+
+
+def imported(tools: Sequence[str]) -> str:
+    """Such as "imported from nvbandwidth 0.8"; "" for no tools."""
+    return f"imported from {', '.join(tools)}" if tools else ""
+
+
+def done(summary: Summary) -> str:
+    """What was done to the cases that are ok."""
+    return "modelled" if summary.modelled else imported(summary.imported) or "measured and verified"
+
+
+def titled(run: Run) -> str:
+    """The node's name, and where the figures are from, unless linkscope measured them."""
+    origin = origin_name(run.header)
+    return "  ".join(filter(None, (run.node.name, imported([origin] if origin else []))))
+
+
 def margin(figure: Headline) -> str:
     """The interval, its larger side for both: "±0.12 %", or its bounds "310.2–402.8" where a side is wider than 5 %;
-    "unknown" where a bound is further from the median than a factor of 3.
+    "unknown" where a bound is further from the median than a factor of 3; nothing of a figure that stands alone.
     """
     low, middle, high = figure.value.low, figure.value.median, figure.value.high
+    if figure.value.n == 1:
+        return ""
     if middle > 0 and (low <= 0 or max(high / middle, middle / low) > UNKNOWN_FROM):
         return UNKNOWN
     if figure.margin > WIDE_INTERVAL:
