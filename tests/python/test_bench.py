@@ -220,7 +220,7 @@ def test_an_nvbandwidth_that_hangs_leaves_no_figures_and_does_not_stop_the_compa
     assert seconds >= LIMIT_S
     assert not well
     assert output.read_text() == "{\n"
-    assert nvbandwidth.read_peer(output, 4) == {}
+    assert nvbandwidth.read_peer(output) == {}
     assert "not done within 2 s" in capsys.readouterr().out
 
 

@@ -20,7 +20,7 @@ from linkscope.importers.imported_run import Wanted, import_file
 from linkscope.importers.importers import IMPORTERS, read
 from linkscope.importers.peer_output import PeerOutput, Source
 from linkscope.report.wording import margin
-from linkscope.results.row import Row
+from linkscope.results.row import Row, origin_name
 from linkscope.results.run_file import RunFile
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
@@ -60,9 +60,7 @@ def test_a_sample_is_recognised_and_its_run_file_keeps_to_the_schema(tmp_path: P
     for line in output.read_text().splitlines():
         validate(json.loads(line))
     assert found.with_status("ok")
-    assert all(
-        row.origin == f"{found.header['origin']['tool']} {found.header['origin']['version']}" for row in found.rows
-    )
+    assert {row.origin for row in found.rows} == {origin_name(found.header)}
     assert not found.modelled
     assert set(figures(found)["origin"].cast(str)) == {found.rows[0].origin}
 
@@ -123,6 +121,46 @@ def test_a_run_of_other_gpus_is_no_run_of_the_same_node(tmp_path: Path) -> None:
         import_file(source.path, tmp_path / "run.jsonl", Wanted(beside=RunFile.read(MEASURED)))
 
 
+def test_nccl_tests_times_become_the_suites_collectives_by_size(tmp_path: Path) -> None:
+    rows = taken(tmp_path, "nccl-tests-2.19.txt")
+    assert [row.case["flows"][0]["bytes"] for row in rows.values()] == [4096 << 2 * i for i in range(10)]
+    where = "collectives/xccl-calls/4GPUs/all-reduce/xccl-collective/one-process/eager/one-thread/batch-clock"
+    small, large = rows[f"{where}/64KiB"], rows[f"{where}/256MiB"]
+    assert small.flows[0].seconds.median == pytest.approx(11.79 * 1e-6)
+    assert gbps(large) == pytest.approx(220.89, rel=1e-4)
+    assert [end["device"] for end in large.case["flows"][0]["members"]] == [f"gpu:{i}" for i in range(4)]
+    assert large.raw["origin"] == {"tool": "nccl-tests", "version": "2.19.6", "test": "all_reduce_perf"}
+
+
+@pytest.mark.parametrize(
+    ("name", "where", "processes"),
+    [
+        (
+            "nccl-tests-2.19.json",
+            "xccl-graph-recorded/4GPUs/all-gather/xccl-collective/one-process/graph/recorded20",
+            1,
+        ),
+        ("nccl-tests-rccl.csv", "xccl-processes/4GPUs/all-reduce/xccl-collective/a-process-each/eager", 4),
+        ("nccl-tests-rccl.json", "ring-xccl", 1),
+    ],
+)
+def test_the_way_of_launching_chooses_the_case(tmp_path: Path, name: str, where: str, processes: int) -> None:
+    rows = taken(tmp_path, name)
+    assert all(where in row for row in rows)
+    assert {row.case.get("processes", 1) for row in rows.values()} == {processes}
+
+
+def test_wrong_results_and_other_types_are_left_out_and_told(tmp_path: Path) -> None:
+    text = SAMPLES["nccl-tests-rccl.csv"].read_text()
+    lines = text.splitlines()
+    lines[1], lines[3] = lines[1].removesuffix("0") + "7", lines[3].replace("float", "half")
+    path = tmp_path / "rccl.csv"
+    path.write_text("\n".join(lines))
+    found = read(Source.read(path), None)
+    assert len(found.figures) == 8
+    assert found.notices == ("1 lines with wrong results: left out", "1 lines of other types than float: left out")
+
+
 @pytest.mark.parametrize("name", SAMPLES)
 def test_terminal_and_page_say_where_figures_are_from(tmp_path: Path, name: str) -> None:
     runner = CliRunner()
@@ -148,6 +186,8 @@ def test_a_figure_without_repeats_has_no_interval(tmp_path: Path) -> None:
     [
         ("nvbandwidth-0.8.txt", "Version: v0.8", "Version: v0.7"),
         ("nvbandwidth-0.8.json", '"version" : "v0.8"', '"version" : "v1.0"'),
+        ("nccl-tests-2.19.txt", "version 2.19.6", "version 9.1"),
+        ("nccl-tests-2.19.json", '"version":3', '"version":7'),
     ],
 )
 def test_another_version_is_refused(tmp_path: Path, name: str, old: str, new: str) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from linkscope.errors import LinkscopeError
-from linkscope.importers import nvbandwidth
+from linkscope.importers import nccl_tests, nvbandwidth
 from linkscope.importers.peer_output import PeerOutput, Source
 
 
@@ -21,6 +21,9 @@ class Importer:
 
 IMPORTERS = {
     "nvbandwidth": Importer("nvbandwidth 0.8 to 0.10: text, JSON (-j)", nvbandwidth.recognises, nvbandwidth.read),
+    "nccl-tests": Importer(
+        "nccl-tests and rccl-tests: text, JSON (-J), CSV and JSON lines (-x)", nccl_tests.recognises, nccl_tests.read
+    ),
 }
 
 

@@ -61,7 +61,7 @@ _Root = TypedDict(
 )
 
 
-class _File(TypedDict):
+class _Document(TypedDict):
     nvbandwidth: _Root
 
 
@@ -77,7 +77,7 @@ def read(source: Source) -> PeerOutput:
 
 
 def _json(source: Source) -> PeerOutput:
-    root = source.json(_File)["nvbandwidth"]
+    root = source.json(_Document)["nvbandwidth"]
     version = version_of(source, root.get("version", "?"), 0, VERSIONS, TOOL)
     devices = [_device(source, 0, text) for text in root.get("GPU Device list", ())]
     gpus = [gpu for gpu, _ in devices]
