@@ -29,9 +29,14 @@ MEASURED = FIXTURES / "runs" / "h200x4-default.jsonl"
 MIB = 1 << 20
 
 
-def taken(tmp_path: Path, name: str, wanted: Wanted | None = None) -> dict[str, Row]:
+def wanted(name: str) -> Wanted:
+    """What a sample needs said."""
+    return Wanted(processes=2 if name.startswith("osu") else None)
+
+
+def taken(tmp_path: Path, name: str) -> dict[str, Row]:
     """The rows of a sample, by id."""
-    found = import_file(SAMPLES[name], tmp_path / "run.jsonl", wanted or Wanted())
+    found = import_file(SAMPLES[name], tmp_path / "run.jsonl", wanted(name))
     return {row.id: row for row in found.rows}
 
 
@@ -54,7 +59,7 @@ def altered(tmp_path: Path, name: str, old: str, new: str) -> Source:
 @pytest.mark.parametrize("name", SAMPLES)
 def test_a_sample_is_recognised_and_its_run_file_keeps_to_the_schema(tmp_path: Path, name: str) -> None:
     output = tmp_path / "run.jsonl"
-    found = import_file(SAMPLES[name], output, Wanted())
+    found = import_file(SAMPLES[name], output, wanted(name))
     recognising = [key for key, one in IMPORTERS.items() if one.recognises(SAMPLES[name].read_text())]
     assert len(recognising) == 1
     for line in output.read_text().splitlines():
@@ -161,11 +166,68 @@ def test_wrong_results_and_other_types_are_left_out_and_told(tmp_path: Path) -> 
     assert found.notices == ("1 lines with wrong results: left out", "1 lines of other types than float: left out")
 
 
+@pytest.mark.parametrize(
+    ("name", "case", "size", "seconds"),
+    [
+        (
+            "osu-latency-7.4.txt",
+            "host-latency/numa:0/mpi/a-process-each/ping-pong/host-clock/8B",
+            8,
+            1.26e-6,
+        ),
+        (
+            "osu-bibw-7.4.txt",
+            "both-ways/host-clock/1KiB",
+            1024,
+            1024 / 1857.89e6,
+        ),
+        (
+            "osu-allgather-7.4.txt",
+            "all-gather/mpi-collective/a-process-each/host-clock/16B",
+            16,
+            5.28e-6,
+        ),
+        ("osu-barrier-7.4.txt", "collectives/barrier-mpi/2members", 0, 0.55e-6),
+        (
+            "osu-put_latency-7.4.txt",
+            "host-one-sided/numa:0/mpi/a-process-each/put/host-clock/16B",
+            16,
+            1.38e-6,
+        ),
+    ],
+)
+def test_osus_figures_become_messages_and_collectives(
+    tmp_path: Path, name: str, case: str, size: int, seconds: float
+) -> None:
+    (row,) = (row for row in taken(tmp_path, name).values() if row.id.endswith(case))
+    assert row.case["flows"][0]["bytes"] == size
+    assert row.flows[0].seconds.median == pytest.approx(seconds)
+    assert (row.case["clock"], row.case["processes"], row.origin) == ("host", 2, "OSU 7.4")
+
+
+def test_osus_extremes_are_kept_and_are_no_interval(tmp_path: Path) -> None:
+    row = taken(tmp_path, "osu-allreduce-7.4.txt")[
+        "collectives/host-mpi/2members/all-reduce/mpi-collective/a-process-each/host-clock/64KiB"
+    ]
+    words = next(line.split() for line in SAMPLES["osu-allreduce-7.4.txt"].read_text().split("\n") if "65536" in line)
+    seconds = row.flows[0].seconds
+    assert [seconds.median, seconds.min, seconds.max] == pytest.approx([float(word) * 1e-6 for word in words[1:4]])
+    assert seconds.low == seconds.high == seconds.median
+
+
+def test_osus_collectives_need_to_be_told_their_processes(tmp_path: Path) -> None:
+    with pytest.raises(LinkscopeError, match="add --processes N"):
+        import_file(SAMPLES["osu-allreduce-7.4.txt"], tmp_path / "run.jsonl", Wanted())
+    found = import_file(SAMPLES["osu-allreduce-7.4.txt"], tmp_path / "run.jsonl", Wanted(processes=3))
+    assert {len(row.case["flows"][0]["members"]) for row in found.rows} == {3}
+
+
 @pytest.mark.parametrize("name", SAMPLES)
 def test_terminal_and_page_say_where_figures_are_from(tmp_path: Path, name: str) -> None:
     runner = CliRunner()
     run, page = tmp_path / "run.jsonl", tmp_path / "page.html"
-    assert runner.invoke(app, ["import", str(SAMPLES[name]), "-o", str(run)]).exit_code == 0
+    told = ["--processes", "2"] if wanted(name).processes else []
+    assert runner.invoke(app, ["import", str(SAMPLES[name]), "-o", str(run), *told]).exit_code == 0
     origin = RunFile.read(run).rows[0].origin
     assert f"imported from {origin}" in " ".join(runner.invoke(app, ["show", str(run)]).output.split())
     assert runner.invoke(app, ["report", str(run), "-o", str(page)]).exit_code == 0
@@ -188,6 +250,7 @@ def test_a_figure_without_repeats_has_no_interval(tmp_path: Path) -> None:
         ("nvbandwidth-0.8.json", '"version" : "v0.8"', '"version" : "v1.0"'),
         ("nccl-tests-2.19.txt", "version 2.19.6", "version 9.1"),
         ("nccl-tests-2.19.json", '"version":3', '"version":7'),
+        ("osu-latency-7.4.txt", "Test v7.4", "Test v3.1"),
     ],
 )
 def test_another_version_is_refused(tmp_path: Path, name: str, old: str, new: str) -> None:
@@ -249,9 +312,9 @@ def taken_or_refused(path: Path, name: str, number: int) -> str | None:
     """Of the file, by its format's name or as it looks; the complaint where it is refused."""
     named = next(key for key in sorted(IMPORTERS, key=len, reverse=True) if name.startswith(key))
     try:
-        whole(read(Source.read(path), named if number % 2 else None))
+        whole(read(Source.read(path, wanted(name).processes), named if number % 2 else None))
         if number % 30 == 0:
-            import_file(path, path.with_name(f"{number}.jsonl"), Wanted())
+            import_file(path, path.with_name(f"{number}.jsonl"), wanted(name))
     except LinkscopeError as error:
         return str(error)
     return None

@@ -20,6 +20,7 @@ def take(
     named: str | None,
     beside: Path | None,
     machine: str | None,
+    processes: int | None,
     command: Sequence[str],
     console: Console,
 ) -> int:
@@ -27,7 +28,7 @@ def take(
     if beside is not None and machine is not None:
         raise LinkscopeError("--beside and --machine both say what the node is: name one of them")
     run = RunFile.read(beside) if beside is not None else None
-    wanted = Wanted(named, run, load_machine(machine) if machine is not None else None)
+    wanted = Wanted(named, run, load_machine(machine) if machine is not None else None, processes)
     found = import_file(path, output or RUNS / f"{path.stem}.jsonl", wanted, command)
     for notice in found.notices:
         console.print(notice, highlight=False, markup=False, soft_wrap=True)

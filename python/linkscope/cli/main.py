@@ -404,11 +404,14 @@ def import_(
         Path | None, typer.Option(help="A run of the same node: its devices, links and the ids of its cases.")
     ] = None,
     machine: Annotated[str | None, typer.Option(help="Else the described node: see `list machines`.")] = None,
+    processes: Annotated[
+        int | None, typer.Option(min=2, max=80, help="How many took part, where FILE does not say (OSU's collectives).")
+    ] = None,
 ) -> int:
     """Make a run file of another tool's output: nvbandwidth, nccl-tests, OSU and others."""
     from linkscope.cli import importing
 
-    return importing.take(file, output, named, beside, machine, ["linkscope", *sys.argv[1:]], _err())
+    return importing.take(file, output, named, beside, machine, processes, ["linkscope", *sys.argv[1:]], _err())
 
 
 @app.callback(invoke_without_command=True)

@@ -36,10 +36,12 @@ def tests_of(row: SuiteRow) -> set[str]:
 def claimed(peer: PeerOutput, node: Node, tests: Iterable[str]) -> list[tuple[set[str], Json]]:
     """Each case of the tool's suites that measures one of ``tests`` on ``node``, with the names of those tests.
 
-    A row takes the sizes of the figures besides its own, so that its ids name sizes as those of `linkscope run` do.
+    A row takes the sizes and the numbers of members of the figures besides its own, so that its ids name sizes as those
+    of `linkscope run` do.
     """
     wanted = set(tests)
     asked = {figure.size for figure in peer.figures if figure.size is not None}
+    members = {str(figure.facts["members"]) for figure in peer.figures if figure.facts.get("members")}
     found: list[tuple[set[str], Json]] = []
     for suite in map(load_suite, peer.suites):
         for row in suite.rows:
@@ -47,6 +49,7 @@ def claimed(peer: PeerOutput, node: Node, tests: Iterable[str]) -> list[tuple[se
             if names and (node.of_kind("gpu") or not row.needs_gpu):
                 sized = replace(row, sizes=tuple(dict.fromkeys((*row.sizes, *sorted(asked)))))
                 row = sized if len(row.sizes) > 1 else row
+                row = replace(row, counts=tuple(dict.fromkeys((*row.counts, *members)))) if row.counts else row
                 cases = expand([Suite(suite.name, suite.answers, (row,))], node, _catalog(row), Selection())
                 found += [(names, planned.case) for planned in cases if planned.skip is None]
     return found

@@ -26,11 +26,13 @@ Json = dict[str, Any]
 class Wanted:
     """``format``: of ``IMPORTERS``; None: as the file looks. ``beside``: a linkscope run of the same node, whose
     devices, links and ids are taken. ``node``: else the node, described; None: what the file says of it.
+    ``processes``: how many took part, where the file does not say.
     """
 
     format: str | None = None
     beside: RunFile | None = None
     node: Node | None = None
+    processes: int | None = None
 
 
 def import_file(path: Path, output: Path, wanted: Wanted, command: Sequence[str] = ()) -> RunFile:
@@ -40,7 +42,7 @@ def import_file(path: Path, output: Path, wanted: Wanted, command: Sequence[str]
     """
     if output.exists():
         raise LinkscopeError(f"{output} exists: choose another -o FILE")
-    peer = importers.read(Source.read(path), wanted.format)
+    peer = importers.read(Source.read(path, wanted.processes), wanted.format)
     records = list(_records(peer, path, wanted, command))
     output.parent.mkdir(parents=True, exist_ok=True)
     write_whole(output, "".join(json.dumps(one, separators=(",", ":"), allow_nan=False) + "\n" for one in records))

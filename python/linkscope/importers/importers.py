@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from linkscope.errors import LinkscopeError
-from linkscope.importers import nccl_tests, nvbandwidth
+from linkscope.importers import nccl_tests, nvbandwidth, osu
 from linkscope.importers.peer_output import PeerOutput, Source
 
 
@@ -24,6 +24,7 @@ IMPORTERS = {
     "nccl-tests": Importer(
         "nccl-tests and rccl-tests: text, JSON (-J), CSV and JSON lines (-x)", nccl_tests.recognises, nccl_tests.read
     ),
+    "osu": Importer("OSU micro-benchmarks 5 to 7: text, also of -f", osu.recognises, osu.read),
 }
 
 

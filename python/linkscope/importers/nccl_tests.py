@@ -158,9 +158,7 @@ def _json(source: Source) -> PeerOutput:
     data = source.json(_Measured)
     if data["version"] not in JSON_VERSIONS:
         known = f"it reads {', '.join(map(str, JSON_VERSIONS))}"
-        raise source.wrong(
-            0, f"its JSON {data["version"]} is a version that linkscope does not read: {known}"
-        )
+        raise source.wrong(0, f"its JSON {data['version']} is a version that linkscope does not read: {known}")
     config, said = data["config"], _Said()
     said.command, said.versions["NCCL"] = tuple(data["args"]), str(data["nccl_version"])
     kind = _kind(source, 0, data["args"][0])
