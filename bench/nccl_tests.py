@@ -19,7 +19,6 @@ from __future__ import annotations
 import argparse
 import itertools
 import os
-import re
 import statistics
 import sys
 from collections import Counter
@@ -36,19 +35,11 @@ from turns import Turns, best_of, missing, note_of, print_missing, ratio_of, tab
 from linkscope import topology
 from linkscope.analysis.collective import Collective
 from linkscope.errors import LinkscopeError
+from linkscope.importers.nccl_tests import PROGRAMS, times_out_of_place
 from linkscope.results.row import Row
 from linkscope.results.run_file import RunFile
 
 SUITE = Path(__file__).with_name("nccl-tests.yaml")
-PROGRAMS = {
-    "all-reduce": "all_reduce_perf",
-    "reduce": "reduce_perf",
-    "broadcast": "broadcast_perf",
-    "reduce-scatter": "reduce_scatter_perf",
-    "all-gather": "all_gather_perf",
-    "all-to-all": "alltoall_perf",
-    "send-receive": "sendrecv_perf",
-}
 MODES = ("one-thread", "thread-per-gpu", "graph")
 SIZES = tuple(4**power << 10 for power in range(1, 11))
 """4 KiB to 1 GiB: the suite's sizes, and those of RANGES together."""
@@ -172,10 +163,8 @@ def theirs(
 
 def parse(text: str) -> dict[int, float]:
     """Size -> microseconds out of place, from the table that nccl-tests prints, where it found no result wrong."""
-    line = re.compile(
-        r"^\s*(\d+)\s+\d+\s+\w+\s+\w+\s+-?\d+\s+([\d.e+-]+)\s+[\d.]+\s+[\d.]+\s+(?:0|N/A)\s", re.MULTILINE
-    )
-    return {int(match[1]): float(match[2]) for match in line.finditer(text)}
+    lines = times_out_of_place(text.split("\n"))
+    return {size: float(time) for size, _, time, wrong in lines if wrong in ("0", "N/A")}
 
 
 def factor(kind: str, gpus: int) -> float:

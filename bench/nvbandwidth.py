@@ -10,7 +10,6 @@ begins that would, by the longest so far, end after --total seconds.
 from __future__ import annotations
 
 import argparse
-import json
 import math
 import statistics
 import sys
@@ -29,22 +28,20 @@ from turns import Figures, note_of, ratio_of, take_turns
 from linkscope.analysis.by_flow import by_flow
 from linkscope.analysis.headline import headline
 from linkscope.errors import LinkscopeError
+from linkscope.importers import nvbandwidth
+from linkscope.importers.peer_output import SECONDS, PeerOutput, Source
 from linkscope.results.run_file import RunFile
 
 SUITE = Path(str(files("linkscope") / "suites" / "nvbandwidth.yaml"))
 
 
-def peer_cells(output: dict[str, object], gpus: int) -> dict[tuple[str, int, int], float]:
-    """(case, row, column) -> figure. Cases that print several matrices end with their total: the last one counts."""
-    cells: dict[tuple[str, int, int], float] = {}
-    for test in output["nvbandwidth"]["testcases"]:  # type: ignore[index]
-        matrix = test.get("bandwidth_matrix", [])
-        rows = matrix[-gpus:] if len(matrix) >= gpus else matrix
-        for i, row in enumerate(rows):
-            for j, text in enumerate(row):
-                if text != "N/A" and float(text) > 0:
-                    cells[test["name"], i, j] = float(text)
-    return cells
+def peer_cells(output: PeerOutput) -> dict[tuple[str, int, int], float]:
+    """(case, row, column) -> figure, GB/s or ns."""
+    return {
+        (one.test.removeprefix("nvbandwidth "), coordinate(one.row), coordinate(one.column)): one.value.median
+        * (1e9 if one.unit == SECONDS else 1)
+        for one in output.figures
+    }
 
 
 def coordinate(label: str) -> int:
@@ -86,7 +83,7 @@ class Sides:
         """A run of nvbandwidth in ``turn``; what it printed stays in ``keep``."""
         output = self.keep / f"nvbandwidth-{turn}.json"
         self._take("nvbandwidth", self.peer, output)
-        return dict(read_peer(output, self.gpus))
+        return dict(read_peer(output))
 
     def _take(self, tool: str, command: list[str], output: Path) -> None:
         seconds, well = timed(command, output, self.limit_s)
@@ -132,12 +129,12 @@ def timed(command: list[str], output: Path, limit_s: float) -> tuple[float, bool
     return seconds, ended.problem is None
 
 
-def read_peer(output: Path, gpus: int) -> dict[tuple[str, int, int], float]:
+def read_peer(output: Path) -> dict[tuple[str, int, int], float]:
     """``peer_cells`` of the file; none, and told, where it holds no whole JSON: nvbandwidth was ended."""
     try:
-        return peer_cells(json.loads(output.read_text()), gpus)
-    except ValueError:
-        print(f"{output} holds no whole JSON: no figures of nvbandwidth's")
+        return peer_cells(nvbandwidth.read(Source.read(output)))
+    except LinkscopeError as error:
+        print(f"no figures of nvbandwidth's: {error}")
         return {}
 
 

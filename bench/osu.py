@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import re
 import sys
 from collections import Counter
 from dataclasses import dataclass
@@ -28,6 +27,7 @@ from rich.console import Console
 from turns import best_of, missing, note_of, print_missing, ratio_of, table_of, take_turns
 
 from linkscope.errors import LinkscopeError
+from linkscope.importers.osu import rows_of
 from linkscope.results.row import Row
 from linkscope.results.run_file import RunFile
 
@@ -165,16 +165,10 @@ def _theirs(
     ended = run(command, limit_s)
     if ended.problem:
         print(ended.problem)
-    printed = parse(ended.printed)
+    printed = rows_of(ended.printed)
     scale = 1e-3 if peer.rate else 1
     named = {size: peer.size_of(size) for size in sizes}
     return {(word, size): printed[name] * scale for size, name in named.items() if name in printed}
-
-
-def parse(text: str) -> dict[int, float]:
-    """Size -> figure, from what a benchmark of OSU's prints; one without sizes has its figure at 0."""
-    lines = re.finditer(r"^ *(?:(\d+) +)?(\d+\.\d+)(?: .*)?$", text, re.MULTILINE)
-    return {int(line[1] or 0): float(line[2]) for line in lines}
 
 
 def bench(word: str, arguments: argparse.Namespace, console: Console) -> tuple[list[Ratio], Counter[str]]:

@@ -36,9 +36,10 @@ PYTHON: dict[str, set[str]] = {
     "plan": {"machine"},
     "results": {"machine"},
     "launch": {"machine", "plan", "results"},
+    "importers": {"machine", "plan", "results"},
     "analysis": {"machine", "results"},
     "report": {"machine", "results", "analysis"},
-    "cli": {"machine", "plan", "results", "launch", "analysis", "report"},
+    "cli": {"machine", "plan", "results", "launch", "importers", "analysis", "report"},
     "torch_child": set(),  # a program of its own, which the engine starts
 }
 

@@ -183,9 +183,9 @@ if "-m" in sys.argv and sys.argv[sys.argv.index("-m") + 1].endswith("64"):
 
 
 def test_what_osu_prints_is_read_with_and_without_sizes() -> None:
-    assert osu.parse("# OSU MPI Barrier\n# Avg Latency(us)\n             1.75\n") == {0: 1.75}
+    assert osu.rows_of("# OSU MPI Barrier\n# Avg Latency(us)\n             1.75\n") == {0: 1.75}
     ended = "# Size  MB/s\n1     4.50\n1048576       9000.12\n====== BAD TERMINATION 15\n=   PID 7 RUNNING\n"
-    assert osu.parse(ended) == {1: 4.5, 1 << 20: 9000.12}
+    assert osu.rows_of(ended) == {1: 4.5, 1 << 20: 9000.12}
 
 
 def test_osus_figures_of_linkscope_that_hangs_or_never_began_are_those_there_are(
@@ -220,7 +220,7 @@ def test_an_nvbandwidth_that_hangs_leaves_no_figures_and_does_not_stop_the_compa
     assert seconds >= LIMIT_S
     assert not well
     assert output.read_text() == "{\n"
-    assert nvbandwidth.read_peer(output, 4) == {}
+    assert nvbandwidth.read_peer(output) == {}
     assert "not done within 2 s" in capsys.readouterr().out
 
 

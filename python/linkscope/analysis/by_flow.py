@@ -18,6 +18,7 @@ def by_flow(row: Row) -> list[Row]:
     """A row per place of ``labels.cells``, that flow first and its place in the labels; [row] where there are none.
 
     The flows keep their roles, so the load that each was measured under stays visible to ``headline`` and ``peak``.
+    Another tool's row has no results of its background, which comes last.
     """
     places = row.labels.get("cells")
     if not places:
@@ -29,5 +30,6 @@ def by_flow(row: Row) -> list[Row]:
         order = [first, *(index for index in range(len(flows)) if index != first)]
         labels = {key: value for key, value in row.labels.items() if key != "cells"} | place
         case = row.case | {"flows": [flows[index] for index in order], "labels": labels}
-        parts.append(replace(row, case=case, flows=tuple(row.flows[index] for index in order) if row.flows else ()))
+        results = tuple(row.flows[index] for index in order if index < len(row.flows))
+        parts.append(replace(row, case=case, flows=results))
     return parts

@@ -108,7 +108,8 @@ class Heading:
     none. ``local`` is true where source and destination are the same device throughout. ``peer`` names another tool's
     case that the table repeats, empty where none is. ``bounds``: what times of collectives are held against, where the
     run has it. ``bus_factor``: bus over algorithm bandwidth, where it is one for all collectives of the table.
-    ``hosts``: between which figures were measured, where any were between several.
+    ``hosts``: between which figures were measured, where any were between several. ``imported``: the tools that figures
+    are from, "nvbandwidth 0.8"; none where linkscope measured them.
     """
 
     suite: str
@@ -131,6 +132,7 @@ class Heading:
     bounds: tuple[Bound, ...] = ()
     bus_factor: float | None = None
     hosts: tuple[str, ...] = ()
+    imported: tuple[str, ...] = ()
 
 
 def cells_of(rows: Iterable[Row], paths: Paths) -> list[Cell]:
@@ -178,7 +180,7 @@ def cell(row: Row, paths: Paths) -> Cell:
         slowest=slowest(row),
         regime=regime(row),
         hosts=row.between,
-        of_samples=len(row.measured) < 2 and not row.noise,
+        of_samples=len(row.measured) < 2 and not row.noise and not row.origin,
         within_run=row.within_run,
     )
 
@@ -260,6 +262,7 @@ def heading(rows: Sequence[Row], cells: Sequence[Cell]) -> Heading:
         loads=_distinct(row.load for row in rows),
         environments=_distinct(" ".join(f"{name}={text}" for name, text in row.environment.items()) for row in rows),
         modelled=any(row.modelled for row in rows),
+        imported=_distinct(row.origin for row in rows if row.origin),
         local=all(_is_local(flow) for row in rows for flow in row.case["flows"]),
         peer=_peer(first),
         bus_factor=_bus_factor(rows),

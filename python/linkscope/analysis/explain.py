@@ -16,7 +16,7 @@ from linkscope.analysis.ledger import NVSWITCH, Ledger, ledgers
 from linkscope.analysis.left_out import left_out
 from linkscope.machine.paths import Paths
 from linkscope.machine.state import MachineState
-from linkscope.results.row import Row
+from linkscope.results.row import Row, origin_name
 from linkscope.results.run_file import RunFile
 
 Json = dict[str, Any]
@@ -140,7 +140,7 @@ def explain(run: RunFile) -> Diagnosis:
         unjudged=sum(one.expected_gbps is None for one in accounts),
         left_out=left_out(parts, {one.id for one in accounts} | {one.id for one in waits}),
         failed=_failed(run.with_status("failed")),
-        notices=run.notices,
+        notices=(*([f"imported from {tool}"] if (tool := origin_name(run.header)) else []), *run.notices),
     )
 
 

@@ -29,7 +29,14 @@ RATE, TIME = "GB/s", "s"
 _WORDS = polars.Categorical
 SCHEMA: dict[str, Any] = {
     **{"id": polars.String, "suite": _WORDS, "row": _WORDS, "title": _WORDS, "status": _WORDS, "reason": _WORDS},
-    **{"modelled": polars.Boolean, "clock": _WORDS, "regime": _WORDS, "cache": _WORDS, "load": _WORDS},
+    **{
+        "modelled": polars.Boolean,
+        "origin": _WORDS,
+        "clock": _WORDS,
+        "regime": _WORDS,
+        "cache": _WORDS,
+        "load": _WORDS,
+    },
     **{"environment": _WORDS, "processes": polars.Int32, "hosts": _WORDS, "tier": _WORDS, "class": _WORDS},
     **{"method": _WORDS, "executor": _WORDS, "source": _WORDS, "source_memory": _WORDS, "destination": _WORDS},
     **{
@@ -55,6 +62,7 @@ def figures(run: RunFile) -> polars.DataFrame:
 
     ``gbps`` or ``seconds`` is the figure itself, by what ``figure`` names; beside the rate of one flow stands its time,
     beside the time of a transfer its rate: what has no ``gbps`` moves nothing.
+    ``origin``: the tool that it was imported from, "" where linkscope measured it.
     ``low`` and ``high`` bound the 95 % interval. ``flows`` and ``background`` count what ran together, ``together``
     says how the measured ones lie: "both ways", "1 to 3", "12 flows"; "" for one alone. ``memory``: the kind, and who
     placed it, "managed (first touch: gpu)". ``paths``: see ``paths_of``. ``id``, ``place`` and
@@ -91,6 +99,7 @@ def of_case(row: Row) -> Json:
     _, table_row, table_column, figure = place_of(row)
     return {
         **{"id": row.id, "suite": row.suite, "row": row.name, "title": title(row), "modelled": row.modelled},
+        "origin": row.origin,
         **{"clock": row.case["clock"], "regime": regime(row)},
         **{"cache": row.case.get("cache", "rotated"), "load": row.load, "environment": _words(row.environment)},
         **{"processes": int(row.case.get("processes", 1)), "hosts": ", ".join(row.between)},

@@ -205,7 +205,7 @@ class _Reader:
         self._add_line((number, at, case, line.replicate, status, line.reason))
         if status:
             return
-        if len(line.flows) != len(sizes):
+        if len(line.flows) not in (len(sizes), len(shape.measured) if line.origin else len(sizes)):
             raise ValueError("another number of flows")
         for part in shape.parts:
             outcome = self._outcome(shape, part, sizes, line, text)
@@ -257,7 +257,7 @@ class _Reader:
         text_shape, values = taken_apart(text)
         if values.id != line.id:
             raise ValueError("another case")
-        key = (text_shape, line.modelled, line.hosts)
+        key = (text_shape, line.modelled, line.hosts, *sorted((line.origin or {}).items()))
         shape = self._shapes.get(key)
         if shape is None:
             shape = self._shapes[key] = self._shape(line, text)
@@ -285,6 +285,7 @@ class _Reader:
         if case is None:
             raise ValueError("no case")
         record = {"id": line.id, "status": "skipped", "modelled": line.modelled, "case": case}
+        record |= {"origin": line.origin} if line.origin else {}
         checked_row(record)
         row = Row.from_json({**record, "hosts": list(line.hosts)})
         flows = case["flows"]

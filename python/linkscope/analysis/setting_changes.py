@@ -8,6 +8,7 @@ from typing import Any
 from linkscope.machine.identity import Identity
 from linkscope.machine.state import MachineState
 from linkscope.results.calibration import devices_of
+from linkscope.results.row import origin_name
 from linkscope.results.run_stream import Run
 
 DEVICES = "devices"
@@ -38,6 +39,7 @@ def setting_changes(base: Run, new: Run) -> tuple[tuple[str, str, str], ...]:
 def _settings(run: Run) -> dict[str, str]:
     header = run.header
     found: dict[str, Any] = {"host": header.get("host"), "linkscope": header.get("version")}
+    found["figures"] = f"imported from {tool}" if (tool := origin_name(header)) else "measured by linkscope"
     found |= {DEVICES: ", ".join(device.name or device.id for device in devices_of(run.node))}
     found |= dict((header.get("engine") or {}).get("versions") or {})
     plan = header.get("plan") or {}

@@ -54,7 +54,8 @@ class Grouped:
 class Summary:
     """``figures`` counts the ok cells, of which a row can have several. ``imprecise`` holds those of them whose
     interval reaches farther from the median than ``precision``, relative; ``margin``: how far the middle one does.
-    ``noted``: what the engine remarked."""
+    ``noted``: what the engine remarked. ``imported``: the tools that figures are from, none where linkscope measured
+    them."""
 
     rows: int
     ok: int
@@ -67,6 +68,7 @@ class Summary:
     margin: float
     imprecise: tuple[Cell, ...]
     tables: tuple[TableSummary, ...]
+    imported: tuple[str, ...] = ()
 
     def to_json(self) -> Json:
         """A JSON-ready dict."""
@@ -88,6 +90,7 @@ def summarize(rows: Sequence[Row], tables: Iterable[Table], precision: float = D
         precision=precision,
         margin=median([c.headline.margin for c in cells if c.headline is not None] or [0.0]),
         imprecise=tuple(c for c in cells if c.headline is not None and c.headline.margin > precision),
+        imported=tuple(dict.fromkeys(row.origin for row in rows if row.origin)),
         tables=tuple(line for table in listed if (line := table_summary(table)) is not None),
     )
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from linkscope.analysis.study import load_study, study_names
+from linkscope.importers.importers import IMPORTERS
 from linkscope.launch.engines import ENGINES, choose_engine, describe, find_engines
 from linkscope.launch.outlook import SuiteEstimate, suite_estimates
 from linkscope.machine.described import load_machine, machine_names
@@ -78,6 +79,10 @@ def _engines() -> list[Entry]:
     return listed
 
 
+def _importers() -> list[Entry]:
+    return [{"name": name, "text": one.summary} for name, one in IMPORTERS.items()]
+
+
 def _catalog_entry(entry: dict[str, Any]) -> Entry:
     text = str(entry.get("summary", ""))
     if not entry["available"]:
@@ -97,4 +102,5 @@ _KINDS: dict[str, Callable[[], list[Entry]]] = {
     "machines": _machines,
     "studies": _studies,
     "engines": _engines,
+    "importers": _importers,
 }

@@ -46,6 +46,7 @@ class Listed(str, Enum):
     machines = "machines"
     studies = "studies"
     engines = "engines"
+    importers = "importers"
 
 
 @app.command()
@@ -143,7 +144,7 @@ def calibrate(
 
 @app.command("list")
 def list_(what: Annotated[Listed, typer.Argument()] = Listed.suites, as_json: AsJson = False) -> int:
-    """List suites, methods, memories, patterns, machines, studies or engines."""
+    """List suites, methods, memories, patterns, machines, studies, engines or importers."""
     from linkscope.cli import listing
 
     _print_listing(listing.entries(what.value), as_json)
@@ -243,7 +244,7 @@ def choose(
     """What to use: the best interface for each kind of movement and memory, by size, and what a wrong one costs."""
     from linkscope.analysis.choose import choose as find
     from linkscope.analysis.figures_in_parts import figures_of
-    from linkscope.report import choose_text
+    from linkscope.report import choose_text, wording
     from linkscope.report.exports.formats import export as write_for
     from linkscope.results.run_stream import open_run
     from linkscope.results.whole_file import write_whole
@@ -261,7 +262,7 @@ def choose(
     if as_json:
         _print_json({**found.to_json(), "verdict": choose_text.verdict(found)})
     else:
-        (choose_text.show_all if full else choose_text.show)(found, run_read.node.name, _out())
+        (choose_text.show_all if full else choose_text.show)(found, wording.titled(run_read), _out())
     return 0
 
 
@@ -281,7 +282,7 @@ def analyze(
     """Answer what engineers ask of a run, each by a sentence and a table."""
     from linkscope.analysis.excerpt import readable
     from linkscope.analysis.questions import analyze as answer
-    from linkscope.report import answers_text
+    from linkscope.report import answers_text, wording
 
     run_read = readable(run_file)
     for notice in run_read.notices:
@@ -290,7 +291,7 @@ def analyze(
     if as_json:
         _print_json({**answers_text.to_json(found), **({"notices": run_read.notices} if run_read.notices else {})})
     else:
-        answers_text.show(found, run_read.node.name, _out())
+        answers_text.show(found, wording.titled(run_read), _out())
     return 0
 
 
@@ -314,7 +315,7 @@ def compare(
     """What changed between runs beyond this node's noise, told by what it has in common. Exit code 1 if worse."""
     from linkscope.analysis.compare import compare as find
     from linkscope.plan.select import parse_share
-    from linkscope.report import compare_text
+    from linkscope.report import compare_text, wording
     from linkscope.results.run_files import open_all
 
     sides = open_all([base, *(more_base or [])]), open_all(new)
@@ -328,7 +329,7 @@ def compare(
     if as_json:
         _print_json({**found.to_json(), "verdict": compare_text.verdict(found)})
     else:
-        (compare_text.show_all if full else compare_text.show)(found, sides[1][-1].node.name, _out())
+        (compare_text.show_all if full else compare_text.show)(found, wording.titled(sides[1][-1]), _out())
     return 1 if found.worse else 0
 
 
@@ -428,6 +429,27 @@ def export(
     write(open_run(run_file), output)
     _err().print(f"wrote {output}", highlight=False)
     return 0
+
+
+@app.command("import")
+def import_(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="What another tool printed.", show_default=False)],
+    named: Annotated[
+        str | None, typer.Option("--from", help="Its format, of `list importers`; default: as it looks.")
+    ] = None,
+    output: Annotated[Path | None, typer.Option("-o", "--output", help="Run file; else runs/FILE.jsonl.")] = None,
+    beside: Annotated[
+        Path | None, typer.Option(help="A run of the same node: its devices, links and the ids of its cases.")
+    ] = None,
+    machine: Annotated[str | None, typer.Option(help="Else the described node: see `list machines`.")] = None,
+    processes: Annotated[
+        int | None, typer.Option(min=2, max=80, help="How many took part, where FILE does not say (OSU's collectives).")
+    ] = None,
+) -> int:
+    """Make a run file of another tool's output: nvbandwidth, nccl-tests, OSU and others."""
+    from linkscope.cli import importing
+
+    return importing.take(file, output, named, beside, machine, processes, ["linkscope", *sys.argv[1:]], _err())
 
 
 @app.callback(invoke_without_command=True)

@@ -90,7 +90,7 @@ def picture(node: Node, found: Diagnosis) -> str:
 
 def _sentences(summary: Summary) -> list[str]:
     """What else a reader must know before he believes it."""
-    done = "modelled" if summary.modelled else "measured and verified"
+    done = wording.done(summary)
     failed, skipped = (sum(group.count for group in some) for some in (summary.failed, summary.skipped))
     if not summary.rows:
         return ["The run has no cases."]
@@ -99,7 +99,7 @@ def _sentences(summary: Summary) -> list[str]:
     else:
         left = [f"{failed} failed"] * bool(failed) + [f"{skipped} were skipped"] * bool(skipped)
         lines = [f"{summary.ok} of {summary.rows} cases were {done}, {' and '.join(left)}."]
-    if summary.imprecise and not summary.modelled:
+    if summary.imprecise and not wording.mark(summary):
         within = f"the ±{summary.precision * 100:g} % that the run asked for"
         lines.append(f"{len(summary.imprecise)} of {summary.figures} figures have intervals wider than {within}.")
     return lines

@@ -28,13 +28,14 @@ CHANGED = 0.01
 
 @dataclass(frozen=True)
 class RunHead:
-    """A run's name on the page, its node, date and answer; ``modelled`` as its rows are."""
+    """A run's name on the page, its node, date and answer; ``modelled`` and ``imported`` as its rows are."""
 
     name: str
     node: str
     started: str
     opening: Opening
     modelled: bool
+    imported: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,8 @@ def side_by_side(whole: Sequence[Excerpt]) -> SideBySide:
         found = overview(run.rows, run.node, precision(run.header))
         opening = answer(run.node, explain(run), choose(frame), found.summary)
         started = date(str(run.header.get("started", "")))
-        heads.append(RunHead(_name(runs, number), run.node.name, started, opening, found.summary.modelled))
+        of = found.summary
+        heads.append(RunHead(_name(runs, number), run.node.name, started, opening, of.modelled, of.imported))
         tables.append({_key(line): line for line in found.summary.tables})
     found_keys = list(dict.fromkeys(key for table in tables for key in table))
     verdict, findings = _changes(runs)

@@ -13,7 +13,7 @@ from linkscope.machine.doctor import Finding, examine
 from linkscope.machine.node import Node
 from linkscope.machine.state import MachineState
 from linkscope.report import wording
-from linkscope.results.row import Row
+from linkscope.results.row import Row, origin_name
 from linkscope.results.run_file import RunFile
 
 Header = dict[str, Any]
@@ -32,10 +32,12 @@ def provenance(
     """
     several = hosts(states)
     modelled = bool(rows) and all(row.modelled for row in rows)
-    sought = "" if modelled else f"95 % interval {_reach(rows)}; sought: {wording.asked(precision(header))}"
     engine = header.get("engine", {})
-    versions = ", ".join(f"{name} {text}" for name, text in engine.get("versions", {}).items())
-    software = f"linkscope {header.get('version', '?')}, engine {engine.get('backend', '?')}"
+    said = (header.get("origin") or engine).get("versions", {})
+    versions = ", ".join(f"{name} {text}" for name, text in said.items())
+    own, tool = f"linkscope {header.get('version', '?')}", origin_name(header)
+    software = f"{tool}, imported by {own}" if tool else f"{own}, engine {engine.get('backend', '?')}"
+    sought = f"95 % interval {_reach(rows)}; sought: {wording.asked(precision(header))}"
     lines = [
         ("node", _node(node)),
         ("host", str(header.get("host", ""))),
@@ -44,7 +46,7 @@ def provenance(
         ("software", f"{software}, {versions}" if versions else software),
         ("PyTorch", _further(header)),
         ("command", shlex.join(str(word) for word in header.get("command", []))),
-        ("precision", sought),
+        ("precision", "" if modelled or tool else sought),
         ("noise", _noise(header)),
         ("bytes", "payload, counted once; GB/s are decimal, KiB/MiB/GiB binary"),
     ]

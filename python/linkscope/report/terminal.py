@@ -53,8 +53,8 @@ def show_summary(run: RunFile, console: Console) -> None:
 
 
 def _print_header(run: RunFile, found: Overview, console: Console) -> None:
-    if found.summary.modelled:
-        console.print(Text(f" {wording.MODELLED} ", style="bold black on yellow"))
+    if mark := wording.mark(found.summary):
+        console.print(Text(f" {mark} ", style="bold black on yellow"))
     facts = Grid.grid(padding=(0, 2))
     for name, text in provenance(run.header, run.node, run.states, run.rows):
         facts.add_row(Text(name, style="dim"), Text(text))
@@ -103,8 +103,8 @@ def print_table(table: Matrix | CurveSet | Listing, console: Console) -> None:
 
 def _print_heading(heading: Heading, console: Console) -> None:
     text = Text(heading.title, style="bold")
-    if heading.modelled:
-        text.append(f"  {wording.MODELLED}", style="bold yellow")
+    if mark := wording.mark(heading):
+        text.append(f"  {mark}", style="bold yellow")
     console.print(text)
     console.print(Text(" · ".join(wording.facts(heading)), style="dim"))
 
@@ -275,8 +275,8 @@ def _listing_grid(table: Listing, spread: Sequence[str], notes: _Notes) -> Grid:
 def _print_summary(summary: Summary, console: Console) -> None:
     console.print()
     title = Text("Summary", style="bold")
-    if summary.modelled:
-        title.append(f"  {wording.MODELLED}", style="bold yellow")
+    if mark := wording.mark(summary):
+        title.append(f"  {mark}", style="bold yellow")
     console.print(title)
     skipped = sum(group.count for group in summary.skipped)
     failed = sum(group.count for group in summary.failed)
@@ -313,6 +313,9 @@ def _group_line(group: Grouped, word: str) -> str:
 
 def _print_precision(summary: Summary, console: Console) -> None:
     asked = wording.asked(summary.precision)
+    if summary.imported:
+        console.print("figures are as the tool prints them: one without repeats has no interval")
+        return
     if not summary.imprecise:
         console.print(f"every interval within {asked}")
         return

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from itertools import groupby
+from typing import Protocol
 
 from linkscope.analysis.bounds import Bound
 from linkscope.analysis.cell import Cell, Heading
@@ -13,8 +14,10 @@ from linkscope.analysis.headline import ALGORITHM, BUS, CALL, OWN_RATE, RATE_UNI
 from linkscope.analysis.layers import Added, Layer
 from linkscope.analysis.leaders import Leader
 from linkscope.analysis.peak import ABOVE
-from linkscope.analysis.summary import ABOVE_PEAK, DEFAULT_PRECISION, TableSummary
+from linkscope.analysis.summary import ABOVE_PEAK, DEFAULT_PRECISION, Summary, TableSummary
 from linkscope.machine.node import Node
+from linkscope.results.row import origin_name
+from linkscope.results.run_stream import Run
 
 MODELLED = "MODELLED — not a measurement"
 WIDE_INTERVAL = 0.05
@@ -71,6 +74,37 @@ def percent(share: float) -> str:
     if share >= 0.0995:
         return f"{share * 100:.0f} %"
     return f"{share * 100:.1f} %" if share >= 0.0005 or share <= 0 else "<0.1 %"
+
+
+class _Marked(Protocol):
+    """What may hold figures that are modelled, or another tool's."""
+
+    @property
+    def modelled(self) -> bool: ...
+
+    @property
+    def imported(self) -> tuple[str, ...]: ...
+
+
+def mark(of: _Marked) -> str:
+    """What a title must say where linkscope did not measure the figures: "imported from nvbandwidth 0.8"; else ""."""
+    return MODELLED if of.modelled else imported(of.imported)
+
+
+def imported(tools: Sequence[str]) -> str:
+    """Such as "imported from nvbandwidth 0.8"; "" for no tools."""
+    return f"imported from {', '.join(tools)}" if tools else ""
+
+
+def done(summary: Summary) -> str:
+    """What was done to the cases that are ok."""
+    return "modelled" if summary.modelled else imported(summary.imported) or "measured and verified"
+
+
+def titled(run: Run) -> str:
+    """The node's name, and where the figures are from, unless linkscope measured them."""
+    origin = origin_name(run.header)
+    return "  ".join(filter(None, (run.node.name, imported([origin] if origin else []))))
 
 
 def margin(figure: Headline) -> str:

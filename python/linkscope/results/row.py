@@ -10,6 +10,12 @@ from linkscope.results.records import Count, Natural, Number, Text
 ONE_REPLICATE = "one replicate: its interval says nothing of other runs"
 
 
+def origin_name(record: dict[str, Any]) -> str:
+    """The tool that a header or row of a run file was imported from, "nvbandwidth 0.8"; "" where it was not."""
+    origin = record.get("origin") or {}
+    return f"{origin.get('tool', '')} {origin.get('version', '')}".strip()
+
+
 @dataclass(frozen=True)
 class Stats:
     """Of one quantity's samples. ``low``..``high`` is the distribution-free 95 % interval of the median."""
@@ -91,6 +97,11 @@ class Row:
         """Half width of the interval of what sampling watched, relative to its median: 0.01 for ±1 %."""
         watched = self.aggregate or next((result.seconds for _, result in self.measured_flows), None)
         return (watched.high - watched.low) / 2 / watched.median if watched is not None and watched.median else 0.0
+
+    @property
+    def origin(self) -> str:
+        """The tool that its figures were imported from, "nvbandwidth 0.8"; "" where linkscope measured them."""
+        return origin_name(self.raw)
 
     @property
     def elapsed_s(self) -> float:

@@ -8,7 +8,7 @@ from typing import Literal
 
 import msgspec
 
-from linkscope.results.records import Count, Natural, Number, Text, Word, decoded, may_control
+from linkscope.results.records import Count, Natural, Number, OriginRecord, Text, Word, decoded, may_control
 
 _SIZE = re.compile(rb'"bytes":[0-9]+')
 _PLACE = re.compile(rb'"(?:row|column|x)":(?:"(?:[^"\\]|\\.)*"|[-0-9.eE+]+|null)')
@@ -67,6 +67,7 @@ class RunLine(msgspec.Struct, gc=False):
     id: str = ""
     status: Literal["ok", "skipped", "failed"] = "ok"
     modelled: bool = False
+    origin: OriginRecord | None = None
     case: msgspec.Raw = msgspec.Raw(b"")
     replicate: Count = 0
     reason: Text | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from linkscope.results.row import origin_name
 from linkscope.results.run_stream import Run
 
 
@@ -9,8 +10,10 @@ def origin(run: Run) -> list[str]:
     """Short lines for a comment, without control characters."""
     versions = run.header.get("engine", {}).get("versions", {})
     named = ", ".join(f"{name} {versions[name]}" for name in ("nccl", "CUDA runtime") if name in versions)
+    tool = origin_name(run.header)
     words = [
         f"Written by linkscope {run.header['version']} from {run.path.name}, {run.header['started']}",
         f"Node: {run.node.name}{f' ({named})' if named else ''}",
+        *([f"Figures imported from {tool}"] if tool else []),
     ]
     return ["".join(c if c.isprintable() else "?" for c in word)[:200] for word in words]

@@ -1,0 +1,39 @@
+"""`linkscope import`: another tool's output becomes a run file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.console import Console
+
+from linkscope.errors import LinkscopeError
+from linkscope.importers.imported_run import Wanted, import_file
+from linkscope.launch.run import RUNS
+from linkscope.machine.described import load_machine
+from linkscope.results.run_file import RunFile
+
+
+def take(
+    path: Path,
+    output: Path | None,
+    named: str | None,
+    beside: Path | None,
+    machine: str | None,
+    processes: int | None,
+    command: Sequence[str],
+    console: Console,
+) -> int:
+    """Writes the run file, says what is in it, and returns the exit code 0. Raises LinkscopeError."""
+    if beside is not None and machine is not None:
+        raise LinkscopeError("--beside and --machine both say what the node is: name one of them")
+    run = RunFile.read(beside) if beside is not None else None
+    wanted = Wanted(named, run, load_machine(machine) if machine is not None else None, processes)
+    found = import_file(path, output or RUNS / f"{path.stem}.jsonl", wanted, command)
+    for notice in found.notices:
+        console.print(notice, highlight=False, markup=False, soft_wrap=True)
+    ok = len(found.with_status("ok"))
+    origin = found.header["origin"]
+    what = f"{ok} of {len(found.rows)} rows have figures, imported from {origin['tool']} {origin['version']}".rstrip()
+    console.print(f"wrote {found.path}: {what}", highlight=False, markup=False, soft_wrap=True)
+    return 0

@@ -1,0 +1,129 @@
+"""Cases: those of the suites that a tool's figures are of, expanded on its node, with the ids that linkscope gives."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from linkscope.importers.peer_output import Figure, PeerOutput
+from linkscope.machine.node import Node
+from linkscope.plan.expand import EngineCatalog, expand
+from linkscope.plan.flows import ends_of
+from linkscope.plan.select import Selection
+from linkscope.plan.suite import Suite, load_suite, packaged_memories, packaged_methods
+from linkscope.plan.suite_row import SuiteRow
+
+Json = dict[str, Any]
+_LIKE = ("method", "executor", "bytes", "source", "destination", "members", "role", "parameters", "rank")
+"""What of a flow says what it moves; the rest is how it is measured."""
+
+
+@dataclass(frozen=True)
+class Match:
+    """A suite's case and the tool's figures of it, by the place of each among the case's own (0 where it has one)."""
+
+    case: Json
+    figures: Mapping[int, Figure]
+
+
+def tests_of(row: SuiteRow) -> set[str]:
+    """The names of other tools' tests that the row measures as they do."""
+    peer = {f"{row.peer['tool']} {row.peer['case']}"} if row.peer else set()
+    return peer | set(row.covers)
+
+
+def claimed(peer: PeerOutput, node: Node, tests: Iterable[str]) -> list[tuple[set[str], Json]]:
+    """Each case of the tool's suites that measures one of ``tests`` on ``node``, with the names of those tests.
+
+    A row takes the sizes and the numbers of members of the figures besides its own, so that its ids name sizes as those
+    of `linkscope run` do.
+    """
+    wanted = set(tests)
+    asked = {figure.size for figure in peer.figures if figure.size is not None}
+    members = {str(figure.facts["members"]) for figure in peer.figures if figure.facts.get("members")}
+    found: list[tuple[set[str], Json]] = []
+    for suite in map(load_suite, peer.suites):
+        for row in suite.rows:
+            names = tests_of(row) & wanted
+            if names and (node.of_kind("gpu") or not row.needs_gpu):
+                sized = replace(row, sizes=tuple(dict.fromkeys((*row.sizes, *sorted(asked)))))
+                row = sized if len(row.sizes) > 1 else row
+                row = replace(row, counts=tuple(dict.fromkeys((*row.counts, *members)))) if row.counts else row
+                cases = expand([Suite(suite.name, suite.answers, (row,))], node, _catalog(row), Selection())
+                found += [(names, planned.case) for planned in cases if planned.skip is None]
+    return found
+
+
+def matches(peer: PeerOutput, cases: Sequence[tuple[set[str], Json]]) -> Iterator[Match]:
+    """The cases that have figures. A figure belongs to the first case that it fits."""
+    left: dict[str, list[Figure]] = {}
+    for figure in peer.figures:
+        left.setdefault(figure.test, []).append(figure)
+    for names, case in cases:
+        found: dict[int, Figure] = {}
+        labels = case["labels"]
+        for number, place in enumerate(labels.get("cells") or [labels]):
+            for name in sorted(names):
+                fitting = (one for one in left.get(name, ()) if number not in found and _fits(one, case, place))
+                first = next(fitting, None)
+                if first is not None:
+                    left[name].remove(first)
+                    found[number] = first
+        if found:
+            yield Match(case, found)
+
+
+def renamed(case: Json, known: Mapping[str, Json]) -> Json | None:
+    """The case with the id and labels of the one of ``known`` (by ``movement``) that moves the same; how it was timed
+    stays the tool's own. None where there is none."""
+    same = known.get(movement(case))
+    names = ("id", "suite", "name", "labels")
+    return None if same is None else {**case, **{name: same[name] for name in names if name in same}}
+
+
+def movement(case: Json) -> str:
+    """What tells one movement from another: flows, figure and clock; and the form of its table."""
+    flows = [{name: flow[name] for name in _LIKE if name in flow} for flow in case["flows"]]
+    labels = case.get("labels", {})
+    shown = [labels.get("show"), labels.get("figure", "first"), len(labels.get("cells", ()))]
+    return repr((_sorted(flows), case["clock"], shown))
+
+
+def _sorted(value: Any) -> Any:
+    if isinstance(value, dict):
+        return sorted((name, _sorted(one)) for name, one in value.items())
+    return [_sorted(one) for one in value] if isinstance(value, list) else value
+
+
+def _fits(figure: Figure, case: Json, place: Json) -> bool:
+    flow = case["flows"][0]
+    if figure.row not in ("", place.get("row")) or figure.column not in ("", place.get("column")):
+        return False
+    sized = case["labels"].get("show") == "curve"
+    if sized and figure.size is not None and figure.size != flow["bytes"]:
+        return False
+    return all(_fact(name, case, flow) == value for name, value in figure.facts.items())
+
+
+def _fact(name: str, case: Json, flow: Json) -> Any:
+    """Of a case: its clock, cache or processes; of its first flow: the method, the memory of all ends, the members'
+    number, or a parameter; None where it has none."""
+    if name in ("clock", "cache"):
+        return case[name]
+    if name == "processes":
+        return case.get("processes", 1)
+    if name == "method":
+        return flow["method"]
+    if name == "members":
+        return len(flow.get("members", ()))
+    if name == "memory":
+        return ">".join(dict.fromkeys(end["memory"] for end in ends_of(flow)))
+    return flow.get("parameters", {}).get(name)
+
+
+def _catalog(row: SuiteRow) -> EngineCatalog:
+    """An engine that can do all that the row asks for: another tool has done it."""
+    methods = {method: frozenset(row.parameters) for method in packaged_methods()}
+    engine = {"nvidia": "cuda", "amd": "hip"}.get(row.vendor or "", "cuda")
+    return EngineCatalog(engine, methods, packaged_memories())

@@ -1,0 +1,140 @@
+"""Imported run: another tool's output as a run file, whose rows say where they are from."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+from linkscope import __version__
+from linkscope.errors import LinkscopeError
+from linkscope.importers import importers
+from linkscope.importers.cases import Match, claimed, matches, movement, renamed
+from linkscope.importers.outcome import outcome, sequence_of, sized
+from linkscope.importers.peer_output import PeerOutput, Source
+from linkscope.machine.node import Device, Node
+from linkscope.results.run_file import FILE_SCHEMA, RunFile
+from linkscope.results.whole_file import write_whole
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """``format``: of ``IMPORTERS``; None: as the file looks. ``beside``: a linkscope run of the same node, whose
+    devices, links and ids are taken. ``node``: else the node, described; None: what the file says of it.
+    ``processes``: how many took part, where the file does not say.
+    """
+
+    format: str | None = None
+    beside: RunFile | None = None
+    node: Node | None = None
+    processes: int | None = None
+
+
+def import_file(path: Path, output: Path, wanted: Wanted, command: Sequence[str] = ()) -> RunFile:
+    """Writes what ``path`` says to the run file ``output``, whole or not at all, and reads it back.
+
+    Raises LinkscopeError where ``path`` is no output that is known, none of its tests is known, or ``output`` exists.
+    """
+    if output.exists():
+        raise LinkscopeError(f"{output} exists: choose another -o FILE")
+    peer = importers.read(Source.read(path, wanted.processes), wanted.format)
+    records = list(_records(peer, path, wanted, command))
+    output.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(output, "".join(json.dumps(one, separators=(",", ":"), allow_nan=False) + "\n" for one in records))
+    found = RunFile.read(output)
+    return replace(found, notices=(*peer.notices, *_left_out(peer, found), *found.notices))
+
+
+def _records(peer: PeerOutput, path: Path, wanted: Wanted, command: Sequence[str]) -> Iterator[Json]:
+    node = _node(peer, path, wanted)
+    tests = [figure.test for figure in peer.figures] + [one.test for one in peer.not_run]
+    cases = claimed(peer, node, tests)
+    known = {movement(row.case): row.case for row in wanted.beside.rows} if wanted.beside else {}
+    rows = [row for match in matches(peer, cases) if (row := _row(peer, match, known)) is not None]
+    rows += _refused(peer, cases, known, {row["id"] for row in rows})
+    if not rows:
+        names = ", ".join(dict.fromkeys(tests))[:200]
+        raise LinkscopeError(f"{path}: no case of linkscope is what these measure: {names}")
+    yield _header(peer, path, wanted, node, [row["id"] for row in rows], command)
+    yield from rows
+
+
+def _row(peer: PeerOutput, match: Match, known: Mapping[str, Json]) -> Json | None:
+    found = outcome(match.case, match.figures)
+    if found is None:
+        return None
+    tests = ", ".join(sequence_of(match.figures))
+    own = sized(match.case, match.figures)
+    case = renamed(own, known) or sized(renamed(match.case, known) or own, match.figures)
+    return {**_start(peer, case, tests, "ok"), **found}
+
+
+def _refused(
+    peer: PeerOutput, cases: Sequence[tuple[set[str], Json]], known: Mapping[str, Json], have: set[str]
+) -> list[Json]:
+    """A row for each case of a test that the tool did not carry out."""
+    rows = []
+    for one in peer.not_run:
+        for case in (renamed(case, known) or case for names, case in cases if one.test in names):
+            if case["id"] not in have:
+                have.add(case["id"])
+                rows.append(_start(peer, case, one.test, one.status) | {"reason": one.reason})
+    return rows
+
+
+def _start(peer: PeerOutput, case: Json, test: str, status: str) -> Json:
+    origin = {"tool": peer.tool, "version": peer.version, "test": test.removeprefix(f"{peer.tool} ")}
+    return {"record": "row", "id": case["id"], "status": status, "modelled": False, "origin": origin, "case": case}
+
+
+def _header(
+    peer: PeerOutput, path: Path, wanted: Wanted, node: Node, ids: Sequence[str], command: Sequence[str]
+) -> Json:
+    """``started``: when the file was last written, since tools do not print when they ran."""
+    written = datetime.fromtimestamp(path.stat().st_mtime, timezone.utc)
+    beside = str(wanted.beside.header.get("host", "")) if wanted.beside else ""
+    return {
+        "record": "header",
+        "schema": FILE_SCHEMA,
+        "version": __version__,
+        "started": written.isoformat(timespec="seconds"),
+        "host": peer.host or beside,
+        "command": list(command),
+        "node": node.to_json(),
+        "origin": {
+            **{"tool": peer.tool, "version": peer.version, "file": path.name},
+            **({"versions": dict(peer.versions)} if peer.versions else {}),
+        },
+        "plan": {"suites": list(peer.suites), "options": {}, "ids": list(ids)},
+    }
+
+
+def _node(peer: PeerOutput, path: Path, wanted: Wanted) -> Node:
+    """The given node, if its GPUs are those that the file names; else one of them without links."""
+    given = wanted.beside.node if wanted.beside else wanted.node
+    count = len(peer.gpus)
+    if given is not None:
+        names = [device.name for device in given.of_kind("gpu")]
+        own = [gpu.name for gpu in peer.gpus]
+        if len(names) < count or any(one and name and one != name for one, name in zip(own, names, strict=False)):
+            theirs, ours = (", ".join(dict.fromkeys(one)) or "none" for one in (own, names))
+            what = f"is of {count} GPUs ({theirs}), {given.name} has {len(names)} ({ours})"
+            raise LinkscopeError(f"{path} {what}: name a run or a description of the same node")
+        return replace(given, modelled=False)
+    gpus = [Device(f"gpu:{i}", "gpu", gpu.name, numa=0, pci=gpu.pci) for i, gpu in enumerate(peer.gpus)]
+    names = list(dict.fromkeys(gpu.name for gpu in peer.gpus if gpu.name))
+    title = f"{count} x {names[0]}" if len(names) == 1 else peer.host or (f"{count} GPUs" if count else "host")
+    return Node(title, (Device("numa:0", "numa"), *gpus), ())
+
+
+def _left_out(peer: PeerOutput, found: RunFile) -> list[str]:
+    """Tests of which no figure became a row."""
+    have = {name for row in found.rows for name in str(row.raw["origin"]["test"]).split(", ")}
+    tests = dict.fromkeys(figure.test for figure in peer.figures)
+    lacking = [test for test in tests if test.removeprefix(f"{peer.tool} ") not in have]
+    return [f"no case of linkscope is what {test} measures: left out" for test in lacking]

@@ -1,0 +1,45 @@
+"""The list of formats that `linkscope import` reads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from linkscope.errors import LinkscopeError
+from linkscope.importers import nccl_tests, nvbandwidth, osu
+from linkscope.importers.peer_output import PeerOutput, Source
+
+
+@dataclass(frozen=True)
+class Importer:
+    """``recognises``: whether a text looks like the tool's; ``read`` raises LinkscopeError where it is not."""
+
+    summary: str
+    recognises: Callable[[str], bool]
+    read: Callable[[Source], PeerOutput]
+
+
+IMPORTERS = {
+    "nvbandwidth": Importer("nvbandwidth 0.8 to 0.10: text, JSON (-j)", nvbandwidth.recognises, nvbandwidth.read),
+    "nccl-tests": Importer(
+        "nccl-tests and rccl-tests: text, JSON (-J), CSV and JSON lines (-x)", nccl_tests.recognises, nccl_tests.read
+    ),
+    "osu": Importer("OSU micro-benchmarks 5 to 7: text, also of -f", osu.recognises, osu.read),
+}
+
+
+def read(source: Source, name: str | None) -> PeerOutput:
+    """What the file says, as ``name`` of ``IMPORTERS``, or as the one that recognises it.
+
+    Raises LinkscopeError, one line, where none does, several do, or the file is not what it seems.
+    """
+    if name is None:
+        found = [key for key, one in IMPORTERS.items() if one.recognises(source.text)]
+        if len(found) != 1:
+            known = ", ".join(IMPORTERS)
+            why = "is the output of no tool that linkscope reads" if not found else f"may be of {' or '.join(found)}"
+            raise LinkscopeError(f"{source.path} {why}: name it with --from, one of {known}")
+        name = found[0]
+    if name not in IMPORTERS:
+        raise LinkscopeError(f"unknown format {name!r}: choose from {', '.join(IMPORTERS)}")
+    return IMPORTERS[name].read(source)

@@ -1,0 +1,180 @@
+"""PeerOutput: what another tool's output says, in linkscope's words, before it is laid over the cases of a suite."""
+
+from __future__ import annotations
+
+import math
+import re
+import stat
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+
+from linkscope.errors import LinkscopeError
+from linkscope.escaped import escaped
+from linkscope.results.row import Stats
+from linkscope.typed import typed
+
+Form = TypeVar("Form")
+
+GBPS, SECONDS = "GB/s", "s"
+MOST_FILE = 64 << 20
+"""Bytes of a file; the longest output of any of these tools has a tenth of it."""
+MOST_GPUS = 256
+LARGEST = 1e15
+_LEAST_TIME = 1e-12
+_FORBIDDEN = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
+
+
+@dataclass(frozen=True)
+class Gpu:
+    """A GPU as the tool names it; ``pci`` like "0000:1b:00"."""
+
+    name: str = ""
+    pci: str | None = None
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One figure. ``test``: as suites name it in ``peer`` or ``covers``. ``value`` in ``unit``, GB/s or s.
+
+    ``row`` and ``column``: the devices where it stands in the suite's table; "": any. ``size``: bytes of each flow,
+    where the tool says them. ``facts``: what else the case must be (see ``importers/cases.py``). ``parts``: of a sum,
+    what each flow adds to it, in the case's order.
+    """
+
+    test: str
+    value: Stats
+    unit: str = GBPS
+    row: str = ""
+    column: str = ""
+    size: int | None = None
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    parts: tuple[Stats, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class NotRun:
+    """A test without figures: ``status`` is skipped or failed."""
+
+    test: str
+    status: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class PeerOutput:
+    """All that one file says. ``versions``: of libraries and drivers. ``suites``: the packaged ones that say which
+    cases the tool's tests are. ``not_run``: tests that gave none. ``notices``: what a user should know
+    of it, one line each."""
+
+    tool: str
+    version: str
+    suites: tuple[str, ...]
+    figures: tuple[Figure, ...]
+    gpus: tuple[Gpu, ...] = ()
+    not_run: tuple[NotRun, ...] = ()
+    versions: Mapping[str, str] = field(default_factory=dict)
+    host: str = ""
+    command: tuple[str, ...] = ()
+    notices: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """Such as "nvbandwidth 0.8"."""
+        return f"{self.tool} {self.version}".rstrip()
+
+
+@dataclass(frozen=True)
+class Source:
+    """A file's text, for a reader; ``path`` is for what it says of errors. ``processes``: how many took part, where the
+    user says it."""
+
+    path: Path
+    text: str
+    processes: int | None = None
+
+    @staticmethod
+    def read(path: Path, processes: int | None = None) -> Source:
+        """Raises LinkscopeError, one line, for what is no file of printable UTF-8 text, or too large."""
+        try:
+            if not stat.S_ISREG(path.stat().st_mode):
+                raise LinkscopeError(f"{path} is no file: name what the tool printed")
+            with path.open("rb") as stream:
+                data = stream.read(MOST_FILE + 1)
+        except OSError as error:
+            raise LinkscopeError(f"cannot read {path}: {error.strerror or error}") from error
+        if len(data) > MOST_FILE:
+            raise LinkscopeError(f"{path} is larger than {MOST_FILE >> 20} MiB: no tool's output is")
+        try:
+            text = data.decode().replace("\r\n", "\n")
+        except UnicodeDecodeError as error:
+            line = data.count(b"\n", 0, error.start) + 1
+            raise LinkscopeError(f"{path}, line {line}: no UTF-8 text: name what the tool printed") from error
+        odd = _FORBIDDEN.search(text)
+        if odd is not None:
+            line = text.count("\n", 0, odd.start()) + 1
+            raise LinkscopeError(f"{path}, line {line}: a control character ({odd.group()!a}): no tool prints that")
+        return Source(path, text, processes)
+
+    @property
+    def lines(self) -> list[str]:
+        return self.text.split("\n")
+
+    def wrong(self, line: int, what: str) -> LinkscopeError:
+        """``line`` from 1; 0 where it is of the whole file."""
+        place = f"{self.path}, line {line}" if line else str(self.path)
+        return LinkscopeError(f"{place}: {' '.join(what.split())[:300]}")
+
+    def json(self, form: type[Form]) -> Form:
+        """The file as JSON of that form. Raises LinkscopeError that names the line or the field."""
+        try:
+            data = msgspec.json.decode(self.text.encode())
+        except (ValueError, RecursionError) as error:
+            raise self.wrong(0, f"no JSON: {error}") from error
+        try:
+            return typed(escaped(data), form)
+        except ValueError as error:
+            raise self.wrong(0, str(error)) from error
+
+    def number(self, word: object, line: int, what: str) -> float:
+        """A figure above 0 that ``word`` says. Raises LinkscopeError."""
+        value = plain_number(word)
+        if value is None or not _LEAST_TIME < value < LARGEST:
+            raise self.wrong(line, f"{what} is {str(word)[:40]!r}, no figure above 0")
+        return value
+
+    def whole(self, word: object, line: int, what: str, most: int = 1 << 50) -> int:
+        """A whole number from 0 to ``most``. Raises LinkscopeError."""
+        value = plain_number(word)
+        if value is None or value != int(value) or not 0 <= value <= most:
+            raise self.wrong(line, f"{what} is {str(word)[:40]!r}, no whole number up to {most}")
+        return int(value)
+
+
+def plain_number(word: object) -> float | None:
+    """Of a number as C prints it, or a JSON number; None for anything else, infinity and NaN too."""
+    if isinstance(word, bool) or not isinstance(word, (int, float, str)):
+        return None
+    if isinstance(word, str) and re.fullmatch(r"[-+]?[0-9]{1,40}(\.[0-9]{0,40})?([eE][-+]?[0-9]{1,3})?", word) is None:
+        return None
+    value = float(word)
+    return value if math.isfinite(value) else None
+
+
+def single(value: float) -> Stats:
+    """A figure that says nothing of its spread: n is 1, and there is no interval."""
+    return Stats(1, *[value] * 9)
+
+
+def version_of(source: Source, text: str, line: int, known: Sequence[str], tool: str) -> str:
+    """The version as "0.8", of "v0.8"; raises LinkscopeError unless its first parts are one of ``known``."""
+    match = re.fullmatch(r"v?(\d{1,4}(?:\.\d{1,4}){0,3})\S{0,40}", text)
+    found = match[1] if match else ""
+    if not any(found == one or found.startswith(f"{one}.") for one in known):
+        between = f"{known[0]} to {known[-1]}" if len(known) > 1 else known[0]
+        raise source.wrong(line, f"{tool} {text[:40]!r} is a version that linkscope does not read: it reads {between}")
+    return found

@@ -1,0 +1,344 @@
+"""Importers: outputs of other tools become rows with the right figures, devices and bytes, or one clear line."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hostile_runs import bytes_spoilt
+from result_schema import validate
+from typer.testing import CliRunner
+
+from linkscope.analysis.compare import compare
+from linkscope.analysis.figures import figures
+from linkscope.cli.main import app
+from linkscope.errors import LinkscopeError
+from linkscope.importers.imported_run import Wanted, import_file
+from linkscope.importers.importers import IMPORTERS, read
+from linkscope.importers.peer_output import PeerOutput, Source
+from linkscope.report.wording import margin
+from linkscope.results.row import Row, origin_name
+from linkscope.results.run_file import RunFile
+
+FIXTURES = Path(__file__).parents[1] / "fixtures"
+SAMPLES = {path.name: path for path in sorted((FIXTURES / "importers").iterdir()) if path.suffix != ".md"}
+MEASURED = FIXTURES / "runs" / "h200x4-default.jsonl"
+MIB = 1 << 20
+
+
+def wanted(name: str) -> Wanted:
+    """What a sample needs said."""
+    return Wanted(processes=2 if name.startswith("osu") else None)
+
+
+def taken(tmp_path: Path, name: str) -> dict[str, Row]:
+    """The rows of a sample, by id."""
+    found = import_file(SAMPLES[name], tmp_path / "run.jsonl", wanted(name))
+    return {row.id: row for row in found.rows}
+
+
+def gbps(row: Row, flow: int = 0) -> float:
+    """A flow's rate."""
+    stats = row.flows[flow].gbps
+    assert stats is not None
+    return stats.median
+
+
+def altered(tmp_path: Path, name: str, old: str, new: str) -> Source:
+    """A sample with one word in the place of another."""
+    text = SAMPLES[name].read_text()
+    assert old in text
+    path = tmp_path / name
+    path.write_text(text.replace(old, new))
+    return Source.read(path)
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_a_sample_is_recognised_and_its_run_file_keeps_to_the_schema(tmp_path: Path, name: str) -> None:
+    output = tmp_path / "run.jsonl"
+    found = import_file(SAMPLES[name], output, wanted(name))
+    recognising = [key for key, one in IMPORTERS.items() if one.recognises(SAMPLES[name].read_text())]
+    assert len(recognising) == 1
+    for line in output.read_text().splitlines():
+        validate(json.loads(line))
+    assert found.with_status("ok")
+    assert {row.origin for row in found.rows} == {origin_name(found.header)}
+    assert not found.modelled
+    assert set(figures(found)["origin"].cast(str)) == {found.rows[0].origin}
+
+
+@pytest.mark.parametrize("name", ["nvbandwidth-0.8.txt", "nvbandwidth-0.8.json"])
+def test_nvbandwidths_matrices_become_the_suites_cases(tmp_path: Path, name: str) -> None:
+    rows = taken(tmp_path, name)
+    pair = rows["nvbandwidth/d2d-write-ce/gpu:2>gpu:1"]
+    flow = pair.case["flows"][0]
+    ends = flow["source"]["device"], flow["destination"]["device"], flow["executor"], flow["method"], flow["bytes"]
+    assert ends == ("gpu:2", "gpu:1", "gpu:2", "copy-engine", 512 * MIB)
+    assert gbps(pair) == 396.3
+    assert pair.flows[0].seconds.median == pytest.approx(512 * MIB / 396.3e9)
+    assert (pair.flows[0].seconds.n, pair.case["clock"], pair.case["cache"]) == (1, "device", "warm")
+    pulled = rows["nvbandwidth/d2d-read-ce/gpu:1>gpu:2"].case["flows"][0]
+    assert (pulled["source"]["device"], pulled["executor"]) == ("gpu:1", "gpu:2")
+    both = rows["nvbandwidth/d2d-both-read-ce/gpu:0>gpu:1"]
+    assert [gbps(both, 0), gbps(both, 1)] == [390.34, 389.31]
+    crowd = rows["nvbandwidth/all-to-one-write-ce/gpu:3"]
+    assert crowd.aggregate is not None
+    assert crowd.aggregate.median == pytest.approx(3 * gbps(crowd))
+    shared = rows["nvbandwidth/all-to-host-ce/eachof4flows"]
+    assert len({gbps(shared, i) for i in range(4)}) == 4
+    against = rows["nvbandwidth/d2h-against-ce/gpu:0>numa:0"]
+    assert (len(against.flows), len(against.case["flows"])) == (1, 2)
+    chase = rows["nvbandwidth/d2d-latency-sm/gpu:1>gpu:0"]
+    assert chase.flows[0].gbps is None
+    assert 700e-9 < chase.flows[0].seconds.median < 800e-9
+    exchange = rows["nvbandwidth/h2d-exchange-sm/numa:0>gpu:0"]
+    assert gbps(exchange) == pytest.approx(2 * 42.2)
+
+
+def test_what_nvbandwidth_waived_is_skipped_with_its_reason(tmp_path: Path) -> None:
+    rows = taken(tmp_path, "nvbandwidth-0.8.json")
+    waived = [row for row in rows.values() if row.status == "skipped"]
+    assert {(row.name, row.reason) for row in waived} == {("d2h-sm", "nvbandwidth says Waived")}
+    assert len(waived) == 4
+
+
+def test_an_import_beside_a_run_has_its_ids_and_devices_and_is_compared_with_it(tmp_path: Path) -> None:
+    measured = RunFile.read(MEASURED)
+    found = import_file(SAMPLES["nvbandwidth-0.8.json"], tmp_path / "run.jsonl", Wanted(beside=measured))
+    assert found.node == measured.node
+    both = compare([measured], [found])
+    pairs = {change.key[0]: (change.base, change.new) for change in both.changes}
+    ours = {row.id: row for row in measured.rows}
+    assert len(pairs) == 48
+    for name in ("default/d2d/gpu:2>gpu:1/copy-engine", "default/h2d/numa:0>gpu:3/copy-engine"):
+        assert pairs[name][0] == pytest.approx(gbps(ours[name]))
+    assert pairs["default/d2d/gpu:2>gpu:1/copy-engine"][1] == pytest.approx(396.3)
+    assert ("figures", "measured by linkscope", "imported from nvbandwidth 0.8") in both.differences
+    assert [row.case["cache"] for row in found.rows if row.id == "default/d2d/gpu:2>gpu:1/copy-engine"] == ["warm"]
+
+
+def test_a_run_of_other_gpus_is_no_run_of_the_same_node(tmp_path: Path) -> None:
+    source = altered(tmp_path, "nvbandwidth-0.8.txt", "NVIDIA H200", "NVIDIA B200")
+    with pytest.raises(LinkscopeError, match="4 GPUs"):
+        import_file(source.path, tmp_path / "run.jsonl", Wanted(beside=RunFile.read(MEASURED)))
+
+
+def test_nccl_tests_times_become_the_suites_collectives_by_size(tmp_path: Path) -> None:
+    rows = taken(tmp_path, "nccl-tests-2.19.txt")
+    assert [row.case["flows"][0]["bytes"] for row in rows.values()] == [4096 << 2 * i for i in range(10)]
+    where = "collectives/xccl-calls/4GPUs/all-reduce/xccl-collective/one-process/eager/one-thread/batch-clock"
+    small, large = rows[f"{where}/64KiB"], rows[f"{where}/256MiB"]
+    assert small.flows[0].seconds.median == pytest.approx(11.79 * 1e-6)
+    assert gbps(large) == pytest.approx(220.89, rel=1e-4)
+    assert [end["device"] for end in large.case["flows"][0]["members"]] == [f"gpu:{i}" for i in range(4)]
+    assert large.raw["origin"] == {"tool": "nccl-tests", "version": "2.19.6", "test": "all_reduce_perf"}
+
+
+@pytest.mark.parametrize(
+    ("name", "where", "processes"),
+    [
+        (
+            "nccl-tests-2.19.json",
+            "xccl-graph-recorded/4GPUs/all-gather/xccl-collective/one-process/graph/recorded20",
+            1,
+        ),
+        ("nccl-tests-rccl.csv", "xccl-processes/4GPUs/all-reduce/xccl-collective/a-process-each/eager", 4),
+        ("nccl-tests-rccl.json", "ring-xccl", 1),
+    ],
+)
+def test_the_way_of_launching_chooses_the_case(tmp_path: Path, name: str, where: str, processes: int) -> None:
+    rows = taken(tmp_path, name)
+    assert all(where in row for row in rows)
+    assert {row.case.get("processes", 1) for row in rows.values()} == {processes}
+
+
+def test_wrong_results_and_other_types_are_left_out_and_told(tmp_path: Path) -> None:
+    text = SAMPLES["nccl-tests-rccl.csv"].read_text()
+    lines = text.splitlines()
+    lines[1], lines[3] = lines[1].removesuffix("0") + "7", lines[3].replace("float", "half")
+    path = tmp_path / "rccl.csv"
+    path.write_text("\n".join(lines))
+    found = read(Source.read(path), None)
+    assert len(found.figures) == 8
+    assert found.notices == ("1 lines with wrong results: left out", "1 lines of other types than float: left out")
+
+
+@pytest.mark.parametrize(
+    ("name", "case", "size", "seconds"),
+    [
+        (
+            "osu-latency-7.4.txt",
+            "host-latency/numa:0/mpi/a-process-each/ping-pong/host-clock/8B",
+            8,
+            1.26e-6,
+        ),
+        (
+            "osu-bibw-7.4.txt",
+            "both-ways/host-clock/1KiB",
+            1024,
+            1024 / 1857.89e6,
+        ),
+        (
+            "osu-allgather-7.4.txt",
+            "all-gather/mpi-collective/a-process-each/host-clock/16B",
+            16,
+            5.28e-6,
+        ),
+        ("osu-barrier-7.4.txt", "collectives/barrier-mpi/2members", 0, 0.55e-6),
+        (
+            "osu-put_latency-7.4.txt",
+            "host-one-sided/numa:0/mpi/a-process-each/put/host-clock/16B",
+            16,
+            1.38e-6,
+        ),
+    ],
+)
+def test_osus_figures_become_messages_and_collectives(
+    tmp_path: Path, name: str, case: str, size: int, seconds: float
+) -> None:
+    (row,) = (row for row in taken(tmp_path, name).values() if row.id.endswith(case))
+    assert row.case["flows"][0]["bytes"] == size
+    assert row.flows[0].seconds.median == pytest.approx(seconds)
+    assert (row.case["clock"], row.case["processes"], row.origin) == ("host", 2, "OSU 7.4")
+
+
+def test_osus_extremes_are_kept_and_are_no_interval(tmp_path: Path) -> None:
+    row = taken(tmp_path, "osu-allreduce-7.4.txt")[
+        "collectives/host-mpi/2members/all-reduce/mpi-collective/a-process-each/host-clock/64KiB"
+    ]
+    words = next(line.split() for line in SAMPLES["osu-allreduce-7.4.txt"].read_text().split("\n") if "65536" in line)
+    seconds = row.flows[0].seconds
+    assert [seconds.median, seconds.min, seconds.max] == pytest.approx([float(word) * 1e-6 for word in words[1:4]])
+    assert seconds.low == seconds.high == seconds.median
+
+
+def test_osus_collectives_need_to_be_told_their_processes(tmp_path: Path) -> None:
+    with pytest.raises(LinkscopeError, match="add --processes N"):
+        import_file(SAMPLES["osu-allreduce-7.4.txt"], tmp_path / "run.jsonl", Wanted())
+    found = import_file(SAMPLES["osu-allreduce-7.4.txt"], tmp_path / "run.jsonl", Wanted(processes=3))
+    assert {len(row.case["flows"][0]["members"]) for row in found.rows} == {3}
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_terminal_and_page_say_where_figures_are_from(tmp_path: Path, name: str) -> None:
+    runner = CliRunner()
+    run, page = tmp_path / "run.jsonl", tmp_path / "page.html"
+    told = ["--processes", "2"] if wanted(name).processes else []
+    assert runner.invoke(app, ["import", str(SAMPLES[name]), "-o", str(run), *told]).exit_code == 0
+    origin = RunFile.read(run).rows[0].origin
+    assert f"imported from {origin}" in " ".join(runner.invoke(app, ["show", str(run)]).output.split())
+    assert runner.invoke(app, ["report", str(run), "-o", str(page)]).exit_code == 0
+    assert f"imported from {origin}" in page.read_text()
+
+
+def test_a_figure_without_repeats_has_no_interval(tmp_path: Path) -> None:
+    from linkscope.analysis.headline import headline
+
+    row = taken(tmp_path, "nvbandwidth-0.8.txt")["nvbandwidth/local-copy-ce/gpu:0"]
+    figure = headline(row)
+    assert figure is not None
+    assert (figure.value.n, margin(figure)) == (1, "")
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new"),
+    [
+        ("nvbandwidth-0.8.txt", "Version: v0.8", "Version: v0.7"),
+        ("nvbandwidth-0.8.json", '"version" : "v0.8"', '"version" : "v1.0"'),
+        ("nccl-tests-2.19.txt", "version 2.19.6", "version 9.1"),
+        ("nccl-tests-2.19.json", '"version":3', '"version":7'),
+        ("osu-latency-7.4.txt", "Test v7.4", "Test v3.1"),
+    ],
+)
+def test_another_version_is_refused(tmp_path: Path, name: str, old: str, new: str) -> None:
+    with pytest.raises(LinkscopeError, match="a version that linkscope does not read"):
+        read(altered(tmp_path, name, old, new), None)
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new"),
+    [
+        ("nvbandwidth-0.8.txt", "396.06", "   nan"),
+        ("nvbandwidth-0.8.txt", "396.06", "-396.06"),
+        ("nvbandwidth-0.8.txt", "396.06", "1e99"),
+        ("nvbandwidth-0.8.json", '"396.06"', '"inf"'),
+        ("nvbandwidth-0.8.json", '"395.97", ', ""),
+        ("nvbandwidth-0.8.txt", "    396.06", ""),
+    ],
+)
+def test_what_is_no_figure_is_refused(tmp_path: Path, name: str, old: str, new: str) -> None:
+    with pytest.raises(LinkscopeError):
+        read(altered(tmp_path, name, old, new), None)
+
+
+def test_what_no_tool_prints_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    for data in (b"", b"hello\n", b"\xff\xfe\n", b"nvbandwidth Version: v0.8\n\x1b[31m\n", b"{}"):
+        path.write_bytes(data)
+        with pytest.raises(LinkscopeError) as error:
+            read(Source.read(path), None)
+        assert len(str(error.value).splitlines()) == 1
+    with pytest.raises(LinkscopeError, match="is no file"):
+        Source.read(tmp_path)
+    with pytest.raises(LinkscopeError, match="unknown format"):
+        read(Source.read(SAMPLES["nvbandwidth-0.8.txt"]), "iperf")
+
+
+def test_an_existing_run_file_is_kept(tmp_path: Path) -> None:
+    output = tmp_path / "run.jsonl"
+    output.write_text("mine")
+    with pytest.raises(LinkscopeError, match="exists"):
+        import_file(SAMPLES["nvbandwidth-0.8.txt"], output, Wanted())
+    assert output.read_text() == "mine"
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_damaged_outputs_are_read_or_refused_in_one_line(tmp_path: Path, name: str) -> None:
+    """Cut, spoilt in a byte, or with lines left out, doubled or in another order; a few become run files."""
+    rng, data, path = random.Random(name), SAMPLES[name].read_bytes(), tmp_path / name
+    refused = 0
+    for number in range(300):
+        path.write_bytes(bytes_spoilt(rng, data) if rng.random() < 0.5 else lines_spoilt(rng, data))
+        complaint = taken_or_refused(path, name, number)
+        refused += complaint is not None
+        assert complaint is None or len(complaint.splitlines()) == 1
+    assert 10 < refused < 300
+
+
+def taken_or_refused(path: Path, name: str, number: int) -> str | None:
+    """Of the file, by its format's name or as it looks; the complaint where it is refused."""
+    named = next(key for key in sorted(IMPORTERS, key=len, reverse=True) if name.startswith(key))
+    try:
+        whole(read(Source.read(path, wanted(name).processes), named if number % 2 else None))
+        if number % 30 == 0:
+            import_file(path, path.with_name(f"{number}.jsonl"), wanted(name))
+    except LinkscopeError as error:
+        return str(error)
+    return None
+
+
+def lines_spoilt(rng: random.Random, data: bytes) -> bytes:
+    """One line left out, doubled, moved, or with a word of another in the place of its own."""
+    lines = data.split(b"\n")
+    at, other = rng.randrange(len(lines)), rng.randrange(len(lines))
+    way = rng.randrange(4)
+    if way == 0:
+        del lines[at]
+    elif way == 1:
+        lines.insert(other, lines[at])
+    elif way == 2:
+        lines[at], lines[other] = lines[other], lines[at]
+    else:
+        words, others = lines[at].split(b" "), lines[other].split(b" ")
+        words[rng.randrange(len(words))] = rng.choice(others)
+        lines[at] = b" ".join(words)
+    return b"\n".join(lines)
+
+
+def whole(output: PeerOutput) -> None:
+    """Whatever is read has figures that a run file may hold."""
+    values: list[Any] = [getattr(one.value, name) for one in output.figures for name in ("low", "median", "high")]
+    assert all(0 < value < 1e15 for value in values)
