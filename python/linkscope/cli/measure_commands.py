@@ -1,0 +1,170 @@
+"""The commands that measure: run, calibrate, check, reproduce."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from linkscope.cli.app import AsJson, Machine, app, err, out, print_json, print_listing
+from linkscope.errors import LinkscopeError
+
+
+@app.command()
+def run(
+    suites: Annotated[list[str] | None, typer.Argument(metavar="[SUITE]...", help="Suites or suite files.")] = None,
+    output: Annotated[Path | None, typer.Option("-o", "--output", help="Run file; else runs/HOST-TIME.jsonl.")] = None,
+    devices: Annotated[str | None, typer.Option(help="Use only these: gpu:0,gpu:2 or gpu:0-3,numa:1.")] = None,
+    methods: Annotated[str | None, typer.Option(help="Use only these: copy-engine,kernel-copy.")] = None,
+    sizes: Annotated[str | None, typer.Option(help="Sizes of bandwidth rows: 512M, 1K,64K, 4K:1G:2x.")] = None,
+    precision: Annotated[
+        str | None, typer.Option(help="Stop when the 95 % interval is this close to the median; default 1%.")
+    ] = None,
+    budget: Annotated[
+        str | None, typer.Option(help="Time of the whole run: 60s. It says what it leaves out for it.")
+    ] = None,
+    rounds: Annotated[
+        str | None,
+        typer.Option(help="Visit each case so often, in new processes; default 3:6, up to six where figures are wide."),
+    ] = None,
+    clock: Annotated[
+        str | None,
+        typer.Option(help="Time all cases by this clock, device, host or batch; default: as the suite says."),
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Complete -o FILE, or the newest in runs/.")] = False,
+    machine: Machine = None,
+    engine: Annotated[str | None, typer.Option(help="cuda, hip or host; default: the first that works here.")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would run and how long.")] = False,
+    launcher: Annotated[
+        str | None, typer.Option(help="Starts several processes: local, mpiexec, srun or inside.")
+    ] = None,
+    launcher_command: Annotated[
+        str | None, typer.Option(help="The launcher's path and options: 'srun --mpi=pmix'.")
+    ] = None,
+    hosts: Annotated[str | None, typer.Option(help="Hosts, in the spelling of mpiexec or srun: a,b.")] = None,
+    hostfile: Annotated[str | None, typer.Option(help="A file of hosts for mpiexec.")] = None,
+    interface: Annotated[str | None, typer.Option(help="Address of this host that the processes report to.")] = None,
+    as_json: AsJson = False,
+) -> int:
+    """Measure this machine, or model a described one. Exit code 1 if a row failed."""
+    from linkscope.cli import measuring
+    from linkscope.launch.job import Request
+    from linkscope.launch.launcher.launch_options import LaunchOptions
+
+    given = {"devices": devices, "methods": methods, "sizes": sizes, "budget": budget, "clock": clock}
+    given |= {"machine": machine, "engine": engine, "precision": precision, "rounds": rounds}
+    named: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    launching = LaunchOptions(launcher, launcher_command, hosts, hostfile, interface)
+    request = Request(suites=tuple(suites or ("default",)), launching=launching, **named)
+    if dry_run:
+        return measuring.dry_run(request, out(), as_json)
+    if resume:
+        own = not suites and not named
+        return measuring.resume(output, None if own else request, launching, out(), err(), as_json)
+    return measuring.measure(request, output, out(), err(), as_json)
+
+
+@app.command()
+def calibrate(
+    suites: Annotated[
+        list[str] | None, typer.Argument(metavar="[SUITE]...", help="Suites; with --from run files or folders of them.")
+    ] = None,
+    turns: Annotated[int | None, typer.Option(help="How many runs, at least 2; else 10.", show_default=False)] = None,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="Folder of the run files; goes on with what is there.")
+    ] = None,
+    devices: Annotated[str | None, typer.Option(help="Use only these: gpu:0,gpu:2 or gpu:0-3,numa:1.")] = None,
+    methods: Annotated[str | None, typer.Option(help="Use only these: copy-engine,kernel-copy.")] = None,
+    sizes: Annotated[str | None, typer.Option(help="Sizes of bandwidth rows: 512M, 1K,64K, 4K:1G:2x.")] = None,
+    precision: Annotated[str | None, typer.Option(help="As of `run`.")] = None,
+    budget: Annotated[str | None, typer.Option(help="Time of each run: 60s.")] = None,
+    rounds: Annotated[str | None, typer.Option(help="Rounds of each run: 3, or 3:6.")] = None,
+    clock: Annotated[
+        str | None,
+        typer.Option(help="Time all cases by this clock, device, host or batch; default: as the suite says."),
+    ] = None,
+    machine: Machine = None,
+    engine: Annotated[str | None, typer.Option(help="cuda, hip or host; default: the first that works here.")] = None,
+    files: Annotated[bool, typer.Option("--from", help="Measure nothing: take the runs that are named.")] = False,
+    as_json: AsJson = False,
+) -> int:
+    """Repeat a run and show how well its intervals hold from run to run. Exit code 1 if a row failed."""
+    from linkscope.cli import calibrating
+    from linkscope.launch.job import Request
+
+    given = {"devices": devices, "methods": methods, "sizes": sizes, "budget": budget, "clock": clock}
+    given |= {"machine": machine, "engine": engine, "precision": precision, "rounds": rounds}
+    named: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    if files:
+        if named or turns is not None or output is not None:
+            raise LinkscopeError("--from measures nothing: leave out all options but --json")
+        return calibrating.compute([Path(name) for name in suites or ()], out(), err(), as_json)
+    request = Request(suites=tuple(suites or ("default",)), **named) if suites or named else None
+    return calibrating.measure(request, turns, output, out(), err(), as_json)
+
+
+@app.command()
+def check(
+    what: Annotated[
+        list[str] | None, typer.Argument(metavar="RUN | [SUITE]...", help="A run file, or suites to measure.")
+    ] = None,
+    limits: Annotated[Path | None, typer.Option("--limits", help="The limits file.")] = None,
+    make_limits: Annotated[
+        Path | None, typer.Option("--make-limits", help="Write this limits file from good runs, or folders of them.")
+    ] = None,
+    budget: Annotated[str | None, typer.Option(help="Time of the whole run of suites: 30s.")] = None,
+    output: Annotated[Path | None, typer.Option("-o", "--output", help="Run file of suites.")] = None,
+    junit: Annotated[Path | None, typer.Option(help="Write JUnit XML to this file.")] = None,
+    prometheus: Annotated[Path | None, typer.Option(help="Write metrics to this file, for the node exporter.")] = None,
+    as_json: AsJson = False,
+) -> int:
+    """Does this node keep the limits of healthy ones? Exit code 0 passed, 1 a limit is broken, 2 can't be checked."""
+    from linkscope.cli import checking
+    from linkscope.results.limits import load_limits
+
+    if (limits is None) == (make_limits is None):
+        raise LinkscopeError("name --limits FILE to check against, or --make-limits FILE to write: one of them")
+    if make_limits is not None:
+        return checking.make_limits(make_limits, what or [], err())
+    assert limits is not None
+    known = load_limits(limits)  # before anything is measured
+    run = checking.run_of(what or [], budget, output, err())
+    return checking.hold(run, known, junit, prometheus, out(), as_json)
+
+
+@app.command()
+def reproduce(
+    study: Annotated[str | None, typer.Argument(help="A study: --list names them.", show_default=False)] = None,
+    run_files: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="[RUN]...", help="Runs of it on one machine; else it is measured here and now."),
+    ] = None,
+    listed: Annotated[bool, typer.Option("--list", help="List the studies.")] = False,
+    machine: Machine = None,
+    budget: Annotated[str | None, typer.Option(help="Time for what is measured; default: 120s.")] = None,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="Write a page, .html, or a table, .csv.")
+    ] = None,
+    full: Annotated[bool, typer.Option("--full", help="The study's figures, too.")] = False,
+    as_json: AsJson = False,
+) -> int:
+    """Lay a published study beside this machine: its tables, figures and claims. Differing claims are no error."""
+    from linkscope.cli import listing, reproducing
+    from linkscope.report import reproduce_text
+
+    if listed:
+        print_listing(listing.entries("studies"), as_json)
+        return 0
+    if study is None:
+        raise LinkscopeError("name a study: `linkscope reproduce --list` lists them")
+    found = reproducing.found(study, run_files or (), machine, budget, err())
+    if output is not None:
+        reproducing.write(found, output, err())
+    if as_json:
+        print_json({**found.to_json(), "verdict": reproduce_text.verdict(found)})
+    elif output is None or full:
+        (reproduce_text.show_all if full else reproduce_text.show)(found, out())
+    else:
+        out().print(reproduce_text.verdict(found), highlight=False)
+    return 0

@@ -1,0 +1,69 @@
+"""The commands about this machine and what linkscope can do on it: list, topology, doctor."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from enum import Enum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from linkscope.cli.app import AsJson, Machine, app, err, out, print_json, print_listing
+
+
+class Listed(str, Enum):
+    """What `linkscope list` can list."""
+
+    suites = "suites"
+    methods = "methods"
+    memories = "memories"
+    patterns = "patterns"
+    machines = "machines"
+    studies = "studies"
+    engines = "engines"
+    importers = "importers"
+
+
+@app.command("list")
+def list_(what: Annotated[Listed, typer.Argument()] = Listed.suites, as_json: AsJson = False) -> int:
+    """List suites, methods, memories, patterns, machines, studies, engines or importers."""
+    from linkscope.cli import listing
+
+    print_listing(listing.entries(what.value), as_json)
+    return 0
+
+
+@app.command()
+def topology(
+    machine: Machine = None,
+    svg: Annotated[Path | None, typer.Option(help="Write a picture of the node to this file.")] = None,
+    as_json: AsJson = False,
+) -> int:
+    """Show devices, links, peaks, hops and widest paths of this machine or a described one."""
+    from linkscope import api
+    from linkscope.report import topology_svg, topology_text
+    from linkscope.results.whole_file import write_whole
+
+    node = api.topology(machine)
+    if svg is not None:
+        write_whole(svg, topology_svg.draw(node))
+        err().print(f"wrote {svg}", highlight=False)
+    elif as_json:
+        print_json(topology_text.to_json(node))
+    else:
+        topology_text.show(node, out())
+    return 0
+
+
+@app.command()
+def doctor(as_json: AsJson = False) -> int:
+    """Report what would spoil a measurement here. Exit code 1 if figures would be wrong or a device is missing."""
+    from linkscope.cli import examination
+
+    findings = examination.findings()
+    if as_json:
+        print_json([asdict(finding) for finding in findings])
+    else:
+        examination.show(findings, out())
+    return 1 if any(finding.severity == "problem" for finding in findings) else 0

@@ -1,0 +1,212 @@
+"""The commands that read run files: show, explain, choose, analyze, compare, report, export; and import."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from linkscope.cli.app import AsJson, RunPath, app, err, out, print_json
+from linkscope.errors import LinkscopeError
+
+
+@app.command()
+def show(run_file: RunPath, as_json: AsJson = False) -> int:
+    """Print a run's tables: every figure with its interval and percentage of the path's peak."""
+    from linkscope.analysis.excerpt import readable
+    from linkscope.analysis.overview import overview
+    from linkscope.report import terminal
+    from linkscope.report.provenance import hosts, precision
+
+    found = readable(run_file)
+    for notice in found.notices:
+        err().print(notice, highlight=False, markup=False, soft_wrap=True)
+    if as_json:
+        tables = overview(found.rows, found.node, precision(found.header)).to_json()
+        print_json({"header": found.header, "hosts": hosts(found.states), "missing": list(found.missing), **tables})
+    else:
+        terminal.show(found, out())
+    return 0
+
+
+@app.command()
+def explain(
+    run_file: RunPath,
+    full: Annotated[bool, typer.Option("--full", help="Every finding and path, with sources.")] = False,
+    as_json: AsJson = False,
+) -> int:
+    """Is this node as fast as it should be, and if not, why? Exit code 1 where something is slower than expected."""
+    from linkscope.analysis.excerpt import readable
+    from linkscope.analysis.explain import explain as find
+    from linkscope.report import explain_text
+
+    found = find(readable(run_file))
+    if as_json:
+        print_json({**found.to_json(), "verdict": explain_text.verdict(found)})
+    else:
+        (explain_text.show_all if full else explain_text.show)(found, out())
+    return 1 if found.wrong else 0
+
+
+@app.command()
+def choose(
+    run_file: RunPath,
+    full: Annotated[
+        bool, typer.Option("--full", help="Every question, and what every way costs at every size.")
+    ] = False,
+    export_as: Annotated[
+        str | None,
+        typer.Option(
+            "--export",
+            help="Write what another system loads: nccl-tuner, nccl-optimize, ompi-tuned, ompi-tuned-json, mpich, "
+            "inductor, ucx, ucc; or json or header for programs of your own.",
+        ),
+    ] = None,
+    output: Annotated[Path | None, typer.Option("-o", "--output", help="The file that --export writes.")] = None,
+    as_json: AsJson = False,
+) -> int:
+    """What to use: the best interface for each kind of movement and memory, by size, and what a wrong one costs."""
+    from linkscope.analysis.choose import choose as find
+    from linkscope.analysis.figures_in_parts import figures_of
+    from linkscope.report import choose_text, wording
+    from linkscope.report.exports.formats import export as write_for
+    from linkscope.results.run_stream import open_run
+    from linkscope.results.whole_file import write_whole
+
+    if (export_as is None) != (output is None):
+        raise LinkscopeError("--export FORMAT and -o FILE go together")
+    if export_as is not None and output is not None:
+        write_whole(output, write_for(open_run(run_file), export_as))
+        err().print(f"wrote {output}", highlight=False)
+        return 0
+    run_read = open_run(run_file)
+    for notice in run_read.notices:
+        err().print(notice, highlight=False, markup=False, soft_wrap=True)
+    found = find(figures_of(run_read))
+    if as_json:
+        print_json({**found.to_json(), "verdict": choose_text.verdict(found)})
+    else:
+        (choose_text.show_all if full else choose_text.show)(found, wording.titled(run_read), out())
+    return 0
+
+
+@app.command()
+def analyze(
+    run_file: RunPath,
+    questions: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[QUESTION]...",
+            help="peaks, tiers, fits, saturation, anisotropy, numa, engines, scaling, threads, interference, "
+            "collectives; else all that the run can answer.",
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> int:
+    """Answer what engineers ask of a run, each by a sentence and a table."""
+    from linkscope.analysis.excerpt import readable
+    from linkscope.analysis.questions import analyze as answer
+    from linkscope.report import answers_text, wording
+
+    run_read = readable(run_file)
+    for notice in run_read.notices:
+        err().print(notice, highlight=False, markup=False, soft_wrap=True)
+    found = answer(run_read, questions or ())
+    if as_json:
+        print_json({**answers_text.to_json(found), **({"notices": run_read.notices} if run_read.notices else {})})
+    else:
+        answers_text.show(found, wording.titled(run_read), out())
+    return 0
+
+
+@app.command()
+def compare(
+    base: Annotated[Path, typer.Argument(metavar="BASE", help="A run file, or a folder of them.", show_default=False)],
+    new: Annotated[
+        list[Path], typer.Argument(metavar="NEW...", help="Run files, or folders of them.", show_default=False)
+    ],
+    more_base: Annotated[
+        list[Path] | None, typer.Option("--base", help="One more run or folder of the base side.")
+    ] = None,
+    threshold: Annotated[str, typer.Option(help="Smaller changes are no finding.")] = "1%",
+    alpha: Annotated[str, typer.Option(help="Of all changes told, this share may be false.")] = "0.1%",
+    again: Annotated[
+        bool, typer.Option("--again", help="Measure what got worse again, here and now; it counts if still worse.")
+    ] = False,
+    full: Annotated[bool, typer.Option("--full", help="Every finding and figure.")] = False,
+    as_json: AsJson = False,
+) -> int:
+    """What changed between runs beyond this node's noise, told by what it has in common. Exit code 1 if worse."""
+    from linkscope.analysis.compare import compare as find
+    from linkscope.plan.select import parse_share
+    from linkscope.report import compare_text, wording
+    from linkscope.results.run_files import open_all
+
+    sides = open_all([base, *(more_base or [])]), open_all(new)
+    for notice in (notice for side in sides for run_read in side for notice in run_read.notices):
+        err().print(notice, highlight=False, markup=False, soft_wrap=True)
+    found = find(*sides, parse_share("alpha", alpha, 1e-9), parse_share("threshold", threshold, 0.0))
+    if again:
+        from linkscope.cli import comparing
+
+        found = comparing.confirmed(found, *sides, err())
+    if as_json:
+        print_json({**found.to_json(), "verdict": compare_text.verdict(found)})
+    else:
+        (compare_text.show_all if full else compare_text.show)(found, wording.titled(sides[1][-1]), out())
+    return 1 if found.worse else 0
+
+
+@app.command()
+def report(
+    run_files: Annotated[
+        list[Path],
+        typer.Argument(metavar="RUN...", help="Run files; several are set side by side.", show_default=False),
+    ],
+    output: Annotated[Path, typer.Option("-o", "--output", help="HTML file to write.")],
+) -> int:
+    """Write a run, or several side by side, as one self-contained HTML page."""
+    from linkscope.analysis.excerpt import opened
+    from linkscope.report.html import write_report
+    from linkscope.results.run_files import named
+
+    write_report([opened(path) for path in named(run_files)], output)
+    err().print(f"wrote {output}", highlight=False)
+    return 0
+
+
+@app.command()
+def export(
+    run_file: RunPath,
+    output: Annotated[Path, typer.Option("-o", "--output", help="File to write, .csv or .parquet.")],
+) -> int:
+    """Write a run's figures as a flat table, one line per figure, with units in the names of its columns."""
+    from linkscope.analysis.frames import export as write
+    from linkscope.results.run_stream import open_run
+
+    write(open_run(run_file), output)
+    err().print(f"wrote {output}", highlight=False)
+    return 0
+
+
+@app.command("import")
+def import_(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="What another tool printed.", show_default=False)],
+    named: Annotated[
+        str | None, typer.Option("--from", help="Its format, of `list importers`; default: as it looks.")
+    ] = None,
+    output: Annotated[Path | None, typer.Option("-o", "--output", help="Run file; else runs/FILE.jsonl.")] = None,
+    beside: Annotated[
+        Path | None, typer.Option(help="A run of the same node: its devices, links and the ids of its cases.")
+    ] = None,
+    machine: Annotated[str | None, typer.Option(help="Else the described node: see `list machines`.")] = None,
+    processes: Annotated[
+        int | None, typer.Option(min=2, max=80, help="How many took part, where FILE does not say (OSU's collectives).")
+    ] = None,
+) -> int:
+    """Make a run file of another tool's output: nvbandwidth, nccl-tests, OSU and others."""
+    from linkscope.cli import importing
+
+    return importing.take(file, output, named, beside, machine, processes, ["linkscope", *sys.argv[1:]], err())
