@@ -24,7 +24,7 @@ from linkscope.report.provenance import precision, provenance, remarks
 from linkscope.results.run_file import RunFile
 
 LEGEND = "cell: median, its 95 % interval, percent of the path's peak"
-MODELLED_LEGEND = "cell: the model's figure, percent of the path's peak"
+LEGEND_OF_POINTS = "cell: the figure, percent of the path's peak"
 HEAD_LINES = 2
 SPREAD = ("min", "max", "n")
 UNBOUNDED = 10_000
@@ -61,7 +61,7 @@ def _print_header(run: RunFile, found: Overview, console: Console) -> None:
     console.print(facts)
     for text in remarks(run):
         console.print(Text(text, style="yellow"))
-    console.print(Text(MODELLED_LEGEND if found.summary.modelled else LEGEND, style="dim"))
+    console.print(Text(LEGEND_OF_POINTS if wording.mark(found.summary) else LEGEND, style="dim"))
 
 
 def _print_departures(run: RunFile, console: Console) -> None:
