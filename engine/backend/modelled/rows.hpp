@@ -35,8 +35,6 @@ struct MethodRow {
 
 inline constexpr Quantity bandwidth = Quantity::bandwidth;
 inline constexpr Quantity latency = Quantity::latency;
-/// Pages that migrate because the executor touches them, or that are sent to it.
-inline constexpr MethodTraits migration_traits{.migrates = true};
 
 inline constexpr std::array<MethodRow, 18> method_rows{{
     {{"memcpy", "CPU threads copy (ceiling per thread)"}, Motion::copy, Driver::cpu, {"non_temporal=0"}},
@@ -61,11 +59,11 @@ inline constexpr std::array<MethodRow, 18> method_rows{{
      Motion::stream,
      Driver::gpu,
      launch_shape},
-    {{"page-fault", "pages that migrate because they are touched", bandwidth, migration_traits},
+    {{"page-fault", "pages that migrate because they are touched", bandwidth, page_fault_traits},
      Motion::read,
      Driver::either,
      {"access", "touch=word", "threads"}},
-    {{"prefetch", "pages sent ahead", bandwidth, migration_traits}, Motion::read, Driver::gpu, {"to"}},
+    {{"prefetch", "pages sent ahead", bandwidth, prefetch_traits}, Motion::read, Driver::gpu, {"to"}},
     {{"pointer-chase", "dependent loads, one after another", latency, pointer_chase_traits},
      Motion::chase,
      Driver::either,
