@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
+from linkscope.analysis.headline import headline
 from linkscope.analysis.summary import DEFAULT_PRECISION
 from linkscope.machine.doctor import Finding, examine
 from linkscope.machine.node import Node
@@ -42,11 +43,19 @@ def provenance(
         ("software", f"{software}, {versions}" if versions else software),
         ("PyTorch", _further(header)),
         ("command", shlex.join(str(word) for word in header.get("command", []))),
-        ("precision", f"95 % interval {_reach(rows)}; sought: {wording.asked(precision(header))}"),
+        (
+            "precision",
+            "" if _exact(rows) else f"95 % interval {_reach(rows)}; sought: {wording.asked(precision(header))}",
+        ),
         ("noise", _noise(header)),
         ("bytes", "payload, counted once; GB/s are decimal, KiB/MiB/GiB binary"),
     ]
     return [(name, text) for name, text in lines if text]
+
+
+def _exact(rows: Sequence[Row]) -> bool:
+    """Whether all figures are a model's that have no interval."""
+    return bool(rows) and all(figure.exact for row in rows if (figure := headline(row)) is not None)
 
 
 def _reach(rows: Sequence[Row]) -> str:

@@ -75,8 +75,10 @@ def percent(share: float) -> str:
 
 def margin(figure: Headline) -> str:
     """The interval, its larger side for both: "±0.12 %", or its bounds "310.2–402.8" where a side is wider than 5 %;
-    "unknown" where a bound is further from the median than a factor of 3.
+    "unknown" where a bound is further from the median than a factor of 3; nothing where a model's figure has none.
     """
+    if figure.exact:
+        return ""
     low, middle, high = figure.value.low, figure.value.median, figure.value.high
     if middle > 0 and (low <= 0 or max(high / middle, middle / low) > UNKNOWN_FROM):
         return UNKNOWN
@@ -102,13 +104,13 @@ def interval(entry: Cell) -> str:
     """The margin of a cell that has a figure, with a dagger where it is within this run only, and with a star where
     it is but the range of fewer than six samples.
     """
-    if entry.headline is None:
+    if entry.headline is None or entry.headline.exact:
         return ""
     return margin(entry.headline) + ("*" if _few_samples(entry) else "") + (WITHIN_RUN if entry.within_run else "")
 
 
 def _few_samples(entry: Cell) -> bool:
-    if entry.headline is None or not entry.of_samples or margin(entry.headline) == UNKNOWN:
+    if entry.headline is None or entry.headline.exact or not entry.of_samples or margin(entry.headline) == UNKNOWN:
         return False
     return entry.headline.value.n < FEWEST_SAMPLES
 
@@ -128,7 +130,9 @@ def marks(cells: Sequence[Cell]) -> list[str]:
     figures = [entry for entry in cells if entry.headline is not None]
     counts = {
         "*: the range of fewer than six samples, no 95 % interval": sum(map(_few_samples, figures)),
-        f"{WITHIN_RUN}: one replicate; its interval says nothing of other runs": sum(one.within_run for one in figures),
+        f"{WITHIN_RUN}: one replicate; its interval says nothing of other runs": sum(
+            one.within_run and one.headline is not None and not one.headline.exact for one in figures
+        ),
         f"{UNKNOWN}: the interval reaches further than a factor of {UNKNOWN_FROM:g}": sum(
             one.headline is not None and margin(one.headline) == UNKNOWN for one in figures
         ),
