@@ -87,6 +87,11 @@ def seconds(size: int, gbps: float, seed: str, n: int = 12, noise: float = 0.002
     return [size / (gbps * 1e9) * (1 + abs(rng.gauss(0, noise))) for _ in range(n)]
 
 
+def steady(time: float, n: int = 8) -> list[float]:
+    """``n`` times that differ by a millionth, as a clock's do: a model's that are all the same have no interval."""
+    return [time * (1 + 1e-6 * (i % 3 - 1)) for i in range(n)]
+
+
 def pair_matrix(gpus: int, name: str, gbps: float, size: int = 512 * MIB, figure: str = "first") -> list[Row]:
     """A row per ordered pair; gpu:2 > gpu:0 is a slow pair, the last pair is skipped, the one before failed."""
     pairs = [(a, b) for a in range(gpus) for b in range(gpus) if a != b]

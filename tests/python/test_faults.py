@@ -85,3 +85,31 @@ def test_the_default_suite_runs_on_a_described_node(tmp_path: Path, capsys: pyte
     assert everything.aggregate is not None
     assert alone.flows[0].gbps is not None
     assert everything.aggregate.median > 2 * alone.flows[0].gbps.median  # several links carry the bytes, not one
+
+
+UNTOLD = """
+name: untold
+answers: What becomes of a row whose figure nothing gives?
+rows:
+  - name: touched
+    title: Copies, read plus written
+    pattern: local
+    source: {on: gpu, memory: device}
+    destination: {on: gpu, memory: device}
+    method: [kernel-copy, stream]
+    executor: source
+    sizes: 1M
+    show: list
+    figure: touched
+"""
+
+
+def test_a_row_without_the_figure_that_it_is_for_has_failed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    suite = tmp_path / "untold.yaml"
+    suite.write_text(UNTOLD)
+    ended = run(tmp_path, capsys, str(suite))
+    assert ended.code == 1
+    by_method = {row.case["flows"][0]["method"]: row for row in RunFile.read(tmp_path / "a.jsonl").rows}
+    assert by_method["stream"].status == "ok"
+    assert by_method["kernel-copy"].status == "failed"
+    assert by_method["kernel-copy"].reason == "no figure: kernel-copy does not tell what it touches"

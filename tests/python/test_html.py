@@ -74,7 +74,9 @@ def records(text: str) -> list[dict[str, Any]]:
 
 def test_a_figure_that_no_link_can_have_delivered_is_no_percentage() -> None:
     labels = {"show": "list", "figure": "first"}
-    row = made.ok(made.case("Zero copy", [made.flow("numa:0", "gpu:0")], labels), [[(512 << 20) / 7300e9] * 4])
+    row = made.ok(
+        made.case("Zero copy", [made.flow("numa:0", "gpu:0")], labels), [made.steady((512 << 20) / 7300e9, 4)]
+    )
     page = render(made.run(1, [row]))
     (record,) = records(page)
     assert "share" not in record

@@ -78,7 +78,7 @@ def variants() -> RunFile:
             labels = {"show": "list", "row": "", "column": "gpu:0", "variant": {"environment": name, "call": call}}
             case = {**made.case(f"{name}{call}", flows, {**labels, "title": "Calls"}), "name": "calls"}
             case |= {"environment": settings} if settings else {}
-            rows.append(made.ok(case, [[0.01] * 8] * 2))
+            rows.append(made.ok(case, [made.steady(0.01, 8)] * 2))
     return made.run(2, rows)
 
 
@@ -220,7 +220,7 @@ def test_fewer_than_six_samples_are_marked() -> None:
 def test_an_interval_between_replicates_or_as_calibrated_is_no_range_of_samples() -> None:
     labels = {"show": "matrix", "row": "gpu:0", "column": "gpu:1", "figure": "first"}
     plan = made.case("Copy", [made.flow("gpu:0", "gpu:1")], labels)
-    one, two = (made.ok(plan, [[t] * 2], replicate=n) for n, t in enumerate((1e-3, 1.001e-3)))
+    one, two = (made.ok(plan, [made.steady(t, 2)], replicate=n) for n, t in enumerate((1e-3, 1.001e-3)))
     assert "*:" in shown(made.run(2, [one]))
     assert "*:" not in shown(made.run(2, [folded([one, two])]))
     assert "*:" not in shown(made.run(2, [folded([one], noise=0.02)]))
@@ -230,8 +230,8 @@ def in_rounds(*times: float, least: int = 3) -> RunFile:
     """A run of two cases, the first measured as often as there are times (seconds), the second once."""
     labels = {"show": "matrix", "row": "gpu:0", "column": "gpu:1", "figure": "first"}
     cases = [made.case(f"Copy {name}", [made.flow("gpu:0", "gpu:1")], labels) for name in ("one", "two")]
-    rows = [folded([made.ok(cases[0], [[t] * 8], replicate=n) for n, t in enumerate(times)])]
-    rows.append(made.ok(cases[1], [[times[0]] * 8], replicate=0))
+    rows = [folded([made.ok(cases[0], [made.steady(t, 8)], replicate=n) for n, t in enumerate(times)])]
+    rows.append(made.ok(cases[1], [made.steady(times[0], 8)], replicate=0))
     run = made.run(2, rows)
     return replace(run, header={**run.header, "plan": {**run.header["plan"], "rounds": {"least": least, "most": 6}}})
 
@@ -283,6 +283,26 @@ def test_a_table_with_nothing_to_show_is_its_reason() -> None:
 
 def test_a_list_of_times_has_no_column_for_peaks() -> None:
     labels = {"show": "list", "title": "Waits", "figure": "latency"}
-    text = shown(made.run(2, [made.ok(made.case("a", [made.flow("gpu:0", "gpu:1")], labels), [[1e-6] * 8])]))
+    text = shown(made.run(2, [made.ok(made.case("a", [made.flow("gpu:0", "gpu:1")], labels), [made.steady(1e-6, 8)])]))
     (head,) = [line for line in text.splitlines() if "interval" in line and "min" in line]
     assert head.split() == ["ns", "interval", "min", "max", "n"]
+
+
+def test_figures_of_a_model_that_are_the_same_every_time_have_no_interval() -> None:
+    labels = {"show": "matrix", "row": "gpu:0", "column": "gpu:1", "figure": "first"}
+    plan = made.case("Copy", [made.flow("gpu:0", "gpu:1")], labels)
+    text = shown(made.run(2, [made.ok(plan, [[1e-3] * 8])]))
+    assert "±" not in text
+    assert "95 %" not in text
+    assert any(line.split()[:2] == ["gpu:0", "536.9"] for line in text.splitlines())
+    listed = {**plan, "labels": {**labels, "show": "list", "row": ""}}
+    assert "interval" not in shown(made.run(2, [made.ok(listed, [[1e-3] * 8])]))
+
+
+def test_a_model_tells_at_the_end_where_it_differs_from_the_node() -> None:
+    node = replace(made.node(2), notes=("Title", "assumed: a latency", "Copies are 6 % too fast."))
+    run = replace(made.run(2), header={**made.header(node), "plan": made.run(2).header["plan"]})
+    *_, differs, assumed = shown(run).splitlines()
+    assert differs == "- Copies are 6 % too fast."
+    assert assumed.startswith("Assumptions: 1;")
+    assert "Copies are" not in shown(replace(run, header={**run.header, "node": {**node.to_json(), "modelled": False}}))

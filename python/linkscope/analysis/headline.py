@@ -27,6 +27,8 @@ _TIME_UNITS = {"ns": 1e9, "us": 1e6, "ms": 1e3}
 """Of one second."""
 MOST_WHOLE = 1e5
 LEAST = 0.01
+ROUNDING = 1e-9
+"""Relative: figures of a virtual clock that differ by less are one."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,7 @@ class Headline:
     value: Stats
     unit: str
     what: str
+    modelled: bool = False
 
     @property
     def higher_is_better(self) -> bool:
@@ -47,6 +50,11 @@ class Headline:
         """The larger side of the interval relative to the median: 0.004 where the median is known to +-0.4 %."""
         value = self.value
         return max(value.high - value.median, value.median - value.low) / value.median if value.median else 0.0
+
+    @property
+    def exact(self) -> bool:
+        """Whether it is a model's and the same every time: its interval would only repeat it."""
+        return self.modelled and self.margin < ROUNDING
 
     def in_unit(self, unit: str) -> Headline:
         """A time in another unit of time."""
@@ -67,6 +75,11 @@ def headline(row: Row) -> Headline | None:
     ``touched``: bytes read plus bytes written per second, of several flows (alike) over first start to last end.
     ``algorithm``: of a collective, size over time; ``bus``: that by nccl-tests' factor, to be held against a link.
     """
+    found = _figure(row)
+    return None if found is None else replace(found, modelled=row.modelled)
+
+
+def _figure(row: Row) -> Headline | None:
     measured = row.measured_flows
     if row.status != "ok" or not measured:
         return None

@@ -248,6 +248,8 @@ class _RunUnderWay:
         self._take(number, {**row, "left_out": True} if case.left_out else row)
 
     def _take(self, number: int, row: Json) -> None:
+        if lacks := Row.from_json(row).lacks:
+            row = outcome(row["case"], "failed", f"no figure: {lacks}", self.job.backend, row["elapsed_s"])
         if self.job.rounds.most > 1:
             row = {**row, "replicate": number}
         self.writer.append(row)

@@ -15,7 +15,7 @@ import msgspec
 
 from linkscope.errors import LinkscopeError
 from linkscope.machine.machine_file import MachineFile
-from linkscope.machine.node import MOST_DEVICES, MOST_LINKS, Device, Link, Node
+from linkscope.machine.node import ASSUMED, MOST_DEVICES, MOST_LINKS, Device, Link, Node
 from linkscope.yaml_loader import read_yaml
 
 Json = dict[str, Any]
@@ -81,7 +81,7 @@ def _node(data: Json) -> Node:
         if link.a == link.b or not {link.a, link.b} <= known:
             raise ValueError(f"link {link.a} to {link.b} needs two different devices of this file")
     _refuse_twice([f"{' to '.join(sorted((link.a, link.b)))} ({link.kind})" for link in links], "link")
-    assumed = [f"assumed: {assumption}" for assumption in data.get("assumptions", ())]
+    assumed = [f"{ASSUMED}{assumption}" for assumption in data.get("assumptions", ())]
     return Node(
         name=data["name"],
         devices=tuple(devices),

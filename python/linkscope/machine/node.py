@@ -56,9 +56,13 @@ class Link:
     latency_ns: float | None = None
 
 
+ASSUMED = "assumed: "
+"""With this begins a note of a described node that says what no source gives."""
+
+
 @dataclass(frozen=True)
 class Node:
-    """One machine's topology. ``modelled`` is true for a described node."""
+    """One machine's topology. ``modelled`` is true for a described node, whose notes begin with its title."""
 
     name: str
     devices: tuple[Device, ...]

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
+from linkscope.analysis.headline import headline
 from linkscope.analysis.summary import DEFAULT_PRECISION
 from linkscope.machine.doctor import Finding, examine
 from linkscope.machine.node import Node
@@ -31,7 +32,6 @@ def provenance(
     processes that came together name hosts. ``rows`` tell what their intervals hold for.
     """
     several = hosts(states)
-    modelled = bool(rows) and all(row.modelled for row in rows)
     engine = header.get("engine", {})
     said = (header.get("origin") or engine).get("versions", {})
     versions = ", ".join(f"{name} {text}" for name, text in said.items())
@@ -46,11 +46,16 @@ def provenance(
         ("software", f"{software}, {versions}" if versions else software),
         ("PyTorch", _further(header)),
         ("command", shlex.join(str(word) for word in header.get("command", []))),
-        ("precision", "" if modelled or tool else sought),
+        ("precision", "" if tool or _exact(rows) else sought),
         ("noise", _noise(header)),
         ("bytes", "payload, counted once; GB/s are decimal, KiB/MiB/GiB binary"),
     ]
     return [(name, text) for name, text in lines if text]
+
+
+def _exact(rows: Sequence[Row]) -> bool:
+    """Whether all figures are a model's that have no interval."""
+    return bool(rows) and all(figure.exact for row in rows if (figure := headline(row)) is not None)
 
 
 def _reach(rows: Sequence[Row]) -> str:

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from rich.console import Console
 from rich.markup import escape
 from rich.measure import Measurement
-from rich.padding import Padding
 from rich.table import Table as Grid
 from rich.text import Text
 
@@ -18,6 +17,7 @@ from linkscope.analysis.lists import Listing
 from linkscope.analysis.matrices import Matrix
 from linkscope.analysis.overview import Overview, overview
 from linkscope.analysis.summary import Grouped, Summary, table_summary
+from linkscope.machine.node import ASSUMED, Node
 from linkscope.report import wording
 from linkscope.report.grid import chunks_of, empty_grid
 from linkscope.report.provenance import precision, provenance, remarks
@@ -29,8 +29,9 @@ HEAD_LINES = 2
 SPREAD = ("min", "max", "n")
 UNBOUNDED = 10_000
 """A width that no table reaches."""
-Parts = tuple[str, str, str]
-"""Figure (or why there is none), interval, percent of peak, as they stand in a cell."""
+Parts = tuple[str, str | None, str]
+"""Figure, interval, percent of peak, as they stand in a cell; instead of an interval None: the first says why there is
+no figure."""
 
 
 def show(run: RunFile, console: Console) -> None:
@@ -42,7 +43,7 @@ def show(run: RunFile, console: Console) -> None:
     for layer in found.layers:
         _print_layer(layer, console)
     _print_summary(found.summary, console)
-    _print_departures(run, console)
+    _print_departures(run.node, console)
 
 
 def show_summary(run: RunFile, console: Console) -> None:
@@ -62,15 +63,6 @@ def _print_header(run: RunFile, found: Overview, console: Console) -> None:
     for text in remarks(run):
         console.print(Text(text, style="yellow"))
     console.print(Text(LEGEND_OF_POINTS if wording.mark(found.summary) else LEGEND, style="dim"))
-
-
-def _print_departures(run: RunFile, console: Console) -> None:
-    """What a description assumes, and where model and machine differ."""
-    _, *notes = run.node.notes or ("",)
-    if run.node.modelled and notes:
-        console.print(Text(f"\nWhat the model of {run.node.name} assumes and does not show", style="bold"))
-        for note in notes:
-            console.print(Padding(Text(f"- {note}"), (0, 0, 0, 2)))
 
 
 def print_table(table: Matrix | CurveSet | Listing, console: Console) -> None:
@@ -131,31 +123,30 @@ class _Notes:
 
 def _parts(entry: Cell | None, notes: _Notes) -> Parts:
     if entry is None:
-        return "", "", ""
+        return "", None, ""
     if entry.headline is None:
         word = "FAILED" if entry.status == "failed" else "skipped" if entry.status == "skipped" else "n/a"
-        return f"{word} {notes.letter(entry)}", "", ""
+        return f"{word} {notes.letter(entry)}", None, ""
     return wording.value(entry.headline.value.median), wording.interval(entry), wording.share(entry)
 
 
 def _column_texts(parts: Sequence[Parts], joint: str) -> list[Text]:
     """The cells of one column, their parts aligned; ``joint`` stands between the figure and the rest."""
-    measured = [part for part in parts if part[0][:1].isdigit()]
-    widths = [max((len(part[k]) for part in measured), default=0) for k in range(3)]
+    figures = [part for part in parts if part[1] is not None]
+    widths = [max((len(part[k] or "") for part in figures), default=0) for k in range(3)]
     return [_cell_text(part, widths, joint) for part in parts]
 
 
 def _cell_text(parts: Parts, widths: Sequence[int], joint: str) -> Text:
     figure, interval, share = parts
-    if not figure[:1].isdigit():
+    if interval is None:
         return Text(figure, style="red" if figure.startswith("FAILED") else "dim")
     text = Text().append(figure.rjust(widths[0]), style="bold")
-    rest = [
-        Text(part.rjust(width), style)
-        for part, width, style in zip((interval, share), widths[1:], ("dim", "cyan"), strict=True)
-        if width
-    ]
-    return text.append(joint).append(Text(" ").join(rest)) if rest else text
+    if widths[1]:
+        text.append(joint).append(interval.rjust(widths[1]), style="dim")
+    if widths[2]:
+        text.append(" " if widths[1] else joint).append(share.rjust(widths[2]), style="cyan")
+    return text
 
 
 def _print_grid(
@@ -252,7 +243,10 @@ def _listing_grid(table: Listing, spread: Sequence[str], notes: _Notes) -> Grid:
         ]
         grid.add_column(Text(axis.replace("_", " ")), overflow="fold", min_width=max(map(len, words)))
     peaks = ["of peak"] if any(entry.share is not None for entry in table.cells) else []
-    for name in (table.heading.unit, "interval", *peaks, *spread):
+    exact = all(entry.headline is None or entry.headline.exact for entry in table.cells)
+    intervals = [] if exact else ["interval"]
+    spread = () if exact else spread
+    for name in (table.heading.unit, *intervals, *peaks, *spread):
         grid.add_column(Text(name), justify="right", no_wrap=True)
     parted = any(entry.slowest is not None for entry in table.cells)
     if parted:
@@ -268,7 +262,8 @@ def _listing_grid(table: Listing, spread: Sequence[str], notes: _Notes) -> Grid:
             rest = [wording.value(stats.min), wording.value(stats.max), str(stats.n)]
         shares = [Text(share, style="cyan") for _ in peaks]
         last = [Text(wording.slowest(entry), style="dim")] if parted else []
-        grid.add_row(*labels, Text(figure, style=style), Text(interval, style="dim"), *shares, *rest, *last)
+        bounds = [Text(interval or "", style="dim") for _ in intervals]
+        grid.add_row(*labels, Text(figure, style=style), *bounds, *shares, *rest, *last)
     return grid
 
 
@@ -305,6 +300,22 @@ def _print_summary(summary: Summary, console: Console) -> None:
         )
     if grid.row_count:
         console.print(grid)
+
+
+def _print_departures(node: Node, console: Console) -> None:
+    """Where a described node's model differs from the real one, and how much of it is assumed."""
+    if not node.modelled:
+        return
+    _, *rest = node.notes or ("",)
+    assumed = sum(note.startswith(ASSUMED) for note in rest)
+    departures = [note for note in rest if not note.startswith(ASSUMED)]
+    console.print()
+    console.print(Text("Where the model differs from the node", style="bold"))
+    for note in departures:
+        console.print(Text(f"- {note}"))
+    if assumed:
+        told = f"`linkscope topology --machine {node.name}` lists them"
+        console.print(Text(f"Assumptions: {assumed}; {told}", style="dim"))
 
 
 def _group_line(group: Grouped, word: str) -> str:

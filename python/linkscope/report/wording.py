@@ -112,7 +112,7 @@ def margin(figure: Headline) -> str:
     "unknown" where a bound is further from the median than a factor of 3; nothing where it is a point, as a model's.
     """
     low, middle, high = figure.value.low, figure.value.median, figure.value.high
-    if low == high:
+    if figure.exact or low == high:
         return ""
     if middle > 0 and (low <= 0 or max(high / middle, middle / low) > UNKNOWN_FROM):
         return UNKNOWN
@@ -138,13 +138,13 @@ def interval(entry: Cell) -> str:
     """The margin of a cell that has a figure, with a dagger where it is within this run only, and with a star where
     it is but the range of fewer than six samples.
     """
-    if entry.headline is None:
+    if entry.headline is None or entry.headline.exact:
         return ""
     return margin(entry.headline) + ("*" if _few_samples(entry) else "") + (WITHIN_RUN if entry.within_run else "")
 
 
 def _few_samples(entry: Cell) -> bool:
-    if entry.headline is None or not entry.of_samples or margin(entry.headline) == UNKNOWN:
+    if entry.headline is None or entry.headline.exact or not entry.of_samples or margin(entry.headline) == UNKNOWN:
         return False
     return entry.headline.value.n < FEWEST_SAMPLES
 
@@ -164,7 +164,9 @@ def marks(cells: Sequence[Cell]) -> list[str]:
     figures = [entry for entry in cells if entry.headline is not None]
     counts = {
         "*: the range of fewer than six samples, no 95 % interval": sum(map(_few_samples, figures)),
-        f"{WITHIN_RUN}: one replicate; its interval says nothing of other runs": sum(one.within_run for one in figures),
+        f"{WITHIN_RUN}: one replicate; its interval says nothing of other runs": sum(
+            one.within_run and one.headline is not None and not one.headline.exact for one in figures
+        ),
         f"{UNKNOWN}: the interval reaches further than a factor of {UNKNOWN_FROM:g}": sum(
             one.headline is not None and margin(one.headline) == UNKNOWN for one in figures
         ),

@@ -171,6 +171,17 @@ class Row:
         pairs = zip(self.case["flows"], self.flows, strict=False)
         return [(flow, result) for flow, result in pairs if flow.get("role", "measured") == "measured"]
 
+    @property
+    def lacks(self) -> str:
+        """What the figure that it is read for (``labels.figure``) needs and its results do not tell; mostly nothing."""
+        measured = self.measured_flows
+        figure = self.labels.get("figure")
+        if figure == "touched" and measured and measured[0][1].touched_bytes is None:
+            return f"{measured[0][0]['method']} does not tell what it touches"
+        if figure == "aggregate" and measured and self.aggregate is None:
+            return "nothing tells the rate of all flows together"
+        return ""
+
     @staticmethod
     def from_json(line: dict[str, Any]) -> Row:
         """Raises KeyError or TypeError on data that is no row."""
