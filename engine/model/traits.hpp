@@ -72,6 +72,8 @@ inline constexpr MethodTraits ping_pong_traits{.dependent = true};
 /// Page by page, or through the driver.
 inline constexpr MethodTraits allocation_traits{.host_gbps = 5, .gpu_gbps = 5};
 inline constexpr MethodTraits first_touch_traits{.host_gbps = 3, .gpu_gbps = 3};
+inline constexpr MethodTraits page_fault_traits{.migrates = true, .host_gbps = 5, .gpu_gbps = 5};
+inline constexpr MethodTraits prefetch_traits{.migrates = true, .host_gbps = 15, .gpu_gbps = 15};
 /// CPUs' stores fill host memory.
 inline constexpr MethodTraits mpi_traits{.stages = true,
                                          .by_mpi = true,

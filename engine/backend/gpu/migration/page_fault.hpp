@@ -17,10 +17,9 @@ namespace linkscope::gpu {
 class PageFault final : public GpuMethod {
  public:
   explicit PageFault(std::shared_ptr<GpuContext> context)
-      : GpuMethod(std::move(context), {"page-fault",
-                                       "pages that migrate because a kernel or CPU threads touch them",
-                                       Quantity::bandwidth,
-                                       {.migrates = true, .host_gbps = 5, .gpu_gbps = 5}}) {}
+      : GpuMethod(std::move(context),
+                  {"page-fault", "pages that migrate because a kernel or CPU threads touch them",
+                   Quantity::bandwidth, page_fault_traits}) {}
 
   [[nodiscard]] Support supports(const Flow& flow) const override;
   [[nodiscard]] Bytes footprint(const Flow& flow) const override;

@@ -16,10 +16,9 @@ namespace linkscope::gpu {
 class Prefetch final : public GpuMethod {
  public:
   explicit Prefetch(std::shared_ptr<GpuContext> context)
-      : GpuMethod(std::move(context), {"prefetch",
-                                       "managed pages sent ahead (cudaMemPrefetchAsync, hipMemPrefetchAsync)",
-                                       Quantity::bandwidth,
-                                       {.migrates = true, .host_gbps = 15, .gpu_gbps = 15}}) {}
+      : GpuMethod(std::move(context),
+                  {"prefetch", "managed pages sent ahead (cudaMemPrefetchAsync, hipMemPrefetchAsync)",
+                   Quantity::bandwidth, prefetch_traits}) {}
 
   [[nodiscard]] Support supports(const Flow& flow) const override;
   [[nodiscard]] Bytes footprint(const Flow& flow) const override;
