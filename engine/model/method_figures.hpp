@@ -3,6 +3,8 @@
 
 #include <limits>
 #include <optional>
+#include <set>
+#include <string>
 
 namespace linkscope {
 
@@ -17,6 +19,8 @@ struct MethodFigures {
   std::optional<double> cached_gbps = std::nullopt;
   std::optional<double> load_ns =
       std::nullopt;  ///< of one dependent load, whatever its memory and links take
+  /// Parameters whose values all this is for: what they do is in it.
+  std::set<std::string> settled = {};
 };
 
 }  // namespace linkscope

@@ -36,7 +36,7 @@ BoundFlow bind_flow(Flow& flow, const Backend& backend, const std::string& place
     throw Error(Fault::bad_input, place + ": bytes: must be at least 1 for " + flow.method);
   const auto known = bound.method.parameters();
   for (const auto& [name, value] : flow.parameters.all()) {
-    if (known.contains(name)) continue;
+    if (known.contains(name) || (flow.figures && flow.figures->settled.contains(name))) continue;
     throw Error(Fault::bad_input,
                 place + ": parameters." + name + ": " + flow.method + " has no such parameter");
   }

@@ -84,6 +84,12 @@ MethodFigures parse_figures(const Json& json, const std::string& place) {
   figures.ceiling_gbps = positive("ceiling_gbps", figures.ceiling_gbps);
   figures.efficiency = positive("efficiency", figures.efficiency);
   if (fields.find("cached_gbps") != nullptr) figures.cached_gbps = positive("cached_gbps", 0);
+  if (fields.find("settled") != nullptr) {
+    for (const Json& name : fields.array("settled")) {
+      if (!name.is_string()) fields.reject("settled", "must list names of parameters");
+      figures.settled.insert(name.get<std::string>());
+    }
+  }
   if (fields.find("load_ns") != nullptr) figures.load_ns = positive("load_ns", 0);
   fields.finish();
   return figures;

@@ -116,13 +116,15 @@ def test_a_rule_may_say_that_nothing_is_known(tmp_path: Path) -> None:
     assert [case.skip for case in cases].count(None) == 2
 
 
-def test_parameters_that_nothing_describes_are_refused_and_settled_ones_leave_the_flow(tmp_path: Path) -> None:
+def test_parameters_that_nothing_describes_are_refused_and_the_engine_is_told_the_settled_ones(tmp_path: Path) -> None:
     (first, *_) = planned(tmp_path, {**GPUS, "parameters": {"staging": "host"}})
     assert first.skip == "the model has no staging: host"
     staged = "when: {parameters: {staging: host}}, latency_us: 2"
     (first, *_) = planned(tmp_path, {**GPUS, "parameters": {"staging": "host", "call": "sync"}}, staged)
     assert first.skip is None
-    assert first.case["flows"][0]["parameters"] == {"call": "sync"}
+    (flow,) = first.case["flows"]
+    assert flow["parameters"] == {"staging": "host", "call": "sync"}
+    assert flow["figures"]["settled"] == ["staging"]
 
 
 def test_variables_that_nothing_describes_are_refused(tmp_path: Path) -> None:

@@ -184,6 +184,8 @@ TEST_F(ModelledNode, MemcpyCeilingIsPerThreadUntilTheMemoryIsFull) {
   EXPECT_NEAR(rates({flow})[0], 20, 1e-3);
   flow.parameters.set("threads", "64");
   EXPECT_NEAR(rates({flow})[0], 25.6, 1e-3);
+  flow.figures = MethodFigures{.ceiling_gbps = 12, .settled = {"threads"}};
+  EXPECT_NEAR(rates({flow})[0], 12, 1e-3);
 }
 
 TEST_F(ModelledNode, AChaseTakesItsMemoryAndEachLinkTwice) {
@@ -260,6 +262,10 @@ TEST_F(ModelledNode, ParametersThatAreNotModelledAreRefused) {
   EXPECT_EQ(refused("copy-engine", "call", "sync"), "");
   EXPECT_EQ(refused("pointer-chase", "stride", "4096"), "the model has no stride: 4096");
   EXPECT_EQ(refused("kernel-copy", "blocks", "12"), "");
+  Flow settled = copy("mpi", gpu(0), gpu(1), gpu(0), MiB);
+  settled.parameters.set("staging", "host");
+  settled.figures = MethodFigures{.latency_us = 1, .settled = {"staging"}};
+  EXPECT_TRUE(method("mpi").supports(settled));
 }
 
 TEST_F(ModelledNode, EveryMethodVerifiesAndNoticesOneDamagedByte) {

@@ -35,6 +35,8 @@ std::map<std::string, std::string> ModelledCollective::parameters() const {
   return {{"collective",
            "all-reduce (default), reduce, broadcast, reduce-scatter, all-gather, all-to-all, barrier"},
           {"type", "float32 (default), float16, bfloat16, int32: makes no difference to the model"},
+          {"form", "accepted; makes no difference to the model"},
+          {"recorded", "accepted; makes no difference to the model"},
           {"launch", "accepted; makes no difference to the model"},
           {"in_place", "no (default) or yes: makes no difference to the model"}};
 }

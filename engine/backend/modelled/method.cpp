@@ -86,6 +86,7 @@ Support ModelledMethod::supports(const Flow& flow) const {
 Support ModelledMethod::supports_parameters(const Flow& flow) const {
   for (const std::string_view text : row_.taken) {
     const TakenParameter taken(text);
+    if (context_->figures(flow)->settled.contains(taken.name)) continue;
     const std::string asked = flow.parameters.word(taken.name, taken.value);
     if (!taken.value.empty() && asked != taken.value)
       return Support::no("the model has no " + taken.name + ": " + asked);
@@ -191,7 +192,8 @@ BandwidthDemand ModelledMethod::demand(const Flow& flow) const {
   const double loads = row_.motion == Motion::stream ? arrays_read(flow) : 1;
   if (flow.source) demand.uses.push_back({context_->memory_of(flow.source->device), byte * loads});
   if (flow.destination) demand.uses.push_back({context_->memory_of(flow.destination->device), byte});
-  const auto threads = row_.driver == Driver::cpu ? flow.parameters.number("threads", 1) : 1;
+  const bool scales = row_.driver == Driver::cpu && !figures.settled.contains("threads");
+  const auto threads = scales ? flow.parameters.number("threads", 1) : 1;
   demand.ceiling = figures.ceiling_gbps * 1e9 * static_cast<double>(threads);
   return demand;
 }

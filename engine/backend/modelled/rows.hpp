@@ -22,14 +22,16 @@ enum class Motion {
 /// Which part of a node drives a method.
 enum class Driver { cpu, gpu, either };
 
-inline constexpr std::array<std::string_view, 4> launch_shape{"blocks", "threads", "unroll", "streaming"};
+/// Of a kernel that visits memory word after word: what does not matter here, and what must be as usual.
+inline constexpr std::array<std::string_view, 6> launch_shape{"blocks",    "threads", "unroll",
+                                                              "streaming", "graph=0", "width=16"};
 
 struct MethodRow {
   MethodSpec spec;
   Motion motion;
   Driver driver;
   /// Parameters of the real method that change nothing here; "name=value": none but that value is modelled.
-  std::array<std::string_view, 4> taken;
+  std::array<std::string_view, 6> taken;
   Reach reach = Reach::process;
 };
 
@@ -43,7 +45,7 @@ inline constexpr std::array<MethodRow, 18> method_rows{{
     {{"copy-engine", "a GPU's copy engine copies", bandwidth, copy_engine_traits},
      Motion::copy,
      Driver::gpu,
-     {"call", "api", "peer_access=on", "until=end"}},
+     {"call", "api", "peer_access=on", "until=end", "graph=0"}},
     {{"kernel-copy", "a kernel loads and stores"}, Motion::copy, Driver::gpu, launch_shape},
     {{"kernel-bulk-copy", "a kernel moves blocks"},
      Motion::copy,
@@ -80,7 +82,7 @@ inline constexpr std::array<MethodRow, 18> method_rows{{
     {{"xccl", "a message by the GPU vendor's library", bandwidth, xccl_traits},
      Motion::copy,
      Driver::gpu,
-     {"form", "launch"}},
+     {"form", "launch", "recorded"}},
     {{"ipc-copy", "a copy engine, into another process's memory"}, Motion::copy, Driver::gpu, {}},
     {{"ipc-kernel", "a kernel, into another process's memory"}, Motion::copy, Driver::gpu, launch_shape},
 }};

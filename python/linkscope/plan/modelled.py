@@ -48,8 +48,7 @@ def machine_of(paths: Paths) -> Json:
 def give_figures(case: Json, paths: Paths, catalog: EngineCatalog) -> str | None:
     """Gives each flow of ``case`` the figures that the description has for it, or says why it has none.
 
-    Those are its method's, with what the first rule that is for the flow replaces. Parameters that a rule or the
-    method's own figures are for are taken out of the flow: no engine need know them.
+    Those are its method's, with what the first rule that is for the flow replaces.
     """
     for flow in case["flows"]:
         name = flow["method"] if flow["method"] in paths.node.methods else _LIKE.get(flow["method"], flow["method"])
@@ -86,6 +85,8 @@ class _Choice:
         reason = reason or self._parameters(rule["when"], catalog)
         if reason is None:
             self.flow["figures"] = _figures(self.described | rule)
+            settled = [name for name in self.flow.get("parameters", ()) if name in self._settled(rule["when"])]
+            self.flow["figures"] |= {"settled": settled} if settled else {}
         return reason
 
     def _fits(self, when: Json) -> bool:
@@ -141,18 +142,17 @@ class _Choice:
                 return f"{self.lacks} does not say what {name}={value} does to {self.flow['method']}"
         return None
 
+    def _settled(self, when: Json) -> dict[str, str]:
+        """Parameters, with the values that the figures are for."""
+        return _worded(self.described.get("parameters", {})) | _worded(when.get("parameters", {}))
+
     def _parameters(self, when: Json, catalog: EngineCatalog) -> str | None:
-        """Takes out those that the figures are for. Of the others each must be one that the engine knows."""
-        settled = _worded(self.described.get("parameters", {})) | _worded(when.get("parameters", {}))
-        kept = {}
+        """Each must have the value that the figures are for, or be one that the engine knows."""
+        settled = self._settled(when)
         for name, value in self.flow.get("parameters", {}).items():
             known = name in (*catalog.methods[self.flow["method"]], "collective")
-            if (name in settled and settled[name] != str(value)) or not (known or name in settled):
+            if settled.get(name, str(value)) != str(value) or not (known or name in settled):
                 return f"the model has no {name}: {value}"
-            if name not in settled:
-                kept[name] = value
-        if "parameters" in self.flow:
-            self.flow["parameters"] = kept
         return None
 
 
