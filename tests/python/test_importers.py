@@ -222,6 +222,36 @@ def test_osus_collectives_need_to_be_told_their_processes(tmp_path: Path) -> Non
     assert {len(row.case["flows"][0]["members"]) for row in found.rows} == {3}
 
 
+def test_p2p_matrices_become_cases_with_and_without_peer_access(tmp_path: Path) -> None:
+    rows = taken(tmp_path, "p2pBandwidthLatencyTest.txt")
+    assert len(rows) == 14
+    direct = rows["schieffer24/p2p-bandwidth/gpu:1>gpu:0/peer-access-on"]
+    assert (gbps(direct), direct.case["flows"][0]["bytes"]) == (387.21, 160_000_000)
+    assert gbps(rows["schieffer24/p2p-bandwidth/gpu:0>gpu:1/peer-access-off"]) == 38.05
+    both = rows["schieffer24/p2p-bandwidth-both-ways/gpu:0>gpu:1/peer-access-on"]
+    assert gbps(both, 0) + gbps(both, 1) == pytest.approx(765.27)
+    answers = [
+        rows[f"schieffer24/p2p-latency/gpu:0>gpu:1/peer-access-off/{clock}-clock"] for clock in ("device", "host")
+    ]
+    assert [row.flows[0].seconds.median for row in answers] == pytest.approx([21.37e-6, 4.11e-6])
+
+
+def test_p2p_figures_of_gpus_without_peer_access_are_none_of_peers(tmp_path: Path) -> None:
+    source = altered(tmp_path, "p2pBandwidthLatencyTest.txt", "     0\t     1     1", "     0\t     1     0")
+    found = read(source, None)
+    direct = [one for one in found.figures if one.facts["peer_access"] == "on" and one.test.endswith("unidirectional")]
+    assert [(one.row, one.column) for one in direct] == [("gpu:1", "gpu:0")]
+
+
+def test_multichases_samples_have_their_median_and_interval(tmp_path: Path) -> None:
+    rows = taken(tmp_path, "multichase-v.txt")
+    row = rows["latency-host/chase-by-size/numa:0/pageable/64KiB"]
+    stats = row.flows[0].seconds
+    assert stats.n == 7
+    assert [stats.median, stats.low, stats.high] == pytest.approx([1.791e-9, 1.748e-9, 1.826e-9])
+    assert [one.case["flows"][0]["bytes"] for one in rows.values()] == [64 << 10, MIB, 16 * MIB]
+
+
 @pytest.mark.parametrize("name", SAMPLES)
 def test_terminal_and_page_say_where_figures_are_from(tmp_path: Path, name: str) -> None:
     runner = CliRunner()

@@ -107,14 +107,16 @@ def _fits(figure: Figure, case: Json, place: Json) -> bool:
 
 
 def _fact(name: str, case: Json, flow: Json) -> Any:
-    """Of a case: its clock, cache or processes; of its first flow: the method, the memory of all ends, the members'
-    number, or a parameter; None where it has none."""
+    """Of a case: its clock, cache or processes; of its first flow: the method, the memory of all ends, which side
+    drives (push, pull), the members' number, or a parameter; None where it has none."""
     if name in ("clock", "cache"):
         return case[name]
     if name == "processes":
         return case.get("processes", 1)
     if name == "method":
         return flow["method"]
+    if name == "side":
+        return "push" if flow["executor"] == flow.get("source", {}).get("device") else "pull"
     if name == "members":
         return len(flow.get("members", ()))
     if name == "memory":
