@@ -252,6 +252,21 @@ def test_multichases_samples_have_their_median_and_interval(tmp_path: Path) -> N
     assert [one.case["flows"][0]["bytes"] for one in rows.values()] == [64 << 10, MIB, 16 * MIB]
 
 
+@pytest.mark.parametrize("name", ["commscope.json", "commscope.csv"])
+def test_commscopes_names_and_counters_say_the_case(tmp_path: Path, name: str) -> None:
+    rows = taken(tmp_path, name)
+    assert len(rows) == 21
+    one = json.loads(SAMPLES["commscope.json"].read_text())["benchmarks"]
+    rates = [run["bytes_per_second"] * 1e-9 for run in one if "PinnedToGPU/0/1/log2(N):20" in run["name"]]
+    assert len(rates) == 6
+    pinned = rows["commscope/h2d/numa:0>gpu:1/registered/1MiB"].flows[0].gbps
+    assert pinned is not None
+    assert pinned.n == 6
+    assert [pinned.low, pinned.high] == pytest.approx([min(rates), max(rates)], rel=1e-5)
+    assert rows["commscope/d2d/gpu:1>gpu:0/memcpy/4KiB"].case["flows"][0]["parameters"]["api"] == "memcpy"
+    assert {row.case["flows"][0]["bytes"] for row in rows.values()} == {4096, MIB, 256 * MIB}
+
+
 @pytest.mark.parametrize("name", SAMPLES)
 def test_terminal_and_page_say_where_figures_are_from(tmp_path: Path, name: str) -> None:
     runner = CliRunner()

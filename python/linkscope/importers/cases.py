@@ -107,8 +107,8 @@ def _fits(figure: Figure, case: Json, place: Json) -> bool:
 
 
 def _fact(name: str, case: Json, flow: Json) -> Any:
-    """Of a case: its clock, cache or processes; of its first flow: the method, the memory of all ends, which side
-    drives (push, pull), the members' number, or a parameter; None where it has none."""
+    """Of a case: its clock, cache or processes; of its first flow: the method, the memory of all ends or of the host's,
+    the devices, which side drives (push, pull), the members' number, or a parameter; None where it has none."""
     if name in ("clock", "cache"):
         return case[name]
     if name == "processes":
@@ -117,6 +117,10 @@ def _fact(name: str, case: Json, flow: Json) -> Any:
         return flow["method"]
     if name == "side":
         return "push" if flow["executor"] == flow.get("source", {}).get("device") else "pull"
+    if name == "devices":
+        return ">".join(flow.get(end, {}).get("device", flow["executor"]) for end in ("source", "destination"))
+    if name == "host_memory":
+        return next((end["memory"] for end in ends_of(flow) if end["device"].startswith("numa:")), None)
     if name == "members":
         return len(flow.get("members", ()))
     if name == "memory":

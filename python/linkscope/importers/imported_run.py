@@ -127,9 +127,10 @@ def _node(peer: PeerOutput, path: Path, wanted: Wanted) -> Node:
             raise LinkscopeError(f"{path} {what}: name a run or a description of the same node")
         return replace(given, modelled=False)
     gpus = [Device(f"gpu:{i}", "gpu", gpu.name, numa=0, pci=gpu.pci) for i, gpu in enumerate(peer.gpus)]
+    numa = [Device(f"numa:{i}", "numa") for i in range(peer.numa_nodes)]
     names = list(dict.fromkeys(gpu.name for gpu in peer.gpus if gpu.name))
     title = f"{count} x {names[0]}" if len(names) == 1 else peer.host or (f"{count} GPUs" if count else "host")
-    return Node(title, (Device("numa:0", "numa"), *gpus), ())
+    return Node(title, (*numa, *gpus), ())
 
 
 def _left_out(peer: PeerOutput, found: RunFile) -> list[str]:

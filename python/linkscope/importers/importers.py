@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from linkscope.errors import LinkscopeError
-from linkscope.importers import multichase, nccl_tests, nvbandwidth, osu, p2p_bandwidth_latency_test
+from linkscope.importers import commscope, multichase, nccl_tests, nvbandwidth, osu, p2p_bandwidth_latency_test
 from linkscope.importers.peer_output import PeerOutput, Source
 
 
@@ -25,6 +25,7 @@ IMPORTERS = {
         "nccl-tests and rccl-tests: text, JSON (-J), CSV and JSON lines (-x)", nccl_tests.recognises, nccl_tests.read
     ),
     "osu": Importer("OSU micro-benchmarks 5 to 7: text, also of -f", osu.recognises, osu.read),
+    "commscope": Importer("Comm|Scope: Google Benchmark's JSON and CSV", commscope.recognises, commscope.read),
     "p2pBandwidthLatencyTest": Importer(
         "p2pBandwidthLatencyTest of the CUDA samples: text",
         p2p_bandwidth_latency_test.recognises,
