@@ -85,7 +85,9 @@ def _devices_of(figures: Sequence[Figure], kind: str) -> int:
 
 def _csv(source: Source) -> Iterator[tuple[int, Mapping[str, Any]]]:
     lines = source.lines
-    head = next(number for number, line in enumerate(lines) if line.startswith("name,iterations,"))
+    head = next((number for number, line in enumerate(lines) if line.startswith("name,iterations,")), None)
+    if head is None:
+        raise source.wrong(0, "no line name,iterations,real_time: was it cut short?")
     names = next(csv.reader([lines[head]]))
     for number, words in enumerate(csv.reader(lines[head + 1 :]), head + 2):
         if words and len(words) != len(names):
