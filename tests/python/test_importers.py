@@ -267,6 +267,38 @@ def test_commscopes_names_and_counters_say_the_case(tmp_path: Path, name: str) -
     assert {row.case["flows"][0]["bytes"] for row in rows.values()} == {4096, MIB, 256 * MIB}
 
 
+def test_nvlooms_measurements_are_nvbandwidths_cases(tmp_path: Path) -> None:
+    rows = taken(tmp_path, "nvloom.csv")
+    lines = [line.split(", ") for line in SAMPLES["nvloom.csv"].read_text().splitlines()]
+    read_, both, latency = ([line for line in lines if key in line] for key in ("read", "bidir", "latency"))
+    first = next(line for line in read_ if line[8] == "ce")
+    row = rows["nvbandwidth/d2d-read-ce/gpu:0>gpu:1"]
+    assert (gbps(row), row.case["flows"][0]["executor"]) == (float(first[-1]), "gpu:1")
+    pair = rows["nvbandwidth/d2d-both-write-ce/gpu:0>gpu:1"]
+    ways = [(flow["source"]["device"], gbps(pair, at)) for at, flow in enumerate(pair.case["flows"])]
+    assert ways == [("gpu:1", float(both[1][-1])), ("gpu:0", float(both[0][-1]))]
+    chase = rows["nvbandwidth/d2d-latency-sm/gpu:3>gpu:1"]
+    assert chase.flows[0].seconds.median == pytest.approx(float(latency[0][-1]) * 1e-9)
+    assert len(rows) == 14
+    assert read(Source.read(SAMPLES["nvloom.csv"]), None).notices == (
+        "2 measurements are no cases of linkscope: left out",
+    )
+
+
+@pytest.mark.parametrize("name", ["transferbench-1.52.txt", "transferbench-1.52.csv"])
+def test_transferbenchs_transfers_that_gpus_drive_become_cases(tmp_path: Path, name: str) -> None:
+    rows = taken(tmp_path, name)
+    lines = [line.replace(",", " ").split() for line in SAMPLES[name].read_text().splitlines()]
+    one_way = next(line for line in lines if line[:3] == ["GPU", "01", "->"])
+    assert gbps(rows["peer/push/gpu:1>gpu:2/kernel-copy"]) == float(one_way[6])
+    assert gbps(rows["host-device/d2h-kernel/gpu:1>numa:0"]) == float(one_way[3])
+    out, back = (next(line for line in lines[12:] if line[:3] == ["GPU", "01", way])[6] for way in ("->", "<-"))
+    pair = rows["duplex/peer/gpu:1>gpu:2/kernel-copy/push"]
+    assert [gbps(pair, 0), gbps(pair, 1)] == [float(out), float(back)]
+    assert {row.case["flows"][0]["bytes"] for row in rows.values()} == {256 * MIB}
+    assert len(rows) == 12
+
+
 @pytest.mark.parametrize("name", SAMPLES)
 def test_terminal_and_page_say_where_figures_are_from(tmp_path: Path, name: str) -> None:
     runner = CliRunner()
@@ -296,6 +328,7 @@ def test_a_figure_without_repeats_has_no_interval(tmp_path: Path) -> None:
         ("nccl-tests-2.19.txt", "version 2.19.6", "version 9.1"),
         ("nccl-tests-2.19.json", '"version":3', '"version":7'),
         ("osu-latency-7.4.txt", "Test v7.4", "Test v3.1"),
+        ("transferbench-1.52.txt", "TransferBench v1.52", "TransferBench v3.0"),
     ],
 )
 def test_another_version_is_refused(tmp_path: Path, name: str, old: str, new: str) -> None:

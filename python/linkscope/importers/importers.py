@@ -6,7 +6,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from linkscope.errors import LinkscopeError
-from linkscope.importers import commscope, multichase, nccl_tests, nvbandwidth, osu, p2p_bandwidth_latency_test
+from linkscope.importers import (
+    commscope,
+    multichase,
+    nccl_tests,
+    nvbandwidth,
+    nvloom,
+    osu,
+    p2p_bandwidth_latency_test,
+    transferbench,
+)
 from linkscope.importers.peer_output import PeerOutput, Source
 
 
@@ -31,6 +40,10 @@ IMPORTERS = {
         p2p_bandwidth_latency_test.recognises,
         p2p_bandwidth_latency_test.read,
     ),
+    "transferbench": Importer(
+        "TransferBench 1, preset p2p: table, CSV (OUTPUT_TO_CSV=1)", transferbench.recognises, transferbench.read
+    ),
+    "nvloom": Importer("nvloom: CSV (--csvOutputFile)", nvloom.recognises, nvloom.read),
     "multichase": Importer("multichase: text of -v", multichase.recognises, multichase.read),
 }
 
