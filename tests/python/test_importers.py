@@ -12,6 +12,8 @@ from hostile_runs import bytes_spoilt
 from result_schema import validate
 from typer.testing import CliRunner
 
+import linkscope
+from linkscope.analysis.calibration import calibrate
 from linkscope.analysis.compare import compare
 from linkscope.analysis.figures import figures
 from linkscope.cli.main import app
@@ -363,6 +365,35 @@ def test_what_no_tool_prints_is_refused(tmp_path: Path) -> None:
         Source.read(tmp_path)
     with pytest.raises(LinkscopeError, match="unknown format"):
         read(Source.read(SAMPLES["nvbandwidth-0.8.txt"]), "iperf")
+
+
+def test_figures_of_no_case_are_counted(tmp_path: Path) -> None:
+    source = altered(tmp_path, "nvbandwidth-0.8.txt", "device_local_copy", "device_other_copy")
+    found = import_file(source.path, tmp_path / "run.jsonl", Wanted())
+    (notice,) = found.notices
+    assert notice.startswith("nvbandwidth device_other_copy: 4 figures ")
+    only = altered(tmp_path, "nvbandwidth-0.9.txt", "host_to_device", "device_to_moon")
+    with pytest.raises(LinkscopeError, match="no case of linkscope is what these measure"):
+        import_file(only.path, tmp_path / "other.jsonl", Wanted())
+
+
+def test_a_small_copy_is_not_the_case_of_a_large_one(tmp_path: Path) -> None:
+    small = altered(tmp_path, "transferbench-1.52.csv", "Direction,268435456", "Direction,1048576")
+    with pytest.raises(LinkscopeError, match="no case of linkscope"):
+        import_file(small.path, tmp_path / "run.jsonl", Wanted())
+
+
+def test_another_tools_runs_calibrate_nothing(tmp_path: Path) -> None:
+    runs = [import_file(SAMPLES["nvbandwidth-0.8.txt"], tmp_path / f"{i}.jsonl", Wanted()) for i in range(2)]
+    with pytest.raises(LinkscopeError, match=r"imported from nvbandwidth 0\.8"):
+        calibrate(runs)
+
+
+def test_a_notebook_imports_the_same(tmp_path: Path) -> None:
+    output = tmp_path / "run.jsonl"
+    found = linkscope.import_output(SAMPLES["osu-allreduce-7.4.txt"], output, format="osu", processes=2)
+    assert found.rows == RunFile.read(output).rows
+    assert linkscope.figures(found)["collective"].cast(str).unique().to_list() == ["all-reduce"]
 
 
 def test_an_existing_run_file_is_kept(tmp_path: Path) -> None:

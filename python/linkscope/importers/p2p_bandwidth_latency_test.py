@@ -54,15 +54,21 @@ def read(source: Source) -> PeerOutput:
             if title is None:
                 connected = {(i, j) for i, j, word in cells if word == "1"}
             else:
-                apart = [
-                    (i, j, word) for i, j, word in cells if i != j and (title.peers == "off" or (i, j) in connected)
-                ]
+                apart = [one for one in cells if _told(title, one, connected)]
                 figures += _figures(source, number, title, match[1], apart)
     if not figures:
         raise source.wrong(0, f"{TOOL} printed no figures between two GPUs")
     count = 1 + max(int(name.removeprefix("gpu:")) for one in figures for name in (one.row, one.column))
     listed = gpus if len(gpus) >= count else [Gpu()] * count
     return PeerOutput(TOOL, "", SUITES, tuple(figures), tuple(listed))
+
+
+def _told(title: _Title, cell: tuple[int, int, str], connected: set[tuple[int, int]]) -> bool:
+    """Whether a cell is of two GPUs, with the peer access that its matrix is about; of both ways, which two cells
+    tell, the first."""
+    i, j, _ = cell
+    once = i < j if title.kind == "bidirectional" else i != j
+    return once and (title.peers == "off" or (i, j) in connected)
 
 
 def _cells(source: Source, lines: Iterator[tuple[int, str]], head: int, columns: int) -> Iterator[tuple[int, int, str]]:
