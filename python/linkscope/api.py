@@ -21,6 +21,8 @@ from linkscope.analysis.questions import analyze as _analyze
 from linkscope.analysis.reproduce import Reproduction
 from linkscope.analysis.reproduce import reproduce as _reproduce
 from linkscope.analysis.study import load_study as _load_study
+from linkscope.importers.imported_run import Wanted as _Wanted
+from linkscope.importers.imported_run import import_file as _import_file
 from linkscope.launch.calibrate import TURNS, default_folder
 from linkscope.launch.calibrate import turns as _turns
 from linkscope.launch.engines import machine_description
@@ -56,6 +58,7 @@ __all__ = [
     "compare",
     "explain",
     "figures",
+    "import_output",
     "load",
     "machines",
     "read",
@@ -112,6 +115,25 @@ def calibrate(
 def read(path: str | os.PathLike[str]) -> RunFile:
     """The run at ``path``. Raises LinkscopeError where it is no run file."""
     return RunFile.read(path)
+
+
+def import_output(
+    path: str | os.PathLike[str],
+    output: str | os.PathLike[str],
+    *,
+    format: str | None = None,
+    beside: str | os.PathLike[str] | None = None,
+    machine: str | None = None,
+    processes: int | None = None,
+) -> RunFile:
+    """Makes the run file ``output`` of what another tool printed into ``path`` and reads it back.
+
+    ``format``: of `linkscope list importers`; None: as it looks. ``beside``: a run of the same node, or ``machine``: a
+    described node. ``processes``: how many took part, where the file does not say. Raises LinkscopeError.
+    """
+    run = RunFile.read(beside) if beside is not None else None
+    wanted = _Wanted(format, run, load_machine(machine) if machine else None, processes)
+    return _import_file(Path(path), Path(output), wanted)
 
 
 def explain(found: RunFile | str | os.PathLike[str]) -> Diagnosis:

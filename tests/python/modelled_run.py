@@ -7,8 +7,8 @@ import random
 from pathlib import Path
 from typing import Any
 
-from linkscope.analysis.interval import stats_of
 from linkscope.machine.node import Device, Link, Node
+from linkscope.results.interval import stats_of
 from linkscope.results.row import Row
 from linkscope.results.run_file import RunFile
 

@@ -15,10 +15,10 @@ from rich.console import Console
 
 from linkscope.analysis.calibration import by_case, calibrate
 from linkscope.analysis.components import Replicate, components
-from linkscope.analysis.interval import scaled, stats_of
 from linkscope.errors import LinkscopeError
 from linkscope.report import calibration_text, wording
 from linkscope.results.calibration import Calibration, Noise, noise_of
+from linkscope.results.interval import scaled, stats_of
 from linkscope.results.replicates import folded
 from linkscope.results.row import Row, Stats
 from linkscope.results.run_file import RunFile

@@ -10,10 +10,10 @@ import pytest
 
 from linkscope.analysis.cell import cells_of
 from linkscope.analysis.headline import headline, shared_unit, time_unit
-from linkscope.analysis.interval import stats_of
 from linkscope.analysis.peak import peak
 from linkscope.machine.paths import Paths
 from linkscope.order_statistics import interval_rank, percentile
+from linkscope.results.interval import stats_of
 from linkscope.results.row import Row
 
 SIZE = 1_000_000

@@ -12,6 +12,8 @@ from hostile_runs import bytes_spoilt
 from result_schema import validate
 from typer.testing import CliRunner
 
+import linkscope
+from linkscope.analysis.calibration import calibrate
 from linkscope.analysis.compare import compare
 from linkscope.analysis.figures import figures
 from linkscope.cli.main import app
@@ -222,6 +224,83 @@ def test_osus_collectives_need_to_be_told_their_processes(tmp_path: Path) -> Non
     assert {len(row.case["flows"][0]["members"]) for row in found.rows} == {3}
 
 
+def test_p2p_matrices_become_cases_with_and_without_peer_access(tmp_path: Path) -> None:
+    rows = taken(tmp_path, "p2pBandwidthLatencyTest.txt")
+    assert len(rows) == 14
+    direct = rows["schieffer24/p2p-bandwidth/gpu:1>gpu:0/peer-access-on"]
+    assert (gbps(direct), direct.case["flows"][0]["bytes"]) == (387.21, 160_000_000)
+    assert gbps(rows["schieffer24/p2p-bandwidth/gpu:0>gpu:1/peer-access-off"]) == 38.05
+    both = rows["schieffer24/p2p-bandwidth-both-ways/gpu:0>gpu:1/peer-access-on"]
+    assert gbps(both, 0) + gbps(both, 1) == pytest.approx(765.27)
+    answers = [
+        rows[f"schieffer24/p2p-latency/gpu:0>gpu:1/peer-access-off/{clock}-clock"] for clock in ("device", "host")
+    ]
+    assert [row.flows[0].seconds.median for row in answers] == pytest.approx([21.37e-6, 4.11e-6])
+
+
+def test_p2p_figures_of_gpus_without_peer_access_are_none_of_peers(tmp_path: Path) -> None:
+    source = altered(tmp_path, "p2pBandwidthLatencyTest.txt", "     0\t     1     1", "     0\t     1     0")
+    found = read(source, None)
+    direct = [one for one in found.figures if one.facts["peer_access"] == "on" and one.test.endswith("unidirectional")]
+    assert [(one.row, one.column) for one in direct] == [("gpu:1", "gpu:0")]
+
+
+def test_multichases_samples_have_their_median_and_interval(tmp_path: Path) -> None:
+    rows = taken(tmp_path, "multichase-v.txt")
+    row = rows["latency-host/chase-by-size/numa:0/pageable/64KiB"]
+    stats = row.flows[0].seconds
+    assert stats.n == 7
+    assert [stats.median, stats.low, stats.high] == pytest.approx([1.791e-9, 1.748e-9, 1.826e-9])
+    assert [one.case["flows"][0]["bytes"] for one in rows.values()] == [64 << 10, MIB, 16 * MIB]
+
+
+@pytest.mark.parametrize("name", ["commscope.json", "commscope.csv"])
+def test_commscopes_names_and_counters_say_the_case(tmp_path: Path, name: str) -> None:
+    rows = taken(tmp_path, name)
+    assert len(rows) == 21
+    one = json.loads(SAMPLES["commscope.json"].read_text())["benchmarks"]
+    rates = [run["bytes_per_second"] * 1e-9 for run in one if "PinnedToGPU/0/1/log2(N):20" in run["name"]]
+    assert len(rates) == 6
+    pinned = rows["commscope/h2d/numa:0>gpu:1/registered/1MiB"].flows[0].gbps
+    assert pinned is not None
+    assert pinned.n == 6
+    assert [pinned.low, pinned.high] == pytest.approx([min(rates), max(rates)], rel=1e-5)
+    assert rows["commscope/d2d/gpu:1>gpu:0/memcpy/4KiB"].case["flows"][0]["parameters"]["api"] == "memcpy"
+    assert {row.case["flows"][0]["bytes"] for row in rows.values()} == {4096, MIB, 256 * MIB}
+
+
+def test_nvlooms_measurements_are_nvbandwidths_cases(tmp_path: Path) -> None:
+    rows = taken(tmp_path, "nvloom.csv")
+    lines = [line.split(", ") for line in SAMPLES["nvloom.csv"].read_text().splitlines()]
+    read_, both, latency = ([line for line in lines if key in line] for key in ("read", "bidir", "latency"))
+    first = next(line for line in read_ if line[8] == "ce")
+    row = rows["nvbandwidth/d2d-read-ce/gpu:0>gpu:1"]
+    assert (gbps(row), row.case["flows"][0]["executor"]) == (float(first[-1]), "gpu:1")
+    pair = rows["nvbandwidth/d2d-both-write-ce/gpu:0>gpu:1"]
+    ways = [(flow["source"]["device"], gbps(pair, at)) for at, flow in enumerate(pair.case["flows"])]
+    assert ways == [("gpu:1", float(both[1][-1])), ("gpu:0", float(both[0][-1]))]
+    chase = rows["nvbandwidth/d2d-latency-sm/gpu:3>gpu:1"]
+    assert chase.flows[0].seconds.median == pytest.approx(float(latency[0][-1]) * 1e-9)
+    assert len(rows) == 14
+    assert read(Source.read(SAMPLES["nvloom.csv"]), None).notices == (
+        "2 measurements are no cases of linkscope: left out",
+    )
+
+
+@pytest.mark.parametrize("name", ["transferbench-1.52.txt", "transferbench-1.52.csv"])
+def test_transferbenchs_transfers_that_gpus_drive_become_cases(tmp_path: Path, name: str) -> None:
+    rows = taken(tmp_path, name)
+    lines = [line.replace(",", " ").split() for line in SAMPLES[name].read_text().splitlines()]
+    one_way = next(line for line in lines if line[:3] == ["GPU", "01", "->"])
+    assert gbps(rows["peer/push/gpu:1>gpu:2/kernel-copy"]) == float(one_way[6])
+    assert gbps(rows["host-device/d2h-kernel/gpu:1>numa:0"]) == float(one_way[3])
+    out, back = (next(line for line in lines[12:] if line[:3] == ["GPU", "01", way])[6] for way in ("->", "<-"))
+    pair = rows["duplex/peer/gpu:1>gpu:2/kernel-copy/push"]
+    assert [gbps(pair, 0), gbps(pair, 1)] == [float(out), float(back)]
+    assert {row.case["flows"][0]["bytes"] for row in rows.values()} == {256 * MIB}
+    assert len(rows) == 12
+
+
 @pytest.mark.parametrize("name", SAMPLES)
 def test_terminal_and_page_say_where_figures_are_from(tmp_path: Path, name: str) -> None:
     runner = CliRunner()
@@ -251,6 +330,7 @@ def test_a_figure_without_repeats_has_no_interval(tmp_path: Path) -> None:
         ("nccl-tests-2.19.txt", "version 2.19.6", "version 9.1"),
         ("nccl-tests-2.19.json", '"version":3', '"version":7'),
         ("osu-latency-7.4.txt", "Test v7.4", "Test v3.1"),
+        ("transferbench-1.52.txt", "TransferBench v1.52", "TransferBench v3.0"),
     ],
 )
 def test_another_version_is_refused(tmp_path: Path, name: str, old: str, new: str) -> None:
@@ -285,6 +365,35 @@ def test_what_no_tool_prints_is_refused(tmp_path: Path) -> None:
         Source.read(tmp_path)
     with pytest.raises(LinkscopeError, match="unknown format"):
         read(Source.read(SAMPLES["nvbandwidth-0.8.txt"]), "iperf")
+
+
+def test_figures_of_no_case_are_counted(tmp_path: Path) -> None:
+    source = altered(tmp_path, "nvbandwidth-0.8.txt", "device_local_copy", "device_other_copy")
+    found = import_file(source.path, tmp_path / "run.jsonl", Wanted())
+    (notice,) = found.notices
+    assert notice.startswith("nvbandwidth device_other_copy: 4 figures ")
+    only = altered(tmp_path, "nvbandwidth-0.9.txt", "host_to_device", "device_to_moon")
+    with pytest.raises(LinkscopeError, match="no case of linkscope is what these measure"):
+        import_file(only.path, tmp_path / "other.jsonl", Wanted())
+
+
+def test_a_small_copy_is_not_the_case_of_a_large_one(tmp_path: Path) -> None:
+    small = altered(tmp_path, "transferbench-1.52.csv", "Direction,268435456", "Direction,1048576")
+    with pytest.raises(LinkscopeError, match="no case of linkscope"):
+        import_file(small.path, tmp_path / "run.jsonl", Wanted())
+
+
+def test_another_tools_runs_calibrate_nothing(tmp_path: Path) -> None:
+    runs = [import_file(SAMPLES["nvbandwidth-0.8.txt"], tmp_path / f"{i}.jsonl", Wanted()) for i in range(2)]
+    with pytest.raises(LinkscopeError, match=r"imported from nvbandwidth 0\.8"):
+        calibrate(runs)
+
+
+def test_a_notebook_imports_the_same(tmp_path: Path) -> None:
+    output = tmp_path / "run.jsonl"
+    found = linkscope.import_output(SAMPLES["osu-allreduce-7.4.txt"], output, format="osu", processes=2)
+    assert found.rows == RunFile.read(output).rows
+    assert linkscope.figures(found)["collective"].cast(str).unique().to_list() == ["all-reduce"]
 
 
 def test_an_existing_run_file_is_kept(tmp_path: Path) -> None:

@@ -13,8 +13,8 @@ import modelled_run as made
 import pytest
 
 from linkscope.analysis.headline import headline
-from linkscope.analysis.interval import stats_of
 from linkscope.errors import LinkscopeError
+from linkscope.results.interval import stats_of
 from linkscope.results.replicates import across, folded
 from linkscope.results.row import ONE_REPLICATE, Row
 from linkscope.results.run_file import RunFile

@@ -16,7 +16,7 @@ from linkscope.order_statistics import percentile, t975
 from linkscope.results.calibration import Calibration, Intervals, Noise, devices_of
 from linkscope.results.figure_class import FigureClass, figure_class
 from linkscope.results.replicates import with_noise
-from linkscope.results.row import Row, Stats
+from linkscope.results.row import Row, Stats, origin_name
 from linkscope.results.run_file import RunFile
 
 ALL = "all"
@@ -65,7 +65,11 @@ class _CaseNoise:
 
 
 def calibrate(runs: Sequence[RunFile]) -> Calibration:
-    """The table by class. Raises LinkscopeError where the runs cannot be held against one another."""
+    """The table by class. Raises LinkscopeError where the runs cannot be held against one another, or one holds
+    another tool's figures."""
+    for run in runs:
+        if tool := origin_name(run.header):
+            raise LinkscopeError(f"{run.path} is imported from {tool}: its figures say nothing of linkscope's noise")
     of_class = _by_class(runs)
     last = max(runs, key=_started)
     known = [_Deviations.of(held, len(runs)) for held in of_class.values()]

@@ -8,7 +8,7 @@ from statistics import median_low
 from typing import Any
 
 from linkscope.analysis.collective import Collective
-from linkscope.analysis.interval import scaled, stats_of
+from linkscope.results.interval import scaled, stats_of
 from linkscope.results.replicates import across, reaching
 from linkscope.results.row import FlowResult, Row, Stats
 from linkscope.results.spread import two_modes

@@ -16,10 +16,10 @@ from linkscope.analysis.cell import moves
 from linkscope.analysis.collective import Collective
 from linkscope.analysis.figures import SCHEMA, of_case, place
 from linkscope.analysis.headline import headline, rates_together
-from linkscope.analysis.interval import stats_of
 from linkscope.analysis.peak import peak
 from linkscope.machine.paths import Paths
 from linkscope.results.figure_class import LARGE, figure_class
+from linkscope.results.interval import stats_of
 from linkscope.results.records import checked_row, checked_state, decoded, may_control
 from linkscope.results.row import Row, Stats
 from linkscope.results.run_file import MOST_LINE

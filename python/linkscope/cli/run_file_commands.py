@@ -86,7 +86,8 @@ def choose(
         err().print(notice, highlight=False, markup=False, soft_wrap=True)
     found = find(figures_of(run_read))
     if as_json:
-        print_json({**found.to_json(), "verdict": choose_text.verdict(found)})
+        origin = run_read.header.get("origin")
+        print_json({**found.to_json(), "verdict": choose_text.verdict(found), **({"origin": origin} if origin else {})})
     else:
         (choose_text.show_all if full else choose_text.show)(found, wording.titled(run_read), out())
     return 0

@@ -13,6 +13,7 @@ from linkscope.plan.flows import ends_of
 from linkscope.plan.select import Selection
 from linkscope.plan.suite import Suite, load_suite, packaged_memories, packaged_methods
 from linkscope.plan.suite_row import SuiteRow
+from linkscope.results.figure_class import LARGE
 
 Json = dict[str, Any]
 _LIKE = ("method", "executor", "bytes", "source", "destination", "members", "role", "parameters", "rank")
@@ -100,21 +101,33 @@ def _fits(figure: Figure, case: Json, place: Json) -> bool:
     flow = case["flows"][0]
     if figure.row not in ("", place.get("row")) or figure.column not in ("", place.get("column")):
         return False
-    sized = case["labels"].get("show") == "curve"
-    if sized and figure.size is not None and figure.size != flow["bytes"]:
+    if figure.size not in (None, flow["bytes"]) and not _large(figure, case):
         return False
     return all(_fact(name, case, flow) == value for name, value in figure.facts.items())
 
 
+def _large(figure: Figure, case: Json) -> bool:
+    """Whether the case has a size that the suite does not tell apart from the figure's: of a table without sizes, both
+    beyond what a copy's start and end count in."""
+    sizes = (figure.size or 0, case["flows"][0]["bytes"])
+    return bool(case["labels"].get("show") != "curve" and min(sizes) >= LARGE)
+
+
 def _fact(name: str, case: Json, flow: Json) -> Any:
-    """Of a case: its clock, cache or processes; of its first flow: the method, the memory of all ends, the members'
-    number, or a parameter; None where it has none."""
+    """Of a case: its clock, cache or processes; of its first flow: the method, the memory of all ends or of the host's,
+    the devices, which side drives (push, pull), the members' number, or a parameter; None where it has none."""
     if name in ("clock", "cache"):
         return case[name]
     if name == "processes":
         return case.get("processes", 1)
     if name == "method":
         return flow["method"]
+    if name == "side":
+        return "push" if flow["executor"] == flow.get("source", {}).get("device") else "pull"
+    if name == "devices":
+        return ">".join(flow.get(end, {}).get("device", flow["executor"]) for end in ("source", "destination"))
+    if name == "host_memory":
+        return next((end["memory"] for end in ends_of(flow) if end["device"].startswith("numa:")), None)
     if name == "members":
         return len(flow.get("members", ()))
     if name == "memory":

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
@@ -43,25 +44,20 @@ def import_file(path: Path, output: Path, wanted: Wanted, command: Sequence[str]
     if output.exists():
         raise LinkscopeError(f"{output} exists: choose another -o FILE")
     peer = importers.read(Source.read(path, wanted.processes), wanted.format)
-    records = list(_records(peer, path, wanted, command))
+    node = _node(peer, path, wanted)
+    tests = dict.fromkeys([figure.test for figure in peer.figures] + [one.test for one in peer.not_run])
+    cases = claimed(peer, node, tests)
+    found = list(matches(peer, cases))
+    known = {movement(row.case): row.case for row in wanted.beside.rows} if wanted.beside else {}
+    rows = [row for match in found if (row := _row(peer, match, known)) is not None]
+    rows += _not_run(peer, cases, known, {row["id"] for row in rows})
+    if not rows:
+        raise LinkscopeError(f"{path}: no case of linkscope is what these measure: {', '.join(tests)[:200]}")
+    records = [_header(peer, path, wanted, node, [row["id"] for row in rows], command), *rows]
     output.parent.mkdir(parents=True, exist_ok=True)
     write_whole(output, "".join(json.dumps(one, separators=(",", ":"), allow_nan=False) + "\n" for one in records))
-    found = RunFile.read(output)
-    return replace(found, notices=(*peer.notices, *_left_out(peer, found), *found.notices))
-
-
-def _records(peer: PeerOutput, path: Path, wanted: Wanted, command: Sequence[str]) -> Iterator[Json]:
-    node = _node(peer, path, wanted)
-    tests = [figure.test for figure in peer.figures] + [one.test for one in peer.not_run]
-    cases = claimed(peer, node, tests)
-    known = {movement(row.case): row.case for row in wanted.beside.rows} if wanted.beside else {}
-    rows = [row for match in matches(peer, cases) if (row := _row(peer, match, known)) is not None]
-    rows += _refused(peer, cases, known, {row["id"] for row in rows})
-    if not rows:
-        names = ", ".join(dict.fromkeys(tests))[:200]
-        raise LinkscopeError(f"{path}: no case of linkscope is what these measure: {names}")
-    yield _header(peer, path, wanted, node, [row["id"] for row in rows], command)
-    yield from rows
+    run = RunFile.read(output)
+    return replace(run, notices=(*peer.notices, *_left_out(peer, found), *run.notices))
 
 
 def _row(peer: PeerOutput, match: Match, known: Mapping[str, Json]) -> Json | None:
@@ -74,7 +70,7 @@ def _row(peer: PeerOutput, match: Match, known: Mapping[str, Json]) -> Json | No
     return {**_start(peer, case, tests, "ok"), **found}
 
 
-def _refused(
+def _not_run(
     peer: PeerOutput, cases: Sequence[tuple[set[str], Json]], known: Mapping[str, Json], have: set[str]
 ) -> list[Json]:
     """A row for each case of a test that the tool did not carry out."""
@@ -127,14 +123,14 @@ def _node(peer: PeerOutput, path: Path, wanted: Wanted) -> Node:
             raise LinkscopeError(f"{path} {what}: name a run or a description of the same node")
         return replace(given, modelled=False)
     gpus = [Device(f"gpu:{i}", "gpu", gpu.name, numa=0, pci=gpu.pci) for i, gpu in enumerate(peer.gpus)]
+    numa = [Device(f"numa:{i}", "numa") for i in range(peer.numa_nodes)]
     names = list(dict.fromkeys(gpu.name for gpu in peer.gpus if gpu.name))
     title = f"{count} x {names[0]}" if len(names) == 1 else peer.host or (f"{count} GPUs" if count else "host")
-    return Node(title, (Device("numa:0", "numa"), *gpus), ())
+    return Node(title, (*numa, *gpus), ())
 
 
-def _left_out(peer: PeerOutput, found: RunFile) -> list[str]:
-    """Tests of which no figure became a row."""
-    have = {name for row in found.rows for name in str(row.raw["origin"]["test"]).split(", ")}
-    tests = dict.fromkeys(figure.test for figure in peer.figures)
-    lacking = [test for test in tests if test.removeprefix(f"{peer.tool} ") not in have]
-    return [f"no case of linkscope is what {test} measures: left out" for test in lacking]
+def _left_out(peer: PeerOutput, found: Sequence[Match]) -> list[str]:
+    """How many figures of which tests are in no row."""
+    taken = {id(figure) for match in found for figure in match.figures.values()}
+    left = Counter(figure.test for figure in peer.figures if id(figure) not in taken)
+    return [f"{test}: {count} figures are no case of linkscope on this node: left out" for test, count in left.items()]

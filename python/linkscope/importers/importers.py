@@ -6,7 +6,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from linkscope.errors import LinkscopeError
-from linkscope.importers import nccl_tests, nvbandwidth, osu
+from linkscope.importers import (
+    commscope,
+    multichase,
+    nccl_tests,
+    nvbandwidth,
+    nvloom,
+    osu,
+    p2p_bandwidth_latency_test,
+    transferbench,
+)
 from linkscope.importers.peer_output import PeerOutput, Source
 
 
@@ -25,6 +34,17 @@ IMPORTERS = {
         "nccl-tests and rccl-tests: text, JSON (-J), CSV and JSON lines (-x)", nccl_tests.recognises, nccl_tests.read
     ),
     "osu": Importer("OSU micro-benchmarks 5 to 7: text, also of -f", osu.recognises, osu.read),
+    "commscope": Importer("Comm|Scope: Google Benchmark's JSON and CSV", commscope.recognises, commscope.read),
+    "p2pBandwidthLatencyTest": Importer(
+        "p2pBandwidthLatencyTest of the CUDA samples: text",
+        p2p_bandwidth_latency_test.recognises,
+        p2p_bandwidth_latency_test.read,
+    ),
+    "transferbench": Importer(
+        "TransferBench 1, preset p2p: table, CSV (OUTPUT_TO_CSV=1)", transferbench.recognises, transferbench.read
+    ),
+    "nvloom": Importer("nvloom: CSV (--csvOutputFile)", nvloom.recognises, nvloom.read),
+    "multichase": Importer("multichase: text of -v", multichase.recognises, multichase.read),
 }
 
 

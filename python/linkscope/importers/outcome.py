@@ -7,6 +7,7 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from linkscope.importers.peer_output import GBPS, Figure
+from linkscope.results.interval import scaled
 from linkscope.results.row import Stats
 from linkscope.traits import method_traits
 
@@ -51,11 +52,6 @@ def sized(case: Json, figures: Mapping[int, Figure]) -> Json:
         return case
     size = sizes.pop()
     return {**case, "flows": [{**flow, "bytes": size} for flow in case["flows"]]}
-
-
-def scaled(stats: Stats, factor: float) -> Stats:
-    """Every figure of ``stats`` times ``factor``."""
-    return Stats(stats.n, *(getattr(stats, name) * factor for name in _NAMES))
 
 
 def inverted(stats: Stats, numerator: float) -> Stats:

@@ -81,6 +81,7 @@ class PeerOutput:
     host: str = ""
     command: tuple[str, ...] = ()
     notices: tuple[str, ...] = ()
+    numa_nodes: int = 1
 
     @property
     def name(self) -> str:
