@@ -70,6 +70,17 @@ def test_every_claim_says_where_it_stands_what_it_needs_and_expects(name: str) -
         assert "row" in where, where
 
 
+@pytest.mark.parametrize("name", study_names())
+def test_every_figure_that_a_suite_covers_is_shown_or_claimed(name: str) -> None:
+    found = load_study(name)
+    here = {one.name for one in found.exhibits} | {place for one in found.claims for place in one.where.split(", ")}
+    rows = [row for suite in found.suites for row in load_suite(suite).rows]
+    covered = {place.removeprefix(name).strip() for row in rows for place in row.covers if place.startswith(name)}
+    assert covered
+    for place in covered:
+        assert any(place.startswith(one) or one.startswith(place) for one in here), place
+
+
 def test_a_studys_tables_are_claims() -> None:
     cells = [claim for claim in load_study("pearson23").claims if claim.cell]
     assert len(cells) == 12

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -12,10 +12,12 @@ import polars
 
 from linkscope.analysis.by_flow import apart
 from linkscope.analysis.claims import Grounds, Judgement, UntestedError, judge, selected, typical
-from linkscope.analysis.curves import CurveSet, curves
+from linkscope.analysis.curves import curves
 from linkscope.analysis.figures import figures
-from linkscope.analysis.matrices import Matrix, matrices
+from linkscope.analysis.lists import listings
+from linkscope.analysis.matrices import matrices
 from linkscope.analysis.study import Exhibit, Line, StudiedMachine, StudyFile, place
+from linkscope.analysis.summary import Table
 from linkscope.errors import LinkscopeError
 from linkscope.machine.node import Node
 from linkscope.machine.paths import Paths, natural
@@ -51,7 +53,7 @@ class ShownExhibit:
     labelled as the study has them. ``why`` there is nothing."""
 
     exhibit: Exhibit
-    tables: tuple[CurveSet | Matrix, ...] = ()
+    tables: tuple[Table, ...] = ()
     grid: Grid | None = None
     rows: tuple[Row, ...] = ()
     why: str = ""
@@ -206,13 +208,18 @@ def _links(node: Node) -> str:
     return f"{'; '.join(words)} GB/s each way" if peaks else "none known"
 
 
+_TABLES: dict[str, Callable[[Iterable[Row], Paths], Sequence[Table]]] = {
+    "curve": curves,
+    "matrix": matrices,
+    "list": listings,
+}
+
+
 def _shown(exhibit: Exhibit, run: RunFile, grounds: Grounds, judgements: Sequence[Judgement]) -> ShownExhibit:
     if exhibit.kind == "table":
         return ShownExhibit(exhibit, grid=_grid(exhibit, grounds, judgements))
     rows = tuple(_labelled(exhibit, run, grounds.figures))
-    tables: tuple[CurveSet | Matrix, ...] = (
-        *(curves(rows, grounds.paths) if exhibit.kind == "curve" else matrices(rows, grounds.paths)),
-    )
+    tables = tuple(_TABLES[exhibit.kind](rows, grounds.paths))
     if not any(entry.headline is not None for table in tables for entry in table.flat):
         reasons = Counter(row.reason for row in rows if row.reason)
         why = reasons.most_common(1)[0][0] if reasons else "the run has no such figure"

@@ -115,14 +115,14 @@ class Line(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 class Exhibit(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """A table or figure of the study. ``where`` holds for all of it.
 
-    ``curve``: a line for each of ``lines``, or as its rows have them. ``matrix``: as its row has it. ``table``:
-    ``lines`` by ``columns``, with the ``published`` figures, null where the study has none; each is a claim, held to
-    ``within``. A line may select a figure in ways that GPUs of other vendors need: one of them answers.
+    ``curve``: a line for each of ``lines``, or as its rows have them. ``matrix``, ``list``: as its row has it.
+    ``table``: ``lines`` by ``columns``, with the ``published`` figures, null where the study has none; each is a claim,
+    held to ``within``. A line may select a figure in ways that GPUs of other vendors need: one of them answers.
     """
 
     name: Text
     title: Text
-    kind: Literal["curve", "matrix", "table"]
+    kind: Literal["curve", "matrix", "list", "table"]
     where: Where = {}
     lines: list[Line] = []
     columns: list[Line] = []
