@@ -16,6 +16,7 @@ from linkscope.errors import LinkscopeError
 from linkscope.machine.identity import Identity
 from linkscope.machine.node import Node
 from linkscope.results.limits import SCHEMA, Limit, Limits
+from linkscope.results.row import origin_name
 from linkscope.results.run_stream import Run
 
 Json = dict[str, Any]
@@ -68,7 +69,8 @@ class TooFew:
 class CheckResult:
     """``too_few``: what this node lacks of what good ones have, such as a GPU. ``unmatched``: limits that no figure of
     the run is held against. ``failed``: (id, reason) of cases that failed. ``identity``: serial numbers of the node and
-    its GPUs, where the run knows them."""
+    its GPUs, where the run knows them. ``imported``: the tool that the figures are from, none where linkscope measured
+    them."""
 
     node: str
     host: str
@@ -79,6 +81,7 @@ class CheckResult:
     too_few: tuple[TooFew, ...]
     unmatched: tuple[Limit, ...]
     failed: tuple[tuple[str, str], ...]
+    imported: tuple[str, ...] = ()
 
     @property
     def broken(self) -> tuple[Verdict, ...]:
@@ -97,6 +100,7 @@ class CheckResult:
         """A JSON-ready dict, one line for a node."""
         return {
             **{"node": self.node, "host": self.host, "started": self.started, "modelled": self.modelled},
+            **({"imported": self.imported} if self.imported else {}),
             **{"passed": self.passed, "identity": self.identity.to_json(), "checked": len(self.verdicts)},
             **{"unclear": self.count(UNCLEAR), "not_measured": [limit.words for limit in self.unmatched]},
             "too_few": [asdict(one) for one in self.too_few],
@@ -132,6 +136,7 @@ def check(run: Run, limits: Limits) -> CheckResult:
         modelled=is_modelled(run, frame),
         identity=Identity.from_json(run.header.get("identity", {})),
         verdicts=tuple(verdicts),
+        imported=tuple(filter(None, [origin_name(run.header)])),
         too_few=(*_devices_lacking(run.node, limits.devices), *refused),
         unmatched=tuple(limit for limit, paths in zip(limits.limits, matched, strict=True) if not paths),
         failed=_failed(frame),

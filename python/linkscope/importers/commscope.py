@@ -3,7 +3,6 @@ and counters: src/ of Comm|Scope."""
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Annotated, Any, TypedDict
@@ -88,12 +87,11 @@ def _csv(source: Source) -> Iterator[tuple[int, Mapping[str, Any]]]:
     head = next((number for number, line in enumerate(lines) if line.startswith("name,iterations,")), None)
     if head is None:
         raise source.wrong(0, "no line name,iterations,real_time: was it cut short?")
-    names = next(csv.reader([lines[head]]))
-    for number, words in enumerate(csv.reader(lines[head + 1 :]), head + 2):
-        if words and len(words) != len(names):
+    (_, names), *records = source.csv(head)
+    for number, words in records:
+        if len(words) != len(names):
             raise source.wrong(number, f"{len(words)} values of {len(names)}: was it cut short?")
-        if words:
-            yield number, {name: word for name, word in zip(names, words, strict=True) if word}
+        yield number, {name: word for name, word in zip(names, words, strict=True) if word}
 
 
 def _figure(source: Source, name: str, runs: Sequence[tuple[int, Mapping[str, Any]]]) -> Figure | None:

@@ -6,7 +6,6 @@ are left out, since no suite's case is in place.
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -206,13 +205,12 @@ def _records(source: Source) -> Iterator[tuple[int, Mapping[str, object]]]:
                 found = Source(source.path, line).json(dict[str, float | str | None])
                 yield number, {name.lower(): value for name, value in found.items()}
         return
-    lines = list(csv.reader(source.lines, skipinitialspace=True))
-    names = [_CSV_NAMES.get(name.strip().lower(), name.strip().lower()) for name in lines[0]]
-    for number, words in enumerate(lines[1:], 2):
-        if words and len(words) != len(names):
+    (_, head), *records = source.csv()
+    names = [_CSV_NAMES.get(name.lower(), name.lower()) for name in head]
+    for number, words in records:
+        if len(words) != len(names):
             raise source.wrong(number, f"{len(words)} values of {len(names)}: was it cut short?")
-        if words:
-            yield number, dict(zip(names, (word.strip() for word in words), strict=True))
+        yield number, dict(zip(names, words, strict=True))
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,6 @@ nvloom numbers processes, each of which has a GPU: on one node, the GPU of that 
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -48,10 +47,9 @@ def read(source: Source) -> PeerOutput:
     """Raises LinkscopeError. Steps of other memory than devices', and of other sets of copies than one, or two that go
     opposite ways, are left out."""
     steps: dict[str, list[_Copy]] = {}
-    for number, words in enumerate(csv.reader(source.lines[1:], skipinitialspace=True), 2):
-        if words:
-            copy = _copy(source, number, [word.strip() for word in words])
-            steps.setdefault(copy.step, []).append(copy)
+    for number, words in source.csv(1):
+        copy = _copy(source, number, words)
+        steps.setdefault(copy.step, []).append(copy)
     found = [_figure(copies) for copies in steps.values()]
     figures = tuple(figure for figure in found if figure is not None)
     if not figures:

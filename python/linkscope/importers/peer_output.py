@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import csv
 import math
 import re
 import stat
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -129,6 +130,20 @@ class Source:
         """``line`` from 1; 0 where it is of the whole file."""
         place = f"{self.path}, line {line}" if line else str(self.path)
         return LinkscopeError(f"{place}: {' '.join(what.split())[:300]}")
+
+    def csv(self, first: int = 0) -> Iterator[tuple[int, list[str]]]:
+        """(number from 1, words) of each line that is not blank, from the ``first`` (from 0) on. Raises
+        LinkscopeError."""
+        reader = csv.reader(self.lines[first:], skipinitialspace=True)
+        while True:
+            try:
+                words = next(reader, None)
+            except csv.Error as error:
+                raise self.wrong(first + reader.line_num, f"no CSV: {error}") from error
+            if words is None:
+                return
+            if words:
+                yield first + reader.line_num, [word.strip() for word in words]
 
     def json(self, form: type[Form]) -> Form:
         """The file as JSON of that form. Raises LinkscopeError that names the line or the field."""

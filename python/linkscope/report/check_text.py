@@ -15,8 +15,8 @@ FEW = 8
 def show(found: CheckResult, console: Console) -> None:
     """In at most 40 lines."""
     title = Text(f"{found.host}: {found.node}", style="bold")
-    if found.modelled:
-        title.append(f"  {wording.MODELLED}", style="bold yellow")
+    if mark := wording.mark(found):
+        title.append(f"  {mark}", style="bold yellow")
     console.print(title)
     console.print(Text(verdict(found), style="bold green" if found.passed else "bold red"))
     if found.broken:
