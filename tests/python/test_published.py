@@ -50,7 +50,7 @@ def figures(run: RunFile, name: str, *words: str) -> dict[str, float]:
         if (
             row.case["name"] == name
             and row.status == "ok"
-            and set(words) <= set(re.split("[/]|(?<=[a-z]):(?=gpu|numa)", row.id))
+            and set(words) <= set(re.split(r"[/]|(?<=\w):(?=gpu|numa)", row.id))
         ):
             found[row.id] = figure(row)
     assert found, (name, words)
@@ -273,6 +273,19 @@ def test_pearson19_pinned_memory(modelled: Ask) -> None:
     assert one(power9, "h2d", "numa:0>gpu:2") == pytest.approx(41, rel=0.01)
     both = one(power9, "host-both-ways", "gpu:0>numa:0")  # 4.1: about twice
     assert both / one(power9, "h2d", "numa:0>gpu:0") == pytest.approx(2, rel=0.02)
+    for machine in ("ac922", "s822lc"):
+        copies = modelled("schieffer24", machine, "copy-engine")
+        on, off = (one(copies, "p2p-bandwidth", "gpu:0>gpu:1", f"peer-access-{word}") for word in ("on", "off"))
+        assert on - off == pytest.approx(10, abs=0.1)  # 4.3
+        prefetched, explicit = (modelled("pearson23", machine, method) for method in ("prefetch", "copy-engine"))
+        near = {
+            size: one(prefetched, "prefetch-h2d", "numa:0>gpu:0", size)
+            / one(explicit, "explicit-h2d", "numa:0>gpu:0", "pinned", size)
+            for size in ("4KiB", "32MiB", "1GiB")
+        }
+        assert near["4KiB"] < 0.05  # 4.7
+        assert near["32MiB"] < 0.7
+        assert near["1GiB"] > 0.95
     power8 = modelled("default", "s822lc", "copy-engine")
     assert one(power8, "h2d", "numa:0>gpu:2") / one(power8, "h2d", "numa:0>gpu:0") > 0.9  # no strong locality
 
