@@ -17,6 +17,7 @@ import pytest
 from launching import real_engine
 
 import linkscope
+from linkscope.analysis.explain import explain
 from linkscope.analysis.headline import headline
 from linkscope.results.row import Row
 from linkscope.results.run_file import RunFile
@@ -66,11 +67,6 @@ def figure(row: Row) -> float:
 def one(run: RunFile, name: str, *words: str) -> float:
     (found,) = figures(run, name, *words).values()
     return found
-
-
-def crossing(sizes: list[int], first: list[float], second: list[float]) -> int:
-    """The smallest size from which on ``second`` takes less time."""
-    return next(size for size, a, b in zip(sizes, first, second, strict=True) if b < a)
 
 
 @pytest.mark.parametrize(
@@ -218,6 +214,12 @@ def test_schieffer25_allocators(modelled: Ask) -> None:
     assert one(run, "copy-engines-gpu-to-host", "default") == pytest.approx(58.2, rel=0.01)  # Fig. 11
     assert one(run, "copy-engines-gpu-to-host", "no-sdma") == pytest.approx(90.3, rel=0.01)
     assert min(figures(run, "xccl").values()) == pytest.approx(max(figures(run, "xccl").values()))  # Fig. 10b
+
+
+def test_memory_that_another_device_touched_first_is_no_slow_path(modelled: Ask) -> None:
+    found = explain(modelled("schieffer25", "mi300a"))
+    assert found.accounts
+    assert found.shortfalls == ()
 
 
 def test_schieffer25_messages(modelled: Ask) -> None:
