@@ -213,6 +213,11 @@ def test_schieffer25_allocators(modelled: Ask) -> None:
         assert all(low <= gbps <= high for gbps in figures(run, *words).values())  # Fig. 10a
     assert one(run, "copy-engines-gpu-to-host", "default") == pytest.approx(58.2, rel=0.01)  # Fig. 11
     assert one(run, "copy-engines-gpu-to-host", "no-sdma") == pytest.approx(90.3, rel=0.01)
+    for size, wins in (("4KiB", True), ("64KiB", True), ("256KiB", True), ("4MiB", False)):
+        on, off = (one(run, "by-size", "from-device", "to-device", size, word) for word in ("default", "no-sdma"))
+        assert (off > on) == wins  # Fig. 12
+    on, off = (one(run, "copy-engines", "from-device", "to-device", word) for word in ("default", "no-sdma"))
+    assert off == pytest.approx(on, rel=0.01)
     assert min(figures(run, "xccl").values()) == pytest.approx(max(figures(run, "xccl").values()))  # Fig. 10b
 
 
