@@ -20,7 +20,7 @@ struct MethodFigures {
   std::optional<double> load_ns =
       std::nullopt;  ///< of one dependent load, whatever its memory and links take
   /// Parameters whose values all this is for: what they do is in it.
-  std::set<std::string> settled = {};
+  std::set<std::string> settled;
 };
 
 }  // namespace linkscope

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
+from launching import modelling_engine, real_engine
 from suite_text import suite_of
 
-from linkscope.machine.described import load_machine
+from linkscope.errors import LinkscopeError
+from linkscope.machine.described import load_machine, machine_names
 from linkscope.plan.expand import EngineCatalog, expand
+from linkscope.plan.modelled import _Choice
 from linkscope.plan.planned_case import PlannedCase
 from linkscope.plan.select import Selection
+from linkscope.plan.suite import load_suite
 
+__all__ = ["real_engine"]
 Json = dict[str, Any]
 
 NODE = """
@@ -153,3 +159,30 @@ def test_a_method_without_figures_takes_those_of_the_one_it_is_like(tmp_path: Pa
 def test_cpus_reach_the_memory_of_gpus_in_their_package_only(tmp_path: Path) -> None:
     (first, *_) = planned(tmp_path, {**GPUS, "method": "memcpy", "executor": "numa"})
     assert first.skip == "numa:0 cannot load from the memory of gpu:0"
+
+
+SUITES = ("default", "pearson23", "schieffer24", "schieffer25", "scalarlm25", "collectives", "direct-access")
+
+
+@pytest.mark.parametrize("name", machine_names())
+def test_no_rule_is_hidden_behind_the_ones_before_it(
+    name: str, real_engine: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reached: set[int] = set()
+    fits = _Choice._fits
+
+    def seen(choice: _Choice, when: Json) -> bool:
+        found = fits(choice, when)
+        if found:
+            reached.add(id(when))
+        return found
+
+    monkeypatch.setattr(_Choice, "_fits", seen)
+    node, catalog = load_machine(name), modelling_engine().catalog()
+    for suite in SUITES:
+        with suppress(LinkscopeError):  # a suite of which nothing fits the node
+            expand([load_suite(suite)], node, catalog, Selection())
+    rules = {
+        (method, n): rule for method, facts in node.methods.items() for n, rule in enumerate(facts.get("rules", ()))
+    }
+    assert [place for place, rule in rules.items() if id(rule["when"]) not in reached] == []

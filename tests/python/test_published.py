@@ -9,6 +9,7 @@ import pytest
 from launching import real_engine
 
 import linkscope
+from linkscope.analysis.explain import explain
 from linkscope.analysis.headline import headline
 from linkscope.results.row import Row
 from linkscope.results.run_file import RunFile
@@ -38,6 +39,7 @@ def test_the_model_of_a_studys_machine_agrees_with_all_claims_that_it_can_be_hel
     found = linkscope.reproduce(study, run)
     assert [one.claim.says for one in found.judgements if one.outcome == "differs"] == []
     assert found.counts["agrees"] == agreeing
+    assert explain(run).shortfalls == ()
 
 
 def figure(row: Row) -> float:

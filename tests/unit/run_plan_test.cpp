@@ -16,7 +16,8 @@ const char* const whole = R"({
       {"method": "memcpy", "executor": "numa:1", "bytes": 64,
        "source": {"device": "numa:0", "memory": "huge", "placement": "first-touch", "first_touch": "numa:1"},
        "destination": {"device": "numa:1", "memory": "pageable"},
-       "parameters": {"threads": 2, "peer_access": "off"}, "tuning_group": "g", "route": ["a>b"]},
+       "parameters": {"threads": 2, "peer_access": "off"}, "tuning_group": "g", "route": ["a>b"],
+       "figures": {"latency_us": 3, "ceiling_gbps": 20, "load_ns": 240, "settled": ["threads"]}},
       {"method": "memcpy", "executor": "numa:0", "bytes": 1, "source": {"device": "numa:0", "memory": "huge"},
        "role": "background"}]}]})";
 
@@ -39,6 +40,13 @@ TEST(ParsePlan, ReadsEverything) {
   EXPECT_EQ(flow.parameters.word("peer_access", ""), "off");
   EXPECT_EQ(flow.tuning_group, "g");
   EXPECT_EQ(flow.route, std::vector<std::string>{"a>b"});
+  ASSERT_TRUE(flow.figures);
+  EXPECT_DOUBLE_EQ(flow.figures->latency_us, 3);
+  EXPECT_DOUBLE_EQ(flow.figures->ceiling_gbps, 20);
+  EXPECT_DOUBLE_EQ(flow.figures->efficiency, 1);
+  EXPECT_EQ(flow.figures->load_ns, 240);
+  EXPECT_FALSE(flow.figures->cached_gbps);
+  EXPECT_TRUE(flow.figures->settled.contains("threads"));
   EXPECT_EQ(wanted.flows.at(1).role, Role::background);
   EXPECT_FALSE(wanted.flows.at(1).destination);
 }
@@ -102,6 +110,9 @@ TEST(ParsePlan, ChecksTheSchemaFirst) {
 }
 
 TEST(ParsePlan, RefusesWhatCannotRun) {
+  EXPECT_NE(complaint("\"load_ns\": 240", "\"load_ns\": 0").find("flows[0]: figures"), std::string::npos);
+  EXPECT_NE(complaint("\"ceiling_gbps\": 20", "\"efficiency\": 0").find("efficiency"), std::string::npos);
+  EXPECT_NE(complaint("[\"threads\"]", "[1]").find("settled"), std::string::npos);
   EXPECT_NE(complaint("\"backend\": \"measured\"", "\"backend\": \"modelled\"").find("machine"),
             std::string::npos);
   EXPECT_NE(complaint("\"precision\": 0.02", "\"precision\": 0").find("precision"), std::string::npos);

@@ -9,8 +9,8 @@
 
 namespace linkscope::modelled {
 
-/// One of memory_specs. What a kind changes on a real machine (who may touch it, staging, migration) is not
-/// modelled beyond what ModelledMethod::supports says; where it lives is.
+/// One of memory_specs. Where it lives is modelled; what a kind changes besides (staging, migration) is in the figures
+/// of its flows.
 class ModelledMemory : public Memory {
  public:
   ModelledMemory(std::shared_ptr<const ModelledContext> context, const MemorySpec& spec)

@@ -224,10 +224,15 @@ def _short(measured: Stats, noise: float, goal: float, tolerance: float) -> bool
 def _family(row: Row, one: Ledger) -> tuple[Any, ...]:
     """What siblings share: everything but which devices of one model they connect."""
     flow = row.case["flows"][0]
-    memories = tuple(flow[end].get("memory") for end in ("source", "destination"))
+    memories = tuple(_memory(flow[end]) for end in ("source", "destination"))
     fixed = (row.suite, row.name, one.way, one.method, one.bytes, one.link, one.line_gbps, one.lanes, memories)
     kept = (str(flow.get("parameters")), str(sorted(row.environment.items())), row.load, str(row.case.get("cache")))
     return (*fixed, *kept, str(row.labels.get("series")) if row.labels.get("show") == "curve" else "")
+
+
+def _memory(end: dict[str, Any]) -> tuple[str, str]:
+    """Its kind, and the kind of device that touched it first: on an APU that alone makes a factor of two."""
+    return end.get("memory", ""), end.get("first_touch", "").partition(":")[0]
 
 
 def _judged(one: Ledger, family: Sequence[Ledger]) -> Ledger:
