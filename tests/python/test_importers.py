@@ -100,6 +100,16 @@ def test_nvbandwidths_matrices_become_the_suites_cases(tmp_path: Path, name: str
     assert gbps(exchange) == pytest.approx(2 * 42.2)
 
 
+@pytest.mark.parametrize(
+    ("name", "rate"), [("nvbandwidth-0.8-h200.txt", 54.12), ("nvbandwidth-0.8-h200.json", 54.9278)]
+)
+def test_nvbandwidth_on_one_gpu_has_its_cases_with_the_host(tmp_path: Path, name: str, rate: float) -> None:
+    rows = taken(tmp_path, name)
+    assert gbps(rows["nvbandwidth/h2d-ce/numa:0>gpu:0"]) == rate
+    assert len(rows) == 18
+    assert {row.status for row in rows.values()} == {"ok"}
+
+
 def test_what_nvbandwidth_waived_is_skipped_with_its_reason(tmp_path: Path) -> None:
     rows = taken(tmp_path, "nvbandwidth-0.8.json")
     waived = [row for row in rows.values() if row.status == "skipped"]
@@ -119,6 +129,7 @@ def test_an_import_beside_a_run_has_its_ids_and_devices_and_is_compared_with_it(
         assert pairs[name][0] == pytest.approx(gbps(ours[name]))
     assert pairs["default/d2d/gpu:2>gpu:1/copy-engine"][1] == pytest.approx(396.3)
     assert ("figures", "measured by linkscope", "imported from nvbandwidth 0.8") in both.differences
+    assert not [what for what, old, new in both.differences if "-" in (old, new)]
     assert [row.case["cache"] for row in found.rows if row.id == "default/d2d/gpu:2>gpu:1/copy-engine"] == ["warm"]
 
 

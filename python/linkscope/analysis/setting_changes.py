@@ -24,11 +24,14 @@ _OF_GPU = (
 
 def setting_changes(base: Run, new: Run) -> tuple[tuple[str, str, str], ...]:
     """(what, in the base, in the new run) of versions, devices, settings and the plan's options; "-" where a run does
-    not say. What varies by itself (clocks, load, free memory) is no setting. Another GPU is told where both runs are of
-    one host and know theirs; on another host, all are.
+    not say. Of different tools' runs what both say: a tool's output says little of the machine. What varies by itself
+    (clocks, load, free memory) is no setting. Another GPU is told where both runs are of one host and know theirs; on
+    another host, all are.
     """
     before, after = _settings(base), _settings(new)
     names = dict.fromkeys((*before, *after))
+    if origin_name(base.header) != origin_name(new.header):
+        names = dict.fromkeys(name for name in names if name in before and name in after)
     pairs = [(name, before.get(name, "-"), after.get(name, "-")) for name in names]
     if before.get("host") == after.get("host"):
         were, are = _gpus(base), _gpus(new)
