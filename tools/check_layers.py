@@ -35,11 +35,12 @@ PYTHON: dict[str, set[str]] = {
     "machine": set(),
     "plan": {"machine"},
     "results": {"machine"},
+    "workload": set(),
     "launch": {"machine", "plan", "results"},
     "importers": {"machine", "plan", "results"},
-    "analysis": {"machine", "results"},
-    "report": {"machine", "results", "analysis"},
-    "cli": {"machine", "plan", "results", "launch", "importers", "analysis", "report"},
+    "analysis": {"machine", "results", "workload"},
+    "report": {"machine", "results", "analysis", "workload"},
+    "cli": {"machine", "plan", "results", "launch", "importers", "analysis", "report", "workload"},
     "torch_child": set(),  # a program of its own, which the engine starts
 }
 

@@ -10,11 +10,11 @@ from typing import Annotated, NoReturn
 import typer
 
 from linkscope import __version__
-from linkscope.cli import measure_commands, node_commands, run_file_commands
+from linkscope.cli import measure_commands, node_commands, run_file_commands, workload_commands
 from linkscope.cli.app import app
 from linkscope.errors import LinkscopeError
 
-COMMANDS = (measure_commands, node_commands, run_file_commands)
+COMMANDS = (measure_commands, node_commands, run_file_commands, workload_commands)
 """Modules whose import adds commands to the application."""
 INTERNAL_ERROR = 70
 """Exit code, as sysexits.h has it: neither an answer nor bad input."""

@@ -1,0 +1,220 @@
+"""Workloads: the halo exchange's messages by its formulas, patterns from files, and the order of ranks."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Callable
+from itertools import permutations
+from pathlib import Path
+
+import msgspec
+import polars
+import pytest
+from launching import Ended, real_engine
+
+from linkscope.analysis.figures import SCHEMA
+from linkscope.analysis.rank_order import pair_costs, rank_order
+from linkscope.cli import main
+from linkscope.errors import LinkscopeError
+from linkscope.machine.described import load_machine
+from linkscope.machine.paths import Paths
+from linkscope.workload.halo import CELLS, STEPS, decomposition, halo
+from linkscope.workload.pattern_file import read_pattern
+from linkscope.workload.schedule import Message, Phase, Schedule
+
+__all__ = ["real_engine"]
+MIB = 1 << 20
+
+
+@pytest.mark.parametrize(
+    ("ranks", "chunks"),
+    [(1, (1, 1)), (2, (2, 1)), (3, (3, 1)), (4, (2, 2)), (6, (3, 2)), (7, (7, 1)), (8, (4, 2)), (16, (4, 4))],
+)
+def test_chunks_are_those_of_the_application(ranks: int, chunks: tuple[int, int]) -> None:
+    assert decomposition(ranks) == chunks
+
+
+@pytest.mark.parametrize("cells", [CELLS, (1000, 500), (7, 5)])
+@pytest.mark.parametrize("ranks", [2, 4, 6, 8])
+def test_each_rank_sends_what_the_formulas_say(ranks: int, cells: tuple[int, int]) -> None:
+    across, up = decomposition(ranks, cells)
+    if cells[0] < across or cells[1] < up:
+        pytest.skip("fewer cells than chunks")
+    schedule = halo(ranks, cells)
+    widths = [cells[0] // across + (i < cells[0] % across) for i in range(across)]
+    heights = [cells[1] // up + (i < cells[1] % up) for i in range(up)]
+    for rank in range(ranks):
+        column, row = rank % across, rank // across
+        beside = (column > 0) + (column < across - 1)
+        above = (row > 0) + (row < up - 1)
+        a_step = 312 * (beside * (heights[row] + 5) + above * (widths[column] + 5))
+        at_start = 160 * (beside * (heights[row] + 5) + above * (widths[column] + 5))
+        assert schedule.sent()[rank] == STEPS * a_step + at_start
+        assert schedule.messages()[rank] == (6 * STEPS + 1) * (beside + above)
+
+
+def test_too_few_cells_are_refused() -> None:
+    with pytest.raises(LinkscopeError, match="too few for 8 ranks"):
+        halo(8, (3, 3))
+
+
+def test_a_matrix_and_a_table_are_read(tmp_path: Path) -> None:
+    matrix = tmp_path / "m.txt"
+    matrix.write_text("0 64K 0\n1.5M 0 10\n0 2G 0\n")
+    found = read_pattern(matrix)
+    assert found.ranks == 3
+    assert found.sent() == Counter({0: 64 << 10, 1: 3 * MIB // 2 + 10, 2: 2 << 30})
+    table = tmp_path / "t.csv"
+    table.write_text("source,destination,bytes,phase\n0,1,1K,a\n1,0,1K,a\n0,2,5,b\n2,2,9,b\n")
+    found = read_pattern(table)
+    assert [(one.name, one.pairs) for one in found.phases] == [("a", ((0, 1), (1, 0))), ("b", ((0, 2),))]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "complaint"),
+    [
+        ("m.txt", "0 1\n0\n", "line 2: 1 cells in a matrix of 2 lines"),
+        ("m.txt", "0 x\n0 0\n", "line 1: 'x' is no number of bytes"),
+        ("m.txt", "0 99999999G\n0 0\n", "is no number of bytes"),
+        ("m.txt", "", "holds no message"),
+        ("m.txt", "0\n", "holds no message"),
+        ("t.csv", "source,bytes\n0,1\n", "no column 'destination'"),
+        ("t.csv", "source,destination,bytes\n0,-1,5\n", "line 2: '-1' is no rank"),
+        ("t.csv", "source,destination,bytes\n0,1\n", "line 2: nothing is no number of bytes"),
+        ("t.csv", "source,destination,bytes\n0,9999,5\n", "is no rank"),
+    ],
+)
+def test_what_is_no_pattern_is_refused(tmp_path: Path, name: str, text: str, complaint: str) -> None:
+    path = tmp_path / name
+    path.write_text(text)
+    with pytest.raises(LinkscopeError, match=complaint):
+        read_pattern(path)
+
+
+@pytest.mark.parametrize("name", ["m.txt", "t.csv"])
+def test_damaged_patterns_are_refused_or_read(tmp_path: Path, name: str) -> None:
+    rng, path = random.Random(7), tmp_path / name
+    good = "0 64K 0\n1.5M 0 10\n0 2G 0\n" if name == "m.txt" else "source,destination,bytes,phase\n0,1,1K,a\n1,0,7,b\n"
+    for _ in range(300):
+        data = bytearray(good.encode())
+        for _ in range(rng.randrange(1, 6)):
+            data[rng.randrange(len(data))] = rng.randrange(256)
+        path.write_bytes(bytes(data[: rng.randrange(len(data) + 1)]))
+        said = ""
+        try:
+            assert read_pattern(path).ranks > 1
+        except LinkscopeError as error:
+            said = str(error)
+        assert "\n" not in said
+
+
+def measured(machine: str) -> tuple[polars.DataFrame, Paths]:
+    """A copy of each pair at 77 % of its path's peak."""
+    paths = Paths(load_machine(machine))
+    gpus = [device.id for device in paths.node.of_kind("gpu")]
+    lines = []
+    for source, destination in permutations(gpus, 2):
+        path = paths.between(source, destination)
+        assert path is not None
+        assert path.peak_gbps is not None
+        gbps = 0.77 * path.peak_gbps
+        line = {
+            "status": "ok",
+            "source": source,
+            "destination": destination,
+            "tier": path.tier,
+            "flows": 1,
+            "background": 0,
+        }
+        lines.append(line | {"together": "", "bytes": 512 * MIB, "gbps": gbps, "seconds": 512 * MIB / gbps * 1e-9})
+        lines.append(line | {"together": "", "bytes": 16, "gbps": 0.002, "seconds": 8.7e-6})
+    return polars.DataFrame(lines, schema=SCHEMA, orient="row"), paths
+
+
+def test_pairs_cost_their_latency_and_their_rate() -> None:
+    costs = pair_costs(*measured("frontier"))
+    assert len(costs) == 56
+    assert costs["gpu:0", "gpu:1"].gbps == pytest.approx(154)
+    assert costs["gpu:0", "gpu:1"].latency_s == pytest.approx(8.7e-6)
+    assert dict(costs["gpu:0", "gpu:1"].links) == {"gpu:0>gpu:1": pytest.approx(154)}
+
+
+def test_heavy_pairs_are_put_on_wide_links() -> None:
+    pairs = [(0, 7), (1, 6), (2, 5), (3, 4)]
+    heavy = Phase("swap", tuple(Message(a, b, 64 * MIB) for pair in pairs for a, b in (pair, pair[::-1])))
+    found = rank_order(Schedule("swap", 8, (heavy,)), *measured("frontier"))
+    assert found.tried
+    assert found.matters
+    assert {frozenset((found.devices[a], found.devices[b])) for a, b in pairs} == {
+        frozenset((f"gpu:{number}", f"gpu:{number + 1}")) for number in (0, 2, 4, 6)
+    }
+    assert found.gain > 3
+
+
+def test_the_halo_exchange_of_eight_ranks_gains_half_again_on_frontier() -> None:
+    found = rank_order(halo(8), *measured("frontier"))
+    assert found.gain >= 1.5
+    assert found.bottleneck.share > 0
+
+
+def test_where_all_pairs_are_equal_the_devices_keep_their_order() -> None:
+    found = rank_order(halo(4), *measured("h200x4"))
+    assert not found.matters
+    assert found.devices == found.default == ("gpu:0", "gpu:1", "gpu:2", "gpu:3")
+
+
+def test_fewer_ranks_than_devices_choose_their_devices() -> None:
+    ring = Phase("pair", (Message(0, 1, MIB), Message(1, 0, MIB)))
+    figures, paths = measured("frontier")
+    narrow = figures.filter(~polars.col("tier").cast(polars.String).eq("quad"))
+    with pytest.raises(LinkscopeError, match="no large copy gpu:0 > gpu:1"):
+        rank_order(Schedule("pair", 2, (ring,)), narrow, paths)
+    assert rank_order(Schedule("pair", 2, (ring,)), figures, paths).devices == ("gpu:0", "gpu:1")
+
+
+def test_more_devices_than_can_be_tried_are_interchanged_in_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
+    from linkscope.analysis import rank_order as module
+
+    rng = random.Random(3)
+    messages = tuple(
+        Message(a, b, rng.randrange(1, 64) * MIB) for a, b in rng.sample(list(permutations(range(8), 2)), 10)
+    )
+    sparse = Schedule("sparse", 8, (Phase("all", messages),))
+    best = rank_order(sparse, *measured("frontier"))
+    monkeypatch.setattr(module, "MOST_TRIED", 4)
+    found = rank_order(sparse, *measured("frontier"))
+    assert not found.tried
+    assert best.seconds <= found.seconds <= best.seconds * 1.3
+    assert found.gain > 1.2
+
+
+def test_too_many_ranks_are_refused() -> None:
+    with pytest.raises(LinkscopeError, match="paths between 4 devices"):
+        rank_order(halo(8), *measured("h200x4"))
+
+
+@pytest.fixture
+def linkscope(capsys: pytest.CaptureFixture[str]) -> Callable[..., Ended]:
+    def cli(*arguments: str) -> Ended:
+        with pytest.raises(SystemExit) as left:
+            main(arguments)
+        captured = capsys.readouterr()
+        return Ended(left.value.code if isinstance(left.value.code, int) else 0, captured.out, captured.err)
+
+    return cli
+
+
+@pytest.mark.usefixtures("real_engine")
+def test_the_order_is_told_as_runtimes_and_slurm_take_it(linkscope: Callable[..., Ended], tmp_path: Path) -> None:
+    run = str(tmp_path / "frontier.jsonl")
+    linkscope("run", "peer", "--machine", "frontier", "-o", run)
+    told = linkscope("app", "order", "halo", run, "--ranks", "8")
+    assert told.code == 0
+    assert "MODELLED" in told.out
+    assert "ROCR_VISIBLE_DEVICES=0,2,4,6,1,3,5,7" in told.out
+    assert "--gpu-bind=map_gpu:0,2,4,6,1,3,5,7" in told.out
+    data = msgspec.json.decode(linkscope("app", "order", "halo", run, "--ranks", "8", "--json").out)
+    assert data["gain"] >= 1.5
+    assert linkscope("app", "order", "halo", run, "--cells", "7").code == 2
+    assert linkscope("app", "order", str(tmp_path / "none.csv"), run).code == 2
