@@ -77,7 +77,11 @@ def test_a_matrix_and_a_table_are_read(tmp_path: Path) -> None:
         ("m.txt", "0 1\n0\n", "line 2: 1 cells in a matrix of 2 lines"),
         ("m.txt", "0 x\n0 0\n", "line 1: 'x' is no number of bytes"),
         ("m.txt", "0 99999999G\n0 0\n", "is no number of bytes"),
-        ("m.txt", "", "holds no message"),
+        ("m.txt", "", "no pattern that linkscope reads"),
+        ("m.txt", "hello", "no pattern that linkscope reads"),
+        ("n.csv", "measurement_id, a\n0, waves, 0, 1\n", "line 2: '0, waves, 0, 1' is neither"),
+        ("n.yaml", "traffic_patterns:\n - matrix_file: ../../etc/passwd\n", "leads out of its folder"),
+        ("n.yaml", "traffic_patterns: 3\n", "traffic_patterns: Expected"),
         ("m.txt", "0\n", "holds no message"),
         ("t.csv", "source,bytes\n0,1\n", "no column 'destination'"),
         ("t.csv", "source,destination,bytes\n0,-1,5\n", "line 2: '-1' is no rank"),
@@ -90,6 +94,27 @@ def test_what_is_no_pattern_is_refused(tmp_path: Path, name: str, text: str, com
     path.write_text(text)
     with pytest.raises(LinkscopeError, match=complaint):
         read_pattern(path)
+
+
+def test_nvlooms_and_nixls_patterns_are_read(tmp_path: Path) -> None:
+    loom = tmp_path / "loom.csv"
+    loom.write_text(
+        "measurement_id, bandwidth/latency, gpu_src_id, gpu_dst_id, iteration_count, mem_src_type, mem_dst_type, "
+        "write/read, ce/sm/multicast, buffer_size, comment\n"
+        "0, bandwidth, 0, 1, default, device, egm, write, ce, default, both\n"
+        "0, bandwidth, 1, 0, default, egm, device, read, ce, 10000K, both\n"
+        "1, latency, 3, 1, default, device, ignored, ignored, ignored, ignored, alone\n"
+        "2, BANDWIDTH, 2, 1, 32, device, device, write, ce, 256M, one\n"
+    )
+    assert [(one.name, [message.size for message in one.messages]) for one in read_pattern(loom).phases] == [
+        ("measurement 0", [512 * MIB, 10_000 << 10]),
+        ("measurement 2", [256 * MIB]),
+    ]
+    (tmp_path / "a.txt").write_text("0 1K\n1K 0\n")
+    (tmp_path / "b.txt").write_text("0 1M\n0 0\n")
+    patterns = tmp_path / "nixl.yaml"
+    patterns.write_text("traffic_patterns:\n- matrix_file: a.txt\n  sleep_before_launch_sec: 1\n- matrix_file: b.txt\n")
+    assert read_pattern(patterns).sent() == Counter({0: 1024 + MIB, 1: 1024})
 
 
 @pytest.mark.parametrize("name", ["m.txt", "t.csv"])

@@ -1,0 +1,1 @@
+"""Readers of files that say what an application sends: one a format."""
