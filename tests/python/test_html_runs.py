@@ -57,6 +57,22 @@ def test_a_table_that_one_run_lacks_has_an_empty_place(runs: list[RunFile]) -> N
     assert [line.title.startswith(title) for line in lines if None in line.figures] == [True]
 
 
+def test_tables_of_one_size_each_stand_in_one_line_though_the_sizes_differ() -> None:
+    def copies(*sizes: int) -> RunFile:
+        ends = {"row": "gpu:0", "column": "gpu:1", "show": "matrix"}
+        cases = [
+            made.case("Copy", [made.flow("gpu:0", "gpu:1", size)], ends) | {"id": f"copy/{number}"}
+            for number, size in enumerate(sizes)
+        ]
+        return made.run(2, [made.ok(one, [[one["flows"][0]["bytes"] / 390e9] * 8]) for one in cases])
+
+    def titles(*runs: RunFile) -> list[str]:
+        return [line.title for line in side_by_side(list(map(all_of, runs))).lines]
+
+    assert titles(copies(256 << 20), copies(512 << 20)) == ["Copy, 256 MiB or 512 MiB"]
+    assert titles(copies(256 << 20, 1 << 20), copies(512 << 20)) == ["Copy, 256 MiB", "Copy, 1 MiB", "Copy, 512 MiB"]
+
+
 def test_runs_of_other_nodes_are_shown_and_not_compared() -> None:
     found = side_by_side([all_of(made.run(4)), all_of(made.run(2, made.pair_matrix(2, "Pairs", 390.0)))])
     assert "another node" in found.verdict

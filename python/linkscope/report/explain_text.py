@@ -70,9 +70,10 @@ def _judgement(found: Diagnosis) -> str:
     if not found.shortfalls:
         paths = "What did not fail" if found.failed else "Every path by itself"
         limits = [one.tolerance for one in found.accounts if one.expected_gbps is not None]
+        differ = " to ".join(dict.fromkeys(f"{one:.0%}" for one in (min(limits), max(limits))))
         text = (
             f"{paths} is as fast on {who} as it should be: {of}, none is short by more than healthy nodes differ "
-            f"({min(limits):.0%} to {max(limits):.0%})."
+            f"({differ})."
         )
     else:
         worst = found.shortfalls[0]

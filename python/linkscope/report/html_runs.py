@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -82,6 +83,7 @@ def side_by_side(whole: Sequence[Excerpt]) -> SideBySide:
         of = found.summary
         heads.append(RunHead(_name(runs, number), run.node.name, started, opening, of.modelled, of.imported))
         tables.append({_key(line): line for line in found.summary.tables})
+    tables = _whatever_size(tables)
     found_keys = list(dict.fromkeys(key for table in tables for key in table))
     verdict, findings = _changes(runs)
     return SideBySide(
@@ -124,6 +126,27 @@ def _key(line: TableSummary) -> Key:
     heading = line.heading
     size = wording.size(heading.bytes) if heading.bytes else ""
     return f"{heading.suite}/{heading.name}", heading.title, size, _is_rate(line)
+
+
+def _whatever_size(tables: Sequence[dict[Key, TableSummary]]) -> list[dict[Key, TableSummary]]:
+    """Tables that every run has at one size alone are set against one another, though the sizes differ."""
+    of_size: dict[Key, set[str]] = {}
+    for table in tables:
+        counts = Counter(_unsized(key) for key in table)
+        for key in table:
+            of_size.setdefault(_unsized(key), set()).add(key[2] if counts[_unsized(key)] == 1 else "several")
+    sized = {key: " or ".join(sorted(sizes)) for key, sizes in of_size.items() if "several" not in sizes}
+
+    def common(key: Key) -> Key:
+        name, title, size, is_rate = key
+        return name, title, sized.get(_unsized(key), size), is_rate
+
+    return [{common(key): line for key, line in table.items()} for table in tables]
+
+
+def _unsized(key: Key) -> Key:
+    name, title, _, is_rate = key
+    return name, title, "", is_rate
 
 
 def _is_rate(line: TableSummary) -> bool:
