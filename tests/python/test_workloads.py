@@ -117,6 +117,57 @@ def test_nvlooms_and_nixls_patterns_are_read(tmp_path: Path) -> None:
     assert read_pattern(patterns).sent() == Counter({0: 1024 + MIB, 1: 1024})
 
 
+def traced(kind: str, count: int, ranks: str, **more: object) -> dict[str, object]:
+    """As PyTorch 2.11 with NCCL 2.28 writes it."""
+    group = {"Process Group Name": "0", "Process Group Ranks": ranks, "Group size": 4, "Rank": 0, "Seq": 1}
+    sizes = {"In msg nelems": count, "Out msg nelems": 4 * count, "In split size": "[]", "dtype": "Float"}
+    return {
+        "ph": "X",
+        "cat": "cpu_op",
+        "name": "record_param_comms",
+        "ts": 1.5,
+        "args": {"Collective name": kind, **group, **sizes, **more},
+    }
+
+
+def test_collectives_of_a_trace_of_pytorch_become_rings(tmp_path: Path) -> None:
+    wide = {"Global rank start": 1, "Global rank stride": 2}
+    events = [
+        {"name": "aten::add", "args": {"External id": 3}},
+        traced("init", 0, "[0, 1, 2, 3]"),
+        traced("allreduce", 1000, "[0, 1, 2, 3]"),
+        traced("_allgather_base", 250, "[0, 2]"),
+        traced("reduce_scatter_tensor_coalesced", 1000, "[0, 1, 2, 3]"),
+        traced("broadcast", 10, "[3, 1]"),
+        traced("all_to_allv", 8, "[0, 1]"),
+        traced("allreduce", 4, "[1, ..., 7]", **wide),
+    ]
+    path = tmp_path / "trace.json"
+    path.write_bytes(msgspec.json.encode({"schemaVersion": 1, "traceEvents": events}))
+    phases = read_pattern(path).phases
+    assert [one.name for one in phases] == [one["args"]["Collective name"] for one in events[2:]]  # type: ignore[index]
+    sizes = [[message.size for message in one.messages] for one in phases]
+    assert sizes == [[6000] * 4, [2000] * 2, [3000] * 4, [40], [16, 16], [24] * 4]
+    assert phases[0].pairs == ((0, 1), (1, 2), (2, 3), (3, 0))
+    assert phases[-1].pairs == ((1, 3), (3, 5), (5, 7), (7, 1))
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ('{"traceEvents": 3}', "is no trace"),
+        ('{"traceEvents": [', "is no trace"),
+        ('{"traceEvents": []}', "holds no message"),
+        ('{"traceEvents": [{"name": "record_param_comms", "args": {"Collective name": 3}}]}', r"traceEvents\[0\].args"),
+    ],
+)
+def test_what_is_no_trace_is_refused(tmp_path: Path, text: str, complaint: str) -> None:
+    path = tmp_path / "trace.json"
+    path.write_text(text)
+    with pytest.raises(LinkscopeError, match=complaint):
+        read_pattern(path)
+
+
 @pytest.mark.parametrize("name", ["m.txt", "t.csv"])
 def test_damaged_patterns_are_refused_or_read(tmp_path: Path, name: str) -> None:
     rng, path = random.Random(7), tmp_path / name

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from linkscope.errors import LinkscopeError
 from linkscope.workload.pattern_text import PatternText
-from linkscope.workload.readers import matrix, nixl, nvloom, table
+from linkscope.workload.readers import kineto, matrix, nixl, nvloom, table
 from linkscope.workload.schedule import Phase, Schedule
 
 
@@ -25,6 +25,7 @@ READERS = (
     PatternReader("CSV with columns source, destination, bytes, phase", table.recognises, table.read),
     PatternReader("nvloom's CSV", nvloom.recognises, nvloom.read),
     PatternReader("NIXL kvbench's YAML of traffic patterns", nixl.recognises, nixl.read),
+    PatternReader("a trace of PyTorch's profiler", kineto.recognises, kineto.read),
     PatternReader("NIXL kvbench's matrix of bytes", matrix.recognises, matrix.read),
 )
 """In the order in which they are asked."""

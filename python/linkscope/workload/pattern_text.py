@@ -10,7 +10,7 @@ from pathlib import Path
 from linkscope.errors import LinkscopeError
 from linkscope.escaped import escaped
 
-MOST_BYTES = 16 << 20
+MOST_BYTES = 256 << 20
 MOST_RANKS = 4096
 LARGEST = 1 << 50
 _SIZE = re.compile(r"([0-9]{1,16})(\.[0-9]{1,9})?([KMG]?)(?:i?B)?", re.IGNORECASE)

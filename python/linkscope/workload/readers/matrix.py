@@ -18,6 +18,8 @@ def recognises(source: PatternText) -> bool:
 
 def read(source: PatternText) -> Iterator[Phase]:
     """One phase. Raises LinkscopeError."""
+    if len(source.lines) > 2 * MOST_RANKS:
+        raise LinkscopeError(f"{source.path} has more lines than a matrix of {MOST_RANKS} ranks")
     rows = [
         (number, re.split(r"[\s,]+", line.strip(" \t,")))
         for number, line in enumerate(source.lines, start=1)
