@@ -152,6 +152,29 @@ def test_collectives_of_a_trace_of_pytorch_become_rings(tmp_path: Path) -> None:
     assert phases[-1].pairs == ((1, 3), (3, 5), (5, 7), (7, 1))
 
 
+def inspected(coll: str, size: int, ranks: int) -> str:
+    """A line as the plugin's README shows it."""
+    header = {"id": "0x7f8c496ae9f661", "rank": 2, "n_ranks": ranks, "nnodes": 1}
+    found = {"coll": coll, "coll_sn": 1407, "coll_msg_size_bytes": size, "coll_exec_time_us": 61974}
+    return msgspec.json.encode({"header": header, "metadata": {"pid": 7}, "coll_perf": found}).decode() + "\n"
+
+
+def test_what_nccls_inspector_leaves_becomes_rings(tmp_path: Path) -> None:
+    path = tmp_path / "rank2.log"
+    path.write_text(
+        inspected("AllReduce", 800, 4) * 3 + inspected("ReduceScatter", 100, 4) + inspected("AllReduce", 5, 2) + "\n"
+    )
+    found = read_pattern(path)
+    assert [(one.name, one.repeats) for one in found.phases] == [
+        ("AllReduce of 800 B", 3),
+        ("ReduceScatter of 100 B", 1),
+    ]
+    assert found.sent() == Counter(dict.fromkeys(range(4), 3 * 1200 + 300))
+    path.write_text(inspected("AllReduce", 800, 4) + '{"header": {}}\n')
+    with pytest.raises(LinkscopeError, match="line 2: Object missing required field"):
+        read_pattern(path)
+
+
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from linkscope.errors import LinkscopeError
 from linkscope.workload.pattern_text import PatternText
-from linkscope.workload.readers import kineto, matrix, nixl, nvloom, table
+from linkscope.workload.readers import kineto, matrix, nccl_inspector, nixl, nvloom, table
 from linkscope.workload.schedule import Phase, Schedule
 
 
@@ -26,6 +26,7 @@ READERS = (
     PatternReader("nvloom's CSV", nvloom.recognises, nvloom.read),
     PatternReader("NIXL kvbench's YAML of traffic patterns", nixl.recognises, nixl.read),
     PatternReader("a trace of PyTorch's profiler", kineto.recognises, kineto.read),
+    PatternReader("a file of NCCL's Inspector plugin", nccl_inspector.recognises, nccl_inspector.read),
     PatternReader("NIXL kvbench's matrix of bytes", matrix.recognises, matrix.read),
 )
 """In the order in which they are asked."""
