@@ -24,14 +24,9 @@ def show(found: Reproduction, console: Console) -> None:
     for one in found.shown:
         if one.grid is not None:
             _print_grid(one, one.grid, console)
-    pictures = [one for one in found.shown if one.grid is None]
+    pictures = [one.exhibit.name for one in found.shown if one.tables]
     if pictures:
-        names = ", ".join(one.exhibit.name for one in pictures if one.tables) or "none"
-        console.print(
-            Text(
-                f"\nFigures with figures from here: {names} (--full prints them, -o PAGE.html draws them).", style="dim"
-            )
-        )
+        console.print(Text(f"\nAlso: {', '.join(pictures)}. --full prints them, -o PAGE.html draws them.", style="dim"))
     _show_claims([one for one in found.judgements if not one.claim.cell], console)
 
 
