@@ -7,6 +7,7 @@ import math
 import os
 import platform
 import signal
+from collections.abc import Iterator
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -100,6 +101,15 @@ def test_a_turn_in_which_a_case_fails_counts_with_the_others(bench: Bench) -> No
     assert sorted(one["name"] for one in found["cases"]["cpu"]) == sorted(set(TINY_IDS) - {"tiny/copy/numa:0/8KiB"})
 
 
+@pytest.fixture
+def heeds_interrupts() -> Iterator[None]:
+    """Also where the tests were started in the background, whose programs ignore SIGINT."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("heeds_interrupts")
 def test_an_interrupted_turn_keeps_what_was_measured(bench: Bench) -> None:
     folder, rows = Path("noise"), []
 
