@@ -64,6 +64,7 @@ def _set(lines: Any, *keys: Any, to: Any) -> None:
             "line 1: node: a device is of another kind",
         ),
         (lambda lines: _set(lines, 0, "state", "gpus", 0, "power_w", to=[]), "line 1: state.gpus[0].power_w"),
+        (lambda lines: _set(lines, 0, "plan", "request", to=True), "line 1: plan.request: "),
     ],
 )
 def test_the_line_and_the_field_are_named(change: Any, said: str, tmp_path: Path) -> None:
@@ -72,6 +73,12 @@ def test_the_line_and_the_field_are_named(change: Any, said: str, tmp_path: Path
     with pytest.raises(LinkscopeError) as caught:
         RunFile.read(path)
     assert said in str(caught.value)
+
+
+def test_an_engine_that_does_not_say_what_it_is_is_shown(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    path.write_bytes(_wrong(lambda lines: lines[0]["engine"].pop("backend")))
+    assert hostile_runs.run_outcome(path) == "read"
 
 
 def test_depth_length_and_what_never_ends_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

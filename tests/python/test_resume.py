@@ -139,11 +139,23 @@ def test_a_file_starts_no_program(bench: Bench, asked: dict[str, str], named: li
     assert bench.cli("run", "--resume", "-o", "a.jsonl", *named).code == 0
 
 
-@pytest.mark.parametrize("request_", [None, 7, {"suites": 5}, {"sizes": 7}, {"launching": []}])
-def test_a_request_of_the_wrong_shape_is_refused(bench: Bench, request_: object) -> None:
+UNSAID = "does not say how it was asked for"
+
+
+@pytest.mark.parametrize(
+    ("request_", "said"),
+    [
+        (None, UNSAID),
+        (7, "line 1: plan.request"),
+        ({"suites": 5}, UNSAID),
+        ({"sizes": 7}, UNSAID),
+        ({"launching": []}, UNSAID),
+    ],
+)
+def test_a_request_of_the_wrong_shape_is_refused(bench: Bench, request_: object, said: str) -> None:
     bench.cli("run", bench.suite, "-o", "a.jsonl")
     lines = Path("a.jsonl").read_text().splitlines()
     header = json.loads(lines[0])
     header["plan"]["request"] = request_
     Path("a.jsonl").write_text("\n".join([json.dumps(header), *lines[1:3]]) + "\n")
-    assert "does not say how it was asked for" in bench.cli("run", "--resume", "-o", "a.jsonl").complaint
+    assert said in bench.cli("run", "--resume", "-o", "a.jsonl").complaint

@@ -169,5 +169,5 @@ def _findings(run: RunFile) -> list[Finding]:
     state, engine = run.header.get("state"), run.header.get("engine")
     if not state or not engine:
         return []
-    found = examine(run.node, MachineState.from_json(state), {engine["backend"]: engine})
+    found = examine(run.node, MachineState.from_json(state), {engine.get("backend", "unknown"): engine})
     return [finding for finding in found if finding.severity != "note"]

@@ -227,6 +227,7 @@ class Plan(_Plan, total=False):
     suites: list[Word]
     options: Options
     rounds: RoundsRecord
+    request: dict[Word, Any] | None
 
 
 class BetweenRuns(TypedDict, total=False):
