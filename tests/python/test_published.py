@@ -23,7 +23,7 @@ pytestmark = pytest.mark.usefixtures("real_engine")
 @pytest.mark.parametrize(
     ("study", "machine", "asked", "agreeing"),
     [
-        ("pearson23", "frontier", {}, 24),
+        ("pearson23", "frontier", {}, 25),
         ("schieffer24", "frontier", {}, 37),
         ("schieffer25", "mi300a", {}, 41),
         ("scalarlm25", "mi300x", {}, 5),

@@ -136,8 +136,9 @@ def _values(claim: Claim, grounds: Grounds) -> list[tuple[str, float]]:
             continue
         against = _per_group(claim, grounds, other)
         pairs = {name: join(value[name], against[name]) for name in value if name in against}
-        if not pairs:
-            raise UntestedError("no two figures that the claim sets against each other")
+        alone = [name for name in value if name not in against] if claim.each != ["bytes"] else []
+        if alone or not pairs:
+            raise UntestedError(f"there is no figure to set beside {alone[0] if alone else 'another'}")
         value = pairs
     return list(value.items())
 
@@ -146,6 +147,11 @@ def _per_group(claim: Claim, grounds: Grounds, where: Where) -> dict[str, float]
     lines = _in(claim.unit, measured(grounds, where)).with_columns(count_of_members().alias("of"))
     if not claim.each:
         return {"": _picked(claim, lines["value"])}
+    for name in (name for name in claim.each if name != "row" and isinstance(where.get(name), list)):
+        there = set(lines["of" if name == "members" else name].cast(polars.String))
+        lacking = [str(one) for one in _many(where[name]) if str(one) not in there]
+        if lacking:
+            raise UntestedError(f"there is no figure of {lacking[0]}")
     names = [polars.col("of" if name == "members" else name).cast(polars.String) for name in claim.each]
     grouped = lines.with_columns(polars.concat_str(names, separator=" ", ignore_nulls=True).alias("group"))
     groups = grouped.group_by("group", maintain_order=True)
@@ -182,12 +188,22 @@ def _difference(value: float, other: float) -> float:
 def _bounded(claim: Claim, grounds: Grounds) -> Judgement:
     low, high = _bounds(claim)
     values = _values(claim, grounds)
+    if claim.across != "all":
+        values = [(min if claim.across == "least" else max)(values, key=lambda one: one[1])]
     offs = [(_off(value, low, high), name, value) for name, value in values]
     off, name, value = max(offs, key=lambda one: abs(one[0]))
-    where = f" ({name})" if name and len(values) > 1 else ""
     outcome: Outcome = "agrees" if abs(off) <= claim.within + 1e-9 else "differs"
     missed = off if outcome == "differs" or claim.about is not None else None
-    return Judgement(claim, outcome, f"{in_words(value, _unit(claim))}{where}", missed, value=value)
+    where = f" ({name})" if name and (len(values) > 1 or claim.across != "all") else ""
+    here = (
+        f"{in_words(value, _unit(claim))}{where}" if outcome == "differs" or len(values) == 1 else _range(claim, values)
+    )
+    return Judgement(claim, outcome, here, missed, value=value)
+
+
+def _range(claim: Claim, values: Sequence[tuple[str, float]]) -> str:
+    ends = (min(value for _, value in values), max(value for _, value in values))
+    return " to ".join(dict.fromkeys(in_words(value, _unit(claim)) for value in ends))
 
 
 def _bounds(claim: Claim) -> tuple[float, float]:
@@ -214,12 +230,12 @@ def in_words(value: float, unit: str) -> str:
 
 def _alike(claim: Claim, grounds: Grounds) -> Judgement:
     assert claim.alike is not None
-    values = [value for _, value in _values(claim, grounds)]
+    found = _values(claim, grounds)
+    values = [value for _, value in found]
     if len(values) < 2:
         raise UntestedError("one figure alone: there is none to be like it")
     spread = max(values) / min(values) - 1
-    ends = dict.fromkeys(in_words(value, _unit(claim)) for value in (min(values), max(values)))
-    here = " to ".join(ends)
+    here = _range(claim, found)
     return Judgement(claim, "agrees" if spread <= claim.alike else "differs", here, spread)
 
 
@@ -229,13 +245,18 @@ def _by_size(grounds: Grounds, where: Where, unit: str) -> dict[int, float]:
     return {int(size): float(value) for size, value in found.iter_rows() if size > 0 and value > 0}
 
 
+def _refuse_narrow(sizes: Sequence[int], at: tuple[int, int]) -> None:
+    """Raises UntestedError where there are not sizes below and above ``at``."""
+    if not sizes or sizes[0] >= at[0] or sizes[-1] <= at[1]:
+        raise UntestedError(f"not measured at sizes around {bytes_in_words(at[0])}")
+
+
 def _crossing(claim: Claim, grounds: Grounds) -> Judgement:
     asked = claim.crossing
     assert asked is not None
     below, above = (_by_size(grounds, where, "s") for where in (asked.below, asked.above))
     sizes = sorted(below.keys() & above.keys())
-    if len(sizes) < 2:
-        raise UntestedError("the two have no sizes in common")
+    _refuse_narrow(sizes, asked.at)
     gains = [(size, math.log(below[size] / above[size])) for size in sizes]
     found = _crossed(gains)
     if found is None:
@@ -274,6 +295,7 @@ def _reaching(claim: Claim, grounds: Grounds) -> Judgement:
     asked = claim.reaching
     assert asked is not None
     values = _by_size(grounds, claim.figure, claim.unit)
+    _refuse_narrow(sorted(values), asked.at)
     first = None
     for size in sorted(values, reverse=True):
         if values[size] < asked.value:
@@ -287,8 +309,7 @@ def _reaching(claim: Claim, grounds: Grounds) -> Judgement:
 def _linear(claim: Claim, grounds: Grounds) -> Judgement:
     assert claim.linear_from is not None
     times = sorted(_by_size(grounds, claim.figure, "s").items())
-    if len(times) < 3:
-        raise UntestedError("too few sizes")
+    _refuse_narrow([size for size, _ in times], (claim.linear_from, claim.linear_from))
     first = times[-1][0]
     for (size, time), (larger, longer) in reversed(list(pairwise(times))):
         if math.log(longer / time) < LINEAR * math.log(larger / size):

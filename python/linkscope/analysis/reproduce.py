@@ -16,7 +16,7 @@ from linkscope.analysis.curves import curves
 from linkscope.analysis.figures import figures
 from linkscope.analysis.lists import listings
 from linkscope.analysis.matrices import matrices
-from linkscope.analysis.study import Exhibit, Line, StudiedMachine, StudyFile, place
+from linkscope.analysis.study import Claim, Exhibit, Line, StudiedMachine, StudyFile, place
 from linkscope.analysis.summary import Table
 from linkscope.errors import LinkscopeError
 from linkscope.machine.node import Node
@@ -121,9 +121,9 @@ def _exhibit(one: ShownExhibit) -> Json:
 def reproduce(study: StudyFile, runs: Sequence[RunFile]) -> Reproduction:
     """The study beside the runs, all of one node; of a case that several have the first counts.
 
-    Raises LinkscopeError where the runs are of several nodes, or none has a row of the study.
+    Raises LinkscopeError where the runs are of several machines, or none has a row of the study.
     """
-    run = _together(runs)
+    run = _together(runs, study.suites)
     paths = Paths(run.node)
     studied = tuple(machine.node for machine in study.machines)
     grounds = Grounds(figures(run), paths, studied)
@@ -133,10 +133,7 @@ def reproduce(study: StudyFile, runs: Sequence[RunFile]) -> Reproduction:
         )
     machine = next((one for one in study.machines if one.node == run.node.name), study.machines[0])
     inputs = fitted_places(run.node, study.name) if run.modelled else frozenset()
-    judgements = tuple(
-        replace(judge(claim, grounds), fitted=bool(inputs.intersection(claim.where.split(", "))))
-        for claim in study.claims
-    )
+    judgements = tuple(replace(judge(claim, grounds), fitted=_given(claim, run, inputs)) for claim in study.claims)
     return Reproduction(
         study=study,
         machine=machine,
@@ -145,6 +142,12 @@ def reproduce(study: StudyFile, runs: Sequence[RunFile]) -> Reproduction:
         shown=tuple(_shown(exhibit, run, grounds, judgements) for exhibit in study.exhibits),
         judgements=judgements,
     )
+
+
+def _given(claim: Claim, run: RunFile, inputs: frozenset[str]) -> bool:
+    """Whether a description holds what the claim says: the links, or a figure of the places that it names."""
+    said = claim.widest is not None or bool(inputs.intersection(claim.where.split(", ")))
+    return run.node.modelled and said
 
 
 def fitted_places(node: Node, study: str) -> frozenset[str]:
@@ -156,12 +159,20 @@ def fitted_places(node: Node, study: str) -> frozenset[str]:
     return frozenset(place.strip() for part in own for place in part.split(","))
 
 
-def _together(runs: Sequence[RunFile]) -> RunFile:
-    nodes = {run.node.name for run in runs}
-    if len(nodes) > 1:
-        raise LinkscopeError(f"the runs are of several nodes, {', '.join(sorted(nodes))}: name runs of one")
-    rows = {row.id: row for run in reversed(runs) for row in run.rows}
-    return replace(runs[0], rows=tuple(rows.values())) if len(runs) > 1 else runs[0]
+def _together(runs: Sequence[RunFile], suites: Sequence[str]) -> RunFile:
+    """Of a case that several runs have, the first that is ok counts; rows of other suites are left out."""
+    machines = {
+        f"{run.node.name}, modelled" if run.node.modelled else f"{run.node.name} on {run.header['host']}"
+        for run in runs
+    }
+    if len(machines) > 1:
+        names = "; ".join(sorted(machines))
+        raise LinkscopeError(f"the runs are of several machines, {names}: name runs of one")
+    rows: dict[str, Row] = {}
+    for row in (row for run in runs for row in run.rows if row.suite in suites):
+        if row.id not in rows or (row.status == "ok" and rows[row.id].status != "ok"):
+            rows[row.id] = row
+    return replace(runs[0], rows=tuple(rows.values()))
 
 
 def _rows_named(study: StudyFile) -> Iterator[str]:

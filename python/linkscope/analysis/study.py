@@ -62,7 +62,8 @@ class Claim(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
     ``of``: the described node of which alone the study says it, if it is of several.
     ``figure``, divided by ``over`` or less ``minus`` where one is given, in ``unit``. Of several figures their median
-    counts, or ``pick``; with ``each`` those that agree in these columns are taken together, and each group must do.
+    counts, or ``pick``; with ``each`` those that agree in these columns are taken together, and each group must do;
+    ``across``: only the group with the most, or the least.
 
     ``about``: to ``within``, relative. ``between``, ``least``, ``most``: bounds, missed by at most ``within``.
     ``alike``: the groups differ by at most this share. ``crossing``, ``reaching``, ``below``, ``widest``: see there.
@@ -79,6 +80,7 @@ class Claim(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     unit: Unit = "GB/s"
     pick: Literal["median", "least", "most"] = "median"
     each: list[str] = []
+    across: Literal["all", "most", "least"] = "all"
     within: Annotated[float, Meta(ge=0, le=1)] = 0.1
     about: Number | None = None
     between: tuple[Number, Number] | None = None

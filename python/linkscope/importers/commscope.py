@@ -136,11 +136,7 @@ def _devices(test: str, one: Mapping[str, Any]) -> str | None:
     """The ends, "gpu:0>gpu:1", of what the benchmark moves; both ways the first that it names. None where it does not
     say them."""
     numbers = {name: int(value) for name in one if (value := plain_number(one[name])) is not None and 0 <= value < 4096}
-    for first, second, kind in (
-        ("src_gpu", "dst_gpu", "gpu"),
-        ("gpu0", "gpu1", "gpu"),
-        ("src_numa", "dst_numa", "numa"),
-    ):
+    for first, second, kind in _ENDS:
         if first in numbers and second in numbers:
             return f"{kind}:{numbers[first]}>{kind}:{numbers[second]}"
     gpu, numa = numbers.get("cuda_id", numbers.get("hip_id")), numbers.get("numa_id")
