@@ -341,7 +341,7 @@ def test_a_figure_without_repeats_has_no_interval(tmp_path: Path) -> None:
         ("nccl-tests-2.19.txt", "version 2.19.6", "version 9.1"),
         ("nccl-tests-2.19.json", '"version":3', '"version":7'),
         ("osu-latency-7.4.txt", "Test v7.4", "Test v3.1"),
-        ("transferbench-1.52.txt", "TransferBench v1.52", "TransferBench v3.0"),
+        ("transferbench-1.52.txt", "TransferBench v1.52", "TransferBench v1.67"),
     ],
 )
 def test_another_version_is_refused(tmp_path: Path, name: str, old: str, new: str) -> None:

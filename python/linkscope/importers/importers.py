@@ -41,7 +41,7 @@ IMPORTERS = {
         p2p_bandwidth_latency_test.read,
     ),
     "transferbench": Importer(
-        "TransferBench 1, preset p2p: table, CSV (OUTPUT_TO_CSV=1)", transferbench.recognises, transferbench.read
+        "TransferBench 1.52, preset p2p: table, CSV (OUTPUT_TO_CSV=1)", transferbench.recognises, transferbench.read
     ),
     "nvloom": Importer("nvloom: CSV (--csvOutputFile)", nvloom.recognises, nvloom.read),
     "multichase": Importer("multichase: text of -v", multichase.recognises, multichase.read),

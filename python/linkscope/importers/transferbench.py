@@ -23,7 +23,7 @@ from linkscope.importers.peer_output import (
 )
 
 TOOL = "TransferBench"
-VERSIONS = ("1",)
+VERSIONS = ("1.52",)
 SUITES = ("peer", "duplex", "host-device")
 _TITLE = re.compile(
     r"(Uni|Bi)directional copy peak bandwidth GB/s \[(Local|Remote) read / \w+ write\] \(GPU-Executor: (\w+)\)"
