@@ -23,20 +23,23 @@ ENGINE: dict[str, set[str]] = {
     "backend/xccl": {"base", "model", "backend/host", "backend/gpu"},  # the library works on a GPU's streams
     "backend/python": {"base", "model"},  # its child has the memory
     "collective": {"base", "model", "backend/host", "backend/gpu"},  # kernels on a GPU's streams, over its peers
+    # What carries schedules out: on CPUs and by MPI; its GPU part on streams, over peers and by NCCL.
+    "workload/gpu": {"base", "model", "backend/host", "backend/gpu", "backend/xccl", "workload"},
+    "workload": {"base", "model", "backend/host", "backend/mpi"},
     "comm": {"base", "model"},
     "measure": {"base", "model"},
     "record": {"base", "model"},
     "run": {
-        *("base", "model", "measure", "record", "collective", "comm"),
+        *("base", "model", "measure", "record", "collective", "comm", "workload", "workload/gpu"),
         *("backend/host", "backend/gpu", "backend/modelled", "backend/mpi", "backend/python", "backend/xccl"),
     },
 }
 PYTHON: dict[str, set[str]] = {
     "machine": set(),
-    "plan": {"machine"},
+    "plan": {"machine", "workload"},
     "results": {"machine"},
     "workload": set(),
-    "launch": {"machine", "plan", "results"},
+    "launch": {"machine", "plan", "results", "workload"},
     "importers": {"machine", "plan", "results"},
     "analysis": {"machine", "results", "workload"},
     "report": {"machine", "results", "analysis", "workload"},

@@ -42,8 +42,9 @@ struct FlowResult {
   Setting setting;
   std::vector<TriedSetting> tried;
   std::vector<std::string> notes;
-  std::vector<Seconds> samples_s;  ///< time of one operation, in order
-  std::vector<Seconds> parts_s;    ///< median time of one operation by timed part, where there are several
+  std::vector<Seconds> samples_s;    ///< time of one operation, in order
+  std::vector<Seconds> parts_s;      ///< median time of one operation by timed part, where there are several
+  std::vector<Breakdown> breakdown;  ///< by part, of transfers that tell
 };
 
 /// All measured flows together.

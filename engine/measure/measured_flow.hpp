@@ -19,6 +19,9 @@ struct MeasuredPart {
   Timing timing = Timing::timed;
 };
 
+/// How the time of a flow comes of those of its timed parts: an application waits for its slowest rank.
+enum class PartsTime { mean, longest };
+
 /// A prepared flow with what its figures need. The transfers outlive the measurement.
 struct MeasuredFlow {
   std::vector<MeasuredPart> parts;  ///< one at least
@@ -27,6 +30,7 @@ struct MeasuredFlow {
   Quantity quantity = Quantity::bandwidth;
   std::string tuning_group;
   std::vector<std::string> notes;  ///< for the row, beside the transfers'
+  PartsTime time = PartsTime::mean;
 
   [[nodiscard]] bool measured() const { return role == Role::measured; }
   /// The part whose facts and remarks are the flow's: all parts of one flow do as much in one transfer, repeat equally

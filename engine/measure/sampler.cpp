@@ -39,6 +39,8 @@ Sample::Sample(const std::vector<MeasuredFlow>& flows, const std::vector<Span>& 
 Sample::FlowSpan Sample::joined(const MeasuredFlow& flow, const std::vector<Span>& spans) {
   constexpr Seconds never = std::numeric_limits<Seconds>::infinity();
   FlowSpan all{{never, -never, never}, 0};
+  Seconds sum = 0;
+  Seconds longest = 0;
   double timed = 0;
   for (std::size_t part = 0; part < spans.size(); ++part) {
     const Span& span = spans[part];
@@ -48,16 +50,17 @@ Sample::FlowSpan Sample::joined(const MeasuredFlow& flow, const std::vector<Span
     all.span.start = std::min(all.span.start, span.start);
     all.span.end = std::max(all.span.end, span.end);
     all.span.idle = std::min(all.span.idle, span.idle);
-    all.mean_length += span.length();
+    sum += span.length();
+    longest = std::max(longest, span.length());
     ++timed;
   }
   if (timed == 0) throw Error(Fault::broken, "a flow has no part that is timed");
-  all.mean_length /= timed;
+  all.length = flow.time == PartsTime::mean ? sum / timed : longest;
   return all;
 }
 
 Seconds Sample::per_transfer(std::size_t i) const {
-  return spans_[i].mean_length / static_cast<double>(repeats_[i]);
+  return spans_[i].length / static_cast<double>(repeats_[i]);
 }
 
 Seconds Sample::per_operation(std::size_t i) const {
@@ -78,7 +81,7 @@ Bytes Sample::payload(std::size_t i) const {
   return (*flows_)[i].bytes * repeats_[i] * (*flows_)[i].facts().operations;
 }
 
-double Sample::rate(std::size_t i) const { return gbps(payload(i), spans_[i].mean_length); }
+double Sample::rate(std::size_t i) const { return gbps(payload(i), spans_[i].length); }
 
 Seconds Sample::length() const { return last_end_ - first_start_; }
 

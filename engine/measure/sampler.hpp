@@ -43,10 +43,11 @@ class Sample {
  private:
   [[nodiscard]] Bytes payload(std::size_t i) const;
 
-  /// A flow's span out of its parts': first start to last end of those that are timed, and their mean length.
+  /// A flow's span out of its parts': first start to last end of those that are timed, and what counts of their
+  /// lengths (PartsTime).
   struct FlowSpan {
     Span span;
-    Seconds mean_length = 0;
+    Seconds length = 0;
   };
   [[nodiscard]] static FlowSpan joined(const MeasuredFlow& flow, const std::vector<Span>& spans);
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "model/buffer.hpp"
 #include "model/device.hpp"
 #include "model/method_figures.hpp"
+#include "model/schedule.hpp"
 
 namespace linkscope {
 
@@ -52,12 +54,15 @@ class Parameters {
 };
 
 /// One stream of bytes. A read has no destination, a write no source, a call (a launch, an allocation) neither. A
-/// collective has members in their place, and `bytes` is what nccl-tests calls its size.
+/// collective has members in their place, and `bytes` is what nccl-tests calls its size. So has a schedule: a member is
+/// the memory of a rank's messages, its state that of what the rank packs them from; `bytes` are those of all messages.
 struct Flow {
   std::string method;
   std::optional<Endpoint> source;
   std::optional<Endpoint> destination;
-  std::vector<Endpoint> members;  ///< of a collective, in its order
+  std::vector<Endpoint> members;  ///< of a collective, in its order; of a schedule by rank
+  std::vector<Endpoint> state;    ///< of a schedule, by rank; empty where messages are all that there is
+  std::shared_ptr<const Schedule> schedule;
   DeviceId executor;
   int rank =
       0;  ///< the process that drives it; of a collective with a root, the root's is the first member's

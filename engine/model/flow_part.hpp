@@ -25,6 +25,8 @@ struct FlowPart {
   std::optional<Endpoint> source;       ///< memory that this part reads and its process allocates
   std::optional<Endpoint> destination;  ///< memory that this part's process allocates and checks
   Timing timing = Timing::timed;
+  Bytes source_bytes = 0;  ///< of this part's arena, where that is not what the method's footprint() says
+  Bytes destination_bytes = 0;  ///< the same
 };
 
 /// The memory a flow may use: arenas of `rotation.slots` slots; null where the flow (the part) has no such end.

@@ -38,6 +38,7 @@ struct MethodTraits {
   bool leaves_pages = false;  ///< pages that can migrate stay where they are
   bool both_ways = false;     ///< one flow moves bytes both ways at once
   bool dependent = false;     ///< operations that wait for one another
+  bool schedules = false;     ///< carries out a schedule; its time is that of the member that takes longest
   double host_gbps = 0;       ///< of host memory
   double gpu_gbps = 0;        ///< between GPUs
   double fill_gbps = 0;  ///< filling and checking host memory, where that is not as fast as the method itself
@@ -85,6 +86,10 @@ inline constexpr MethodTraits mpi_traits{.stages = true,
 inline constexpr MethodTraits mpi_collective_traits{
     .stages = true, .by_mpi = true, .host_gbps = 1.5, .gpu_gbps = 20, .fill_gbps = 20};
 inline constexpr MethodTraits xccl_traits{.stages = true};
+inline constexpr MethodTraits mpi_schedule_traits{
+    .stages = true, .by_mpi = true, .schedules = true, .host_gbps = 1.5, .gpu_gbps = 20, .fill_gbps = 20};
+inline constexpr MethodTraits xccl_schedule_traits{.stages = true, .schedules = true};
+inline constexpr MethodTraits direct_schedule_traits{.maps_members = true, .schedules = true};
 inline constexpr MethodTraits direct_collective_traits{.maps_members = true};
 
 }  // namespace linkscope

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -34,6 +35,14 @@ struct Span {
   [[nodiscard]] Seconds length() const { return end - start; }
 };
 
+/// Where the time of one transfer went, in seconds.
+struct Breakdown {
+  std::map<std::string, Seconds> parts;  ///< pack, wait, ...: they add up to the time
+  std::vector<Seconds> phases;  ///< of a schedule, in its order: of all times that a phase took place
+
+  bool operator==(const Breakdown&) const = default;
+};
+
 /// A prepared flow. A backend derives from it and knows how to start its own kind (see Gate); what runs
 /// between a Gate's stamps is the measured work and nothing else.
 class Transfer {
@@ -62,6 +71,9 @@ class Transfer {
   /// What counts of the span of the start that has just ended: less than all of it where work was inside that only
   /// makes the measured work possible, and that the transfer has timed itself. Called once for each start.
   [[nodiscard]] virtual Span counted(const Span& span) { return span; }
+
+  /// The mean over all transfers since arm(), of those that count; nothing where the transfer does not tell.
+  [[nodiscard]] virtual std::optional<Breakdown> breakdown() const { return std::nullopt; }
 
   /// Uses `setting` (one of facts().candidates) from now on.
   virtual void use(const Setting& /*setting*/) {}

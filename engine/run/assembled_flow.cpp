@@ -67,16 +67,21 @@ AssembledFlow FlowAssembler::assemble(const BoundFlow& flow, const Regime& regim
 std::vector<LocalPart> FlowAssembler::own_parts(const BoundFlow& flow, const std::vector<FlowPart>& parts,
                                                 const Regime& regime, AssembledFlow& assembled) {
   const Rotation rotation = rotation_of(flow.method, flow.flow, regime.cache);
-  const Bytes bytes = arena_bytes(rotation, flow.method.footprint(flow.flow));
-  const auto arena = [&](const std::optional<Endpoint>& end) -> Buffer* {
+  const Bytes usual = arena_bytes(rotation, flow.method.footprint(flow.flow));
+  const auto arena = [&](const std::optional<Endpoint>& end, Bytes own_bytes) -> Buffer* {
+    const Bytes bytes = own_bytes > 0 ? own_bytes : usual;
     if (!end || bytes == 0) return nullptr;
+    if (bytes > largest_flow)
+      throw Error(Fault::no_memory, format_bytes(bytes) + " are more than any machine holds");
     assembled.leases.push_back(pool_->acquire(flow.memory_of(*end), *end, bytes));
     return &assembled.leases.back().buffer();
   };
   std::vector<LocalPart> own;
   for (std::size_t i = 0; i < parts.size(); ++i) {
     if (parts[i].rank != consensus_->group().rank()) continue;
-    own.push_back({i, {arena(parts[i].source), arena(parts[i].destination), rotation}, regime});
+    const FlowPart& part = parts[i];
+    Buffer* const source = arena(part.source, part.source_bytes);
+    own.push_back({i, {source, arena(part.destination, part.destination_bytes), rotation}, regime});
   }
   return own;
 }

@@ -32,6 +32,10 @@ BoundFlow bind_flow(Flow& flow, const Backend& backend, const std::string& place
   if (flow.source) bind_end(*flow.source);
   if (flow.destination) bind_end(*flow.destination);
   for (Endpoint& member : flow.members) bind_end(member);
+  for (Endpoint& state : flow.state) bind_end(state);
+  if (bound.method.traits().schedules != (flow.schedule != nullptr))
+    throw Error(Fault::bad_input, place + ": " + flow.method +
+                                      (flow.schedule ? " carries out no schedule" : " needs a schedule"));
   if (flow.bytes == 0 && bound.method.reach() == Reach::process)
     throw Error(Fault::bad_input, place + ": bytes: must be at least 1 for " + flow.method);
   const auto known = bound.method.parameters();

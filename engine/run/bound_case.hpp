@@ -18,7 +18,7 @@ struct BoundEnd {
 struct BoundFlow {
   const Flow& flow;
   const Method& method;
-  std::vector<BoundEnd> ends;  ///< source, destination and members: those that there are
+  std::vector<BoundEnd> ends;  ///< source, destination, members and their state: those that there are
 
   /// The kind of memory of an end of one of the flow's parts, which is one of the flow's. Throws Error{broken} for
   /// another.

@@ -112,11 +112,35 @@ CaseResult Executor::measure(const BoundCase& bound) {
                         flow.role,
                         bound_flow.method.quantity_of(flow),
                         flow.tuning_group,
-                        {}});
+                        {},
+                        bound_flow.method.traits().schedules ? PartsTime::longest : PartsTime::mean});
     if (kind_ != BackendKind::modelled && repeats_one_slot(bound_flow, regime.cache))
       measured.back().notes.emplace_back(one_slot_note);
   }
-  return measure_case(session_, *gate_, measured, regime);
+  CaseResult result = measure_case(session_, *gate_, measured, regime);
+  for (std::size_t i = 0; i < assembled.size(); ++i) {
+    if (bound.flows[i].method.traits().schedules) result.flows[i].breakdown = breakdown_of(assembled[i]);
+  }
+  return result;
+}
+
+/// By part, from the processes that have them: a collective call.
+std::vector<Breakdown> Executor::breakdown_of(const AssembledFlow& flow) {
+  const std::vector<Json> all = consensus_.allgather_json([&] {
+    Json own = Json::object();
+    for (std::size_t part = 0; part < flow.parts.size(); ++part) {
+      const auto told = flow.parts[part].transfer->breakdown();
+      if (told) own[std::to_string(part)] = {{"parts", told->parts}, {"phases", told->phases}};
+    }
+    return own;
+  });
+  std::vector<Breakdown> breakdown(flow.parts.size());
+  for (const Json& own : all) {
+    for (const auto& [part, told] : own.items())
+      breakdown.at(std::stoul(part)) = {told.at("parts").get<std::map<std::string, Seconds>>(),
+                                        told.at("phases").get<std::vector<Seconds>>()};
+  }
+  return breakdown;
 }
 
 }  // namespace linkscope

@@ -35,6 +35,7 @@ class Executor {
  private:
   Health run_case(const BoundCase& bound);
   CaseResult measure(const BoundCase& bound);
+  std::vector<Breakdown> breakdown_of(const AssembledFlow& flow);
   [[nodiscard]] bool is_first() const { return consensus_.group().rank() == 0; }
 
   const Backend* backend_;

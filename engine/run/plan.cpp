@@ -8,6 +8,7 @@
 #include "base/error.hpp"
 #include "run/described_machine.hpp"
 #include "run/fields.hpp"
+#include "run/schedule_field.hpp"
 
 namespace linkscope {
 namespace {
@@ -45,12 +46,18 @@ std::optional<Endpoint> read_end(Fields& flow, const std::string& name) {
   return read_endpoint(*json, flow.place() + "." + name);
 }
 
-std::vector<Endpoint> read_members(Fields& flow) {
-  std::vector<Endpoint> members;
-  if (flow.find("members") == nullptr) return members;
-  for (const Json& json : flow.array("members")) {
-    members.push_back(read_endpoint(json, flow.place() + ".members[" + std::to_string(members.size()) + "]"));
+std::vector<Endpoint> read_endpoints(Fields& flow, const std::string& name) {
+  std::vector<Endpoint> all;
+  if (flow.find(name) == nullptr) return all;
+  for (const Json& json : flow.array(name)) {
+    all.push_back(read_endpoint(json, flow.place() + "." + name + "[" + std::to_string(all.size()) + "]"));
   }
+  return all;
+}
+
+std::vector<Endpoint> read_members(Fields& flow) {
+  std::vector<Endpoint> members = read_endpoints(flow, "members");
+  if (members.empty()) return members;
   if (flow.find("source") != nullptr || flow.find("destination") != nullptr)
     flow.reject("members", "exclude source and destination");
   return members;
@@ -90,6 +97,11 @@ Flow read_flow(const Json& json, const std::string& place) {
   flow.source = read_end(fields, "source");
   flow.destination = read_end(fields, "destination");
   flow.members = read_members(fields);
+  flow.state = read_endpoints(fields, "state");
+  if (const Json* schedule = fields.find("schedule"); schedule != nullptr)
+    flow.schedule = parse_schedule(*schedule, place + ".schedule", flow.members.size());
+  if (flow.schedule && !flow.state.empty() && flow.state.size() != flow.members.size())
+    fields.reject("state", "must have an entry for each member");
   flow.executor = read_device(fields, "executor");
   flow.rank = read_rank(fields);
   flow.bytes = fields.count("bytes", 0);

@@ -32,11 +32,19 @@ Json setting_json(const Setting& setting) {
   return json;
 }
 
+Json breakdown_json(const Breakdown& breakdown) {
+  Json json{{"parts_s", Json::object()}, {"phases_s", Json::array()}};
+  for (const auto& [name, seconds] : breakdown.parts) json["parts_s"][name] = rounded(seconds);
+  for (const Seconds seconds : breakdown.phases) json["phases_s"].push_back(rounded(seconds));
+  return json;
+}
+
 Json flow_json(const FlowResult& flow) {
   Json json{
       {"repeats", flow.repeats}, {"operations", flow.operations}, {"seconds", stats_json(flow.seconds)}};
   if (flow.gbps) json["gbps"] = stats_json(*flow.gbps);
   for (const Seconds part : flow.parts_s) json["parts_s"].push_back(rounded(part));
+  for (const Breakdown& part : flow.breakdown) json["breakdown"].push_back(breakdown_json(part));
   if (flow.touched_bytes > 0) json["touched_bytes"] = flow.touched_bytes;
   if (!flow.setting.empty()) json["setting"] = setting_json(flow.setting);
   for (const TriedSetting& trial : flow.tried) {
@@ -112,7 +120,8 @@ Json traits_json(const MethodTraits& traits) {
                                        {"migrates", traits.migrates},
                                        {"leaves_pages", traits.leaves_pages},
                                        {"both_ways", traits.both_ways},
-                                       {"dependent", traits.dependent}}) {
+                                       {"dependent", traits.dependent},
+                                       {"schedules", traits.schedules}}) {
     if (has) json[name] = true;
   }
   for (const auto& [name, rate] : Rates{{"host_gbps", traits.host_gbps},

@@ -43,6 +43,7 @@ class MethodTraits(_Traits):
     leaves_pages: bool = False
     both_ways: bool = False
     dependent: bool = False
+    schedules: bool = False
     host_gbps: float = 0.0
     gpu_gbps: float = 0.0
     fill_gbps: float = 0.0

@@ -21,7 +21,7 @@ from linkscope.machine.described import load_machine
 from linkscope.machine.paths import Paths
 from linkscope.workload.halo import CELLS, STEPS, decomposition, halo
 from linkscope.workload.pattern_file import read_pattern
-from linkscope.workload.schedule import Message, Phase, Schedule
+from linkscope.workload.schedule import Message, Phase, Schedule, in_order
 
 __all__ = ["real_engine"]
 MIB = 1 << 20
@@ -242,7 +242,7 @@ def test_pairs_cost_their_latency_and_their_rate() -> None:
 def test_heavy_pairs_are_put_on_wide_links() -> None:
     pairs = [(0, 7), (1, 6), (2, 5), (3, 4)]
     heavy = Phase("swap", tuple(Message(a, b, 64 * MIB) for pair in pairs for a, b in (pair, pair[::-1])))
-    found = rank_order(Schedule("swap", 8, (heavy,)), *measured("frontier"))
+    found = rank_order(Schedule("swap", 8, in_order((heavy,))), *measured("frontier"))
     assert found.tried
     assert found.matters
     assert {frozenset((found.devices[a], found.devices[b])) for a, b in pairs} == {
@@ -268,8 +268,8 @@ def test_fewer_ranks_than_devices_choose_their_devices() -> None:
     figures, paths = measured("frontier")
     narrow = figures.filter(~polars.col("tier").cast(polars.String).eq("quad"))
     with pytest.raises(LinkscopeError, match="no large copy gpu:0 > gpu:1"):
-        rank_order(Schedule("pair", 2, (ring,)), narrow, paths)
-    assert rank_order(Schedule("pair", 2, (ring,)), figures, paths).devices == ("gpu:0", "gpu:1")
+        rank_order(Schedule("pair", 2, in_order((ring,))), narrow, paths)
+    assert rank_order(Schedule("pair", 2, in_order((ring,))), figures, paths).devices == ("gpu:0", "gpu:1")
 
 
 def test_more_devices_than_can_be_tried_are_interchanged_in_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -279,7 +279,7 @@ def test_more_devices_than_can_be_tried_are_interchanged_in_pairs(monkeypatch: p
     messages = tuple(
         Message(a, b, rng.randrange(1, 64) * MIB) for a, b in rng.sample(list(permutations(range(8), 2)), 10)
     )
-    sparse = Schedule("sparse", 8, (Phase("all", messages),))
+    sparse = Schedule("sparse", 8, in_order((Phase("all", messages),)))
     best = rank_order(sparse, *measured("frontier"))
     monkeypatch.setattr(module, "MOST_TRIED", 4)
     found = rank_order(sparse, *measured("frontier"))

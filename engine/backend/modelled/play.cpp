@@ -11,10 +11,10 @@ namespace {
 constexpr double simultaneous = 1e-12;  // relative: events closer than this are one
 
 struct Runner {
-  enum class Phase { waiting, moving, ended };
+  enum class Activity { waiting, moving, ended };
 
   const LaneWork* work = nullptr;
-  Phase phase = Phase::waiting;
+  Activity phase = Activity::waiting;
   bool endless = false;    ///< background, or a tail
   bool ended = false;      ///< its end is known; a tail may go on
   std::uint64_t left = 0;  ///< operations that have not begun
@@ -66,19 +66,19 @@ class Play {
   }
 
   void wait(Runner& runner, Seconds length) {
-    runner.phase = Runner::Phase::waiting;
+    runner.phase = Runner::Activity::waiting;
     runner.wake = now_ + length;
   }
 
   void move(Runner& runner, double bytes) {
-    runner.phase = Runner::Phase::moving;
+    runner.phase = Runner::Activity::moving;
     runner.remaining = bytes;
     shares_changed_ = true;
   }
 
   [[nodiscard]] Seconds due(const Runner& runner) const {
-    if (runner.phase == Runner::Phase::ended) return unlimited;
-    if (runner.phase == Runner::Phase::waiting) return runner.wake;
+    if (runner.phase == Runner::Activity::ended) return unlimited;
+    if (runner.phase == Runner::Activity::waiting) return runner.wake;
     if (std::isinf(runner.remaining)) return unlimited;
     return now_ + runner.remaining / runner.rate;
   }
@@ -95,7 +95,7 @@ class Play {
     for (Runner& runner : runners_) {
       if (due(runner) <= next + simultaneous * next) {
         arrived.push_back(&runner);
-      } else if (runner.phase == Runner::Phase::moving) {
+      } else if (runner.phase == Runner::Activity::moving) {
         runner.remaining -= runner.rate * step;
       }
     }
@@ -106,11 +106,11 @@ class Play {
   /// To the next phase of a runner whose phase is over.
   void proceed(Runner& runner) {
     const LaneWork& work = *runner.work;
-    if (runner.phase == Runner::Phase::waiting && work.bytes > 0) {
+    if (runner.phase == Runner::Activity::waiting && work.bytes > 0) {
       move(runner, static_cast<double>(work.bytes));
       return;
     }
-    if (runner.phase == Runner::Phase::moving) shares_changed_ = true;
+    if (runner.phase == Runner::Activity::moving) shares_changed_ = true;
     if (runner.endless && work.bytes > 0) {
       wait(runner, work.latency);
     } else if (runner.left > 0) {
@@ -122,7 +122,7 @@ class Play {
   }
 
   void end(Runner& runner) {
-    runner.phase = Runner::Phase::ended;
+    runner.phase = Runner::Activity::ended;
     if (runner.endless) return;
     ends_[static_cast<std::size_t>(&runner - runners_.data())] = now_;
     runner.ended = true;
@@ -136,7 +136,7 @@ class Play {
     std::vector<Runner*> moving;
     std::vector<const BandwidthDemand*> demands;
     for (Runner& runner : runners_) {
-      if (runner.phase != Runner::Phase::moving) continue;
+      if (runner.phase != Runner::Activity::moving) continue;
       moving.push_back(&runner);
       demands.push_back(&runner.work->demand);
     }

@@ -141,6 +141,7 @@ def _apart(schedule: Schedule) -> list[_Traffic]:
     return [
         _Traffic(one.name, one.pairs, tuple(message.size * one.repeats for message in one.messages), one.repeats)
         for one in schedule.phases
+        if one.messages
     ]
 
 

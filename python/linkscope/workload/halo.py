@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 
 from linkscope.errors import LinkscopeError
-from linkscope.workload.schedule import Message, Phase, Schedule
+from linkscope.workload.schedule import CellGrid, GridField, Halo, Loop, Message, Phase, Schedule, SmallCollective
 
 CELLS = (61440, 30720)
 STEPS = 87
@@ -21,30 +21,66 @@ GUARD = 5
 """More values in a row of the halo than cells: two halo layers at either side, and one for values on cells' corners."""
 
 
+FIELDS = (
+    GridField("density0"),
+    GridField("density1"),
+    GridField("energy0"),
+    GridField("energy1"),
+    GridField("pressure"),
+    GridField("viscosity"),
+    GridField("xvel0", 1, 1),
+    GridField("yvel0", 1, 1),
+    GridField("xvel1", 1, 1),
+    GridField("yvel1", 1, 1),
+    GridField("vol_flux_x", 1, 0),
+    GridField("vol_flux_y", 0, 1),
+    GridField("mass_flux_x", 1, 0),
+    GridField("mass_flux_y", 0, 1),
+)
+"""Of CloverLeaf, those that it exchanges: on cells, corners, and the sides that a flux goes through."""
+
+
 @dataclass(frozen=True)
 class Exchange:
-    """``fields`` to a ``depth`` of layers."""
+    """``depth`` layers of the ``fields``."""
 
     name: str
-    fields: int
+    fields: tuple[str, ...]
     depth: int
 
     @property
     def layers(self) -> int:
         """Of all fields together."""
-        return self.fields * self.depth
+        return len(self.fields) * self.depth
+
+    def halo_along(self, axis: str) -> Halo:
+        names = [field.name for field in FIELDS]
+        return Halo(tuple(names.index(name) for name in self.fields), self.depth, axis)
 
 
-START = Exchange("start: all fields", 10, 2)
+_ADVECTED = ("density1", "energy1", "xvel1", "yvel1", "mass_flux_x", "mass_flux_y")
+START = Exchange(
+    "start: all fields",
+    (
+        *("density0", "energy0", "pressure", "viscosity", "density1", "energy1"),
+        *("xvel0", "yvel0", "xvel1", "yvel1"),
+    ),
+    2,
+)
 STEP = (
-    Exchange("pressure, energy0, density0, velocities", 5, 1),
-    Exchange("viscosity", 1, 1),
-    Exchange("pressure", 1, 1),
-    Exchange("energy1, density1, volume fluxes", 4, 2),
-    Exchange("density1, energy1, velocities, mass fluxes (first sweep)", 6, 2),
-    Exchange("density1, energy1, velocities, mass fluxes (second sweep)", 6, 2),
+    Exchange("pressure, energy0, density0, velocities", ("pressure", "energy0", "density0", "xvel0", "yvel0"), 1),
+    Exchange("viscosity", ("viscosity",), 1),
+    Exchange("pressure", ("pressure",), 1),
+    Exchange("energy1, density1, volume fluxes", ("energy1", "density1", "vol_flux_x", "vol_flux_y"), 2),
+    Exchange("density1, energy1, velocities, mass fluxes (first sweep)", _ADVECTED, 2),
+    Exchange("density1, energy1, velocities, mass fluxes (second sweep)", _ADVECTED, 2),
 )
 """Exchanges of one step, in order."""
+TIME_STEP = (SmallCollective("float64", "min"), SmallCollective("int32", "max"), SmallCollective("int32", "max"))
+"""All-reduces of every step."""
+SUMMARY_EVERY = 10
+SUMMARY = (SmallCollective("float64", "sum"),) * 5
+"""All-reduces of every tenth step."""
 
 
 def decomposition(ranks: int, cells: tuple[int, int] = CELLS) -> tuple[int, int]:
@@ -58,29 +94,61 @@ def decomposition(ranks: int, cells: tuple[int, int] = CELLS) -> tuple[int, int]
 
 
 def halo(ranks: int, cells: tuple[int, int] = CELLS, steps: int = STEPS) -> Schedule:
-    """The messages of ``steps`` steps. Raises LinkscopeError where a rank would have no cell."""
+    """The exchange at the start and ``steps`` steps. Raises LinkscopeError where a rank would have no cell."""
     across, up = decomposition(ranks, cells)
     if cells[0] < across or cells[1] < up:
         raise LinkscopeError(f"{cells[0]} x {cells[1]} cells are too few for {ranks} ranks in {across} x {up} chunks")
-    widths, heights = _shares(cells[0], across), _shares(cells[1], up)
-    phases = []
-    for exchange, repeats in ((START, 1), *((one, steps) for one in STEP)):
-        sides = [
-            Message(row * across + a, row * across + b, WORD * exchange.layers * (heights[row] + GUARD))
-            for row in range(up)
+    layout = _Layout(across, up, _shares(cells[0], across), _shares(cells[1], up))
+    step = tuple(phase for one in STEP for phase in layout.phases(one, steps))
+    collectives = [Phase("time step", (), steps, collectives=TIME_STEP)]
+    if summaries := steps // SUMMARY_EVERY:
+        collectives.append(Phase("summary", (), summaries, SUMMARY_EVERY, collectives=SUMMARY))
+    start = layout.phases(START, 1)
+    return Schedule(
+        f"halo, {cells[0]} x {cells[1]} cells, {steps} steps",
+        ranks,
+        (*((Loop(1, start),) if start else ()), Loop(steps, (*step, *collectives))),
+        CellGrid(cells, FIELDS, layout.chunks()),
+    )
+
+
+@dataclass(frozen=True)
+class _Layout:
+    """Chunks ``across`` and ``up``, by their ``widths`` and ``heights`` in cells."""
+
+    across: int
+    up: int
+    widths: list[int]
+    heights: list[int]
+
+    def phases(self, exchange: Exchange, repeats: int) -> tuple[Phase, ...]:
+        """Left and right first; then bottom and top, where there are neighbours."""
+        across, size = self.across, WORD * exchange.layers
+        sides = tuple(
+            Message(row * across + a, row * across + b, size * (self.heights[row] + GUARD))
+            for row in range(self.up)
             for left in range(across - 1)
             for a, b in ((left, left + 1), (left + 1, left))
-        ]
-        ends = [
-            Message(a * across + column, b * across + column, WORD * exchange.layers * (widths[column] + GUARD))
+        )
+        ends = tuple(
+            Message(a * across + column, b * across + column, size * (self.widths[column] + GUARD))
             for column in range(across)
-            for low in range(up - 1)
+            for low in range(self.up - 1)
             for a, b in ((low, low + 1), (low + 1, low))
-        ]
-        for where, messages in (("left and right", sides), ("bottom and top", ends)):
-            if messages:
-                phases.append(Phase(f"{exchange.name}, {where}", tuple(messages), repeats))
-    return Schedule(f"halo, {cells[0]} x {cells[1]} cells, {steps} steps", ranks, tuple(phases))
+        )
+        both = (("left and right", "x", sides), ("bottom and top", "y", ends))
+        return tuple(
+            Phase(f"{exchange.name}, {where}", messages, repeats, halo=exchange.halo_along(axis))
+            for where, axis, messages in both
+            if messages
+        )
+
+    def chunks(self) -> tuple[tuple[int, int, int, int], ...]:
+        return tuple(
+            (sum(self.widths[:column]), sum(self.heights[:row]), self.widths[column], self.heights[row])
+            for row in range(self.up)
+            for column in range(self.across)
+        )
 
 
 def parse_cells(text: str) -> tuple[int, int]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from linkscope.errors import LinkscopeError
 from linkscope.workload.pattern_text import PatternText
 from linkscope.workload.readers import kineto, matrix, nccl_inspector, nixl, nvloom, table
-from linkscope.workload.schedule import Phase, Schedule
+from linkscope.workload.schedule import Phase, Schedule, in_order
 
 
 @dataclass(frozen=True)
@@ -43,4 +43,4 @@ def read_pattern(path: Path) -> Schedule:
     ranks = 1 + max((max(pair) for phase in phases for pair in phase.pairs), default=-1)
     if ranks < 2:
         raise LinkscopeError(f"{path} holds no message between two ranks")
-    return Schedule(path.name, ranks, phases)
+    return Schedule(path.name, ranks, in_order(phases))

@@ -1,0 +1,108 @@
+// Packer: what a rank's device does between messages: packs and unpacks, and fills and checks what they carry.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/units.hpp"
+#include "model/buffer.hpp"
+
+namespace linkscope {
+
+/// `rows` rows of `words` 8-byte words from one pitch to another (pitches in bytes): one launch. A thread copies a row,
+/// and where there is one row a word.
+struct PackedRows {
+  std::byte* to = nullptr;
+  Bytes to_pitch = 0;
+  const std::byte* from = nullptr;
+  Bytes from_pitch = 0;
+  std::uint64_t words = 0;
+  std::uint64_t rows = 0;
+};
+
+/// A box of a rank's field: word (row, column) holds pattern_word(seed, first + row * step + column), `first` and `step`
+/// counting over the whole grid, so that all ranks agree on every value.
+struct GridBox {
+  std::byte* base = nullptr;
+  Bytes pitch = 0;
+  std::uint64_t columns = 0;
+  std::uint64_t rows = 0;
+  std::uint64_t first = 0;
+  std::uint64_t step = 0;
+};
+
+/// A word of a GridBox that is not what it must be.
+struct WrongWord {
+  std::uint64_t column = 0;
+  std::uint64_t row = 0;
+};
+
+/// A particle as a rank stores it, 136 bytes: what a message has column by column (6 int32, 12 double, 16 char). Of
+/// particle `id` every byte follows from `id` and the seed (particle_of()); `id` stands in whole[0..1].
+struct Particle {
+  std::int32_t whole[6];
+  double real[12];
+  char text[16];
+};
+static_assert(sizeof(Particle) == 136);
+
+/// Particles that go to one neighbour in a pass.
+struct Departure {
+  int peer = 0;
+  std::uint64_t count = 0;
+};
+
+/// Calls are made by the rank's one thread, in order; those that enqueue work on a device return before it is done, and
+/// synchronise() waits for it. Each throws Error{broken} with the vendor's words.
+class Packer {
+ public:
+  virtual ~Packer() = default;
+
+  /// One launch for each.
+  virtual void copy(const std::vector<PackedRows>& rows) = 0;
+  virtual void synchronise() = 0;
+
+  virtual void fill(const GridBox& box, std::uint64_t seed) = 0;
+  virtual void poison(const GridBox& box) = 0;
+  /// The first of its words, row by row, that differs; waits for all work before.
+  [[nodiscard]] virtual std::optional<WrongWord> compare(const GridBox& box, std::uint64_t seed) = 0;
+
+  /// Room for a message in the memory of the rank's buffers, allocated and freed by the call that an application makes
+  /// for that memory (malloc, cudaMalloc, ...). Throws Error{no_memory}.
+  [[nodiscard]] virtual std::byte* allocate(Bytes bytes) = 0;
+  virtual void release(std::byte* at) = 0;
+
+  /// Writes particles with the ids [first, first + count) to `store`.
+  virtual void make_particles(Particle* store, std::uint64_t first, std::uint64_t count,
+                              std::uint64_t seed) = 0;
+  /// As the application's kernel does: pushes (peer, index) of each particle of store[from, from + all departures) to
+  /// a queue with atomics, those of the first departure first in the store.
+  virtual void fill_queue(std::uint64_t from, const std::vector<Departure>& departures) = 0;
+  /// How many of the queue go to `peer`.
+  [[nodiscard]] virtual std::uint64_t queued(int peer) = 0;
+  /// Packs those into a message at `to`: their number and 0 as int32, then column by column.
+  virtual void pack_particles(const Particle* store, int peer, std::byte* to) = 0;
+  /// Appends the particles of a message to `store` at `at`; their number.
+  [[nodiscard]] virtual std::uint64_t unpack_particles(Particle* store, std::uint64_t at,
+                                                       const std::byte* message) = 0;
+  /// Adds one to seen[id] for each particle of store[from, to). Returns the index of the first one that is altered.
+  [[nodiscard]] virtual std::optional<std::uint64_t> count_particles(const Particle* store,
+                                                                     std::uint64_t from, std::uint64_t to,
+                                                                     std::uint64_t seed,
+                                                                     std::vector<std::int32_t>& seen) = 0;
+};
+
+/// Makes the packers of ranks whose memory is on a GPU; the backend that knows those GPUs has it.
+class PackerFactory {
+ public:
+  virtual ~PackerFactory() = default;
+  /// `state`: where the rank's fields or particles are; `buffers`: of which memory its messages are. Throws
+  /// Error{unsupported}.
+  [[nodiscard]] virtual std::unique_ptr<Packer> packer(const Endpoint& state, const Endpoint& buffers) = 0;
+};
+
+}  // namespace linkscope

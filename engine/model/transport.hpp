@@ -1,0 +1,66 @@
+// Transport: how the messages of one rank reach the others, by one interface.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "base/units.hpp"
+#include "model/schedule.hpp"
+
+namespace linkscope {
+
+/// Who keeps packing, messages and unpacking in order. host: the rank's thread, which has its device synchronised before
+/// it sends and before it unpacks. device: the device's stream, on which all three are enqueued.
+enum class MessageOrder { host, device };
+
+/// A message that has come: from whom, and how long it is.
+struct ArrivedMessage {
+  int peer = 0;
+  Bytes bytes = 0;
+};
+
+/// Calls are made by the rank's one thread. Each throws Error{broken} where the interface fails, and where another rank
+/// of this process has given up (Transport::give_up()). Peers are ranks of the schedule; messages between two ranks
+/// arrive in the order in which they were sent.
+class Transport {
+ public:
+  virtual ~Transport() = default;
+  [[nodiscard]] virtual MessageOrder order() const { return MessageOrder::host; }
+
+  /// Where a message to `peer` is packed: the rank's own buffer, or where the interface can store into it the peer's.
+  /// May wait until the peer has unpacked what was there. `offset`: of the message among those of its phase to `peer`.
+  [[nodiscard]] virtual std::byte* outgoing(int peer, Bytes offset, Bytes bytes) = 0;
+  /// Where a message from `peer` is found once it has come.
+  [[nodiscard]] virtual const std::byte* incoming(int peer, Bytes offset) = 0;
+
+  /// Posts a receive of at most `bytes` from `peer`.
+  virtual void receive(int peer, Bytes offset, Bytes bytes) = 0;
+  /// Begins to send what was packed at outgoing(peer, offset, bytes).
+  virtual void send(int peer, Bytes offset, Bytes bytes) = 0;
+  /// Waits for all that was begun: sends and receives (MessageOrder::device: has the stream wait). After it, incoming() may be
+  /// unpacked.
+  virtual void wait() = 0;
+  /// What was unpacked may be overwritten by the peers from now on.
+  virtual void unpacked() {}
+
+  /// Particles: sends from `from`, memory that the rank has allocated itself and keeps until sent().
+  virtual void send_from(int peer, const std::byte* from, Bytes bytes) = 0;
+  /// Waits for all sends begun by send_from().
+  virtual void sent() = 0;
+  /// A message that has come for a posted receive, if there is one; its receive is over.
+  [[nodiscard]] virtual std::optional<ArrivedMessage> arrived() = 0;
+  /// Takes back receives that nobody will send for.
+  virtual void cancel() = 0;
+
+  /// `numbers`: `what.count` of them, of each rank; reduced in place. With none a barrier.
+  virtual void collective(const SmallCollective& what, void* numbers) = 0;
+  /// Begins an all-reduce (sum) of int64, of which reduced() says whether it is over. One at a time.
+  virtual void begin_reduce(std::int64_t* numbers, int count) = 0;
+  [[nodiscard]] virtual bool reduced() = 0;
+
+  /// Makes the other ranks of this process, which may be waiting, throw. Called by any thread; must not throw.
+  virtual void give_up() noexcept = 0;
+};
+
+}  // namespace linkscope
