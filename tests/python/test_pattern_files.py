@@ -99,6 +99,17 @@ def test_a_workload_graph_is_read(tmp_path: Path) -> None:
     assert [told(one) for one in read_pattern(tmp_path / "job.0.json").phases] == [(0, around(2, 64))]
 
 
+def test_nixl_sleeps_between_its_patterns(tmp_path: Path) -> None:
+    (tmp_path / "m").write_text("0 8\n8 0\n")
+    (tmp_path / "p.yaml").write_text(
+        "traffic_patterns:\n"
+        "- {matrix_file: m, sleep_before_launch_sec: 1, sleep_after_launch_sec: 0.5}\n"
+        "- {matrix_file: m, sleep_before_launch_sec: 2}\n"
+        "- {matrix_file: m, sleep_before_launch_sec: null}\n"
+    )
+    assert [phase.gap_s for phase in read_pattern(tmp_path / "p.yaml").phases] == [1, 2.5, 0]
+
+
 def test_a_trace_of_pytorch_keeps_its_order_and_gaps() -> None:
     assert [(one.name, *told(one)) for one in sample("kineto.json").phases] == [
         ("allreduce", 0, around(4, 6000)),
@@ -156,7 +167,7 @@ def test_gaps_are_seconds(tmp_path: Path) -> None:
         assert read_pattern(path).phases[0].gap_s == seconds
     for gap in ("-1", "nan", "1e9", "inf", "1 s"):
         path.write_text(f"source,destination,bytes,gap_s\n0,1,5,{gap}\n")
-        with pytest.raises(LinkscopeError, match="line 2: .* is no number of seconds"):
+        with pytest.raises(LinkscopeError, match=r"line 2: .* is no number of seconds"):
             read_pattern(path)
 
 
