@@ -51,12 +51,12 @@ TEST(ScheduleFiguresField, NamesThePlaceOfAMistake) {
   EXPECT_EQ(complaint_of("[1, 0]", "[2, 0]"), "flow.messages[0].pairs: must be two ranks of the schedule");
   EXPECT_EQ(complaint_of("[1, 0]", "[1]"), "flow.messages[0].pairs: must be two ranks of the schedule");
   EXPECT_EQ(complaint_of("[1, 0]", "[1, -1]"), "flow.messages[0].pairs: must be two ranks of the schedule");
-  EXPECT_EQ(complaint_of(", \"numa:1\"", ""), "flow.staged_on: must have an entry for each rank");
-  EXPECT_NE(complaint_of("\"numa:1\"", "1").find("flow.staged_on"), std::string::npos);
+  EXPECT_EQ(complaint_of(", \"numa:1\"", ""), "flow: staged_on: must have an entry for each rank");
+  EXPECT_NE(complaint_of("\"numa:1\"", "1").find("flow: staged_on"), std::string::npos);
   EXPECT_NE(complaint_of("\"efficiency\": 0.5", "\"efficiency\": 0").find("flow.copies_out[0].figures"),
             std::string::npos);
-  EXPECT_NE(complaint_of("all-reduce", "broadcast").find("flow.collectives"), std::string::npos);
-  EXPECT_NE(complaint_of("packs", "pack").find("flow.pack"), std::string::npos);
+  EXPECT_NE(complaint_of("all-reduce", "broadcast").find("flow.collectives: broadcast"), std::string::npos);
+  EXPECT_NE(complaint_of("packs", "pack").find("flow: pack"), std::string::npos);
 }
 
 }  // namespace
