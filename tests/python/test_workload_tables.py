@@ -19,6 +19,7 @@ from result_schema import validate
 from rich.console import Console
 from test_html import Page
 
+import linkscope
 from linkscope.analysis.choose import ANY, choose
 from linkscope.analysis.compare import compare
 from linkscope.analysis.explain import explain
@@ -28,6 +29,8 @@ from linkscope.analysis.frames import export
 from linkscope.analysis.headline import headline
 from linkscope.analysis.overview import overview
 from linkscope.analysis.questions import analyze
+from linkscope.analysis.reproduce import reproduce
+from linkscope.analysis.study import load_study
 from linkscope.analysis.workloads import PARTICLES, STEPS, WorkloadTable, workloads
 from linkscope.errors import LinkscopeError
 from linkscope.machine.paths import Paths
@@ -413,3 +416,45 @@ def test_a_row_without_a_breakdown_still_has_its_place() -> None:
     assert found.times.phases == ()
     assert workload_svg(found).count("<rect") == 1
     assert polars.Series(figures(run_of([Row.from_json(line)]))["parts_s"]).null_count() == 1
+
+
+def study_rows(deck: str) -> list[Row]:
+    """The MI300A study's, with its own times."""
+    times = {("mpi", "device"): 1.01, ("mpi", "registered"): 1.50, ("mpi", "managed"): 1.55}
+    times |= {("xccl", "device"): 0.69, ("xccl", "registered"): 0.69, ("xccl", "managed"): 0.83}
+    made_of = [
+        (some.workload_case(some.HALO, "halo", *way, deck=deck, environment={"HSA_XNACK": "1"}), seconds)
+        for way, seconds in times.items()
+    ]
+    staged = some.workload_case(
+        some.HALO, "halo", "mpi", "device", deck=deck, staging="full", environment={"HSA_XNACK": "1"}
+    )
+    moved = some.workload_case(some.particles(), "particles", environment={"HSA_XNACK": "0"})
+    rows = [*made_of, (staged, 9.0), (moved, 5.9)]
+    return [some.timed({**case, "suite": "schieffer25"}, seconds) for case, seconds in rows]
+
+
+def test_the_study_of_applications_is_held_against_communication_alone() -> None:
+    found = reproduce(load_study("schieffer25"), [run_of(study_rows("bm2048, 87 steps"))])
+    outcomes = {one.claim.says: one.outcome for one in found.judgements if one.claim.where.endswith("Fig. 16b")}
+    assert set(outcomes.values()) == {"agrees"}
+    assert len(outcomes) == 7
+    shown = {one.exhibit.name: one for one in found.shown}
+    grid = shown["Fig. 16b"].grid
+    assert grid is not None
+    assert [cell.here for cell in grid.cells[0]] == pytest.approx([1.01, 1.5, 1.55], rel=0.01)
+    assert len(shown["Fig. 15"].tables) == 1
+    whole = [one for one in found.judgements if one.claim.where.startswith("7.1")]
+    assert {one.outcome for one in whole} == {"untested"}
+
+
+def test_another_deck_is_not_held_against_the_studys() -> None:
+    found = reproduce(load_study("schieffer25"), [run_of(study_rows("bm256, 87 steps"))])
+    assert {one.outcome for one in found.judgements if one.claim.where.endswith("Fig. 16b")} == {"untested"}
+
+
+def test_a_notebook_gets_the_same_tables(tmp_path: Path) -> None:
+    path = written(some.halo_rows(), tmp_path / "a.jsonl")
+    (found,) = linkscope.workloads(path)
+    assert [way.name for way in found.ways] == [way.name for way in table(some.halo_rows()).ways]
+    assert linkscope.workloads(made.run(4)) == ()
