@@ -267,6 +267,9 @@ def test_choose_answers_by_interface_and_memory() -> None:
 
 def test_orders_of_ranks_are_ways_to_choose_from() -> None:
     cases = [some.workload_case(some.HALO, "halo", order=order) for order in ((0, 1, 2, 3), (3, 1, 2, 0))]
+    for end in cases[1]["flows"][0]["members"]:
+        end["device"] = "numa:0"  # where pinned memory is
+    cases[1]["labels"]["tier"] = "other"
     found = choose(figures(run_of([some.timed(case, 1.0 + i) for i, case in enumerate(cases)])))
     assert found.answers[0].ranges[0].best == ("mpi-schedule order=gpu:0,gpu:1,gpu:2,gpu:3",)
 
@@ -430,7 +433,8 @@ def study_rows(deck: str) -> list[Row]:
         some.HALO, "halo", "mpi", "device", deck=deck, staging="full", environment={"HSA_XNACK": "1"}
     )
     moved = some.workload_case(some.particles(), "particles", environment={"HSA_XNACK": "0"})
-    rows = [*made_of, (staged, 9.0), (moved, 5.9)]
+    unset = some.workload_case(some.HALO, "halo", deck=deck, variant="unset")
+    rows = [*made_of, (staged, 9.0), (moved, 5.9), (unset, 3.0)]
     return [some.timed({**case, "suite": "schieffer25"}, seconds) for case, seconds in rows]
 
 
@@ -458,3 +462,11 @@ def test_a_notebook_gets_the_same_tables(tmp_path: Path) -> None:
     (found,) = linkscope.workloads(path)
     assert [way.name for way in found.ways] == [way.name for way in table(some.halo_rows()).ways]
     assert linkscope.workloads(made.run(4)) == ()
+
+
+def test_of_several_environments_the_first_that_has_a_figure_counts() -> None:
+    unset = [some.workload_case(some.HALO, "halo", way, deck="bm2048_short, 87 steps") for way in ("mpi", "xccl")]
+    rows = [some.timed({**case, "suite": "schieffer25"}, 1.5 / (1 + i)) for i, case in enumerate(unset)]
+    found = reproduce(load_study("schieffer25"), [run_of(rows)])
+    cell = next(one for one in found.judgements if one.claim.says == "MPI, hipMalloc")
+    assert cell.value == pytest.approx(1.5, rel=0.01)

@@ -68,7 +68,7 @@ _KEYS = (
         "regime",
         "cache",
     ),
-    *("figure", "modelled", "workload", "deck", "state_memory"),
+    *("figure", "modelled", "workload", "deck", "state_memory", "rank_order"),
 )
 _TIMES = ("seconds", "seconds_low", "seconds_high")
 
@@ -232,7 +232,7 @@ def _question(key: Json) -> Question:
         *([f"between {key['hosts']}"] if key["hosts"] else []),
     ]
     memory = " > ".join(kind for kind in (key["source_memory"], key["destination_memory"]) if kind)
-    tier = "" if key["tier"] in ("local", "mixed") else key["tier"]
+    tier = "" if key["tier"] in ("local", "mixed") or key["workload"] else key["tier"]
     return Question(movement(key), tier, key["members_memory"] or memory, tuple(conditions))
 
 
@@ -251,8 +251,7 @@ def _of_workload(key: Json) -> tuple[tuple[str, str], ...]:
     if not key["workload"]:
         return ()
     state = [("state", key["state_memory"])] if key["state_memory"] else []
-    order = key["members"].replace(" ", ",")
-    return (*state, ("processes", str(key["processes"])), ("order", order))
+    return (*state, ("processes", str(key["processes"])), ("order", key["rank_order"].replace(" ", ",")))
 
 
 def _path(key: Json) -> str:

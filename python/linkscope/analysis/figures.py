@@ -47,7 +47,7 @@ SCHEMA: dict[str, Any] = {
         "members_memory": _WORDS,
         "collective": _WORDS,
     },
-    **dict.fromkeys(("workload", "deck", "interface", "state_memory"), _WORDS),
+    **dict.fromkeys(("workload", "deck", "interface", "state_memory", "rank_order"), _WORDS),
     **{"messages": polars.Int64, "isolated": polars.Boolean},
     **{"parameters": _WORDS, "bytes": polars.Int64, "flows": polars.Int32, "background": polars.Int32},
     "together": _WORDS,
@@ -73,9 +73,9 @@ def figures(run: RunFile) -> polars.DataFrame:
     ``figure`` make a line unique.
     ``unit`` says which of the two the figure is, "GB/s" or "s"; ``replicate_values`` are its values in each replicate
     in that unit; ``of_samples`` is the relative half width that samples alone leave in one of them.
-    Of a schedule, ``members`` are the devices by rank; ``workload``, ``deck``, ``interface``, ``state_memory`` and
-    ``isolated`` are as of its labels (results/records.py), ``messages`` counts them; ``parts_s`` are seconds of one
-    transfer of the slowest member, in the order of ``PARTS`` (results/member_time.py).
+    Of a schedule, ``members`` are where messages lie, by rank; ``workload``, ``deck``, ``interface``, ``state_memory``,
+    ``rank_order`` and ``isolated`` are as of its labels (results/records.py), ``messages`` counts them; ``parts_s`` are
+    seconds of one transfer of the slowest member, in the order of ``PARTS`` (results/member_time.py).
     """
     found, frames = iter(lines(run.rows, Paths(run.node))), []
     while chunk := list(islice(found, _CHUNK)):
@@ -130,6 +130,7 @@ def _of_workload(label: Json | None, flow: Json) -> Json:
     return {
         **{"workload": label["application"], "deck": label["deck"], "interface": label["interface"]},
         "state_memory": memory(flow["state"][0]) if flow.get("state") else None,
+        "rank_order": " ".join(label.get("order") or (end["device"] for end in flow.get("members", ()))),
         **{"messages": label.get("messages"), "isolated": bool(label.get("isolated", False))},
     }
 

@@ -219,6 +219,8 @@ def rank_words(ranks: Sequence[RankTime]) -> str:
     """The rank that takes longest and the one that takes least."""
     if len(ranks) < 2:
         return ""
+    if len({wording.time(one.seconds) for one in ranks}) == 1:
+        return f"Every rank takes {wording.time(ranks[0].seconds)}."
     longest, least = max(ranks, key=lambda one: one.seconds), min(ranks, key=lambda one: one.seconds)
     text = f"Rank {longest.rank} ({longest.device}) takes longest: {wording.time(longest.seconds)}"
     text += f", of which it waits {wording.percent(longest.waits)}" if longest.waits else ""
