@@ -15,6 +15,7 @@ if TYPE_CHECKING:
         Reproduction,
         Request,
         RunFile,
+        WorkloadTable,
         analyze,
         calibrate,
         choose,
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
         resume,
         run,
         topology,
+        workloads,
     )
 
 __version__ = "0.1.0"  # the one place: pyproject.toml and CMakeLists.txt read it from here
@@ -42,6 +44,7 @@ __all__ = [
     "Reproduction",
     "Request",
     "RunFile",
+    "WorkloadTable",
     "analyze",
     "calibrate",
     "choose",
@@ -56,6 +59,7 @@ __all__ = [
     "resume",
     "run",
     "topology",
+    "workloads",
 ]
 
 
