@@ -76,4 +76,4 @@ def seconds(row: Json) -> float:
 def messages_s(row: Json, schedule: Schedule) -> float:
     """Of the phases that have messages, their collectives included."""
     phases = zip(schedule.phases, row["flows"][0]["breakdown"][0]["phases_s"], strict=True)
-    return sum(took for phase, took in phases if phase.messages)
+    return float(sum(took for phase, took in phases if phase.messages))
