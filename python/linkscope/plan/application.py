@@ -87,7 +87,9 @@ class HaloApplication:
         if found is None:
             return self._refused(self._named(min(DECKS, key=_cells), ranks), room)
         columns, rows = DECKS[found.key.partition("-")[0]]
-        chosen = f"{found.name.partition(',')[0]} ({columns} x {rows} cells) is the largest deck that fits {ranks} ranks"
+        chosen = (
+            f"{found.name.partition(',')[0]} ({columns} x {rows} cells) is the largest deck that fits {ranks} ranks"
+        )
         return replace(found, chosen=chosen)
 
     def _refused(self, deck: Deck, room: Room) -> Deck:
@@ -119,8 +121,8 @@ class HaloApplication:
 
 @dataclass(frozen=True)
 class ParticleApplication:
-    """Quicksilver's particle exchange. ``count``: particles of all ranks; None: the deck's. ``grid``: of ranks; None: as
-    near to a cube as their number allows. ``termination``: blocking or non-blocking."""
+    """Quicksilver's particle exchange. ``count``: particles of all ranks; None: the deck's. ``grid``: of ranks; None:
+    as near to a cube as their number allows. ``termination``: blocking or non-blocking."""
 
     deck_name: str = "problem1"
     count: int | None = None
@@ -199,9 +201,7 @@ def isolated(schedule: Schedule) -> Schedule | None:
 
 def without_gaps(schedule: Schedule) -> Schedule:
     """As fast as it goes: nobody computes between the phases."""
-    loops = tuple(
-        Loop(loop.repeats, tuple(replace(one, gap_s=0.0) for one in loop.phases)) for loop in schedule.loops
-    )
+    loops = tuple(Loop(loop.repeats, tuple(replace(one, gap_s=0.0) for one in loop.phases)) for loop in schedule.loops)
     return replace(schedule, loops=loops)
 
 

@@ -280,7 +280,7 @@ def _filling_s(case: Json, flow: Json) -> float:
 
 def _schedule_filling_s(flow: Json) -> float:
     """Of fields and particles; GPUs fill theirs at the same time, those of a host share one memory."""
-    ends = flow.get("state", flow["members"])
+    ends = flow.get("state") or flow["members"]
     gpus = {end["device"] for end in ends if end["device"].startswith("gpu:")}
     return state_bytes(flow["schedule"]) / ((_GPU_GBPS * len(gpus) if gpus else _HOST_GBPS) * 1e9)
 

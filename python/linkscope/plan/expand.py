@@ -157,10 +157,10 @@ def _expand_row(row: SuiteRow, paths: Paths, catalog: EngineCatalog, selected: S
         places = background_places(layout, layouts, candidates) if row.background else {}
         alone = _alone(row, layout, places)
         apart = {method: _apart(paths, layout, catalog.method(method)) for method in row.methods}
-        for point, unsupported in supported:
+        for point, lacking in supported:
             if _over_hosts(layout) and point.processes != "each":
                 continue
-            reason = unsupported or alone or apart[point.method]
+            reason = lacking or alone or apart[point.method]
             reason = reason or _far(layout, point, catalog) or _crowded(layout, point, node, selected.hosts)
             case = _case(row, paths, layout, point, places, catalog)
             yield PlannedCase(case, reason or (give_figures(case, paths, catalog) if node.modelled else None))

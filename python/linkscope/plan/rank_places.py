@@ -55,7 +55,7 @@ class RankPlaces:
         return [self._device(home, memory) for home in self.homes]
 
     def room(self, schedule: Schedule) -> str | None:
-        """Why what the ranks hold does not fit their devices; None where it does, or nobody knows how large they are."""
+        """Why what the ranks hold does not fit their devices; None where it does, or nobody knows their sizes."""
         wanted: Counter[str] = Counter()
         for home, held in zip(self.homes, held_bytes(schedule), strict=True):
             wanted[home] += held
@@ -63,7 +63,9 @@ class RankPlaces:
             size //= self.hosts
             known = self.node.device(device).memory_bytes
             if known is not None and size > known * _USABLE[device.partition(":")[0]]:
-                return f"too little memory: {format_bytes(size)} are wanted on {device}, which has {format_bytes(known)}"
+                return (
+                    f"too little memory: {format_bytes(size)} are wanted on {device}, which has {format_bytes(known)}"
+                )
         return None
 
     def _device(self, home: str, memory: MemoryTraits) -> str:

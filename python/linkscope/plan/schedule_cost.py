@@ -15,11 +15,12 @@ _COLLECTIVE_S = 20e-6
 
 def transfer_s(schedule: Json, gbps: float) -> float:
     """Seconds of the whole schedule: of each phase the rank that sends most at ``gbps``, and the gaps before it."""
-    return sum(
+    phases = (
         (loop.get("repeats", 1) // phase.get("every", 1)) * _phase_s(phase, gbps)
         for loop in schedule["loops"]
         for phase in loop["phases"]
     )
+    return float(sum(phases))
 
 
 def state_bytes(schedule: Json) -> int:
@@ -44,8 +45,7 @@ def _phase_s(phase: Json, gbps: float) -> float:
         bytes_of[source] += size
         messages_of.update((source, destination))
     collectives = len(phase.get("collectives", ())) + (phase.get("termination", "none") != "none")
-    most = (max(counter.values(), default=0) for counter in (bytes_of, messages_of))
-    size, messages = most
-    return (
-        float(phase.get("gap_s", 0.0)) + size / (gbps * 1e9) + messages * _MESSAGE_S + collectives * _COLLECTIVE_S
-    )
+    size = max(bytes_of.values(), default=0)
+    messages = max(messages_of.values(), default=0)
+    gap = float(phase.get("gap_s", 0.0))
+    return gap + size / (gbps * 1e9) + messages * _MESSAGE_S + collectives * _COLLECTIVE_S

@@ -48,7 +48,19 @@ _PLAIN = ("vendor", "table", "x", "rows", "min_sample_s", "point_budget_s", "par
 _OF_MEMORY = frozenset({"placement", "first_touch", "advice", "at"})
 """Fields of an end that say more of its memory."""
 _DISTINCT = frozenset(
-    {"interface", "staging", "collective", "processes", "flows", "covers", "clock", "cache", "figure", "first_touch", "advice"}
+    {
+        "interface",
+        "staging",
+        "collective",
+        "processes",
+        "flows",
+        "covers",
+        "clock",
+        "cache",
+        "figure",
+        "first_touch",
+        "advice",
+    }
 )
 """Lists whose values differ."""
 _SHARED = ("point_budget_s",)

@@ -1,4 +1,4 @@
-"""WorkloadPoint: one value of each axis of a workload's row, beside what all cases with so many ranks have in common."""
+"""WorkloadPoint: one value of each axis of a workload's row, and what all cases with so many ranks share."""
 
 from __future__ import annotations
 

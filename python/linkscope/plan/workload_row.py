@@ -14,8 +14,8 @@ MOST_RANKS = 4096
 
 @dataclass(frozen=True)
 class Baseline:
-    """The combination that others are held against. ``memories``: the first of them that the row has there. ``variant``:
-    empty where the row's environment does not vary."""
+    """The combination that others are held against. ``memories``: the first of them that the row has there.
+    ``variant``: empty where the row's environment does not vary."""
 
     interface: str
     memories: tuple[str, ...]
@@ -29,8 +29,8 @@ class WorkloadRow:
 
     ``memories``: of the messages' buffers. ``states``: of what they are packed from; empty: device memory on GPUs, and
     pageable on NUMA nodes. ``counts``: ranks, a list or range (``max``: the CPUs); empty: as many as the application
-    says, else a rank on each GPU, or on a node without GPUs one on each CPU, up to four. ``stagings``: of MPI. ``order``:
-    the device of each rank; empty: the node's own order, round robin.
+    says, else a rank on each GPU, or on a node without GPUs one on each CPU, up to four. ``stagings``: of MPI.
+    ``order``: the device of each rank; empty: the node's own order, round robin.
     """
 
     suite: str

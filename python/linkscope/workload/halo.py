@@ -15,9 +15,7 @@ from linkscope.workload.schedule import CellGrid, GridField, Halo, Loop, Message
 CELLS = (61440, 30720)
 STEPS = 87
 """The deck bm2048_short."""
-DECKS = {
-    f"bm{1 << power}" if power else "bm": (960 << (power + 1) // 2, 960 << power // 2) for power in range(0, 12)
-}
+DECKS = {f"bm{1 << power}" if power else "bm": (960 << (power + 1) // 2, 960 << power // 2) for power in range(0, 12)}
 """CloverLeaf's own: cells by name."""
 WORD = 8
 """Bytes of a field's value, float64."""

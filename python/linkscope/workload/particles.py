@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+
 from linkscope.errors import LinkscopeError
 from linkscope.workload.schedule import Loop, Message, Particles, Phase, Schedule, SmallCollective
 
