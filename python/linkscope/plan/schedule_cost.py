@@ -48,4 +48,4 @@ def _phase_s(phase: Json, gbps: float) -> float:
     size = max(bytes_of.values(), default=0)
     messages = max(messages_of.values(), default=0)
     gap = float(phase.get("gap_s", 0.0))
-    return gap + size / (gbps * 1e9) + messages * _MESSAGE_S + collectives * _COLLECTIVE_S
+    return float(gap + size / (gbps * 1e9) + messages * _MESSAGE_S + collectives * _COLLECTIVE_S)
