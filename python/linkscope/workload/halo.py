@@ -12,16 +12,35 @@ from dataclasses import dataclass
 from linkscope.errors import LinkscopeError
 from linkscope.workload.schedule import CellGrid, GridField, Halo, Loop, Message, Phase, Schedule, SmallCollective
 
-CELLS = (61440, 30720)
-STEPS = 87
-"""The deck bm2048_short."""
-DECKS = {f"bm{1 << power}" if power else "bm": (960 << (power + 1) // 2, 960 << power // 2) for power in range(0, 12)}
-"""CloverLeaf's own: cells by name."""
 WORD = 8
 """Bytes of a field's value, float64."""
 GUARD = 5
 """More values in a row of the halo than cells: two halo layers at either side, and one for values on cells' corners."""
 
+BUFFERS = 4
+"""Along each axis: to send and to receive, at both ends."""
+
+
+@dataclass(frozen=True)
+class HaloDeck:
+    """``cells``: columns and rows of the whole grid."""
+
+    name: str
+    cells: tuple[int, int]
+    steps: int
+
+
+def _deck(doublings: int) -> HaloDeck:
+    across, up = (doublings + 1) // 2, doublings // 2
+    name = f"bm{2**doublings if doublings else ''}_short"
+    return HaloDeck(name, (960 << across, 960 << up), 87)
+
+
+DECKS = {deck.name: deck for deck in map(_deck, range(12))}
+"""CloverLeaf's inputs of these names, smallest first: bm_short with 960 x 960 cells, and twice as many from each to the
+next, so that they are square and 2:1 in turn."""
+CELLS, STEPS = DECKS["bm2048_short"].cells, DECKS["bm2048_short"].steps
+"""The study's."""
 
 FIELDS = (
     GridField("density0"),
@@ -111,6 +130,29 @@ def halo(ranks: int, cells: tuple[int, int] = CELLS, steps: int = STEPS) -> Sche
         ranks,
         (*((Loop(1, start),) if start else ()), Loop(steps, (*step, *collectives))),
         CellGrid(cells, FIELDS, layout.chunks()),
+    )
+
+
+def field_bytes(chunk: tuple[int, int, int, int]) -> int:
+    """What a rank needs for a chunk of CellGrid.chunks: its fields, and buffers as large as the exchange at the start
+    makes them."""
+    columns, rows = chunk[2] + GUARD, chunk[3] + GUARD
+    return WORD * (len(FIELDS) * columns * rows + BUFFERS * START.layers * (columns + rows))
+
+
+def largest_that_fits(bytes_per_rank: int, ranks: int) -> HaloDeck:
+    """The largest of DECKS of which each rank's share fits. Raises LinkscopeError where none does."""
+    for deck in reversed(DECKS.values()):
+        across, up = decomposition(ranks, deck.cells)
+        if deck.cells[0] < across or deck.cells[1] < up:
+            continue
+        share = (0, 0, -(-deck.cells[0] // across), -(-deck.cells[1] // up))
+        if field_bytes(share) <= bytes_per_rank:
+            return deck
+    least = next(iter(DECKS.values()))
+    raise LinkscopeError(
+        f"{bytes_per_rank >> 20} MiB for each of {ranks} ranks are too few even for {least.name}, "
+        f"{least.cells[0]} x {least.cells[1]} cells: name fewer cells"
     )
 
 
