@@ -49,7 +49,9 @@ def about() -> None:
 
 @workloads.command()
 def halo(
-    deck: Annotated[str | None, typer.Option(help="bm to bm2048, or largest: the largest that fits (default).")] = None,
+    deck: Annotated[
+        str | None, typer.Option(help="bm_short to bm2048_short, or largest: the largest that fits (default).")
+    ] = None,
     cells: Annotated[str | None, typer.Option(help="Cells in the place of a deck: 960x960.")] = None,
     steps: Annotated[int | None, typer.Option(help="Of the application; default 87.")] = None,
     ranks: Ranks = None,
@@ -79,7 +81,7 @@ def halo(
 
 @workloads.command()
 def particles(
-    deck: Annotated[str | None, typer.Option(help="problem1 (default) or problem2.")] = None,
+    deck: Annotated[str | None, typer.Option(help="problem-1 (default) or problem-2.")] = None,
     count: Annotated[int | None, typer.Option("--particles", help="Of all ranks; default: the deck's.")] = None,
     grid: Annotated[str | None, typer.Option(help="Of ranks: 2x2x1; default: as near to a cube as can be.")] = None,
     cycles: Annotated[int | None, typer.Option(help="Of the application; default 10.")] = None,

@@ -107,8 +107,7 @@ class WorkloadRequest:
                 raise LinkscopeError(f"--{name}: one at least, not {value}")
         given = {name: getattr(self, name) for name in _OPTIONS[self.application]}
         found = {name: value for name, value in given.items() if value is not None}
-        usual = {} if self.application == "halo" else {"deck": "problem1"}
-        return application({"application": self.application, **usual, **found})
+        return application({"application": self.application, **found})
 
     def _pattern(self) -> PatternApplication:
         if self.file is None:

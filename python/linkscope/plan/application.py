@@ -4,22 +4,31 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Protocol
 
 from linkscope.errors import LinkscopeError
-from linkscope.workload.halo import DECKS, halo
-from linkscope.workload.particles import DECKS as PARTICLE_DECKS
-from linkscope.workload.particles import particles
+from linkscope.workload.halo import DECKS as HALO_DECKS
+from linkscope.workload.halo import STEPS, HaloDeck, halo, largest_that_fits
+from linkscope.workload.particles import CYCLES, particles, rank_grid
+from linkscope.workload.problem import DECKS as PARTICLE_DECKS
 from linkscope.workload.schedule import Loop, Message, Phase, Schedule
 
 LARGEST = "largest"
 """The deck of a halo exchange that nobody names: the largest that fits."""
 MOST_ISOLATED = 4096
 """Messages of a pattern that are measured one by one."""
-Room = Callable[[Schedule], str | None]
-"""Why a schedule does not fit the memory at hand; None where it does."""
+
+
+class Room(Protocol):
+    """The memory at hand."""
+
+    @property
+    def bytes_per_rank(self) -> int:
+        """That every rank can have."""
+
+    def problem(self, schedule: Schedule) -> str | None:
+        """Why what the ranks of a schedule hold does not fit; None where it does."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +70,7 @@ class HaloApplication:
 
     deck_name: str = LARGEST
     cells: tuple[int, int] | None = None
-    steps: int = 87
+    steps: int = STEPS
 
     @property
     def name(self) -> str:
@@ -77,42 +86,28 @@ class HaloApplication:
 
     def deck(self, ranks: int, room: Room) -> Deck:
         if self.cells is not None:
-            cells = self.cells
-            return self._refused(self._deck(f"{cells[0]} x {cells[1]}", f"{cells[0]}x{cells[1]}", cells, ranks), room)
+            columns, rows = self.cells
+            return self._refused(self._deck(f"{columns} x {rows}", f"{columns}x{rows}", self.cells, ranks), room)
         if self.deck_name != LARGEST:
-            if self.deck_name not in DECKS:
-                raise LinkscopeError(f"halo has no deck {self.deck_name!r}: choose from {LARGEST}, {', '.join(DECKS)}")
-            return self._refused(self._named(self.deck_name, ranks), room)
-        found = self._largest(ranks, room)
-        if found is None:
-            return self._refused(self._named(min(DECKS, key=_cells), ranks), room)
-        columns, rows = DECKS[found.key.partition("-")[0]]
-        chosen = (
-            f"{found.name.partition(',')[0]} ({columns} x {rows} cells) is the largest deck that fits {ranks} ranks"
-        )
-        return replace(found, chosen=chosen)
+            return self._refused(self._named(_known(self.deck_name), ranks), room)
+        largest = largest_that_fits(room.bytes_per_rank, ranks)
+        columns, rows = largest.cells
+        chosen = f"{largest.name} ({columns} x {rows} cells) is the largest deck that fits {ranks} ranks"
+        return replace(self._refused(self._named(largest, ranks), room), chosen=chosen)
 
     def _refused(self, deck: Deck, room: Room) -> Deck:
-        """With the reason why it does not fit, where it does not."""
-        problem = room(deck.schedule)
+        """With the reason why it does not fit, and what does, where it does not."""
+        problem = room.problem(deck.schedule)
         if problem is None:
             return deck
-        largest = self._largest(deck.schedule.ranks, room)
-        fits = "no deck fits" if largest is None else f"the largest that fits is {largest.key.partition('-')[0]}"
+        try:
+            fits = f"the largest that fits is {largest_that_fits(room.bytes_per_rank, deck.schedule.ranks).name}"
+        except LinkscopeError as error:
+            fits = str(error)
         return replace(deck, problem=f"{problem}; {fits}")
 
-    def _largest(self, ranks: int, room: Room) -> Deck | None:
-        for name in sorted(DECKS, key=_cells, reverse=True):
-            try:
-                deck = self._named(name, ranks)
-            except LinkscopeError:
-                return None  # smaller ones have fewer cells still
-            if room(deck.schedule) is None:
-                return deck
-        return None
-
-    def _named(self, name: str, ranks: int) -> Deck:
-        return self._deck(name, name, DECKS[name], ranks)
+    def _named(self, deck: HaloDeck, ranks: int) -> Deck:
+        return self._deck(deck.name, deck.name, deck.cells, ranks)
 
     def _deck(self, name: str, key: str, cells: tuple[int, int], ranks: int) -> Deck:
         schedule = halo(ranks, cells, self.steps)
@@ -124,10 +119,10 @@ class ParticleApplication:
     """Quicksilver's particle exchange. ``count``: particles of all ranks; None: the deck's. ``grid``: of ranks; None:
     as near to a cube as their number allows. ``termination``: blocking or non-blocking."""
 
-    deck_name: str = "problem1"
+    deck_name: str = "problem-1"
     count: int | None = None
     grid: tuple[int, int, int] | None = None
-    cycles: int = 10
+    cycles: int = CYCLES
     termination: str = "blocking"
 
     @property
@@ -145,18 +140,19 @@ class ParticleApplication:
     def deck(self, ranks: int, room: Room) -> Deck:
         if self.deck_name not in PARTICLE_DECKS:
             raise LinkscopeError(f"particles has no deck {self.deck_name!r}: choose from {', '.join(PARTICLE_DECKS)}")
-        grid = self.grid or near_cube(ranks)
+        grid = self.grid or rank_grid(ranks)
         if grid[0] * grid[1] * grid[2] != ranks:
             raise LinkscopeError(f"a grid of {grid[0]} x {grid[1]} x {grid[2]} is not of {ranks} ranks")
-        count = self.count or PARTICLE_DECKS[self.deck_name].count
-        schedule = particles(self.deck_name, grid, count, self.cycles, self.termination)
+        problem = PARTICLE_DECKS[self.deck_name]
+        count = self.count or problem.count
+        schedule = particles(problem, grid, count, self.cycles, self.termination)
         across = "x".join(map(str, grid))
         words = [self.deck_name, f"{count} particles", _counted(self.cycles, "cycle"), f"{across} ranks"]
         key = [self.deck_name, str(count), str(self.cycles), across]
         if self.termination != "blocking":
             words.append(f"{self.termination} termination")
             key.append(self.termination)
-        return Deck(", ".join(words), "-".join(key), schedule, room(schedule))
+        return Deck(", ".join(words), "-".join(key), schedule, room.problem(schedule))
 
 
 @dataclass(frozen=True)
@@ -185,7 +181,7 @@ class PatternApplication:
         digest = hashlib.sha256(json.dumps(self.schedule.to_plan(), sort_keys=True).encode()).hexdigest()[:8]
         phases = _counted(sum(one.repeats for one in self.schedule.phases), "phase")
         gaps = ", with the recorded gaps" if any(one.gap_s for one in self.schedule.phases) else ""
-        return Deck(f"{self.name}, {phases}{gaps}", digest, self.schedule, room(self.schedule))
+        return Deck(f"{self.name}, {phases}{gaps}", digest, self.schedule, room.problem(self.schedule))
 
 
 def isolated(schedule: Schedule) -> Schedule | None:
@@ -205,24 +201,16 @@ def without_gaps(schedule: Schedule) -> Schedule:
     return replace(schedule, loops=loops)
 
 
-def near_cube(ranks: int) -> tuple[int, int, int]:
-    """So many ranks as I x J x K bricks, I >= J >= K, of all such the one whose sides differ least: 4 are 2 x 2 x 1."""
-    grids = [
-        (ranks // (j * k), j, k)
-        for k in range(1, int(ranks ** (1 / 3) + 1e-9) + 1)
-        if ranks % k == 0
-        for j in range(k, ranks // k + 1)
-        if ranks // k % j == 0 and ranks // (j * k) >= j
-    ]
-    return min(grids, key=lambda grid: grid[0] - grid[2])
-
-
 def _alone(message: Message) -> Phase:
     return Phase(f"{message.source} to {message.destination}, {message.size} B", (message,))
 
 
-def _cells(deck: str) -> int:
-    return DECKS[deck][0] * DECKS[deck][1]
+def _known(name: str) -> HaloDeck:
+    """Of DECKS, by its name with or without what all their names end in. Raises LinkscopeError."""
+    found = HALO_DECKS.get(name) or HALO_DECKS.get(f"{name}_short")
+    if found is None:
+        raise LinkscopeError(f"halo has no deck {name!r}: choose from {LARGEST}, {', '.join(HALO_DECKS)}")
+    return found
 
 
 def _counted(count: int, noun: str) -> str:

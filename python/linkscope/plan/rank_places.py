@@ -16,6 +16,7 @@ from linkscope.workload.schedule import Schedule
 
 _USABLE = {"gpu": 0.9, "numa": 0.7}
 """Share of a memory that a workload may fill: contexts, libraries and other programs have the rest."""
+UNBOUNDED = 1 << 60
 USUAL_ON_CPUS = 4
 """Ranks of a node without GPUs, if it has as many CPUs."""
 
@@ -54,22 +55,31 @@ class RankPlaces:
         """By rank, the device where memory of a kind lies."""
         return [self._device(home, memory) for home in self.homes]
 
-    def room(self, schedule: Schedule) -> str | None:
+    @property
+    def bytes_per_rank(self) -> int:
+        """That every rank can have, of the devices whose size is known."""
+        on = Counter(self.homes)
+        return min(int(self._usable(device) * self.hosts // ranks) for device, ranks in on.items())
+
+    def problem(self, schedule: Schedule) -> str | None:
         """Why what the ranks hold does not fit their devices; None where it does, or nobody knows their sizes."""
         wanted: Counter[str] = Counter()
         for home, held in zip(self.homes, held_bytes(schedule), strict=True):
             wanted[home] += held
         for device, size in wanted.items():
-            size //= self.hosts
-            known = self.node.device(device).memory_bytes
-            if known is not None and size > known * _USABLE[device.partition(":")[0]]:
+            if size > self._usable(device) * self.hosts:
+                there = format_bytes(self.node.device(device).memory_bytes or 0)
                 return (
-                    f"too little memory: {format_bytes(size)} are wanted on {device}, which has {format_bytes(known)}"
+                    f"too little memory: {format_bytes(size // self.hosts)} are wanted on {device}, which has {there}"
                 )
         return None
 
+    def _usable(self, device: str) -> float:
+        known = self.node.device(device).memory_bytes
+        return UNBOUNDED if known is None else known * _USABLE[device.partition(":")[0]]
+
     def _device(self, home: str, memory: MemoryTraits) -> str:
-        if memory.lies_on == "host" and home.startswith("gpu:"):
+        if memory.lies_on == "host" and home.startswith("gpu:") and self.node.of_kind("numa"):
             return nearest_numa(self.node, home)
         if memory.lies_on == "gpu" and self.node.of_kind("gpu"):
             return nearest_gpu(self.node, home)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from linkscope.plan.schedule_memory import HEADER, LAYERS, PARTICLE, WORD
+from linkscope.workload.halo import GUARD, WORD
+from linkscope.workload.particles import HEADER, PARTICLE
 
 Json = dict[str, Any]
 
@@ -27,11 +28,7 @@ def state_bytes(schedule: Json) -> int:
     """Of all ranks' fields or particles: what is filled before a transfer and checked after it."""
     size = 0
     if grid := schedule.get("grid"):
-        size += sum(
-            WORD * (columns + LAYERS + field.get("extra_x", 0)) * (rows + LAYERS + field.get("extra_y", 0))
-            for _, _, columns, rows in grid["chunks"]
-            for field in grid["fields"]
-        )
+        size += len(grid["fields"]) * sum(WORD * (chunk[2] + GUARD) * (chunk[3] + GUARD) for chunk in grid["chunks"])
     if particles := schedule.get("particles"):
         batches = sum(map(len, particles["neighbours"])) * (HEADER + PARTICLE * int(particles["batch"]))
         size += PARTICLE * sum(particles["stock"]) + batches

@@ -48,7 +48,7 @@ def workload_cases(
     for ranks in _counts(row, node, usual_ranks(node, devices, selected.hosts)):
         try:
             places = rank_places(node, devices, ranks, row.order, selected.hosts)
-            deck = row.application.deck(ranks, places.room)
+            deck = row.application.deck(ranks, places)
             _check_listed(deck.schedule)
         except LinkscopeError as error:
             raise LinkscopeError(f"{_where(row)}: {error}") from error
@@ -74,10 +74,13 @@ def _where(row: WorkloadRow) -> str:
 def _counts(row: WorkloadRow, node: Node, usual: int) -> tuple[int, ...]:
     """How many ranks there shall be, one after another."""
     if not row.counts:
-        return (row.application.ranks or len(row.order) or usual,)
+        return _several(row, (row.application.ranks or len(row.order) or usual,))
     cpus = max(sum(len(device.cpus) for device in node.of_kind("numa")), 2)
     found = (count for text in row.counts for count in parse_counts(text, cpus if "max" in text else MOST_RANKS))
-    counts = tuple(dict.fromkeys(found))
+    return _several(row, tuple(dict.fromkeys(found)))
+
+
+def _several(row: WorkloadRow, counts: tuple[int, ...]) -> tuple[int, ...]:
     if min(counts, default=0) < 2:
         raise LinkscopeError(f"{_where(row)}: ranks: 2 to {MOST_RANKS} of them exchange messages")
     return counts
@@ -130,6 +133,8 @@ def _obstacle(setting: WorkloadSetting, point: WorkloadPoint) -> str | None:
     if catalog.gpu_problem is not None and not places.on_gpus and point.memory not in catalog.memories:
         return f"no GPU can be used: {catalog.gpu_problem}"
     reason = unsupported(_where(row), (point.method,), point.memories, point.variant.settings, catalog)
+    if any(catalog.memory(one).lies_on == "host" for one in point.memories) and not setting.paths.node.of_kind("numa"):
+        reason = reason or f"{setting.paths.node.name} shows no NUMA node"
     reason = reason or places.crowded or setting.deck.problem
     if reason is None and point.interface == "xccl" and places.shared is not None:
         return f"NCCL and RCCL want a GPU for each rank: {places.shared}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from linkscope.errors import LinkscopeError
@@ -11,6 +10,7 @@ from linkscope.plan.sizes import parse_counts
 from linkscope.plan.suite_row import Variant
 from linkscope.plan.workload_row import MOST_RANKS, Baseline, WorkloadRow
 from linkscope.workload.halo import parse_cells
+from linkscope.workload.particles import parse_grid
 
 Json = dict[str, Any]
 
@@ -61,14 +61,6 @@ def application(data: Json) -> Application:
         cycles=given.get("cycles", found.cycles),
         termination=given.get("termination", found.termination),
     )
-
-
-def parse_grid(text: str) -> tuple[int, int, int]:
-    """Of "2x2x1". Raises LinkscopeError."""
-    found = re.fullmatch(r"([1-9][0-9]{0,3})x([1-9][0-9]{0,3})x([1-9][0-9]{0,3})", text)
-    if found is None:
-        raise LinkscopeError(f"a grid of ranks is given as 2x2x1, not {text!r}")
-    return int(found[1]), int(found[2]), int(found[3])
 
 
 def _halo(given: Json) -> HaloApplication:
