@@ -312,8 +312,9 @@ def request_of(before: RunFile, launching: LaunchOptions | None = None) -> Reque
     if launching is None and asked.launching != LaunchOptions():
         again = shlex.join(asked.launching.command_line)
         raise LinkscopeError(f"{before.path} asks for `{again}`: a file starts no program; add that, if you mean it")
-    if asked.workload is not None:
-        asked.workload.refuse_file(before.path)
+    if asked.workload is not None and asked.workload.file is not None:
+        again = shlex.join([*asked.command_line, "--resume", "-o", str(before.path)])
+        raise LinkscopeError(f"{before.path} asks for the messages of a file, and reads no other itself: `{again}`")
     return replace(asked, launching=launching or LaunchOptions())
 
 

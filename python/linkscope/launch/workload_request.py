@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
@@ -70,12 +69,6 @@ class WorkloadRequest:
         own = [str(given.pop(name)) for name in ("application", "file") if given[name] is not None]
         options = [word for name, value in given.items() if value is not None for word in (f"--{name}", str(value))]
         return ["linkscope", "app", *own, *options]
-
-    def refuse_file(self, run: Path) -> None:
-        """Raises LinkscopeError where ``run``, a file that alone asks for this, names another one to be read."""
-        if self.file is not None:
-            again = shlex.join([*self.command_line, "--resume", "-o", str(run)])
-            raise LinkscopeError(f"{run} asks for the messages of {self.file}: a file reads no other; `{again}`")
 
     def _narrowed(self, row: WorkloadRow) -> WorkloadRow:
         if self.application == "pattern":
