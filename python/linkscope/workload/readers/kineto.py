@@ -1,19 +1,21 @@
 """PyTorch's profiler (Kineto): the collectives that a trace of one rank records, ``record_param_comms``, as rings.
 
-Only NCCL's process groups leave sizes. A trace knows the groups of its own rank; of the others it says nothing.
+Only NCCL's process groups leave sizes. A trace knows the groups of its own rank; of the others it says nothing, and
+traces of several ranks are not put together. From the end of one record to the start of the next the rank computes.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import Annotated, Any
+from typing import Annotated
 
 import msgspec
 from msgspec import Meta
 
 from linkscope.errors import LinkscopeError
-from linkscope.workload.pattern_text import LARGEST, MOST_RANKS, PatternText
+from linkscope.escaped import escaped
+from linkscope.workload.pattern_text import LARGEST, LONGEST_S, MOST_RANKS, PatternText
 from linkscope.workload.ring import ALL_GATHER, ALL_REDUCE, ALL_TO_ALL, BROADCAST, REDUCE, REDUCE_SCATTER, ring
 from linkscope.workload.schedule import Message, Phase
 
@@ -32,7 +34,9 @@ Count = Annotated[int, Meta(ge=0, le=LARGEST)]
 
 class _Event(msgspec.Struct):
     name: str = ""
-    args: dict[str, Any] = {}
+    args: msgspec.Raw = msgspec.Raw(b"{}")
+    start_us: float | None = msgspec.field(name="ts", default=None)
+    duration_us: float = msgspec.field(name="dur", default=0.0)
 
 
 class _Trace(msgspec.Struct):
@@ -56,36 +60,59 @@ def recognises(source: PatternText) -> bool:
 
 
 def read(source: PatternText) -> Iterator[Phase]:
-    """A phase for each collective. Raises LinkscopeError."""
+    """A phase for each collective, in the order of their starts where all have one. Raises LinkscopeError."""
     try:
-        trace = msgspec.json.decode(source.text, type=_Trace)
+        trace = msgspec.json.decode(source.data, type=_Trace)
     except (msgspec.DecodeError, RecursionError) as error:
-        raise LinkscopeError(f"{source.path} is no trace: {' '.join(str(error).split())[:160]}") from error
-    for number, event in enumerate(trace.events):
-        if event.name == "record_param_comms" and (messages := _messages(source, number, event.args)):
-            yield Phase(str(event.args["Collective name"])[:80], messages)
+        raise LinkscopeError(f"{source.path} is no trace: {_told(error)}") from error
+    records = [(number, event) for number, event in enumerate(trace.events) if event.name == "record_param_comms"]
+    if all(event.start_us is not None for _, event in records):
+        records.sort(key=lambda record: record[1].start_us or 0.0)
+    end_us: float | None = None
+    for number, event in records:
+        comms = _comms(source, number, event)
+        messages = _messages(source, number, comms)
+        if not messages:
+            continue
+        gap_us = 0.0 if event.start_us is None or end_us is None else max(0.0, event.start_us - end_us)
+        yield Phase(escaped(comms.kind)[:80], messages, gap_s=min(LONGEST_S, gap_us * 1e-6))
+        if event.start_us is not None:
+            end_us = max(end_us or 0.0, event.start_us + max(0.0, event.duration_us))
 
 
-def _messages(source: PatternText, number: int, arguments: dict[str, Any]) -> tuple[Message, ...]:
+def _comms(source: PatternText, number: int, event: _Event) -> _Comms:
     try:
-        comms = msgspec.convert(arguments, _Comms)
+        return msgspec.json.decode(event.args, type=_Comms)
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise LinkscopeError(f"{source.path}: traceEvents[{number}].args: {_told(error)}") from error
+
+
+def _messages(source: PatternText, number: int, comms: _Comms) -> tuple[Message, ...]:
+    try:
         ranks = _ranks(comms)
     except msgspec.ValidationError as error:
-        raise LinkscopeError(f"{source.path}: traceEvents[{number}].args: {error}") from error
+        raise LinkscopeError(f"{source.path}: traceEvents[{number}].args: {_told(error)}") from error
     kind = KINDS.get(_NAME.sub("", comms.kind))
     if kind is None or comms.element not in WIDTHS or len(set(ranks)) != len(ranks):
         return ()
     count = comms.received if kind == ALL_GATHER else comms.sent
-    return ring(kind, min(count * WIDTHS[comms.element], LARGEST), ranks)
+    size = min(count * WIDTHS[comms.element], LARGEST)
+    return tuple(one for one in ring(kind, size, ranks) if one.size)
 
 
 def _ranks(comms: _Comms) -> Sequence[int]:
     """As the trace lists them; of a large group it has the first one and the stride. Raises msgspec.ValidationError."""
     try:
         return msgspec.json.decode(comms.ranks, type=list[Annotated[int, Meta(ge=0, lt=MOST_RANKS)]])
+    except RecursionError:
+        return ()
     except msgspec.DecodeError as error:
         if isinstance(error, msgspec.ValidationError):
             raise
     if comms.first < 0 or comms.stride < 1 or comms.first + comms.stride * (comms.size - 1) >= MOST_RANKS:
         return ()
     return range(comms.first, comms.first + comms.stride * comms.size, comms.stride)
+
+
+def _told(error: Exception) -> str:
+    return escaped(" ".join(str(error).split())[:160])  # type: ignore[no-any-return]

@@ -35,4 +35,5 @@ def read(source: PatternText) -> Iterator[Phase]:
             size = source.size(number, cell)
             if size and rank != other:
                 messages.append(Message(rank, other, size))
+        source.bounded(len(messages))
     yield Phase(source.path.name, tuple(messages))

@@ -1,4 +1,7 @@
-"""NIXL kvbench's traffic patterns: a YAML list of phases, each with the file of its matrix beside it."""
+"""NIXL kvbench's traffic patterns: a YAML list of phases, each with the file of its matrix beside it.
+
+It sleeps before and after launching one: gaps.
+"""
 
 from __future__ import annotations
 
@@ -12,14 +15,18 @@ from msgspec import Meta
 
 from linkscope.errors import LinkscopeError
 from linkscope.typed import MisfitError, typed
-from linkscope.workload.pattern_text import PatternText
+from linkscope.workload.pattern_text import LONGEST_S, PatternText
 from linkscope.workload.readers import matrix
 from linkscope.workload.schedule import Phase
 from linkscope.yaml_loader import read_yaml
 
+Pause = Annotated[float, Meta(ge=0, le=LONGEST_S)]
+
 
 class _Pattern(msgspec.Struct):
     matrix_file: Annotated[str, Meta(min_length=1, max_length=500)]
+    sleep_before_launch_sec: Pause | None = None
+    sleep_after_launch_sec: Pause | None = None
 
 
 class _Patterns(msgspec.Struct):
@@ -39,9 +46,15 @@ def read(source: PatternText) -> Iterator[Phase]:
     except MisfitError as error:
         raise LinkscopeError(f"{source.path}: {error}") from error
     folder = source.path.parent.resolve()
+    matrices: dict[Path, tuple[Phase, ...]] = {}
+    after = 0.0
     for number, pattern in enumerate(found.traffic_patterns):
         path = (folder / Path(pattern.matrix_file)).resolve()
         if not path.is_relative_to(folder):
             raise LinkscopeError(f"{source.path}: traffic_patterns[{number}].matrix_file leads out of its folder")
-        for phase in matrix.read(PatternText.of(path)):
-            yield Phase(f"{number}: {phase.name}", phase.messages)
+        if path not in matrices:
+            matrices[path] = tuple(matrix.read(PatternText.of(path)))
+        gap_s = min(LONGEST_S, after + (pattern.sleep_before_launch_sec or 0.0))
+        for phase in matrices[path]:
+            yield Phase(f"{number}: {phase.name}", phase.messages, gap_s=gap_s)
+        after = pattern.sleep_after_launch_sec or 0.0

@@ -20,6 +20,7 @@ def recognises(source: PatternText) -> bool:
 def read(source: PatternText) -> Iterator[Phase]:
     """A phase for each measurement; dependent loads send no messages. Raises LinkscopeError."""
     phases: dict[int, list[Message]] = {}
+    sent = 0
     for number, line in enumerate(source.lines[1:], start=2):
         cells = [cell.strip().lower() for cell in line.split(",")]
         if not line.strip():
@@ -32,5 +33,7 @@ def read(source: PatternText) -> Iterator[Phase]:
         size = DEFAULT_BYTES if cells[9] == "default" else source.size(number, cells[9])
         if size and a != b:
             phases.setdefault(measurement, []).append(Message(a, b, size))
+            sent += 1
+            source.bounded(sent)
     for measurement, messages in phases.items():
         yield Phase(f"measurement {measurement}", tuple(messages))

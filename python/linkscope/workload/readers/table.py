@@ -1,5 +1,7 @@
-"""A table of our own: columns source, destination, bytes and, if there are several phases, phase; lines of a phase are
-under way together, and phases follow one another in the order of their first lines."""
+"""A table of our own: columns source, destination, bytes; phase, if there are several; and gap_s, the seconds that the
+application computes before that phase (the most that a line of it has).
+
+Lines of a phase are under way together; phases follow one another in the order of their first lines."""
 
 from __future__ import annotations
 
@@ -16,24 +18,30 @@ COLUMNS = ("source", "destination", "bytes")
 
 def recognises(source: PatternText) -> bool:
     """Whether its first line names one of the columns."""
-    first = source.lines[0] if source.text else ""
-    return any(name in first.split(",") for name in COLUMNS)
+    first = source.text[:1000].partition("\n")[0]
+    return any(name in [cell.strip() for cell in first.split(",")] for name in COLUMNS)
 
 
 def read(source: PatternText) -> Iterator[Phase]:
     """Raises LinkscopeError."""
-    table = csv.DictReader(source.lines)
+    table = csv.DictReader(source.lines, skipinitialspace=True)
     lacking = [name for name in COLUMNS if name not in (table.fieldnames or ())]
     if lacking:
         raise LinkscopeError(f"{source.path}: there is no column {lacking[0]!r}; it needs {', '.join(COLUMNS)}")
     phases: dict[str, list[Message]] = {}
+    gaps: dict[str, float] = {}
+    sent = 0
     try:
         for line in table:
-            a, b = (source.rank(table.line_num, line[end]) for end in ("source", "destination"))
-            size = source.size(table.line_num, line["bytes"])
+            number, name = table.line_num, line.get("phase") or ""
+            a, b = (source.rank(number, line[end]) for end in ("source", "destination"))
+            size, gap_s = source.size(number, line["bytes"]), source.gap(number, line.get("gap_s"))
             if size and a != b:
-                phases.setdefault(line.get("phase") or "", []).append(Message(a, b, size))
+                phases.setdefault(name, []).append(Message(a, b, size))
+                gaps[name] = max(gap_s, gaps.get(name, 0.0))
+                sent += 1
+                source.bounded(sent)
     except csv.Error as error:
         raise source.wrong(table.line_num, str(error)) from error
     for name, messages in phases.items():
-        yield Phase(escaped(name)[:80] or source.path.name, tuple(messages))
+        yield Phase(escaped(name)[:80] or source.path.name, tuple(messages), gap_s=gaps[name])
