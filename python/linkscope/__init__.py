@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         Request,
         RunFile,
         WorkloadRequest,
+        WorkloadTable,
         analyze,
         calibrate,
         choose,
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
         resume,
         run,
         topology,
+        workloads,
     )
 
 __version__ = "0.1.0"  # the one place: pyproject.toml and CMakeLists.txt read it from here
@@ -44,6 +46,7 @@ __all__ = [
     "Request",
     "RunFile",
     "WorkloadRequest",
+    "WorkloadTable",
     "analyze",
     "calibrate",
     "choose",
@@ -58,6 +61,7 @@ __all__ = [
     "resume",
     "run",
     "topology",
+    "workloads",
 ]
 
 

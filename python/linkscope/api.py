@@ -22,6 +22,8 @@ from linkscope.analysis.questions import analyze as _analyze
 from linkscope.analysis.reproduce import Reproduction
 from linkscope.analysis.reproduce import reproduce as _reproduce
 from linkscope.analysis.study import load_study as _load_study
+from linkscope.analysis.workloads import WorkloadTable
+from linkscope.analysis.workloads import workloads as _workloads
 from linkscope.errors import LinkscopeError
 from linkscope.importers.imported_run import Wanted as _Wanted
 from linkscope.importers.imported_run import import_file as _import_file
@@ -37,6 +39,7 @@ from linkscope.launch.workload_request import WorkloadRequest
 from linkscope.machine.described import load_machine, machine_names
 from linkscope.machine.discover import discover
 from linkscope.machine.node import Node
+from linkscope.machine.paths import Paths as _Paths
 from linkscope.results.calibration import Calibration
 from linkscope.results.calibration import keep as _keep
 from linkscope.results.run_file import RunFile
@@ -56,6 +59,7 @@ __all__ = [
     "Request",
     "RunFile",
     "WorkloadRequest",
+    "WorkloadTable",
     "analyze",
     "calibrate",
     "choose",
@@ -70,6 +74,7 @@ __all__ = [
     "resume",
     "run",
     "topology",
+    "workloads",
 ]
 
 
@@ -188,6 +193,13 @@ def analyze(found: RunFile | str | os.PathLike[str], question: str) -> DataFrame
 def reproduce(study: str, *runs: RunFile | str | os.PathLike[str]) -> Reproduction:
     """A study's tables, figures and claims beside runs, read or named, of one node. Raises LinkscopeError."""
     return _reproduce(_load_study(study), [run if isinstance(run, RunFile) else RunFile.read(run) for run in runs])
+
+
+def workloads(found: RunFile | str | os.PathLike[str]) -> tuple[WorkloadTable, ...]:
+    """Of each application's communication that a run, read or named, carried out: all ways by time, against the study's
+    baseline, and where the time goes (analysis/workloads.py). Raises LinkscopeError where it is none."""
+    run = found if isinstance(found, RunFile) else RunFile.read(found)
+    return _workloads(run.rows, _Paths(run.node))
 
 
 def topology(machine: str | None = None) -> Node:

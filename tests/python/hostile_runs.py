@@ -20,6 +20,7 @@ from xml.etree import ElementTree
 
 from polars.testing import assert_frame_equal
 from rich.console import Console
+from workload_rows import HALO, line, pattern_rows, workload_case
 
 from linkscope.analysis.calibration import calibrate
 from linkscope.analysis.check import check, made_from
@@ -56,9 +57,16 @@ def good_lines(most: int = 14) -> list[Any]:
     return kept
 
 
+def with_workloads(lines: list[Any]) -> list[Any]:
+    """The same with rows of workloads."""
+    rows = [line(workload_case(HALO, "halo"), 0.01), *(row.raw for row in pattern_rows())]
+    lines[0]["plan"]["ids"] += [row["id"] for row in rows]
+    return [*lines[:-1], *rows, lines[-1]]
+
+
 def mutations(seed: int) -> Iterator[bytes]:
     """Without end: one to three faults each, in a value, a key or the bytes."""
-    rng, good = random.Random(seed), good_lines()
+    rng, good = random.Random(seed), with_workloads(good_lines(8))
     while True:
         lines = copy.deepcopy(good)
         for _ in range(rng.choice((1, 1, 1, 2, 3))):

@@ -12,6 +12,7 @@ import linkscope
 from linkscope.analysis.figures import SCHEMA, figures
 from linkscope.analysis.frames import export
 from linkscope.errors import LinkscopeError
+from linkscope.results.member_time import PARTS
 from linkscope.results.run_file import RunFile
 
 TURNS = Path(__file__).parents[1] / "fixtures" / "turns"
@@ -35,7 +36,8 @@ def test_an_export_holds_what_the_frame_does(tmp_path: Path, ending: str, read: 
     run = RunFile.read(TURNS / "h200x2-1.jsonl")
     export(run, tmp_path / f"a{ending}")
     found, own = read(tmp_path / f"a{ending}"), figures(run)
-    assert found.columns == ["run", "node", "host", "started", *SCHEMA]
+    parts = [f"{part}_s" for part in PARTS] if ending == ".csv" else ["parts_s"]
+    assert found.columns == ["run", "node", "host", "started", *(name for name in SCHEMA if name != "parts_s"), *parts]
     for column in ("gbps", "seconds_high", "bytes"):
         assert found[column].to_list() == own[column].to_list()
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from linkscope.analysis.bounds import Bound
 from linkscope.analysis.collective import Collective
-from linkscope.analysis.headline import Headline, headline, shared_unit
+from linkscope.analysis.headline import Headline, asked, headline, shared_unit
 from linkscope.analysis.peak import ABOVE, Peak, both_ways, peak
 from linkscope.machine.paths import Paths
 from linkscope.results.row import Row
@@ -160,8 +160,8 @@ def cell(row: Row, paths: Paths) -> Cell:
     limit = peak(row, paths) if figure is None or figure.higher_is_better else None
     labels = row.labels
     x = labels.get("x")
-    case_id, table_row, table_column, asked = place_of(row)
-    lacking = f"has no figure of the kind asked for, {asked}" if row.status == "ok" and figure is None else None
+    case_id, table_row, table_column, wanted = place_of(row)
+    lacking = f"has no figure of the kind asked for, {wanted}" if row.status == "ok" and figure is None else None
     return Cell(
         id=case_id,
         status=row.status,
@@ -176,7 +176,7 @@ def cell(row: Row, paths: Paths) -> Cell:
         headline=figure,
         peak=limit,
         overlap=row.overlap if len(row.measured_flows) > 1 and row.load == "once" else None,
-        figure=asked,
+        figure=wanted,
         slowest=slowest(row),
         regime=regime(row),
         hosts=row.between,
@@ -203,7 +203,7 @@ def regime(row: Row) -> str:
 def place_of(row: Row) -> tuple[str, str, str, str]:
     """Id, table row, table column and figure: no two rows of a run that are taken apart (``apart``) share all four."""
     labels = row.labels
-    return row.id, str(labels.get("row", "")), str(labels.get("column", "")), str(labels.get("figure", "first"))
+    return row.id, str(labels.get("row", "")), str(labels.get("column", "")), asked(row)
 
 
 def slowest(row: Row) -> Slowest | None:

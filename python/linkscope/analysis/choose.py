@@ -68,7 +68,7 @@ _KEYS = (
         "regime",
         "cache",
     ),
-    *("figure", "modelled"),
+    *("figure", "modelled", "workload", "deck", "state_memory", "rank_order"),
 )
 _TIMES = ("seconds", "seconds_low", "seconds_high")
 
@@ -151,18 +151,21 @@ class Choices:
 
 @dataclass(frozen=True)
 class Way:
-    """How bytes are moved, apart from where: what a user chooses. ``memory`` only where that is open, too."""
+    """How bytes are moved, apart from where: what a user chooses. ``memory`` only where that is open, too. Of a
+    ``workload`` what else is open, with its name: the memory that it packs from, processes, the order of ranks."""
 
     method: str
     role: str
     parameters: tuple[tuple[str, str], ...]
     environment: str
     memory: str = ""
+    workload: tuple[tuple[str, str], ...] = ()
 
     @property
     def attributes(self) -> dict[str, str]:
         """Every choice by its name, the method apart."""
-        return {"role": self.role, **dict(self.parameters), "environment": self.environment}
+        named = {**dict(self.parameters), **dict(self.workload)}
+        return {"role": self.role, **named, "environment": self.environment}
 
 
 Told: TypeAlias = tuple[Question, Way, str]
@@ -211,7 +214,7 @@ def _usable(figures: polars.DataFrame) -> polars.DataFrame:
     ]
     return (
         figures.filter(polars.col("status").cast(polars.String) == "ok", polars.col("background") == 0)
-        .filter(polars.col("bytes") > 0, polars.col("gbps") > 0)
+        .filter(polars.col("bytes") > 0, polars.col("gbps") > 0, ~polars.col("isolated").fill_null(False))
         .with_columns(costs)
         .filter(polars.col("cost_low") > 0)
         .unique(["id", "place"], keep="first", maintain_order=True)
@@ -224,12 +227,12 @@ def _question(key: Json) -> Question:
         key["regime"],
         *([f"{key['together']} at once"] if key["together"] else []),
         *([key["load"]] if key["load"] != "once" else []),
-        *([f"{key['cache']} caches"] if key["cache"] in _CACHES else []),
+        *([f"{key['cache']} caches"] if key["cache"] in _CACHES and not key["workload"] else []),
         *(_SAID.get(name, "{name} {word}").format(name=name, word=word) for name, word in asked),
         *([f"between {key['hosts']}"] if key["hosts"] else []),
     ]
     memory = " > ".join(kind for kind in (key["source_memory"], key["destination_memory"]) if kind)
-    tier = "" if key["tier"] in ("local", "mixed") else key["tier"]
+    tier = "" if key["tier"] in ("local", "mixed") or key["workload"] else key["tier"]
     return Question(movement(key), tier, key["members_memory"] or memory, tuple(conditions))
 
 
@@ -241,10 +244,19 @@ def _any(question: Question) -> str:
 
 def _way(key: Json) -> Way:
     how = tuple((name, word) for name, word in _parameters(key) if name not in ASKED and (name, word) not in DEFAULTS)
-    return Way(key["method"], role(key), how, key["environment"])
+    return Way(key["method"], role(key), how, key["environment"], workload=_of_workload(key))
+
+
+def _of_workload(key: Json) -> tuple[tuple[str, str], ...]:
+    if not key["workload"]:
+        return ()
+    state = [("state", key["state_memory"])] if key["state_memory"] else []
+    return (*state, ("processes", str(key["processes"])), ("order", key["rank_order"].replace(" ", ",")))
 
 
 def _path(key: Json) -> str:
+    if key["workload"]:
+        return ""
     source, destination = key["source"] or key["executor"], key["destination"] or key["executor"]
     if key["together"] == "both ways":
         return "<>".join(sorted((source, destination)))

@@ -22,7 +22,7 @@ STEP = 2.0
 """Sizes are measured by factors of two: no closer can be told where growth sets in."""
 _SCALES = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
 _KINDS = frozenset({"source_memory", "destination_memory", "members_memory"})
-_ODD = frozenset({"members", "from", "to", "parameters"})
+_ODD = frozenset({"members", "from", "to", "parameters", "environments"})
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ def _condition(name: str, wanted: list[str | int]) -> polars.Expr:
         return polars.all_horizontal(said.list.contains(word) for word in words)
     if name == "members":
         return count_of_members().is_in([int(one) for one in wanted])
-    text = polars.col(name).cast(polars.String)
+    text = polars.col("environment" if name == "environments" else name).cast(polars.String)
     if name in _KINDS:  # "device" is device memory, whoever touched it first
         return text.is_in(words) | text.str.replace(r" \(.*", "").is_in(words)
     return text.is_in(words)
@@ -104,6 +104,10 @@ def measured(grounds: Grounds, where: Where) -> polars.DataFrame:
     """Those of ``selected`` that have a figure. Raises UntestedError, saying why, where there are none."""
     lines = selected(grounds.figures, where)
     ok = lines.filter(polars.col("status").cast(polars.String) == "ok", polars.col("unit").is_not_null())
+    for setting in _many(where.get("environments", [])):
+        own = selected(ok, {"environment": setting})
+        if own.height:
+            return own
     if ok.height:
         return ok
     raise UntestedError(_missing(grounds.figures, lines, where))

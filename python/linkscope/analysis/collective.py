@@ -26,8 +26,8 @@ class Collective:
 
     @staticmethod
     def of(flow: Json) -> Collective | None:
-        """From a plan's flow (schema/plan.schema.json); None for a flow between two ends."""
-        if "members" not in flow:
+        """From a plan's flow (schema/plan.schema.json); None for a flow between two ends, and for a schedule."""
+        if "members" not in flow or "schedule" in flow:
             return None
         kind = str(flow.get("parameters", {}).get("collective", "all-reduce"))
         return Collective(kind, tuple(end["device"] for end in flow["members"]))

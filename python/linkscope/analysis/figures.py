@@ -16,6 +16,7 @@ from linkscope.analysis.headline import Headline, headline
 from linkscope.analysis.peak import Peak, peak
 from linkscope.machine.paths import Paths, Traffic
 from linkscope.results.figure_class import figure_class
+from linkscope.results.member_time import slowest
 from linkscope.results.row import Row, Stats
 from linkscope.results.run_file import RunFile
 
@@ -46,6 +47,8 @@ SCHEMA: dict[str, Any] = {
         "members_memory": _WORDS,
         "collective": _WORDS,
     },
+    **dict.fromkeys(("workload", "deck", "interface", "state_memory", "rank_order"), _WORDS),
+    **{"messages": polars.Int64, "isolated": polars.Boolean},
     **{"parameters": _WORDS, "bytes": polars.Int64, "flows": polars.Int32, "background": polars.Int32},
     "together": _WORDS,
     **{"place": _WORDS, "variant": _WORDS, "figure": _WORDS},
@@ -53,6 +56,7 @@ SCHEMA: dict[str, Any] = {
     **{"unit": _WORDS, "n": polars.Int64, "replicates": polars.Int32, "noise": polars.Float64},
     **{"replicate_values": polars.List(polars.Float64), "of_samples": polars.Float64},
     **{"peak_gbps": polars.Float64, "of_peak": polars.Float64, "bound_by": _WORDS},
+    "parts_s": polars.List(polars.Float64),
 }
 """Columns of the frame and their types; "class" is the class of figures that share a noise."""
 
@@ -69,6 +73,9 @@ def figures(run: RunFile) -> polars.DataFrame:
     ``figure`` make a line unique.
     ``unit`` says which of the two the figure is, "GB/s" or "s"; ``replicate_values`` are its values in each replicate
     in that unit; ``of_samples`` is the relative half width that samples alone leave in one of them.
+    Of a schedule, ``members`` are where messages lie, by rank; ``workload``, ``deck``, ``interface``, ``state_memory``,
+    ``rank_order`` and ``isolated`` are as of its labels (results/records.py), ``messages`` counts them; ``parts_s`` are
+    seconds of one transfer of the slowest member, in the order of ``PARTS`` (results/member_time.py).
     """
     found, frames = iter(lines(run.rows, Paths(run.node))), []
     while chunk := list(islice(found, _CHUNK)):
@@ -109,10 +116,22 @@ def of_case(row: Row) -> Json:
         "members": " ".join(end["device"] for end in flow["members"]) if "members" in flow else None,
         "members_memory": memory(flow["members"][0]) if "members" in flow else None,
         **{"collective": collective.kind if collective else None, "parameters": _words(flow.get("parameters", {}))},
+        **_of_workload(row.labels.get("workload"), flow),
         **{"bytes": payload(row), "flows": roles.count("measured"), "background": roles.count("background")},
         "together": _together([one for one in row.case["flows"] if one.get("role", "measured") == "measured"]),
         **{"place": place(table_row, table_column), "figure": figure},
         "variant": ", ".join(str(word) for word in row.labels.get("variant", {}).values()),
+    }
+
+
+def _of_workload(label: Json | None, flow: Json) -> Json:
+    if label is None:
+        return {}
+    return {
+        **{"workload": label["application"], "deck": label["deck"], "interface": label["interface"]},
+        "state_memory": memory(flow["state"][0]) if flow.get("state") else None,
+        "rank_order": " ".join(label.get("order") or (end["device"] for end in flow.get("members", ()))),
+        **{"messages": label.get("messages"), "isolated": bool(label.get("isolated", False))},
     }
 
 
@@ -166,7 +185,8 @@ def _of_outcome(row: Row, found: Headline | None) -> Json:
         line |= _bounds("gbps", own)
     if str(row.labels.get("figure", "first")) in OF_ONE_FLOW or not rate:
         line |= _bounds("seconds", row.measured_flows[0][1].seconds)
-    return line
+    longest = slowest(row.measured_flows[0][1].breakdown)
+    return line | ({"parts_s": longest.in_order} if longest else {})
 
 
 def _of_replicates(parts: Sequence[Row]) -> Json:

@@ -34,6 +34,7 @@ def folded_figures(stream: RunStream, found: Sequence[LineFigures]) -> polars.Da
     numbers = cells.select("cell", "figure_number")
     figures = _bounded(told, _of_replicates(of_cells.join(numbers, on="cell", maintain_order="left")))
     modes, odd = _modes(stream, of_flows, told)
+    odd += told.filter(polars.col("good") & polars.col("workload").is_not_null())["at"].to_list()
     whole = _finished(_reaching(figures, modes))
     return _with_rows(stream, whole, odd) if odd else whole
 

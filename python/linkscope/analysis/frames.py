@@ -12,6 +12,7 @@ import polars
 
 from linkscope.analysis.figures_in_parts import figures_of
 from linkscope.errors import LinkscopeError
+from linkscope.results.member_time import PARTS
 from linkscope.results.run_files import named
 from linkscope.results.run_stream import Run, open_run
 from linkscope.results.whole_file import put_whole
@@ -68,7 +69,9 @@ def export(run: Run, path: Path) -> None:
 
 
 def _flat(frame: polars.DataFrame) -> polars.DataFrame:
-    """Lists as words: "1.5 1.6 1.5"."""
+    """Lists as words, "1.5 1.6 1.5"; the parts of a schedule's time as columns, "pack_s"."""
+    parts = [polars.col("parts_s").list.get(place).alias(f"{name}_s") for place, name in enumerate(PARTS)]
+    frame = frame.with_columns(parts).drop("parts_s")
     return frame.with_columns(polars.col(polars.List(polars.Float64)).cast(polars.List(polars.String)).list.join(" "))
 
 

@@ -19,6 +19,7 @@ OWN_RATE = "the flow's own rate"
 TOUCHED = "bytes read plus bytes written"
 CALL = "time of one operation"
 TOGETHER = "time of one collective, mean of its members"
+SCHEDULE = "time of the whole schedule, of its slowest member"
 ALGORITHM = "algorithm bandwidth: size over time"
 BUS = "bus bandwidth as nccl-tests defines it"
 OF_ALL = ("sum", "aggregate", "touched")
@@ -74,16 +75,23 @@ def headline(row: Row) -> Headline | None:
     first flow's rate, one direction of a flow that moves both ways. ``latency``: the first flow's time.
     ``touched``: bytes read plus bytes written per second, of several flows (alike) over first start to last end.
     ``algorithm``: of a collective, size over time; ``bus``: that by nccl-tests' factor, to be held against a link.
+    A schedule is read for its time.
     """
     found = _figure(row)
     return None if found is None else replace(found, modelled=row.modelled)
+
+
+def asked(row: Row) -> str:
+    """The word by which the row's labels ask for its figure."""
+    figure = str(row.labels.get("figure", "first"))
+    return "latency" if figure == "first" and "schedule" in row.case["flows"][0] else figure
 
 
 def _figure(row: Row) -> Headline | None:
     measured = row.measured_flows
     if row.status != "ok" or not measured:
         return None
-    figure = str(row.labels.get("figure", "first"))
+    figure = asked(row)
     first = measured[0][1]
     if figure == "latency" or first.gbps is None:
         return _latency(row, *measured[0])
@@ -147,7 +155,9 @@ def rates_together(sizes: Sequence[int], samples_s: Sequence[Sequence[float]]) -
 
 def _latency(row: Row, flow: dict[str, Any], result: FlowResult) -> Headline:
     what = "time of one dependent operation" if method_traits(row.case, flow["method"]).dependent else CALL
-    if "members" in flow:
+    if "schedule" in flow:
+        what = SCHEDULE
+    elif "members" in flow:
         what = TOGETHER
     elif flow.get("parameters", {}).get("call") == "ping-pong":
         what = "time of one message, half of a round trip"

@@ -26,6 +26,8 @@ def left_out(rows: Iterable[Row], judged: Collection[str]) -> dict[str, int]:
 
 def _reason(row: Row, figure: Headline) -> str:
     flows, kind = row.case["flows"], figure_class(row.case)
+    if "schedule" in flows[0]:
+        return "of workloads"
     if kind in _BY_CLASS:
         return _BY_CLASS[kind]
     if len(flows) > 1:

@@ -15,7 +15,7 @@ from linkscope.analysis.by_flow import apart
 from linkscope.analysis.cell import moves
 from linkscope.analysis.collective import Collective
 from linkscope.analysis.figures import SCHEMA, of_case, place
-from linkscope.analysis.headline import headline, rates_together
+from linkscope.analysis.headline import asked, headline, rates_together
 from linkscope.analysis.peak import peak
 from linkscope.machine.paths import Paths
 from linkscope.results.figure_class import LARGE, figure_class
@@ -295,7 +295,7 @@ class _Reader:
         for index, part in enumerate(apart([row])):
             own = part.case["flows"]
             first = next(flow for flow in own if flow.get("role", "measured") == "measured")
-            figure, collective = str(part.labels.get("figure", "first")), Collective.of(first)
+            figure, collective = asked(part), Collective.of(first)
             factor = {"half": 0.5, "bus": collective.bus_factor if collective else 0.0}.get(figure, 1.0)
             sized = _index(flows, own[0]) if moves(own[0]) else None
             parts.append(_Part(len(self._parts), index, figure, _index(flows, first), sized, index % cells, factor))

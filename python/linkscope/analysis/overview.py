@@ -13,6 +13,7 @@ from linkscope.analysis.layers import Layer, layers
 from linkscope.analysis.lists import listings
 from linkscope.analysis.matrices import matrices
 from linkscope.analysis.summary import DEFAULT_PRECISION, Summary, Table, summarize
+from linkscope.analysis.workloads import WorkloadTable, carries_workload, workloads
 from linkscope.machine.node import Node
 from linkscope.machine.paths import Paths
 from linkscope.results.row import Row
@@ -21,11 +22,19 @@ from linkscope.results.row import Row
 @dataclass(frozen=True)
 class Overview:
     """``tables`` are Matrix, CurveSet and Listing objects; each has ``heading``, ``flat`` and ``to_json``. ``layers``:
-    PyTorch's ways beside what they call, where the run has both."""
+    PyTorch's ways beside what they call, where the run has both. ``workloads``: applications' communication, of which
+    the rows stand in ``tables``, too."""
 
     summary: Summary
     tables: tuple[Table, ...]
     layers: tuple[Layer, ...] = ()
+    workloads: tuple[WorkloadTable, ...] = ()
+    of_workloads: frozenset[str] = frozenset()
+
+    @property
+    def other_tables(self) -> list[Table]:
+        """Those that hold more than workloads."""
+        return [table for table in self.tables if not {entry.id for entry in table.flat} <= self.of_workloads]
 
     def to_json(self) -> Json:
         """A JSON-ready dict: ``show --json`` prints it."""
@@ -33,6 +42,7 @@ class Overview:
             "summary": self.summary.to_json(),
             "tables": [table.to_json() for table in self.tables],
             "layers": [layer.to_json() for layer in self.layers],
+            "workloads": [one.to_json() for one in self.workloads],
         }
 
 
@@ -47,7 +57,13 @@ def overview(rows: Sequence[Row], node: Node, precision: float = DEFAULT_PRECISI
     found: list[Table] = [*matrices(parts, paths), *curves(parts, paths), *listings(parts, paths)]
     found.sort(key=lambda table: min(position[entry.id] for entry in table.flat))
     found = _bounded(found, parts)
-    return Overview(summarize(rows, found, precision), tuple(found), layers(rows))
+    return Overview(
+        summarize(rows, found, precision),
+        tuple(found),
+        layers(rows),
+        workloads(rows, paths),
+        frozenset(row.id for row in rows if carries_workload(row)),
+    )
 
 
 def _bounded(tables: Sequence[Table], parts: Sequence[Row]) -> list[Table]:

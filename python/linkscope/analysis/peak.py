@@ -34,10 +34,10 @@ def peak(row: Row, paths: Paths) -> Peak | None:
     ``touched``: the memory's own rate where one device does it all in its memory; elsewhere as ``first``, each
     byte counted at both ends, and None where the method touches more or less than that. None, too, where loads and
     stores may have brought the pages elsewhere than the case says (``_wanders``), and where the flows' ends are on
-    several hosts: nobody knows what the network between them could do. ``bus`` and ``algorithm``: see
-    ``Collective.bus_peak``.
+    several hosts: nobody knows what the network between them could do. Nor is there one of a schedule, which packs,
+    sends and waits by turns. ``bus`` and ``algorithm``: see ``Collective.bus_peak``.
     """
-    if row.between:
+    if row.between or any("schedule" in flow for flow in row.case["flows"]):
         return None
     collective = Collective.of(row.case["flows"][0])
     if collective is not None:

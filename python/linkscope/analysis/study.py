@@ -20,7 +20,8 @@ Size = Annotated[int, Meta(ge=0, le=1 << 50)]
 Wanted: TypeAlias = str | int | bool | list[str | int]
 Where = Mapping[str, Wanted]
 """Columns of the frame of figures (analysis/figures.py) with the value, or the values, that they must have. Besides,
-``members``: how many a collective has; ``from``, ``to``: least and most bytes; ``parameters``: each of these words."""
+``members``: how many a collective has; ``from``, ``to``: least and most bytes; ``parameters``: each of these words;
+``environments``: the first of these that has a figure."""
 Unit = Literal["GB/s", "ns", "us", "ms", "s", "of peak", "ratio"]
 
 

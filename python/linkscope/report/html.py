@@ -24,7 +24,7 @@ from linkscope.analysis.explain import Diagnosis, explain
 from linkscope.analysis.overview import overview
 from linkscope.analysis.summary import Table
 from linkscope.errors import LinkscopeError
-from linkscope.report import wording
+from linkscope.report import wording, workload_text
 from linkscope.report.choose_text import WORDS
 from linkscope.report.curve_svg import clocks, mark, styles
 from linkscope.report.heat import style_sheet
@@ -36,6 +36,7 @@ from linkscope.report.html_runs import side_by_side
 from linkscope.report.html_sections import chapters, sections_of
 from linkscope.report.html_use import use_maps
 from linkscope.report.provenance import date, machine_state, precision, provenance, remarks
+from linkscope.report.workload_svg import parts_shown, workload_svg
 from linkscope.results.row import Row
 from linkscope.results.run_file import RunFile
 from linkscope.results.whole_file import put_whole
@@ -53,7 +54,7 @@ MOST_LEADS = 6
 """Lines on who is best below a picture."""
 NARROW = 4
 """A matrix of up to so many columns shares the page's width with another table."""
-STYLE_SHEETS = ("base", "answer", "tables", "curves", "figures", "runs", "small")
+STYLE_SHEETS = ("base", "answer", "tables", "curves", "figures", "runs", "workloads", "small")
 SCRIPTS = ("details", "curves", "figures", "download")
 
 
@@ -105,6 +106,7 @@ def render(shown: RunFile | Excerpt) -> str:
         "summary": found.summary,
         "missing": run.missing,
         "layers": found.layers,
+        "workloads": found.workloads,
         "raw": Markup(_packed(header, rows)),
         "elapsed_s": sum(row.elapsed_s for row in rows),
         "file_name": f"{run.path.stem}.jsonl",
@@ -153,6 +155,8 @@ def environment() -> Environment:
         wording=wording, NARROW=NARROW, MANY=MANY, MOST_LEADS=MOST_LEADS, styles=styles, clocks=clocks
     )
     environment.globals.update(style_sheets=STYLE_SHEETS, scripts=SCRIPTS, heat_styles=Markup(style_sheet()))
+    environment.globals.update(workload_text=workload_text, parts_shown=parts_shown)
+    environment.globals["workload_svg"] = lambda one: Markup(workload_svg(one))
     environment.globals["mark"] = lambda regime, x, y: Markup(mark(regime, x, y))
     return environment
 

@@ -38,7 +38,8 @@ class Records:
 
     def gathers(self, entry: Cell) -> bool:
         """Whether the cell is of a collective."""
-        return "members" in self._parts[entry.key].case["flows"][0]
+        flow = self._parts[entry.key].case["flows"][0]
+        return "members" in flow and "schedule" not in flow
 
     def short(self, entry: Cell) -> bool:
         """Whether the figure is slower than it should be."""
@@ -111,6 +112,8 @@ def _short(number: float) -> float:
 def _how(row: Row) -> str:
     """The first flow in words: "copy-engine, gpu:0 device → gpu:1 device, driven by gpu:0"."""
     flow = row.case["flows"][0]
+    if "schedule" in flow:
+        return f"{_schedule(flow)}, {_processes(row)}"
     if "members" in flow:
         return f"{_collective(flow)}, {_processes(row)}"
     ends = [f"{end['device']} {end['memory']}" for end in (flow.get("source"), flow.get("destination")) if end]
@@ -118,6 +121,15 @@ def _how(row: Row) -> str:
     text = f"{flow['method']}, {' → '.join(ends)}, driven by {flow['executor']}"
     text += f", {_processes(row)}" if row.case.get("processes", 1) > 1 else ""
     return f"{text}; and {others} more flow{'s' if others > 1 else ''}" if others else text
+
+
+def _schedule(flow: dict[str, Any]) -> str:
+    """Such as "mpi-schedule (staging full), 4 ranks on gpu:0, gpu:1, registered from device"."""
+    named = ", ".join(f"{name} {text}" for name, text in flow.get("parameters", {}).items())
+    devices = dict.fromkeys(end["device"] for end in flow["members"])
+    state = f" from {flow['state'][0]['memory']}" if flow.get("state") else ""
+    ranks = f"{len(flow['members'])} ranks on {', '.join(devices)}"
+    return f"{flow['method']}{f' ({named})' if named else ''}, {ranks}, {flow['members'][0]['memory']}{state}"
 
 
 def _collective(flow: dict[str, Any]) -> str:

@@ -18,7 +18,7 @@ from linkscope.analysis.matrices import Matrix
 from linkscope.analysis.overview import Overview, overview
 from linkscope.analysis.summary import Grouped, Summary, table_summary
 from linkscope.machine.node import ASSUMED, Node
-from linkscope.report import wording
+from linkscope.report import wording, workload_text
 from linkscope.report.grid import chunks_of, empty_grid
 from linkscope.report.provenance import precision, provenance, remarks
 from linkscope.results.run_file import RunFile
@@ -38,7 +38,10 @@ def show(run: RunFile, console: Console) -> None:
     """Prints the whole run on ``console``; tables split where they would exceed its width."""
     found = overview(run.rows, run.node, precision(run.header))
     _print_header(run, found, console)
-    for table in found.tables:
+    for one in found.workloads:
+        console.print()
+        workload_text.print_workload(one, console)
+    for table in found.other_tables:
         print_table(table, console)
     for layer in found.layers:
         _print_layer(layer, console)
@@ -50,6 +53,10 @@ def show_summary(run: RunFile, console: Console) -> None:
     """Prints the few lines after a run: where the figures come from, counts, reasons, each table in one line."""
     found = overview(run.rows, run.node, precision(run.header))
     _print_header(run, found, console)
+    for one in found.workloads:
+        console.print()
+        console.print(workload_text.title(one))
+        console.print(Text(workload_text.verdict(one)))
     _print_summary(found.summary, console)
 
 

@@ -44,6 +44,42 @@ class EndRecord(_End, total=False):
     advice: Word
 
 
+class _Phase(TypedDict):
+    messages: list[tuple[Count, Count, Count]]
+
+
+class PhaseRecord(_Phase, total=False):
+    """Of a schedule: messages that are under way at the same time, each source rank, destination rank and bytes."""
+
+    name: Text
+    every: Natural
+    gap_s: Number
+    halo: Json
+    termination: Word
+    collectives: list[Json]
+
+
+class _Loop(TypedDict):
+    phases: list[PhaseRecord]
+
+
+class LoopRecord(_Loop, total=False):
+    """Of a schedule: phases one after another, so many times."""
+
+    repeats: Natural
+
+
+class _Schedule(TypedDict):
+    loops: list[LoopRecord]
+
+
+class ScheduleRecord(_Schedule, total=False):
+    """What the ranks of an application send one another."""
+
+    grid: Json
+    particles: Json
+
+
 class _Flow(TypedDict):
     method: Word
     executor: Place
@@ -56,6 +92,8 @@ class FlowRecord(_Flow, total=False):
     source: EndRecord
     destination: EndRecord
     members: Annotated[list[EndRecord], Meta(min_length=1)]
+    state: list[EndRecord]
+    schedule: ScheduleRecord
     rank: Count
     role: Literal["measured", "background"]
     parameters: dict[Word, int | Word]
@@ -76,6 +114,32 @@ class Traits(TypedDict, total=False):
     memories: dict[Word, dict[Word, bool | Number | Word]]
 
 
+class _Workload(TypedDict):
+    application: Word
+    deck: Text
+    ranks: Natural
+    interface: Word
+
+
+class WorkloadLabel(_Workload, total=False):
+    """Of a case that carries out a schedule: whose communication it is, and how it is carried out.
+
+    ``memory``: of the buffers of messages; ``state``: of what they are packed from. ``order``: device of each rank.
+    ``baseline``: the combination that the study began with. ``isolated``: every message has a phase of its own.
+    ``notes``: what to know of it besides.
+    """
+
+    staging: Word
+    memory: Word
+    state: Word | None
+    order: list[Word]
+    baseline: bool
+    isolated: bool
+    messages: Count
+    bytes: Count
+    notes: list[Text]
+
+
 class Labels(CellRecord, total=False):
     """What tables need of a case."""
 
@@ -92,6 +156,7 @@ class Labels(CellRecord, total=False):
     variant: dict[Word, int | float | Text]
     cells: list[CellRecord]
     peer: dict[Word, Text] | None
+    workload: WorkloadLabel
     traits: Traits
 
 
@@ -131,6 +196,13 @@ class StatsRecord(TypedDict):
     max: Number
 
 
+class BreakdownRecord(TypedDict):
+    """Where a member's time of one transfer went."""
+
+    parts_s: dict[Word, Number]
+    phases_s: list[Number]
+
+
 class _FlowOutcome(TypedDict):
     repeats: Count
     operations: Natural
@@ -145,6 +217,7 @@ class FlowOutcome(_FlowOutcome, total=False):
     notes: list[Text]
     samples_s: list[Number]
     parts_s: list[Number]
+    breakdown: list[BreakdownRecord]
     touched_bytes: Count
 
 
@@ -353,6 +426,18 @@ def check_case(row_id: str, status: str, case: Case, results: int, origin: Origi
         raise ValueError("case.flows: none is measured")
     if len(case.get("labels", {}).get("cells", [])) not in (0, measured):
         raise ValueError(f"case.labels.cells: not one for each of {measured} flows")
+    for index, flow in enumerate(case["flows"]):
+        if "schedule" in flow:
+            _check_schedule(f"case.flows[{index}]", flow)
+
+
+def _check_schedule(field: str, flow: FlowRecord) -> None:
+    """Raises ValueError where a message's rank has no member."""
+    ranks = len(flow.get("members", ()))
+    phases = (phase for loop in flow["schedule"]["loops"] for phase in loop["phases"])
+    last = max((max(message[:2]) for phase in phases for message in phase["messages"]), default=0)
+    if last >= ranks:
+        raise ValueError(f"{field}.schedule: a message of rank {last}, but {ranks} members")
 
 
 def checked_state(record: Json) -> None:

@@ -13,6 +13,7 @@ from dataclasses import replace
 from statistics import median
 
 from linkscope.order_statistics import t975
+from linkscope.results.member_time import of_replicates
 from linkscope.results.row import FlowResult, Row, Stats
 from linkscope.results.spread import two_modes, why_wide
 
@@ -162,4 +163,5 @@ def _flow(
         notes=tuple(dict.fromkeys(notes)),
         samples_s=tuple(sample for flow in flows for sample in flow.samples_s),
         parts_s=tuple(median(times) for times in parts),
+        breakdown=of_replicates([flow.breakdown for flow in flows]),
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from linkscope.results.member_time import MemberTime
 from linkscope.results.records import Count, Natural, Number, Text
 
 ONE_REPLICATE = "one replicate: its interval says nothing of other runs"
@@ -43,6 +44,7 @@ class FlowResult:
 
     ``touched_bytes``: read plus written by one transfer (of ``operations``), None where the method does not say.
     ``parts_s``: where several devices or processes carry the flow out, the median of each that is timed, in order.
+    ``breakdown``: of a schedule, by member, where its time went.
     """
 
     repeats: Count
@@ -54,6 +56,7 @@ class FlowResult:
     notes: tuple[Text, ...] = ()
     samples_s: tuple[Number, ...] = ()
     parts_s: tuple[Number, ...] = ()
+    breakdown: tuple[MemberTime, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -196,6 +199,7 @@ class Row:
                 notes=tuple(f.get("notes", ())),
                 samples_s=tuple(f.get("samples_s", ())),
                 parts_s=tuple(f.get("parts_s", ())),
+                breakdown=tuple(map(MemberTime.from_json, f.get("breakdown", ()))),
             )
             for f in line.get("flows", ())
         )

@@ -1,0 +1,236 @@
+"""Workloads: of each application's communication that a run carried out in several ways, which way is fastest.
+
+Times are of one transfer, the whole schedule once, of the member that takes longest: packing and waiting included, what
+the application computes left out. Two ways are told apart as everywhere (``beyond_noise``).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from linkscope.analysis.beyond_noise import CostRatio, beyond_noise
+from linkscope.analysis.combination import Combination
+from linkscope.analysis.schedule_times import ScheduleTimes, schedule_times
+from linkscope.analysis.size_ranges import Cost
+from linkscope.machine.paths import Paths
+from linkscope.results.member_time import PARTS, MemberTime, slowest
+from linkscope.results.row import Row, Stats
+from linkscope.workload.planned_schedule import planned_schedule
+
+Json = dict[str, Any]
+
+STEPS, PARTICLES = "steps/s", "particles/s"
+HEADER_BYTES, PARTICLE_BYTES = 8, 136
+"""Of a message of particles: before them, and of each."""
+
+
+@dataclass(frozen=True)
+class Speedup:
+    """Against the baseline: 1.5 for 1.5 times as fast, with its 95 % interval. ``told``: that is more than noise."""
+
+    ratio: float
+    low: float
+    high: float
+    told: bool
+
+
+@dataclass(frozen=True)
+class TimedWay:
+    """One combination and what came of it. ``name`` among the others; ``member``: where the time of the slowest member
+    went; ``merit``: the workload's figure of merit; ``equal``: not told apart from the fastest. ``speedup`` is None
+    where there is no baseline."""
+
+    id: str
+    combination: Combination
+    name: str
+    seconds: Stats
+    gbps: float
+    merit: float | None
+    member: MemberTime | None
+    speedup: Speedup | None
+    baseline: bool
+    equal: bool
+    within_run: bool
+    modelled: bool
+
+    @property
+    def shares(self) -> tuple[tuple[str, float], ...]:
+        """Of its slowest member's mean time: each part that took any."""
+        if self.member is None:
+            return ()
+        return tuple((part, share) for part in PARTS if (share := self.member.share(part)) > 0)
+
+
+@dataclass(frozen=True)
+class NotTimed:
+    """Combinations that have no time for one ``reason``; ``status``: skipped or failed. ``baseline`` is among them."""
+
+    reason: str
+    status: str
+    names: tuple[str, ...]
+    baseline: bool
+
+
+@dataclass(frozen=True)
+class WorkloadTable:
+    """One application's communication by all ways that the run has, the fastest first.
+
+    ``bytes`` and ``messages``: of the whole schedule. ``merit``: unit of the figure of merit, "" where there is none:
+    of a halo exchange steps/s, of a particle exchange particles/s that are sent, for without physics there are no
+    segments; per second of communication. ``times``: phases, ranks and links of the fastest way. ``pattern``: it packs
+    nothing, messages are all there is.
+    """
+
+    application: str
+    deck: str
+    ranks: int
+    bytes: int
+    messages: int
+    merit: str
+    ways: tuple[TimedWay, ...]
+    missing: tuple[NotTimed, ...]
+    times: ScheduleTimes | None
+    modelled: bool
+    pattern: bool
+    notes: tuple[str, ...] = ()
+
+    @property
+    def best(self) -> TimedWay | None:
+        return self.ways[0] if self.ways else None
+
+    @property
+    def baseline(self) -> TimedWay | None:
+        """What the study began with; None where it has no time, or none was asked for."""
+        return next((way for way in self.ways if way.baseline), None)
+
+    @property
+    def equals(self) -> tuple[TimedWay, ...]:
+        """Ways that are not told apart from the fastest, it first."""
+        return tuple(way for way in self.ways if way.equal)
+
+    @property
+    def key(self) -> tuple[str, str, int]:
+        return self.application, self.deck, self.ranks
+
+    def to_json(self) -> Json:
+        """A JSON-ready dict."""
+        return {**asdict(self), "parts": [dict(way.shares) for way in self.ways]}
+
+
+def carries_workload(row: Row) -> bool:
+    """Whether the row is of a workload."""
+    return "workload" in row.labels
+
+
+def workloads(rows: Iterable[Row], paths: Paths) -> tuple[WorkloadTable, ...]:
+    """A table for each application, deck and number of ranks, in the order of the run; none where no row has one."""
+    found: dict[tuple[str, str, int], list[Row]] = {}
+    for row in rows:
+        if carries_workload(row):
+            label = row.labels["workload"]
+            found.setdefault((str(label["application"]), str(label["deck"]), int(label["ranks"])), []).append(row)
+    return tuple(_table(key, of_key, paths) for key, of_key in found.items())
+
+
+def _table(key: tuple[str, str, int], rows: Sequence[Row], paths: Paths) -> WorkloadTable:
+    whole = [row for row in rows if not row.labels["workload"].get("isolated")]
+    alone = {Combination.of(row): row for row in rows if row not in whole and _has_time(row)}
+    combinations = [Combination.of(row) for row in whole]
+    names = [one.name(combinations) for one in combinations]
+    timed = sorted(
+        ((row, one, name) for row, one, name in zip(whole, combinations, names, strict=True) if _has_time(row)),
+        key=lambda way: way[0].measured_flows[0][1].seconds.median,
+    )
+    based = next((row for row, *_ in timed if row.labels["workload"].get("baseline")), None)
+    ways = [_way(*one, timed[0][0], based, len(timed)) for one in timed]
+    best = timed[0] if timed else None
+    described = best[0] if best else (whole or rows)[0]
+    flow = described.case["flows"][0]
+    schedule = flow.get("schedule", {})
+    return WorkloadTable(
+        application=key[0],
+        deck=key[1],
+        ranks=key[2],
+        bytes=int(flow["bytes"]),
+        messages=_messages(described),
+        merit=STEPS if "grid" in schedule else PARTICLES if "particles" in schedule else "",
+        ways=tuple(ways),
+        missing=tuple(_missing([(row, name) for row, name in zip(whole, names, strict=True) if not _has_time(row)])),
+        times=schedule_times(best[0], paths, alone.get(best[1])) if best else None,
+        modelled=any(row.modelled for row in rows),
+        pattern="grid" not in schedule and "particles" not in schedule,
+        notes=tuple(dict.fromkeys(str(note) for row in whole for note in row.labels["workload"].get("notes", ()))),
+    )
+
+
+def _has_time(row: Row) -> bool:
+    """Whether the row has a figure that can be held against others."""
+    measured = row.measured_flows
+    return bool(measured) and "schedule" in measured[0][0] and measured[0][1].seconds.low > 0
+
+
+def _way(row: Row, combination: Combination, name: str, fastest: Row, based: Row | None, tests: int) -> TimedWay:
+    flow, result = row.measured_flows[0]
+    ahead = CostRatio.of(_cost(row), _cost(fastest))
+    return TimedWay(
+        id=row.id,
+        combination=combination,
+        name=name,
+        seconds=result.seconds,
+        gbps=flow["bytes"] / result.seconds.median * 1e-9,
+        merit=_merit(row),
+        member=slowest(result.breakdown),
+        speedup=None if based is None or row is based else _speedup(row, based, tests),
+        baseline=row is based,
+        equal=row is fastest or not beyond_noise([ahead], tests)[0],
+        within_run=row.within_run,
+        modelled=row.modelled,
+    )
+
+
+def _cost(row: Row) -> Cost:
+    seconds = row.measured_flows[0][1].seconds
+    return Cost(seconds.median, seconds.low, seconds.high)
+
+
+def _speedup(row: Row, based: Row, tests: int) -> Speedup:
+    found = CostRatio.of(_cost(based), _cost(row))
+    ratio, low, high = (math.exp(log) for log in (found.middle, found.low, found.high))
+    return Speedup(ratio, low, high, beyond_noise([found], tests)[0])
+
+
+def _merit(row: Row) -> float | None:
+    flow, result = row.measured_flows[0]
+    schedule = planned_schedule(flow, "")
+    if "grid" in flow["schedule"]:
+        return max((loop.repeats for loop in schedule.loops), default=0) / result.seconds.median
+    if "particles" in flow["schedule"]:
+        sent = sum(
+            max(one.size - HEADER_BYTES, 0) // PARTICLE_BYTES * phase.repeats
+            for phase in schedule.phases
+            for one in phase.messages
+        )
+        return sent / result.seconds.median
+    return None
+
+
+def _messages(row: Row) -> int:
+    flow = row.case["flows"][0]
+    if "schedule" not in flow:
+        return int(row.labels["workload"].get("messages", 0))
+    return planned_schedule(flow, "").messages().total()
+
+
+def _missing(rows: Sequence[tuple[Row, str]]) -> Iterable[NotTimed]:
+    """Each reason once."""
+    groups: dict[tuple[str, str], list[tuple[Row, str]]] = {}
+    for row, name in rows:
+        status = "failed" if row.status == "ok" else row.status
+        reason = row.reason or ("its time is none" if row.status == "ok" else "no reason recorded")
+        groups.setdefault((reason, status), []).append((row, name))
+    for (reason, status), found in groups.items():
+        baseline = any(bool(row.labels["workload"].get("baseline")) for row, _ in found)
+        yield NotTimed(reason, status, tuple(dict.fromkeys(name for _, name in found)), baseline)
