@@ -14,6 +14,7 @@
 #include "model/device.hpp"
 #include "model/method_figures.hpp"
 #include "model/schedule.hpp"
+#include "model/schedule_figures.hpp"
 
 namespace linkscope {
 
@@ -72,6 +73,7 @@ struct Flow {
   std::string tuning_group;
   std::vector<std::string> route;        ///< modelled backend: directed links in order
   std::optional<MethodFigures> figures;  ///< modelled backend: instead of the machine's for its method
+  std::shared_ptr<const ScheduleFigures> schedule_figures;  ///< modelled backend: of a schedule; may be null
 };
 
 /// Flows that run at the same time, and the clock they are timed by.

@@ -11,8 +11,9 @@ namespace linkscope {
 inline constexpr double unlimited = std::numeric_limits<double>::infinity();
 
 struct MethodFigures {
-  double latency_us = 0;            ///< fixed cost of one operation
-  double step_us = 0;               ///< of a collective: more for each of its steps
+  double latency_us = 0;  ///< fixed cost of one operation
+  double step_us =
+      0;  ///< of a collective: more for each of its steps; of a pack: for each launch after the first
   double ceiling_gbps = unlimited;  ///< most that one flow gets, whatever its links
   double efficiency = 1;            ///< share of a link's (and a memory's) peak that becomes payload
   /// What caches serve it at, when its bytes take no links and no memory.

@@ -17,6 +17,7 @@
 #include "backend/modelled/collective_method.hpp"
 #include "backend/modelled/memory.hpp"
 #include "backend/modelled/method.hpp"
+#include "backend/modelled/schedule_method.hpp"
 #include "backend/mpi/collective.hpp"
 #include "backend/mpi/message.hpp"
 #include "backend/python/gate.hpp"
@@ -136,6 +137,9 @@ Backend open_modelled(modelled::Machine machine) {
   }
   for (const auto& row : modelled::collective_rows) {
     backend.methods.push_back(std::make_unique<modelled::ModelledCollective>(opened.context, row));
+  }
+  for (const auto& row : modelled::schedule_rows) {
+    backend.methods.push_back(std::make_unique<modelled::ModelledSchedule>(opened.context, row));
   }
   return std::move(backend);
 }

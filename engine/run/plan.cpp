@@ -9,6 +9,7 @@
 #include "run/described_machine.hpp"
 #include "run/fields.hpp"
 #include "run/schedule_field.hpp"
+#include "run/schedule_figures_field.hpp"
 
 namespace linkscope {
 namespace {
@@ -112,6 +113,9 @@ Flow read_flow(const Json& json, const std::string& place) {
   flow.route = read_route(fields);
   if (const Json* figures = fields.find("figures"); figures != nullptr)
     flow.figures = parse_figures(*figures, place + ": figures");
+  if (const Json* figures = fields.find("schedule_figures"); figures != nullptr)
+    flow.schedule_figures =
+        parse_schedule_figures(*figures, place + ".schedule_figures", flow.members.size());
   fields.finish();
   return flow;
 }

@@ -17,7 +17,6 @@ namespace {
 
 constexpr Bytes big = GiB;
 
-DeviceId gpu(int index) { return {DeviceKind::gpu, index}; }
 DeviceId numa(int index) { return {DeviceKind::numa, index}; }
 
 /// Two GPUs joined both ways at 50 GB/s, 200 GB/s to a third, and a host node at 36.

@@ -18,8 +18,6 @@ constexpr double link_gbps = 400;
 constexpr double step_us = 2;
 constexpr double call_us = 1;
 
-DeviceId gpu(int index) { return {DeviceKind::gpu, index}; }
-
 /// GPUs on a switch: a link of 400 GB/s each way for each, half of which a collective reaches.
 Machine on_switch(int gpus) {
   Machine machine;

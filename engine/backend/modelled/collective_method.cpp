@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "backend/modelled/collective_payload.hpp"
+#include "backend/modelled/joint_parts.hpp"
 #include "backend/modelled/transfer.hpp"
 #include "base/error.hpp"
 
@@ -12,20 +13,15 @@ namespace {
 
 using Kind = CollectiveKind;
 
-class Members : public PreparedParts {
- public:
-  void add(std::unique_ptr<Transfer> transfer) { transfers_.push_back(std::move(transfer)); }
-  [[nodiscard]] std::vector<Transfer*> transfers() const override {
-    std::vector<Transfer*> all;
-    for (const auto& transfer : transfers_) all.push_back(transfer.get());
-    return all;
-  }
-
- private:
-  std::vector<std::unique_ptr<Transfer>> transfers_;
-};
-
 }  // namespace
+
+int steps_of(CollectiveKind kind, BlockSchedule schedule, int members) {
+  const bool two_rounds = kind == Kind::all_reduce;
+  const bool rooted = kind == Kind::broadcast || kind == Kind::reduce;
+  if (kind == Kind::all_to_all) return 1;
+  if (schedule == BlockSchedule::pairs) return two_rounds || rooted ? 2 : 1;
+  return two_rounds ? 2 * (members - 1) : members - 1;
+}
 
 Quantity ModelledCollective::quantity_of(const Flow& flow) const {
   return flow.bytes == 0 ? Quantity::latency : Quantity::bandwidth;
@@ -106,14 +102,6 @@ std::vector<std::string> ModelledCollective::route(const BlockTransfer& passage)
   return context_->route(passage.from, passage.to).value();
 }
 
-int ModelledCollective::steps(const CollectiveShape& shape) const {
-  const bool two_rounds = shape.kind == Kind::all_reduce;
-  const bool rooted = shape.kind == Kind::broadcast || shape.kind == Kind::reduce;
-  if (shape.kind == Kind::all_to_all) return 1;
-  if (row_.schedule == BlockSchedule::pairs) return two_rounds || rooted ? 2 : 1;
-  return two_rounds ? 2 * (shape.members - 1) : shape.members - 1;
-}
-
 Seconds ModelledCollective::latency(const CollectiveShape& shape, const Flow& flow) const {
   const MethodFigures& figures = *context_->figures(flow);
   double longest_ns = 0;
@@ -122,7 +110,9 @@ Seconds ModelledCollective::latency(const CollectiveShape& shape, const Flow& fl
     for (const std::string& link : route(passage)) links_ns += context_->link(link)->latency_ns.value_or(0);
     longest_ns = std::max(longest_ns, links_ns);
   }
-  return (figures.latency_us * 1e3 + steps(shape) * (figures.step_us * 1e3 + longest_ns)) * 1e-9;
+  return (figures.latency_us * 1e3 +
+          steps_of(shape.kind, row_.schedule, shape.members) * (figures.step_us * 1e3 + longest_ns)) *
+         1e-9;
 }
 
 BandwidthDemand ModelledCollective::demand(const CollectiveShape& shape, const Flow& flow) const {
@@ -150,7 +140,7 @@ std::unique_ptr<PreparedParts> ModelledCollective::assemble(const Flow& flow,
   work.role = flow.role;
   work.bytes = flow.bytes;
   if (flow.bytes > 0) work.demand = demand(shape, flow);
-  auto members = std::make_unique<Members>();
+  auto members = std::make_unique<JointParts>();
   for (std::size_t i = 0; i < own.size(); ++i) {
     const Bytes bytes = shape.receives(static_cast<int>(i)) ? shape.destination_bytes() : 0;
     members->add(std::make_unique<ModelledTransfer>(work, 1, bytes, make_share(payload, static_cast<int>(i)),

@@ -14,6 +14,9 @@
 
 namespace linkscope::modelled {
 
+/// Steps of a collective, one after another.
+[[nodiscard]] int steps_of(CollectiveKind kind, BlockSchedule schedule, int members);
+
 /// One row of collective_rows.
 ///
 /// The model: a collective takes the method's latency, and for each of its steps the method's step and the latency of
@@ -48,7 +51,6 @@ class ModelledCollective : public Method {
 
   [[nodiscard]] std::vector<BlockTransfer> passages(const CollectiveShape& shape, const Flow& flow) const;
   [[nodiscard]] std::vector<std::string> route(const BlockTransfer& passage) const;
-  [[nodiscard]] int steps(const CollectiveShape& shape) const;
   [[nodiscard]] Support supports_pair(DeviceId from, DeviceId to) const;
   [[nodiscard]] Seconds latency(const CollectiveShape& shape, const Flow& flow) const;
   /// One member's equal part of what the collective asks of the node.

@@ -35,7 +35,7 @@ struct Machine {
   std::vector<MachineLink> links;
   /// Of flows that bring no figures of their own; a method that is not here cannot run.
   std::map<std::string, MethodFigures> methods;
-  /// Links on the way from one device to another, in order; what a collective's members take.
+  /// Links on the way from one device to another, in order; what members of a collective and ranks of a schedule take.
   std::map<std::pair<DeviceId, DeviceId>, std::vector<std::string>> routes;
   /// GPUs that can load and store each other's memory; absent: all of them.
   std::optional<std::vector<std::pair<DeviceId, DeviceId>>> peer_access;

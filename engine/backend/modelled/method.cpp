@@ -1,7 +1,6 @@
 #include "backend/modelled/method.hpp"
 
 #include <algorithm>
-#include <array>
 #include <iterator>
 
 #include "base/error.hpp"
@@ -13,19 +12,6 @@ constexpr std::int64_t default_hops = 10000;
 
 bool needs_source(Motion shape) { return shape != Motion::write; }
 bool needs_destination(Motion shape) { return shape != Motion::read && shape != Motion::chase; }
-
-Injection injection_of(const Flow& flow) {
-  static constexpr std::array<std::pair<const char*, Injection>, 5> words{{{"none", Injection::none},
-                                                                           {"crash", Injection::crash},
-                                                                           {"hang", Injection::hang},
-                                                                           {"corrupt", Injection::corrupt},
-                                                                           {"error", Injection::error}}};
-  const std::string asked = flow.parameters.word("inject", "none");
-  for (const auto& [word, injection] : words) {
-    if (asked == word) return injection;
-  }
-  throw Error(Fault::bad_input, "inject is crash, hang, corrupt or error, not '" + asked + "'");
-}
 
 /// A row's "name" or "name=value".
 struct TakenParameter {

@@ -112,6 +112,34 @@ inline constexpr std::array<CollectiveRow, 3> collective_rows{{
      Driver::gpu},
 }};
 
+/// Where a rank packs what it sends: in a buffer of its own, or with the interface's own stores in its peer's memory.
+enum class PackedInto { own_memory, peer_memory };
+
+struct ScheduleRow {
+  MethodSpec spec;
+  Driver driver;
+  PackedInto packed;
+  BlockSchedule collectives;  ///< how the steps' numbers are passed on
+};
+
+inline constexpr std::array<ScheduleRow, 3> schedule_rows{{
+    {{"mpi-schedule", "an application's messages by MPI, phase by phase", bandwidth, mpi_schedule_traits},
+     Driver::either,
+     PackedInto::own_memory,
+     BlockSchedule::ring},
+    {{"xccl-schedule", "an application's messages by the GPU vendor's library, phase by phase", bandwidth,
+      xccl_schedule_traits},
+     Driver::gpu,
+     PackedInto::own_memory,
+     BlockSchedule::ring},
+    {{"direct-schedule",
+      "an application's messages by kernels that store into the receiver's memory, phase by phase", bandwidth,
+      direct_schedule_traits},
+     Driver::gpu,
+     PackedInto::peer_memory,
+     BlockSchedule::pairs},
+}};
+
 inline constexpr std::array<MemorySpec, 12> memory_specs{{
     {"pageable", "ordinary host memory", pageable_traits},
     {"huge", "host memory in huge pages", huge_traits},

@@ -1,12 +1,27 @@
 #include "backend/modelled/transfer.hpp"
 
+#include <array>
 #include <chrono>
 #include <cstdlib>
 #include <thread>
+#include <utility>
 
 #include "base/error.hpp"
 
 namespace linkscope::modelled {
+
+Injection injection_of(const Flow& flow) {
+  static constexpr std::array<std::pair<const char*, Injection>, 5> words{{{"none", Injection::none},
+                                                                           {"crash", Injection::crash},
+                                                                           {"hang", Injection::hang},
+                                                                           {"corrupt", Injection::corrupt},
+                                                                           {"error", Injection::error}}};
+  const std::string asked = flow.parameters.word("inject", "none");
+  for (const auto& [word, injection] : words) {
+    if (asked == word) return injection;
+  }
+  throw Error(Fault::bad_input, "inject is crash, hang, corrupt or error, not '" + asked + "'");
+}
 
 void ModelledTransfer::move() {
   switch (injection_) {
@@ -26,7 +41,7 @@ void ModelledTransfer::move() {
 }
 
 std::vector<std::string> ModelledTransfer::notes() const {
-  if (verified_bytes() >= bytes_) return {};
+  if (!remarks_.empty() || verified_bytes() >= bytes_) return remarks_;
   return {"of " + format_bytes(bytes_) + " the first " + format_bytes(verified_bytes()) +
           " are real memory, moved and verified; the rest is modelled"};
 }

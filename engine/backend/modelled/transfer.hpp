@@ -2,6 +2,10 @@
 #pragma once
 
 #include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "backend/modelled/flow_payload.hpp"
 #include "backend/modelled/play.hpp"
@@ -11,6 +15,9 @@ namespace linkscope::modelled {
 
 /// A fault that a flow asks for by its parameter `inject`: for tests of what supervises an engine.
 enum class Injection { none, crash, hang, corrupt, error };
+
+/// Throws Error{bad_input} for a word that is none of them.
+[[nodiscard]] Injection injection_of(const Flow& flow);
 
 class ModelledTransfer : public Transfer {
  public:
@@ -23,6 +30,11 @@ class ModelledTransfer : public Transfer {
 
   /// Bytes read plus written by one transfer, where users expect that beside the payload.
   void touches(Bytes bytes) { own_facts().touched_bytes = bytes; }
+  /// What breakdown() and notes() are to say; the notes stand in place of what this says of real bytes.
+  void tells(Breakdown breakdown, std::vector<std::string> notes) {
+    breakdown_ = std::move(breakdown);
+    remarks_ = std::move(notes);
+  }
   [[nodiscard]] const LaneWork& work() const { return work_; }
   /// Moves the real bytes once, and does what `inject` asks for: ends the process, never returns, damages a
   /// byte, or throws Error{broken}.
@@ -33,6 +45,7 @@ class ModelledTransfer : public Transfer {
     return payload_->verify(seed);
   }
   [[nodiscard]] Bytes verified_bytes() const override { return payload_->verified_bytes(); }
+  [[nodiscard]] std::optional<Breakdown> breakdown() const override { return breakdown_; }
   /// Nothing: no cache is modelled.
   void flush() override {}
   [[nodiscard]] std::vector<std::string> notes() const override;
@@ -42,6 +55,8 @@ class ModelledTransfer : public Transfer {
   Bytes bytes_;
   std::unique_ptr<FlowPayload> payload_;
   Injection injection_;
+  std::optional<Breakdown> breakdown_;
+  std::vector<std::string> remarks_;
 };
 
 }  // namespace linkscope::modelled

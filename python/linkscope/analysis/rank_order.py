@@ -3,7 +3,8 @@
 A phase takes as long as its busiest link, or its slowest message where that is longer: its pair's latency and its bytes
 at the rate that the pair reached alone. A link carries what all messages over it have, at the share of its peak that
 each pair reached. Of up to eight devices all orders are tried; of more, ranks change places in pairs as long as that
-helps (pairwise interchange, as for quadratic assignment), from the devices' own order and from a greedy one.
+helps (pairwise interchange, as for quadratic assignment), from the devices' own order and from a greedy one. Mapping
+libraries (Scotch, TopoMatch) minimise bytes times distance, which is another goal: what a phase waits for is its worst.
 """
 
 from __future__ import annotations
@@ -65,12 +66,13 @@ class RankOrder:
         return self.gain > 1 + AS_GOOD
 
 
-def rank_order(schedule: Schedule, figures: polars.DataFrame, paths: Paths) -> RankOrder:
-    """The order for the schedule by a run's figures (analysis/figures.py) on its node.
+def rank_order(schedule: Schedule, figures: polars.DataFrame, paths: Paths, method: str | None = None) -> RankOrder:
+    """The order for the schedule by a run's figures (analysis/figures.py) on its node; of messages by ``method``, or by
+    whichever is fastest.
 
     Raises LinkscopeError where the node has fewer devices than the schedule has ranks, or a pair was not measured.
     """
-    costs = pair_costs(figures, paths)
+    costs = pair_costs(figures, paths, method)
     devices = sorted({device for pair in costs for device in pair}, key=natural)
     if len(devices) < schedule.ranks:
         raise LinkscopeError(
@@ -78,7 +80,8 @@ def rank_order(schedule: Schedule, figures: polars.DataFrame, paths: Paths) -> R
         )
     lacking = [f"{a} > {b}" for a in devices for b in devices if a != b and (a, b) not in costs]
     if lacking:
-        raise LinkscopeError(f"the run has no large copy {lacking[0]}: `linkscope run peer` measures all pairs")
+        what = "large copy" if method is None else f"figure of {method} for"
+        raise LinkscopeError(f"the run has no {what} {lacking[0]}: `linkscope run peer` measures all pairs")
     default = tuple(devices[: schedule.ranks])
     parts = _merged(schedule)
     best = min(_candidates(parts, devices, default, costs), key=lambda order: _seconds(parts, order, costs))
@@ -96,9 +99,15 @@ def rank_order(schedule: Schedule, figures: polars.DataFrame, paths: Paths) -> R
     )
 
 
-def pair_costs(figures: polars.DataFrame, paths: Paths) -> dict[Pair, PairCost]:
+def predicted_s(schedule: Schedule, order: Sequence[str], costs: dict[Pair, PairCost]) -> float:
+    """Seconds that the schedule's messages take with rank i on ``order[i]``; packs and collectives are not in it."""
+    return _seconds(_apart(schedule), order, costs)
+
+
+def pair_costs(figures: polars.DataFrame, paths: Paths, method: str | None = None) -> dict[Pair, PairCost]:
     """Of every pair of GPUs (of NUMA nodes where there are none): the fastest single copy of the largest size, and the
-    least time that any copy between them took, or between another pair of their speed class."""
+    least time that any copy between them took, or between another pair of their speed class. With a ``method``: of its
+    copies; links have room for what the fastest one gets out of them."""
     alone = (
         (polars.col("flows") == 1) & (polars.col("background") == 0) & polars.col("together").cast(polars.String).eq("")
     )
@@ -110,13 +119,17 @@ def pair_costs(figures: polars.DataFrame, paths: Paths) -> dict[Pair, PairCost]:
     ).with_columns(polars.col("source", "destination", "tier").cast(polars.String))
     kind = "gpu:" if copies["source"].str.starts_with("gpu:").any() else "numa:"
     copies = copies.filter(polars.all_horizontal(polars.col("source", "destination").str.starts_with(kind)))
+    fastest = copies.group_by("source", "destination").agg(polars.col("gbps").max())
+    room = {(source, destination): gbps for source, destination, gbps in fastest.iter_rows()}
+    if method is not None:
+        copies = copies.filter(polars.col("method").cast(polars.String) == method)
     quickest = dict(copies.group_by("tier").agg(polars.col("seconds").min()).iter_rows())
     largest = copies.filter(polars.col("bytes") == polars.col("bytes").max().over("source", "destination"))
     rates = largest.group_by("source", "destination", "tier").agg(polars.col("gbps").max())
     found = {}
     for source, destination, tier, gbps in rates.iter_rows():
         path = paths.between(source, destination)
-        links = _links(paths, path.route, gbps, path.peak_gbps) if path is not None else ()
+        links = _links(paths, path.route, room[source, destination], path.peak_gbps) if path is not None else ()
         found[source, destination] = PairCost(float(quickest[tier]), float(gbps), links)
     return found
 

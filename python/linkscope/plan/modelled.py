@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import permutations
 from typing import TYPE_CHECKING, Any
 
 from linkscope.errors import LinkscopeError
 from linkscope.machine.node import Device, Node
 from linkscope.machine.paths import DirectedLink, Paths
+from linkscope.plan.modelled_schedule import INTERFACES, give_schedule_figures
 
 if TYPE_CHECKING:
     from linkscope.plan.expand import EngineCatalog
@@ -51,14 +53,36 @@ def give_figures(case: Json, paths: Paths, catalog: EngineCatalog) -> str | None
     Those are its method's, with what the first rule that is for the flow replaces.
     """
     for flow in case["flows"]:
-        name = flow["method"] if flow["method"] in paths.node.methods else _LIKE.get(flow["method"], flow["method"])
-        described = paths.node.methods.get(name)
-        reason = _out_of_reach(flow, paths.node, catalog)
-        if described is not None and reason is None:
-            reason = _Choice(case, flow, described, paths).settle(catalog)
+        if flow["method"] in INTERFACES:
+            reason = give_schedule_figures(case, flow, paths.node, partial(_step, paths=paths, catalog=catalog))
+        else:
+            reason = _settle(case, flow, paths, catalog)
         if reason is not None:
             return reason
     return None
+
+
+def _settle(case: Json, flow: Json, paths: Paths, catalog: EngineCatalog) -> str | None:
+    """Gives a flow its figures, or says why it has none. Nothing, where the description has nothing on its method:
+    then the engine says so."""
+    described = _described(flow, paths.node)
+    reason = _out_of_reach(flow, paths.node, catalog)
+    if described is not None and reason is None:
+        reason = _Choice(case, flow, described, paths).settle(catalog)
+    return reason
+
+
+def _step(steps: list[Json], case: Json, paths: Paths, catalog: EngineCatalog) -> str | None:
+    """The same for the first of these steps of a schedule, which are under way together."""
+    if _described(steps[0], paths.node) is None:
+        return f"the description of {paths.node.name} has no figures for {steps[0]['method']}"
+    return _settle({**case, "flows": steps}, steps[0], paths, catalog)
+
+
+def _described(flow: Json, node: Node) -> Json | None:
+    name: str = flow["method"]
+    name = name if name in node.methods else _LIKE.get(name, name)
+    return node.methods.get(name)
 
 
 class _Choice:
@@ -194,8 +218,8 @@ def _kind(device: str | None) -> str | None:
 
 
 def _routes(paths: Paths) -> list[Json]:
-    """Ways between every two GPUs and every two NUMA nodes: what the members of a collective take."""
-    pairs = (pair for kind in ("gpu", "numa") for pair in permutations(paths.node.of_kind(kind), 2))
+    """Ways between every two GPUs or NUMA nodes: what the members of a collective and the ranks of a schedule take."""
+    pairs = permutations((*paths.node.of_kind("gpu"), *paths.node.of_kind("numa")), 2)
     ways = ((a.id, b.id, paths.between(a.id, b.id)) for a, b in pairs)
     return [{"from": a, "to": b, "links": list(path.route)} for a, b, path in ways if path is not None]
 

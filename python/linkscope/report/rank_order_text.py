@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rich.console import Console
 from rich.text import Text
 
+from linkscope.analysis.order_gain import OrderGain
 from linkscope.analysis.rank_order import RankOrder
 from linkscope.machine.node import Node
 from linkscope.report import wording
@@ -14,8 +17,8 @@ VISIBLE = {"AMD": "ROCR_VISIBLE_DEVICES"}
 """By the vendor's name in a device's; else NVIDIA's."""
 
 
-def show(found: RankOrder, schedule: Schedule, node: Node, console: Console) -> None:
-    """The answer, what it waits for, and how to ask for the order."""
+def show(found: RankOrder, schedule: Schedule, node: Node, console: Console, gains: Sequence[OrderGain] = ()) -> None:
+    """The answer, what it waits for, how to ask for the order, and what orders gained in the run."""
     title = Text(f"{schedule.name}: {schedule.ranks} ranks on {node.name}", style="bold")
     if found.modelled:
         title.append(f"  {wording.MODELLED}", style="bold yellow")
@@ -24,6 +27,8 @@ def show(found: RankOrder, schedule: Schedule, node: Node, console: Console) -> 
     if found.matters:
         for line in settings(found, node):
             console.print(Text(f"  {line}"), soft_wrap=True)
+    for line in measured(gains):
+        console.print(Text(line), soft_wrap=True)
 
 
 def verdict(found: RankOrder) -> str:
@@ -48,6 +53,31 @@ def settings(found: RankOrder, node: Node) -> list[str]:
 
 
 def rankfile(found: RankOrder, node: Node) -> str:
-    """Open MPI's: each rank on the CPUs of its NUMA node, on this host."""
-    cpus = [node.device(device).cpus for device in found.devices]
-    return "".join(f"rank {rank}=localhost slot={','.join(map(str, own)) or rank}\n" for rank, own in enumerate(cpus))
+    """Open MPI's: each rank on CPUs of its NUMA node, or of its GPU's, on this host; ranks of one node share its CPUs
+    out while they last."""
+    homes = [_home(device, node) for device in found.devices]
+    lines = []
+    for rank, home in enumerate(homes):
+        cpus = node.device(home).cpus if home is not None else ()
+        beside, before = homes.count(home), homes[:rank].count(home)
+        own = cpus[before::beside] or cpus
+        lines.append(f"rank {rank}=localhost slot={','.join(map(str, own)) or rank}\n")
+    return "".join(lines)
+
+
+def _home(device: str, node: Node) -> str | None:
+    """The NUMA node that a device is, or is next to."""
+    if device.startswith("numa:"):
+        return device
+    numa = f"numa:{node.device(device).numa}"
+    return numa if any(one.id == numa for one in node.of_kind("numa")) else None
+
+
+def measured(gains: Sequence[OrderGain]) -> list[str]:
+    """A line for each workload that the run has in several orders."""
+    return [
+        f"{one.workload}, {one.method}, {'modelled' if one.modelled else 'measured'}: "
+        f"{', '.join(one.devices)} takes {wording.time(one.seconds)}, {', '.join(one.default)} "
+        f"{wording.time(one.default_seconds)}: {one.gain:.2f} times ({one.low:.2f} to {one.high:.2f})"
+        for one in gains
+    ]

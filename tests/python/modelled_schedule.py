@@ -1,0 +1,79 @@
+"""Plays schedules on described nodes by the engine's modelled backend. For tests."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+from linkscope.launch.engines import modelling_engine
+from linkscope.machine.node import Node
+from linkscope.machine.paths import Paths
+from linkscope.plan.modelled import give_figures, machine_of
+from linkscope.workload.schedule import Schedule
+
+Json = dict[str, Any]
+
+
+def case_of(
+    schedule: Schedule,
+    order: tuple[str, ...],
+    method: str = "mpi-schedule",
+    memory: str = "device",
+    environment: dict[str, str] | None = None,
+    **parameters: str,
+) -> Json:
+    """A case of a plan with the schedule, its ranks on the devices of ``order``; fields and particles with them."""
+    ends = [{"device": device, "memory": memory} for device in order]
+    packed = schedule.grid is not None or schedule.particles is not None
+    flow: Json = {
+        "method": method,
+        "executor": order[0],
+        "bytes": schedule.bytes,
+        "members": ends,
+        **({"state": [dict(end) for end in ends]} if packed else {}),
+        **({"parameters": parameters} if parameters else {}),
+        "schedule": schedule.to_plan(),
+    }
+    return {
+        "id": f"{schedule.name}/{','.join(order)}",
+        "clock": "host",
+        "cache": "warm",
+        **({"environment": environment} if environment else {}),
+        "flows": [flow],
+    }
+
+
+def why_not(case: Json, node: Node) -> str | None:
+    """Why the description has no figures for the case; gives it those that it has."""
+    return give_figures(case, Paths(node), modelling_engine().catalog())
+
+
+def played(case: Json, node: Node, folder: Path) -> Json:
+    """The engine's row of the case."""
+    reason = why_not(case, node)
+    assert reason is None, reason
+    wanted = {name: value for name, value in case.items() if name != "environment"}
+    plan = {"schema": 1, "backend": "modelled", "machine": machine_of(Paths(node)), "options": {}, "cases": [wanted]}
+    path = folder / "plan.json"
+    path.write_text(json.dumps(plan))
+    command = [str(modelling_engine().path), "run", str(path)]
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    rows = [json.loads(line) for line in ran.stdout.splitlines() if '"record":"row"' in line]
+    assert len(rows) == 1, ran.stdout
+    row: Json = rows[0]
+    return row
+
+
+def seconds(row: Json) -> float:
+    """Of the whole schedule, as its slowest rank has it."""
+    found: float = row["flows"][0]["seconds"]["median"]
+    return found
+
+
+def messages_s(row: Json, schedule: Schedule) -> float:
+    """Of the phases that have messages, their collectives included."""
+    phases = zip(schedule.phases, row["flows"][0]["breakdown"][0]["phases_s"], strict=True)
+    return sum(took for phase, took in phases if phase.messages)
