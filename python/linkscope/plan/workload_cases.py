@@ -98,7 +98,8 @@ def _points(setting: WorkloadSetting, variants: Sequence[Variant]) -> Iterator[W
     row, catalog, places = setting.row, setting.catalog, setting.places
     memories: tuple[str, ...] = row.memories
     if not places.on_gpus and catalog.gpu_problem is None:
-        memories = tuple(one for one in memories if one in catalog.memories) or memories
+        on_cpus = (one for one in memories if one in catalog.memories and catalog.memory(one).lies_on != "gpu")
+        memories = tuple(on_cpus) or memories
     for variant, interface, memory, state, staging, processes in product(
         variants, row.interfaces, memories, _states(setting), row.stagings, row.processes
     ):
