@@ -56,7 +56,7 @@ struct Departure {
   std::uint64_t count = 0;
 };
 
-/// Calls are made by the rank's one thread, in order; those that enqueue work on a device return before it is done, and
+/// Calls are made in order, by one thread at a time: the rank's, or while that is idle the one that fills and checks. Those that enqueue work on a device return before it is done, and
 /// synchronise() waits for it. Each throws Error{broken} with the vendor's words.
 class Packer {
  public:
@@ -70,6 +70,9 @@ class Packer {
   virtual void poison(const GridBox& box) = 0;
   /// The first of its words, row by row, that differs; waits for all work before.
   [[nodiscard]] virtual std::optional<WrongWord> compare(const GridBox& box, std::uint64_t seed) = 0;
+
+  /// The 8-byte word at `at`; waits for all work before.
+  [[nodiscard]] virtual std::uint64_t read_word(const std::byte* at) = 0;
 
   /// Room for a message in the memory of the rank's buffers, allocated and freed by the call that an application makes
   /// for that memory (malloc, cudaMalloc, ...). Throws Error{no_memory}.

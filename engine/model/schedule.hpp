@@ -48,10 +48,10 @@ struct Phase {
   std::uint64_t every =
       1;  ///< takes place in each `every`-th repeat of its loop, the first of all in repeat `every`
   Seconds gap_s = 0;  ///< that the application computed before it; not communication
-  std::vector<ScheduledMessage> messages;
-  std::optional<HaloExchange> halo;             ///< of a schedule with a grid
+  std::vector<ScheduledMessage> messages{};
+  std::optional<HaloExchange> halo{};           ///< of a schedule with a grid
   Termination termination = Termination::none;  ///< of a schedule with particles: ends a round
-  std::vector<SmallCollective> collectives;
+  std::vector<SmallCollective> collectives{};
 };
 
 /// Phases one after another, `repeats` times.

@@ -44,10 +44,11 @@ class Transport {
   /// What was unpacked may be overwritten by the peers from now on.
   virtual void unpacked() {}
 
-  /// Particles: sends from `from`, memory that the rank has allocated itself and keeps until sent().
+  /// Particles: begins to send from `from`, memory that the rank has allocated itself and keeps until sent(). Never
+  /// waits for the peer: that may wait to send as well.
   virtual void send_from(int peer, const std::byte* from, Bytes bytes) = 0;
-  /// Waits for all sends begun by send_from().
-  virtual void sent() = 0;
+  /// Whether all sends begun by send_from() are over.
+  [[nodiscard]] virtual bool sent() = 0;
   /// A message that has come for a posted receive, if there is one; its receive is over.
   [[nodiscard]] virtual std::optional<ArrivedMessage> arrived() = 0;
   /// Takes back receives that nobody will send for.
@@ -58,6 +59,9 @@ class Transport {
   /// Begins an all-reduce (sum) of int64, of which reduced() says whether it is over. One at a time.
   virtual void begin_reduce(std::int64_t* numbers, int count) = 0;
   [[nodiscard]] virtual bool reduced() = 0;
+
+  /// Seconds so far in which it copied messages to or from other memory, on their way to a library that takes no other.
+  [[nodiscard]] virtual Seconds copied() const { return 0; }
 
   /// Makes the other ranks of this process, which may be waiting, throw. Called by any thread; must not throw.
   virtual void give_up() noexcept = 0;

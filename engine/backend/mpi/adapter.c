@@ -188,6 +188,40 @@ static int wait_all(int count, void* requests, int first) {
   return MPI_Waitall(count, (MPI_Request*)requests + first, MPI_STATUSES_IGNORE);
 }
 
+static void clear(int count, void* requests, int first) {
+  for (int i = first; i < first + count; ++i) ((MPI_Request*)requests)[i] = MPI_REQUEST_NULL;
+}
+
+static int test_all(int count, void* requests, int first, int* over) {
+  return MPI_Testall(count, (MPI_Request*)requests + first, over, MPI_STATUSES_IGNORE);
+}
+
+static int test_any(int count, void* requests, int first, int* index, int64_t* bytes) {
+  int over = 0;
+  int found = MPI_UNDEFINED;
+  int length = 0;
+  MPI_Status status;
+  int code = MPI_Testany(count, (MPI_Request*)requests + first, &found, &over, &status);
+  *index = -1;
+  *bytes = 0;
+  if (code != MPI_SUCCESS || !over || found == MPI_UNDEFINED) return code;
+  code = MPI_Get_count(&status, MPI_BYTE, &length);
+  *index = found;
+  *bytes = length;
+  return code;
+}
+
+static int cancel_all(int count, void* requests, int first) {
+  int code = MPI_SUCCESS;
+  for (int i = first; i < first + count; ++i) {
+    MPI_Request* const request = (MPI_Request*)requests + i;
+    if (code != MPI_SUCCESS || *request == MPI_REQUEST_NULL) continue;
+    code = MPI_Cancel(request);
+    if (code == MPI_SUCCESS) code = MPI_Wait(request, MPI_STATUS_IGNORE);
+  }
+  return code;
+}
+
 static enum MpiSum try_sum(enum MpiElement type) {
   // 32 bits of elements that are 1, and of as many that are 2.
   static const struct {
@@ -219,6 +253,26 @@ static int all_reduce(const void* from, void* to, int64_t count, enum MpiElement
   from = or_in_place(from);
   return count <= INT_MAX ? MPI_Allreduce(from, to, (int)count, of, MPI_SUM, by)
                           : LARGE(MPI_Allreduce_c(from, to, count, of, MPI_SUM, by));
+}
+
+static MPI_Datatype number_of(enum MpiNumber type) {
+  return type == number_int32 ? MPI_INT32_T : type == number_int64 ? MPI_INT64_T : MPI_DOUBLE;
+}
+
+static MPI_Op operation_of(enum MpiReduce by) {
+  return by == reduce_sum ? MPI_SUM : by == reduce_min ? MPI_MIN : MPI_MAX;
+}
+
+static int reduce_numbers(void* numbers, int count, enum MpiNumber type, enum MpiReduce by,
+                          MpiHandle communicator) {
+  return MPI_Allreduce(MPI_IN_PLACE, numbers, count, number_of(type), operation_of(by),
+                       communicator_of(communicator));
+}
+
+static int begin_reduce_numbers(void* numbers, int count, enum MpiNumber type, enum MpiReduce by,
+                                MpiHandle communicator, void* requests, int index) {
+  return MPI_Iallreduce(MPI_IN_PLACE, numbers, count, number_of(type), operation_of(by),
+                        communicator_of(communicator), (MPI_Request*)requests + index);
 }
 
 static int reduce(const void* from, void* to, int64_t count, enum MpiElement type, int root,
@@ -326,9 +380,15 @@ const struct MpiFunctions* linkscope_mpi_functions(void) {
       .begin_send = begin_send,
       .begin_receive = begin_receive,
       .wait_all = wait_all,
+      .clear = clear,
+      .test_all = test_all,
+      .test_any = test_any,
+      .cancel_all = cancel_all,
       .try_sum = try_sum,
       .barrier = barrier,
       .all_reduce = all_reduce,
+      .reduce_numbers = reduce_numbers,
+      .begin_reduce_numbers = begin_reduce_numbers,
       .reduce = reduce,
       .broadcast = broadcast,
       .reduce_scatter = reduce_scatter,

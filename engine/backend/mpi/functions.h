@@ -10,7 +10,7 @@ extern "C" {
 #endif
 
 /// Changes with every change of this file: an adapter of another build is not used.
-#define LINKSCOPE_MPI_LAYOUT 2
+#define LINKSCOPE_MPI_LAYOUT 3
 
 /// A communicator or a window of the MPI behind the table; 0: none.
 typedef uintptr_t MpiHandle;  // NOLINT(modernize-use-using): C
@@ -23,6 +23,9 @@ enum MpiElement {
   element_float16,
   element_bfloat16
 };
+/// What applications reduce between messages.
+enum MpiNumber { number_int32, number_int64, number_float64 };
+enum MpiReduce { reduce_sum, reduce_min, reduce_max };
 /// The mpi.h that an adapter was compiled against.
 enum MpiHeader { header_of_standard_abi, header_of_site };
 /// What became of one and one. unnamed: the adapter's mpi.h has no such type; refused: the library has no sum of it.
@@ -63,11 +66,24 @@ struct MpiFunctions {
   int (*begin_receive)(void* to, int64_t bytes, int rank, int tag, MpiHandle communicator, void* requests,
                        int index);
   int (*wait_all)(int count, void* requests, int first);
+  /// Makes `count` requests from number `first` on ones of nothing, which the three below pass over.
+  void (*clear)(int count, void* requests, int first);
+  /// Whether they are all over.
+  int (*test_all)(int count, void* requests, int first, int* over);
+  /// One of these receives that is over: its number from `first` on and its bytes; -1: none. It then is one of nothing.
+  int (*test_any)(int count, void* requests, int first, int* index, int64_t* bytes);
+  /// Takes back receives that are under way.
+  int (*cancel_all)(int count, void* requests, int first);
 
   /// Adds up elements of the type, which this MPI may not have or not be able to add.
   enum MpiSum (*try_sum)(enum MpiElement type);
   int (*barrier)(MpiHandle communicator);
   int (*all_reduce)(const void* from, void* to, int64_t count, enum MpiElement type, MpiHandle communicator);
+  /// An all-reduce in place of numbers in host memory; the second begins one, which takes request number `index`.
+  int (*reduce_numbers)(void* numbers, int count, enum MpiNumber type, enum MpiReduce by,
+                        MpiHandle communicator);
+  int (*begin_reduce_numbers)(void* numbers, int count, enum MpiNumber type, enum MpiReduce by,
+                              MpiHandle communicator, void* requests, int index);
   int (*reduce)(const void* from, void* to, int64_t count, enum MpiElement type, int root,
                 MpiHandle communicator);
   int (*broadcast)(void* at, int64_t count, enum MpiElement type, int root, MpiHandle communicator);

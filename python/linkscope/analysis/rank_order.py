@@ -70,9 +70,11 @@ def rank_order(schedule: Schedule, figures: polars.DataFrame, paths: Paths, meth
     """The order for the schedule by a run's figures (analysis/figures.py) on its node; of messages by ``method``, or by
     whichever is fastest.
 
-    Raises LinkscopeError where the node has fewer devices than the schedule has ranks, or a pair was not measured.
+    Raises LinkscopeError where the node has fewer devices than the schedule has ranks, or a pair was not measured so.
     """
     costs = pair_costs(figures, paths, method)
+    if method is not None and not costs:
+        raise LinkscopeError(f"the run has no messages by {method} between devices")
     devices = sorted({device for pair in costs for device in pair}, key=natural)
     if len(devices) < schedule.ranks:
         raise LinkscopeError(

@@ -1,7 +1,7 @@
 """Particles: the messages of Quicksilver's particle exchange (its public sources; schieffer25 7.1).
 
 A brick of ranks. Particles cross the faces between them in rounds, until a round sends none: one cycle. Both sides of a
-face send alike, so that a rank has as many particles after each pass as before.
+face send alike, so that a rank has as many particles after each round as before.
 """
 
 from __future__ import annotations
@@ -28,12 +28,11 @@ FEW = 30
 """Expected particles below which the number that cross is drawn (Poisson)."""
 TERMINATIONS = ("blocking", "non-blocking")
 CYCLE_END = (
-    SmallCollective("int64", "sum", 2),
     SmallCollective(count=0),
     *(SmallCollective("float64", "sum"),) * 3,
     SmallCollective("int64", "sum", 13),
 )
-"""The final termination test, which always blocks; a barrier; and the sums of the cycle's tallies."""
+"""A barrier, and the sums of the cycle's tallies. (The termination test that ends a cycle belongs to the exchange.)"""
 
 Grid = tuple[int, int, int]
 
@@ -66,9 +65,8 @@ def particles(
     batch = ceil(count / ranks / VAULTS)
     faces = _faces(grid, cells, deck.crossings * count)
     phases: list[Phase] = []
-    passes: list[Crossing] = []
-    for number, crossed in enumerate(_rounds(deck, faces, batch)):
-        passes += crossed
+    rounds = _rounds(deck, faces, batch)
+    for number, crossed in enumerate(rounds):
         for index, crossing in enumerate(crossed):
             ends = termination if index == len(crossed) - 1 else "none"
             phases.append(Phase(f"round {number}, pass {index}", _messages(crossing), cycles, termination=ends))
@@ -77,7 +75,7 @@ def particles(
         f"particles, {deck.name}, {count} particles, {cycles} cycles",
         ranks,
         (Loop(cycles, tuple(phases)),),
-        particles=Particles(_stock(passes, ranks), _neighbourhoods(grid), batch),
+        particles=Particles(_stock(rounds, ranks), _neighbourhoods(grid), batch),
     )
 
 
@@ -169,12 +167,13 @@ def _messages(crossing: Crossing) -> tuple[Message, ...]:
     )
 
 
-def _stock(passes: Sequence[Crossing], ranks: int) -> tuple[int, ...]:
-    """The fewest that each rank can begin with: what its largest pass sends, since each pass brings as many back."""
+def _stock(rounds: Sequence[list[Crossing]], ranks: int) -> tuple[int, ...]:
+    """The fewest that each rank can begin with: what it sends in its largest round. A round brings as many back, but
+    some perhaps only after its last pass."""
     most: Counter[int] = Counter()
-    for crossing in passes:
+    for passes in rounds:
         departing: Counter[int] = Counter()
-        for face, count in crossing:
+        for face, count in (one for crossing in passes for one in crossing):
             departing[face.low] += count
             departing[face.high] += count
         most |= departing

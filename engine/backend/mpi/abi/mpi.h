@@ -33,12 +33,17 @@ typedef struct {
 #define MPI_INFO_NULL ((MPI_Info)0x00000130)
 #define MPI_ERRORS_RETURN ((MPI_Errhandler)0x00000143)
 #define MPI_SUM ((MPI_Op)0x00000021)
+#define MPI_MIN ((MPI_Op)0x00000022)
+#define MPI_MAX ((MPI_Op)0x00000023)
+#define MPI_REQUEST_NULL ((MPI_Request)0x00000180)
 
 #define MPI_DATATYPE_NULL ((MPI_Datatype)0x00000200)
 #define MPI_FLOAT ((MPI_Datatype)0x00000210)
+#define MPI_DOUBLE ((MPI_Datatype)0x00000214)
 #define MPI_BYTE ((MPI_Datatype)0x00000247)
 #define MPI_UINT16_T ((MPI_Datatype)0x00000249)
 #define MPI_INT32_T ((MPI_Datatype)0x00000250)
+#define MPI_INT64_T ((MPI_Datatype)0x00000258)
 #define MPI_REAL2 ((MPI_Datatype)0x000002ca)
 
 #define MPI_IN_PLACE ((void*)1)
@@ -88,10 +93,17 @@ int MPI_Irecv(void* to, int count, MPI_Datatype type, int from, int tag, MPI_Com
 int MPI_Irecv_c(void* to, MPI_Count count, MPI_Datatype type, int from, int tag, MPI_Comm comm,
                 MPI_Request* request);
 int MPI_Waitall(int count, MPI_Request* requests, MPI_Status* statuses);
+int MPI_Wait(MPI_Request* request, MPI_Status* status);
+int MPI_Testall(int count, MPI_Request* requests, int* flag, MPI_Status* statuses);
+int MPI_Testany(int count, MPI_Request* requests, int* index, int* flag, MPI_Status* status);
+int MPI_Get_count(const MPI_Status* status, MPI_Datatype type, int* count);
+int MPI_Cancel(MPI_Request* request);
 
 int MPI_Barrier(MPI_Comm comm);
 int MPI_Reduce_local(const void* in, void* inout, int count, MPI_Datatype type, MPI_Op op);
 int MPI_Allreduce(const void* from, void* to, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm);
+int MPI_Iallreduce(const void* from, void* to, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm,
+                   MPI_Request* request);
 int MPI_Allreduce_c(const void* from, void* to, MPI_Count count, MPI_Datatype type, MPI_Op op, MPI_Comm comm);
 int MPI_Reduce(const void* from, void* to, int count, MPI_Datatype type, MPI_Op op, int root, MPI_Comm comm);
 int MPI_Reduce_c(const void* from, void* to, MPI_Count count, MPI_Datatype type, MPI_Op op, int root,

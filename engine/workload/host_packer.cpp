@@ -1,0 +1,180 @@
+#include "workload/host_packer.hpp"
+
+#include <array>
+#include <cstdlib>
+#include <cstring>
+
+#include "base/error.hpp"
+#include "model/particle.hpp"
+#include "model/pattern.hpp"
+
+namespace linkscope::workload {
+namespace {
+
+constexpr std::size_t whole_columns = std::extent_v<decltype(Particle::whole)>;
+constexpr std::size_t real_columns = std::extent_v<decltype(Particle::real)>;
+constexpr std::size_t text_columns = std::extent_v<decltype(Particle::text)>;
+
+/// Where the columns of a message of `count` particles begin; the reals may lie on no multiple of 8.
+struct MessageColumns {
+  explicit MessageColumns(std::uint64_t count)
+      : whole(particle_header_bytes),
+        real(whole + count * whole_columns * sizeof(std::int32_t)),
+        text(real + count * real_columns * sizeof(double)) {}
+  Bytes whole;
+  Bytes real;
+  Bytes text;
+};
+
+std::byte* row(const GridBox& box, std::uint64_t index) { return box.base + index * box.pitch; }
+
+bool is_plain(const Endpoint& where) { return where.traits.system_pages && !where.traits.huge_pages; }
+
+}  // namespace
+
+HostPacker::HostPacker(const Endpoint& buffers) : buffers_(buffers) {}
+
+HostPacker::~HostPacker() {
+  for (auto& [at, allocation] : blocks_) static_cast<void>(allocation->give_back(std::array{at}));
+}
+
+void HostPacker::copy(const std::vector<PackedRows>& rows) {
+  for (const PackedRows& one : rows) {
+    const Bytes bytes = one.words * word_bytes;
+    for (std::uint64_t index = 0; index < one.rows; ++index)
+      std::memcpy(one.to + index * one.to_pitch, one.from + index * one.from_pitch, bytes);
+  }
+}
+
+void HostPacker::fill(const GridBox& box, std::uint64_t seed) {
+  for (std::uint64_t index = 0; index < box.rows; ++index) {
+    auto* const words = reinterpret_cast<std::uint64_t*>(row(box, index));
+    const std::uint64_t first = box.first + index * box.step;
+    for (std::uint64_t column = 0; column < box.columns; ++column)
+      words[column] = pattern_word(seed, first + column);
+  }
+}
+
+void HostPacker::poison(const GridBox& box) {
+  for (std::uint64_t index = 0; index < box.rows; ++index)
+    std::memset(row(box, index), poison_byte, box.columns * word_bytes);
+}
+
+std::optional<WrongWord> HostPacker::compare(const GridBox& box, std::uint64_t seed) {
+  for (std::uint64_t index = 0; index < box.rows; ++index) {
+    const auto* const words = reinterpret_cast<const std::uint64_t*>(row(box, index));
+    const std::uint64_t first = box.first + index * box.step;
+    for (std::uint64_t column = 0; column < box.columns; ++column) {
+      if (words[column] != pattern_word(seed, first + column)) return WrongWord{column, index};
+    }
+  }
+  return std::nullopt;
+}
+
+std::uint64_t HostPacker::read_word(const std::byte* at) {
+  std::uint64_t word = 0;
+  std::memcpy(&word, at, sizeof word);
+  return word;
+}
+
+std::byte* HostPacker::allocate(Bytes bytes) {
+  if (is_plain(buffers_)) {
+    auto* const at = static_cast<std::byte*>(std::malloc(bytes));
+    if (at == nullptr)
+      throw Error(Fault::no_memory, "malloc gives no " + format_bytes(bytes) + " for a message");
+    return at;
+  }
+  std::array<host::Block, 1> block{};
+  auto allocation = host::allocate_on_host(buffers_.traits, {bytes, 1}, buffers_.device.index);
+  if (const int code = allocation->take(block); code != 0) throw allocation->failure(code);
+  blocks_.emplace(block[0], std::move(allocation));
+  return block[0];
+}
+
+void HostPacker::release(std::byte* at) {
+  if (is_plain(buffers_)) {
+    std::free(at);
+    return;
+  }
+  const auto found = blocks_.find(at);
+  static_cast<void>(found->second->give_back(std::array{at}));
+  blocks_.erase(found);
+}
+
+void HostPacker::make_particles(Particle* store, std::uint64_t first, std::uint64_t count,
+                                std::uint64_t seed) {
+  auto* words = reinterpret_cast<std::uint64_t*>(store);
+  for (std::uint64_t id = first; id < first + count; ++id) {
+    for (unsigned index = 0; index < particle_words; ++index) *words++ = particle_word(seed, id, index);
+  }
+}
+
+void HostPacker::fill_queue(std::uint64_t from, const std::vector<Departure>& departures) {
+  queue_.clear();
+  for (const Departure& departure : departures) {
+    for (std::uint64_t i = 0; i < departure.count; ++i) queue_.push_back({departure.peer, from++});
+  }
+}
+
+std::uint64_t HostPacker::queued(int peer) {
+  std::uint64_t count = 0;
+  for (const Leaving& one : queue_) count += one.peer == peer ? 1U : 0U;
+  return count;
+}
+
+void HostPacker::pack_particles(const Particle* store, int peer, std::byte* to) {
+  const std::uint64_t count = queued(peer);
+  const MessageColumns columns(count);
+  const std::array<std::int32_t, 2> header{static_cast<std::int32_t>(count), 0};
+  std::memcpy(to, header.data(), sizeof header);
+  std::uint64_t place = 0;
+  for (const Leaving& one : queue_) {
+    if (one.peer != peer) continue;
+    const Particle& particle = store[one.index];
+    for (std::size_t i = 0; i < whole_columns; ++i)
+      std::memcpy(to + columns.whole + (i * count + place) * sizeof(std::int32_t), &particle.whole[i],
+                  sizeof(std::int32_t));
+    for (std::size_t i = 0; i < real_columns; ++i)
+      std::memcpy(to + columns.real + (i * count + place) * sizeof(double), &particle.real[i],
+                  sizeof(double));
+    for (std::size_t i = 0; i < text_columns; ++i)
+      to[columns.text + i * count + place] = static_cast<std::byte>(particle.text[i]);
+    ++place;
+  }
+}
+
+std::uint64_t HostPacker::unpack_particles(Particle* store, std::uint64_t at, const std::byte* message) {
+  std::int32_t told = 0;
+  std::memcpy(&told, message, sizeof told);
+  const auto count = static_cast<std::uint64_t>(told);
+  const MessageColumns columns(count);
+  for (std::uint64_t place = 0; place < count; ++place) {
+    Particle& particle = store[at + place];
+    for (std::size_t i = 0; i < whole_columns; ++i)
+      std::memcpy(&particle.whole[i], message + columns.whole + (i * count + place) * sizeof(std::int32_t),
+                  sizeof(std::int32_t));
+    for (std::size_t i = 0; i < real_columns; ++i)
+      std::memcpy(&particle.real[i], message + columns.real + (i * count + place) * sizeof(double),
+                  sizeof(double));
+    for (std::size_t i = 0; i < text_columns; ++i)
+      particle.text[i] = static_cast<char>(message[columns.text + i * count + place]);
+  }
+  return count;
+}
+
+std::optional<std::uint64_t> HostPacker::count_particles(const Particle* store, std::uint64_t from,
+                                                         std::uint64_t to, std::uint64_t seed,
+                                                         std::vector<std::int32_t>& seen) {
+  const auto* const words = reinterpret_cast<const std::uint64_t*>(store);
+  for (std::uint64_t index = from; index < to; ++index) {
+    const std::uint64_t* const own = words + index * particle_words;
+    if (own[0] >= seen.size()) return index;
+    for (unsigned i = 1; i < particle_words; ++i) {
+      if (own[i] != particle_word(seed, own[0], i)) return index;
+    }
+    ++seen[own[0]];
+  }
+  return std::nullopt;
+}
+
+}  // namespace linkscope::workload

@@ -1,0 +1,71 @@
+// ScheduleTransfer: one rank of a schedule: carries it out, phase by phase, and knows where its time went.
+#pragma once
+
+#include <exception>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "backend/host/host_transfer.hpp"
+#include "workload/phase_work.hpp"
+
+namespace linkscope::workload {
+
+/// The thread that carries a rank out.
+struct RankThread {
+  int node = 0;                     ///< it runs on a CPU of this one
+  host::Worker* worker = nullptr;   ///< null: any of the node
+  std::shared_ptr<void> turn;       ///< held as long as it may call a library that serves one thread
+  std::vector<std::string> notes;   ///< for the row
+  std::function<void()> prepare{};  ///< called before each start; may throw
+};
+
+/// One transfer is the whole schedule. The first start since arm() carries it out once more before, untimed, and checks
+/// what arrived after each phase; loops then have one repeat only. All ranks meet before the timed ones and after them.
+/// What counts of the span is communication: no gaps, and no work of the application's own.
+class ScheduleTransfer final : public host::HostTransfer {
+ public:
+  /// `packer` and `transport` become its own.
+  ScheduleTransfer(const RankContext& context, std::unique_ptr<Packer> packer,
+                   std::unique_ptr<Transport> transport, RankThread thread);
+  ~ScheduleTransfer() override;
+
+  [[nodiscard]] Transport& transport() { return *transport_; }
+
+  [[nodiscard]] host::Worker* own_worker() override { return thread_.worker; }
+  void perform(unsigned part, std::uint64_t first, std::uint64_t repeats) noexcept override;
+  [[nodiscard]] Span counted(const Span& span) override;
+  void rethrow() override;
+  void arm(std::uint64_t seed) override;
+  [[nodiscard]] std::optional<Mismatch> verify(std::uint64_t seed) const override;
+  [[nodiscard]] Bytes verified_bytes() const override { return work_->checked_bytes(); }
+  void flush() override {}
+  [[nodiscard]] std::vector<std::string> notes() const override { return thread_.notes; }
+  [[nodiscard]] std::optional<Breakdown> breakdown() const override;
+
+ private:
+  void start();
+  void check_each_phase();
+  void carry_out();
+  void carry_out(const Loop& loop, std::size_t number);
+  void reduce(const Phase& phase);
+  void wait_out(Seconds gap);
+
+  RankContext context_;
+  std::unique_ptr<Packer> packer_;
+  std::unique_ptr<Transport> transport_;
+  std::unique_ptr<PhaseWork> work_;
+  RankThread thread_;
+  PartClock clock_;
+  bool checked_ = false;
+  std::optional<std::string> wrong_;
+  std::optional<Span> span_;
+  std::exception_ptr failure_;
+  std::uint64_t transfers_ = 0;  ///< timed since arm()
+  std::vector<Seconds> parts_;   ///< of those
+  std::vector<Seconds> phases_;
+};
+
+}  // namespace linkscope::workload

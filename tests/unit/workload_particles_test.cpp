@@ -1,0 +1,154 @@
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "model/particle.hpp"
+#include "workload_ranks.hpp"
+
+namespace linkscope::workload {
+namespace {
+
+ScheduledMessage particles(int from, int to, std::uint64_t count) { return {from, to, 8 + count * 136}; }
+
+/// Three ranks in a row. Round 0 has two passes; what arrives is handed on in round 1; round 2 sends nothing.
+Schedule exchange(Termination how) {
+  Schedule schedule;
+  schedule.ranks = 3;
+  schedule.particles = ParticleDeck{{20, 9, 15}, {{1}, {0, 2}, {1}}, 8};
+  schedule.loops = {{2,
+                     {Phase{.name = "round 0, pass 0", .messages = {particles(0, 1, 8), particles(2, 1, 1)}},
+                      Phase{.name = "round 0, pass 1",
+                            .messages = {particles(0, 1, 3), particles(1, 2, 5), particles(1, 0, 4)},
+                            .termination = how},
+                      Phase{.name = "round 1", .messages = {particles(1, 2, 8)}, .termination = how},
+                      Phase{.name = "round 2", .termination = how},
+                      Phase{.name = "cycle end",
+                            .collectives = {{.count = 0}, {NumberType::float64, ReduceOp::sum, 13}}}}}};
+  return schedule;
+}
+
+class ParticleTest : public testing::TestWithParam<Termination> {};
+
+TEST_P(ParticleTest, NoneIsLostDuplicatedOrAltered) {
+  Ranks ranks(exchange(GetParam()));
+  ranks.run(3);
+  for (int rank = 0; rank < 3; ++rank) EXPECT_EQ(ranks.failure(rank), "");
+  EXPECT_EQ(ranks.wrong(), "");
+  const auto told = ranks.transfer(1).breakdown();
+  ASSERT_TRUE(told);
+  EXPECT_GT(told->parts.at("pack"), 0);
+  EXPECT_GT(told->parts.at("collectives"), 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Tests, ParticleTest,
+                         testing::Values(Termination::blocking, Termination::non_blocking));
+
+TEST(ParticleFaultTest, AScheduleThatEndsTooEarlyIsFoundByTheTerminationTest) {
+  Schedule schedule = exchange(Termination::blocking);
+  schedule.loops[0].phases.erase(schedule.loops[0].phases.begin() + 3);
+  Ranks ranks(schedule);
+  ranks.run();
+  EXPECT_NE(ranks.failure(0).find("none is"), std::string::npos) << ranks.failure(0);
+}
+
+TEST(ParticleFaultTest, ARankThatHasNotWhatItIsToSendFailsAndTheOthersDoNotHang) {
+  Schedule schedule = exchange(Termination::blocking);
+  schedule.particles->stock[1] = 2;
+  Ranks ranks(schedule);
+  ranks.run();
+  EXPECT_NE(ranks.failure(1).find("particles left"), std::string::npos) << ranks.failure(1);
+  EXPECT_NE(ranks.failure(0), "");
+  EXPECT_NE(ranks.failure(2), "");
+}
+
+TEST(HostPackerTest, AMessageHasItsNumberThenColumnByColumn) {
+  HostPacker packer(host_end);
+  std::vector<Particle> store(4);
+  packer.make_particles(store.data(), 10, 4, 3);
+  packer.fill_queue(1, {{5, 2}, {6, 1}});
+  EXPECT_EQ(packer.queued(5), 2U);
+  EXPECT_EQ(packer.queued(6), 1U);
+  std::vector<std::byte> message(8 + 2 * 136);
+  packer.pack_particles(store.data(), 5, message.data());
+  std::int32_t header[4];
+  std::memcpy(header, message.data(), sizeof header);
+  EXPECT_EQ(header[0], 2);
+  EXPECT_EQ(header[1], 0);
+  EXPECT_EQ(header[2], store[1].whole[0]);
+  EXPECT_EQ(header[3], store[2].whole[0]);
+  double real = 0;
+  std::memcpy(&real, message.data() + 8 + 2 * 24 + sizeof(double), sizeof real);
+  EXPECT_EQ(std::memcmp(&real, &store[2].real[0], sizeof real), 0);
+  EXPECT_EQ(static_cast<char>(message.back()), store[2].text[15]);
+  std::vector<Particle> other(2);
+  EXPECT_EQ(packer.unpack_particles(other.data(), 0, message.data()), 2U);
+  EXPECT_EQ(std::memcmp(other.data(), &store[1], 2 * sizeof(Particle)), 0);
+}
+
+TEST(HostPackerTest, AParticleThatIsAlteredIsNamedAndOthersAreCountedByNumber) {
+  HostPacker packer(host_end);
+  std::vector<Particle> store(4);
+  packer.make_particles(store.data(), 0, 4, 3);
+  std::vector<std::int32_t> seen(4);
+  EXPECT_EQ(packer.count_particles(store.data(), 0, 4, 3, seen), std::nullopt);
+  EXPECT_EQ(seen, (std::vector<std::int32_t>{1, 1, 1, 1}));
+  store[3] = store[0];
+  seen.assign(4, 0);
+  EXPECT_EQ(packer.count_particles(store.data(), 0, 4, 3, seen), std::nullopt);
+  EXPECT_EQ(seen, (std::vector<std::int32_t>{2, 1, 1, 0}));
+  store[2].text[7] ^= 1;
+  EXPECT_EQ(packer.count_particles(store.data(), 0, 4, 3, seen), 2U);
+}
+
+/// Copies what it unpacked first over what it unpacked last.
+class DoublingPacker final : public Packer {
+ public:
+  void copy(const std::vector<PackedRows>& rows) override { own_.copy(rows); }
+  void synchronise() override {}
+  void fill(const GridBox& box, std::uint64_t seed) override { own_.fill(box, seed); }
+  void poison(const GridBox& box) override { own_.poison(box); }
+  [[nodiscard]] std::optional<WrongWord> compare(const GridBox& box, std::uint64_t seed) override {
+    return own_.compare(box, seed);
+  }
+  [[nodiscard]] std::uint64_t read_word(const std::byte* at) override { return own_.read_word(at); }
+  [[nodiscard]] std::byte* allocate(Bytes bytes) override { return own_.allocate(bytes); }
+  void release(std::byte* at) override { own_.release(at); }
+  void make_particles(Particle* store, std::uint64_t first, std::uint64_t count,
+                      std::uint64_t seed) override {
+    own_.make_particles(store, first, count, seed);
+  }
+  void fill_queue(std::uint64_t from, const std::vector<Departure>& departures) override {
+    own_.fill_queue(from, departures);
+  }
+  [[nodiscard]] std::uint64_t queued(int peer) override { return own_.queued(peer); }
+  void pack_particles(const Particle* store, int peer, std::byte* to) override {
+    own_.pack_particles(store, peer, to);
+  }
+  [[nodiscard]] std::uint64_t unpack_particles(Particle* store, std::uint64_t at,
+                                               const std::byte* message) override {
+    const std::uint64_t count = own_.unpack_particles(store, at, message);
+    store[at + count - 1] = store[at];
+    return count;
+  }
+  [[nodiscard]] std::optional<std::uint64_t> count_particles(const Particle* store, std::uint64_t from,
+                                                             std::uint64_t to, std::uint64_t seed,
+                                                             std::vector<std::int32_t>& seen) override {
+    return own_.count_particles(store, from, to, seed, seen);
+  }
+
+ private:
+  HostPacker own_{host_end};
+};
+
+TEST(ParticleFaultTest, AParticleThatIsThereTwiceForAnotherThatIsLostIsNamed) {
+  Ranks ranks(exchange(Termination::blocking), [](int rank) -> std::unique_ptr<Packer> {
+    if (rank == 2) return std::make_unique<DoublingPacker>();
+    return plain_packer(rank);
+  });
+  ranks.run();
+  EXPECT_NE(ranks.wrong().find("particle "), std::string::npos) << ranks.wrong();
+  EXPECT_NE(ranks.wrong().find(" is "), std::string::npos) << ranks.wrong();
+}
+
+}  // namespace
+}  // namespace linkscope::workload
