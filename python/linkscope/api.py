@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 from polars import DataFrame
 
@@ -23,6 +24,7 @@ from linkscope.analysis.reproduce import reproduce as _reproduce
 from linkscope.analysis.study import load_study as _load_study
 from linkscope.analysis.workloads import WorkloadTable
 from linkscope.analysis.workloads import workloads as _workloads
+from linkscope.errors import LinkscopeError
 from linkscope.importers.imported_run import Wanted as _Wanted
 from linkscope.importers.imported_run import import_file as _import_file
 from linkscope.launch.calibrate import TURNS, default_folder
@@ -33,6 +35,7 @@ from linkscope.launch.launcher.launch_options import LaunchOptions
 from linkscope.launch.run import Listener
 from linkscope.launch.run import resume as _resume
 from linkscope.launch.run import run as _run
+from linkscope.launch.workload_request import WorkloadRequest
 from linkscope.machine.described import load_machine, machine_names
 from linkscope.machine.discover import discover
 from linkscope.machine.node import Node
@@ -55,6 +58,7 @@ __all__ = [
     "Reproduction",
     "Request",
     "RunFile",
+    "WorkloadRequest",
     "WorkloadTable",
     "analyze",
     "calibrate",
@@ -75,16 +79,21 @@ __all__ = [
 
 
 def run(
-    *suites: str, output: str | os.PathLike[str] | None = None, listener: Listener | None = None, **asked: str
+    *suites: str,
+    output: str | os.PathLike[str] | None = None,
+    listener: Listener | None = None,
+    workload: WorkloadRequest | None = None,
+    **asked: str,
 ) -> RunFile:
     """Measures ``suites`` ("default" where none is named) and returns the run file, read back.
 
     ``asked`` takes the words of `linkscope run`: devices="gpu:0,gpu:1", sizes="4K:1G:2x", methods=, precision="1%",
     budget="60s", rounds="3:6" (each case measured three times, in new processes, and up to six times where its figure
     is wider than ``precision``), clock=, machine=, engine=, and of how several processes are started: launcher=,
-    launcher_command=, hosts=, hostfile=, interface=. Raises LinkscopeError.
+    launcher_command=, hosts=, hostfile=, interface=. ``workload`` runs what an application sends instead:
+    WorkloadRequest("halo", ranks="4"), with the words of `linkscope app`. Raises LinkscopeError.
     """
-    return _run(_request(suites, asked), Path(output) if output is not None else None, listener)
+    return _run(_request(suites, asked, workload), Path(output) if output is not None else None, listener)
 
 
 def resume(path: str | os.PathLike[str], listener: Listener | None = None, **launching: str) -> RunFile:
@@ -203,7 +212,11 @@ def machines() -> list[str]:
     return list(machine_names())
 
 
-def _request(suites: tuple[str, ...], asked: dict[str, str]) -> Request:
+def _request(suites: tuple[str, ...], asked: dict[str, str], workload: WorkloadRequest | None = None) -> Request:
     launching = LaunchOptions(**{name: asked[name] for name in _LAUNCHING if name in asked})
-    words = {name: value for name, value in asked.items() if name not in _LAUNCHING}
-    return Request(suites=suites or ("default",), launching=launching, **words)
+    words: dict[str, Any] = {name: value for name, value in asked.items() if name not in _LAUNCHING}
+    if workload is None:
+        return Request(suites=suites or ("default",), launching=launching, **words)
+    if suites:
+        raise LinkscopeError("a workload stands in the place of suites: name one or the other")
+    return Request(suites=(workload.application,), launching=launching, workload=workload, **words)

@@ -15,7 +15,10 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 FAULTS: dict[str, str] = json.loads(os.environ.get("FAKE_ENGINE", "{}"))
-METHODS = ("memcpy", "pointer-chase", "copy-engine", "kernel-copy", "kernel-exchange", "ping-pong")
+METHODS = (
+    *("memcpy", "pointer-chase", "copy-engine", "kernel-copy", "kernel-exchange", "ping-pong"),
+    *("mpi-schedule", "direct-schedule"),
+)
 MEMORIES = ("pageable", "huge", "pinned", "device")
 
 

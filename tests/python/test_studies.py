@@ -50,7 +50,7 @@ def linkscope(capsys: pytest.CaptureFixture[str]) -> Linkscope:
 
 @cache
 def rows_of(study: str) -> set[str]:
-    return {row.name for suite in load_study(study).suites for row in load_suite(suite).rows}
+    return {name for suite in load_study(study).suites for name in load_suite(suite).row_names}
 
 
 @pytest.mark.parametrize("name", study_names())
@@ -76,7 +76,8 @@ def test_every_claim_says_where_it_stands_what_it_needs_and_expects(name: str) -
 def test_every_figure_that_a_suite_covers_is_shown_or_claimed(name: str) -> None:
     found = load_study(name)
     here = {one.name for one in found.exhibits} | {place for one in found.claims for place in one.where.split(", ")}
-    rows = [row for suite in found.suites for row in load_suite(suite).rows]
+    suites = [load_suite(suite) for suite in found.suites]
+    rows = [row for suite in suites for row in (*suite.rows, *suite.workloads)]
     covered = {place.removeprefix(name).strip() for row in rows for place in row.covers if place.startswith(name)}
     assert covered
     for place in covered:

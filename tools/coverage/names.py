@@ -38,7 +38,7 @@ def load_names(path: Path = NAMES) -> tuple[Group, ...]:
 
 def own_rows(suite: str) -> tuple[str, ...]:
     """Names of the rows that stand in the suite's own file, not those it includes."""
-    return tuple(row["name"] for row in _file(suite).get("rows", ()))
+    return tuple(row["name"] for field in ("rows", "workloads") for row in _file(suite).get(field, ()))
 
 
 def home_of(suite: str, row: str) -> str:
@@ -65,4 +65,7 @@ def covered() -> dict[str, tuple[str, ...]]:
             peer = (f"{row.peer['tool']} {row.peer['case']}",) if row.peer is not None else ()
             for name in (*row.covers, *peer):
                 found.setdefault(name, []).append(f"{suite}/{row.name}")
+        for workload in load_suite(suite).workloads:
+            for name in workload.covers if workload.name in own else ():
+                found.setdefault(name, []).append(f"{suite}/{workload.name}")
     return {name: tuple(rows) for name, rows in found.items()}

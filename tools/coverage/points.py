@@ -53,4 +53,7 @@ def whole_catalog(suite: Suite) -> EngineCatalog:
         for beside in row.background:
             methods[beside.method] = methods.get(beside.method, frozenset()) | frozenset(beside.parameters)
         memories |= set(row.memories)
+    for workload in suite.workloads:
+        methods |= dict.fromkeys(workload.methods, frozenset({"staging"}))
+        memories |= {*workload.memories, *workload.states, "device", "pageable"}
     return EngineCatalog("cuda", methods, frozenset(memories))

@@ -8,42 +8,45 @@ from typing import Annotated, Any
 import typer
 
 from linkscope.cli.app import AsJson, Machine, app, err, out, print_json, print_listing
+from linkscope.cli.run_options import (
+    Budget,
+    Devices,
+    DryRun,
+    EngineName,
+    Hostfile,
+    Hosts,
+    LauncherCommand,
+    LauncherName,
+    Output,
+    Precision,
+    Resume,
+    Rounds,
+)
 from linkscope.errors import LinkscopeError
 
 
 @app.command()
 def run(
     suites: Annotated[list[str] | None, typer.Argument(metavar="[SUITE]...", help="Suites or suite files.")] = None,
-    output: Annotated[Path | None, typer.Option("-o", "--output", help="Run file; else runs/HOST-TIME.jsonl.")] = None,
-    devices: Annotated[str | None, typer.Option(help="Use only these: gpu:0,gpu:2 or gpu:0-3,numa:1.")] = None,
+    output: Output = None,
+    devices: Devices = None,
     methods: Annotated[str | None, typer.Option(help="Use only these: copy-engine,kernel-copy.")] = None,
     sizes: Annotated[str | None, typer.Option(help="Sizes of bandwidth rows: 512M, 1K,64K, 4K:1G:2x.")] = None,
-    precision: Annotated[
-        str | None, typer.Option(help="Stop when the 95 % interval is this close to the median; default 1%.")
-    ] = None,
-    budget: Annotated[
-        str | None, typer.Option(help="Time of the whole run: 60s. It says what it leaves out for it.")
-    ] = None,
-    rounds: Annotated[
-        str | None,
-        typer.Option(help="Visit each case so often, in new processes; default 3:6, up to six where figures are wide."),
-    ] = None,
+    precision: Precision = None,
+    budget: Budget = None,
+    rounds: Rounds = None,
     clock: Annotated[
         str | None,
         typer.Option(help="Time all cases by this clock, device, host or batch; default: as the suite says."),
     ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Complete -o FILE, or the newest in runs/.")] = False,
+    resume: Resume = False,
     machine: Machine = None,
-    engine: Annotated[str | None, typer.Option(help="cuda, hip or host; default: the first that works here.")] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would run and how long.")] = False,
-    launcher: Annotated[
-        str | None, typer.Option(help="Starts several processes: local, mpiexec, srun or inside.")
-    ] = None,
-    launcher_command: Annotated[
-        str | None, typer.Option(help="The launcher's path and options: 'srun --mpi=pmix'.")
-    ] = None,
-    hosts: Annotated[str | None, typer.Option(help="Hosts, in the spelling of mpiexec or srun: a,b.")] = None,
-    hostfile: Annotated[str | None, typer.Option(help="A file of hosts for mpiexec.")] = None,
+    engine: EngineName = None,
+    dry_run: DryRun = False,
+    launcher: LauncherName = None,
+    launcher_command: LauncherCommand = None,
+    hosts: Hosts = None,
+    hostfile: Hostfile = None,
     interface: Annotated[str | None, typer.Option(help="Address of this host that the processes report to.")] = None,
     as_json: AsJson = False,
 ) -> int:

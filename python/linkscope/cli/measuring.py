@@ -10,6 +10,7 @@ import typer
 from rich.console import Console
 
 from linkscope.cli.progress import extent, progress
+from linkscope.errors import LinkscopeError
 from linkscope.launch.job import Request, prepare
 from linkscope.launch.launcher import inside
 from linkscope.launch.launcher.launch_options import LaunchOptions
@@ -64,10 +65,16 @@ def dry_run(request: Request, out: Console, as_json: bool) -> int:
 
 
 def _conclude(done: RunFile, out: Console, err: Console, as_json: bool) -> int:
-    from linkscope.report import terminal
+    from linkscope.report import terminal, workload_text
 
+    workload = any("workload" in row.case.get("labels", {}) for row in done.rows)
+    if workload and all(row.status == "skipped" for row in done.rows):
+        reasons = dict.fromkeys(str(row.reason) for row in done.rows)
+        raise LinkscopeError(f"nothing could run: {'; '.join(reasons)} ({done.path} says so)")
     if as_json:
         typer.echo(json.dumps(done.to_json()))
+    elif workload and all("workload" in row.case.get("labels", {}) for row in done.rows):
+        workload_text.show(done.rows, done.node, out)
     else:
         terminal.show_summary(done, out)
     err.print(f"{done.path}: `linkscope show {done.path}` prints its tables", highlight=False, soft_wrap=True)
@@ -76,10 +83,4 @@ def _conclude(done: RunFile, out: Console, err: Console, as_json: bool) -> int:
 
 def command_line(request: Request, output: Path | None) -> list[str]:
     """The command line that asks for the same again."""
-    words = ["linkscope", "run", *request.suites]
-    default = Request()
-    for name in ("devices", "methods", "sizes", "precision", "budget", "rounds", "clock", "machine", "engine"):
-        value = getattr(request, name)
-        if value != getattr(default, name):
-            words += [f"--{name}", str(value)]
-    return words + request.launching.command_line + (["-o", str(output)] if output is not None else [])
+    return request.command_line + (["-o", str(output)] if output is not None else [])

@@ -1,23 +1,174 @@
-"""The commands about what applications send: app order."""
+"""The commands about what applications send: app halo, particles, pattern, order."""
 
 from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from linkscope.cli.app import AsJson, app, out, print_json
+from linkscope.cli.app import AsJson, Machine, app, err, out, print_json
+from linkscope.cli.run_options import (
+    Budget,
+    Devices,
+    DryRun,
+    EngineName,
+    Hostfile,
+    Hosts,
+    LauncherCommand,
+    LauncherName,
+    Output,
+    Precision,
+    Resume,
+    Rounds,
+)
 from linkscope.errors import LinkscopeError
 
-workloads = typer.Typer(help="What applications send: the halo exchange of CloverLeaf, or a file of yours.")
+workloads = typer.Typer(
+    help="What applications send: which interface and memory make it fastest, and which rank order."
+)
 app.add_typer(workloads, name="app")
+
+Ranks = Annotated[str | None, typer.Option(help="How many: 4, or 2,4,8; default: one on each GPU.")]
+Interfaces = Annotated[str | None, typer.Option("--interface", help="Of mpi, xccl, direct; default: all.")]
+Memories = Annotated[
+    str | None, typer.Option("--memory", help="Of the messages' buffers: device,pinned,registered,managed,pageable.")
+]
+Staging = Annotated[
+    str | None, typer.Option(help="MPI is given the buffers (none), or they are copied through the host (full).")
+]
+Order = Annotated[str | None, typer.Option(help="The device of each rank: gpu:3,gpu:1; default: the node's order.")]
+Listen = Annotated[str | None, typer.Option(help="Address of this host that the processes report to.")]
 
 
 @workloads.callback()
 def about() -> None:
-    """What applications send: the halo exchange of CloverLeaf, or a file of yours."""
+    """What applications send: which interface and memory make it fastest, and which rank order."""
+
+
+@workloads.command()
+def halo(
+    deck: Annotated[
+        str | None, typer.Option(help="bm_short to bm2048_short, or largest: the largest that fits (default).")
+    ] = None,
+    cells: Annotated[str | None, typer.Option(help="Cells in the place of a deck: 960x960.")] = None,
+    steps: Annotated[int | None, typer.Option(help="Of the application; default 87.")] = None,
+    ranks: Ranks = None,
+    interface: Interfaces = None,
+    memory: Memories = None,
+    staging: Staging = None,
+    order: Order = None,
+    output: Output = None,
+    devices: Devices = None,
+    precision: Precision = None,
+    budget: Budget = None,
+    rounds: Rounds = None,
+    resume: Resume = False,
+    machine: Machine = None,
+    engine: EngineName = None,
+    dry_run: DryRun = False,
+    launcher: LauncherName = None,
+    launcher_command: LauncherCommand = None,
+    hosts: Hosts = None,
+    hostfile: Hostfile = None,
+    listen: Listen = None,
+    as_json: AsJson = False,
+) -> int:
+    """CloverLeaf's halo exchange, its messages and packing: which interface and memory make it fastest?"""
+    return _carry_out("halo", **locals())
+
+
+@workloads.command()
+def particles(
+    deck: Annotated[str | None, typer.Option(help="problem-1 (default) or problem-2.")] = None,
+    count: Annotated[int | None, typer.Option("--particles", help="Of all ranks; default: the deck's.")] = None,
+    grid: Annotated[str | None, typer.Option(help="Of ranks: 2x2x1; default: as near to a cube as can be.")] = None,
+    cycles: Annotated[int | None, typer.Option(help="Of the application; default 10.")] = None,
+    termination: Annotated[str | None, typer.Option(help="Its test: blocking (default) or non-blocking.")] = None,
+    ranks: Ranks = None,
+    interface: Interfaces = None,
+    memory: Memories = None,
+    staging: Staging = None,
+    order: Order = None,
+    output: Output = None,
+    devices: Devices = None,
+    precision: Precision = None,
+    budget: Budget = None,
+    rounds: Rounds = None,
+    resume: Resume = False,
+    machine: Machine = None,
+    engine: EngineName = None,
+    dry_run: DryRun = False,
+    launcher: LauncherName = None,
+    launcher_command: LauncherCommand = None,
+    hosts: Hosts = None,
+    hostfile: Hostfile = None,
+    listen: Listen = None,
+    as_json: AsJson = False,
+) -> int:
+    """Quicksilver's particle exchange, its messages and packing: which interface and memory make it fastest?"""
+    words = locals()
+    return _carry_out("particles", particles=words.pop("count"), **words)
+
+
+@workloads.command("pattern")
+def pattern_(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A pattern or trace.", show_default=False)],
+    gaps: Annotated[
+        str | None, typer.Option(help="Between phases: recorded (default), or none: as fast as it goes.")
+    ] = None,
+    interface: Interfaces = None,
+    memory: Memories = None,
+    order: Order = None,
+    output: Output = None,
+    devices: Devices = None,
+    precision: Precision = None,
+    budget: Budget = None,
+    rounds: Rounds = None,
+    resume: Resume = False,
+    machine: Machine = None,
+    engine: EngineName = None,
+    dry_run: DryRun = False,
+    launcher: LauncherName = None,
+    launcher_command: LauncherCommand = None,
+    hosts: Hosts = None,
+    hostfile: Hostfile = None,
+    listen: Listen = None,
+    as_json: AsJson = False,
+) -> int:
+    """What your application sends, from a file: which interface and memory make it fastest, and what bounds it?"""
+    words = locals()
+    return _carry_out("pattern", file=str(words.pop("file")), **words)
+
+
+def _carry_out(application: str, **words: Any) -> int:
+    """``words``: the options of a command by name, None where not given."""
+    from linkscope.cli import measuring
+    from linkscope.launch.job import Request
+    from linkscope.launch.launcher import inside
+    from linkscope.launch.launcher.launch_options import LaunchOptions
+    from linkscope.launch.workload_request import WorkloadRequest
+
+    launching = LaunchOptions(
+        *(words.pop(name) for name in ("launcher", "launcher_command", "hosts", "hostfile", "listen"))
+    )
+    output, resumed, dry, as_json = (words.pop(name) for name in ("output", "resume", "dry_run", "as_json"))
+    given = {name: value for name, value in words.items() if value is not None}
+    run_words = {name: given.pop(name) for name in _RUN_WORDS if name in given}
+    place = inside.place()
+    if place is not None and application != "pattern":
+        given.setdefault("ranks", str(place.size))
+    asked = WorkloadRequest(application, **given)
+    request = Request(suites=(application,), launching=launching, workload=asked, **run_words)
+    if dry:
+        return measuring.dry_run(request, out(), as_json)
+    if resumed:
+        return measuring.resume(output, request, launching, out(), err(), as_json)
+    return measuring.measure(request, output, out(), err(), as_json)
+
+
+_RUN_WORDS = ("devices", "precision", "budget", "rounds", "machine", "engine")
 
 
 @workloads.command()

@@ -13,10 +13,12 @@ from typing import Any
 import msgspec
 
 from linkscope import __version__
+from linkscope.errors import LinkscopeError
 from linkscope.launch import costs
 from linkscope.launch.engines import Engine, choose_engine, modelling_engine
 from linkscope.launch.fitting import fitted, fitted_to
 from linkscope.launch.launcher.launch_options import LaunchOptions
+from linkscope.launch.workload_request import WorkloadRequest
 from linkscope.machine.described import load_machine
 from linkscope.machine.discover import discover
 from linkscope.machine.identity import read_identity
@@ -29,6 +31,7 @@ from linkscope.plan.modelled import machine_of
 from linkscope.plan.planned_case import PlannedCase
 from linkscope.plan.select import parse_duration, parse_precision, parse_rounds, selection
 from linkscope.plan.suite import load_suite, packaged_methods
+from linkscope.plan.workload_cases import workload_notes
 from linkscope.results import calibration
 from linkscope.results.run_file import FILE_SCHEMA, SCHEMA
 
@@ -40,7 +43,8 @@ class Request:
     """What the user asked for, in the command line's own words. None: the default.
 
     ``suites``: names, or paths of suite files. ``machine``: a described node, modelled. ``engine``: cuda, hip, host.
-    ``launching``: how several processes are started, where cases want them.
+    ``launching``: how several processes are started, where cases want them. ``workload``: an application whose messages
+    are run in the place of suites; ``suites`` then names it.
     """
 
     suites: tuple[str, ...] = ("default",)
@@ -54,9 +58,25 @@ class Request:
     machine: str | None = None
     engine: str | None = None
     launching: LaunchOptions = field(default_factory=LaunchOptions)
+    workload: WorkloadRequest | None = None
+
+    @property
+    def command_line(self) -> list[str]:
+        """The words that ask for the same, but for the output."""
+        words = ["linkscope", "run", *self.suites] if self.workload is None else self.workload.command_line
+        default = Request()
+        for name in ("devices", "methods", "sizes", "precision", "budget", "rounds", "clock", "machine", "engine"):
+            value = getattr(self, name)
+            if value != getattr(default, name):
+                words += [f"--{name}", str(value)]
+        launching = self.launching.command_line
+        if self.workload is not None:  # whose interface is another
+            launching = ["--listen" if word == "--interface" else word for word in launching]
+        return words + launching
 
     def to_json(self) -> Json:
-        return asdict(self)
+        asked = asdict(self)
+        return asked if self.workload else {name: asked[name] for name in asked if name != "workload"}
 
     @staticmethod
     def from_json(data: Json) -> Request:
@@ -150,7 +170,8 @@ def prepare(request: Request, measured: frozenset[str] = frozenset()) -> Job:
     Raises LinkscopeError for whatever is wrong in it.
     """
     begun = time.monotonic()
-    suites = [load_suite(name) for name in request.suites]
+    workload = request.workload
+    suites = [load_suite(name) for name in request.suites] if workload is None else [workload.suite()]
     precision = parse_precision(request.precision)
     budget_s = parse_duration(request.budget) if request.budget else None
     described = load_machine(request.machine) if request.machine else None
@@ -163,6 +184,9 @@ def prepare(request: Request, measured: frozenset[str] = frozenset()) -> Job:
     if not described:
         selected = replace(selected, hosts=max(len(request.launching.peers), 1))
     planned = expand(suites, node, engine.catalog(), selected)
+    if workload is not None and all(one.skip is not None for one in planned):
+        reasons = dict.fromkeys(str(one.skip) for one in planned)
+        raise LinkscopeError(f"nothing of {workload.application} can run on {node.name}: {'; '.join(reasons)}")
     rounds = parse_rounds(request.rounds) if request.rounds else DEFAULT_ROUNDS
     if described:
         rounds = RoundLimits()  # a model gives the same figure every time
@@ -175,7 +199,7 @@ def prepare(request: Request, measured: frozenset[str] = frozenset()) -> Job:
         known_cases = fitted([one for one in planned if one.id in measured], precision, rounds, before).cases
         by_id = {one.id: one for one in (*fit.cases, *known_cases)}
         fit = replace(fit, cases=tuple(by_id[one.id] for one in planned))
-    said = list(fit.notes)
+    said = [*workload_notes(fit.cases), *fit.notes]
     calibrated = calibration.load(node, said.append)
     noise = {} if calibrated is None else calibration.noise_of(calibrated, (one.id for one in fit.cases))
     return Job(request, node, engine, fit.cases, fit.options, fit.rounds, fit.deadline, noise, tuple(said))

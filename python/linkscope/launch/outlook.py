@@ -46,7 +46,7 @@ def _outlook(name: str, node: Node, engine: Engine, known: Costs) -> SuiteEstima
     try:
         planned = expand([suite], node, engine.catalog(), Selection())
     except LinkscopeError as error:
-        lacks_gpus = not node.of_kind("gpu") and all(row.needs_gpu for row in suite.rows)
+        lacks_gpus = not node.of_kind("gpu") and not suite.workloads and all(row.needs_gpu for row in suite.rows)
         return SuiteEstimate(0, 0.0, "needs GPUs" if lacks_gpus else str(error))
     cases = [one.case for one in planned if one.skip is None]
     if not cases:

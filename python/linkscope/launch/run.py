@@ -169,9 +169,7 @@ def _complete(
             leader.urgent = True
         writer.append({"record": "state", "when": "interrupted"})
         left = len(RunFile.read(writer.path).missing)
-        again = shlex.join(
-            ["linkscope", "run", *job.request.launching.command_line, "--resume", "-o", str(writer.path)]
-        )
+        again = shlex.join([*_again(job.request), "--resume", "-o", str(writer.path)])
         to_go = f"with {left} of {len(job.cases)} cases to go" if left else "while cases were measured again"
         message = f"interrupted {to_go}: `{again}` completes the run"
         raise LinkscopeError(message, INTERRUPTED) from interruption
@@ -294,6 +292,13 @@ def _stop_requested() -> Iterator[Callable[[], bool]]:
             signal.signal(number, handler)
 
 
+def _again(request: Request) -> list[str]:
+    """What resumes a run; a pattern's file has to be named again."""
+    if request.workload is not None and request.workload.file is not None:
+        return request.command_line
+    return ["linkscope", "run", *request.launching.command_line]
+
+
 def request_of(before: RunFile, launching: LaunchOptions | None = None) -> Request:
     """What a run was asked for, with ``launching`` in place of how its processes were started.
 
@@ -307,13 +312,16 @@ def request_of(before: RunFile, launching: LaunchOptions | None = None) -> Reque
     if launching is None and asked.launching != LaunchOptions():
         again = shlex.join(asked.launching.command_line)
         raise LinkscopeError(f"{before.path} asks for `{again}`: a file starts no program; add that, if you mean it")
+    if asked.workload is not None and asked.workload.file is not None:
+        again = shlex.join([*asked.command_line, "--resume", "-o", str(before.path)])
+        raise LinkscopeError(f"{before.path} asks for the messages of a file, and reads no other itself: `{again}`")
     return replace(asked, launching=launching or LaunchOptions())
 
 
 def _check_variables(before: RunFile, job: Job) -> None:
     """Raises LinkscopeError where a suite that the file alone names sets variables: they can load any library."""
     names = sorted({name for case in job.cases for name in case.case.get("environment", {})})
-    own = [suite for suite in job.request.suites if suite not in suite_names()]
+    own = [suite for suite in job.request.suites if suite not in suite_names() and job.request.workload is None]
     if names and own:
         raise LinkscopeError(
             f"{before.path} asks for {' '.join(own)}, which sets {', '.join(names)}: a file sets no variables; "

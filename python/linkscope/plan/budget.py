@@ -10,6 +10,7 @@ from linkscope.plan.axes import region_bytes
 from linkscope.plan.case_groups import case_groups
 from linkscope.plan.flows import ends_of
 from linkscope.plan.planned_case import PlannedCase
+from linkscope.plan.schedule_cost import state_bytes, transfer_s
 from linkscope.traits import method_traits
 
 Json = dict[str, Any]
@@ -216,7 +217,13 @@ def _sampling_s(case: Json) -> float:
 
 def _repeat_s(case: Json) -> float:
     """The longest of its flows, once; of calls with many messages under way all of these."""
-    return max(_moving_s(case, flow, flow["bytes"] * _messages(flow)) for flow in case["flows"])
+    return max(_once_s(case, flow) for flow in case["flows"])
+
+
+def _once_s(case: Json, flow: Json) -> float:
+    if "schedule" in flow:
+        return transfer_s(flow["schedule"], _rate_gbps(case, flow))
+    return _moving_s(case, flow, flow["bytes"] * _messages(flow))
 
 
 def _messages(flow: Json) -> int:
@@ -260,6 +267,8 @@ def _on_gpus(flow: Json) -> bool:
 def _filling_s(case: Json, flow: Json) -> float:
     """Of a collective all members' memory: GPUs fill theirs at the same time, those of a host share one."""
     traits = method_traits(case, flow["method"])
+    if "schedule" in flow:
+        return _schedule_filling_s(flow)
     if traits.cpu_fill_gbps and str(flow.get("executor", "")).startswith("numa:"):
         return int(flow["bytes"]) / (traits.cpu_fill_gbps * 1e9)
     if not traits.fill_gbps and "members" not in flow:
@@ -269,6 +278,13 @@ def _filling_s(case: Json, flow: Json) -> float:
     return max(at_once, 1) * int(flow["bytes"]) / ((_GPU_GBPS if _on_gpus(flow) else host) * 1e9)
 
 
+def _schedule_filling_s(flow: Json) -> float:
+    """Of fields and particles; GPUs fill theirs at the same time, those of a host share one memory."""
+    ends = flow.get("state") or flow["members"]
+    gpus = {end["device"] for end in ends if end["device"].startswith("gpu:")}
+    return state_bytes(flow["schedule"]) / ((_GPU_GBPS * len(gpus) if gpus else _HOST_GBPS) * 1e9)
+
+
 def _footprint(flow: Json) -> int:
     """Bytes of the memory that holds the flow's region, or those it moves."""
     inside = flow.get("parameters", {}).get("in")
@@ -276,9 +292,11 @@ def _footprint(flow: Json) -> int:
 
 
 def _moving_s(case: Json, flow: Json, size: int) -> float:
+    return size / (_rate_gbps(case, flow) * 1e9)
+
+
+def _rate_gbps(case: Json, flow: Json) -> float:
     traits = method_traits(case, flow["method"])
     if _on_gpus(flow):
-        gbps = traits.gpu_gbps or (_COLLECTIVE_GBPS if "members" in flow else _GPU_GBPS)
-    else:
-        gbps = traits.host_gbps or _HOST_GBPS
-    return size / (gbps * 1e9)
+        return traits.gpu_gbps or (_COLLECTIVE_GBPS if "members" in flow else _GPU_GBPS)
+    return traits.host_gbps or _HOST_GBPS

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from linkscope.plan.flows import ends_of
 from linkscope.plan.planned_case import PlannedCase
 from linkscope.traits import method_traits
 
@@ -72,8 +73,7 @@ def at_home(cases: Iterable[PlannedCase]) -> list[tuple[PlannedCase, ...]]:
 
 def places(flow: Json) -> Iterator[tuple[int, str]]:
     """Rank and device of each end of the flow, and of what drives it."""
-    ends = [flow.get("source"), flow.get("destination"), *flow.get("members", ())]
-    for end in filter(None, ends):
+    for end in ends_of(flow):
         yield int(end.get("rank", 0)), str(end["device"])
     yield int(flow.get("rank", 0)), str(flow["executor"])
 
@@ -88,7 +88,7 @@ def _wants_python(case: Json) -> bool:
 def _hands_over(case: Json, flow: Json) -> bool:
     """Whether MPI is given the memory itself."""
     by_mpi = method_traits(case, flow["method"]).by_mpi
-    return by_mpi and flow.get("parameters", {}).get("staging") != "host"
+    return by_mpi and flow.get("parameters", {}).get("staging", "none") == "none"
 
 
 def _gpus_by_rank(flows: Iterable[Json]) -> dict[int, set[str]]:

@@ -21,15 +21,17 @@ from linkscope.plan.patterns import PATTERNS
 from linkscope.plan.planned_case import PlannedCase
 from linkscope.plan.select import Selection, allowed_devices
 from linkscope.plan.sizes import parse_counts
-from linkscope.plan.suite import MOST_MEMBERS, Suite, packaged_memories, packaged_methods
+from linkscope.plan.suite import MOST_MEMBERS, Suite
 from linkscope.plan.suite_row import SuiteRow
+from linkscope.plan.unsupported import unsupported
+from linkscope.plan.vendor import VENDORS, own_variants, vendor_of
+from linkscope.plan.workload_cases import workload_cases
 from linkscope.traits import LABEL, MemoryTraits, MethodTraits, assumed_memory, assumed_method, label_of
 
 Json = dict[str, Any]
 
 MOST_CASES = 1_000_000
 """Of one plan; more would take days."""
-_VENDORS = {"amd": "AMD", "nvidia": "NVIDIA"}
 
 
 @dataclass(frozen=True)
@@ -71,6 +73,8 @@ def expand(suites: Sequence[Suite], node: Node, catalog: EngineCatalog, selected
     rows = [row for suite in suites for row in selected.rows_of(suite, catalog.method)]
     _check_number(rows, paths, selected)
     cases = [case for row in rows for case in _expand_row(row, paths, catalog, selected)]
+    workloads = [row for suite in suites for row in selected.workloads_of(suite)]
+    cases += [case for row in workloads for case in workload_cases(row, paths, catalog, selected)]
     cases = _told_apart(cases) if node.modelled else cases
     if not cases:
         raise LinkscopeError(_nothing(suites, node, catalog, selected))
@@ -136,8 +140,9 @@ def _expand_row(row: SuiteRow, paths: Paths, catalog: EngineCatalog, selected: S
         return
     if selected.devices and row.needs_gpu and not any(device.startswith("gpu:") for device in selected.devices):
         return
-    if row.vendor is not None and _vendor(node, catalog) not in (row.vendor, None):
-        yield _absent(row, catalog, f"for {_VENDORS[row.vendor]} GPUs")
+    vendor = vendor_of(node, catalog.engine)
+    if row.vendor is not None and vendor not in (row.vendor, None):
+        yield _absent(row, catalog, f"for {VENDORS[row.vendor]} GPUs")
         return
     layouts = PATTERNS[row.pattern](candidates) if _has_numa(row, node) else []
     if not layouts:
@@ -146,16 +151,16 @@ def _expand_row(row: SuiteRow, paths: Paths, catalog: EngineCatalog, selected: S
         return
     if not node.modelled:
         _check_parameters(row, catalog)
-    row = _with_own_variants(row, _vendor(node, catalog))
+    row = replace(row, variants=own_variants(row.variants, vendor))
     supported = [(point, _unsupported(row, point, catalog)) for point in points(row, node, catalog.memory)]
     for layout in layouts:
         places = background_places(layout, layouts, candidates) if row.background else {}
         alone = _alone(row, layout, places)
         apart = {method: _apart(paths, layout, catalog.method(method)) for method in row.methods}
-        for point, unsupported in supported:
+        for point, lacking in supported:
             if _over_hosts(layout) and point.processes != "each":
                 continue
-            reason = unsupported or alone or apart[point.method]
+            reason = lacking or alone or apart[point.method]
             reason = reason or _far(layout, point, catalog) or _crowded(layout, point, node, selected.hosts)
             case = _case(row, paths, layout, point, places, catalog)
             yield PlannedCase(case, reason or (give_figures(case, paths, catalog) if node.modelled else None))
@@ -200,14 +205,6 @@ def _alone(row: SuiteRow, layout: FlowLayout, places: BackgroundPlaces) -> str |
     return "no other GPU or pair is left for the background to run on"
 
 
-def _vendor(node: Node, catalog: EngineCatalog) -> str | None:
-    """Whose GPUs the engine drives, or the description names; None where neither says."""
-    if not node.modelled:
-        return {"cuda": "nvidia", "hip": "amd"}.get(catalog.engine)
-    names = " ".join(gpu.name for gpu in node.of_kind("gpu")).lower()
-    return next((vendor for vendor in _VENDORS if vendor in names), None)
-
-
 def _check_parameters(row: SuiteRow, catalog: EngineCatalog) -> None:
     """Raises LinkscopeError for a parameter that the engine lacks."""
     methods = [catalog.methods[method] for method in row.methods if method in catalog.methods]
@@ -215,12 +212,6 @@ def _check_parameters(row: SuiteRow, catalog: EngineCatalog) -> None:
     if unknown:
         where = f"suite {row.suite}, row {row.name}"
         raise LinkscopeError(f"{where}: {' or '.join(row.methods)} has no parameter {unknown}: see list methods")
-
-
-def _with_own_variants(row: SuiteRow, vendor: str | None) -> SuiteRow:
-    """The row without the settings of the environment that are for another vendor's GPUs."""
-    variants = tuple(one for one in row.variants if vendor is None or one.vendor in (vendor, None))
-    return replace(row, variants=variants if any(one.settings for one in variants) else ())
 
 
 def _has_numa(row: SuiteRow, node: Node) -> bool:
@@ -258,23 +249,14 @@ def _too_few(row: SuiteRow, candidates: Candidates) -> str:
 
 def _unsupported(row: SuiteRow, point: AxisPoint, catalog: EngineCatalog) -> str | None:
     """Why the engine cannot run the point at all. Raises LinkscopeError for a name that nobody knows."""
-    for method in (point.method, *(one.method for one in row.background)):
-        if method not in catalog.methods:
-            if method not in packaged_methods():
-                known = ", ".join(sorted(catalog.methods))
-                where = f"suite {row.suite}, row {row.name}"
-                raise LinkscopeError(f"{where}: unknown method {method!r} (known: {known})")
-            return f"the {catalog.engine} engine has no method {method}"
-        if method in catalog.lacking and not point.variant.settings:
-            return f"{method}: {catalog.lacking[method]}"
-    for end in (point.source, point.destination, *(end for b in row.background for end in (b.source, b.destination))):
-        if end is not None and end.memory not in catalog.memories:
-            if end.memory not in packaged_memories():
-                known = ", ".join(sorted(catalog.memories | packaged_memories()))
-                where = f"suite {row.suite}, row {row.name}"
-                raise LinkscopeError(f"{where}: unknown memory {end.memory!r} (known: {known})")
-            return f"the {catalog.engine} engine has no memory {end.memory}"
-    return None
+    ends = (point.source, point.destination, *(end for b in row.background for end in (b.source, b.destination)))
+    return unsupported(
+        f"suite {row.suite}, row {row.name}",
+        (point.method, *(one.method for one in row.background)),
+        [end.memory for end in ends if end is not None],
+        point.variant.settings,
+        catalog,
+    )
 
 
 def _apart(paths: Paths, layout: FlowLayout, method: MethodTraits) -> str | None:

@@ -115,8 +115,9 @@ def _contended(slot: Slot) -> list[str]:
 
 
 def ends_of(flow: Json) -> list[Json]:
-    """Every endpoint of a plan's flow: source and destination, or the members."""
-    return [*(flow[end] for end in ("source", "destination") if end in flow), *flow.get("members", ())]
+    """Every endpoint of a plan's flow: source and destination, or the members, and the state of a schedule."""
+    ends = (flow[end] for end in ("source", "destination") if end in flow)
+    return [*ends, *flow.get("members", ()), *flow.get("state", ())]
 
 
 def _flow(work: _Work, paths: Paths, slot: Slot, *, reverse: bool, role: str) -> Json:

@@ -12,6 +12,7 @@ from linkscope.plan.budget import RoundLimits
 from linkscope.plan.sizes import parse_sizes
 from linkscope.plan.suite import Suite
 from linkscope.plan.suite_row import SuiteRow
+from linkscope.plan.workload_row import INTERFACES, WorkloadRow
 from linkscope.traits import MethodTraits, assumed_method
 
 CLOCKS = ("device", "host", "batch")
@@ -37,9 +38,20 @@ class Selection:
         narrowed = (self._narrow(row, traits_of) for row in suite.rows)
         return [row for row in narrowed if row.methods]
 
+    def workloads_of(self, suite: Suite) -> list[WorkloadRow]:
+        """The suite's workloads with the interfaces that this selection leaves them; their clock is the host's."""
+        narrowed = (
+            replace(row, interfaces=tuple(one for one in row.interfaces if self._wants(INTERFACES[one])))
+            for row in suite.workloads
+        )
+        return [row for row in narrowed if row.interfaces]
+
+    def _wants(self, method: str) -> bool:
+        return not self.methods or method in self.methods
+
     def _narrow(self, row: SuiteRow, traits_of: Callable[[str], MethodTraits]) -> SuiteRow:
         takes_empty = all(traits_of(one).takes_empty for one in row.methods)
-        methods = tuple(m for m in row.methods if not self.methods or m in self.methods)
+        methods = tuple(method for method in row.methods if self._wants(method))
         one_size = row.figure == "latency" and not (row.collectives or takes_empty)
         if self.sizes and not (one_size or row.by_region or row.sizes == (0,)):
             empty_too = takes_empty and row.figure == "latency"

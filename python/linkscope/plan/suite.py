@@ -15,6 +15,8 @@ from linkscope.plan.patterns import GROWING, OF_MEMBERS, PATTERNS
 from linkscope.plan.sizes import parse_counts, parse_size, parse_sizes
 from linkscope.plan.suite_file import ADVICE, SuiteFile
 from linkscope.plan.suite_row import Allocation, Background, End, SuiteRow, Variant
+from linkscope.plan.workload_fields import workload_row
+from linkscope.plan.workload_row import INTERFACES, WorkloadRow
 from linkscope.yaml_loader import SuiteLoader, YamlFile, read_yaml
 
 Json = dict[str, Any]
@@ -33,6 +35,12 @@ class Suite:
     name: str
     answers: str
     rows: tuple[SuiteRow, ...]
+    workloads: tuple[WorkloadRow, ...] = ()
+
+    @property
+    def row_names(self) -> tuple[str, ...]:
+        """Of all rows and workloads."""
+        return (*(row.name for row in self.rows), *(row.name for row in self.workloads))
 
 
 _PLAIN = ("vendor", "table", "x", "rows", "min_sample_s", "point_budget_s", "parameters", "peer")
@@ -40,7 +48,19 @@ _PLAIN = ("vendor", "table", "x", "rows", "min_sample_s", "point_budget_s", "par
 _OF_MEMORY = frozenset({"placement", "first_touch", "advice", "at"})
 """Fields of an end that say more of its memory."""
 _DISTINCT = frozenset(
-    {"collective", "processes", "flows", "covers", "clock", "cache", "figure", "first_touch", "advice"}
+    {
+        "interface",
+        "staging",
+        "collective",
+        "processes",
+        "flows",
+        "covers",
+        "clock",
+        "cache",
+        "figure",
+        "first_touch",
+        "advice",
+    }
 )
 """Lists whose values differ."""
 _SHARED = ("point_budget_s",)
@@ -67,21 +87,26 @@ def load_suite(name: str) -> Suite:
 @cache
 def packaged_methods() -> frozenset[str]:
     """Every method that a packaged suite uses: those are known even to an engine that lacks them."""
-    return frozenset(method for flow in _packaged_flows() for method in _words(flow["method"]))
+    methods = (method for flow in _packaged_flows() for method in _words(flow["method"]))
+    return frozenset((*methods, *INTERFACES.values()))
 
 
 @cache
 def packaged_memories() -> frozenset[str]:
     """Every memory that a packaged suite names: those are known even to an engine that lacks them."""
     ends = [flow[end] for flow in _packaged_flows() for end in ("source", "destination", "members") if end in flow]
+    ends += [{"memory": row[end]} for row in _packaged("workloads") for end in ("memory", "state") if end in row]
     return frozenset(memory for end in ends for memory in _words(end.get("memory", ())))
 
 
 @cache
 def _packaged_flows() -> tuple[Json, ...]:
     """Rows of the packaged suites and their background, as written: quicker than the suites themselves."""
-    rows = [row for path in SUITES.glob("*.yaml") for row in _read(path).data.get("rows", ())]
-    return tuple(flow for row in rows for flow in (row, *row.get("background", ())))
+    return tuple(flow for row in _packaged("rows") for flow in (row, *row.get("background", ())))
+
+
+def _packaged(field: str) -> list[Json]:
+    return [row for path in SUITES.glob("*.yaml") for row in _read(path).data.get(field, ())]
 
 
 @cache
@@ -95,15 +120,29 @@ def _load(path: Path) -> Suite:
     data = msgspec.to_builtins(_read(path).typed(SuiteFile))
     shared = {key: data[key] for key in _SHARED if key in data}
     own = tuple(_checked(data["name"], shared | row) for row in data.get("rows", ()))
-    included = (row for name in data.get("includes", ()) for row in load_suite(name).rows)
-    rows = own + tuple(replace(row, suite=data["name"]) for row in included)
-    if not rows:
+    workloads = tuple(_checked_workload(data["name"], shared | row) for row in data.get("workloads", ()))
+    included = [load_suite(name) for name in data.get("includes", ())]
+    suite = Suite(
+        data["name"],
+        data["answers"],
+        own + tuple(replace(row, suite=data["name"]) for one in included for row in one.rows),
+        workloads + tuple(replace(row, suite=data["name"]) for one in included for row in one.workloads),
+    )
+    if not suite.row_names:
         raise LinkscopeError(f"suite {path} has neither rows nor includes: it asks for nothing")
-    names = [row.name for row in rows]
-    for name in names:
-        if names.count(name) > 1:
+    for name in suite.row_names:
+        if suite.row_names.count(name) > 1:
             raise LinkscopeError(f"suite {path}: two rows are named {name!r}; names are unique in a suite")
-    return Suite(data["name"], data["answers"], rows)
+    return suite
+
+
+def _checked_workload(suite: str, data: Json) -> WorkloadRow:
+    """The row; raises LinkscopeError, which names it, for what is wrong with it."""
+    try:
+        _refuse_repeated(data)
+        return workload_row(suite, data, tuple(_variant(one) for one in data.get("environment", ())))
+    except LinkscopeError as error:
+        raise LinkscopeError(f"suite {suite}, row {data['name']}: {error}") from error
 
 
 def _checked(suite: str, data: Json) -> SuiteRow:
@@ -132,10 +171,14 @@ def _refuse_incomplete(data: Json) -> None:
             if not re.match(ADVICE, advice):
                 raise LinkscopeError(f"{end}: advice {advice!r} is neither none nor words of memory advice joined by +")
     for fields in (data, data.get("source", {}), data.get("destination", {})):
-        for name in _DISTINCT.intersection(fields):
-            values = fields[name]
-            if isinstance(values, list) and len(set(values)) < len(values):
-                raise LinkscopeError(f"{name}: a value stands there twice")
+        _refuse_repeated(fields)
+
+
+def _refuse_repeated(fields: Json) -> None:
+    for name in sorted(_DISTINCT.intersection(fields)):
+        values = fields[name]
+        if isinstance(values, list) and len(set(values)) < len(values):
+            raise LinkscopeError(f"{name}: a value stands there twice")
 
 
 def _row(suite: str, data: Json) -> SuiteRow:

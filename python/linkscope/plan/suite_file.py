@@ -23,7 +23,12 @@ Figure = Literal["first", "half", "sum", "aggregate", "latency", "touched", "alg
 Collective = Literal["all-reduce", "reduce", "broadcast", "reduce-scatter", "all-gather", "all-to-all", "barrier"]
 Vendor = Literal["amd", "nvidia"]
 Count = Annotated[int, Meta(ge=1, le=64)]
-Processes = Literal["one", "each"] | Annotated[int, Meta(ge=2, le=64)]
+Interface = Literal["mpi", "xccl", "direct"]
+Staging = Literal["none", "full"]
+Steps = Annotated[int, Meta(ge=1, le=1_000_000)]
+DeviceName = Annotated[str, Meta(pattern=r"^(gpu|numa):[0-9]{1,6}$")]
+OneOrEach = Literal["one", "each"]
+Processes = OneOrEach | Annotated[int, Meta(ge=2, le=64)]
 
 
 class EndFields(msgspec.Struct, forbid_unknown_fields=True):
@@ -116,6 +121,52 @@ class RowFields(msgspec.Struct, forbid_unknown_fields=True):
     peer: PeerCase | UnsetType = UNSET
 
 
+class HaloFields(msgspec.Struct, forbid_unknown_fields=True, tag_field="application", tag="halo"):
+    """CloverLeaf's halo exchange: a deck by name (``largest``: that fits), or cells such as 960x960."""
+
+    deck: str | UnsetType = UNSET
+    cells: Annotated[str, Meta(pattern=r"^[1-9][0-9]{0,8}x[1-9][0-9]{0,8}$")] | UnsetType = UNSET
+    steps: Steps | UnsetType = UNSET
+
+
+class ParticleFields(msgspec.Struct, forbid_unknown_fields=True, tag_field="application", tag="particles"):
+    """Quicksilver's particle exchange. ``grid``: of ranks, such as 2x2x1."""
+
+    deck: str | UnsetType = UNSET
+    particles: Annotated[int, Meta(ge=1, le=10**12)] | UnsetType = UNSET
+    grid: Annotated[str, Meta(pattern=r"^[1-9][0-9]{0,3}x[1-9][0-9]{0,3}x[1-9][0-9]{0,3}$")] | UnsetType = UNSET
+    cycles: Steps | UnsetType = UNSET
+    termination: Literal["blocking", "non-blocking"] | UnsetType = UNSET
+
+
+class BaselineFields(msgspec.Struct, forbid_unknown_fields=True):
+    """The combination that others are held against. ``memory``: the first of them that is there."""
+
+    interface: Interface
+    memory: Words
+    staging: Staging | UnsetType = UNSET
+    environment: Name | UnsetType = UNSET
+
+
+class WorkloadFields(msgspec.Struct, forbid_unknown_fields=True):
+    """A row that runs an application's communication."""
+
+    name: Name
+    title: str
+    workload: HaloFields | ParticleFields
+    interface: Interface | Annotated[list[Interface], Meta(min_length=1)]
+    memory: Words
+    state: Words | UnsetType = UNSET
+    ranks: Value | Annotated[list[Annotated[int, Meta(ge=2)]], Meta(min_length=1)] | UnsetType = UNSET
+    staging: Staging | Annotated[list[Staging], Meta(min_length=1)] | UnsetType = UNSET
+    processes: OneOrEach | Annotated[list[OneOrEach], Meta(min_length=1)] | UnsetType = UNSET
+    order: Annotated[list[DeviceName], Meta(min_length=2)] | UnsetType = UNSET
+    environment: Annotated[list[VariantFields], Meta(min_length=1)] | UnsetType = UNSET
+    baseline: BaselineFields | UnsetType = UNSET
+    covers: Annotated[list[str], Meta(min_length=1)] | UnsetType = UNSET
+    point_budget_s: Seconds | UnsetType = UNSET
+
+
 class SuiteFile(msgspec.Struct, forbid_unknown_fields=True):
     """A suite as people write it. ``includes``: packaged suites whose rows follow."""
 
@@ -123,4 +174,5 @@ class SuiteFile(msgspec.Struct, forbid_unknown_fields=True):
     answers: str
     point_budget_s: Seconds | UnsetType = UNSET
     rows: Annotated[list[RowFields], Meta(min_length=1)] | UnsetType = UNSET
+    workloads: Annotated[list[WorkloadFields], Meta(min_length=1)] | UnsetType = UNSET
     includes: Annotated[list[Name], Meta(min_length=1)] | UnsetType = UNSET

@@ -18,7 +18,7 @@ MOST_TEXT = 64 << 20
 Rank = Annotated[int, Meta(ge=0, lt=MOST_RANKS)]
 
 
-class _Phase(msgspec.Struct, forbid_unknown_fields=True):
+class _ListedPhase(msgspec.Struct, forbid_unknown_fields=True):
     messages: Annotated[list[tuple[Rank, Rank, Annotated[int, Meta(ge=1, le=LARGEST)]]], Meta(max_length=MOST_MESSAGES)]
     name: Annotated[str, Meta(max_length=200)] = ""
     gap_s: Annotated[float, Meta(ge=0, le=LONGEST_S)] = 0.0
@@ -26,7 +26,7 @@ class _Phase(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class _Listing(msgspec.Struct, forbid_unknown_fields=True):
-    phases: list[_Phase]
+    phases: list[_ListedPhase]
     ranks: Annotated[int, Meta(ge=1, le=MOST_RANKS)] = 0
 
 

@@ -1,0 +1,36 @@
+"""Unsupported: why the engine at hand cannot run what a suite's row names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+from linkscope.errors import LinkscopeError
+from linkscope.plan.suite import packaged_memories, packaged_methods
+
+if TYPE_CHECKING:
+    from linkscope.plan.expand import EngineCatalog
+
+
+def unsupported(
+    where: str, methods: Iterable[str], memories: Iterable[str], settings: Mapping[str, str], catalog: EngineCatalog
+) -> str | None:
+    """Why the engine cannot run them at all, under ``settings`` of its environment.
+
+    Raises LinkscopeError, which begins with ``where``, for a name that nobody knows.
+    """
+    for method in methods:
+        if method not in catalog.methods:
+            if method not in packaged_methods():
+                known = ", ".join(sorted(catalog.methods))
+                raise LinkscopeError(f"{where}: unknown method {method!r} (known: {known})")
+            return f"the {catalog.engine} engine has no method {method}"
+        if method in catalog.lacking and not settings:
+            return f"{method}: {catalog.lacking[method]}"
+    for memory in memories:
+        if memory not in catalog.memories:
+            if memory not in packaged_memories():
+                known = ", ".join(sorted(catalog.memories | packaged_memories()))
+                raise LinkscopeError(f"{where}: unknown memory {memory!r} (known: {known})")
+            return f"the {catalog.engine} engine has no memory {memory}"
+    return None

@@ -1,0 +1,80 @@
+"""Workload fields: a workload's row as a suite or a command line writes it, checked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from linkscope.errors import LinkscopeError
+from linkscope.plan.application import Application, HaloApplication, ParticleApplication
+from linkscope.plan.sizes import parse_counts
+from linkscope.plan.suite_row import Variant
+from linkscope.plan.workload_row import MOST_RANKS, Baseline, WorkloadRow
+from linkscope.workload.halo import parse_cells
+from linkscope.workload.particles import parse_grid
+
+Json = dict[str, Any]
+
+
+def workload_row(suite: str, data: Json, variants: tuple[Variant, ...]) -> WorkloadRow:
+    """Of fields as plan/suite_file.py has them. Raises LinkscopeError for what is wrong with them."""
+    names = [variant.name for variant in variants]
+    if len(set(names)) < len(names):
+        raise LinkscopeError("two variants of its environment have one name")
+    counts = tuple(str(one) for one in _listed(data["ranks"])) if "ranks" in data else ()
+    for text in counts:
+        parse_counts(text, MOST_RANKS)  # raises where it is no range
+    row = WorkloadRow(
+        suite=suite,
+        name=data["name"],
+        title=data["title"],
+        application=application(data["workload"]),
+        interfaces=tuple(_listed(data["interface"])),
+        memories=tuple(_listed(data["memory"])),
+        states=tuple(_listed(data.get("state", []))),
+        counts=counts,
+        stagings=tuple(_listed(data.get("staging", "none"))),
+        processes=tuple(_listed(data.get("processes", "one"))),
+        variants=variants,
+        order=tuple(data.get("order", ())),
+        baseline=_baseline(data["baseline"]) if "baseline" in data else None,
+        covers=tuple(data.get("covers", ())),
+        point_budget_s=data.get("point_budget_s"),
+    )
+    if row.baseline is not None and row.baseline.variant not in ("", *names):
+        raise LinkscopeError(f"baseline: environment {row.baseline.variant!r} is none of the row's")
+    for name, values in (("memory", row.memories), ("state", row.states)):
+        if len(set(values)) < len(values):
+            raise LinkscopeError(f"{name}: a value stands there twice")
+    return row
+
+
+def application(data: Json) -> Application:
+    """Of the field ``workload``. Raises LinkscopeError."""
+    given = {name: value for name, value in data.items() if name != "application"}
+    if data["application"] == "halo":
+        return _halo(given)
+    found = ParticleApplication()
+    return ParticleApplication(
+        deck_name=given.get("deck", found.deck_name),
+        count=given.get("particles"),
+        grid=parse_grid(given["grid"]) if "grid" in given else None,
+        cycles=given.get("cycles", found.cycles),
+        termination=given.get("termination", found.termination),
+    )
+
+
+def _halo(given: Json) -> HaloApplication:
+    if "deck" in given and "cells" in given:
+        raise LinkscopeError("halo: give a deck or cells, not both")
+    found = HaloApplication()
+    cells = parse_cells(given["cells"]) if "cells" in given else None
+    return HaloApplication(given.get("deck", found.deck_name), cells, given.get("steps", found.steps))
+
+
+def _baseline(data: Json) -> Baseline:
+    memories = tuple(_listed(data["memory"]))
+    return Baseline(data["interface"], memories, data.get("staging", "none"), data.get("environment", ""))
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
