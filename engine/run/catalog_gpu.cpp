@@ -32,6 +32,7 @@
 #include "backend/gpu/migration/fault_chase.hpp"
 #include "backend/gpu/migration/page_fault.hpp"
 #include "backend/gpu/migration/prefetch.hpp"
+#include "backend/gpu/packing/gpu_packers.hpp"
 #include "backend/gpu/region/kernel_strided.hpp"
 #include "backend/gpu/region/pack_copy_unpack.hpp"
 #include "backend/gpu/region/strided_copy.hpp"
@@ -66,6 +67,8 @@ std::optional<Backend> open_gpus(const std::shared_ptr<host::HostContext>& host,
                                                          host::Pages::transparent_huge));
   const gpu::RuntimeCallTable calls = gpu::call_table(memories);
   for (auto& memory : memories) backend.memories.push_back(std::move(memory));
+  const auto packers = std::make_shared<gpu::GpuPackers>(opened.context, calls);
+  backend.gpu_packers = packers;
   backend.methods.push_back(std::make_unique<gpu::CopyEngine>(opened.context));
   backend.methods.push_back(std::make_unique<gpu::CopyEngine2d>(opened.context));
   backend.methods.push_back(std::make_unique<gpu::CopyEngine3d>(opened.context));
