@@ -44,6 +44,8 @@
 #include "backend/xccl/message.hpp"
 #include "backend/xccl/xccl_memory.hpp"
 #include "collective/direct_collective.hpp"
+#include "workload/gpu/gpu_direct_schedule.hpp"
+#include "workload/gpu/xccl_schedule.hpp"
 
 namespace linkscope {
 
@@ -87,6 +89,7 @@ std::optional<Backend> open_gpus(const std::shared_ptr<host::HostContext>& host,
   backend.methods.push_back(std::make_unique<gpu::IpcCopy>(opened.context));
   backend.methods.push_back(std::make_unique<gpu::IpcKernel>(opened.context));
   backend.methods.push_back(std::make_unique<direct::DirectCollective>(opened.context));
+  backend.methods.push_back(std::make_unique<workload::GpuDirectSchedule>(opened.context, packers));
   backend.methods.push_back(std::make_unique<gpu::Prefetch>(opened.context));
   backend.methods.push_back(std::make_unique<gpu::PageFault>(opened.context));
   backend.methods.push_back(std::make_unique<gpu::FaultChase>(opened.context));
@@ -108,6 +111,7 @@ std::optional<Backend> open_gpus(const std::shared_ptr<host::HostContext>& host,
   backend.memories.push_back(std::make_unique<xccl::XcclMemory>(library));
   backend.methods.push_back(std::make_unique<xccl::Xccl>(library));
   backend.methods.push_back(std::make_unique<xccl::XcclCollective>(library));
+  backend.methods.push_back(std::make_unique<workload::XcclSchedule>(library, packers));
   return std::move(backend);
 }
 

@@ -14,7 +14,12 @@ DirectTransport::DirectTransport(const RankBoard& board, MessageKind kind, Messa
   for (auto& [rank, peer] : peers) traffic_[rank].peer = std::move(peer);
 }
 
-DirectTransport::Traffic& DirectTransport::with(int peer) {
+DirectTransport::~DirectTransport() {
+  static_cast<void>(gpuStreamSynchronize(stream()));
+  static_cast<void>(gpuGetLastError());
+}
+
+DirectTransport::PeerTraffic& DirectTransport::with(int peer) {
   const auto found = traffic_.find(peer);
   if (found != traffic_.end()) return found->second;
   throw Error(Fault::broken, "rank " + std::to_string(board_.rank()) + " has no messages with rank " +
@@ -23,7 +28,7 @@ DirectTransport::Traffic& DirectTransport::with(int peer) {
 
 /// Of this phase's messages each has its own place; that of the phase before must have been unpacked.
 std::byte* DirectTransport::outgoing(int peer, Bytes offset, Bytes /*bytes*/) {
-  Traffic& to = with(peer);
+  PeerTraffic& to = with(peer);
   if (to.known_freed < to.sent_before_phase) {
     const PairWords& words = board_.pair(board_.rank(), peer);
     board_.wait([&] { return words.freed.load(std::memory_order_acquire) >= to.sent_before_phase; });
@@ -40,7 +45,7 @@ void DirectTransport::receive(int peer, Bytes /*offset*/, Bytes /*bytes*/) {
 }
 
 void DirectTransport::send(int peer, Bytes /*offset*/, Bytes /*bytes*/) {
-  Traffic& to = with(peer);
+  PeerTraffic& to = with(peer);
   if (to.peer.sent != nullptr) to.peer.sent->record(stream());
   board_.pair(board_.rank(), peer).sent.store(++to.sent, std::memory_order_release);
 }
@@ -66,7 +71,7 @@ void DirectTransport::unpacked() {
 }
 
 void DirectTransport::send_from(int peer, const std::byte* from, Bytes bytes) {
-  Traffic& to = with(peer);
+  PeerTraffic& to = with(peer);
   if (bytes > to.peer.room)
     throw Error(Fault::broken, "a message of " + std::to_string(bytes) + " bytes to rank " +
                                    std::to_string(peer) + ", which expects " + std::to_string(to.peer.room) +
@@ -77,7 +82,7 @@ void DirectTransport::send_from(int peer, const std::byte* from, Bytes bytes) {
 
 /// Copies what is first in line where the mailbox is free. True where nothing is left in line. Particles are unpacked
 /// before their place is said to be free, so nothing has to be waited for on the GPU.
-bool DirectTransport::hand_over(int rank, Traffic& to) {
+bool DirectTransport::hand_over(int rank, PeerTraffic& to) {
   PairWords& words = board_.pair(board_.rank(), rank);
   while (!to.in_line.empty() && words.freed.load(std::memory_order_acquire) == to.sent) {
     const auto [from, bytes] = to.in_line.front();

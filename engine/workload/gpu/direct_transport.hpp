@@ -25,6 +25,7 @@ struct DirectPeer {
   std::shared_ptr<const gpu::StreamEvent> freed;       ///< this rank's, of what it has unpacked from them
   std::shared_ptr<const gpu::StreamEvent> their_sent;  ///< of their messages
   std::shared_ptr<const gpu::StreamEvent> their_freed;
+  std::shared_ptr<const void> mapping;  ///< what keeps theirs valid
 };
 
 enum class MessageKind { scheduled, particles };
@@ -41,6 +42,10 @@ class DirectTransport final : public Transport {
   /// `packer` outlives it.
   DirectTransport(const RankBoard& board, MessageKind kind, MessageOrder order, gpu::GpuPacker& packer,
                   std::map<int, DirectPeer> peers);
+  /// What is enqueued ends before the peers' memory is let go.
+  ~DirectTransport() override;
+  DirectTransport(const DirectTransport&) = delete;
+  DirectTransport& operator=(const DirectTransport&) = delete;
 
   [[nodiscard]] MessageOrder order() const override { return order_; }
   [[nodiscard]] std::byte* outgoing(int peer, Bytes offset, Bytes bytes) override;
@@ -60,7 +65,7 @@ class DirectTransport final : public Transport {
 
  private:
   /// What is known here of the messages to and from a peer; all are counted.
-  struct Traffic {
+  struct PeerTraffic {
     DirectPeer peer;
     std::uint64_t sent = 0;
     std::uint64_t sent_before_phase = 0;
@@ -71,15 +76,15 @@ class DirectTransport final : public Transport {
     std::deque<std::pair<const std::byte*, Bytes>> in_line;
   };
 
-  [[nodiscard]] Traffic& with(int peer);
-  bool hand_over(int rank, Traffic& to);
+  [[nodiscard]] PeerTraffic& with(int peer);
+  bool hand_over(int rank, PeerTraffic& to);
   [[nodiscard]] gpuStream_t stream() const { return packer_->stream(); }
 
   RankBoard board_;
   MessageKind kind_;
   MessageOrder order_;
   gpu::GpuPacker* packer_;
-  std::map<int, Traffic> traffic_;
+  std::map<int, PeerTraffic> traffic_;
 };
 
 }  // namespace linkscope::workload

@@ -16,6 +16,7 @@ namespace {
 
 constexpr Bytes staging_bytes = 64 * KiB;
 constexpr Seconds longest_wait = 60;
+constexpr Seconds new_wait = 1;  // without a look: what is waited for now is something else
 constexpr unsigned looks_between_questions = 64;
 
 xccl::DataType type_of(NumberType type) {
@@ -95,7 +96,7 @@ void XcclTransport::exchange(std::vector<Sent>& sends, std::vector<Received>& re
   group.end();
   sends.clear();
   receives.clear();
-  last_call_ = steady_seconds();
+  waiting_since_ = steady_seconds();
 }
 
 void XcclTransport::begin_phase(std::size_t loop, std::size_t phase) {
@@ -183,7 +184,7 @@ void XcclTransport::reduce_staged(const SmallCollective& what, const void* numbe
                                              reduction_of(what.reduction), comm(), stream()),
                   "ncclAllReduce");
   LINKSCOPE_CHECK(gpuMemcpyAsync(staged, staging_.data(), moved, gpuMemcpyDefault, stream()));
-  last_call_ = steady_seconds();
+  waiting_since_ = steady_seconds();
 }
 
 void XcclTransport::collective(const SmallCollective& what, void* numbers) {
@@ -217,7 +218,10 @@ void XcclTransport::look() {
   if (++looks_ % looks_between_questions != 0) return;
   require_all();
   ranks_->communicator->watch();
-  if (steady_seconds() - last_call_ > longest_wait)
+  const Seconds now = steady_seconds();
+  if (now - last_look_ > new_wait) waiting_since_ = now;
+  last_look_ = now;
+  if (now - waiting_since_ > longest_wait)
     throw Error(Fault::broken, library().name() + " has not moved the messages of rank " +
                                    std::to_string(rank_) + " within " +
                                    std::to_string(static_cast<int>(longest_wait)) + " s");

@@ -95,7 +95,8 @@ class XcclTransport final : public Transport {
   std::vector<ArrivedMessage> arrived_;  ///< the last one first
   std::int64_t* reducing_ = nullptr;
   Bytes reducing_bytes_ = 0;
-  Seconds last_call_ = 0;
+  Seconds waiting_since_ = 0;
+  Seconds last_look_ = 0;
   unsigned looks_ = 0;
 };
 
