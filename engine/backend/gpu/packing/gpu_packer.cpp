@@ -115,14 +115,14 @@ std::optional<WrongWord> GpuPacker::compare(const GridBox& box, std::uint64_t se
   use_device();
   LINKSCOPE_CHECK(gpuMemsetAsync(own_word(), 0xFF, sizeof *own_word(), stream_.get()));
   launch_box_compare(place(sweep_blocks), reached(box), seed, own_word());
-  const std::uint64_t found = read_own_word();
+  const std::uint64_t found = read_word(reinterpret_cast<const std::byte*>(own_word()));
   if (found == nothing_wrong) return std::nullopt;
   return WrongWord{found % box.columns, found / box.columns};
 }
 
-std::uint64_t GpuPacker::read_own_word() {
-  LINKSCOPE_CHECK(
-      gpuMemcpyAsync(host_words(), own_word(), sizeof *own_word(), gpuMemcpyDefault, stream_.get()));
+std::uint64_t GpuPacker::read_word(const std::byte* at) {
+  use_device();
+  LINKSCOPE_CHECK(gpuMemcpyAsync(host_words(), at, sizeof *host_words(), gpuMemcpyDefault, stream_.get()));
   synchronise();
   return *host_words();
 }
@@ -215,7 +215,7 @@ void GpuPacker::pack_particles(const Particle* store, int peer, std::byte* to) {
 std::uint64_t GpuPacker::unpack_particles(Particle* store, std::uint64_t at, const std::byte* message) {
   use_device();
   launch_unpack_particles(place(unpack_blocks), reached(store) + at, reached(message), own_word());
-  return read_own_word();
+  return read_word(reinterpret_cast<const std::byte*>(own_word()));
 }
 
 std::optional<std::uint64_t> GpuPacker::count_particles(const Particle* store, std::uint64_t from,
@@ -229,7 +229,7 @@ std::optional<std::uint64_t> GpuPacker::count_particles(const Particle* store, s
   LINKSCOPE_CHECK(gpuMemsetAsync(own_word(), 0xFF, sizeof *own_word(), stream_.get()));
   launch_count_particles(place(sweep_blocks), reached(store), from, to, seed, on_gpu, seen.size(),
                          own_word());
-  const std::uint64_t found = read_own_word();
+  const std::uint64_t found = read_word(reinterpret_cast<const std::byte*>(own_word()));
   std::vector<std::int32_t> counted(seen.size());
   LINKSCOPE_CHECK(gpuMemcpyAsync(counted.data(), on_gpu, bytes, gpuMemcpyDefault, stream_.get()));
   synchronise();

@@ -38,6 +38,7 @@ class GpuPacker final : public Packer {
   void fill(const GridBox& box, std::uint64_t seed) override;
   void poison(const GridBox& box) override;
   [[nodiscard]] std::optional<WrongWord> compare(const GridBox& box, std::uint64_t seed) override;
+  [[nodiscard]] std::uint64_t read_word(const std::byte* at) override;
   [[nodiscard]] std::byte* allocate(Bytes bytes) override;
   void release(std::byte* at) override;
   void make_particles(Particle* store, std::uint64_t first, std::uint64_t count, std::uint64_t seed) override;
@@ -79,7 +80,6 @@ class GpuPacker final : public Packer {
   void make_room_in_queue(std::uint64_t particles);
   [[nodiscard]] std::uint64_t departing(std::uint32_t departure);
   [[nodiscard]] std::optional<std::uint32_t> departure_to(int peer) const;
-  [[nodiscard]] std::uint64_t read_own_word();
 
   std::shared_ptr<GpuContext> context_;
   int device_;
