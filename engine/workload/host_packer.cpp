@@ -7,6 +7,7 @@
 #include "base/error.hpp"
 #include "model/particle.hpp"
 #include "model/pattern.hpp"
+#include "model/schedule.hpp"
 
 namespace linkscope::workload {
 namespace {
