@@ -1,11 +1,9 @@
 #include "backend/gpu/packing/particle_kernels.hpp"
 
 #include <algorithm>
-#include <type_traits>
 
 #include "backend/gpu/vendor/check.hpp"
 #include "model/particle.hpp"
-#include "model/schedule.hpp"
 
 namespace linkscope::gpu {
 namespace {
@@ -46,31 +44,30 @@ __global__ void fill_queue_kernel(DepartureTable table, ParticleQueue queue) {
   queue.particles[at] = {departure, static_cast<std::uint32_t>(place), table.from + i};
 }
 
-/// Where the columns of a message begin, each with an element of every particle.
-class MessageColumns {
+/// The columns of a message. Neighbouring threads have neighbouring places: so whole lines of a column are stored and
+/// loaded.
+class ColumnAccess {
  public:
-  __device__ MessageColumns(std::byte* message, std::uint64_t count)
-      : count_(count),
-        whole_(reinterpret_cast<std::int32_t*>(message + particle_header_bytes)),
-        real_(reinterpret_cast<double*>(whole_ + count * whole_columns)),
-        text_(reinterpret_cast<char*>(real_ + count * real_columns)) {}
+  __device__ ColumnAccess(std::byte* message, std::uint64_t count)
+      : ColumnAccess(message, count, MessageColumns(count)) {}
 
-  /// Neighbouring threads have neighbouring places: so whole lines of a column are stored and loaded.
   __device__ void put(const Particle& particle, std::uint64_t place) const {
-    for (unsigned i = 0; i < whole_columns; ++i) whole_[i * count_ + place] = particle.whole[i];
-    for (unsigned i = 0; i < real_columns; ++i) real_[i * count_ + place] = particle.real[i];
-    for (unsigned i = 0; i < text_columns; ++i) text_[i * count_ + place] = particle.text[i];
+    for (unsigned i = 0; i < MessageColumns::wholes; ++i) whole_[i * count_ + place] = particle.whole[i];
+    for (unsigned i = 0; i < MessageColumns::reals; ++i) real_[i * count_ + place] = particle.real[i];
+    for (unsigned i = 0; i < MessageColumns::texts; ++i) text_[i * count_ + place] = particle.text[i];
   }
   __device__ void get(Particle& particle, std::uint64_t place) const {
-    for (unsigned i = 0; i < whole_columns; ++i) particle.whole[i] = whole_[i * count_ + place];
-    for (unsigned i = 0; i < real_columns; ++i) particle.real[i] = real_[i * count_ + place];
-    for (unsigned i = 0; i < text_columns; ++i) particle.text[i] = text_[i * count_ + place];
+    for (unsigned i = 0; i < MessageColumns::wholes; ++i) particle.whole[i] = whole_[i * count_ + place];
+    for (unsigned i = 0; i < MessageColumns::reals; ++i) particle.real[i] = real_[i * count_ + place];
+    for (unsigned i = 0; i < MessageColumns::texts; ++i) particle.text[i] = text_[i * count_ + place];
   }
 
  private:
-  static constexpr unsigned whole_columns = std::extent_v<decltype(Particle::whole)>;
-  static constexpr unsigned real_columns = std::extent_v<decltype(Particle::real)>;
-  static constexpr unsigned text_columns = std::extent_v<decltype(Particle::text)>;
+  __device__ ColumnAccess(std::byte* message, std::uint64_t count, const MessageColumns& columns)
+      : count_(count),
+        whole_(reinterpret_cast<std::int32_t*>(message + columns.whole)),
+        real_(reinterpret_cast<double*>(message + columns.real)),
+        text_(reinterpret_cast<char*>(message + columns.text)) {}
 
   std::uint64_t count_;
   std::int32_t* whole_;
@@ -82,7 +79,7 @@ __global__ void pack_particles_kernel(const Particle* store, const QueuedParticl
                                       std::uint64_t queued, std::uint32_t departure, std::uint64_t count,
                                       std::byte* to) {
   if (own_first() == 0) *reinterpret_cast<std::uint64_t*>(to) = count;  // two int32: the number, and 0
-  const MessageColumns columns(to, count);
+  const ColumnAccess columns(to, count);
   for (std::uint64_t i = own_first(); i < queued; i += own_step()) {
     const QueuedParticle particle = queue[i];
     if (particle.departure == departure) columns.put(store[particle.index], particle.place);
@@ -92,7 +89,7 @@ __global__ void pack_particles_kernel(const Particle* store, const QueuedParticl
 __global__ void unpack_particles_kernel(Particle* store, std::byte* message, std::uint64_t* number) {
   const auto count = static_cast<std::uint64_t>(*reinterpret_cast<const std::uint32_t*>(message));
   if (own_first() == 0) *number = count;
-  const MessageColumns columns(message, count);
+  const ColumnAccess columns(message, count);
   for (std::uint64_t i = own_first(); i < count; i += own_step()) columns.get(store[i], i);
 }
 
