@@ -25,6 +25,7 @@
 #include "run/catalog_gpu.hpp"
 #include "run/composite_gate.hpp"
 #include "run/dispatch.hpp"
+#include "run/dispatch_parts.hpp"
 #include "workload/direct_schedule.hpp"
 #include "workload/mpi_schedule.hpp"
 
@@ -53,6 +54,8 @@ void add_gpu_method(std::vector<std::unique_ptr<Method>>& methods, std::unique_p
                                  [&](const auto& method) { return method->name() == added->name(); });
   if (same == methods.end()) {
     methods.push_back(std::move(added));
+  } else if (added->reach() == Reach::processes) {
+    *same = std::make_unique<DispatchParts>(std::move(*same), std::move(added));
   } else {
     *same = std::make_unique<Dispatch>(std::move(*same), std::move(added));
   }

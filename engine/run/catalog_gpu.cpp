@@ -32,6 +32,7 @@
 #include "backend/gpu/migration/fault_chase.hpp"
 #include "backend/gpu/migration/page_fault.hpp"
 #include "backend/gpu/migration/prefetch.hpp"
+#include "backend/gpu/packing/gpu_packers.hpp"
 #include "backend/gpu/region/kernel_strided.hpp"
 #include "backend/gpu/region/pack_copy_unpack.hpp"
 #include "backend/gpu/region/strided_copy.hpp"
@@ -43,6 +44,8 @@
 #include "backend/xccl/message.hpp"
 #include "backend/xccl/xccl_memory.hpp"
 #include "collective/direct_collective.hpp"
+#include "workload/gpu/gpu_direct_schedule.hpp"
+#include "workload/gpu/xccl_schedule.hpp"
 
 namespace linkscope {
 
@@ -66,6 +69,8 @@ std::optional<Backend> open_gpus(const std::shared_ptr<host::HostContext>& host,
                                                          host::Pages::transparent_huge));
   const gpu::RuntimeCallTable calls = gpu::call_table(memories);
   for (auto& memory : memories) backend.memories.push_back(std::move(memory));
+  const auto packers = std::make_shared<gpu::GpuPackers>(opened.context, calls);
+  backend.gpu_packers = packers;
   backend.methods.push_back(std::make_unique<gpu::CopyEngine>(opened.context));
   backend.methods.push_back(std::make_unique<gpu::CopyEngine2d>(opened.context));
   backend.methods.push_back(std::make_unique<gpu::CopyEngine3d>(opened.context));
@@ -84,6 +89,7 @@ std::optional<Backend> open_gpus(const std::shared_ptr<host::HostContext>& host,
   backend.methods.push_back(std::make_unique<gpu::IpcCopy>(opened.context));
   backend.methods.push_back(std::make_unique<gpu::IpcKernel>(opened.context));
   backend.methods.push_back(std::make_unique<direct::DirectCollective>(opened.context));
+  backend.methods.push_back(std::make_unique<workload::GpuDirectSchedule>(opened.context, packers));
   backend.methods.push_back(std::make_unique<gpu::Prefetch>(opened.context));
   backend.methods.push_back(std::make_unique<gpu::PageFault>(opened.context));
   backend.methods.push_back(std::make_unique<gpu::FaultChase>(opened.context));
@@ -105,6 +111,7 @@ std::optional<Backend> open_gpus(const std::shared_ptr<host::HostContext>& host,
   backend.memories.push_back(std::make_unique<xccl::XcclMemory>(library));
   backend.methods.push_back(std::make_unique<xccl::Xccl>(library));
   backend.methods.push_back(std::make_unique<xccl::XcclCollective>(library));
+  backend.methods.push_back(std::make_unique<workload::XcclSchedule>(library, packers));
   return std::move(backend);
 }
 

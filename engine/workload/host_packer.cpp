@@ -11,21 +11,6 @@
 namespace linkscope::workload {
 namespace {
 
-constexpr std::size_t whole_columns = std::extent_v<decltype(Particle::whole)>;
-constexpr std::size_t real_columns = std::extent_v<decltype(Particle::real)>;
-constexpr std::size_t text_columns = std::extent_v<decltype(Particle::text)>;
-
-/// Where the columns of a message of `count` particles begin; the reals may lie on no multiple of 8.
-struct MessageColumns {
-  explicit MessageColumns(std::uint64_t count)
-      : whole(particle_header_bytes),
-        real(whole + count * whole_columns * sizeof(std::int32_t)),
-        text(real + count * real_columns * sizeof(double)) {}
-  Bytes whole;
-  Bytes real;
-  Bytes text;
-};
-
 std::byte* row(const GridBox& box, std::uint64_t index) { return box.base + index * box.pitch; }
 
 bool is_plain(const Endpoint& where) { return where.traits.system_pages && !where.traits.huge_pages; }
@@ -131,13 +116,13 @@ void HostPacker::pack_particles(const Particle* store, int peer, std::byte* to) 
   for (const Leaving& one : queue_) {
     if (one.peer != peer) continue;
     const Particle& particle = store[one.index];
-    for (std::size_t i = 0; i < whole_columns; ++i)
+    for (std::size_t i = 0; i < MessageColumns::wholes; ++i)
       std::memcpy(to + columns.whole + (i * count + place) * sizeof(std::int32_t), &particle.whole[i],
                   sizeof(std::int32_t));
-    for (std::size_t i = 0; i < real_columns; ++i)
+    for (std::size_t i = 0; i < MessageColumns::reals; ++i)
       std::memcpy(to + columns.real + (i * count + place) * sizeof(double), &particle.real[i],
                   sizeof(double));
-    for (std::size_t i = 0; i < text_columns; ++i)
+    for (std::size_t i = 0; i < MessageColumns::texts; ++i)
       to[columns.text + i * count + place] = static_cast<std::byte>(particle.text[i]);
     ++place;
   }
@@ -150,13 +135,13 @@ std::uint64_t HostPacker::unpack_particles(Particle* store, std::uint64_t at, co
   const MessageColumns columns(count);
   for (std::uint64_t place = 0; place < count; ++place) {
     Particle& particle = store[at + place];
-    for (std::size_t i = 0; i < whole_columns; ++i)
+    for (std::size_t i = 0; i < MessageColumns::wholes; ++i)
       std::memcpy(&particle.whole[i], message + columns.whole + (i * count + place) * sizeof(std::int32_t),
                   sizeof(std::int32_t));
-    for (std::size_t i = 0; i < real_columns; ++i)
+    for (std::size_t i = 0; i < MessageColumns::reals; ++i)
       std::memcpy(&particle.real[i], message + columns.real + (i * count + place) * sizeof(double),
                   sizeof(double));
-    for (std::size_t i = 0; i < text_columns; ++i)
+    for (std::size_t i = 0; i < MessageColumns::texts; ++i)
       particle.text[i] = static_cast<char>(message[columns.text + i * count + place]);
   }
   return count;

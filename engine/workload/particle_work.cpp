@@ -66,6 +66,7 @@ void ParticleWork::begin_repeat(const PhasePlace& /*first*/, PartClock& clock) {
 }
 
 void ParticleWork::carry_out(const PhasePlace& place, PartClock& clock) {
+  context_.transport->begin_phase(place.loop, place.phase);
   const Pass& pass = passes_[place.loop][place.phase];
   const Termination termination = phase_at(place).termination;
   if (!pass.departures.empty()) {

@@ -1,6 +1,7 @@
 // RankThreads: ranks of one process that store straight into one another's memory: direct access on a host.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <deque>

@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -91,6 +92,8 @@ class GpuContext {
   gpuStream_t service_stream(int device);
   /// A word of the device's memory that one service operation at a time may use.
   std::uint64_t* scratch_word(int device);
+  /// Held during a service operation that several threads may ask for: ranks of a schedule fill and check by their own.
+  [[nodiscard]] std::unique_lock<std::mutex> service_turn() { return std::unique_lock(service_turn_); }
   /// Loads kernels before they are needed: a lazy load behind a closed gate would wait forever.
   void load(int device, const std::vector<const void*>& kernels);
 
@@ -122,6 +125,7 @@ class GpuContext {
   std::string problem_;
   std::vector<GpuProperties> devices_;
   Peers peers_;
+  std::mutex service_turn_;
   std::map<int, Bytes> managed_;                   ///< by device
   std::vector<std::unique_ptr<Started>> started_;  ///< by device; null until it is used
 };

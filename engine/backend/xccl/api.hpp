@@ -17,8 +17,16 @@ struct UniqueId {
 
 /// The answers that mean something here; all others are faults.
 enum class Result : int { success = 0, in_progress = 7 };
-enum class DataType : int { int8 = 0, int32 = 2, float16 = 6, float32 = 7, bfloat16 = 9 };
-enum class Reduction : int { sum = 0 };
+enum class DataType : int {
+  int8 = 0,
+  int32 = 2,
+  int64 = 4,
+  float16 = 6,
+  float32 = 7,
+  float64 = 8,
+  bfloat16 = 9
+};
+enum class Reduction : int { sum = 0, max = 2, min = 3 };
 
 /// The functions, by their names without the prefix. Found by Library.
 struct Api {

@@ -59,6 +59,8 @@ unsigned blocks_for(const GpuContext& context, int device, Bytes length) {
 }  // namespace
 
 void fill_pattern(GpuContext& context, int device, std::byte* address, Bytes length, std::uint64_t seed) {
+  const auto turn = context.service_turn();
+  context.use(device);  // for threads that have used none yet
   const gpuStream_t stream = context.service_stream(device);
   fill_kernel<<<blocks_for(context, device, length), threads_per_block, 0, stream>>>(
       address, length, vectors_in(address, length), seed);
@@ -67,6 +69,8 @@ void fill_pattern(GpuContext& context, int device, std::byte* address, Bytes len
 }
 
 void fill_poison(GpuContext& context, int device, std::byte* address, Bytes length) {
+  const auto turn = context.service_turn();
+  context.use(device);  // for threads that have used none yet
   const gpuStream_t stream = context.service_stream(device);
   LINKSCOPE_CHECK(gpuMemsetAsync(address, poison_byte, length, stream));
   LINKSCOPE_CHECK(gpuStreamSynchronize(stream));
@@ -74,6 +78,8 @@ void fill_poison(GpuContext& context, int device, std::byte* address, Bytes leng
 
 std::optional<Bytes> compare_pattern(GpuContext& context, int device, const std::byte* address, Bytes length,
                                      std::uint64_t seed) {
+  const auto turn = context.service_turn();
+  context.use(device);  // for threads that have used none yet
   const gpuStream_t stream = context.service_stream(device);
   std::uint64_t* first_bad = context.scratch_word(device);
   LINKSCOPE_CHECK(gpuMemsetAsync(first_bad, 0xFF, sizeof *first_bad, stream));

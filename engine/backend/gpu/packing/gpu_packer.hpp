@@ -1,0 +1,100 @@
+// GpuPacker: packs and unpacks a rank's messages with kernels, on a stream of its own.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "backend/gpu/context.hpp"
+#include "backend/gpu/memory/device_words.hpp"
+#include "backend/gpu/packing/message_memory.hpp"
+#include "backend/gpu/packing/particle_kernels.hpp"
+#include "model/packer.hpp"
+
+namespace linkscope::gpu {
+
+/// Several ranks may share a GPU: each has its stream. Made and destroyed by the context's thread; then called by the
+/// rank's.
+class GpuPacker final : public Packer {
+ public:
+  /// `state` and `buffers` are memory that kernels of GPU `device` reach. `calls`: those of the buffers' memory.
+  GpuPacker(std::shared_ptr<GpuContext> context, int device, const Endpoint& buffers,
+            const std::optional<RuntimeCalls>& calls);
+  ~GpuPacker() override;
+  GpuPacker(const GpuPacker&) = delete;
+  GpuPacker& operator=(const GpuPacker&) = delete;
+
+  [[nodiscard]] int device() const { return device_; }
+  [[nodiscard]] gpuStream_t stream() const { return stream_.get(); }
+  /// What synchronise() calls again and again while it waits: throws Error{broken} where what the stream waits for
+  /// will never come. Without one the runtime waits, as the run says (LINKSCOPE_SYNC).
+  void look_meanwhile(std::function<void()> look) { look_ = std::move(look); }
+
+  void copy(const std::vector<PackedRows>& rows) override;
+  void synchronise() override;
+  void fill(const GridBox& box, std::uint64_t seed) override;
+  void poison(const GridBox& box) override;
+  [[nodiscard]] std::optional<WrongWord> compare(const GridBox& box, std::uint64_t seed) override;
+  [[nodiscard]] std::uint64_t read_word(const std::byte* at) override;
+  [[nodiscard]] std::byte* allocate(Bytes bytes) override;
+  void release(std::byte* at) override;
+  void make_particles(Particle* store, std::uint64_t first, std::uint64_t count, std::uint64_t seed) override;
+  void fill_queue(std::uint64_t from, const std::vector<Departure>& departures) override;
+  [[nodiscard]] std::uint64_t queued(int peer) override;
+  void pack_particles(const Particle* store, int peer, std::byte* to) override;
+  [[nodiscard]] std::uint64_t unpack_particles(Particle* store, std::uint64_t at,
+                                               const std::byte* message) override;
+  [[nodiscard]] std::optional<std::uint64_t> count_particles(const Particle* store, std::uint64_t from,
+                                                             std::uint64_t to, std::uint64_t seed,
+                                                             std::vector<std::int32_t>& seen) override;
+
+ private:
+  class OwnStream {
+   public:
+    explicit OwnStream(GpuContext& context, int device);
+    ~OwnStream();
+    OwnStream(const OwnStream&) = delete;
+    OwnStream& operator=(const OwnStream&) = delete;
+    [[nodiscard]] gpuStream_t get() const { return stream_; }
+
+   private:
+    int device_;
+    gpuStream_t stream_ = nullptr;
+  };
+  using PinnedWords = std::unique_ptr<std::byte, std::function<void(std::byte*)>>;
+
+  void use_device() const;
+  [[nodiscard]] KernelPlace place(unsigned per_multiprocessor) const;
+  /// By which kernels reach what the host has at `at`: registered memory may have an address of its own.
+  template <class T>
+  [[nodiscard]] T* reached(T* at);
+  [[nodiscard]] GridBox reached(GridBox box) {
+    box.base = reached(box.base);
+    return box;
+  }
+  [[nodiscard]] std::uint64_t* host_words() const { return reinterpret_cast<std::uint64_t*>(pinned_.get()); }
+  [[nodiscard]] std::uint64_t* own_word() const { return words_.data(); }
+  void make_room_in_queue(std::uint64_t particles);
+  [[nodiscard]] std::uint64_t departing(std::uint32_t departure);
+  [[nodiscard]] std::optional<std::uint32_t> departure_to(int peer) const;
+
+  std::shared_ptr<GpuContext> context_;
+  int device_;
+  OwnStream stream_;
+  bool translates_;  ///< whether memory is registered: what it is at for kernels, is asked
+  PeerHold peer_;    ///< where the buffers are another GPU's
+  MessageMemory messages_;
+  DeviceWords words_;   ///< a word for what checks find, the queue's size, its counts by departure
+  PinnedWords pinned_;  ///< the same on the host
+  std::optional<DeviceWords> queue_;
+  std::uint64_t room_in_queue_ = 0;
+  std::vector<int> departures_;  ///< peers of those in the queue
+  bool counts_under_way_ = false;
+  std::unordered_map<const void*, const void*> addresses_;
+  std::function<void()> look_;
+};
+
+}  // namespace linkscope::gpu
