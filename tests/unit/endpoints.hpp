@@ -17,8 +17,6 @@ inline MemoryTraits traits_of(const std::string& memory) {
   throw std::out_of_range(memory);
 }
 
-inline DeviceId gpu(int index) { return {DeviceKind::gpu, index}; }
-
 /// Bound to `device`.
 inline Endpoint endpoint(DeviceId device, const std::string& memory, int rank = 0) {
   return {device, memory, Placement::bound, device, {}, rank, traits_of(memory)};

@@ -11,6 +11,7 @@
 #include "backend/modelled/method.hpp"
 #include "base/error.hpp"
 #include "endpoints.hpp"
+#include "gpu_ids.hpp"
 
 namespace linkscope::modelled {
 namespace {

@@ -10,6 +10,7 @@
 #include "backend/modelled/buffer.hpp"
 #include "base/error.hpp"
 #include "endpoints.hpp"
+#include "gpu_ids.hpp"
 
 namespace linkscope::modelled {
 namespace {
