@@ -22,8 +22,8 @@ class Message:
 
 @dataclass(frozen=True)
 class Halo:
-    """Of a phase whose messages carry the outermost ``depth`` layers of ``fields`` (indices into CellGrid.fields) across
-    the sides between neighbours along ``axis``, x or y."""
+    """Of a phase whose messages carry the outermost ``depth`` layers of ``fields`` (indices into CellGrid.fields)
+    across the sides between neighbours along ``axis``, x or y."""
 
     fields: tuple[int, ...]
     depth: int
