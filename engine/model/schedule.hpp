@@ -28,6 +28,9 @@ struct HaloExchange {
 };
 
 enum class NumberType { int32, int64, float64 };
+constexpr Bytes bytes_of(NumberType type) {
+  return type == NumberType::int32 ? sizeof(std::int32_t) : sizeof(std::int64_t);
+}
 enum class ReduceOp { sum, min, max };
 
 /// A collective over all ranks, of host memory, as applications make them between messages: an all-reduce of `count`

@@ -13,13 +13,8 @@
 namespace linkscope::workload {
 namespace {
 
-constexpr Seconds longest_wait = 60;
 constexpr unsigned looks_between_clocks = 1U << 12U;
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free, "processes share these words");
-
-Bytes size_of(NumberType type) {
-  return type == NumberType::int32 ? sizeof(std::int32_t) : sizeof(std::int64_t);
-}
 
 template <class Number>
 void reduce_into(ReduceOp by, Number* numbers, const std::byte* further, int count) {
@@ -123,7 +118,7 @@ void RankBoard::gather(ReductionWords RankWords::* which, const SmallCollective&
   for (int rank = 0; rank < ranks_; ++rank) {
     const std::byte* const theirs = (words(rank).*which).numbers[turn % 2].data();
     if (rank == 0) {
-      std::memcpy(numbers, theirs, static_cast<std::size_t>(count) * size_of(what.type));
+      std::memcpy(numbers, theirs, static_cast<std::size_t>(count) * bytes_of(what.type));
       continue;
     }
     switch (what.type) {
@@ -142,7 +137,7 @@ void RankBoard::gather(ReductionWords RankWords::* which, const SmallCollective&
 
 void RankBoard::reduce(const SmallCollective& what, void* numbers) {
   require_all();
-  const Bytes each = size_of(what.type);
+  const Bytes each = bytes_of(what.type);
   const int most = static_cast<int>(ReductionWords::chunk / each);
   auto* at = static_cast<std::byte*>(numbers);
   int left = what.count;

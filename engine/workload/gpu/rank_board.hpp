@@ -14,6 +14,9 @@
 
 namespace linkscope::workload {
 
+/// Until a rank that waits for others says that they do not come.
+inline constexpr Seconds longest_wait = 60;
+
 /// Words between two ranks, each on a line of its own: messages sent, and messages whose place is free again.
 struct PairWords {
   alignas(128) std::atomic<std::uint64_t> sent;

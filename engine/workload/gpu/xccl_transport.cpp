@@ -9,13 +9,13 @@
 #include "backend/gpu/memory/gpu_memory.hpp"
 #include "backend/gpu/vendor/check.hpp"
 #include "base/error.hpp"
+#include "workload/gpu/rank_board.hpp"
 #include "base/steady_clock.hpp"
 
 namespace linkscope::workload {
 namespace {
 
 constexpr Bytes staging_bytes = 64 * KiB;
-constexpr Seconds longest_wait = 60;
 constexpr Seconds new_wait = 1;  // without a look: what is waited for now is something else
 constexpr unsigned looks_between_questions = 64;
 
@@ -41,10 +41,6 @@ xccl::Reduction reduction_of(ReduceOp by) {
       return xccl::Reduction::max;
   }
   return xccl::Reduction::sum;
-}
-
-Bytes size_of(NumberType type) {
-  return type == NumberType::int32 ? sizeof(std::int32_t) : sizeof(std::int64_t);
 }
 
 }  // namespace
@@ -179,7 +175,7 @@ void XcclTransport::reduce_staged(const SmallCollective& what, const void* numbe
   const Bytes moved = std::max<Bytes>(bytes, sizeof(std::int64_t));  // a barrier reduces a number as well
   LINKSCOPE_CHECK(gpuSetDevice(packer_->device()));
   LINKSCOPE_CHECK(gpuMemcpyAsync(staging_.data(), staged, moved, gpuMemcpyDefault, stream()));
-  const std::size_t count = bytes > 0 ? bytes / size_of(what.type) : 1;
+  const std::size_t count = bytes > 0 ? bytes / bytes_of(what.type) : 1;
   library().check(library().api().all_reduce(staging_.data(), staging_.data(), count, type_of(what.type),
                                              reduction_of(what.reduction), comm(), stream()),
                   "ncclAllReduce");
@@ -189,7 +185,7 @@ void XcclTransport::reduce_staged(const SmallCollective& what, const void* numbe
 
 void XcclTransport::collective(const SmallCollective& what, void* numbers) {
   auto* at = static_cast<std::byte*>(numbers);
-  Bytes left = static_cast<Bytes>(what.count) * size_of(what.type);
+  Bytes left = static_cast<Bytes>(what.count) * bytes_of(what.type);
   do {
     const Bytes bytes = std::min(left, staging_bytes);
     reduce_staged(what, at, bytes);
