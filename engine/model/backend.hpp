@@ -29,7 +29,7 @@ struct Backend {
   std::vector<std::unique_ptr<Memory>> memories;
   std::vector<std::unique_ptr<Method>> methods;
   std::unique_ptr<Gate> gate;
-  std::shared_ptr<GpuRuntime> gpu_runtime;  ///< null where there is none
+  std::shared_ptr<GpuRuntime> gpu_runtime;     ///< null where there is none
   std::shared_ptr<PackerFactory> gpu_packers;  ///< the same
   std::function<void()>
       finalize;  ///< called in all processes once the plan is through; may be empty, may throw Error

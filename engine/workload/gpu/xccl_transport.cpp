@@ -9,8 +9,8 @@
 #include "backend/gpu/memory/gpu_memory.hpp"
 #include "backend/gpu/vendor/check.hpp"
 #include "base/error.hpp"
-#include "workload/gpu/rank_board.hpp"
 #include "base/steady_clock.hpp"
+#include "workload/gpu/rank_board.hpp"
 
 namespace linkscope::workload {
 namespace {
