@@ -24,11 +24,9 @@ struct MessageColumns {
   static constexpr unsigned texts = sizeof(Particle::text);
 
   constexpr explicit MessageColumns(std::uint64_t count)
-      : whole(particle_header_bytes),
-        real(whole + count * wholes * sizeof(std::int32_t)),
-        text(real + count * reals * sizeof(double)) {}
+      : real(whole + count * wholes * sizeof(std::int32_t)), text(real + count * reals * sizeof(double)) {}
 
-  Bytes whole;
+  Bytes whole = particle_header_bytes;
   Bytes real;
   Bytes text;
 };

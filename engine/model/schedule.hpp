@@ -48,13 +48,14 @@ enum class Termination { none, blocking, non_blocking };
 /// Messages that are under way at the same time; then its collectives. The next phase begins when all have arrived.
 struct Phase {
   std::string name;
-  std::uint64_t every =
-      1;  ///< takes place in each `every`-th repeat of its loop, the first of all in repeat `every`
-  Seconds gap_s = 0;  ///< that the application computed before it; not communication
+  std::uint64_t every = 1;  ///< takes place in repeats `every`, 2 * `every`, ... of its loop
+  Seconds gap_s = 0;        ///< that the application computed before it; not communication
+  // NOLINTBEGIN(readability-redundant-member-init): lets initialisers leave them out
   std::vector<ScheduledMessage> messages{};
   std::optional<HaloExchange> halo{};           ///< of a schedule with a grid
   Termination termination = Termination::none;  ///< of a schedule with particles: ends a round
   std::vector<SmallCollective> collectives{};
+  // NOLINTEND(readability-redundant-member-init)
 };
 
 /// Phases one after another, `repeats` times.

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 #include "base/error.hpp"
 #include "model/particle.hpp"
@@ -17,7 +18,7 @@ bool is_plain(const Endpoint& where) { return where.traits.system_pages && !wher
 
 }  // namespace
 
-HostPacker::HostPacker(const Endpoint& buffers) : buffers_(buffers) {}
+HostPacker::HostPacker(Endpoint buffers) : buffers_(std::move(buffers)) {}
 
 HostPacker::~HostPacker() {
   for (auto& [at, allocation] : blocks_) static_cast<void>(allocation->give_back(std::array{at}));

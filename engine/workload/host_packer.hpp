@@ -13,7 +13,7 @@ namespace linkscope::workload {
 class HostPacker final : public Packer {
  public:
   /// `buffers`: the memory that messages of particles are allocated in.
-  explicit HostPacker(const Endpoint& buffers);
+  explicit HostPacker(Endpoint buffers);
   ~HostPacker() override;
   HostPacker(const HostPacker&) = delete;
   HostPacker& operator=(const HostPacker&) = delete;

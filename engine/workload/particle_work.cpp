@@ -1,6 +1,7 @@
 #include "workload/particle_work.hpp"
 
 #include <numeric>
+#include <ranges>
 
 #include "base/error.hpp"
 
@@ -25,9 +26,9 @@ ParticleWork::ParticleWork(const RankContext& context)
       pass.messages_due = due;
     }
     std::uint64_t later = 0;
-    for (auto pass = passes.rbegin(); pass != passes.rend(); ++pass) {
-      pass->still_to_leave = later;
-      for (const Departure& departure : pass->departures) later += departure.count;
+    for (Pass& pass : std::views::reverse(passes)) {
+      pass.still_to_leave = later;
+      for (const Departure& departure : pass.departures) later += departure.count;
     }
   }
 }

@@ -10,7 +10,7 @@
 namespace linkscope::workload {
 namespace {
 
-constexpr std::size_t largest_count = 8;
+constexpr int largest_count = 8;
 constexpr SmallCollective barrier{.count = 0};
 
 std::unique_ptr<PhaseWork> work_of(const RankContext& context) {
@@ -123,7 +123,7 @@ void ScheduleTransfer::reduce(const Phase& phase) {
   std::vector<std::int64_t> many;
   for (const SmallCollective& one : phase.collectives) {
     std::int64_t* at = numbers;
-    if (one.count > static_cast<int>(largest_count)) {
+    if (one.count > largest_count) {
       many.assign(static_cast<std::size_t>(one.count), 0);
       at = many.data();
     }

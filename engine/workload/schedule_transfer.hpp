@@ -15,11 +15,13 @@ namespace linkscope::workload {
 
 /// The thread that carries a rank out.
 struct RankThread {
-  int node = 0;                     ///< it runs on a CPU of this one
-  host::Worker* worker = nullptr;   ///< null: any of the node
-  std::shared_ptr<void> turn;       ///< held as long as it may call a library that serves one thread
-  std::vector<std::string> notes;   ///< for the row
-  std::function<void()> prepare{};  ///< called before each start; may throw
+  int node = 0;                    ///< it runs on a CPU of this one
+  host::Worker* worker = nullptr;  ///< null: any of the node
+  std::shared_ptr<void> turn;      ///< held as long as it may call a library that serves one thread
+  std::vector<std::string> notes;  ///< for the row
+  /// Called before each start; may throw.
+  std::function<void()>
+      prepare{};  // NOLINT(readability-redundant-member-init): lets initialisers leave it out
 };
 
 /// One transfer is the whole schedule. The first start since arm() carries it out once more before, untimed, and checks

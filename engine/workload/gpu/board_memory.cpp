@@ -50,7 +50,7 @@ BoardMemory::BoardMemory(const std::string& told, Bytes bytes) {
   descriptor_ = open(path.c_str(), O_RDWR | O_CLOEXEC);
   if (descriptor_ < 0) throw Error(Fault::unsupported, system_words(unreachable));
   struct stat found{};
-  if (fstat(descriptor_, &found) != 0 || found.st_size != static_cast<off_t>(key_room + bytes)) {
+  if (fstat(descriptor_, &found) != 0 || !std::cmp_equal(found.st_size, key_room + bytes)) {
     close(descriptor_);
     throw Error(Fault::unsupported, unreachable + " is another file: do all share their process numbers?");
   }

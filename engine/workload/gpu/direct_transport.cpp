@@ -1,5 +1,7 @@
 #include "workload/gpu/direct_transport.hpp"
 
+#include <utility>
+
 #include <string>
 #include <thread>
 
@@ -8,9 +10,9 @@
 
 namespace linkscope::workload {
 
-DirectTransport::DirectTransport(const RankBoard& board, MessageKind kind, MessageOrder order,
+DirectTransport::DirectTransport(RankBoard board, MessageKind kind, MessageOrder order,
                                  gpu::GpuPacker& packer, std::map<int, DirectPeer> peers)
-    : board_(board), kind_(kind), order_(order), packer_(&packer) {
+    : board_(std::move(board)), kind_(kind), order_(order), packer_(&packer) {
   for (auto& [rank, peer] : peers) traffic_[rank].peer = std::move(peer);
 }
 

@@ -40,7 +40,7 @@ enum class MessageKind { scheduled, particles };
 class DirectTransport final : public Transport {
  public:
   /// `packer` outlives it.
-  DirectTransport(const RankBoard& board, MessageKind kind, MessageOrder order, gpu::GpuPacker& packer,
+  DirectTransport(RankBoard board, MessageKind kind, MessageOrder order, gpu::GpuPacker& packer,
                   std::map<int, DirectPeer> peers);
   /// What is enqueued ends before the peers' memory is let go.
   ~DirectTransport() override;

@@ -1,10 +1,10 @@
 #include "workload/gpu/rank_board.hpp"
 
-#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 #include <string>
 

@@ -45,8 +45,9 @@ xccl::Reduction reduction_of(ReduceOp by) {
 
 }  // namespace
 
-XcclTransport::XcclTransport(std::shared_ptr<gpu::GpuContext> context, std::shared_ptr<XcclRanks> ranks,
-                             const Schedule& schedule, int rank, std::byte* base, gpu::GpuPacker& packer)
+XcclTransport::XcclTransport(const std::shared_ptr<gpu::GpuContext>& context,
+                             std::shared_ptr<XcclRanks> ranks, const Schedule& schedule, int rank,
+                             std::byte* base, gpu::GpuPacker& packer)
     : ranks_(std::move(ranks)),
       schedule_(&schedule),
       rank_(rank),

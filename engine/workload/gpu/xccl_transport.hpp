@@ -33,7 +33,7 @@ struct XcclRanks {
 class XcclTransport final : public Transport {
  public:
   /// `packer` and the schedule outlive it. `base`: of the rank's messages, laid out by MessageSlots.
-  XcclTransport(std::shared_ptr<gpu::GpuContext> context, std::shared_ptr<XcclRanks> ranks,
+  XcclTransport(const std::shared_ptr<gpu::GpuContext>& context, std::shared_ptr<XcclRanks> ranks,
                 const Schedule& schedule, int rank, std::byte* base, gpu::GpuPacker& packer);
 
   [[nodiscard]] MessageOrder order() const override { return MessageOrder::device; }

@@ -74,7 +74,7 @@ T* GpuPacker::reached(T* at) {
       static_cast<void>(gpuGetLastError());  // no registered memory: it has one address
     }
   }
-  return static_cast<T*>(const_cast<void*>(known->second));
+  return reinterpret_cast<T*>(const_cast<void*>(known->second));
 }
 
 void GpuPacker::copy(const std::vector<PackedRows>& rows) {
