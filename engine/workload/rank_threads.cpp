@@ -31,7 +31,7 @@ void reduce_into(const RankThreads& threads, const SmallCollective& what, std::v
 RankThreads::RankThreads(int ranks, host::SpinPolicy spin)
     : ranks_(ranks),
       spin_(spin),
-      pairs_(static_cast<std::size_t>(ranks * ranks)),
+      pairs_(static_cast<std::size_t>(ranks) * static_cast<std::size_t>(ranks)),
       bases_(static_cast<std::size_t>(ranks)),
       given_(static_cast<std::size_t>(ranks)) {
   for (Begun& one : begun_) one.numbers.resize(static_cast<std::size_t>(ranks));

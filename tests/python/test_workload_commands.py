@@ -28,6 +28,12 @@ def traffic(tmp_path: Path) -> Path:
     return path
 
 
+def test_without_a_deck_cpus_take_one_of_a_gibibyte_at_most(bench: Bench) -> None:
+    plan = json.loads(bench.cli("app", "halo", *DIRECT, "--dry-run", "--json").out)
+    columns, rows = plan["cases"][0]["flows"][0]["schedule"]["grid"]["cells"]
+    assert (1 << 28) < 14 * 8 * columns * rows <= 1 << 30
+
+
 def test_a_halo_exchange_is_measured_and_answered(bench: Bench) -> None:
     ended = bench.cli("app", *SMALL, *DIRECT)
     assert ended.code == 0, ended.err
@@ -35,8 +41,8 @@ def test_a_halo_exchange_is_measured_and_answered(bench: Bench) -> None:
     assert "960 x 960" in ended.out
 
 
-def test_without_a_deck_the_largest_that_fits_is_said(bench: Bench) -> None:
-    ended = bench.cli("app", "halo", *DIRECT, "--dry-run")
+def test_the_largest_deck_that_fits_is_said(bench: Bench) -> None:
+    ended = bench.cli("app", "halo", "--deck", "largest", *DIRECT, "--dry-run")
     assert ended.code == 0, ended.err
     assert "is the largest deck that fits" in ended.out
     plan = json.loads(bench.cli("app", "halo", *DIRECT, "--dry-run", "--json").out)

@@ -145,10 +145,29 @@ def test_what_could_not_run_has_each_reason_once(halo: WorkloadTable) -> None:
     assert (gone.status, gone.reason, len(gone.names)) == ("skipped", "no NCCL library", 2)
     assert not gone.baseline
     base = some.workload_case(some.HALO, "halo", memory="pageable", baseline=True)
-    lost = table([some.skipped(base, "no MPI library"), some.timed(some.workload_case(some.HALO, "halo"), 1.0)])
+    direct = some.timed(some.workload_case(some.HALO, "halo", interface="direct"), 1.0)
+    lost = table([some.skipped(base, "rank 1 (host a): no MPI library"), direct])
     assert lost.baseline is None
+    assert lost.missing[0].reason == "no MPI library"
     assert lost.missing[0].baseline
     assert "no MPI library" in workload_text.verdict(lost)
+
+
+def test_where_the_baseline_has_no_time_staging_by_mpi_stands_in_for_it() -> None:
+    base = some.workload_case(some.HALO, "halo", baseline=True)
+    ways = [("mpi", "none", "pinned", 2.0), ("mpi", "full", "device", 4.0), ("direct", "none", "device", 1.0)]
+    rows = [
+        some.timed(some.workload_case(some.HALO, "halo", interface, memory, staging=staging), seconds)
+        for interface, staging, memory, seconds in ways
+    ]
+    found = table([some.skipped(base, "it takes no GPU memory"), *rows])
+    assert found.stand_in
+    assert found.baseline is not None
+    assert found.baseline.combination.staged
+    assert found.best is not None
+    assert found.best.speedup is not None
+    assert found.best.speedup.ratio == pytest.approx(4.0, rel=0.01)
+    assert "takes no GPU memory" in workload_text.verdict(found)
 
 
 def test_nothing_that_ran_is_told_as_such() -> None:

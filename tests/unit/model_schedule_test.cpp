@@ -1,3 +1,4 @@
+// What a schedule must be, and the bytes of its messages.
 #include "model/schedule.hpp"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// Halo exchanges and patterns by ranks of one process: what arrives, and how what is wrong is named.
 #include <gtest/gtest.h>
 
 #include <numeric>

@@ -1,3 +1,4 @@
+// Particle exchanges by ranks of one process, and how a CPU packs particles.
 #include <gtest/gtest.h>
 
 #include <cstring>

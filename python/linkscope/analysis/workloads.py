@@ -7,6 +7,7 @@ the application computes left out. Two ways are told apart as everywhere (``beyo
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -22,6 +23,8 @@ from linkscope.workload.planned_schedule import planned_schedule
 
 Json = dict[str, Any]
 
+_OF_A_RANK = re.compile(r"rank \d+ \(host [^)]*\): ")
+"""Before a reason that all ranks alike would give."""
 STEPS, PARTICLES = "steps/s", "particles/s"
 HEADER_BYTES, PARTICLE_BYTES = 8, 136
 """Of a message of particles: before them, and of each."""
@@ -41,7 +44,7 @@ class Speedup:
 class TimedWay:
     """One combination and what came of it. ``name`` among the others; ``member``: where the time of the slowest member
     went; ``merit``: the workload's figure of merit; ``equal``: not told apart from the fastest. ``speedup`` is None
-    where there is no baseline."""
+    where there is no baseline. ``baseline``: it is, or stands in for the study's."""
 
     id: str
     combination: Combination
@@ -96,6 +99,8 @@ class WorkloadTable:
     modelled: bool
     pattern: bool
     notes: tuple[str, ...] = ()
+    stand_in: bool = False
+    """The study's baseline has no time, and ``baseline`` is what applications do then: by MPI."""
 
     @property
     def best(self) -> TimedWay | None:
@@ -103,7 +108,7 @@ class WorkloadTable:
 
     @property
     def baseline(self) -> TimedWay | None:
-        """What the study began with; None where it has no time, or none was asked for."""
+        """What the study began with, or what stands in for it; None where neither has a time, or none was asked for."""
         return next((way for way in self.ways if way.baseline), None)
 
     @property
@@ -144,7 +149,9 @@ def _table(key: tuple[str, str, int], rows: Sequence[Row], paths: Paths) -> Work
         ((row, one, name) for row, one, name in zip(whole, combinations, names, strict=True) if _has_time(row)),
         key=lambda way: way[0].measured_flows[0][1].seconds.median,
     )
-    based = next((row for row, *_ in timed if row.labels["workload"].get("baseline")), None)
+    asked = any(row.labels["workload"].get("baseline") for row in whole)
+    studied = next((row for row, *_ in timed if row.labels["workload"].get("baseline")), None)
+    based = studied or (_stand_in([row for row, *_ in timed]) if asked else None)
     ways = [_way(*one, timed[0][0], based, len(timed)) for one in timed]
     best = timed[0] if timed else None
     described = best[0] if best else (whole or rows)[0]
@@ -162,6 +169,7 @@ def _table(key: tuple[str, str, int], rows: Sequence[Row], paths: Paths) -> Work
         times=schedule_times(best[0], paths, alone.get(best[1])) if best else None,
         modelled=any(row.modelled for row in rows),
         pattern="grid" not in schedule and "particles" not in schedule,
+        stand_in=studied is None and based is not None,
         notes=tuple(dict.fromkeys(str(note) for row in whole for note in row.labels["workload"].get("notes", ()))),
     )
 
@@ -170,6 +178,14 @@ def _has_time(row: Row) -> bool:
     """Whether the row has a figure that can be held against others."""
     measured = row.measured_flows
     return bool(measured) and "schedule" in measured[0][0] and measured[0][1].seconds.low > 0
+
+
+def _stand_in(timed: Sequence[Row]) -> Row | None:
+    """What an application does where its MPI does not take its buffers: copies them through the host; else the fastest
+    by MPI. ``timed``: the fastest first."""
+    by_mpi = [row for row in timed if row.labels["workload"].get("interface") == "mpi"]
+    staged = [row for row in by_mpi if row.labels["workload"].get("staging") == "full"]
+    return next(iter([*staged, *by_mpi]), None)
 
 
 def _way(row: Row, combination: Combination, name: str, fastest: Row, based: Row | None, tests: int) -> TimedWay:
@@ -230,6 +246,8 @@ def _missing(rows: Sequence[tuple[Row, str]]) -> Iterable[NotTimed]:
     for row, name in rows:
         status = "failed" if row.status == "ok" else row.status
         reason = row.reason or ("its time is none" if row.status == "ok" else "no reason recorded")
+        if status == "skipped":
+            reason = _OF_A_RANK.sub("", reason)
         groups.setdefault((reason, status), []).append((row, name))
     for (reason, status), found in groups.items():
         baseline = any(bool(row.labels["workload"].get("baseline")) for row, _ in found)

@@ -58,6 +58,8 @@ class WorkloadRequest:
         for other in sorted({name for names in _OPTIONS.values() for name in names}.difference(own)):
             if getattr(self, other) is not None:
                 raise LinkscopeError(f"--{other} is not of {self.application}")
+        if self.application == "particles" and self.staging is not None:
+            raise LinkscopeError("--staging is not of particles: the application gives MPI its buffers")
         packaged = load_suite("halo" if self.application == "pattern" else self.application)
         row = self._narrowed(packaged.workloads[0])
         return Suite(self.application, packaged.answers, (), (row,))

@@ -15,7 +15,9 @@ from linkscope.workload.problem import DECKS as PARTICLE_DECKS
 from linkscope.workload.schedule import Loop, Message, Phase, Schedule
 
 LARGEST = "largest"
-"""The deck of a halo exchange that nobody names: the largest that fits."""
+"""The largest deck of a halo exchange that fits."""
+USUAL = "usual"
+"""The deck that nobody names: on GPUs the largest that fits, on CPUs the largest that is filled in seconds."""
 MOST_ISOLATED = 4096
 """Messages of a pattern that are measured one by one."""
 
@@ -26,6 +28,10 @@ class Room(Protocol):
     @property
     def bytes_per_rank(self) -> int:
         """That every rank can have."""
+
+    @property
+    def usual_bytes_per_rank(self) -> int:
+        """That it is given where nobody says how many."""
 
     def problem(self, schedule: Schedule) -> str | None:
         """Why what the ranks of a schedule hold does not fit; None where it does."""
@@ -66,9 +72,9 @@ class Application(Protocol):
 
 @dataclass(frozen=True)
 class HaloApplication:
-    """CloverLeaf's halo exchange. ``deck_name``: one of DECKS, or LARGEST; ``cells`` stand in its place."""
+    """CloverLeaf's halo exchange. ``deck_name``: one of DECKS, USUAL or LARGEST; ``cells`` stand in its place."""
 
-    deck_name: str = LARGEST
+    deck_name: str = USUAL
     cells: tuple[int, int] | None = None
     steps: int = STEPS
 
@@ -88,12 +94,17 @@ class HaloApplication:
         if self.cells is not None:
             columns, rows = self.cells
             return self._refused(self._deck(f"{columns} x {rows}", f"{columns}x{rows}", self.cells, ranks), room)
-        if self.deck_name != LARGEST:
+        if self.deck_name not in (LARGEST, USUAL):
             return self._refused(self._named(_known(self.deck_name), ranks), room)
-        largest = largest_that_fits(room.bytes_per_rank, ranks)
-        columns, rows = largest.cells
-        chosen = f"{largest.name} ({columns} x {rows} cells) is the largest deck that fits {ranks} ranks"
-        return replace(self._refused(self._named(largest, ranks), room), chosen=chosen)
+        fits = largest_that_fits(room.bytes_per_rank, ranks)
+        taken = fits if self.deck_name == LARGEST else largest_that_fits(room.usual_bytes_per_rank, ranks)
+        columns, rows = taken.cells
+        chosen = f"{taken.name} ({columns} x {rows} cells) is "
+        if taken == fits:
+            chosen += f"the largest deck that fits {ranks} ranks"
+        else:
+            chosen += f"measured in seconds; {fits.name} fits as well (--deck)"
+        return replace(self._refused(self._named(taken, ranks), room), chosen=chosen)
 
     def _refused(self, deck: Deck, room: Room) -> Deck:
         """With the reason why it does not fit, and what does, where it does not."""
@@ -209,7 +220,7 @@ def _known(name: str) -> HaloDeck:
     """Of DECKS, by its name with or without what all their names end in. Raises LinkscopeError."""
     found = HALO_DECKS.get(name) or HALO_DECKS.get(f"{name}_short")
     if found is None:
-        raise LinkscopeError(f"halo has no deck {name!r}: choose from {LARGEST}, {', '.join(HALO_DECKS)}")
+        raise LinkscopeError(f"halo has no deck {name!r}: choose from {USUAL}, {LARGEST}, {', '.join(HALO_DECKS)}")
     return found
 
 

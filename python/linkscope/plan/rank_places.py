@@ -21,6 +21,10 @@ USUAL_ON_CPUS = 4
 """Ranks of a node without GPUs, if it has as many CPUs."""
 
 
+USUAL_HOST_BYTES = 1 << 30
+"""Of the fields of all ranks on CPUs: filled and checked in a second or two."""
+
+
 @dataclass(frozen=True)
 class RankPlaces:
     """``homes``: by rank its GPU, or NUMA node. ``hosts``: those, alike, that the ranks fill one after another."""
@@ -60,6 +64,11 @@ class RankPlaces:
         """That every rank can have, of the devices whose size is known."""
         on = Counter(self.homes)
         return min(int(self._usable(device) * self.hosts // ranks) for device, ranks in on.items())
+
+    @property
+    def usual_bytes_per_rank(self) -> int:
+        """That it is given where nobody says how many."""
+        return self.bytes_per_rank if self.on_gpus else min(self.bytes_per_rank, USUAL_HOST_BYTES // len(self.homes))
 
     def problem(self, schedule: Schedule) -> str | None:
         """Why what the ranks hold does not fit their devices; None where it does, or nobody knows their sizes."""

@@ -122,7 +122,7 @@ class RowFields(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class HaloFields(msgspec.Struct, forbid_unknown_fields=True, tag_field="application", tag="halo"):
-    """CloverLeaf's halo exchange: a deck by name (``largest``: that fits), or cells such as 960x960."""
+    """CloverLeaf's halo exchange: a deck by name (also ``usual`` or ``largest``), or cells such as 960x960."""
 
     deck: str | UnsetType = UNSET
     cells: Annotated[str, Meta(pattern=r"^[1-9][0-9]{0,8}x[1-9][0-9]{0,8}$")] | UnsetType = UNSET

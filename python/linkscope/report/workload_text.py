@@ -94,9 +94,14 @@ def verdict(one: WorkloadTable) -> str:
 
 
 def _gain(one: WorkloadTable, best: TimedWay, base: TimedWay | None) -> str:
+    lacks = next((gone for gone in one.missing if gone.baseline), None)
     if base is None:
-        lacks = next((gone for gone in one.missing if gone.baseline), None)
         return f". The study's baseline has no time: {lacks.reason}" if lacks is not None else ""
+    if one.stand_in:
+        why = f", which stands in for the study's baseline: {lacks.reason}" if lacks is not None else ""
+        if best.speedup is None or not best.speedup.told:
+            return f". Not told apart from {base.name}{why}" if best is not base else ""
+        return f", {times(best.speedup.ratio)} times as fast as {base.name}{why}"
     if best is base:
         return ". It is the study's baseline" if len(one.ways) > 1 else ""
     told = best.speedup

@@ -64,17 +64,17 @@ KernelPlace GpuPacker::place(unsigned per_multiprocessor) const {
 template <class T>
 T* GpuPacker::reached(T* at) {
   if (!translates_) return at;
-  const auto [known, is_new] = addresses_.try_emplace(at, at);
+  const auto [known, is_new] = addresses_.try_emplace(at, reinterpret_cast<const std::byte*>(at));
   if (is_new) {
     void* address = nullptr;
     void* const asked = const_cast<std::remove_const_t<T>*>(at);
     if (gpuHostGetDevicePointer(&address, asked, 0) == gpuSuccess) {
-      known->second = address;
+      known->second = static_cast<const std::byte*>(address);
     } else {
       static_cast<void>(gpuGetLastError());  // no registered memory: it has one address
     }
   }
-  return reinterpret_cast<T*>(const_cast<void*>(known->second));
+  return reinterpret_cast<T*>(const_cast<std::byte*>(known->second));
 }
 
 void GpuPacker::copy(const std::vector<PackedRows>& rows) {

@@ -93,7 +93,7 @@ class GpuPacker final : public Packer {
   std::uint64_t room_in_queue_ = 0;
   std::vector<int> departures_;  ///< peers of those in the queue
   bool counts_under_way_ = false;
-  std::unordered_map<const void*, const void*> addresses_;
+  std::unordered_map<const void*, const std::byte*> addresses_;
   std::function<void()> look_;
 };
 
