@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from linkscope.machine.paths import Paths
 from linkscope.results.member_time import MemberTime
-from linkscope.results.row import Row
+from linkscope.results.row import FlowResult, Row
 from linkscope.workload.planned_schedule import planned_schedule
 from linkscope.workload.schedule import Phase, Schedule
 
@@ -79,7 +79,7 @@ def schedule_times(row: Row, paths: Paths, isolated: Row | None = None) -> Sched
     routes = _Routes(paths, devices, row.between)
     members = result.breakdown
     alone = _alone(isolated) if isolated is not None else {}
-    times = _phase_seconds(schedule, members)
+    times = _phase_seconds(schedule, result)
     seconds = result.seconds.median
     return ScheduleTimes(
         phases=tuple(_phase(one, time, routes, alone) for one, time in zip(schedule.phases, times, strict=False)),
@@ -88,18 +88,22 @@ def schedule_times(row: Row, paths: Paths, isolated: Row | None = None) -> Sched
     )
 
 
-def _phase_seconds(schedule: Schedule, members: tuple[MemberTime, ...]) -> list[float]:
-    """By phase, of the rank that took longest; nothing where the members do not tell of each phase."""
-    phases = len(schedule.phases)
+def _phase_seconds(schedule: Schedule, result: FlowResult) -> list[float]:
+    """By phase, of the rank that took longest: its share of the rank's mean time, of the rank's median time, so that a
+    few slow transfers do not make phases longer than the whole. Nothing where the members do not tell of each phase."""
+    phases, members = len(schedule.phases), result.breakdown
     if not members or any(len(one.phases_s) != phases for one in members):
         return []
-    return [max(times) for times in zip(*(one.phases_s for one in members), strict=True)]
+    medians = result.parts_s if len(result.parts_s) == len(members) else [one.seconds for one in members]
+    scales = [median / one.seconds if one.seconds else 1.0 for median, one in zip(medians, members, strict=True)]
+    times = zip(*(one.phases_s for one in members), strict=True)
+    return [max(time * scale for time, scale in zip(phase, scales, strict=True)) for phase in times]
 
 
 def _alone(isolated: Row) -> dict[tuple[int, int, int], float]:
     flow, result = isolated.measured_flows[0]
     schedule = planned_schedule(flow, "")
-    times = _phase_seconds(schedule, result.breakdown)
+    times = _phase_seconds(schedule, result)
     found = {}
     for phase, seconds in zip(schedule.phases, times, strict=False):
         if len(phase.messages) == 1 and phase.repeats and seconds > 0:
