@@ -129,7 +129,7 @@ def test_a_recorded_state_is_examined() -> None:
 
 
 def test_an_empty_run_is_shown_without_complaint() -> None:
-    assert "0 rows" in shown(made.run(4, []))
+    assert "0 cases" in shown(made.run(4, []))
 
 
 @pytest.mark.parametrize(

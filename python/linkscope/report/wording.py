@@ -41,6 +41,14 @@ def count(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
+def shortened(text: str, room: int) -> str:
+    """At most ``room`` characters: of a longer text the end stays, which tells titles apart, and the middle goes."""
+    if len(text) <= room:
+        return text
+    tail = min(room // 3, len(text.rpartition(", ")[2]) + 2)
+    return f"{text[: max(room - tail - 1, 0)]}…{text[-tail:]}"
+
+
 def size(count: int | float) -> str:
     """Binary, such as "512 MiB", "1.5 KiB", "96 B"."""
     value = float(count)
