@@ -68,7 +68,7 @@ def _shares(line: TableSummary) -> str:
 
 
 def _group_line(group: Grouped, word: str) -> str:
-    return f"{group.count} {word}: {group.reason}  ({wording.few(group.tables)})"
+    return f"{group.count} {word}: {wording.explained(group.reason)}  ({wording.few(group.tables)})"
 
 
 def _print_precision(summary: Summary, console: Console) -> None:

@@ -14,12 +14,13 @@ from linkscope.analysis.curves import CurveSet
 from linkscope.analysis.layers import Layer
 from linkscope.analysis.lists import Listing
 from linkscope.analysis.matrices import Matrix
+from linkscope.analysis.narrowed import Placed
 from linkscope.analysis.overview import Overview, overview
-from linkscope.analysis.summary import table_summary
+from linkscope.analysis.summary import Table, table_summary
 from linkscope.machine.node import ASSUMED, Node
 from linkscope.report import wording, workload_text
 from linkscope.report.cell_grid import Notes, parts_of, print_cells
-from linkscope.report.grid import empty_grid
+from linkscope.report.grid import GAP, empty_grid
 from linkscope.report.provenance import precision, provenance, remarks
 from linkscope.report.summary_text import print_summary
 from linkscope.results.run_file import RunFile
@@ -44,6 +45,41 @@ def show(run: RunFile, console: Console) -> None:
         _print_layer(layer, console)
     print_summary(found.summary, console)
     _print_departures(run.node, console)
+
+
+def show_tables(run: RunFile, tables: Sequence[Table], console: Console) -> None:
+    """Prints only ``tables`` of the run, below a line that says where they are from."""
+    console.print(Text(wording.titled(run), style="bold"))
+    for table in tables:
+        print_table(table, console)
+
+
+def show_by_share(run: RunFile, placed: Sequence[Placed], console: Console) -> None:
+    """A line for each figure, in the order of ``placed``; a title too long loses its middle."""
+    modelled = any(one.cell.modelled for one in placed)
+    console.print(Text(wording.titled(run), style="bold").append(f"  {wording.MODELLED}" if modelled else ""))
+    cells = [
+        (
+            wording.share(one.cell),
+            wording.value(one.cell.headline.value.median) if one.cell.headline else "",
+            wording.place(one.cell, one.heading),
+            one.heading.title,
+        )
+        for one in placed
+    ]
+    heads = ("of peak", "GB/s", "where", "table")
+    widths = [max(map(len, column)) for column in zip(heads, *cells, strict=True)]
+    rest = console.width - sum(widths[:2]) - len(heads) * GAP
+    grid = empty_grid(heads[0])
+    grid.columns[0].justify = "right"
+    grid.add_column(heads[1], justify="right", no_wrap=True)
+    grid.add_column(heads[2], no_wrap=True)
+    grid.add_column(heads[3], no_wrap=True)
+    where_room = min(widths[2], max(rest // 2, rest - widths[3]))
+    for share, figure, where, title in cells:
+        texts = (wording.shortened(where, where_room), wording.shortened(title, rest - where_room))
+        grid.add_row(share, Text(figure, style="bold"), *map(Text, texts))
+    console.print(grid)
 
 
 def show_summary(run: RunFile, console: Console) -> None:
