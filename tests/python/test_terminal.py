@@ -116,7 +116,7 @@ def test_an_interrupted_run_says_what_is_missing() -> None:
     run = made.run(4)
     cut = replace(run, rows=run.rows[:10], notices=("the last line is cut short",))
     text = " ".join(shown(cut).split())
-    assert f"{len(run.rows) - 10} of {len(run.rows)} planned cases have no row" in text
+    assert f"{len(run.rows) - 10} of {len(run.rows)} planned cases have no figure" in text
     assert "--resume" in text
     assert "the last line is cut short" in text
 
@@ -129,7 +129,7 @@ def test_a_recorded_state_is_examined() -> None:
 
 
 def test_an_empty_run_is_shown_without_complaint() -> None:
-    assert "0 rows" in shown(made.run(4, []))
+    assert "0 cases" in shown(made.run(4, []))
 
 
 @pytest.mark.parametrize(

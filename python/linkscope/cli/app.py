@@ -12,7 +12,7 @@ from rich.console import Console
 app = typer.Typer(
     name="linkscope",
     help="Measure how fast data moves inside a multi-GPU node, and how fast it could.",
-    epilog="Exit codes: 0 done; 1 a row failed or a check found a problem; 2 bad input; 130 interrupted.",
+    epilog="Exit codes: 0 done; 1 a case failed or a check found a problem; 2 bad input; 130 interrupted.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,

@@ -28,7 +28,7 @@ from linkscope.results.run_files import read_all
 def measure(
     request: Request | None, count: int | None, output: Path | None, out: Console, err: Console, as_json: bool
 ) -> int:
-    """Takes the turns, prints their table and keeps it for the node, unless that is modelled; 1 where a row failed."""
+    """Takes the turns, prints their table and keeps it for the node, unless that is modelled; 1 where a case failed."""
     folder, number = output or default_folder(), TURNS if count is None else count
     lines = _TurnLines(number, err)
     runs = [lines.told(run) for run in turns(request, number, folder, lines.listener(), command_line)]

@@ -34,6 +34,6 @@ def take(
         console.print(notice, highlight=False, markup=False, soft_wrap=True)
     ok = len(found.with_status("ok"))
     origin = found.header["origin"]
-    what = f"{ok} of {len(found.rows)} rows have figures, imported from {origin['tool']} {origin['version']}".rstrip()
+    what = f"{ok} of {len(found.rows)} cases have figures, imported from {origin['tool']} {origin['version']}".rstrip()
     console.print(f"wrote {found.path}: {what}", highlight=False, markup=False, soft_wrap=True)
     return 0

@@ -50,7 +50,7 @@ def run(
     interface: Annotated[str | None, typer.Option(help="Address of this host that the processes report to.")] = None,
     as_json: AsJson = False,
 ) -> int:
-    """Measure this machine, or model a described one. Exit code 1 if a row failed."""
+    """Measure this machine, or model a described one. Exit code 1 if a case failed."""
     from linkscope.cli import measuring
     from linkscope.launch.job import Request
     from linkscope.launch.launcher.launch_options import LaunchOptions
@@ -92,7 +92,7 @@ def calibrate(
     files: Annotated[bool, typer.Option("--from", help="Measure nothing: take the runs that are named.")] = False,
     as_json: AsJson = False,
 ) -> int:
-    """Repeat a run and show how well its intervals hold from run to run. Exit code 1 if a row failed."""
+    """Repeat a run and show how well its intervals hold from run to run. Exit code 1 if a case failed."""
     from linkscope.cli import calibrating
     from linkscope.launch.job import Request
 

@@ -21,7 +21,7 @@ from linkscope.results.run_file import RunFile
 
 
 def measure(request: Request, output: Path | None, out: Console, err: Console, as_json: bool) -> int:
-    """Runs ``request`` and prints its summary; 1 where a row failed."""
+    """Runs ``request`` and prints its summary; 1 where a case failed."""
     with progress(err) as listener:
         done = start_run(request, output or default_output(), listener, command_line(request, output))
     return _conclude(done, out, err, as_json)
@@ -35,7 +35,7 @@ def resume(
     err: Console,
     as_json: bool,
 ) -> int:
-    """Completes ``output``, or the newest run file, and prints its summary; 1 where a row failed.
+    """Completes ``output``, or the newest run file, and prints its summary; 1 where a case failed.
 
     ``launching`` counts where it says anything.
     """

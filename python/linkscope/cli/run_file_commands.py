@@ -13,21 +13,36 @@ from linkscope.errors import LinkscopeError
 
 
 @app.command()
-def show(run_file: RunPath, as_json: AsJson = False) -> int:
-    """Print a run's tables: every figure with its interval and percentage of the path's peak."""
+def show(
+    run_file: RunPath,
+    full: Annotated[bool, typer.Option("--full", help="Every table, figure and interval.")] = False,
+    table: Annotated[
+        str | None, typer.Option(metavar="WORD", help="Only tables with this word in their title or method.")
+    ] = None,
+    where: Annotated[
+        str | None, typer.Option(metavar="DEVICE", help="Only cases that involve it, such as gpu:0.")
+    ] = None,
+    sort: Annotated[
+        str | None, typer.Option(metavar="of-peak", help="Figures in one list, the furthest below its peak first.")
+    ] = None,
+    as_json: AsJson = False,
+) -> int:
+    """Print a run on one screen: the verdict, the headline figures, what is odd. Longer output goes to $PAGER."""
     from linkscope.analysis.excerpt import readable
     from linkscope.analysis.overview import overview
-    from linkscope.report import terminal
+    from linkscope.cli import showing
     from linkscope.report.provenance import hosts, precision
 
+    wanted = showing.ShowRequest(full, table, where, sort)
     found = readable(run_file)
-    for notice in found.notices:
+    for notice in found.notices if as_json or wanted.narrow else ():
         err().print(notice, highlight=False, markup=False, soft_wrap=True)
     if as_json:
-        tables = overview(found.rows, found.node, precision(found.header)).to_json()
+        rows = wanted.rows(found)
+        tables = overview(rows, found.node, precision(found.header)).to_json()
         print_json({"header": found.header, "hosts": hosts(found.states), "missing": list(found.missing), **tables})
     else:
-        terminal.show(found, out())
+        showing.show(found, wanted, out())
     return 0
 
 

@@ -143,7 +143,7 @@ def remarks(run: RunFile) -> list[str]:
     warnings, not notes), cases without a row, an odd file. One line each."""
     lines = [f"{finding.what}: {finding.why_it_matters}" for finding in _findings(run)]
     if run.missing:
-        count = f"{len(run.missing)} of {len(run.plan_ids) + run.left_out} planned cases have no row"
+        count = f"{len(run.missing)} of {len(run.plan_ids) + run.left_out} planned cases have no figure"
         lines.append(f"{count}: the run was cut short; `linkscope run --resume -o {run.path}` completes it")
     else:
         lines += _rounds_lacking(run)

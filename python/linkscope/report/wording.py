@@ -32,6 +32,13 @@ UNKNOWN_FROM = 3.0
 BEYOND = "> peak"
 """Stands where the share of peak would, of figures that no link or memory can have delivered."""
 COUNTED_IN_BYTES = ("locality",)
+CONSEQUENCES = {
+    "enqueued after the gate": "small sizes look slower than the path is, as they do to a program; large ones do not",
+    "drift: the later half": "the machine changed while it was measured; measure again where it is quiet",
+    "two modes": "a transfer takes one time or the other, hardly one between",
+    "transparent huge pages": "fewer pages to look up: memory without them may be slower",
+}
+"""Words of the engine's remarks, and what they mean for the figures."""
 TOGETHER = 0.9
 """Flows that ran together for less than this share of the time are worth a remark."""
 
@@ -39,6 +46,14 @@ TOGETHER = 0.9
 def count(number: int, noun: str) -> str:
     """Such as "1 figure", "3 figures"."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def shortened(text: str, room: int) -> str:
+    """At most ``room`` characters: of a longer text the end stays, which tells titles apart, and the middle goes."""
+    if len(text) <= room:
+        return text
+    tail = min(room * 3 // 5, len(text.rpartition(", ")[2]) + 2)
+    return f"{text[: max(room - tail - 1, 0)]}…{text[-tail:]}"
 
 
 def size(count: int | float) -> str:
@@ -122,6 +137,11 @@ def margin(figure: Headline) -> str:
     return f"±{share:.1f} %" if share >= 0.995 else f"±{max(share, 0.01):.2f} %"
 
 
+def explained(note: str) -> str:
+    """A remark of the engine with what follows from it for the figures."""
+    return next((f"{note}: {what}" for known, what in CONSEQUENCES.items() if known in note), note)
+
+
 def half_width(relative: float) -> str:
     """Of an interval, its larger side: "±0.12 %", "±12.7 %"; from 100 % on a factor, "× 2.9"."""
     if relative >= 1:
@@ -163,8 +183,10 @@ def marks(cells: Sequence[Cell]) -> list[str]:
     """What the marks in a table mean, those that it has."""
     figures = [entry for entry in cells if entry.headline is not None]
     counts = {
-        "*: the range of fewer than six samples, no 95 % interval": sum(map(_few_samples, figures)),
-        f"{WITHIN_RUN}: one replicate; its interval says nothing of other runs": sum(
+        "*: the range of fewer than six samples, no 95 % interval: the next figure may well lie outside": sum(
+            map(_few_samples, figures)
+        ),
+        f"{WITHIN_RUN}: one replicate; its interval says nothing of other runs; `run --rounds 3` tells": sum(
             one.within_run and one.headline is not None and not one.headline.exact for one in figures
         ),
         f"{UNKNOWN}: the interval reaches further than a factor of {UNKNOWN_FROM:g}": sum(
@@ -315,7 +337,8 @@ def together(line: TableSummary) -> str:
         return ""
     low, high = (f"{share * 100:.0f} %" for share in (line.lowest_overlap, line.highest_overlap))
     span = low if low == high else f"{low} to {high}"
-    return f"all flows of a case ran together for {span} of the time from first start to last end"
+    text = f"all flows of a case ran together for {span} of the time from first start to last end"
+    return f"{text}: for the rest fewer shared the path, so the figure may be too good"
 
 
 def doubled(line: TableSummary) -> str:

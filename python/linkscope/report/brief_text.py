@@ -1,0 +1,194 @@
+"""A run on one screen: the verdict, what GPUs send each other, every kind of path in a line, what is odd, what next."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+
+from rich.console import Console, Group, RenderableType
+from rich.text import Text
+
+from linkscope.analysis.explain import Diagnosis
+from linkscope.analysis.headlines import best_by_method, between_gpus, furthest_below
+from linkscope.analysis.matrices import Matrix
+from linkscope.analysis.overview import Overview
+from linkscope.analysis.summary import TableSummary
+from linkscope.report import explain_text, wording, workload_text
+from linkscope.report.cell_grid import Notes, Parts, parts_of, print_parts, width_of
+from linkscope.report.provenance import date, remarks
+from linkscope.report.summary_text import table_lines
+from linkscope.results.run_file import RunFile
+
+MOST_LINES = 40
+MOST_GPUS = 8
+"""A larger matrix is told in one line."""
+FEWEST_TABLES = 3
+HEAD_LINES = 2
+MOST_REMARKS = 2
+MOST_REMARK_LINES = 2
+MOST_VERDICT_LINES = 6
+MOST_ODD = 3
+FAR_BELOW = 0.7
+"""A path whose best figure is below this share of its peak is told as odd."""
+
+
+def show(run: RunFile, found: Overview, diagnosis: Diagnosis, console: Console) -> None:
+    """Prints ``run`` in at most 40 lines, at 80 columns or more."""
+    lines = best_by_method(found.summary.tables)
+    above: list[RenderableType] = [*_origin(run, found), *_verdict(run, found, diagnosis, console)]
+    below: list[RenderableType] = [*_odd(found, lines, diagnosis, console), *_further(run)]
+    matrix = between_gpus(found.tables, found.summary.tables)
+    drawn = _matrix(matrix, console) if matrix is not None else ""
+    used = _height(console, *above, *below)
+    height = drawn.count("\n")
+    if MOST_LINES - used - height < FEWEST_TABLES + HEAD_LINES + 2:
+        drawn, height = "", 0
+    for part in above:
+        console.print(part)
+    if drawn and matrix is not None:
+        _print_matrix(matrix, console)
+    _print_tables(lines, MOST_LINES - used - height, console)
+    for part in below:
+        console.print(part)
+
+
+def _origin(run: RunFile, found: Overview) -> list[RenderableType]:
+    where = run.node.name if run.node.modelled else f"{run.node.name} on {run.header.get('host', '?')}"
+    title = Text(wording.shortened(where, 40), style="bold")
+    title.append(f"  {date(str(run.header.get('started', '')))}", style="dim")
+    parts: list[RenderableType] = []
+    if mark := wording.mark(found.summary):
+        parts.append(Text(f" {mark} ", style="bold black on yellow"))
+    return [*parts, title]
+
+
+def _verdict(run: RunFile, found: Overview, diagnosis: Diagnosis, console: Console) -> list[RenderableType]:
+    summary = found.summary
+    skipped = sum(group.count for group in summary.skipped)
+    failed = sum(group.count for group in summary.failed)
+    parts = [(summary.ok, wording.done(summary)), (skipped, "skipped"), (failed, "failed")]
+    counted = f"{wording.count(summary.rows, 'case')}: {', '.join(f'{n} {what}' for n, what in parts if n)}"
+    reasons = [f"skipped: {summary.skipped[0].reason}"] if summary.skipped else []
+    if len(summary.skipped) > 1:
+        reasons[0] += f", and {wording.count(len(summary.skipped) - 1, 'more reason')}"
+    told = [_cropped(one, MOST_REMARK_LINES, "yellow", console) for one in remarks(run)[:MOST_REMARKS]]
+    if len(remarks(run)) > MOST_REMARKS:
+        told.append(Text(f"{wording.count(len(remarks(run)) - MOST_REMARKS, 'more remark')} with --full", "yellow"))
+    workloads = [_cropped(workload_text.verdict(one), MOST_REMARK_LINES, "bold", console) for one in found.workloads]
+    judged = [] if workloads and diagnosis.judged == 0 and not diagnosis.wrong else [explain_text.verdict(diagnosis)]
+    return [
+        *told,
+        *workloads[:MOST_ODD],
+        *(_cropped(one, MOST_VERDICT_LINES, "bold", console) for one in judged),
+        _cropped(counted, 1, "", console),
+        *(_cropped(one, MOST_REMARK_LINES, "dim", console) for one in reasons),
+    ]
+
+
+def _print_matrix(matrix: Matrix, console: Console) -> None:
+    console.print()
+    heading = matrix.heading
+    console.print(Text(wording.shortened(heading.title, console.width), style="bold"))
+    size = [] if heading.bytes is None else [wording.size(heading.bytes)]
+    shares = [entry.share for entry in matrix.flat if entry.share is not None]
+    of_peak = [f"percent of the path's peak, from {wording.percent(min(shares))}"] if shares else []
+    facts = [*size, heading.unit, f"row {matrix.arrow} column" if matrix.arrow else "", *of_peak]
+    console.print(_cropped(", ".join(filter(None, facts)), 1, "dim", console))
+    print_parts(matrix.row_ids, matrix.column_ids, _narrow(matrix, console.width), "", console)
+
+
+def _matrix(matrix: Matrix, console: Console) -> str:
+    """What is printed of it; empty where it has too many GPUs, or is wider than the terminal."""
+    parts = _narrow(matrix, console.width)
+    if len(matrix.row_ids) > MOST_GPUS or width_of(matrix.row_ids, matrix.column_ids, parts) > console.width:
+        return ""
+    twin = _twin(console)
+    _print_matrix(matrix, twin)
+    return _text(twin)
+
+
+def _narrow(matrix: Matrix, width: int) -> list[list[Parts]]:
+    """Figures with their percentage or, where that is too wide, without."""
+    notes = Notes()
+    cells = [[parts_of(entry, notes) for entry in line] for line in matrix.cells]
+    for keep in (True, False):
+        found: list[list[Parts]] = [
+            [(figure, None if interval is None else "", share if keep else "") for figure, interval, share in line]
+            for line in cells
+        ]
+        if width_of(matrix.row_ids, matrix.column_ids, found) <= width:
+            break
+    return found
+
+
+def _print_tables(lines: Sequence[TableSummary], room: int, console: Console) -> None:
+    """As many as fit into ``room`` lines, those of known peak first, in the order of the run."""
+    if not lines:
+        return
+    most = max(FEWEST_TABLES, room - HEAD_LINES - 1)
+    if len(lines) > most:
+        known = sorted(range(len(lines)), key=lambda index: lines[index].highest_share is None)
+        lines, left = [lines[index] for index in sorted(known[: most - 1])], len(lines) - most + 1
+    else:
+        left = 0
+    console.print()
+    console.print(table_lines(lines, console.width))
+    if left:
+        console.print(Text(f"and {wording.count(left, 'more table')} with --full", style="dim"))
+
+
+def _odd(
+    found: Overview, lines: Sequence[TableSummary], diagnosis: Diagnosis, console: Console
+) -> list[RenderableType]:
+    told = [
+        (f"{', '.join(one.where)}: {one.what}, {explain_text.lost(one)}", "red")
+        for one in diagnosis.shortfalls[:MOST_ODD]
+    ]
+    for line in furthest_below(lines, FAR_BELOW, MOST_ODD):
+        share = wording.percent(line.highest_share or 0.0)
+        told.append((f"at most {share} of its peak: {line.heading.title}", "yellow"))
+    above = sum(one.above_peak for table in found.tables for one in table.flat)
+    if above:
+        told.append((f"{wording.count(above, 'figure')} above the peak: a cache served them, not the path", "yellow"))
+    imprecise = found.summary.imprecise
+    if imprecise and not found.summary.modelled and not found.summary.imported:
+        asked = wording.asked(found.summary.precision)
+        told.append((f"{len(imprecise)} of {found.summary.figures} intervals are wider than {asked}", "dim"))
+    if not told:
+        return []
+    return [Text("\nOdd", style="bold"), *(_cropped(text, 1, style, console) for text, style in told)]
+
+
+def _further(run: RunFile) -> list[RenderableType]:
+    ways = (
+        ("show RUN --full", "every figure with its interval"),
+        ("show RUN --table WORD", "only its tables; --where gpu:0 only its cases"),
+        ("show RUN --sort of-peak", "the figures furthest below their peak first"),
+        ("explain RUN", "what is slow, and why"),
+        ("report RUN -o PAGE.html", "all of it as one page"),
+    )
+    return [Text(""), *(Text(f"linkscope {command:<25}{what}", style="dim") for command, what in ways)]
+
+
+def _cropped(text: str, most: int, style: str, console: Console) -> Text:
+    """As many of its lines as are allowed; of a longer text the last one ends with dots."""
+    lines = Text(text, style=style).wrap(console, console.width)
+    kept = [line.plain.rstrip() for line in lines[:most]]
+    if len(lines) > most:
+        kept[-1] = f"{kept[-1][: console.width - 1].rstrip()}…"
+    return Text("\n".join(kept), style=style)
+
+
+def _twin(console: Console) -> Console:
+    return Console(file=io.StringIO(), width=console.width, force_terminal=False)
+
+
+def _text(twin: Console) -> str:
+    stream = twin.file
+    return stream.getvalue() if isinstance(stream, io.StringIO) else ""
+
+
+def _height(console: Console, *parts: RenderableType) -> int:
+    twin = _twin(console)
+    twin.print(Group(*parts))
+    return _text(twin).count("\n")

@@ -1,0 +1,88 @@
+"""The summary of a run on a terminal: counts, reasons, precision, and every table in one line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.console import Console
+from rich.table import Table as Grid
+from rich.text import Text
+
+from linkscope.analysis.summary import Grouped, Summary, TableSummary
+from linkscope.report import wording
+from linkscope.report.grid import GAP, empty_grid
+
+HEADS = ("slowest", "fastest", "unit", "of peak")
+
+
+def print_summary(summary: Summary, console: Console) -> None:
+    """Everything but the tables themselves."""
+    console.print()
+    title = Text("Summary", style="bold")
+    if mark := wording.mark(summary):
+        title.append(f"  {mark}", style="bold yellow")
+    console.print(title)
+    skipped = sum(group.count for group in summary.skipped)
+    failed = sum(group.count for group in summary.failed)
+    console.print(f"{wording.count(summary.rows, 'case')}: {summary.ok} ok, {skipped} skipped, {failed} failed")
+    for groups, word, style in ((summary.failed, "failed", "red"), (summary.skipped, "skipped", "dim")):
+        for group in groups:
+            console.print(Text(f"  {_group_line(group, word)}", style=style))
+    if summary.figures and not summary.modelled:
+        _print_precision(summary, console)
+    for group in summary.noted:
+        console.print(Text(_group_line(group, "noted"), style="dim"))
+    if summary.tables:
+        console.print(table_lines(summary.tables, console.width))
+
+
+def table_lines(lines: Sequence[TableSummary], width: int) -> Grid:
+    """A line for each table. Of curves only the best figure is told: their lowest is at the smallest size or with the
+    fewest threads, and says nothing of the path. A title too long for ``width`` characters loses its middle."""
+    grid = empty_grid("slowest")
+    grid.columns[0].justify = "right"
+    for name in ("fastest", "unit", "of peak"):
+        grid.add_column(name, justify="right", no_wrap=True)
+    grid.add_column("table", no_wrap=True)
+    cells = [(*_ends(line), line.heading.unit, _shares(line)) for line in lines]
+    used = sum(max(len(head), *map(len, column)) for head, column in zip(HEADS, zip(*cells, strict=True), strict=True))
+    room = width - used - GAP * len(HEADS)
+    for line, figures in zip(lines, cells, strict=True):
+        grid.add_row(*figures, Text(wording.shortened(line.heading.title, room)))
+    return grid
+
+
+def _ends(line: TableSummary) -> tuple[str, str]:
+    """Slowest and fastest figure; one of them where the other says nothing."""
+    worst, best = line.worst.headline, line.best.headline
+    fastest = "" if best is None else wording.value(best.value.median)
+    alone = line.ok == 1 or bool(line.heading.x_name) or worst is None
+    return "" if alone or worst is None else wording.value(worst.value.median), fastest
+
+
+def _shares(line: TableSummary) -> str:
+    if line.heading.x_name:
+        return wording.share(line.best)
+    shares = [wording.share_of_peak(one) for one in (line.lowest_share, line.highest_share) if one is not None]
+    return "–".join(dict.fromkeys(shares))
+
+
+def _group_line(group: Grouped, word: str) -> str:
+    return f"{group.count} {word}: {wording.explained(group.reason)}  ({wording.few(group.tables)})"
+
+
+def _print_precision(summary: Summary, console: Console) -> None:
+    asked = wording.asked(summary.precision)
+    if summary.imported:
+        console.print("figures are as the tool prints them: one without repeats has no interval")
+        return
+    if not summary.imprecise:
+        console.print(f"every interval within {asked}")
+        return
+    widest = max(summary.imprecise, key=lambda c: c.headline.margin if c.headline else 0.0)
+    text = f"{len(summary.imprecise)} of {summary.figures} intervals wider than {asked}, the one in the middle "
+    text += f"{wording.half_width(summary.margin)}; widest: "
+    if widest.headline is not None:
+        figure = f"{wording.value(widest.headline.value.median)} {widest.headline.unit}"
+        text += f"{figure} ({wording.interval(widest)}), {widest.id}"
+    console.print(Text(text, style="yellow"))

@@ -1,0 +1,207 @@
+"""`linkscope show`: one screen unless more is asked for, parts of a run, the pager."""
+
+from __future__ import annotations
+
+import io
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import modelled_run as made
+import pytest
+from rich.console import Console
+from typer.testing import CliRunner
+
+from linkscope.analysis.excerpt import readable
+from linkscope.analysis.explain import explain
+from linkscope.analysis.headlines import best_by_method, between_gpus, furthest_below
+from linkscope.analysis.narrowed import by_share, involving, titled
+from linkscope.analysis.overview import overview
+from linkscope.cli.main import app
+from linkscope.cli.paging import paged
+from linkscope.errors import LinkscopeError
+from linkscope.report import brief_text, wording
+from linkscope.results.row import Row
+from linkscope.results.run_file import RunFile
+
+RUNS = Path(__file__).parents[1] / "fixtures" / "runs"
+DEFAULT = RUNS / "h200x4-default.jsonl"
+
+
+def brief(run: RunFile, width: int = 80) -> list[str]:
+    stream = io.StringIO()
+    console = Console(file=stream, width=width, force_terminal=False)
+    brief_text.show(run, overview(run.rows, run.node), explain(run), console)
+    return stream.getvalue().splitlines()
+
+
+@pytest.mark.parametrize("width", [80, 120, 160])
+@pytest.mark.parametrize("path", sorted(RUNS.glob("*.jsonl")), ids=lambda path: path.stem)
+def test_a_recorded_run_fits_one_screen(path: Path, width: int) -> None:
+    lines = brief(readable(path), width)
+    assert len(lines) <= brief_text.MOST_LINES
+    assert max(map(len, lines)) <= width
+
+
+@pytest.mark.parametrize("gpus", [2, 4, 8, 16])
+def test_a_modelled_run_fits_and_claims_no_measurement(gpus: int) -> None:
+    lines = brief(made.run(gpus))
+    assert len(lines) <= brief_text.MOST_LINES
+    text = " ".join(lines)
+    assert wording.MODELLED in text
+    assert "measured and verified" not in text
+    assert "default ±" not in text
+
+
+def test_long_reasons_and_many_remarks_do_not_make_it_longer() -> None:
+    run = made.run(4)
+    failed = [made.not_ok(row.case, "failed", "something long went wrong " * 40) for row in run.rows]
+    lines = brief(replace(made.run(4, failed), notices=tuple(f"notice {n} " * 30 for n in range(9))))
+    assert len(lines) <= brief_text.MOST_LINES
+
+
+def test_an_empty_run_is_shown() -> None:
+    assert any("0 cases" in line for line in brief(made.run(4, [])))
+
+
+def test_the_matrix_of_the_default_run_is_on_the_screen() -> None:
+    lines = brief(readable(DEFAULT))
+    for gpu in range(4):
+        (line,) = [line for line in lines if line.startswith(f"gpu:{gpu} ")]
+        assert line.count("%") == 3
+
+
+def test_of_tables_that_differ_by_method_the_best_is_told() -> None:
+    run = readable(DEFAULT)
+    found = overview(run.rows, run.node)
+    lines = {line.heading.title: line for line in best_by_method(found.summary.tables)}
+    assert "Host to GPU, copy-engine" in lines
+    assert "Host to GPU, kernel-copy" not in lines
+    matrix = between_gpus(found.tables, found.summary.tables)
+    assert matrix is not None
+    assert matrix.heading.methods == ("copy-engine",)
+
+
+def test_small_sizes_are_nothing_odd() -> None:
+    run = readable(DEFAULT)
+    tables = overview(run.rows, run.node)
+    odd = furthest_below(tables.summary.tables, brief_text.FAR_BELOW, 99)
+    assert odd
+    assert not any("by size" in line.heading.title for line in odd)
+    assert min(one.cell.share or 0 for one in by_share(tables.tables)) > 0.1
+
+
+def test_figures_by_share_ascend() -> None:
+    run = readable(DEFAULT)
+    shares = [one.cell.share or 0.0 for one in by_share(overview(run.rows, run.node).tables)]
+    assert len(shares) > 100
+    assert shares == sorted(shares)
+
+
+def test_cases_of_a_device_are_those_with_a_flow_of_it() -> None:
+    run = readable(DEFAULT)
+    found = {row.id for row in involving(run.rows, "gpu:3", run.node)}
+    ends = {
+        row.id: {str(flow["executor"]), *(flow[end]["device"] for end in ("source", "destination") if end in flow)}
+        for row in run.rows
+        if len(row.case["flows"]) == 1
+        for flow in row.case["flows"]
+    }
+    assert {one for one, devices in ends.items() if "gpu:3" in devices} <= found
+    assert not {one for one, devices in ends.items() if devices <= {"gpu:0", "gpu:1"}} & found
+
+
+def test_tables_by_a_word_of_title_or_method() -> None:
+    tables = overview(made.rows(4), made.node(4)).tables
+    word = tables[0].heading.title.split()[0]
+    assert tables[0] in titled(tables, word.upper())
+    assert {one.heading.methods for one in titled(tables, "copy-engine")} == {("copy-engine",)}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--table", "hots"], "host"),
+        (["--where", "gpu:77"], "gpu:"),
+        (["--where", "moon"], "numa:0"),
+        (["--sort", "size"], "of-peak"),
+    ],
+)
+def test_what_a_run_does_not_have_is_one_line(arguments: list[str], said: str) -> None:
+    ended = CliRunner().invoke(app, ["show", str(DEFAULT), *arguments])
+    assert isinstance(ended.exception, LinkscopeError)
+    assert said in str(ended.exception)
+    assert "\n" not in str(ended.exception)
+
+
+def test_parts_and_all_of_a_run() -> None:
+    def lines(*arguments: str) -> list[str]:
+        ended = CliRunner().invoke(app, ["show", str(DEFAULT), *arguments], env={"COLUMNS": "80"})
+        assert ended.exit_code == 0, ended.output
+        return ended.output.splitlines()
+
+    full, default, narrow = lines("--full"), lines(), lines("--table", "kernel-copy", "--where", "gpu:2")
+    assert len(default) <= brief_text.MOST_LINES < len(narrow) < len(full)
+    assert not any(line.startswith("Host to GPU, copy-engine") for line in narrow)
+    assert len(lines("--sort", "of-peak")) > 100
+    assert max(map(len, full)) <= 80
+
+
+def terminal(height: int) -> tuple[Console, io.StringIO]:
+    stream = io.StringIO()
+    return Console(file=stream, width=80, height=height, force_terminal=True, color_system=None), stream
+
+
+def test_only_what_is_longer_than_the_terminal_goes_to_the_pager(tmp_path: Path) -> None:
+    kept = tmp_path / "kept"
+    script = tmp_path / "pager.py"
+    script.write_text(f"import sys\nopen({str(kept)!r}, 'w').write(sys.stdin.read())\n")
+    environment = {"PAGER": f"{sys.executable} {script}"}
+    for height, by_pager in ((20, False), (5, True)):
+        console, stream = terminal(height)
+        with paged(console, environment) as shown:
+            for number in range(10):
+                shown.print(f"line {number}")
+        assert kept.exists() == by_pager
+        assert ("line 9" in stream.getvalue()) != by_pager
+    assert kept.read_text().count("line") == 10
+
+
+@pytest.mark.parametrize("pager", ["", "cat", "no-such-program-anywhere", "'"])
+def test_without_a_pager_it_is_printed(pager: str) -> None:
+    console, stream = terminal(3)
+    with paged(console, {"PAGER": pager}) as shown:
+        shown.print("\n".join("abcdefgh"))
+    assert stream.getvalue().split() == list("abcdefgh")
+
+
+def test_a_pipe_has_no_pager(tmp_path: Path) -> None:
+    stream = io.StringIO()
+    with paged(Console(file=stream, height=3), {"PAGER": f"{sys.executable} -c pass"}) as shown:
+        shown.print("\n".join("abcdefgh"))
+    assert stream.getvalue().split() == list("abcdefgh")
+
+
+def test_a_longer_title_keeps_its_end() -> None:
+    title = "GPU and GPU, both directions at once, sum, copy-engine"
+    for room in (20, 30, 45):
+        short = wording.shortened(title, room)
+        assert len(short) == room
+        assert short.endswith("engine")
+    assert wording.shortened(title, len(title)) == title
+
+
+def test_remarks_of_the_engine_say_what_follows() -> None:
+    known = "enqueued after the gate: launch cost is inside"
+    assert wording.explained(known).startswith(known)
+    assert len(wording.explained(known)) > len(known)
+    assert wording.explained("something else") == "something else"
+
+
+def test_a_measured_run_says_what_was_done() -> None:
+    rows = [Row.from_json({**row.raw, "modelled": False}) for row in made.rows(4)]
+    node = replace(made.node(4), modelled=False)
+    run = made.run(4, rows)
+    text = " ".join(brief(replace(run, header={**run.header, "node": node.to_json()})))
+    assert "MODELLED" not in text
+    assert "measured and verified" in text
