@@ -7,6 +7,7 @@ the application computes left out. Two ways are told apart as everywhere (``beyo
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -23,6 +24,8 @@ from linkscope.workload.planned_schedule import planned_schedule
 Json = dict[str, Any]
 
 STEPS, PARTICLES = "steps/s", "particles/s"
+_TELLER = re.compile(r"^rank \d+ \(host [^()]*\): ")
+"""Which rank said first why it skips a case: the others skip it for the same reason."""
 HEADER_BYTES, PARTICLE_BYTES = 8, 136
 """Of a message of particles: before them, and of each."""
 
@@ -103,8 +106,14 @@ class WorkloadTable:
 
     @property
     def baseline(self) -> TimedWay | None:
-        """What the study began with; None where it has no time, or none was asked for."""
+        """What the study began with, or what stands in for it; None where neither has a time, or none was asked for."""
         return next((way for way in self.ways if way.baseline), None)
+
+    @property
+    def stood_in_for(self) -> str | None:
+        """Why the study's baseline has no time, where another way stands in for it."""
+        lacks = next((gone for gone in self.missing if gone.baseline), None)
+        return lacks.reason if lacks is not None and self.baseline is not None else None
 
     @property
     def equals(self) -> tuple[TimedWay, ...]:
@@ -145,6 +154,8 @@ def _table(key: tuple[str, str, int], rows: Sequence[Row], paths: Paths) -> Work
         key=lambda way: way[0].measured_flows[0][1].seconds.median,
     )
     based = next((row for row, *_ in timed if row.labels["workload"].get("baseline")), None)
+    if based is None and any(row.labels["workload"].get("baseline") for row in whole):
+        based = _stand_in(timed)
     ways = [_way(*one, timed[0][0], based, len(timed)) for one in timed]
     best = timed[0] if timed else None
     described = best[0] if best else (whole or rows)[0]
@@ -164,6 +175,14 @@ def _table(key: tuple[str, str, int], rows: Sequence[Row], paths: Paths) -> Work
         pattern="grid" not in schedule and "particles" not in schedule,
         notes=tuple(dict.fromkeys(str(note) for row in whole for note in row.labels["workload"].get("notes", ()))),
     )
+
+
+def _stand_in(timed: Sequence[tuple[Row, Combination, str]]) -> Row | None:
+    """Of ways, fastest first: device memory staged, as applications do where MPI takes no GPU memory; else the fastest
+    by MPI."""
+    by_mpi = [(row, one) for row, one, _ in timed if one.interface == "mpi"]
+    staged = (row for row, one in by_mpi if one.staged and one.memory == "device")
+    return next(staged, by_mpi[0][0] if by_mpi else None)
 
 
 def _has_time(row: Row) -> bool:
@@ -230,6 +249,8 @@ def _missing(rows: Sequence[tuple[Row, str]]) -> Iterable[NotTimed]:
     for row, name in rows:
         status = "failed" if row.status == "ok" else row.status
         reason = row.reason or ("its time is none" if row.status == "ok" else "no reason recorded")
+        if status == "skipped":
+            reason = _TELLER.sub("", reason)
         groups.setdefault((reason, status), []).append((row, name))
     for (reason, status), found in groups.items():
         baseline = any(bool(row.labels["workload"].get("baseline")) for row, _ in found)

@@ -17,6 +17,8 @@ from linkscope.workload.schedule import Schedule
 _USABLE = {"gpu": 0.9, "numa": 0.7}
 """Share of a memory that a workload may fill: contexts, libraries and other programs have the rest."""
 UNBOUNDED = 1 << 60
+USUAL_BYTES_ON_CPUS = 1 << 30
+"""Of all ranks' fields together: CPUs pack and exchange so much in less than a second."""
 USUAL_ON_CPUS = 4
 """Ranks of a node without GPUs, if it has as many CPUs."""
 
@@ -60,6 +62,13 @@ class RankPlaces:
         """That every rank can have, of the devices whose size is known."""
         on = Counter(self.homes)
         return min(int(self._usable(device) * self.hosts // ranks) for device, ranks in on.items())
+
+    @property
+    def usual_bytes_per_rank(self) -> int:
+        """That every rank has where nobody says how much: all that GPUs and models can have, less on CPUs."""
+        if self.on_gpus or self.node.modelled:
+            return self.bytes_per_rank
+        return min(self.bytes_per_rank, USUAL_BYTES_ON_CPUS * self.hosts // len(self.homes))
 
     def problem(self, schedule: Schedule) -> str | None:
         """Why what the ranks hold does not fit their devices; None where it does, or nobody knows their sizes."""
