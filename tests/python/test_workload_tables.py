@@ -7,6 +7,7 @@ import io
 import json
 import math
 from dataclasses import replace
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,7 @@ from linkscope.errors import LinkscopeError
 from linkscope.machine.paths import Paths
 from linkscope.report import choose_text, explain_text, terminal, workload_text
 from linkscope.report.html import render
+from linkscope.report.html_answer import answer
 from linkscope.report.workload_svg import workload_svg
 from linkscope.results.member_time import PARTS
 from linkscope.results.replicates import folded
@@ -151,34 +153,6 @@ def test_what_could_not_run_has_each_reason_once(halo: WorkloadTable) -> None:
     assert lost.stood_in_for is None
     assert lost.missing[0].baseline
     assert "no MPI library" in workload_text.verdict(lost)
-
-
-@pytest.mark.parametrize(("staging", "stands_in"), [("full", "mpi staged, device"), ("none", "mpi, pinned")])
-def test_a_baseline_without_a_time_has_a_stand_in_by_mpi(staging: str, stands_in: str) -> None:
-    base = some.workload_case(some.HALO, "halo", baseline=True)
-    rest = [
-        some.timed(some.workload_case(some.HALO, "halo", "direct"), 1.0),
-        some.timed(some.workload_case(some.HALO, "halo", memory="pinned"), 2.0),
-        some.timed(
-            some.workload_case(
-                some.HALO, "halo", memory="device" if staging == "full" else "managed", staging=staging, variant="s"
-            ),
-            4.0,
-        ),
-    ]
-    found = table([some.skipped(base, "rank 3 (host vm): it takes no GPU memory"), *rest])
-    assert found.baseline is not None
-    assert (found.baseline.name, found.stood_in_for) == (stands_in, "it takes no GPU memory")
-    assert found.best is not None
-    assert found.best.speedup is not None
-    assert found.best.speedup.ratio == pytest.approx(found.baseline.seconds.median, rel=0.01)
-    assert "it takes no GPU memory" in workload_text.verdict(found)
-
-
-def test_ranks_that_skip_for_one_reason_say_it_once() -> None:
-    cases = [some.workload_case(some.HALO, "halo", memory=memory) for memory in ("device", "managed")]
-    found = table([some.skipped(one, f"rank {rank} (host vm): no GPU memory") for rank, one in enumerate(cases)])
-    assert [(one.reason, len(one.names)) for one in found.missing] == [("no GPU memory", 2)]
 
 
 def test_nothing_that_ran_is_told_as_such() -> None:
@@ -391,6 +365,15 @@ def test_json_of_a_workload_has_no_number_that_json_lacks() -> None:
     told = overview(some.pattern_rows(), made.node(4)).to_json()["workloads"]
     assert json.loads(json.dumps(told, allow_nan=False)) == json.loads(json.dumps(told))
     assert math.isclose(told[0]["parts"][0]["wait"], 0.5)
+
+
+def test_a_page_about_an_application_opens_with_its_answer() -> None:
+    run = run_of(some.halo_rows())
+    found = overview(run.rows, run.node)
+    asked = found.workloads
+    said = answer(run.node, explain(run), choose(figures(run)), found.summary, asked)
+    assert said.verdict.endswith(workload_text.verdict(asked[0]))
+    assert said.verdict in unescape(render(run))
 
 
 def test_the_page_draws_each_way_in_its_parts() -> None:
