@@ -7,6 +7,7 @@ import io
 import json
 import math
 from dataclasses import replace
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,7 @@ from linkscope.errors import LinkscopeError
 from linkscope.machine.paths import Paths
 from linkscope.report import choose_text, explain_text, terminal, workload_text
 from linkscope.report.html import render
+from linkscope.report.html_answer import answer
 from linkscope.report.workload_svg import workload_svg
 from linkscope.results.member_time import PARTS
 from linkscope.results.replicates import folded
@@ -145,29 +147,12 @@ def test_what_could_not_run_has_each_reason_once(halo: WorkloadTable) -> None:
     assert (gone.status, gone.reason, len(gone.names)) == ("skipped", "no NCCL library", 2)
     assert not gone.baseline
     base = some.workload_case(some.HALO, "halo", memory="pageable", baseline=True)
-    direct = some.timed(some.workload_case(some.HALO, "halo", interface="direct"), 1.0)
-    lost = table([some.skipped(base, "rank 1 (host a): no MPI library"), direct])
+    direct = some.timed(some.workload_case(some.HALO, "halo", "direct"), 1.0)
+    lost = table([some.skipped(base, "no MPI library"), direct])
     assert lost.baseline is None
-    assert lost.missing[0].reason == "no MPI library"
+    assert lost.stood_in_for is None
     assert lost.missing[0].baseline
     assert "no MPI library" in workload_text.verdict(lost)
-
-
-def test_where_the_baseline_has_no_time_staging_by_mpi_stands_in_for_it() -> None:
-    base = some.workload_case(some.HALO, "halo", baseline=True)
-    ways = [("mpi", "none", "pinned", 2.0), ("mpi", "full", "device", 4.0), ("direct", "none", "device", 1.0)]
-    rows = [
-        some.timed(some.workload_case(some.HALO, "halo", interface, memory, staging=staging), seconds)
-        for interface, staging, memory, seconds in ways
-    ]
-    found = table([some.skipped(base, "it takes no GPU memory"), *rows])
-    assert found.stand_in
-    assert found.baseline is not None
-    assert found.baseline.combination.staged
-    assert found.best is not None
-    assert found.best.speedup is not None
-    assert found.best.speedup.ratio == pytest.approx(4.0, rel=0.01)
-    assert "takes no GPU memory" in workload_text.verdict(found)
 
 
 def test_nothing_that_ran_is_told_as_such() -> None:
@@ -380,6 +365,15 @@ def test_json_of_a_workload_has_no_number_that_json_lacks() -> None:
     told = overview(some.pattern_rows(), made.node(4)).to_json()["workloads"]
     assert json.loads(json.dumps(told, allow_nan=False)) == json.loads(json.dumps(told))
     assert math.isclose(told[0]["parts"][0]["wait"], 0.5)
+
+
+def test_a_page_about_an_application_opens_with_its_answer() -> None:
+    run = run_of(some.halo_rows())
+    found = overview(run.rows, run.node)
+    asked = found.workloads
+    said = answer(run.node, explain(run), choose(figures(run)), found.summary, asked)
+    assert said.verdict.endswith(workload_text.verdict(asked[0]))
+    assert said.verdict in unescape(render(run))
 
 
 def test_the_page_draws_each_way_in_its_parts() -> None:

@@ -23,9 +23,9 @@ from linkscope.workload.planned_schedule import planned_schedule
 
 Json = dict[str, Any]
 
-_OF_A_RANK = re.compile(r"rank \d+ \(host [^)]*\): ")
-"""Before a reason that all ranks alike would give."""
 STEPS, PARTICLES = "steps/s", "particles/s"
+_TELLER = re.compile(r"^rank \d+ \(host [^()]*\): ")
+"""Which rank said first why it skips a case: the others skip it for the same reason."""
 HEADER_BYTES, PARTICLE_BYTES = 8, 136
 """Of a message of particles: before them, and of each."""
 
@@ -44,7 +44,7 @@ class Speedup:
 class TimedWay:
     """One combination and what came of it. ``name`` among the others; ``member``: where the time of the slowest member
     went; ``merit``: the workload's figure of merit; ``equal``: not told apart from the fastest. ``speedup`` is None
-    where there is no baseline. ``baseline``: it is, or stands in for the study's."""
+    where there is no baseline."""
 
     id: str
     combination: Combination
@@ -99,8 +99,6 @@ class WorkloadTable:
     modelled: bool
     pattern: bool
     notes: tuple[str, ...] = ()
-    stand_in: bool = False
-    """The study's baseline has no time, and ``baseline`` is what applications do then: by MPI."""
 
     @property
     def best(self) -> TimedWay | None:
@@ -110,6 +108,12 @@ class WorkloadTable:
     def baseline(self) -> TimedWay | None:
         """What the study began with, or what stands in for it; None where neither has a time, or none was asked for."""
         return next((way for way in self.ways if way.baseline), None)
+
+    @property
+    def stood_in_for(self) -> str | None:
+        """Why the study's baseline has no time, where another way stands in for it."""
+        lacks = next((gone for gone in self.missing if gone.baseline), None)
+        return lacks.reason if lacks is not None and self.baseline is not None else None
 
     @property
     def equals(self) -> tuple[TimedWay, ...]:
@@ -149,9 +153,9 @@ def _table(key: tuple[str, str, int], rows: Sequence[Row], paths: Paths) -> Work
         ((row, one, name) for row, one, name in zip(whole, combinations, names, strict=True) if _has_time(row)),
         key=lambda way: way[0].measured_flows[0][1].seconds.median,
     )
-    asked = any(row.labels["workload"].get("baseline") for row in whole)
-    studied = next((row for row, *_ in timed if row.labels["workload"].get("baseline")), None)
-    based = studied or (_stand_in([row for row, *_ in timed]) if asked else None)
+    based = next((row for row, *_ in timed if row.labels["workload"].get("baseline")), None)
+    if based is None and any(row.labels["workload"].get("baseline") for row in whole):
+        based = _stand_in(timed)
     ways = [_way(*one, timed[0][0], based, len(timed)) for one in timed]
     best = timed[0] if timed else None
     described = best[0] if best else (whole or rows)[0]
@@ -169,23 +173,22 @@ def _table(key: tuple[str, str, int], rows: Sequence[Row], paths: Paths) -> Work
         times=schedule_times(best[0], paths, alone.get(best[1])) if best else None,
         modelled=any(row.modelled for row in rows),
         pattern="grid" not in schedule and "particles" not in schedule,
-        stand_in=studied is None and based is not None,
         notes=tuple(dict.fromkeys(str(note) for row in whole for note in row.labels["workload"].get("notes", ()))),
     )
+
+
+def _stand_in(timed: Sequence[tuple[Row, Combination, str]]) -> Row | None:
+    """Of ways, fastest first: device memory staged, as applications do where MPI takes no GPU memory; else the fastest
+    by MPI."""
+    by_mpi = [(row, one) for row, one, _ in timed if one.interface == "mpi"]
+    staged = (row for row, one in by_mpi if one.staged and one.memory == "device")
+    return next(staged, by_mpi[0][0] if by_mpi else None)
 
 
 def _has_time(row: Row) -> bool:
     """Whether the row has a figure that can be held against others."""
     measured = row.measured_flows
     return bool(measured) and "schedule" in measured[0][0] and measured[0][1].seconds.low > 0
-
-
-def _stand_in(timed: Sequence[Row]) -> Row | None:
-    """What an application does where its MPI does not take its buffers: copies them through the host; else the fastest
-    by MPI. ``timed``: the fastest first."""
-    by_mpi = [row for row in timed if row.labels["workload"].get("interface") == "mpi"]
-    staged = [row for row in by_mpi if row.labels["workload"].get("staging") == "full"]
-    return next(iter([*staged, *by_mpi]), None)
 
 
 def _way(row: Row, combination: Combination, name: str, fastest: Row, based: Row | None, tests: int) -> TimedWay:
@@ -247,7 +250,7 @@ def _missing(rows: Sequence[tuple[Row, str]]) -> Iterable[NotTimed]:
         status = "failed" if row.status == "ok" else row.status
         reason = row.reason or ("its time is none" if row.status == "ok" else "no reason recorded")
         if status == "skipped":
-            reason = _OF_A_RANK.sub("", reason)
+            reason = _TELLER.sub("", reason)
         groups.setdefault((reason, status), []).append((row, name))
     for (reason, status), found in groups.items():
         baseline = any(bool(row.labels["workload"].get("baseline")) for row, _ in found)

@@ -50,7 +50,10 @@ def about() -> None:
 @workloads.command()
 def halo(
     deck: Annotated[
-        str | None, typer.Option(help="bm_short to bm2048_short (the study's), or largest that fits.")
+        str | None,
+        typer.Option(
+            help="bm_short to bm2048_short (the study's); largest: that fits; usual (default): on CPUs smaller."
+        ),
     ] = None,
     cells: Annotated[str | None, typer.Option(help="Cells in the place of a deck: 960x960.")] = None,
     steps: Annotated[int | None, typer.Option(help="Of the application; default 87.")] = None,

@@ -58,8 +58,10 @@ class WorkloadRequest:
         for other in sorted({name for names in _OPTIONS.values() for name in names}.difference(own)):
             if getattr(self, other) is not None:
                 raise LinkscopeError(f"--{other} is not of {self.application}")
-        if self.application == "particles" and self.staging is not None:
-            raise LinkscopeError("--staging is not of particles: the application gives MPI its buffers")
+        if self.staging is not None and self.application != "halo":
+            raise LinkscopeError(
+                "--staging is of halo: no other application copies its messages through the host itself"
+            )
         packaged = load_suite("halo" if self.application == "pattern" else self.application)
         row = self._narrowed(packaged.workloads[0])
         return Suite(self.application, packaged.answers, (), (row,))

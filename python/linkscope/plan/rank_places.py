@@ -17,12 +17,10 @@ from linkscope.workload.schedule import Schedule
 _USABLE = {"gpu": 0.9, "numa": 0.7}
 """Share of a memory that a workload may fill: contexts, libraries and other programs have the rest."""
 UNBOUNDED = 1 << 60
+USUAL_BYTES_ON_CPUS = 1 << 30
+"""Of all ranks' fields together: CPUs pack and exchange so much in less than a second."""
 USUAL_ON_CPUS = 4
 """Ranks of a node without GPUs, if it has as many CPUs."""
-
-
-USUAL_HOST_BYTES = 1 << 30
-"""Of the fields of all ranks on CPUs: filled and checked in a second or two."""
 
 
 @dataclass(frozen=True)
@@ -67,8 +65,10 @@ class RankPlaces:
 
     @property
     def usual_bytes_per_rank(self) -> int:
-        """That it is given where nobody says how many."""
-        return self.bytes_per_rank if self.on_gpus else min(self.bytes_per_rank, USUAL_HOST_BYTES // len(self.homes))
+        """That every rank has where nobody says how much: all that GPUs and models can have, less on CPUs."""
+        if self.on_gpus or self.node.modelled:
+            return self.bytes_per_rank
+        return min(self.bytes_per_rank, USUAL_BYTES_ON_CPUS * self.hosts // len(self.homes))
 
     def problem(self, schedule: Schedule) -> str | None:
         """Why what the ranks hold does not fit their devices; None where it does, or nobody knows their sizes."""

@@ -95,7 +95,7 @@ def render(shown: RunFile | Excerpt) -> str:
     told = {
         "header": header,
         "node": node,
-        "answer": answer(node, diagnosis, choices, found.summary),
+        "answer": answer(node, diagnosis, choices, found.summary, found.workloads),
         "maps": maps,
         "unmapped": len(choices.answers) - len(maps),
         "equals_are": WORDS,

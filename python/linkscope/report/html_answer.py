@@ -12,14 +12,17 @@ from linkscope.analysis.explain import Diagnosis, Shortfall
 from linkscope.analysis.ledger import SIBLINGS, Ledger
 from linkscope.analysis.link_shares import link_shares
 from linkscope.analysis.summary import Summary
+from linkscope.analysis.workloads import WorkloadTable
 from linkscope.machine.node import Node
 from linkscope.machine.paths import Paths
-from linkscope.report import wording
+from linkscope.report import wording, workload_text
 from linkscope.report.explain_text import verdict
 from linkscope.report.html_use import uses
 from linkscope.report.link_styles import JudgedStyles
 from linkscope.report.topology_svg import draw
 
+MOST_APPLICATIONS = 2
+"""Whose answers stand at the top of the page; the section of applications has all."""
 _WAYS = {
     "peer-write": "GPU to GPU, push",
     "peer-read": "GPU to GPU, pull",
@@ -66,18 +69,27 @@ class Opening:
     picture: Markup
 
 
-def answer(node: Node, found: Diagnosis, choices: Choices, summary: Summary) -> Opening:
-    """Of what `explain` and `choose` say of a run, and the summary of its rows."""
+def answer(
+    node: Node, found: Diagnosis, choices: Choices, summary: Summary, asked: Sequence[WorkloadTable] = ()
+) -> Opening:
+    """Of what `explain` and `choose` say of a run, the summary of its rows, and the applications ``asked`` about, which
+    are the answer where no path could be judged."""
+    of_paths = found.judged > 0 or bool(found.wrong)
     tone = "short" if found.wrong else "unknown" if not found.judged or found.modelled else "fine"
     return Opening(
         tone=tone,
-        verdict=verdict(found),
+        verdict=verdict(found) if of_paths or not asked else " ".join(map(_of_application, asked[:MOST_APPLICATIONS])),
         sentences=tuple(_sentences(summary)),
         use=tuple(uses(choices)),
         findings=found.shortfalls,
         judged=tuple(_judged(found.accounts)),
         picture=Markup(picture(node, found)),
     )
+
+
+def _of_application(one: WorkloadTable) -> str:
+    """What is asked, and its answer."""
+    return f"{workload_text.name(one)}: {workload_text.verdict(one)}"
 
 
 def picture(node: Node, found: Diagnosis) -> str:

@@ -78,7 +78,7 @@ def side_by_side(whole: Sequence[Excerpt]) -> SideBySide:
     heads, tables = [], []
     for number, (run, frame) in enumerate((one.run, one.figures) for one in whole):
         found = overview(run.rows, run.node, precision(run.header))
-        opening = answer(run.node, explain(run), choose(frame), found.summary)
+        opening = answer(run.node, explain(run), choose(frame), found.summary, found.workloads)
         started = date(str(run.header.get("started", "")))
         of = found.summary
         heads.append(RunHead(_name(runs, number), run.node.name, started, opening, of.modelled, of.imported))

@@ -94,22 +94,20 @@ def verdict(one: WorkloadTable) -> str:
 
 
 def _gain(one: WorkloadTable, best: TimedWay, base: TimedWay | None) -> str:
-    lacks = next((gone for gone in one.missing if gone.baseline), None)
     if base is None:
+        lacks = next((gone for gone in one.missing if gone.baseline), None)
         return f". The study's baseline has no time: {lacks.reason}" if lacks is not None else ""
-    if one.stand_in:
-        why = f", which stands in for the study's baseline: {lacks.reason}" if lacks is not None else ""
-        if best.speedup is None or not best.speedup.told:
-            return f". Not told apart from {base.name}{why}" if best is not base else ""
-        return f", {times(best.speedup.ratio)} times as fast as {base.name}{why}"
+    reason = f": {one.stood_in_for}" if one.stood_in_for else ""
+    why = f", which stands in for the study's baseline{reason}" if reason else ""
+    whose = base.name if why else f"the study's baseline ({base.name})"
     if best is base:
-        return ". It is the study's baseline" if len(one.ways) > 1 else ""
+        return f". It {'stands in for' if why else 'is'} the study's baseline{reason}" if len(one.ways) > 1 else ""
     told = best.speedup
     if told is None:
         return ""
     if not told.told:
-        return f". The study's baseline ({base.name}) is not told apart from it"
-    return f", {times(told.ratio)} times as fast as the study's baseline ({base.name})"
+        return f". {whose[0].upper()}{whose[1:]} is not told apart from it{why}"
+    return f", {times(told.ratio)} times as fast as {whose}{why}"
 
 
 def merit(one: WorkloadTable, way: TimedWay) -> str:
