@@ -13,7 +13,8 @@ MessageWork::MessageWork(const RankContext& context)
   for (const Loop& loop : schedule.loops) {
     std::vector<Prepared>& phases = prepared_.emplace_back();
     for (const Phase& phase : loop.phases)
-      phases.push_back({&phase, messages_of(phase, context_.rank), AfterPhase::synchronise});
+      phases.push_back({&phase, messages_of(phase, context_.rank), AfterPhase::synchronise,
+                        Schedule::times(loop, phase) > 0});
     for (std::size_t i = 0; i + 1 < phases.size(); ++i) {
       const Phase& now = *phases[i].phase;
       const Phase& next = *phases[i + 1].phase;
@@ -40,7 +41,9 @@ void MessageWork::arm(std::uint64_t seed) {
 
 void MessageWork::spoil_all() {
   for (std::size_t loop = 0; loop < prepared_.size(); ++loop) {
-    for (std::size_t phase = 0; phase < prepared_[loop].size(); ++phase) spoil({loop, phase});
+    for (std::size_t phase = 0; phase < prepared_[loop].size(); ++phase) {
+      if (prepared_[loop][phase].takes_place) spoil({loop, phase});
+    }
   }
 }
 
@@ -188,6 +191,7 @@ std::optional<std::string> MessageWork::wrong_at_end() {
   std::map<int, const PeerMessage*> largest;
   for (const auto& loop : prepared_) {
     for (const Prepared& prepared : loop) {
+      if (!prepared.takes_place) continue;
       if (prepared.phase->halo) {
         if (auto what = wrong_halo(prepared)) return what;
         continue;
