@@ -29,7 +29,8 @@ class RankThreads {
   };
 
   [[nodiscard]] Pair& pair(int source, int destination) {
-    return pairs_[static_cast<std::size_t>(source * ranks_ + destination)];
+    return pairs_[static_cast<std::size_t>(source) * static_cast<std::size_t>(ranks_) +
+                  static_cast<std::size_t>(destination)];
   }
   [[nodiscard]] int ranks() const { return ranks_; }
   /// Where `rank` receives from its peers, before anything is sent.
