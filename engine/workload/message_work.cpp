@@ -19,7 +19,8 @@ MessageWork::MessageWork(const RankContext& context)
       const Phase& now = *phases[i].phase;
       const Phase& next = *phases[i + 1].phase;
       const bool goes_on = now.halo && next.halo && now.halo->axis != next.halo->axis &&
-                           now.halo->fields == next.halo->fields && now.collectives.empty();
+                           now.halo->fields == next.halo->fields && now.collectives.empty() &&
+                           now.every == next.every;
       if (goes_on) phases[i].after = AfterPhase::nothing;
     }
   }
