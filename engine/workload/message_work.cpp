@@ -13,12 +13,14 @@ MessageWork::MessageWork(const RankContext& context)
   for (const Loop& loop : schedule.loops) {
     std::vector<Prepared>& phases = prepared_.emplace_back();
     for (const Phase& phase : loop.phases)
-      phases.push_back({&phase, messages_of(phase, context_.rank), AfterPhase::synchronise});
+      phases.push_back({&phase, messages_of(phase, context_.rank), AfterPhase::synchronise,
+                        Schedule::times(loop, phase) > 0});
     for (std::size_t i = 0; i + 1 < phases.size(); ++i) {
       const Phase& now = *phases[i].phase;
       const Phase& next = *phases[i + 1].phase;
       const bool goes_on = now.halo && next.halo && now.halo->axis != next.halo->axis &&
-                           now.halo->fields == next.halo->fields && now.collectives.empty();
+                           now.halo->fields == next.halo->fields && now.collectives.empty() &&
+                           now.every == next.every;
       if (goes_on) phases[i].after = AfterPhase::nothing;
     }
   }
@@ -40,7 +42,9 @@ void MessageWork::arm(std::uint64_t seed) {
 
 void MessageWork::spoil_all() {
   for (std::size_t loop = 0; loop < prepared_.size(); ++loop) {
-    for (std::size_t phase = 0; phase < prepared_[loop].size(); ++phase) spoil({loop, phase});
+    for (std::size_t phase = 0; phase < prepared_[loop].size(); ++phase) {
+      if (prepared_[loop][phase].takes_place) spoil({loop, phase});
+    }
   }
 }
 
@@ -188,6 +192,7 @@ std::optional<std::string> MessageWork::wrong_at_end() {
   std::map<int, const PeerMessage*> largest;
   for (const auto& loop : prepared_) {
     for (const Prepared& prepared : loop) {
+      if (!prepared.takes_place) continue;
       if (prepared.phase->halo) {
         if (auto what = wrong_halo(prepared)) return what;
         continue;

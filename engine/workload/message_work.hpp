@@ -33,6 +33,8 @@ class MessageWork final : public PhaseWork {
     const Phase* phase = nullptr;
     RankMessages messages;
     AfterPhase after = AfterPhase::synchronise;
+    bool takes_place =
+        true;  ///< false: its loop has fewer repeats than it waits for; only checked, never timed
   };
 
   [[nodiscard]] const Prepared& at(const PhasePlace& place) const {

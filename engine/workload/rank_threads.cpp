@@ -4,30 +4,9 @@
 #include <cstring>
 
 #include "base/error.hpp"
+#include "workload/reduction.hpp"
 
 namespace linkscope::workload {
-namespace {
-
-template <class Number>
-Number reduced_two(ReduceOp by, Number a, Number b) {
-  return by == ReduceOp::sum ? a + b : by == ReduceOp::min ? std::min(a, b) : std::max(a, b);
-}
-
-/// All ranks' numbers, in the order of ranks: each rank gets the same bits.
-template <class Number>
-void reduce_into(const RankThreads& threads, const SmallCollective& what, std::vector<std::byte>& result) {
-  const auto count = static_cast<std::size_t>(what.count);
-  result.resize(count * sizeof(Number));
-  auto* const out = reinterpret_cast<Number*>(result.data());
-  std::memcpy(out, threads.given(0), result.size());
-  for (int rank = 1; rank < threads.ranks(); ++rank) {
-    const auto* const in = static_cast<const Number*>(threads.given(rank));
-    for (std::size_t i = 0; i < count; ++i) out[i] = reduced_two(what.reduction, out[i], in[i]);
-  }
-}
-
-}  // namespace
-
 RankThreads::RankThreads(int ranks, host::SpinPolicy spin)
     : ranks_(ranks),
       spin_(spin),
@@ -157,20 +136,11 @@ void ThreadTransport::collective(const SmallCollective& what, void* numbers) {
     threads_->meet();
     return;
   }
-  std::vector<std::byte> result;
+  std::vector<std::byte> result(static_cast<std::size_t>(what.count) * bytes_of(what.type));
   threads_->give(rank_, numbers);
   threads_->meet();
-  switch (what.type) {
-    case NumberType::int32:
-      reduce_into<std::int32_t>(*threads_, what, result);
-      break;
-    case NumberType::int64:
-      reduce_into<std::int64_t>(*threads_, what, result);
-      break;
-    case NumberType::float64:
-      reduce_into<double>(*threads_, what, result);
-      break;
-  }
+  std::memcpy(result.data(), threads_->given(0), result.size());
+  for (int rank = 1; rank < threads_->ranks(); ++rank) reduce(what, result.data(), threads_->given(rank));
   threads_->meet();
   std::memcpy(numbers, result.data(), result.size());
 }

@@ -64,16 +64,71 @@ TEST(ScheduleTest, WhatIsWrongIsNamedWithItsPhase) {
   EXPECT_NE(complaint(schedule), "");
 }
 
-TEST(ScheduleTest, AMessageOfParticlesHasAHeaderAndWholeOnesAtMostABatch) {
+/// Two ranks of ten particles, of which the first sends four.
+Schedule two_stores() {
   Schedule schedule;
   schedule.ranks = 2;
   schedule.particles = ParticleDeck{{10, 10}, {{1}, {0}}, 4};
-  schedule.loops = {{1, {Phase{.name = "pass", .messages = {{0, 1, 8 + 4 * 136}}}}}};
+  schedule.loops = {
+      {1, {Phase{.name = "pass", .messages = {{0, 1, 8 + 4 * 136}}, .termination = Termination::blocking}}}};
+  return schedule;
+}
+
+TEST(ScheduleTest, AMessageOfParticlesHasAHeaderAndWholeOnesAtMostABatch) {
+  Schedule schedule = two_stores();
   EXPECT_EQ(complaint(schedule), "");
   for (const Bytes bytes : {8U, 8U + 5 * 136, 8U + 136 + 1, 136U}) {
     schedule.loops[0].phases[0].messages[0].bytes = bytes;
     EXPECT_NE(complaint(schedule), "") << bytes;
   }
+}
+
+TEST(ScheduleTest, ParticlesThatNobodyTakesAreRejected) {
+  Schedule schedule = two_stores();
+  schedule.particles->neighbours = {{1}, {}};
+  EXPECT_NE(complaint(schedule), "");
+  for (const int neighbour : {-1, 1, 2}) {
+    schedule.particles->neighbours = {{1}, {0, neighbour}};
+    EXPECT_NE(complaint(schedule), "") << neighbour;
+  }
+  schedule = two_stores();
+  schedule.loops[0].phases[0].termination = Termination::none;
+  EXPECT_NE(complaint(schedule), "");
+  schedule = two_stores();
+  schedule.loops[0].repeats = 2;
+  schedule.loops[0].phases[0].every = 2;
+  EXPECT_NE(complaint(schedule), "");
+}
+
+TEST(ScheduleTest, NoSumOfSizesIsTooLargeForItsNumber) {
+  const std::uint64_t huge = std::uint64_t{1} << 63U;
+  Schedule schedule = two_chunks();
+  schedule.grid->chunks[1].x = ~std::uint64_t{0} - 2;  // its end is inside again
+  EXPECT_NE(complaint(schedule), "");
+  schedule = two_chunks();
+  schedule.grid->columns = schedule.grid->rows = huge;
+  schedule.loops[0].phases[0].messages.clear();
+  EXPECT_EQ(complaint(schedule), "");
+  schedule.grid->chunks[0].columns = schedule.grid->chunks[0].rows = std::uint64_t{1} << 31U;
+  EXPECT_NE(complaint(schedule), "");
+  schedule.grid->chunks[0] = {0, 0, huge, 1};
+  EXPECT_NE(complaint(schedule), "");
+  schedule = two_chunks();
+  schedule.loops[0].repeats = huge;
+  EXPECT_NE(complaint(schedule), "");
+  schedule = two_stores();
+  schedule.particles->stock = {huge, huge};
+  EXPECT_NE(complaint(schedule), "");
+  schedule = two_stores();
+  schedule.particles->batch = huge / 68;
+  EXPECT_NE(complaint(schedule), "");
+}
+
+TEST(ScheduleTest, BothRanksOfAHaloMessageHaveItsSide) {
+  Schedule schedule = two_chunks();
+  schedule.grid->chunks[1].rows = 2;
+  schedule.loops[0].phases[0].messages.pop_back();
+  EXPECT_NE(complaint(schedule), "");
 }
 
 }  // namespace

@@ -165,6 +165,18 @@ TEST(PatternTest, EveryByteArrivesWhateverTheSizesAndHoweverManyBetweenTwoRanks)
   EXPECT_EQ(ranks.wrong(), "");
 }
 
+TEST(PatternTest, APhaseThatItsLoopNeverReachesIsNotMissedAtTheEnd) {
+  Schedule schedule;
+  schedule.ranks = 2;
+  schedule.loops = {{3,
+                     {Phase{.name = "each", .messages = {{0, 1, 64}}},
+                      Phase{.name = "none", .every = 4, .messages = {{0, 1, 4096}, {1, 0, 8}}}}}};
+  Ranks ranks(schedule);
+  ranks.run(2);
+  for (int rank = 0; rank < 2; ++rank) EXPECT_EQ(ranks.failure(rank), "");
+  EXPECT_EQ(ranks.wrong(), "");
+}
+
 TEST(PatternTest, AByteThatIsNotWhatWasSentIsFound) {
   Schedule schedule;
   schedule.ranks = 2;

@@ -9,31 +9,13 @@
 #include <string>
 
 #include "base/error.hpp"
+#include "workload/reduction.hpp"
 
 namespace linkscope::workload {
 namespace {
 
 constexpr unsigned looks_between_clocks = 1U << 12U;
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free, "processes share these words");
-
-template <class Number>
-void reduce_into(ReduceOp by, Number* numbers, const std::byte* further, int count) {
-  for (int i = 0; i < count; ++i) {
-    Number other{};
-    std::memcpy(&other, further + static_cast<std::size_t>(i) * sizeof other, sizeof other);
-    switch (by) {
-      case ReduceOp::sum:
-        numbers[i] += other;
-        break;
-      case ReduceOp::min:
-        numbers[i] = std::min(numbers[i], other);
-        break;
-      case ReduceOp::max:
-        numbers[i] = std::max(numbers[i], other);
-        break;
-    }
-  }
-}
 
 }  // namespace
 
@@ -65,7 +47,9 @@ RankBoard::RankWords& RankBoard::words(int rank) const {
 }
 
 PairWords& RankBoard::pair(int source, int destination) const {
-  return reinterpret_cast<Shared*>(memory_->data())->pairs(ranks_)[source * ranks_ + destination];
+  return reinterpret_cast<Shared*>(memory_->data())
+      ->pairs(ranks_)[static_cast<std::size_t>(source) * static_cast<std::size_t>(ranks_) +
+                      static_cast<std::size_t>(destination)];
 }
 
 void RankBoard::require_all() const {
@@ -115,22 +99,13 @@ bool RankBoard::all_have_taken(ReductionWords RankWords::* which, std::uint64_t 
 void RankBoard::gather(ReductionWords RankWords::* which, const SmallCollective& what, void* numbers,
                        int count) const {
   const std::uint64_t turn = (words(rank_).*which).turns.load(std::memory_order_relaxed) - 1;
+  const SmallCollective part{.type = what.type, .reduction = what.reduction, .count = count};
   for (int rank = 0; rank < ranks_; ++rank) {
     const std::byte* const theirs = (words(rank).*which).numbers[turn % 2].data();
     if (rank == 0) {
       std::memcpy(numbers, theirs, static_cast<std::size_t>(count) * bytes_of(what.type));
-      continue;
-    }
-    switch (what.type) {
-      case NumberType::int32:
-        reduce_into(what.reduction, static_cast<std::int32_t*>(numbers), theirs, count);
-        break;
-      case NumberType::int64:
-        reduce_into(what.reduction, static_cast<std::int64_t*>(numbers), theirs, count);
-        break;
-      case NumberType::float64:
-        reduce_into(what.reduction, static_cast<double*>(numbers), theirs, count);
-        break;
+    } else {
+      workload::reduce(part, numbers, theirs);
     }
   }
 }
