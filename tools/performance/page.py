@@ -5,6 +5,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Sequence
 
+from tools.performance import applications
 from tools.performance.figures import Compared, Figures
 
 from linkscope.analysis.matrices import Matrix, matrices
@@ -47,7 +48,16 @@ Run `default`: lowest to highest cell, and the percentage of the path's peak.
 
 def page(figures: Figures) -> str:
     """The whole page."""
-    parts = [_HEAD, _COMPARED, _compared(figures), _DIRECT, *_direct(figures), _node(figures), _alone(figures)]
+    parts = [
+        _HEAD,
+        _COMPARED,
+        _compared(figures),
+        _DIRECT,
+        *_direct(figures),
+        _node(figures),
+        _applications(figures),
+        _alone(figures),
+    ]
     return "\n".join([*parts, _runs(figures), _open(figures)])
 
 
@@ -133,6 +143,11 @@ def _range(matrix: Matrix) -> str:
     shares = [share for _, share in cells if share is not None]
     percent = f", {statistics.median(shares) * 100:.0f} %" if shares else ""
     return f"{' to '.join(ends)} {cells[0][0].unit}{percent}"
+
+
+def _applications(figures: Figures) -> str:
+    timed = table(applications.COLUMNS, applications.timed(figures))
+    return "\n".join([applications.HEAD, timed, applications.SHAPE, table(*applications.shapes())])
 
 
 def _alone(figures: Figures) -> str:
