@@ -13,7 +13,7 @@ from linkscope.workload.problem import DECKS
 Lines = list[tuple[str, ...]]
 HEAD = """## Applications' communication
 
-The halo exchange and the particle exchange with all ranks on one H100 (each rank's share of it is not a GPU of its own),
+The halo exchange and the particle exchange with all ranks on one H100, which they share,
 and MPI that takes no GPU memory: MPI staged through the host beside copies by peer access or IPC. "Told" is the sum
 of the parts over the mean time, of the member that tells most; what is lacking from 100 % is the
 driver's own, why some tell more is an open question.
@@ -22,6 +22,12 @@ SHAPE = """## Particle exchange: messages beside Quicksilver's
 
 Of one steady cycle on 2 x 2 x 1 ranks: ours, computed, and in brackets what was recorded of the application.
 """
+ORDERS = """## Order of ranks, modelled
+
+The halo exchange of eight ranks on frontier: in the node's order, and in the order that `rank_order` suggests
+with a copy of each pair at 77 % of its path's peak.
+"""
+ORDER_COLUMNS = ("order of GPUs", "modelled time, ms", "times as fast", "run")
 COLUMNS = ("application", "deck", "ranks", "combination", "time, ms", "95 % interval", "GB/s", "told", "run")
 
 
@@ -32,6 +38,18 @@ def timed(figures: Figures) -> Lines:
         for run, table in _tables(figures)
         for way in table.ways
     ]
+
+
+def orders(figures: Figures) -> Lines:
+    """A line for each order, against the first."""
+    rows = {run: figures.files[run].with_status("ok")[0] for run in figures.raw["orders"]}
+    times = {run: row.flows[0].seconds.median for run, row in rows.items()}
+    first = next(iter(times.values()))
+    gpus = {
+        run: " ".join(name.removeprefix("gpu:") for name in row.labels["workload"]["order"])
+        for run, row in rows.items()
+    }
+    return [(gpus[run], f"{time * 1e3:.2f}", f"{first / time:.2f}", run) for run, time in times.items()]
 
 
 def _tables(figures: Figures) -> list[tuple[str, WorkloadTable]]:

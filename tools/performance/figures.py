@@ -99,7 +99,7 @@ class Figures:
     @cached_property
     def recorded(self) -> dict[str, Recorded]:
         """The collectives of the run files that hold some."""
-        others = ("default", *self.raw["applications"])
+        others = ("default", *self.raw["applications"], *self.raw["orders"])
         return {name: Recorded.of(run) for name, run in self.files.items() if name not in others}
 
     def ratios(self, run: str, rows: Sequence[str], kinds: Sequence[str], sizes: Sequence[str]) -> list[float]:

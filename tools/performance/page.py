@@ -147,7 +147,11 @@ def _range(matrix: Matrix) -> str:
 
 def _applications(figures: Figures) -> str:
     timed = table(applications.COLUMNS, applications.timed(figures))
-    return "\n".join([applications.HEAD, timed, applications.SHAPE, table(*applications.shapes())])
+    return "\n".join([applications.HEAD, timed, applications.SHAPE, table(*applications.shapes()), *_orders(figures)])
+
+
+def _orders(figures: Figures) -> list[str]:
+    return [applications.ORDERS, table(applications.ORDER_COLUMNS, applications.orders(figures))]
 
 
 def _alone(figures: Figures) -> str:
