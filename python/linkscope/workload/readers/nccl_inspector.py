@@ -73,7 +73,7 @@ class _Record(msgspec.Struct):
 
 
 @dataclass(frozen=True)
-class _Traffic:
+class _Carried:
     """What records of the same operation have in common. ``peer``: of a send or receive of ``rank``."""
 
     name: str
@@ -109,27 +109,27 @@ def read(source: PatternText) -> Iterator[Phase]:
     """Raises LinkscopeError."""
     records = list(_records(source))
     most = max((record.header.n_ranks for record in records), default=0)
-    found = [(_traffic(record.header, perf), perf) for record in records if (perf := record.perf) is not None]
-    found = [(traffic, perf) for traffic, perf in found if traffic.ranks == most and _known(traffic)]
-    timed = [(perf.start.us, traffic, perf.lasted_us) for traffic, perf in found if perf.start is not None]
+    found = [(_carried(record.header, perf), perf) for record in records if (perf := record.perf) is not None]
+    found = [(carried, perf) for carried, perf in found if carried.ranks == most and _known(carried)]
+    timed = [(perf.start.us, carried, perf.lasted_us) for carried, perf in found if perf.start is not None]
     if len(timed) < len(found):
-        for traffic, repeats in Counter(traffic for traffic, _ in found).items():
-            yield from traffic.phase(repeats, 0.0)
+        for carried, repeats in Counter(carried for carried, _ in found).items():
+            yield from carried.phase(repeats, 0.0)
         return
     end_us: int | None = None
-    for start_us, traffic, lasted_us in sorted(timed, key=lambda one: one[0]):
+    for start_us, carried, lasted_us in sorted(timed, key=lambda one: one[0]):
         gap_us = 0 if end_us is None else max(0, start_us - end_us)
-        yield from traffic.phase(1, min(LONGEST_S, gap_us * 1e-6))
+        yield from carried.phase(1, min(LONGEST_S, gap_us * 1e-6))
         end_us = max(end_us or 0, start_us + lasted_us)
 
 
-def _traffic(header: _Header, perf: _Collective | _Single) -> _Traffic:
+def _carried(header: _Header, perf: _Collective | _Single) -> _Carried:
     peer = perf.peer if isinstance(perf, _Single) else None
-    return _Traffic(perf.name, perf.size, header.n_ranks, header.rank, peer)
+    return _Carried(perf.name, perf.size, header.n_ranks, header.rank, peer)
 
 
-def _known(traffic: _Traffic) -> bool:
-    return traffic.name in (KINDS if traffic.peer is None else ("Send", "Recv"))
+def _known(carried: _Carried) -> bool:
+    return carried.name in (KINDS if carried.peer is None else ("Send", "Recv"))
 
 
 def _records(source: PatternText) -> Iterator[_Record]:
