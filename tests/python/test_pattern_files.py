@@ -111,24 +111,37 @@ def test_nixl_sleeps_between_its_patterns(tmp_path: Path) -> None:
 
 
 def test_a_trace_of_pytorch_keeps_its_order_and_gaps() -> None:
-    phases = sample("kineto.json").phases
-    assert [
-        (one.name, {message.size / (1 << 20) for message in one.messages}, len(one.messages)) for one in phases
-    ] == [
-        ("allreduce", {4}, 2),
-        ("_allgather_base", {1}, 2),
-        ("_reduce_scatter_base", {2}, 2),
-        ("broadcast", {1}, 1),
-        ("all_to_allv", {2}, 2),
-    ]
-    assert phases[0].gap_s == 0
-    assert all(10e-6 < one.gap_s < 1e-3 for one in phases[1:])
+    assert [(one.name, *told(one)) for one in sample("kineto.json").phases] == [
+        ("allreduce", 0, around(2, 4 << 20)),
+        ("_allgather_base", 102, around(2, 1 << 20)),  # half of 1,048,576 BFloat16
+        ("_reduce_scatter_base", 46, around(2, 2 << 20)),  # half of 1,048,576 Float
+        ("broadcast", 44, [(0, 1, 1 << 20)]),
+        ("all_to_allv", 118, around(2, 2 << 20)),
+    ]  # and no barrier
 
 
 def test_a_verbose_inspector_keeps_its_order_and_gaps() -> None:
     assert [told(one) for one in sample("inspector-verbose.jsonl").phases] == [
         (0, around(4, 1200)),
         (9009, around(4, 3 * 1048576)),
+    ]
+
+
+def test_an_inspectors_sends_receives_and_all_to_alls_are_read(tmp_path: Path) -> None:
+    def line(**perf: object) -> str:
+        return msgspec.json.encode({"header": {"rank": 1, "n_ranks": 4}, **perf}).decode()
+
+    def single(name: str, peer: int, size: int) -> str:
+        return line(p2p_perf={"p2p": name, "p2p_peer": peer, "p2p_msg_size_bytes": size, "p2p_exec_time_us": 5})
+
+    lines = [single("Send", 2, 64), single("Recv", 0, 32), single("Send", 2, 64), single("Send", 1, 8)]
+    lines += [single("Send", 4, 8), line(coll_perf={"coll": "All2All", "coll_msg_size_bytes": 16})]
+    (tmp_path / "log").write_text("\n".join(lines))
+    phases = read_pattern(tmp_path / "log").phases
+    assert [(phase.repeats, told(phase)) for phase in phases] == [
+        (2, (0, [(1, 2, 64)])),
+        (1, (0, [(0, 1, 32)])),
+        (1, (0, [(a, b, 16) for a in range(4) for b in range(4) if a != b])),
     ]
 
 

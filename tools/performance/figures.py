@@ -99,7 +99,8 @@ class Figures:
     @cached_property
     def recorded(self) -> dict[str, Recorded]:
         """The collectives of the run files that hold some."""
-        return {name: Recorded.of(run) for name, run in self.files.items() if name != "default"}
+        others = ("default", *self.raw["applications"], *self.raw["orders"])
+        return {name: Recorded.of(run) for name, run in self.files.items() if name not in others}
 
     def ratios(self, run: str, rows: Sequence[str], kinds: Sequence[str], sizes: Sequence[str]) -> list[float]:
         """The first row's time over the second's, for each kind and size; of one row its time in us."""

@@ -1,9 +1,10 @@
-"""NCCL's Inspector plugin (its README in plugins/profiler/inspector, format v4): a line of JSON for each collective.
+"""NCCL's Inspector plugin (plugins/profiler/inspector of June 2026, format v4): a line of JSON for each operation.
 
 A file is one rank's. Of its communicators those with the most ranks count, whose ranks are taken for the job's; each
-collective goes around a ring. In an all-gather and a reduce-scatter the plugin counts one rank's block. Where it was
-told to be verbose (NCCL_INSPECTOR_DUMP_VERBOSE=1) it says when each collective began: they keep their order and the
-gaps between them; else those of one kind and size are one phase that repeats.
+collective goes around a ring. In an all-gather, a reduce-scatter and an all-to-all the plugin counts one rank's block.
+Of sends and receives it knows those of its own rank. Where it was told to be verbose (NCCL_INSPECTOR_DUMP_VERBOSE=1) it
+says when each operation began: they keep their order and the gaps between them; else those of one kind, size and peer
+are one phase that repeats.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Annotated
 
 import msgspec
@@ -19,55 +21,115 @@ from msgspec import Meta
 from linkscope.escaped import escaped
 from linkscope.workload.pattern_text import LARGEST, LONGEST_S, MOST_RANKS, PatternText
 from linkscope.workload.ring import ALL_GATHER, ALL_REDUCE, ALL_TO_ALL, BROADCAST, REDUCE, REDUCE_SCATTER, ring
-from linkscope.workload.schedule import Phase
+from linkscope.workload.schedule import Message, Phase
 
 KINDS = {
     **{"AllReduce": ALL_REDUCE, "AllGather": ALL_GATHER, "ReduceScatter": REDUCE_SCATTER},
-    **{"Broadcast": BROADCAST, "Reduce": REDUCE, "AlltoAll": ALL_TO_ALL},
+    **{"Broadcast": BROADCAST, "Reduce": REDUCE, "AlltoAll": ALL_TO_ALL, "All2All": ALL_TO_ALL},
 }
 _BY_BLOCK = (ALL_GATHER, REDUCE_SCATTER, ALL_TO_ALL)
 
 
+Size = Annotated[int, Meta(ge=0, le=LARGEST)]
+Microseconds = Annotated[int, Meta(ge=0, lt=1 << 62)]
+
+
 class _Header(msgspec.Struct):
     n_ranks: Annotated[int, Meta(ge=1, le=MOST_RANKS)]
+    rank: Annotated[int, Meta(ge=0, lt=MOST_RANKS)] = 0
 
 
-class _Times(msgspec.Struct):
-    coll_start_ts: Annotated[int, Meta(ge=0, lt=1 << 62)]
+class _CollectiveStart(msgspec.Struct):
+    us: Microseconds = msgspec.field(name="coll_start_ts")
 
 
-class _Perf(msgspec.Struct):
-    coll: str
-    coll_msg_size_bytes: Annotated[int, Meta(ge=0, le=LARGEST)]
-    coll_exec_time_us: Annotated[int, Meta(ge=0, lt=1 << 62)] = 0
-    event_trace_ts: _Times | None = None
+class _Collective(msgspec.Struct):
+    name: str = msgspec.field(name="coll")
+    size: Size = msgspec.field(name="coll_msg_size_bytes")
+    lasted_us: Microseconds = msgspec.field(name="coll_exec_time_us", default=0)
+    start: _CollectiveStart | None = msgspec.field(name="event_trace_ts", default=None)
+
+
+class _SingleStart(msgspec.Struct):
+    us: Microseconds = msgspec.field(name="p2p_start_ts")
+
+
+class _Single(msgspec.Struct):
+    name: str = msgspec.field(name="p2p")
+    peer: int = msgspec.field(name="p2p_peer")
+    size: Size = msgspec.field(name="p2p_msg_size_bytes")
+    lasted_us: Microseconds = msgspec.field(name="p2p_exec_time_us", default=0)
+    start: _SingleStart | None = msgspec.field(name="event_trace_ts", default=None)
 
 
 class _Record(msgspec.Struct):
     header: _Header
-    coll_perf: _Perf
+    collective: _Collective | None = msgspec.field(name="coll_perf", default=None)
+    single: _Single | None = msgspec.field(name="p2p_perf", default=None)
+
+    @property
+    def perf(self) -> _Collective | _Single | None:
+        return self.collective or self.single
+
+
+@dataclass(frozen=True)
+class _Carried:
+    """What records of the same operation have in common. ``peer``: of a send or receive of ``rank``."""
+
+    name: str
+    size: int
+    ranks: int
+    rank: int
+    peer: int | None
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        if self.peer is None:
+            kind = KINDS.get(self.name)
+            return () if kind is None else ring(kind, _whole(kind, self.size, self.ranks), range(self.ranks))
+        if self.peer == self.rank or not 0 <= self.peer < self.ranks or self.rank >= self.ranks:
+            return ()
+        pairs = {"Send": (self.rank, self.peer), "Recv": (self.peer, self.rank)}
+        return (Message(*pairs[self.name], self.size),) if self.name in pairs else ()
+
+    def phase(self, repeats: int, gap_s: float) -> Iterator[Phase]:
+        """Where it has messages."""
+        messages = tuple(one for one in self.messages if one.size)
+        if messages:
+            yield Phase(f"{self.name} of {self.size} B", messages, repeats, gap_s=gap_s)
 
 
 def recognises(source: PatternText) -> bool:
     """Whether its first line is the plugin's."""
-    return re.match(r'\s*\{\s*"header"', source.text) is not None and '"coll_perf"' in source.text
+    known = '"coll_perf"' in source.text or '"p2p_perf"' in source.text
+    return known and re.match(r'\s*\{\s*"header"', source.text) is not None
 
 
 def read(source: PatternText) -> Iterator[Phase]:
     """Raises LinkscopeError."""
     records = list(_records(source))
     most = max((record.header.n_ranks for record in records), default=0)
-    found = [one.coll_perf for one in records if one.header.n_ranks == most and one.coll_perf.coll in KINDS]
-    timed = [(one.event_trace_ts.coll_start_ts, one) for one in found if one.event_trace_ts is not None]
+    found = [(_carried(record.header, perf), perf) for record in records if (perf := record.perf) is not None]
+    found = [(carried, perf) for carried, perf in found if carried.ranks == most and _known(carried)]
+    timed = [(perf.start.us, carried, perf.lasted_us) for carried, perf in found if perf.start is not None]
     if len(timed) < len(found):
-        for (name, size), repeats in Counter((one.coll, one.coll_msg_size_bytes) for one in found).items():
-            yield from _phase(name, size, most, repeats, 0.0)
+        for carried, repeats in Counter(carried for carried, _ in found).items():
+            yield from carried.phase(repeats, 0.0)
         return
     end_us: int | None = None
-    for start_us, one in sorted(timed, key=lambda pair: pair[0]):
+    for start_us, carried, lasted_us in sorted(timed, key=lambda one: one[0]):
         gap_us = 0 if end_us is None else max(0, start_us - end_us)
-        yield from _phase(one.coll, one.coll_msg_size_bytes, most, 1, min(LONGEST_S, gap_us * 1e-6))
-        end_us = max(end_us or 0, start_us + one.coll_exec_time_us)
+        yield from carried.phase(1, min(LONGEST_S, gap_us * 1e-6))
+        end_us = max(end_us or 0, start_us + lasted_us)
+
+
+def _carried(header: _Header, perf: _Collective | _Single) -> _Carried:
+    peer = perf.peer if isinstance(perf, _Single) else None
+    return _Carried(perf.name, perf.size, header.n_ranks, header.rank, peer)
+
+
+def _known(carried: _Carried) -> bool:
+    return carried.name in (KINDS if carried.peer is None else ("Send", "Recv"))
 
 
 def _records(source: PatternText) -> Iterator[_Record]:
@@ -78,13 +140,6 @@ def _records(source: PatternText) -> Iterator[_Record]:
             yield msgspec.json.decode(line, type=_Record)
         except (msgspec.DecodeError, RecursionError) as error:
             raise source.wrong(number, escaped(" ".join(str(error).split())[:160])) from error
-
-
-def _phase(name: str, size: int, ranks: int, repeats: int, gap_s: float) -> Iterator[Phase]:
-    """Of one collective, where it has messages."""
-    messages = tuple(one for one in ring(KINDS[name], _whole(KINDS[name], size, ranks), range(ranks)) if one.size)
-    if messages:
-        yield Phase(f"{name} of {size} B", messages, repeats, gap_s=gap_s)
 
 
 def _whole(kind: str, size: int, ranks: int) -> int:

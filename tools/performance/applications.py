@@ -1,0 +1,86 @@
+"""The page's sections on applications' communication: recorded runs, the particle exchange's shape."""
+
+from __future__ import annotations
+
+from tools.performance.figures import Figures
+
+from linkscope.analysis.workloads import TimedWay, WorkloadTable, workloads
+from linkscope.machine.paths import Paths
+from linkscope.workload.particle_shape import RECORDED, shape
+from linkscope.workload.particles import particles
+from linkscope.workload.problem import DECKS
+
+Lines = list[tuple[str, ...]]
+HEAD = """## Applications' communication
+
+The halo exchange and the particle exchange with all ranks on one H100, which they share,
+and MPI that takes no GPU memory: MPI staged through the host beside copies by peer access or IPC. "Told" is the sum
+of the parts over the mean time, of the member that tells most; what is lacking from 100 % is the
+driver's own, why some tell more is an open question.
+"""
+SHAPE = """## Particle exchange: messages beside Quicksilver's
+
+Of one steady cycle on 2 x 2 x 1 ranks: ours, computed, and in brackets what was recorded of the application.
+"""
+ORDERS = """## Order of ranks, modelled
+
+The halo exchange of eight ranks on frontier: in the node's order, and in the order that `rank_order` suggests
+with a copy of each pair at 77 % of its path's peak.
+"""
+ORDER_COLUMNS = ("order of GPUs", "modelled time, ms", "times as fast", "run")
+COLUMNS = ("application", "deck", "ranks", "combination", "time, ms", "95 % interval", "GB/s", "told", "run")
+
+
+def timed(figures: Figures) -> Lines:
+    """A line for each combination that was timed."""
+    return [
+        (table.application, table.deck, str(table.ranks), *_way(figures, run, way), run)
+        for run, table in _tables(figures)
+        for way in table.ways
+    ]
+
+
+def orders(figures: Figures) -> Lines:
+    """A line for each order, against the first."""
+    rows = {run: figures.files[run].with_status("ok")[0] for run in figures.raw["orders"]}
+    times = {run: row.flows[0].seconds.median for run, row in rows.items()}
+    first = next(iter(times.values()))
+    gpus = {
+        run: " ".join(name.removeprefix("gpu:") for name in row.labels["workload"]["order"])
+        for run, row in rows.items()
+    }
+    return [(gpus[run], f"{time * 1e3:.2f}", f"{first / time:.2f}", run) for run, time in times.items()]
+
+
+def _tables(figures: Figures) -> list[tuple[str, WorkloadTable]]:
+    files = {run: figures.files[run] for run in figures.raw["applications"]}
+    return [(run, table) for run, file in files.items() for table in workloads(file.rows, Paths(file.node))]
+
+
+def _way(figures: Figures, run: str, way: TimedWay) -> tuple[str, ...]:
+    time = way.seconds
+    ends = f"{time.low * 1e3:.1f} to {time.high * 1e3:.1f}"
+    told = f"{told_share(figures, run, way.id) * 100:.1f} %"
+    return way.combination.name([]) or way.name, f"{time.median * 1e3:.1f}", ends, f"{way.gbps:.2f}", told
+
+
+def told_share(figures: Figures, run: str, row_id: str) -> float:
+    """The parts' sum in the mean time of the slowest member."""
+    (row,) = (one.raw for one in figures.files[run].rows if one.id == row_id)
+    flow = row["flows"][0]
+    most = max(sum(member["parts_s"].values()) for member in flow["breakdown"])
+    return float(most / flow["seconds"]["mean"])
+
+
+def shapes() -> tuple[tuple[str, ...], Lines]:
+    """Head and lines: a figure each, a column for each recorded deck."""
+    head = ("", *(f"{DECKS[deck].name}, {count} particles" for deck, count in RECORDED))
+    compared = [
+        shape(particles(DECKS[deck], (2, 2, 1), count)).beside(recorded) for (deck, count), recorded in RECORDED.items()
+    ]
+    names = [name for name, _, _ in compared[0]]
+    lines = [
+        (name.replace("_", " "), *(f"{column[at][1]:.4g} ({column[at][2]:g})" for column in compared))
+        for at, name in enumerate(names)
+    ]
+    return head, lines
