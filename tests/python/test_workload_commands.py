@@ -120,6 +120,13 @@ def test_a_run_that_was_cut_is_completed(bench: Bench) -> None:
     assert bench.cli("app", *SMALL, *DIRECT, "--resume").code == 0
 
 
+def test_a_run_file_is_no_pattern(bench: Bench) -> None:
+    assert bench.cli("app", *SMALL, *DIRECT).code == 0
+    ended = bench.cli("app", "pattern", "a.jsonl", "--dry-run")
+    assert ended.code == 2
+    assert "linkscope show a.jsonl" in ended.err
+
+
 def test_a_run_file_reads_no_pattern_by_itself(bench: Bench, traffic: Path) -> None:
     bench.faults({"pattern": "crash"})
     assert bench.cli("app", "pattern", traffic, *DIRECT).code == 1
