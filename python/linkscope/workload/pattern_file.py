@@ -43,7 +43,7 @@ READERS = (
 def read_pattern(path: Path) -> Schedule:
     """Raises LinkscopeError, one line that names file and line, where it cannot be read or is no pattern."""
     source = PatternText.of(path)
-    if source.text.startswith('{"record":'):
+    if source.data.startswith(b'{"record":'):
         raise LinkscopeError(f"{path} is a run file of linkscope, no pattern: `linkscope show {path}` shows it")
     reader = next((one for one in READERS if one.recognises(source)), None)
     if reader is None:
