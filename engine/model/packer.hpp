@@ -89,9 +89,9 @@ class Packer {
   [[nodiscard]] virtual std::uint64_t queued(int peer) = 0;
   /// Packs those into a message at `to`: their number and 0 as int32, then column by column.
   virtual void pack_particles(const Particle* store, int peer, std::byte* to) = 0;
-  /// Appends the particles of a message to `store` at `at`; their number.
+  /// Appends the `count` particles of a message to `store` at `at`; the number that the message itself says.
   [[nodiscard]] virtual std::uint64_t unpack_particles(Particle* store, std::uint64_t at,
-                                                       const std::byte* message) = 0;
+                                                       const std::byte* message, std::uint64_t count) = 0;
   /// Adds one to seen[id] for each particle of store[from, to). Returns the index of the first one that is altered.
   [[nodiscard]] virtual std::optional<std::uint64_t> count_particles(const Particle* store,
                                                                      std::uint64_t from, std::uint64_t to,

@@ -1,13 +1,21 @@
 #include "workload/direct_schedule.hpp"
 
 #include <set>
+#include <string>
 
 #include "workload/rank_threads.hpp"
 
 namespace linkscope::workload {
+namespace {
+
+constexpr std::size_t most_ranks = 1024;  // each has words for each other
+
+}  // namespace
 
 Support HostDirectSchedule::supports(const Flow& flow) const {
   if (const Support usual = ScheduleMethod::supports(flow); !usual) return usual;
+  if (flow.members.size() > most_ranks)
+    return Support::no("direct-schedule has at most " + std::to_string(most_ranks) + " ranks in one process");
   for (std::size_t rank = 0; rank < flow.members.size(); ++rank) {
     if (flow.members[rank].rank != flow.members.front().rank)
       return Support::no("direct-schedule of host memory has all ranks in one process");

@@ -129,10 +129,10 @@ void HostPacker::pack_particles(const Particle* store, int peer, std::byte* to) 
   }
 }
 
-std::uint64_t HostPacker::unpack_particles(Particle* store, std::uint64_t at, const std::byte* message) {
+std::uint64_t HostPacker::unpack_particles(Particle* store, std::uint64_t at, const std::byte* message,
+                                           std::uint64_t count) {
   std::int32_t told = 0;
   std::memcpy(&told, message, sizeof told);
-  const auto count = static_cast<std::uint64_t>(told);
   const MessageColumns columns(count);
   for (std::uint64_t place = 0; place < count; ++place) {
     Particle& particle = store[at + place];
@@ -145,7 +145,7 @@ std::uint64_t HostPacker::unpack_particles(Particle* store, std::uint64_t at, co
     for (std::size_t i = 0; i < MessageColumns::texts; ++i)
       particle.text[i] = static_cast<char>(message[columns.text + i * count + place]);
   }
-  return count;
+  return static_cast<std::uint32_t>(told);
 }
 
 std::optional<std::uint64_t> HostPacker::count_particles(const Particle* store, std::uint64_t from,

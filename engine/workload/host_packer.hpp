@@ -32,8 +32,8 @@ class HostPacker final : public Packer {
   void fill_queue(std::uint64_t from, const std::vector<Departure>& departures) override;
   [[nodiscard]] std::uint64_t queued(int peer) override;
   void pack_particles(const Particle* store, int peer, std::byte* to) override;
-  [[nodiscard]] std::uint64_t unpack_particles(Particle* store, std::uint64_t at,
-                                               const std::byte* message) override;
+  [[nodiscard]] std::uint64_t unpack_particles(Particle* store, std::uint64_t at, const std::byte* message,
+                                               std::uint64_t count) override;
   [[nodiscard]] std::optional<std::uint64_t> count_particles(const Particle* store, std::uint64_t from,
                                                              std::uint64_t to, std::uint64_t seed,
                                                              std::vector<std::int32_t>& seen) override;

@@ -121,13 +121,16 @@ void ParticleWork::free_sent(PartClock& clock) {
 void ParticleWork::take_arrived(PartClock& clock) {
   while (const auto arrived = context_.transport->arrived()) {
     clock.lap(WorkPart::wait);
+    if (arrived->bytes < particle_header_bytes)
+      throw Error(Fault::mismatch, "a message of particles from rank " + std::to_string(arrived->peer) +
+                                       " has " + std::to_string(arrived->bytes) + " bytes");
     const std::uint64_t count = particles_in(arrived->bytes);
     const Bytes room = context_.state->bytes() / sizeof(Particle);
     if (end_ + count > room)
       throw Error(Fault::mismatch,
                   "rank " + std::to_string(context_.rank) + " got more particles than it is sent");
-    const std::uint64_t got =
-        context_.packer->unpack_particles(store(), end_, context_.transport->incoming(arrived->peer, 0));
+    const std::uint64_t got = context_.packer->unpack_particles(
+        store(), end_, context_.transport->incoming(arrived->peer, 0), count);
     if (got != count)
       throw Error(Fault::mismatch, "a message of " + std::to_string(count) + " particles from rank " +
                                        std::to_string(arrived->peer) + " says that it has " +

@@ -150,7 +150,8 @@ TEST_F(GpuPacking, ParticlesAreMadeQueuedPackedAndUnpackedAsOnTheHost) {
       packs->synchronise();
       const auto on_host = bytes_at(message, bytes);
       std::vector<Particle> came(departure.count);
-      ASSERT_EQ(host_packer_.unpack_particles(came.data(), 0, on_host.data()), departure.count);
+      ASSERT_EQ(host_packer_.unpack_particles(came.data(), 0, on_host.data(), departure.count),
+                departure.count);
       std::vector<std::int32_t> seen(first_id + count, 0);
       EXPECT_FALSE(host_packer_.count_particles(came.data(), 0, departure.count, seed, seen)) << name;
       for (std::uint64_t id = 0; id < seen.size(); ++id)
@@ -158,7 +159,8 @@ TEST_F(GpuPacking, ParticlesAreMadeQueuedPackedAndUnpackedAsOnTheHost) {
       next += departure.count;
 
       const auto back = device((departure.count + 5) * sizeof(Particle));
-      ASSERT_EQ(packs->unpack_particles(particles_at(back->data()), 5, message), departure.count);
+      ASSERT_EQ(packs->unpack_particles(particles_at(back->data()), 5, message, departure.count),
+                departure.count);
       packs->synchronise();
       const auto unpacked = bytes_at(back->data() + 5 * sizeof(Particle), departure.count * sizeof(Particle));
       EXPECT_EQ(std::memcmp(unpacked.data(), came.data(), unpacked.size()), 0) << name;
@@ -177,7 +179,7 @@ TEST_F(GpuPacking, WhatTheHostPacksIsUnpackedWordForWord) {
   const auto there = device(message.size());
   move(there->data(), message.data(), message.size());
   const auto back = device(count * sizeof(Particle));
-  ASSERT_EQ(packer_->unpack_particles(particles_at(back->data()), 0, there->data()), count);
+  ASSERT_EQ(packer_->unpack_particles(particles_at(back->data()), 0, there->data(), count), count);
   packer_->synchronise();
   const auto came = bytes_at(back->data(), count * sizeof(Particle));
   EXPECT_EQ(std::memcmp(came.data(), store.data(), came.size()), 0);
@@ -223,7 +225,8 @@ TEST_F(GpuPacking, MoreDeparturesThanOneLaunchTakes) {
     const auto message = device(particle_header_bytes + departure.count * particle_bytes);
     packer_->pack_particles(particles_at(store->data()), departure.peer, message->data());
     const auto back = device(departure.count * sizeof(Particle));
-    ASSERT_EQ(packer_->unpack_particles(particles_at(back->data()), 0, message->data()), departure.count);
+    ASSERT_EQ(packer_->unpack_particles(particles_at(back->data()), 0, message->data(), departure.count),
+              departure.count);
     EXPECT_FALSE(packer_->count_particles(particles_at(back->data()), 0, departure.count, seed, seen));
   }
   EXPECT_EQ(std::set<std::int32_t>(seen.begin(), seen.end()), std::set<std::int32_t>{1});

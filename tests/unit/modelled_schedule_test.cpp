@@ -301,7 +301,7 @@ TEST_F(ModelledSchedules, WhatCannotBeIsSaid) {
 
   Flow flow = flow_of("xccl-schedule", two);
   flow.members.back().device = host();
-  EXPECT_EQ(reason(flow), "xccl-schedule has no member on numa:0");
+  EXPECT_EQ(reason(flow), "the model of xccl-schedule has GPUs alone as ranks, not numa:0");
   flow = flow_of("mpi-schedule", two);
   flow.members.back().device = gpu(7);
   EXPECT_EQ(reason(flow), "switched has no gpu:7");

@@ -75,7 +75,8 @@ class DamagingPacker final : public Packer {
   void fill_queue(std::uint64_t, const std::vector<Departure>&) override {}
   [[nodiscard]] std::uint64_t queued(int) override { return 0; }
   void pack_particles(const Particle*, int, std::byte*) override {}
-  [[nodiscard]] std::uint64_t unpack_particles(Particle*, std::uint64_t, const std::byte*) override {
+  [[nodiscard]] std::uint64_t unpack_particles(Particle*, std::uint64_t, const std::byte*,
+                                               std::uint64_t) override {
     return 0;
   }
   [[nodiscard]] std::optional<std::uint64_t> count_particles(const Particle*, std::uint64_t, std::uint64_t,

@@ -82,8 +82,22 @@ TEST(HostPackerTest, AMessageHasItsNumberThenColumnByColumn) {
   EXPECT_EQ(std::memcmp(&real, &store[2].real[0], sizeof real), 0);
   EXPECT_EQ(static_cast<char>(message.back()), store[2].text[15]);
   std::vector<Particle> other(2);
-  EXPECT_EQ(packer.unpack_particles(other.data(), 0, message.data()), 2U);
+  EXPECT_EQ(packer.unpack_particles(other.data(), 0, message.data(), 2), 2U);
   EXPECT_EQ(std::memcmp(other.data(), &store[1], 2 * sizeof(Particle)), 0);
+}
+
+TEST(HostPackerTest, AMessageThatSaysAnotherNumberThanItHasIsUnpackedAsFarAsItGoes) {
+  HostPacker packer(host_end);
+  std::vector<Particle> store(2);
+  packer.make_particles(store.data(), 0, 2, 3);
+  packer.fill_queue(0, {{1, 1}});
+  std::vector<std::byte> message(8 + 136);
+  packer.pack_particles(store.data(), 1, message.data());
+  const std::int32_t damaged = 1 << 20;
+  std::memcpy(message.data(), &damaged, sizeof damaged);
+  std::vector<Particle> other(1);
+  EXPECT_EQ(packer.unpack_particles(other.data(), 0, message.data(), 1), 1U << 20U);
+  EXPECT_EQ(std::memcmp(other.data(), store.data(), sizeof(Particle)), 0);
 }
 
 TEST(HostPackerTest, AParticleThatIsAlteredIsNamedAndOthersAreCountedByNumber) {
@@ -125,11 +139,11 @@ class DoublingPacker final : public Packer {
   void pack_particles(const Particle* store, int peer, std::byte* to) override {
     own_.pack_particles(store, peer, to);
   }
-  [[nodiscard]] std::uint64_t unpack_particles(Particle* store, std::uint64_t at,
-                                               const std::byte* message) override {
-    const std::uint64_t count = own_.unpack_particles(store, at, message);
+  [[nodiscard]] std::uint64_t unpack_particles(Particle* store, std::uint64_t at, const std::byte* message,
+                                               std::uint64_t count) override {
+    const std::uint64_t told = own_.unpack_particles(store, at, message, count);
     store[at + count - 1] = store[at];
-    return count;
+    return told;
   }
   [[nodiscard]] std::optional<std::uint64_t> count_particles(const Particle* store, std::uint64_t from,
                                                              std::uint64_t to, std::uint64_t seed,

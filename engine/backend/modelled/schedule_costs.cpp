@@ -191,7 +191,8 @@ Support ScheduleCosts::known_devices() const {
   for (const Endpoint& member : flow_->members) {
     if (const Support answer = check(member.device); !answer) return answer;
     if (row_->driver == Driver::gpu && member.device.kind != DeviceKind::gpu)
-      return Support::no(flow_->method + " has no member on " + member.device.text());
+      return Support::no("the model of " + flow_->method + " has GPUs alone as ranks, not " +
+                         member.device.text());
   }
   for (const Endpoint& state : flow_->state) {
     if (const Support answer = check(state.device); !answer) return answer;

@@ -212,9 +212,10 @@ void GpuPacker::pack_particles(const Particle* store, int peer, std::byte* to) {
                         *departure, count, reached(to));
 }
 
-std::uint64_t GpuPacker::unpack_particles(Particle* store, std::uint64_t at, const std::byte* message) {
+std::uint64_t GpuPacker::unpack_particles(Particle* store, std::uint64_t at, const std::byte* message,
+                                          std::uint64_t count) {
   use_device();
-  launch_unpack_particles(place(unpack_blocks), reached(store) + at, reached(message), own_word());
+  launch_unpack_particles(place(unpack_blocks), reached(store) + at, reached(message), count, own_word());
   return read_word(reinterpret_cast<const std::byte*>(own_word()));
 }
 

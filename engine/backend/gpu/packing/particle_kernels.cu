@@ -86,9 +86,9 @@ __global__ void pack_particles_kernel(const Particle* store, const QueuedParticl
   }
 }
 
-__global__ void unpack_particles_kernel(Particle* store, std::byte* message, std::uint64_t* number) {
-  const auto count = static_cast<std::uint64_t>(*reinterpret_cast<const std::uint32_t*>(message));
-  if (own_first() == 0) *number = count;
+__global__ void unpack_particles_kernel(Particle* store, std::byte* message, std::uint64_t count,
+                                        std::uint64_t* number) {
+  if (own_first() == 0) *number = *reinterpret_cast<const std::uint32_t*>(message);
   const ColumnAccess columns(message, count);
   for (std::uint64_t i = own_first(); i < count; i += own_step()) columns.get(store[i], i);
 }
@@ -137,9 +137,9 @@ void launch_pack_particles(const KernelPlace& place, const Particle* store, cons
 }
 
 void launch_unpack_particles(const KernelPlace& place, Particle* store, const std::byte* message,
-                             std::uint64_t* number) {
+                             std::uint64_t count, std::uint64_t* number) {
   unpack_particles_kernel<<<place.blocks, threads, 0, place.stream>>>(store, const_cast<std::byte*>(message),
-                                                                      number);
+                                                                      count, number);
   LINKSCOPE_CHECK(gpuGetLastError());
 }
 

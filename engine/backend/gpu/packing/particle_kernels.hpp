@@ -43,9 +43,9 @@ void launch_fill_queue(gpuStream_t stream, const DepartureTable& table, const Pa
 /// Packs those of the first `queued` of the queue that go with `departure`, `count` in all.
 void launch_pack_particles(const KernelPlace& place, const Particle* store, const QueuedParticle* queue,
                            std::uint64_t queued, std::uint32_t departure, std::uint64_t count, std::byte* to);
-/// Unpacks the particles of a message to `store`, and writes how many it has to `number`.
+/// Unpacks `count` particles of a message to `store`, and writes how many it says that it has to `number`.
 void launch_unpack_particles(const KernelPlace& place, Particle* store, const std::byte* message,
-                             std::uint64_t* number);
+                             std::uint64_t count, std::uint64_t* number);
 /// Adds one to seen[id] for each particle of store[from, to). Lowers `first_altered` to the index of the first that is
 /// not what its id says, or whose id is none below `ids`.
 void launch_count_particles(const KernelPlace& place, const Particle* store, std::uint64_t from,
