@@ -22,11 +22,16 @@ from linkscope.results.calibration import kept_at
 __all__ = ["bench"]
 
 BAD_INPUTS = {
-    "no command of that name": (["measure"], "No such command"),
+    "no command of that name": (["measure"], "unknown command 'measure': "),
     "unknown option": (["run", "--fast"], "--fast"),
-    "unknown suite": (["run", "nosuch"], "unknown suite 'nosuch': choose from default, allocators,"),
+    "unknown suite": (["run", "nosuch"], "unknown suite 'nosuch': `linkscope list suites` has all"),
+    "mistyped suite": (["run", "deflt"], "unknown suite 'deflt': did you mean default?"),
+    "mistyped machine": (["run", "--machine", "fronteir"], "unknown machine 'fronteir': did you mean frontier?"),
+    "mistyped study": (["reproduce", "pearson2"], "unknown study 'pearson2': did you mean pearson23"),
+    "mistyped command": (["tpology"], "unknown command 'tpology': did you mean topology?"),
+    "suite for a command": (["nvbandwidth"], "`linkscope run nvbandwidth` measures it"),
     "missing suite file": (["run", "none.yaml"], "cannot read suite none.yaml: No such file or directory"),
-    "unknown method": (["run", "--methods", "teleport"], "unknown method 'teleport': choose from allocate,"),
+    "unknown method": (["run", "--methods", "teleport"], "unknown method 'teleport': `linkscope list methods` has"),
     "unknown device": (["run", "--devices", "gpu:9"], "unknown device 'gpu:9'"),
     "malformed device": (["run", "--devices", "gpu9"], "malformed device 'gpu9': write gpu:0,gpu:2"),
     "malformed size": (["run", "--sizes", "4Q"], "malformed size '4Q': write bytes"),
@@ -34,7 +39,7 @@ BAD_INPUTS = {
     "malformed precision": (["run", "--precision", "lots"], "malformed precision 'lots': write 1%"),
     "malformed budget": (["run", "--budget", "soon"], "malformed duration 'soon': write 60s"),
     "unknown clock": (["run", "--clock", "sundial"], "unknown clock 'sundial': choose device, host or batch"),
-    "unknown machine": (["run", "--machine", "cray-1"], "no described machine 'cray-1'"),
+    "unknown machine": (["run", "--machine", "cray-1"], "unknown machine 'cray-1': choose from"),
     "unknown engine": (["run", "--engine", "steam"], "no engine 'steam': choose from cuda, hip, host"),
     "engine not built": (["run", "--engine", "cuda"], "no engine 'cuda': built here: host; run `make setup`"),
     "GPU suite without GPU": (["run", "nvbandwidth"], "needs GPUs and "),
@@ -49,7 +54,7 @@ BAD_INPUTS = {
     "report of a foreign file": (["report", "tiny.yaml", "-o", "a.html"], "tiny.yaml is not a linkscope run file"),
     "report without output": (["report", "tiny.yaml"], "Missing option '-o' / '--output'; see"),
     "list something else": (["list", "planets"], "'planets' is not one of"),
-    "topology of an unknown machine": (["topology", "--machine", "cray-1"], "no described machine 'cray-1'"),
+    "topology of an unknown machine": (["topology", "--machine", "cray-1"], "unknown machine 'cray-1': choose from"),
 }
 
 

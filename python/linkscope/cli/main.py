@@ -49,7 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     except Exception as error:
         if hasattr(error, "format_message"):  # a usage error of the argument parser
             complaint = error.format_message().replace("Value error, ", "").rstrip(".")
-            _leave(f"{complaint}; see `linkscope --help`", 2)
+            _leave(f"{complaint}; see `linkscope -h`", 2)
         _leave(
             f"internal error, please report it: {type(error).__name__}: {error} (LINKSCOPE_DEBUG=1 shows where)",
             INTERNAL_ERROR,

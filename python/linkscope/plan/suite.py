@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from linkscope.errors import LinkscopeError
+from linkscope.near_names import unknown
 from linkscope.plan.patterns import GROWING, OF_MEMBERS, PATTERNS
 from linkscope.plan.sizes import parse_counts, parse_size, parse_sizes
 from linkscope.plan.suite_file import ADVICE, SuiteFile
@@ -81,7 +82,7 @@ def load_suite(name: str) -> Suite:
         return _load(SUITES / f"{name}.yaml")
     if "/" in name or name.endswith((".yaml", ".yml")):
         return _load(Path(name))
-    raise LinkscopeError(f"unknown suite {name!r}: choose from {', '.join(suite_names())}, or give a file name.yaml")
+    raise unknown("suite", name, suite_names(), "linkscope list suites", "give a file name.yaml")
 
 
 @cache
@@ -220,7 +221,7 @@ def _contradiction(row: SuiteRow, data: Json) -> str | None:
     for text in (one for value in row.parameters.values() for one in _listed(value) if ":" in str(one)):
         parse_counts(str(text), MOST_FLOWS)  # raises where it is no range
     if row.pattern not in PATTERNS:
-        return f"unknown pattern {row.pattern!r} (known: {', '.join(PATTERNS)})"
+        return str(unknown("pattern", row.pattern, PATTERNS, "linkscope list patterns"))
     barrier = row.collectives == ("barrier",)
     if "sizes" not in data and (row.source.memories or row.destination.memories) and not barrier:
         return "sizes are missing: only flows between ends without memory need none"
