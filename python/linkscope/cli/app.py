@@ -56,14 +56,3 @@ def err() -> Console:
 
 def print_json(data: Any) -> None:
     typer.echo(json.dumps(data, indent=1, allow_nan=False))
-
-
-def print_listing(entries: list[dict[str, Any]], as_json: bool) -> None:
-    if as_json:
-        print_json(entries)
-        return
-    width = max((len(entry["name"]) for entry in entries), default=0)
-    for entry in entries:
-        typer.echo(f"{entry['name']:{width}}  {entry['text']}".rstrip())
-        for parameter, meaning in entry.get("parameters", {}).items():
-            typer.echo(f"{'':{width}}    {parameter}: {meaning}")

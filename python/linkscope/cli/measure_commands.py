@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from linkscope.cli.app import AsJson, Machine, app, err, out, print_json, print_listing
+from linkscope.cli.app import AsJson, Machine, app, err, out, print_json
 from linkscope.cli.run_options import (
     Budget,
     Devices,
@@ -153,12 +153,11 @@ def reproduce(
     as_json: AsJson = False,
 ) -> int:
     """Lay a published study beside this machine: its tables, figures and claims. Differing claims are no error."""
-    from linkscope.cli import listing, reproducing
+    from linkscope.cli import node_commands, reproducing
     from linkscope.report import reproduce_text
 
     if listed:
-        print_listing(listing.entries("studies"), as_json)
-        return 0
+        return node_commands.list_("studies", as_json=as_json)
     if study is None:
         raise LinkscopeError("name a study: `linkscope reproduce --list` lists them")
     found = reproducing.found(study, run_files or (), machine, budget, err())

@@ -14,7 +14,7 @@ from linkscope.errors import LinkscopeError
 from linkscope.near_names import unknown
 from linkscope.plan.patterns import GROWING, OF_MEMBERS, PATTERNS
 from linkscope.plan.sizes import parse_counts, parse_size, parse_sizes
-from linkscope.plan.suite_file import ADVICE, SuiteFile
+from linkscope.plan.suite_file import ADVICE, ListedUnder, SuiteFile
 from linkscope.plan.suite_row import Allocation, Background, End, SuiteRow, Variant
 from linkscope.plan.workload_fields import workload_row
 from linkscope.plan.workload_row import INTERFACES, WorkloadRow
@@ -31,12 +31,14 @@ MOST_MEMBERS = 80
 
 @dataclass(frozen=True)
 class Suite:
-    """``answers`` is the question in one sentence."""
+    """``answers`` is the question in one sentence, ``brief`` what it measures in a few words."""
 
     name: str
     answers: str
     rows: tuple[SuiteRow, ...]
     workloads: tuple[WorkloadRow, ...] = ()
+    listed_under: ListedUnder = "question"
+    brief: str = ""
 
     @property
     def row_names(self) -> tuple[str, ...]:
@@ -128,6 +130,8 @@ def _load(path: Path) -> Suite:
         data["answers"],
         own + tuple(replace(row, suite=data["name"]) for one in included for row in one.rows),
         workloads + tuple(replace(row, suite=data["name"]) for one in included for row in one.workloads),
+        data["listed_under"],
+        data.get("brief", data["answers"]),
     )
     if not suite.row_names:
         raise LinkscopeError(f"suite {path} has neither rows nor includes: it asks for nothing")
