@@ -73,6 +73,14 @@ def test_bad_input_is_one_clear_line_and_exit_code_2(bench: Bench, arguments: li
     assert not list(Path().glob("runs/*"))
 
 
+@pytest.mark.parametrize(("budget", "told"), [("60", "60s"), ("60s", None), ("1m", None)])
+def test_a_budget_without_a_unit_means_seconds_and_says_so(bench: Bench, budget: str, told: str | None) -> None:
+    ended = bench.cli("run", bench.suite, "--budget", budget, "--dry-run")
+    notes = [line for line in (ended.out + ended.err).splitlines() if "without a unit" in line]
+    assert ended.code == 0
+    assert [note.split()[-1] for note in notes] == ([told] if told else [])
+
+
 def test_a_missing_engine_is_one_clear_line(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LINKSCOPE_ENGINE_DIR", str(bench.folder / "none"))
     for arguments in (["run"], ["run", "--machine", "h200x4"], ["list", "methods"]):

@@ -10,6 +10,7 @@ import typer
 from rich.console import Console
 from typer.core import TyperGroup
 
+from linkscope.cli import completing
 from linkscope.errors import LinkscopeError
 from linkscope.near_names import unknown
 
@@ -40,7 +41,12 @@ app = typer.Typer(
 )
 
 Machine = Annotated[
-    str | None, typer.Option("--machine", help="A described node instead of this machine: see `list machines`.")
+    str | None,
+    typer.Option(
+        "--machine",
+        help="A described node instead of this machine: see `list machines`.",
+        autocompletion=completing.machines,
+    ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead.")]
 RunPath = Annotated[Path, typer.Argument(metavar="RUN", help="A run file.", show_default=False)]

@@ -7,6 +7,14 @@ from typing import Any
 
 from linkscope.errors import LinkscopeError
 
+VARIABLE = "_LINKSCOPE_COMPLETE"
+"""Set in the environment by the shell that wants to know."""
+
+
+def shells() -> list[str]:
+    """What completion is there for."""
+    return ["bash", "zsh", "fish"]
+
 
 def lists() -> list[str]:
     """What `linkscope list` lists."""

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from linkscope.cli import completing
 from linkscope.cli.app import AsJson, Machine, app, err, out, print_json
 from linkscope.cli.run_options import (
     Budget,
@@ -27,7 +28,10 @@ from linkscope.errors import LinkscopeError
 
 @app.command()
 def run(
-    suites: Annotated[list[str] | None, typer.Argument(metavar="[SUITE]...", help="Suites or suite files.")] = None,
+    suites: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[SUITE]...", help="Suites or suite files.", autocompletion=completing.suites),
+    ] = None,
     output: Output = None,
     devices: Devices = None,
     methods: Annotated[str | None, typer.Option(help="Use only these: copy-engine,kernel-copy.")] = None,
@@ -138,7 +142,10 @@ def check(
 
 @app.command()
 def reproduce(
-    study: Annotated[str | None, typer.Argument(help="A study: --list names them.", show_default=False)] = None,
+    study: Annotated[
+        str | None,
+        typer.Argument(help="A study: --list names them.", show_default=False, autocompletion=completing.studies),
+    ] = None,
     run_files: Annotated[
         list[Path] | None,
         typer.Argument(metavar="[RUN]...", help="Runs of it on one machine; else it is measured here and now."),

@@ -137,6 +137,11 @@ def parse_duration(text: str) -> float:
     return seconds
 
 
+def with_unit(text: str) -> str:
+    """The duration with its unit: "60s" of "60"."""
+    return f"{text.strip()}s" if re.fullmatch(r"[\d.]+", text.strip()) else text
+
+
 def selection(
     node: Node, known_methods: list[str], devices: str | None, methods: str | None, sizes: str | None, clock: str | None
 ) -> Selection:
