@@ -12,6 +12,7 @@ import pytest
 from launching import TINY_IDS, Bench, add_engine, bench
 
 import linkscope
+from linkscope.cli.listing import KINDS
 from linkscope.errors import LinkscopeError
 from linkscope.launch.engines import describe
 from linkscope.machine.described import machine_names
@@ -22,11 +23,16 @@ from linkscope.results.calibration import kept_at
 __all__ = ["bench"]
 
 BAD_INPUTS = {
-    "no command of that name": (["measure"], "No such command"),
+    "no command of that name": (["measure"], "unknown command 'measure': "),
     "unknown option": (["run", "--fast"], "--fast"),
-    "unknown suite": (["run", "nosuch"], "unknown suite 'nosuch': choose from default, allocators,"),
+    "unknown suite": (["run", "nosuch"], "unknown suite 'nosuch': `linkscope list suites` has all"),
+    "mistyped suite": (["run", "deflt"], "unknown suite 'deflt': did you mean default?"),
+    "mistyped machine": (["run", "--machine", "fronteir"], "unknown machine 'fronteir': did you mean frontier?"),
+    "mistyped study": (["reproduce", "pearson2"], "unknown study 'pearson2': did you mean pearson23"),
+    "mistyped command": (["tpology"], "unknown command 'tpology': did you mean topology?"),
+    "suite for a command": (["nvbandwidth"], "`linkscope run nvbandwidth` measures it"),
     "missing suite file": (["run", "none.yaml"], "cannot read suite none.yaml: No such file or directory"),
-    "unknown method": (["run", "--methods", "teleport"], "unknown method 'teleport': choose from allocate,"),
+    "unknown method": (["run", "--methods", "teleport"], "unknown method 'teleport': `linkscope list methods` has"),
     "unknown device": (["run", "--devices", "gpu:9"], "unknown device 'gpu:9'"),
     "malformed device": (["run", "--devices", "gpu9"], "malformed device 'gpu9': write gpu:0,gpu:2"),
     "malformed size": (["run", "--sizes", "4Q"], "malformed size '4Q': write bytes"),
@@ -34,7 +40,7 @@ BAD_INPUTS = {
     "malformed precision": (["run", "--precision", "lots"], "malformed precision 'lots': write 1%"),
     "malformed budget": (["run", "--budget", "soon"], "malformed duration 'soon': write 60s"),
     "unknown clock": (["run", "--clock", "sundial"], "unknown clock 'sundial': choose device, host or batch"),
-    "unknown machine": (["run", "--machine", "cray-1"], "no described machine 'cray-1'"),
+    "unknown machine": (["run", "--machine", "cray-1"], "unknown machine 'cray-1': choose from"),
     "unknown engine": (["run", "--engine", "steam"], "no engine 'steam': choose from cuda, hip, host"),
     "engine not built": (["run", "--engine", "cuda"], "no engine 'cuda': built here: host; run `make setup`"),
     "GPU suite without GPU": (["run", "nvbandwidth"], "needs GPUs and "),
@@ -48,8 +54,13 @@ BAD_INPUTS = {
     "show a device": (["show", "/dev/zero"], "/dev/zero is no file"),
     "report of a foreign file": (["report", "tiny.yaml", "-o", "a.html"], "tiny.yaml is not a linkscope run file"),
     "report without output": (["report", "tiny.yaml"], "Missing option '-o' / '--output'; see"),
-    "list something else": (["list", "planets"], "'planets' is not one of"),
-    "topology of an unknown machine": (["topology", "--machine", "cray-1"], "no described machine 'cray-1'"),
+    "list something else": (["list", "planets"], "unknown list 'planets': choose from suites,"),
+    "mistyped list": (["list", "machine"], "unknown list 'machine': did you mean machines?"),
+    "list of something unknown": (
+        ["list", "machines", "fronteir"],
+        "unknown machine 'fronteir': did you mean frontier?",
+    ),
+    "topology of an unknown machine": (["topology", "--machine", "cray-1"], "unknown machine 'cray-1': choose from"),
 }
 
 
@@ -60,6 +71,14 @@ def test_bad_input_is_one_clear_line_and_exit_code_2(bench: Bench, arguments: li
     assert ended.complaint.startswith("linkscope: ")
     assert complaint in ended.complaint
     assert not list(Path().glob("runs/*"))
+
+
+@pytest.mark.parametrize(("budget", "told"), [("60", "60s"), ("60s", None), ("1m", None)])
+def test_a_budget_without_a_unit_means_seconds_and_says_so(bench: Bench, budget: str, told: str | None) -> None:
+    ended = bench.cli("run", bench.suite, "--budget", budget, "--dry-run")
+    notes = [line for line in (ended.out + ended.err).splitlines() if "without a unit" in line]
+    assert ended.code == 0
+    assert [note.split()[-1] for note in notes] == ([told] if told else [])
 
 
 def test_a_missing_engine_is_one_clear_line(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -119,20 +138,37 @@ def test_an_unforeseen_fault_is_one_line_too_unless_asked_for(bench: Bench, monk
 
 
 def test_lists_name_everything_there_is(bench: Bench) -> None:
-    wanted = {"suites": suite_names(), "patterns": list(PATTERNS), "machines": machine_names()}
+    wanted = {"patterns": list(PATTERNS), "machines": machine_names()}
     for what, names in wanted.items():
         assert [entry["name"] for entry in json.loads(bench.cli("list", what, "--json").out)] == names
-        lines = bench.cli("list", what).out.splitlines()
-        assert [line.split()[0] for line in lines] == names
-    for what in ("methods", "memories", "engines"):
-        assert bench.cli("list", what).code == 0
+    assert {entry["name"] for entry in json.loads(bench.cli("list", "suites", "--json").out)} == set(suite_names())
+
+
+@pytest.mark.parametrize("what", KINDS)
+def test_each_entry_of_a_list_is_one_line_of_eighty_characters(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    names = [entry["name"] for entry in json.loads(bench.cli("list", what, "--json").out)]
+    lines = bench.cli("list", what).out.splitlines()
+    assert max(map(len, lines)) <= 80 or what == "engines"
+    assert [sum(line.split()[:1] == [name] for line in lines) for name in names] == [1] * len(names)
+
+
+@pytest.mark.parametrize("what", KINDS)
+def test_all_about_one_entry_holds_its_whole_text(bench: Bench, what: str) -> None:
+    for entry in json.loads(bench.cli("list", what, "--json").out)[:3]:
+        about = " ".join(bench.cli("list", what, entry["name"]).out.split())
+        assert about.startswith(f"{entry['name']}: {' '.join(entry['text'].split())}")
+        assert json.loads(bench.cli("list", what, entry["name"], "--json").out)["name"] == entry["name"]
 
 
 def test_suites_say_how_much_and_how_long_they_are_here(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     found = {entry["name"]: entry for entry in json.loads(bench.cli("list", "suites", "--json").out)}
     assert found["latency-host"]["cases"] > 0
-    assert f"[here: {found['latency-host']['cases']} cases, about " in found["latency-host"]["text"]
-    assert found["sweep"]["text"].endswith("[needs GPUs]")
+    assert found["sweep"]["note"].startswith("needs GPUs")
+    assert found["sweep"]["on_example"]["cases"] == 25 * 12 * 4
+    assert found["sweep"]["on_example"]["seconds"] > 1
     assert found["sweep"]["cases"] == 0
     add_engine(bench.engines, "cuda")
     monkeypatch.setenv("FAKE_GPUS", "2")
@@ -145,7 +181,8 @@ def test_suites_say_how_much_and_how_long_they_are_here(bench: Bench, monkeypatc
 def test_suites_are_listed_without_an_engine_too(bench: Bench) -> None:
     for engine in bench.engines.iterdir():
         engine.unlink()
-    assert [entry["name"] for entry in json.loads(bench.cli("list", "--json").out)] == suite_names()
+    assert {entry["name"] for entry in json.loads(bench.cli("list", "--json").out)} == set(suite_names())
+    assert bench.cli("list").code == 0
 
 
 def test_a_dry_run_says_what_would_run_and_writes_nothing(bench: Bench) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -23,11 +22,9 @@ from linkscope.plan.expand import expand
 from linkscope.plan.planned_case import PlannedCase
 from linkscope.plan.select import Selection
 from linkscope.plan.suite import load_suite, suite_names
+from linkscope.plan.whole_catalog import whole_catalog
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT))
-
-from tools.coverage.points import whole_catalog  # noqa: E402
 
 RECORDED = ROOT / "tests" / "fixtures" / "machines" / "h200x4-recorded.json"
 TOPICS = {

@@ -7,9 +7,10 @@ from pathlib import Path
 
 from linkscope.machine.recording import from_recording
 from linkscope.plan.budget import SamplingOptions, estimate_s
-from linkscope.plan.expand import EngineCatalog, expand
+from linkscope.plan.expand import expand
 from linkscope.plan.select import Selection
-from linkscope.plan.suite import Suite, load_suite
+from linkscope.plan.suite import load_suite
+from linkscope.plan.whole_catalog import whole_catalog
 
 PEER_SECONDS, PEER_REPEATS = 1.0, 5
 """Comm|Scope: at least one second a point, repeated five times (Pearson et al. 2019, section 4)."""
@@ -41,19 +42,3 @@ def points_of(suite: str, recording: Path) -> Points:
     planned = expand([loaded], node, whole_catalog(loaded), Selection())
     cases = [one.case for one in planned if one.skip is None]
     return Points(node.name, len(cases), sum(estimate_s(case, SamplingOptions()) for case in cases))
-
-
-def whole_catalog(suite: Suite) -> EngineCatalog:
-    """An offer that lacks nothing of ``suite``."""
-    methods: dict[str, frozenset[str]] = {}
-    memories: set[str] = set()
-    for row in suite.rows:
-        for method in row.methods:
-            methods[method] = methods.get(method, frozenset()) | frozenset(row.parameters)
-        for beside in row.background:
-            methods[beside.method] = methods.get(beside.method, frozenset()) | frozenset(beside.parameters)
-        memories |= set(row.memories)
-    for workload in suite.workloads:
-        methods |= dict.fromkeys(workload.methods, frozenset({"staging"}))
-        memories |= {*workload.memories, *workload.states, "device", "pageable"}
-    return EngineCatalog("cuda", methods, frozenset(memories))

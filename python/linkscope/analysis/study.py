@@ -10,7 +10,7 @@ from typing import Annotated, Literal, TypeAlias
 import msgspec
 from msgspec import Meta
 
-from linkscope.errors import LinkscopeError
+from linkscope.near_names import unknown
 from linkscope.yaml_loader import read_yaml
 
 STUDIES = Path(__file__).resolve().parents[1] / "studies"
@@ -163,7 +163,7 @@ def study_names() -> list[str]:
 def load_study(name: str) -> StudyFile:
     """The study of that name, its tables' published figures among its claims. Raises LinkscopeError."""
     if name not in study_names():
-        raise LinkscopeError(f"unknown study {name!r}: choose from {', '.join(study_names())}")
+        raise unknown("study", name, study_names(), "linkscope list studies")
     found = read_yaml(STUDIES / f"{name}.yaml", "study").typed(StudyFile)
     cells = [claim for exhibit in found.exhibits for claim in _of_table(exhibit)]
     return msgspec.structs.replace(found, claims=[*cells, *found.claims])

@@ -8,9 +8,31 @@ from typing import Annotated, Any
 
 import typer
 from rich.console import Console
+from typer.core import TyperGroup
+
+from linkscope.cli import completing
+from linkscope.errors import LinkscopeError
+from linkscope.near_names import unknown
+
+
+class Commands(TyperGroup):
+    """The commands, with a word for one who mistypes them."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """The command that ``args`` begin with. Raises LinkscopeError where there is none of that name."""
+        from linkscope.plan.suite import suite_names
+
+        if args and not ctx.resilient_parsing and self.get_command(ctx, args[0]) is None:
+            if args[0] in suite_names():
+                raise LinkscopeError(f"{args[0]!r} is a suite: `linkscope run {args[0]}` measures it")
+            raise unknown("command", args[0], self.list_commands(ctx), "linkscope -h")
+        return super().resolve_command(ctx, args)
+
 
 app = typer.Typer(
     name="linkscope",
+    cls=Commands,
+    context_settings={"help_option_names": ["-h", "--help"]},
     help="Measure how fast data moves inside a multi-GPU node, and how fast it could.",
     epilog="Exit codes: 0 done; 1 a case failed or a check found a problem; 2 bad input; 130 interrupted.",
     no_args_is_help=True,
@@ -19,7 +41,12 @@ app = typer.Typer(
 )
 
 Machine = Annotated[
-    str | None, typer.Option("--machine", help="A described node instead of this machine: see `list machines`.")
+    str | None,
+    typer.Option(
+        "--machine",
+        help="A described node instead of this machine: see `list machines`.",
+        autocompletion=completing.machines,
+    ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead.")]
 RunPath = Annotated[Path, typer.Argument(metavar="RUN", help="A run file.", show_default=False)]
@@ -35,14 +62,3 @@ def err() -> Console:
 
 def print_json(data: Any) -> None:
     typer.echo(json.dumps(data, indent=1, allow_nan=False))
-
-
-def print_listing(entries: list[dict[str, Any]], as_json: bool) -> None:
-    if as_json:
-        print_json(entries)
-        return
-    width = max((len(entry["name"]) for entry in entries), default=0)
-    for entry in entries:
-        typer.echo(f"{entry['name']:{width}}  {entry['text']}".rstrip())
-        for parameter, meaning in entry.get("parameters", {}).items():
-            typer.echo(f"{'':{width}}    {parameter}: {meaning}")

@@ -3,98 +3,122 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from linkscope.analysis.study import load_study, study_names
+from linkscope.cli.list_entry import ListEntry
 from linkscope.importers.importers import IMPORTERS
 from linkscope.launch.engines import ENGINES, choose_engine, describe, find_engines
-from linkscope.launch.outlook import SuiteEstimate, suite_estimates
+from linkscope.launch.outlook import EXAMPLE, SuiteEstimate, example_estimate, suite_estimates
 from linkscope.machine.described import load_machine, machine_names
+from linkscope.near_names import unknown
 from linkscope.plan.patterns import PATTERNS
 from linkscope.plan.suite import load_suite, suite_names
 from linkscope.report import wording
 
-Entry = dict[str, Any]
+HEADINGS = {
+    "start": "Start here",
+    "question": "By question",
+    "processes": "Between processes, and applications",
+    "reference": "As a study or another tool has it",
+}
+"""Of suites, by what a suite is ``listed_under``, in this order."""
 
 
-def entries(what: str) -> list[Entry]:
-    """Entries {"name", "text"} of one kind; methods and memories also have "parameters" (name to meaning), suites
-    "cases" and "seconds" where an engine is built.
-
-    Raises LinkscopeError, for example where methods are asked for and no engine is built.
+def entries(what: str) -> list[ListEntry]:
+    """All of one of ``KINDS``. Raises LinkscopeError, for example where methods are asked for and no engine is built,
+    or for a kind that there is not.
     """
-    return _KINDS[what]()
+    if what not in KINDS:
+        raise unknown("list", what, KINDS)
+    return KINDS[what]()
 
 
-def _suites() -> list[Entry]:
-    """What each answers, and how many cases and how long that is here: of the latter nothing without an engine."""
-    names = suite_names()
-    listed: list[Entry] = [{"name": name, "text": load_suite(name).answers} for name in names]
-    if not find_engines():
-        return listed
-    found = suite_estimates(names)
-    for entry in listed:
-        outlook = found[entry["name"]]
-        entry["text"] += f" [{outlook.problem or _extent(outlook)}]"
-        entry |= {"cases": outlook.cases, "seconds": round(outlook.seconds, 1)}
-    return listed
+def entry(what: str, name: str) -> ListEntry:
+    """The one of that name. Raises LinkscopeError where there is none."""
+    found = {one.name: one for one in entries(what)}
+    if name not in found:
+        raise unknown(_SINGULAR.get(what, what.removesuffix("s")), name, found, f"linkscope list {what}")
+    return found[name]
 
 
-def _extent(outlook: SuiteEstimate) -> str:
-    cases = f"{outlook.cases} case{'s' if outlook.cases != 1 else ''}"
-    return f"here: {cases}, about {wording.duration(outlook.seconds)}"
+def _suites() -> list[ListEntry]:
+    """What each answers, and how many cases and how long that is here, or on a node with GPUs where it needs them: of
+    that nothing without an engine.
+    """
+    order = list(HEADINGS)
+    suites = sorted(map(load_suite, suite_names()), key=lambda one: order.index(one.listed_under))
+    found = suite_estimates([one.name for one in suites]) if find_engines() else {}
+    listed = [ListEntry(one.name, one.answers, HEADINGS[one.listed_under], brief=one.brief) for one in suites]
+    return [_with_extent(one, found[one.name]) for one in listed] if found else listed
 
 
-def _studies() -> list[Entry]:
+def _with_extent(one: ListEntry, here: SuiteEstimate) -> ListEntry:
+    """With cases and time here, of which the JSON holds what is to run here."""
+    data: dict[str, Any] = {"cases": here.cases, "seconds": round(here.seconds, 1)}
+    shown, note = here, here.problem or ""
+    if here.lacks_gpus:
+        shown = example_estimate(one.name)
+        title = load_machine(EXAMPLE).notes[0]
+        note = f"needs GPUs, which this machine lacks: cases and time are for one like {EXAMPLE} ({title})"
+        data["on_example"] = {"node": EXAMPLE, "cases": shown.cases, "seconds": round(shown.seconds, 1)}
+    columns = {
+        "cases": str(shown.cases) if shown.cases else "-",
+        "time": wording.duration(shown.seconds) if shown.cases else "-",
+    }
+    return replace(one, columns=columns, note=note, data=data)
+
+
+def _studies() -> list[ListEntry]:
     studies = [load_study(name) for name in study_names()]
-    return [{"name": one.name, "text": f"{one.title} [{len(one.claims)} claims]"} for one in studies]
+    return [ListEntry(one.name, one.title, columns={"claims": str(len(one.claims))}) for one in studies]
 
 
-def _patterns() -> list[Entry]:
-    return [{"name": name, "text": _first_line(pattern)} for name, pattern in PATTERNS.items()]
+def _patterns() -> list[ListEntry]:
+    return [ListEntry(name, _first_line(pattern)) for name, pattern in PATTERNS.items()]
 
 
-def _machines() -> list[Entry]:
-    return [{"name": name, "text": " ".join(load_machine(name).notes[:1])} for name in machine_names()]
+def _machines() -> list[ListEntry]:
+    return [ListEntry(name, " ".join(load_machine(name).notes[:1])) for name in machine_names()]
 
 
-def _methods() -> list[Entry]:
-    return [_catalog_entry(entry) for entry in choose_engine().description["methods"]]
+def _methods() -> list[ListEntry]:
+    return [_of_catalog(one, {"measures": one.get("kind", "")}) for one in choose_engine().description["methods"]]
 
 
-def _memories() -> list[Entry]:
-    return [_catalog_entry(entry) for entry in choose_engine().description["memories"]]
+def _memories() -> list[ListEntry]:
+    return [_of_catalog(one, {}) for one in choose_engine().description["memories"]]
 
 
-def _engines() -> list[Entry]:
+def _engines() -> list[ListEntry]:
     found = find_engines()
     listed = []
     for name in ENGINES:
         if name not in found:
-            listed.append({"name": name, "text": "not built"})
+            listed.append(ListEntry(name, "not built"))
             continue
         description = describe(found[name])
         devices = ", ".join(device["id"] for device in description["devices"]) or "no devices"
-        listed.append({"name": name, "text": f"{found[name]}: {description.get('problem') or devices}"})
+        listed.append(ListEntry(name, f"{found[name]}: {description.get('problem') or devices}"))
     return listed
 
 
-def _importers() -> list[Entry]:
-    return [{"name": name, "text": one.summary} for name, one in IMPORTERS.items()]
+def _importers() -> list[ListEntry]:
+    return [ListEntry(name, one.summary) for name, one in IMPORTERS.items()]
 
 
-def _catalog_entry(entry: dict[str, Any]) -> Entry:
-    text = str(entry.get("summary", ""))
-    if not entry["available"]:
-        text += f" [not available: {entry.get('reason', 'no reason given')}]"
-    return {"name": entry["name"], "text": text, "parameters": entry.get("parameters", {})}
+def _of_catalog(one: dict[str, Any], columns: dict[str, str]) -> ListEntry:
+    note = "" if one["available"] else f"not available here: {one.get('reason', 'no reason given')}"
+    data = {"parameters": one.get("parameters", {}), "available": one["available"]}
+    return ListEntry(one["name"], str(one.get("summary", "")), columns=columns, note=note, data=data)
 
 
 def _first_line(thing: Callable[..., Any]) -> str:
     return (thing.__doc__ or "").strip().splitlines()[0]
 
 
-_KINDS: dict[str, Callable[[], list[Entry]]] = {
+KINDS: dict[str, Callable[[], list[ListEntry]]] = {
     "suites": _suites,
     "methods": _methods,
     "memories": _memories,
@@ -104,3 +128,4 @@ _KINDS: dict[str, Callable[[], list[Entry]]] = {
     "engines": _engines,
     "importers": _importers,
 }
+_SINGULAR = {"memories": "memory", "studies": "study"}

@@ -10,11 +10,12 @@ from typing import Annotated, NoReturn
 import typer
 
 from linkscope import __version__
-from linkscope.cli import measure_commands, node_commands, run_file_commands, workload_commands
+from linkscope.cli import measure_commands, node_commands, run_file_commands, shell_commands, workload_commands
 from linkscope.cli.app import app
+from linkscope.cli.completing import VARIABLE
 from linkscope.errors import LinkscopeError
 
-COMMANDS = (measure_commands, node_commands, run_file_commands, workload_commands)
+COMMANDS = (measure_commands, node_commands, run_file_commands, workload_commands, shell_commands)
 """Modules whose import adds commands to the application."""
 INTERNAL_ERROR = 70
 """Exit code, as sysexits.h has it: neither an answer nor bad input."""
@@ -29,10 +30,14 @@ def version(show_version: Annotated[bool, typer.Option("--version", help="Print 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Runs a command and leaves with its exit code. Whatever goes wrong is one line on standard error."""
+    if VARIABLE in os.environ:
+        from typer.completion import completion_init  # type: ignore[attr-defined]
+
+        completion_init()
     if os.environ.get("LINKSCOPE_DEBUG") == "1":
-        sys.exit(app(arguments, standalone_mode=False))
+        sys.exit(app(arguments, prog_name="linkscope", standalone_mode=False))
     try:
-        code = app(arguments, standalone_mode=False)
+        code = app(arguments, prog_name="linkscope", standalone_mode=False)
         sys.stdout.flush()
     except LinkscopeError as error:
         _leave(str(error), error.exit_code)
@@ -49,7 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     except Exception as error:
         if hasattr(error, "format_message"):  # a usage error of the argument parser
             complaint = error.format_message().replace("Value error, ", "").rstrip(".")
-            _leave(f"{complaint}; see `linkscope --help`", 2)
+            _leave(f"{complaint}; see `linkscope -h`", 2)
         _leave(
             f"internal error, please report it: {type(error).__name__}: {error} (LINKSCOPE_DEBUG=1 shows where)",
             INTERNAL_ERROR,

@@ -7,7 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
-from linkscope.cli.app import AsJson, Machine, app, err, out, print_json, print_listing
+from linkscope.cli import completing
+from linkscope.cli.app import AsJson, Machine, app, err, out, print_json
 from linkscope.cli.run_options import (
     Budget,
     Devices,
@@ -27,7 +28,10 @@ from linkscope.errors import LinkscopeError
 
 @app.command()
 def run(
-    suites: Annotated[list[str] | None, typer.Argument(metavar="[SUITE]...", help="Suites or suite files.")] = None,
+    suites: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[SUITE]...", help="Suites or suite files.", autocompletion=completing.suites),
+    ] = None,
     output: Output = None,
     devices: Devices = None,
     methods: Annotated[str | None, typer.Option(help="Use only these: copy-engine,kernel-copy.")] = None,
@@ -138,7 +142,10 @@ def check(
 
 @app.command()
 def reproduce(
-    study: Annotated[str | None, typer.Argument(help="A study: --list names them.", show_default=False)] = None,
+    study: Annotated[
+        str | None,
+        typer.Argument(help="A study: --list names them.", show_default=False, autocompletion=completing.studies),
+    ] = None,
     run_files: Annotated[
         list[Path] | None,
         typer.Argument(metavar="[RUN]...", help="Runs of it on one machine; else it is measured here and now."),
@@ -153,12 +160,11 @@ def reproduce(
     as_json: AsJson = False,
 ) -> int:
     """Lay a published study beside this machine: its tables, figures and claims. Differing claims are no error."""
-    from linkscope.cli import listing, reproducing
+    from linkscope.cli import node_commands, reproducing
     from linkscope.report import reproduce_text
 
     if listed:
-        print_listing(listing.entries("studies"), as_json)
-        return 0
+        return node_commands.list_("studies", as_json=as_json)
     if study is None:
         raise LinkscopeError("name a study: `linkscope reproduce --list` lists them")
     found = reproducing.found(study, run_files or (), machine, budget, err())

@@ -3,34 +3,47 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from enum import Enum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from linkscope.cli.app import AsJson, Machine, app, err, out, print_json, print_listing
-
-
-class Listed(str, Enum):
-    """What `linkscope list` can list."""
-
-    suites = "suites"
-    methods = "methods"
-    memories = "memories"
-    patterns = "patterns"
-    machines = "machines"
-    studies = "studies"
-    engines = "engines"
-    importers = "importers"
+from linkscope.cli import completing
+from linkscope.cli.app import AsJson, Machine, app, err, out, print_json
 
 
 @app.command("list")
-def list_(what: Annotated[Listed, typer.Argument()] = Listed.suites, as_json: AsJson = False) -> int:
-    """List suites, methods, memories, patterns, machines, studies, engines or importers."""
-    from linkscope.cli import listing
+def list_(
+    what: Annotated[
+        str,
+        typer.Argument(
+            help="suites, methods, memories, patterns, machines, studies, engines or importers.",
+            autocompletion=completing.lists,
+        ),
+    ] = "suites",
+    name: Annotated[
+        str | None,
+        typer.Argument(help="All about this one.", show_default=False, autocompletion=completing.listed_names),
+    ] = None,
+    as_json: AsJson = False,
+) -> int:
+    """List what there is: suites, methods, memories, patterns, machines, studies, engines or importers."""
+    from linkscope.cli import listing, listing_text
+    from linkscope.cli.list_details import details
 
-    print_listing(listing.entries(what.value), as_json)
+    if name is not None:
+        one = listing.entry(what, name)
+        more = details(what, one)
+        if as_json:
+            print_json({**one.to_json(), **more})
+        else:
+            typer.echo(listing_text.card(one, more, out().width))
+        return 0
+    found = listing.entries(what)
+    if as_json:
+        print_json([one.to_json() for one in found])
+    else:
+        typer.echo(listing_text.table(found, out().width, f"linkscope list {what}"))
     return 0
 
 

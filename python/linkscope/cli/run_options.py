@@ -12,7 +12,7 @@ Devices = Annotated[str | None, typer.Option(help="Use only these: gpu:0,gpu:2 o
 Precision = Annotated[
     str | None, typer.Option(help="Stop when the 95 % interval is this close to the median; default 1%.")
 ]
-Budget = Annotated[str | None, typer.Option(help="Time of the whole run: 60s. It says what it leaves out for it.")]
+Budget = Annotated[str | None, typer.Option(help="Time of the whole run: 60s; 60 without a unit is seconds.")]
 Rounds = Annotated[
     str | None,
     typer.Option(help="Visit each case so often, in new processes; default 3:6, up to six where figures are wide."),

@@ -17,6 +17,7 @@ from linkscope.importers import (
     transferbench,
 )
 from linkscope.importers.peer_output import PeerOutput, Source
+from linkscope.near_names import unknown
 
 
 @dataclass(frozen=True)
@@ -61,5 +62,5 @@ def read(source: Source, name: str | None) -> PeerOutput:
             raise LinkscopeError(f"{source.path} {why}: name it with --from, one of {known}")
         name = found[0]
     if name not in IMPORTERS:
-        raise LinkscopeError(f"unknown format {name!r}: choose from {', '.join(IMPORTERS)}")
+        raise unknown("format", name, IMPORTERS, "linkscope list importers")
     return IMPORTERS[name].read(source)

@@ -29,7 +29,7 @@ from linkscope.plan.budget import DEFAULT_ROUNDS, Costs, RoundLimits, SamplingOp
 from linkscope.plan.expand import expand
 from linkscope.plan.modelled import machine_of
 from linkscope.plan.planned_case import PlannedCase
-from linkscope.plan.select import parse_duration, parse_precision, parse_rounds, selection
+from linkscope.plan.select import parse_duration, parse_precision, parse_rounds, selection, with_unit
 from linkscope.plan.suite import load_suite, packaged_methods
 from linkscope.plan.workload_cases import workload_notes
 from linkscope.results import calibration
@@ -164,6 +164,13 @@ class Job:
         return {} if self.node.modelled else read_state(self.engine.description).to_json()
 
 
+def _unit_notes(request: Request) -> list[str]:
+    """What a budget without unit was taken for."""
+    if request.budget is None or with_unit(request.budget) == request.budget:
+        return []
+    return [f"a budget without a unit means seconds: {with_unit(request.budget)}"]
+
+
 def prepare(request: Request, measured: frozenset[str] = frozenset()) -> Job:
     """Meets ``request`` with this machine or the described one. A budget is for what is not yet ``measured`` (ids).
 
@@ -195,11 +202,11 @@ def prepare(request: Request, measured: frozenset[str] = frozenset()) -> Job:
         fit = fitted(planned, precision, rounds, before, budget_s)
     else:
         open_ = [one for one in planned if one.id not in measured]
-        fit = fitted_to(str(request.budget), begun + budget_s, open_, precision, rounds, before)
+        fit = fitted_to(with_unit(str(request.budget)), begun + budget_s, open_, precision, rounds, before)
         known_cases = fitted([one for one in planned if one.id in measured], precision, rounds, before).cases
         by_id = {one.id: one for one in (*fit.cases, *known_cases)}
         fit = replace(fit, cases=tuple(by_id[one.id] for one in planned))
-    said = [*workload_notes(fit.cases), *fit.notes]
+    said = [*_unit_notes(request), *workload_notes(fit.cases), *fit.notes]
     calibrated = calibration.load(node, said.append)
     noise = {} if calibrated is None else calibration.noise_of(calibrated, (one.id for one in fit.cases))
     return Job(request, node, engine, fit.cases, fit.options, fit.rounds, fit.deadline, noise, tuple(said))

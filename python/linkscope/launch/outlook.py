@@ -3,31 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from linkscope.errors import LinkscopeError
 from linkscope.launch import costs
 from linkscope.launch.engines import Engine, choose_engine
 from linkscope.launch.fitting import fitted
 from linkscope.launch.job import Request
+from linkscope.machine.described import load_machine
 from linkscope.machine.discover import discover
 from linkscope.machine.node import Node
 from linkscope.plan.budget import DEFAULT_ROUNDS, Costs, run_s
 from linkscope.plan.expand import expand
+from linkscope.plan.planned_case import PlannedCase
 from linkscope.plan.select import Selection, parse_precision
-from linkscope.plan.suite import load_suite
+from linkscope.plan.suite import Suite, load_suite
+from linkscope.plan.whole_catalog import whole_catalog
+
+EXAMPLE = "h200x4"
+"""The described node that stands for a machine with GPUs where there is none."""
 
 
 @dataclass(frozen=True)
 class SuiteEstimate:
     """What a suite comes to on a machine: cases that would be tried, and the seconds they roughly take.
 
-    ``problem`` says why there is none to try, where there is none.
+    ``problem`` says why there is none to try, where there is none. ``lacks_gpus``: because there are no GPUs.
     """
 
     cases: int
     seconds: float
     problem: str | None = None
+    lacks_gpus: bool = False
 
 
 def suite_estimates(names: Sequence[str]) -> dict[str, SuiteEstimate]:
@@ -41,13 +48,29 @@ def suite_estimates(names: Sequence[str]) -> dict[str, SuiteEstimate]:
     return {name: _outlook(name, node, engine, known) for name in names}
 
 
+def example_estimate(name: str) -> SuiteEstimate:
+    """The outlook of a suite on a machine like ``EXAMPLE`` with everything that the suite names installed: by estimates
+    alone, since nothing was measured there."""
+    suite = load_suite(name)
+    planned = expand([suite], replace(load_machine(EXAMPLE), modelled=False), whole_catalog(suite), Selection())
+    return _estimate(planned, Costs())
+
+
 def _outlook(name: str, node: Node, engine: Engine, known: Costs) -> SuiteEstimate:
     suite = load_suite(name)
     try:
         planned = expand([suite], node, engine.catalog(), Selection())
     except LinkscopeError as error:
-        lacks_gpus = not node.of_kind("gpu") and not suite.workloads and all(row.needs_gpu for row in suite.rows)
-        return SuiteEstimate(0, 0.0, "needs GPUs" if lacks_gpus else str(error))
+        lacking = not node.of_kind("gpu") and _of_gpus(suite)
+        return SuiteEstimate(0, 0.0, "needs GPUs" if lacking else str(error), lacking)
+    return _estimate(planned, known)
+
+
+def _of_gpus(suite: Suite) -> bool:
+    return not suite.workloads and all(row.needs_gpu for row in suite.rows)
+
+
+def _estimate(planned: Sequence[PlannedCase], known: Costs) -> SuiteEstimate:
     cases = [one.case for one in planned if one.skip is None]
     if not cases:
         return SuiteEstimate(0, 0.0, planned[0].skip)

@@ -16,6 +16,7 @@ import msgspec
 from linkscope.errors import LinkscopeError
 from linkscope.machine.machine_file import MachineFile
 from linkscope.machine.node import ASSUMED, MOST_DEVICES, MOST_LINKS, Device, Link, Node
+from linkscope.near_names import unknown
 from linkscope.yaml_loader import read_yaml
 
 Json = dict[str, Any]
@@ -41,8 +42,7 @@ def load_machine(name_or_path: str) -> Node:
         return _read(Path(name_or_path))
     path = _packaged().get(name_or_path)
     if path is None:
-        known = ", ".join(machine_names()) or "none"
-        raise LinkscopeError(f"no described machine {name_or_path!r}: give a path to a YAML file or one of {known}")
+        raise unknown("machine", name_or_path, machine_names(), "linkscope list machines", "give a file name.yaml")
     return _read(path)
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from linkscope.errors import LinkscopeError
 from linkscope.machine.node import Node
+from linkscope.near_names import unknown
 from linkscope.plan.budget import RoundLimits
 from linkscope.plan.sizes import parse_sizes
 from linkscope.plan.suite import Suite
@@ -93,7 +94,7 @@ def parse_methods(text: str, known: list[str]) -> tuple[str, ...]:
     wanted = tuple(name.strip() for name in text.split(","))
     for name in wanted:
         if name not in known:
-            raise LinkscopeError(f"unknown method {name!r}: choose from {', '.join(sorted(known))}")
+            raise unknown("method", name, sorted(known), "linkscope list methods")
     return wanted
 
 
@@ -134,6 +135,11 @@ def parse_duration(text: str) -> float:
     if seconds <= 0:
         raise LinkscopeError(f"malformed duration {text!r}: write 60s, 1.5m or 500ms")
     return seconds
+
+
+def with_unit(text: str) -> str:
+    """The duration with its unit: "60s" of "60"."""
+    return f"{text.strip()}s" if re.fullmatch(r"[\d.]+", text.strip()) else text
 
 
 def selection(

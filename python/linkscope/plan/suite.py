@@ -11,9 +11,10 @@ from typing import Any
 import msgspec
 
 from linkscope.errors import LinkscopeError
+from linkscope.near_names import unknown
 from linkscope.plan.patterns import GROWING, OF_MEMBERS, PATTERNS
 from linkscope.plan.sizes import parse_counts, parse_size, parse_sizes
-from linkscope.plan.suite_file import ADVICE, SuiteFile
+from linkscope.plan.suite_file import ADVICE, ListedUnder, SuiteFile
 from linkscope.plan.suite_row import Allocation, Background, End, SuiteRow, Variant
 from linkscope.plan.workload_fields import workload_row
 from linkscope.plan.workload_row import INTERFACES, WorkloadRow
@@ -30,12 +31,14 @@ MOST_MEMBERS = 80
 
 @dataclass(frozen=True)
 class Suite:
-    """``answers`` is the question in one sentence."""
+    """``answers`` is the question in one sentence, ``brief`` what it measures in a few words."""
 
     name: str
     answers: str
     rows: tuple[SuiteRow, ...]
     workloads: tuple[WorkloadRow, ...] = ()
+    listed_under: ListedUnder = "question"
+    brief: str = ""
 
     @property
     def row_names(self) -> tuple[str, ...]:
@@ -81,7 +84,7 @@ def load_suite(name: str) -> Suite:
         return _load(SUITES / f"{name}.yaml")
     if "/" in name or name.endswith((".yaml", ".yml")):
         return _load(Path(name))
-    raise LinkscopeError(f"unknown suite {name!r}: choose from {', '.join(suite_names())}, or give a file name.yaml")
+    raise unknown("suite", name, suite_names(), "linkscope list suites", "give a file name.yaml")
 
 
 @cache
@@ -127,6 +130,8 @@ def _load(path: Path) -> Suite:
         data["answers"],
         own + tuple(replace(row, suite=data["name"]) for one in included for row in one.rows),
         workloads + tuple(replace(row, suite=data["name"]) for one in included for row in one.workloads),
+        data["listed_under"],
+        data.get("brief", data["answers"]),
     )
     if not suite.row_names:
         raise LinkscopeError(f"suite {path} has neither rows nor includes: it asks for nothing")
@@ -220,7 +225,7 @@ def _contradiction(row: SuiteRow, data: Json) -> str | None:
     for text in (one for value in row.parameters.values() for one in _listed(value) if ":" in str(one)):
         parse_counts(str(text), MOST_FLOWS)  # raises where it is no range
     if row.pattern not in PATTERNS:
-        return f"unknown pattern {row.pattern!r} (known: {', '.join(PATTERNS)})"
+        return str(unknown("pattern", row.pattern, PATTERNS, "linkscope list patterns"))
     barrier = row.collectives == ("barrier",)
     if "sizes" not in data and (row.source.memories or row.destination.memories) and not barrier:
         return "sizes are missing: only flows between ends without memory need none"

@@ -167,11 +167,21 @@ class WorkloadFields(msgspec.Struct, forbid_unknown_fields=True):
     point_budget_s: Seconds | UnsetType = UNSET
 
 
+ListedUnder = Literal["start", "question", "processes", "reference"]
+"""Where `linkscope list suites` has it: to start with, by question, between processes and applications, or as a
+study or another tool has it."""
+
+
 class SuiteFile(msgspec.Struct, forbid_unknown_fields=True):
-    """A suite as people write it. ``includes``: packaged suites whose rows follow."""
+    """A suite as people write it. ``includes``: packaged suites whose rows follow.
+
+    ``brief``: what it measures, in so few words that a list has it on a line of 80 characters.
+    """
 
     name: Name
     answers: str
+    brief: Annotated[str, Meta(min_length=1, max_length=44)] | UnsetType = UNSET
+    listed_under: ListedUnder = "question"
     point_budget_s: Seconds | UnsetType = UNSET
     rows: Annotated[list[RowFields], Meta(min_length=1)] | UnsetType = UNSET
     workloads: Annotated[list[WorkloadFields], Meta(min_length=1)] | UnsetType = UNSET

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from linkscope.errors import LinkscopeError
+from linkscope.near_names import unknown
 from linkscope.plan.suite import packaged_memories, packaged_methods
 
 if TYPE_CHECKING:
@@ -22,15 +23,15 @@ def unsupported(
     for method in methods:
         if method not in catalog.methods:
             if method not in packaged_methods():
-                known = ", ".join(sorted(catalog.methods))
-                raise LinkscopeError(f"{where}: unknown method {method!r} (known: {known})")
+                known = sorted(packaged_methods().union(catalog.methods))
+                raise LinkscopeError(f"{where}: {unknown('method', method, known, 'linkscope list methods')}")
             return f"the {catalog.engine} engine has no method {method}"
         if method in catalog.lacking and not settings:
             return f"{method}: {catalog.lacking[method]}"
     for memory in memories:
         if memory not in catalog.memories:
             if memory not in packaged_memories():
-                known = ", ".join(sorted(catalog.memories | packaged_memories()))
-                raise LinkscopeError(f"{where}: unknown memory {memory!r} (known: {known})")
+                known = sorted(packaged_memories().union(catalog.memories))
+                raise LinkscopeError(f"{where}: {unknown('memory', memory, known, 'linkscope list memories')}")
             return f"the {catalog.engine} engine has no memory {memory}"
     return None

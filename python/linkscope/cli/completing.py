@@ -1,0 +1,62 @@
+"""What the shell offers for a word that is begun. Nothing here starts an engine or raises: a shell waits for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from linkscope.errors import LinkscopeError
+
+VARIABLE = "_LINKSCOPE_COMPLETE"
+"""Set in the environment by the shell that wants to know."""
+
+
+def shells() -> list[str]:
+    """What completion is there for."""
+    return ["bash", "zsh", "fish"]
+
+
+def lists() -> list[str]:
+    """What `linkscope list` lists."""
+    from linkscope.cli.listing import KINDS
+
+    return list(KINDS)
+
+
+def listed_names(ctx: Any) -> list[str]:
+    """Names in the list that the line has named before."""
+    return _names(str(ctx.params.get("what")))
+
+
+def suites() -> list[str]:
+    return _names("suites")
+
+
+def machines() -> list[str]:
+    return _names("machines")
+
+
+def studies() -> list[str]:
+    return _names("studies")
+
+
+def _names(what: str) -> list[str]:
+    from linkscope.analysis.study import study_names
+    from linkscope.importers.importers import IMPORTERS
+    from linkscope.machine.described import machine_names
+    from linkscope.plan.patterns import PATTERNS
+    from linkscope.plan.suite import packaged_memories, packaged_methods, suite_names
+
+    known: dict[str, Callable[[], Iterable[str]]] = {
+        "suites": suite_names,
+        "methods": packaged_methods,
+        "memories": packaged_memories,
+        "machines": machine_names,
+        "studies": study_names,
+        "patterns": lambda: PATTERNS,
+        "importers": lambda: IMPORTERS,
+    }
+    try:
+        return sorted(known[what]()) if what in known else []
+    except LinkscopeError:
+        return []

@@ -1,0 +1,93 @@
+"""What `linkscope list KIND NAME` tells besides the list's line: parameters, rows, devices, where it is used."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import TypeAlias
+
+from linkscope.analysis.study import load_study
+from linkscope.cli.list_entry import ListEntry
+from linkscope.machine.described import load_machine
+from linkscope.plan.suite import Suite, load_suite, suite_names
+from linkscope.plan.suite_row import SuiteRow
+from linkscope.plan.workload_row import WorkloadRow
+
+Details: TypeAlias = dict[str, Mapping[str, str] | str]
+"""By heading a sentence, or terms and what each means."""
+
+
+def details(what: str, one: ListEntry) -> Details:
+    """Of an entry of the list ``what``; nothing where its line says all. Raises LinkscopeError."""
+    return _KINDS[what](one) if what in _KINDS else {}
+
+
+def _suite(one: ListEntry) -> Details:
+    suite = load_suite(one.name)
+    rows = {row.name: row.title for row in _rows(suite)}
+    return {"rows": rows, "measure it": f"linkscope run {one.name}"}
+
+
+def _method(one: ListEntry) -> Details:
+    def names(suite: Suite) -> bool:
+        return any(one.name in row.methods for row in _rows(suite))
+
+    return {"parameters": one.data["parameters"], "suites with it": _suites_that(names)}
+
+
+def _memory(one: ListEntry) -> Details:
+    def names(suite: Suite) -> bool:
+        return any(one.name in row.memories for row in _rows(suite))
+
+    return {"suites with it": _suites_that(names)}
+
+
+def _pattern(one: ListEntry) -> Details:
+    return {"suites with it": _suites_that(lambda suite: any(row.pattern == one.name for row in suite.rows))}
+
+
+def _machine(one: ListEntry) -> Details:
+    node = load_machine(one.name)
+    kinds = {"gpu": "GPUs", "numa": "NUMA nodes", "switch": "switches"}
+    devices = ", ".join(f"{len(node.of_kind(kind))} {name}" for kind, name in kinds.items() if node.of_kind(kind))
+    notes = {str(number): note for number, note in enumerate(node.notes[1:], 1)}
+    return {
+        "devices": f"{devices}, {len(node.links)} links",
+        "assumptions and notes": notes,
+        "model it": f"linkscope run --machine {one.name}",
+        "its links": f"linkscope topology --machine {one.name}",
+    }
+
+
+def _study(one: ListEntry) -> Details:
+    study = load_study(one.name)
+    return {
+        "suites": _listed(study.suites),
+        "lay it beside this machine": f"linkscope reproduce {one.name}",
+    }
+
+
+def _importer(one: ListEntry) -> Details:
+    return {"read it": f"linkscope import FILE --from {one.name} -o RUN.jsonl"}
+
+
+def _suites_that(wanted: Callable[[Suite], bool]) -> str:
+    return _listed(name for name in suite_names() if wanted(load_suite(name)))
+
+
+def _rows(suite: Suite) -> list[SuiteRow | WorkloadRow]:
+    return [*suite.rows, *suite.workloads]
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(names) or "none"
+
+
+_KINDS: dict[str, Callable[[ListEntry], Details]] = {
+    "suites": _suite,
+    "methods": _method,
+    "memories": _memory,
+    "patterns": _pattern,
+    "machines": _machine,
+    "studies": _study,
+    "importers": _importer,
+}

@@ -1,0 +1,59 @@
+"""The manual page, linkscope.1, made of the same declarations as the help texts."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator
+from typing import Any
+
+from linkscope import __version__
+
+
+def man_page(context: Any) -> str:
+    """The page in the macros of man(7), of the application that ``context`` is the top context of."""
+    about = context.command
+    commands = list(_commands(context, ()))
+    lines = [
+        f'.TH LINKSCOPE 1 "" "linkscope {__version__}" "User Commands"',
+        ".SH NAME",
+        f"linkscope \\- {_escaped(about.help)}",
+        ".SH SYNOPSIS",
+        "\\fBlinkscope\\fR \\fICOMMAND\\fR [\\fIOPTION\\fR]...",
+        ".SH COMMANDS",
+    ]
+    for path, command in commands:
+        usage = [_metavar(one) for one in command.params if one.param_type_name == "argument"]
+        lines += [f".SS {_escaped(' '.join((*path, *usage)))}", _escaped(command.help)]
+        for parameter in command.params:
+            lines += _parameter(parameter)
+    return "\n".join([*lines, ".SH EXIT STATUS", _escaped(about.epilog), ""])
+
+
+def _commands(context: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Every command that does something: its words and itself."""
+    for name in context.command.list_commands(context):
+        command = context.command.get_command(context, name)
+        if hasattr(command, "list_commands"):
+            inside = type(context)(command, info_name=name, parent=context)
+            yield from _commands(inside, (*path, name))
+        else:
+            yield (*path, name), command
+
+
+def _parameter(parameter: Any) -> list[str]:
+    names = ", ".join((*parameter.opts, *parameter.secondary_opts))
+    if parameter.param_type_name == "argument":
+        names = _metavar(parameter)
+    text = _escaped(getattr(parameter, "help", None))
+    return [".TP", f"\\fB{_escaped(names)}\\fR", text] if text else []
+
+
+def _metavar(argument: Any) -> str:
+    name = str(argument.metavar or argument.name.upper())
+    return name if argument.required or name.startswith("[") else f"[{name}]"
+
+
+def _escaped(text: str | None) -> str:
+    """One paragraph in which nothing is taken for a macro."""
+    plain = " ".join(textwrap.dedent(text or "").split()).replace("\\", "\\e").replace("-", "\\-")
+    return f"\\&{plain}" if plain.startswith((".", "'")) else plain

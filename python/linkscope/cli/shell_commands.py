@@ -1,0 +1,33 @@
+"""The commands for the shell: completion, man. Both come from the declarations of all others."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from linkscope.cli import completing
+from linkscope.cli.app import app
+from linkscope.near_names import unknown
+
+
+@app.command()
+def completion(
+    shell: Annotated[str, typer.Argument(help="bash, zsh or fish.", autocompletion=completing.shells)],
+) -> int:
+    """Print what completes commands, options and names in a shell: eval "$(linkscope completion bash)"."""
+    from typer.completion import get_completion_script  # type: ignore[attr-defined]
+
+    if shell not in completing.shells():
+        raise unknown("shell", shell, completing.shells())
+    typer.echo(get_completion_script(prog_name="linkscope", complete_var=completing.VARIABLE, shell=shell))
+    return 0
+
+
+@app.command()
+def man(context: typer.Context) -> int:
+    """Print the manual page: linkscope man > linkscope.1; man ./linkscope.1."""
+    from linkscope.cli.man_page import man_page
+
+    typer.echo(man_page(context.parent), nl=False)
+    return 0
