@@ -176,8 +176,8 @@ def figures(found: RunFile | str | os.PathLike[str]) -> DataFrame:
 def load(*patterns: str | os.PathLike[str]) -> DataFrame:
     """The figures of many runs, files, folders or patterns such as "runs/*.jsonl", as one Polars frame.
 
-    The columns of ``figures`` after ``run`` (the file), ``node``, ``host`` and ``started`` (UTC). Raises
-    LinkscopeError where one is no run file, and where there are none.
+    The columns of ``figures`` after ``run`` (the file), ``node``, ``host``, ``started`` (UTC) and ``command``.
+    Raises LinkscopeError where one is no run file, and where there are none.
     """
     return _load(patterns)
 
