@@ -54,10 +54,10 @@ def test_runs_are_exported_into_one_file_and_to_standard_output(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     runs = [str(TURNS / f"h200x2-{turn}.jsonl") for turn in (1, 2)]
-    with pytest.raises(SystemExit, match="^0$"):
+    with pytest.raises(SystemExit, match=r"^0$"):
         main(["export", *runs, "-o", str(tmp_path / "a.csv")])
     capsys.readouterr()
-    with pytest.raises(SystemExit, match="^0$"):
+    with pytest.raises(SystemExit, match=r"^0$"):
         main(["export", *runs, "-o", "-"])
     assert capsys.readouterr().out == (tmp_path / "a.csv").read_text()
     assert polars.read_csv(tmp_path / "a.csv")["run"].unique(maintain_order=True).to_list() == runs
