@@ -5,7 +5,8 @@ from __future__ import annotations
 import difflib
 import os
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -104,7 +105,8 @@ def run(
     """
     request = _request(suites, asked, workload)
     if output is None and _inside.place() is None:
-        return _run(request, _new_folder() / "run.jsonl", listener)
+        with _new_folder() as folder:
+            return _run(request, folder / "run.jsonl", listener)
     return _run(request, Path(output) if output is not None else None, listener)
 
 
@@ -132,8 +134,8 @@ def calibrate(
     are kept or completed. Raises LinkscopeError, also where the result cannot be kept; the runs stay.
     """
     request = _request(suites, asked) if suites or asked else None
-    folder = Path(output) if output is not None else _new_folder()
-    found = _calibration.calibrate(list(_turns(request, turns, folder, listener)))
+    with nullcontext(Path(output)) if output is not None else _new_folder() as folder:
+        found = _calibration.calibrate(list(_turns(request, turns, folder, listener)))
     if not found.why_not_kept:
         _keep(found)
     return found
@@ -247,9 +249,18 @@ def _check_words(given: Mapping[str, object], known: Sequence[str]) -> None:
             raise LinkscopeError(f"{name}={value!r} is no text: write it as on the command line, in quotes")
 
 
-def _new_folder() -> Path:
-    """Below that of temporary files; nothing removes it but its user. Raises LinkscopeError."""
+@contextmanager
+def _new_folder() -> Iterator[Path]:
+    """Below that of temporary files; it stays with what is written into it, and goes where that is nothing.
+
+    Raises LinkscopeError.
+    """
     try:
-        return Path(tempfile.mkdtemp(prefix="run-of-linkscope-"))
+        folder = Path(tempfile.mkdtemp(prefix="run-of-linkscope-"))
     except OSError as error:
         raise LinkscopeError(f"cannot write a temporary file: {error.strerror or error}; name an output") from error
+    try:
+        yield folder
+    finally:
+        with suppress(OSError):  # it holds a run
+            folder.rmdir()

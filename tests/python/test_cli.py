@@ -217,6 +217,13 @@ def test_the_interface_refuses_wrong_words_in_one_line(asked: dict[str, Any], co
         linkscope.run("default", **asked)
 
 
+def test_the_interface_leaves_no_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    with pytest.raises(LinkscopeError, match="unknown suite"):
+        linkscope.run("nosuch")
+    assert not list(tmp_path.iterdir())
+
+
 def test_the_interface_completes_before_it_is_loaded() -> None:
     assert set(linkscope.__all__) <= set(dir(linkscope))
 
