@@ -72,3 +72,8 @@ def __getattr__(name: str) -> Any:
 
         return getattr(api, name)
     raise AttributeError(f"module 'linkscope' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """With what is not loaded yet, so that notebooks and shells complete it."""
+    return sorted({*globals(), *__all__})

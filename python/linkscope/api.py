@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import difflib
 import os
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -27,10 +31,11 @@ from linkscope.analysis.workloads import workloads as _workloads
 from linkscope.errors import LinkscopeError
 from linkscope.importers.imported_run import Wanted as _Wanted
 from linkscope.importers.imported_run import import_file as _import_file
-from linkscope.launch.calibrate import TURNS, default_folder
+from linkscope.launch.calibrate import TURNS
 from linkscope.launch.calibrate import turns as _turns
 from linkscope.launch.engines import machine_description
 from linkscope.launch.job import Request
+from linkscope.launch.launcher import inside as _inside
 from linkscope.launch.launcher.launch_options import LaunchOptions
 from linkscope.launch.run import Listener
 from linkscope.launch.run import resume as _resume
@@ -47,6 +52,7 @@ from linkscope.results.run_files import open_all as _open_all
 from linkscope.results.run_stream import open_run as _open_run
 
 _LAUNCHING = tuple(one.name for one in fields(LaunchOptions))
+_ASKED = tuple(one.name for one in fields(Request) if one.name not in ("suites", "launching", "workload"))
 
 __all__ = [
     "Calibration",
@@ -91,9 +97,17 @@ def run(
     budget="60s", rounds="3:6" (each case measured three times, in new processes, and up to six times where its figure
     is wider than ``precision``), clock=, machine=, engine=, and of how several processes are started: launcher=,
     launcher_command=, hosts=, hostfile=, interface=. ``workload`` runs what an application sends instead:
-    WorkloadRequest("halo", ranks="4"), with the words of `linkscope app`. Raises LinkscopeError.
+    WorkloadRequest("halo", ranks="4"), with the words of `linkscope app`.
+
+    The run is written to ``output``. Without it that is a new temporary file, which stays: the result's ``path``. Only
+    the ranks of a job, which must find one file, then write below runs/. Raises LinkscopeError, for a word that there
+    is not too.
     """
-    return _run(_request(suites, asked, workload), Path(output) if output is not None else None, listener)
+    request = _request(suites, asked, workload)
+    if output is None and _inside.place() is None:
+        with _new_folder() as folder:
+            return _run(request, folder / "run.jsonl", listener)
+    return _run(request, Path(output) if output is not None else None, listener)
 
 
 def resume(path: str | os.PathLike[str], listener: Listener | None = None, **launching: str) -> RunFile:
@@ -101,6 +115,7 @@ def resume(path: str | os.PathLike[str], listener: Listener | None = None, **lau
 
     Raises LinkscopeError where it is of another machine, and where its file alone names a launcher.
     """
+    _check_words(launching, _LAUNCHING)
     return _resume(Path(path), None, listener, LaunchOptions(**launching) if launching else None)
 
 
@@ -111,16 +126,16 @@ def calibrate(
     listener: Listener | None = None,
     **asked: str,
 ) -> Calibration:
-    """Repeats a run ``turns`` times, each into a file of the folder ``output`` (default: below runs/), and returns how
-    well its intervals hold from run to run, by class of figures. It is kept for the node, where nothing is
+    """Repeats a run ``turns`` times, each into a file of the folder ``output`` (default: a temporary one), and returns
+    how well its intervals hold from run to run, by class of figures. It is kept for the node, where nothing is
     ``why_not_kept``: later runs there widen their intervals by it.
 
     ``suites`` and ``asked`` are those of ``run``; without any of them those of the runs that the folder holds, which
     are kept or completed. Raises LinkscopeError, also where the result cannot be kept; the runs stay.
     """
-    folder = Path(output) if output is not None else default_folder()
     request = _request(suites, asked) if suites or asked else None
-    found = _calibration.calibrate(list(_turns(request, turns, folder, listener)))
+    with nullcontext(Path(output)) if output is not None else _new_folder() as folder:
+        found = _calibration.calibrate(list(_turns(request, turns, folder, listener)))
     if not found.why_not_kept:
         _keep(found)
     return found
@@ -176,8 +191,8 @@ def figures(found: RunFile | str | os.PathLike[str]) -> DataFrame:
 def load(*patterns: str | os.PathLike[str]) -> DataFrame:
     """The figures of many runs, files, folders or patterns such as "runs/*.jsonl", as one Polars frame.
 
-    The columns of ``figures`` after ``run`` (the file), ``node``, ``host`` and ``started`` (UTC). Raises
-    LinkscopeError where one is no run file, and where there are none.
+    The columns of ``figures`` after ``run`` (the file), ``node``, ``host``, ``started`` (UTC) and ``command``.
+    Raises LinkscopeError where one is no run file, and where there are none.
     """
     return _load(patterns)
 
@@ -213,6 +228,7 @@ def machines() -> list[str]:
 
 
 def _request(suites: tuple[str, ...], asked: dict[str, str], workload: WorkloadRequest | None = None) -> Request:
+    _check_words(asked, (*_ASKED, *_LAUNCHING))
     launching = LaunchOptions(**{name: asked[name] for name in _LAUNCHING if name in asked})
     words: dict[str, Any] = {name: value for name, value in asked.items() if name not in _LAUNCHING}
     if workload is None:
@@ -220,3 +236,31 @@ def _request(suites: tuple[str, ...], asked: dict[str, str], workload: WorkloadR
     if suites:
         raise LinkscopeError("a workload stands in the place of suites: name one or the other")
     return Request(suites=(workload.application,), launching=launching, workload=workload, **words)
+
+
+def _check_words(given: Mapping[str, object], known: Sequence[str]) -> None:
+    """Raises LinkscopeError for a keyword that is not ``known``, with the likely one, and for what is no text."""
+    for name, value in given.items():
+        if name not in known:
+            near = difflib.get_close_matches(name, known, 1)
+            hint = f"did you mean {near[0]}?" if near else f"choose from {', '.join(known)}"
+            raise LinkscopeError(f"no keyword {name!r}: {hint}")
+        if value is not None and not isinstance(value, str):
+            raise LinkscopeError(f"{name}={value!r} is no text: write it as on the command line, in quotes")
+
+
+@contextmanager
+def _new_folder() -> Iterator[Path]:
+    """Below that of temporary files; it stays with what is written into it, and goes where that is nothing.
+
+    Raises LinkscopeError.
+    """
+    try:
+        folder = Path(tempfile.mkdtemp(prefix="run-of-linkscope-"))
+    except OSError as error:
+        raise LinkscopeError(f"cannot write a temporary file: {error.strerror or error}; name an output") from error
+    try:
+        yield folder
+    finally:
+        with suppress(OSError):  # it holds a run
+            folder.rmdir()

@@ -128,7 +128,7 @@ def outcome(path: Path, good: RunFile) -> str:
     for use in (_shown, _explained, lambda one: render(one), of_run, _chosen, _analyzed, _checked):
         use(run)
     for suffix in (".csv", ".parquet"):
-        export(run, path.with_suffix(suffix))
+        export([run], path.with_suffix(suffix))
     for pair in (lambda: compare([good], [run]), lambda: compare([run], [good]), lambda: calibrate([good, run])):
         try:
             found = pair()

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from launching import TINY_IDS, Bench, add_engine, bench
@@ -229,6 +231,38 @@ def test_the_interface_gives_the_same_things(bench: Bench) -> None:
     assert [row.id for row in linkscope.read("a.jsonl").rows] == [row.id for row in made.rows] == TINY_IDS[:2]
     assert linkscope.machines() == machine_names()
     assert len(linkscope.topology("h200x4").of_kind("gpu")) == 4
+
+
+def test_the_interface_writes_nothing_here_unless_asked(bench: Bench) -> None:
+    before = set(Path().rglob("*"))
+    made = linkscope.run(bench.suite, sizes="4K,8K")
+    assert [row.id for row in linkscope.read(made.path).rows] == TINY_IDS[:2]
+    assert set(Path().rglob("*")) == before
+    shutil.rmtree(made.path.parent)
+
+
+@pytest.mark.parametrize(
+    ("asked", "complaint"),
+    [
+        ({"budgt": "20s"}, "no keyword 'budgt': did you mean budget"),
+        ({"zzz": "1"}, "no keyword 'zzz': choose from devices"),
+        ({"budget": 20}, "budget=20 is no text"),
+    ],
+)
+def test_the_interface_refuses_wrong_words_in_one_line(asked: dict[str, Any], complaint: str) -> None:
+    with pytest.raises(LinkscopeError, match=complaint):
+        linkscope.run("default", **asked)
+
+
+def test_the_interface_leaves_no_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    with pytest.raises(LinkscopeError, match="unknown suite"):
+        linkscope.run("nosuch")
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_interface_completes_before_it_is_loaded() -> None:
+    assert set(linkscope.__all__) <= set(dir(linkscope))
 
 
 def test_the_interface_calibrates_and_keeps_it_for_the_node(bench: Bench, own_folders: Path) -> None:

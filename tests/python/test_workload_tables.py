@@ -250,7 +250,7 @@ def test_figures_have_the_workload_and_its_parts() -> None:
 
 
 def test_an_export_has_a_column_for_each_part(tmp_path: Path) -> None:
-    export(run_of(some.halo_rows()), tmp_path / "a.csv")
+    export([run_of(some.halo_rows())], tmp_path / "a.csv")
     with (tmp_path / "a.csv").open(encoding="utf-8") as stream:
         lines = list(csv.DictReader(stream))
     assert float(lines[0]["wait_s"]) == pytest.approx(0.0123, rel=0.01)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import shlex
 from collections.abc import Callable, Iterable
 from datetime import datetime
 from pathlib import Path
@@ -43,29 +44,42 @@ def _matched(pattern: str) -> list[Path]:
 
 
 def of_run(run: Run) -> polars.DataFrame:
-    """The run's ``figures`` beside four columns: ``run``, its file; ``node``, what it is; ``host``; ``started``."""
+    """The run's ``figures`` beside five columns: ``run``, its file; ``node``, what it is; ``host``; ``started``; and
+    ``command``, what was typed, "" where the run was asked for by Python."""
     own = [
         polars.lit(str(run.path), polars.Categorical).alias("run"),
         polars.lit(run.node.name, polars.Categorical).alias("node"),
         polars.lit(run.header["host"], polars.Categorical).alias("host"),
         polars.lit(_started(run), polars.Datetime("us", "UTC")).alias("started"),
+        polars.lit(shlex.join(run.header["command"]), polars.Categorical).alias("command"),
     ]
     return figures_of(run).select(*own, polars.all())
 
 
-def export(run: Run, path: Path) -> None:
-    """Writes ``of_run`` as the ending of the name says, whole or not at all.
+def export(runs: Iterable[Run], path: Path) -> None:
+    """Writes ``of_run`` of all ``runs``, one below the other, as the ending of the name says, whole or not at all.
 
-    Raises LinkscopeError for another ending, and where the file cannot be written.
+    Raises LinkscopeError for another ending, without runs, and where the file cannot be written.
     """
     if path.suffix not in WRITERS:
-        raise LinkscopeError(f"cannot export to {path}: choose a name that ends in {' or '.join(WRITERS)}")
-    data = io.BytesIO()
-    WRITERS[path.suffix](of_run(run), data)
+        raise LinkscopeError(
+            f"cannot export to {path}: choose a name that ends in {' or '.join(WRITERS)}, or - for CSV"
+        )
+    data = exported(runs, path.suffix)
     try:
-        put_whole(path, data.getvalue())
+        put_whole(path, data)
     except OSError as error:
         raise LinkscopeError(f"cannot write {path}: {error.strerror or error}") from error
+
+
+def exported(runs: Iterable[Run], ending: str) -> bytes:
+    """What ``export`` writes into a file with that ``ending``, of ``WRITERS``. Raises LinkscopeError for no runs."""
+    frames = [of_run(run) for run in runs]
+    if not frames:
+        raise LinkscopeError("nothing to export: name run files, or folders that hold some")
+    data = io.BytesIO()
+    WRITERS[ending](polars.concat(frames), data)
+    return data.getvalue()
 
 
 def _flat(frame: polars.DataFrame) -> polars.DataFrame:

@@ -195,14 +195,26 @@ def report(
 
 @app.command()
 def export(
-    run_file: RunPath,
-    output: Annotated[Path, typer.Option("-o", "--output", help="File to write, .csv or .parquet.")],
+    run_files: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="RUN...", help="Run files, or folders of them; all go into one file.", show_default=False
+        ),
+    ],
+    output: Annotated[
+        Path, typer.Option("-o", "--output", help="File to write, .csv or .parquet; - prints CSV.", show_default=False)
+    ],
 ) -> int:
-    """Write a run's figures as a flat table, one line per figure, with units in the names of its columns."""
+    """Write the figures of runs as one flat table, one line per figure, with units in the names of its columns."""
     from linkscope.analysis.frames import export as write
-    from linkscope.results.run_stream import open_run
+    from linkscope.analysis.frames import exported
+    from linkscope.results.run_files import open_all
 
-    write(open_run(run_file), output)
+    runs = open_all(run_files)
+    if str(output) == "-":
+        sys.stdout.write(exported(runs, ".csv").decode())
+        return 0
+    write(runs, output)
     err().print(f"wrote {output}", highlight=False)
     return 0
 
