@@ -145,6 +145,22 @@ def test_an_inspectors_sends_receives_and_all_to_alls_are_read(tmp_path: Path) -
     ]
 
 
+def test_a_file_of_the_inspector_itself_is_read() -> None:
+    mebi = 1 << 20
+    phases = sample("inspector.jsonl").phases
+    assert [(one.name.split()[0], one.messages[0].size) for one in phases] == [
+        ("AllReduce", 4 * mebi),
+        ("AllGather", mebi),
+        ("ReduceScatter", 2 * mebi),
+        ("Broadcast", mebi),
+        ("Send", 2 * mebi),
+        ("Recv", 2 * mebi),
+        ("AllReduce", 4),
+    ]
+    send, receive = phases[4].pairs, phases[5].pairs
+    assert send == tuple(pair[::-1] for pair in receive)
+
+
 def test_packed_files_are_read(tmp_path: Path) -> None:
     packed = tmp_path / "kineto.json.gz"
     packed.write_bytes(gzip.compress((SAMPLES / "kineto.json").read_bytes()))
