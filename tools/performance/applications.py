@@ -15,8 +15,8 @@ HEAD = """## Applications' communication
 
 The halo exchange and the particle exchange with all ranks on one H100, which they share,
 and MPI that takes no GPU memory: MPI staged through the host beside copies by peer access or IPC. "Told" is the sum
-of the parts over the mean time, of the member that tells most: parts are the mean of one start more than the time, the one
-before the first sample.
+of the parts over the mean time, of the member that tells most: parts are the mean of one start more than the time,
+the one before the first sample.
 """
 SHAPE = """## Particle exchange: messages beside Quicksilver's
 

@@ -99,6 +99,8 @@ class Claim(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     @property
     def expects(self) -> tuple[str, ...]:
         """Names of what is expected; one, if the claim is well made."""
+        if self.cell and self.needs:
+            return ("needs",)
         return tuple(name for name in EXPECTATIONS if getattr(self, name) not in (None, ""))
 
 
@@ -120,7 +122,8 @@ class Exhibit(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
     ``curve``: a line for each of ``lines``, or as its rows have them. ``matrix``, ``list``: as its row has it.
     ``table``: ``lines`` by ``columns``, with the ``published`` figures, null where the study has none; each is a claim,
-    held to ``within``. A line may select a figure in ways that GPUs of other vendors need: one of them answers.
+    held to ``within``; ``needs``: what keeps them from being tested, so that they stand beside ours alone. A line may
+    select a figure in ways that GPUs of other vendors need: one of them answers.
     """
 
     name: Text
@@ -130,6 +133,7 @@ class Exhibit(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     lines: list[Line] = []
     columns: list[Line] = []
     published: list[list[Number | None]] = []
+    needs: str = ""
     unit: Unit = "GB/s"
     within: Annotated[float, Meta(ge=0, le=1)] = 0.1
 
@@ -183,6 +187,7 @@ def _of_table(exhibit: Exhibit) -> list[Claim]:
             unit=exhibit.unit,
             within=exhibit.within,
             about=value,
+            needs=exhibit.needs,
             cell=True,
         )
         for line, values in zip(exhibit.lines, exhibit.published, strict=False)
