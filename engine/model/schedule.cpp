@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <ranges>
 
 #include "base/error.hpp"
 
@@ -125,9 +126,9 @@ void check_particles(const ParticleDeck& deck, std::size_t ranks) {
 
 /// Receives are posted until the last termination test of a repeat: what is sent after it nobody takes.
 void check_rounds(const Loop& loop, const std::string& place) {
-  for (auto phase = loop.phases.rbegin(); phase != loop.phases.rend(); ++phase) {
-    if (phase->termination != Termination::none) return;
-    if (!phase->messages.empty())
+  for (const Phase& phase : std::views::reverse(loop.phases)) {
+    if (phase.termination != Termination::none) return;
+    if (!phase.messages.empty())
       throw Error(Fault::bad_input, place + ": particles are sent after the last termination test");
   }
 }

@@ -32,7 +32,7 @@ struct ReductionWords {
 };
 
 /// One thread's. A wait ends with Error{broken} after a minute, when another rank has given up, or when another rank's
-/// process is gone: none waits for ever.
+/// process is gone: every wait ends.
 class RankBoard {
  public:
   [[nodiscard]] static Bytes bytes(int ranks);
