@@ -34,7 +34,9 @@ def page(groups: Sequence[Group], evidence: Evidence) -> str:
     rows = covered()
     every = [(name, reason) for group in groups for name, reason in group.names.items()]
     states = {name: state(reason, rows.get(name, ()), evidence) for name, reason in every}
-    return "\n".join([_HEAD, _counts(groups, states, rows), _STATES, *(_group(group, states, rows, evidence) for group in groups)])
+    return "\n".join(
+        [_HEAD, _counts(groups, states, rows), _STATES, *(_group(group, states, rows, evidence) for group in groups)]
+    )
 
 
 def state(reason: str | None, rows: Sequence[str], evidence: Evidence) -> str:
@@ -45,7 +47,14 @@ def state(reason: str | None, rows: Sequence[str], evidence: Evidence) -> str:
 
 
 def _group(group: Group, states: Mapping[str, str], rows: Mapping[str, Sequence[str]], evidence: Evidence) -> str:
-    lines = [f"## {_cell(group.title)}", "", group.source, "", "| benchmark | command | suite rows | state |", "|---|---|---|---|"]
+    lines = [
+        f"## {_cell(group.title)}",
+        "",
+        group.source,
+        "",
+        "| benchmark | command | suite rows | state |",
+        "|---|---|---|---|",
+    ]
     for name, reason in group.names.items():
         covering = rows.get(name, ())
         said = _said(states[name], reason, covering, evidence)

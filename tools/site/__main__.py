@@ -27,6 +27,7 @@ from tools.site.pages import Pages  # noqa: E402
 from linkscope.errors import LinkscopeError  # noqa: E402
 
 FOLDER = ROOT / "build" / "site-pages"
+ASSETS = ("iframe-worker.js", "site.css")
 SITE = ROOT / "build" / "site"
 
 
@@ -41,9 +42,10 @@ def main() -> int:
     except LinkscopeError as error:
         print(f"site: {error}", file=sys.stderr)
         return 1
-    script = FOLDER / "docs" / "assets" / "iframe-worker.js"
-    script.parent.mkdir(exist_ok=True)
-    shutil.copy(HERE / script.name, script)
+    assets = FOLDER / "docs" / "assets"
+    assets.mkdir(exist_ok=True)
+    for name in ASSETS:
+        shutil.copy(HERE / name, assets / name)
     settings = {
         "INHERIT": str(ROOT / "mkdocs.yml"),
         "docs_dir": str(FOLDER / "docs"),

@@ -9,7 +9,15 @@ Navigation: TypeAlias = list[str | dict[str, list[str]]]
 
 FIRST = ("index.md", "install.md", "guide.md", "from-other-tools.md")
 SECTIONS: Mapping[str, tuple[str, ...]] = {
-    "Tasks": ("applications.md", "processes.md", "fleet.md", "python.md", "writing-suites.md"),
+    "Tasks": (
+        "processes.md",
+        "fleet.md",
+        "applications.md",
+        "tuner-files.md",
+        "importing.md",
+        "python.md",
+        "writing-suites.md",
+    ),
     "Figures": ("method.md", "performance.md", "coverage.md"),
     "Reference": (
         "reference/commands.md",
@@ -28,7 +36,13 @@ SECTIONS: Mapping[str, tuple[str, ...]] = {
         "repository/machines/about.md",
         "reference/choices-file.md",
     ),
-    "Project": ("architecture.md", "direct-collectives.md", "CONTRIBUTING.md", "CHANGELOG.md"),
+    "Project": (
+        "architecture.md",
+        "direct-collectives.md",
+        "CONTRIBUTING.md",
+        "repository/bench/about.md",
+        "CHANGELOG.md",
+    ),
 }
 
 
