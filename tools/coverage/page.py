@@ -12,20 +12,21 @@ RUN, COMPILED, NONE = "run", "compiled", "none"
 
 _HEAD = """# Coverage
 
-The benchmarks of other tools and studies by their own names, each with the command that measures the same here. All of a
-tool's at once:
+The benchmarks of other tools and studies by their own names, each with the command that measures the same here. All of
+a tool's at once:
 """
 _STATES = """
 Further down each benchmark has its command, the suite rows that measure it, and its **state**:
 
-- **run**: a suite row that covers it has verified figures from hardware. Node, date and number of cases are given. Not every
-  case must have run: some suite rows over several GPUs have run on one only, and names of a HIP build count as run where
-  the suite row that they share with the CUDA build has run on NVIDIA GPUs.
+- **run**: a suite row that covers it has verified figures from hardware. Node, date and number of cases are given.
+  Not every case must have run: some suite rows over several GPUs have run on one only, and names of a HIP build count
+  as run where the suite row that they share with the CUDA build has run on NVIDIA GPUs.
 - **compiled**: the methods of its suite rows compile, but no recorded run on hardware has figures yet.
 - **none**: not available, for the given reason.
 
-`linkscope list suites NAME` says what each suite row measures; `--methods`, `--sizes` and `--devices` narrow a run. This page
-is written by `python tools/coverage` from `tools/coverage/names.yaml`, the suites and `tools/coverage/evidence.jsonl`.
+`linkscope list suites NAME` says what each suite row measures; `--methods`, `--sizes` and `--devices` narrow a run.
+This page is written by `python tools/coverage` from `tools/coverage/names.yaml`, the suites and
+`tools/coverage/evidence.jsonl`.
 """
 
 
@@ -69,9 +70,8 @@ def _counts(groups: Sequence[Group], states: Mapping[str, str], rows: Mapping[st
     for group in groups:
         count = Counter(states[name] for name in group.names)
         command = _command(_suites([row for name in group.names for row in rows.get(name, ())]))
-        lines.append(
-            f"| {_cell(group.title)} | {command} | {count[RUN]} | {count[COMPILED]} | {count[NONE]} | {len(group.names)} |"
-        )
+        counts = f"{count[RUN]} | {count[COMPILED]} | {count[NONE]} | {len(group.names)}"
+        lines.append(f"| {_cell(group.title)} | {command} | {counts} |")
     total = Counter(states.values())
     lines.append(f"| **all** | | {total[RUN]} | {total[COMPILED]} | {total[NONE]} | {len(states)} |")
     return "\n".join(lines)
