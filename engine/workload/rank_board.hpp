@@ -10,7 +10,7 @@
 #include "base/steady_clock.hpp"
 #include "base/units.hpp"
 #include "model/schedule.hpp"
-#include "workload/gpu/board_memory.hpp"
+#include "workload/board_memory.hpp"
 
 namespace linkscope::workload {
 

@@ -1,4 +1,4 @@
-#include "workload/gpu/rank_board.hpp"
+#include "workload/rank_board.hpp"
 
 #include <unistd.h>
 
