@@ -226,6 +226,7 @@ def test_the_wheel_holds_what_has_a_compiler_and_names_its_glibc(
         (dist / "linkscope-1-py3-none-linux_x86_64.whl").touch()
 
     Pip("ziglang", "scikit-build-core", "--prefer-binary").install_in(monkeypatch)
+    monkeypatch.setattr(Environment, "ensure", lambda environment, extra: None)
     monkeypatch.setattr(cuda, "toolkit_nvcc", lambda: Path("/opt/cuda/bin/nvcc"))
     monkeypatch.setattr(hip, "hipcc", lambda: None)
     monkeypatch.setattr(wheel, "logged", logged)

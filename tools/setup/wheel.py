@@ -20,6 +20,7 @@ CUDA_ARCHITECTURES = "80-real;90-real;100"
 
 def build(root: Path, environment: Environment, folder: Path, cuda_architectures: str, hip_architectures: str) -> Path:
     """Compiles the engines, and returns the wheel in ``folder``. Raises SetupError."""
+    environment.ensure("")  # completion and the manual page are made by the command line itself
     environment.pip("install", "--prefer-binary", *TOOLS)
     nvcc = cuda.toolkit_nvcc()
     flags = ["-DCMAKE_UNITY_BUILD=ON", f"-DLINKSCOPE_ZIG={environment.site_packages / 'ziglang' / 'zig'}"]
