@@ -184,12 +184,14 @@ def test_the_kernel_names_amd_gpus(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         hip.cmake_flags("")
 
 
-def test_an_extra_holds_those_before_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_extra_holds_those_that_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
     environment = Environment(Path(__file__).resolve().parents[2])
     monkeypatch.setattr(Environment, "python", Path(sys.executable))
     assert not any(name.startswith("pytest") for name in environment.requirements(""))
     assert any(name.startswith("pytest") for name in environment.requirements("dev"))
     assert not any(name.startswith("linkscope") for name in environment.requirements("dev"))
+    assert any(name.startswith("mkdocs") for name in environment.requirements("docs"))
+    assert not any(name.startswith(("pytest", "ruff")) for name in environment.requirements("docs"))
 
 
 def test_without_root_the_command_to_type_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
