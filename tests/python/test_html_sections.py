@@ -11,12 +11,14 @@ import pytest
 from linkscope.analysis.choose import choose
 from linkscope.analysis.figures import figures
 from linkscope.analysis.overview import overview
+from linkscope.report import wording
 from linkscope.report.html import render
 from linkscope.report.html_glance import OTHER, glance
 from linkscope.report.html_limits import fitted
 from linkscope.report.html_records import Records
 from linkscope.report.html_sections import Section, chapters, sections_of
 from linkscope.report.html_use import best_collectives, use_maps
+from linkscope.results.row import Row
 from linkscope.results.run_file import RunFile
 
 RUNS = Path(__file__).parent.parent / "fixtures" / "runs"
@@ -30,6 +32,14 @@ def sections(run: RunFile) -> list[Section]:
 @pytest.fixture(scope="module")
 def recorded() -> RunFile:
     return RunFile.read(RUNS / "h200x4-default.jsonl")
+
+
+def exact(row: Row) -> Row:
+    """As a model that has no noise gives it."""
+    results = []
+    for flow, one in zip(row.case["flows"], row.raw.get("flows", []), strict=False):
+        results.append(made.result(flow["bytes"], [one["samples_s"][0]] * 4))
+    return Row.from_json({**row.raw, "flows": results}) if results else row
 
 
 def test_every_table_stands_in_one_chapter(recorded: RunFile) -> None:
@@ -103,9 +113,11 @@ def test_tables_of_a_long_chapter_are_folded_one_by_one() -> None:
 
 
 def test_a_modelled_page_claims_no_measurement() -> None:
-    page = render(made.run(4, made.pair_matrix(2, "Pairs", 390.0)[:1]))
+    rows = [*made.pair_matrix(4, "Pairs", 390.0), *made.size_curves("Curve", [("a", "gpu:0", "gpu:1", 390.0)])]
+    page = render(made.run(4, [exact(row) for row in rows]))
     assert "measured and verified" not in page
     shown = page.split("<script", 1)[0].split('id="method"')[0]
+    assert shown.count(f">{wording.MODELLED}</text>") == 1
     assert not re.search(r"±|95 % interval|1 % asked|measured and verified", shown)
 
 

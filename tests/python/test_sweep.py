@@ -8,7 +8,7 @@ import modelled_run as made
 
 from linkscope.analysis.curves import CurveSet
 from linkscope.analysis.overview import overview
-from linkscope.report.sweep import sweep
+from linkscope.report.sweep import sweep, unrivalled
 from linkscope.results.row import Row
 
 SIZES = (1 << 10, 1 << 16, 1 << 20, 1 << 24)
@@ -54,6 +54,15 @@ def test_the_best_of_several_series_is_named() -> None:
     found = sweep(table([*rows((1.0, 2.0, 3.0, 4.0), "slow"), *rows((1.0, 9.0, 30.0, 40.0), "quick")]))
     assert found is not None
     assert found.place == "quick at 16 MiB"
+
+
+def test_a_curve_that_is_timed_like_no_other_is_named() -> None:
+    both = [*rows((1.0, 2.0, 3.0, 4.0), "pair, slow"), *rows((1.0, 9.0, 30.0, 40.0), "pair, quick")]
+    assert unrivalled(table(both)) == ""
+    third = rows((2.0, 9.0, 30.0, 40.0), "pair, own form")
+    for row in third:
+        row.case["flows"][0]["parameters"] = {"form": "in-kernel"}
+    assert "own form (the model's clock, in-kernel)" in unrivalled(table([*both, *third]))
 
 
 def test_a_matrix_of_one_size_is_no_sweep() -> None:

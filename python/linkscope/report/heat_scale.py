@@ -62,5 +62,5 @@ def values_scale(path: str, tables: Iterable[Sequence[Cell]]) -> Scale | None:
         return None
     values = [figure.value.median for figure in figures]
     ends = "lowest to highest" if figures[0].higher_is_better else "shortest to longest"
-    words = f"{figures[0].unit}, {ends}, the same in every table of {path} without a peak"
+    words = f"{figures[0].unit}, {ends}: one scale for {path}, no peak is known"
     return Scale(OF_VALUES, min(min(values), FLOOR * max(values)), max(values), words)

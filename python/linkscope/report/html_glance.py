@@ -43,7 +43,7 @@ class GlanceLine:
 
 @dataclass(frozen=True)
 class GlanceGroup:
-    """Lines of one path."""
+    """Lines of one path, or of one collective."""
 
     path: str
     lines: tuple[GlanceLine, ...]
@@ -76,11 +76,17 @@ def glance(sections: Sequence[Section]) -> Glance:
     parts = [part for one in sections for part in _parts(one)]
     columns = _columns(parts)
     used = [*columns, *([OTHER] if any(part.method not in columns for part in parts) else [])]
-    groups: dict[str, list[GlanceLine]] = {}
+    groups: dict[tuple[int, str], list[GlanceLine]] = {}
     for together in _lines(parts, columns):
-        groups.setdefault(together[0].section.path, []).append(_line(together, used))
-    ordered = sorted(groups.items(), key=lambda item: case_path.ORDER.index(item[0]))
-    return Glance(tuple(used), tuple(GlanceGroup(path, tuple(lines)) for path, lines in ordered))
+        section = together[0].section
+        groups.setdefault((case_path.ORDER.index(section.path), _about(section)), []).append(_line(together, used))
+    ordered = sorted(groups.items(), key=lambda item: item[0][0])
+    return Glance(tuple(used), tuple(GlanceGroup(about, tuple(lines)) for (_, about), lines in ordered))
+
+
+def _about(section: Section) -> str:
+    """Its path or, of collectives, which one."""
+    return section.collective.capitalize() or section.path
 
 
 def _columns(parts: Sequence[_MethodPart]) -> list[str]:

@@ -69,7 +69,7 @@ def _record(row: Row, table: Table, entry: Cell) -> dict[str, Any]:
         "verified": _verified(row),
         "setting": _setting(row),
         "load": row.load,
-        "notes": row.notes,
+        "notes": [wording.explained(note) for note in row.notes],
     }
     if entry.x is not None:
         record["x"] = _short(entry.x) if entry.x != int(entry.x) else int(entry.x)
@@ -85,7 +85,7 @@ def _record(row: Row, table: Table, entry: Cell) -> dict[str, Any]:
     if bandwidths:
         record["bandwidths"] = bandwidths
     if entry.slowest is not None:
-        record["notes"] = [*row.notes, f"slowest member: {wording.slowest(entry)}"]
+        record["notes"] = [*record["notes"], f"slowest member: {wording.slowest(entry)}"]
     if entry.overlap is not None:
         record["overlap"] = _short(entry.overlap * 100)
     if entry.above_peak:

@@ -18,7 +18,7 @@ from linkscope.report.heat_scale import Scale, shares_scale, values_scale
 from linkscope.report.html_limits import Fitted
 from linkscope.report.html_records import Records
 from linkscope.report.series_band import Band
-from linkscope.report.sweep import Sweep, sweep
+from linkscope.report.sweep import Sweep, sweep, unrivalled
 
 EVEN = 0.03
 """A table whose figures are within that of one another is one figure."""
@@ -37,8 +37,9 @@ class Heat:
 @dataclass(frozen=True)
 class Section:
     """A table as the template wants it; ``whole``: in the run. ``heat`` and ``scale`` are for a matrix, ``svg`` for
-    curves, with the ``band`` of all series where those are too many; ``indices`` are the records' of its cells; ``single`` is the one cell of a table that has no other.
-    ``path`` is what its bytes pass; ``methods``: of each case, by its id. ``collectives``: those of its cases."""
+    curves, with the ``band`` of all series where those are too many; ``indices`` are the records' of its cells;
+    ``single`` is the one cell of a table that has no other. ``path`` is what its bytes pass; ``methods``: of each
+    case, by its id. ``collectives``: those of its cases."""
 
     kind: str
     anchor: str
@@ -61,6 +62,11 @@ class Section:
         return cells[0] if len(cells) == 1 and cells[0].headline is not None and self.kind != "curve" else None
 
     @property
+    def collective(self) -> str:
+        """Such as "all-reduce"; of tables with several that they are several; empty where there is none."""
+        return self.collectives[0] if len(self.collectives) == 1 else case_path.SEVERAL if self.collectives else ""
+
+    @property
     def nothing(self) -> str:
         """Why there is nothing to show; empty where there is."""
         return wording.all_skipped(self.whole.flat)
@@ -69,6 +75,16 @@ class Section:
     def sweep(self) -> Sweep | None:
         """Of a table over sizes or counts."""
         return None if self.single else sweep(self.whole)
+
+    @property
+    def exact(self) -> bool:
+        """Whether no figure has an interval, as a model's."""
+        return all(entry.headline.exact for entry in self.whole.flat if entry.headline is not None)
+
+    @property
+    def unrivalled(self) -> str:
+        """Which curves are left out of what is said to be best, and why; may be empty."""
+        return unrivalled(self.whole)
 
     @property
     def brief(self) -> str:
@@ -119,7 +135,7 @@ def _groups(sections: Sequence[Section], best: Mapping[str, str]) -> tuple[Colle
     """By collective, in the order of the run; tables of several ones last."""
     found: dict[str, list[Section]] = {}
     for one in sorted(sections, key=lambda one: len(one.collectives) > 1):
-        found.setdefault(one.collectives[0] if len(one.collectives) == 1 else case_path.SEVERAL, []).append(one)
+        found.setdefault(one.collective, []).append(one)
     return tuple(CollectiveGroup(title, best.get(title, ""), tuple(some)) for title, some in found.items())
 
 

@@ -61,6 +61,21 @@ def is_sweep(table: Table) -> bool:
     return isinstance(table, CurveSet) or len({entry.bytes for entry in table.flat}) > 1
 
 
+def unrivalled(table: Table) -> str:
+    """Which curves are never told as best since no other one is timed as they are, with how; empty where there are
+    none, or nobody is told as best."""
+    if not isinstance(table, CurveSet) or not table.leads:
+        return ""
+    groups: dict[tuple[str, str], list[str]] = {}
+    for name, curve in zip(table.names, table.curves, strict=True):
+        for regime in {point.regime for point in curve.points if point.headline is not None}:
+            groups.setdefault((curve.series.partition(", ")[0], regime), []).append(f"{name} ({regime})")
+    alone = [names[0] for names in groups.values() if len(names) == 1]
+    if not alone:
+        return ""
+    return f"not set against the others, since none is timed alike: {wording.few(alone)}"
+
+
 def _better(one: Cell, other: Cell) -> bool:
     mine, its = one.headline, other.headline
     assert mine is not None
