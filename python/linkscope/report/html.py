@@ -51,7 +51,7 @@ MANY = 30
 """Tables of a chapter of more are folded one by one."""
 MOST_QUESTIONS = 10
 """Of what to use that are not folded."""
-MOST_LINES = 40
+MOST_LINES = 30
 """A table at a glance of more is folded."""
 MOST_LEADS = 6
 """Lines on who is best below a picture."""

@@ -69,7 +69,11 @@ class Section:
     @property
     def nothing(self) -> str:
         """Why there is nothing to show; empty where there is."""
-        return wording.all_skipped(self.whole.flat)
+        cells = self.whole.flat
+        if any(entry.status != "skipped" for entry in cells):
+            return wording.all_skipped(cells)
+        reasons = list(dict.fromkeys(entry.reason or "no reason recorded" for entry in cells))
+        return wording.all_skipped(cells) or f"all {len(cells)} skipped: {wording.few(reasons)}"
 
     @property
     def sweep(self) -> Sweep | None:
