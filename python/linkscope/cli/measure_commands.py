@@ -14,6 +14,7 @@ from linkscope.cli.run_options import (
     Devices,
     DryRun,
     EngineName,
+    FormatName,
     Hostfile,
     Hosts,
     LauncherCommand,
@@ -53,6 +54,7 @@ def run(
     hostfile: Hostfile = None,
     interface: Annotated[str | None, typer.Option(help="Address of this host that the processes report to.")] = None,
     as_json: AsJson = False,
+    form: FormatName = None,
 ) -> int:
     """Measure this machine, or model a described one. Exit code 1 if a case failed."""
     from linkscope.cli import measuring
@@ -64,12 +66,14 @@ def run(
     named: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     launching = LaunchOptions(launcher, launcher_command, hosts, hostfile, interface)
     request = Request(suites=tuple(suites or ("default",)), launching=launching, **named)
+    own = resume and not suites and not named
+    if form is not None:
+        measuring.check_form(form, None if own else request, as_json)
     if dry_run:
         return measuring.dry_run(request, out(), as_json)
     if resume:
-        own = not suites and not named
-        return measuring.resume(output, None if own else request, launching, out(), err(), as_json)
-    return measuring.measure(request, output, out(), err(), as_json)
+        return measuring.resume(output, None if own else request, launching, out(), err(), as_json, form)
+    return measuring.measure(request, output, out(), err(), as_json, form)
 
 
 @app.command()
