@@ -17,6 +17,7 @@ from linkscope.cli.run_options import (
     FormatName,
     Hostfile,
     Hosts,
+    Keyword,
     LauncherCommand,
     LauncherName,
     Output,
@@ -37,6 +38,7 @@ def run(
     devices: Devices = None,
     methods: Annotated[str | None, typer.Option(help="Use only these: copy-engine,kernel-copy.")] = None,
     sizes: Annotated[str | None, typer.Option(help="Sizes of bandwidth rows: 512M, 1K,64K, 4K:1G:2x.")] = None,
+    keyword: Keyword = None,
     precision: Precision = None,
     budget: Budget = None,
     rounds: Rounds = None,
@@ -62,7 +64,7 @@ def run(
     from linkscope.launch.launcher.launch_options import LaunchOptions
 
     given = {"devices": devices, "methods": methods, "sizes": sizes, "budget": budget, "clock": clock}
-    given |= {"machine": machine, "engine": engine, "precision": precision, "rounds": rounds}
+    given |= {"machine": machine, "engine": engine, "precision": precision, "rounds": rounds, "keyword": keyword}
     named: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     launching = LaunchOptions(launcher, launcher_command, hosts, hostfile, interface)
     request = Request(suites=tuple(suites or ("default",)), launching=launching, **named)

@@ -11,6 +11,10 @@ from linkscope.cli import completing
 
 Output = Annotated[Path | None, typer.Option("-o", "--output", help="Run file; else runs/HOST-TIME.jsonl.")]
 Devices = Annotated[str | None, typer.Option(help="Use only these: gpu:0,gpu:2 or gpu:0-3,numa:1.")]
+Keyword = Annotated[
+    str | None,
+    typer.Option("-k", "--keyword", help="Only cases with this word in their id, title or another tool's test name."),
+]
 Precision = Annotated[
     str | None, typer.Option(help="Stop when the 95 % interval is this close to the median; default 1%.")
 ]
