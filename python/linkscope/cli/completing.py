@@ -53,12 +53,18 @@ def studies() -> list[str]:
     return _names("studies")
 
 
+def formats() -> list[str]:
+    """Tools in whose format `run` and `show` print."""
+    return _names("formats")
+
+
 def _names(what: str) -> list[str]:
     from linkscope.analysis.study import study_names
     from linkscope.importers.importers import IMPORTERS
     from linkscope.machine.described import machine_names
     from linkscope.plan.patterns import PATTERNS
     from linkscope.plan.suite import packaged_memories, packaged_methods, suite_names
+    from linkscope.report.peer_formats.formats import FORMATS
 
     known: dict[str, Callable[[], Iterable[str]]] = {
         "suites": suite_names,
@@ -68,6 +74,7 @@ def _names(what: str) -> list[str]:
         "studies": study_names,
         "patterns": lambda: PATTERNS,
         "importers": lambda: IMPORTERS,
+        "formats": lambda: FORMATS,
     }
     try:
         return sorted(known[what]()) if what in known else []
