@@ -41,7 +41,7 @@ def test_an_export_holds_what_the_frame_does(tmp_path: Path, ending: str, read: 
     of_run = ["run", "node", "host", "started", "command"]
     assert found.columns == [*of_run, *(name for name in SCHEMA if name != "parts_s"), *parts]
     assert found["command"].unique().to_list() == ["linkscope run default"]
-    for column in ("gbps", "seconds_high", "bytes", "peak_gbps", "of_peak", "bound_by", "unit"):
+    for column in ("gbps", "seconds_high", "bytes", "peak_gbps", "of_peak", "bound_by", "unit", "notes"):
         assert found[column].to_list() == own[column].to_list()
 
 
