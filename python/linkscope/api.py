@@ -45,6 +45,7 @@ from linkscope.machine.described import load_machine, machine_names
 from linkscope.machine.discover import discover
 from linkscope.machine.node import Node
 from linkscope.machine.paths import Paths as _Paths
+from linkscope.report import displays as _displays  # noqa: F401  registers how results are shown
 from linkscope.results.calibration import Calibration
 from linkscope.results.calibration import keep as _keep
 from linkscope.results.run_file import RunFile
