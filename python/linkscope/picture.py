@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from linkscope.errors import LinkscopeError
+from linkscope.typed_call import typed_call
 
 
 @dataclass(frozen=True)
@@ -19,6 +20,7 @@ class Picture:
     def _repr_svg_(self) -> str:
         return self.svg
 
+    @typed_call()
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the SVG to ``path``, which ends in .svg. Raises LinkscopeError."""
         place = Path(path)

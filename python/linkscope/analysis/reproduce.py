@@ -26,6 +26,7 @@ from linkscope.machine.node import Node
 from linkscope.machine.paths import Paths, natural
 from linkscope.results.row import Row
 from linkscope.results.run_file import RunFile
+from linkscope.typed_call import typed_call
 
 Json = dict[str, Any]
 
@@ -93,6 +94,7 @@ class Reproduction(Displayed):
         """How many claims agree, differ, are untested."""
         return Counter(one.outcome for one in self.judgements)
 
+    @typed_call()
     def report(self, path: str | os.PathLike[str]) -> None:
         """Writes the page of `linkscope reproduce -o` to ``path``. Raises LinkscopeError."""
         write_page(self, Path(path), ())

@@ -21,6 +21,7 @@ from linkscope.results.figure_class import figure_class
 from linkscope.results.records import checked_header, checked_row, checked_state, decoded
 from linkscope.results.replicates import folded
 from linkscope.results.row import Row
+from linkscope.typed_call import typed_call
 
 Json = dict[str, Any]
 
@@ -74,6 +75,7 @@ class RunFile(Displayed):
         """The rows that are ``ok``, ``skipped`` or ``failed``."""
         return tuple(row for row in self.rows if row.status == status)
 
+    @typed_call()
     def plot(self, table: str | None = None) -> Picture:
         """The first matrix or curve with the word ``table`` in its title, or else that of the GPUs, as the page has it.
 
@@ -81,6 +83,7 @@ class RunFile(Displayed):
         """
         return picture_of(self, table)
 
+    @typed_call()
     def report(self, path: str | os.PathLike[str], *beside: RunFile) -> None:
         """Writes the page of `linkscope report` to ``path``, side by side with the runs ``beside``.
 
