@@ -35,10 +35,12 @@ from linkscope.plan.suite import load_suite, packaged_methods
 from linkscope.plan.workload_cases import workload_notes
 from linkscope.results import calibration
 from linkscope.results.run_file import FILE_SCHEMA, SCHEMA
+from linkscope.typed_call import typed_fields
 
 Json = dict[str, Any]
 
 
+@typed_fields
 @dataclass(frozen=True)
 class Request:
     """What the user asked for, in the command line's own words. None: the default.
