@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from os.path import commonprefix
 
 from tools.coverage.evidence import Evidence, Shown
 from tools.coverage.names import Group, covered
+
+from linkscope.plan.suite import Suite, load_suite
 
 RUN, COMPILED, NONE = "run", "compiled", "none"
 
@@ -16,7 +19,8 @@ The benchmarks of other tools and studies by their own names, each with the comm
 a tool's at once:
 """
 _STATES = """
-Further down each benchmark has its command, the suite rows that measure it, and its **state**:
+Further down each benchmark has its command, with the suite rows that measure it where the command measures more, and
+its **state**:
 
 - **run**: a suite row that covers it has verified figures from hardware. Node, date and number of cases are given.
   Not every case must have run: some suite rows over several GPUs have run on one only, and names of a HIP build count
@@ -53,15 +57,13 @@ def _group(group: Group, states: Mapping[str, str], rows: Mapping[str, Sequence[
         "",
         group.source,
         "",
-        "| benchmark | command | suite rows | state |",
-        "|---|---|---|---|",
+        "| benchmark | command | state |",
+        "|---|---|---|",
     ]
     for name, reason in group.names.items():
         covering = rows.get(name, ())
         said = _said(states[name], reason, covering, evidence)
-        several = len(_suites(covering)) > 1
-        own = " ".join(f"`{row if several else row.partition('/')[2]}`" for row in covering)
-        lines.append(f"| {_cell(name)} | {_command(_suites(covering))} | {own} | {_cell(said)} |")
+        lines.append(f"| {_cell(name)} | {_cell(command(covering))} | {_cell(said)} |")
     return "\n".join(lines) + "\n"
 
 
@@ -69,9 +71,9 @@ def _counts(groups: Sequence[Group], states: Mapping[str, str], rows: Mapping[st
     lines = ["| | command | run | compiled | none | all |", "|---|---|---|---|---|---|"]
     for group in groups:
         count = Counter(states[name] for name in group.names)
-        command = _command(_suites([row for name in group.names for row in rows.get(name, ())]))
+        everything = _run(_suites([row for name in group.names for row in rows.get(name, ())]))
         counts = f"{count[RUN]} | {count[COMPILED]} | {count[NONE]} | {len(group.names)}"
-        lines.append(f"| {_cell(group.title)} | {command} | {counts} |")
+        lines.append(f"| {_cell(group.title)} | {everything} | {counts} |")
     total = Counter(states.values())
     lines.append(f"| **all** | | {total[RUN]} | {total[COMPILED]} | {total[NONE]} | {len(states)} |")
     return "\n".join(lines)
@@ -81,9 +83,26 @@ def _suites(rows: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(row.partition("/")[0] for row in rows))
 
 
-def _command(suites: Sequence[str]) -> str:
-    """What measures these."""
-    return f"`linkscope run {' '.join(suites)}`" if suites else ""
+def command(rows: Sequence[str]) -> str:
+    """What measures these suite rows: no others where one word picks them, else with more, and they are named."""
+    suites = _suites(rows)
+    named = f"{_run(suites)}: {' '.join(f'`{row}`' for row in rows)}" if rows else ""
+    if len(suites) != 1:
+        return named
+    (suite,) = suites
+    known = [f"{suite}/{name}/" for name in _names_of(load_suite(suite))]
+    wanted = {f"{row}/" for row in rows}
+    begun = commonprefix(sorted(wanted))  # noqa: RUF071 - characters are meant, as -k takes them
+    alone = begun and {row for row in known if begun in row} == wanted
+    return _run(suites, f" -k {begun}") if alone else named
+
+
+def _names_of(suite: Suite) -> list[str]:
+    return [*(row.name for row in suite.rows), *(workload.name for workload in suite.workloads)]
+
+
+def _run(suites: Sequence[str], options: str = "") -> str:
+    return f"`linkscope run {' '.join(suites)}{options}`" if suites else ""
 
 
 def _said(state: str, reason: str | None, rows: Sequence[str], evidence: Evidence) -> str:
