@@ -10,6 +10,7 @@ import pytest
 from browser import needs_browser, visit
 
 from linkscope.report.html import render
+from linkscope.results.row import Row
 
 pytestmark = needs_browser
 OPEN = "for (const one of document.querySelectorAll('details')) one.open = true;"
@@ -149,3 +150,40 @@ def test_a_picture_turns_to_the_other_axis_and_to_times(page: str, tmp_path: Pat
 
     assert heights(seen[4][0]) == pytest.approx(heights(seen[0][0]), abs=0.3)
     assert heights(seen[3][0]) == heights(seen[1][0])
+
+
+def sweeps() -> list[Row]:
+    """A sweep of 40 series, the last of them odd, and one of the time of a load over the memory that it roams."""
+    series = [(f"pair {i}", "gpu:0", "gpu:1", 390.0 if i < 39 else 80.0) for i in range(40)]
+    rows = made.size_curves("sizes", series, sizes=8)
+    for exponent in range(4):
+        labels = {"show": "curve", "series": "chase", "x": 1024 << exponent, "x_name": "bytes", "figure": "latency"}
+        chase = made.flow("gpu:0", "gpu:1", 1024 << exponent, "pointer-chase")
+        rows.append(made.ok(made.case("Chase", [chase], labels), [made.steady(1e-6)], latency=True))
+    return rows
+
+
+def test_a_band_turns_too_and_its_entries_toggle(tmp_path: Path) -> None:
+    script = """
+        const [band, chase] = document.querySelectorAll('svg.curves');
+        const section = band.closest('section');
+        const span = band.querySelector('.envelope');
+        const top = () => Number(span.getAttribute('d').match(/[\\d.]+/g)[1]);
+        const seen = [top()];
+        const [axis, figure] = section.querySelectorAll('.switches button');
+        for (const button of [axis, figure]) { button.click(); seen.push(top()); }
+        const entries = [...section.querySelectorAll('.series-legend button')];
+        entries.at(-1).click();
+        const mark = band.querySelector('g.series [data-i]');
+        const switches = (picture) => picture.closest('section').querySelectorAll('.switches button').length;
+        return {seen, broken: band.outerHTML.includes('NaN'), names: entries.map((one) => one.textContent),
+                hidden: getComputedStyle(span).display, said: mark.getAttribute('aria-label'),
+                turns: [band, chase].map(switches)};"""
+    seen = found(render(made.run(4, sweeps())), script, tmp_path)
+    assert len(set(seen["seen"])) == 3
+    assert not seen["broken"]
+    assert seen["names"][:2] == ["best of 40 series", "pair 39"]
+    assert len(seen["names"]) == 4
+    assert seen["hidden"] == "none"
+    assert "GB/s" in seen["said"]
+    assert seen["turns"][0] == seen["turns"][1] + 1

@@ -55,7 +55,7 @@ MOST_LEADS = 6
 NARROW = 4
 """A matrix of up to so many columns shares the page's width with another table."""
 STYLE_SHEETS = ("base", "answer", "tables", "curves", "figures", "runs", "workloads", "small")
-SCRIPTS = ("details", "curves", "figures", "download")
+SCRIPTS = ("details", "curves", "switches", "figures", "download")
 
 
 def write_report(runs: Sequence[RunFile | Excerpt], path: Path) -> None:

@@ -16,6 +16,7 @@ from linkscope.report.curve_svg import curve_svg
 from linkscope.report.heat import step
 from linkscope.report.html_limits import Fitted
 from linkscope.report.html_records import Records
+from linkscope.report.series_band import Band
 
 FLOOR = 0.7
 """Where no peak is known, the palest colour stands for at most this share of the largest value, so that noise
@@ -56,7 +57,8 @@ class Heat:
 @dataclass(frozen=True)
 class Section:
     """A table as the template wants it; ``whole``: in the run. ``heat`` and ``scale`` are for a matrix, ``svg`` for
-    curves; ``indices`` are the records' of its cells; ``single`` is the one cell of a table that has no other."""
+    curves, with the ``band`` of all series where those are too many; ``indices`` are the records' of its cells;
+    ``single`` is the one cell of a table that has no other."""
 
     kind: str
     anchor: str
@@ -69,6 +71,7 @@ class Section:
     heat: tuple[tuple[Heat | None, ...], ...] = ()
     scale: Scale | None = None
     svg: Markup | None = None
+    band: Band | None = None
 
     @property
     def single(self) -> Cell | None:
@@ -130,7 +133,8 @@ def _section(number: int, one: Fitted, records: Records, scales: dict[tuple[str,
         )
         return Section("matrix", *shared, collective, heat=heat, scale=scale)
     if isinstance(table, CurveSet):
-        return Section("curve", *shared, collective, svg=Markup(curve_svg(table, records.index, one.band)))
+        svg = Markup(curve_svg(table, records.index, one.band))
+        return Section("curve", *shared, collective, svg=svg, band=one.band)
     return Section("list", *shared, collective)
 
 
