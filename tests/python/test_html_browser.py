@@ -187,3 +187,33 @@ def test_a_band_turns_too_and_its_entries_toggle(tmp_path: Path) -> None:
     assert seen["hidden"] == "none"
     assert "GB/s" in seen["said"]
     assert seen["turns"][0] == seen["turns"][1] + 1
+
+
+def test_a_picture_is_saved_with_its_title_its_mark_and_the_series_that_are_shown(page: str, tmp_path: Path) -> None:
+    script = """
+        let drawn = '';
+        const plain = XMLSerializer.prototype.serializeToString;
+        XMLSerializer.prototype.serializeToString = function (one) { return drawn = plain.call(this, one); };
+        const colours = new Set();
+        HTMLCanvasElement.prototype.toBlob = function (done) {
+            const pixels = this.getContext('2d').getImageData(0, 0, this.width, this.height).data;
+            for (let i = 0; i < pixels.length; i += 4) colours.add(pixels.slice(i, i + 3).join());
+            done(new Blob([]));
+        };
+        const saved = new Promise((done) => {
+            HTMLAnchorElement.prototype.click = function () { done(this.download); };
+        });
+        const section = document.querySelector('svg.curves').closest('section');
+        const [hidden, kept] = section.querySelectorAll('.series-legend button');
+        hidden.click();
+        [...section.querySelectorAll('.switches button')].at(-1).click();
+        const name = await saved;
+        const texts = [section.querySelector('h3').firstChild, section.querySelector('.tag'), kept, hidden];
+        const says = texts.map((one) => drawn.includes(`>${one.textContent.trim()}<`));
+        return {name, colours: colours.size, says, pressed: hidden.ariaPressed};"""
+    seen = found(page, script, tmp_path)
+    assert seen["name"] == f"{made.run(4).path.stem}-copy-over-size-one-pair-of-each-tier.png"
+    assert seen["colours"] > 20
+    assert seen["says"][:3] == [True, True, True]
+    assert seen["pressed"] == "false"
+    assert seen["says"][3] is False
