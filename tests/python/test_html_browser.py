@@ -89,12 +89,13 @@ def test_all_figures_filter_sort_and_copy(page: str, tmp_path: Path) -> None:
         const all = document.getElementById('count').textContent;
         filter.value = 'gpu:3 failed';
         filter.dispatchEvent(new Event('input'));
-        const failed = rows().map((row) => row.lastChild.textContent);
+        const failed = rows().map((row) => [row.lastChild.textContent, row.querySelector('.why').textContent]);
         filter.value = '';
         filter.dispatchEvent(new Event('input'));
         const head = [...document.querySelectorAll('#all th button')].find((b) => b.textContent === 'median');
         head.click();
-        const up = rows().map((row) => row.children[3].textContent).filter(Boolean).map(Number);
+        const figures = rows().filter((row) => !row.querySelector('.why'));
+        const up = figures.map((row) => Number(row.children[3].textContent));
         document.querySelector('button.csv').click();
         await wait(); await wait();
         const table = document.getElementById('all').parentElement;
@@ -104,7 +105,7 @@ def test_all_figures_filter_sort_and_copy(page: str, tmp_path: Path) -> None:
     count = len(made.run(4).rows)
     assert seen["all"] == f"{count} of {count}"
     assert seen["failed"]
-    assert all(text.startswith("failed") for text in seen["failed"])
+    assert all(status == "failed" and reason for status, reason in seen["failed"])
     assert seen["up"] == sorted(seen["up"])
     assert len(set(seen["up"])) > 5
     assert seen["copied"] > 200
@@ -217,3 +218,35 @@ def test_a_picture_is_saved_with_its_title_its_mark_and_the_series_that_are_show
     assert seen["says"][:3] == [True, True, True]
     assert seen["pressed"] == "false"
     assert seen["says"][3] is False
+
+
+def test_all_figures_are_one_stop_of_the_tab_key_and_their_details_stay_while_the_page_scrolls(
+    page: str, tmp_path: Path
+) -> None:
+    script = """
+        const lines = [...document.querySelectorAll('#all tbody tr')];
+        lines[0].focus();
+        const first = tip();
+        lines[0].dispatchEvent(new KeyboardEvent('keydown', {key: 'ArrowDown', bubbles: true}));
+        const seen = [lines.indexOf(document.activeElement), lines.filter((line) => line.tabIndex === 0).length];
+        const second = tip();
+        document.dispatchEvent(new Event('scroll'));
+        const scrolled = tip();
+        document.activeElement.blur();
+        return {seen, first, second, scrolled, left: tip()};"""
+    seen = found(page, script, tmp_path)
+    assert seen["seen"] == [1, 1]
+    assert seen["first"] != seen["second"] == seen["scrolled"] != seen["left"] == ""
+
+
+def test_what_is_folded_is_printed_and_folded_again(page: str, tmp_path: Path) -> None:
+    script = """
+        const folded = ['curves', 'rows'].map((id) => document.getElementById(id));
+        for (const one of folded) one.open = false;
+        const seen = [];
+        for (const name of ['beforeprint', 'afterprint']) {
+            dispatchEvent(new Event(name));
+            seen.push(folded.map((one) => one.open));
+        }
+        return seen;"""
+    assert found(page, script, tmp_path) == [[True, False], [False, False]]
