@@ -5,6 +5,7 @@ const KEPT = [
 ];
 const SHARPNESS = 2;
 const MARGIN = 20;
+const NARROWEST = 560;
 const named = (box) => {
   let at = box.previousElementSibling;
   while (at && at.tagName !== "H3") at = at.previousElementSibling;
@@ -20,29 +21,56 @@ const styled = (svg, x, y, width, height) => {
   for (const [name, value] of Object.entries({ x, y, width, height, overflow: "visible" })) copy.setAttribute(name, value);
   return copy;
 };
-const sheet = (svg, box, head) => {
-  const { width, height } = svg.viewBox.baseVal;
+const SVG = new DOMParser().parseFromString("<svg></svg>", "text/html").querySelector("svg").namespaceURI;
+const element = (name, attributes, text = "") => {
+  const one = document.createElementNS(SVG, name);
+  for (const [key, value] of Object.entries(attributes)) one.setAttribute(key, value);
+  one.textContent = text;
+  return one;
+};
+// A table of coloured cells as a drawing: each cell's box, then each text where the page has it.
+const drawn = (table, x, y) => {
+  const { left, top, width, height } = table.getBoundingClientRect();
+  const picture = element("svg", { x, y, width, height, overflow: "visible" });
+  for (const cell of table.querySelectorAll("tbody td")) {
+    const [at, style] = [cell.getBoundingClientRect(), getComputedStyle(cell)];
+    const edge = style.outlineStyle !== "none" ? "outline" : "border-top";
+    picture.append(element("rect", {
+      x: at.left - left, y: at.top - top, width: at.width, height: at.height, rx: parseFloat(style.borderRadius), fill: style.backgroundColor,
+      stroke: style.getPropertyValue(`${edge}-color`), "stroke-width": parseFloat(style.getPropertyValue(`${edge}-width`)),
+    }));
+  }
+  const texts = document.createTreeWalker(table, NodeFilter.SHOW_TEXT);
+  const range = document.createRange();
+  while (texts.nextNode()) {
+    const text = texts.currentNode;
+    range.selectNodeContents(text);
+    const [at, style] = [range.getBoundingClientRect(), getComputedStyle(text.parentElement)];
+    if (!at.width) continue;
+    picture.append(element("text", {
+      x: at.left - left, y: (at.top + at.bottom) / 2 - top, "dominant-baseline": "central", fill: style.color,
+      "font-family": style.fontFamily, "font-size": style.fontSize, "font-weight": style.fontWeight,
+    }, text.data.trim()));
+  }
+  return picture;
+};
+const sheet = (shown, box, head) => {
+  const svg = shown.matches("svg");
+  const { width: own, height } = svg ? shown.viewBox.baseVal : shown.getBoundingClientRect();
+  const width = Math.max(own, NARROWEST);
   const root = getComputedStyle(document.documentElement);
   const family = getComputedStyle(document.body).fontFamily;
   const pen = document.createElement("canvas").getContext("2d");
-  const element = (name, attributes) => {
-    const one = document.createElementNS(svg.namespaceURI, name);
-    for (const [key, value] of Object.entries(attributes)) one.setAttribute(key, value);
-    return one;
-  };
   const page = element("svg", {});
   let y = MARGIN;
   const write = (text, x, size, weight, colour) => {
-    const one = element("text", { x, y, fill: root.getPropertyValue(colour), "font-size": size, "font-weight": weight, "font-family": family });
-    one.textContent = text;
-    page.append(one);
-    pen.font = `${weight} ${size}px ${family}`;
-    return pen.measureText(text).width;
+    const font = { "font-size": size, "font-weight": weight, "font-family": family };
+    page.append(element("text", { x, y, fill: root.getPropertyValue(colour), ...font }, text));
   };
   const paragraph = (text, size, weight, colour) => {
     pen.font = `${weight} ${size}px ${family}`;
     let line = "";
-    for (const word of [...text.split(/\s+/), ""]) {
+    for (const word of [...text.trim().split(/\s+/), ""]) {
       if (line && (!word || pen.measureText(`${line} ${word}`).width > width)) {
         y += size * 1.4;
         write(line, MARGIN, size, weight, colour);
@@ -55,13 +83,14 @@ const sheet = (svg, box, head) => {
   const mark = head.querySelector(".tag")?.textContent;
   if (mark) paragraph(mark, 13, 600, "--warn");
   for (let at = head.nextElementSibling; at !== box; at = at.nextElementSibling) {
-    if (at.matches(".facts-line")) paragraph(at.textContent, 13, 400, "--dim");
+    if (at.matches(".facts-line, .orientation")) paragraph(at.textContent, 13, 400, "--dim");
   }
   y += MARGIN;
-  page.append(styled(svg, MARGIN, y, width, height));
-  y += height + MARGIN * 1.3;
+  page.append(svg ? styled(shown, MARGIN, y, own, height) : drawn(shown, MARGIN, y));
+  y += height + MARGIN;
   let after = box.nextElementSibling;
   let x = MARGIN;
+  if (after?.matches(".series-legend")) y += 8;
   for (const entry of after?.matches(".series-legend") ? after.children : []) {
     if (entry.querySelector("[aria-pressed=false]")) continue;
     pen.font = `400 13px ${family}`;
@@ -89,22 +118,18 @@ const png = async ({ page, width, height }) => {
   canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
   return new Promise((done) => canvas.toBlob(done));
 };
-for (const svg of document.querySelectorAll("svg.curves, svg.ways")) {
-  const box = svg.parentElement;
+for (const shown of document.querySelectorAll("svg.curves, svg.ways, table.heat")) {
+  const box = shown.parentElement;
   const head = named(box);
   if (!head) continue;
-  let switches = box.previousElementSibling;
-  if (!switches.matches(".switches")) {
-    switches = document.createElement("p");
-    switches.className = "switches";
-    box.before(switches);
-  }
   const button = document.createElement("button");
   button.type = "button";
-  button.textContent = "Save as PNG";
+  button.className = "png";
+  button.textContent = "PNG";
+  button.title = "Save as PNG";
   button.addEventListener("click", async () => {
     const title = head.firstChild.textContent.toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^-|-$/g, "");
-    save(await png(sheet(svg, box, head)), `${document.body.dataset.file}-${title.slice(0, 60)}.png`);
+    save(await png(sheet(shown, box, head)), `${document.body.dataset.file}-${title.slice(0, 60)}.png`);
   });
-  switches.append(button);
+  head.append(" ", button);
 }
