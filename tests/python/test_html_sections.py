@@ -136,4 +136,4 @@ def test_maps_have_a_best_way_at_every_size(recorded: RunFile) -> None:
 
 
 def test_the_download_has_the_runs_own_name(recorded: RunFile) -> None:
-    assert re.findall(r'data-name="([^"]*)"', render(recorded)) == ["h200x4-default.jsonl"]
+    assert re.findall(r'data-file="([^"]*)"', render(recorded)) == ["h200x4-default"]
