@@ -43,9 +43,9 @@ TOGETHER = 0.9
 """Flows that ran together for less than this share of the time are worth a remark."""
 
 
-def count(number: int, noun: str) -> str:
+def count(number: int, noun: str, plural: str = "") -> str:
     """Such as "1 figure", "3 figures"."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+    return f"{number} {noun}" if number == 1 else f"{number} {plural or f'{noun}s'}"
 
 
 def shortened(text: str, room: int) -> str:
