@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from linkscope.cli.app import AsJson, RunPath, app, err, out, print_json
+from linkscope.cli.paging import paged
 from linkscope.errors import LinkscopeError
 
 
@@ -119,9 +120,10 @@ def analyze(
             "collectives; else all that the run can answer.",
         ),
     ] = None,
+    full: Annotated[bool, typer.Option("--full", help="All tables; those of questions that are named always.")] = False,
     as_json: AsJson = False,
 ) -> int:
-    """Answer what engineers ask of a run, each by a sentence and a table."""
+    """Answer what engineers ask of a run, each by a sentence, and by a table where you name the question."""
     from linkscope.analysis.excerpt import readable
     from linkscope.analysis.questions import analyze as answer
     from linkscope.report import answers_text, wording
@@ -133,7 +135,10 @@ def analyze(
     if as_json:
         print_json({**answers_text.to_json(found), **({"notices": run_read.notices} if run_read.notices else {})})
     else:
-        answers_text.show(found, wording.titled(run_read), out())
+        with paged(out()) as shown:
+            (answers_text.show_tables if full or questions else answers_text.show)(
+                found, wording.titled(run_read), shown
+            )
     return 0
 
 

@@ -41,7 +41,7 @@ def show(found: Choices, node: str, console: Console) -> None:
             if len(matter) < len(found.answers)
             else []
         ),
-        *([f"{len(found.unrivalled)} measured in one way alone"] if found.unrivalled else []),
+        *([f"{len(found.unrivalled)} done in one way alone"] if found.unrivalled else []),
     ]
     if rest:
         console.print(Text(f"{'; '.join(rest)}: see --full", style="dim"))
@@ -54,7 +54,7 @@ def show_all(found: Choices, node: str, console: Console) -> None:
         console.print(_block([answer]))
         _print_map(answer, console)
     if found.unrivalled:
-        console.print(Text("Measured in one way alone:", style="bold"))
+        console.print(Text("Done in one way alone:", style="bold"))
     for question in found.unrivalled:
         console.print(Text(f"  {title(question)}", style="dim"))
 
@@ -63,7 +63,10 @@ def verdict(found: Choices) -> str:
     """One sentence or two."""
     matter = [one for one in found.answers if not one.equals]
     if not found.answers:
-        return "Nothing to choose: nothing in this run was measured in two ways under the same conditions."
+        return (
+            "Nothing to choose: this run does nothing in two ways under the same conditions. A run of the suite "
+            "default or peer does."
+        )
     if not matter:
         return f"It does not matter: in {len(found.answers)} of {len(found.answers)} questions all ways are equals."
     worst = min(matter, key=lambda one: (_on_host(one), -one.stake))

@@ -86,7 +86,8 @@ def _judgement(found: Diagnosis) -> str:
         text += f" {_figures(len(found.unsure))} may be short, but too uncertain to tell."
     together = found.left_out.get(TOGETHER, 0)
     if together:
-        text += f" {_figures(together)} {TOGETHER} {'is' if together == 1 else 'are'} not judged: `linkscope analyze RUN scaling` tells of them."
+        are = "is" if together == 1 else "are"
+        text += f" {_figures(together)} {TOGETHER} {are} not judged: `linkscope analyze RUN scaling` tells of them."
     return text
 
 
