@@ -30,18 +30,14 @@ def show(
 ) -> int:
     """Print a run on one screen: the verdict, the headline figures, what is odd. Longer output goes to $PAGER."""
     from linkscope.analysis.excerpt import readable
-    from linkscope.analysis.overview import overview
     from linkscope.cli import showing
-    from linkscope.report.provenance import hosts, precision
 
     wanted = showing.ShowRequest(full, table, where, sort)
     found = readable(run_file)
     for notice in found.notices if as_json or wanted.narrow else ():
         err().print(notice, highlight=False, markup=False, soft_wrap=True)
     if as_json:
-        rows = wanted.rows(found)
-        tables = overview(rows, found.node, precision(found.header)).to_json()
-        print_json({"header": found.header, "hosts": hosts(found.states), "missing": list(found.missing), **tables})
+        print_json(showing.data(found, wanted))
     else:
         showing.show(found, wanted, out())
     return 0
