@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from rich.console import Console
 from rich.text import Text
@@ -20,16 +21,17 @@ LEAST_WORDS = 12
 @dataclass(frozen=True)
 class Column:
     """``cells``: one for each label. Numbers stand to the right, ``words`` to the left; words are shortened where the
-    terminal is narrow."""
+    terminal is narrow. ``holds`` says which, where the cells do not show it."""
 
     head: str
     cells: tuple[str, ...]
-    style: str = ""
+    holds: Literal["", "words", "numbers"] = ""
 
     @property
     def words(self) -> bool:
         """Whether it holds no numbers."""
-        return any(cell and cell[0] not in "-+±<>x×0123456789–" for cell in self.cells)
+        found = any(cell and cell[0] not in "-+±<>x×0123456789–" for cell in self.cells)
+        return found if self.holds == "" else self.holds == "words"
 
     @property
     def width(self) -> int:
@@ -57,7 +59,7 @@ def _print_line(
 ) -> None:
     for column, width, cell in zip(columns, widths, cells, strict=True):
         text = wording.shortened(cell, width)
-        line.append(" " * GAP).append(text.ljust(width) if column.words else text.rjust(width), column.style)
+        line.append(" " * GAP).append(text.ljust(width) if column.words else text.rjust(width))
     line.rstrip()
     console.print(line, soft_wrap=True)
 

@@ -72,6 +72,11 @@ def value(number: float) -> str:
     return f"{number:.{min(max(3 - digits, 0), MOST_DECIMALS)}f}"
 
 
+def rate(number: float) -> str:
+    """The same of so many a second, which may be millions: "7050", "9.253 million"."""
+    return f"{value(number / 1e6)} million" if number >= 1e6 else value(number)
+
+
 def duration(seconds: float) -> str:
     """Such as "40 s", "12 min", "3.5 h": for estimates."""
     if seconds < 100:
