@@ -43,9 +43,9 @@ TOGETHER = 0.9
 """Flows that ran together for less than this share of the time are worth a remark."""
 
 
-def count(number: int, noun: str) -> str:
+def count(number: int, noun: str, plural: str = "") -> str:
     """Such as "1 figure", "3 figures"."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+    return f"{number} {noun}" if number == 1 else f"{number} {plural or f'{noun}s'}"
 
 
 def shortened(text: str, room: int) -> str:
@@ -70,6 +70,11 @@ def value(number: float) -> str:
     """Four significant digits, whole above 1000, without an exponent: "393.9", "55.55", "2082", "0.004831"."""
     digits = 0 if number == 0 else math.floor(math.log10(abs(number)))
     return f"{number:.{min(max(3 - digits, 0), MOST_DECIMALS)}f}"
+
+
+def rate(number: float) -> str:
+    """The same of so many a second, which may be millions: "7050", "9.253 million"."""
+    return f"{value(number / 1e6)} million" if number >= 1e6 else value(number)
 
 
 def duration(seconds: float) -> str:
