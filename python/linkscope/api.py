@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import fields
 from pathlib import Path
@@ -45,11 +44,13 @@ from linkscope.machine.described import load_machine, machine_names
 from linkscope.machine.discover import discover
 from linkscope.machine.node import Node
 from linkscope.machine.paths import Paths as _Paths
+from linkscope.report import displays as _displays  # noqa: F401  registers how results are shown
 from linkscope.results.calibration import Calibration
 from linkscope.results.calibration import keep as _keep
 from linkscope.results.run_file import RunFile
 from linkscope.results.run_files import open_all as _open_all
 from linkscope.results.run_stream import open_run as _open_run
+from linkscope.typed_call import typed_call
 
 _LAUNCHING = tuple(one.name for one in fields(LaunchOptions))
 _ASKED = tuple(one.name for one in fields(Request) if one.name not in ("suites", "launching", "workload"))
@@ -59,6 +60,7 @@ __all__ = [
     "Choices",
     "Comparison",
     "Diagnosis",
+    "LinkscopeError",
     "Listener",
     "Node",
     "Reproduction",
@@ -84,12 +86,13 @@ __all__ = [
 ]
 
 
+@typed_call(*_ASKED, *_LAUNCHING)
 def run(
     *suites: str,
     output: str | os.PathLike[str] | None = None,
     listener: Listener | None = None,
     workload: WorkloadRequest | None = None,
-    **asked: str,
+    **asked: str | None,
 ) -> RunFile:
     """Measures ``suites`` ("default" where none is named) and returns the run file, read back.
 
@@ -110,21 +113,22 @@ def run(
     return _run(request, Path(output) if output is not None else None, listener)
 
 
-def resume(path: str | os.PathLike[str], listener: Listener | None = None, **launching: str) -> RunFile:
+@typed_call(*_LAUNCHING)
+def resume(path: str | os.PathLike[str], listener: Listener | None = None, **launching: str | None) -> RunFile:
     """Completes a run that was cut short. ``launching``: launcher=, launcher_command=, hosts=, hostfile=, interface=.
 
     Raises LinkscopeError where it is of another machine, and where its file alone names a launcher.
     """
-    _check_words(launching, _LAUNCHING)
     return _resume(Path(path), None, listener, LaunchOptions(**launching) if launching else None)
 
 
+@typed_call(*_ASKED, *_LAUNCHING)
 def calibrate(
     *suites: str,
     turns: int = TURNS,
     output: str | os.PathLike[str] | None = None,
     listener: Listener | None = None,
-    **asked: str,
+    **asked: str | None,
 ) -> Calibration:
     """Repeats a run ``turns`` times, each into a file of the folder ``output`` (default: a temporary one), and returns
     how well its intervals hold from run to run, by class of figures. It is kept for the node, where nothing is
@@ -141,11 +145,13 @@ def calibrate(
     return found
 
 
+@typed_call()
 def read(path: str | os.PathLike[str]) -> RunFile:
     """The run at ``path``. Raises LinkscopeError where it is no run file."""
     return RunFile.read(path)
 
 
+@typed_call()
 def import_output(
     path: str | os.PathLike[str],
     output: str | os.PathLike[str],
@@ -165,21 +171,25 @@ def import_output(
     return _import_file(Path(path), Path(output), wanted)
 
 
+@typed_call()
 def explain(found: RunFile | str | os.PathLike[str]) -> Diagnosis:
     """What of a run, read or named, is slower than it should be, and why. Raises LinkscopeError where it is none."""
     return _explain(found if isinstance(found, RunFile) else RunFile.read(found))
 
 
+@typed_call()
 def choose(found: RunFile | str | os.PathLike[str]) -> Choices:
     """What is best for which movement, memory and size, by a run that is read or named. Raises LinkscopeError."""
     return _choose(figures(found))
 
 
+@typed_call()
 def compare(base: str | os.PathLike[str], *new: str | os.PathLike[str]) -> Comparison:
     """What changed from the run, or the folder of runs, ``base`` to the ``new`` ones. Raises LinkscopeError."""
     return _compare(_open_all([Path(base)]), _open_all(Path(one) for one in new))
 
 
+@typed_call()
 def figures(found: RunFile | str | os.PathLike[str]) -> DataFrame:
     """Every figure of a run, read or named, as a Polars frame: see ``analysis/figures.py`` for its columns.
 
@@ -188,6 +198,7 @@ def figures(found: RunFile | str | os.PathLike[str]) -> DataFrame:
     return _figures(found if isinstance(found, RunFile) else _open_run(Path(found)))
 
 
+@typed_call()
 def load(*patterns: str | os.PathLike[str]) -> DataFrame:
     """The figures of many runs, files, folders or patterns such as "runs/*.jsonl", as one Polars frame.
 
@@ -197,6 +208,7 @@ def load(*patterns: str | os.PathLike[str]) -> DataFrame:
     return _load(patterns)
 
 
+@typed_call()
 def analyze(found: RunFile | str | os.PathLike[str], question: str) -> DataFrame:
     """The table that answers one question of a run, read or named: see ``QUESTIONS`` of analysis/questions.py.
 
@@ -205,11 +217,13 @@ def analyze(found: RunFile | str | os.PathLike[str], question: str) -> DataFrame
     return _analyze(found if isinstance(found, RunFile) else RunFile.read(found), (question,))[question]
 
 
+@typed_call()
 def reproduce(study: str, *runs: RunFile | str | os.PathLike[str]) -> Reproduction:
     """A study's tables, figures and claims beside runs, read or named, of one node. Raises LinkscopeError."""
     return _reproduce(_load_study(study), [run if isinstance(run, RunFile) else RunFile.read(run) for run in runs])
 
 
+@typed_call()
 def workloads(found: RunFile | str | os.PathLike[str]) -> tuple[WorkloadTable, ...]:
     """Of each application's communication that a run, read or named, carried out: all ways by time, against the study's
     baseline, and where the time goes (analysis/workloads.py). Raises LinkscopeError where it is none."""
@@ -217,36 +231,30 @@ def workloads(found: RunFile | str | os.PathLike[str]) -> tuple[WorkloadTable, .
     return _workloads(run.rows, _Paths(run.node))
 
 
+@typed_call()
 def topology(machine: str | None = None) -> Node:
     """This machine's node, engine or no engine, or the described one of that name. Raises LinkscopeError."""
     return load_machine(machine) if machine else discover(machine_description())
 
 
+@typed_call()
 def machines() -> list[str]:
     """Names of the described nodes."""
     return list(machine_names())
 
 
-def _request(suites: tuple[str, ...], asked: dict[str, str], workload: WorkloadRequest | None = None) -> Request:
-    _check_words(asked, (*_ASKED, *_LAUNCHING))
+def _request(
+    suites: tuple[str, ...], asked: Mapping[str, str | None], workload: WorkloadRequest | None = None
+) -> Request:
     launching = LaunchOptions(**{name: asked[name] for name in _LAUNCHING if name in asked})
-    words: dict[str, Any] = {name: value for name, value in asked.items() if name not in _LAUNCHING}
+    words: dict[str, Any] = {
+        name: value for name, value in asked.items() if name not in _LAUNCHING and value is not None
+    }
     if workload is None:
         return Request(suites=suites or ("default",), launching=launching, **words)
     if suites:
         raise LinkscopeError("a workload stands in the place of suites: name one or the other")
     return Request(suites=(workload.application,), launching=launching, workload=workload, **words)
-
-
-def _check_words(given: Mapping[str, object], known: Sequence[str]) -> None:
-    """Raises LinkscopeError for a keyword that is not ``known``, with the likely one, and for what is no text."""
-    for name, value in given.items():
-        if name not in known:
-            near = difflib.get_close_matches(name, known, 1)
-            hint = f"did you mean {near[0]}?" if near else f"choose from {', '.join(known)}"
-            raise LinkscopeError(f"no keyword {name!r}: {hint}")
-        if value is not None and not isinstance(value, str):
-            raise LinkscopeError(f"{name}={value!r} is no text: write it as on the command line, in quotes")
 
 
 @contextmanager

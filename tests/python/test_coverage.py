@@ -99,7 +99,8 @@ def test_a_state_is_run_only_where_something_was_ok() -> None:
     groups = (Group("Tool", "somewhere", {"nvbandwidth device_local_copy": None, "a|b": "not yet"}),)
     text = page(groups, Evidence({"nvbandwidth/local-copy-ce": (skipped,)}))
     assert "compiled (n: no such memory)" in text
-    assert "| a\\|b |  | none: not yet |" in text
+    assert "| a\\|b |  |  | none: not yet |" in text
+    assert "| `linkscope run nvbandwidth` | `local-copy-ce` | compiled" in text
 
 
 def test_commscope_would_take_half_a_day_for_its_suites_points() -> None:

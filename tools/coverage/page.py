@@ -1,4 +1,4 @@
-"""The page docs/coverage.md: each name, the rows that cover it, and its state."""
+"""The page docs/coverage.md: each name, the command that measures it, the suite rows that cover it, and its state."""
 
 from __future__ import annotations
 
@@ -12,16 +12,21 @@ RUN, COMPILED, NONE = "run", "compiled", "none"
 
 _HEAD = """# Coverage
 
-This page maps the benchmarks of other tools and studies, by their own names, to the suite rows that measure them here.
-It is written by `python tools/coverage` from `tools/coverage/names.yaml`, the suites and
-`tools/coverage/evidence.jsonl`. The tests fail if it is out of date, if a name has neither a row nor a reason, or if a
-row claims an unknown name.
+The benchmarks of other tools and studies by their own names, each with the command that measures the same here. All of
+a tool's at once:
+"""
+_STATES = """
+Further down each benchmark has its command, the suite rows that measure it, and its **state**:
 
-- **run**: a row that covers it has verified figures from hardware. Node, date and number of cases are given. Not every
-  case must have run: some rows over several GPUs have run on one only, and names of a HIP build count as run where the
-  row that they share with the CUDA build has run on NVIDIA GPUs.
-- **compiled**: the methods of its rows compile, but no recorded run on hardware has figures yet.
+- **run**: a suite row that covers it has verified figures from hardware. Node, date and number of cases are given.
+  Not every case must have run: some suite rows over several GPUs have run on one only, and names of a HIP build count
+  as run where the suite row that they share with the CUDA build has run on NVIDIA GPUs.
+- **compiled**: the methods of its suite rows compile, but no recorded run on hardware has figures yet.
 - **none**: not available, for the given reason.
+
+`linkscope list suites NAME` says what each suite row measures; `--methods`, `--sizes` and `--devices` narrow a run.
+This page is written by `python tools/coverage` from `tools/coverage/names.yaml`, the suites and
+`tools/coverage/evidence.jsonl`.
 """
 
 
@@ -30,7 +35,9 @@ def page(groups: Sequence[Group], evidence: Evidence) -> str:
     rows = covered()
     every = [(name, reason) for group in groups for name, reason in group.names.items()]
     states = {name: state(reason, rows.get(name, ()), evidence) for name, reason in every}
-    return "\n".join([_HEAD, _counts(groups, states), *(_group(group, states, rows, evidence) for group in groups)])
+    return "\n".join(
+        [_HEAD, _counts(groups, states, rows), _STATES, *(_group(group, states, rows, evidence) for group in groups)]
+    )
 
 
 def state(reason: str | None, rows: Sequence[str], evidence: Evidence) -> str:
@@ -41,29 +48,47 @@ def state(reason: str | None, rows: Sequence[str], evidence: Evidence) -> str:
 
 
 def _group(group: Group, states: Mapping[str, str], rows: Mapping[str, Sequence[str]], evidence: Evidence) -> str:
-    lines = [f"## {_cell(group.title)}", "", group.source, "", "| name | rows | state |", "|---|---|---|"]
+    lines = [
+        f"## {_cell(group.title)}",
+        "",
+        group.source,
+        "",
+        "| benchmark | command | suite rows | state |",
+        "|---|---|---|---|",
+    ]
     for name, reason in group.names.items():
         covering = rows.get(name, ())
         said = _said(states[name], reason, covering, evidence)
-        lines.append(f"| {_cell(name)} | {' '.join(f'`{row}`' for row in covering)} | {_cell(said)} |")
+        several = len(_suites(covering)) > 1
+        own = " ".join(f"`{row if several else row.partition('/')[2]}`" for row in covering)
+        lines.append(f"| {_cell(name)} | {_command(_suites(covering))} | {own} | {_cell(said)} |")
     return "\n".join(lines) + "\n"
 
 
-def _counts(groups: Sequence[Group], states: Mapping[str, str]) -> str:
-    lines = ["| | run | compiled | none | all |", "|---|---|---|---|---|"]
+def _counts(groups: Sequence[Group], states: Mapping[str, str], rows: Mapping[str, Sequence[str]]) -> str:
+    lines = ["| | command | run | compiled | none | all |", "|---|---|---|---|---|---|"]
     for group in groups:
         count = Counter(states[name] for name in group.names)
-        lines.append(
-            f"| {_cell(group.title)} | {count[RUN]} | {count[COMPILED]} | {count[NONE]} | {len(group.names)} |"
-        )
+        command = _command(_suites([row for name in group.names for row in rows.get(name, ())]))
+        counts = f"{count[RUN]} | {count[COMPILED]} | {count[NONE]} | {len(group.names)}"
+        lines.append(f"| {_cell(group.title)} | {command} | {counts} |")
     total = Counter(states.values())
-    lines.append(f"| **all** | {total[RUN]} | {total[COMPILED]} | {total[NONE]} | {len(states)} |")
-    return "\n".join(lines) + "\n"
+    lines.append(f"| **all** | | {total[RUN]} | {total[COMPILED]} | {total[NONE]} | {len(states)} |")
+    return "\n".join(lines)
+
+
+def _suites(rows: Sequence[str]) -> list[str]:
+    return list(dict.fromkeys(row.partition("/")[0] for row in rows))
+
+
+def _command(suites: Sequence[str]) -> str:
+    """What measures these."""
+    return f"`linkscope run {' '.join(suites)}`" if suites else ""
 
 
 def _said(state: str, reason: str | None, rows: Sequence[str], evidence: Evidence) -> str:
     if state == NONE:
-        return f"none: {reason or 'no row'}"
+        return f"none: {reason or 'no suite row'}"
     shown = [one for row in rows for one in evidence.of(row)]
     if state == RUN:
         return "run: " + "; ".join(_on(node, shown) for node in dict.fromkeys(one.node for one in shown if one.ok))

@@ -11,6 +11,7 @@ import polars
 from linkscope.analysis.headline import OF_ALL
 from linkscope.analysis.movement import ends, movement, role
 from linkscope.analysis.size_ranges import Cost, Crossover, Rivals, SizeRange, crossovers, equals, excess, size_ranges
+from linkscope.displayed import Displayed
 
 Json = dict[str, Any]
 
@@ -133,7 +134,7 @@ class Choice:
 
 
 @dataclass(frozen=True)
-class Choices:
+class Choices(Displayed):
     """``answers`` in the order of the run. ``unrivalled``: what the run measured in one way alone."""
 
     answers: tuple[Choice, ...]

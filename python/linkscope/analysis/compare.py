@@ -15,6 +15,7 @@ from linkscope.analysis.difference import differences
 from linkscope.analysis.figures import RATE
 from linkscope.analysis.figures_in_parts import figures_of, is_modelled
 from linkscope.analysis.setting_changes import DEVICES, setting_changes
+from linkscope.displayed import Displayed
 from linkscope.errors import LinkscopeError
 from linkscope.machine.paths import Paths
 from linkscope.order_statistics import t975
@@ -70,7 +71,7 @@ class Change:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Comparison(Displayed):
     """``figures``: every figure of both sides, a line each (see ``judged``). ``findings``: what is worse or better, by
     what it has in common, the gravest first. ``lost``: (id, status, reason) of cases that were ok in the base and are
     not now, or are gone with a device that the machine no longer has. ``gone`` and ``added``: ids of one side only.

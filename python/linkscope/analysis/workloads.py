@@ -16,7 +16,9 @@ from linkscope.analysis.beyond_noise import CostRatio, beyond_noise
 from linkscope.analysis.combination import Combination
 from linkscope.analysis.schedule_times import ScheduleTimes, schedule_times
 from linkscope.analysis.size_ranges import Cost
+from linkscope.displayed import Displayed, picture_of
 from linkscope.machine.paths import Paths
+from linkscope.picture import Picture
 from linkscope.results.member_time import PARTS, MemberTime, slowest
 from linkscope.results.row import Row, Stats
 from linkscope.workload.planned_schedule import planned_schedule
@@ -78,7 +80,7 @@ class NotTimed:
 
 
 @dataclass(frozen=True)
-class WorkloadTable:
+class WorkloadTable(Displayed):
     """One application's communication by all ways that the run has, the fastest first.
 
     ``bytes`` and ``messages``: of the whole schedule. ``merit``: unit of the figure of merit, "" where there is none:
@@ -123,6 +125,10 @@ class WorkloadTable:
     @property
     def key(self) -> tuple[str, str, int]:
         return self.application, self.deck, self.ranks
+
+    def plot(self) -> Picture:
+        """Bars as long as the time of each way, in its parts. Raises LinkscopeError where none has a time."""
+        return picture_of(self, None)
 
     def to_json(self) -> Json:
         """A JSON-ready dict."""

@@ -15,6 +15,8 @@ from linkscope.cli.app import app
 from linkscope.cli.completing import VARIABLE
 from linkscope.errors import LinkscopeError
 
+__all__ = ["app", "main"]
+
 COMMANDS = (measure_commands, node_commands, run_file_commands, workload_commands, shell_commands)
 """Modules whose import adds commands to the application."""
 INTERNAL_ERROR = 70

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from linkscope.cli.app import AsJson, RunPath, app, err, out, print_json
+from linkscope.cli.run_options import FormatName
 from linkscope.errors import LinkscopeError
 
 
@@ -25,6 +26,7 @@ def show(
     sort: Annotated[
         str | None, typer.Option(metavar="of-peak", help="Figures in one list, the furthest below its peak first.")
     ] = None,
+    form: FormatName = None,
     as_json: AsJson = False,
 ) -> int:
     """Print a run on one screen: the verdict, the headline figures, what is odd. Longer output goes to $PAGER."""
@@ -34,6 +36,14 @@ def show(
     from linkscope.report.provenance import hosts, precision
 
     wanted = showing.ShowRequest(full, table, where, sort)
+    if form is not None:
+        if as_json or wanted != showing.ShowRequest():
+            raise LinkscopeError("--format prints all that the tool would: leave out the other options")
+        from linkscope.report.peer_formats.formats import printed
+        from linkscope.results.run_file import RunFile
+
+        typer.echo(printed(RunFile.read(run_file), form), nl=False)
+        return 0
     found = readable(run_file)
     for notice in found.notices if as_json or wanted.narrow else ():
         err().print(notice, highlight=False, markup=False, soft_wrap=True)

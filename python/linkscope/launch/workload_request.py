@@ -13,6 +13,7 @@ from linkscope.plan.sizes import parse_counts
 from linkscope.plan.suite import Suite, load_suite
 from linkscope.plan.workload_fields import application
 from linkscope.plan.workload_row import INTERFACES, MOST_RANKS, WorkloadRow
+from linkscope.typed_call import typed_fields
 from linkscope.workload.pattern_file import read_pattern
 
 Json = dict[str, Any]
@@ -29,6 +30,7 @@ GAPS = ("recorded", "none")
 TERMINATIONS = ("blocking", "non-blocking")
 
 
+@typed_fields
 @dataclass(frozen=True)
 class WorkloadRequest:
     """None: as the packaged suite of that name has it. ``file``: of a pattern, its file."""

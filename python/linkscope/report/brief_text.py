@@ -31,12 +31,27 @@ MOST_ODD = 3
 FAR_BELOW = 0.7
 """A path whose best figure is below this share of its peak is told as odd."""
 
+COMMANDS = (
+    ("linkscope show RUN --full", "every figure with its interval"),
+    ("linkscope show RUN --table WORD", "only its tables; --where gpu:0 only its cases"),
+    ("linkscope show RUN --sort of-peak", "the figures furthest below their peak first"),
+    ("linkscope explain RUN", "what is slow, and why"),
+    ("linkscope report RUN -o PAGE.html", "all of it as one page"),
+)
+"""What to do next with a run."""
 
-def show(run: RunFile, found: Overview, diagnosis: Diagnosis, console: Console) -> None:
-    """Prints ``run`` in at most 40 lines, at 80 columns or more."""
+
+def show(
+    run: RunFile,
+    found: Overview,
+    diagnosis: Diagnosis,
+    console: Console,
+    further: Sequence[tuple[str, str]] = COMMANDS,
+) -> None:
+    """Prints ``run`` in at most 40 lines, at 80 columns or more; last what to do next, (how, what) each."""
     lines = best_by_method(found.summary.tables)
     above: list[RenderableType] = [*_origin(run, found), *_verdict(run, found, diagnosis, console)]
-    below: list[RenderableType] = [*_odd(found, lines, diagnosis, console), *_further(run)]
+    below: list[RenderableType] = [*_odd(found, lines, diagnosis, console), *_further(further)]
     matrix = between_gpus(found.tables, found.summary.tables)
     drawn = _matrix(matrix, console) if matrix is not None else ""
     used = _height(console, *above, *below)
@@ -159,15 +174,9 @@ def _odd(
     return [Text("\nOdd", style="bold"), *(_cropped(text, 1, style, console) for text, style in told)]
 
 
-def _further(run: RunFile) -> list[RenderableType]:
-    ways = (
-        ("show RUN --full", "every figure with its interval"),
-        ("show RUN --table WORD", "only its tables; --where gpu:0 only its cases"),
-        ("show RUN --sort of-peak", "the figures furthest below their peak first"),
-        ("explain RUN", "what is slow, and why"),
-        ("report RUN -o PAGE.html", "all of it as one page"),
-    )
-    return [Text(""), *(Text(f"linkscope {command:<25}{what}", style="dim") for command, what in ways)]
+def _further(ways: Sequence[tuple[str, str]]) -> list[RenderableType]:
+    wide = max((len(how) for how, _ in ways), default=0)
+    return [Text(""), *(Text(f"{how:<{wide}}  {what}", style="dim") for how, what in ways)]
 
 
 def _cropped(text: str, most: int, style: str, console: Console) -> Text:

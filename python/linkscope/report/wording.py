@@ -163,6 +163,15 @@ def interval(entry: Cell) -> str:
     return margin(entry.headline) + ("*" if _few_samples(entry) else "") + (WITHIN_RUN if entry.within_run else "")
 
 
+def in_a_cell(cells: Sequence[Cell]) -> str:
+    """What stands in the cells of a table, such as "median, 95 % interval, percent of peak"."""
+    figures = [entry for entry in cells if entry.headline is not None]
+    ranged = any(entry.headline is not None and not entry.headline.exact for entry in figures)
+    share = any(entry.share is not None for entry in figures)
+    words = [*(("median", "95 % interval") if ranged else ("figure",)), *(("percent of peak",) if share else ())]
+    return ", ".join(words)
+
+
 def _few_samples(entry: Cell) -> bool:
     if entry.headline is None or entry.headline.exact or not entry.of_samples or margin(entry.headline) == UNKNOWN:
         return False
@@ -172,6 +181,12 @@ def _few_samples(entry: Cell) -> bool:
 def share(entry: Cell) -> str:
     """Percent of peak, or nothing where no peak is known."""
     return "" if entry.share is None else share_of_peak(entry.share)
+
+
+def of_peak(entry: Cell) -> str:
+    """Such as "88 % of peak", "> peak"; or nothing where no peak is known."""
+    text = share(entry)
+    return f"{text} of peak" if text and not entry.above_peak else text
 
 
 def share_of_peak(share: float) -> str:

@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
+from linkscope.displayed import Displayed
 from linkscope.errors import LinkscopeError
 from linkscope.escaped import escaped
 from linkscope.machine.node import Node
@@ -76,7 +77,7 @@ class KnownDevice:
 
 
 @dataclass(frozen=True)
-class Calibration:
+class Calibration(Displayed):
     """Several runs of the same suites on one node, held against one another.
 
     ``made``: when the last of them began (RFC 3339). ``devices``: with them the node is known again. ``classes``: keys

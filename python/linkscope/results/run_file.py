@@ -13,12 +13,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from linkscope.displayed import Displayed, picture_of, write_page
 from linkscope.errors import LinkscopeError
 from linkscope.machine.node import Node
+from linkscope.picture import Picture
 from linkscope.results.figure_class import figure_class
 from linkscope.results.records import checked_header, checked_row, checked_state, decoded
 from linkscope.results.replicates import folded
 from linkscope.results.row import Row
+from linkscope.typed_call import typed_call
 
 Json = dict[str, Any]
 
@@ -33,7 +36,7 @@ MOST_LINE = 64 << 20
 
 
 @dataclass(frozen=True)
-class RunFile:
+class RunFile(Displayed):
     """A run as read from its file. A case's rows are its replicates, folded into one; of several with one number the
     last one counts.
 
@@ -71,6 +74,22 @@ class RunFile:
     def with_status(self, status: str) -> tuple[Row, ...]:
         """The rows that are ``ok``, ``skipped`` or ``failed``."""
         return tuple(row for row in self.rows if row.status == status)
+
+    @typed_call()
+    def plot(self, table: str | None = None) -> Picture:
+        """The first matrix or curve with the word ``table`` in its title, or else that of the GPUs, as the page has it.
+
+        Raises LinkscopeError where there is none.
+        """
+        return picture_of(self, table)
+
+    @typed_call()
+    def report(self, path: str | os.PathLike[str], *beside: RunFile) -> None:
+        """Writes the page of `linkscope report` to ``path``, side by side with the runs ``beside``.
+
+        Raises LinkscopeError where it cannot be written.
+        """
+        write_page(self, Path(path), beside)
 
     def to_json(self) -> Json:
         """Everything, as one JSON-ready object."""

@@ -64,7 +64,7 @@ document.addEventListener("focusout", hide);
 document.addEventListener("scroll", hide, { passive: true });
 document.addEventListener("keydown", (e) => { if (e.key === "Escape") hide(); });
 
-// What is printed is unfolded first.
+// What is printed is unfolded first; of collectives a line for each table is enough, but for those that are open.
 addEventListener("beforeprint", () => {
-  for (const one of document.querySelectorAll("details.chapter:not([open], #rows), details.judged, details.fold")) one.open = true;
+  for (const one of document.querySelectorAll("details.chapter:not([open], #rows), details.judged, details.fold:not(.group *)")) one.open = true;
 });
