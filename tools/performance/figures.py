@@ -119,7 +119,8 @@ class Figures:
         met = tuple(entry["met"]) if "met" in entry else (sum(meets(one, target) for one in figures), len(figures))
         unit = entry.get("unit", "us" if len(entry.get("recorded", {}).get("rows", ())) == 1 else "")
         known = (entry["peer"], entry["what"], tuple(figures), min(ends), max(ends))
-        return Compared(*known, unit, target, met if target else None, entry["run"], entry.get("note", ""), entry.get("readme", ""))
+        words = (entry["run"], entry.get("note", ""), entry.get("readme", ""))
+        return Compared(*known, unit, target, met if target else None, *words)
 
     def _numbers(self, entry: Json) -> tuple[list[float], list[float]]:
         """The figures, and the numbers whose least and greatest enclose them."""

@@ -14,7 +14,7 @@ from tools.performance.page import peers_table
 
 ROOT = Path(__file__).resolve().parents[2]
 README = ROOT / "README.md"
-PICTURE = ROOT / "docs" / "images" / "run.svg"
+PICTURE = ROOT / "docs" / "images" / "sizes.svg"
 RECORDED = ROOT / "tests" / "fixtures" / "runs" / "h200x4-default.jsonl"
 COLUMNS = "80"
 

@@ -1,12 +1,14 @@
-"""README.md's picture: a recorded run's node, with what each link reaches of what it should."""
+"""README.md's picture: bandwidth by size of a recorded run, one line for each way of moving."""
 
 from __future__ import annotations
 
-from linkscope.analysis.explain import explain
-from linkscope.report.html_answer import picture as node_picture
-from linkscope.results.run_file import RunFile
+from pathlib import Path
+
+import linkscope
+
+TABLE = "GPU to GPU by size"
 
 
-def picture(run: RunFile) -> str:
+def picture(run_file: Path) -> str:
     """A self-contained SVG document, the same for the same run file."""
-    return node_picture(run.node, explain(run))
+    return linkscope.read(run_file).plot(TABLE).svg
