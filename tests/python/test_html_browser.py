@@ -10,7 +10,6 @@ import pytest
 from browser import needs_browser, visit
 
 from linkscope.report.html import render
-from linkscope.results.run_file import RunFile
 from linkscope.results.row import Row
 
 pytestmark = needs_browser
@@ -152,22 +151,6 @@ def test_a_picture_turns_to_the_other_axis_and_to_times(page: str, tmp_path: Pat
 
     assert heights(seen[4][0]) == pytest.approx(heights(seen[0][0]), abs=0.3)
     assert heights(seen[3][0]) == heights(seen[1][0])
-
-
-def test_of_collectives_that_are_printed_a_line_for_each_table_is_enough(tmp_path: Path) -> None:
-    run = RunFile.read(Path(__file__).parent.parent / "fixtures" / "runs" / "h200x4-direct.jsonl")
-    script = """
-        dispatchEvent(new Event('beforeprint'));
-        const open = (what) => [...document.querySelectorAll(what)].map((one) => one.open);
-        return [open('.group'), open('.group .fold'), open('#glance')];"""
-    seen = visit(render(run), script, tmp_path)
-    assert seen.errors == []
-    groups, tables, glance = seen.found
-    assert groups
-    assert all(groups)
-    assert tables
-    assert not any(tables)
-    assert glance == [True]
 
 
 def sweeps() -> list[Row]:

@@ -53,9 +53,9 @@ def curve_svg(table: CurveSet, index_of: Callable[[Cell], int], band: Band | Non
         f'data-area="{LEFT} {WIDTH - RIGHT} {TOP} {HEIGHT - BOTTOM}" data-log="{int(y_axis.log)}" '
         f'data-unit="{escape(table.heading.unit)}"{" data-turns" if _turns(table, points) else ""}>',
         f"<title>{escape(table.heading.title)}</title><desc>{escape(_description(table, band))}</desc>",
-        _origin(table.heading),
         _x_ticks(x_axis, xs, table.heading),
         _y_ticks(y_axis, table.heading.unit),
+        _origin(table.heading),
         _peaks(table.curves, y_axis),
         _bounds(table.heading, y_axis),
         _of_all(band, x_axis, y_axis) if band else "",
