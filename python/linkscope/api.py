@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from polars import DataFrame
 
@@ -44,7 +44,8 @@ from linkscope.machine.described import load_machine, machine_names
 from linkscope.machine.discover import discover
 from linkscope.machine.node import Node
 from linkscope.machine.paths import Paths as _Paths
-from linkscope.report import displays as _displays  # noqa: F401  registers how results are shown
+from linkscope.notebook import displays as _displays  # noqa: F401  registers how results are shown
+from linkscope.notebook.progress_line import progress_line as _progress_line
 from linkscope.results.calibration import Calibration
 from linkscope.results.calibration import keep as _keep
 from linkscope.results.run_file import RunFile
@@ -52,6 +53,7 @@ from linkscope.results.run_files import open_all as _open_all
 from linkscope.results.run_stream import open_run as _open_run
 from linkscope.typed_call import typed_call
 
+Progress = Literal["auto", "none"]
 _LAUNCHING = tuple(one.name for one in fields(LaunchOptions))
 _ASKED = tuple(one.name for one in fields(Request) if one.name not in ("suites", "launching", "workload"))
 
@@ -92,6 +94,7 @@ def run(
     output: str | os.PathLike[str] | None = None,
     listener: Listener | None = None,
     workload: WorkloadRequest | None = None,
+    progress: Progress = "auto",
     **asked: str | None,
 ) -> RunFile:
     """Measures ``suites`` ("default" where none is named) and returns the run file, read back.
@@ -102,24 +105,33 @@ def run(
     launcher_command=, hosts=, hostfile=, interface=. ``workload`` runs what an application sends instead:
     WorkloadRequest("halo", ranks="4"), with the words of `linkscope app`.
 
+    In a notebook a line shows how it goes on, unless ``progress`` is "none"; a ``listener`` is told instead.
+
     The run is written to ``output``. Without it that is a new temporary file, which stays: the result's ``path``. Only
     the ranks of a job, which must find one file, then write below runs/. Raises LinkscopeError, for a word that there
     is not too.
     """
     request = _request(suites, asked, workload)
-    if output is None and _inside.place() is None:
-        with _new_folder() as folder:
-            return _run(request, folder / "run.jsonl", listener)
-    return _run(request, Path(output) if output is not None else None, listener)
+    with _told(listener, progress) as told:
+        if output is None and _inside.place() is None:
+            with _new_folder() as folder:
+                return _run(request, folder / "run.jsonl", told)
+        return _run(request, Path(output) if output is not None else None, told)
 
 
 @typed_call(*_LAUNCHING)
-def resume(path: str | os.PathLike[str], listener: Listener | None = None, **launching: str | None) -> RunFile:
+def resume(
+    path: str | os.PathLike[str],
+    listener: Listener | None = None,
+    progress: Progress = "auto",
+    **launching: str | None,
+) -> RunFile:
     """Completes a run that was cut short. ``launching``: launcher=, launcher_command=, hosts=, hostfile=, interface=.
 
     Raises LinkscopeError where it is of another machine, and where its file alone names a launcher.
     """
-    return _resume(Path(path), None, listener, LaunchOptions(**launching) if launching else None)
+    with _told(listener, progress) as told:
+        return _resume(Path(path), None, told, LaunchOptions(**launching) if launching else None)
 
 
 @typed_call(*_ASKED, *_LAUNCHING)
@@ -128,6 +140,7 @@ def calibrate(
     turns: int = TURNS,
     output: str | os.PathLike[str] | None = None,
     listener: Listener | None = None,
+    progress: Progress = "auto",
     **asked: str | None,
 ) -> Calibration:
     """Repeats a run ``turns`` times, each into a file of the folder ``output`` (default: a temporary one), and returns
@@ -138,8 +151,9 @@ def calibrate(
     are kept or completed. Raises LinkscopeError, also where the result cannot be kept; the runs stay.
     """
     request = _request(suites, asked) if suites or asked else None
-    with nullcontext(Path(output)) if output is not None else _new_folder() as folder:
-        found = _calibration.calibrate(list(_turns(request, turns, folder, listener)))
+    into = nullcontext(Path(output)) if output is not None else _new_folder()
+    with into as folder, _told(listener, progress) as told:
+        found = _calibration.calibrate(list(_turns(request, turns, folder, told)))
     if not found.why_not_kept:
         _keep(found)
     return found
@@ -255,6 +269,13 @@ def _request(
     if suites:
         raise LinkscopeError("a workload stands in the place of suites: name one or the other")
     return Request(suites=(workload.application,), launching=launching, workload=workload, **words)
+
+
+def _told(listener: Listener | None, progress: Progress) -> AbstractContextManager[Listener]:
+    """The listener that was given, or one that shows what ``progress`` asks for."""
+    if listener is not None or progress == "none":
+        return nullcontext(listener or Listener())
+    return _progress_line()
 
 
 @contextmanager

@@ -43,6 +43,8 @@ def test_a_notebook_shows_the_verdict(result: Callable[[], object], verdict: Cal
     html = found._repr_html_()  # type: ignore[attr-defined]
     shown = " ".join("".join(ElementTree.fromstring(html.replace("&nbsp;", " ")).itertext()).split())
     assert verdict(found) in shown
+    assert repr(found).startswith(f"<{type(found).__name__}: ")
+    assert len(repr(found)) < 1000
 
 
 def test_what_a_run_file_says_is_text_in_a_notebook_and_in_pictures(tmp_path: Path) -> None:

@@ -15,9 +15,10 @@ from linkscope.analysis.explain import Diagnosis, explain
 from linkscope.analysis.overview import overview
 from linkscope.analysis.reproduce import Reproduction
 from linkscope.analysis.workloads import WorkloadTable
-from linkscope.displayed import html_of, picture_of, write_page
+from linkscope.displayed import html_of, picture_of, words_of, write_page
 from linkscope.errors import LinkscopeError
 from linkscope.machine.node import Node
+from linkscope.notebook.recorded_html import recorded_html
 from linkscope.picture import Picture
 from linkscope.report import (
     brief_text,
@@ -27,10 +28,10 @@ from linkscope.report import (
     explain_text,
     reproduce_text,
     topology_text,
+    wording,
     workload_text,
 )
 from linkscope.report.provenance import precision
-from linkscope.report.recorded_html import recorded_html
 from linkscope.results.calibration import Calibration
 from linkscope.results.run_file import RunFile
 from linkscope.results.whole_file import put_whole
@@ -84,6 +85,28 @@ def _(found: WorkloadTable) -> str:
 @html_of.register
 def _(found: Node) -> str:
     return recorded_html(partial(topology_text.show, found))
+
+
+@words_of.register
+def _(found: RunFile) -> str:
+    return f"{len(found.rows)} {wording.cases_on(found.node)}, {found.path}"
+
+
+@words_of.register
+def _(found: Node) -> str:
+    return f"{found.name}, {wording.count(len(found.of_kind('gpu')), 'GPU')}"
+
+
+@words_of.register
+def _(found: Calibration) -> str:
+    return f"{found.turns} runs of {', '.join(found.suites)} on {found.node}"
+
+
+words_of.register(Diagnosis, explain_text.verdict)
+words_of.register(Choices, choose_text.verdict)
+words_of.register(Comparison, compare_text.verdict)
+words_of.register(Reproduction, reproduce_text.verdict)
+words_of.register(WorkloadTable, workload_text.verdict)
 
 
 @picture_of.register
