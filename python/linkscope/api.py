@@ -13,6 +13,8 @@ from typing import Any, Literal
 from polars import DataFrame
 
 from linkscope.analysis import calibration as _calibration
+from linkscope.analysis.check import CheckResult
+from linkscope.analysis.check import check as _check
 from linkscope.analysis.choose import Choices
 from linkscope.analysis.choose import choose as _choose
 from linkscope.analysis.compare import Comparison
@@ -20,6 +22,7 @@ from linkscope.analysis.compare import compare as _compare
 from linkscope.analysis.explain import Diagnosis
 from linkscope.analysis.explain import explain as _explain
 from linkscope.analysis.figures_in_parts import figures_of as _figures
+from linkscope.analysis.frames import export as _export
 from linkscope.analysis.frames import load as _load
 from linkscope.analysis.questions import analyze as _analyze
 from linkscope.analysis.reproduce import Reproduction
@@ -48,6 +51,7 @@ from linkscope.notebook import displays as _displays  # noqa: F401  registers ho
 from linkscope.notebook.progress_line import progress_line as _progress_line
 from linkscope.results.calibration import Calibration
 from linkscope.results.calibration import keep as _keep
+from linkscope.results.limits import load_limits as _load_limits
 from linkscope.results.run_file import RunFile
 from linkscope.results.run_files import open_all as _open_all
 from linkscope.results.run_stream import open_run as _open_run
@@ -59,6 +63,7 @@ _ASKED = tuple(one.name for one in fields(Request) if one.name not in ("suites",
 
 __all__ = [
     "Calibration",
+    "CheckResult",
     "Choices",
     "Comparison",
     "Diagnosis",
@@ -72,9 +77,11 @@ __all__ = [
     "WorkloadTable",
     "analyze",
     "calibrate",
+    "check",
     "choose",
     "compare",
     "explain",
+    "export",
     "figures",
     "import_output",
     "load",
@@ -204,6 +211,13 @@ def compare(base: str | os.PathLike[str], *new: str | os.PathLike[str]) -> Compa
 
 
 @typed_call()
+def check(found: RunFile | str | os.PathLike[str], limits: str | os.PathLike[str]) -> CheckResult:
+    """Whether a run, read or named, keeps the ``limits`` of a file that `linkscope check --make` wrote, or a person:
+    ``passed``, ``broken``. Raises LinkscopeError."""
+    return _check(found if isinstance(found, RunFile) else _open_run(Path(found)), _load_limits(Path(limits)))
+
+
+@typed_call()
 def figures(found: RunFile | str | os.PathLike[str]) -> DataFrame:
     """Every figure of a run, read or named, as a Polars frame: see ``analysis/figures.py`` for its columns.
 
@@ -220,6 +234,17 @@ def load(*patterns: str | os.PathLike[str]) -> DataFrame:
     Raises LinkscopeError where one is no run file, and where there are none.
     """
     return _load(patterns)
+
+
+@typed_call()
+def export(*runs: RunFile | str | os.PathLike[str], output: str | os.PathLike[str]) -> None:
+    """Writes what ``load`` gives of the runs, read or named, or folders of them, into one .csv or .parquet file.
+
+    CSV, which has no lists, holds them as words with spaces between. Raises LinkscopeError.
+    """
+    _export(
+        (one for run in runs for one in ([run] if isinstance(run, RunFile) else _open_all([Path(run)]))), Path(output)
+    )
 
 
 @typed_call()

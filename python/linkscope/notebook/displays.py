@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
+from linkscope.analysis.check import CheckResult
 from linkscope.analysis.choose import Choices
 from linkscope.analysis.compare import Comparison
 from linkscope.analysis.explain import Diagnosis, explain
@@ -23,6 +24,7 @@ from linkscope.picture import Picture
 from linkscope.report import (
     brief_text,
     calibration_text,
+    check_text,
     choose_text,
     compare_text,
     explain_text,
@@ -60,6 +62,11 @@ def _(found: Diagnosis) -> str:
 @html_of.register
 def _(found: Choices) -> str:
     return recorded_html(partial(choose_text.show, found, "What to use"))
+
+
+@html_of.register
+def _(found: CheckResult) -> str:
+    return recorded_html(partial(check_text.show, found))
 
 
 @html_of.register
@@ -103,6 +110,7 @@ def _(found: Calibration) -> str:
 
 
 words_of.register(Diagnosis, explain_text.verdict)
+words_of.register(CheckResult, check_text.verdict)
 words_of.register(Choices, choose_text.verdict)
 words_of.register(Comparison, compare_text.verdict)
 words_of.register(Reproduction, reproduce_text.verdict)
