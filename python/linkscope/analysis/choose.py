@@ -137,7 +137,7 @@ class Choice:
         return asdict(self)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Choices(Displayed):
     """``answers`` in the order of the run. ``unrivalled``: what the run measured in one way alone."""
 

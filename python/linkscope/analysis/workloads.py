@@ -77,7 +77,7 @@ class NotTimed:
     baseline: bool
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class WorkloadTable(Displayed):
     """One application's communication by all ways that the run has, the fastest first.
 

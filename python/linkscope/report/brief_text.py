@@ -182,7 +182,7 @@ def _cropped(text: str, most: int, style: str, console: Console) -> Text:
 
 
 def _twin(console: Console) -> Console:
-    return Console(file=io.StringIO(), width=console.width, force_terminal=False)
+    return Console(file=io.StringIO(), width=console.width, force_terminal=False, force_jupyter=False)
 
 
 def _text(twin: Console) -> str:

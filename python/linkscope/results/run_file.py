@@ -36,7 +36,7 @@ MOST_LINE = 64 << 20
 """Bytes; the longest seen, a header of 10^5 cases, has 6 MiB."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class RunFile(Displayed):
     """A run as read from its file. A case's rows are its replicates, folded into one; of several with one number the
     last one counts.
