@@ -76,8 +76,16 @@ def test_options_are_in_the_commands_table(site: Pages) -> None:
 
 def test_fields_say_whether_they_are_required_and_what_they_may_be(site: Pages) -> None:
     fields = site.texts["reference/suite-file.md"]
-    assert re.search(r"^\| `name` \| \[name\]\(#name\) \| required", fields, re.MULTILINE)
+    assert re.search(r"^\| `name` \| \[name\]\(#name\) \| Required\.", fields, re.MULTILINE)
+    assert re.search(r"^\| `point_budget_s` \| \[point_budget_s\]\(#point_budget_s\) \| sampling", fields, re.MULTILINE)
     assert re.search(r"^\| `on` \| `gpu`, `numa`", fields, re.MULTILINE)
+
+
+def test_no_annotation_is_in_quotes(site: Pages) -> None:
+    page = site.texts["reference/python.md"]
+    calls = re.findall(r"^```\n(linkscope\..*?)^```", page, re.DOTALL | re.MULTILINE)
+    assert len(calls) > 10
+    assert [call for call in calls if re.search(r"(: |> )'", call)] == []
 
 
 def test_the_navigation_has_every_page_once_and_unknown_ones_last(site: Pages) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+from collections.abc import Callable
 from typing import Any
 
 from tools.site.markdown import block, escaped
@@ -13,6 +14,10 @@ import linkscope
 _LITERAL = re.compile(r"``([^`]+)``")
 _MODULE = re.compile(r"\b(?:[a-z_]+\.)+(?=[A-Z])")
 """Of a type's name: its module, which nobody types."""
+_QUOTED = re.compile(r"(?<=: |> )'([^']*)'")
+"""An annotation, as it is kept."""
+_MOST = 80
+"""Characters of a line."""
 
 
 def page() -> str:
@@ -20,14 +25,28 @@ def page() -> str:
     offered = {name: getattr(linkscope, name) for name in linkscope.__all__}
     functions = {name: one for name, one in offered.items() if inspect.isroutine(one)}
     types = {name: one for name, one in offered.items() if inspect.isclass(one)}
-    lines = ["# Python", "", "What `import linkscope` offers. Every error of linkscope's is a `LinkscopeError`.", ""]
+    lines = [
+        "# Python interface",
+        "",
+        "What `import linkscope` offers. Every error of linkscope's is a `LinkscopeError`.",
+        "",
+    ]
     for name, one in functions.items():
-        signature = _MODULE.sub("", str(inspect.signature(one)))
-        lines += [f"## {name}", "", *block(f"linkscope.{name}{signature}"), *_told(one)]
+        lines += [f"## {name}", "", *block(*_signature(name, one)), *_told(one)]
     lines += ["## Types", ""]
     for name, kind in types.items():
         lines += [f"### {name}", "", *_told(kind), *_members(kind)]
     return "\n".join(lines)
+
+
+def _signature(name: str, one: Callable[..., Any]) -> list[str]:
+    """The call as a program has it, a parameter a line where it is long."""
+    signature = inspect.signature(one)
+    plain = _QUOTED.sub(r"\1", _MODULE.sub("", str(signature)))
+    if len(plain) <= _MOST:
+        return [f"linkscope.{name}{plain}"]
+    parameters = [_QUOTED.sub(r"\1", _MODULE.sub("", str(one))) for one in signature.parameters.values()]
+    return [f"linkscope.{name}(", *(f"    {one}," for one in parameters), f"){plain[plain.rindex(' ->') :]}"]
 
 
 def _members(one: type) -> list[str]:

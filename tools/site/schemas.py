@@ -31,10 +31,11 @@ def page(path: Path) -> str:
     """A table of fields for the file itself and for each definition."""
     schema = json.loads(path.read_text(encoding="utf-8"))
     lines = [f"# {_TITLES[path.name.split('.')[0]]}", "", f"From `schema/{path.name}`: {escaped(schema['title'])}.", ""]
-    lines += [escaped(schema.get("description", "")), "", *_alternatives(schema), *_fields(schema)]
+    lines += [escaped(schema.get("description", "")), "", *_alternatives(schema)]
+    lines += _fields(schema, schema)
     for name, one in schema.get("$defs", {}).items():
         lines += [f"## {name}", "", escaped(one.get("description", "")), ""]
-        lines += _fields(one) or [f"{_kind(one)}.", ""]
+        lines += _fields(one, schema) or [f"{_kind(one)}.", ""]
     return "\n".join(lines)
 
 
@@ -42,21 +43,22 @@ def _alternatives(schema: Schema) -> list[str]:
     return [f"A line is one of: {', '.join(map(_kind, schema['oneOf']))}.", ""] if "oneOf" in schema else []
 
 
-def _fields(schema: Schema) -> list[str]:
-    rows = [(f"`{name}`", kind, said) for name, kind, said in _rows(schema, "")]
+def _fields(schema: Schema, whole: Schema) -> list[str]:
+    rows = [(f"`{name}`", kind, said) for name, kind, said in _rows(schema, "", whole.get("$defs", {}))]
     return table(("field", "value", "meaning"), rows)
 
 
-def _rows(schema: Schema, above: str) -> Iterator[tuple[str, str, str]]:
+def _rows(schema: Schema, above: str, known: Mapping[str, Schema]) -> Iterator[tuple[str, str, str]]:
     """Name, kind and meaning of each field, those of objects inside after their own."""
     required = schema.get("required", ())
     for name, one in schema.get("properties", {}).items():
-        must = "required. " if name in required else ""
-        yield f"{above}{name}", _kind(one).replace("|", "\\|"), must + cell(one.get("description", ""))
-        yield from _rows(one, f"{above}{name}.")
+        must = "Required. " if name in required else ""
+        said = one.get("description") or known.get(one.get("$ref", "").rpartition("/")[2], {}).get("description", "")
+        yield f"{above}{name}", _kind(one).replace("|", "\\|"), (must + cell(said)).strip()
+        yield from _rows(one, f"{above}{name}.", known)
         items = one.get("items", {})
         if isinstance(items, dict):
-            yield from _rows(items, f"{above}{name}[].")
+            yield from _rows(items, f"{above}{name}[].", known)
 
 
 def _kind(schema: Any) -> str:
