@@ -71,7 +71,7 @@ def _engines(seen: Examined) -> Iterator[Finding]:
                 "problem" if seen.vendor == name else "note",
                 f"the {name} engine sees no usable GPU: {description['problem']}",
                 "cases that need a GPU will be skipped",
-                "load the vendor's driver, or give this container or user access to the GPU devices",
+                "load a driver as new as the engine wants (docs/install.md), or let this container or user use GPUs",
             )
 
 
