@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from linkscope.api import (
         Calibration,
+        CheckResult,
         Choices,
         Comparison,
         Diagnosis,
@@ -20,9 +21,11 @@ if TYPE_CHECKING:
         WorkloadTable,
         analyze,
         calibrate,
+        check,
         choose,
         compare,
         explain,
+        export,
         figures,
         import_output,
         load,
@@ -38,6 +41,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"  # the one place: pyproject.toml and CMakeLists.txt read it from here
 __all__ = [
     "Calibration",
+    "CheckResult",
     "Choices",
     "Comparison",
     "Diagnosis",
@@ -51,9 +55,11 @@ __all__ = [
     "WorkloadTable",
     "analyze",
     "calibrate",
+    "check",
     "choose",
     "compare",
     "explain",
+    "export",
     "figures",
     "import_output",
     "load",

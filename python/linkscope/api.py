@@ -5,14 +5,16 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from polars import DataFrame
 
 from linkscope.analysis import calibration as _calibration
+from linkscope.analysis.check import CheckResult
+from linkscope.analysis.check import check as _check
 from linkscope.analysis.choose import Choices
 from linkscope.analysis.choose import choose as _choose
 from linkscope.analysis.compare import Comparison
@@ -20,6 +22,7 @@ from linkscope.analysis.compare import compare as _compare
 from linkscope.analysis.explain import Diagnosis
 from linkscope.analysis.explain import explain as _explain
 from linkscope.analysis.figures_in_parts import figures_of as _figures
+from linkscope.analysis.frames import export as _export
 from linkscope.analysis.frames import load as _load
 from linkscope.analysis.questions import analyze as _analyze
 from linkscope.analysis.reproduce import Reproduction
@@ -44,19 +47,23 @@ from linkscope.machine.described import load_machine, machine_names
 from linkscope.machine.discover import discover
 from linkscope.machine.node import Node
 from linkscope.machine.paths import Paths as _Paths
-from linkscope.report import displays as _displays  # noqa: F401  registers how results are shown
+from linkscope.notebook import displays as _displays  # noqa: F401  registers how results are shown
+from linkscope.notebook.progress_line import progress_line as _progress_line
 from linkscope.results.calibration import Calibration
 from linkscope.results.calibration import keep as _keep
+from linkscope.results.limits import load_limits as _load_limits
 from linkscope.results.run_file import RunFile
 from linkscope.results.run_files import open_all as _open_all
 from linkscope.results.run_stream import open_run as _open_run
 from linkscope.typed_call import typed_call
 
+Progress = Literal["auto", "none"]
 _LAUNCHING = tuple(one.name for one in fields(LaunchOptions))
 _ASKED = tuple(one.name for one in fields(Request) if one.name not in ("suites", "launching", "workload"))
 
 __all__ = [
     "Calibration",
+    "CheckResult",
     "Choices",
     "Comparison",
     "Diagnosis",
@@ -70,9 +77,11 @@ __all__ = [
     "WorkloadTable",
     "analyze",
     "calibrate",
+    "check",
     "choose",
     "compare",
     "explain",
+    "export",
     "figures",
     "import_output",
     "load",
@@ -92,6 +101,7 @@ def run(
     output: str | os.PathLike[str] | None = None,
     listener: Listener | None = None,
     workload: WorkloadRequest | None = None,
+    progress: Progress = "auto",
     **asked: str | None,
 ) -> RunFile:
     """Measures ``suites`` ("default" where none is named) and returns the run file, read back.
@@ -102,24 +112,33 @@ def run(
     launcher_command=, hosts=, hostfile=, interface=. ``workload`` runs what an application sends instead:
     WorkloadRequest("halo", ranks="4"), with the words of `linkscope app`.
 
+    In a notebook a line shows how it goes on, unless ``progress`` is "none"; a ``listener`` is told instead.
+
     The run is written to ``output``. Without it that is a new temporary file, which stays: the result's ``path``. Only
     the ranks of a job, which must find one file, then write below runs/. Raises LinkscopeError, for a word that there
     is not too.
     """
     request = _request(suites, asked, workload)
-    if output is None and _inside.place() is None:
-        with _new_folder() as folder:
-            return _run(request, folder / "run.jsonl", listener)
-    return _run(request, Path(output) if output is not None else None, listener)
+    with _told(listener, progress) as told:
+        if output is None and _inside.place() is None:
+            with _new_folder() as folder:
+                return _run(request, folder / "run.jsonl", told)
+        return _run(request, Path(output) if output is not None else None, told)
 
 
 @typed_call(*_LAUNCHING)
-def resume(path: str | os.PathLike[str], listener: Listener | None = None, **launching: str | None) -> RunFile:
+def resume(
+    path: str | os.PathLike[str],
+    listener: Listener | None = None,
+    progress: Progress = "auto",
+    **launching: str | None,
+) -> RunFile:
     """Completes a run that was cut short. ``launching``: launcher=, launcher_command=, hosts=, hostfile=, interface=.
 
     Raises LinkscopeError where it is of another machine, and where its file alone names a launcher.
     """
-    return _resume(Path(path), None, listener, LaunchOptions(**launching) if launching else None)
+    with _told(listener, progress) as told:
+        return _resume(Path(path), None, told, LaunchOptions(**launching) if launching else None)
 
 
 @typed_call(*_ASKED, *_LAUNCHING)
@@ -128,6 +147,7 @@ def calibrate(
     turns: int = TURNS,
     output: str | os.PathLike[str] | None = None,
     listener: Listener | None = None,
+    progress: Progress = "auto",
     **asked: str | None,
 ) -> Calibration:
     """Repeats a run ``turns`` times, each into a file of the folder ``output`` (default: a temporary one), and returns
@@ -138,8 +158,9 @@ def calibrate(
     are kept or completed. Raises LinkscopeError, also where the result cannot be kept; the runs stay.
     """
     request = _request(suites, asked) if suites or asked else None
-    with nullcontext(Path(output)) if output is not None else _new_folder() as folder:
-        found = _calibration.calibrate(list(_turns(request, turns, folder, listener)))
+    into = nullcontext(Path(output)) if output is not None else _new_folder()
+    with into as folder, _told(listener, progress) as told:
+        found = _calibration.calibrate(list(_turns(request, turns, folder, told)))
     if not found.why_not_kept:
         _keep(found)
     return found
@@ -190,6 +211,13 @@ def compare(base: str | os.PathLike[str], *new: str | os.PathLike[str]) -> Compa
 
 
 @typed_call()
+def check(found: RunFile | str | os.PathLike[str], limits: str | os.PathLike[str]) -> CheckResult:
+    """Whether a run, read or named, keeps the ``limits`` of a file that `linkscope check --make` wrote, or a person:
+    ``passed``, ``broken``. Raises LinkscopeError."""
+    return _check(found if isinstance(found, RunFile) else _open_run(Path(found)), _load_limits(Path(limits)))
+
+
+@typed_call()
 def figures(found: RunFile | str | os.PathLike[str]) -> DataFrame:
     """Every figure of a run, read or named, as a Polars frame: see ``analysis/figures.py`` for its columns.
 
@@ -206,6 +234,17 @@ def load(*patterns: str | os.PathLike[str]) -> DataFrame:
     Raises LinkscopeError where one is no run file, and where there are none.
     """
     return _load(patterns)
+
+
+@typed_call()
+def export(*runs: RunFile | str | os.PathLike[str], output: str | os.PathLike[str]) -> None:
+    """Writes what ``load`` gives of the runs, read or named, or folders of them, into one .csv or .parquet file.
+
+    CSV, which has no lists, holds them as words with spaces between. Raises LinkscopeError.
+    """
+    _export(
+        (one for run in runs for one in ([run] if isinstance(run, RunFile) else _open_all([Path(run)]))), Path(output)
+    )
 
 
 @typed_call()
@@ -255,6 +294,13 @@ def _request(
     if suites:
         raise LinkscopeError("a workload stands in the place of suites: name one or the other")
     return Request(suites=(workload.application,), launching=launching, workload=workload, **words)
+
+
+def _told(listener: Listener | None, progress: Progress) -> AbstractContextManager[Listener]:
+    """The listener that was given, or one that shows what ``progress`` asks for."""
+    if listener is not None or progress == "none":
+        return nullcontext(listener or Listener())
+    return _progress_line()
 
 
 @contextmanager

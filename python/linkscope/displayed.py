@@ -1,7 +1,7 @@
 """Displayed: results that a notebook shows, and that draw themselves and write themselves as pages.
 
 The results know nothing of reports. Each kind of report registers here what it makes of a type of result
-(report/displays.py does so for all), and the results' methods look it up.
+(notebook/displays.py does so for all), and the results' methods look it up.
 """
 
 from __future__ import annotations
@@ -40,10 +40,20 @@ def _unknown(found: object, *_: object) -> LinkscopeError:
     return LinkscopeError(f"nothing is known that shows a {type(found).__name__}: `import linkscope.api` first")
 
 
+@singledispatch
+def words_of(found: object) -> str:
+    """A result in a sentence."""
+    del found
+    return ""
+
+
 class Displayed:
-    """A result that a notebook shows as HTML."""
+    """A result that a notebook shows as HTML, and a shell in a sentence: its fields would fill screens."""
 
     __slots__ = ()
+
+    def __repr__(self) -> str:
+        return f"<{': '.join(filter(None, (type(self).__name__, words_of(self))))}>"
 
     def _repr_html_(self) -> str | None:
         return html_of(self)

@@ -43,6 +43,8 @@ def test_a_notebook_shows_the_verdict(result: Callable[[], object], verdict: Cal
     html = found._repr_html_()  # type: ignore[attr-defined]
     shown = " ".join("".join(ElementTree.fromstring(html.replace("&nbsp;", " ")).itertext()).split())
     assert verdict(found) in shown
+    assert repr(found).startswith(f"<{type(found).__name__}: ")
+    assert len(repr(found)) < 1000
 
 
 def test_what_a_run_file_says_is_text_in_a_notebook_and_in_pictures(tmp_path: Path) -> None:
@@ -122,11 +124,12 @@ def test_a_run_writes_its_page_alone_and_beside_another(tmp_path: Path) -> None:
 
 
 def test_of_tables_that_differ_in_size_the_largest_is_drawn_and_a_workload_as_bars(tmp_path: Path) -> None:
-    sizes = linkscope.run("peer", machine="h200x4", sizes="4K,64M", output=tmp_path / "sizes.jsonl")
+    few = {"machine": "h200x4", "devices": "gpu:0-1"}
+    sizes = linkscope.run("peer", sizes="4K,64M", methods="copy-engine", output=tmp_path / "sizes.jsonl", **few)
     assert sizes.plot().title.endswith("64 MiB")
     assert sizes.plot("4 KiB").title.endswith("4 KiB")
-    asked = linkscope.WorkloadRequest("halo", ranks="8", interface="mpi")
-    run = linkscope.run(workload=asked, machine="frontier", output=tmp_path / "halo.jsonl")
+    asked = linkscope.WorkloadRequest("halo", ranks="2", cells="256x256", steps=2)
+    run = linkscope.run(workload=asked, output=tmp_path / "halo.jsonl", **few)
     (found,) = linkscope.workloads(run)
     assert run.plot() == found.plot()
     assert found.ways

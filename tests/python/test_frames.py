@@ -68,5 +68,7 @@ def test_runs_are_exported_into_one_file_and_to_standard_output(
         main(["export", *runs, "-o", "-"])
     assert capsys.readouterr().out == (tmp_path / "a.csv").read_text()
     assert polars.read_csv(tmp_path / "a.csv")["run"].unique(maintain_order=True).to_list() == runs
+    linkscope.export(linkscope.read(runs[0]), runs[1], output=tmp_path / "b.csv")
+    assert (tmp_path / "b.csv").read_text() == (tmp_path / "a.csv").read_text()
     with pytest.raises(LinkscopeError, match="nothing to export"):
         export([], tmp_path / "none.csv")

@@ -81,6 +81,15 @@ def test_a_path_has_one_line_with_a_figure_for_each_method(recorded: RunFile) ->
     assert len({line.title for line in found.lines}) == len(found.lines)
 
 
+def test_what_is_odd_is_told_by_its_share_of_peak() -> None:
+    rows = made.pair_matrix(4, "Pairs", 390.0)
+    (line,) = glance(sections(made.run(4, rows))).lines
+    assert line.odd == f"{wording.percent(0.8 * 390 / made.LINK_GBPS)} of peak: gpu:2, gpu:0"
+    even = [row for row in rows if "gpu:2>gpu:0" not in row.id]
+    (line,) = glance(sections(made.run(4, even))).lines
+    assert line.odd == ""
+
+
 def test_a_line_at_a_glance_says_which_other_method_it_is_of(recorded: RunFile) -> None:
     line = next(line for line in glance(sections(recorded)).lines if line.title.startswith("A flag"))
     assert [entry.note for entry in line.entries if entry] == ["ping-pong"]
@@ -136,4 +145,4 @@ def test_maps_have_a_best_way_at_every_size(recorded: RunFile) -> None:
 
 
 def test_the_download_has_the_runs_own_name(recorded: RunFile) -> None:
-    assert re.findall(r'data-name="([^"]*)"', render(recorded)) == ["h200x4-default.jsonl"]
+    assert re.findall(r'data-file="([^"]*)"', render(recorded)) == ["h200x4-default"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Any
 
@@ -70,7 +70,7 @@ class Change:
         return {**place, **{name: getattr(self, name) for name in names}}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Comparison(Displayed):
     """``figures``: every figure of both sides, a line each (see ``judged``). ``findings``: what is worse or better, by
     what it has in common, the gravest first. ``lost``: (id, status, reason) of cases that were ok in the base and are
@@ -86,7 +86,7 @@ class Comparison(Displayed):
     alpha: float
     threshold: float
     modelled: bool
-    figures: polars.DataFrame = field(repr=False)
+    figures: polars.DataFrame
     findings: tuple[CommonCause, ...]
     lost: tuple[tuple[str, str, str], ...]
     gone: tuple[str, ...]

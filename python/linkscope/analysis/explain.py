@@ -73,7 +73,7 @@ class FailedCases:
     ids: tuple[str, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Diagnosis(Displayed):
     """``accounts``: of every path that could be judged; ``latencies`` of GPUs, judged alike. ``unsure``: figures below
     what is expected by more than the tolerance would allow if their intervals were not that wide. ``unjudged``: paths

@@ -71,7 +71,7 @@ QUESTIONS: dict[str, Analysis] = {
         lambda measured: peaks(measured.figures),
     ),
     "tiers": Analysis(
-        "Do measured rates fall into the speed classes that the topology has?",
+        "Do rates fall into the speed classes that the topology has?",
         "rates of two pairs of devices by one method",
         lambda measured: tiers(measured.figures, measured.paths),
     ),

@@ -63,7 +63,7 @@ class ShownExhibit:
     why: str = ""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Reproduction(Displayed):
     """``machine``: the study's, the one that this node is, or its first. ``differences``: what, there, here.
 

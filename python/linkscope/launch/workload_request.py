@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from linkscope.errors import LinkscopeError
+from linkscope.near_names import unknown
 from linkscope.plan.application import Application, PatternApplication, without_gaps
 from linkscope.plan.sizes import parse_counts
 from linkscope.plan.suite import Suite, load_suite
@@ -55,7 +56,7 @@ class WorkloadRequest:
         """What is run; reads a pattern's file. Raises LinkscopeError for the first wrong word, and where the file is no
         pattern."""
         if self.application not in APPLICATIONS:
-            raise LinkscopeError(f"no application {self.application!r}: choose from {', '.join(APPLICATIONS)}")
+            raise unknown("application", self.application, APPLICATIONS)
         own = _OPTIONS[self.application]
         for other in sorted({name for names in _OPTIONS.values() for name in names}.difference(own)):
             if getattr(self, other) is not None:
@@ -125,5 +126,5 @@ def _chosen(option: str, text: str | None, known: Sequence[str]) -> tuple[str, .
     words = _words(text)
     for word in words:
         if word not in known:
-            raise LinkscopeError(f"--{option}: {word!r} is none of {', '.join(known)}")
+            raise unknown(option, word, known)
     return words

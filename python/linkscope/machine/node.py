@@ -63,7 +63,7 @@ ASSUMED = "assumed: "
 """With this begins a note of a described node that says what no source gives."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Node(Displayed):
     """One machine's topology. ``modelled`` is true for a described node, whose notes begin with its title."""
 

@@ -42,14 +42,15 @@ def ramp(name: str, scheme: str) -> list[Ink]:
     return [Ink(color, max(_INKS, key=lambda ink: contrast(ink, color))) for color in colors]
 
 
+def classes(scheme: str) -> dict[str, Ink]:
+    """By class of the style sheet: h0, h1 ... v0, v1 ... for each step of each ramp."""
+    return {f"{name}{number}": one for name in (OF_PEAK, OF_VALUES) for number, one in enumerate(ramp(name, scheme))}
+
+
 def style_sheet() -> str:
-    """A class h0, h1 ... v0, v1 ... for each step of each ramp."""
+    """The classes of both schemes."""
     light, dark = (
-        "".join(
-            f".{name}{number}{{background:{one.background};color:{one.text}}}"
-            for name in (OF_PEAK, OF_VALUES)
-            for number, one in enumerate(ramp(name, scheme))
-        )
+        "".join(f".{name}{{background:{one.background};color:{one.text}}}" for name, one in classes(scheme).items())
         for scheme in ("light", "dark")
     )
     return f"{light}@media (prefers-color-scheme: dark){{@media screen{{{dark}}}}}"

@@ -6,13 +6,13 @@ from html import escape
 
 from linkscope.analysis.matrices import Matrix
 from linkscope.report import wording
-from linkscope.report.heat import STEPS, Ink, ramp
+from linkscope.report.heat import Ink, classes
 from linkscope.report.html_sections import Heat, Section
 
 CELL_WIDTH, CELL_HEIGHT = 76, 44
 LETTER = 7.2
 """Pixels that a letter of a label takes."""
-HEAD, LEGEND = 24, 44
+HEAD, LEGEND, SWATCH = 24, 44, 44
 _ARROWS = {"->": "row → column", "<-": "row ← column", "<->": "row ↔ column"}
 _DIM, _LINE, _SHORT = "#5c6670", "#d9dde2", "#b3261e"
 _NONE = Ink("#ffffff", _DIM)
@@ -24,7 +24,7 @@ def heat_svg(section: Section) -> tuple[str, float, float]:
     assert isinstance(table, Matrix)
     left = LETTER * max(map(len, table.row_ids)) + 14
     step = max(CELL_WIDTH, LETTER * max(map(len, table.column_ids)) + 10)
-    colours = ramp("light")
+    colours = classes("light")
     parts = [_text(left + (j + 0.5) * step, HEAD - 8, name, _DIM, "middle") for j, name in enumerate(table.column_ids)]
     for i, name in enumerate(table.row_ids):
         top = HEAD + i * CELL_HEIGHT
@@ -36,11 +36,11 @@ def heat_svg(section: Section) -> tuple[str, float, float]:
         ]
     width, height = left + step * len(table.column_ids), HEAD + CELL_HEIGHT * len(table.row_ids)
     parts.append(_legend(section, table, left, height, colours))
-    return "".join(parts), max(width, left + 420), height + LEGEND
+    return "".join(parts), max(width, left + 560), height + LEGEND
 
 
-def _cell(heat: Heat, x: float, y: float, width: float, colours: list[Ink]) -> str:
-    ink = _NONE if heat.step is None else colours[heat.step]
+def _cell(heat: Heat, x: float, y: float, width: float, colours: dict[str, Ink]) -> str:
+    ink = colours.get(heat.colour, _NONE)
     frame = _SHORT if heat.short else _LINE
     parts = [
         f'<rect x="{x + 1:.1f}" y="{y + 1:.1f}" width="{width - 2:.1f}" height="{CELL_HEIGHT - 2}" rx="3" '
@@ -67,23 +67,21 @@ def _cell(heat: Heat, x: float, y: float, width: float, colours: list[Ink]) -> s
     return "".join(parts)
 
 
-def _legend(section: Section, table: Matrix, left: float, top: float, colours: list[Ink]) -> str:
+def _legend(section: Section, table: Matrix, left: float, top: float, colours: dict[str, Ink]) -> str:
     """What the colours and the two axes mean."""
     y = top + 14
     words = [_ARROWS[table.arrow]] if table.arrow else []
     words += [table.orientation] if table.orientation else []
-    told = _text(left, y + 26, "; ".join(words), _DIM)
+    told = _text(left, y + 30, "; ".join(words), _DIM)
     if section.scale is None:
         return told
-    steps = range(0, STEPS + 1, 2)
-    ramp_ = "".join(
-        f'<rect x="{left + 12 * place:.1f}" y="{y - 4:.1f}" width="12" height="12" '
-        f'fill="{colours[number].background}"/>'
-        for place, number in enumerate(steps)
-    )
-    low, high = (wording.value(end) for end in (section.scale.low, section.scale.high))
-    meaning = "0 to 100 % of peak" if section.scale.of_peak else f"{low} to {high} {table.heading.unit}"
-    return ramp_ + _text(left + 12 * len(steps) + 8, y + 6, meaning, _DIM) + told
+    parts = []
+    for place, (colour, text) in enumerate(section.scale.ticks):
+        x, ink = left + SWATCH * place, colours[colour]
+        parts.append(f'<rect x="{x:.1f}" y="{y - 8:.1f}" width="{SWATCH}" height="18" fill="{ink.background}"/>')
+        parts.append(_text(x + SWATCH / 2, y + 5, text, ink.text, "middle", size=11))
+    meaning = section.scale.words
+    return "".join(parts) + _text(left + SWATCH * len(section.scale.ticks) + 8, y + 5, meaning, _DIM) + told
 
 
 def _text(x: float, y: float, text: str, fill: str, anchor: str = "start", weight: int = 400, size: int = 13) -> str:

@@ -58,7 +58,7 @@ MOST_LEADS = 6
 NARROW = 4
 """A matrix of up to so many columns shares the page's width with another table."""
 STYLE_SHEETS = ("base", "answer", "tables", "curves", "figures", "runs", "workloads", "small")
-SCRIPTS = ("details", "curves", "figures", "download")
+SCRIPTS = ("details", "curves", "switches", "figures", "download", "png")
 
 
 def write_report(runs: Sequence[RunFile | Excerpt], path: Path) -> None:
@@ -112,7 +112,7 @@ def render(shown: RunFile | Excerpt) -> str:
         "workloads": found.workloads,
         "raw": Markup(_packed(header, rows)),
         "elapsed_s": sum(row.elapsed_s for row in rows),
-        "file_name": f"{run.path.stem}.jsonl",
+        "file_name": run.path.stem,
     }
     best = best_collectives(choices)
     page = ""

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from linkscope.analysis.cell import Cell
 from linkscope.analysis.curves import CurveSet
 from linkscope.analysis.lists import Listing
 from linkscope.analysis.matrices import Matrix
@@ -17,6 +18,8 @@ from linkscope.report.sweep import Sweep, sweep
 MOST_METHODS = 3
 """Columns; figures of other methods stand in the last one, with their names."""
 OTHER = "other methods"
+SAME = 0.005
+"""Shares of peak that differ by less are told as one."""
 
 
 @dataclass(frozen=True)
@@ -63,10 +66,11 @@ class Glance:
 
 @dataclass(frozen=True)
 class _MethodPart:
-    """What a table says of one method."""
+    """What a table says of one method; ``table`` holds its cells alone."""
 
     section: Section
     method: str
+    table: Table
     line: TableSummary
     sweep: Sweep | None
 
@@ -123,7 +127,7 @@ def _line(parts: Sequence[_MethodPart], used: Sequence[str]) -> GlanceLine:
     entries = tuple(_entry(at[column], column) if column in at else None for column in used)
     titles = {part.section.table.heading.title for part in parts}
     title = titles.pop() if len(titles) == 1 and used[-1] == OTHER and OTHER in at else family(parts[0].section.table)
-    odd = dict.fromkeys(text for part in parts for text in [_crossing(part.section), _odd(part)] if text)
+    odd = dict.fromkeys(text for part in parts for text in [_crossing(part.section), _odd(part, len(parts))] if text)
     return GlanceLine(title, entries, "; ".join(odd))
 
 
@@ -134,7 +138,7 @@ def _parts(one: Section) -> list[_MethodPart]:
         table = _of_method(one, method)
         line = table_summary(table)
         if line is not None:
-            found.append(_MethodPart(one, method, line, sweep(table)))
+            found.append(_MethodPart(one, method, table, line, sweep(table)))
     return found
 
 
@@ -169,14 +173,31 @@ def _entry(part: _MethodPart, column: str) -> Entry:
     return Entry(part.section.anchor, text, line.heading.unit, low, high, ", ".join(filter(None, notes)))
 
 
-def _odd(part: _MethodPart) -> str:
-    """The place that is behind the others."""
-    line = part.line
-    if part.sweep is not None or line.spread <= EVEN or line.ok < 2:
+def _odd(part: _MethodPart, together: int) -> str:
+    """The places that are behind the others, by their share of peak where that is known; ``together``: how many methods
+    share the line."""
+    if part.sweep is not None or part.line.ok < 2:
         return ""
-    word = "lowest" if line.worst.headline and line.worst.headline.higher_is_better else "longest"
-    place = Listing.label(line.worst) if isinstance(part.section.whole, Listing) else ""
-    return f"{word}: {place or wording.place(line.worst, line.heading)}"
+    by = f" by {part.method}" if together > 1 else ""
+    shares = [(entry.share, entry) for entry in part.table.flat if entry.share is not None]
+    if len(shares) == part.line.ok:
+        low, high = (pick(share for share, _ in shares) for pick in (min, max))
+        if high - low <= EVEN:
+            return ""
+        places = [_place(part, entry) for share, entry in shares if share <= low + SAME]
+        return f"{wording.percent(low)} of peak{by}: {wording.few(places)}"
+    if part.line.spread <= EVEN:
+        return ""
+    figure = part.line.worst.headline
+    word = "lowest" if figure is not None and figure.higher_is_better else "longest"
+    return f"{word}{by}: {_place(part, part.line.worst)}"
+
+
+def _place(part: _MethodPart, entry: Cell) -> str:
+    if not isinstance(part.table, Listing):
+        return wording.place(entry, part.line.heading)
+    words = [word for (axis, _), word in zip(entry.variant, entry.variant_words, strict=True) if axis != "method"]
+    return ", ".join(filter(None, [Listing.place(entry), *words])) or entry.id
 
 
 def _crossing(one: Section) -> str:

@@ -55,8 +55,9 @@ def _curves(table: CurveSet, quota: int) -> Fitted:
     room = max(quota // max(len(curve.points) for curve in drawn.curves), 1)
     drawn = replace(drawn, curves=drawn.curves[:room])
     if band is not None:
-        few = f"{len(drawn.curves)} that stand apart" if len(drawn.curves) > 1 else "one"
-        return Fitted(drawn, table, f"{few} of {band.count} series; the others are in the band", band)
+        apart = len(drawn.curves) - 1
+        few = f"the best of {band.count} series{f' and {apart} that stand apart' if apart else ''}"
+        return Fitted(drawn, table, f"{few}; the band spans all", band)
     if len(drawn.flat) < len(table.flat):
         return Fitted(drawn, table, f"{len(drawn.flat)} of {len(table.flat)} points, evenly picked")
     return Fitted(drawn, table)

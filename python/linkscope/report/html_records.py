@@ -21,7 +21,8 @@ class Records:
     """
 
     def __init__(self, rows: Sequence[Row], tables: Sequence[Table], accounts: Collection[Ledger]) -> None:
-        placed = [(number, entry) for number, table in enumerate(tables) for entry in table.flat]
+        found = {entry.key: (number, entry) for number, table in enumerate(tables) for entry in table.flat}
+        placed = list(found.values())
         order = {row.id: index for index, row in enumerate(rows)}
         placed.sort(key=lambda pair: order[pair[1].id])
         told = {entry.id for _, entry in placed}

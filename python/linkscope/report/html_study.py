@@ -35,6 +35,7 @@ def render_study(found: Reproduction) -> str:
             titles=Markup(script_json([one.table.heading.title for one in tables])),
             records=Markup(script_json(records.lines)),
             raw="",
+            file_name=f"{found.study.name}-{found.run.path.stem}",
             left_out="",
         )
     )

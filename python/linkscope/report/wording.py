@@ -43,9 +43,9 @@ TOGETHER = 0.9
 """Flows that ran together for less than this share of the time are worth a remark."""
 
 
-def count(number: int, noun: str) -> str:
+def count(number: int, noun: str, plural: str = "") -> str:
     """Such as "1 figure", "3 figures"."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+    return f"{number} {noun}" if number == 1 else f"{number} {plural or f'{noun}s'}"
 
 
 def shortened(text: str, room: int) -> str:
@@ -70,6 +70,11 @@ def value(number: float) -> str:
     """Four significant digits, whole above 1000, without an exponent: "393.9", "55.55", "2082", "0.004831"."""
     digits = 0 if number == 0 else math.floor(math.log10(abs(number)))
     return f"{number:.{min(max(3 - digits, 0), MOST_DECIMALS)}f}"
+
+
+def rate(number: float) -> str:
+    """The same of so many a second, which may be millions: "7050", "9.253 million"."""
+    return f"{value(number / 1e6)} million" if number >= 1e6 else value(number)
 
 
 def duration(seconds: float) -> str:
@@ -266,15 +271,22 @@ def slowest(entry: Cell) -> str:
 
 
 def leads(table: CurveSet) -> list[str]:
-    """A line for each place and clock of a picture by size, such as "best by batch clock: xccl, eager up to 4 MiB; mpi,
-    window from 16 MiB"."""
-    lines = []
+    """A line for all places of a picture by size where the same is best by the same clock, such as "best, gpu:0 > gpu:1
+    and 11 more places, batch clock: xccl, eager up to 4 MiB; mpi, window from 16 MiB"."""
+    places: dict[str, list[str]] = {}
     for (where, regime), group in groupby(table.leads, key=lambda lead: (lead.place, lead.regime)):
         found = list(group)
         spans = [_span(lead, number, len(found)) for number, lead in enumerate(found)]
-        at = f"{where}, " if where and where != table.place else ""
-        lines.append(f"best, {at}{regime}: {'; '.join(spans)}")
-    return lines
+        at = [where] if where and where != table.place else []
+        places.setdefault(f"{regime}: {'; '.join(spans)}", []).extend(at)
+    return [f"best, {_of_places(where)}{best}" for best, where in places.items()]
+
+
+def _of_places(names: Sequence[str]) -> str:
+    if not names:
+        return ""
+    more = len(names) - 1
+    return f"{names[0]}{f' and {more} more place' if more else ''}{'s' if more > 1 else ''}, "
 
 
 def _span(lead: Leader, number: int, count: int) -> str:

@@ -76,7 +76,7 @@ class KnownDevice:
     name: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Calibration(Displayed):
     """Several runs of the same suites on one node, held against one another.
 

@@ -51,6 +51,7 @@ class Linkscope(PythonPackage, CudaPackage, ROCmPackage):
             "LINKSCOPE_CUDA": "ON" if spec.satisfies("+cuda") else "OFF",
             "LINKSCOPE_HIP": "ON" if spec.satisfies("+rocm") else "OFF",
             "LINKSCOPE_MPI": "ON" if spec.satisfies("+mpi") else "OFF",
+            "CMAKE_UNITY_BUILD": "ON",
         }
         if spec.satisfies("+mpi"):
             told["LINKSCOPE_MPICC"] = spec["mpi"].mpicc
@@ -59,7 +60,8 @@ class Linkscope(PythonPackage, CudaPackage, ROCmPackage):
         if spec.satisfies("+rocm"):
             told["LINKSCOPE_HIPCC"] = spec["hip"].prefix.bin.hipcc
             told["CMAKE_HIP_ARCHITECTURES"] = ";".join(spec.variants["amdgpu_target"].value)
-        return {f"cmake.define.{name}": value for name, value in told.items()}
+        defined = {f"cmake.define.{name}": value for name, value in told.items()}
+        return {**defined, "build.tool-args": f"-j{make_jobs}"}
 
     @run_after("install")
     @on_package_attributes(run_tests=True)

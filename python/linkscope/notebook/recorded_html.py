@@ -25,6 +25,6 @@ _ELEMENT = (
 
 def recorded_html(show: Callable[[Console], object]) -> str:
     """What ``show`` prints, its colours kept and whatever it prints escaped."""
-    console = Console(record=True, file=io.StringIO(), width=WIDTH, force_terminal=False, legacy_windows=False)
+    console = Console(record=True, file=io.StringIO(), width=WIDTH, force_terminal=False, force_jupyter=False)
     show(console)
     return console.export_html(theme=_THEME, inline_styles=True, code_format=_ELEMENT).replace(*_MARKED)

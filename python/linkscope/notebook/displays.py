@@ -9,28 +9,31 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
+from linkscope.analysis.check import CheckResult
 from linkscope.analysis.choose import Choices
 from linkscope.analysis.compare import Comparison
 from linkscope.analysis.explain import Diagnosis, explain
 from linkscope.analysis.overview import overview
 from linkscope.analysis.reproduce import Reproduction
 from linkscope.analysis.workloads import WorkloadTable
-from linkscope.displayed import html_of, picture_of, write_page
+from linkscope.displayed import html_of, picture_of, words_of, write_page
 from linkscope.errors import LinkscopeError
 from linkscope.machine.node import Node
+from linkscope.notebook.recorded_html import recorded_html
 from linkscope.picture import Picture
 from linkscope.report import (
     brief_text,
     calibration_text,
+    check_text,
     choose_text,
     compare_text,
     explain_text,
     reproduce_text,
     topology_text,
+    wording,
     workload_text,
 )
 from linkscope.report.provenance import precision
-from linkscope.report.recorded_html import recorded_html
 from linkscope.results.calibration import Calibration
 from linkscope.results.run_file import RunFile
 from linkscope.results.whole_file import put_whole
@@ -62,6 +65,11 @@ def _(found: Choices) -> str:
 
 
 @html_of.register
+def _(found: CheckResult) -> str:
+    return recorded_html(partial(check_text.show, found))
+
+
+@html_of.register
 def _(found: Comparison) -> str:
     return recorded_html(partial(compare_text.show, found, "New against base"))
 
@@ -84,6 +92,29 @@ def _(found: WorkloadTable) -> str:
 @html_of.register
 def _(found: Node) -> str:
     return recorded_html(partial(topology_text.show, found))
+
+
+@words_of.register
+def _(found: RunFile) -> str:
+    return f"{len(found.rows)} {wording.cases_on(found.node)}, {found.path}"
+
+
+@words_of.register
+def _(found: Node) -> str:
+    return f"{found.name}, {wording.count(len(found.of_kind('gpu')), 'GPU')}"
+
+
+@words_of.register
+def _(found: Calibration) -> str:
+    return f"{found.turns} runs of {', '.join(found.suites)} on {found.node}"
+
+
+words_of.register(Diagnosis, explain_text.verdict)
+words_of.register(CheckResult, check_text.verdict)
+words_of.register(Choices, choose_text.verdict)
+words_of.register(Comparison, compare_text.verdict)
+words_of.register(Reproduction, reproduce_text.verdict)
+words_of.register(WorkloadTable, workload_text.verdict)
 
 
 @picture_of.register
