@@ -38,7 +38,7 @@ if TYPE_CHECKING:
         workloads,
     )
 
-__version__ = "0.1.0"  # the one place: pyproject.toml and CMakeLists.txt read it from here
+__version__ = "0.2.0"  # the one place: pyproject.toml and CMakeLists.txt read it from here
 __all__ = [
     "Calibration",
     "CheckResult",

@@ -13,7 +13,7 @@ from shell import SetupError, capture, find_program, say
 # nvcc knows C++20 from 12.0 on. PyPI has the whole compiler from 13.0 on: of 12 it has ptxas and libnvvm, and no nvcc.
 OLDEST_TOOLKIT = (12, 0)
 OLDEST_ON_PYPI = (13, 0)
-INSTALLED = Path("/usr/local"), Path("/opt/nvidia"), Path("/opt")
+INSTALLED = (Path("/usr/local"), Path("/opt"))
 """Where toolkits lie side by side, each in a folder cuda or cuda-VERSION."""
 COMPUTE_CAPABILITY_MAJOR, COMPUTE_CAPABILITY_MINOR = 75, 76
 """As cuda.h numbers the attributes."""

@@ -1,4 +1,4 @@
-# How Spack builds linkscope from the checkout that this file is in: docs/install.md has the commands.
+# How Spack builds linkscope, from the checkout that this file is in: see docs/install.md.
 from pathlib import Path
 
 from spack_repo.builtin.build_systems.cuda import CudaPackage
@@ -16,9 +16,13 @@ class Linkscope(PythonPackage, CudaPackage, ROCmPackage):
     license("Apache-2.0")
 
     version("main", branch="main")
-    version("0.1.0", tag="v0.1.0")
+    version("0.2.0", tag="v0.2.0")
 
-    variant("mpi", default=True, description="The adapter to this MPI; without it, MPIs with the standard ABI")
+    variant(
+        "mpi",
+        default=True,
+        description="The adapter to this MPI; without it, MPIs with the standard ABI",
+    )
     variant("torch", default=False, description="PyTorch and mpi4py, for the methods torch-*")
 
     depends_on("c", type="build")
@@ -68,4 +72,14 @@ class Linkscope(PythonPackage, CudaPackage, ROCmPackage):
     def model_a_node(self):
         """The command and its host engine work: two GPUs of a described node, in seconds."""
         command = Executable(self.prefix.bin.linkscope)
-        command("run", "--machine", "frontier", "--devices", "gpu:0-1", "--sizes", "64K", "-o", "modelled.jsonl")
+        command(
+            "run",
+            "--machine",
+            "frontier",
+            "--devices",
+            "gpu:0-1",
+            "--sizes",
+            "64K",
+            "-o",
+            "modelled.jsonl",
+        )
