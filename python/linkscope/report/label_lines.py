@@ -9,7 +9,6 @@ from typing import Literal
 from rich.console import Console
 from rich.text import Text
 
-from linkscope.report import wording
 from linkscope.report.grid import GAP
 
 LEAST_LABEL = 16
@@ -41,9 +40,9 @@ class Column:
 
 def print_label_lines(corner: str, labels: Sequence[str], columns: Sequence[Column], console: Console) -> None:
     """Prints the table, at most as wide as the terminal unless its figures alone are wider."""
-    widths = _widths(columns, console.width - LEAST_LABEL)
+    longest = max(map(len, (corner, *labels)))
+    widths = _widths(columns, console.width - min(longest, LEAST_LABEL))
     room = console.width - sum(width + GAP for width in widths)
-    longest = max(map(len, (corner, *labels)), default=0)
     first = longest if longest <= room else room if room >= LEAST_LABEL else len(corner)
     _print_line(Text(corner.ljust(first)), columns, widths, [one.head for one in columns], console)
     console.print(Text("─" * min(first + sum(width + GAP for width in widths), console.width)))
@@ -58,7 +57,7 @@ def _print_line(
     line: Text, columns: Sequence[Column], widths: Sequence[int], cells: Sequence[str], console: Console
 ) -> None:
     for column, width, cell in zip(columns, widths, cells, strict=True):
-        text = wording.shortened(cell, width)
+        text = cell if len(cell) <= width else f"{cell[: width - 1].rstrip()}…"
         line.append(" " * GAP).append(text.ljust(width) if column.words else text.rjust(width))
     line.rstrip()
     console.print(line, soft_wrap=True)
