@@ -36,6 +36,7 @@ from linkscope.report.html_runs import side_by_side
 from linkscope.report.html_sections import chapters, sections_of
 from linkscope.report.html_use import use_maps
 from linkscope.report.provenance import date, machine_state, precision, provenance, remarks
+from linkscope.report.series_band import MOST_SERIES
 from linkscope.report.workload_svg import parts_shown, workload_svg
 from linkscope.results.row import Row
 from linkscope.results.run_file import RunFile
@@ -152,7 +153,13 @@ def environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.globals.update(
-        wording=wording, NARROW=NARROW, MANY=MANY, MOST_LEADS=MOST_LEADS, styles=styles, clocks=clocks
+        wording=wording,
+        NARROW=NARROW,
+        MANY=MANY,
+        MOST_LEADS=MOST_LEADS,
+        MOST_SERIES=MOST_SERIES,
+        styles=styles,
+        clocks=clocks,
     )
     environment.globals.update(style_sheets=STYLE_SHEETS, scripts=SCRIPTS, heat_styles=Markup(style_sheet()))
     environment.globals.update(workload_text=workload_text, parts_shown=parts_shown)
