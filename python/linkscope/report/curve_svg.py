@@ -14,7 +14,7 @@ from linkscope.report import wording
 from linkscope.report.series_band import Band
 
 WIDTH, HEIGHT = 800, 400
-LEFT, RIGHT, TOP, BOTTOM = 64, 18, 18, 48
+LEFT, RIGHT, TOP, BOTTOM = 64, 18, 30, 48
 COLOURS = 8
 """Distinct colours of the style sheet (classes c0 to c7)."""
 DASHES = ("", "7 4", "2 3", "9 3 2 3", "1 5", "12 4")
@@ -154,7 +154,7 @@ def _y_ticks(axis: Axis, unit: str) -> str:
             f'<line class="grid" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{at:.1f}" y2="{at:.1f}"/>'
             f'<text class="tick" x="{LEFT - 8}" y="{at + 4:.1f}" text-anchor="end">{number:g}</text>'
         )
-    return f'<g class="y-axis">{"".join(marks)}</g><text class="axis unit" x="4" y="{TOP - 4}">{escape(unit)}</text>'
+    return f'<g class="y-axis">{"".join(marks)}</g><text class="axis unit" x="4" y="14">{escape(unit)}</text>'
 
 
 def _log_ticks(axis: Axis) -> list[float]:

@@ -35,6 +35,7 @@ from linkscope.report.html_runs import side_by_side
 from linkscope.report.html_sections import chapters, sections_of
 from linkscope.report.html_use import best_collectives, equals_are, use_maps
 from linkscope.report.provenance import date, machine_state, precision, provenance, remarks
+from linkscope.report.series_band import MOST_SERIES
 from linkscope.report.workload_svg import parts_shown, workload_svg
 from linkscope.results.row import Row
 from linkscope.results.run_file import RunFile
@@ -164,6 +165,7 @@ def environment() -> Environment:
         MOST_LEADS=MOST_LEADS,
         MOST_QUESTIONS=MOST_QUESTIONS,
         MOST_LINES=MOST_LINES,
+        MOST_SERIES=MOST_SERIES,
         styles=styles,
         clocks=clocks,
     )
