@@ -9,6 +9,9 @@ from pathlib import Path
 from linkscope.errors import LinkscopeError
 from linkscope.typed_call import typed_call
 
+_NO_XML = dict.fromkeys((0xFFFE, 0xFFFF), "\N{REPLACEMENT CHARACTER}")
+"""Characters that a text may have and XML may not; control characters are none of a run's texts."""
+
 
 @dataclass(frozen=True)
 class Picture:
@@ -16,6 +19,9 @@ class Picture:
 
     title: str
     svg: str = field(repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "svg", self.svg.translate(_NO_XML))
 
     def _repr_svg_(self) -> str:
         return self.svg

