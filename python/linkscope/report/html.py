@@ -123,7 +123,7 @@ def render(shown: RunFile | Excerpt) -> str:
 def _tables(rows: Sequence[Row], tables: Sequence[Table], diagnosis: Diagnosis, most: int) -> dict[str, Any]:
     """What the template wants of the tables, with about ``most`` figures."""
     shown = fitted(tables, most)
-    records = Records(rows, [one.table for one in shown], diagnosis.accounts)
+    records = Records(rows, [one.listed for one in shown], diagnosis.accounts)
     sections = sections_of(shown, records)
     return {
         "glance": glance(sections),
