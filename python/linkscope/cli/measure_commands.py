@@ -14,8 +14,10 @@ from linkscope.cli.run_options import (
     Devices,
     DryRun,
     EngineName,
+    FormatName,
     Hostfile,
     Hosts,
+    Keyword,
     LauncherCommand,
     LauncherName,
     Output,
@@ -35,7 +37,8 @@ def run(
     output: Output = None,
     devices: Devices = None,
     methods: Annotated[str | None, typer.Option(help="Use only these: copy-engine,kernel-copy.")] = None,
-    sizes: Annotated[str | None, typer.Option(help="Sizes of bandwidth rows: 512M, 1K,64K, 4K:1G:2x.")] = None,
+    sizes: Annotated[str | None, typer.Option(help="Sizes of bandwidth cases: 512M, 1K,64K, 4K:1G:2x.")] = None,
+    keyword: Keyword = None,
     precision: Precision = None,
     budget: Budget = None,
     rounds: Rounds = None,
@@ -53,6 +56,7 @@ def run(
     hostfile: Hostfile = None,
     interface: Annotated[str | None, typer.Option(help="Address of this host that the processes report to.")] = None,
     as_json: AsJson = False,
+    form: FormatName = None,
 ) -> int:
     """Measure this machine, or model a described one. Exit code 1 if a case failed."""
     from linkscope.cli import measuring
@@ -60,16 +64,18 @@ def run(
     from linkscope.launch.launcher.launch_options import LaunchOptions
 
     given = {"devices": devices, "methods": methods, "sizes": sizes, "budget": budget, "clock": clock}
-    given |= {"machine": machine, "engine": engine, "precision": precision, "rounds": rounds}
+    given |= {"machine": machine, "engine": engine, "precision": precision, "rounds": rounds, "keyword": keyword}
     named: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     launching = LaunchOptions(launcher, launcher_command, hosts, hostfile, interface)
     request = Request(suites=tuple(suites or ("default",)), launching=launching, **named)
+    own = resume and not suites and not named
+    if form is not None:
+        measuring.check_form(form, None if own else request, as_json)
     if dry_run:
         return measuring.dry_run(request, out(), as_json)
     if resume:
-        own = not suites and not named
-        return measuring.resume(output, None if own else request, launching, out(), err(), as_json)
-    return measuring.measure(request, output, out(), err(), as_json)
+        return measuring.resume(output, None if own else request, launching, out(), err(), as_json, form)
+    return measuring.measure(request, output, out(), err(), as_json, form)
 
 
 @app.command()
@@ -83,7 +89,7 @@ def calibrate(
     ] = None,
     devices: Annotated[str | None, typer.Option(help="Use only these: gpu:0,gpu:2 or gpu:0-3,numa:1.")] = None,
     methods: Annotated[str | None, typer.Option(help="Use only these: copy-engine,kernel-copy.")] = None,
-    sizes: Annotated[str | None, typer.Option(help="Sizes of bandwidth rows: 512M, 1K,64K, 4K:1G:2x.")] = None,
+    sizes: Annotated[str | None, typer.Option(help="Sizes of bandwidth cases: 512M, 1K,64K, 4K:1G:2x.")] = None,
     precision: Annotated[str | None, typer.Option(help="As of `run`.")] = None,
     budget: Annotated[str | None, typer.Option(help="Time of each run: 60s.")] = None,
     rounds: Annotated[str | None, typer.Option(help="Rounds of each run: 3, or 3:6.")] = None,

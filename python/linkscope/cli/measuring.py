@@ -17,14 +17,17 @@ from linkscope.launch.launcher.launch_options import LaunchOptions
 from linkscope.launch.run import default_output, newest_output
 from linkscope.launch.run import resume as resume_run
 from linkscope.launch.run import run as start_run
+from linkscope.report.peer_formats.formats import check_format, printed
 from linkscope.results.run_file import RunFile
 
 
-def measure(request: Request, output: Path | None, out: Console, err: Console, as_json: bool) -> int:
-    """Runs ``request`` and prints its summary; 1 where a case failed."""
+def measure(
+    request: Request, output: Path | None, out: Console, err: Console, as_json: bool, form: str | None = None
+) -> int:
+    """Runs ``request`` and prints its summary, or its cases in another tool's ``form``; 1 where a case failed."""
     with progress(err) as listener:
         done = start_run(request, output or default_output(), listener, command_line(request, output))
-    return _conclude(done, out, err, as_json)
+    return _conclude(done, out, err, as_json, form)
 
 
 def resume(
@@ -34,15 +37,25 @@ def resume(
     out: Console,
     err: Console,
     as_json: bool,
+    form: str | None = None,
 ) -> int:
-    """Completes ``output``, or the newest run file, and prints its summary; 1 where a case failed.
+    """Completes ``output``, or the newest run file, and prints as ``measure`` does; 1 where a case failed.
 
     ``launching`` counts where it says anything.
     """
     chosen = launching if launching != LaunchOptions() else None
     with progress(err) as listener:
         done = resume_run(output or newest_output(), request, listener, chosen)
-    return _conclude(done, out, err, as_json)
+    return _conclude(done, out, err, as_json, form)
+
+
+def check_form(form: str, request: Request | None, as_json: bool) -> None:
+    """Raises LinkscopeError, before anything is measured, where ``form`` is unknown, or ``request`` (None: that of a
+    run file) has no case for it. Started as the ranks of a job only the run itself can tell."""
+    if as_json:
+        raise LinkscopeError("--json and --format: choose one")
+    known = request is not None and inside.place() is None
+    check_format(form, [planned.case for planned in prepare(request).cases] if request and known else None)
 
 
 def dry_run(request: Request, out: Console, as_json: bool) -> int:
@@ -64,14 +77,16 @@ def dry_run(request: Request, out: Console, as_json: bool) -> int:
     return 0
 
 
-def _conclude(done: RunFile, out: Console, err: Console, as_json: bool) -> int:
+def _conclude(done: RunFile, out: Console, err: Console, as_json: bool, form: str | None) -> int:
     from linkscope.report import terminal, workload_text
 
     workload = any("workload" in row.case.get("labels", {}) for row in done.rows)
     if workload and all(row.status == "skipped" for row in done.rows):
         reasons = dict.fromkeys(str(row.reason) for row in done.rows)
         raise LinkscopeError(f"nothing could run: {'; '.join(reasons)} ({done.path} says so)")
-    if as_json:
+    if form is not None:
+        typer.echo(printed(done, form), nl=False)
+    elif as_json:
         typer.echo(json.dumps(done.to_json()))
     elif workload and all("workload" in row.case.get("labels", {}) for row in done.rows):
         workload_text.show(done.rows, done.node, out)

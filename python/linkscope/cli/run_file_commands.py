@@ -9,6 +9,8 @@ from typing import Annotated
 import typer
 
 from linkscope.cli.app import AsJson, RunPath, app, err, out, print_json
+from linkscope.cli.paging import paged
+from linkscope.cli.run_options import FormatName
 from linkscope.errors import LinkscopeError
 
 
@@ -25,22 +27,27 @@ def show(
     sort: Annotated[
         str | None, typer.Option(metavar="of-peak", help="Figures in one list, the furthest below its peak first.")
     ] = None,
+    form: FormatName = None,
     as_json: AsJson = False,
 ) -> int:
     """Print a run on one screen: the verdict, the headline figures, what is odd. Longer output goes to $PAGER."""
     from linkscope.analysis.excerpt import readable
-    from linkscope.analysis.overview import overview
     from linkscope.cli import showing
-    from linkscope.report.provenance import hosts, precision
 
     wanted = showing.ShowRequest(full, table, where, sort)
+    if form is not None:
+        if as_json or wanted != showing.ShowRequest():
+            raise LinkscopeError("--format prints all that the tool would: leave out the other options")
+        from linkscope.report.peer_formats.formats import printed
+        from linkscope.results.run_file import RunFile
+
+        typer.echo(printed(RunFile.read(run_file), form), nl=False)
+        return 0
     found = readable(run_file)
     for notice in found.notices if as_json or wanted.narrow else ():
         err().print(notice, highlight=False, markup=False, soft_wrap=True)
     if as_json:
-        rows = wanted.rows(found)
-        tables = overview(rows, found.node, precision(found.header)).to_json()
-        print_json({"header": found.header, "hosts": hosts(found.states), "missing": list(found.missing), **tables})
+        print_json(showing.data(found, wanted))
     else:
         showing.show(found, wanted, out())
     return 0
@@ -119,9 +126,10 @@ def analyze(
             "collectives; else all that the run can answer.",
         ),
     ] = None,
+    full: Annotated[bool, typer.Option("--full", help="All tables; those of questions that are named always.")] = False,
     as_json: AsJson = False,
 ) -> int:
-    """Answer what engineers ask of a run, each by a sentence and a table."""
+    """Answer what engineers ask of a run, each by a sentence, and by a table where you name the question."""
     from linkscope.analysis.excerpt import readable
     from linkscope.analysis.questions import analyze as answer
     from linkscope.report import answers_text, wording
@@ -133,7 +141,10 @@ def analyze(
     if as_json:
         print_json({**answers_text.to_json(found), **({"notices": run_read.notices} if run_read.notices else {})})
     else:
-        answers_text.show(found, wording.titled(run_read), out())
+        with paged(out()) as shown:
+            (answers_text.show_tables if full or questions else answers_text.show)(
+                found, wording.titled(run_read), shown
+            )
     return 0
 
 

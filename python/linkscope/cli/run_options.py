@@ -7,8 +7,14 @@ from typing import Annotated
 
 import typer
 
+from linkscope.cli import completing
+
 Output = Annotated[Path | None, typer.Option("-o", "--output", help="Run file; else runs/HOST-TIME.jsonl.")]
 Devices = Annotated[str | None, typer.Option(help="Use only these: gpu:0,gpu:2 or gpu:0-3,numa:1.")]
+Keyword = Annotated[
+    str | None,
+    typer.Option("-k", "--keyword", help="Only cases with this word in their id, title or another tool's test name."),
+]
 Precision = Annotated[
     str | None, typer.Option(help="Stop when the 95 % interval is this close to the median; default 1%.")
 ]
@@ -28,3 +34,11 @@ LauncherName = Annotated[
 LauncherCommand = Annotated[str | None, typer.Option(help="The launcher's path and options: 'srun --mpi=pmix'.")]
 Hosts = Annotated[str | None, typer.Option(help="Hosts, in the spelling of mpiexec or srun: a,b.")]
 Hostfile = Annotated[str | None, typer.Option(help="A file of hosts for mpiexec.")]
+FormatName = Annotated[
+    str | None,
+    typer.Option(
+        "--format",
+        help="Print as another tool does: nvbandwidth, nccl-tests or osu.",
+        autocompletion=completing.formats,
+    ),
+]

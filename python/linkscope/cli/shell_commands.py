@@ -16,11 +16,9 @@ def completion(
     shell: Annotated[str, typer.Argument(help="bash, zsh or fish.", autocompletion=completing.shells)],
 ) -> int:
     """Print what completes commands, options and names in a shell: eval "$(linkscope completion bash)"."""
-    from typer.completion import get_completion_script  # type: ignore[attr-defined]
-
     if shell not in completing.shells():
         raise unknown("shell", shell, completing.shells())
-    typer.echo(get_completion_script(prog_name="linkscope", complete_var=completing.VARIABLE, shell=shell))
+    typer.echo(completing.script(shell))
     return 0
 
 

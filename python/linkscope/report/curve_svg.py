@@ -55,6 +55,7 @@ def curve_svg(table: CurveSet, index_of: Callable[[Cell], int], band: Band | Non
         f"<title>{escape(table.heading.title)}</title><desc>{escape(_description(table, band))}</desc>",
         _x_ticks(x_axis, xs, table.heading),
         _y_ticks(y_axis, table.heading.unit),
+        _origin(table.heading),
         _peaks(table.curves, y_axis),
         _bounds(table.heading, y_axis),
         _of_all(band, x_axis, y_axis) if band else "",
@@ -122,6 +123,12 @@ def _y_axis(table: CurveSet, points: Sequence[Cell], band: Band | None) -> Axis:
     if low > 0 and high / low >= LOG_FROM:
         return Axis(low / 1.25, high * 1.25, HEIGHT - BOTTOM, TOP, log=True)
     return Axis(0.0, high * 1.08 if high > 0 else 1.0, HEIGHT - BOTTOM, TOP, log=False)
+
+
+def _origin(heading: Heading) -> str:
+    """Where the figures are not measured here the picture says so, wherever it is copied to."""
+    mark = wording.mark(heading)
+    return f'<text class="origin" x="{WIDTH - RIGHT}" y="14" text-anchor="end">{escape(mark)}</text>' if mark else ""
 
 
 def _x_ticks(axis: Axis, xs: Sequence[float], heading: Heading) -> str:

@@ -22,15 +22,13 @@ _USUAL = ("", "device > device", "pinned > device", "device > pinned", "pageable
 class Answer:
     """``conclude``: one sentence, of a table that has lines. ``label`` names a line; ``columns``: heading and text.
 
-    ``order``: the table with its telling lines first. ``alike``: columns; in a short table only the first of lines that
-    share them all stands.
+    ``order``: the table with its telling lines first.
     """
 
     conclude: Callable[[DataFrame], str]
     label: Callable[[Line], str]
     columns: Mapping[str, Callable[[Line], str]]
     order: Callable[[DataFrame], DataFrame] = lambda table: table
-    alike: tuple[str, ...] = ()
 
 
 def where(line: Line) -> str:

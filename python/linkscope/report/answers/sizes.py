@@ -10,10 +10,6 @@ from linkscope.report.answers.answer import Answer, Line, count, how, sentence, 
 
 NO_LINE = 0.2
 """Times that are further from their line are not described by it."""
-_KIND = (
-    *("movement", "tier", "role", "method", "source_memory", "destination_memory", "members_memory", "parameters"),
-    *("regime", "together", "load", "environment"),
-)
 
 
 def _path(line: Line) -> str:
@@ -79,7 +75,6 @@ FITS = Answer(
         "± beta": lambda line: _either_side(line, "beta_gbps"),
         "n_1/2": lambda line: wording.size(line["half_bytes"]) if line["half_bytes"] and not _is_crooked(line) else "",
     },
-    alike=(*_KIND, "segment"),
 )
 
 
@@ -119,7 +114,6 @@ SATURATION = Answer(
         "90 % from": lambda line: wording.size(line["share90_bytes_low"]) if line["share90_bytes"] else "",
         "to": lambda line: wording.size(line["share90_bytes_high"]) if line["share90_bytes"] else "",
     },
-    alike=_KIND,
 )
 
 

@@ -70,10 +70,11 @@ document.addEventListener("focusout", hide);
 document.addEventListener("scroll", () => { if (!tip.hidden) (told === document.activeElement ? settle : hide)(); }, { passive: true, capture: true });
 document.addEventListener("keydown", (e) => { if (e.key === "Escape") hide(); });
 
-// What is printed is unfolded for as long as that takes.
+// What is printed is unfolded for as long as that takes; of collectives a line for each table is enough, but for those
+// that are open.
 let unfolded = [];
 addEventListener("beforeprint", () => {
-  unfolded = [...document.querySelectorAll("details:is(.chapter:not(#rows), .judged, .fold):not([open])")];
+  unfolded = [...document.querySelectorAll("details:is(.chapter:not(#rows), .judged, .fold:not(.group *)):not([open])")];
   for (const one of unfolded) one.open = true;
 });
 addEventListener("afterprint", () => { for (const one of unfolded) one.open = false; });
