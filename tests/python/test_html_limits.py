@@ -13,6 +13,7 @@ from linkscope.analysis.overview import overview
 from linkscope.report.curve_svg import curve_svg
 from linkscope.report.html import MOST_BYTES, render
 from linkscope.report.html_limits import fitted
+from linkscope.report.html_records import Records
 from linkscope.report.series_band import MOST_OUTLIERS, collapsed
 from linkscope.results.row import Row
 
@@ -75,9 +76,17 @@ def test_at_most_a_few_stand_apart() -> None:
 
 
 def test_a_figure_that_is_best_and_apart_is_told_once() -> None:
-    page = render(made.run(4, many(40, odd=5.0)))
-    held = [record["id"] for record in json.loads(re.findall(r'id="records">(.*?)</script>', page)[0])]
-    assert len(held) == len(set(held)) > 0
+    rows = many(40, odd=5.0)
+    (shown,) = fitted([sweep(rows)], 100)
+    held = [line["id"] for line in Records(rows, [shown.listed], ()).lines]
+    assert len(held) == len(set(held)) < len(shown.table.flat)
+
+
+def test_figures_behind_a_band_are_listed_where_there_is_room() -> None:
+    rows = many(40)
+    page = render(made.run(4, rows))
+    assert len(json.loads(re.findall(r'id="records">(.*?)</script>', page)[0])) == len(rows)
+    assert "This page holds" not in page
 
 
 def test_small_tables_stay_whole_and_large_ones_say_what_is_missing() -> None:

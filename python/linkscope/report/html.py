@@ -129,7 +129,7 @@ def _tables(
 ) -> dict[str, Any]:
     """What the template wants of the tables, with about ``most`` figures; ``best``: way of each collective."""
     shown = fitted(tables, most)
-    records = Records(rows, [one.table for one in shown], diagnosis.accounts)
+    records = Records(rows, [one.listed for one in shown], diagnosis.accounts)
     sections = sections_of(shown, records)
     return {
         "glance": glance(sections),

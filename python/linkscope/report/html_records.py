@@ -79,7 +79,8 @@ def _record(row: Row, table: Table, entry: Cell) -> dict[str, Any]:
         names = ("n", "median", "low", "high", "min", "p5", "p95", "max")
         record |= {name: _short(getattr(value, name)) for name in names}
         record |= {"unit": figure.unit, "what": figure.what, "margin": wording.interval(entry)}
-        record["half"] = _short(figure.margin * 100)
+        if not figure.exact:
+            record["half"] = _short(figure.margin * 100)
     if entry.peak is not None:
         record |= {"peak": _short(entry.peak.gbps), "why": entry.peak.why}
     bandwidths = _bandwidths(row)

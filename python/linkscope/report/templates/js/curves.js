@@ -37,7 +37,7 @@ for (const picture of document.querySelectorAll("svg.curves")) {
       const r = records[Number(mark.dataset.i)];
       mark.setAttribute("tabindex", i ? -1 : 0);
       mark.setAttribute("role", "img");
-      mark.setAttribute("aria-label", `${r.where}${r.size ? `, ${r.size}` : ""}: ${number(r.median)} ${r.unit}${r.margin ? `, ${r.margin}` : ""}`);
+      mark.setAttribute("aria-label", `${r.where}: ${number(r.median)} ${r.unit}${r.margin ? `, ${r.margin}` : ""}`);
     }
   }
   picture.addEventListener("focusin", (event) => { if (event.target.dataset.i) point(event.target); });
