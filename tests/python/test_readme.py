@@ -23,5 +23,6 @@ def test_its_picture_is_that_of_the_recorded_run() -> None:
 
 
 def test_what_a_terminal_prints_in_it_fits_80_columns() -> None:
-    _, *blocks = README.read_text(encoding="utf-8").split("```")
-    assert max(len(line) for block in blocks[::2] for line in block.splitlines()) <= 80
+    lines = PARTS["show"]().splitlines()
+    assert len(lines) > 10
+    assert max(map(len, lines)) <= 80

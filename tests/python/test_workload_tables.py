@@ -358,7 +358,6 @@ def test_show_has_a_workload_once() -> None:
     found = overview(run.rows, run.node)
     assert len(found.other_tables) == len(found.tables) - 1
     assert found.to_json()["workloads"][0]["application"] == "halo"
-    assert "direct, device is fastest" in printed(terminal.show_summary, run)
 
 
 def test_json_of_a_workload_has_no_number_that_json_lacks() -> None:

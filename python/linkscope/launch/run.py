@@ -241,7 +241,7 @@ class _RunUnderWay:
         """Keeps what the visits took for the next run."""
         if not self.job.node.modelled:
             path = costs.kept_at(self.job.node.name, self.job.backend)
-            costs.learn(path, self.job.options.costs, RunFile.read(self.writer.path).rows, self.starts)
+            costs.learn(path, self.job.options.costs, RunFile.read(self.writer.path).rows, self.starts, self.job.crowd)
 
     def _skip(self, number: int, case: PlannedCase, reason: str) -> None:
         row = outcome(case.case, "skipped", reason, self.job.backend)

@@ -53,6 +53,11 @@ def examine(node: Node, state: MachineState, engines: Mapping[str, Mapping[str, 
     return sorted(findings, key=lambda finding: SEVERITIES.index(finding.severity))
 
 
+def neighbours(node: Node, state: MachineState) -> list[Finding]:
+    """The findings about others who use the machine now: what can be told before anything is measured."""
+    return list(_neighbours(Examined(node, state, {})))
+
+
 def _engines(seen: Examined) -> Iterator[Finding]:
     if not any(seen.engines.values()):
         yield Finding(

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from linkscope.launch.job import Job
+from linkscope.launch.pace import Pace
 from linkscope.launch.run import Listener
 from linkscope.plan.planned_case import PlannedCase
 from linkscope.report import wording
@@ -45,10 +46,9 @@ class ProgressLine:
 
     def __init__(self, show: Callable[[str], object], clock: Callable[[], float] = time.monotonic) -> None:
         self._show, self._clock = show, clock
-        self._began = self._begun = self._told = clock()
-        self._share: dict[str, float] = {}
+        self._began = self._told = clock()
+        self._pace = Pace({}, {}, 0)
         self._least_rounds, self._rounds, self._runs = 1, "", 0
-        self._spent = self._total = self._estimate_s = 0.0
         self._cases = self._done = self._failed = self._measured = 0
 
     def listener(self) -> Listener:
@@ -63,17 +63,13 @@ class ProgressLine:
 
     def _begin(self, job: Job, pending: Sequence[PlannedCase]) -> None:
         self._runs += 1
-        self._share = {case.id: job.visit_s(case) for case in pending}
-        self._least_rounds = job.rounds.least
-        self._spent, self._total = 0.0, job.rounds.least * sum(self._share.values())
-        self._estimate_s = job.estimate_s(pending)
-        self._begun = self._clock()
+        self._least_rounds, self._pace = job.rounds.least, job.pace(pending)
         self._measured += len(pending)
-        self._tell(f"{wording.count(len(pending), 'case')}, about {wording.duration(self._estimate_s)}")
+        likely_s = job.estimate(pending).likely_s
+        self._tell(f"{wording.count(len(pending), 'case')}, about {wording.duration(likely_s)}")
 
     def _round(self, number: int, cases: Sequence[PlannedCase]) -> None:
-        if number >= self._least_rounds:
-            self._total += sum(self._share.get(case.id, 0.0) for case in cases)
+        self._pace.begin_round([case.id for case in cases if case.skip is None])
         self._cases, self._done = len(cases), 0
         self._rounds = f"round {number + 1}, " if number or self._least_rounds > 1 else ""
 
@@ -81,16 +77,16 @@ class ProgressLine:
         now = self._clock()
         if now - self._told < LEAST_S:
             return
-        left = max(self._total - self._spent, 0.0) / self._spent * (now - self._begun) if self._spent else 0.0
-        about = left or max(self._estimate_s - (now - self._begun), 0.0)
-        self._tell(
-            f"{self._rounds}{self._done} of {self._cases} cases, about {wording.duration(about)} left: {case_id}"
-        )
+        left = wording.duration(self._pace.left_s(now))
+        self._tell(f"{self._rounds}{self._done} of {self._cases} cases, about {left} left: {case_id}")
 
     def _row(self, row: dict[str, Any]) -> None:
         self._done += 1
-        self._spent += self._share.get(row["id"], 0.0)
         self._failed += row["status"] == "failed"
+        if row["status"] == "skipped":
+            self._pace.drop(row["id"])
+        else:
+            self._pace.take(row["id"], float(row.get("elapsed_s", 0.0)))
 
     def _note(self, note: str) -> None:
         sys.stdout.write(f"{note}\n")

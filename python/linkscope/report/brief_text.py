@@ -12,12 +12,12 @@ from linkscope.analysis.explain import Diagnosis
 from linkscope.analysis.headlines import best_by_method, between_gpus
 from linkscope.analysis.matrices import Matrix
 from linkscope.analysis.overview import Overview
-from linkscope.analysis.summary import TableSummary
+from linkscope.analysis.summary import Summary, TableSummary
 from linkscope.report import explain_text, wording, workload_text
 from linkscope.report.cell_grid import Notes, Parts, parts_of, print_parts, width_of
 from linkscope.report.odd_text import odd
 from linkscope.report.provenance import date, remarks
-from linkscope.report.summary_text import table_lines
+from linkscope.report.summary_text import group_line, table_lines
 from linkscope.results.run_file import RunFile
 
 MOST_LINES = 40
@@ -29,6 +29,8 @@ MOST_REMARKS = 2
 MOST_REMARK_LINES = 2
 MOST_VERDICT_LINES = 6
 MOST_ODD = 3
+MOST_REASONS = 6
+MOST_REASON_LINES = 3
 
 
 def show(
@@ -40,10 +42,26 @@ def show(
 ) -> None:
     """Prints ``run`` in at most 40 lines, at 80 columns or more; last what to do next, (how, what) each: if
     not ``further``, the commands that the run has something for."""
+    reasons = _reasons(found.summary, console)
+    _show(run, found, diagnosis, reasons, _further(further or terminal_ways(run, found, diagnosis)), console)
+
+
+def show_ended(run: RunFile, found: Overview, diagnosis: Diagnosis, console: Console) -> None:
+    """The same of a run that has just ended, with every reason for which cases were skipped or failed at its end."""
+    _show(run, found, diagnosis, [], _without_figures(found.summary, console), console)
+
+
+def _show(
+    run: RunFile,
+    found: Overview,
+    diagnosis: Diagnosis,
+    head: Sequence[RenderableType],
+    foot: Sequence[RenderableType],
+    console: Console,
+) -> None:
     lines = best_by_method(found.summary.tables)
-    above: list[RenderableType] = [*_origin(run, found), *_verdict(run, found, diagnosis, console)]
-    ways = further or terminal_ways(run, found, diagnosis)
-    below: list[RenderableType] = [*_odd(found, lines, diagnosis, console), *_further(ways)]
+    above: list[RenderableType] = [*_origin(run, found), *_verdict(run, found, diagnosis, console), *head]
+    below: list[RenderableType] = [*_odd(found, lines, diagnosis, console), *foot]
     matrix = between_gpus(found.tables, found.summary.tables)
     drawn = _matrix(matrix, console) if matrix is not None else ""
     used = _height(console, *above, *below)
@@ -75,9 +93,6 @@ def _verdict(run: RunFile, found: Overview, diagnosis: Diagnosis, console: Conso
     failed = sum(group.count for group in summary.failed)
     parts = [(summary.ok, wording.done(summary)), (skipped, "skipped"), (failed, "failed")]
     counted = f"{wording.count(summary.rows, 'case')}: {', '.join(f'{n} {what}' for n, what in parts if n)}"
-    reasons = [f"skipped: {summary.skipped[0].reason}"] if summary.skipped else []
-    if len(summary.skipped) > 1:
-        reasons[0] += f", and {wording.count(len(summary.skipped) - 1, 'more reason')}"
     told = [_cropped(one, MOST_REMARK_LINES, "yellow", console) for one in remarks(run)[:MOST_REMARKS]]
     if len(remarks(run)) > MOST_REMARKS:
         told.append(Text(f"{wording.count(len(remarks(run)) - MOST_REMARKS, 'more remark')} with --full", "yellow"))
@@ -88,8 +103,32 @@ def _verdict(run: RunFile, found: Overview, diagnosis: Diagnosis, console: Conso
         *workloads[:MOST_ODD],
         *(_cropped(one, MOST_VERDICT_LINES, "bold", console) for one in judged),
         _cropped(counted, 1, "", console),
-        *(_cropped(one, MOST_REMARK_LINES, "dim", console) for one in reasons),
     ]
+
+
+def _reasons(summary: Summary, console: Console) -> list[RenderableType]:
+    """The first reason for which cases were skipped, and how many more there are."""
+    if not summary.skipped:
+        return []
+    more = len(summary.skipped) - 1
+    text = f"skipped: {summary.skipped[0].reason}"
+    text += f", and {wording.count(more, 'more reason')}" if more else ""
+    return [_cropped(text, MOST_REMARK_LINES, "dim", console)]
+
+
+def _without_figures(summary: Summary, console: Console) -> list[RenderableType]:
+    """Each reason for which cases have no figures once, with their number and tables."""
+    told = [
+        (group_line(group, word), style)
+        for groups, word, style in ((summary.failed, "failed", "red"), (summary.skipped, "skipped", "dim"))
+        for group in groups
+    ]
+    if not told:
+        return []
+    lines = [_cropped(text, MOST_REASON_LINES, style, console) for text, style in told[:MOST_REASONS]]
+    if len(told) > MOST_REASONS:
+        lines.append(Text(f"{wording.count(len(told) - MOST_REASONS, 'more reason')} with --full", style="dim"))
+    return [Text("\nWithout figures", style="bold"), *lines]
 
 
 def _print_matrix(matrix: Matrix, console: Console) -> None:

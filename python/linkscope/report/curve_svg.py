@@ -19,6 +19,8 @@ COLOURS = 8
 """Distinct colours of the style sheet (classes c0 to c7)."""
 DASHES = ("", "7 4", "2 3", "9 3 2 3", "1 5", "12 4")
 LOG_FROM = 8.0
+_TURNS = ' data-turns=""'
+"""Marks a picture that can be drawn over times, too."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,7 @@ def curve_svg(table: CurveSet, index_of: Callable[[Cell], int], band: Band | Non
     parts = [
         f'<svg class="curves" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" '
         f'data-area="{LEFT} {WIDTH - RIGHT} {TOP} {HEIGHT - BOTTOM}" data-log="{int(y_axis.log)}" '
-        f'data-unit="{escape(table.heading.unit)}"{" data-turns" if _turns(table, points) else ""}>',
+        f'data-unit="{escape(table.heading.unit)}"{_TURNS if _turns(table, points) else ""}>',
         f"<title>{escape(table.heading.title)}</title><desc>{escape(_description(table, band))}</desc>",
         _x_ticks(x_axis, xs, table.heading),
         _y_ticks(y_axis, table.heading.unit),

@@ -85,17 +85,6 @@ def show_by_share(run: RunFile, placed: Sequence[Placed], console: Console) -> N
     console.print(grid)
 
 
-def show_summary(run: RunFile, console: Console) -> None:
-    """Prints the few lines after a run: where the figures come from, counts, reasons, each table in one line."""
-    found = overview(run.rows, run.node, precision(run.header))
-    _print_header(run, found, console)
-    for one in found.workloads:
-        console.print()
-        console.print(workload_text.title(one))
-        console.print(Text(workload_text.verdict(one)))
-    print_summary(found.summary, console)
-
-
 def _print_header(run: RunFile, found: Overview, console: Console) -> None:
     if mark := wording.mark(found.summary):
         console.print(Text(f" {mark} ", style="bold black on yellow"))
