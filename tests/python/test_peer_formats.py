@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import copy
+import json
+import random
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hostile_runs import spoil
 from modelled_run import not_ok
 from typer.testing import CliRunner
 
@@ -167,6 +171,35 @@ def test_a_test_that_could_not_run_is_waived_and_one_that_failed_an_error(tmp_pa
     text = printed(replace(run, rows=rows), "nvbandwidth").splitlines()
     assert "Waived: needs two" in text
     assert text[text.index("Running host_to_device_memcpy_ce.") + 1] == "Error: lost"
+
+
+@pytest.mark.parametrize(("form", "sample"), [PLAIN[0], PLAIN[2], PLAIN[3]])
+def test_of_a_damaged_run_there_is_a_table_or_one_line(tmp_path: Path, form: str, sample: str) -> None:
+    imported(tmp_path, sample)
+    good = [json.loads(line) for line in (tmp_path / "run.jsonl").read_text().splitlines()][:8]
+    good[0]["plan"]["ids"] = [line["id"] for line in good[1:]]
+    rng, path, shown = random.Random(1), tmp_path / "spoilt.jsonl", 0
+    refusals: list[str] = []
+    for _ in range(150):
+        lines = copy.deepcopy(good)
+        spoil(rng, lines)
+        path.write_bytes(b"".join(json.dumps(line).encode("utf-8", "surrogatepass") + b"\n" for line in lines))
+        try:
+            shown += len(printed(RunFile.read(path), form).encode()) > 0
+        except LinkscopeError as error:
+            refusals.append(str(error))
+    assert shown > 10
+    assert not [line for line in refusals if "\n" in line]
+
+
+def test_figures_without_end_still_fit(tmp_path: Path) -> None:
+    run = imported(tmp_path, "nccl-tests-2.19.txt")
+    first = run.rows[0]
+    far = replace(first.flows[0].seconds, median=1e18)
+    assert first.flows[0].gbps is not None
+    odd = replace(first.flows[0], seconds=far, gbps=replace(first.flows[0].gbps, median=1e18))
+    lines = printed(replace(run, rows=(replace(first, flows=(odd,)),)), "nccl-tests").splitlines()
+    assert [line.split()[5:8] for line in lines if "#" not in line] == [["1.0e+24", "1e+18", "2e+18"]]
 
 
 def test_of_a_run_without_such_cases_there_is_one_line(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Printed mark: the line that tells what linkscope printed in a tool's format from what that tool printed."""
+"""Printed mark: the lines that tell what linkscope printed in a tool's format from what that tool printed."""
 
 from __future__ import annotations
 
@@ -10,15 +10,18 @@ _FIRST_LINES = 20
 MODELLED = "modelled"
 
 
-def printed_mark(run: RunFile, tool: str) -> str:
-    """The line, without a comment sign: who printed this, and whose figures they are. ``tool``: "nvbandwidth 0.8"."""
+def printed_mark(run: RunFile, tool: str) -> list[str]:
+    """Two lines, without a comment sign: who printed this, and whose figures they are. ``tool``: "nvbandwidth 0.8"."""
     origin = origin_name(run.header)
     if run.modelled:
         whose = f"{MODELLED.upper()} on {run.node.name}, not a measurement"
     else:
         whose = f"figures of {origin}" if origin else "linkscope's own figures, not that tool's"
-    line = f"{_START}{run.header['version']} in the format of {tool}: {whose}; intervals: linkscope show {run.path}"
-    return "".join(c if c.isprintable() else "?" for c in line)
+    lines = (
+        f"{_START}{run.header['version']} in the format of {tool}",
+        f"{whose[0].upper()}{whose[1:]}; intervals: linkscope show {run.path}",
+    )
+    return ["".join(c if c.isprintable() else "?" for c in line) for line in lines]
 
 
 def is_marked(text: str) -> bool:

@@ -44,7 +44,7 @@ def check_format(name: str, cases: Iterable[Json] | None = None) -> None:
 
 
 def printed(run: RunFile, name: str) -> str:
-    """The cases of ``run`` that the tool measures, as it prints them, with a first line that says who printed it.
+    """The cases of ``run`` that the tool measures, as it prints them, below two lines that say who printed it.
 
     Raises LinkscopeError for a format that there is not, and where no such case has figures.
     """
@@ -55,7 +55,7 @@ def printed(run: RunFile, name: str) -> str:
     if not any(row.status == "ok" for row in rows):
         reason = next((str(row.reason) for row in rows if row.reason), "no reason is given")
         raise LinkscopeError(f"{run.path}: none of the cases that {form.tool} measures has figures: {reason}")
-    return f"{form.comment}{printed_mark(run, form.tool)}\n{form.write(run, rows)}"
+    return "".join(f"{form.comment}{line}\n" for line in printed_mark(run, form.tool)) + form.write(run, rows)
 
 
 def _form(name: str) -> PeerFormat:

@@ -184,4 +184,5 @@ def _bus_gbps(row: Row) -> float:
 
 def _in_width(value: float, width: int) -> str:
     """With two digits after the point, or as many as fit."""
-    return next(word for word in (f"{value:.2f}", f"{value:.1f}", f"{value:.0f}", f"{value:.1e}") if len(word) <= width)
+    words = [f"{value:{form}}" for form in (".2f", ".1f", ".0f", ".1e", ".0e")]
+    return next((word for word in words if len(word) <= width), words[-1])
