@@ -12,6 +12,7 @@ import typer
 from linkscope import __version__
 from linkscope.cli import measure_commands, node_commands, run_file_commands, shell_commands, workload_commands
 from linkscope.cli.app import app
+from linkscope.cli.command_panels import arrange
 from linkscope.cli.completing import VARIABLE
 from linkscope.errors import LinkscopeError
 
@@ -19,6 +20,7 @@ __all__ = ["app", "main"]
 
 COMMANDS = (measure_commands, node_commands, run_file_commands, workload_commands, shell_commands)
 """Modules whose import adds commands to the application."""
+arrange(app)
 INTERNAL_ERROR = 70
 """Exit code, as sysexits.h has it: neither an answer nor bad input."""
 

@@ -15,7 +15,7 @@ from linkscope.near_names import unknown
 def completion(
     shell: Annotated[str, typer.Argument(help="bash, zsh or fish.", autocompletion=completing.shells)],
 ) -> int:
-    """Print what completes commands, options and names in a shell: eval "$(linkscope completion bash)"."""
+    """Print what completes commands and names in a shell. Use: eval "$(linkscope completion bash)"."""
     if shell not in completing.shells():
         raise unknown("shell", shell, completing.shells())
     typer.echo(completing.script(shell))
@@ -24,7 +24,7 @@ def completion(
 
 @app.command()
 def man(context: typer.Context) -> int:
-    """Print the manual page: linkscope man > linkscope.1; man ./linkscope.1."""
+    """Print the manual page. Use: linkscope man > linkscope.1; man ./linkscope.1."""
     from linkscope.cli.man_page import man_page
 
     typer.echo(man_page(context.parent), nl=False)

@@ -16,7 +16,7 @@ from linkscope.near_names import unknown
 workloads = typer.Typer(
     cls=Commands,
     no_args_is_help=True,
-    help="What applications send: which interface and memory make it fastest, and which rank order.",
+    help="What makes an application's messages fastest? Which interface, memory and rank order.",
 )
 app.add_typer(workloads, name="app")
 
@@ -34,7 +34,7 @@ Listen = Annotated[str | None, typer.Option(help="Address of this host that the 
 
 @workloads.callback()
 def about() -> None:
-    """What applications send: which interface and memory make it fastest, and which rank order."""
+    """What makes an application's messages fastest? Which interface, memory and rank order."""
 
 
 @workloads.command()

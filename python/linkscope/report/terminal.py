@@ -21,7 +21,7 @@ from linkscope.analysis.summary import Table, table_summary
 from linkscope.machine.node import ASSUMED, Node
 from linkscope.report import explain_text, wording, workload_text
 from linkscope.report.cell_grid import Notes, parts_of, print_cells
-from linkscope.report.grid import GAP, empty_grid
+from linkscope.report.grid import GAP, empty_grid, words
 from linkscope.report.odd_text import odd_and_where
 from linkscope.report.provenance import precision, provenance, remarks
 from linkscope.report.summary_text import print_summary
@@ -103,8 +103,10 @@ def _print_conclusion(found: Overview, diagnosis: Diagnosis, console: Console) -
     if diagnosis.judged or diagnosis.wrong or not found.workloads:
         console.print(Text(explain_text.verdict(diagnosis), style="bold"))
     told = odd_and_where(found, diagnosis)
-    for text in [Text("Odd", style="bold"), *told] if told else ():
-        console.print(text)
+    if told:
+        console.print(Text("Odd", style="bold"))
+    for text in told:
+        console.print(words(text.plain, str(text.style)))
 
 
 def print_table(table: Matrix | CurveSet | Listing, console: Console) -> None:

@@ -56,6 +56,11 @@ def count(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
+def span(*ends: str) -> str:
+    """Such as "1 us (a) to 2 us (b)"; equal ends once."""
+    return " to ".join(dict.fromkeys(ends))
+
+
 def sentence(text: str) -> str:
     """With a capital and a full stop."""
     return f"{text[:1].upper()}{text[1:]}."
