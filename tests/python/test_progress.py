@@ -131,7 +131,7 @@ def test_a_span_is_told_slowest_first_and_of_a_curve_the_best_alone() -> None:
 
 
 def pace(rounds: int = 2, starts_s: float = 0.0, deadline: float = math.inf) -> Pace:
-    return Pace({"a": 10.0, "b": 10.0, "c": 10.0}, {"a": "x", "b": "x", "c": "y"}, rounds, starts_s, deadline)
+    return Pace({"a": 10.0, "b": 10.0, "c": 10.0}, {"a": "x", "b": "x", "c": "y"}, rounds, starts_s, deadline=deadline)
 
 
 def test_time_left_begins_with_what_is_expected_starts_included() -> None:
@@ -159,6 +159,14 @@ def test_time_left_ends_with_the_deadline_and_with_what_is_dropped() -> None:
     for case_id in ("a", "b", "c"):
         run.drop(case_id)
     assert run.left_s(0.0) == 0.0
+
+
+def test_time_left_has_what_a_run_does_beside_its_visits() -> None:
+    run = pace(rounds=1)
+    run.begin_round(["a", "b", "c"])
+    run.take("a", 10.0)
+    alone = run.left_s(10.0)
+    assert run.left_s(20.0) == pytest.approx(alone * (20.0 + PRIOR_S) / (10.0 + PRIOR_S))
 
 
 def test_a_round_that_nobody_expected_adds_its_cases() -> None:

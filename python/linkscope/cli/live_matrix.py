@@ -11,6 +11,7 @@ from rich.text import Text
 
 from linkscope.analysis.by_flow import apart
 from linkscope.analysis.headline import RATE_UNIT, Headline, headline
+from linkscope.analysis.matrices import ordered
 from linkscope.report import wording
 from linkscope.report.grid import GAP, empty_grid
 from linkscope.results.row import Row
@@ -39,7 +40,7 @@ class LiveMatrix:
     def lines(self, width: int, height: int) -> list[RenderableType]:
         """The part of it that fits; nothing where not even one line does."""
         unit = next((one.unit for one in self.found.values() if one is not None), "")
-        rows, columns = (list(dict.fromkeys(place[i] for place in self.places)) for i in (0, 1))
+        rows, columns = (ordered(place[i] for place in self.places) for i in (0, 1))
         texts = {place: self._text(place, unit) for place in self.places}
         cell = max((len(text) for text in (*texts.values(), *columns)), default=1) + GAP
         label = max((len(name) for name in rows), default=0)

@@ -165,6 +165,7 @@ class Job:
             alike={one.id: row_of(one.case) for one in run},
             rounds=self.rounds.least,
             starts_s=estimate.starts_s * estimate.crowd,
+            began=time.monotonic(),
             deadline=self.deadline,
         )
 

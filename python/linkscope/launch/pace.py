@@ -14,7 +14,8 @@ class Pace:
     """Of a run whose visits of a case shall take ``expected`` seconds, by id, ``starts_s`` more in each round.
 
     ``alike``: the suite's row of each case; its cases are slower or faster than expected by about the same factor.
-    ``deadline``: when the run ends in any case; the same clock, in seconds, as the caller's ``now``.
+    ``began``, ``deadline``: when the run began, and when it ends in any case; on the clock, in seconds, of the caller's
+    ``now``.
     """
 
     def __init__(
@@ -23,12 +24,15 @@ class Pace:
         alike: Mapping[str, str],
         rounds: int,
         starts_s: float = 0.0,
+        began: float = 0.0,
         deadline: float = math.inf,
     ) -> None:
         self._expected = expected
         self._alike = alike
         self._starts_s = starts_s
+        self._began = began
         self._deadline = deadline
+        self._starts_done_s = 0.0
         self._left = dict.fromkeys(expected, rounds)
         self._rounds = rounds
         self._taken: defaultdict[str, float] = defaultdict(float)
@@ -39,6 +43,7 @@ class Pace:
         if self._rounds <= 0:
             self._left = dict.fromkeys(ids, 1)
         self._rounds -= 1
+        self._starts_done_s += self._starts_s
 
     def take(self, case_id: str, seconds: float) -> None:
         """A visit has ended; it took so long."""
@@ -60,8 +65,13 @@ class Pace:
             for case_id, count in self._left.items()
             if count
         )
-        whole = visits + max(self._rounds, 0) * self._starts_s
+        whole = (visits + max(self._rounds, 0) * self._starts_s) * self._beside(now)
         return max(min(whole, self._deadline - now), 0.0)
+
+    def _beside(self, now: float) -> float:
+        """By how much a run takes longer than its visits and starts: what else is done meanwhile."""
+        known_s = self._taken[""] + self._starts_done_s
+        return max((now - self._began + PRIOR_S) / (known_s + PRIOR_S), 1.0) if self._done[""] else 1.0
 
     def _factor(self, kind: str) -> float:
         """By how much the visits of a suite's row take longer than expected; of one without visits, all of them."""
