@@ -28,19 +28,19 @@ const element = (name, attributes, text = "") => {
   one.textContent = text;
   return one;
 };
-// A table of coloured cells as a drawing: each cell's box, then each text where the page has it.
-const drawn = (table, x, y) => {
-  const { left, top, width, height } = table.getBoundingClientRect();
+// Coloured boxes as a drawing, then each text where the page has it.
+const drawn = (shown, boxes, x, y) => {
+  const { left, top, width, height } = shown.getBoundingClientRect();
   const picture = element("svg", { x, y, width, height, overflow: "visible" });
-  for (const cell of table.querySelectorAll("tbody td")) {
-    const [at, style] = [cell.getBoundingClientRect(), getComputedStyle(cell)];
+  for (const one of shown.querySelectorAll(boxes)) {
+    const [at, style] = [one.getBoundingClientRect(), getComputedStyle(one)];
     const edge = style.outlineStyle !== "none" ? "outline" : "border-top";
     picture.append(element("rect", {
       x: at.left - left, y: at.top - top, width: at.width, height: at.height, rx: parseFloat(style.borderRadius), fill: style.backgroundColor,
       stroke: style.getPropertyValue(`${edge}-color`), "stroke-width": parseFloat(style.getPropertyValue(`${edge}-width`)),
     }));
   }
-  const texts = document.createTreeWalker(table, NodeFilter.SHOW_TEXT);
+  const texts = document.createTreeWalker(shown, NodeFilter.SHOW_TEXT);
   const range = document.createRange();
   while (texts.nextNode()) {
     const text = texts.currentNode;
@@ -86,7 +86,7 @@ const sheet = (shown, box, head) => {
     if (at.matches(".facts-line, .orientation")) paragraph(at.textContent, 13, 400, "--dim");
   }
   y += MARGIN;
-  page.append(svg ? styled(shown, MARGIN, y, own, height) : drawn(shown, MARGIN, y));
+  page.append(svg ? styled(shown, MARGIN, y, own, height) : drawn(shown, "tbody td", MARGIN, y));
   y += height + MARGIN;
   let after = box.nextElementSibling;
   let x = MARGIN;
@@ -102,7 +102,12 @@ const sheet = (shown, box, head) => {
   }
   y += 8;
   while (after?.matches(".series-legend")) after = after.nextElementSibling;
-  if (after?.matches(".legend")) paragraph(after.textContent, 12, 400, "--dim");
+  const ramp = after?.querySelector(".ramp");
+  if (ramp) {
+    page.append(drawn(ramp, "i", MARGIN, y));
+    y += ramp.getBoundingClientRect().height;
+  }
+  if (after?.matches(".legend")) paragraph(after.textContent.replace(ramp?.textContent ?? "", ""), 12, 400, "--dim");
   paragraph(`linkscope · ${document.querySelector("h1").textContent} · ${document.body.dataset.file}`, 12, 400, "--dim");
   const size = { width: width + 2 * MARGIN, height: Math.ceil(y + MARGIN) };
   page.prepend(element("rect", { ...size, fill: root.getPropertyValue("--card") }));
