@@ -97,11 +97,12 @@ def _verdict(run: RunFile, found: Overview, diagnosis: Diagnosis, console: Conso
     if len(remarks(run)) > MOST_REMARKS:
         told.append(Text(f"{wording.count(len(remarks(run)) - MOST_REMARKS, 'more remark')} with --full", "yellow"))
     workloads = [_cropped(workload_text.verdict(one), MOST_REMARK_LINES, "bold", console) for one in found.workloads]
-    judged = [] if workloads and diagnosis.judged == 0 and not diagnosis.wrong else [explain_text.verdict(diagnosis)]
+    told_by_workloads = workloads and diagnosis.judged == 0 and not diagnosis.wrong
+    judged = () if told_by_workloads else explain_text.conclusion(diagnosis)
     return [
         *told,
         *workloads[:MOST_ODD],
-        *(_cropped(one, MOST_VERDICT_LINES, "bold", console) for one in judged),
+        *(_cropped(text, MOST_VERDICT_LINES, style, console) for text, style in judged),
         _cropped(counted, 1, "", console),
     ]
 

@@ -45,8 +45,8 @@ def show_all(found: Diagnosis, console: Console) -> None:
 
 
 def verdict(found: Diagnosis) -> str:
-    """One to four sentences."""
-    return f"{_failures(found)}{_judgement(found)}"
+    """One to five sentences."""
+    return f"{headline(found)} {grounds(found)}".rstrip()
 
 
 def _failures(found: Diagnosis) -> str:
@@ -58,30 +58,41 @@ def _failures(found: Diagnosis) -> str:
     return f"{count} case{'s' if count > 1 else ''} failed ({where}{first.reason}). "
 
 
-def _judgement(found: Diagnosis) -> str:
+def conclusion(found: Diagnosis) -> tuple[tuple[str, str], ...]:
+    """(Text, style) of what a terminal prints of the verdict, the headline on lines of its own."""
+    return tuple((text, style) for text, style in ((headline(found), "bold"), (grounds(found), "")) if text)
+
+
+def headline(found: Diagnosis) -> str:
+    """The conclusion alone, a sentence or two."""
     if found.judged == 0:
-        return f"Cannot tell: {_nothing(found)}"
-    waits = wording.count(found.judged_latencies, "latency", "latencies") + " by siblings"
-    published = sum(one.held_against not in ("", SIBLINGS) for one in found.accounts)
-    by = [f"{published} of them by published figures" if published else "", waits if found.judged_latencies else ""]
-    of = ", ".join(filter(None, (f"{_figures(found.judged)} held against what is expected", *by)))
-    who = "the model" if found.modelled else "this node"
+        return f"{_failures(found)}Cannot tell: {_nothing(found)}"
     if not found.shortfalls:
         paths = "What did not fail" if found.failed else "Every path by itself"
+        who = "the model" if found.modelled else "this node"
+        return f"{_failures(found)}{paths} is as fast on {who} as it should be."
+    worst, number = found.shortfalls[0], len(found.shortfalls)
+    things = "One thing is" if number == 1 else f"{number} things are"
+    first = "" if number == 1 else "first of all "
+    return f"{_failures(found)}{things} slower than expected: {first}{_where(worst)}, {worst.what}, {lost(worst)}."
+
+
+def grounds(found: Diagnosis) -> str:
+    """What the conclusion stands on, and what it leaves out; empty where nothing was judged."""
+    if found.judged == 0:
+        return ""
+    published = sum(one.held_against not in ("", SIBLINGS) for one in found.accounts)
+    waits = wording.count(found.judged_latencies, "latency", "latencies") + " by siblings"
+    by = [f"{published} of them by published figures" if published else "", waits if found.judged_latencies else ""]
+    text = ", ".join(filter(None, (f"Of {_figures(found.judged)} held against what is expected", *by)))
+    short = "late" if found.judged == found.judged_latencies else "short"
+    if found.shortfalls:
+        text = f"{text.removeprefix('Of ')}."
+    else:
         limits = [one.tolerance for one in found.accounts if one.expected_gbps is not None]
         limits += [TOLERANCE] if found.judged_latencies and not limits else []
         differ = " to ".join(dict.fromkeys(f"{one * 100:.0f} %" for one in (min(limits), max(limits))))
-        short = "late" if found.judged == found.judged_latencies else "short"
-        text = (
-            f"{paths} is as fast on {who} as it should be: {of}, none is {short} by more than healthy nodes differ "
-            f"({differ})."
-        )
-    else:
-        worst = found.shortfalls[0]
-        number = len(found.shortfalls)
-        things = "One thing is" if number == 1 else f"{number} things are"
-        first = "" if number == 1 else "first of all "
-        text = f"{things} slower than expected: {first}{_where(worst)}, {worst.what}, {lost(worst)} ({of})."
+        text += f", none is {short} by more than healthy nodes differ ({differ})."
     if found.unsure:
         text += f" {_figures(len(found.unsure))} may be short, but too uncertain to tell."
     together = found.left_out.get(TOGETHER, 0)
@@ -128,7 +139,8 @@ def _show(found: Diagnosis, shown: Sequence[Shortfall], accounts: Sequence[Ledge
     if found.modelled:
         title.append(f"  {wording.MODELLED}", style="bold yellow")
     console.print(title)
-    console.print(Text(verdict(found)))
+    for text, style in conclusion(found):
+        console.print(Text(text, style=style))
     for notice in found.notices:
         console.print(Text(notice, style="yellow"))
     for number, one in enumerate(shown, start=1):

@@ -101,7 +101,8 @@ def _print_conclusion(found: Overview, diagnosis: Diagnosis, console: Console) -
     """Whether the run is as it should be, and what is odd."""
     console.print()
     if diagnosis.judged or diagnosis.wrong or not found.workloads:
-        console.print(Text(explain_text.verdict(diagnosis), style="bold"))
+        for said, style in explain_text.conclusion(diagnosis):
+            console.print(Text(said, style=style))
     told = odd_and_where(found, diagnosis)
     if told:
         console.print(Text("Odd", style="bold"))
