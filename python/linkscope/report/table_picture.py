@@ -75,7 +75,8 @@ def _framed(run: RunFile, section: Section) -> Picture:
     body, width, height = heat_svg(section) if isinstance(section.table, Matrix) else _curves(section)
     where = run.node.name if run.node.modelled else f"{run.node.name} on {run.header.get('host', '?')}"
     facts = " · ".join([where, *wording.facts(heading), *filter(None, [section.left_out])])
-    return framed(heading.title, wording.mark(heading), facts, body, width, height)
+    mark = "" if isinstance(section.table, CurveSet) else wording.mark(heading)  # curves bear their own
+    return framed(heading.title, mark, facts, body, width, height)
 
 
 def _curves(section: Section) -> tuple[str, float, float]:
