@@ -70,9 +70,9 @@ def run(
     request = Request(suites=tuple(suites or ("default",)), launching=launching, **named)
     own = resume and not suites and not named
     if form is not None:
-        measuring.check_form(form, None if own else request, as_json)
+        measuring.check_form(form, None if own or dry_run else request, as_json)
     if dry_run:
-        return measuring.dry_run(request, out(), as_json)
+        return measuring.dry_run(request, out(), as_json, form)
     if resume:
         return measuring.resume(output, None if own else request, launching, out(), err(), as_json, form)
     return measuring.measure(request, output, out(), err(), as_json, form)

@@ -58,12 +58,17 @@ def check_form(form: str, request: Request | None, as_json: bool) -> None:
     check_format(form, [planned.case for planned in prepare(request).cases] if request and known else None)
 
 
-def dry_run(request: Request, out: Console, as_json: bool) -> int:
-    """Prints the plan as JSON, or the number of cases of each row and the time they take; of ranks the first does."""
+def dry_run(request: Request, out: Console, as_json: bool, form: str | None = None) -> int:
+    """Prints the plan as JSON, or the number of cases of each row and the time they take; of ranks the first does.
+
+    Raises LinkscopeError where there is no case for ``form``.
+    """
     place = inside.place()
     if place is not None and place.rank > 0:
         return 0
     job = prepare(request)
+    if form is not None:
+        check_format(form, [planned.case for planned in job.cases])
     if as_json:
         typer.echo(json.dumps(job.plan([case for case in job.cases if case.skip is None]), indent=1))
         return 0
