@@ -13,7 +13,11 @@ Output = Annotated[Path | None, typer.Option("-o", "--output", help="Run file; e
 Devices = Annotated[str | None, typer.Option(help="Use only these: gpu:0,gpu:2 or gpu:0-3,numa:1.")]
 Keyword = Annotated[
     str | None,
-    typer.Option("-k", "--keyword", help="Only cases with this word in their id, title or another tool's test name."),
+    typer.Option(
+        "-k",
+        "--keyword",
+        help="Only cases with this word in id, title or another tool's name: all-reduce, 'h2d and gpu:1'.",
+    ),
 ]
 Precision = Annotated[
     str | None, typer.Option(help="Stop when the 95 % interval is this close to the median; default 1%.")
