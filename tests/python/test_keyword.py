@@ -26,13 +26,17 @@ CASES = [planned("push", "GPU to GPU"), planned("h2d-ce", "Host to GPU", "host_t
         ("gpu to GPU", ["push"]),
         ("host_to_device_memcpy_ce", ["h2d-ce"]),
         ("gpu:1", ["push", "h2d-ce", "chase"]),
+        ("gpu:1 and Host", ["h2d-ce"]),
     ],
 )
 def test_a_word_picks_by_id_title_and_other_tools_name(word: str, rows: list[str]) -> None:
     assert [one.case["name"] for one in picked(CASES, word)] == rows
 
 
-@pytest.mark.parametrize(("word", "near"), [("host_to_device_ce", "host_to_device_memcpy_ce"), (" ", "--dry-run")])
+@pytest.mark.parametrize(
+    ("word", "near"),
+    [("host_to_device_ce", "host_to_device_memcpy_ce"), (" ", "--dry-run"), ("push and host", "has 'host'")],
+)
 def test_a_word_that_no_case_has_is_one_line_with_what_was_meant(word: str, near: str) -> None:
     with pytest.raises(LinkscopeError, match=near) as told:
         picked(CASES, word)

@@ -37,9 +37,9 @@ def carry_out(
     out is printed as the tool ``form`` does, where one is named.
     """
     if form is not None:
-        _check_form(form, request, options)
+        _check_form(form, None if options.dry_run else request, options)
     if options.dry_run:
-        return dry_run(request or Request(launching=launching), out, options.as_json)
+        return dry_run(request or Request(launching=launching), out, options.as_json, form)
     if not options.resume and request is not None:
         with progress(err) as listener:
             words = command_line(request, options.output)
@@ -60,12 +60,17 @@ def _check_form(form: str, request: Request | None, options: RunOptions) -> None
     check_format(form, [planned.case for planned in prepare(request).cases] if request and known else None)
 
 
-def dry_run(request: Request, out: Console, as_json: bool) -> int:
-    """Prints the plan as JSON, or the number of cases of each row and the time they take; of ranks the first does."""
+def dry_run(request: Request, out: Console, as_json: bool, form: str | None = None) -> int:
+    """Prints the plan as JSON, or the number of cases of each row and the time they take; of ranks the first does.
+
+    Raises LinkscopeError where there is no case for ``form``.
+    """
     place = inside.place()
     if place is not None and place.rank > 0:
         return 0
     job = prepare(request)
+    if form is not None:
+        check_format(form, [planned.case for planned in job.cases])
     if as_json:
         typer.echo(json.dumps(job.plan([case for case in job.cases if case.skip is None]), indent=1))
         return 0

@@ -23,7 +23,11 @@ Methods = Annotated[str | None, typer.Option(help="Use only these: copy-engine,k
 Sizes = Annotated[str | None, typer.Option(help="Sizes of bandwidth cases: 512M, 1K,64K, 4K:1G:2x.")]
 Keyword = Annotated[
     str | None,
-    typer.Option("-k", "--keyword", help="Only cases with this word in their id, title or another tool's test name."),
+    typer.Option(
+        "-k",
+        "--keyword",
+        help="Only cases with this word in id, title or another tool's name: all-reduce, 'h2d and gpu:1'.",
+    ),
 ]
 Precision = Annotated[
     str | None, typer.Option(help="Stop when the 95 % interval is this close to the median; default 1%.")

@@ -13,14 +13,18 @@ Cases = list[PlannedCase]
 
 def picked(cases: Sequence[PlannedCase], keyword: str) -> Cases:
     """Those that have the word in their id, their table's title or the name of another tool's test that they repeat;
-    capital letters or not. Raises LinkscopeError where none has.
+    capital letters or not. Of "push and gpu:1" both words. Raises LinkscopeError where none has.
     """
-    word = keyword.strip().lower()
-    found = [one for one in cases if any(word in text.lower() for text in _texts(one))]
-    if not word or not found:
-        near = near_names(word, _names(cases))
-        hint = f"did you mean {' or '.join(near)}?" if near else "--dry-run lists the rows that cases are named after"
-        raise LinkscopeError(f"-k: no case has {keyword!r} in its id, title or another tool's name for it: {hint}")
+    found = list(cases)
+    for word in keyword.lower().split(" and "):
+        before, bare = found, word.strip()
+        found = [one for one in before if bare and any(bare in text.lower() for text in _texts(one))]
+        if not found:
+            near = near_names(bare, _names(before))
+            hint = (
+                f"did you mean {' or '.join(near)}?" if near else "--dry-run lists the rows that cases are named after"
+            )
+            raise LinkscopeError(f"-k: no case has {bare!r} in its id, title or another tool's name for it: {hint}")
     return found
 
 
