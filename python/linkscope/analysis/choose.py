@@ -51,6 +51,8 @@ ASKED = frozenset(
 DEFAULTS = frozenset({("non_temporal", "0")})
 """Parameters that some rows name and others leave as they are: the same way."""
 ANY = "any memory"
+MULTICAST_OFF = "NVLink multicast off"
+"""Of a collective library, in the engine's notes: what it was not allowed to use may be its fastest way."""
 _CACHES = ("flushed", "warm")
 """States of the caches that are told; "rotated" is the usual one."""
 _SCHEDULE = "-schedule"
@@ -139,11 +141,13 @@ class Choice:
 
 @dataclass(frozen=True, repr=False)
 class Choices(Displayed):
-    """``answers`` in the order of the run. ``unrivalled``: what the run measured in one way alone."""
+    """``answers`` in the order of the run. ``unrivalled``: what the run measured in one way alone. ``settings``: what
+    libraries were told to do without, as the engine noted it."""
 
     answers: tuple[Choice, ...]
     unrivalled: tuple[Question, ...]
     modelled: bool
+    settings: tuple[str, ...] = ()
 
     def to_json(self) -> Json:
         """A JSON-ready dict."""
@@ -151,6 +155,7 @@ class Choices(Displayed):
             "answers": [answer.to_json() for answer in self.answers],
             "unrivalled": [asdict(question) for question in self.unrivalled],
             "modelled": self.modelled,
+            "settings": list(self.settings),
         }
 
 
@@ -202,7 +207,14 @@ def choose(figures: polars.DataFrame) -> Choices:
     ]
     answered = {(one.question.movement, one.question.tier, one.question.conditions) for one in answers}
     unrivalled = [q for q in _ways(free) if (q.movement, q.tier, q.conditions) not in answered]
-    return Choices(tuple(answers), tuple(unrivalled), bool(figures["modelled"].any()))
+    return Choices(tuple(answers), tuple(unrivalled), bool(figures["modelled"].any()), _settings(usable))
+
+
+def _settings(usable: polars.DataFrame) -> tuple[str, ...]:
+    if "notes" not in usable.columns:
+        return ()
+    notes = usable.get_column("notes").explode().drop_nulls().unique(maintain_order=True)
+    return tuple(dict.fromkeys(note.partition(";")[0] for note in notes.to_list() if MULTICAST_OFF in note))
 
 
 def _usable(figures: polars.DataFrame) -> polars.DataFrame:

@@ -46,10 +46,10 @@ def titled(tables: Sequence[Table], word: str) -> list[Table]:
     """
     found = [table for table in tables if word.lower() in _naming(table.heading).lower()]
     if not found:
-        words = {part.strip(",()") for table in tables for part in _naming(table.heading).split()}
+        words = {part.strip(",():") for table in tables for part in _naming(table.heading).split()}
         close = get_close_matches(word, sorted(words), n=1)
         hint = f"did you mean {close[0]}?" if close else "`show RUN --full` has all titles"
-        raise LinkscopeError(f"--table: no table has the word {word} in its title: {hint}")
+        raise LinkscopeError(f"no table has the word {word} in its title: {hint}")
     return found
 
 

@@ -8,15 +8,17 @@ from collections.abc import Sequence
 from rich.console import Console, Group, RenderableType
 from rich.text import Text
 
+from linkscope.analysis.curves import CurveSet
 from linkscope.analysis.explain import Diagnosis
 from linkscope.analysis.headlines import best_by_method, between_gpus
+from linkscope.analysis.left_out import TOGETHER
 from linkscope.analysis.matrices import Matrix
 from linkscope.analysis.overview import Overview
 from linkscope.analysis.summary import Summary, TableSummary
 from linkscope.report import explain_text, wording, workload_text
 from linkscope.report.cell_grid import Notes, Parts, parts_of, print_parts, width_of
 from linkscope.report.odd_text import odd
-from linkscope.report.provenance import date, remarks
+from linkscope.report.provenance import date, measured_once, remarks
 from linkscope.report.summary_text import group_line, table_lines
 from linkscope.results.run_file import RunFile
 
@@ -93,6 +95,8 @@ def _verdict(run: RunFile, found: Overview, diagnosis: Diagnosis, console: Conso
     failed = sum(group.count for group in summary.failed)
     parts = [(summary.ok, wording.done(summary)), (skipped, "skipped"), (failed, "failed")]
     counted = f"{wording.count(summary.rows, 'case')}: {', '.join(f'{n} {what}' for n, what in parts if n)}"
+    if measured_once(run.rows):
+        counted += "; once each: intervals hold within the run"
     told = [_cropped(one, MOST_REMARK_LINES, "yellow", console) for one in remarks(run)[:MOST_REMARKS]]
     if len(remarks(run)) > MOST_REMARKS:
         told.append(Text(f"{wording.count(len(remarks(run)) - MOST_REMARKS, 'more remark')} with --full", "yellow"))
@@ -201,13 +205,16 @@ def _further(ways: Sequence[tuple[str, str]]) -> list[RenderableType]:
 def terminal_ways(run: RunFile, found: Overview, diagnosis: Diagnosis) -> list[tuple[str, str]]:
     """What a reader may ask next, of what the run has: the command and what it prints."""
     used = [device.id for device in run.node.devices if device.kind == "gpu"] or [run.node.devices[0].id]
+    together = diagnosis.left_out.get(TOGETHER, 0)
+    curves = found.workloads or any(isinstance(table, CurveSet) and table.leads for table in found.tables)
     rated = any(line.highest_share is not None for line in found.summary.tables)
     return [
         ("linkscope show RUN --full", "every figure with its interval" if not run.modelled else "every figure"),
         ("linkscope show RUN --table WORD", f"only its tables; --where {used[0]} only its cases"),
         *([("linkscope show RUN --sort of-peak", "the figures furthest below their peak first")] if rated else []),
         *([("linkscope explain RUN", "what is slow, and why")] if diagnosis.judged or diagnosis.wrong else []),
-        *([("linkscope choose RUN", "what else a wrong interface or memory costs")] if found.workloads else []),
+        *([("linkscope analyze RUN scaling", "what flows at once keep of their share")] if together else []),
+        *([("linkscope choose RUN", "which interface and memory is fastest, by size")] if curves else []),
         ("linkscope report RUN -o PAGE.html", "all of it as one page"),
     ]
 

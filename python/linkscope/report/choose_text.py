@@ -19,13 +19,25 @@ MOST_LINES = 40
 INDENT = 2
 COST_WIDTH = 9
 """Of a column with what a way costs at a size."""
-HEAD_LINES = 12
-"""Title, verdict, the line on what is left out and what next, in 80 columns."""
+HEAD_LINES = 18
+"""Title, verdict, caveats, the line on what is left out and what next, in 80 columns."""
 WORDS = 'By size what is fastest, then how much longer others take. Equals stand together with "or": '
 ALIKE, ALIKE_IN_MODEL = (
     "their 95 % intervals do not tell them apart, or they differ by less than 1 %.",
     "they differ by less than 1 %.",
 )
+
+
+LAUNCHES = (
+    "kernel-copy: all repeats are one launch, so its time holds none; a copy engine's holds a call each. An application "
+    "that launches every copy adds some microseconds: `linkscope run calls` has them, `--clock host` measures with them."
+)
+NAMED = {
+    "xccl": "xccl: NCCL or RCCL",
+    "direct": "direct: linkscope's own kernels on peers' memory, which show what the hardware allows",
+}
+"""Ways whose names say little."""
+_KERNELS = ("kernel-", "bulk-copy")
 
 
 def show(found: Choices, node: str, console: Console) -> None:
@@ -129,6 +141,25 @@ def _print_head(found: Choices, node: str, console: Console) -> None:
     console.print(Text(verdict(found), style="bold"))
     if found.answers:
         console.print(Text(WORDS + (ALIKE_IN_MODEL if found.modelled else ALIKE), style="dim"))
+    for text in caveats(found):
+        console.print(Text(text, style="yellow"))
+
+
+def caveats(found: Choices) -> list[str]:
+    """What a reader must know before he takes an answer: a sentence or two each."""
+    rivals = {name for one in found.answers for name in one.rivals}
+    named = [text for start, text in NAMED.items() if any(name.startswith(start) for name in rivals)]
+    told = [f"{'; '.join(named)}."] if named else []
+    told += [f"{setting}: with it that library may be faster." for setting in found.settings]
+    if any(_mixes_launches(one) for one in found.answers):
+        told.append(LAUNCHES)
+    return told
+
+
+def _mixes_launches(one: Choice) -> bool:
+    """Whether kernels that are launched once stand beside copies that are called one by one."""
+    kernels = [name.startswith(_KERNELS) for name in one.rivals]
+    return one.question.conditions[0].startswith("device clock") and any(kernels) and not all(kernels)
 
 
 def by_ranges(answers: Iterable[Choice]) -> list[list[Choice]]:

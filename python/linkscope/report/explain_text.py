@@ -83,7 +83,8 @@ def grounds(found: Diagnosis) -> str:
         return ""
     published = sum(one.held_against not in ("", SIBLINGS) for one in found.accounts)
     waits = wording.count(found.judged_latencies, "latency", "latencies") + " by siblings"
-    by = [f"{published} of them by published figures" if published else "", waits if found.judged_latencies else ""]
+    known = f"{published} of them by what such nodes are known to reach" if published else ""
+    by = [known, waits if found.judged_latencies else ""]
     text = ", ".join(filter(None, (f"Of {_figures(found.judged)} held against what is expected", *by)))
     short = "late" if found.judged == found.judged_latencies else "short"
     if found.shortfalls:
@@ -98,7 +99,7 @@ def grounds(found: Diagnosis) -> str:
     together = found.left_out.get(TOGETHER, 0)
     if together:
         are = "is" if together == 1 else "are"
-        text += f" {_figures(together)} {TOGETHER} {are} not judged: `linkscope analyze RUN scaling` tells of them."
+        text += f" {_figures(together)} {TOGETHER} {are} not judged: nobody has published what is normal."
     return text
 
 

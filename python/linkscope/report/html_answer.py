@@ -140,7 +140,7 @@ def _line(members: Sequence[Ledger]) -> Judged:
         highest=max(shares),
         figures=len(members),
         short=sum(member.short for member in members),
-        source="siblings" if set(sources) == {SIBLINGS} else "published",
+        source="siblings" if set(sources) == {SIBLINGS} else "such nodes",
     )
 
 

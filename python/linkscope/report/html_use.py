@@ -7,7 +7,18 @@ from itertools import accumulate, groupby
 
 from linkscope.analysis.choose import ANY, AtSize, Choice, Choices
 from linkscope.report import wording
-from linkscope.report.choose_text import WORDS, best, by_ranges, closing, cost, rank, title
+from linkscope.report.choose_text import (
+    ALIKE,
+    ALIKE_IN_MODEL,
+    WORDS,
+    best,
+    by_ranges,
+    caveats,
+    closing,
+    cost,
+    rank,
+    title,
+)
 
 MOST_USES = 3
 """Lines on what to use at the top of the page."""
@@ -65,9 +76,9 @@ def _cell(at: AtSize, name: str) -> CostCell:
     return CostCell(cost(at, name), "near" if share < NEAR else "far" if share > FAR else "more")
 
 
-def equals_are(choices: Choices) -> str:
-    """When ways are named as equals; a model's figures have no intervals."""
-    return "Equals are named as such: they differ by less than 1 %." if choices.modelled else WORDS
+def read_as(choices: Choices) -> str:
+    """How the answers are read, with what limits them; a model's figures have no intervals."""
+    return " ".join([WORDS + (ALIKE_IN_MODEL if choices.modelled else ALIKE), *caveats(choices)])
 
 
 def uses(choices: Choices) -> list[tuple[str, str]]:

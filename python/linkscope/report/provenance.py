@@ -58,6 +58,12 @@ def _exact(rows: Sequence[Row]) -> bool:
     return bool(rows) and all(figure.exact for row in rows if (figure := headline(row)) is not None)
 
 
+def measured_once(rows: Sequence[Row]) -> bool:
+    """Whether every figure is of one replicate that no calibration widens: its interval says nothing of other runs."""
+    figures = [row for row in rows if row.status == "ok" and not row.modelled and not row.origin]
+    return bool(figures) and all(len(row.measured) == 1 and not row.noise for row in figures)
+
+
 def _reach(rows: Sequence[Row]) -> str:
     """What the intervals hold for, by how many replicates they are of."""
     counts = Counter(len(row.measured) for row in rows if row.status == "ok" and not row.within_run)

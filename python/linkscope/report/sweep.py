@@ -12,6 +12,8 @@ from linkscope.analysis.summary import Table
 from linkscope.report import wording
 
 HALF = 0.5
+LEVEL = 0.9
+"""A sweep whose last figure but one has at least this share of the last has levelled out."""
 _SIZE = "size"
 """The axis of a list whose lines differ in their bytes."""
 
@@ -109,12 +111,21 @@ def _but_size(entry: Cell) -> tuple[object, ...]:
     return entry.row, entry.column, entry.series, tuple(pair for pair in entry.variant if pair[0] != _SIZE)
 
 
+def _rises_still(points: Sequence[Cell], last: int) -> bool:
+    """Whether the best is at the end of a sweep that has not levelled out: half of it says nothing then."""
+    before = points[last - 1].headline if last == len(points) - 1 else None
+    best = points[last].headline
+    return before is not None and best is not None and before.value.median < LEVEL * best.value.median
+
+
 def _half(points: Sequence[Cell], best: Cell) -> tuple[int, int | None] | None:
     if best.headline is None or not best.headline.higher_is_better or len(points) < 2:
         return None
     wanted = HALF * best.headline.value.median
     enough = [point.headline is not None and point.headline.value.median >= wanted for point in points]
     first = last = points.index(best)
+    if _rises_still(points, last):
+        return None
     while first > 0 and enough[first - 1]:
         first -= 1
     while last < len(points) - 1 and enough[last + 1]:
