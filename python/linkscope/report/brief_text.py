@@ -69,7 +69,7 @@ def _verdict(run: RunFile, found: Overview, diagnosis: Diagnosis, console: Conso
     counted = f"{wording.count(summary.rows, 'case')}: {', '.join(f'{n} {what}' for n, what in parts if n)}"
     reasons = [f"skipped: {summary.skipped[0].reason}"] if summary.skipped else []
     if len(summary.skipped) > 1:
-        reasons[0] += f", and {wording.count(len(summary.skipped) - 1, 'more reason')}"
+        reasons[0] += f", and {wording.count(len(summary.skipped) - 1, 'more reason')} with --full"
     told = [_cropped(one, MOST_REMARK_LINES, "yellow", console) for one in remarks(run)[:MOST_REMARKS]]
     if len(remarks(run)) > MOST_REMARKS:
         told.append(Text(f"{wording.count(len(remarks(run)) - MOST_REMARKS, 'more remark')} with --full", "yellow"))
@@ -154,7 +154,7 @@ def _further(run: RunFile, found: Overview, diagnosis: Diagnosis) -> list[Render
         ("show RUN --table WORD", f"only its tables; --where {used[0]} only its cases"),
         *([("show RUN --sort of-peak", "the figures furthest below their peak first")] if rated else []),
         *([("explain RUN", "what is slow, and why")] if diagnosis.judged or diagnosis.wrong else []),
-        *([("choose RUN", "what else a wrong interface or memory costs")] if found.workloads else []),
+        *([("choose RUN", "what a wrong interface or memory costs")] if found.workloads else []),
         ("report RUN -o PAGE.html", "all of it as one page"),
     )
     return [Text(""), *(Text(f"linkscope {command:<25}{what}", style="dim") for command, what in ways)]
