@@ -21,10 +21,10 @@ def arrange(application: typer.Typer) -> None:
     headings = {name: heading for heading, names in PANELS.items() for name in names}
     for command in application.registered_commands:
         name = str(command.name or getattr(command.callback, "__name__", ""))
-        command.rich_help_panel = headings[name]
+        command.rich_help_panel = headings.get(name)
         command.short_help = _first_sentence(inspect.getdoc(command.callback) or "")
     for group in application.registered_groups:
-        group.rich_help_panel = headings[str(group.name)]
+        group.rich_help_panel = headings.get(str(group.name))
         group.short_help = _first_sentence(str(group.typer_instance.info.help if group.typer_instance else ""))
 
 

@@ -117,7 +117,7 @@ def _reasons(summary: Summary, console: Console) -> list[RenderableType]:
         return []
     more = len(summary.skipped) - 1
     text = f"skipped: {summary.skipped[0].reason}"
-    text += f", and {wording.count(more, 'more reason')}" if more else ""
+    text += f", and {wording.count(more, 'more reason')} with --full" if more else ""
     return [_cropped(text, MOST_REMARK_LINES, "dim", console)]
 
 

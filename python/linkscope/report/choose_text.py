@@ -29,8 +29,9 @@ ALIKE, ALIKE_IN_MODEL = (
 
 
 LAUNCHES = (
-    "kernel-copy: all repeats are one launch, so its time holds none; a copy engine's holds a call each. An application "
-    "that launches every copy adds some microseconds: `linkscope run calls` has them, `--clock host` measures with them."
+    "kernel-copy: all repeats are one launch, so its time holds none; a copy engine's holds a call each. An "
+    "application that launches every copy adds some microseconds: `linkscope run calls` has them, `--clock host` "
+    "measures with them."
 )
 NAMED = {
     "xccl": "xccl: NCCL or RCCL",
