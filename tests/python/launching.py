@@ -84,7 +84,7 @@ def real_engine() -> None:
 
 @pytest.fixture
 def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Bench:
-    """A fresh Bench with a fake host engine, in a directory of its own which is the current one."""
+    """A fresh Bench with a fake host engine, in a directory of its own which is the current one; nobody else works."""
     engines = tmp_path / "engines"
     engines.mkdir()
     add_engine(engines, "host")
@@ -92,6 +92,8 @@ def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
     suite.write_text(TINY_SUITE)
     monkeypatch.setenv("LINKSCOPE_ENGINE_DIR", str(engines))
     monkeypatch.delenv("LINKSCOPE_DEBUG", raising=False)
+    monkeypatch.setattr("linkscope.launch.job.neighbours", lambda node, state: [])
+    monkeypatch.setattr("os.getloadavg", lambda: (0.0, 0.0, 0.0))
     monkeypatch.chdir(tmp_path)
 
     def cli(*arguments: str | Path) -> Ended:

@@ -8,7 +8,6 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 from launching import TINY_IDS, Bench, add_engine, bench
@@ -41,9 +40,11 @@ BAD_INPUTS = {
     "malformed range": (["run", "--sizes", "1G:4K:2x"], "it ends below its start"),
     "malformed precision": (["run", "--precision", "lots"], "malformed precision 'lots': write 1%"),
     "malformed budget": (["run", "--budget", "soon"], "malformed duration 'soon': write 60s"),
-    "unknown clock": (["run", "--clock", "sundial"], "unknown clock 'sundial': choose device, host or batch"),
+    "unknown clock": (["run", "--clock", "sundial"], "unknown clock 'sundial': choose from device, host, batch"),
     "unknown machine": (["run", "--machine", "cray-1"], "unknown machine 'cray-1': choose from"),
-    "unknown engine": (["run", "--engine", "steam"], "no engine 'steam': choose from cuda, hip, host"),
+    "unknown engine": (["run", "--engine", "steam"], "unknown engine 'steam': choose from cuda, hip, host"),
+    "mistyped engine": (["run", "--engine", "hots"], "unknown engine 'hots': did you mean host?"),
+    "mistyped launcher": (["run", "--launcher", "mpiexe"], "unknown launcher 'mpiexe': did you mean mpiexec?"),
     "engine not built": (["run", "--engine", "cuda"], "no engine 'cuda': built here: host; run `make setup`"),
     "GPU suite without GPU": (["run", "nvbandwidth"], "needs GPUs and "),
     "nothing to resume": (["run", "--resume"], "no run file in runs/ to resume"),
@@ -189,7 +190,7 @@ def test_suites_are_listed_without_an_engine_too(bench: Bench) -> None:
 
 def test_a_dry_run_says_what_would_run_and_writes_nothing(bench: Bench) -> None:
     ended = bench.cli("run", bench.suite, "--dry-run")
-    assert ended.out.split()[:2] == ["6", "tiny/copy"]
+    assert ["6", "tiny/copy"] in [line.split() for line in ended.out.splitlines()]
     plan = json.loads(bench.cli("run", bench.suite, "--dry-run", "--json").out)
     assert [case["id"] for case in plan["cases"]] == TINY_IDS
     assert not Path("runs").exists()
@@ -239,19 +240,6 @@ def test_the_interface_writes_nothing_here_unless_asked(bench: Bench) -> None:
     assert [row.id for row in linkscope.read(made.path).rows] == TINY_IDS[:2]
     assert set(Path().rglob("*")) == before
     shutil.rmtree(made.path.parent)
-
-
-@pytest.mark.parametrize(
-    ("asked", "complaint"),
-    [
-        ({"budgt": "20s"}, "no keyword 'budgt': did you mean budget"),
-        ({"zzz": "1"}, "no keyword 'zzz': choose from devices"),
-        ({"budget": 20}, "budget=20 is no text"),
-    ],
-)
-def test_the_interface_refuses_wrong_words_in_one_line(asked: dict[str, Any], complaint: str) -> None:
-    with pytest.raises(LinkscopeError, match=complaint):
-        linkscope.run("default", **asked)
 
 
 def test_the_interface_leaves_no_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

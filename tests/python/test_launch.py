@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -23,6 +24,7 @@ from linkscope.launch import supervisor
 from linkscope.launch.engines import choose_engine, find_engines
 from linkscope.launch.process.child import URGENT_S, Child, ShutdownDeadline, end_all
 from linkscope.launch.worker import engine_plan
+from linkscope.machine.doctor import Finding
 
 __all__ = ["bench"]
 
@@ -53,11 +55,34 @@ def test_rows_hold_their_cases_as_planned_though_an_engine_has_only_what_it_read
     assert given | {"cases": plan["cases"]} == plan
 
 
-def test_progress_goes_to_standard_error_line_by_line_and_names_the_file(bench: Bench) -> None:
-    lines = bench.cli("run", bench.suite, "-o", "a.jsonl").err.splitlines()
+def test_progress_goes_to_standard_error_row_by_row_and_ends_with_what_to_type_next(bench: Bench) -> None:
+    ended = bench.cli("run", bench.suite, "-o", "a.jsonl")
+    lines = ended.err.splitlines()
     assert lines[0].startswith("6 cases on ")
-    assert lines[1].startswith(f"[1/6] {TINY_IDS[0]}  1.000 GB/s")
-    assert lines[-1].startswith("a.jsonl: ")
+    assert lines[1].startswith("[1/1] Copies")
+    assert "6 cases" in lines[1]
+    assert "wrote a.jsonl" in lines
+    commands = [shlex.split(line.partition("  ")[0])[1:] for line in lines if line.startswith("linkscope ")]
+    assert len(commands) == 2
+    assert [bench.cli(*command).code for command in commands] == [0, 0]
+    assert "6 cases: 6 measured and verified" in ended.out
+
+
+def test_a_run_writes_its_page_where_asked_though_a_case_failed(bench: Bench) -> None:
+    bench.faults({TINY_IDS[2]: "crash"})
+    assert bench.cli("run", bench.suite, "-o", "a.jsonl", "--report").code == 1
+    assert "SIGSEGV" in Path("a.html").read_text()
+
+
+def test_who_else_uses_the_machine_is_told_before_anything_is_measured(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    busy = Finding("problem", "other processes run on gpu:0 (2)", "they share the links", "stop them")
+    monkeypatch.setattr("linkscope.launch.job.neighbours", lambda node, state: [busy])
+    lines = bench.cli("run", bench.suite, "-o", "a.jsonl").err.splitlines()
+    assert lines[0] == "other processes run on gpu:0 (2): they share the links; stop them"
+    modelled = bench.cli("run", bench.suite, "--machine", "frontier", "--dry-run")
+    assert busy.what not in modelled.out + modelled.err
 
 
 def test_json_goes_to_standard_output_alone(bench: Bench) -> None:

@@ -108,8 +108,9 @@ def test_further_rounds_are_said_and_their_figures_are_not(bench: Bench) -> None
     lines = bench.cli("run", bench.suite, "-o", "a.jsonl", "--rounds", "3").err.splitlines()
     assert lines[0].startswith("6 cases on ")
     assert "each in 3 rounds" in lines[0]
-    assert [line for line in lines if line.startswith("round ")] == ["round 2: 6 cases", "round 3: 6 cases"]
-    assert sum(line.startswith("[") for line in lines) == 6
+    rounds = [line.partition(",")[0] for line in lines if line.startswith("round ")]
+    assert rounds == ["round 2: 6 cases", "round 3: 6 cases"]
+    assert sum(line.startswith("[") for line in lines) == 1
 
 
 def row_of(case: PlannedCase, number: int, seconds: float, **of_flow: Any) -> Row:

@@ -70,8 +70,8 @@ def matrices(rows: Iterable[Row], paths: Paths) -> list[Matrix]:
 
 def _matrix(rows: Sequence[Row], paths: Paths) -> Matrix:
     cells = cells_of(rows, paths)
-    row_ids = _ordered(c.row for c in cells)
-    column_ids = _ordered(c.column for c in cells)
+    row_ids = ordered(c.row for c in cells)
+    column_ids = ordered(c.column for c in cells)
     at = {(c.row, c.column): c for c in cells}
     row_means, column_means = _meaning(rows, "row"), _meaning(rows, "column")
     both_ways = _both_ways(rows)
@@ -87,7 +87,7 @@ def _matrix(rows: Sequence[Row], paths: Paths) -> Matrix:
     )
 
 
-def _ordered(labels: Iterable[str]) -> tuple[str, ...]:
+def ordered(labels: Iterable[str]) -> tuple[str, ...]:
     """Distinct labels; sorted by kind and number where all name devices, in order of appearance otherwise."""
     distinct = list(dict.fromkeys(labels))
     numbers = [re.fullmatch(r"(\w+):(\d+)", label) for label in distinct]

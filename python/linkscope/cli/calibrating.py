@@ -99,7 +99,7 @@ class _TurnLines:
         self._began = time.monotonic()
         if self._announced == 0:
             self._announced = len(pending)
-            turn = wording.duration(job.estimate_s(pending))
+            turn = wording.duration(job.estimate(pending).likely_s)
             self.say(f"{self._count} turns of {len(pending)} {wording.cases_on(job.node)}, each about {turn}")
 
 

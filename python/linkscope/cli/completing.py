@@ -16,6 +16,19 @@ def shells() -> list[str]:
     return ["bash", "zsh", "fish"]
 
 
+def script(shell: str) -> str:
+    """What that shell reads, at its start or from the folder in which it looks for completion."""
+    from typer.completion import get_completion_script  # type: ignore[attr-defined]
+
+    script = str(get_completion_script(prog_name="linkscope", complete_var=VARIABLE, shell=shell))
+    if shell != "zsh":
+        return script
+    # A file that zsh finds by itself is read when the first word is to be completed: it must do so, too.
+    body, register = script.rstrip().rsplit("\n", 1)
+    called = register.split()[1]
+    return f'{body}\nif [[ $zsh_eval_context[-1] == loadautofunc ]]; then {called} "$@"; else {register}; fi'
+
+
 def lists() -> list[str]:
     """What `linkscope list` lists."""
     from linkscope.cli.listing import KINDS

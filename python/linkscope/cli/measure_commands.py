@@ -3,79 +3,51 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from linkscope.cli import completing
 from linkscope.cli.app import AsJson, Machine, app, err, out, print_json
 from linkscope.cli.run_options import (
-    Budget,
+    Clock,
     Devices,
-    DryRun,
     EngineName,
     FormatName,
-    Hostfile,
-    Hosts,
     Keyword,
-    LauncherCommand,
-    LauncherName,
-    Output,
-    Precision,
-    Resume,
-    Rounds,
+    Methods,
+    RunOptions,
+    Sizes,
+    given,
+    with_run_options,
 )
 from linkscope.errors import LinkscopeError
 
 
 @app.command()
+@with_run_options
 def run(
+    options: RunOptions,
     suites: Annotated[
         list[str] | None,
         typer.Argument(metavar="[SUITE]...", help="Suites or suite files.", autocompletion=completing.suites),
     ] = None,
-    output: Output = None,
-    devices: Devices = None,
-    methods: Annotated[str | None, typer.Option(help="Use only these: copy-engine,kernel-copy.")] = None,
-    sizes: Annotated[str | None, typer.Option(help="Sizes of bandwidth rows: 512M, 1K,64K, 4K:1G:2x.")] = None,
+    methods: Methods = None,
+    sizes: Sizes = None,
     keyword: Keyword = None,
-    precision: Precision = None,
-    budget: Budget = None,
-    rounds: Rounds = None,
-    clock: Annotated[
-        str | None,
-        typer.Option(help="Time all cases by this clock, device, host or batch; default: as the suite says."),
-    ] = None,
-    resume: Resume = False,
-    machine: Machine = None,
-    engine: EngineName = None,
-    dry_run: DryRun = False,
-    launcher: LauncherName = None,
-    launcher_command: LauncherCommand = None,
-    hosts: Hosts = None,
-    hostfile: Hostfile = None,
+    clock: Clock = None,
     interface: Annotated[str | None, typer.Option(help="Address of this host that the processes report to.")] = None,
-    as_json: AsJson = False,
     form: FormatName = None,
 ) -> int:
     """Measure this machine, or model a described one. Exit code 1 if a case failed."""
     from linkscope.cli import measuring
     from linkscope.launch.job import Request
-    from linkscope.launch.launcher.launch_options import LaunchOptions
 
-    given = {"devices": devices, "methods": methods, "sizes": sizes, "budget": budget, "clock": clock}
-    given |= {"machine": machine, "engine": engine, "precision": precision, "rounds": rounds, "keyword": keyword}
-    named: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
-    launching = LaunchOptions(launcher, launcher_command, hosts, hostfile, interface)
+    named = options.named | given({"methods": methods, "sizes": sizes, "clock": clock, "keyword": keyword})
+    launching = options.launching(interface)
     request = Request(suites=tuple(suites or ("default",)), launching=launching, **named)
-    own = resume and not suites and not named
-    if form is not None:
-        measuring.check_form(form, None if own or dry_run else request, as_json)
-    if dry_run:
-        return measuring.dry_run(request, out(), as_json, form)
-    if resume:
-        return measuring.resume(output, None if own else request, launching, out(), err(), as_json, form)
-    return measuring.measure(request, output, out(), err(), as_json, form)
+    own = options.resume and not suites and not named
+    return measuring.carry_out(None if own else request, launching, options, out(), err(), form)
 
 
 @app.command()
@@ -87,18 +59,15 @@ def calibrate(
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="Folder of the run files; goes on with what is there.")
     ] = None,
-    devices: Annotated[str | None, typer.Option(help="Use only these: gpu:0,gpu:2 or gpu:0-3,numa:1.")] = None,
-    methods: Annotated[str | None, typer.Option(help="Use only these: copy-engine,kernel-copy.")] = None,
-    sizes: Annotated[str | None, typer.Option(help="Sizes of bandwidth rows: 512M, 1K,64K, 4K:1G:2x.")] = None,
+    devices: Devices = None,
+    methods: Methods = None,
+    sizes: Sizes = None,
     precision: Annotated[str | None, typer.Option(help="As of `run`.")] = None,
-    budget: Annotated[str | None, typer.Option(help="Time of each run: 60s.")] = None,
+    budget: Annotated[str | None, typer.Option(help="Time of each run: 60s; 60 without a unit is seconds.")] = None,
     rounds: Annotated[str | None, typer.Option(help="Rounds of each run: 3, or 3:6.")] = None,
-    clock: Annotated[
-        str | None,
-        typer.Option(help="Time all cases by this clock, device, host or batch; default: as the suite says."),
-    ] = None,
+    clock: Clock = None,
     machine: Machine = None,
-    engine: Annotated[str | None, typer.Option(help="cuda, hip or host; default: the first that works here.")] = None,
+    engine: EngineName = None,
     files: Annotated[bool, typer.Option("--from", help="Measure nothing: take the runs that are named.")] = False,
     as_json: AsJson = False,
 ) -> int:
@@ -106,9 +75,8 @@ def calibrate(
     from linkscope.cli import calibrating
     from linkscope.launch.job import Request
 
-    given = {"devices": devices, "methods": methods, "sizes": sizes, "budget": budget, "clock": clock}
-    given |= {"machine": machine, "engine": engine, "precision": precision, "rounds": rounds}
-    named: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    asked = {"devices": devices, "methods": methods, "sizes": sizes, "budget": budget, "clock": clock}
+    named = given(asked | {"machine": machine, "engine": engine, "precision": precision, "rounds": rounds})
     if files:
         if named or turns is not None or output is not None:
             raise LinkscopeError("--from measures nothing: leave out all options but --json")
@@ -126,7 +94,9 @@ def check(
     make_limits: Annotated[
         Path | None, typer.Option("--make-limits", help="Write this limits file from good runs, or folders of them.")
     ] = None,
-    budget: Annotated[str | None, typer.Option(help="Time of the whole run of suites: 30s.")] = None,
+    budget: Annotated[
+        str | None, typer.Option(help="Time of the whole run of suites: 30s; 30 is seconds, too.")
+    ] = None,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="Run file of suites.")] = None,
     junit: Annotated[Path | None, typer.Option(help="Write JUnit XML to this file.")] = None,
     prometheus: Annotated[Path | None, typer.Option(help="Write metrics to this file, for the node exporter.")] = None,
@@ -158,7 +128,9 @@ def reproduce(
     ] = None,
     listed: Annotated[bool, typer.Option("--list", help="List the studies.")] = False,
     machine: Machine = None,
-    budget: Annotated[str | None, typer.Option(help="Time for what is measured; default: 120s.")] = None,
+    budget: Annotated[
+        str | None, typer.Option(help="Time for what is measured; default: 120s; 120 is seconds, too.")
+    ] = None,
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="Write a page, .html, or a table, .csv.")
     ] = None,

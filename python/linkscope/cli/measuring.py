@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections import Counter
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import typer
 from rich.console import Console
 
 from linkscope.cli.progress import extent, progress
+from linkscope.cli.run_options import RunOptions
 from linkscope.errors import LinkscopeError
 from linkscope.launch.job import Request, prepare
 from linkscope.launch.launcher import inside
@@ -21,38 +23,38 @@ from linkscope.report.peer_formats.formats import check_format, printed
 from linkscope.results.run_file import RunFile
 
 
-def measure(
-    request: Request, output: Path | None, out: Console, err: Console, as_json: bool, form: str | None = None
-) -> int:
-    """Runs ``request`` and prints its summary, or its cases in another tool's ``form``; 1 where a case failed."""
-    with progress(err) as listener:
-        done = start_run(request, output or default_output(), listener, command_line(request, output))
-    return _conclude(done, out, err, as_json, form)
-
-
-def resume(
-    output: Path | None,
+def carry_out(
     request: Request | None,
     launching: LaunchOptions,
+    options: RunOptions,
     out: Console,
     err: Console,
-    as_json: bool,
     form: str | None = None,
 ) -> int:
-    """Completes ``output``, or the newest run file, and prints as ``measure`` does; 1 where a case failed.
+    """Measures ``request``, completes a run or only says what would run, as ``options`` ask; the exit code.
 
-    ``launching`` counts where it says anything.
+    None: what the run that is completed was asked for. ``launching`` counts there where it says anything. What came
+    out is printed as the tool ``form`` does, where one is named.
     """
-    chosen = launching if launching != LaunchOptions() else None
-    with progress(err) as listener:
-        done = resume_run(output or newest_output(), request, listener, chosen)
-    return _conclude(done, out, err, as_json, form)
+    if form is not None:
+        _check_form(form, None if options.dry_run else request, options)
+    if options.dry_run:
+        return dry_run(request or Request(launching=launching), out, options.as_json, form)
+    if not options.resume and request is not None:
+        with progress(err) as listener:
+            words = command_line(request, options.output)
+            done = start_run(request, options.output or default_output(), listener, words)
+    else:
+        chosen = launching if launching != LaunchOptions() else None
+        with progress(err) as listener:
+            done = resume_run(options.output or newest_output(), request, listener, chosen)
+    return _conclude(done, options, out, err, form)
 
 
-def check_form(form: str, request: Request | None, as_json: bool) -> None:
+def _check_form(form: str, request: Request | None, options: RunOptions) -> None:
     """Raises LinkscopeError, before anything is measured, where ``form`` is unknown, or ``request`` (None: that of a
     run file) has no case for it. Started as the ranks of a job only the run itself can tell."""
-    if as_json:
+    if options.as_json:
         raise LinkscopeError("--json and --format: choose one")
     known = request is not None and inside.place() is None
     check_format(form, [planned.case for planned in prepare(request).cases] if request and known else None)
@@ -78,27 +80,55 @@ def dry_run(request: Request, out: Console, as_json: bool, form: str | None = No
         out.print(f"{count:6}  {suite}/{name}", highlight=False)
     for reason, count in Counter(case.skip for case in job.cases if case.skip is not None).items():
         out.print(f"{count:6}  of these skipped: {reason}", highlight=False, markup=False)
-    out.print(f"{len(job.cases):6}  {extent(job, job.cases)}", highlight=False, markup=False)
+    out.print(extent(job, job.cases), highlight=False, markup=False, soft_wrap=True)
     return 0
 
 
-def _conclude(done: RunFile, out: Console, err: Console, as_json: bool, form: str | None) -> int:
-    from linkscope.report import terminal, workload_text
+def _conclude(done: RunFile, options: RunOptions, out: Console, err: Console, form: str | None) -> int:
+    """Prints what came out and what to type next, and writes the page where one is wanted; 1 where a case failed."""
+    from linkscope.analysis.explain import explain
+    from linkscope.analysis.overview import overview
+    from linkscope.report import brief_text, workload_text
+    from linkscope.report.provenance import precision
 
-    workload = any("workload" in row.case.get("labels", {}) for row in done.rows)
-    if workload and all(row.status == "skipped" for row in done.rows):
+    workloads = ["workload" in row.case.get("labels", {}) for row in done.rows]
+    if any(workloads) and all(row.status == "skipped" for row in done.rows):
         reasons = dict.fromkeys(str(row.reason) for row in done.rows)
         raise LinkscopeError(f"nothing could run: {'; '.join(reasons)} ({done.path} says so)")
     if form is not None:
         typer.echo(printed(done, form), nl=False)
-    elif as_json:
+    elif options.as_json:
         typer.echo(json.dumps(done.to_json()))
-    elif workload and all("workload" in row.case.get("labels", {}) for row in done.rows):
+    elif any(workloads) and all(workloads):
         workload_text.show(done.rows, done.node, out)
     else:
-        terminal.show_summary(done, out)
-    err.print(f"{done.path}: `linkscope show {done.path}` prints its tables", highlight=False, soft_wrap=True)
+        found = overview(done.rows, done.node, precision(done.header))
+        brief_text.show_ended(done, found, explain(done), out)
+    page = done.path.with_suffix(".html")
+    err.print()
+    if options.report:
+        _write_page(done, page)
+    for line in _next(done.path, page, options):
+        err.print(line, highlight=False, markup=False, soft_wrap=True)
     return 1 if done.with_status("failed") else 0
+
+
+def _write_page(done: RunFile, page: Path) -> None:
+    from linkscope.analysis.excerpt import all_of
+    from linkscope.report.html import write_report
+
+    write_report([all_of(done)], page)
+
+
+def _next(path: Path, page: Path, options: RunOptions) -> list[str]:
+    """Where the run is, and the commands for more of it."""
+    run = shlex.quote(str(path))
+    ways = {f"linkscope show {run}": "its figures again; --full: all of them"}
+    if not options.report:
+        ways[f"linkscope report {run} -o {shlex.quote(str(page))}"] = "all of it as one page"
+    width = max(map(len, ways))
+    wrote = [f"wrote {path} and {page}" if options.report else f"wrote {path}"]
+    return wrote + [f"{way:<{width}}  {what}" for way, what in ways.items()]
 
 
 def command_line(request: Request, output: Path | None) -> list[str]:

@@ -1,16 +1,26 @@
-"""Options that commands which measure share."""
+"""RunOptions: the options that all commands which measure share, declared and gathered in one place."""
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from functools import wraps
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
 from linkscope.cli import completing
+from linkscope.cli.app import AsJson, Machine
+
+if TYPE_CHECKING:
+    from linkscope.launch.launcher.launch_options import LaunchOptions
 
 Output = Annotated[Path | None, typer.Option("-o", "--output", help="Run file; else runs/HOST-TIME.jsonl.")]
 Devices = Annotated[str | None, typer.Option(help="Use only these: gpu:0,gpu:2 or gpu:0-3,numa:1.")]
+Methods = Annotated[str | None, typer.Option(help="Use only these: copy-engine,kernel-copy.")]
+Sizes = Annotated[str | None, typer.Option(help="Sizes of bandwidth cases: 512M, 1K,64K, 4K:1G:2x.")]
 Keyword = Annotated[
     str | None,
     typer.Option(
@@ -27,11 +37,15 @@ Rounds = Annotated[
     str | None,
     typer.Option(help="Visit each case so often, in new processes; default 3:6, up to six where figures are wide."),
 ]
+Clock = Annotated[
+    str | None, typer.Option(help="Time all cases by this clock, device, host or batch; default: as the suite says.")
+]
 Resume = Annotated[bool, typer.Option("--resume", help="Complete -o FILE, or the newest in runs/.")]
 EngineName = Annotated[
     str | None, typer.Option("--engine", help="cuda, hip or host; default: the first that works here.")
 ]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Print what would run and how long.")]
+Report = Annotated[bool, typer.Option("--report", help="Write the page, too: the run file's name with .html.")]
 LauncherName = Annotated[
     str | None, typer.Option("--launcher", help="Starts several processes: local, mpiexec, srun or inside.")
 ]
@@ -46,3 +60,68 @@ FormatName = Annotated[
         autocompletion=completing.formats,
     ),
 ]
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """What was given of the options, in the command line's own words; None: the default. Every field is an option."""
+
+    output: Output = None
+    report: Report = False
+    devices: Devices = None
+    precision: Precision = None
+    budget: Budget = None
+    rounds: Rounds = None
+    resume: Resume = False
+    machine: Machine = None
+    engine: EngineName = None
+    dry_run: DryRun = False
+    launcher: LauncherName = None
+    launcher_command: LauncherCommand = None
+    hosts: Hosts = None
+    hostfile: Hostfile = None
+    as_json: AsJson = False
+
+    @property
+    def named(self) -> dict[str, Any]:
+        """Those that a Request takes as they are, where they were given."""
+        names = ("devices", "precision", "budget", "rounds", "machine", "engine")
+        return given({name: getattr(self, name) for name in names})
+
+    def launching(self, interface: str | None) -> LaunchOptions:
+        """How processes are started; ``interface``: the address of this host that they report to.
+
+        Raises LinkscopeError where the options contradict each other.
+        """
+        from linkscope.launch.launcher.launch_options import LaunchOptions
+
+        return LaunchOptions(self.launcher, self.launcher_command, self.hosts, self.hostfile, interface)
+
+
+def given(words: dict[str, Any]) -> dict[str, Any]:
+    """Those of ``words`` that are not None."""
+    return {name: value for name, value in words.items() if value is not None}
+
+
+def with_run_options(command: Callable[..., int]) -> Callable[..., int]:
+    """A command for typer: ``command``, whose parameter ``options`` (RunOptions) stands for all of these options."""
+    hints = get_type_hints(RunOptions, include_extras=True)
+    shared = [
+        inspect.Parameter(one.name, inspect.Parameter.KEYWORD_ONLY, default=one.default, annotation=hints[one.name])
+        for one in fields(RunOptions)
+    ]
+    own = inspect.signature(command, eval_str=True).parameters.values()
+    parameters = [
+        taken
+        for one in own
+        for taken in (shared if one.name == "options" else [one.replace(kind=inspect.Parameter.KEYWORD_ONLY)])
+    ]
+
+    @wraps(command)
+    def gathered(**words: Any) -> int:
+        options = RunOptions(**{one.name: words.pop(one.name) for one in fields(RunOptions)})
+        return command(**words, options=options)
+
+    vars(gathered)["__signature__"] = inspect.Signature(parameters, return_annotation=int)
+    gathered.__annotations__ = {one.name: one.annotation for one in parameters} | {"return": int}
+    return gathered

@@ -8,25 +8,15 @@ from typing import Annotated, Any
 
 import typer
 
-from linkscope.cli.app import AsJson, Machine, app, err, out, print_json
-from linkscope.cli.run_options import (
-    Budget,
-    Devices,
-    DryRun,
-    EngineName,
-    Hostfile,
-    Hosts,
-    LauncherCommand,
-    LauncherName,
-    Output,
-    Precision,
-    Resume,
-    Rounds,
-)
+from linkscope.cli.app import AsJson, Commands, app, err, out, print_json
+from linkscope.cli.run_options import RunOptions, given, with_run_options
 from linkscope.errors import LinkscopeError
+from linkscope.near_names import unknown
 
 workloads = typer.Typer(
-    help="What applications send: which interface and memory make it fastest, and which rank order."
+    cls=Commands,
+    no_args_is_help=True,
+    help="What makes an application's messages fastest? Which interface, memory and rank order.",
 )
 app.add_typer(workloads, name="app")
 
@@ -44,11 +34,13 @@ Listen = Annotated[str | None, typer.Option(help="Address of this host that the 
 
 @workloads.callback()
 def about() -> None:
-    """What applications send: which interface and memory make it fastest, and which rank order."""
+    """What makes an application's messages fastest? Which interface, memory and rank order."""
 
 
 @workloads.command()
+@with_run_options
 def halo(
+    options: RunOptions,
     deck: Annotated[
         str | None,
         typer.Option(
@@ -62,28 +54,16 @@ def halo(
     memory: Memories = None,
     staging: Staging = None,
     order: Order = None,
-    output: Output = None,
-    devices: Devices = None,
-    precision: Precision = None,
-    budget: Budget = None,
-    rounds: Rounds = None,
-    resume: Resume = False,
-    machine: Machine = None,
-    engine: EngineName = None,
-    dry_run: DryRun = False,
-    launcher: LauncherName = None,
-    launcher_command: LauncherCommand = None,
-    hosts: Hosts = None,
-    hostfile: Hostfile = None,
     listen: Listen = None,
-    as_json: AsJson = False,
 ) -> int:
     """CloverLeaf's halo exchange, its messages and packing: which interface and memory make it fastest?"""
     return _carry_out("halo", **locals())
 
 
 @workloads.command()
+@with_run_options
 def particles(
+    options: RunOptions,
     deck: Annotated[str | None, typer.Option(help="problem-1 (default) or problem-2.")] = None,
     count: Annotated[int | None, typer.Option("--particles", help="Of all ranks; default: the deck's.")] = None,
     grid: Annotated[str | None, typer.Option(help="Of ranks: 2x2x1; default: as near to a cube as can be.")] = None,
@@ -93,21 +73,7 @@ def particles(
     interface: Interfaces = None,
     memory: Memories = None,
     order: Order = None,
-    output: Output = None,
-    devices: Devices = None,
-    precision: Precision = None,
-    budget: Budget = None,
-    rounds: Rounds = None,
-    resume: Resume = False,
-    machine: Machine = None,
-    engine: EngineName = None,
-    dry_run: DryRun = False,
-    launcher: LauncherName = None,
-    launcher_command: LauncherCommand = None,
-    hosts: Hosts = None,
-    hostfile: Hostfile = None,
     listen: Listen = None,
-    as_json: AsJson = False,
 ) -> int:
     """Quicksilver's particle exchange, its messages and packing: which interface and memory make it fastest?"""
     words = locals()
@@ -115,7 +81,9 @@ def particles(
 
 
 @workloads.command("pattern")
+@with_run_options
 def pattern_(
+    options: RunOptions,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A pattern or trace.", show_default=False)],
     gaps: Annotated[
         str | None, typer.Option(help="Between phases: recorded (default), or none: as fast as it goes.")
@@ -123,54 +91,28 @@ def pattern_(
     interface: Interfaces = None,
     memory: Memories = None,
     order: Order = None,
-    output: Output = None,
-    devices: Devices = None,
-    precision: Precision = None,
-    budget: Budget = None,
-    rounds: Rounds = None,
-    resume: Resume = False,
-    machine: Machine = None,
-    engine: EngineName = None,
-    dry_run: DryRun = False,
-    launcher: LauncherName = None,
-    launcher_command: LauncherCommand = None,
-    hosts: Hosts = None,
-    hostfile: Hostfile = None,
     listen: Listen = None,
-    as_json: AsJson = False,
 ) -> int:
     """What your application sends, from a file: which interface and memory make it fastest, and what bounds it?"""
     words = locals()
     return _carry_out("pattern", file=str(words.pop("file")), **words)
 
 
-def _carry_out(application: str, **words: Any) -> int:
-    """``words``: the options of a command by name, None where not given."""
+def _carry_out(application: str, options: RunOptions, listen: str | None, **words: Any) -> int:
+    """``words``: the command's own options by name, None where not given."""
     from linkscope.cli import measuring
     from linkscope.launch.job import Request
     from linkscope.launch.launcher import inside
-    from linkscope.launch.launcher.launch_options import LaunchOptions
     from linkscope.launch.workload_request import WorkloadRequest
 
-    launching = LaunchOptions(
-        *(words.pop(name) for name in ("launcher", "launcher_command", "hosts", "hostfile", "listen"))
-    )
-    output, resumed, dry, as_json = (words.pop(name) for name in ("output", "resume", "dry_run", "as_json"))
-    given = {name: value for name, value in words.items() if value is not None}
-    run_words = {name: given.pop(name) for name in _RUN_WORDS if name in given}
+    asked = given(words)
     place = inside.place()
     if place is not None and application != "pattern":
-        given.setdefault("ranks", str(place.size))
-    asked = WorkloadRequest(application, **given)
-    request = Request(suites=(application,), launching=launching, workload=asked, **run_words)
-    if dry:
-        return measuring.dry_run(request, out(), as_json)
-    if resumed:
-        return measuring.resume(output, request, launching, out(), err(), as_json)
-    return measuring.measure(request, output, out(), err(), as_json)
-
-
-_RUN_WORDS = ("devices", "precision", "budget", "rounds", "machine", "engine")
+        asked.setdefault("ranks", str(place.size))
+    workload = WorkloadRequest(application, **asked)
+    launching = options.launching(listen)
+    request = Request(suites=(application,), launching=launching, workload=workload, **options.named)
+    return measuring.carry_out(request, launching, options, out(), err())
 
 
 @workloads.command()
@@ -198,6 +140,8 @@ def order(
     from linkscope.workload.halo import halo, parse_cells
     from linkscope.workload.pattern_file import read_pattern
 
+    if pattern != "halo" and not Path(pattern).exists():
+        raise unknown("application or file", pattern, ["halo"])
     schedule = halo(ranks, parse_cells(cells), steps) if pattern == "halo" else read_pattern(Path(pattern))
     if pattern != "halo" and (ranks, cells, steps) != (4, "61440x30720", 87):
         raise LinkscopeError("--ranks, --cells and --steps are of halo: a file says its own")

@@ -30,13 +30,19 @@ def known(path: Path) -> Costs:
         if data["schema"] != SCHEMA:
             return Costs()
         starts = {int(processes): seconds for processes, seconds in _seconds(data["starts"]).items()}
-        return Costs(_seconds(data["visits"]), _seconds(data["ratios"]), starts)
+        crowd = _seconds({"crowd": data.get("crowd", 1.0)})["crowd"]
+        return Costs(_seconds(data["visits"]), _seconds(data["ratios"]), starts, max(crowd, 1.0))
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return Costs()
 
 
-def learn(path: Path, before: Costs, rows: Sequence[Row], starts: Mapping[int, Sequence[float]]) -> None:
-    """Keeps what ``rows`` and ``starts`` (seconds, by number of processes) add to ``before``, if it can."""
+def learn(
+    path: Path, before: Costs, rows: Sequence[Row], starts: Mapping[int, Sequence[float]], crowd: float = 1.0
+) -> None:
+    """Keeps what ``rows`` and ``starts`` (seconds, by number of processes) add to ``before``, if it can.
+
+    ``crowd``: how many wanted each CPU when the run began.
+    """
     visits: dict[str, list[float]] = {}
     ratios: dict[str, list[float]] = {}
     for row in rows:
@@ -50,6 +56,7 @@ def learn(path: Path, before: Costs, rows: Sequence[Row], starts: Mapping[int, S
     merged = {**before.visits, **{case_id: median(found) for case_id, found in visits.items()}}
     data = {
         "schema": SCHEMA,
+        "crowd": crowd,
         "visits": dict(list(merged.items())[-MOST_VISITS:]),
         "ratios": {**before.ratios, **{name: median(found) for name, found in ratios.items()}},
         "starts": {**before.starts, **{processes: median(found) for processes, found in starts.items() if found}},

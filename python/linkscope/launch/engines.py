@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from linkscope.errors import LinkscopeError
+from linkscope.near_names import unknown
 from linkscope.plan.expand import EngineCatalog
 from linkscope.traits import MemoryTraits, MethodTraits
 
@@ -115,9 +116,9 @@ def choose_engine(wanted: str | None = None, variables: Variables = ()) -> Engin
     """
     found = find_engines()
     if wanted is not None and wanted not in found:
-        built = f"built here: {', '.join(found) or 'none'}; run `make setup`"
-        hint = f"choose from {', '.join(ENGINES)}" if wanted not in ENGINES else built
-        raise LinkscopeError(f"no engine {wanted!r}: {hint}")
+        if wanted not in ENGINES:
+            raise unknown("engine", wanted, ENGINES)
+        raise LinkscopeError(f"no engine {wanted!r}: built here: {', '.join(found) or 'none'}; run `make setup`")
     if not found:
         raise _none_built()
     if wanted is not None:

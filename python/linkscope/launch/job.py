@@ -18,27 +18,32 @@ from linkscope.launch import costs
 from linkscope.launch.engines import Engine, choose_engine, modelling_engine
 from linkscope.launch.fitting import fitted, fitted_to
 from linkscope.launch.launcher.launch_options import LaunchOptions
+from linkscope.launch.pace import Pace
 from linkscope.launch.workload_request import WorkloadRequest
 from linkscope.machine.described import load_machine
 from linkscope.machine.discover import discover
+from linkscope.machine.doctor import neighbours
 from linkscope.machine.identity import read_identity
 from linkscope.machine.node import Node
 from linkscope.machine.paths import Paths
-from linkscope.machine.state import read_state
-from linkscope.plan.budget import DEFAULT_ROUNDS, Costs, RoundLimits, SamplingOptions, estimate_s, modelled_s, run_s
+from linkscope.machine.state import MachineState, read_state
+from linkscope.plan.budget import DEFAULT_ROUNDS, Costs, RoundLimits, SamplingOptions, estimate_s, modelled_s, row_of
 from linkscope.plan.expand import expand
 from linkscope.plan.keyword import picked
 from linkscope.plan.modelled import machine_of
 from linkscope.plan.planned_case import PlannedCase
+from linkscope.plan.run_estimate import RunEstimate, crowd_now, modelled_estimate, run_estimate
 from linkscope.plan.select import parse_duration, parse_precision, parse_rounds, selection, with_unit
 from linkscope.plan.suite import load_suite, packaged_methods
 from linkscope.plan.workload_cases import workload_notes
 from linkscope.results import calibration
 from linkscope.results.run_file import FILE_SCHEMA, SCHEMA
+from linkscope.typed_call import typed_fields
 
 Json = dict[str, Any]
 
 
+@typed_fields
 @dataclass(frozen=True)
 class Request:
     """What the user asked for, in the command line's own words. None: the default.
@@ -114,6 +119,10 @@ class Job:
     """What calibration found on this node, as a run file's header has it; empty where there was none."""
     notes: tuple[str, ...] = ()
     """What a user should know before it starts."""
+    crowd: float = 1.0
+    """How many want each CPU of the machine, when the job was made."""
+    found: MachineState | None = None
+    """The machine when the job was made; None for a described node."""
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -138,20 +147,30 @@ class Job:
             return modelled_s(1)
         return 0.0 if case.skip is not None else estimate_s(case.case, self.options)
 
-    def estimate_s(self, cases: Sequence[PlannedCase]) -> float:
-        """Seconds that measuring some of the job's cases will roughly take: the rounds that visit all, with the starts
-        of their processes; under a budget as many as it lasts for.
-        """
+    def estimate(self, cases: Sequence[PlannedCase]) -> RunEstimate:
+        """How long measuring some of the job's cases will take on this machine, as busy as it was found."""
         run = [one.case for one in cases if one.skip is None]
         if self.node.modelled:
-            return modelled_s(len(run))
-        least = run_s(run, self.options)
-        if self.request.budget is None:
-            return least
-        return min(parse_duration(self.request.budget), least / self.rounds.least * self.rounds.most)
+            return modelled_estimate(len(run))
+        budget = self.request.budget
+        limit_s = None if budget is None else parse_duration(budget)
+        return run_estimate(run, self.options, self.rounds, self.crowd, limit_s)
+
+    def pace(self, cases: Sequence[PlannedCase]) -> Pace:
+        """The same while they are measured; its clock is the monotonic one."""
+        run = [one for one in cases if one.skip is None]
+        estimate = self.estimate(run)
+        return Pace(
+            expected={one.id: self.visit_s(one) * estimate.crowd for one in run},
+            alike={one.id: row_of(one.case) for one in run},
+            rounds=self.rounds.least,
+            starts_s=estimate.starts_s * estimate.crowd,
+            began=time.monotonic(),
+            deadline=self.deadline,
+        )
 
     def header(self, command: Sequence[str]) -> Json:
-        """The run file's first line (schema/result.schema.json); reads the machine's state."""
+        """The run file's first line (schema/result.schema.json)."""
         return {
             "record": "header",
             "schema": FILE_SCHEMA,
@@ -161,7 +180,7 @@ class Job:
             "command": list(command),
             "node": self.node.to_json(),
             "engine": self.engine.description,
-            "state": self.state(),
+            "state": self.state() if self.found is None else self.found.to_json(),
             **({} if self.node.modelled else {"identity": read_identity(self.engine.description).to_json()}),
             **({"noise": self.noise} if self.noise else {}),
             "plan": {
@@ -183,6 +202,13 @@ def _unit_notes(request: Request) -> list[str]:
     if request.budget is None or with_unit(request.budget) == request.budget:
         return []
     return [f"a budget without a unit means seconds: {with_unit(request.budget)}"]
+
+
+def _neighbour_notes(node: Node, state: MachineState | None) -> list[str]:
+    """Who else uses the machine, with what follows for the run, each in a line."""
+    if state is None:
+        return []
+    return [f"{one.what}: {one.why_it_matters}; {one.remedy}" for one in neighbours(node, state)]
 
 
 def prepare(request: Request, measured: frozenset[str] = frozenset()) -> Job:
@@ -221,7 +247,11 @@ def prepare(request: Request, measured: frozenset[str] = frozenset()) -> Job:
         known_cases = fitted([one for one in planned if one.id in measured], precision, rounds, before).cases
         by_id = {one.id: one for one in (*fit.cases, *known_cases)}
         fit = replace(fit, cases=tuple(by_id[one.id] for one in planned))
-    said = [*_unit_notes(request), *workload_notes(fit.cases), *fit.notes]
+    found = None if described else read_state(engine.description)
+    said = [*_unit_notes(request), *workload_notes(fit.cases), *fit.notes, *_neighbour_notes(node, found)]
     calibrated = calibration.load(node, said.append)
     noise = {} if calibrated is None else calibration.noise_of(calibrated, (one.id for one in fit.cases))
-    return Job(request, node, engine, fit.cases, fit.options, fit.rounds, fit.deadline, noise, tuple(said))
+    crowd = 1.0 if described else crowd_now()
+    return Job(
+        request, node, engine, fit.cases, fit.options, fit.rounds, fit.deadline, noise, tuple(said), crowd, found
+    )

@@ -13,9 +13,10 @@ from linkscope.launch.job import Request
 from linkscope.machine.described import load_machine
 from linkscope.machine.discover import discover
 from linkscope.machine.node import Node
-from linkscope.plan.budget import DEFAULT_ROUNDS, Costs, run_s
+from linkscope.plan.budget import DEFAULT_ROUNDS, Costs
 from linkscope.plan.expand import expand
 from linkscope.plan.planned_case import PlannedCase
+from linkscope.plan.run_estimate import crowd_now, run_estimate
 from linkscope.plan.select import Selection, parse_precision
 from linkscope.plan.suite import Suite, load_suite
 from linkscope.plan.whole_catalog import whole_catalog
@@ -53,7 +54,7 @@ def example_estimate(name: str) -> SuiteEstimate:
     alone, since nothing was measured there."""
     suite = load_suite(name)
     planned = expand([suite], replace(load_machine(EXAMPLE), modelled=False), whole_catalog(suite), Selection())
-    return _estimate(planned, Costs())
+    return _estimate(planned, Costs(), 1.0)
 
 
 def _outlook(name: str, node: Node, engine: Engine, known: Costs) -> SuiteEstimate:
@@ -63,16 +64,16 @@ def _outlook(name: str, node: Node, engine: Engine, known: Costs) -> SuiteEstima
     except LinkscopeError as error:
         lacking = not node.of_kind("gpu") and _of_gpus(suite)
         return SuiteEstimate(0, 0.0, "needs GPUs" if lacking else str(error), lacking)
-    return _estimate(planned, known)
+    return _estimate(planned, known, crowd_now())
 
 
 def _of_gpus(suite: Suite) -> bool:
     return not suite.workloads and all(row.needs_gpu for row in suite.rows)
 
 
-def _estimate(planned: Sequence[PlannedCase], known: Costs) -> SuiteEstimate:
+def _estimate(planned: Sequence[PlannedCase], known: Costs, crowd: float) -> SuiteEstimate:
     cases = [one.case for one in planned if one.skip is None]
     if not cases:
         return SuiteEstimate(0, 0.0, planned[0].skip)
     options = fitted(planned, parse_precision(Request().precision), DEFAULT_ROUNDS, known).options
-    return SuiteEstimate(len(cases), run_s(cases, options))
+    return SuiteEstimate(len(cases), run_estimate(cases, options, DEFAULT_ROUNDS, crowd).likely_s)

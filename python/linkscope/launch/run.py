@@ -31,6 +31,7 @@ from linkscope.plan.planned_case import PlannedCase
 from linkscope.plan.suite import suite_names
 from linkscope.results.row import Row
 from linkscope.results.run_file import RunFile, RunWriter
+from linkscope.typed_call import typed_fields
 
 Json = dict[str, Any]
 
@@ -40,6 +41,7 @@ INTERRUPTED = 130
 _STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
+@typed_fields
 @dataclass(frozen=True)
 class Listener:
     """Told how a run goes on: the job and the cases it has still to measure, the number (from 0) and cases of each
@@ -239,7 +241,7 @@ class _RunUnderWay:
         """Keeps what the visits took for the next run."""
         if not self.job.node.modelled:
             path = costs.kept_at(self.job.node.name, self.job.backend)
-            costs.learn(path, self.job.options.costs, RunFile.read(self.writer.path).rows, self.starts)
+            costs.learn(path, self.job.options.costs, RunFile.read(self.writer.path).rows, self.starts, self.job.crowd)
 
     def _skip(self, number: int, case: PlannedCase, reason: str) -> None:
         row = outcome(case.case, "skipped", reason, self.job.backend)

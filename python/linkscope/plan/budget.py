@@ -21,7 +21,10 @@ LEAST_POINT_BUDGET_S = 0.005
 _START_S = 0.008  # bookkeeping of one case, as small copies between four H200 showed
 _HOST_START_S = 0.05  # more for each flow with an end in host memory: small copies scatter and need more samples
 _START_ON_HOST_S, _START_ON_GPUS_S = 0.1, 2.0  # until an engine begins its first case
+_JOIN_S = 0.2  # more for each further process: a launcher starts it, and it joins the others
 _TOGETHER_S = 0.02  # more where several processes agree on every step
+_TUNING_S, _TUNING_OF_COLLECTIVE_S = 0.05, 0.3  # as four H200 showed: tries some launch shapes of a kernel
+_LARGE_BYTES = 1 << 20  # more than a CPU's own cache
 _SAMPLES = 12  # warm-ups and samples until the interval is narrow
 _SAMPLE_S = 0.001  # the shortest
 _HALVINGS = 40
@@ -57,12 +60,13 @@ class Costs:
 
     ``visits``: seconds of a visit of a case beyond its sampling, by id. ``ratios``: these over the estimate, by suite
     and row ("" for all), for cases that were not visited. ``starts``: seconds until so many processes begin a case,
-    whatever is set in their environment and whoever starts them.
+    whatever is set in their environment and whoever starts them. ``crowd``: how many wanted each CPU meanwhile.
     """
 
     visits: Mapping[str, float] = field(default_factory=dict)
     ratios: Mapping[str, float] = field(default_factory=dict)
     starts: Mapping[int, float] = field(default_factory=dict)
+    crowd: float = 1.0
 
     def setup_s(self, case: Json) -> float:
         """Seconds of a visit beyond its sampling."""
@@ -74,8 +78,9 @@ class Costs:
         gpus = any(
             end["device"].startswith("gpu:") for case in cases for flow in case["flows"] for end in ends_of(flow)
         )
-        usual = _START_ON_GPUS_S if gpus else _START_ON_HOST_S
-        return sum(self.starts.get(group.processes, usual) for group in case_groups(map(PlannedCase, cases)))
+        one = _START_ON_GPUS_S if gpus else _START_ON_HOST_S
+        processes = [group.processes for group in case_groups(map(PlannedCase, cases))]
+        return sum(self.starts.get(number, one + _JOIN_S * (number - 1)) for number in processes)
 
 
 def row_of(case: Json) -> str:
@@ -188,15 +193,33 @@ def estimate_s(case: Json, options: SamplingOptions) -> float:
     """Seconds the case will roughly take: for progress and --dry-run, never for a figure."""
     least = _LEAST_REPEATS * _repeat_s(case) if int(case.get("processes", 1)) > 1 else 0.0
     budget = _point_budget_s(case, options)
-    # Of pages that migrate samples scatter so that most points spend all the time they have.
-    restless = any(method_traits(case, flow["method"]).migrates for flow in case["flows"])
+    restless = any(_scatters(case, flow) for flow in case["flows"])
     return options.costs.setup_s(case) + max(least, budget if restless else min(_sampling_s(case), budget))
 
 
-def run_s(cases: Sequence[Json], options: SamplingOptions) -> float:
-    """Seconds that all visits of the cases will roughly take, with the starts of their processes."""
-    visit = options.costs.starts_s(cases) + sum(estimate_s(case, options) for case in cases)
-    return options.visits * visit
+def _scatters(case: Json, flow: Json) -> bool:
+    """Whether samples scatter so that most cases spend all the time they have: of pages that migrate, and of bytes that
+    CPUs move themselves.
+    """
+    traits = method_traits(case, flow["method"])
+    by_cpus = str(flow.get("executor", "")).startswith("numa:") and flow["bytes"] >= _LARGE_BYTES
+    return traits.migrates or (by_cpus and not traits.dependent and int(case.get("processes", 1)) == 1)
+
+
+def tuning_s(cases: Sequence[Json]) -> float:
+    """Seconds in which a run finds the launch shapes of its kernels, once for each group of flows that share one."""
+    groups = {
+        str(flow["tuning_group"]): _TUNING_OF_COLLECTIVE_S if "members" in flow else _TUNING_S
+        for case in cases
+        for flow in case["flows"]
+        if flow.get("tuning_group") and _on_gpus(flow)
+    }
+    return sum(groups.values())
+
+
+def most_visit_s(case: Json, options: SamplingOptions) -> float:
+    """Seconds of a visit that samples for as long as it may, because its figure scatters."""
+    return max(options.costs.setup_s(case) + _point_budget_s(case, options), estimate_s(case, options))
 
 
 def modelled_s(cases: int) -> float:

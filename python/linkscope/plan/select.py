@@ -101,7 +101,7 @@ def parse_methods(text: str, known: list[str]) -> tuple[str, ...]:
 def parse_clock(text: str) -> str:
     """ "device", "host" or "batch"; raises LinkscopeError for another word."""
     if text not in CLOCKS:
-        raise LinkscopeError(f"unknown clock {text!r}: choose device, host or batch")
+        raise unknown("clock", text, CLOCKS)
     return text
 
 

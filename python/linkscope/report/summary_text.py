@@ -27,11 +27,11 @@ def print_summary(summary: Summary, console: Console) -> None:
     console.print(f"{wording.count(summary.rows, 'case')}: {summary.ok} ok, {skipped} skipped, {failed} failed")
     for groups, word, style in ((summary.failed, "failed", "red"), (summary.skipped, "skipped", "dim")):
         for group in groups:
-            console.print(Text(f"  {_group_line(group, word)}", style=style))
+            console.print(Text(f"  {group_line(group, word)}", style=style))
     if summary.figures and not summary.modelled:
         _print_precision(summary, console)
     for group in summary.noted:
-        console.print(Text(_group_line(group, "noted"), style="dim"))
+        console.print(Text(group_line(group, "noted"), style="dim"))
     if summary.tables:
         console.print(table_lines(summary.tables, console.width))
 
@@ -67,7 +67,8 @@ def _shares(line: TableSummary) -> str:
     return "–".join(dict.fromkeys(shares))
 
 
-def _group_line(group: Grouped, word: str) -> str:
+def group_line(group: Grouped, word: str) -> str:
+    """How many cases, why, and whose tables they are of: "12 skipped: no MPI library  (Messages by size)"."""
     return f"{group.count} {word}: {wording.explained(group.reason)}  ({wording.few(group.tables)})"
 
 

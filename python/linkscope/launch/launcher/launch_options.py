@@ -19,6 +19,7 @@ from linkscope.launch.launcher.launcher import Launcher
 from linkscope.launch.launcher.local import Local
 from linkscope.launch.launcher.mpiexec import Mpiexec, find_mpiexec, library_of
 from linkscope.launch.launcher.srun import Srun, is_only_host
+from linkscope.near_names import unknown
 from linkscope.plan.case_groups import uses_mpi
 
 Json = dict[str, Any]
@@ -45,7 +46,7 @@ class LaunchOptions:
 
     def __post_init__(self) -> None:
         if self.launcher not in (None, *LAUNCHERS):
-            raise LinkscopeError(f"no launcher {self.launcher!r}: choose from {', '.join(LAUNCHERS)}")
+            raise unknown("launcher", str(self.launcher), LAUNCHERS)
         if self.launcher in ("local", "inside") and (self.launcher_command or self.hosts or self.hostfile):
             raise LinkscopeError(f"--launcher {self.launcher} takes no command and no hosts: use mpiexec or srun")
         if self.hosts and self.hostfile:

@@ -1,0 +1,89 @@
+"""RunEstimate: how long a run will take before anything of it has been measured, part by part."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from linkscope.plan.budget import RoundLimits, SamplingOptions, estimate_s, modelled_s, most_visit_s, tuning_s
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class RunEstimate:
+    """Seconds of one round that visits all cases, on a machine that does nothing else; never for a figure.
+
+    ``starts_s``: until all processes have begun a case. ``setup_s``: allocating, filling and verifying. ``sampling_s``:
+    warm-up and samples, until intervals are narrow where nothing disturbs; ``most_sampling_s``: all the time that
+    cases have for it. ``tuning_s``: of all kernels, in the first round alone. ``crowd``: how many want each CPU, at
+    least 1: so much longer everything takes. ``limit_s``: of a budget, beyond which nothing goes on.
+    """
+
+    starts_s: float
+    setup_s: float
+    sampling_s: float
+    most_sampling_s: float
+    rounds: RoundLimits
+    tuning_s: float = 0.0
+    crowd: float = 1.0
+    limit_s: float | None = None
+
+    @property
+    def likely_s(self) -> float:
+        """Of the rounds that visit all; under a budget of as many as it lasts for."""
+        once = (self.starts_s + self.setup_s + self.sampling_s) * self.crowd
+        if self.limit_s is None:
+            return self.rounds.least * once + self._first_s
+        return min(self.limit_s, self.rounds.most * once + self._first_s)
+
+    @property
+    def most_s(self) -> float:
+        """Where all figures scatter, so that all cases are visited as often, and sampled for as long, as can be."""
+        once = (self.starts_s + self.setup_s + self.most_sampling_s) * self.crowd
+        whole = self.rounds.most * once + self._first_s
+        return whole if self.limit_s is None else min(self.limit_s, whole)
+
+    @property
+    def _first_s(self) -> float:
+        return self.tuning_s * self.crowd
+
+
+def run_estimate(
+    cases: Sequence[Json],
+    options: SamplingOptions,
+    rounds: RoundLimits,
+    crowd: float = 1.0,
+    limit_s: float | None = None,
+) -> RunEstimate:
+    """Of a run of all ``cases`` (those that are not skipped).
+
+    What was learnt when the machine was as crowded needs no more time than then.
+    """
+    setup_s = sum(options.costs.setup_s(case) for case in cases)
+    return RunEstimate(
+        starts_s=options.costs.starts_s(cases) if cases else 0.0,
+        setup_s=setup_s,
+        sampling_s=sum(estimate_s(case, options) for case in cases) - setup_s,
+        most_sampling_s=sum(most_visit_s(case, options) for case in cases) - setup_s,
+        rounds=rounds,
+        tuning_s=tuning_s(cases),
+        crowd=max(crowd / options.costs.crowd, 1.0),
+        limit_s=limit_s,
+    )
+
+
+def modelled_estimate(cases: int) -> RunEstimate:
+    """Of so many cases of a described node, whatever they model."""
+    return RunEstimate(0.0, modelled_s(cases), 0.0, 0.0, RoundLimits())
+
+
+def crowd_now() -> float:
+    """How many want each CPU of this machine, with what is to be started: 1 where there are enough for all."""
+    try:
+        load = os.getloadavg()[0]
+    except OSError:
+        return 1.0
+    return max(1.0, (load + 1) / (os.cpu_count() or 1))

@@ -1,0 +1,85 @@
+"""The estimate of a run: every part of the time that it will take is in it, as often as it comes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from linkscope.plan.budget import Costs, RoundLimits, SamplingOptions, setup_s, tuning_s
+from linkscope.plan.run_estimate import RunEstimate, crowd_now, run_estimate
+
+ONE_ROUND = RunEstimate(10.0, 20.0, 5.0, 15.0, RoundLimits(1, 1), tuning_s=3.0)
+
+
+def case(size: int, method: str = "memcpy", device: str = "numa:0", **more: Any) -> dict[str, Any]:
+    end = {"device": device, "memory": "pageable"}
+    flow = {"method": method, "executor": device, "bytes": size, "source": end, "destination": end}
+    return {"id": f"s/a/{method}/{size}", "suite": "s", "name": "a", "flows": [flow | more], "labels": {}}
+
+
+@pytest.mark.parametrize("part", ["starts_s", "setup_s", "sampling_s"])
+def test_each_part_comes_in_each_round(part: str) -> None:
+    before = replace(ONE_ROUND, rounds=RoundLimits(3, 6))
+    after = replace(before, **{part: getattr(before, part) + 1.0})
+    assert after.likely_s - before.likely_s == pytest.approx(3.0)
+
+
+def test_kernels_are_tuned_once_and_scatter_costs_the_further_rounds() -> None:
+    one, six = ONE_ROUND, replace(ONE_ROUND, rounds=RoundLimits(3, 6))
+    assert one.likely_s == 10.0 + 20.0 + 5.0 + 3.0
+    assert six.likely_s == 3 * 35.0 + 3.0
+    assert six.most_s == 6 * 45.0 + 3.0
+
+
+def test_a_crowded_machine_takes_longer_and_a_budget_ends_it() -> None:
+    crowded = replace(ONE_ROUND, rounds=RoundLimits(3, 6), crowd=2.0)
+    assert crowded.likely_s == 2 * (3 * 35.0 + 3.0)
+    within = replace(crowded, limit_s=100.0)
+    assert (within.likely_s, within.most_s) == (100.0, 100.0)
+
+
+def test_what_a_run_will_take_has_the_starts_set_up_and_samples_of_its_cases() -> None:
+    cases = [case(1 << 20), case(1 << 30)]
+    options = SamplingOptions(visits=3)
+    found = run_estimate(cases, options, RoundLimits(3, 6))
+    assert found.starts_s == options.costs.starts_s(cases) > 0
+    assert found.setup_s == pytest.approx(sum(map(setup_s, cases)))
+    assert 0 < found.sampling_s <= found.most_sampling_s
+    assert found.rounds.least == 3
+
+
+def test_more_processes_take_longer_to_start() -> None:
+    two, eight = ([case(1 << 20) | {"processes": number}] for number in (2, 8))
+    assert Costs().starts_s(two) < Costs().starts_s(eight)
+
+
+def test_a_launch_shape_is_sought_once_for_all_that_share_it() -> None:
+    gpu = [case(size, "kernel-copy", "gpu:0", tuning_group="one") for size in (1, 2, 3)]
+    other = case(4, "kernel-copy", "gpu:0", tuning_group="two")
+    assert tuning_s([*gpu, other]) == pytest.approx(2 * tuning_s(gpu[:1]))
+    assert tuning_s(gpu) == tuning_s(gpu[:1]) > 0
+    assert tuning_s([case(1, tuning_group="host")]) == 0.0
+
+
+def test_bytes_that_cpus_move_are_expected_to_be_sampled_for_all_the_time_they_have() -> None:
+    options = SamplingOptions(point_budget_s=0.3)
+    found = run_estimate([case(64 << 20)], options, RoundLimits())
+    assert found.sampling_s == pytest.approx(0.3)
+
+
+def test_costs_learnt_while_the_machine_was_as_crowded_are_not_multiplied_again() -> None:
+    options = SamplingOptions(costs=Costs({"s/a/memcpy/1": 1.0}, crowd=4.0))
+    cases = [case(1)]
+    assert run_estimate(cases, options, RoundLimits(), crowd=4.0).crowd == 1.0
+    assert run_estimate(cases, options, RoundLimits(), crowd=8.0).crowd == 2.0
+    assert run_estimate(cases, options, RoundLimits(), crowd=1.0).crowd == 1.0
+
+
+def test_an_idle_machine_is_not_crowded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.cpu_count", lambda: 4)
+    monkeypatch.setattr("os.getloadavg", lambda: (0.2, 0.0, 0.0))
+    assert crowd_now() == 1.0
+    monkeypatch.setattr("os.getloadavg", lambda: (11.0, 0.0, 0.0))
+    assert crowd_now() == 3.0
