@@ -107,6 +107,12 @@ def test_a_sweep_says_best_half_size_and_crossing_and_no_worst(recorded: RunFile
     assert "lowest" not in line.odd
 
 
+def test_columns_alike_stand_in_the_order_of_the_run() -> None:
+    run = RunFile.read(RUNS / "h200x4-packets.jsonl")
+    first = dict.fromkeys(row.case["flows"][0]["method"] for row in run.rows)
+    assert glance(sections(run)).methods == tuple(first)
+
+
 def test_a_list_by_size_says_its_best_and_not_that_small_sizes_are_slow() -> None:
     lines = glance(sections(RunFile.read(RUNS / "h200x4-direct.jsonl"))).lines
     line = next(line for line in lines if line.title == "direct, all-reduce")

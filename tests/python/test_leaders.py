@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from pathlib import Path
 from typing import Any
 
 import modelled_run as made
@@ -21,6 +22,7 @@ from linkscope.report.curve_svg import clocks, curve_svg, styles
 from linkscope.report.html import render
 from linkscope.report.terminal import show
 from linkscope.results.row import Row
+from linkscope.results.run_file import RunFile
 
 Json = dict[str, Any]
 KIB = 1 << 10
@@ -62,6 +64,14 @@ def test_places_where_the_same_is_best_share_a_line() -> None:
     other = json.loads(json.dumps([row.raw for row in rows]).replace("gpu:1", "gpu:2"))
     (line,) = wording.leads(picture([*rows, *map(Row.from_json, other)]))
     assert line == f"best, {PLACE} and 1 more place, host clock: ipc-kernel at 1 KiB"
+
+
+def test_a_better_figure_that_cannot_lead_says_why() -> None:
+    run = RunFile.read(Path(__file__).parents[1] / "fixtures" / "runs" / "h200x4-packets.jsonl")
+    tables = [table for table in overview(run.rows, run.node).tables if isinstance(table, CurveSet)]
+    told = {bool(any("in-kernel" in name for name in table.names)): wording.no_rivals(table) for table in tables}
+    assert len(told[True]) == 1
+    assert wording.no_rivals(picture([timed("ipc-kernel", KIB, 1e-6), timed("ipc-copy", KIB, 2e-6)])) == []
 
 
 def test_figures_of_two_clocks_are_never_compared() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from linkscope.errors import LinkscopeError
 from linkscope.near_names import near_names, unknown
-from linkscope.plan.suite import suite_names
+from linkscope.plan.suite import load_suite, suite_names
 from linkscope.results.run_file import RunFile
 
 NAMES = ("copy-engine", "kernel-copy", "memcpy", "p2pBandwidthLatencyTest", "mpi")
@@ -48,3 +48,11 @@ def test_a_run_file_that_is_not_there_names_those_that_are(tmp_path: Path) -> No
         RunFile.read(tmp_path / "node-b.jsonl")
     with pytest.raises(LinkscopeError, match="linkscope run -o FILE"):
         RunFile.read(tmp_path / "zzz.jsonl")
+
+
+@pytest.mark.parametrize(
+    ("typed", "command"), [("frontier", "linkscope run --machine frontier"), ("a.jsonl", "linkscope show a.jsonl")]
+)
+def test_what_is_no_suite_but_something_else_is_told_its_command(typed: str, command: str) -> None:
+    with pytest.raises(LinkscopeError, match=command):
+        load_suite(typed)

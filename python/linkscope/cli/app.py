@@ -25,6 +25,8 @@ class Commands(TyperGroup):
         if args and not ctx.resilient_parsing and self.get_command(ctx, args[0]) is None:
             if args[0] in suite_names():
                 raise LinkscopeError(f"{args[0]!r} is a suite: `linkscope run {args[0]}` measures it")
+            if args[0].endswith(".jsonl"):
+                raise LinkscopeError(f"{args[0]!r} is a run file: `linkscope show {args[0]}` prints it")
             raise unknown("command", args[0], self.list_commands(ctx), f"{ctx.command_path} -h")
         return super().resolve_command(ctx, args)
 

@@ -35,5 +35,10 @@ def take(
     ok = len(found.with_status("ok"))
     origin = found.header["origin"]
     what = f"{ok} of {len(found.rows)} cases have figures, imported from {origin['tool']} {origin['version']}".rstrip()
-    console.print(f"wrote {found.path}: {what}", highlight=False, markup=False, soft_wrap=True)
+    console.print(
+        f"wrote {found.path}: {what}; `linkscope show {found.path}` prints them",
+        highlight=False,
+        markup=False,
+        soft_wrap=True,
+    )
     return 0

@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from linkscope.errors import LinkscopeError
+from linkscope.machine.described import machine_names
 from linkscope.near_names import unknown
 from linkscope.plan.patterns import GROWING, OF_MEMBERS, PATTERNS
 from linkscope.plan.sizes import parse_counts, parse_size, parse_sizes
@@ -82,6 +83,10 @@ def load_suite(name: str) -> Suite:
     """
     if name in suite_names():
         return _load(SUITES / f"{name}.yaml")
+    if name in machine_names():
+        raise LinkscopeError(f"{name!r} is a described node: `linkscope run --machine {name}` models it")
+    if name.endswith(".jsonl"):
+        raise LinkscopeError(f"{name} is a run file: `linkscope show {name}` prints it")
     if "/" in name or name.endswith((".yaml", ".yml")):
         return _load(Path(name))
     raise unknown("suite", name, suite_names(), "linkscope list suites", "give a file name.yaml")

@@ -43,6 +43,7 @@ def show(found: Calibration, console: Console) -> None:
     if found.modelled:
         title.append(f"  {wording.MODELLED}", style="bold yellow")
     console.print(title)
+    console.print(Text(verdict(found), style="bold"))
     shown = found.classes[: max(len(found.classes) - 1, 1)] if len(found.classes) < 3 else found.classes
     console.print(_grid(LEVELS, {one.name: _levels(one) for one in shown}))
     _print_held(AS_RUN, {one.name: one.intervals for one in shown}, console)
@@ -52,6 +53,18 @@ def show(found: Calibration, console: Console) -> None:
     dashed = [ONE_REPLICATE] if any(noise.replicates is None for noise in shown) else []
     for line in (*classes, *LEGEND, *dashed):
         console.print(Text(line, style="dim"))
+
+
+def verdict(found: Calibration) -> str:
+    """Whether what a run says holds for the next one, in one sentence."""
+    held = {one.name: one.calibrated or one.intervals for one in found.classes}
+    lost = [name for name, one in held.items() if one is not None and not _good(one)]
+    covered = [one.covered for one in held.values() if one is not None]
+    if not covered:
+        return "Cannot tell whether intervals hold from run to run: no class has enough figures."
+    once = " once the node is calibrated" if any(one.calibrated for one in found.classes) else ""
+    but = f"; of {', '.join(lost)} too few do" if lost else ""
+    return f"Of a run's 95 % intervals {covered[-1] * 100:.0f} % hold what the other runs found{once}{but}."
 
 
 def _print_held(title: str, classes: Mapping[str, Intervals | None], console: Console) -> None:

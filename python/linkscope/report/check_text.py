@@ -8,6 +8,7 @@ from rich.text import Text
 from linkscope.analysis.check import UNCLEAR, CheckResult, Verdict
 from linkscope.report import wording
 from linkscope.report.label_lines import Column, print_label_lines
+from linkscope.results.limits import Limit
 
 FEW = 8
 
@@ -35,9 +36,11 @@ def show(found: CheckResult, console: Console) -> None:
     for name, reason in found.failed[:FEW]:
         console.print(Text(f"failed: {name}: {reason}", style="red"))
     for limit in found.unmatched[:FEW]:
-        console.print(Text(f"not measured: {limit.words}", style="dim"))
+        console.print(Text(f"not measured: {_asked(limit)}", style="dim"))
     if len(found.unmatched) > FEW:
         console.print(Text(f"{len(found.unmatched) - FEW} more not measured: see --json", style="dim"))
+    if found.broken:
+        console.print(Text("linkscope explain RUN  what is slow, and why", style="dim"))
 
 
 def verdict(found: CheckResult) -> str:
@@ -53,6 +56,16 @@ def verdict(found: CheckResult) -> str:
     if found.unmatched:
         parts.append(f"{len(found.unmatched)} limits without a figure of this run")
     return f"{word}: {'; '.join(parts)}."
+
+
+def _asked(limit: Limit) -> str:
+    """What a limit is of: the suite's row, how and how much is moved, then the rest of its words."""
+    words = {name: str(value) for name, value in limit.match.items() if (name, value) != ("figure", "first")}
+    row = words.pop("row", "")
+    memories = " > ".join(words.pop(end) for end in ("source_memory", "destination_memory") if end in words)
+    amount = wording.size(int(words.pop("bytes"))) if words.get("bytes", "").isdigit() else ""
+    told = [f"suite row {row}" if row else "", words.pop("method", ""), memories, amount, *words.values()]
+    return ", ".join(filter(None, told))
 
 
 def quantity(one: Verdict, value: float) -> str:

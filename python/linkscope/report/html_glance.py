@@ -94,13 +94,15 @@ def _about(section: Section) -> str:
 
 
 def _columns(parts: Sequence[_MethodPart]) -> list[str]:
-    """The methods that have most rivals in the lines of their tables; where none has any, those of most tables."""
+    """The methods that have most rivals in the lines of their tables; where none has any, those of most tables. Those
+    alike in both stand in the order of the run."""
     lines: dict[str, set[str]] = {}
     for part in parts:
         lines.setdefault(family(part.section.table), set()).add(part.method)
     rivals = Counter(method for methods in lines.values() if len(methods) > 1 for method in methods)
     counts = Counter(part.method for part in parts)
-    return sorted(rivals or counts, key=lambda method: (-rivals[method], -counts[method]))[:MOST_METHODS]
+    found = [method for method in counts if not rivals or method in rivals]
+    return sorted(found, key=lambda method: (-rivals[method], -counts[method]))[:MOST_METHODS]
 
 
 def _lines(parts: Sequence[_MethodPart], columns: Sequence[str]) -> list[list[_MethodPart]]:

@@ -155,6 +155,8 @@ def _print_curves(table: CurveSet, console: Console) -> None:
         console.print(Text(text, style="red" if text.startswith("failed") else "dim"))
     for text in wording.leads(table):
         console.print(Text(text, style="cyan"))
+    for text in wording.no_rivals(table):
+        console.print(Text(text, style="dim"))
 
 
 def _print_columns(table: CurveSet, left_out: set[str], console: Console) -> None:

@@ -39,6 +39,11 @@ CONSEQUENCES = {
     "transparent huge pages": "fewer pages to look up: memory without them may be slower",
 }
 """Words of the engine's remarks, and what they mean for the figures."""
+NO_RIVALS = {
+    ", in-kernel": "in-kernel is no rival of the others: its time holds no launch, so only a kernel of yours gets it",
+    ", window": "window is no rival of the others: many messages are on their way at once",
+}
+"""Ends of regimes whose figures are never compared with others, and what that means."""
 TOGETHER = 0.9
 """Flows that ran together for less than this share of the time are worth a remark."""
 
@@ -287,6 +292,13 @@ def _of_places(names: Sequence[str]) -> str:
         return ""
     more = len(names) - 1
     return f"{names[0]}{f' and {more} more place' if more else ''}{'s' if more > 1 else ''}, "
+
+
+def no_rivals(table: CurveSet) -> list[str]:
+    """Why curves of a picture cannot be the best of it, though their figures are better."""
+    regimes = {point.regime for curve in table.curves for point in curve.points if point.headline}
+    apart = {text for end, text in NO_RIVALS.items() for one in regimes if one.endswith(end) and len(regimes) > 1}
+    return sorted(apart)
 
 
 def _span(lead: Leader, number: int, count: int) -> str:
