@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from linkscope.errors import LinkscopeError
-from linkscope.launch.engines import Engine
 from linkscope.launch.group.binding import bind
 from linkscope.launch.group.control import LOOPBACK, Hello, own_address
 from linkscope.launch.launcher.hosts import named_hosts
@@ -22,7 +21,6 @@ from linkscope.launch.launcher.local import Local
 from linkscope.launch.launcher.mpiexec import _HYDRA, _OPEN_MPI, Mpiexec
 from linkscope.launch.launcher.srun import ENDINGS, LABEL, Srun, cpus_of_job, is_only_host
 from linkscope.launch.scheduler import JobScheduler, exchange_limit_s
-from linkscope.launch.startable import startable
 from linkscope.machine.node import Device, Node
 from linkscope.plan.case_groups import at_home
 from linkscope.plan.planned_case import PlannedCase
@@ -499,18 +497,3 @@ def test_processes_wait_for_one_another_less_long_than_the_supervisor_for_them()
     assert exchange_limit_s([{"timeout_s": 50.0}, {"timeout_s": 60.0}]) == pytest.approx(40.0)
     assert exchange_limit_s([{"timeout_s": 50.0}, {"timeout_s": 1000.0}]) == pytest.approx(100.0)
     assert exchange_limit_s([{}]) < 60.0
-
-
-def test_cases_that_want_a_launcher_which_is_not_here_are_skipped_before_the_run(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr("linkscope.launch.launcher.launch_options.find_mpiexec", lambda: None)
-    engine = Engine("host", Path("nowhere"), {"backend": "host"})
-    planned = [PlannedCase({"id": str(number), "flows": [], "processes": number}) for number in (1, 2)]
-    by_mpi = LaunchOptions(hosts="a,b")
-    one, two = startable(planned, by_mpi, engine)
-    assert one.skip is None
-    assert "no mpiexec on PATH" in str(two.skip)
-    assert startable(planned, LaunchOptions(), engine)[1].skip is None, "processes here need none"
-    with pytest.raises(LinkscopeError, match="no mpiexec on PATH"):
-        startable(planned, LaunchOptions("mpiexec", hosts="a,b"), engine)
