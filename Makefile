@@ -1,7 +1,7 @@
 # make run measures this machine; make test runs all tests that need no GPU; make wheel packs the engines of every compiler
 # found here. Each does all of its own set-up.
 .DELETE_ON_ERROR:
-.PHONY: run wheel test test-device lint format setup clean
+.PHONY: run wheel docs test test-device lint format setup clean
 
 BIN := .venv/bin
 SETUP := python3 tools/setup
@@ -29,6 +29,11 @@ run: setup
 
 wheel:
 	@$(SETUP) --wheel dist
+
+# build/site/index.html. What methods and memories say of themselves comes from the engines that are built already.
+docs:
+	@$(SETUP) --extra docs --engines none
+	@$(BIN)/python tools/site
 
 # Tests in Python wait for a third of their time: those in C++ run beside them.
 test:

@@ -44,6 +44,7 @@ PYTHON: dict[str, set[str]] = {
     "analysis": {"machine", "results", "workload"},
     "report": {"machine", "results", "analysis", "workload"},
     "cli": {"machine", "plan", "results", "launch", "importers", "analysis", "report", "workload"},
+    "notebook": {"machine", "plan", "results", "launch", "analysis", "report"},
     "torch_child": set(),  # a program of its own, which the engine starts
 }
 

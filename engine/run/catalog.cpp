@@ -25,7 +25,6 @@
 #include "run/catalog_gpu.hpp"
 #include "run/composite_gate.hpp"
 #include "run/dispatch.hpp"
-#include "run/dispatch_parts.hpp"
 #include "workload/direct_schedule.hpp"
 #include "workload/mpi_schedule.hpp"
 

@@ -3,7 +3,7 @@
 #include <set>
 #include <string>
 
-#include "workload/rank_threads.hpp"
+#include "workload/thread_transport.hpp"
 
 namespace linkscope::workload {
 namespace {
@@ -33,13 +33,16 @@ std::unique_ptr<PreparedParts> HostDirectSchedule::assemble(const Flow& flow,
     for (const int cpu : context_->workers(worker_of(flow, part.index).device.index).cpus()) cpus.insert(cpu);
   }
   const auto policy = cpus.size() < own.size() ? host::SpinPolicy::yield : host::SpinPolicy::spin_first;
-  const auto threads = std::make_shared<RankThreads>(flow.schedule->ranks, policy);
+  const int ranks = flow.schedule->ranks;
+  const auto memory = std::make_shared<const BoardMemory>(RankBoard::bytes(ranks));
+  const auto mailboxes = std::make_shared<Mailboxes>(static_cast<std::size_t>(ranks));
   auto parts = std::make_unique<ScheduleParts>(flow.schedule);
   for (const LocalPart& part : own) {
     const int rank = static_cast<int>(part.index);
     parts->add(std::make_unique<ScheduleTransfer>(
         context_of(flow, part), packer_of(flow, part.index),
-        std::make_unique<ThreadTransport>(threads, *flow.schedule, rank, part.arenas.destination->data()),
+        std::make_unique<ThreadTransport>(RankBoard(memory, ranks, rank, policy), mailboxes, *flow.schedule,
+                                          part.arenas.destination->data()),
         RankThread{worker_of(flow, part.index).device.index,
                    nullptr,
                    nullptr,

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from linkscope.api import (
         Calibration,
+        CheckResult,
         Choices,
         Comparison,
         Diagnosis,
+        LinkscopeError,
         Listener,
         Node,
         Reproduction,
@@ -19,9 +21,11 @@ if TYPE_CHECKING:
         WorkloadTable,
         analyze,
         calibrate,
+        check,
         choose,
         compare,
         explain,
+        export,
         figures,
         import_output,
         load,
@@ -34,12 +38,14 @@ if TYPE_CHECKING:
         workloads,
     )
 
-__version__ = "0.1.0"  # the one place: pyproject.toml and CMakeLists.txt read it from here
+__version__ = "0.2.0"  # the one place: pyproject.toml and CMakeLists.txt read it from here
 __all__ = [
     "Calibration",
+    "CheckResult",
     "Choices",
     "Comparison",
     "Diagnosis",
+    "LinkscopeError",
     "Listener",
     "Node",
     "Reproduction",
@@ -49,9 +55,11 @@ __all__ = [
     "WorkloadTable",
     "analyze",
     "calibrate",
+    "check",
     "choose",
     "compare",
     "explain",
+    "export",
     "figures",
     "import_output",
     "load",

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from polars import DataFrame
 
 from linkscope.analysis import calibration as _calibration
+from linkscope.analysis.check import CheckResult
+from linkscope.analysis.check import check as _check
 from linkscope.analysis.choose import Choices
 from linkscope.analysis.choose import choose as _choose
 from linkscope.analysis.compare import Comparison
@@ -21,6 +22,7 @@ from linkscope.analysis.compare import compare as _compare
 from linkscope.analysis.explain import Diagnosis
 from linkscope.analysis.explain import explain as _explain
 from linkscope.analysis.figures_in_parts import figures_of as _figures
+from linkscope.analysis.frames import export as _export
 from linkscope.analysis.frames import load as _load
 from linkscope.analysis.questions import analyze as _analyze
 from linkscope.analysis.reproduce import Reproduction
@@ -45,20 +47,27 @@ from linkscope.machine.described import load_machine, machine_names
 from linkscope.machine.discover import discover
 from linkscope.machine.node import Node
 from linkscope.machine.paths import Paths as _Paths
+from linkscope.notebook import displays as _displays  # noqa: F401  registers how results are shown
+from linkscope.notebook.progress_line import progress_line as _progress_line
 from linkscope.results.calibration import Calibration
 from linkscope.results.calibration import keep as _keep
+from linkscope.results.limits import load_limits as _load_limits
 from linkscope.results.run_file import RunFile
 from linkscope.results.run_files import open_all as _open_all
 from linkscope.results.run_stream import open_run as _open_run
+from linkscope.typed_call import typed_call
 
+Progress = Literal["auto", "none"]
 _LAUNCHING = tuple(one.name for one in fields(LaunchOptions))
 _ASKED = tuple(one.name for one in fields(Request) if one.name not in ("suites", "launching", "workload"))
 
 __all__ = [
     "Calibration",
+    "CheckResult",
     "Choices",
     "Comparison",
     "Diagnosis",
+    "LinkscopeError",
     "Listener",
     "Node",
     "Reproduction",
@@ -68,9 +77,11 @@ __all__ = [
     "WorkloadTable",
     "analyze",
     "calibrate",
+    "check",
     "choose",
     "compare",
     "explain",
+    "export",
     "figures",
     "import_output",
     "load",
@@ -84,12 +95,14 @@ __all__ = [
 ]
 
 
+@typed_call(*_ASKED, *_LAUNCHING)
 def run(
     *suites: str,
     output: str | os.PathLike[str] | None = None,
     listener: Listener | None = None,
     workload: WorkloadRequest | None = None,
-    **asked: str,
+    progress: Progress = "auto",
+    **asked: str | None,
 ) -> RunFile:
     """Measures ``suites`` ("default" where none is named) and returns the run file, read back.
 
@@ -99,32 +112,43 @@ def run(
     launcher_command=, hosts=, hostfile=, interface=. ``workload`` runs what an application sends instead:
     WorkloadRequest("halo", ranks="4"), with the words of `linkscope app`.
 
+    In a notebook a line shows how it goes on, unless ``progress`` is "none"; a ``listener`` is told instead.
+
     The run is written to ``output``. Without it that is a new temporary file, which stays: the result's ``path``. Only
     the ranks of a job, which must find one file, then write below runs/. Raises LinkscopeError, for a word that there
     is not too.
     """
     request = _request(suites, asked, workload)
-    if output is None and _inside.place() is None:
-        with _new_folder() as folder:
-            return _run(request, folder / "run.jsonl", listener)
-    return _run(request, Path(output) if output is not None else None, listener)
+    with _told(listener, progress) as told:
+        if output is None and _inside.place() is None:
+            with _new_folder() as folder:
+                return _run(request, folder / "run.jsonl", told)
+        return _run(request, Path(output) if output is not None else None, told)
 
 
-def resume(path: str | os.PathLike[str], listener: Listener | None = None, **launching: str) -> RunFile:
+@typed_call(*_LAUNCHING)
+def resume(
+    path: str | os.PathLike[str],
+    listener: Listener | None = None,
+    progress: Progress = "auto",
+    **launching: str | None,
+) -> RunFile:
     """Completes a run that was cut short. ``launching``: launcher=, launcher_command=, hosts=, hostfile=, interface=.
 
     Raises LinkscopeError where it is of another machine, and where its file alone names a launcher.
     """
-    _check_words(launching, _LAUNCHING)
-    return _resume(Path(path), None, listener, LaunchOptions(**launching) if launching else None)
+    with _told(listener, progress) as told:
+        return _resume(Path(path), None, told, LaunchOptions(**launching) if launching else None)
 
 
+@typed_call(*_ASKED, *_LAUNCHING)
 def calibrate(
     *suites: str,
     turns: int = TURNS,
     output: str | os.PathLike[str] | None = None,
     listener: Listener | None = None,
-    **asked: str,
+    progress: Progress = "auto",
+    **asked: str | None,
 ) -> Calibration:
     """Repeats a run ``turns`` times, each into a file of the folder ``output`` (default: a temporary one), and returns
     how well its intervals hold from run to run, by class of figures. It is kept for the node, where nothing is
@@ -134,18 +158,21 @@ def calibrate(
     are kept or completed. Raises LinkscopeError, also where the result cannot be kept; the runs stay.
     """
     request = _request(suites, asked) if suites or asked else None
-    with nullcontext(Path(output)) if output is not None else _new_folder() as folder:
-        found = _calibration.calibrate(list(_turns(request, turns, folder, listener)))
+    into = nullcontext(Path(output)) if output is not None else _new_folder()
+    with into as folder, _told(listener, progress) as told:
+        found = _calibration.calibrate(list(_turns(request, turns, folder, told)))
     if not found.why_not_kept:
         _keep(found)
     return found
 
 
+@typed_call()
 def read(path: str | os.PathLike[str]) -> RunFile:
     """The run at ``path``. Raises LinkscopeError where it is no run file."""
     return RunFile.read(path)
 
 
+@typed_call()
 def import_output(
     path: str | os.PathLike[str],
     output: str | os.PathLike[str],
@@ -165,21 +192,32 @@ def import_output(
     return _import_file(Path(path), Path(output), wanted)
 
 
+@typed_call()
 def explain(found: RunFile | str | os.PathLike[str]) -> Diagnosis:
     """What of a run, read or named, is slower than it should be, and why. Raises LinkscopeError where it is none."""
     return _explain(found if isinstance(found, RunFile) else RunFile.read(found))
 
 
+@typed_call()
 def choose(found: RunFile | str | os.PathLike[str]) -> Choices:
     """What is best for which movement, memory and size, by a run that is read or named. Raises LinkscopeError."""
     return _choose(figures(found))
 
 
+@typed_call()
 def compare(base: str | os.PathLike[str], *new: str | os.PathLike[str]) -> Comparison:
     """What changed from the run, or the folder of runs, ``base`` to the ``new`` ones. Raises LinkscopeError."""
     return _compare(_open_all([Path(base)]), _open_all(Path(one) for one in new))
 
 
+@typed_call()
+def check(found: RunFile | str | os.PathLike[str], limits: str | os.PathLike[str]) -> CheckResult:
+    """Whether a run, read or named, keeps the ``limits`` of a file that `linkscope check --make` wrote, or a person:
+    ``passed``, ``broken``. Raises LinkscopeError."""
+    return _check(found if isinstance(found, RunFile) else _open_run(Path(found)), _load_limits(Path(limits)))
+
+
+@typed_call()
 def figures(found: RunFile | str | os.PathLike[str]) -> DataFrame:
     """Every figure of a run, read or named, as a Polars frame: see ``analysis/figures.py`` for its columns.
 
@@ -188,6 +226,7 @@ def figures(found: RunFile | str | os.PathLike[str]) -> DataFrame:
     return _figures(found if isinstance(found, RunFile) else _open_run(Path(found)))
 
 
+@typed_call()
 def load(*patterns: str | os.PathLike[str]) -> DataFrame:
     """The figures of many runs, files, folders or patterns such as "runs/*.jsonl", as one Polars frame.
 
@@ -197,6 +236,18 @@ def load(*patterns: str | os.PathLike[str]) -> DataFrame:
     return _load(patterns)
 
 
+@typed_call()
+def export(*runs: RunFile | str | os.PathLike[str], output: str | os.PathLike[str]) -> None:
+    """Writes what ``load`` gives of the runs, read or named, or folders of them, into one .csv or .parquet file.
+
+    CSV, which has no lists, holds them as words with spaces between. Raises LinkscopeError.
+    """
+    _export(
+        (one for run in runs for one in ([run] if isinstance(run, RunFile) else _open_all([Path(run)]))), Path(output)
+    )
+
+
+@typed_call()
 def analyze(found: RunFile | str | os.PathLike[str], question: str) -> DataFrame:
     """The table that answers one question of a run, read or named: see ``QUESTIONS`` of analysis/questions.py.
 
@@ -205,11 +256,13 @@ def analyze(found: RunFile | str | os.PathLike[str], question: str) -> DataFrame
     return _analyze(found if isinstance(found, RunFile) else RunFile.read(found), (question,))[question]
 
 
+@typed_call()
 def reproduce(study: str, *runs: RunFile | str | os.PathLike[str]) -> Reproduction:
     """A study's tables, figures and claims beside runs, read or named, of one node. Raises LinkscopeError."""
     return _reproduce(_load_study(study), [run if isinstance(run, RunFile) else RunFile.read(run) for run in runs])
 
 
+@typed_call()
 def workloads(found: RunFile | str | os.PathLike[str]) -> tuple[WorkloadTable, ...]:
     """Of each application's communication that a run, read or named, carried out: all ways by time, against the study's
     baseline, and where the time goes (analysis/workloads.py). Raises LinkscopeError where it is none."""
@@ -217,20 +270,25 @@ def workloads(found: RunFile | str | os.PathLike[str]) -> tuple[WorkloadTable, .
     return _workloads(run.rows, _Paths(run.node))
 
 
+@typed_call()
 def topology(machine: str | None = None) -> Node:
     """This machine's node, engine or no engine, or the described one of that name. Raises LinkscopeError."""
     return load_machine(machine) if machine else discover(machine_description())
 
 
+@typed_call()
 def machines() -> list[str]:
     """Names of the described nodes."""
     return list(machine_names())
 
 
-def _request(suites: tuple[str, ...], asked: dict[str, str], workload: WorkloadRequest | None = None) -> Request:
-    _check_words(asked, (*_ASKED, *_LAUNCHING))
+def _request(
+    suites: tuple[str, ...], asked: Mapping[str, str | None], workload: WorkloadRequest | None = None
+) -> Request:
     launching = LaunchOptions(**{name: asked[name] for name in _LAUNCHING if name in asked})
-    words: dict[str, Any] = {name: value for name, value in asked.items() if name not in _LAUNCHING}
+    words: dict[str, Any] = {
+        name: value for name, value in asked.items() if name not in _LAUNCHING and value is not None
+    }
     if workload is None:
         return Request(suites=suites or ("default",), launching=launching, **words)
     if suites:
@@ -238,15 +296,11 @@ def _request(suites: tuple[str, ...], asked: dict[str, str], workload: WorkloadR
     return Request(suites=(workload.application,), launching=launching, workload=workload, **words)
 
 
-def _check_words(given: Mapping[str, object], known: Sequence[str]) -> None:
-    """Raises LinkscopeError for a keyword that is not ``known``, with the likely one, and for what is no text."""
-    for name, value in given.items():
-        if name not in known:
-            near = difflib.get_close_matches(name, known, 1)
-            hint = f"did you mean {near[0]}?" if near else f"choose from {', '.join(known)}"
-            raise LinkscopeError(f"no keyword {name!r}: {hint}")
-        if value is not None and not isinstance(value, str):
-            raise LinkscopeError(f"{name}={value!r} is no text: write it as on the command line, in quotes")
+def _told(listener: Listener | None, progress: Progress) -> AbstractContextManager[Listener]:
+    """The listener that was given, or one that shows what ``progress`` asks for."""
+    if listener is not None or progress == "none":
+        return nullcontext(listener or Listener())
+    return _progress_line()
 
 
 @contextmanager

@@ -33,6 +33,7 @@ from linkscope.analysis.frames import export, of_run
 from linkscope.analysis.overview import overview
 from linkscope.analysis.questions import analyze
 from linkscope.errors import LinkscopeError
+from linkscope.notebook import displays
 from linkscope.report import answers_text, check_files, check_text, choose_text, compare_text, explain_text, terminal
 from linkscope.report.exports import formats
 from linkscope.report.html import render
@@ -41,6 +42,7 @@ from linkscope.results.limits import Limits
 from linkscope.results.run_file import RunFile
 from linkscope.results.run_stream import stream_of
 
+assert displays.FURTHER, "what runs show is registered"
 GOOD = Path(__file__).parents[1] / "fixtures" / "turns" / "h200x2-1.jsonl"
 ODD: tuple[Any, ...] = (
     *(None, True, False, "", "x", "\x1b[31mred\x1b[0m", "\ud800", "gpu:99999", "numa:-1", "a" * 70_000, -1, 0, 1, 0.5),
@@ -125,7 +127,7 @@ def outcome(path: Path, good: RunFile) -> str:
         return "refused"
     assert streamed is not None
     assert_frame_equal(streamed, figures(run), rel_tol=1e-9, abs_tol=0, categorical_as_str=True)
-    for use in (_shown, _explained, lambda one: render(one), of_run, _chosen, _analyzed, _checked):
+    for use in (_shown, _explained, lambda one: render(one), of_run, _chosen, _analyzed, _checked, _displayed):
         use(run)
     for suffix in (".csv", ".parquet"):
         export([run], path.with_suffix(suffix))
@@ -194,6 +196,13 @@ def _checked(run: RunFile) -> None:
     for name in formats.FORMATS:
         with contextlib.suppress(LinkscopeError):  # not what that system needs
             formats.export(run, name)
+
+
+def _displayed(run: RunFile) -> None:
+    assert "\x1b" not in str(run._repr_html_())
+    assert len(repr(run).splitlines()) == 1
+    with contextlib.suppress(LinkscopeError):  # nothing to draw
+        ElementTree.fromstring(run.plot().svg)
 
 
 @cache

@@ -50,6 +50,15 @@ def test_json_holds_the_tables(capsys: pytest.CaptureFixture[str]) -> None:
     assert len(answer["lines"]) == len(linkscope.analyze(RECORDED, "peaks"))
 
 
+def test_tables_are_printed_where_they_are_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
+    short, full, one = (said(capsys, str(RECORDED), *words)[1] for words in ((), ("--full",), ("peaks",)))
+    rule = "─" * 20
+    found = len(analyze(linkscope.read(RECORDED)))
+    assert len(short.splitlines()) <= 40
+    assert [text.count(f"\n{rule}") for text in (short, full, one)] == [0, found, 1]
+    assert max(map(len, full.splitlines())) <= 80
+
+
 def test_help_names_the_questions(capsys: pytest.CaptureFixture[str]) -> None:
     _, out, _ = said(capsys, "--help")
     assert ", ".join(QUESTIONS) in " ".join(word for word in out.split() if word != "│")

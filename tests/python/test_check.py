@@ -13,10 +13,11 @@ import modelled_run as made
 import planted_faults as planted
 import pytest
 
+import linkscope
 from linkscope.analysis.check import BROKEN, OK, UNCLEAR, check, made_from
 from linkscope.cli import main
 from linkscope.errors import LinkscopeError
-from linkscope.report import check_files
+from linkscope.report import check_files, check_text
 from linkscope.results.limits import Limit, Limits, load_limits
 from linkscope.results.row import Row
 from linkscope.results.run_file import RunFile
@@ -40,6 +41,8 @@ def test_good_runs_keep_the_limits_made_from_them(tmp_path: Path) -> None:
         assert found.passed
         assert found.unmatched == ()
         assert len(found.verdicts) > found.count(UNCLEAR)
+        assert linkscope.check(run.path, path) == linkscope.check(run, path) == found
+    assert check_text.verdict(found) in str(found._repr_html_())
 
 
 def test_limits_are_of_models_and_tiers_not_of_devices() -> None:

@@ -8,7 +8,6 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 from launching import TINY_IDS, Bench, add_engine, bench
@@ -241,19 +240,6 @@ def test_the_interface_writes_nothing_here_unless_asked(bench: Bench) -> None:
     assert [row.id for row in linkscope.read(made.path).rows] == TINY_IDS[:2]
     assert set(Path().rglob("*")) == before
     shutil.rmtree(made.path.parent)
-
-
-@pytest.mark.parametrize(
-    ("asked", "complaint"),
-    [
-        ({"budgt": "20s"}, "no keyword 'budgt': did you mean budget"),
-        ({"zzz": "1"}, "no keyword 'zzz': choose from devices"),
-        ({"budget": 20}, "budget=20 is no text"),
-    ],
-)
-def test_the_interface_refuses_wrong_words_in_one_line(asked: dict[str, Any], complaint: str) -> None:
-    with pytest.raises(LinkscopeError, match=complaint):
-        linkscope.run("default", **asked)
 
 
 def test_the_interface_leaves_no_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,7 +17,7 @@ sys.path.insert(0, str(ROOT))
 
 from tools.coverage.evidence import Evidence, Shown  # noqa: E402
 from tools.coverage.names import Group, covered, home_of, load_names, own_rows  # noqa: E402
-from tools.coverage.page import page, state  # noqa: E402
+from tools.coverage.page import command, page, state  # noqa: E402
 from tools.coverage.points import points_of  # noqa: E402
 
 EVIDENCE = ROOT / "tools" / "coverage" / "evidence.jsonl"
@@ -100,6 +100,18 @@ def test_a_state_is_run_only_where_something_was_ok() -> None:
     text = page(groups, Evidence({"nvbandwidth/local-copy-ce": (skipped,)}))
     assert "compiled (n: no such memory)" in text
     assert "| a\\|b |  | none: not yet |" in text
+    assert "| `linkscope run nvbandwidth -k nvbandwidth/local-copy-ce/` | compiled" in text
+
+
+def test_a_command_picks_the_rows_of_a_benchmark_and_no_others() -> None:
+    assert command(("commscope/chunk-pull", "commscope/chunk-pull-uneven")).endswith(" -k commscope/chunk-pull`")
+    assert command(("commscope/malloc",)).endswith(" -k commscope/malloc/`"), "there is malloc-memset, too"
+    assert (
+        command(("commscope/malloc", "commscope/d2h"))
+        == "`linkscope run commscope`: `commscope/malloc` `commscope/d2h`"
+    )
+    assert command(("host/memcpy-numa", "peer/push")) == "`linkscope run host peer`: `host/memcpy-numa` `peer/push`"
+    assert command(()) == ""
 
 
 def test_commscope_would_take_half_a_day_for_its_suites_points() -> None:

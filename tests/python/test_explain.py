@@ -15,6 +15,7 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 import linkscope
+from linkscope.analysis import latencies
 from linkscope.analysis.by_flow import apart
 from linkscope.analysis.explain import UNKNOWN, Diagnosis, Shortfall, explain
 from linkscope.analysis.headline import headline
@@ -286,3 +287,12 @@ def test_the_command_prints_the_verdict_and_json_the_same_data(healthy: RunFile)
     assert data["shortfalls"] == []
     assert len(data["accounts"]) == len(found.accounts)
     assert CliRunner().invoke(app, ["explain", "--full", str(RECORDED)]).exit_code == 0
+
+
+def test_a_run_with_nothing_but_latencies_is_judged(healthy: RunFile) -> None:
+    rows = tuple(row for row in healthy.rows if "ping-pong" in {flow["method"] for flow in row.case["flows"]})
+    found = explain(replace(healthy, rows=rows))
+    assert found.judged == found.judged_latencies > 0
+    page = Console(width=80, file=StringIO())
+    explain_text.show(found, page)
+    assert f"{latencies.TOLERANCE * 100:.0f} %" in page.file.getvalue()  # type: ignore[attr-defined]

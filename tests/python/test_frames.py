@@ -41,8 +41,15 @@ def test_an_export_holds_what_the_frame_does(tmp_path: Path, ending: str, read: 
     of_run = ["run", "node", "host", "started", "command"]
     assert found.columns == [*of_run, *(name for name in SCHEMA if name != "parts_s"), *parts]
     assert found["command"].unique().to_list() == ["linkscope run default"]
-    for column in ("gbps", "seconds_high", "bytes", "peak_gbps", "of_peak", "bound_by", "unit"):
+    for column in ("gbps", "seconds_high", "bytes", "peak_gbps", "of_peak", "bound_by", "unit", "notes"):
         assert found[column].to_list() == own[column].to_list()
+
+
+def test_every_column_is_documented(tmp_path: Path) -> None:
+    columns = linkscope.load(TURNS / "h200x2-1.jsonl").columns
+    table = (Path(__file__).parents[2] / "docs" / "python.md").read_text().partition("## Columns")[2]
+    named = [name for line in table.splitlines() if line.startswith("| `") for name in line.split("|")[1].split(",")]
+    assert sorted(name.strip(" `") for name in named) == sorted(columns)
 
 
 def test_an_export_has_a_name_that_says_its_format(tmp_path: Path) -> None:
@@ -61,5 +68,7 @@ def test_runs_are_exported_into_one_file_and_to_standard_output(
         main(["export", *runs, "-o", "-"])
     assert capsys.readouterr().out == (tmp_path / "a.csv").read_text()
     assert polars.read_csv(tmp_path / "a.csv")["run"].unique(maintain_order=True).to_list() == runs
+    linkscope.export(linkscope.read(runs[0]), runs[1], output=tmp_path / "b.csv")
+    assert (tmp_path / "b.csv").read_text() == (tmp_path / "a.csv").read_text()
     with pytest.raises(LinkscopeError, match="nothing to export"):
         export([], tmp_path / "none.csv")

@@ -5,19 +5,28 @@ from __future__ import annotations
 import json
 import re
 import shlex
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 from jsonschema_rs import meta
-from typer.testing import CliRunner
+from typer.main import get_command
 
+from linkscope.analysis.study import study_names
+from linkscope.cli.listing import KINDS
 from linkscope.cli.main import app
+from linkscope.cli.man_page import declared_commands
+from linkscope.machine.described import machine_names
 from linkscope.plan.patterns import PATTERNS
+from linkscope.plan.suite import suite_names
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTS = sorted(path for folder in (".", "docs", "machines", "bench") for path in (ROOT / folder).glob("*.md"))
 TREES = ("engine", "python", "tools", "tests", "bench")
 OPEN_ENDS = re.compile(r"\b(TODO|FIXME|XXX|HACK)\b")
+PLAIN_NAME = re.compile(r"[a-z][a-z0-9-]*")
+"""What no file and no placeholder is called."""
 QUOTED_PATH = re.compile(r"`((?:bench|docs|engine|machines|python|schema|tests|tools)/[\w./-]+)`")
 
 
@@ -88,16 +97,33 @@ def documented_commands() -> list[str]:
     return sorted(found)
 
 
+@cache
+def declared() -> dict[tuple[str, ...], Any]:
+    """Every command by its words."""
+    context: Any = get_command(app).make_context("linkscope", ["list"], resilient_parsing=True)
+    return dict(declared_commands(context))
+
+
 @pytest.mark.parametrize("command", documented_commands())
 def test_documented_commands_parse(command: str) -> None:
-    """The command exists and takes the options that the documents give it."""
+    """The command exists and takes the options that the documents give it; what they run, list or model exists."""
     words = shlex.split(command)[1:]
-    asked = [*words[: 2 if words[0] == "app" else 1], "--help"]
-    help_page = CliRunner().invoke(app, asked, env={"COLUMNS": "200", "NO_COLOR": "1", "TERM": "dumb"})
-    assert help_page.exit_code == 0, f"no command {' '.join(asked[:-1])}"
-    for word in words[1:]:
-        if word.startswith("-"):
-            assert word.split("=")[0] in help_page.output, f"{words[0]} has no option {word}"
+    path = tuple(words[: 2 if words[0] == "app" else 1])
+    assert path in declared(), f"no command {' '.join(path)}"
+    options = {name: one for one in declared()[path].params for name in (*one.opts, *one.secondary_opts)}
+    named, valued = [], None
+    for word in words[len(path) :]:
+        if word.startswith("-") and word != "-" and valued is None:
+            option, _, value = word.partition("=")
+            assert option in options, f"{words[0]} has no option {option}"
+            valued = None if options[option].is_flag or value else option
+            continue
+        assert valued != "--machine" or not PLAIN_NAME.fullmatch(word) or word in machine_names()
+        named += [word] if valued is None and PLAIN_NAME.fullmatch(word) else []
+        valued = None
+    known = {("run",): suite_names(), ("calibrate",): suite_names(), ("reproduce",): study_names()}
+    assert [word for word in named if word not in known.get(path, named)] == []
+    assert path != ("list",) or named[:1] == [] or named[0] in KINDS
 
 
 def test_patterns_are_explained() -> None:

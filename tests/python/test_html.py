@@ -162,6 +162,13 @@ def test_curves_show_interval_and_peak(text: str) -> None:
     assert "nan" not in picture.lower()
 
 
+def test_every_picture_has_a_title_and_says_what_it_shows(text: str) -> None:
+    pictures = re.findall(r"<svg (?![^>]*aria-hidden)[^>]*>(.*?)</svg>", text, re.DOTALL)
+    assert len(pictures) > 1
+    for picture in pictures:
+        assert re.match(r"\s*<title>[^<]+</title>\s*<desc>[^<]+</desc>", picture)
+
+
 def test_a_large_sweep_stays_small(run: RunFile) -> None:
     assert len(render(made.run(4, made.sweep())).encode()) < MOST_BYTES
 

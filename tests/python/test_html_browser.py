@@ -10,6 +10,7 @@ import pytest
 from browser import needs_browser, visit
 
 from linkscope.report.html import render
+from linkscope.results.row import Row
 
 pytestmark = needs_browser
 OPEN = "for (const one of document.querySelectorAll('details')) one.open = true;"
@@ -88,12 +89,13 @@ def test_all_figures_filter_sort_and_copy(page: str, tmp_path: Path) -> None:
         const all = document.getElementById('count').textContent;
         filter.value = 'gpu:3 failed';
         filter.dispatchEvent(new Event('input'));
-        const failed = rows().map((row) => row.lastChild.textContent);
+        const failed = rows().map((row) => [row.lastChild.textContent, row.querySelector('.why').textContent]);
         filter.value = '';
         filter.dispatchEvent(new Event('input'));
         const head = [...document.querySelectorAll('#all th button')].find((b) => b.textContent === 'median');
         head.click();
-        const up = rows().map((row) => row.children[3].textContent).filter(Boolean).map(Number);
+        const figures = rows().filter((row) => !row.querySelector('.why'));
+        const up = figures.map((row) => Number(row.children[3].textContent));
         document.querySelector('button.csv').click();
         await wait(); await wait();
         const table = document.getElementById('all').parentElement;
@@ -103,7 +105,7 @@ def test_all_figures_filter_sort_and_copy(page: str, tmp_path: Path) -> None:
     count = len(made.run(4).rows)
     assert seen["all"] == f"{count} of {count}"
     assert seen["failed"]
-    assert all(text.startswith("failed") for text in seen["failed"])
+    assert all(status == "failed" and reason for status, reason in seen["failed"])
     assert seen["up"] == sorted(seen["up"])
     assert len(set(seen["up"])) > 5
     assert seen["copied"] > 200
@@ -149,3 +151,104 @@ def test_a_picture_turns_to_the_other_axis_and_to_times(page: str, tmp_path: Pat
 
     assert heights(seen[4][0]) == pytest.approx(heights(seen[0][0]), abs=0.3)
     assert heights(seen[3][0]) == heights(seen[1][0])
+
+
+def sweeps() -> list[Row]:
+    """A sweep of 40 series, the last of them odd, and one of the time of a load over the memory that it roams."""
+    series = [(f"pair {i}", "gpu:0", "gpu:1", 390.0 if i < 39 else 80.0) for i in range(40)]
+    rows = made.size_curves("sizes", series, sizes=8)
+    for exponent in range(4):
+        labels = {"show": "curve", "series": "chase", "x": 1024 << exponent, "x_name": "bytes", "figure": "latency"}
+        chase = made.flow("gpu:0", "gpu:1", 1024 << exponent, "pointer-chase")
+        rows.append(made.ok(made.case("Chase", [chase], labels), [made.steady(1e-6)], latency=True))
+    return rows
+
+
+def test_a_band_turns_too_and_its_entries_toggle(tmp_path: Path) -> None:
+    script = """
+        const [band, chase] = document.querySelectorAll('svg.curves');
+        const section = band.closest('section');
+        const span = band.querySelector('.envelope');
+        const top = () => Number(span.getAttribute('d').match(/[\\d.]+/g)[1]);
+        const seen = [top()];
+        const [axis, figure] = section.querySelectorAll('.switches button');
+        for (const button of [axis, figure]) { button.click(); seen.push(top()); }
+        const entries = [...section.querySelectorAll('.series-legend button')];
+        entries.at(-1).click();
+        const mark = band.querySelector('g.series [data-i]');
+        const switches = (picture) => picture.closest('section').querySelectorAll('.switches button').length;
+        return {seen, broken: band.outerHTML.includes('NaN'), names: entries.map((one) => one.textContent),
+                hidden: getComputedStyle(span).display, said: mark.getAttribute('aria-label'),
+                turns: [band, chase].map(switches)};"""
+    seen = found(render(made.run(4, sweeps())), script, tmp_path)
+    assert len(set(seen["seen"])) == 3
+    assert not seen["broken"]
+    assert seen["names"][:2] == ["best of 40 series", "pair 39"]
+    assert len(seen["names"]) == 4
+    assert seen["hidden"] == "none"
+    assert "GB/s" in seen["said"]
+    assert seen["turns"][0] == seen["turns"][1] + 1
+
+
+def test_a_picture_is_saved_with_its_title_its_mark_and_the_series_that_are_shown(page: str, tmp_path: Path) -> None:
+    script = """
+        let drawn = '';
+        const plain = XMLSerializer.prototype.serializeToString;
+        XMLSerializer.prototype.serializeToString = function (one) { return drawn = plain.call(this, one); };
+        const colours = new Set();
+        HTMLCanvasElement.prototype.toBlob = function (done) {
+            const pixels = this.getContext('2d').getImageData(0, 0, this.width, this.height).data;
+            for (let i = 0; i < pixels.length; i += 4) colours.add(pixels.slice(i, i + 3).join());
+            done(new Blob([]));
+        };
+        const save = (within) => new Promise((done) => {
+            HTMLAnchorElement.prototype.click = function () { done(this.download); };
+            within.querySelector('button.png').click();
+        });
+        const section = document.querySelector('svg.curves').closest('section');
+        const [hidden, kept] = section.querySelectorAll('.series-legend button');
+        hidden.click();
+        const name = await save(section);
+        const texts = [section.querySelector('h3').firstChild, section.querySelector('.tag'), kept, hidden];
+        const says = texts.map((one) => drawn.includes(`>${one.textContent.trim()}<`));
+        const cell = document.querySelector('td.figure');
+        await save(cell.closest('section'));
+        says.push(drawn.includes(`>${cell.querySelector('b').textContent}<`));
+        return {name, colours: colours.size, says, pressed: hidden.ariaPressed};"""
+    seen = found(page, script, tmp_path)
+    assert seen["name"] == f"{made.run(4).path.stem}-copy-over-size-one-pair-of-each-tier.png"
+    assert seen["colours"] > 20
+    assert seen["pressed"] == "false"
+    assert seen["says"] == [True, True, True, False, True]
+
+
+def test_all_figures_are_one_stop_of_the_tab_key_and_their_details_stay_while_the_page_scrolls(
+    page: str, tmp_path: Path
+) -> None:
+    script = """
+        const lines = [...document.querySelectorAll('#all tbody tr')];
+        lines[0].focus();
+        const first = tip();
+        lines[0].dispatchEvent(new KeyboardEvent('keydown', {key: 'ArrowDown', bubbles: true}));
+        const seen = [lines.indexOf(document.activeElement), lines.filter((line) => line.tabIndex === 0).length];
+        const second = tip();
+        document.dispatchEvent(new Event('scroll'));
+        const scrolled = tip();
+        document.activeElement.blur();
+        return {seen, first, second, scrolled, left: tip()};"""
+    seen = found(page, script, tmp_path)
+    assert seen["seen"] == [1, 1]
+    assert seen["first"] != seen["second"] == seen["scrolled"] != seen["left"] == ""
+
+
+def test_what_is_folded_is_printed_and_folded_again(page: str, tmp_path: Path) -> None:
+    script = """
+        const folded = ['curves', 'rows'].map((id) => document.getElementById(id));
+        for (const one of folded) one.open = false;
+        const seen = [];
+        for (const name of ['beforeprint', 'afterprint']) {
+            dispatchEvent(new Event(name));
+            seen.push(folded.map((one) => one.open));
+        }
+        return seen;"""
+    assert found(page, script, tmp_path) == [[True, False], [False, False]]

@@ -11,12 +11,14 @@ import pytest
 from linkscope.analysis.choose import choose
 from linkscope.analysis.figures import figures
 from linkscope.analysis.overview import overview
+from linkscope.report import wording
 from linkscope.report.html import render
-from linkscope.report.html_glance import ALL, glance
+from linkscope.report.html_glance import OTHER, glance
 from linkscope.report.html_limits import fitted
 from linkscope.report.html_records import Records
 from linkscope.report.html_sections import Section, chapters, sections_of
-from linkscope.report.html_use import use_maps
+from linkscope.report.html_use import best_collectives, use_maps
+from linkscope.results.row import Row
 from linkscope.results.run_file import RunFile
 
 RUNS = Path(__file__).parent.parent / "fixtures" / "runs"
@@ -32,6 +34,14 @@ def recorded() -> RunFile:
     return RunFile.read(RUNS / "h200x4-default.jsonl")
 
 
+def exact(row: Row) -> Row:
+    """As a model that has no noise gives it."""
+    results = []
+    for flow, one in zip(row.case["flows"], row.raw.get("flows", []), strict=False):
+        results.append(made.result(flow["bytes"], [one["samples_s"][0]] * 4))
+    return Row.from_json({**row.raw, "flows": results}) if results else row
+
+
 def test_every_table_stands_in_one_chapter(recorded: RunFile) -> None:
     found = sections(recorded)
     told = [section.anchor for chapter in chapters(found) for section in chapter.sections]
@@ -42,24 +52,58 @@ def test_every_table_stands_in_one_chapter(recorded: RunFile) -> None:
 def test_collectives_have_a_chapter_of_their_own() -> None:
     found = chapters(sections(RunFile.read(RUNS / "h200x4-direct.jsonl")))
     assert all(
-        section.collective == (chapter.title == "Collectives") for chapter in found for section in chapter.sections
+        bool(section.collectives) == (chapter.title == "Collectives")
+        for chapter in found
+        for section in chapter.sections
     )
     assert any(chapter.title == "Collectives" for chapter in found)
 
 
+def test_collectives_are_folded_by_collective_with_their_best_way() -> None:
+    run = RunFile.read(RUNS / "h200x4-direct.jsonl")
+    (chapter,) = (one for one in chapters(sections(run), {"reduce": "xccl"}) if one.groups)
+    assert [group.title for group in chapter.groups][:3] == ["all-reduce", "reduce", "broadcast"]
+    assert {group.title: group.best for group in chapter.groups}["reduce"] == "xccl"
+    assert sorted(s.anchor for g in chapter.groups for s in g.sections) == sorted(s.anchor for s in chapter.sections)
+    page = render(run)
+    assert page.count('<details class="fold group">') == len(chapter.groups)
+    assert page.count('<details class="fold">') == len(chapter.sections)
+    assert best_collectives(choose(figures(run)))["reduce"] in page
+
+
 def test_a_path_has_one_line_with_a_figure_for_each_method(recorded: RunFile) -> None:
     found = glance(sections(recorded))
-    assert found.methods == ("copy-engine", "kernel-copy", ALL)
-    line = next(line for line in found.lines if line.title == "Host to GPU")
-    assert [entry is not None for entry in line.entries] == [True, True, False]
+    assert found.methods == ("copy-engine", "kernel-copy", OTHER)
+    assert [group.path for group in found.groups] == ["GPU to GPU", "Host and GPU", "Within a GPU", "Host memory"]
+    for title in ("Host to GPU", "Host to all GPUs at once, aggregate"):
+        line = next(line for line in found.lines if line.title == title)
+        assert [entry is not None for entry in line.entries] == [True, True, False]
     assert len({line.title for line in found.lines}) == len(found.lines)
 
 
-def test_a_sweep_says_best_and_half_size_and_no_worst(recorded: RunFile) -> None:
+def test_what_is_odd_is_told_by_its_share_of_peak() -> None:
+    rows = made.pair_matrix(4, "Pairs", 390.0)
+    (line,) = glance(sections(made.run(4, rows))).lines
+    assert line.odd == f"{wording.percent(0.8 * 390 / made.LINK_GBPS)} of peak: gpu:2, gpu:0"
+    even = [row for row in rows if "gpu:2>gpu:0" not in row.id]
+    (line,) = glance(sections(made.run(4, even))).lines
+    assert line.odd == ""
+
+
+def test_a_line_at_a_glance_says_which_other_method_it_is_of(recorded: RunFile) -> None:
+    line = next(line for line in glance(sections(recorded)).lines if line.title.startswith("A flag"))
+    assert [entry.note for entry in line.entries if entry] == ["ping-pong"]
+
+
+def test_a_sweep_says_best_half_size_and_crossing_and_no_worst(recorded: RunFile) -> None:
     line = next(line for line in glance(sections(recorded)).lines if line.title.startswith("GPU to GPU by size"))
-    text = next(entry.text for entry in line.entries if entry)
-    assert text.startswith("up to 396")
-    assert "half of it from 1 MiB" in line.odd
+    copy_engine, kernel, _ = line.entries
+    assert copy_engine is not None
+    assert kernel is not None
+    assert copy_engine.text.startswith("up to 396")
+    assert copy_engine.note == "half of it from 1 MiB"
+    assert kernel.note == "half of it from 256 KiB"
+    assert "kernel-copy up to 16 MiB; copy-engine from 64 MiB" in line.odd
     assert "lowest" not in line.odd
 
 
@@ -78,9 +122,12 @@ def test_tables_of_a_long_chapter_are_folded_one_by_one() -> None:
 
 
 def test_a_modelled_page_claims_no_measurement() -> None:
-    page = render(made.run(4, made.pair_matrix(2, "Pairs", 390.0)[:1]))
+    rows = [*made.pair_matrix(4, "Pairs", 390.0), *made.size_curves("Curve", [("a", "gpu:0", "gpu:1", 390.0)])]
+    page = render(made.run(4, [exact(row) for row in rows]))
     assert "measured and verified" not in page
-    assert "95 % interval)" not in page.split("<main", 1)[0]
+    shown = page.split("<script", 1)[0].split('id="method"')[0]
+    assert shown.count(f">{wording.MODELLED}</text>") == 1
+    assert not re.search(r"±|95 % interval|1 % asked|measured and verified", shown)
 
 
 def test_a_single_figure_is_a_number_and_no_heat_map() -> None:
@@ -98,4 +145,4 @@ def test_maps_have_a_best_way_at_every_size(recorded: RunFile) -> None:
 
 
 def test_the_download_has_the_runs_own_name(recorded: RunFile) -> None:
-    assert re.findall(r'data-name="([^"]*)"', render(recorded)) == ["h200x4-default.jsonl"]
+    assert re.findall(r'data-file="([^"]*)"', render(recorded)) == ["h200x4-default"]

@@ -462,3 +462,25 @@ def whole(output: PeerOutput) -> None:
     """Whatever is read has figures that a run file may hold."""
     values: list[Any] = [getattr(one.value, name) for one in output.figures for name in ("low", "median", "high")]
     assert all(0 < value < 1e15 for value in values)
+
+
+def test_an_import_beside_a_run_has_each_case_once(tmp_path: Path) -> None:
+    """Two of nvbandwidth's tests are one movement, and so may be one case of the run beside."""
+    text = SAMPLES["nvbandwidth-0.8.txt"].read_text()
+    sender = text[text.index("Running all_to_one_write_ce") :].partition("\nRunning")[0]
+    kernels = sender.replace("_ce", "_sm").replace("CE", "SM")
+    other = kernels.replace("all_to_one_write", "one_to_all_read")
+    (tmp_path / "two.txt").write_text(text.replace("NOTE", f"{kernels}\n\n{other}\n\nNOTE"))
+    two = import_file(tmp_path / "two.txt", tmp_path / "two.jsonl", Wanted())
+    again = import_file(tmp_path / "two.txt", tmp_path / "again.jsonl", Wanted(beside=two))
+    assert [row.id for row in again.rows] == [row.id for row in two.rows]
+    assert {"all-to-one-write-sm", "one-to-all-read-sm"} <= {row.name for row in again.rows}
+
+
+def test_a_graph_of_several_calls_is_known_by_its_iterations(tmp_path: Path) -> None:
+    text = SAMPLES["nccl-tests-2.19.txt"].read_text()
+    text = text.replace("nThread 1 nGpus 4", "nThread 4 nGpus 1").replace("graph: 0", "graph: 20")
+    (tmp_path / "graph.txt").write_text(text)
+    rows = import_file(tmp_path / "graph.txt", tmp_path / "run.jsonl", Wanted()).rows
+    assert {row.case["flows"][0]["parameters"].get("recorded") for row in rows} == {20}
+    assert {row.name for row in rows} == {"xccl-graph-recorded"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 from typing import Any
 
 import modelled_run as made
@@ -54,6 +55,13 @@ def test_the_lead_changes_where_two_lines_cross() -> None:
         (("ipc-copy",), 8 * KIB, 16 * KIB),
     ]
     assert wording.leads(table) == ["best, host clock: ipc-kernel up to 4 KiB; ipc-copy from 8 KiB"]
+
+
+def test_places_where_the_same_is_best_share_a_line() -> None:
+    rows = [timed(method, KIB, time) for method, time in (("ipc-kernel", 1e-6), ("ipc-copy", 5e-6))]
+    other = json.loads(json.dumps([row.raw for row in rows]).replace("gpu:1", "gpu:2"))
+    (line,) = wording.leads(picture([*rows, *map(Row.from_json, other)]))
+    assert line == f"best, {PLACE} and 1 more place, host clock: ipc-kernel at 1 KiB"
 
 
 def test_figures_of_two_clocks_are_never_compared() -> None:

@@ -34,7 +34,7 @@ class Pip:
         if not any(version in arguments[1] for version in self.known):
             raise SetupError("pip install failed: no matching distribution")
         lib = environment.site_packages / "nvidia" / "cu13" / "lib"
-        lib.mkdir(parents=True)
+        lib.mkdir(parents=True, exist_ok=True)
         (lib / "libcudart.so.13").touch()
 
 
@@ -55,8 +55,7 @@ def program(path: Path, script: str) -> Path:
 def test_the_compiler_has_the_drivers_version(environment: Environment, monkeypatch: pytest.MonkeyPatch) -> None:
     pip = Pip("13.1.*")
     pip.install_in(monkeypatch)
-    monkeypatch.setattr(cuda, "driver_version", lambda: (13, 1))
-    nvcc = cuda.pypi_nvcc(environment)
+    nvcc = cuda.pypi_nvcc(environment, (13, 1))
     assert nvcc == environment.site_packages / "nvidia" / "cu13" / "bin" / "nvcc"
     assert pip.asked == [("install", *(f"{name}==13.1.*" for name in cuda.PYPI_PACKAGES))]
     assert (nvcc.parent.parent / "lib64" / "libcudart.so").exists(), "the names that nvcc and CMake look for"
@@ -67,25 +66,70 @@ def test_a_version_that_is_not_published_gives_way_to_an_older_one(
 ) -> None:
     pip = Pip("13.0.*")
     pip.install_in(monkeypatch)
-    monkeypatch.setattr(cuda, "driver_version", lambda: (13, 2))
-    cuda.pypi_nvcc(environment)
+    cuda.pypi_nvcc(environment, (13, 2))
     assert [asked[1].split("==")[1] for asked in pip.asked] == ["13.2.*", "13.1.*", "13.0.*"]
 
 
 def test_no_version_at_all_is_told(environment: Environment, monkeypatch: pytest.MonkeyPatch) -> None:
     Pip().install_in(monkeypatch)
-    monkeypatch.setattr(cuda, "driver_version", lambda: (13, 0))
     with pytest.raises(SetupError, match="no matching distribution"):
-        cuda.pypi_nvcc(environment)
+        cuda.pypi_nvcc(environment, (13, 0))
 
 
-def test_a_driver_older_than_the_compiler_is_named_with_the_remedy(
-    environment: Environment, monkeypatch: pytest.MonkeyPatch
+@pytest.fixture
+def toolkits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Path]:
+    """Toolkits of three versions side by side in the one usual place; none of them is named or on PATH."""
+    monkeypatch.setattr(cuda, "INSTALLED", (tmp_path / "local",))
+    monkeypatch.setattr(cuda, "find_program", lambda name: None)
+    monkeypatch.delenv("CUDA_HOME", raising=False)
+    versions = ("12.4", "12.8", "13.0")
+    home = {version: tmp_path / "local" / f"cuda-{version}" for version in versions}
+    return {version: program(home[version] / "bin" / "nvcc", f"echo release {version},") for version in versions}
+
+
+@pytest.mark.parametrize(
+    ("driver", "taken"), [((12, 2), "12.8"), ((12, 8), "12.8"), ((13, 0), "13.0"), ((14, 1), "13.0"), (None, "13.0")]
+)
+def test_the_newest_toolkit_that_the_driver_can_run_is_taken(
+    environment: Environment,
+    monkeypatch: pytest.MonkeyPatch,
+    toolkits: dict[str, Path],
+    driver: tuple[int, int] | None,
+    taken: str,
 ) -> None:
-    monkeypatch.setattr(cuda, "driver_version", lambda: (12, 4))
-    with pytest.raises(SetupError, match=r"CUDA 12\.4.*580.*toolkit 12") as caught:
-        cuda.pypi_nvcc(environment)
+    monkeypatch.setattr(cuda, "driver_version", lambda: driver)
+    assert cuda.compiler(environment) == toolkits[taken]
+    monkeypatch.setenv("CUDA_HOME", str(toolkits["12.4"].parents[1]))
+    assert cuda.compiler(environment) == toolkits["12.4"], "what is named comes first"
+
+
+@pytest.mark.parametrize(
+    ("driver", "remedy"), [((12, 4), r"of CUDA 13, and .*CUDA 12\.4: .*toolkit 12.*580"), ((11, 8), r"CUDA 11\.8.*525")]
+)
+def test_a_driver_older_than_all_compilers_is_named_with_the_remedy(
+    environment: Environment,
+    monkeypatch: pytest.MonkeyPatch,
+    toolkits: dict[str, Path],
+    driver: tuple[int, int],
+    remedy: str,
+) -> None:
+    toolkits["12.4"].unlink()
+    toolkits["12.8"].unlink()
+    monkeypatch.setattr(cuda, "driver_version", lambda: driver)
+    with pytest.raises(SetupError, match=remedy) as caught:
+        cuda.compiler(environment)
     assert "\n" not in str(caught.value)
+
+
+def test_without_a_toolkit_a_new_driver_gets_the_compiler_from_pypi(
+    environment: Environment, monkeypatch: pytest.MonkeyPatch, toolkits: dict[str, Path]
+) -> None:
+    for nvcc in toolkits.values():
+        nvcc.unlink()
+    pip = Pip("13.1.*")
+    pip.install_in(monkeypatch)
+    monkeypatch.setattr(cuda, "driver_version", lambda: (13, 1))
+    assert "cu13" in cuda.compiler(environment).parts
 
 
 @pytest.mark.parametrize(("release", "version"), [("13.0, V13.0.88", (13, 0)), ("11.8, V11.8.89", (11, 8))])
@@ -106,9 +150,8 @@ def test_gpus_here_decide_what_is_compiled(tmp_path: Path, monkeypatch: pytest.M
     program(tmp_path / "nvidia-smi", "printf '9.0\\n9.0\\n8.6\\n10.0\\n'")
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
     assert cuda.architectures() == ["86", "90", "100"]
-    flags = cuda.cmake_flags(tmp_path / "bin" / "nvcc", "")
-    assert flags[-1] == "-DCMAKE_CUDA_ARCHITECTURES=86-real;90-real;100-real"
-    assert cuda.cmake_flags(tmp_path / "bin" / "nvcc", "80")[-1] == "-DCMAKE_CUDA_ARCHITECTURES=80"
+    assert cuda.architecture_flags("") == ["-DCMAKE_CUDA_ARCHITECTURES=86-real;90-real;100-real"]
+    assert cuda.architecture_flags("80") == ["-DCMAKE_CUDA_ARCHITECTURES=80"]
 
 
 def test_without_nvidia_smi_the_driver_is_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -141,12 +184,14 @@ def test_the_kernel_names_amd_gpus(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         hip.cmake_flags("")
 
 
-def test_an_extra_holds_those_before_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_extra_holds_those_that_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
     environment = Environment(Path(__file__).resolve().parents[2])
     monkeypatch.setattr(Environment, "python", Path(sys.executable))
     assert not any(name.startswith("pytest") for name in environment.requirements(""))
     assert any(name.startswith("pytest") for name in environment.requirements("dev"))
     assert not any(name.startswith("linkscope") for name in environment.requirements("dev"))
+    assert any(name.startswith("mkdocs") for name in environment.requirements("docs"))
+    assert not any(name.startswith(("pytest", "ruff")) for name in environment.requirements("docs"))
 
 
 def test_without_root_the_command_to_type_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -226,15 +271,19 @@ def test_the_wheel_holds_what_has_a_compiler_and_names_its_glibc(
         (dist / "linkscope-1-py3-none-linux_x86_64.whl").touch()
 
     Pip("ziglang", "scikit-build-core", "--prefer-binary").install_in(monkeypatch)
+    monkeypatch.setattr(Environment, "ensure", lambda environment, extra: None)
     monkeypatch.setattr(cuda, "toolkit_nvcc", lambda: Path("/opt/cuda/bin/nvcc"))
     monkeypatch.setattr(hip, "hipcc", lambda: None)
     monkeypatch.setattr(wheel, "logged", logged)
     dist.mkdir()
     (dist / "linkscope-0-py3-none-linux_x86_64.whl").touch()  # of another day
-    assert wheel.build(tmp_path, environment, dist, "", "").parent == dist
+    assert wheel.build(tmp_path, environment, dist, engines.Wish(tmp_path)).parent == dist
     (_, flags), (naming, _) = asked
-    assert {"-DLINKSCOPE_CUDA=ON", "-DLINKSCOPE_HIP=OFF", "-DCMAKE_CUDA_ARCHITECTURES=80-real;90-real;100"} <= {
+    assert {"-DLINKSCOPE_CUDA=ON", "-DLINKSCOPE_HIP=OFF", "-DCMAKE_CUDA_COMPILER=/opt/cuda/bin/nvcc"} <= {
         *flags.split()
     }
+    assert "CUDA_ARCHITECTURES" not in flags, "those of CudaEngine.cmake, whatever GPUs are here"
     assert "ziglang/zig" in flags
     assert naming[naming.index("--platform-tag") + 1].startswith("manylinux_2_28_")
+    wheel.build(tmp_path, environment, dist, engines.Wish(tmp_path, engines=("host",)))
+    assert "-DLINKSCOPE_CUDA=OFF" in asked[2][1], "only what is asked"

@@ -63,6 +63,18 @@ def test_two_speeds_of_a_flow_and_of_several_reach_the_intervals_of_a_stream(tmp
     assert set(figures_["figure"].cast(polars.String)) >= {"first", "sum"}
 
 
+def test_notes_of_replicates_are_told_once_in_a_stream_as_in_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "notes.jsonl"
+    records = [json.loads(line) for line in RUNS[-1].read_text().splitlines()]
+    for one in records:
+        for flow in one.get("flows", ()):
+            flow["notes"] = ["noted", f"only of {one['replicate']}", "few samples: the interval is their range"]
+    path.write_text("".join(f"{json.dumps(one)}\n" for one in records))
+    whole = RunFile.read(path)
+    _assert_same(figures_in_parts(stream_of(path)).frame, whole)
+    assert "noted; only of 0; only of 1; only of 2" in figures(whole)["notes"].cast(polars.String).to_list()
+
+
 def _assert_same(found: polars.DataFrame, whole: RunFile) -> None:
     """To the last digits: sums come in another order."""
     assert_frame_equal(found.drop("at"), figures(whole), rel_tol=1e-9, abs_tol=0, categorical_as_str=True)

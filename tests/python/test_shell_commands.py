@@ -62,6 +62,23 @@ def test_each_shell_is_told_where_to_ask(bench: Bench, shell: str) -> None:
     assert (script.code, f"_LINKSCOPE_COMPLETE=complete_{shell}" in script.out) == (0, True)
 
 
+@pytest.mark.skipif(shutil.which("zsh") is None, reason="zsh is not installed")
+def test_a_zsh_that_finds_the_file_itself_completes_the_first_word(bench: Bench, tmp_path: Path) -> None:
+    (tmp_path / "_linkscope").write_text(bench.cli("completion", "zsh").out)
+    command = tmp_path / "linkscope"
+    command.write_text(f'#!/bin/sh\nPYTHONPATH="{SOURCE}" exec "{sys.executable}" -m linkscope "$@"\n')
+    command.chmod(0o755)
+    typed = "words=(linkscope run nvb); CURRENT=3; _arguments() { print -r -- $@ }"
+    ended = subprocess.run(
+        ["zsh", "-f", "-c", f"fpath=({tmp_path}); autoload -Uz _linkscope; {typed}; _linkscope"],
+        env={**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "nvbandwidth" in ended.stdout
+
+
 def test_the_manual_page_has_every_command_and_option(bench: Bench) -> None:
     page = bench.cli("man").out
     for word in ("run ", "app halo", "list ", "completion "):

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import io
+import json
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import modelled_run as made
 import pytest
@@ -20,7 +22,7 @@ from linkscope.analysis.overview import overview
 from linkscope.cli.main import app
 from linkscope.cli.paging import paged
 from linkscope.errors import LinkscopeError
-from linkscope.report import brief_text, wording
+from linkscope.report import brief_text, odd_text, wording
 from linkscope.results.row import Row
 from linkscope.results.run_file import RunFile
 
@@ -85,7 +87,7 @@ def test_of_tables_that_differ_by_method_the_best_is_told() -> None:
 def test_small_sizes_are_nothing_odd() -> None:
     run = readable(DEFAULT)
     tables = overview(run.rows, run.node)
-    odd = furthest_below(tables.summary.tables, brief_text.FAR_BELOW, 99)
+    odd = furthest_below(tables.summary.tables, odd_text.FAR_BELOW, 99)
     assert odd
     assert not any("by size" in line.heading.title for line in odd)
     assert min(one.cell.share or 0 for one in by_share(tables.tables)) > 0.1
@@ -145,6 +147,37 @@ def test_parts_and_all_of_a_run() -> None:
     assert not any(line.startswith("Host to GPU, copy-engine") for line in narrow)
     assert len(lines("--sort", "of-peak")) > 100
     assert max(map(len, full)) <= 80
+
+
+def test_json_keeps_to_what_is_asked_for() -> None:
+    def data(*arguments: str) -> dict[str, Any]:
+        ended = CliRunner().invoke(app, ["show", str(DEFAULT), "--json", *arguments])
+        assert ended.exit_code == 0, ended.output
+        found: dict[str, Any] = json.loads(ended.output)
+        return found
+
+    everything, tables, device, placed = (
+        data(),
+        data("--table", "kernel"),
+        data("--where", "gpu:2"),
+        data("--sort", "of-peak"),
+    )
+    assert 0 < len(tables["tables"]) < len(everything["tables"])
+    assert all("kernel" in json.dumps(one["heading"]) for one in tables["tables"])
+    assert 0 < tables["summary"]["rows"] < everything["summary"]["rows"] > device["summary"]["rows"] > 0
+    shares = [one["share"] for one in placed["figures"]]
+    assert shares == sorted(shares)
+    assert "figures" not in everything
+
+
+def test_all_of_a_run_begins_with_what_is_odd_and_where() -> None:
+    run = RunFile.read(DEFAULT)
+    told = [one.plain for one in odd_text.odd_and_where(overview(run.rows, run.node), explain(run))]
+    ended = CliRunner().invoke(app, ["show", str(DEFAULT), "--full"], env={"COLUMNS": "200"})
+    lines = ended.output.splitlines()
+    assert told
+    assert [line.rstrip() for line in lines if line.rstrip() in told] == told
+    assert sum("; lowest" in line for line in told) == len([line for line in told if line.startswith("at most")])
 
 
 def terminal(height: int) -> tuple[Console, io.StringIO]:

@@ -15,6 +15,7 @@ import pytest
 from browser import needs_browser, visit
 from launching import Ended, real_engine
 
+from linkscope import api
 from linkscope.analysis import study
 from linkscope.analysis.claims import Grounds, judge, selected
 from linkscope.analysis.figures import SCHEMA
@@ -27,6 +28,8 @@ from linkscope.launch.run import run
 from linkscope.machine.described import load_machine, machine_names
 from linkscope.machine.paths import Paths
 from linkscope.plan.suite import load_suite, suite_names
+from linkscope.report import reproduce_text
+from linkscope.report.html_study import render_study
 from linkscope.results.row import Row
 from linkscope.results.run_file import RunFile
 
@@ -200,6 +203,14 @@ def test_what_is_not_measured_around_a_size_is_not_tested() -> None:
     asked = {"figure": {}, "crossing": {"below": {"row": "a"}, "above": {"row": "b"}, "at": [64 * KIB, 64 * KIB]}}
     assert judge(claim(**asked), ways).why == "not measured at sizes around 64 KiB"
     assert judge(claim(reaching={"value": 40, "at": [KIB, KIB]}), RATES).outcome == "untested"
+
+
+def test_a_reproduction_shows_itself_and_writes_its_page(modelled: Path, tmp_path: Path) -> None:
+    found = api.reproduce("pearson23", modelled)
+    found.report(tmp_path / "page.html")
+    assert (tmp_path / "page.html").read_text() == render_study(found)
+    assert reproduce_text.verdict(found) in repr(found)
+    assert found.study.title.split()[0] in str(found._repr_html_())
 
 
 def test_a_row_that_is_ok_counts_before_one_that_is_not(modelled: Path) -> None:

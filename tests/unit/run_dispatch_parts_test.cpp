@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "endpoints.hpp"
-#include "run/dispatch_parts.hpp"
+#include "run/dispatch.hpp"
 
 namespace linkscope {
 namespace {

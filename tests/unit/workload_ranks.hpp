@@ -13,8 +13,8 @@
 #include "workload/host_packer.hpp"
 #include "workload/message_slots.hpp"
 #include "workload/particle_work.hpp"
-#include "workload/rank_threads.hpp"
 #include "workload/schedule_transfer.hpp"
+#include "workload/thread_transport.hpp"
 
 namespace linkscope::workload {
 
@@ -44,7 +44,8 @@ class Ranks {
   explicit Ranks(const Schedule& schedule, const MakePacker& make_packer = plain_packer)
       : schedule_(schedule) {
     schedule_.check();
-    const auto threads = std::make_shared<RankThreads>(schedule_.ranks, host::SpinPolicy::yield);
+    const auto memory = std::make_shared<const BoardMemory>(RankBoard::bytes(schedule_.ranks));
+    const auto mailboxes = std::make_shared<Mailboxes>(static_cast<std::size_t>(schedule_.ranks));
     for (int rank = 0; rank < schedule_.ranks; ++rank) {
       const Bytes state = schedule_.grid        ? HaloLayout::bytes(*schedule_.grid, rank)
                           : schedule_.particles ? ParticleWork::state_bytes(schedule_, rank)
@@ -53,7 +54,9 @@ class Ranks {
       messages_.push_back(std::make_unique<HeapBuffer>(MessageSlots(schedule_, rank).bytes()));
       const RankContext context{
           &schedule_, rank, nullptr, nullptr, state_.back().get(), messages_.back().get()};
-      auto transport = std::make_unique<ThreadTransport>(threads, schedule_, rank, messages_.back()->data());
+      auto transport =
+          std::make_unique<ThreadTransport>(RankBoard(memory, schedule_.ranks, rank, host::SpinPolicy::yield),
+                                            mailboxes, schedule_, messages_.back()->data());
       transfers_.push_back(
           std::make_unique<ScheduleTransfer>(context, make_packer(rank), std::move(transport), RankThread{}));
     }

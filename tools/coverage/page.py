@@ -1,27 +1,36 @@
-"""The page docs/coverage.md: each name, the rows that cover it, and its state."""
+"""The page docs/coverage.md: each name, the command that measures it, the suite rows that cover it, and its state."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from os.path import commonprefix
 
 from tools.coverage.evidence import Evidence, Shown
 from tools.coverage.names import Group, covered
+
+from linkscope.plan.suite import Suite, load_suite
 
 RUN, COMPILED, NONE = "run", "compiled", "none"
 
 _HEAD = """# Coverage
 
-This page maps the benchmarks of other tools and studies, by their own names, to the suite rows that measure them here.
-It is written by `python tools/coverage` from `tools/coverage/names.yaml`, the suites and
-`tools/coverage/evidence.jsonl`. The tests fail if it is out of date, if a name has neither a row nor a reason, or if a
-row claims an unknown name.
+The benchmarks of other tools and studies by their own names, each with the command that measures the same here. All of
+a tool's at once:
+"""
+_STATES = """
+Further down each benchmark has its command, with the suite rows that measure it where the command measures more, and
+its **state**:
 
-- **run**: a row that covers it has verified figures from hardware. Node, date and number of cases are given. Not every
-  case must have run: some rows over several GPUs have run on one only, and names of a HIP build count as run where the
-  row that they share with the CUDA build has run on NVIDIA GPUs.
-- **compiled**: the methods of its rows compile, but no recorded run on hardware has figures yet.
+- **run**: a suite row that covers it has verified figures from hardware. Node, date and number of cases are given.
+  Not every case must have run: some suite rows over several GPUs have run on one only, and names of a HIP build count
+  as run where the suite row that they share with the CUDA build has run on NVIDIA GPUs.
+- **compiled**: the methods of its suite rows compile, but no recorded run on hardware has figures yet.
 - **none**: not available, for the given reason.
+
+`linkscope list suites NAME` says what each suite row measures; `--methods`, `--sizes` and `--devices` narrow a run.
+This page is written by `python tools/coverage` from `tools/coverage/names.yaml`, the suites and
+`tools/coverage/evidence.jsonl`.
 """
 
 
@@ -30,7 +39,9 @@ def page(groups: Sequence[Group], evidence: Evidence) -> str:
     rows = covered()
     every = [(name, reason) for group in groups for name, reason in group.names.items()]
     states = {name: state(reason, rows.get(name, ()), evidence) for name, reason in every}
-    return "\n".join([_HEAD, _counts(groups, states), *(_group(group, states, rows, evidence) for group in groups)])
+    return "\n".join(
+        [_HEAD, _counts(groups, states, rows), _STATES, *(_group(group, states, rows, evidence) for group in groups)]
+    )
 
 
 def state(reason: str | None, rows: Sequence[str], evidence: Evidence) -> str:
@@ -41,29 +52,62 @@ def state(reason: str | None, rows: Sequence[str], evidence: Evidence) -> str:
 
 
 def _group(group: Group, states: Mapping[str, str], rows: Mapping[str, Sequence[str]], evidence: Evidence) -> str:
-    lines = [f"## {_cell(group.title)}", "", group.source, "", "| name | rows | state |", "|---|---|---|"]
+    lines = [
+        f"## {_cell(group.title)}",
+        "",
+        group.source,
+        "",
+        "| benchmark | command | state |",
+        "|---|---|---|",
+    ]
     for name, reason in group.names.items():
         covering = rows.get(name, ())
         said = _said(states[name], reason, covering, evidence)
-        lines.append(f"| {_cell(name)} | {' '.join(f'`{row}`' for row in covering)} | {_cell(said)} |")
+        lines.append(f"| {_cell(name)} | {_cell(command(covering))} | {_cell(said)} |")
     return "\n".join(lines) + "\n"
 
 
-def _counts(groups: Sequence[Group], states: Mapping[str, str]) -> str:
-    lines = ["| | run | compiled | none | all |", "|---|---|---|---|---|"]
+def _counts(groups: Sequence[Group], states: Mapping[str, str], rows: Mapping[str, Sequence[str]]) -> str:
+    lines = ["| | command | run | compiled | none | all |", "|---|---|---|---|---|---|"]
     for group in groups:
         count = Counter(states[name] for name in group.names)
-        lines.append(
-            f"| {_cell(group.title)} | {count[RUN]} | {count[COMPILED]} | {count[NONE]} | {len(group.names)} |"
-        )
+        everything = _run(_suites([row for name in group.names for row in rows.get(name, ())]))
+        counts = f"{count[RUN]} | {count[COMPILED]} | {count[NONE]} | {len(group.names)}"
+        lines.append(f"| {_cell(group.title)} | {everything} | {counts} |")
     total = Counter(states.values())
-    lines.append(f"| **all** | {total[RUN]} | {total[COMPILED]} | {total[NONE]} | {len(states)} |")
-    return "\n".join(lines) + "\n"
+    lines.append(f"| **all** | | {total[RUN]} | {total[COMPILED]} | {total[NONE]} | {len(states)} |")
+    return "\n".join(lines)
+
+
+def _suites(rows: Sequence[str]) -> list[str]:
+    return list(dict.fromkeys(row.partition("/")[0] for row in rows))
+
+
+def command(rows: Sequence[str]) -> str:
+    """What measures these suite rows: no others where one word picks them, else with more, and they are named."""
+    suites = _suites(rows)
+    named = f"{_run(suites)}: {' '.join(f'`{row}`' for row in rows)}" if rows else ""
+    if len(suites) != 1:
+        return named
+    (suite,) = suites
+    known = [f"{suite}/{name}/" for name in _names_of(load_suite(suite))]
+    wanted = {f"{row}/" for row in rows}
+    begun = commonprefix(sorted(wanted))  # noqa: RUF071 - characters are meant, as -k takes them
+    alone = begun and {row for row in known if begun in row} == wanted
+    return _run(suites, f" -k {begun}") if alone else named
+
+
+def _names_of(suite: Suite) -> list[str]:
+    return [*(row.name for row in suite.rows), *(workload.name for workload in suite.workloads)]
+
+
+def _run(suites: Sequence[str], options: str = "") -> str:
+    return f"`linkscope run {' '.join(suites)}{options}`" if suites else ""
 
 
 def _said(state: str, reason: str | None, rows: Sequence[str], evidence: Evidence) -> str:
     if state == NONE:
-        return f"none: {reason or 'no row'}"
+        return f"none: {reason or 'no suite row'}"
     shown = [one for row in rows for one in evidence.of(row)]
     if state == RUN:
         return "run: " + "; ".join(_on(node, shown) for node in dict.fromkeys(one.node for one in shown if one.ok))

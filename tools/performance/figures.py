@@ -25,6 +25,7 @@ class Compared:
     """One line of the comparison. ``figures``: a ratio to the peer for each case, or figures of ``unit``.
 
     ``low`` and ``high`` enclose them; ``met`` is how many of how many reach the target, None without a target.
+    ``readme`` is what README.md calls it, "" if it does not stand there.
     """
 
     peer: str
@@ -37,6 +38,7 @@ class Compared:
     met: tuple[int, int] | None
     run: str
     note: str
+    readme: str
 
 
 Key = tuple[str, str, int]
@@ -117,7 +119,8 @@ class Figures:
         met = tuple(entry["met"]) if "met" in entry else (sum(meets(one, target) for one in figures), len(figures))
         unit = entry.get("unit", "us" if len(entry.get("recorded", {}).get("rows", ())) == 1 else "")
         known = (entry["peer"], entry["what"], tuple(figures), min(ends), max(ends))
-        return Compared(*known, unit, target, met if target else None, entry["run"], entry.get("note", ""))
+        words = (entry["run"], entry.get("note", ""), entry.get("readme", ""))
+        return Compared(*known, unit, target, met if target else None, *words)
 
     def _numbers(self, entry: Json) -> tuple[list[float], list[float]]:
         """The figures, and the numbers whose least and greatest enclose them."""

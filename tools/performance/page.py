@@ -61,6 +61,15 @@ def page(figures: Figures) -> str:
     return "\n".join([*parts, _runs(figures), _open(figures)])
 
 
+def peers_table(figures: Figures) -> str:
+    """README.md's lines: what is measured, with which tool beside it, the ratio, and on which node."""
+    head = ("measured beside each other", "peer", "linkscope / peer (lowest to highest)", "node")
+    named = [one for one in figures.compared if one.readme]
+    nodes = [figures.runs[one.run]["node"].partition(" (")[0] for one in named]
+    lines = [(one.readme, one.peer, _figure(one), node) for one, node in zip(named, nodes, strict=True)]
+    return table(head, lines)
+
+
 def table(head: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
     """A Markdown table, with a bar in a cell written so that it stays in it."""
     rows = [head, ["---"] * len(head), *([cell.replace("|", "\\|") for cell in line] for line in lines)]

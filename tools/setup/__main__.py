@@ -42,9 +42,7 @@ def main() -> int:
             packages = beside.submit(environment.ensure, arguments.extra)
             if arguments.wheel:
                 environment.ensure_build_tools()
-                wheel.build(
-                    ROOT, environment, ROOT / arguments.wheel, arguments.cuda_architectures, arguments.hip_architectures
-                )
+                wheel.build(ROOT, environment, ROOT / arguments.wheel, wish)
             elif arguments.engines != ["none"]:
                 environment.ensure_build_tools()
                 if arguments.mpi:
@@ -80,7 +78,7 @@ def parse() -> argparse.Namespace:
         nargs="+",
         default=[],
         choices=(*engines.NAMES, "none"),
-        help="engines to build; default: whatever this machine can use",
+        help="engines to build; default: those for the GPUs here; in a wheel those with a compiler here",
     )
     parser.add_argument("--until", default="compiled", choices=("configured", "compiled"), help="default: %(default)s")
     parser.add_argument("--build-type", default="Release", help="CMake's (default: %(default)s); None: not optimised")

@@ -1,4 +1,4 @@
-"""A CUDA compiler for this machine: the toolkit's nvcc, or the one from PyPI where there is only a driver."""
+"""A CUDA compiler for this machine: a toolkit's nvcc that its driver can use, or else the one from PyPI."""
 
 from __future__ import annotations
 
@@ -10,9 +10,11 @@ from pathlib import Path
 from environment import Environment
 from shell import SetupError, capture, find_program, say
 
-# nvcc knows C++20 from 12.0 on. PyPI has the whole compiler (not only ptxas) from 13.0 on.
+# nvcc knows C++20 from 12.0 on. PyPI has the whole compiler from 13.0 on: of 12 it has ptxas and libnvvm, and no nvcc.
 OLDEST_TOOLKIT = (12, 0)
 OLDEST_ON_PYPI = (13, 0)
+INSTALLED = (Path("/usr/local"), Path("/opt"))
+"""Where toolkits lie side by side, each in a folder cuda or cuda-VERSION."""
 COMPUTE_CAPABILITY_MAJOR, COMPUTE_CAPABILITY_MINOR = 75, 76
 """As cuda.h numbers the attributes."""
 PYPI_PACKAGES = ("nvidia-cuda-nvcc", "nvidia-nvvm", "nvidia-cuda-crt", "nvidia-cuda-runtime", "nvidia-cuda-cccl")
@@ -57,11 +59,42 @@ def driver_capabilities() -> list[tuple[int, int]]:
         return []
 
 
-def toolkit_nvcc() -> Path | None:
-    """nvcc of an installed toolkit that is new enough: on PATH, in CUDA_HOME or in /usr/local/cuda."""
-    homes = [Path(home) for home in (os.environ.get("CUDA_HOME"), "/usr/local/cuda") if home]
-    candidates = [find_program("nvcc"), *(home / "bin" / "nvcc" for home in homes)]
-    return next((nvcc for nvcc in candidates if nvcc and nvcc_version(nvcc) >= OLDEST_TOOLKIT), None)
+def toolkit_nvcc(newest: tuple[int, int] | None = None) -> Path | None:
+    """nvcc of an installed toolkit that is new enough: in CUDA_HOME, on PATH, or in a usual place, the newest first.
+
+    ``newest``: the CUDA version of the driver that must run what it compiles. A driver runs programs of every minor
+    version of its major version, and of older ones.
+    """
+    return next((nvcc for nvcc in installed_nvccs() if not newest or nvcc_version(nvcc)[0] <= newest[0]), None)
+
+
+def installed_nvccs() -> list[Path]:
+    """All that are new enough for this source, the one to take first."""
+    home, on_path = os.environ.get("CUDA_HOME"), find_program("nvcc")
+    named = [Path(home) / "bin" / "nvcc"] if home else []
+    named += [on_path] if on_path else []
+    usual = [nvcc for folder in INSTALLED for nvcc in folder.glob("cuda*/bin/nvcc")]
+    usual.sort(key=nvcc_version, reverse=True)
+    return [nvcc for nvcc in [*named, *usual] if nvcc_version(nvcc) >= OLDEST_TOOLKIT]
+
+
+def compiler(environment: Environment) -> Path:
+    """nvcc for the driver found here: a toolkit's, else PyPI's. Raises SetupError that says what to install."""
+    driver = driver_version()
+    nvcc = toolkit_nvcc(driver)
+    if nvcc:
+        return nvcc
+    if not driver or driver >= OLDEST_ON_PYPI:
+        return pypi_nvcc(environment, driver or OLDEST_ON_PYPI)
+    if driver < OLDEST_TOOLKIT:
+        raise SetupError(
+            f"this driver supports CUDA {driver[0]}.{driver[1]} and linkscope needs 12.0: install a driver from 525 on"
+        )
+    too_new = [f"{nvcc} is of CUDA {nvcc_version(nvcc)[0]}, and " for nvcc in installed_nvccs()[:1]]
+    raise SetupError(
+        f"{''.join(too_new)}this driver supports CUDA {driver[0]}.{driver[1]}: load or install CUDA toolkit 12 "
+        "(any 12.x) and set CUDA_HOME to it, or install a driver from 580 on (docs/install.md)"
+    )
 
 
 def nvcc_version(nvcc: Path) -> tuple[int, int]:
@@ -70,14 +103,8 @@ def nvcc_version(nvcc: Path) -> tuple[int, int]:
     return (int(match[1]), int(match[2])) if match else (0, 0)
 
 
-def pypi_nvcc(environment: Environment) -> Path:
-    """nvcc from PyPI in the virtual environment, of the version the driver supports. Raises SetupError."""
-    version = driver_version() or OLDEST_ON_PYPI
-    if version < OLDEST_ON_PYPI:
-        raise SetupError(
-            f"this driver supports CUDA {version[0]}.{version[1]} and PyPI's compiler starts at 13.0: "
-            "install a driver from 580 on, or CUDA toolkit 12, then run this again"
-        )
+def pypi_nvcc(environment: Environment, version: tuple[int, int]) -> Path:
+    """nvcc from PyPI in the virtual environment, of that version or the one before. Raises SetupError."""
     home = environment.site_packages / "nvidia" / f"cu{version[0]}"
     nvcc = home / "bin" / "nvcc"
     if nvcc_version(nvcc) == (0, 0):
@@ -109,13 +136,12 @@ def complete(home: Path) -> None:
             unversioned.symlink_to(runtime.name)
 
 
-def cmake_flags(nvcc: Path, asked: str) -> list[str]:
-    """What CMake must be told to use this compiler and nothing else of another toolkit; of the architectures, those
-    asked, else those found here, else nothing: CMakeLists.txt names some.
-    """
+def cmake_flags(nvcc: Path) -> list[str]:
+    """What CMake must be told to use this compiler and nothing else of another toolkit."""
+    return [f"-DCMAKE_CUDA_COMPILER={nvcc}", f"-DCUDAToolkit_ROOT={nvcc.parent.parent}"]
+
+
+def architecture_flags(asked: str) -> list[str]:
+    """The architectures asked, else those found here, else nothing: CudaEngine.cmake names some."""
     names = asked or ";".join(f"{name}-real" for name in architectures())
-    return [
-        f"-DCMAKE_CUDA_COMPILER={nvcc}",
-        f"-DCUDAToolkit_ROOT={nvcc.parent.parent}",
-        *([f"-DCMAKE_CUDA_ARCHITECTURES={names}"] if names else []),
-    ]
+    return [f"-DCMAKE_CUDA_ARCHITECTURES={names}"] if names else []

@@ -71,8 +71,7 @@ def detected() -> list[str]:
 def gpu_flags(name: str, environment: Environment, wish: Wish) -> list[str]:
     """What CMake must be told of a GPU engine's compiler. Raises SetupError where there is none."""
     if name == "cuda":
-        nvcc = cuda.toolkit_nvcc() or cuda.pypi_nvcc(environment)
-        return cuda.cmake_flags(nvcc, wish.cuda_architectures)
+        return [*cuda.cmake_flags(cuda.compiler(environment)), *cuda.architecture_flags(wish.cuda_architectures)]
     return hip.cmake_flags(wish.hip_architectures) if name == "hip" else []
 
 

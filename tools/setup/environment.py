@@ -12,8 +12,8 @@ from threading import RLock
 import system
 from shell import SetupError, capture, find_program, say
 
-EXTRAS = ("", "test", "dev")
-"""Of pyproject.toml; each holds those before it."""
+EXTRAS = {"": (), "test": ("test",), "dev": ("test", "dev"), "docs": ("docs",)}
+"""What can be asked for, and the extras of pyproject.toml that it installs."""
 READ_PROJECT = """
 import json, sys
 try:
@@ -56,22 +56,25 @@ class Environment:
             self._make()
             project = (self.root / "pyproject.toml").read_bytes()
             done = f"{self.root} {hashlib.sha256(project + Path(__file__).read_bytes()).hexdigest()}"
-            stamps = [self.folder / f"linkscope-{name}.stamp" for name in EXTRAS[EXTRAS.index(extra) :]]
-            if any(stamp.exists() and stamp.read_text() == done for stamp in stamps):
+            enough = [name for name, held in EXTRAS.items() if {*EXTRAS[extra]} <= {*held}]
+            stamps = {name: self.folder / f"linkscope-{name}.stamp" for name in enough}
+            if any(stamp.exists() and stamp.read_text() == done for stamp in stamps.values()):
                 return
             say(f"installing Python packages into .venv: what linkscope needs{f', extra {extra}' if extra else ''}")
             self.pip("install", "--no-compile", "--prefer-binary", *self.requirements(extra))
             self._link()
-            stamps[0].write_text(done)
+            stamps[extra].write_text(done)
 
     def requirements(self, extra: str) -> list[str]:
-        """The packages that pyproject.toml names, with those of an extra and of the extras that it holds."""
+        """The packages that pyproject.toml names, with those of what ``EXTRAS`` has for an extra."""
         outcome = capture([str(self.python), "-c", READ_PROJECT, str(self.root / "pyproject.toml")])
         if outcome.returncode:
             raise SetupError(f"pyproject.toml cannot be read: {outcome.stderr.strip().splitlines()[-1]}")
         project = json.loads(outcome.stdout)
-        held = EXTRAS[1 : EXTRAS.index(extra) + 1]
-        named = [*project["dependencies"], *(name for one in held for name in project["optional-dependencies"][one])]
+        named = [
+            *project["dependencies"],
+            *(name for one in EXTRAS[extra] for name in project["optional-dependencies"][one]),
+        ]
         return [name for name in named if not name.startswith("linkscope[")]
 
     def missing_packages(self) -> list[str]:

@@ -1,4 +1,4 @@
-"""The wheel: every engine that this machine has a compiler for, for any machine with glibc 2.28 or later."""
+"""The wheel: the engines asked, else all that there is a compiler for, for any machine with glibc 2.28 or later."""
 
 from __future__ import annotations
 
@@ -8,26 +8,28 @@ from pathlib import Path
 
 import cuda
 import hip
+from engines import NAMES, Wish
 from environment import Environment
 from shell import SetupError, logged, say
 
 TOOLS = ("scikit-build-core>=0.10", "nlohmann-json>=3.11", "ziglang", "wheel")
 """zig brings the stubs of each glibc, and a linker for them (engine/cmake/Portable.cmake)."""
 PLATFORM = f"manylinux_2_28_{platform.machine()}"
-CUDA_ARCHITECTURES = "80-real;90-real;100"
-"""Later ones come through PTX."""
 
 
-def build(root: Path, environment: Environment, folder: Path, cuda_architectures: str, hip_architectures: str) -> Path:
+def build(root: Path, environment: Environment, folder: Path, wish: Wish) -> Path:
     """Compiles the engines, and returns the wheel in ``folder``. Raises SetupError."""
+    environment.ensure("")  # completion and the manual page are made by the command line itself
     environment.pip("install", "--prefer-binary", *TOOLS)
-    nvcc = cuda.toolkit_nvcc()
+    compilers = {"cuda": cuda.toolkit_nvcc(), "hip": hip.hipcc()}
+    names = wish.engines or ("host", *(name for name, compiler in compilers.items() if compiler))
     flags = ["-DCMAKE_UNITY_BUILD=ON", f"-DLINKSCOPE_ZIG={environment.site_packages / 'ziglang' / 'zig'}"]
     flags += [f"-DCMAKE_PREFIX_PATH={environment.site_packages}"]
-    flags += [f"-DLINKSCOPE_CUDA={'ON' if nvcc else 'OFF'}", f"-DLINKSCOPE_HIP={'ON' if hip.hipcc() else 'OFF'}"]
-    flags += cuda.cmake_flags(nvcc, cuda_architectures or CUDA_ARCHITECTURES) if nvcc else []
-    flags += [f"-DCMAKE_HIP_ARCHITECTURES={hip_architectures}"] if hip_architectures else []
-    names = " and ".join(["host", *(["cuda"] if nvcc else []), *(["hip"] if hip.hipcc() else [])])
+    flags += [f"-DLINKSCOPE_{name.upper()}={'ON' if name in names else 'OFF'}" for name in NAMES]
+    if "cuda" in names and compilers["cuda"]:
+        flags += cuda.cmake_flags(compilers["cuda"])
+    flags += [f"-DCMAKE_CUDA_ARCHITECTURES={wish.cuda_architectures}"] if wish.cuda_architectures else []
+    flags += [f"-DCMAKE_HIP_ARCHITECTURES={wish.hip_architectures}"] if wish.hip_architectures else []
     variables = {
         **os.environ,
         "PATH": f"{environment.bin}{os.pathsep}{os.environ.get('PATH', '')}",
@@ -41,12 +43,12 @@ def build(root: Path, environment: Environment, folder: Path, cuda_architectures
     log = folder / "wheel.log"
     pip = [str(environment.python), "-m", "pip", "--disable-pip-version-check", "--verbose", "wheel"]
     pip += ["--no-deps", "--no-build-isolation", "--wheel-dir", str(folder), str(root)]
-    logged(pip, variables, log, f"compiling the wheel's engines: {names}")
+    logged(pip, variables, log, f"compiling the wheel's engines: {', '.join(names)}")
     made = single(folder)
     tags = ["tags", "--remove", "--python-tag", "py3", "--abi-tag", "none", "--platform-tag", PLATFORM, str(made)]
     logged([str(environment.python), "-m", "wheel", *tags], variables, log, "naming the wheel's platform")
     wheel = single(folder)
-    say(f"{wheel}: {names}; pip install it where it shall run")
+    say(f"{wheel}: {', '.join(names)}; pip install it where it shall run")
     return wheel
 
 

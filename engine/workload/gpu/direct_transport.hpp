@@ -11,7 +11,7 @@
 #include "backend/gpu/ipc/stream_event.hpp"
 #include "backend/gpu/packing/gpu_packer.hpp"
 #include "model/transport.hpp"
-#include "workload/gpu/rank_board.hpp"
+#include "workload/rank_board.hpp"
 
 namespace linkscope::workload {
 

@@ -10,7 +10,7 @@
 #include "backend/gpu/vendor/check.hpp"
 #include "base/error.hpp"
 #include "base/steady_clock.hpp"
-#include "workload/gpu/rank_board.hpp"
+#include "workload/rank_board.hpp"
 
 namespace linkscope::workload {
 namespace {

@@ -10,6 +10,7 @@ from linkscope.analysis.bounds import Bound
 from linkscope.analysis.collective import Collective
 from linkscope.analysis.headline import Headline, asked, headline, shared_unit
 from linkscope.analysis.peak import ABOVE, Peak, both_ways, peak
+from linkscope.analysis.reasons import reason_of
 from linkscope.machine.paths import Paths
 from linkscope.results.row import Row
 
@@ -165,7 +166,7 @@ def cell(row: Row, paths: Paths) -> Cell:
     return Cell(
         id=case_id,
         status=row.status,
-        reason=row.reason or lacking,
+        reason=reason_of(row) if row.reason else lacking,
         modelled=row.modelled,
         row=table_row,
         column=table_column,

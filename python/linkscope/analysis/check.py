@@ -12,6 +12,7 @@ import polars
 from linkscope.analysis.figures import SCHEMA as SCHEMA_OF_FIGURES
 from linkscope.analysis.figures_in_parts import figures_of, is_modelled
 from linkscope.analysis.headline import OF_ALL
+from linkscope.displayed import Displayed
 from linkscope.errors import LinkscopeError
 from linkscope.machine.identity import Identity
 from linkscope.machine.node import Node
@@ -65,8 +66,8 @@ class TooFew:
     reason: str = ""
 
 
-@dataclass(frozen=True)
-class CheckResult:
+@dataclass(frozen=True, repr=False)
+class CheckResult(Displayed):
     """``too_few``: what this node lacks of what good ones have, such as a GPU. ``unmatched``: limits that no figure of
     the run is held against. ``failed``: (id, reason) of cases that failed. ``identity``: serial numbers of the node and
     its GPUs, where the run knows them. ``imported``: the tool that the figures are from, none where linkscope measured

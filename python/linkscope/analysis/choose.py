@@ -11,6 +11,7 @@ import polars
 from linkscope.analysis.headline import OF_ALL
 from linkscope.analysis.movement import ends, movement, role
 from linkscope.analysis.size_ranges import Cost, Crossover, Rivals, SizeRange, crossovers, equals, excess, size_ranges
+from linkscope.displayed import Displayed
 
 Json = dict[str, Any]
 
@@ -52,6 +53,10 @@ DEFAULTS = frozenset({("non_temporal", "0")})
 ANY = "any memory"
 _CACHES = ("flushed", "warm")
 """States of the caches that are told; "rotated" is the usual one."""
+_SCHEDULE = "-schedule"
+"""Follows a workload's interface in the name of its method."""
+_STAGED = ("staging", "full")
+"""The workload copies through the host itself."""
 _SAID = {"recorded": "graph of {word}"}
 _COSTS = ("cost", "cost_low", "cost_high")
 _KEYS = (
@@ -132,8 +137,8 @@ class Choice:
         return asdict(self)
 
 
-@dataclass(frozen=True)
-class Choices:
+@dataclass(frozen=True, repr=False)
+class Choices(Displayed):
     """``answers`` in the order of the run. ``unrivalled``: what the run measured in one way alone."""
 
     answers: tuple[Choice, ...]
@@ -349,7 +354,8 @@ def _within(size: float, ranges: Sequence[SizeRange]) -> bool:
 
 
 def _names(ways: Sequence[Way]) -> list[str]:
-    """Each by its method and whatever else tells it from the others: "memcpy threads=4", "copy-engine from pinned"."""
+    """Each by its method and whatever else tells it from the others: "memcpy threads=4", "copy-engine from pinned",
+    "mpi staged, pinned"."""
     kinds = {way.memory for way in ways}
     names = []
     for way in ways:
@@ -359,8 +365,16 @@ def _names(ways: Sequence[Way]) -> list[str]:
             for name, word in way.attributes.items()
             if word and any(other.get(name) != word for other in alike)
         ]
-        names.append(" ".join([way.method, *told, *([_memory(way.memory, kinds)] if len(kinds) > 1 else [])]))
+        memory = [_memory(way.memory, kinds)] if len(kinds) > 1 else []
+        names.append(_workload_name(way, told, memory) if way.workload else " ".join([way.method, *told, *memory]))
     return names
+
+
+def _workload_name(way: Way, told: Sequence[str], memory: Sequence[str]) -> str:
+    """As a workload's own table has it: "mpi staged, pinned"."""
+    interface = way.method.removesuffix(_SCHEDULE) + (" staged" if _STAGED in way.parameters else "")
+    others = [word for word in told if word != "=".join(_STAGED)]
+    return ", ".join([interface, *(word.removeprefix("in ") for word in memory), *others])
 
 
 def _memory(memory: str, kinds: Iterable[str]) -> str:

@@ -87,7 +87,7 @@ def _of_direction(
         if cause is None:
             break
         explained = polars.col("kind").is_in([kind for kind in counts if cause in things[kind]])
-        yield _finding(" ".join(cause).strip(), tuple(told(left.filter(explained))), unchanged[cause])
+        yield _finding(_named(cause), tuple(told(left.filter(explained))), unchanged[cause])
         left = left.filter(~explained)
     for change in told(left):
         yield _finding(_alone(change), (change,), 0)
@@ -139,6 +139,14 @@ def _route(paths: Paths, source: str, destination: str) -> Sequence[str]:
     except KeyError:  # a device that the recorded topology lacks
         return ()
     return path.route if path is not None else ()
+
+
+def _named(thing: Thing) -> str:
+    """Such as "GPU gpu:1", "device memory", "suite row d2d"."""
+    kind, name = thing
+    if kind == "memory":
+        return f"{name} memory"
+    return f"{'suite row' if kind == 'row' else kind} {name}".strip()
 
 
 def _finding(what: str, changes: Sequence[Change], unchanged: int) -> CommonCause:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Any
 
@@ -15,6 +15,7 @@ from linkscope.analysis.difference import differences
 from linkscope.analysis.figures import RATE
 from linkscope.analysis.figures_in_parts import figures_of, is_modelled
 from linkscope.analysis.setting_changes import DEVICES, setting_changes
+from linkscope.displayed import Displayed
 from linkscope.errors import LinkscopeError
 from linkscope.machine.paths import Paths
 from linkscope.order_statistics import t975
@@ -69,8 +70,8 @@ class Change:
         return {**place, **{name: getattr(self, name) for name in names}}
 
 
-@dataclass(frozen=True)
-class Comparison:
+@dataclass(frozen=True, repr=False)
+class Comparison(Displayed):
     """``figures``: every figure of both sides, a line each (see ``judged``). ``findings``: what is worse or better, by
     what it has in common, the gravest first. ``lost``: (id, status, reason) of cases that were ok in the base and are
     not now, or are gone with a device that the machine no longer has. ``gone`` and ``added``: ids of one side only.
@@ -85,7 +86,7 @@ class Comparison:
     alpha: float
     threshold: float
     modelled: bool
-    figures: polars.DataFrame = field(repr=False)
+    figures: polars.DataFrame
     findings: tuple[CommonCause, ...]
     lost: tuple[tuple[str, str, str], ...]
     gone: tuple[str, ...]

@@ -14,6 +14,7 @@ from linkscope.analysis.contention import Crowd, crowds
 from linkscope.analysis.latencies import JudgedLatency, latencies
 from linkscope.analysis.ledger import NVSWITCH, Ledger, ledgers
 from linkscope.analysis.left_out import left_out
+from linkscope.displayed import Displayed
 from linkscope.machine.paths import Paths
 from linkscope.machine.state import MachineState
 from linkscope.results.row import Row, origin_name
@@ -72,8 +73,8 @@ class FailedCases:
     ids: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class Diagnosis:
+@dataclass(frozen=True, repr=False)
+class Diagnosis(Displayed):
     """``accounts``: of every path that could be judged; ``latencies`` of GPUs, judged alike. ``unsure``: figures below
     what is expected by more than the tolerance would allow if their intervals were not that wide. ``unjudged``: paths
     with nothing to hold them against. ``left_out``: how many other figures the run has, by why nobody can say what to

@@ -17,6 +17,7 @@ from linkscope.analysis.peak import Peak, peak
 from linkscope.machine.paths import Paths, Traffic
 from linkscope.results.figure_class import figure_class
 from linkscope.results.member_time import slowest
+from linkscope.results.replicates import noted
 from linkscope.results.row import Row, Stats
 from linkscope.results.run_file import RunFile
 
@@ -27,6 +28,7 @@ _CHUNK = 20_000
 OF_ONE_FLOW = ("first", "latency", "touched", "half", "bus", "algorithm")
 """Figures that are of the first flow, so that its time belongs beside them."""
 RATE, TIME = "GB/s", "s"
+BETWEEN_NOTES = "; "
 _WORDS = polars.Categorical
 SCHEMA: dict[str, Any] = {
     **{"id": polars.String, "suite": _WORDS, "row": _WORDS, "title": _WORDS, "status": _WORDS, "reason": _WORDS},
@@ -56,6 +58,7 @@ SCHEMA: dict[str, Any] = {
     **{"unit": _WORDS, "n": polars.Int64, "replicates": polars.Int32, "noise": polars.Float64},
     **{"replicate_values": polars.List(polars.Float64), "of_samples": polars.Float64},
     **{"peak_gbps": polars.Float64, "of_peak": polars.Float64, "bound_by": _WORDS},
+    "notes": _WORDS,
     "parts_s": polars.List(polars.Float64),
 }
 """Columns of the frame and their types; "class" is the class of figures that share a noise."""
@@ -76,6 +79,7 @@ def figures(run: RunFile) -> polars.DataFrame:
     Of a schedule, ``members`` are where messages lie, by rank; ``workload``, ``deck``, ``interface``, ``state_memory``,
     ``rank_order`` and ``isolated`` are as of its labels (results/records.py), ``messages`` counts them; ``parts_s`` are
     seconds of one transfer of the slowest member, in the order of ``PARTS`` (results/member_time.py).
+    ``notes``: what engines noted of the case while they measured it, each once, "; " between.
     """
     found, frames = iter(lines(run.rows, Paths(run.node))), []
     while chunk := list(islice(found, _CHUNK)):
@@ -87,8 +91,9 @@ def lines(rows: Iterable[Row], paths: Paths) -> Iterable[tuple[Any, ...]]:
     """A tuple for every figure, in the order of ``SCHEMA``."""
     for row in rows:
         replicates = [apart([one]) for one in row.measured if row.status == "ok"]
+        notes = _notes(row)
         for index, part in enumerate(apart([row])):
-            line = _line(part, paths) | _of_replicates([parts[index] for parts in replicates])
+            line = _line(part, paths) | _of_replicates([parts[index] for parts in replicates]) | notes
             yield tuple(line.get(name) for name in SCHEMA)
 
 
@@ -196,6 +201,13 @@ def _of_replicates(parts: Sequence[Row]) -> Json:
     shares = [(one.value.high - one.value.low) / 2 / one.value.median for one in found if one.value.median]
     values = [one.value.median if one.higher_is_better else one.seconds for one in found]
     return {"replicate_values": values, "of_samples": median(shares) if shares else None}
+
+
+def _notes(row: Row) -> Json:
+    if row.status != "ok":
+        return {}
+    replicates = [[note for flow in one.flows for note in flow.notes] for one in row.measured]
+    return {"notes": BETWEEN_NOTES.join(noted(replicates, row.noise))}
 
 
 def _bounds(name: str, value: Stats) -> Json:

@@ -7,11 +7,11 @@ from typing import BinaryIO
 
 import polars
 
-from linkscope.analysis.figures import OF_ONE_FLOW, RATE, SCHEMA, TIME, lines
+from linkscope.analysis.figures import BETWEEN_NOTES, OF_ONE_FLOW, RATE, SCHEMA, TIME, lines
 from linkscope.analysis.headline import OF_ALL
 from linkscope.analysis.line_figures import BOUNDS, STATUSES, LineFigures, summed_rates
 from linkscope.machine.paths import Paths
-from linkscope.results.replicates import MOST_FAILURES, bounds, widened
+from linkscope.results.replicates import MOST_FAILURES, OF_SAMPLES, bounds, widened
 from linkscope.results.run_file import MOST_LINE, noise_of
 from linkscope.results.run_line import SAMPLES, plain
 from linkscope.results.run_stream import RunStream
@@ -74,6 +74,7 @@ def _cases(rows: polars.DataFrame) -> polars.DataFrame:
             good.alias("good"),
             polars.when(good).then(line.filter(status == _OK).last()).otherwise(failed).alias("line"),
             (status == _OK).sum().cast(polars.Int32).alias("replicates"),
+            polars.col("notes").filter(status == _OK).explode().drop_nulls().unique(maintain_order=True),
             "at",
         )
         .join(rows.select("line", "case", "id", "status", "reason"), on="line")
@@ -223,6 +224,11 @@ def _finished(figures: polars.DataFrame) -> polars.DataFrame:
     rate, known = polars.col("rate"), polars.col("peak_gbps").is_not_null() & polars.col("rate")
     of_one = polars.col("figure").cast(polars.String).is_in(OF_ONE_FLOW) | ~rate
     names = dict(enumerate(STATUSES))
+    of_samples = polars.element().str.contains(OF_SAMPLES, literal=True)
+    alone = (polars.col("replicates") == 1) & (polars.col("noise") == 0)
+    notes = (
+        polars.when(alone).then("notes").otherwise(polars.col("notes").list.eval(polars.element().filter(~of_samples)))
+    )
     return figures.with_columns(
         polars.col("status").replace_strict(names, return_dtype=polars.String),
         polars.when(rate).then(polars.lit(RATE)).when(~rate).then(polars.lit(TIME)).alias("unit"),
@@ -230,6 +236,7 @@ def _finished(figures: polars.DataFrame) -> polars.DataFrame:
         *(polars.when(of_one).then(name).alias(name) for name in BOUNDS[3:]),
         *(polars.when(known).then(name).alias(name) for name in ("peak_gbps", "bound_by")),
         polars.when(known).then(polars.col("gbps") / polars.col("peak_gbps")).alias("of_peak"),
+        polars.when("good").then(notes.list.join(BETWEEN_NOTES)).alias("notes"),
     ).select(*(polars.col(name).cast(kind) for name, kind in SCHEMA.items()), "at")
 
 

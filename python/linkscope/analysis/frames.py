@@ -39,8 +39,12 @@ def load(patterns: Iterable[str | os.PathLike[str]]) -> polars.DataFrame:
 
 def _matched(pattern: str) -> list[Path]:
     """The paths that match; where none does, the pattern itself, of which reading complains."""
-    folder, path = Path(pattern).anchor or ".", Path(pattern)
-    return sorted(Path(folder).glob(str(path.relative_to(path.anchor)))) or [path]
+    path = Path(pattern)
+    try:
+        found = sorted(Path(path.anchor or ".").glob(str(path.relative_to(path.anchor))))
+    except (ValueError, IndexError):  # no pattern: a path without a name, or ** within one
+        found = []
+    return found or [path]
 
 
 def of_run(run: Run) -> polars.DataFrame:

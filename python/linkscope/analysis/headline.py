@@ -18,6 +18,8 @@ RATE_UNIT = "GB/s"
 OWN_RATE = "the flow's own rate"
 TOUCHED = "bytes read plus bytes written"
 CALL = "time of one operation"
+MESSAGE = "time of one message, half of a round trip"
+TRANSFER = "time of one transfer"
 TOGETHER = "time of one collective, mean of its members"
 SCHEDULE = "time of the whole schedule, of its slowest member"
 ALGORITHM = "algorithm bandwidth: size over time"
@@ -51,6 +53,11 @@ class Headline:
         """The larger side of the interval relative to the median: 0.004 where the median is known to +-0.4 %."""
         value = self.value
         return max(value.high - value.median, value.median - value.low) / value.median if value.median else 0.0
+
+    @property
+    def of_bytes(self) -> bool:
+        """Whether it is the time in which one operation moves its bytes, or that rate: size over one is the other."""
+        return self.what in (OWN_RATE, ALGORITHM, TOGETHER, MESSAGE, TRANSFER)
 
     @property
     def exact(self) -> bool:
@@ -160,9 +167,9 @@ def _latency(row: Row, flow: dict[str, Any], result: FlowResult) -> Headline:
     elif "members" in flow:
         what = TOGETHER
     elif flow.get("parameters", {}).get("call") == "ping-pong":
-        what = "time of one message, half of a round trip"
+        what = MESSAGE
     elif result.gbps is not None or ("source" in flow and "destination" in flow and what == CALL):
-        what = "time of one transfer"
+        what = TRANSFER
     unit = time_unit(result.seconds.median)
     return Headline(scaled(result.seconds, _TIME_UNITS[unit]), unit, what)
 

@@ -11,8 +11,10 @@ from linkscope.results.figure_class import FigureClass, figure_class
 from linkscope.results.row import Row
 
 TOGETHER = "of several flows at once"
+OF_WORKLOADS = "of workloads"
+OF_CPUS = "of CPUs alone"
 _BY_CLASS = {
-    FigureClass.CPU: "of CPUs alone",
+    FigureClass.CPU: OF_CPUS,
     FigureClass.PROCESSES: "of collectives and messages",
     FigureClass.PAGEABLE: "in pageable memory",
 }
@@ -27,7 +29,7 @@ def left_out(rows: Iterable[Row], judged: Collection[str]) -> dict[str, int]:
 def _reason(row: Row, figure: Headline) -> str:
     flows, kind = row.case["flows"], figure_class(row.case)
     if "schedule" in flows[0]:
-        return "of workloads"
+        return OF_WORKLOADS
     if kind in _BY_CLASS:
         return _BY_CLASS[kind]
     if len(flows) > 1:

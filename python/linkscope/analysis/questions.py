@@ -22,8 +22,8 @@ from linkscope.analysis.saturation import saturation
 from linkscope.analysis.scaling import scaling
 from linkscope.analysis.threads import threads
 from linkscope.analysis.tiers import tiers
-from linkscope.errors import LinkscopeError
 from linkscope.machine.paths import Paths
+from linkscope.near_names import unknown
 from linkscope.results.row import Row
 from linkscope.results.run_file import RunFile
 
@@ -71,7 +71,7 @@ QUESTIONS: dict[str, Analysis] = {
         lambda measured: peaks(measured.figures),
     ),
     "tiers": Analysis(
-        "Do measured rates fall into the speed classes that the topology has?",
+        "Do rates fall into the speed classes that the topology has?",
         "rates of two pairs of devices by one method",
         lambda measured: tiers(measured.figures, measured.paths),
     ),
@@ -128,9 +128,9 @@ def analyze(run: RunFile, names: Sequence[str] = ()) -> dict[str, polars.DataFra
 
     Raises LinkscopeError for a name that is none.
     """
-    unknown = [name for name in names if name not in QUESTIONS]
-    if unknown:
-        raise LinkscopeError(f"no question {unknown[0]!r}: there are {', '.join(QUESTIONS)}")
+    wrong = [name for name in names if name not in QUESTIONS]
+    if wrong:
+        raise unknown("question", wrong[0], QUESTIONS)
     measured = Measured.of(run)
     answers = {name: _finite(QUESTIONS[name].answer(measured)) for name in names or QUESTIONS}
     return {name: answer for name, answer in answers.items() if names or len(answer)}

@@ -74,11 +74,14 @@ def rank_order(schedule: Schedule, figures: polars.DataFrame, paths: Paths, meth
     """
     costs = pair_costs(figures, paths, method)
     if method is not None and not costs:
-        raise LinkscopeError(f"the run has no messages by {method} between devices")
+        raise LinkscopeError(
+            f"the run has no messages by {method} between devices; without --method the fastest counts"
+        )
     devices = sorted({device for pair in costs for device in pair}, key=natural)
     if len(devices) < schedule.ranks:
         raise LinkscopeError(
-            f"the run has paths between {len(devices)} devices; {schedule.name} has {schedule.ranks} ranks"
+            f"the run has paths between {len(devices)} devices; {schedule.name} has {schedule.ranks} ranks: "
+            f"a run of the suite peer has all pairs of GPUs"
         )
     lacking = [f"{a} > {b}" for a in devices for b in devices if a != b and (a, b) not in costs]
     if lacking:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -18,11 +20,13 @@ from linkscope.analysis.lists import listings
 from linkscope.analysis.matrices import matrices
 from linkscope.analysis.study import Claim, Exhibit, Line, StudiedMachine, StudyFile, place
 from linkscope.analysis.summary import Table
+from linkscope.displayed import Displayed, write_page
 from linkscope.errors import LinkscopeError
 from linkscope.machine.node import Node
 from linkscope.machine.paths import Paths, natural
 from linkscope.results.row import Row
 from linkscope.results.run_file import RunFile
+from linkscope.typed_call import typed_call
 
 Json = dict[str, Any]
 
@@ -59,8 +63,8 @@ class ShownExhibit:
     why: str = ""
 
 
-@dataclass(frozen=True)
-class Reproduction:
+@dataclass(frozen=True, repr=False)
+class Reproduction(Displayed):
     """``machine``: the study's, the one that this node is, or its first. ``differences``: what, there, here.
 
     ``run``: the runs as one.
@@ -89,6 +93,11 @@ class Reproduction:
     def counts(self) -> Counter[str]:
         """How many claims agree, differ, are untested."""
         return Counter(one.outcome for one in self.judgements)
+
+    @typed_call()
+    def report(self, path: str | os.PathLike[str]) -> None:
+        """Writes the page of `linkscope reproduce -o` to ``path``. Raises LinkscopeError."""
+        write_page(self, Path(path), ())
 
     def to_json(self) -> Json:
         """A JSON-ready dict."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
@@ -42,8 +43,10 @@ def setting_changes(base: Run, new: Run) -> tuple[tuple[str, str, str], ...]:
 def _settings(run: Run) -> dict[str, str]:
     header = run.header
     found: dict[str, Any] = {"host": header.get("host"), "linkscope": header.get("version")}
-    found["figures"] = f"imported from {tool}" if (tool := origin_name(header)) else "measured by linkscope"
-    found |= {DEVICES: ", ".join(device.name or device.id for device in devices_of(run.node))}
+    made = "modelled" if run.node.modelled else "measured"
+    found["figures"] = f"imported from {tool}" if (tool := origin_name(header)) else f"{made} by linkscope"
+    kinds = Counter(device.name or device.id for device in devices_of(run.node))
+    found |= {DEVICES: ", ".join(f"{count} x {name}" if count > 1 else name for name, count in kinds.items())}
     found |= dict((header.get("engine") or {}).get("versions") or {})
     plan = header.get("plan") or {}
     found |= {f"option {name}": value for name, value in (plan.get("options") or {}).items()}

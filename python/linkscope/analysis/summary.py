@@ -12,6 +12,7 @@ from linkscope.analysis.cell import Cell, Heading, Json, title
 from linkscope.analysis.curves import CurveSet
 from linkscope.analysis.lists import Listing
 from linkscope.analysis.matrices import Matrix
+from linkscope.analysis.reasons import reason_of
 from linkscope.results.row import Row
 
 Table = Matrix | CurveSet | Listing
@@ -132,7 +133,7 @@ def _above_peak(tables: Sequence[Table]) -> tuple[Grouped, ...]:
 
 
 def _reasons(rows: Iterable[Row], status: str) -> Iterator[tuple[Row, str]]:
-    return ((row, row.reason or "no reason recorded") for row in rows if row.status == status)
+    return ((row, reason_of(row)) for row in rows if row.status == status)
 
 
 def _grouped(remarks: Iterable[tuple[Row, str]]) -> tuple[Grouped, ...]:

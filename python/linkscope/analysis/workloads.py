@@ -7,16 +7,18 @@ the application computes left out. Two ways are told apart as everywhere (``beyo
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from linkscope.analysis.beyond_noise import CostRatio, beyond_noise
 from linkscope.analysis.combination import Combination
+from linkscope.analysis.reasons import reason_of
 from linkscope.analysis.schedule_times import ScheduleTimes, schedule_times
 from linkscope.analysis.size_ranges import Cost
+from linkscope.displayed import Displayed, picture_of
 from linkscope.machine.paths import Paths
+from linkscope.picture import Picture
 from linkscope.results.member_time import PARTS, MemberTime, slowest
 from linkscope.results.row import Row, Stats
 from linkscope.workload.planned_schedule import planned_schedule
@@ -24,8 +26,6 @@ from linkscope.workload.planned_schedule import planned_schedule
 Json = dict[str, Any]
 
 STEPS, PARTICLES = "steps/s", "particles/s"
-_TELLER = re.compile(r"^rank \d+ \(host [^()]*\): ")
-"""Which rank said first why it skips a case: the others skip it for the same reason."""
 HEADER_BYTES, PARTICLE_BYTES = 8, 136
 """Of a message of particles: before them, and of each."""
 
@@ -77,8 +77,8 @@ class NotTimed:
     baseline: bool
 
 
-@dataclass(frozen=True)
-class WorkloadTable:
+@dataclass(frozen=True, repr=False)
+class WorkloadTable(Displayed):
     """One application's communication by all ways that the run has, the fastest first.
 
     ``bytes`` and ``messages``: of the whole schedule. ``merit``: unit of the figure of merit, "" where there is none:
@@ -123,6 +123,10 @@ class WorkloadTable:
     @property
     def key(self) -> tuple[str, str, int]:
         return self.application, self.deck, self.ranks
+
+    def plot(self) -> Picture:
+        """Bars as long as the time of each way, in its parts. Raises LinkscopeError where none has a time."""
+        return picture_of(self, None)
 
     def to_json(self) -> Json:
         """A JSON-ready dict."""
@@ -248,10 +252,7 @@ def _missing(rows: Sequence[tuple[Row, str]]) -> Iterable[NotTimed]:
     groups: dict[tuple[str, str], list[tuple[Row, str]]] = {}
     for row, name in rows:
         status = "failed" if row.status == "ok" else row.status
-        reason = row.reason or ("its time is none" if row.status == "ok" else "no reason recorded")
-        if status == "skipped":
-            reason = _TELLER.sub("", reason)
-        groups.setdefault((reason, status), []).append((row, name))
+        groups.setdefault((reason_of(row), status), []).append((row, name))
     for (reason, status), found in groups.items():
         baseline = any(bool(row.labels["workload"].get("baseline")) for row, _ in found)
         yield NotTimed(reason, status, tuple(dict.fromkeys(name for _, name in found)), baseline)

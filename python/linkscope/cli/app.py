@@ -25,7 +25,7 @@ class Commands(TyperGroup):
         if args and not ctx.resilient_parsing and self.get_command(ctx, args[0]) is None:
             if args[0] in suite_names():
                 raise LinkscopeError(f"{args[0]!r} is a suite: `linkscope run {args[0]}` measures it")
-            raise unknown("command", args[0], self.list_commands(ctx), "linkscope -h")
+            raise unknown("command", args[0], self.list_commands(ctx), f"{ctx.command_path} -h")
         return super().resolve_command(ctx, args)
 
 
@@ -34,7 +34,8 @@ app = typer.Typer(
     cls=Commands,
     context_settings={"help_option_names": ["-h", "--help"]},
     help="Measure how fast data moves inside a multi-GPU node, and how fast it could.",
-    epilog="Exit codes: 0 done; 1 a case failed or a check found a problem; 2 bad input; 130 interrupted.",
+    epilog="Start with `linkscope run` or, without a GPU, `linkscope run --machine h200x4`; then `linkscope show RUN`. "
+    "Exit codes: 0 done; 1 a case failed or a check found a problem; 2 bad input; 130 interrupted.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,

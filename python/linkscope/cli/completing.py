@@ -16,6 +16,19 @@ def shells() -> list[str]:
     return ["bash", "zsh", "fish"]
 
 
+def script(shell: str) -> str:
+    """What that shell reads, at its start or from the folder in which it looks for completion."""
+    from typer.completion import get_completion_script  # type: ignore[attr-defined]
+
+    script = str(get_completion_script(prog_name="linkscope", complete_var=VARIABLE, shell=shell))
+    if shell != "zsh":
+        return script
+    # A file that zsh finds by itself is read when the first word is to be completed: it must do so, too.
+    body, register = script.rstrip().rsplit("\n", 1)
+    called = register.split()[1]
+    return f'{body}\nif [[ $zsh_eval_context[-1] == loadautofunc ]]; then {called} "$@"; else {register}; fi'
+
+
 def lists() -> list[str]:
     """What `linkscope list` lists."""
     from linkscope.cli.listing import KINDS
@@ -40,12 +53,18 @@ def studies() -> list[str]:
     return _names("studies")
 
 
+def formats() -> list[str]:
+    """Tools in whose format `run` and `show` print."""
+    return _names("formats")
+
+
 def _names(what: str) -> list[str]:
     from linkscope.analysis.study import study_names
     from linkscope.importers.importers import IMPORTERS
     from linkscope.machine.described import machine_names
     from linkscope.plan.patterns import PATTERNS
     from linkscope.plan.suite import packaged_memories, packaged_methods, suite_names
+    from linkscope.report.peer_formats.formats import FORMATS
 
     known: dict[str, Callable[[], Iterable[str]]] = {
         "suites": suite_names,
@@ -55,6 +74,7 @@ def _names(what: str) -> list[str]:
         "studies": study_names,
         "patterns": lambda: PATTERNS,
         "importers": lambda: IMPORTERS,
+        "formats": lambda: FORMATS,
     }
     try:
         return sorted(known[what]()) if what in known else []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from rich.console import Console
-from rich.padding import Padding
+from rich.table import Table
 from rich.text import Text
 
 from linkscope.errors import LinkscopeError
@@ -15,7 +15,6 @@ from linkscope.machine.doctor import Finding, examine
 from linkscope.machine.state import read_state
 
 _STYLES = {"problem": "bold red", "warning": "yellow", "note": "dim"}
-INDENT = (0, 0, 0, 8)
 
 
 def findings() -> list[Finding]:
@@ -27,16 +26,19 @@ def findings() -> list[Finding]:
 
 
 def show(found: list[Finding], console: Console) -> None:
-    """Prints each finding with why it matters and what to do."""
-    for finding in found:
-        console.print(Text.assemble((f"{finding.severity:8}", _STYLES[finding.severity]), finding.what))
-        console.print(Padding(Text(finding.why_it_matters, style="dim"), INDENT))
-        if finding.remedy:
-            console.print(Padding(Text(f"-> {finding.remedy}"), INDENT))
+    """Prints how many there are, and each with why it matters and what to do."""
     grave = sum(finding.severity == "problem" for finding in found)
-    console.print(
-        f"{len(found)} findings, {grave} of them problems" if found else "nothing found that would spoil a measurement"
-    )
+    counted = f"{len(found)} findings, {grave} of them problems"
+    console.print(counted if found else "nothing found that would spoil a measurement")
+    grid = Table.grid(padding=(0, 1))
+    grid.add_column(no_wrap=True)
+    grid.add_column()
+    for finding in found:
+        grid.add_row(Text(finding.severity, style=_STYLES[finding.severity]), Text(finding.what))
+        grid.add_row("", Text(finding.why_it_matters, style="dim"))
+        if finding.remedy:
+            grid.add_row("", Text(f"-> {finding.remedy}"))
+    console.print(grid)
 
 
 def _described(name: str, found: dict[str, Any]) -> dict[str, Any] | None:

@@ -12,11 +12,15 @@ import typer
 from linkscope import __version__
 from linkscope.cli import measure_commands, node_commands, run_file_commands, shell_commands, workload_commands
 from linkscope.cli.app import app
+from linkscope.cli.command_panels import arrange
 from linkscope.cli.completing import VARIABLE
 from linkscope.errors import LinkscopeError
 
+__all__ = ["app", "main"]
+
 COMMANDS = (measure_commands, node_commands, run_file_commands, workload_commands, shell_commands)
 """Modules whose import adds commands to the application."""
+arrange(app)
 INTERNAL_ERROR = 70
 """Exit code, as sysexits.h has it: neither an answer nor bad input."""
 
@@ -54,7 +58,10 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     except Exception as error:
         if hasattr(error, "format_message"):  # a usage error of the argument parser
             complaint = error.format_message().replace("Value error, ", "").rstrip(".")
-            _leave(f"{complaint}; see `linkscope -h`", 2)
+            if not complaint:  # only the help was asked for, and is printed
+                sys.exit(0)
+            asked = getattr(getattr(error, "ctx", None), "command_path", "linkscope")
+            _leave(f"{complaint}; see `{asked} -h`", 2)
         _leave(
             f"internal error, please report it: {type(error).__name__}: {error} (LINKSCOPE_DEBUG=1 shows where)",
             INTERNAL_ERROR,

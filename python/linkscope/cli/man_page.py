@@ -12,7 +12,7 @@ from linkscope import __version__
 def man_page(context: Any) -> str:
     """The page in the macros of man(7), of the application that ``context`` is the top context of."""
     about = context.command
-    commands = list(_commands(context, ()))
+    commands = list(declared_commands(context))
     lines = [
         f'.TH LINKSCOPE 1 "" "linkscope {__version__}" "User Commands"',
         ".SH NAME",
@@ -22,20 +22,20 @@ def man_page(context: Any) -> str:
         ".SH COMMANDS",
     ]
     for path, command in commands:
-        usage = [_metavar(one) for one in command.params if one.param_type_name == "argument"]
+        usage = [metavar(one) for one in command.params if one.param_type_name == "argument"]
         lines += [f".SS {_escaped(' '.join((*path, *usage)))}", _escaped(command.help)]
         for parameter in command.params:
             lines += _parameter(parameter)
     return "\n".join([*lines, ".SH EXIT STATUS", _escaped(about.epilog), ""])
 
 
-def _commands(context: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Every command that does something: its words and itself."""
+def declared_commands(context: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Every command that does something, below ``path``: its words and itself."""
     for name in context.command.list_commands(context):
         command = context.command.get_command(context, name)
         if hasattr(command, "list_commands"):
             inside = type(context)(command, info_name=name, parent=context)
-            yield from _commands(inside, (*path, name))
+            yield from declared_commands(inside, (*path, name))
         else:
             yield (*path, name), command
 
@@ -43,12 +43,13 @@ def _commands(context: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, 
 def _parameter(parameter: Any) -> list[str]:
     names = ", ".join((*parameter.opts, *parameter.secondary_opts))
     if parameter.param_type_name == "argument":
-        names = _metavar(parameter)
+        names = metavar(parameter)
     text = _escaped(getattr(parameter, "help", None))
     return [".TP", f"\\fB{_escaped(names)}\\fR", text] if text else []
 
 
-def _metavar(argument: Any) -> str:
+def metavar(argument: Any) -> str:
+    """How an argument stands in a line of usage: in brackets where it may be left out."""
     name = str(argument.metavar or argument.name.upper())
     return name if argument.required or name.startswith("[") else f"[{name}]"
 

@@ -13,6 +13,8 @@ from linkscope.cli.run_options import (
     Clock,
     Devices,
     EngineName,
+    FormatName,
+    Keyword,
     Methods,
     RunOptions,
     Sizes,
@@ -32,18 +34,20 @@ def run(
     ] = None,
     methods: Methods = None,
     sizes: Sizes = None,
+    keyword: Keyword = None,
     clock: Clock = None,
     interface: Annotated[str | None, typer.Option(help="Address of this host that the processes report to.")] = None,
+    form: FormatName = None,
 ) -> int:
     """Measure this machine, or model a described one. Exit code 1 if a case failed."""
     from linkscope.cli import measuring
     from linkscope.launch.job import Request
 
-    named = options.named | given({"methods": methods, "sizes": sizes, "clock": clock})
+    named = options.named | given({"methods": methods, "sizes": sizes, "clock": clock, "keyword": keyword})
     launching = options.launching(interface)
     request = Request(suites=tuple(suites or ("default",)), launching=launching, **named)
     own = options.resume and not suites and not named
-    return measuring.carry_out(None if own else request, launching, options, out(), err())
+    return measuring.carry_out(None if own else request, launching, options, out(), err(), form)
 
 
 @app.command()

@@ -19,16 +19,25 @@ from linkscope.launch.launcher.launch_options import LaunchOptions
 from linkscope.launch.run import default_output, newest_output
 from linkscope.launch.run import resume as resume_run
 from linkscope.launch.run import run as start_run
+from linkscope.report.peer_formats.formats import check_format, printed
 from linkscope.results.run_file import RunFile
 
 
 def carry_out(
-    request: Request | None, launching: LaunchOptions, options: RunOptions, out: Console, err: Console
+    request: Request | None,
+    launching: LaunchOptions,
+    options: RunOptions,
+    out: Console,
+    err: Console,
+    form: str | None = None,
 ) -> int:
     """Measures ``request``, completes a run or only says what would run, as ``options`` ask; the exit code.
 
-    None: what the run that is completed was asked for. ``launching`` counts there where it says anything.
+    None: what the run that is completed was asked for. ``launching`` counts there where it says anything. What came
+    out is printed as the tool ``form`` does, where one is named.
     """
+    if form is not None:
+        _check_form(form, request, options)
     if options.dry_run:
         return dry_run(request or Request(launching=launching), out, options.as_json)
     if not options.resume and request is not None:
@@ -39,7 +48,16 @@ def carry_out(
         chosen = launching if launching != LaunchOptions() else None
         with progress(err) as listener:
             done = resume_run(options.output or newest_output(), request, listener, chosen)
-    return _conclude(done, options, out, err)
+    return _conclude(done, options, out, err, form)
+
+
+def _check_form(form: str, request: Request | None, options: RunOptions) -> None:
+    """Raises LinkscopeError, before anything is measured, where ``form`` is unknown, or ``request`` (None: that of a
+    run file) has no case for it. Started as the ranks of a job only the run itself can tell."""
+    if options.as_json:
+        raise LinkscopeError("--json and --format: choose one")
+    known = request is not None and inside.place() is None
+    check_format(form, [planned.case for planned in prepare(request).cases] if request and known else None)
 
 
 def dry_run(request: Request, out: Console, as_json: bool) -> int:
@@ -61,7 +79,7 @@ def dry_run(request: Request, out: Console, as_json: bool) -> int:
     return 0
 
 
-def _conclude(done: RunFile, options: RunOptions, out: Console, err: Console) -> int:
+def _conclude(done: RunFile, options: RunOptions, out: Console, err: Console, form: str | None) -> int:
     """Prints what came out and what to type next, and writes the page where one is wanted; 1 where a case failed."""
     from linkscope.analysis.explain import explain
     from linkscope.analysis.overview import overview
@@ -72,7 +90,9 @@ def _conclude(done: RunFile, options: RunOptions, out: Console, err: Console) ->
     if any(workloads) and all(row.status == "skipped" for row in done.rows):
         reasons = dict.fromkeys(str(row.reason) for row in done.rows)
         raise LinkscopeError(f"nothing could run: {'; '.join(reasons)} ({done.path} says so)")
-    if options.as_json:
+    if form is not None:
+        typer.echo(printed(done, form), nl=False)
+    elif options.as_json:
         typer.echo(json.dumps(done.to_json()))
     elif any(workloads) and all(workloads):
         workload_text.show(done.rows, done.node, out)

@@ -27,7 +27,7 @@ def list_(
     ] = None,
     as_json: AsJson = False,
 ) -> int:
-    """List what there is: suites, methods, memories, patterns, machines, studies, engines or importers."""
+    """List suites, methods, memories, machines, studies ... One KIND, or with its NAME all about one."""
     from linkscope.cli import listing, listing_text
     from linkscope.cli.list_details import details
 
@@ -53,7 +53,7 @@ def topology(
     svg: Annotated[Path | None, typer.Option(help="Write a picture of the node to this file.")] = None,
     as_json: AsJson = False,
 ) -> int:
-    """Show devices, links, peaks, hops and widest paths of this machine or a described one."""
+    """Show devices, links, peaks, hops and widest paths."""
     from linkscope import api
     from linkscope.report import topology_svg, topology_text
     from linkscope.results.whole_file import write_whole

@@ -9,6 +9,8 @@ from typing import Annotated
 import typer
 
 from linkscope.cli.app import AsJson, RunPath, app, err, out, print_json
+from linkscope.cli.paging import paged
+from linkscope.cli.run_options import FormatName
 from linkscope.errors import LinkscopeError
 
 
@@ -25,22 +27,27 @@ def show(
     sort: Annotated[
         str | None, typer.Option(metavar="of-peak", help="Figures in one list, the furthest below its peak first.")
     ] = None,
+    form: FormatName = None,
     as_json: AsJson = False,
 ) -> int:
-    """Print a run on one screen: the verdict, the headline figures, what is odd. Longer output goes to $PAGER."""
+    """Print a run on one screen: verdict, headlines, what is odd. Longer output goes to $PAGER."""
     from linkscope.analysis.excerpt import readable
-    from linkscope.analysis.overview import overview
     from linkscope.cli import showing
-    from linkscope.report.provenance import hosts, precision
 
     wanted = showing.ShowRequest(full, table, where, sort)
+    if form is not None:
+        if as_json or wanted != showing.ShowRequest():
+            raise LinkscopeError("--format prints all that the tool would: leave out the other options")
+        from linkscope.report.peer_formats.formats import printed
+        from linkscope.results.run_file import RunFile
+
+        typer.echo(printed(RunFile.read(run_file), form), nl=False)
+        return 0
     found = readable(run_file)
     for notice in found.notices if as_json or wanted.narrow else ():
         err().print(notice, highlight=False, markup=False, soft_wrap=True)
     if as_json:
-        rows = wanted.rows(found)
-        tables = overview(rows, found.node, precision(found.header)).to_json()
-        print_json({"header": found.header, "hosts": hosts(found.states), "missing": list(found.missing), **tables})
+        print_json(showing.data(found, wanted))
     else:
         showing.show(found, wanted, out())
     return 0
@@ -82,7 +89,7 @@ def choose(
     output: Annotated[Path | None, typer.Option("-o", "--output", help="The file that --export writes.")] = None,
     as_json: AsJson = False,
 ) -> int:
-    """What to use: the best interface for each kind of movement and memory, by size, and what a wrong one costs."""
+    """Which interface is best for each movement, memory and size? And what does a wrong one cost?"""
     from linkscope.analysis.choose import choose as find
     from linkscope.analysis.figures_in_parts import figures_of
     from linkscope.report import choose_text, wording
@@ -119,9 +126,10 @@ def analyze(
             "collectives; else all that the run can answer.",
         ),
     ] = None,
+    full: Annotated[bool, typer.Option("--full", help="All tables; those of questions that are named always.")] = False,
     as_json: AsJson = False,
 ) -> int:
-    """Answer what engineers ask of a run, each by a sentence and a table."""
+    """Answer what engineers ask of a run, a sentence each. A question that you name is answered with its table."""
     from linkscope.analysis.excerpt import readable
     from linkscope.analysis.questions import analyze as answer
     from linkscope.report import answers_text, wording
@@ -133,7 +141,10 @@ def analyze(
     if as_json:
         print_json({**answers_text.to_json(found), **({"notices": run_read.notices} if run_read.notices else {})})
     else:
-        answers_text.show(found, wording.titled(run_read), out())
+        with paged(out()) as shown:
+            (answers_text.show_tables if full or questions else answers_text.show)(
+                found, wording.titled(run_read), shown
+            )
     return 0
 
 
@@ -154,7 +165,7 @@ def compare(
     full: Annotated[bool, typer.Option("--full", help="Every finding and figure.")] = False,
     as_json: AsJson = False,
 ) -> int:
-    """What changed between runs beyond this node's noise, told by what it has in common. Exit code 1 if worse."""
+    """What changed between runs beyond this node's noise? Told by what it has in common; exit code 1 if worse."""
     from linkscope.analysis.compare import compare as find
     from linkscope.plan.select import parse_share
     from linkscope.report import compare_text, wording
@@ -183,7 +194,7 @@ def report(
     ],
     output: Annotated[Path, typer.Option("-o", "--output", help="HTML file to write.")],
 ) -> int:
-    """Write a run, or several side by side, as one self-contained HTML page."""
+    """Write runs, side by side, as one self-contained HTML page."""
     from linkscope.analysis.excerpt import opened
     from linkscope.report.html import write_report
     from linkscope.results.run_files import named
@@ -205,7 +216,7 @@ def export(
         Path, typer.Option("-o", "--output", help="File to write, .csv or .parquet; - prints CSV.", show_default=False)
     ],
 ) -> int:
-    """Write the figures of runs as one flat table, one line per figure, with units in the names of its columns."""
+    """Write the figures of runs as one table, CSV or Parquet. A line per figure, units in the names of columns."""
     from linkscope.analysis.frames import export as write
     from linkscope.analysis.frames import exported
     from linkscope.results.run_files import open_all
@@ -234,7 +245,7 @@ def import_(
         int | None, typer.Option(min=2, max=80, help="How many took part, where FILE does not say (OSU's collectives).")
     ] = None,
 ) -> int:
-    """Make a run file of another tool's output: nvbandwidth, nccl-tests, OSU and others."""
+    """Make a run file of what nvbandwidth, nccl-tests or OSU printed. Others: `list importers`."""
     from linkscope.cli import importing
 
     return importing.take(file, output, named, beside, machine, processes, ["linkscope", *sys.argv[1:]], err())

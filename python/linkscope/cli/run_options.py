@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
+from linkscope.cli import completing
 from linkscope.cli.app import AsJson, Machine
 
 if TYPE_CHECKING:
@@ -19,7 +20,11 @@ if TYPE_CHECKING:
 Output = Annotated[Path | None, typer.Option("-o", "--output", help="Run file; else runs/HOST-TIME.jsonl.")]
 Devices = Annotated[str | None, typer.Option(help="Use only these: gpu:0,gpu:2 or gpu:0-3,numa:1.")]
 Methods = Annotated[str | None, typer.Option(help="Use only these: copy-engine,kernel-copy.")]
-Sizes = Annotated[str | None, typer.Option(help="Sizes of bandwidth rows: 512M, 1K,64K, 4K:1G:2x.")]
+Sizes = Annotated[str | None, typer.Option(help="Sizes of bandwidth cases: 512M, 1K,64K, 4K:1G:2x.")]
+Keyword = Annotated[
+    str | None,
+    typer.Option("-k", "--keyword", help="Only cases with this word in their id, title or another tool's test name."),
+]
 Precision = Annotated[
     str | None, typer.Option(help="Stop when the 95 % interval is this close to the median; default 1%.")
 ]
@@ -43,6 +48,14 @@ LauncherName = Annotated[
 LauncherCommand = Annotated[str | None, typer.Option(help="The launcher's path and options: 'srun --mpi=pmix'.")]
 Hosts = Annotated[str | None, typer.Option(help="Hosts, in the spelling of mpiexec or srun: a,b.")]
 Hostfile = Annotated[str | None, typer.Option(help="A file of hosts for mpiexec.")]
+FormatName = Annotated[
+    str | None,
+    typer.Option(
+        "--format",
+        help="Print as another tool does: nvbandwidth, nccl-tests or osu.",
+        autocompletion=completing.formats,
+    ),
+]
 
 
 @dataclass(frozen=True)

@@ -15,18 +15,16 @@ from linkscope.near_names import unknown
 def completion(
     shell: Annotated[str, typer.Argument(help="bash, zsh or fish.", autocompletion=completing.shells)],
 ) -> int:
-    """Print what completes commands, options and names in a shell: eval "$(linkscope completion bash)"."""
-    from typer.completion import get_completion_script  # type: ignore[attr-defined]
-
+    """Print what completes commands and names in a shell. Use: eval "$(linkscope completion bash)"."""
     if shell not in completing.shells():
         raise unknown("shell", shell, completing.shells())
-    typer.echo(get_completion_script(prog_name="linkscope", complete_var=completing.VARIABLE, shell=shell))
+    typer.echo(completing.script(shell))
     return 0
 
 
 @app.command()
 def man(context: typer.Context) -> int:
-    """Print the manual page: linkscope man > linkscope.1; man ./linkscope.1."""
+    """Print the manual page. Use: linkscope man > linkscope.1; man ./linkscope.1."""
     from linkscope.cli.man_page import man_page
 
     typer.echo(man_page(context.parent), nl=False)

@@ -8,12 +8,15 @@ from typing import Annotated, Any
 
 import typer
 
-from linkscope.cli.app import AsJson, app, err, out, print_json
+from linkscope.cli.app import AsJson, Commands, app, err, out, print_json
 from linkscope.cli.run_options import RunOptions, given, with_run_options
 from linkscope.errors import LinkscopeError
+from linkscope.near_names import unknown
 
 workloads = typer.Typer(
-    help="What applications send: which interface and memory make it fastest, and which rank order."
+    cls=Commands,
+    no_args_is_help=True,
+    help="What makes an application's messages fastest? Which interface, memory and rank order.",
 )
 app.add_typer(workloads, name="app")
 
@@ -31,7 +34,7 @@ Listen = Annotated[str | None, typer.Option(help="Address of this host that the 
 
 @workloads.callback()
 def about() -> None:
-    """What applications send: which interface and memory make it fastest, and which rank order."""
+    """What makes an application's messages fastest? Which interface, memory and rank order."""
 
 
 @workloads.command()
@@ -137,6 +140,8 @@ def order(
     from linkscope.workload.halo import halo, parse_cells
     from linkscope.workload.pattern_file import read_pattern
 
+    if pattern != "halo" and not Path(pattern).exists():
+        raise unknown("application or file", pattern, ["halo"])
     schedule = halo(ranks, parse_cells(cells), steps) if pattern == "halo" else read_pattern(Path(pattern))
     if pattern != "halo" and (ranks, cells, steps) != (4, "61440x30720", 87):
         raise LinkscopeError("--ranks, --cells and --steps are of halo: a file says its own")

@@ -76,9 +76,11 @@ def matches(peer: PeerOutput, cases: Sequence[tuple[set[str], Json]]) -> Iterato
 
 
 def renamed(case: Json, known: Mapping[str, Json]) -> Json | None:
-    """The case with the id and labels of the one of ``known`` (by ``movement``) that moves the same; how it was timed
-    stays the tool's own. None where there is none."""
-    same = known.get(movement(case))
+    """The case with the id and labels of the one of ``known`` (by ``movement``, and by id) that moves the same, of its
+    own id where there is one; how it was timed stays the tool's own. None where there is none."""
+    moved = movement(case)
+    own = known.get(case["id"])
+    same = own if own is not None and movement(own) == moved else known.get(moved)
     names = ("id", "suite", "name", "labels")
     return None if same is None else {**case, **{name: same[name] for name in names if name in same}}
 

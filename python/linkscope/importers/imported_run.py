@@ -48,8 +48,9 @@ def import_file(path: Path, output: Path, wanted: Wanted, command: Sequence[str]
     tests = dict.fromkeys([figure.test for figure in peer.figures] + [one.test for one in peer.not_run])
     cases = claimed(peer, node, tests)
     found = list(matches(peer, cases))
-    known = {movement(row.case): row.case for row in wanted.beside.rows} if wanted.beside else {}
-    rows = [row for match in found if (row := _row(peer, match, known)) is not None]
+    beside = wanted.beside.rows if wanted.beside else ()
+    known = {movement(row.case): row.case for row in beside} | {row.id: row.case for row in beside}
+    rows = _once([row for match in found if (row := _row(peer, match, known)) is not None])
     rows += _not_run(peer, cases, known, {row["id"] for row in rows})
     if not rows:
         raise LinkscopeError(f"{path}: no case of linkscope is what these measure: {', '.join(tests)[:200]}")
@@ -68,6 +69,11 @@ def _row(peer: PeerOutput, match: Match, known: Mapping[str, Json]) -> Json | No
     own = sized(match.case, match.figures)
     case = renamed(own, known) or sized(renamed(match.case, known) or own, match.figures)
     return {**_start(peer, case, tests, "ok"), **found}
+
+
+def _once(rows: Sequence[Json]) -> list[Json]:
+    """Without those whose id stands there already: two of a tool's tests may measure one case of the run beside."""
+    return list({row["id"]: row for row in reversed(rows)}.values())[::-1]
 
 
 def _not_run(

@@ -18,6 +18,7 @@ from linkscope.importers import (
 )
 from linkscope.importers.peer_output import PeerOutput, Source
 from linkscope.near_names import unknown
+from linkscope.results.printed_mark import is_marked
 
 
 @dataclass(frozen=True)
@@ -52,8 +53,11 @@ IMPORTERS = {
 def read(source: Source, name: str | None) -> PeerOutput:
     """What the file says, as ``name`` of ``IMPORTERS``, or as the one that recognises it.
 
-    Raises LinkscopeError, one line, where none does, several do, or the file is not what it seems.
+    Raises LinkscopeError, one line, where none does, several do, or the file is not what it seems: what linkscope
+    itself printed in a tool's format is no figure of that tool.
     """
+    if is_marked(source.text):
+        raise LinkscopeError(f"{source.path} was printed by linkscope: name its run file where you name a run")
     if name is None:
         found = [key for key, one in IMPORTERS.items() if one.recognises(source.text)]
         if len(found) != 1:

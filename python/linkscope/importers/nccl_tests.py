@@ -32,7 +32,7 @@ _SUITES = ("collectives", "p2p-processes")
 _TYPES = ("float", "float32")
 _MEMORY = "the case is of plain device memory; the tool may use memory of the library's own allocator"
 _CSV_NAMES = {"collective": "name", "#wrong": "wrong"}
-_CONFIG = re.compile(r"# nThread (\d+) nGpus (\d+) .* iters: (\d+) .*?(?:graph: (\d+).*)?")
+_CONFIG = re.compile(r"# nThread (\d+) nGpus (\d+) .*?(?<!warmup )(?<!agg )iters: (\d+) .*?(?:graph: (\d+).*)?")
 _RANK = re.compile(r"#\s+Rank\s+\d+ (?:Group\s+\d+ )?Pid\s+(\d+) on\s+(\S+) device\s+(\d+) \[([0-9a-fA-Fx:]+)\] (.*)")
 _LINE = re.compile(r"\s*(\d+)\s+\d+\s+(\w+)\s+\w+\s+-?\d+\s+(\S+)\s+\S+\s+\S+\s+(\S+)(?:\s.*)?")
 

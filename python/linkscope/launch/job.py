@@ -30,6 +30,7 @@ from linkscope.machine.paths import Paths
 from linkscope.machine.state import MachineState, read_state
 from linkscope.plan.budget import DEFAULT_ROUNDS, Costs, RoundLimits, SamplingOptions, estimate_s, modelled_s, row_of
 from linkscope.plan.expand import expand
+from linkscope.plan.keyword import picked
 from linkscope.plan.modelled import machine_of
 from linkscope.plan.planned_case import PlannedCase
 from linkscope.plan.run_estimate import RunEstimate, crowd_now, modelled_estimate, run_estimate
@@ -38,15 +39,18 @@ from linkscope.plan.suite import load_suite, packaged_methods
 from linkscope.plan.workload_cases import workload_notes
 from linkscope.results import calibration
 from linkscope.results.run_file import FILE_SCHEMA, SCHEMA
+from linkscope.typed_call import typed_fields
 
 Json = dict[str, Any]
 
 
+@typed_fields
 @dataclass(frozen=True)
 class Request:
     """What the user asked for, in the command line's own words. None: the default.
 
     ``suites``: names, or paths of suite files. ``machine``: a described node, modelled. ``engine``: cuda, hip, host.
+    ``keyword``: a word that the cases must have.
     ``launching``: how several processes are started, where cases want them. ``workload``: an application whose messages
     are run in the place of suites; ``suites`` then names it.
     """
@@ -61,6 +65,7 @@ class Request:
     clock: str | None = None
     machine: str | None = None
     engine: str | None = None
+    keyword: str | None = None
     launching: LaunchOptions = field(default_factory=LaunchOptions)
     workload: WorkloadRequest | None = None
 
@@ -69,7 +74,18 @@ class Request:
         """The words that ask for the same, but for the output."""
         words = ["linkscope", "run", *self.suites] if self.workload is None else self.workload.command_line
         default = Request()
-        for name in ("devices", "methods", "sizes", "precision", "budget", "rounds", "clock", "machine", "engine"):
+        for name in (
+            "devices",
+            "methods",
+            "sizes",
+            "precision",
+            "budget",
+            "rounds",
+            "clock",
+            "machine",
+            "engine",
+            "keyword",
+        ):
             value = getattr(self, name)
             if value != getattr(default, name):
                 words += [f"--{name}", str(value)]
@@ -216,6 +232,7 @@ def prepare(request: Request, measured: frozenset[str] = frozenset()) -> Job:
     if not described:
         selected = replace(selected, hosts=max(len(request.launching.peers), 1))
     planned = expand(suites, node, engine.catalog(), selected)
+    planned = planned if request.keyword is None else picked(planned, request.keyword)
     if not described:
         planned = startable(planned, request.launching, engine)
     if workload is not None and all(one.skip is not None for one in planned):

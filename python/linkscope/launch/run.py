@@ -32,6 +32,7 @@ from linkscope.plan.select import with_unit
 from linkscope.plan.suite import suite_names
 from linkscope.results.row import Row
 from linkscope.results.run_file import RunFile, RunWriter
+from linkscope.typed_call import typed_fields
 
 Json = dict[str, Any]
 
@@ -41,6 +42,7 @@ INTERRUPTED = 130
 _STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
+@typed_fields
 @dataclass(frozen=True)
 class Listener:
     """Told how a run goes on: the job and the cases it has still to measure, the number (from 0) and cases of each

@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from linkscope.errors import LinkscopeError
+from linkscope.near_names import unknown
 from linkscope.plan.application import Application, PatternApplication, without_gaps
 from linkscope.plan.sizes import parse_counts
 from linkscope.plan.suite import Suite, load_suite
 from linkscope.plan.workload_fields import application
 from linkscope.plan.workload_row import INTERFACES, MOST_RANKS, WorkloadRow
+from linkscope.typed_call import typed_fields
 from linkscope.workload.pattern_file import read_pattern
 
 Json = dict[str, Any]
@@ -29,6 +31,7 @@ GAPS = ("recorded", "none")
 TERMINATIONS = ("blocking", "non-blocking")
 
 
+@typed_fields
 @dataclass(frozen=True)
 class WorkloadRequest:
     """None: as the packaged suite of that name has it. ``file``: of a pattern, its file."""
@@ -53,7 +56,7 @@ class WorkloadRequest:
         """What is run; reads a pattern's file. Raises LinkscopeError for the first wrong word, and where the file is no
         pattern."""
         if self.application not in APPLICATIONS:
-            raise LinkscopeError(f"no application {self.application!r}: choose from {', '.join(APPLICATIONS)}")
+            raise unknown("application", self.application, APPLICATIONS)
         own = _OPTIONS[self.application]
         for other in sorted({name for names in _OPTIONS.values() for name in names}.difference(own)):
             if getattr(self, other) is not None:
@@ -123,5 +126,5 @@ def _chosen(option: str, text: str | None, known: Sequence[str]) -> tuple[str, .
     words = _words(text)
     for word in words:
         if word not in known:
-            raise LinkscopeError(f"--{option}: {word!r} is none of {', '.join(known)}")
+            raise unknown(option, word, known)
     return words

@@ -14,7 +14,7 @@ _GIB = 1 << 30
 _INTERFACES = {
     "mpi": "see docs/processes.md: an MPI with the standard ABI is loaded directly, any other through an adapter",
     "xccl": "install the vendor's library, or name it in LINKSCOPE_XCCL",
-    "torch": "install it beside linkscope (extra `torch`), or leave these rows out",
+    "torch": "install it beside linkscope (extra `torch`), or leave out the suites that name them",
 }
 """What to do about a missing one, by how its methods' names begin."""
 
@@ -76,7 +76,7 @@ def _engines(seen: Examined) -> Iterator[Finding]:
                 "problem" if seen.vendor == name else "note",
                 f"the {name} engine sees no usable GPU: {description['problem']}",
                 "cases that need a GPU will be skipped",
-                "load the vendor's driver, or give this container or user access to the GPU devices",
+                "load a driver as new as the engine wants (docs/install.md), or let this container or user use GPUs",
             )
 
 
@@ -90,7 +90,7 @@ def _interfaces(seen: Examined) -> Iterator[Finding]:
     for reason, names in reasons.items():
         remedy = next(text for name, text in _INTERFACES.items() if names[0].startswith(name))
         what = f"{', '.join(names)}: {reason}"
-        yield Finding("note", what, "rows that need it are skipped with that reason", remedy)
+        yield Finding("note", what, "cases that need it are skipped with that reason", remedy)
 
 
 def _clocks(seen: Examined) -> Iterator[Finding]:

@@ -8,6 +8,9 @@ from typing import Any
 
 import msgspec
 
+from linkscope.displayed import Displayed, picture_of
+from linkscope.picture import Picture
+
 MOST_DEVICES = 4096
 MOST_LINKS = 65536
 LARGEST = 1e18
@@ -60,8 +63,8 @@ ASSUMED = "assumed: "
 """With this begins a note of a described node that says what no source gives."""
 
 
-@dataclass(frozen=True)
-class Node:
+@dataclass(frozen=True, repr=False)
+class Node(Displayed):
     """One machine's topology. ``modelled`` is true for a described node, whose notes begin with its title."""
 
     name: str
@@ -101,6 +104,10 @@ class Node:
         if any(number is not None and not 0 <= number < LARGEST for number in numbers):
             return "a size, rate or time that no machine has"
         return ""
+
+    def plot(self) -> Picture:
+        """The diagram of its devices and links."""
+        return picture_of(self, None)
 
     def to_json(self) -> dict[str, Any]:
         """A JSON-ready dict; ``Node.from_json`` reads it back."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from linkscope.errors import LinkscopeError
+from linkscope.near_names import unknown
 from linkscope.workload.halo import DECKS as HALO_DECKS
 from linkscope.workload.halo import STEPS, HaloDeck, halo, largest_that_fits
 from linkscope.workload.particles import CYCLES, particles, rank_grid
@@ -155,7 +156,7 @@ class ParticleApplication:
 
     def deck(self, ranks: int, room: Room) -> Deck:
         if self.deck_name not in PARTICLE_DECKS:
-            raise LinkscopeError(f"particles has no deck {self.deck_name!r}: choose from {', '.join(PARTICLE_DECKS)}")
+            raise unknown("deck", self.deck_name, PARTICLE_DECKS)
         grid = self.grid or rank_grid(ranks)
         if grid[0] * grid[1] * grid[2] != ranks:
             raise LinkscopeError(f"a grid of {grid[0]} x {grid[1]} x {grid[2]} is not of {ranks} ranks")
@@ -225,7 +226,7 @@ def _known(name: str) -> HaloDeck:
     """Of DECKS, by its name with or without what all their names end in. Raises LinkscopeError."""
     found = HALO_DECKS.get(name) or HALO_DECKS.get(f"{name}_short")
     if found is None:
-        raise LinkscopeError(f"halo has no deck {name!r}: choose from {USUAL}, {LARGEST}, {', '.join(HALO_DECKS)}")
+        raise unknown("deck", name, (USUAL, LARGEST, *HALO_DECKS))
     return found
 
 

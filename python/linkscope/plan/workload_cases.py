@@ -68,7 +68,8 @@ def workload_notes(cases: Sequence[PlannedCase]) -> tuple[str, ...]:
 
 
 def _where(row: WorkloadRow) -> str:
-    return f"suite {row.suite}, row {row.name}"
+    """What an error begins with; a command of `app` has no suite's file that a user could look into."""
+    return row.suite if row.suite == row.name else f"suite {row.suite}, row {row.name}"
 
 
 def _counts(row: WorkloadRow, node: Node, usual: int) -> tuple[int, ...]:
@@ -82,7 +83,7 @@ def _counts(row: WorkloadRow, node: Node, usual: int) -> tuple[int, ...]:
 
 def _several(row: WorkloadRow, counts: tuple[int, ...]) -> tuple[int, ...]:
     if min(counts, default=0) < 2:
-        raise LinkscopeError(f"{_where(row)}: ranks: 2 to {MOST_RANKS} of them exchange messages")
+        raise LinkscopeError(f"{_where(row)}: {min(counts, default=0)} ranks: it takes 2 to {MOST_RANKS}")
     return counts
 
 

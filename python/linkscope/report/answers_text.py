@@ -1,4 +1,4 @@
-"""Answers on a terminal: of each question a sentence that concludes, and a short table."""
+"""Answers on a terminal: of each question a sentence that concludes, and its table where it is asked for."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import Any
 
 from polars import DataFrame
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from linkscope.analysis.questions import QUESTIONS
@@ -16,7 +15,7 @@ from linkscope.report.answers.answer import Answer
 from linkscope.report.answers.paths import ANISOTROPY, ENGINES, NUMA, PEAKS, TIERS
 from linkscope.report.answers.sharing import INTERFERENCE, SCALING, THREADS
 from linkscope.report.answers.sizes import COLLECTIVES, FITS, SATURATION
-from linkscope.report.grid import empty_grid
+from linkscope.report.label_lines import Column, print_label_lines
 
 ANSWERS: dict[str, Answer] = {
     **{"peaks": PEAKS, "tiers": TIERS, "fits": FITS, "saturation": SATURATION, "anisotropy": ANISOTROPY, "numa": NUMA},
@@ -29,27 +28,42 @@ ANSWERS: dict[str, Answer] = {
     },
 }
 """By the names of ``QUESTIONS``."""
-LABEL_WIDTH = 18
-"""At least, so that it is not broken into letters."""
-MOST_LINES = 5
-"""Of each table, where several questions are answered."""
+NOTHING = (
+    "This run answers none of the questions: it has no figures that can be compared. `linkscope show RUN` has all."
+)
 
 
 def show(found: Mapping[str, DataFrame], node: str, console: Console) -> None:
-    """Tables are whole where one question was asked."""
+    """Every answer in a sentence or two, and how to get at its table."""
+    _print_title(found, node, console)
+    for name, table in found.items():
+        _print_conclusion(name, table, console)
+    if found:
+        console.print(Text(f"\nlinkscope analyze RUN {next(iter(found)):<10} the table of an answer", style="dim"))
+        console.print(Text("linkscope analyze RUN --full     all tables", style="dim"))
+
+
+def show_tables(found: Mapping[str, DataFrame], node: str, console: Console) -> None:
+    """Every answer with its whole table."""
+    _print_title(found, node, console)
+    for name, table in found.items():
+        _print_conclusion(name, table, console)
+        if len(table):
+            _print_table(ANSWERS[name], table, console)
+
+
+def _print_title(found: Mapping[str, DataFrame], node: str, console: Console) -> None:
     title = Text(node, style="bold")
     if any(modelled(table) for table in found.values()):
         title.append(f"  {wording.MODELLED}", style="bold yellow")
     console.print(title)
     if not found:
-        console.print(Text("This run answers none of the questions: it has no figure that can be compared."))
-    for name, table in found.items():
-        console.print(Text(name, style="bold") + Text(f"  {QUESTIONS[name].asks}", style="dim"))
-        console.print(Text(conclusion(name, table)))
-        if len(table) and len(found) == 1:
-            _print_table(ANSWERS[name], table, console)
-        elif len(table):
-            _print_short(name, table, console)
+        console.print(Text(NOTHING))
+
+
+def _print_conclusion(name: str, table: DataFrame, console: Console) -> None:
+    console.print(Text(name, style="bold") + Text(f"  {QUESTIONS[name].asks}", style="dim"))
+    console.print(Text(conclusion(name, table)))
 
 
 def conclusion(name: str, table: DataFrame) -> str:
@@ -70,28 +84,7 @@ def modelled(table: DataFrame) -> bool:
 
 
 def _print_table(answer: Answer, table: DataFrame, console: Console) -> None:
-    console.print(_grid(answer, answer.order(table)))
-
-
-def _print_short(name: str, table: DataFrame, console: Console) -> None:
-    answer = ANSWERS[name]
-    lines = answer.order(table)
-    if answer.alike:
-        lines = lines.unique(answer.alike, keep="first", maintain_order=True)
-    lines = lines.head(MOST_LINES)
-    console.print(_grid(answer, lines))
-    if len(lines) < len(table):
-        console.print(Text(f"{len(table) - len(lines)} more: linkscope analyze RUN {name}", style="dim"))
-
-
-def _grid(answer: Answer, lines: DataFrame) -> Table:
-    texts = [(answer.label(line), *(text(line) for text in answer.columns.values())) for line in lines.to_dicts()]
-    kept = [index for index in range(len(answer.columns)) if any(text[index + 1] for text in texts)]
-    headings = list(answer.columns)
-    grid = empty_grid("", LABEL_WIDTH)
-    for index in kept:
-        number = all(not text[index + 1] or text[index + 1][0] in "-+<x0123456789" for text in texts)
-        grid.add_column(Text(headings[index]), justify="right" if number else "left", no_wrap=number, overflow="fold")
-    for label, *cells in texts:
-        grid.add_row(Text(label), *(Text(cells[index]) for index in kept))
-    return grid
+    lines = answer.order(table).to_dicts()
+    columns = [Column(head, tuple(map(text, lines))) for head, text in answer.columns.items()]
+    kept = [column for column in columns if any(column.cells)]
+    print_label_lines("", [answer.label(line) for line in lines], kept, console)

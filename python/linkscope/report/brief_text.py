@@ -9,12 +9,13 @@ from rich.console import Console, Group, RenderableType
 from rich.text import Text
 
 from linkscope.analysis.explain import Diagnosis
-from linkscope.analysis.headlines import best_by_method, between_gpus, furthest_below
+from linkscope.analysis.headlines import best_by_method, between_gpus
 from linkscope.analysis.matrices import Matrix
 from linkscope.analysis.overview import Overview
 from linkscope.analysis.summary import Summary, TableSummary
 from linkscope.report import explain_text, wording, workload_text
 from linkscope.report.cell_grid import Notes, Parts, parts_of, print_parts, width_of
+from linkscope.report.odd_text import odd
 from linkscope.report.provenance import date, remarks
 from linkscope.report.summary_text import group_line, table_lines
 from linkscope.results.run_file import RunFile
@@ -30,14 +31,19 @@ MOST_VERDICT_LINES = 6
 MOST_ODD = 3
 MOST_REASONS = 6
 MOST_REASON_LINES = 3
-FAR_BELOW = 0.7
-"""A path whose best figure is below this share of its peak is told as odd."""
 
 
-def show(run: RunFile, found: Overview, diagnosis: Diagnosis, console: Console) -> None:
-    """Prints ``run`` in at most 40 lines, at 80 columns or more."""
+def show(
+    run: RunFile,
+    found: Overview,
+    diagnosis: Diagnosis,
+    console: Console,
+    further: Sequence[tuple[str, str]] = (),
+) -> None:
+    """Prints ``run`` in at most 40 lines, at 80 columns or more; last what to do next, (how, what) each: if
+    not ``further``, the commands that the run has something for."""
     reasons = _reasons(found.summary, console)
-    _show(run, found, diagnosis, reasons, _further(), console)
+    _show(run, found, diagnosis, reasons, _further(further or terminal_ways(run, found, diagnosis)), console)
 
 
 def show_ended(run: RunFile, found: Overview, diagnosis: Diagnosis, console: Console) -> None:
@@ -91,11 +97,12 @@ def _verdict(run: RunFile, found: Overview, diagnosis: Diagnosis, console: Conso
     if len(remarks(run)) > MOST_REMARKS:
         told.append(Text(f"{wording.count(len(remarks(run)) - MOST_REMARKS, 'more remark')} with --full", "yellow"))
     workloads = [_cropped(workload_text.verdict(one), MOST_REMARK_LINES, "bold", console) for one in found.workloads]
-    judged = [] if workloads and diagnosis.judged == 0 and not diagnosis.wrong else [explain_text.verdict(diagnosis)]
+    told_by_workloads = workloads and diagnosis.judged == 0 and not diagnosis.wrong
+    judged = () if told_by_workloads else explain_text.conclusion(diagnosis)
     return [
         *told,
         *workloads[:MOST_ODD],
-        *(_cropped(one, MOST_VERDICT_LINES, "bold", console) for one in judged),
+        *(_cropped(text, MOST_VERDICT_LINES, style, console) for text, style in judged),
         _cropped(counted, 1, "", console),
     ]
 
@@ -180,34 +187,29 @@ def _print_tables(lines: Sequence[TableSummary], room: int, console: Console) ->
 def _odd(
     found: Overview, lines: Sequence[TableSummary], diagnosis: Diagnosis, console: Console
 ) -> list[RenderableType]:
-    told = [
-        (f"{', '.join(one.where)}: {one.what}, {explain_text.lost(one)}", "red")
-        for one in diagnosis.shortfalls[:MOST_ODD]
-    ]
-    for line in furthest_below(lines, FAR_BELOW, MOST_ODD):
-        share = wording.percent(line.highest_share or 0.0)
-        told.append((f"at most {share} of its peak: {line.heading.title}", "yellow"))
-    above = sum(one.above_peak for table in found.tables for one in table.flat)
-    if above:
-        told.append((f"{wording.count(above, 'figure')} above the peak: a cache served them, not the path", "yellow"))
-    imprecise = found.summary.imprecise
-    if imprecise and not found.summary.modelled and not found.summary.imported:
-        asked = wording.asked(found.summary.precision)
-        told.append((f"{len(imprecise)} of {found.summary.figures} intervals are wider than {asked}", "dim"))
+    told = odd(found, lines, diagnosis, MOST_ODD)
     if not told:
         return []
-    return [Text("\nOdd", style="bold"), *(_cropped(text, 1, style, console) for text, style in told)]
+    return [Text("\nOdd", style="bold"), *(_cropped(one.plain, 1, str(one.style), console) for one in told)]
 
 
-def _further() -> list[RenderableType]:
-    ways = (
-        ("show RUN --full", "every figure with its interval"),
-        ("show RUN --table WORD", "only its tables; --where gpu:0 only its cases"),
-        ("show RUN --sort of-peak", "the figures furthest below their peak first"),
-        ("explain RUN", "what is slow, and why"),
-        ("report RUN -o PAGE.html", "all of it as one page"),
-    )
-    return [Text(""), *(Text(f"linkscope {command:<25}{what}", style="dim") for command, what in ways)]
+def _further(ways: Sequence[tuple[str, str]]) -> list[RenderableType]:
+    wide = max((len(how) for how, _ in ways), default=0)
+    return [Text(""), *(Text(f"{how:<{wide}}  {what}", style="dim") for how, what in ways)]
+
+
+def terminal_ways(run: RunFile, found: Overview, diagnosis: Diagnosis) -> list[tuple[str, str]]:
+    """What a reader may ask next, of what the run has: the command and what it prints."""
+    used = [device.id for device in run.node.devices if device.kind == "gpu"] or [run.node.devices[0].id]
+    rated = any(line.highest_share is not None for line in found.summary.tables)
+    return [
+        ("linkscope show RUN --full", "every figure with its interval" if not run.modelled else "every figure"),
+        ("linkscope show RUN --table WORD", f"only its tables; --where {used[0]} only its cases"),
+        *([("linkscope show RUN --sort of-peak", "the figures furthest below their peak first")] if rated else []),
+        *([("linkscope explain RUN", "what is slow, and why")] if diagnosis.judged or diagnosis.wrong else []),
+        *([("linkscope choose RUN", "what else a wrong interface or memory costs")] if found.workloads else []),
+        ("linkscope report RUN -o PAGE.html", "all of it as one page"),
+    ]
 
 
 def _cropped(text: str, most: int, style: str, console: Console) -> Text:
@@ -220,7 +222,7 @@ def _cropped(text: str, most: int, style: str, console: Console) -> Text:
 
 
 def _twin(console: Console) -> Console:
-    return Console(file=io.StringIO(), width=console.width, force_terminal=False)
+    return Console(file=io.StringIO(), width=console.width, force_terminal=False, force_jupyter=False)
 
 
 def _text(twin: Console) -> str:

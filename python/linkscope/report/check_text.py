@@ -7,7 +7,7 @@ from rich.text import Text
 
 from linkscope.analysis.check import UNCLEAR, CheckResult, Verdict
 from linkscope.report import wording
-from linkscope.report.grid import case_id, empty_grid
+from linkscope.report.label_lines import Column, print_label_lines
 
 FEW = 8
 
@@ -20,22 +20,18 @@ def show(found: CheckResult, console: Console) -> None:
     console.print(title)
     console.print(Text(verdict(found), style="bold green" if found.passed else "bold red"))
     if found.broken:
-        grid = empty_grid("figure")
-        for name in ("path", "value", "limit", "beyond by"):
-            grid.add_column(name, justify="left" if name == "path" else "right", no_wrap=True)
-        for one in found.broken[:FEW]:
-            grid.add_row(
-                case_id(one.id),
-                one.path,
-                quantity(one, one.value),
-                quantity(one, one.limit),
-                wording.percent(one.beyond),
-            )
-        console.print(grid)
+        few = found.broken[:FEW]
+        columns = (
+            Column("path", tuple(one.path for one in few)),
+            Column("value", tuple(quantity(one, one.value) for one in few)),
+            Column("limit", tuple(quantity(one, one.limit) for one in few)),
+            Column("beyond by", tuple(wording.percent(one.beyond) for one in few)),
+        )
+        print_label_lines("figure", [one.id for one in few], columns, console)
         if len(found.broken) > FEW:
             console.print(Text(f"{len(found.broken) - FEW} more in --json", style="dim"))
-    for few in found.too_few[:FEW]:
-        console.print(Text(f"too few: {few.what}: {few.count} of {few.of}: {few.reason}", style="red"))
+    for lack in found.too_few[:FEW]:
+        console.print(Text(f"too few: {lack.what}: {lack.count} of {lack.of}: {lack.reason}", style="red"))
     for name, reason in found.failed[:FEW]:
         console.print(Text(f"failed: {name}: {reason}", style="red"))
     for limit in found.unmatched[:FEW]:

@@ -6,20 +6,26 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from rich.console import Console, Group, RenderableType
-from rich.table import Table
+from rich.padding import Padding
 from rich.text import Text
 
 from linkscope.analysis.choose import AtSize, Choice, Choices, Question
 from linkscope.analysis.size_ranges import AS_GOOD, Crossover, SizeRange
 from linkscope.report import wording
-from linkscope.report.grid import empty_grid, words
+from linkscope.report.grid import GAP, words
+from linkscope.report.label_lines import Column, print_label_lines
 
 MOST_LINES = 40
+INDENT = 2
 COST_WIDTH = 9
 """Of a column with what a way costs at a size."""
-HEAD_LINES = 8
-"""Title, verdict and the line on what is left out, in 80 columns."""
-WORDS = "Equals are named as such: their 95 % intervals do not tell them apart, or they differ by less than 1 %."
+HEAD_LINES = 12
+"""Title, verdict, the line on what is left out and what next, in 80 columns."""
+WORDS = 'By size what is fastest, then how much longer others take. Equals stand together with "or": '
+ALIKE, ALIKE_IN_MODEL = (
+    "their 95 % intervals do not tell them apart, or they differ by less than 1 %.",
+    "they differ by less than 1 %.",
+)
 
 
 def show(found: Choices, node: str, console: Console) -> None:
@@ -28,7 +34,7 @@ def show(found: Choices, node: str, console: Console) -> None:
     matter = [one for one in found.answers if not one.equals]
     left, shown = MOST_LINES - HEAD_LINES, 0
     for alike in sorted(by_ranges(matter), key=lambda answers: rank(answers[0])):
-        block = _block(alike)
+        block = _block(alike, console.width)
         lines = len(console.render_lines(block, pad=False))
         if lines > left:
             break
@@ -41,20 +47,24 @@ def show(found: Choices, node: str, console: Console) -> None:
             if len(matter) < len(found.answers)
             else []
         ),
-        *([f"{len(found.unrivalled)} measured in one way alone"] if found.unrivalled else []),
+        *([f"{len(found.unrivalled)} done in one way alone"] if found.unrivalled else []),
     ]
     if rest:
-        console.print(Text(f"{'; '.join(rest)}: see --full", style="dim"))
+        console.print(Text(f"\n{'; '.join(rest)}: see --full", style="dim"))
+    if found.answers and not found.modelled:
+        console.print(
+            Text("linkscope choose RUN --export json -o FILE  for programs; -h names more forms", style="dim")
+        )
 
 
 def show_all(found: Choices, node: str, console: Console) -> None:
     """Every answer, each with what every way costs at every size."""
     _print_head(found, node, console)
     for answer in found.answers:
-        console.print(_block([answer]))
+        console.print(_block([answer], console.width))
         _print_map(answer, console)
     if found.unrivalled:
-        console.print(Text("Measured in one way alone:", style="bold"))
+        console.print(Text("Done in one way alone:", style="bold"))
     for question in found.unrivalled:
         console.print(Text(f"  {title(question)}", style="dim"))
 
@@ -63,7 +73,10 @@ def verdict(found: Choices) -> str:
     """One sentence or two."""
     matter = [one for one in found.answers if not one.equals]
     if not found.answers:
-        return "Nothing to choose: nothing in this run was measured in two ways under the same conditions."
+        return (
+            "Nothing to choose: this run does nothing in two ways under the same conditions. A run of the suite "
+            "default or peer does."
+        )
     if not matter:
         return f"It does not matter: in {len(found.answers)} of {len(found.answers)} questions all ways are equals."
     worst = min(matter, key=lambda one: (_on_host(one), -one.stake))
@@ -114,7 +127,8 @@ def _print_head(found: Choices, node: str, console: Console) -> None:
         head.append(f"  {wording.MODELLED}", style="bold yellow")
     console.print(head)
     console.print(Text(verdict(found), style="bold"))
-    console.print(Text(WORDS, style="dim"))
+    if found.answers:
+        console.print(Text(WORDS + (ALIKE_IN_MODEL if found.modelled else ALIKE), style="dim"))
 
 
 def by_ranges(answers: Iterable[Choice]) -> list[list[Choice]]:
@@ -126,21 +140,31 @@ def by_ranges(answers: Iterable[Choice]) -> list[list[Choice]]:
     return list(found.values())
 
 
-def _block(alike: Sequence[Choice]) -> Group:
+def _block(alike: Sequence[Choice], width: int) -> Group:
     """A title, a line for each size range, and where ways cross; costs from the least to the most of all."""
-    grid = Table.grid(padding=(0, 2))
-    grid.add_column(no_wrap=True)
-    grid.add_column(max_width=30)
-    grid.add_column()
-    for spans in zip(*(one.ranges for one in alike), strict=True):
-        one = _together(spans)
-        grid.add_row(Text(f"  {sizes(one)}"), Text(best(one), style="cyan"), words(costs(one), "dim"))
+    spans = [_together(span) for span in zip(*(one.ranges for one in alike), strict=True)]
     tiers = list(dict.fromkeys(one.question.tier for one in alike))
     tier = " or ".join(tiers) if len(tiers) < 3 else f"{len(tiers)} kinds of links"
-    parts: list[RenderableType] = [Text(""), Text(title(replace(alike[0].question, tier=tier)), style="bold"), grid]
+    head = Text(title(replace(alike[0].question, tier=tier)), style="bold")
+    parts: list[RenderableType] = [Text(""), head, *_range_lines(spans, width)]
     if len(alike) == 1 and (line := closing(alike[0])):
         parts.append(Text(f"  {line}", style="dim"))
     return Group(*parts)
+
+
+def _range_lines(spans: Sequence[SizeRange], width: int) -> list[RenderableType]:
+    """A line for each range, or two where its costs do not fit beside it."""
+    sized, ways = max(len(sizes(one)) for one in spans), max(len(best(one)) for one in spans)
+    beside = all(INDENT + sized + GAP + ways + GAP + len(costs(one)) <= width for one in spans)
+    lines: list[RenderableType] = []
+    for one in spans:
+        line = Text(f"{' ' * INDENT}{sizes(one):<{sized + GAP}}").append(best(one), style="cyan")
+        if beside:
+            line.pad_right(max(INDENT + sized + GAP + ways + GAP - len(line), 0))
+        lines.append(line.append(costs(one), style="dim") if beside else line)
+        if not beside and costs(one):
+            lines.append(Padding(words(costs(one), "dim"), (0, 0, 0, 2 * INDENT)))
+    return lines
 
 
 def _together(spans: Sequence[SizeRange]) -> SizeRange:
@@ -171,13 +195,11 @@ def _print_map(answer: Choice, console: Console) -> None:
     left = console.width - max(len(head), min(max(map(len, answer.rivals)), console.width // 2))
     each = max(left // COST_WIDTH, 1)
     for start in range(0, len(answer.sizes), each):
-        grid = empty_grid(head)
-        part = answer.sizes[start : start + each]
-        for at in part:
-            grid.add_column(Text(wording.size(at.bytes)), justify="right", no_wrap=True)
-        for name in answer.rivals:
-            grid.add_row(words(name), *(Text(cost(at, name)) for at in part))
-        console.print(grid)
+        columns = [
+            Column(wording.size(at.bytes), tuple(cost(at, name) for name in answer.rivals), "numbers")
+            for at in answer.sizes[start : start + each]
+        ]
+        print_label_lines(head, answer.rivals, columns, console)
 
 
 def cost(at: AtSize, name: str) -> str:

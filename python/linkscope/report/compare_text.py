@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from linkscope.analysis.common_cause import CommonCause
 from linkscope.analysis.compare import BETTER, SAME, UNCLEAR, WORSE, Change, Comparison
 from linkscope.analysis.setting_changes import DEVICES
 from linkscope.report import wording
-from linkscope.report.grid import case_id, empty_grid
+from linkscope.report.label_lines import Column, print_label_lines
 from linkscope.results.figure_class import FigureClass
 
 MOST_PERCENT = 3.0
 """Ratios above are told as factors."""
+_NUMBER = re.compile(r"\d+(?:\.\d+)?")
 FEW_FINDINGS = 4
 FEW_CHANGES = 3
 FEW_LINES = 5
@@ -39,9 +40,9 @@ def show_all(found: Comparison, node: str, console: Console) -> None:
     """Every finding with all of its figures, and then every other figure."""
     many = len(found.figures) + len(found.differences) + len(found.lost)
     _show(found, node, many, many, many, console)
-    rest = (change for change in found.changes if change.verdict in (SAME, UNCLEAR))
-    if found.count(SAME, UNCLEAR):
-        console.print(_table(rest, with_verdict=True))
+    rest = [change for change in found.changes if change.verdict in (SAME, UNCLEAR)]
+    if rest:
+        _print_changes(rest, (one.verdict for one in rest), console)
 
 
 def verdict(found: Comparison) -> str:
@@ -103,12 +104,14 @@ def _show(found: Comparison, node: str, findings: int, changes: int, lines: int,
         _print_finding(number, one, changes, console)
     if len(found.findings) > findings:
         console.print(Text(f"{len(found.findings) - findings} more with --full", style="dim"))
-    _print_lines("no longer ok", [f"{name} {status}: {why}" for name, status, why in found.lost], lines, console)
+    _print_lines("no longer ok", _lost(found), lines, console)
     ordered = sorted(found.differences, key=lambda one: one[0] != DEVICES)
     settings = [f"{what}: {old} -> {new}" for what, old, new in ordered]
     _print_lines("set differently", settings, lines, console)
     _print_lines("only in the base", found.gone, lines, console)
     _print_lines("only in the new run", found.added, lines, console)
+    if any(one.worse for one in found.findings) and not found.other_machine:
+        console.print(Text(f"linkscope explain {found.new[-1]}  why it may be so", style="dim"))
 
 
 def _print_finding(number: int, one: CommonCause, most: int, console: Console) -> None:
@@ -118,20 +121,33 @@ def _print_finding(number: int, one: CommonCause, most: int, console: Console) -
     head = f"{number}. {one.what}: {direction}, {percent(one.ratio)} in {figures}{unchanged}"
     console.print(Text(head, style="bold red" if one.worse else "bold green"))
     shown = sorted(one.changes, key=lambda change: change.p)[:most]
-    console.print(_table(shown))
+    _print_changes(shown, (), console)
     if len(one.changes) > most:
         console.print(Text(f"   {len(one.changes) - most} more with --full", style="dim"))
 
 
-def _table(changes: Iterable[Change], with_verdict: bool = False) -> Table:
-    grid = empty_grid("figure")
-    for name in ("base", "new", "unit", "change", "95 % interval", *(["verdict"] if with_verdict else [])):
-        grid.add_column(Text(name), justify="left" if name == "unit" else "right", no_wrap=True)
-    for one in changes:
-        known = f"{percent(one.low)} to {percent(one.high)}" if one.low and one.high else "not known"
-        values = (wording.value(one.base), wording.value(one.new), one.unit, percent(one.ratio), known)
-        grid.add_row(case_id(one.name), *map(Text, (*values, *([one.verdict] if with_verdict else []))))
-    return grid
+def _print_changes(changes: Sequence[Change], verdicts: Iterable[str], console: Console) -> None:
+    """A line for each; ``verdicts``: of each, or none."""
+    known = [f"{percent(one.low)} to {percent(one.high)}" if one.low and one.high else "not known" for one in changes]
+    columns = [
+        Column("base", tuple(wording.value(one.base) for one in changes)),
+        Column("new", tuple(wording.value(one.new) for one in changes)),
+        Column("unit", tuple(one.unit for one in changes)),
+        Column("change", tuple(percent(one.ratio) for one in changes)),
+        Column("95 % interval", tuple(known)),
+    ]
+    last = tuple(verdicts)
+    print_label_lines(
+        "figure", [one.name for one in changes], [*columns, *([Column("verdict", last)] if last else [])], console
+    )
+
+
+def _lost(found: Comparison) -> list[str]:
+    """A line for each reason, with the cases that have it; reasons that differ in their numbers are one."""
+    reasons: dict[str, list[str]] = {}
+    for name, status, why in found.lost:
+        reasons.setdefault(f"{status}: {_NUMBER.sub('…', why)}", []).append(name)
+    return [f"{why} ({wording.few(names)})" for why, names in reasons.items()]
 
 
 def _print_lines(what: str, lines: Sequence[str], most: int, console: Console) -> None:

@@ -14,11 +14,13 @@ from linkscope.report import wording
 from linkscope.report.series_band import Band
 
 WIDTH, HEIGHT = 800, 400
-LEFT, RIGHT, TOP, BOTTOM = 64, 18, 18, 48
+LEFT, RIGHT, TOP, BOTTOM = 64, 18, 30, 48
 COLOURS = 8
 """Distinct colours of the style sheet (classes c0 to c7)."""
 DASHES = ("", "7 4", "2 3", "9 3 2 3", "1 5", "12 4")
 LOG_FROM = 8.0
+_TURNS = ' data-turns=""'
+"""Marks a picture that can be drawn over times, too."""
 
 
 @dataclass(frozen=True)
@@ -40,23 +42,25 @@ class Axis:
 def curve_svg(table: CurveSet, index_of: Callable[[Cell], int], band: Band | None = None) -> str:
     """The picture; every point carries ``data-i``, its index among the page's cells. "" without an ok point.
 
-    ``band``: of all series, of which the table then has but some."""
+    ``band``: of all series, of which the table then has but some. ``data-turns`` stands where size over figure is the
+    other figure: the time of a rate, the rate of a time."""
     points = [point for point in table.flat if point.headline is not None and point.x is not None]
     if not points:
         return ""
-    xs = sorted({*table.xs, *(x for x, *_ in band.points)}) if band else list(table.xs)
+    xs = sorted({*table.xs, *(spread.x for spread in band.points)}) if band else list(table.xs)
     x_axis = _x_axis(xs)
     y_axis = _y_axis(table, points, band)
     parts = [
-        f'<svg class="curves" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(table.heading.title)}" '
+        f'<svg class="curves" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" '
         f'data-area="{LEFT} {WIDTH - RIGHT} {TOP} {HEIGHT - BOTTOM}" data-log="{int(y_axis.log)}" '
-        f'data-unit="{escape(table.heading.unit)}">',
-        f"<desc>{escape(_description(table, band))}</desc>",
+        f'data-unit="{escape(table.heading.unit)}"{_TURNS if _turns(table, points) else ""}>',
+        f"<title>{escape(table.heading.title)}</title><desc>{escape(_description(table, band))}</desc>",
         _x_ticks(x_axis, xs, table.heading),
         _y_ticks(y_axis, table.heading.unit),
+        _origin(table.heading),
         _peaks(table.curves, y_axis),
         _bounds(table.heading, y_axis),
-        _of_all(band, x_axis, y_axis),
+        _of_all(band, x_axis, y_axis) if band else "",
         *(
             _series(curve, number, style, x_axis, y_axis, index_of)
             for number, (curve, style) in enumerate(zip(table.curves, styles(table), strict=True))
@@ -115,12 +119,18 @@ def _y_axis(table: CurveSet, points: Sequence[Cell], band: Band | None) -> Axis:
     stats = [point.headline.value for point in points if point.headline is not None]
     limits = [c.peak_gbps for c in table.curves if c.peak_gbps is not None]
     limits += [in_unit(one.seconds, table.heading.unit) for one in table.heading.bounds]
-    limits += [edge for _, *edges in (band.points if band else ()) for edge in edges]
+    limits += [edge for spread in (band.points if band else ()) for edge in (spread.low, spread.high)]
     low = min([min(s.p5, s.low) for s in stats] + limits)
     high = max([max(s.p95, s.high) for s in stats] + limits)
     if low > 0 and high / low >= LOG_FROM:
         return Axis(low / 1.25, high * 1.25, HEIGHT - BOTTOM, TOP, log=True)
     return Axis(0.0, high * 1.08 if high > 0 else 1.0, HEIGHT - BOTTOM, TOP, log=False)
+
+
+def _origin(heading: Heading) -> str:
+    """Where the figures are not measured here the picture says so, wherever it is copied to."""
+    mark = wording.mark(heading)
+    return f'<text class="origin" x="{WIDTH - RIGHT}" y="14" text-anchor="end">{escape(mark)}</text>' if mark else ""
 
 
 def _x_ticks(axis: Axis, xs: Sequence[float], heading: Heading) -> str:
@@ -146,7 +156,7 @@ def _y_ticks(axis: Axis, unit: str) -> str:
             f'<line class="grid" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{at:.1f}" y2="{at:.1f}"/>'
             f'<text class="tick" x="{LEFT - 8}" y="{at + 4:.1f}" text-anchor="end">{number:g}</text>'
         )
-    return f'<g class="y-axis">{"".join(marks)}</g><text class="axis unit" x="4" y="{TOP - 4}">{escape(unit)}</text>'
+    return f'<g class="y-axis">{"".join(marks)}</g><text class="axis unit" x="4" y="14">{escape(unit)}</text>'
 
 
 def _log_ticks(axis: Axis) -> list[float]:
@@ -172,7 +182,7 @@ def _description(table: CurveSet, band: Band | None) -> str:
     heading = table.heading
     what = f"{heading.unit} over {wording.x_title(heading.x_name)}"
     spans = [text for curve, name in zip(table.curves, table.names, strict=True) if (text := _spoken(curve, name))]
-    many = [f"a band of {band.count} series and the best of them"] if band else []
+    many = [f"a band of {band.count} series and their median"] if band else []
     return ". ".join([what, *many, *spans])
 
 
@@ -181,13 +191,21 @@ def _spoken(curve: Curve, name: str) -> str:
     return f"{name or 'figures'}: {wording.value(min(values))} to {wording.value(max(values))}" if values else ""
 
 
-def _of_all(band: Band | None, x: Axis, y: Axis) -> str:
-    """The band of all series, and a line through the best at each place."""
-    if band is None:
-        return ""
-    edges = _band([(x.at(at), y.at(low), y.at(high)) for at, low, high, _ in band.points])
-    best = " ".join(f"{x.at(at):.1f},{y.at(value):.1f}" for at, _, _, value in band.points)
-    return f'<path class="envelope" d="{edges}"/><polyline class="best" points="{best}"/>'
+def _turns(table: CurveSet, points: Sequence[Cell]) -> bool:
+    """Whether all points are of bytes that one operation moves, and the axis counts them."""
+    own = all(point.bytes > 0 and point.headline is not None and point.headline.of_bytes for point in points)
+    return own and table.heading.x_name == "bytes"
+
+
+def _of_all(band: Band, x: Axis, y: Axis) -> str:
+    """What all series span, and their median at each place; ``data-points`` holds place, x, low, median and high."""
+    edges = _band([(x.at(one.x), y.at(one.low), y.at(one.high)) for one in band.points])
+    middle = " ".join(f"{x.at(one.x):.1f},{y.at(one.median):.1f}" for one in band.points)
+    numbers = (f"[{x.at(one.x):.1f},{one.x:g},{one.low:g},{one.median:g},{one.high:g}]" for one in band.points)
+    return (
+        f'<g class="of-all" data-points="[{",".join(numbers)}]"><path class="envelope" data-series="span" d="{edges}"/>'
+        f'<polyline class="middle" data-series="median" points="{middle}"/></g>'
+    )
 
 
 def _bounds(heading: Heading, axis: Axis) -> str:

@@ -10,13 +10,13 @@ from rich.table import Table
 from rich.text import Text
 
 from linkscope.analysis.explain import Diagnosis, Shortfall
-from linkscope.analysis.latencies import JudgedLatency
+from linkscope.analysis.latencies import TOLERANCE, JudgedLatency
 from linkscope.analysis.ledger import SIBLINGS, SIZE, Ledger
-from linkscope.analysis.left_out import TOGETHER
+from linkscope.analysis.left_out import OF_CPUS, OF_WORKLOADS, TOGETHER
 from linkscope.report import wording
 from linkscope.report.grid import empty_grid
 
-MOST_ROWS = 15
+MOST_LINES_OF_TABLE = 14
 CAPTION = (
     "GB/s. line: line rate; engine: what is left of it by packets and the engine's own ceiling; both: of two "
     "directions together; *: what its best siblings reach"
@@ -28,10 +28,11 @@ FEW = 3
 def show(found: Diagnosis, console: Console) -> None:
     """In at most 40 lines: the gravest findings, and of each kind of path the one that is furthest below."""
     shown = found.shortfalls[:FEW]
-    worst = _worst(found.accounts)[: MOST_ROWS - 3 * len(shown)]
+    worst = _worst(found.accounts)[: MOST_LINES_OF_TABLE - 4 * len(shown)]
     _show(found, shown, [*worst, *(one for one in _odd(found, shown) if one not in worst)], console)
     if len(found.shortfalls) > FEW:
         console.print(Text(f"{len(found.shortfalls) - FEW} more with --full", style="dim"))
+    _print_further(found, console)
 
 
 def show_all(found: Diagnosis, console: Console) -> None:
@@ -44,8 +45,8 @@ def show_all(found: Diagnosis, console: Console) -> None:
 
 
 def verdict(found: Diagnosis) -> str:
-    """One to four sentences."""
-    return f"{_failures(found)}{_judgement(found)}"
+    """One to five sentences."""
+    return f"{headline(found)} {grounds(found)}".rstrip()
 
 
 def _failures(found: Diagnosis) -> str:
@@ -57,43 +58,72 @@ def _failures(found: Diagnosis) -> str:
     return f"{count} case{'s' if count > 1 else ''} failed ({where}{first.reason}). "
 
 
-def _judgement(found: Diagnosis) -> str:
+def conclusion(found: Diagnosis) -> tuple[tuple[str, str], ...]:
+    """(Text, style) of what a terminal prints of the verdict, the headline on lines of its own."""
+    return tuple((text, style) for text, style in ((headline(found), "bold"), (grounds(found), "")) if text)
+
+
+def headline(found: Diagnosis) -> str:
+    """The conclusion alone, a sentence or two."""
     if found.judged == 0:
-        return (
-            "Cannot tell: this run has no large transfer between GPUs, or a GPU and pinned host memory, that could "
-            "be held against a published figure or a sibling. `linkscope choose` and `analyze` say what it does tell."
-        )
-    waits = f", {found.judged_latencies} latencies by siblings" if found.judged_latencies else ""
-    published = sum(one.held_against not in ("", SIBLINGS) for one in found.accounts)
-    of = f"{_figures(found.judged)} held against what is expected, {published} of them by published figures{waits}"
-    who = "the model" if found.modelled else "this node"
+        return f"{_failures(found)}Cannot tell: {_nothing(found)}"
     if not found.shortfalls:
         paths = "What did not fail" if found.failed else "Every path by itself"
-        limits = [one.tolerance for one in found.accounts if one.expected_gbps is not None]
-        differ = " to ".join(dict.fromkeys(f"{one:.0%}" for one in (min(limits), max(limits))))
-        text = (
-            f"{paths} is as fast on {who} as it should be: {of}, none is short by more than healthy nodes differ "
-            f"({differ})."
-        )
+        who = "the model" if found.modelled else "this node"
+        return f"{_failures(found)}{paths} is as fast on {who} as it should be."
+    worst, number = found.shortfalls[0], len(found.shortfalls)
+    things = "One thing is" if number == 1 else f"{number} things are"
+    first = "" if number == 1 else "first of all "
+    return f"{_failures(found)}{things} slower than expected: {first}{_where(worst)}, {worst.what}, {lost(worst)}."
+
+
+def grounds(found: Diagnosis) -> str:
+    """What the conclusion stands on, and what it leaves out; empty where nothing was judged."""
+    if found.judged == 0:
+        return ""
+    published = sum(one.held_against not in ("", SIBLINGS) for one in found.accounts)
+    waits = wording.count(found.judged_latencies, "latency", "latencies") + " by siblings"
+    by = [f"{published} of them by published figures" if published else "", waits if found.judged_latencies else ""]
+    text = ", ".join(filter(None, (f"Of {_figures(found.judged)} held against what is expected", *by)))
+    short = "late" if found.judged == found.judged_latencies else "short"
+    if found.shortfalls:
+        text = f"{text.removeprefix('Of ')}."
     else:
-        worst = found.shortfalls[0]
-        number = len(found.shortfalls)
-        things = "One thing is" if number == 1 else f"{number} things are"
-        first = "" if number == 1 else "first of all "
-        text = f"{things} slower than expected: {first}{_where(worst)}, {worst.what}, {lost(worst)} ({of})."
+        limits = [one.tolerance for one in found.accounts if one.expected_gbps is not None]
+        limits += [TOLERANCE] if found.judged_latencies and not limits else []
+        differ = " to ".join(dict.fromkeys(f"{one * 100:.0f} %" for one in (min(limits), max(limits))))
+        text += f", none is {short} by more than healthy nodes differ ({differ})."
     if found.unsure:
         text += f" {_figures(len(found.unsure))} may be short, but too uncertain to tell."
     together = found.left_out.get(TOGETHER, 0)
     if together:
-        text += (
-            f" {_figures(together)} {TOGETHER} {'is' if together == 1 else 'are'} not judged: see `linkscope analyze`."
-        )
+        are = "is" if together == 1 else "are"
+        text += f" {_figures(together)} {TOGETHER} {are} not judged: `linkscope analyze RUN scaling` tells of them."
     return text
+
+
+def _nothing(found: Diagnosis) -> str:
+    """Why nothing could be judged, and what to do instead."""
+    if set(found.left_out) == {OF_WORKLOADS}:
+        return (
+            "nobody can say how long an application's messages should take. `linkscope show RUN` tells which way is "
+            "fastest; a run of the suite default judges the paths beneath."
+        )
+    if set(found.left_out) == {OF_CPUS}:
+        return (
+            "nothing is published of CPUs and their memory. `linkscope compare BASE RUN` holds a run against an "
+            "earlier one; `linkscope analyze RUN` tells what memory gives."
+        )
+    return (
+        "this run has no large transfer between GPUs, or a GPU and pinned host memory, that could be held against a "
+        "published figure or a sibling. A run of the suite default has them; `linkscope choose RUN` and `linkscope "
+        "analyze RUN` say what this one tells."
+    )
 
 
 def lost(one: Shortfall) -> str:
     """What is missing of a rate, or by what a latency is too long."""
-    return f"{one.cost:.1%} {'longer' if one.late else 'missing'}"
+    return f"{one.cost * 100:.1f} % {'longer' if one.late else 'missing'}"
 
 
 def _figures(count: int) -> str:
@@ -109,7 +139,8 @@ def _show(found: Diagnosis, shown: Sequence[Shortfall], accounts: Sequence[Ledge
     if found.modelled:
         title.append(f"  {wording.MODELLED}", style="bold yellow")
     console.print(title)
-    console.print(Text(verdict(found)))
+    for text, style in conclusion(found):
+        console.print(Text(text, style=style))
     for notice in found.notices:
         console.print(Text(notice, style="yellow"))
     for number, one in enumerate(shown, start=1):
@@ -129,6 +160,14 @@ def _show(found: Diagnosis, shown: Sequence[Shortfall], accounts: Sequence[Ledge
         console.print(Text(f"Not judged: {counts}.", style="dim"))
 
 
+def _print_further(found: Diagnosis, console: Console) -> None:
+    """What a reader may do next; nothing where the verdict says it."""
+    ways = [("compare BASE RUN", "whether it was so in BASE, an earlier run")] if found.shortfalls else []
+    ways += [("explain RUN --full", "every finding and path, with sources")] if found.judged else []
+    for command, what in ways:
+        console.print(Text(f"linkscope {command:<20}{what}", style="dim"))
+
+
 def _measured(found: Diagnosis) -> str:
     return "modelled" if found.modelled else "measured"
 
@@ -143,7 +182,7 @@ def _latencies(waits: Iterable[JudgedLatency], measured: str) -> Table:
             Text(one.method),
             Text(f"{one.expected_ns:.1f}"),
             Text(f"{one.measured.median:.1f}"),
-            Text(f"{1 + one.missing:.1%}", style="bold red" if one.short else ""),
+            Text(f"{(1 + one.missing) * 100:.1f} %", style="bold red" if one.short else ""),
         )
     return grid
 
@@ -162,7 +201,9 @@ def _table(accounts: Iterable[Ledger], against: Mapping[str, str], measured: str
             Text(_rate(taxed[-1] if taxed else None)),
             Text(_rate(one.expected_gbps) + against[one.held_against]),
             Text(_rate(one.measured.median)),
-            Text(f"{1 - one.missing:.1%}" if one.expected_gbps else "–", style="bold red" if one.short else ""),
+            Text(
+                f"{(1 - one.missing) * 100:.1f} %" if one.expected_gbps else "–", style="bold red" if one.short else ""
+            ),
         )
     return grid
 

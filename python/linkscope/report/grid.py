@@ -46,11 +46,6 @@ class Parts:
         yield Text("\n".join(self.lines(options.max_width)), self.style, overflow="fold")
 
 
-def case_id(text: str) -> Parts:
-    """Broken behind slashes."""
-    return Parts(tuple(re.findall(r"[^/]*/|[^/]+", text)))
-
-
 def words(text: str, style: str = "") -> Parts:
     """Broken between words; a percentage stays whole."""
     return Parts(tuple(re.split(r"(?<= )(?!%)", text)), style)

@@ -1,4 +1,4 @@
-"""Colours of heat maps: steps of one ramp, each with the ink that is read best on it, for a light and a dark page."""
+"""Colours of heat maps: steps of two ramps, each with the ink that is read best on it, for a light and a dark page."""
 
 from __future__ import annotations
 
@@ -7,7 +7,14 @@ from dataclasses import dataclass
 STEPS = 20
 """Colours beyond the palest."""
 _INKS = ("#000000", "#ffffff")
-_RAMPS = {"light": ("#edf3f9", "#0b4f8a"), "dark": ("#1c2833", "#74bff5")}
+OF_PEAK, OF_VALUES = "h", "v"
+"""Blue for shares of peak, grey for values that have none: a reader tells which it is whatever colours he sees."""
+_RAMPS = {
+    (OF_PEAK, "light"): ("#edf3f9", "#0b4f8a"),
+    (OF_PEAK, "dark"): ("#1c2833", "#74bff5"),
+    (OF_VALUES, "light"): ("#f1efec", "#4f4a45"),
+    (OF_VALUES, "dark"): ("#26272a", "#cfcac4"),
+}
 
 Rgb = tuple[float, float, float]
 
@@ -25,9 +32,9 @@ def step(level: float) -> int:
     return round(min(max(level, 0.0), 1.0) * STEPS)
 
 
-def ramp(scheme: str) -> list[Ink]:
-    """All colours of the ``light`` or ``dark`` page, palest (or darkest) first; evenly spaced in OKLab."""
-    low, high = (_oklab(_rgb(color)) for color in _RAMPS[scheme])
+def ramp(name: str, scheme: str) -> list[Ink]:
+    """All colours of a ramp on the ``light`` or ``dark`` page, palest (or darkest) first; evenly spaced in OKLab."""
+    low, high = (_oklab(_rgb(color)) for color in _RAMPS[name, scheme])
     colors = [
         _hex(_from_oklab(tuple(a + (b - a) * number / STEPS for a, b in zip(low, high, strict=True))))  # type: ignore[arg-type]
         for number in range(STEPS + 1)
@@ -35,12 +42,15 @@ def ramp(scheme: str) -> list[Ink]:
     return [Ink(color, max(_INKS, key=lambda ink: contrast(ink, color))) for color in colors]
 
 
+def classes(scheme: str) -> dict[str, Ink]:
+    """By class of the style sheet: h0, h1 ... v0, v1 ... for each step of each ramp."""
+    return {f"{name}{number}": one for name in (OF_PEAK, OF_VALUES) for number, one in enumerate(ramp(name, scheme))}
+
+
 def style_sheet() -> str:
-    """A class h0, h1 ... for each step."""
+    """The classes of both schemes."""
     light, dark = (
-        "".join(
-            f".h{number}{{background:{one.background};color:{one.text}}}" for number, one in enumerate(ramp(scheme))
-        )
+        "".join(f".{name}{{background:{one.background};color:{one.text}}}" for name, one in classes(scheme).items())
         for scheme in ("light", "dark")
     )
     return f"{light}@media (prefers-color-scheme: dark){{@media screen{{{dark}}}}}"

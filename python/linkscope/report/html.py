@@ -10,7 +10,7 @@ from __future__ import annotations
 import base64
 import gzip
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,6 @@ from linkscope.analysis.overview import overview
 from linkscope.analysis.summary import Table
 from linkscope.errors import LinkscopeError
 from linkscope.report import wording, workload_text
-from linkscope.report.choose_text import WORDS
 from linkscope.report.curve_svg import clocks, mark, styles
 from linkscope.report.heat import style_sheet
 from linkscope.report.html_answer import answer
@@ -34,8 +33,9 @@ from linkscope.report.html_limits import MOST_TABLES, fitted
 from linkscope.report.html_records import Records
 from linkscope.report.html_runs import side_by_side
 from linkscope.report.html_sections import chapters, sections_of
-from linkscope.report.html_use import use_maps
+from linkscope.report.html_use import best_collectives, equals_are, use_maps
 from linkscope.report.provenance import date, machine_state, precision, provenance, remarks
+from linkscope.report.series_band import MOST_SERIES
 from linkscope.report.workload_svg import parts_shown, workload_svg
 from linkscope.results.row import Row
 from linkscope.results.run_file import RunFile
@@ -50,12 +50,16 @@ MOST_PACKED_ROWS = 5000
 """Of more rows it is not even tried."""
 MANY = 30
 """Tables of a chapter of more are folded one by one."""
+MOST_QUESTIONS = 10
+"""Of what to use that are not folded."""
+MOST_LINES = 30
+"""A table at a glance of more is folded."""
 MOST_LEADS = 6
 """Lines on who is best below a picture."""
 NARROW = 4
 """A matrix of up to so many columns shares the page's width with another table."""
 STYLE_SHEETS = ("base", "answer", "tables", "curves", "figures", "runs", "workloads", "small")
-SCRIPTS = ("details", "curves", "figures", "download")
+SCRIPTS = ("details", "curves", "switches", "figures", "download", "png")
 
 
 def write_report(runs: Sequence[RunFile | Excerpt], path: Path) -> None:
@@ -98,7 +102,7 @@ def render(shown: RunFile | Excerpt) -> str:
         "answer": answer(node, diagnosis, choices, found.summary, found.workloads),
         "maps": maps,
         "unmapped": len(choices.answers) - len(maps),
-        "equals_are": WORDS,
+        "equals_are": equals_are(choices),
         "provenance": provenance(header, node, run.states, run.rows),
         "state": machine_state(header),
         "remarks": remarks(run),
@@ -109,25 +113,28 @@ def render(shown: RunFile | Excerpt) -> str:
         "workloads": found.workloads,
         "raw": Markup(_packed(header, rows)),
         "elapsed_s": sum(row.elapsed_s for row in rows),
-        "file_name": f"{run.path.stem}.jsonl",
+        "file_name": run.path.stem,
     }
+    best = best_collectives(choices)
     page = ""
     for most in MOST_CELLS:
-        page = template.render(**told, **_tables(rows, found.tables, diagnosis, most))
+        page = template.render(**told, **_tables(rows, found.tables, diagnosis, best, most))
         if len(page.encode()) <= MOST_BYTES:
             break
     return page
 
 
-def _tables(rows: Sequence[Row], tables: Sequence[Table], diagnosis: Diagnosis, most: int) -> dict[str, Any]:
-    """What the template wants of the tables, with about ``most`` figures."""
+def _tables(
+    rows: Sequence[Row], tables: Sequence[Table], diagnosis: Diagnosis, best: Mapping[str, str], most: int
+) -> dict[str, Any]:
+    """What the template wants of the tables, with about ``most`` figures; ``best``: way of each collective."""
     shown = fitted(tables, most)
-    records = Records(rows, [one.table for one in shown], diagnosis.accounts)
+    records = Records(rows, [one.listed for one in shown], diagnosis.accounts)
     sections = sections_of(shown, records)
     return {
         "glance": glance(sections),
-        "chapters": chapters(sections),
-        "collectives": any(section.collective for section in sections),
+        "chapters": chapters(sections, best),
+        "collectives": any(section.collectives for section in sections),
         "titles": Markup(script_json([one.table.heading.title for one in shown])),
         "records": Markup(script_json(records.lines)),
         "left_out": _left_out(tables, records),
@@ -152,7 +159,15 @@ def environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.globals.update(
-        wording=wording, NARROW=NARROW, MANY=MANY, MOST_LEADS=MOST_LEADS, styles=styles, clocks=clocks
+        wording=wording,
+        NARROW=NARROW,
+        MANY=MANY,
+        MOST_LEADS=MOST_LEADS,
+        MOST_QUESTIONS=MOST_QUESTIONS,
+        MOST_LINES=MOST_LINES,
+        MOST_SERIES=MOST_SERIES,
+        styles=styles,
+        clocks=clocks,
     )
     environment.globals.update(style_sheets=STYLE_SHEETS, scripts=SCRIPTS, heat_styles=Markup(style_sheet()))
     environment.globals.update(workload_text=workload_text, parts_shown=parts_shown)

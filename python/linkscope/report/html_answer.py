@@ -16,7 +16,7 @@ from linkscope.analysis.workloads import WorkloadTable
 from linkscope.machine.node import Node
 from linkscope.machine.paths import Paths
 from linkscope.report import wording, workload_text
-from linkscope.report.explain_text import verdict
+from linkscope.report.explain_text import grounds, headline
 from linkscope.report.html_use import uses
 from linkscope.report.link_styles import JudgedStyles
 from linkscope.report.topology_svg import draw
@@ -78,8 +78,8 @@ def answer(
     tone = "short" if found.wrong else "unknown" if not found.judged or found.modelled else "fine"
     return Opening(
         tone=tone,
-        verdict=verdict(found) if of_paths or not asked else " ".join(map(_of_application, asked[:MOST_APPLICATIONS])),
-        sentences=tuple(_sentences(summary)),
+        verdict=headline(found) if of_paths or not asked else " ".join(map(_of_application, asked[:MOST_APPLICATIONS])),
+        sentences=tuple(filter(None, [grounds(found) if of_paths or not asked else "", *_sentences(summary)])),
         use=tuple(uses(choices)),
         findings=found.shortfalls,
         judged=tuple(_judged(found.accounts)),

@@ -1,32 +1,38 @@
-"""Every table of the run in one line: a line for each path, with a figure for each method."""
+"""Every table of the run in one line: by path, a line for each table, with a figure for each method side by side."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from linkscope.analysis.cell import Cell
-from linkscope.analysis.curves import Curve, CurveSet
-from linkscope.analysis.saturation import Rate, reaching
-from linkscope.report import wording
-from linkscope.report.html_sections import Section, family
+from linkscope.analysis.curves import CurveSet
+from linkscope.analysis.lists import Listing
+from linkscope.analysis.matrices import Matrix
+from linkscope.analysis.summary import Table, TableSummary, table_summary
+from linkscope.report import case_path, wording
+from linkscope.report.html_sections import EVEN, Section, family, span
+from linkscope.report.sweep import Sweep, sweep
 
 MOST_METHODS = 3
-"""Columns; figures of other methods stand under "all methods"."""
-EVEN = 0.03
-"""A table whose figures are within that of one another is one figure."""
+"""Columns; figures of other methods stand in the last one, with their names."""
+OTHER = "other methods"
+SAME = 0.005
+"""Shares of peak that differ by less are told as one."""
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One table's figure: ``text`` such as "396.1 – 396.4", ``low`` to ``high`` its shares of peak, if known."""
+    """One method's figure in a table: ``text`` such as "396.1 – 396.4", ``low`` to ``high`` its shares of peak, if
+    known; ``note``: what is said below it, such as "half of it from 1 MiB"."""
 
     anchor: str
     text: str
     unit: str
     low: float | None
     high: float | None
+    note: str
 
 
 @dataclass(frozen=True)
@@ -39,104 +45,166 @@ class GlanceLine:
 
 
 @dataclass(frozen=True)
-class Glance:
-    """``methods``: names of the columns; the last one, "all methods", only where a table needs it."""
+class GlanceGroup:
+    """Lines of one path, or of one collective."""
 
-    methods: tuple[str, ...]
+    path: str
     lines: tuple[GlanceLine, ...]
 
 
-ALL = "all methods"
+@dataclass(frozen=True)
+class Glance:
+    """``methods``: names of the columns; the last one, "other methods", only where a table needs it."""
+
+    methods: tuple[str, ...]
+    groups: tuple[GlanceGroup, ...]
+
+    @property
+    def lines(self) -> tuple[GlanceLine, ...]:
+        return tuple(line for group in self.groups for line in group.lines)
+
+
+@dataclass(frozen=True)
+class _MethodPart:
+    """What a table says of one method; ``table`` holds its cells alone."""
+
+    section: Section
+    method: str
+    table: Table
+    line: TableSummary
+    sweep: Sweep | None
 
 
 def glance(sections: Sequence[Section]) -> Glance:
-    """Of all tables with a figure, in their order."""
-    told = [one for one in sections if one.line is not None]
-    counts = Counter(method for one in told if (method := _method(one)) != ALL)
-    named = [method for method, _ in counts.most_common(MOST_METHODS)]
-    used = [*named, *([ALL] if any(_method(one) not in named for one in told) else [])]
-    groups: dict[tuple[str, str], dict[str, Section]] = {}
-    for one in told:
-        column = _method(one) if _method(one) in named else ALL
-        title = family(one.table) if column != ALL else one.table.heading.title
-        same = (title, one.anchor if column in groups.get((title, ""), {}) else "")
-        groups.setdefault(same, {})[column] = one
-    lines = [
-        GlanceLine(
-            title,
-            tuple(_entry(group[column]) if column in group else None for column in used),
-            "; ".join(dict.fromkeys(text for one in group.values() if (text := _odd(one)))),
-        )
-        for (title, _), group in groups.items()
-    ]
-    return Glance(tuple(used), tuple(lines))
+    """Of all tables with a figure, by path in the order of ``case_path.ORDER``, else in that of the run."""
+    parts = [part for one in sections for part in _parts(one)]
+    columns = _columns(parts)
+    used = [*columns, *([OTHER] if any(part.method not in columns for part in parts) else [])]
+    groups: dict[tuple[int, str], list[GlanceLine]] = {}
+    for together in _lines(parts, columns):
+        section = together[0].section
+        groups.setdefault((case_path.ORDER.index(section.path), _about(section)), []).append(_line(together, used))
+    ordered = sorted(groups.items(), key=lambda item: item[0][0])
+    return Glance(tuple(used), tuple(GlanceGroup(about, tuple(lines)) for (_, about), lines in ordered))
 
 
-def _method(one: Section) -> str:
-    heading = one.table.heading
-    return heading.methods[0] if family(one.table) != heading.title else ALL
+def _about(section: Section) -> str:
+    """Its path or, of collectives, which one."""
+    return section.collective.capitalize() or section.path
 
 
-def _entry(one: Section) -> Entry:
-    line = one.line
-    assert line is not None
-    best, worst = (cell.headline for cell in (line.best, line.worst))
-    assert best is not None
-    assert worst is not None
-    value = wording.value(best.value.median)
-    low, high = line.lowest_share, line.highest_share
-    if _sweeps(one):
-        text = f"up to {value}" if best.higher_is_better else f"from {value}"
-        low = high
-    elif line.spread <= EVEN:
-        text = wording.value(line.mean)
-    else:
-        text = " – ".join(wording.value(number) for number in (line.min, line.max))
-    return Entry(one.anchor, text, line.heading.unit, low, high)
+def _columns(parts: Sequence[_MethodPart]) -> list[str]:
+    """The methods that have most rivals in the lines of their tables; where none has any, those of most tables."""
+    lines: dict[str, set[str]] = {}
+    for part in parts:
+        lines.setdefault(family(part.section.table), set()).add(part.method)
+    rivals = Counter(method for methods in lines.values() if len(methods) > 1 for method in methods)
+    counts = Counter(part.method for part in parts)
+    return sorted(rivals or counts, key=lambda method: (-rivals[method], -counts[method]))[:MOST_METHODS]
 
 
-def _sweeps(one: Section) -> bool:
-    """Whether its figures are of several sizes, or numbers of threads: the lowest then says nothing."""
-    return isinstance(one.whole, CurveSet) or len({cell.bytes for cell in one.whole.flat}) > 1
+def _lines(parts: Sequence[_MethodPart], columns: Sequence[str]) -> list[list[_MethodPart]]:
+    """Parts that share a line: those of one table, and of tables whose titles differ in their methods alone."""
+    found: list[list[_MethodPart]] = []
+    places: dict[tuple[str, str], int] = {}
+    for part in parts:
+        key = (part.section.path, family(part.section.table))
+        there = found[places[key]] if key in places else []
+        if there and not any(_column(one, columns) == _column(part, columns) for one in there):
+            there.append(part)
+        else:
+            places[key] = len(found)
+            found.append([part])
+    return found
 
 
-def _odd(one: Section) -> str:
-    line, table = one.line, one.whole
-    assert line is not None
+def _column(part: _MethodPart, columns: Sequence[str]) -> str:
+    return part.method if part.method in columns else OTHER
+
+
+def _line(parts: Sequence[_MethodPart], used: Sequence[str]) -> GlanceLine:
+    at = {_column(part, used): part for part in parts}
+    entries = tuple(_entry(at[column], column) if column in at else None for column in used)
+    titles = {part.section.table.heading.title for part in parts}
+    title = titles.pop() if len(titles) == 1 and used[-1] == OTHER and OTHER in at else family(parts[0].section.table)
+    odd = dict.fromkeys(text for part in parts for text in [_crossing(part.section), _odd(part, len(parts))] if text)
+    return GlanceLine(title, entries, "; ".join(odd))
+
+
+def _parts(one: Section) -> list[_MethodPart]:
+    """One for each method of the table that has a figure."""
+    found = []
+    for method in dict.fromkeys(one.methods[entry.id] for entry in one.whole.flat):
+        table = _of_method(one, method)
+        line = table_summary(table)
+        if line is not None:
+            found.append(_MethodPart(one, method, table, line, sweep(table)))
+    return found
+
+
+def _of_method(one: Section, method: str) -> Table:
+    """The table with the cells of one method alone."""
+    table = one.whole
+    if set(one.methods.values()) == {method}:
+        return table
     if isinstance(table, CurveSet):
-        return _of_sweep(table, line.best)
-    if line.spread <= EVEN or line.ok < 2 or _sweeps(one):
+        kept = [
+            replace(curve, points=tuple(point for point in curve.points if one.methods[point.id] == method))
+            for curve in table.curves
+        ]
+        return replace(table, curves=tuple(curve for curve in kept if curve.points))
+    if isinstance(table, Matrix):
+        lines = (tuple(c if c and one.methods[c.id] == method else None for c in line) for line in table.cells)
+        return replace(table, cells=tuple(lines))
+    return replace(table, cells=tuple(entry for entry in table.cells if one.methods[entry.id] == method))
+
+
+def _entry(part: _MethodPart, column: str) -> Entry:
+    line, found = part.line, part.sweep
+    low, high = line.lowest_share, line.highest_share
+    if found is None:
+        text, notes = span(line), []
+    else:
+        best = found.best.headline
+        assert best is not None
+        text = f"{'up to' if best.higher_is_better else 'from'} {wording.value(best.value.median)}"
+        low, notes = high, [found.half_words]
+    notes = [part.method if column == OTHER else "", *notes]
+    return Entry(part.section.anchor, text, line.heading.unit, low, high, ", ".join(filter(None, notes)))
+
+
+def _odd(part: _MethodPart, together: int) -> str:
+    """The places that are behind the others, by their share of peak where that is known; ``together``: how many methods
+    share the line."""
+    if part.sweep is not None or part.line.ok < 2:
         return ""
-    word = "lowest" if line.worst.headline and line.worst.headline.higher_is_better else "longest"
-    return f"{word}: {wording.place(line.worst, line.heading)}"
+    by = f" by {part.method}" if together > 1 else ""
+    shares = [(entry.share, entry) for entry in part.table.flat if entry.share is not None]
+    if len(shares) == part.line.ok:
+        low, high = (pick(share for share, _ in shares) for pick in (min, max))
+        if high - low <= EVEN:
+            return ""
+        places = [_place(part, entry) for share, entry in shares if share <= low + SAME]
+        return f"{wording.percent(low)} of peak{by}: {wording.few(places)}"
+    if part.line.spread <= EVEN:
+        return ""
+    figure = part.line.worst.headline
+    word = "lowest" if figure is not None and figure.higher_is_better else "longest"
+    return f"{word}{by}: {_place(part, part.line.worst)}"
 
 
-def _of_sweep(table: CurveSet, best: Cell) -> str:
-    """Where the best curve has half of its best, and where another one takes over."""
-    parts = []
-    curve = next(one for one in table.curves if best in one.points)
-    half = half_size(curve) if table.heading.x_name == "bytes" else None
-    if half is not None:
-        parts.append(f"half of it from {wording.size(half)}")
-    changes = [lead.first for lead, before in zip(table.leads[1:], table.leads, strict=False) if _same(lead, before)]
-    if changes:
-        parts.append(f"another way is best from {wording.either([wording.size(size) for size in changes])}")
-    return ", ".join(parts)
+def _place(part: _MethodPart, entry: Cell) -> str:
+    if not isinstance(part.table, Listing):
+        return wording.place(entry, part.line.heading)
+    words = [word for (axis, _), word in zip(entry.variant, entry.variant_words, strict=True) if axis != "method"]
+    return ", ".join(filter(None, [Listing.place(entry), *words])) or entry.id
 
 
-def _same(lead: object, before: object) -> bool:
-    return all(getattr(lead, name) == getattr(before, name) for name in ("place", "regime"))
-
-
-def half_size(curve: Curve) -> int | None:
-    """Smallest measured bytes from which every rate is half of the one at the largest size; None where times are shown
-    or the rates at all sizes are."""
-    rates = [
-        Rate(int(point.x), value.median, value.low, value.high)
-        for point in curve.points
-        if point.x and point.headline and point.headline.higher_is_better and (value := point.headline.value)
-    ]
-    if len(rates) < 2 or min(rate.low for rate in rates) <= 0:
-        return None
-    found = reaching(rates, 0.5)
-    return None if found is None else next(rate.size for rate in rates if rate.size >= found[0])
+def _crossing(one: Section) -> str:
+    """Who is best at which sizes, of the first place that has rivals."""
+    leads = wording.leads(one.whole) if isinstance(one.whole, CurveSet) else []
+    return (
+        leads[0] + (f"; and at {wording.count(len(leads) - 1, 'more place')}" if len(leads) > 1 else "")
+        if leads
+        else ""
+    )

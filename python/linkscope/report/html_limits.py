@@ -16,12 +16,20 @@ MOST_TABLES = 400
 
 @dataclass(frozen=True)
 class Fitted:
-    """A table as it goes on the page, beside the ``whole``; ``left_out`` says what is not shown of it, or is empty."""
+    """A table as it goes on the page, beside the ``whole``; ``left_out`` says what is not shown of it, or is empty.
+
+    ``band``: of all its series, where those are too many to draw."""
 
     table: Table
     whole: Table
     left_out: str = ""
     band: Band | None = None
+    quota: int = 0
+
+    @property
+    def listed(self) -> Table:
+        """What the page lists of it, figure by figure: the whole behind a band where there is room."""
+        return self.whole if self.band is not None and len(self.whole.flat) <= self.quota else self.table
 
 
 def fitted(tables: Sequence[Table], most: int) -> list[Fitted]:
@@ -55,8 +63,9 @@ def _curves(table: CurveSet, quota: int) -> Fitted:
     room = max(quota // max(len(curve.points) for curve in drawn.curves), 1)
     drawn = replace(drawn, curves=drawn.curves[:room])
     if band is not None:
-        few = f"{len(drawn.curves)} that stand apart" if len(drawn.curves) > 1 else "one"
-        return Fitted(drawn, table, f"{few} of {band.count} series; the others are in the band", band)
+        apart = len(drawn.curves) - 1
+        few = f"the best of {band.count} series{f' and {apart} that stand apart' if apart else ''}"
+        return Fitted(drawn, table, f"{few}; the band spans all", band, quota)
     if len(drawn.flat) < len(table.flat):
         return Fitted(drawn, table, f"{len(drawn.flat)} of {len(table.flat)} points, evenly picked")
     return Fitted(drawn, table)

@@ -21,10 +21,12 @@ class Records:
     """
 
     def __init__(self, rows: Sequence[Row], tables: Sequence[Table], accounts: Collection[Ledger]) -> None:
-        placed = [(number, entry) for number, table in enumerate(tables) for entry in table.flat]
+        found = {entry.key: (number, entry) for number, table in enumerate(tables) for entry in table.flat}
+        placed = list(found.values())
         order = {row.id: index for index, row in enumerate(rows)}
         placed.sort(key=lambda pair: order[pair[1].id])
         told = {entry.id for _, entry in placed}
+        self._rows = {row.id: row for row in rows}
         self._parts = {place_of(part): part for part in apart([row for row in rows if row.id in told])}
         self._accounts = {one.id: one for one in accounts if one.expected_gbps is not None}
         self._index = {entry.key: index for index, (_, entry) in enumerate(placed)}
@@ -36,10 +38,9 @@ class Records:
     def index(self, entry: Cell) -> int:
         return self._index[entry.key]
 
-    def gathers(self, entry: Cell) -> bool:
-        """Whether the cell is of a collective."""
-        flow = self._parts[entry.key].case["flows"][0]
-        return "members" in flow and "schedule" not in flow
+    def row(self, entry: Cell) -> Row:
+        """The case that the cell is of, whole."""
+        return self._rows[entry.id]
 
     def short(self, entry: Cell) -> bool:
         """Whether the figure is slower than it should be."""
@@ -69,7 +70,7 @@ def _record(row: Row, table: Table, entry: Cell) -> dict[str, Any]:
         "verified": _verified(row),
         "setting": _setting(row),
         "load": row.load,
-        "notes": row.notes,
+        "notes": [wording.explained(note) for note in row.notes],
     }
     if entry.x is not None:
         record["x"] = _short(entry.x) if entry.x != int(entry.x) else int(entry.x)
@@ -78,14 +79,15 @@ def _record(row: Row, table: Table, entry: Cell) -> dict[str, Any]:
         names = ("n", "median", "low", "high", "min", "p5", "p95", "max")
         record |= {name: _short(getattr(value, name)) for name in names}
         record |= {"unit": figure.unit, "what": figure.what, "margin": wording.interval(entry)}
-        record["half"] = _short(figure.margin * 100)
+        if not figure.exact:
+            record["half"] = _short(figure.margin * 100)
     if entry.peak is not None:
         record |= {"peak": _short(entry.peak.gbps), "why": entry.peak.why}
     bandwidths = _bandwidths(row)
     if bandwidths:
         record["bandwidths"] = bandwidths
     if entry.slowest is not None:
-        record["notes"] = [*row.notes, f"slowest member: {wording.slowest(entry)}"]
+        record["notes"] = [*record["notes"], f"slowest member: {wording.slowest(entry)}"]
     if entry.overlap is not None:
         record["overlap"] = _short(entry.overlap * 100)
     if entry.above_peak:

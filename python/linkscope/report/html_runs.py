@@ -16,7 +16,7 @@ from linkscope.analysis.summary import TableSummary
 from linkscope.errors import LinkscopeError
 from linkscope.report import compare_text, wording
 from linkscope.report.html_answer import Opening, answer
-from linkscope.report.html_glance import EVEN
+from linkscope.report.html_sections import EVEN
 from linkscope.report.provenance import date, precision
 from linkscope.results.run_file import RunFile
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from markupsafe import Markup
@@ -11,44 +12,24 @@ from linkscope.analysis.cell import Cell
 from linkscope.analysis.curves import CurveSet
 from linkscope.analysis.matrices import Matrix
 from linkscope.analysis.summary import Table, TableSummary, table_summary
-from linkscope.report import wording
+from linkscope.report import case_path, wording
 from linkscope.report.curve_svg import curve_svg
-from linkscope.report.heat import step
+from linkscope.report.heat_scale import Scale, shares_scale, values_scale
 from linkscope.report.html_limits import Fitted
 from linkscope.report.html_records import Records
+from linkscope.report.series_band import Band
+from linkscope.report.sweep import Sweep, sweep, unrivalled
 
-FLOOR = 0.7
-"""Where no peak is known, the palest colour stands for at most this share of the largest value, so that noise
-looks like noise."""
-
-
-@dataclass(frozen=True)
-class Scale:
-    """Of one family of matrices: what the palest and the strongest colour stand for, shares of peak or values."""
-
-    low: float
-    high: float
-    of_peak: bool
-
-    def step(self, entry: Cell) -> int | None:
-        """The cell's colour; None where it has no place on the scale."""
-        if entry.headline is None:
-            return None
-        found = entry.share if self.of_peak else entry.headline.value.median
-        if found is None:
-            return None
-        return step((found - self.low) / (self.high - self.low)) if self.high > self.low else step(1.0)
-
-
-OF_PEAK = Scale(0.0, 1.0, of_peak=True)
+EVEN = 0.03
+"""A table whose figures are within that of one another is one figure."""
 
 
 @dataclass(frozen=True)
 class Heat:
-    """A heat map's cell: its step on the colour scale (None: no figure), its record's index, whether it is short."""
+    """A heat map's cell: the class of its colour (empty: none), its record's index, whether it is short."""
 
     cell: Cell
-    step: int | None
+    colour: str
     index: int
     short: bool
 
@@ -56,7 +37,9 @@ class Heat:
 @dataclass(frozen=True)
 class Section:
     """A table as the template wants it; ``whole``: in the run. ``heat`` and ``scale`` are for a matrix, ``svg`` for
-    curves; ``indices`` are the records' of its cells; ``single`` is the one cell of a table that has no other."""
+    curves, with the ``band`` of all series where those are too many; ``indices`` are the records' of its cells;
+    ``single`` is the one cell of a table that has no other. ``path`` is what its bytes pass; ``methods``: of each
+    case, by its id. ``collectives``: those of its cases."""
 
     kind: str
     anchor: str
@@ -65,10 +48,13 @@ class Section:
     left_out: str
     line: TableSummary | None
     indices: tuple[int, ...]
-    collective: bool
+    path: str
+    methods: Mapping[str, str]
+    collectives: tuple[str, ...]
     heat: tuple[tuple[Heat | None, ...], ...] = ()
     scale: Scale | None = None
     svg: Markup | None = None
+    band: Band | None = None
 
     @property
     def single(self) -> Cell | None:
@@ -76,35 +62,98 @@ class Section:
         return cells[0] if len(cells) == 1 and cells[0].headline is not None and self.kind != "curve" else None
 
     @property
+    def collective(self) -> str:
+        """Such as "all-reduce"; of tables with several that they are several; empty where there is none."""
+        return self.collectives[0] if len(self.collectives) == 1 else case_path.SEVERAL if self.collectives else ""
+
+    @property
     def nothing(self) -> str:
         """Why there is nothing to show; empty where there is."""
-        return wording.all_skipped(self.whole.flat)
+        cells = self.whole.flat
+        if any(entry.status != "skipped" for entry in cells):
+            return wording.all_skipped(cells)
+        reasons = list(dict.fromkeys(entry.reason or "no reason recorded" for entry in cells))
+        return wording.all_skipped(cells) or f"all {len(cells)} skipped: {wording.few(reasons)}"
+
+    @property
+    def sweep(self) -> Sweep | None:
+        """Of a table over sizes or counts."""
+        return None if self.single else sweep(self.whole)
+
+    @property
+    def exact(self) -> bool:
+        """Whether no figure has an interval, as a model's."""
+        return all(entry.headline.exact for entry in self.whole.flat if entry.headline is not None)
+
+    @property
+    def unrivalled(self) -> str:
+        """Which curves are left out of what is said to be best, and why; may be empty."""
+        return unrivalled(self.whole)
+
+    @property
+    def brief(self) -> str:
+        """The table in a line, such as "396.1 – 396.4 GB/s, 88 % of peak"."""
+        if self.sweep is not None:
+            return self.sweep.words
+        if self.line is None:
+            return self.nothing or "no figure"
+        shares = (self.line.lowest_share, self.line.highest_share)
+        told = dict.fromkeys(wording.share_of_peak(share) for share in shares if share is not None)
+        of_peak = f", {' – '.join(told)} of peak" if told else ""
+        return f"{span(self.line)} {self.line.heading.unit}{of_peak}"
+
+
+@dataclass(frozen=True)
+class CollectiveGroup:
+    """Tables of one collective; ``best``: its way by size, or empty."""
+
+    title: str
+    best: str
+    sections: tuple[Section, ...]
 
 
 @dataclass(frozen=True)
 class Chapter:
-    """Tables that are folded together."""
+    """Tables that are folded together; ``groups`` hold them all where there are any."""
 
     anchor: str
     title: str
     sections: tuple[Section, ...]
+    groups: tuple[CollectiveGroup, ...] = ()
 
 
-def chapters(sections: Sequence[Section]) -> list[Chapter]:
-    """Matrices, curves, lists, then all collectives; those without a table are left out."""
+def chapters(sections: Sequence[Section], best: Mapping[str, str] | None = None) -> list[Chapter]:
+    """Matrices, curves, lists, then all collectives; those without a table are left out. ``best``: of each collective
+    its way by size."""
     kinds = (("matrices", "Matrices", "matrix"), ("curves", "Curves", "curve"), ("lists", "Lists", "list"))
     found = [
-        Chapter(anchor, title, tuple(s for s in sections if s.kind == kind and not s.collective))
+        Chapter(anchor, title, tuple(s for s in sections if s.kind == kind and not s.collectives))
         for anchor, title, kind in kinds
     ]
-    found.append(Chapter("collectives", "Collectives", tuple(s for s in sections if s.collective)))
+    collective = tuple(s for s in sections if s.collectives)
+    found.append(Chapter("collectives", "Collectives", collective, _groups(collective, best or {})))
     return [chapter for chapter in found if chapter.sections]
+
+
+def _groups(sections: Sequence[Section], best: Mapping[str, str]) -> tuple[CollectiveGroup, ...]:
+    """By collective, in the order of the run; tables of several ones last."""
+    found: dict[str, list[Section]] = {}
+    for one in sorted(sections, key=lambda one: len(one.collectives) > 1):
+        found.setdefault(one.collective, []).append(one)
+    return tuple(CollectiveGroup(title, best.get(title, ""), tuple(some)) for title, some in found.items())
 
 
 def sections_of(tables: Sequence[Fitted], records: Records) -> list[Section]:
     """One for each table, in their order."""
-    scales = _scales(one.whole for one in tables if isinstance(one.whole, Matrix))
+    scales = _scales(tables, records)
     return [_section(number, one, records, scales) for number, one in enumerate(tables)]
+
+
+def span(line: TableSummary) -> str:
+    """Its figures from the lowest to the highest; their mean where they hardly differ."""
+    if line.spread <= EVEN:
+        return wording.value(line.mean)
+    return " – ".join(wording.value(number) for number in (line.min, line.max))
 
 
 def family(table: Table) -> str:
@@ -114,39 +163,50 @@ def family(table: Table) -> str:
     return heading.title.removesuffix(ending) if ending else heading.title
 
 
-def _section(number: int, one: Fitted, records: Records, scales: dict[tuple[str, str], Scale]) -> Section:
+def _section(number: int, one: Fitted, records: Records, scales: Mapping[tuple[str, str], Scale]) -> Section:
     table = one.table
-    indices = tuple(records.index(entry) for entry in table.flat)
-    shared = (f"t{number}", table, one.whole, one.left_out, table_summary(one.whole), indices)
-    collective = records.gathers(table.flat[0])
+    rows = {entry.id: records.row(entry) for entry in one.whole.flat}
+    collectives = dict.fromkeys(filter(None, map(case_path.collective, rows.values())))
+    shared = (
+        f"t{number}",
+        table,
+        one.whole,
+        one.left_out,
+        table_summary(one.whole),
+        tuple(records.index(entry) for entry in table.flat),
+        _path(one.whole, records),
+        {case_id: " + ".join(case_path.methods(row)) for case_id, row in rows.items()},
+        tuple(collectives),
+    )
     if isinstance(table, Matrix):
-        scale = scales.get((family(table), table.heading.unit))
-        heat = tuple(
-            tuple(
-                None if c is None else Heat(c, scale.step(c) if scale else None, records.index(c), records.short(c))
-                for c in cells
-            )
-            for cells in table.cells
-        )
-        return Section("matrix", *shared, collective, heat=heat, scale=scale)
+        scale = shares_scale(one.whole.flat) or scales.get((_path(one.whole, records), table.heading.unit))
+        return Section("matrix", *shared, heat=_heat(table, scale, records), scale=scale)
     if isinstance(table, CurveSet):
-        return Section("curve", *shared, collective, svg=Markup(curve_svg(table, records.index, one.band)))
-    return Section("list", *shared, collective)
+        svg = Markup(curve_svg(table, records.index, one.band))
+        return Section("curve", *shared, svg=svg, band=one.band)
+    return Section("list", *shared)
 
 
-def _scales(tables: Iterable[Matrix]) -> dict[tuple[str, str], Scale]:
-    """By family and unit: shares of peak where all figures have one, else values, least to largest."""
-    members: dict[tuple[str, str], list[Cell]] = {}
-    for table in tables:
-        members.setdefault((family(table), table.heading.unit), []).extend(table.flat)
-    return {key: scale for key, cells in members.items() if (scale := _scale(cells)) is not None}
+def _path(table: Table, records: Records) -> str:
+    """Of most of its cases."""
+    counts = Counter(case_path.path(records.row(entry)) for entry in table.flat)
+    return counts.most_common(1)[0][0]
 
 
-def _scale(cells: Sequence[Cell]) -> Scale | None:
-    figures = [(cell, cell.headline) for cell in cells if cell.headline is not None]
-    if not figures:
-        return None
-    if all(cell.share is not None for cell, _ in figures):
-        return OF_PEAK
-    values = [figure.value.median for _, figure in figures]
-    return Scale(min(min(values), FLOOR * max(values)), max(values), of_peak=False)
+def _heat(table: Matrix, scale: Scale | None, records: Records) -> tuple[tuple[Heat | None, ...], ...]:
+    def heat(entry: Cell | None) -> Heat | None:
+        if entry is None:
+            return None
+        return Heat(entry, scale.colour(entry) if scale else "", records.index(entry), records.short(entry))
+
+    return tuple(tuple(heat(entry) for entry in line) for line in table.cells)
+
+
+def _scales(tables: Sequence[Fitted], records: Records) -> dict[tuple[str, str], Scale]:
+    """By path and unit, of all matrices without a peak."""
+    members: dict[tuple[str, str], list[Sequence[Cell]]] = {}
+    for whole in (one.whole for one in tables):
+        if isinstance(whole, Matrix) and shares_scale(whole.flat) is None:
+            members.setdefault((_path(whole, records), whole.heading.unit), []).append(whole.flat)
+    found = {key: values_scale(key[0], cells) for key, cells in members.items()}
+    return {key: scale for key, scale in found.items() if scale is not None}

@@ -20,7 +20,7 @@ def render_study(found: Reproduction) -> str:
     """The page's text."""
     tables = fitted([table for one in found.shown for table in one.tables], MOST_CELLS)
     rows = [row for one in found.shown for row in one.rows]
-    records = Records(rows, [one.table for one in tables], ())
+    records = Records(rows, [one.listed for one in tables], ())
     sections = iter(sections_of(tables, records))
     exhibits = [(one, [next(sections) for _ in one.tables]) for one in found.shown]
     return (
@@ -35,6 +35,7 @@ def render_study(found: Reproduction) -> str:
             titles=Markup(script_json([one.table.heading.title for one in tables])),
             records=Markup(script_json(records.lines)),
             raw="",
+            file_name=f"{found.study.name}-{found.run.path.stem}",
             left_out="",
         )
     )

@@ -7,7 +7,7 @@ from itertools import accumulate, groupby
 
 from linkscope.analysis.choose import ANY, AtSize, Choice, Choices
 from linkscope.report import wording
-from linkscope.report.choose_text import best, by_ranges, closing, cost, rank, title
+from linkscope.report.choose_text import WORDS, best, by_ranges, closing, cost, rank, title
 
 MOST_USES = 3
 """Lines on what to use at the top of the page."""
@@ -65,6 +65,11 @@ def _cell(at: AtSize, name: str) -> CostCell:
     return CostCell(cost(at, name), "near" if share < NEAR else "far" if share > FAR else "more")
 
 
+def equals_are(choices: Choices) -> str:
+    """When ways are named as equals; a model's figures have no intervals."""
+    return "Equals are named as such: they differ by less than 1 %." if choices.modelled else WORDS
+
+
 def uses(choices: Choices) -> list[tuple[str, str]]:
     """What to use for what, such as ("GPU to GPU", "kernel-copy push up to 16 MiB, copy-engine push from 64 MiB")."""
     plain = [one for one in choices.answers if len(one.question.conditions) == 1]
@@ -79,6 +84,16 @@ def uses(choices: Choices) -> list[tuple[str, str]]:
         memory = "" if first.question.memory == ANY else f", {first.question.memory}"
         lines.setdefault(f"{first.question.movement}{where}{memory}", in_words(first))
     return list(lines.items())[:MOST_USES]
+
+
+def best_collectives(choices: Choices) -> dict[str, str]:
+    """Of each collective the best way by size, by the question on it that comes first."""
+    found: dict[str, str] = {}
+    for one in sorted(choices.answers, key=rank):
+        collective, on, _ = one.question.movement.partition(" on ")
+        if on:
+            found.setdefault(collective, f"{in_words(one)} ({', '.join(one.question.conditions)})")
+    return found
 
 
 def _moved(one: Choice) -> tuple[str, str, tuple[str, ...]]:

@@ -25,8 +25,15 @@ def show(found: RankOrder, schedule: Schedule, node: Node, console: Console, gai
     console.print(title)
     console.print(Text(verdict(found)))
     if found.matters:
+        by_gpus = found.devices[0].startswith("gpu:")
+        how = "one of these, or a rankfile by -o" if by_gpus else "this rankfile, which -o writes"
+        console.print(Text(f"Start the application with {how}:"))
         for line in settings(found, node):
             console.print(Text(f"  {line}"), soft_wrap=True)
+        if schedule.name.startswith("halo"):
+            machine = f" --machine {node.name}" if node.modelled else ""
+            command = f"linkscope app halo{machine} --order {','.join(found.devices)}"
+            console.print(Text(f"{command}  {'models' if node.modelled else 'measures'} it", "dim"), soft_wrap=True)
     for line in measured(gains):
         console.print(Text(line), soft_wrap=True)
 
@@ -34,12 +41,13 @@ def show(found: RankOrder, schedule: Schedule, node: Node, console: Console, gai
 def verdict(found: RankOrder) -> str:
     """Two sentences or three."""
     share, what = wording.percent(found.bottleneck.share), found.bottleneck.what
-    waits = f"Predicted from the run's figures, it waits {share} of its time for {what}."
+    waits = f"The application waits {share} of its time for {what}, as the run's figures predict."
     if not found.matters:
         tried = "No order of ranks is faster" if found.tried else "No order that was tried is faster"
         return f"{tried} than the devices' own by 1 %: {wording.time(found.default_seconds)}. {waits}"
     own, best = wording.time(found.default_seconds), wording.time(found.seconds)
-    return f"The order {', '.join(found.devices)} takes {best}, the devices' own {own}: {found.gain:.2f} times. {waits}"
+    order = ", ".join(found.devices)
+    return f"The order {order} takes {best}, the devices' own order {own}: {found.gain:.2f} times as fast. {waits}"
 
 
 def settings(found: RankOrder, node: Node) -> list[str]:

@@ -19,7 +19,7 @@ WORDS = {"agrees": "agrees", "differs": "differs", "untested": "not tested"}
 
 
 def show(found: Reproduction, console: Console) -> None:
-    """The study's tables and claims; its pictures are named, with what prints them."""
+    """The study's tables and the claims that can be tested; its pictures are named, with what prints them."""
     _show_top(found, console)
     for one in found.shown:
         if one.grid is not None:
@@ -27,7 +27,13 @@ def show(found: Reproduction, console: Console) -> None:
     pictures = [one.exhibit.name for one in found.shown if one.tables]
     if pictures:
         console.print(Text(f"\nAlso: {', '.join(pictures)}. --full prints them, -o PAGE.html draws them.", style="dim"))
-    _show_claims([one for one in found.judgements if not one.claim.cell], console)
+    told = [one for one in found.judgements if not one.claim.cell]
+    tested = [one for one in told if one.outcome != "untested"]
+    if tested:
+        _show_claims(tested, console)
+    if len(tested) < len(told):
+        left = wording.count(len(told) - len(tested), "claim")
+        console.print(Text(f"\n{left} cannot be tested here: --full says which, and why", style="dim"))
 
 
 def show_all(found: Reproduction, console: Console) -> None:

@@ -1,4 +1,4 @@
-"""A picture of very many series: what they span, the best of them, and the few that stand apart."""
+"""A picture of very many series: what they span, their median, the best of them, and the few that stand apart."""
 
 from __future__ import annotations
 
@@ -6,9 +6,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean, median
+from typing import TypeVar
 
+from linkscope.analysis.cell import Cell
 from linkscope.analysis.curves import Curve, CurveSet
 
+_Point = TypeVar("_Point")
 MOST_SERIES = 12
 """More are a band."""
 MOST_OUTLIERS = 4
@@ -20,21 +23,32 @@ MOST_POINTS = 64
 
 
 @dataclass(frozen=True)
+class Spread:
+    """Of all series at ``x``, in the table's unit."""
+
+    x: float
+    low: float
+    median: float
+    high: float
+
+
+@dataclass(frozen=True)
 class Band:
-    """Of ``count`` series at each x the lowest, the highest and the best figure, in the table's unit."""
+    """What ``count`` series span, x ascending."""
 
     count: int
-    points: tuple[tuple[float, float, float, float], ...]
+    points: tuple[Spread, ...]
 
 
 def collapsed(table: CurveSet) -> tuple[CurveSet, Band | None]:
-    """The table as it is drawn: as it is, or with its outliers alone and the band of all."""
+    """The table as it is drawn: as it is, or a line through the best point at each x and the outliers, with the band of
+    all series."""
     drawn = [curve for curve in table.curves if any(point.headline is not None for point in curve.points)]
     if len(drawn) <= MOST_SERIES:
         return replace(table, curves=tuple(_thinned(curve) for curve in table.curves)), None
     apart = outliers(drawn)
-    kept = tuple(_thinned(curve) for curve in drawn if curve in apart)
-    return replace(table, curves=kept or (_thinned(drawn[0]),)), _band(drawn)
+    lines = (_best(drawn), *(curve for curve in drawn if curve in apart))
+    return replace(table, curves=tuple(_thinned(curve) for curve in lines)), _band(drawn)
 
 
 def outliers(curves: Sequence[Curve]) -> list[Curve]:
@@ -64,17 +78,32 @@ def _values(curves: Sequence[Curve]) -> dict[float, list[float]]:
     return values
 
 
+def _best(curves: Sequence[Curve]) -> Curve:
+    """The best point of any series at each x."""
+    found: dict[float, tuple[float, Cell]] = {}
+    for point in (point for curve in curves for point in curve.points):
+        if point.headline is None or point.x is None:
+            continue
+        value = point.headline.value.median
+        rank = value if point.headline.higher_is_better else -value
+        if point.x not in found or rank > found[point.x][0]:
+            found[point.x] = rank, point
+    return Curve(f"best of {len(curves)} series", tuple(found[x][1] for x in sorted(found)))
+
+
 def _band(curves: Sequence[Curve]) -> Band:
-    first = next(point.headline for curve in curves for point in curve.points if point.headline is not None)
-    best = max if first.higher_is_better else min
-    found = sorted(_values(curves).items())
-    return Band(len(curves), tuple((x, min(values), max(values), best(values)) for x, values in found))
+    spreads = (Spread(x, min(values), median(values), max(values)) for x, values in sorted(_values(curves).items()))
+    return Band(len(curves), _evenly(tuple(spreads)))
 
 
 def _thinned(curve: Curve) -> Curve:
-    """At most ``MOST_POINTS`` points, the first and the last among them."""
-    count = len(curve.points)
+    return replace(curve, points=_evenly(curve.points))
+
+
+def _evenly(points: tuple[_Point, ...]) -> tuple[_Point, ...]:
+    """At most ``MOST_POINTS`` of them, the first and the last among them."""
+    count = len(points)
     if count <= MOST_POINTS:
-        return curve
+        return points
     picked = dict.fromkeys(round(number * (count - 1) / (MOST_POINTS - 1)) for number in range(MOST_POINTS))
-    return replace(curve, points=tuple(curve.points[number] for number in picked))
+    return tuple(points[number] for number in picked)

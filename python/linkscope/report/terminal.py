@@ -11,6 +11,7 @@ from rich.text import Text
 
 from linkscope.analysis.cell import Heading
 from linkscope.analysis.curves import CurveSet
+from linkscope.analysis.explain import Diagnosis, explain
 from linkscope.analysis.layers import Layer
 from linkscope.analysis.lists import Listing
 from linkscope.analysis.matrices import Matrix
@@ -18,9 +19,10 @@ from linkscope.analysis.narrowed import Placed
 from linkscope.analysis.overview import Overview, overview
 from linkscope.analysis.summary import Table, table_summary
 from linkscope.machine.node import ASSUMED, Node
-from linkscope.report import wording, workload_text
+from linkscope.report import explain_text, wording, workload_text
 from linkscope.report.cell_grid import Notes, parts_of, print_cells
-from linkscope.report.grid import GAP, empty_grid
+from linkscope.report.grid import GAP, empty_grid, words
+from linkscope.report.odd_text import odd_and_where
 from linkscope.report.provenance import precision, provenance, remarks
 from linkscope.report.summary_text import print_summary
 from linkscope.results.run_file import RunFile
@@ -36,6 +38,7 @@ def show(run: RunFile, console: Console) -> None:
     """Prints the whole run on ``console``; tables split where they would exceed its width."""
     found = overview(run.rows, run.node, precision(run.header))
     _print_header(run, found, console)
+    _print_conclusion(found, explain(run), console)
     for one in found.workloads:
         console.print()
         workload_text.print_workload(one, console)
@@ -92,6 +95,19 @@ def _print_header(run: RunFile, found: Overview, console: Console) -> None:
     for text in remarks(run):
         console.print(Text(text, style="yellow"))
     console.print(Text(LEGEND_OF_POINTS if wording.mark(found.summary) else LEGEND, style="dim"))
+
+
+def _print_conclusion(found: Overview, diagnosis: Diagnosis, console: Console) -> None:
+    """Whether the run is as it should be, and what is odd."""
+    console.print()
+    if diagnosis.judged or diagnosis.wrong or not found.workloads:
+        for said, style in explain_text.conclusion(diagnosis):
+            console.print(Text(said, style=style))
+    told = odd_and_where(found, diagnosis)
+    if told:
+        console.print(Text("Odd", style="bold"))
+    for text in told:
+        console.print(words(text.plain, str(text.style)))
 
 
 def print_table(table: Matrix | CurveSet | Listing, console: Console) -> None:

@@ -44,7 +44,8 @@ def draw(node: Node, judged: LinkStyles | None = None) -> str:
     return "\n".join(
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" '
-            f'height="{height:.0f}" font-family="{_FONT}" role="img" aria-label="{escape(_summary(node))}">',
+            f'height="{height:.0f}" font-family="{_FONT}" role="img">',
+            f"<title>{escape(node.name)}: {escape(_summary(node))}</title>",
             f"<desc>{escape(_description(node, styles))}</desc>",
             f'<rect width="{width:.0f}" height="{height:.0f}" fill="#ffffff"/>',
             *_header(node, width),

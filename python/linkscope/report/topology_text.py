@@ -12,6 +12,7 @@ from rich.text import Text
 from linkscope.machine.node import Device, Node
 from linkscope.machine.paths import Path, Paths, tier_of
 from linkscope.report.grid import chunks_of, empty_grid
+from linkscope.report.label_lines import Column, print_label_lines
 from linkscope.report.topology_svg import MARK
 
 CORNER = "from \\ to"
@@ -26,12 +27,16 @@ def show(node: Node, console: Console) -> None:
     if node.modelled:
         title.append(f"  {MARK}", style="bold yellow")
     console.print(title)
-    _print_titled("Devices", [_devices(node)], console)
+    _print_title("Devices", console)
+    _print_devices(node, console)
     if node.links:
-        _print_titled("Links", [_links(node)], console)
+        _print_title("Links", console)
+        _print_links(node, console)
     if len(places) > 1:
         for name, cell in (("Hops of the shortest path", _hops), ("Peak of the widest path, GB/s", _peak)):
-            _print_titled(name, _matrix(places, paths, cell, console.width), console)
+            _print_title(name, console)
+            for table in _matrix(places, paths, cell, console.width):
+                console.print(table)
     console.print()
     for line in _remarks(node, places, paths):
         console.print(Text(line, style="dim"))
@@ -64,52 +69,44 @@ def _path_json(path: Path) -> dict[str, Any]:
     }
 
 
-def _print_titled(title: str, tables: Sequence[Table], console: Console) -> None:
+def _print_title(title: str, console: Console) -> None:
     console.print()
     console.print(Text(title, style="bold"))
-    for table in tables:
-        console.print(table)
 
 
-def _devices(node: Node) -> Table:
-    table = empty_grid("device")
-    for heading in ("name", "NUMA", "PCI"):
-        table.add_column(heading)
-    for heading in ("memory, GiB", "memory, GB/s"):
-        table.add_column(heading, justify="right")
-    table.add_column("CPUs")
-    for device in node.devices:
-        table.add_row(
-            device.id,
-            device.name,
-            "" if device.numa is None else str(device.numa),
-            device.pci or "",
-            "" if device.memory_bytes is None else f"{device.memory_bytes / (1 << 30):.0f}",
-            "" if device.memory_gbps is None else f"{device.memory_gbps:g}",
-            ranges(device.cpus),
-        )
-    return table
+def _print_devices(node: Node, console: Console) -> None:
+    columns = (
+        Column("name", tuple(device.name for device in node.devices), "words"),
+        Column("NUMA", tuple("" if device.numa is None else str(device.numa) for device in node.devices)),
+        Column("PCI", tuple(device.pci or "" for device in node.devices), "words"),
+        Column("memory, GiB", tuple(_or_nothing(device.memory_bytes, 1 << 30, ".0f") for device in node.devices)),
+        Column("memory, GB/s", tuple(_or_nothing(device.memory_gbps, 1, "g") for device in node.devices)),
+        Column("CPUs", tuple(ranges(device.cpus) for device in node.devices), "words"),
+    )
+    print_label_lines("device", [d.id for d in node.devices], [one for one in columns if any(one.cells)], console)
 
 
-def _links(node: Node) -> Table:
-    table = empty_grid("between")
-    for heading in ("and", "kind", "tier"):
-        table.add_column(heading)
-    for heading in ("lanes", "peak, GB/s"):
-        table.add_column(heading, justify="right")
-    table.add_column("remark")
-    for link in node.links:
-        way = "one way" if link.directed else ""
-        table.add_row(
-            link.a,
-            link.b,
-            link.kind,
-            tier_of(link),
-            "" if link.lanes is None else str(link.lanes),
-            "unknown" if link.peak_gbps is None else f"{link.peak_gbps:g}",
-            "" if node.modelled else "; ".join(part for part in (way, link.detail) if part),
-        )
-    return table
+def _print_links(node: Node, console: Console) -> None:
+    columns = [
+        Column("and", tuple(link.b for link in node.links), "words"),
+        Column("kind", tuple(link.kind for link in node.links), "words"),
+        Column("tier", tuple(map(tier_of, node.links)), "words"),
+        Column("lanes", tuple("" if link.lanes is None else str(link.lanes) for link in node.links)),
+        Column(
+            "peak, GB/s",
+            tuple("unknown" if link.peak_gbps is None else f"{link.peak_gbps:g}" for link in node.links),
+            "numbers",
+        ),
+    ]
+    told = [("one way" if link.directed else "", link.detail) for link in node.links]
+    remarks = Column("remark", tuple("; ".join(filter(None, parts)) for parts in told), "words")
+    if not node.modelled and any(remarks.cells):
+        columns.append(remarks)
+    print_label_lines("between", [link.a for link in node.links], columns, console)
+
+
+def _or_nothing(number: float | None, unit: int, digits: str) -> str:
+    return "" if number is None else format(number / unit, digits)
 
 
 def _matrix(places: Sequence[Device], paths: Paths, cell: Callable[[Path], str], width: int) -> list[Table]:
@@ -157,7 +154,8 @@ def _remarks(node: Node, places: Sequence[Device], paths: Paths) -> list[str]:
         lines.append("≤ and ?: a link on the way has no known peak")
     if any(d.kind == "switch" for d in node.devices):
         lines.append("a switch on the way counts as no hop")
-    return [*lines, *node.notes]
+    how = f"linkscope run --machine {node.name}  models it" if node.modelled else "linkscope run  measures it"
+    return [*lines, *node.notes, how]
 
 
 def ranges(numbers: Sequence[int]) -> str:

@@ -43,9 +43,9 @@ TOGETHER = 0.9
 """Flows that ran together for less than this share of the time are worth a remark."""
 
 
-def count(number: int, noun: str) -> str:
+def count(number: int, noun: str, plural: str = "") -> str:
     """Such as "1 figure", "3 figures"."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+    return f"{number} {noun}" if number == 1 else f"{number} {plural or f'{noun}s'}"
 
 
 def shortened(text: str, room: int) -> str:
@@ -70,6 +70,11 @@ def value(number: float) -> str:
     """Four significant digits, whole above 1000, without an exponent: "393.9", "55.55", "2082", "0.004831"."""
     digits = 0 if number == 0 else math.floor(math.log10(abs(number)))
     return f"{number:.{min(max(3 - digits, 0), MOST_DECIMALS)}f}"
+
+
+def rate(number: float) -> str:
+    """The same of so many a second, which may be millions: "7050", "9.253 million"."""
+    return f"{value(number / 1e6)} million" if number >= 1e6 else value(number)
 
 
 def duration(seconds: float) -> str:
@@ -163,6 +168,15 @@ def interval(entry: Cell) -> str:
     return margin(entry.headline) + ("*" if _few_samples(entry) else "") + (WITHIN_RUN if entry.within_run else "")
 
 
+def in_a_cell(cells: Sequence[Cell]) -> str:
+    """What stands in the cells of a table, such as "median, 95 % interval, percent of peak"."""
+    figures = [entry for entry in cells if entry.headline is not None]
+    ranged = any(entry.headline is not None and not entry.headline.exact for entry in figures)
+    share = any(entry.share is not None for entry in figures)
+    words = [*(("median", "95 % interval") if ranged else ("figure",)), *(("percent of peak",) if share else ())]
+    return ", ".join(words)
+
+
 def _few_samples(entry: Cell) -> bool:
     if entry.headline is None or entry.headline.exact or not entry.of_samples or margin(entry.headline) == UNKNOWN:
         return False
@@ -172,6 +186,12 @@ def _few_samples(entry: Cell) -> bool:
 def share(entry: Cell) -> str:
     """Percent of peak, or nothing where no peak is known."""
     return "" if entry.share is None else share_of_peak(entry.share)
+
+
+def of_peak(entry: Cell) -> str:
+    """Such as "88 % of peak", "> peak"; or nothing where no peak is known."""
+    text = share(entry)
+    return f"{text} of peak" if text and not entry.above_peak else text
 
 
 def share_of_peak(share: float) -> str:
@@ -251,15 +271,22 @@ def slowest(entry: Cell) -> str:
 
 
 def leads(table: CurveSet) -> list[str]:
-    """A line for each place and clock of a picture by size, such as "best by batch clock: xccl, eager up to 4 MiB; mpi,
-    window from 16 MiB"."""
-    lines = []
+    """A line for all places of a picture by size where the same is best by the same clock, such as "best, gpu:0 > gpu:1
+    and 11 more places, batch clock: xccl, eager up to 4 MiB; mpi, window from 16 MiB"."""
+    places: dict[str, list[str]] = {}
     for (where, regime), group in groupby(table.leads, key=lambda lead: (lead.place, lead.regime)):
         found = list(group)
         spans = [_span(lead, number, len(found)) for number, lead in enumerate(found)]
-        at = f"{where}, " if where and where != table.place else ""
-        lines.append(f"best, {at}{regime}: {'; '.join(spans)}")
-    return lines
+        at = [where] if where and where != table.place else []
+        places.setdefault(f"{regime}: {'; '.join(spans)}", []).extend(at)
+    return [f"best, {_of_places(where)}{best}" for best, where in places.items()]
+
+
+def _of_places(names: Sequence[str]) -> str:
+    if not names:
+        return ""
+    more = len(names) - 1
+    return f"{names[0]}{f' and {more} more place' if more else ''}{'s' if more > 1 else ''}, "
 
 
 def _span(lead: Leader, number: int, count: int) -> str:

@@ -25,8 +25,8 @@ def workload_svg(one: WorkloadTable) -> str:
     rows = [_row(way, number * _STEP, room * way.seconds.median / longest) for number, way in enumerate(ways)]
     height = len(ways) * _STEP
     return (
-        f'<svg class="ways" viewBox="0 0 {_WIDTH} {height}" role="img" aria-label="{escape(_in_words(one, ways))}">'
-        f"{''.join(rows)}</svg>"
+        f'<svg class="ways" viewBox="0 0 {_WIDTH} {height}" role="img">'
+        f"<title>{escape(_title(one))}</title><desc>{escape(_in_words(ways))}</desc>{''.join(rows)}</svg>"
     )
 
 
@@ -59,8 +59,12 @@ def _row(way: TimedWay, top: float, length: float) -> str:
     return "".join(pieces)
 
 
-def _in_words(one: WorkloadTable, ways: list[TimedWay]) -> str:
+def _title(one: WorkloadTable) -> str:
+    return f"{name(one)}{', modelled' if one.modelled else ''}"
+
+
+def _in_words(ways: list[TimedWay]) -> str:
     told = (
         f"{way.name} {wording.time(way.seconds.median)}" + (f" ({part_words(way)})" * bool(way.shares)) for way in ways
     )
-    return f"{name(one)}{', modelled' if one.modelled else ''}: {'; '.join(told)}"
+    return "; ".join(told)

@@ -112,7 +112,7 @@ def _gain(one: WorkloadTable, best: TimedWay, base: TimedWay | None) -> str:
 
 def merit(one: WorkloadTable, way: TimedWay) -> str:
     """Such as " (7050 steps/s)"; empty where the workload has no figure of merit."""
-    return f" ({wording.value(way.merit)} {one.merit})" if way.merit is not None else ""
+    return f" ({wording.rate(way.merit)} {one.merit})" if way.merit is not None else ""
 
 
 def facts(one: WorkloadTable) -> str:
@@ -247,7 +247,7 @@ def _grid(one: WorkloadTable, width: int) -> Table:
             *([] if exact else [Text(interval(way), style="dim")]),
             *([Text(speedup(way), style="cyan" if way.speedup and way.speedup.told else "dim")] if based else []),
             *(Text(wording.value(way.gbps)) for _ in rates),
-            *(Text("" if way.merit is None else wording.value(way.merit)) for _ in merits),
+            *(Text("" if way.merit is None else wording.rate(way.merit)) for _ in merits),
         ]
         grid.add_row(Text(way.name, style=style), *cells)
     return grid

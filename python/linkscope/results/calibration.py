@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
+from linkscope.displayed import Displayed
 from linkscope.errors import LinkscopeError
 from linkscope.escaped import escaped
 from linkscope.machine.node import Node
@@ -75,8 +76,8 @@ class KnownDevice:
     name: str
 
 
-@dataclass(frozen=True)
-class Calibration:
+@dataclass(frozen=True, repr=False)
+class Calibration(Displayed):
     """Several runs of the same suites on one node, held against one another.
 
     ``made``: when the last of them began (RFC 3339). ``devices``: with them the node is known again. ``classes``: keys

@@ -17,7 +17,7 @@ from linkscope.results.member_time import of_replicates
 from linkscope.results.row import FlowResult, Row, Stats
 from linkscope.results.spread import two_modes, why_wide
 
-_OF_SAMPLES = "the interval is their range"
+OF_SAMPLES = "the interval is their range"
 """So says an engine's note on a replicate of few samples; the interval between replicates is another."""
 WIDEST = math.log(1e12)
 """What is as open as this is not known, and exp() of samples a thousandfold apart has no value."""
@@ -127,6 +127,12 @@ def reaching(stats: Stats, modes: tuple[float, float] | None) -> Stats:
     return stats if modes is None else replace(stats, low=min(stats.low, modes[0]), high=max(stats.high, modes[1]))
 
 
+def noted(replicates: Sequence[Sequence[str]], noise: float) -> list[str]:
+    """What engines noted of each replicate, each note once; without those on an interval that is not the figure's."""
+    own = dict.fromkeys(note for notes in replicates for note in notes)
+    return [note for note in own if (len(replicates) == 1 and not noise) or OF_SAMPLES not in note]
+
+
 def _modes(good: Sequence[Row]) -> list[tuple[float, float] | None]:
     """Of each flow's times."""
     count = len(good[-1].flows) if good else 0
@@ -153,8 +159,7 @@ def _flow(
         product = gbps.median * seconds.median if gbps else 0.0
         seconds = reaching(seconds, modes)
         gbps = reaching(gbps, (product / modes[1], product / modes[0])) if gbps else None
-    own = [note for flow in flows for note in flow.notes if (len(flows) == 1 and not noise) or _OF_SAMPLES not in note]
-    notes = (*lost, *why_wide(flows, modes, noise), *own)
+    notes = (*lost, *why_wide(flows, modes, noise), *noted([flow.notes for flow in flows], noise))
     parts = zip(*(flow.parts_s for flow in flows), strict=True)
     return replace(
         flows[-1],

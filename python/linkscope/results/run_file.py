@@ -13,12 +13,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from linkscope.displayed import Displayed, picture_of, write_page
 from linkscope.errors import LinkscopeError
 from linkscope.machine.node import Node
+from linkscope.near_names import near_names
+from linkscope.picture import Picture
 from linkscope.results.figure_class import figure_class
 from linkscope.results.records import checked_header, checked_row, checked_state, decoded
 from linkscope.results.replicates import folded
 from linkscope.results.row import Row
+from linkscope.typed_call import typed_call
 
 Json = dict[str, Any]
 
@@ -32,8 +36,8 @@ MOST_LINE = 64 << 20
 """Bytes; the longest seen, a header of 10^5 cases, has 6 MiB."""
 
 
-@dataclass(frozen=True)
-class RunFile:
+@dataclass(frozen=True, repr=False)
+class RunFile(Displayed):
     """A run as read from its file. A case's rows are its replicates, folded into one; of several with one number the
     last one counts.
 
@@ -72,6 +76,22 @@ class RunFile:
         """The rows that are ``ok``, ``skipped`` or ``failed``."""
         return tuple(row for row in self.rows if row.status == status)
 
+    @typed_call()
+    def plot(self, table: str | None = None) -> Picture:
+        """The first matrix or curve with the word ``table`` in its title, or else that of the GPUs, as the page has it.
+
+        Raises LinkscopeError where there is none.
+        """
+        return picture_of(self, table)
+
+    @typed_call()
+    def report(self, path: str | os.PathLike[str], *beside: RunFile) -> None:
+        """Writes the page of `linkscope report` to ``path``, side by side with the runs ``beside``.
+
+        Raises LinkscopeError where it cannot be written.
+        """
+        write_page(self, Path(path), beside)
+
     def to_json(self) -> Json:
         """Everything, as one JSON-ready object."""
         return {
@@ -99,7 +119,7 @@ class RunFile:
             elif record is None and whole:
                 raise LinkscopeError(f"{place} is damaged: line {number} is no JSON object; take that line out")
             elif record is None:
-                notices.append(f"{place}: the last line is cut short (the run was killed); that row is left out")
+                notices.append(f"{place}: the last line is cut short (the run was killed); that case is left out")
             elif record.get("record") == "row":
                 _check(place, number, record, checked_row)
                 row = Row.from_json(record)
@@ -254,7 +274,17 @@ def _lines(path: Path) -> Iterator[tuple[int, bytes, bool]]:
                 if line.strip():
                     yield number, line, line.endswith(b"\n")
     except OSError as error:
-        raise LinkscopeError(f"cannot read {path}: {error.strerror or error}") from error
+        raise unreadable(path, error) from error
+
+
+def unreadable(path: Path, error: OSError) -> LinkscopeError:
+    """The error for a run file that cannot be read; of one that is not there, with the names of those that are."""
+    why = f"cannot read {path}: {error.strerror or error}"
+    if not isinstance(error, FileNotFoundError):
+        return LinkscopeError(why)
+    near = near_names(path.name, (other.name for other in path.parent.glob("*.jsonl")))
+    files = " or ".join(str(path.parent / name) for name in near)
+    return LinkscopeError(f"{why}: {f'did you mean {files}?' if near else '`linkscope run -o FILE` writes one'}")
 
 
 def checked_first(path: Path, record: Json) -> Json:

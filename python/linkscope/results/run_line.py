@@ -35,6 +35,7 @@ class LineFlow(msgspec.Struct, gc=False):
     operations: Natural
     gbps: LineStats | None = None
     touched_bytes: Count | None = None
+    notes: tuple[Text, ...] = ()
 
 
 class _FlowSamples(msgspec.Struct, gc=False):

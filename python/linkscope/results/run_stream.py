@@ -13,7 +13,7 @@ from linkscope.errors import LinkscopeError
 from linkscope.machine.node import Node
 from linkscope.results.records import checked_row, checked_state, decoded
 from linkscope.results.row import Row
-from linkscope.results.run_file import MOST_LINE, RunFile, checked_first, fold
+from linkscope.results.run_file import MOST_LINE, RunFile, checked_first, fold, unreadable
 
 Json = dict[str, Any]
 
@@ -104,8 +104,8 @@ def stream_of(path: Path) -> RunStream:
             size = stream.seek(0, os.SEEK_END)
             end = _end(stream, len(line), size)
     except OSError as error:
-        raise LinkscopeError(f"cannot read {path}: {error.strerror or error}") from error
-    cut = f"{path}: the last line is cut short (the run was killed); that row is left out"
+        raise unreadable(path, error) from error
+    cut = f"{path}: the last line is cut short (the run was killed); that case is left out"
     return RunStream(path, header, len(line), end, () if end == size else (cut,))
 
 

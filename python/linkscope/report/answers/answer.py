@@ -22,15 +22,13 @@ _USUAL = ("", "device > device", "pinned > device", "device > pinned", "pageable
 class Answer:
     """``conclude``: one sentence, of a table that has lines. ``label`` names a line; ``columns``: heading and text.
 
-    ``order``: the table with its telling lines first. ``alike``: columns; in a short table only the first of lines that
-    share them all stands.
+    ``order``: the table with its telling lines first.
     """
 
     conclude: Callable[[DataFrame], str]
     label: Callable[[Line], str]
     columns: Mapping[str, Callable[[Line], str]]
     order: Callable[[DataFrame], DataFrame] = lambda table: table
-    alike: tuple[str, ...] = ()
 
 
 def where(line: Line) -> str:
@@ -56,6 +54,11 @@ def words(*found: str | None) -> str:
 def count(number: int, noun: str) -> str:
     """Such as "1 pair", "12 pairs"."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def span(*ends: str) -> str:
+    """Such as "1 us (a) to 2 us (b)"; equal ends once."""
+    return " to ".join(dict.fromkeys(ends))
 
 
 def sentence(text: str) -> str:

@@ -52,7 +52,7 @@ def _tiers(table: DataFrame) -> str:
             f"such as by {how(matrix)}."
         )
     merged = matrices.filter(polars.col("agree") == MERGED)
-    same = f"Measured speed classes are the topology's in {len(matrices) - len(merged)} of {len(matrices)} matrices"
+    same = f"Speed classes are the topology's in {len(matrices) - len(merged)} of {len(matrices)} matrices"
     if merged.is_empty():
         return f"{same}: no pair is off."
     return f"{same}; in the others some classes are equally fast ({how(merged.row(0, named=True))}); no pair is off."
@@ -112,7 +112,6 @@ ANISOTROPY = Answer(
         "faster": lambda line: _faster(line) if line["beyond"] else "alike",
         "by": lambda line: more(max(line["ratio"], 1 / line["ratio"])),
     },
-    alike=("between", "driver", "method", "parameters", "bytes", "beyond"),
     order=lambda table: table.sort("beyond", _distance("ratio"), descending=True, maintain_order=True),
 )
 
@@ -144,7 +143,6 @@ NUMA = Answer(
         "with far": lambda line: figure(line, "far"),
         "longer": lambda line: more(1 + line["cost"]) if line["beyond"] else "no",
     },
-    alike=("movement", "role", "method", "source_memory", "destination_memory", "parameters", "bytes", "beyond"),
     order=lambda table: table.sort("beyond", "cost", descending=True, maintain_order=True),
 )
 

@@ -54,7 +54,6 @@ SCALING = Answer(
         "fair": lambda line: "" if line["predicted_gbps"] is None else wording.value(line["predicted_gbps"]),
         "held back by": lambda line: _named(line["bottleneck"]) if line["bottleneck"] else line["verdict"],
     },
-    alike=("movement", "tier", "together", "role", "method", "source_memory", "destination_memory", "verdict"),
     order=lambda table: table.sort("efficiency", nulls_last=True, maintain_order=True),
 )
 
@@ -83,7 +82,6 @@ INTERFERENCE = Answer(
         "fair": lambda line: "" if line["predicted"] is None else more(1 + line["predicted"]),
         "meet in": lambda line: _named(line["shared"]) or (line["verdict"] if line["verdict"] == "unknown" else ""),
     },
-    alike=("row", "tier", "method", "beside", "verdict"),
     order=lambda table: table.sort("slowdown", descending=True, maintain_order=True),
 )
 
@@ -92,7 +90,7 @@ def _threads(table: DataFrame) -> str:
     largest = table.filter(polars.col("bytes") == polars.col("bytes").max())
     best = largest.sort("gbps", maintain_order=True).row(-1, named=True)
     enough = count(best["enough_threads"], "thread")
-    open_ended = ", the most that were measured" if best["enough_threads"] == best["most_threads"] else ""
+    open_ended = ", the most that were tried" if best["enough_threads"] == best["most_threads"] else ""
     return (
         f"{enough}{open_ended}, reach 95 % of the best rate, {wording.value(best['gbps'])} GB/s, which is "
         f"x{best['speedup']:.3g} that of {best['fewest_threads']} ({words(best['path'], _work(best))})."

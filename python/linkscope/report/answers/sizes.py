@@ -6,14 +6,10 @@ import polars
 from polars import DataFrame
 
 from linkscope.report import wording
-from linkscope.report.answers.answer import Answer, Line, count, how, sentence, where, words
+from linkscope.report.answers.answer import Answer, Line, count, how, sentence, span, where, words
 
 NO_LINE = 0.2
 """Times that are further from their line are not described by it."""
-_KIND = (
-    *("movement", "tier", "role", "method", "source_memory", "destination_memory", "members_memory", "parameters"),
-    *("regime", "together", "load", "environment"),
-)
 
 
 def _path(line: Line) -> str:
@@ -29,11 +25,11 @@ def _fits(table: DataFrame) -> str:
     if good.is_empty():
         return f"No latency above zero can be told; {lines}."
     ordered = good.sort("alpha_seconds", maintain_order=True)
-    least, most = ordered.row(0, named=True), ordered.row(-1, named=True)
-    return (
-        f"Small transfers take {wording.time(least['alpha_seconds'])} ({words(where(least), how(least))}) to "
-        f"{wording.time(most['alpha_seconds'])} ({words(where(most), how(most))}); {lines}."
+    ends = (
+        f"{wording.time(line['alpha_seconds'])} ({words(where(line), how(line))})"
+        for line in (ordered.row(0, named=True), ordered.row(-1, named=True))
     )
+    return f"Small transfers take {span(*ends)}; {lines}."
 
 
 def _is_crooked(line: Line) -> bool:
@@ -79,7 +75,6 @@ FITS = Answer(
         "± beta": lambda line: _either_side(line, "beta_gbps"),
         "n_1/2": lambda line: wording.size(line["half_bytes"]) if line["half_bytes"] and not _is_crooked(line) else "",
     },
-    alike=(*_KIND, "segment"),
 )
 
 
@@ -94,11 +89,11 @@ def _saturation(table: DataFrame) -> str:
     if known.is_empty():
         return f"No rate shows where it saturates: {more}."
     ordered = known.sort("share90_bytes", maintain_order=True)
-    least, most = ordered.row(0, named=True), ordered.row(-1, named=True)
-    return (
-        f"90 % of the rate takes {wording.size(least['share90_bytes'])} ({words(where(least), how(least))}) to "
-        f"{wording.size(most['share90_bytes'])} ({words(where(most), how(most))})" + (f"; {more}." if more else ".")
+    ends = (
+        f"{wording.size(line['share90_bytes'])} ({words(where(line), how(line))})"
+        for line in (ordered.row(0, named=True), ordered.row(-1, named=True))
     )
+    return f"90 % of the rate takes {span(*ends)}" + (f"; {more}." if more else ".")
 
 
 def _reached(line: Line, name: str) -> str:
@@ -119,7 +114,6 @@ SATURATION = Answer(
         "90 % from": lambda line: wording.size(line["share90_bytes_low"]) if line["share90_bytes"] else "",
         "to": lambda line: wording.size(line["share90_bytes_high"]) if line["share90_bytes"] else "",
     },
-    alike=_KIND,
 )
 
 
@@ -141,7 +135,7 @@ def _collectives(table: DataFrame) -> str:
         )
     turns = table["linear_bytes"].drop_nulls().sort()
     if len(turns):
-        told.append(f"latency turns linear at {wording.size(turns[0])} to {wording.size(turns[-1])}")
+        told.append(f"latency turns linear at {span(wording.size(turns[0]), wording.size(turns[-1]))}")
     return sentence("; ".join(told) or "no bound is known of these collectives")
 
 

@@ -9,6 +9,7 @@ import polars
 
 from linkscope.analysis.figures_in_parts import figures_of, is_modelled
 from linkscope.errors import LinkscopeError
+from linkscope.near_names import unknown
 from linkscope.report.exports import inductor, mpich, nccl, open_mpi, own, ucc, ucx
 from linkscope.results.run_stream import Run
 
@@ -55,7 +56,7 @@ def export(run: Run, name: str) -> str:
     if name in REFUSED:
         raise LinkscopeError(f"cannot export {name}: {REFUSED[name]}")
     if name not in FORMATS:
-        raise LinkscopeError(f"unknown format {name}: choose one of {', '.join(FORMATS)}")
+        raise unknown("format", name, FORMATS)
     figures = figures_of(run)
     if is_modelled(run, figures) and not FORMATS[name].says_modelled:
         raise LinkscopeError(f"cannot export {name}: this run is modelled, and {FORMATS[name].loaded_by} cannot tell")

@@ -1,4 +1,4 @@
-"""A listing of our own: JSON with phases in their order, each with its messages; what docs/guide.md describes."""
+"""A listing of our own, described in docs/applications.md: JSON with phases in their order, each with its messages."""
 
 from __future__ import annotations
 

@@ -45,10 +45,15 @@ const details = (r, beside) => {
   box.append(head, list);
   return box;
 };
+let told;
 const show = (target, beside = []) => {
+  told = target;
   tip.replaceChildren(details(records[Number(target.dataset.i)], beside));
   tip.hidden = false;
-  const at = target.getBoundingClientRect();
+  settle();
+};
+const settle = () => {
+  const at = told.getBoundingClientRect();
   const box = tip.getBoundingClientRect();
   const left = Math.min(Math.max(8, at.left + at.width / 2 - box.width / 2), innerWidth - box.width - 8);
   const below = at.bottom + 8 + box.height < innerHeight || at.top < box.height + 16;
@@ -61,10 +66,15 @@ const carrier = (event) => event.target.closest?.("[data-i]");
 document.addEventListener("pointerover", (e) => { if (!inPicture(e)) (carrier(e) ? show(carrier(e)) : hide()); });
 document.addEventListener("focusin", (e) => { if (!inPicture(e)) (carrier(e) ? show(carrier(e)) : hide()); });
 document.addEventListener("focusout", hide);
-document.addEventListener("scroll", hide, { passive: true });
+// The page scrolls to what is focused, which must not take its details away.
+document.addEventListener("scroll", () => { if (!tip.hidden) (told === document.activeElement ? settle : hide)(); }, { passive: true, capture: true });
 document.addEventListener("keydown", (e) => { if (e.key === "Escape") hide(); });
 
-// What is printed is unfolded first.
+// What is printed is unfolded for as long as that takes; of collectives a line for each table is enough, but for those
+// that are open.
+let unfolded = [];
 addEventListener("beforeprint", () => {
-  for (const one of document.querySelectorAll("details.chapter:not([open], #rows), details.judged, details.fold")) one.open = true;
+  unfolded = [...document.querySelectorAll("details:is(.chapter:not(#rows), .judged, .fold:not(.group *)):not([open])")];
+  for (const one of unfolded) one.open = true;
 });
+addEventListener("afterprint", () => { for (const one of unfolded) one.open = false; });

@@ -4,6 +4,8 @@ const columns = [
   ["min", "min"], ["max", "max"], ["share", "% of peak"], ["n", "n"], ["clock", "clock"], ["status", "status"],
 ];
 const MOST_LINES = 300;
+// Columns in whose place a line without a figure has its reason.
+const WITHIN = new Set(["median", "unit", "half", "min", "max", "share", "n"]);
 const numeric = new Set(["bytes", "median", "half", "min", "max", "share", "n"]);
 const shownWith = {
   t: (v) => titles[v], median: number, min: number, max: number, half: (v) => v.toFixed(2), share: (v) => v.toFixed(1),
@@ -15,16 +17,20 @@ const asLine = (index) => {
   const r = records[index];
   const tr = document.createElement("tr");
   tr.dataset.i = index;
-  tr.tabIndex = 0;
+  tr.tabIndex = -1;
   for (const [key, , shown] of columns) {
+    if (r.median === undefined && WITHIN.has(key)) continue;
     const td = document.createElement("td");
     const value = r[shown ?? key];
     td.textContent = value === undefined ? "" : shown ? value : (shownWith[key]?.(value) ?? value);
     if (numeric.has(key)) td.className = "n";
     if (key === "status") td.className = value;
     if (key === "share" && r.beyond) td.textContent = "> peak";
-    if (key === "status" && r.reason) td.textContent = `${value}: ${r.reason}`;
     tr.append(td);
+    if (r.median === undefined && key === "bytes") {
+      const why = tr.insertCell();
+      [why.colSpan, why.className, why.textContent] = [WITHIN.size, "why", r.reason];
+    }
   }
   return tr;
 };
@@ -43,6 +49,7 @@ table.after(more);
 const draw = () => {
   const found = kept();
   table.tBodies[0].replaceChildren(...found.slice(0, most).map(asLine));
+  table.tBodies[0].firstChild?.setAttribute("tabindex", 0);
   more.hidden = found.length <= most;
   more.textContent = `Show all ${found.length}`;
   document.getElementById("count").textContent = `${found.length} of ${records.length}`;
@@ -72,6 +79,15 @@ const heads = columns.map(([key, name]) => {
   th.append(button);
   head.append(th);
   return th;
+});
+// One stop of the tab key for all lines; arrows go on from there.
+table.tBodies[0].addEventListener("keydown", (event) => {
+  const line = event.target.closest("tr");
+  const next = { ArrowDown: line.nextSibling, ArrowUp: line.previousSibling }[event.key];
+  if (!next) return;
+  event.preventDefault();
+  [line.tabIndex, next.tabIndex] = [-1, 0];
+  next.focus();
 });
 filter.addEventListener("input", () => { most = MOST_LINES; draw(); });
 draw();

@@ -1,4 +1,4 @@
-#include "workload/gpu/rank_board.hpp"
+#include "workload/rank_board.hpp"
 
 #include <unistd.h>
 
@@ -37,8 +37,8 @@ Bytes RankBoard::bytes(int ranks) {
   return sizeof(Shared) + count * sizeof(RankWords) + count * count * sizeof(PairWords);
 }
 
-RankBoard::RankBoard(std::shared_ptr<const BoardMemory> memory, int ranks, int rank)
-    : memory_(std::move(memory)), ranks_(ranks), rank_(rank) {
+RankBoard::RankBoard(std::shared_ptr<const BoardMemory> memory, int ranks, int rank, host::SpinPolicy spin)
+    : memory_(std::move(memory)), ranks_(ranks), rank_(rank), spin_(spin) {
   words(rank).process.store(getpid(), std::memory_order_release);
 }
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "workload/gpu/rank_board.hpp"
+#include "workload/rank_board.hpp"
 
 namespace linkscope::workload {
 namespace {

@@ -10,7 +10,7 @@
 #include "base/steady_clock.hpp"
 #include "base/units.hpp"
 #include "model/schedule.hpp"
-#include "workload/gpu/board_memory.hpp"
+#include "workload/board_memory.hpp"
 
 namespace linkscope::workload {
 
@@ -36,7 +36,9 @@ struct ReductionWords {
 class RankBoard {
  public:
   [[nodiscard]] static Bytes bytes(int ranks);
-  RankBoard(std::shared_ptr<const BoardMemory> memory, int ranks, int rank);
+  /// `spin`: whether each rank has a CPU of its own.
+  RankBoard(std::shared_ptr<const BoardMemory> memory, int ranks, int rank,
+            host::SpinPolicy spin = host::SpinPolicy::spin_first);
 
   [[nodiscard]] int rank() const { return rank_; }
   [[nodiscard]] PairWords& pair(int source, int destination) const;
@@ -45,7 +47,7 @@ class RankBoard {
   void wait(const Condition& is_so) const {
     if (is_so()) return;
     Patience patience(*this);
-    for (host::Spin spin(host::SpinPolicy::spin_first); !is_so(); spin.once()) patience.look();
+    for (host::Spin spin(spin_); !is_so(); spin.once()) patience.look();
   }
   /// Throws Error{broken} where a rank has given up.
   void require_all() const;
@@ -83,6 +85,7 @@ class RankBoard {
   std::shared_ptr<const BoardMemory> memory_;
   int ranks_;
   int rank_;
+  host::SpinPolicy spin_;
   std::int64_t* reducing_ = nullptr;
   int reducing_count_ = 0;
 };

@@ -1,4 +1,4 @@
-#include "workload/gpu/board_memory.hpp"
+#include "workload/board_memory.hpp"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -9,6 +9,7 @@
 #include <cstring>
 #include <random>
 #include <sstream>
+#include <utility>
 
 #include "base/error.hpp"
 

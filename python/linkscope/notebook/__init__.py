@@ -1,0 +1,1 @@
+"""What a notebook shows: results, and how a run goes on."""

@@ -1,0 +1,38 @@
+"""Picture: an SVG of its own, which a notebook shows and a file keeps."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from linkscope.errors import LinkscopeError
+from linkscope.typed_call import typed_call
+
+_NO_XML = dict.fromkeys((0xFFFE, 0xFFFF), "\N{REPLACEMENT CHARACTER}")
+"""Characters that a text may have and XML may not; control characters are none of a run's texts."""
+
+
+@dataclass(frozen=True)
+class Picture:
+    """``svg`` is a whole document: it needs no style sheet, font or script. ``title`` says what it shows."""
+
+    title: str
+    svg: str = field(repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "svg", self.svg.translate(_NO_XML))
+
+    def _repr_svg_(self) -> str:
+        return self.svg
+
+    @typed_call()
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the SVG to ``path``, which ends in .svg. Raises LinkscopeError."""
+        place = Path(path)
+        if place.suffix != ".svg":
+            raise LinkscopeError(f"cannot save the picture as {place}: choose a name that ends in .svg")
+        try:
+            place.write_text(self.svg, encoding="utf-8")
+        except OSError as error:
+            raise LinkscopeError(f"cannot write {place}: {error.strerror or error}") from error

@@ -1,0 +1,38 @@
+"""Keyword: a word by which a user picks cases, as pytest's -k picks tests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from linkscope.errors import LinkscopeError
+from linkscope.near_names import near_names
+from linkscope.plan.planned_case import PlannedCase
+
+Cases = list[PlannedCase]
+
+
+def picked(cases: Sequence[PlannedCase], keyword: str) -> Cases:
+    """Those that have the word in their id, their table's title or the name of another tool's test that they repeat;
+    capital letters or not. Raises LinkscopeError where none has.
+    """
+    word = keyword.strip().lower()
+    found = [one for one in cases if any(word in text.lower() for text in _texts(one))]
+    if not word or not found:
+        near = near_names(word, _names(cases))
+        hint = f"did you mean {' or '.join(near)}?" if near else "--dry-run lists the rows that cases are named after"
+        raise LinkscopeError(f"-k: no case has {keyword!r} in its id, title or another tool's name for it: {hint}")
+    return found
+
+
+def _texts(one: PlannedCase) -> tuple[str, ...]:
+    labels = one.case.get("labels", {})
+    return one.id, str(labels.get("title", "")), _peer(one)
+
+
+def _peer(one: PlannedCase) -> str:
+    return str((one.case.get("labels", {}).get("peer") or {}).get("case", ""))
+
+
+def _names(cases: Iterable[PlannedCase]) -> list[str]:
+    """Of rows, and of other tools' tests."""
+    return list(dict.fromkeys(name for one in cases for name in (str(one.case["name"]), _peer(one)) if name))

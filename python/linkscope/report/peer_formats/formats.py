@@ -1,0 +1,68 @@
+"""Formats: every tool in whose format `run` and `show` print."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from linkscope.errors import LinkscopeError
+from linkscope.near_names import unknown
+from linkscope.report.peer_formats import nccl_tests, nvbandwidth, osu
+from linkscope.results.printed_mark import printed_mark
+from linkscope.results.row import Row
+from linkscope.results.run_file import RunFile
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class PeerFormat:
+    """``tool``: with the version whose output it is like. ``comment``: what its comments begin with. ``suite``: the
+    packaged one that has most of its cases. ``takes``: whether the tool measures what a case of a plan does. ``write``:
+    the text of a run and of those of its cases that the tool measures."""
+
+    tool: str
+    comment: str
+    suite: str
+    takes: Callable[[Json], bool]
+    write: Callable[[RunFile, Sequence[Row]], str]
+
+
+FORMATS = {
+    "nvbandwidth": PeerFormat("nvbandwidth 0.8", "", "nvbandwidth", nvbandwidth.takes, nvbandwidth.text),
+    "nccl-tests": PeerFormat("nccl-tests 2.19", "# ", "collectives", nccl_tests.takes, nccl_tests.text),
+    "osu": PeerFormat("OSU 7.4", "# ", "p2p-processes", osu.takes, osu.text),
+}
+
+
+def check_format(name: str, cases: Iterable[Json] | None = None) -> None:
+    """Raises LinkscopeError where there is no format of that name, or none of ``cases``, a plan's, is one for it."""
+    form = _form(name)
+    if cases is not None and not any(form.takes(case) for case in cases):
+        raise LinkscopeError(f"none of these cases is one that {form.tool} measures: {_command(name)} has such")
+
+
+def printed(run: RunFile, name: str) -> str:
+    """The cases of ``run`` that the tool measures, as it prints them, below two lines that say who printed it.
+
+    Raises LinkscopeError for a format that there is not, and where no such case has figures.
+    """
+    form = _form(name)
+    rows = [row for row in run.rows if form.takes(row.case)]
+    if not rows:
+        raise LinkscopeError(f"{run.path} has no case that {form.tool} measures: {_command(name)} has such")
+    if not any(row.status == "ok" for row in rows):
+        reason = next((str(row.reason) for row in rows if row.reason), "no reason is given")
+        raise LinkscopeError(f"{run.path}: none of the cases that {form.tool} measures has figures: {reason}")
+    return "".join(f"{form.comment}{line}\n" for line in printed_mark(run, form.tool)) + form.write(run, rows)
+
+
+def _form(name: str) -> PeerFormat:
+    if name not in FORMATS:
+        raise unknown("format", name, FORMATS)
+    return FORMATS[name]
+
+
+def _command(name: str) -> str:
+    return f"`linkscope run {FORMATS[name].suite} --format {name}`"

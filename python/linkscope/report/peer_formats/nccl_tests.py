@@ -1,0 +1,188 @@
+"""nccl-tests: its tables by size, one for each program and way of making calls. Format: src/util.cu of 2.19."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+from typing import Any
+
+from linkscope.analysis.collective import Collective
+from linkscope.machine.node import Node
+from linkscope.results.row import Row
+from linkscope.results.run_file import RunFile
+
+Json = dict[str, Any]
+_NOT = "N/A"
+
+
+@dataclass(frozen=True)
+class _Program:
+    """``redop`` and ``root`` as it prints them. ``shares``: its elements are counted of one rank's share."""
+
+    name: str
+    redop: str = "none"
+    root: int = -1
+    shares: bool = False
+
+
+_PROGRAMS = {
+    "all-reduce": _Program("all_reduce_perf", "sum"),
+    "reduce": _Program("reduce_perf", "sum", root=0),
+    "broadcast": _Program("broadcast_perf", root=0),
+    "reduce-scatter": _Program("reduce_scatter_perf", "sum", shares=True),
+    "all-gather": _Program("all_gather_perf", shares=True),
+    "all-to-all": _Program("alltoall_perf", shares=True),
+    "send-receive": _Program("sendrecv_perf"),
+}
+"""By collective; messages around a ring are none."""
+_TYPES = {"float32": ("float", 4), "float16": ("half", 2), "bfloat16": ("bfloat16", 2), "int32": ("int32", 4)}
+_HEAD = (
+    f"# {'':>10}  {'':>12}  {'':>8}  {'':>6}  {'':>6}           out-of-place                       in-place          "
+)
+_BANDWIDTHS = ("time", "algbw", "busbw", "#wrong")
+_UNITS = ("(us)", "(GB/s)", "(GB/s)", "")
+
+
+def takes(case: Json) -> bool:
+    """Whether it is a collective of NCCL or RCCL, or a ring of its messages, timed over many calls in a row."""
+    return case["clock"] == "batch" and _kind(case) in _PROGRAMS and _type(case) in _TYPES
+
+
+def text(run: RunFile, rows: Sequence[Row]) -> str:
+    """A table for each program and way of making calls; cases without figures are left out.
+
+    N/A stands where a case is not measured in place, or not out of place, and as ``#wrong`` where nothing was computed:
+    in a model.
+    """
+    tables: dict[tuple[str, ...], list[Row]] = {}
+    for row in rows:
+        if row.status == "ok":
+            tables.setdefault(_way(row), []).append(row)
+    return "".join(f"{line}\n" for of_table in tables.values() for line in _table(run, of_table))
+
+
+def _kind(case: Json) -> str:
+    """The collective; "send-receive" of a ring of messages; "" of others."""
+    flows = case["flows"]
+    if flows[0]["method"] == "xccl-collective":
+        return str(flows[0].get("parameters", {}).get("collective", "all-reduce"))
+    ends = [(flow.get("source", {}).get("device"), flow.get("destination", {}).get("device")) for flow in flows]
+    ring = len(flows) > 1 and {source for source, _ in ends} == {destination for _, destination in ends}
+    alike = all(flow["method"] == "xccl" and flow.get("role", "measured") == "measured" for flow in flows)
+    return "send-receive" if ring and alike and len({source for source, _ in ends}) == len(flows) else ""
+
+
+def _type(case: Json) -> str:
+    return str(case["flows"][0].get("parameters", {}).get("type", "float32"))
+
+
+def _members(row: Row) -> list[Json]:
+    flows = row.case["flows"]
+    return list(flows[0].get("members") or (flow["source"] for flow in flows))
+
+
+def _way(row: Row) -> tuple[str, ...]:
+    """What the lines of one table share: in place and out of place stand side by side."""
+    parameters = row.case["flows"][0].get("parameters", {})
+    told = sorted(f"{name}={value}" for name, value in parameters.items() if name != "in_place")
+    members = [f"{end['device']} {end['memory']} {end.get('rank', 0)}" for end in _members(row)]
+    return (row.suite, row.name, *told, *members, *(f"{k}={v}" for k, v in row.environment.items()))
+
+
+def _table(run: RunFile, rows: Sequence[Row]) -> Iterator[str]:
+    ordered = sorted(rows, key=lambda row: int(row.case["flows"][0]["bytes"]))
+    program = _PROGRAMS[_kind(rows[0].case)].name
+    yield f"# Collective test starting: {program}"
+    yield _config(ordered)
+    yield f"# linkscope: {rows[0].suite}/{rows[0].name}, {rows[0].labels.get('series', '')}"
+    if rows[0].environment:
+        yield "# linkscope: " + " ".join(f"{name}={value}" for name, value in rows[0].environment.items())
+    if any(row.modelled for row in rows):
+        yield "# linkscope: MODELLED, not a measurement"
+    yield from ("#", "# Using devices", *_ranks(run, rows[0]), "#", _HEAD)
+    yield _columns(("size", "count", "type", "redop", "root"), _BANDWIDTHS)
+    yield _columns(("(B)", "(elements)", "", "", ""), _UNITS)
+    by_size: dict[int, list[Row]] = {}
+    for row in ordered:
+        by_size.setdefault(int(row.case["flows"][0]["bytes"]), []).append(row)
+    yield from map(_line, by_size.values())
+    if not any(row.modelled for row in rows):
+        yield f"# {'Out of bounds values':<20} : 0 OK"  # a case whose data differ has no figures
+    yield f"# {'Avg bus bandwidth':<20} : {fmean(map(_bus_gbps, rows)):g} "
+    yield from ("#", f"# Collective test concluded: {program}", "#")
+
+
+def _config(rows: Sequence[Row]) -> str:
+    """How a program would be started for it: threads and GPUs of a process, sizes, calls of a graph."""
+    parameters = rows[0].case["flows"][0].get("parameters", {})
+    each = max(len(_members(rows[0])) // int(rows[0].case.get("processes", 1)), 1)
+    threads = 1 if parameters.get("launch", "one-thread") == "one-thread" else each
+    sizes = list(dict.fromkeys(int(row.case["flows"][0]["bytes"]) for row in rows))
+    step = sizes[1] // sizes[0] if len(sizes) > 1 and sizes[0] else 1
+    started = f"nThread {threads} nGpus {each // threads} minBytes {sizes[0]} maxBytes {sizes[-1]} step: {step}(factor)"
+    calls = f"warmup iters: 1 iters: {parameters.get('recorded', 1)} agg iters: 1"
+    checked, graphs = int(not rows[0].modelled), int(parameters.get("form") == "graph")
+    return f"# {started} {calls} validation: {checked} graph: {graphs} unalign: 0"
+
+
+def _ranks(run: RunFile, row: Row) -> Iterator[str]:
+    """Who the ranks are; for the process's number stands that of its rank."""
+    for rank, end in enumerate(_members(row)):
+        process = int(end.get("rank", 0))
+        host = row.hosts[process] if process < len(row.hosts) else "" if run.modelled else run.header.get("host", "")
+        named = (host or run.node.name).replace(" ", "-")
+        number = end["device"].partition(":")[2]
+        gpu = _gpu(run.node, end["device"])
+        yield f"#  Rank {rank:>2} Group  0 Pid {process:>6} on {named:>10} device {number:>2} {gpu}"
+
+
+def _gpu(node: Node, device: str) -> str:
+    """Its PCI address, zeros where it has none, and its name."""
+    found = next((one for one in node.devices if one.id == device), None)
+    pci = (found.pci if found else None) or "0000:00:00"
+    return f"[{pci.partition('.')[0]}] {found.name if found else ''}"
+
+
+def _columns(words: Sequence[str], figures: Sequence[str]) -> str:
+    size, count, kind, redop, root = words
+    twice = "  ".join(f"{time:>7}  {algbw:>6}  {busbw:>6}  {wrong:>6}" for time, algbw, busbw, wrong in [figures] * 2)
+    return f"# {size:>10}  {count:>12}  {kind:>8}  {redop:>6}  {root:>6}  {twice} "
+
+
+def _line(rows: Sequence[Row]) -> str:
+    """Of the cases of one size."""
+    program, members = _PROGRAMS[_kind(rows[0].case)], len(_members(rows[0]))
+    size = int(rows[0].case["flows"][0]["bytes"])
+    named, width = _TYPES[_type(rows[0].case)]
+    count = size // width // (members if program.shares else 1)
+    places = {_in_place(row): _figures(row) for row in reversed(rows)}
+    sides = (places.get(in_place, (_NOT,) * 4) for in_place in (False, True))
+    both = "  ".join(f"{time:>7}  {algbw:>6}  {busbw:>6}  {wrong:>6}" for time, algbw, busbw, wrong in sides)
+    return f"{size:>12}  {count:>12}  {named:>8}  {program.redop:>6}  {program.root:>6}  {both}"
+
+
+def _in_place(row: Row) -> bool:
+    return str(row.case["flows"][0].get("parameters", {}).get("in_place", "no")) == "yes"
+
+
+def _figures(row: Row) -> tuple[str, str, str, str]:
+    rate = row.flows[0].gbps
+    return (
+        _in_width(row.flows[0].seconds.median * 1e6, 7),
+        _in_width(rate.median if rate else 0.0, 6),
+        _in_width(_bus_gbps(row), 6),
+        _NOT if row.modelled else "0",
+    )
+
+
+def _bus_gbps(row: Row) -> float:
+    collective = Collective.of(row.case["flows"][0])
+    rate = row.flows[0].gbps
+    return (rate.median if rate else 0.0) * (collective.bus_factor if collective else 1.0)
+
+
+def _in_width(value: float, width: int) -> str:
+    """With two digits after the point, or as many as fit."""
+    words = [f"{value:{form}}" for form in (".2f", ".1f", ".0f", ".1e", ".0e")]
+    return next((word for word in words if len(word) <= width), words[-1])

@@ -1,0 +1,164 @@
+"""nvbandwidth: its text output, a matrix for each test. Format: output.cpp and inline_common.h of nvbandwidth 0.8."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from linkscope.analysis.by_flow import by_flow
+from linkscope.analysis.headline import headline
+from linkscope.machine.node import Device
+from linkscope.results.printed_mark import MODELLED
+from linkscope.results.row import Row
+from linkscope.results.run_file import RunFile
+
+TOOL = "nvbandwidth"
+VERSION = "v0.8"
+_ARROWS = {
+    "host_to_device_memcpy": "CPU(row) -> GPU(column)",
+    "device_to_host_memcpy": "CPU(row) <- GPU(column)",
+    "host_to_device_bidirectional_memcpy": "CPU(row) <-> GPU(column)",
+    "device_to_host_bidirectional_memcpy": "CPU(row) <-> GPU(column)",
+    "device_to_device_memcpy_read": "GPU(row) -> GPU(column)",
+    "device_to_device_memcpy_write": "GPU(row) <- GPU(column)",
+    "device_to_device_bidirectional_memcpy_read": "GPU(row) <-> GPU(column)",
+    "device_to_device_bidirectional_memcpy_write": "GPU(row) <-> GPU(column)",
+    "all_to_host_memcpy": "CPU(row) <- GPU(column)",
+    "all_to_host_bidirectional_memcpy": "CPU(row) <-> GPU(column)",
+    "host_to_all_memcpy": "CPU(row) -> GPU(column)",
+    "host_to_all_bidirectional_memcpy": "CPU(row) <-> GPU(column)",
+    "all_to_one_write": "GPU(row) <- GPU(column)",
+    "all_to_one_read": "GPU(row) -> GPU(column)",
+    "one_to_all_write": "GPU(row) -> GPU(column)",
+    "one_to_all_read": "GPU(row) <- GPU(column)",
+}
+"""As it prints them, in its order, once for copy engines (_ce) and once for kernels (_sm)."""
+TESTS = {
+    **{f"{name}_ce": f"memcpy CE {arrow} bandwidth (GB/s)" for name, arrow in _ARROWS.items()},
+    **{f"{name}_sm": f"memcpy SM {arrow} bandwidth (GB/s)" for name, arrow in _ARROWS.items()},
+    "host_device_latency_sm": "memory latency SM CPU(row) <-> GPU(column) (ns)",
+    "device_to_device_latency_sm": "Device to Device Latency SM GPU(row) <-> GPU(column) (ns)",
+    "device_local_copy": "memcpy local GPU(column) bandwidth (GB/s)",
+}
+"""What it prints above each test's matrix."""
+_PARTS = {"read": ("Read1", "Read2"), "write": ("Write1", "Write2")}
+_BETWEEN_GPUS = ("device_to_device_",)
+"""Tests whose matrix has a row for each GPU; all others have one."""
+Json = dict[str, Any]
+Values = Mapping[tuple[int, int], float]
+
+
+def takes(case: Json) -> bool:
+    """Whether the suite's row that the case is of repeats a test of nvbandwidth's."""
+    return _test(case) in TESTS
+
+
+def text(run: RunFile, rows: Sequence[Row]) -> str:
+    """A matrix for each test that ``rows`` are of, in nvbandwidth's order, and a line for each that has no figure.
+
+    Where GPUs have no PCI address (described nodes), zeros stand for it. Several sizes follow one another.
+    """
+    gpus = run.node.of_kind("gpu")
+    lines = [f"nvbandwidth Version: {VERSION}", f"Built from Git version: linkscope-{run.header['version']}", ""]
+    lines += [*versions, ""] if (versions := _versions(run)) else []
+    lines += [run.node.name if run.modelled else str(run.header.get("host") or run.node.name)]
+    lines += [*(f"Device {number}: {gpu.name} ({_pci(gpu)})" for number, gpu in enumerate(gpus)), ""]
+    places = {gpu.id: number for number, gpu in enumerate(gpus)}
+    for test in TESTS:
+        of_test = [row for row in rows if _test(row.case) == test]
+        for size in dict.fromkeys(row.case["flows"][0]["bytes"] for row in of_test):
+            sized = [row for row in of_test if row.case["flows"][0]["bytes"] == size]
+            lines += _block(test, sized, places)
+    return "\n".join(lines) + "\n"
+
+
+def _test(case: Json) -> str:
+    peer = case.get("labels", {}).get("peer") or {}
+    return str(peer.get("case", "")) if peer.get("tool") == TOOL else ""
+
+
+def _versions(run: RunFile) -> list[str]:
+    """What the run says of the CUDA that carried it out; a model has none."""
+    found: dict[str, str] = {}
+    for versions in (run.header.get("engine", {}).get("versions", {}), *map(_of_state, run.states)):
+        found |= {name: str(value) for name, value in versions.items()}
+    lines = {"CUDA Runtime Version": _number(found.get("CUDA runtime", ""))}
+    lines |= {"CUDA Driver Version": _number(found.get("CUDA driver", "")), "Driver Version": found.get("driver", "")}
+    return [] if run.modelled else [f"{name}: {value}" for name, value in lines.items() if value]
+
+
+def _of_state(record: Json) -> Json:
+    versions: Json = record.get("state", {}).get("versions") or {}
+    return versions
+
+
+def _number(version: str) -> str:
+    """13000 of "13.0", as the driver counts; "" of anything else."""
+    match = re.fullmatch(r"(\d{1,3})\.(\d{1,2})", version)
+    return str(1000 * int(match[1]) + 10 * int(match[2])) if match else ""
+
+
+def _pci(gpu: Device) -> str:
+    """Domain of eight digits, bus and device, of "0000:1b:00.0"."""
+    domain, _, rest = (gpu.pci or "0000:00:00").partition(":")
+    return f"{domain:0>8}:{rest.partition('.')[0]}"
+
+
+def _block(test: str, rows: Sequence[Row], places: Mapping[str, int]) -> Iterator[str]:
+    parts = [part for row in rows for part in by_flow(row) if row.status == "ok"]
+    if not parts:
+        failed = [row for row in rows if row.status == "failed"]
+        yield from [f"Running {test}.", f"Error: {failed[0].reason}"] if failed else [f"Waived: {rows[0].reason}"]
+        return
+    modelled = f", {MODELLED}" if any(row.modelled for row in rows) else ""
+    yield f"Running {test}."
+    if test.partition("_bidirectional_")[0] == "device_to_device":
+        kind = "read" if "_read_" in test else "write"
+        for index, word in enumerate(_PARTS[kind]):
+            title = TESTS[test].replace(" bandwidth", f" {word} bandwidth")
+            values = _values(parts, places, partial(_own_rate, index))
+            yield from _matrix(f"{test}_{word.lower()}", title + modelled, values, len(places))
+        title = TESTS[test].replace(" bandwidth", " Total bandwidth")
+        yield from _matrix(f"{test}_total", title + modelled, _values(parts, places, _value), len(places))
+    else:
+        yield from _matrix(test, TESTS[test] + modelled, _values(parts, places, _value), len(places))
+
+
+def _values(parts: Sequence[Row], places: Mapping[str, int], of: Callable[[Row], float | None]) -> Values:
+    """By row and column of the matrix."""
+    found = {}
+    for row in parts:
+        value = of(row)
+        column = places.get(str(row.labels.get("column")))
+        if value is not None and column is not None:
+            between = _test(row.case).startswith(_BETWEEN_GPUS)
+            found[places.get(str(row.labels.get("row")), 0) if between else 0, column] = value
+    return found
+
+
+def _value(row: Row) -> float | None:
+    """GB/s, or ns."""
+    found = headline(row)
+    if found is None:
+        return None
+    return found.value.median if found.higher_is_better else found.seconds * 1e9
+
+
+def _own_rate(index: int, row: Row) -> float | None:
+    measured = row.measured_flows
+    rate = measured[index][1].gbps if index < len(measured) else None
+    return None if rate is None else rate.median
+
+
+def _matrix(key: str, title: str, values: Values, gpus: int) -> Iterator[str]:
+    height = gpus if key.startswith(_BETWEEN_GPUS) else 1
+    yield title
+    yield "  " + "".join(f"{column:>10}" for column in range(gpus))
+    for line in range(height):
+        cells = (values.get((line, column)) for column in range(gpus))
+        yield f"{line:>2}" + "".join(f"{'N/A' if value is None else f'{value:.2f}':>10}" for value in cells)
+    yield ""
+    yield f"SUM {key} {sum(values.values()):.2f}"
+    yield ""

@@ -1,0 +1,52 @@
+"""docs/from-other-tools.md: the command line takes every command on the page, and there are cases for it."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from linkscope.cli.main import app
+from linkscope.errors import LinkscopeError
+from linkscope.importers.imported_run import Wanted, import_file
+from linkscope.report.peer_formats.formats import FORMATS
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "from-other-tools.md").read_text()
+SAMPLE = ROOT / "tests" / "fixtures" / "importers" / "nvbandwidth-0.8.txt"
+BLOCKS, PROSE = re.findall(r"^```\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL), re.sub(r"(?ms)^```\n.*?^```", "", PAGE)
+TYPED = re.findall(r"^(?:\$ )?(linkscope .+)", "".join(BLOCKS), re.MULTILINE)
+COMMANDS = list(dict.fromkeys([*TYPED, *re.findall(r"`(linkscope [^`]+)`", PROSE)]))
+RUNS = [one for one in COMMANDS if one.startswith("linkscope run ")]
+OTHERS = [one for one in COMMANDS if not one.startswith(("linkscope run ", "linkscope check "))]
+
+
+def done(command: str) -> int:
+    """The exit code of a command, without its first word. Raises LinkscopeError as the command does."""
+    found = CliRunner().invoke(app, shlex.split(command)[1:])
+    if isinstance(found.exception, LinkscopeError):
+        raise found.exception
+    return found.exit_code
+
+
+def test_the_page_has_commands_of_every_format() -> None:
+    assert len(RUNS) > 30
+    assert all(any(f"--format {name}" in command for command in RUNS) for name in FORMATS)
+
+
+@pytest.mark.parametrize("command", RUNS)
+def test_a_run_of_the_page_has_cases(command: str) -> None:
+    machine = "" if "--machine" in command else "--machine h200x4"
+    assert done(f"{command} {machine} --dry-run") == 0
+
+
+def test_the_other_commands_of_the_page_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    import_file(SAMPLE, tmp_path / "RUN", Wanted())
+    (tmp_path / "FILE").write_text(SAMPLE.read_text())
+    codes = {command: done(command) for command in OTHERS if len(command.split()) > 2 or "topology" in command}
+    assert {command for command, code in codes.items() if code != 0} <= {"linkscope compare OTHER.jsonl RUN"}
+    assert len(codes) > 6

@@ -1,0 +1,45 @@
+"""Keyword: -k picks cases by id, title or another tool's name, before the run is fitted to its budget."""
+
+from __future__ import annotations
+
+import pytest
+
+from linkscope.errors import LinkscopeError
+from linkscope.launch.job import Request
+from linkscope.plan.keyword import picked
+from linkscope.plan.planned_case import PlannedCase
+
+
+def planned(row: str, title: str = "", peer: str = "") -> PlannedCase:
+    """A case of the row."""
+    labels = {"title": title, **({"peer": {"tool": "nvbandwidth", "case": peer}} if peer else {})}
+    return PlannedCase({"id": f"suite/{row}/gpu:0>gpu:1", "suite": "suite", "name": row, "labels": labels})
+
+
+CASES = [planned("push", "GPU to GPU"), planned("h2d-ce", "Host to GPU", "host_to_device_memcpy_ce"), planned("chase")]
+
+
+@pytest.mark.parametrize(
+    ("word", "rows"),
+    [
+        ("push", ["push"]),
+        ("gpu to GPU", ["push"]),
+        ("host_to_device_memcpy_ce", ["h2d-ce"]),
+        ("gpu:1", ["push", "h2d-ce", "chase"]),
+    ],
+)
+def test_a_word_picks_by_id_title_and_other_tools_name(word: str, rows: list[str]) -> None:
+    assert [one.case["name"] for one in picked(CASES, word)] == rows
+
+
+@pytest.mark.parametrize(("word", "near"), [("host_to_device_ce", "host_to_device_memcpy_ce"), (" ", "--dry-run")])
+def test_a_word_that_no_case_has_is_one_line_with_what_was_meant(word: str, near: str) -> None:
+    with pytest.raises(LinkscopeError, match=near) as told:
+        picked(CASES, word)
+    assert "\n" not in str(told.value)
+
+
+def test_the_word_is_part_of_the_command_line_and_the_run_file() -> None:
+    request = Request(suites=("nvbandwidth",), keyword="h2d")
+    assert request.command_line == ["linkscope", "run", "nvbandwidth", "--keyword", "h2d"]
+    assert Request.from_json(request.to_json()) == request
