@@ -429,6 +429,7 @@ def test_an_mpiexec_named_with_its_folder_leads_to_its_mpi(tmp_path: Path, monke
 @pytest.mark.parametrize(
     ("wish", "complaint"),
     [
+        ({"launcher": "mpirun"}, "--launcher mpiexec"),
         ({"launcher": "ssh"}, "unknown launcher 'ssh': choose from local, mpiexec, srun, inside"),
         ({"launcher": "local", "hosts": "a,b"}, "takes no command and no hosts"),
         ({"hosts": "a,b", "hostfile": "f"}, "not both"),

@@ -37,6 +37,21 @@ def brief(run: RunFile, width: int = 80) -> list[str]:
     return stream.getvalue().splitlines()
 
 
+def test_a_run_that_has_ended_tells_each_reason_once_with_the_rows_of_suites() -> None:
+    rows = made.run(4).rows
+    lacking = [made.not_ok(row.case, "skipped", "no library for it") for row in rows[:3]]
+    run = made.run(4, [*lacking, *rows[3:]])
+    stream = io.StringIO()
+    console = Console(file=stream, width=80, force_terminal=False)
+    brief_text.show_ended(run, overview(run.rows, run.node), explain(run), console)
+    text = stream.getvalue()
+    assert text.count("no library for it") == 1
+    assert "3 skipped: no library for it" in text
+    assert f"{rows[0].suite}/{rows[0].name}" in text
+    assert "linkscope explain" not in text
+    assert len(text.splitlines()) <= brief_text.MOST_LINES + 2
+
+
 @pytest.mark.parametrize("width", [80, 120, 160])
 @pytest.mark.parametrize("path", sorted(RUNS.glob("*.jsonl")), ids=lambda path: path.stem)
 def test_a_recorded_run_fits_one_screen(path: Path, width: int) -> None:

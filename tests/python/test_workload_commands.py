@@ -148,12 +148,15 @@ def test_a_hang_is_a_failed_row_in_bounded_time(bench: Bench) -> None:
     assert 30 < job.cases[0].case["timeout_s"] < 60
 
 
-def test_rows_that_all_were_skipped_are_no_answer(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cases_that_nobody_can_start_are_no_answer_and_leave_no_file(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("PATH", str(bench.folder))
     monkeypatch.setattr("linkscope.launch.launcher.launch_options.find_mpiexec", lambda: None)
     ended = bench.cli("app", *SMALL, "--interface", "mpi", "--rounds", "1", "-o", "a.jsonl")
     assert ended.code == 2
-    assert "nothing could run: no mpiexec on PATH" in ended.err
+    assert "no mpiexec on PATH" in ended.complaint
+    assert not Path("a.jsonl").exists()
 
 
 def test_a_notebook_runs_them_too(bench: Bench) -> None:

@@ -34,6 +34,8 @@ def extent(job: Job, cases: Sequence[PlannedCase]) -> str:
     rounds, about 60 s, 4 min where all figures scatter".
     """
     run = [one for one in cases if one.skip is None]
+    if not run:
+        return f"none of {len(cases)} {wording.cases_on(job.node)} can run: all are skipped"
     rounds = job.rounds.least
     told = [f"{len(run)} {wording.cases_on(job.node)}"]
     told += [f"each in {rounds} rounds"] if rounds > 1 else []

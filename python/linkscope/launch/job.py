@@ -19,6 +19,7 @@ from linkscope.launch.engines import Engine, choose_engine, modelling_engine
 from linkscope.launch.fitting import fitted, fitted_to
 from linkscope.launch.launcher.launch_options import LaunchOptions
 from linkscope.launch.pace import Pace
+from linkscope.launch.startable import startable
 from linkscope.launch.workload_request import WorkloadRequest
 from linkscope.machine.described import load_machine
 from linkscope.machine.discover import discover
@@ -232,6 +233,8 @@ def prepare(request: Request, measured: frozenset[str] = frozenset()) -> Job:
         selected = replace(selected, hosts=max(len(request.launching.peers), 1))
     planned = expand(suites, node, engine.catalog(), selected)
     planned = planned if request.keyword is None else picked(planned, request.keyword)
+    if not described:
+        planned = startable(planned, request.launching, engine)
     if workload is not None and all(one.skip is not None for one in planned):
         reasons = dict.fromkeys(str(one.skip) for one in planned)
         raise LinkscopeError(f"nothing of {workload.application} can run on {node.name}: {'; '.join(reasons)}")

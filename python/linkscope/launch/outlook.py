@@ -10,6 +10,8 @@ from linkscope.launch import costs
 from linkscope.launch.engines import Engine, choose_engine
 from linkscope.launch.fitting import fitted
 from linkscope.launch.job import Request
+from linkscope.launch.launcher.launch_options import LaunchOptions
+from linkscope.launch.startable import startable
 from linkscope.machine.described import load_machine
 from linkscope.machine.discover import discover
 from linkscope.machine.node import Node
@@ -60,7 +62,7 @@ def example_estimate(name: str) -> SuiteEstimate:
 def _outlook(name: str, node: Node, engine: Engine, known: Costs) -> SuiteEstimate:
     suite = load_suite(name)
     try:
-        planned = expand([suite], node, engine.catalog(), Selection())
+        planned = startable(expand([suite], node, engine.catalog(), Selection()), LaunchOptions(), engine)
     except LinkscopeError as error:
         lacking = not node.of_kind("gpu") and _of_gpus(suite)
         return SuiteEstimate(0, 0.0, "needs GPUs" if lacking else str(error), lacking)

@@ -28,6 +28,7 @@ from linkscope.launch.scheduler import JobScheduler
 from linkscope.launch.supervisor import CaseEvents, outcome
 from linkscope.launch.worker import InterruptedRunError
 from linkscope.plan.planned_case import PlannedCase
+from linkscope.plan.select import with_unit
 from linkscope.plan.suite import suite_names
 from linkscope.results.row import Row
 from linkscope.results.run_file import RunFile, RunWriter
@@ -227,7 +228,7 @@ class _RunUnderWay:
 
     def leave_out_rest(self) -> None:
         """Says of every case without a row that the budget was used up before it."""
-        budget = self.job.request.budget
+        budget = with_unit(str(self.job.request.budget))
         begun = dict(self.under_way)
         for case in (one for one in self.rounds.cases if self.rounds.lacks_all(one)):
             silent_s = time.monotonic() - begun.get(case.id, math.inf)

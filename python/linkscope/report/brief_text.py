@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
+from dataclasses import replace
 
 from rich.console import Console, Group, RenderableType
 from rich.text import Text
 
+from linkscope.analysis.cell import title
 from linkscope.analysis.curves import CurveSet
 from linkscope.analysis.explain import Diagnosis
 from linkscope.analysis.headlines import best_by_method, between_gpus
@@ -32,7 +34,6 @@ MOST_REMARK_LINES = 2
 MOST_VERDICT_LINES = 6
 MOST_ODD = 3
 MOST_REASONS = 6
-MOST_REASON_LINES = 3
 
 
 def show(
@@ -50,7 +51,7 @@ def show(
 
 def show_ended(run: RunFile, found: Overview, diagnosis: Diagnosis, console: Console) -> None:
     """The same of a run that has just ended, with every reason for which cases were skipped or failed at its end."""
-    _show(run, found, diagnosis, [], _without_figures(found.summary, console), console)
+    _show(run, found, diagnosis, [], _without_figures(run, found.summary, console), console)
 
 
 def _show(
@@ -121,16 +122,19 @@ def _reasons(summary: Summary, console: Console) -> list[RenderableType]:
     return [_cropped(text, MOST_REMARK_LINES, "dim", console)]
 
 
-def _without_figures(summary: Summary, console: Console) -> list[RenderableType]:
-    """Each reason for which cases have no figures once, with their number and tables."""
-    told = [
-        (group_line(group, word), style)
-        for groups, word, style in ((summary.failed, "failed", "red"), (summary.skipped, "skipped", "dim"))
-        for group in groups
-    ]
+def _without_figures(run: RunFile, summary: Summary, console: Console) -> list[RenderableType]:
+    """Each reason for which cases have no figures once, with their number and the rows of suites that they are of."""
+    names: dict[str, list[str]] = {}
+    for row in run.rows:
+        names.setdefault(title(row), []).append(f"{row.suite}/{row.name}")
+    told = []
+    for groups, word, style in ((summary.failed, "failed", "red"), (summary.skipped, "skipped", "dim")):
+        for group in groups:
+            of = dict.fromkeys(name for table in group.tables for name in names.get(table, [table]))
+            told.append((group_line(replace(group, tables=tuple(of)), word), style))
     if not told:
         return []
-    lines = [_cropped(text, MOST_REASON_LINES, style, console) for text, style in told[:MOST_REASONS]]
+    lines = [_cropped(text, MOST_REMARK_LINES, style, console) for text, style in told[:MOST_REASONS]]
     if len(told) > MOST_REASONS:
         lines.append(Text(f"{wording.count(len(told) - MOST_REASONS, 'more reason')} with --full", style="dim"))
     return [Text("\nWithout figures", style="bold"), *lines]

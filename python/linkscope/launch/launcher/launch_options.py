@@ -45,6 +45,10 @@ class LaunchOptions:
     interface: str | None = None
 
     def __post_init__(self) -> None:
+        if self.launcher == "mpirun":
+            raise LinkscopeError(
+                "unknown launcher 'mpirun': --launcher mpiexec, or --launcher-command mpirun for that one"
+            )
         if self.launcher not in (None, *LAUNCHERS):
             raise unknown("launcher", str(self.launcher), LAUNCHERS)
         if self.launcher in ("local", "inside") and (self.launcher_command or self.hosts or self.hostfile):
