@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import io
 import json
 import re
 from typing import Any
 
 import modelled_run as made
 import pytest
-from rich.console import Console
 
 from linkscope.analysis.by_flow import by_flow
 from linkscope.analysis.figures import figures
 from linkscope.analysis.headline import headline
 from linkscope.analysis.overview import overview
-from linkscope.cli.progress import progress
+from linkscope.cli.row_tally import figures as tally_figures
+from linkscope.cli.row_tally import span
 from linkscope.report.html import render
 from linkscope.results.row import Row
 
@@ -84,13 +83,12 @@ def test_a_case_counts_once_however_many_figures_it_would_have(status: str) -> N
     assert len(summary.imprecise) <= summary.figures
 
 
-def test_progress_names_every_figure_of_a_case() -> None:
-    console = Console(file=io.StringIO(), width=200)
-    with progress(console) as listener:
-        listener.on_row(made.under_load(3).raw)
-    assert isinstance(console.file, io.StringIO)
-    medians = console.file.getvalue().split("  ")[-1].split(" GB/s")[0].split(", ")
-    assert [float(median) for median in medians] == [pytest.approx(40.0 + i, rel=0.01) for i in range(3)]
+def test_a_line_of_progress_spans_every_figure_of_a_case() -> None:
+    told = span(tally_figures(made.under_load(3).raw))
+    assert [float(end) for end in told.removesuffix(" GB/s").split("–")] == [
+        pytest.approx(40.0, rel=0.01),
+        pytest.approx(42.0, rel=0.01),
+    ]
 
 
 def test_the_export_says_under_which_load_a_flow_was_timed() -> None:

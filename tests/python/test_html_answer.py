@@ -18,7 +18,7 @@ from linkscope.analysis.link_shares import LinkShares, link_shares
 from linkscope.analysis.overview import overview
 from linkscope.machine.paths import Paths
 from linkscope.report import wording
-from linkscope.report.explain_text import verdict
+from linkscope.report.explain_text import grounds, headline, verdict
 from linkscope.report.html import render
 from linkscope.report.html_answer import answer, picture, uses
 from linkscope.results.run_file import RunFile
@@ -59,7 +59,7 @@ def test_a_slow_pair_blames_no_link_that_serves_others_well_but_its_ends_stand_o
 def test_the_page_opens_with_explains_verdict_and_findings(healthy: RunFile) -> None:
     run = planted.pcie_narrow("gpu:2")(healthy)
     page, found = render(run), explain(run)
-    assert page.index(verdict(found)) < page.index('id="glance"')
+    assert page.index(headline(found)) < page.index(grounds(found)) < page.index('id="glance"')
     assert page.index(found.shortfalls[0].cause) < page.index('id="glance"')
     assert 'class="answer short"' in page
     assert 'class="answer fine"' in render(healthy)

@@ -17,7 +17,7 @@ from linkscope.analysis.explain import explain
 from linkscope.cli.main import main
 from linkscope.errors import LinkscopeError
 from linkscope.report import compare_text, wording
-from linkscope.report.explain_text import verdict
+from linkscope.report.explain_text import headline
 from linkscope.report.html import render_runs
 from linkscope.report.html_runs import MOST_RUNS, side_by_side
 from linkscope.results.run_file import RunFile
@@ -34,7 +34,7 @@ def runs() -> list[RunFile]:
 
 def test_each_run_has_its_answer_and_the_page_says_what_changed(runs: list[RunFile]) -> None:
     found = side_by_side(list(map(all_of, runs)))
-    assert [one.opening.verdict for one in found.runs] == [verdict(explain(run)) for run in runs]
+    assert [one.opening.verdict for one in found.runs] == [headline(explain(run)) for run in runs]
     assert [one.opening.tone for one in found.runs] == ["fine", "short"]
     assert found.verdict == compare_text.verdict(compare(runs[:1], runs[1:]))
     assert len({one.name for one in found.runs}) == 2

@@ -60,4 +60,4 @@ def test_cells_widen_the_range_and_cases_are_counted(figures: Figures) -> None:
     entry = {"peer": "p", "what": "w", "run": "nvbandwidth", "target": {"at_least": 1}}
     entry["cases"] = {"a": [2, 1, 1.5, 3], "b": [1, 2]}
     (line,) = Figures({**figures.raw, "beside": [entry]}).compared
-    assert line == Compared("p", "w", (2.0, 0.5), 0.5, 3, "", {"at_least": 1}, (1, 2), "nvbandwidth", "")
+    assert line == Compared("p", "w", (2.0, 0.5), 0.5, 3, "", {"at_least": 1}, (1, 2), "nvbandwidth", "", "")

@@ -30,7 +30,7 @@ def table(found: list[Row]) -> CurveSet:
 
 
 def test_half_of_the_best_is_told_from_the_size_that_reaches_it() -> None:
-    found = sweep(table(rows((1.0, 100.0, 250.0, 400.0))))
+    found = sweep(table(rows((1.0, 100.0, 370.0, 400.0))))
     assert found is not None
     assert found.half == (1 << 20, None)
     assert found.best.bytes == 1 << 24

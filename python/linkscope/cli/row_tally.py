@@ -82,7 +82,7 @@ def figures(row: Json) -> list[Headline]:
 
 
 def span(found: Sequence[Headline], show: str = "") -> str:
-    """Such as "393.5–396.4 GB/s", slowest first; where ``show`` is curve the best alone; empty for none."""
+    """Such as "393.5–396.4 GB/s"; where ``show`` is curve the best alone; empty for none."""
     rates = [one for one in found if one.unit == RATE_UNIT]
     times = [one for one in found if one.unit != RATE_UNIT]
     if times:
@@ -90,7 +90,7 @@ def span(found: Sequence[Headline], show: str = "") -> str:
         times = [one.in_unit(unit) for one in times]
     parts = []
     for alike, best, word in ((rates, max, "up to"), (times, min, "from")):
-        values = sorted((one.value.median for one in alike), reverse=alike is times)
+        values = sorted(one.value.median for one in alike)
         if values and show == "curve":
             parts.append(f"{word} {wording.value(best(values))} {alike[0].unit}")
         elif values:
