@@ -19,6 +19,7 @@ from multi_run import IDS, ROOT, MultiRun, command_of, mapped_by, mapped_by_anyo
 
 from linkscope.launch.engines import choose_engine
 from linkscope.launch.process.shared_memory import FOLDER
+from linkscope.results.run_file import RunFile
 
 HOST = socket.gethostname()
 pytestmark = pytest.mark.usefixtures("real_engine")
@@ -220,6 +221,18 @@ def test_started_as_ranks_the_engines_find_one_another(multi_run: MultiRun, mpie
     assert process.returncode == 0, out + err
     assert set(multi_run.statuses.values()) == {"ok"}
     assert [group["launcher"] for group in multi_run.groups] == ["inside"]
+
+
+@pytest.mark.usefixtures("segments")
+def test_ranks_that_come_once_measure_once_whatever_rounds_are_asked_for(multi_run: MultiRun, mpiexec: Path) -> None:
+    """So the run is complete: nothing of it is told as interrupted."""
+    flags = ["--allow-run-as-root"] if "openmpi" in str(mpiexec) else []
+    process = multi_run.start("--rounds", "3", method="mpi", before=[str(mpiexec), *flags, "-n", "2"])
+    out, err = process.communicate(timeout=120)
+    assert process.returncode == 0, out + err
+    assert "interrupted" not in out
+    assert multi_run.records[0]["plan"]["rounds"] == {"least": 1, "most": 1}
+    assert RunFile.read("a.jsonl").missing == ()
 
 
 @pytest.mark.usefixtures("segments")

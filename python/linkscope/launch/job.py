@@ -17,6 +17,7 @@ from linkscope.errors import LinkscopeError
 from linkscope.launch import costs
 from linkscope.launch.engines import Engine, choose_engine, modelling_engine
 from linkscope.launch.fitting import fitted, fitted_to
+from linkscope.launch.launcher import inside
 from linkscope.launch.launcher.launch_options import LaunchOptions
 from linkscope.launch.pace import Pace
 from linkscope.launch.startable import startable
@@ -212,6 +213,18 @@ def _neighbour_notes(node: Node, state: MachineState | None) -> list[str]:
     return [f"{one.what}: {one.why_it_matters}; {one.remedy}" for one in neighbours(node, state)]
 
 
+ONCE = (
+    "started as ranks, whose processes come once: every case is measured once, so intervals hold within this run; "
+    "`linkscope run` without mpiexec or srun before it starts processes anew for each of three rounds"
+)
+
+
+def _once() -> bool:
+    """Whether this process is one of a job's ranks that cannot start its engines again."""
+    place = inside.place()
+    return place is not None and not place.again
+
+
 def prepare(request: Request, measured: frozenset[str] = frozenset()) -> Job:
     """Meets ``request`` with this machine or the described one. A budget is for what is not yet ``measured`` (ids).
 
@@ -239,7 +252,8 @@ def prepare(request: Request, measured: frozenset[str] = frozenset()) -> Job:
         reasons = dict.fromkeys(str(one.skip) for one in planned)
         raise LinkscopeError(f"nothing of {workload.application} can run on {node.name}: {'; '.join(reasons)}")
     rounds = parse_rounds(request.rounds) if request.rounds else DEFAULT_ROUNDS
-    if described:
+    once = not described and _once()
+    if described or once:
         rounds = RoundLimits()  # a model gives the same figure every time
     before = Costs() if described else costs.known(costs.kept_at(node.name, engine.backend))
     if budget_s is None or described:
@@ -252,6 +266,7 @@ def prepare(request: Request, measured: frozenset[str] = frozenset()) -> Job:
         fit = replace(fit, cases=tuple(by_id[one.id] for one in planned))
     found = None if described else read_state(engine.description)
     said = [*_unit_notes(request), *workload_notes(fit.cases), *fit.notes, *_neighbour_notes(node, found)]
+    said += [ONCE] if once else []
     calibrated = calibration.load(node, said.append)
     noise = {} if calibrated is None else calibration.noise_of(calibrated, (one.id for one in fit.cases))
     crowd = 1.0 if described else crowd_now()

@@ -345,9 +345,11 @@ def _check_same(before: RunFile, job: Job) -> None:
         raise LinkscopeError(f"{before.path} was made with the {backend} engine, not {job.backend}: see --engine")
     same_options = job.request.budget is not None or before.header["plan"]["options"] == job.options.to_json()
     if set(before.plan_ids) != set(job.ids) or not same_options:
-        raise LinkscopeError(
-            f"{before.path} holds another plan (suites or options differ): resume it with --resume -o FILE alone"
-        )
+        rounds = before.header["plan"].get("rounds")
+        how = "with --resume -o FILE alone"
+        if job.request.rounds is None and rounds not in (None, job.rounds.to_json()):
+            how += ", started as it was: as ranks of mpiexec or srun, or without"
+        raise LinkscopeError(f"{before.path} holds another plan (suites or options differ): resume it {how}")
 
 
 def _identity(node: Json) -> list[tuple[Any, ...]]:
