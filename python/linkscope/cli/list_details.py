@@ -7,6 +7,7 @@ from typing import TypeAlias
 
 from linkscope.analysis.study import load_study
 from linkscope.cli.list_entry import ListEntry
+from linkscope.cli.model_extent import model_extent
 from linkscope.machine.described import load_machine
 from linkscope.plan.suite import Suite, load_suite, suite_names
 from linkscope.plan.suite_row import SuiteRow
@@ -52,6 +53,7 @@ def _machine(one: ListEntry) -> Details:
     notes = {str(number): note for number, note in enumerate(node.notes[1:], 1)}
     return {
         "devices": f"{devices}, {len(node.links)} links",
+        **model_extent(one.name),
         "assumptions and notes": notes,
         "model it": f"linkscope run --machine {one.name}",
         "its links": f"linkscope topology --machine {one.name}",
