@@ -25,7 +25,7 @@ def details(what: str, one: ListEntry) -> Details:
 def _suite(one: ListEntry) -> Details:
     suite = load_suite(one.name)
     rows = {row.name: row.title for row in _rows(suite)}
-    return {"rows": rows, "measure it": f"linkscope run {one.name}"}
+    return {"suite rows": rows, "measure it": f"linkscope run {one.name}"}
 
 
 def _method(one: ListEntry) -> Details:
