@@ -219,7 +219,7 @@ def check(found: RunFile | str | os.PathLike[str], limits: str | os.PathLike[str
 
 @typed_call()
 def figures(found: RunFile | str | os.PathLike[str]) -> DataFrame:
-    """Every figure of a run, read or named, as a Polars frame: see ``analysis/figures.py`` for its columns.
+    """Every figure of a run, read or named, as a Polars frame, a line each. docs/python.md explains the columns.
 
     Raises LinkscopeError where it is none.
     """
@@ -249,9 +249,10 @@ def export(*runs: RunFile | str | os.PathLike[str], output: str | os.PathLike[st
 
 @typed_call()
 def analyze(found: RunFile | str | os.PathLike[str], question: str) -> DataFrame:
-    """The table that answers one question of a run, read or named: see ``QUESTIONS`` of analysis/questions.py.
+    """The table that answers one question of a run, read or named.
 
-    Its columns are described where the analysis is, in analysis/QUESTION.py. Raises LinkscopeError.
+    ``question``: "peaks", "tiers", "fits" or another of ``linkscope analyze -h``; "Analyses" in docs/method.md says how
+    each is computed. Rates are GB/s, times seconds. Raises LinkscopeError, also for a question that there is not.
     """
     return _analyze(found if isinstance(found, RunFile) else RunFile.read(found), (question,))[question]
 
@@ -265,7 +266,7 @@ def reproduce(study: str, *runs: RunFile | str | os.PathLike[str]) -> Reproducti
 @typed_call()
 def workloads(found: RunFile | str | os.PathLike[str]) -> tuple[WorkloadTable, ...]:
     """Of each application's communication that a run, read or named, carried out: all ways by time, against the study's
-    baseline, and where the time goes (analysis/workloads.py). Raises LinkscopeError where it is none."""
+    baseline, and where the time goes. Raises LinkscopeError where it is none."""
     run = found if isinstance(found, RunFile) else RunFile.read(found)
     return _workloads(run.rows, _Paths(run.node))
 

@@ -96,7 +96,7 @@ def test_a_state_is_run_only_where_something_was_ok() -> None:
     assert state(None, ("s/r",), Evidence({"s/r": (skipped,)})) == "compiled"
     assert state(None, ("s/r",), Evidence({})) == "compiled"
     assert state("not yet", (), Evidence({})) == "none"
-    groups = (Group("Tool", "somewhere", {"nvbandwidth device_local_copy": None, "a|b": "not yet"}),)
+    groups = (Group("Tool", "somewhere", "run nvbandwidth", {"nvbandwidth device_local_copy": None, "a|b": "not yet"}),)
     text = page(groups, Evidence({"nvbandwidth/local-copy-ce": (skipped,)}))
     assert "compiled (n: no such memory)" in text
     assert "| a\\|b |  | none: not yet |" in text

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import sys
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,10 @@ from linkscope.importers.imported_run import Wanted, import_file
 from linkscope.report.peer_formats.formats import FORMATS
 
 ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT))
+
+from tools.coverage.names import load_names  # noqa: E402
+
 PAGE = (ROOT / "docs" / "from-other-tools.md").read_text()
 SAMPLE = ROOT / "tests" / "fixtures" / "importers" / "nvbandwidth-0.8.txt"
 BLOCKS, PROSE = re.findall(r"^```\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL), re.sub(r"(?ms)^```\n.*?^```", "", PAGE)
@@ -35,6 +40,16 @@ def done(command: str) -> int:
 def test_the_page_has_commands_of_every_format() -> None:
     assert len(RUNS) > 30
     assert all(any(f"--format {name}" in command for command in RUNS) for name in FORMATS)
+
+
+def test_readme_and_all_pages_name_one_command_for_a_tool() -> None:
+    def listed(text: str) -> set[str]:
+        return set(re.findall(r"^\|.*\| `(linkscope [^`]+)` \|$", text, re.MULTILINE))
+
+    first = {f"linkscope {group.start}" for group in load_names()}
+    readme = (ROOT / "README.md").read_text().partition("## Coming from another tool")[2].partition("\n## ")[0]
+    assert listed(PAGE.partition("\n## ")[0]) == {one for one in first if "linkscope run" in one}
+    assert {one for one in listed(readme) if "NAME" not in one} - first == {"linkscope topology"}
 
 
 @pytest.mark.parametrize("command", RUNS)

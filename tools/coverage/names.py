@@ -22,13 +22,15 @@ class Group:
 
     title: str
     source: str
+    start: str
+    """What a user of it types first, after `linkscope`."""
     names: dict[str, str | None]
 
 
 def load_names(path: Path = NAMES) -> tuple[Group, ...]:
     """The groups in the file's order. Raises LinkscopeError for a name that stands twice."""
     data = yaml.safe_load(path.read_text(encoding="utf-8"))
-    groups = tuple(Group(one["title"], one["source"], one["names"]) for one in data)
+    groups = tuple(Group(one["title"], one["source"], one["start"], one["names"]) for one in data)
     every = [name for group in groups for name in group.names]
     for name in every:
         if every.count(name) > 1:

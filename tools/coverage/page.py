@@ -15,8 +15,8 @@ RUN, COMPILED, NONE = "run", "compiled", "none"
 
 _HEAD = """# Coverage
 
-The benchmarks of other tools and studies by their own names, each with the command that measures the same here. All of
-a tool's at once:
+The benchmarks of other tools and studies by their own names, each with the command that measures the same here. What
+its user types first, as in [from-other-tools.md](from-other-tools.md), and what measures all of its names:
 """
 _STATES = """
 Further down each benchmark has its command, with the suite rows that measure it where the command measures more, and
@@ -68,14 +68,14 @@ def _group(group: Group, states: Mapping[str, str], rows: Mapping[str, Sequence[
 
 
 def _counts(groups: Sequence[Group], states: Mapping[str, str], rows: Mapping[str, Sequence[str]]) -> str:
-    lines = ["| | command | run | compiled | none | all |", "|---|---|---|---|---|---|"]
+    lines = ["| | first | all of it | run | compiled | none | names |", "|---|---|---|---|---|---|---|"]
     for group in groups:
         count = Counter(states[name] for name in group.names)
         everything = _run(_suites([row for name in group.names for row in rows.get(name, ())]))
         counts = f"{count[RUN]} | {count[COMPILED]} | {count[NONE]} | {len(group.names)}"
-        lines.append(f"| {_cell(group.title)} | {everything} | {counts} |")
+        lines.append(f"| {_cell(group.title)} | `linkscope {group.start}` | {everything} | {counts} |")
     total = Counter(states.values())
-    lines.append(f"| **all** | | {total[RUN]} | {total[COMPILED]} | {total[NONE]} | {len(states)} |")
+    lines.append(f"| **all** | | | {total[RUN]} | {total[COMPILED]} | {total[NONE]} | {len(states)} |")
     return "\n".join(lines)
 
 

@@ -7,6 +7,7 @@ from typing import TypeAlias
 
 from linkscope.analysis.study import load_study
 from linkscope.cli.list_entry import ListEntry
+from linkscope.cli.model_extent import model_extent
 from linkscope.machine.described import load_machine
 from linkscope.plan.suite import Suite, load_suite, suite_names
 from linkscope.plan.suite_row import SuiteRow
@@ -24,7 +25,7 @@ def details(what: str, one: ListEntry) -> Details:
 def _suite(one: ListEntry) -> Details:
     suite = load_suite(one.name)
     rows = {row.name: row.title for row in _rows(suite)}
-    return {"rows": rows, "measure it": f"linkscope run {one.name}"}
+    return {"suite rows": rows, "measure it": f"linkscope run {one.name}"}
 
 
 def _method(one: ListEntry) -> Details:
@@ -52,6 +53,7 @@ def _machine(one: ListEntry) -> Details:
     notes = {str(number): note for number, note in enumerate(node.notes[1:], 1)}
     return {
         "devices": f"{devices}, {len(node.links)} links",
+        **model_extent(one.name),
         "assumptions and notes": notes,
         "model it": f"linkscope run --machine {one.name}",
         "its links": f"linkscope topology --machine {one.name}",

@@ -8,6 +8,7 @@ from typing import Any
 
 from linkscope.analysis.study import load_study, study_names
 from linkscope.cli.list_entry import ListEntry
+from linkscope.cli.model_extent import interfaces
 from linkscope.importers.importers import IMPORTERS
 from linkscope.launch.engines import ENGINES, choose_engine, describe, find_engines
 from linkscope.launch.outlook import EXAMPLE, SuiteEstimate, example_estimate, suite_estimates
@@ -80,7 +81,9 @@ def _patterns() -> list[ListEntry]:
 
 
 def _machines() -> list[ListEntry]:
-    return [ListEntry(name, " ".join(load_machine(name).notes[:1])) for name in machine_names()]
+    return [
+        ListEntry(name, " ".join(load_machine(name).notes[:1]), columns=interfaces(name)) for name in machine_names()
+    ]
 
 
 def _methods() -> list[ListEntry]:

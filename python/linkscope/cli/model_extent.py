@@ -1,0 +1,57 @@
+"""What the model of a described node has figures for, and what it lacks, as its file says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from linkscope.machine.described import load_machine, machine_names
+
+_MESSAGES = {"mpi": "mpi", "xccl": "xccl"}
+_COLLECTIVES = {"mpi-collective": "mpi", "xccl-collective": "xccl", "direct-collective": "direct"}
+_BY_SIZE = {"from_bytes", "below_bytes"}
+
+
+def interfaces(machine: str) -> dict[str, str]:
+    """By what messages and collectives are modelled. Raises LinkscopeError for a name that there is not."""
+    modelled = load_machine(machine).methods
+    return {
+        heading: ", ".join(short for method, short in kinds.items() if method in modelled) or "-"
+        for heading, kinds in (("messages", _MESSAGES), ("collectives", _COLLECTIVES))
+    }
+
+
+def model_extent(machine: str) -> dict[str, Mapping[str, str] | str]:
+    """What is modelled, skipped for want of figures, and has one latency whatever the size: by heading a
+    sentence, or terms and what each means. Raises LinkscopeError for a name that there is not.
+    """
+    methods = load_machine(machine).methods
+    elsewhere = dict.fromkeys(method for name in machine_names() for method in load_machine(name).methods)
+    flat = [f"{name} ({one['latency_us']:g} us)" for name, one in methods.items() if _is_flat(one)]
+    told: dict[str, Mapping[str, str] | str] = {
+        "models": ", ".join(methods),
+        "lacks, so skips": ", ".join(name for name in elsewhere if name not in methods) or "no method of other nodes",
+        "has no figures for": {
+            f"{name}, {_flows(rule['when'])}": rule["unknown"]
+            for name, one in methods.items()
+            for rule in one.get("rules", ())
+            if "unknown" in rule
+        },
+        "latency, the same at every size": ", ".join(flat) or "none",
+    }
+    return {heading: content for heading, content in told.items() if content}
+
+
+def _is_flat(method: Mapping[str, Any]) -> bool:
+    """Whether no rule gives another latency by size."""
+    by_size = (rule for rule in method.get("rules", ()) if _BY_SIZE & rule["when"].keys())
+    return "latency_us" in method and not any("latency_us" in rule for rule in by_size)
+
+
+def _flows(when: Mapping[str, Any]) -> str:
+    """ "source numa": the flows that a rule is for."""
+    return ", ".join(f"{name} {_listed(value)}" for name, value in when.items())
+
+
+def _listed(value: object) -> str:
+    return " or ".join(map(str, value)) if isinstance(value, list) else str(value)
