@@ -37,6 +37,7 @@ rows:
     parameters: {{type: {types}}}
     sizes: {sizes}
     clock: host
+    cache: warm
     show: list
 """
 

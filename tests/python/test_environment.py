@@ -28,6 +28,7 @@ ROW: Json = {
     "method": "memcpy",
     "executor": "source",
     "sizes": "4K,8K",
+    "cache": "warm",
     "show": "list",
 }
 PLAIN, SEEDED, WRONG = (

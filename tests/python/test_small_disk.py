@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import resource
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -16,6 +17,7 @@ from linkscope.results.run_file import RunFile
 
 __all__ = ["real_engine"]
 TURNS = sorted(str(path) for path in (Path(__file__).parents[1] / "fixtures" / "turns").glob("h200x2-*.jsonl"))
+RECORDED = Path(__file__).parents[1] / "fixtures" / "runs" / "h200x4-default.jsonl"
 SMALL = 200_000
 """Bytes a file may have: enough for a plan of the cases below, not for their rows."""
 ASKED = ("run", "sweep", "--machine", "h200x4", "--methods", "copy-engine", "--sizes", "1K:1M:4x")
@@ -64,7 +66,7 @@ def test_a_run_that_fills_the_disk_ends_in_one_line_and_is_completed_later(tmp_p
     ],
 )
 def test_a_page_that_cannot_be_written_whole_stays_as_it_was(tmp_path: Path, asked: tuple[str, ...]) -> None:
-    assert linkscope(tmp_path, "run", "default", *ASKED[2:4], "-o", "a.jsonl")[0] == 0
+    shutil.copyfile(RECORDED, tmp_path / "a.jsonl")
     page = tmp_path / "page.csv"
     page.write_text("old")
     command = (*asked, page.name) if "--svg" in asked else (*asked, "-o", page.name)

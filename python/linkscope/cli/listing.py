@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -38,21 +38,27 @@ def entries(what: str) -> list[ListEntry]:
 
 def entry(what: str, name: str) -> ListEntry:
     """The one of that name. Raises LinkscopeError where there is none."""
-    found = {one.name: one for one in entries(what)}
+    found = {one.name: one for one in (entries(what) if what != "suites" else _suites_without_extent())}
     if name not in found:
         raise unknown(_SINGULAR.get(what, what.removesuffix("s")), name, found, f"linkscope list {what}")
-    return found[name]
+    return found[name] if what != "suites" else _with_extents([found[name]])[0]
 
 
 def _suites() -> list[ListEntry]:
-    """What each answers, and how many cases and how long that is here, or on a node with GPUs where it needs them: of
-    that nothing without an engine.
-    """
+    """What each answers, and how many cases and how long that is."""
+    return _with_extents(_suites_without_extent())
+
+
+def _suites_without_extent() -> list[ListEntry]:
     order = list(HEADINGS)
     suites = sorted(map(load_suite, suite_names()), key=lambda one: order.index(one.listed_under))
+    return [ListEntry(one.name, one.answers, HEADINGS[one.listed_under], brief=one.brief) for one in suites]
+
+
+def _with_extents(suites: Sequence[ListEntry]) -> list[ListEntry]:
+    """With what each comes to here, or on a node with GPUs where it needs them: nothing of that without an engine."""
     found = suite_estimates([one.name for one in suites]) if find_engines() else {}
-    listed = [ListEntry(one.name, one.answers, HEADINGS[one.listed_under], brief=one.brief) for one in suites]
-    return [_with_extent(one, found[one.name]) for one in listed] if found else listed
+    return [_with_extent(one, found[one.name]) for one in suites] if found else list(suites)
 
 
 def _with_extent(one: ListEntry, here: SuiteEstimate) -> ListEntry:

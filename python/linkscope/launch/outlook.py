@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 
 from linkscope.errors import LinkscopeError
 from linkscope.launch import costs
@@ -51,6 +52,7 @@ def suite_estimates(names: Sequence[str]) -> dict[str, SuiteEstimate]:
     return {name: _outlook(name, node, engine, known) for name in names}
 
 
+@cache
 def example_estimate(name: str) -> SuiteEstimate:
     """The outlook of a suite on a machine like ``EXAMPLE`` with everything that the suite names installed: by estimates
     alone, since nothing was measured there."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
+from functools import cached_property, partial
 from itertools import permutations
 from typing import TYPE_CHECKING, Any
 
@@ -113,9 +113,11 @@ class _Choice:
             self.flow["figures"] |= {"settled": settled} if settled else {}
         return reason
 
-    def _fits(self, when: Json) -> bool:
+    @cached_property
+    def _here(self) -> Json:
+        """What the flow and its case are, by the names that rules have for it."""
         source, destination = self.flow.get("source", {}), self.flow.get("destination", {})
-        here = {
+        return {
             "source": _kind(source.get("device")),
             "destination": _kind(destination.get("device")),
             "source_memory": source.get("memory"),
@@ -129,22 +131,28 @@ class _Choice:
             "collective": self.parameters.get("collective"),
             "clock": self.clock,
         }
-        size = self.flow["bytes"]
-        named = [end for end in self.ends if "memory" not in when or end["memory"] in when["memory"]]
-        touchers = {_kind(end.get("first_touch", end["device"])) for end in named}
+
+    def _fits(self, when: Json) -> bool:
+        here = self._here
+        for name, wanted in when.items():
+            if name in here and here[name] not in (wanted if isinstance(wanted, list) else [wanted]):
+                return False
         return (
-            all(
-                value in (when[name] if isinstance(when[name], list) else [when[name]])
-                for name, value in here.items()
-                if name in when
-            )
-            and when.get("from_bytes", 0) <= size < when.get("below_bytes", float("inf"))
-            and (bool(named) or "memory" not in when)
-            and ("first_touch" not in when or when["first_touch"] in touchers)
+            when.get("from_bytes", 0) <= self.flow["bytes"] < when.get("below_bytes", float("inf"))
+            and self._fits_ends(when)
             and ("pairs" not in when or any(set(pair) == set(self.between) for pair in when["pairs"]))
             and _worded(when.get("parameters", {})).items() <= self.parameters.items()
             and _worded(when.get("environment", {})).items() <= self.environment.items()
         )
+
+    def _fits_ends(self, when: Json) -> bool:
+        """Whether an end has the memory that the rule is for, and one of those is touched by whom it is for."""
+        named = [end for end in self.ends if "memory" not in when or end["memory"] in when["memory"]]
+        if "first_touch" in when and when["first_touch"] not in {
+            _kind(end.get("first_touch", end["device"])) for end in named
+        }:
+            return False
+        return bool(named) or "memory" not in when
 
     def _memory(self, when: Json, catalog: EngineCatalog) -> str | None:
         """Pages that a driver must stage or may move are as the figures have them only where a rule names them."""

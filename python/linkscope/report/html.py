@@ -11,6 +11,7 @@ import base64
 import gzip
 import json
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -150,13 +151,16 @@ def _left_out(tables: Sequence[Table], records: Records) -> str:
     return f"This page holds {len(records.lines)} of {cells} figures{more}: `linkscope export` writes all of them."
 
 
+@cache
 def environment() -> Environment:
+    """The templates, each of which is compiled once in a process."""
     environment = Environment(
         loader=PackageLoader("linkscope.report"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+        auto_reload=False,
     )
     environment.globals.update(
         wording=wording,
