@@ -52,7 +52,7 @@ BAD_INPUTS = {
     "output is a directory": (["run", "tiny.yaml", "-o", "."], "exists: choose another -o FILE"),
     "output below a file": (["run", "tiny.yaml", "-o", "tiny.yaml/a.jsonl"], "cannot write tiny.yaml/a.jsonl"),
     "show a missing file": (["show", "none.jsonl"], "cannot read none.jsonl: No such file or directory"),
-    "show a directory": (["show", "."], ". is no file"),
+    "show a directory": (["show", "."], ". is a folder"),
     "show a foreign file": (["show", "tiny.yaml"], "tiny.yaml is not a linkscope run file"),
     "show a device": (["show", "/dev/zero"], "/dev/zero is no file"),
     "report of a foreign file": (["report", "tiny.yaml", "-o", "a.html"], "tiny.yaml is not a linkscope run file"),

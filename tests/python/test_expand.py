@@ -163,6 +163,8 @@ def test_a_parameter_that_the_engine_lacks_is_refused() -> None:
 def test_nothing_to_run_is_an_error_that_says_why() -> None:
     with pytest.raises(LinkscopeError, match="needs GPUs and made up has none"):
         cases("nvbandwidth", node(0), HOST)
+    with pytest.raises(LinkscopeError, match="ipc-copy needs a GPU in suite p2p-processes"):
+        cases("p2p-processes", node(0), selected=Selection(methods=("ipc-copy",)))
     with pytest.raises(LinkscopeError, match="nothing of suite host is left"):
         cases("host", node(0), HOST, Selection(methods=("kernel-copy",)))
 

@@ -84,6 +84,8 @@ def test_what_to_use_is_what_choose_says(healthy: RunFile) -> None:
     found = choose(figures(healthy))
     lines = dict(uses(found))
     assert 0 < len(lines) <= 3
+    assert next(iter(lines)).startswith("GPU to GPU")
+    assert not any("all equals" in how for how in lines.values())
     peer = next(one for one in found.answers if one.question.movement == "GPU to GPU")
     text = next(how for what, how in lines.items() if what.startswith("GPU to GPU"))
     assert all(wording.either(span.best) in text for span in peer.ranges)

@@ -81,11 +81,15 @@ def test_figures_of_two_clocks_are_never_compared() -> None:
     assert [(lead.regime, lead.best) for lead in both.leads] == [("host clock", ("ipc-copy",))]
 
 
-def test_the_lead_stays_where_intervals_overlap() -> None:
+def test_where_intervals_overlap_both_lead() -> None:
     rows = [timed("ipc-kernel", KIB, 1e-6), timed("ipc-copy", KIB, 2e-6)]
     close = [timed("ipc-kernel", 2 * KIB, 2.06e-6, spread=0.05), timed("ipc-copy", 2 * KIB, 2e-6, spread=0.05)]
     apart_ = [timed("ipc-kernel", 2 * KIB, 2.06e-6), timed("ipc-copy", 2 * KIB, 2e-6)]
-    assert [lead.best for lead in picture([*rows, *close]).leads] == [("ipc-kernel",)]
+    leads = picture([*rows, *close]).leads
+    assert [(lead.best, lead.last) for lead in leads] == [
+        (("ipc-kernel",), KIB),
+        (("ipc-kernel", "ipc-copy"), 2 * KIB),
+    ]
     assert [lead.best for lead in picture([*rows, *apart_]).leads] == [("ipc-kernel",), ("ipc-copy",)]
 
 

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import io
 from typing import Any
 
 import modelled_run as made
 import polars
 import pytest
 from launching import real_engine
+from rich.console import Console
 
 import linkscope
 from linkscope.analysis import interference as beside
 from linkscope.analysis import scaling as several
 from linkscope.analysis.questions import analyze
+from linkscope.report import answers_text
 from linkscope.results.row import Row
 from linkscope.results.run_file import RunFile
 
@@ -141,3 +144,28 @@ def test_a_loss_beside_a_copy_from_a_gpu_is_judged(source: str, rate: float, ver
     (line,) = table(made.run(found=rows), "interference").to_dicts()
     assert (line["verdict"], line["shared"]) == (verdict, shared)
     assert line["slowdown"] == pytest.approx(400 / rate - 1, abs=0.003)
+
+
+def test_symmetric_gpus_stand_in_one_line() -> None:
+    found = [
+        {
+            "place": f"gpu:{number}|numa:0|x:1",
+            "movement": "GPU to host",
+            "tier": "pcie",
+        }
+        | {"together": "both ways", "method": "memcpy", "role": "push", "gbps": gbps, "alone_gbps": 50.0}
+        | {
+            "efficiency": gbps / 50,
+            "predicted_gbps": None,
+            "bottleneck": [link],
+            "verdict": "shared",
+            "modelled": False,
+        }
+        for number, gbps, link in ((0, 40.0, "a>b"), (1, 45.0, "a>b"), (3, 42.0, "c>d"))
+    ]
+    stream = io.StringIO()
+    answers_text.show_tables({"scaling": polars.DataFrame(found)}, "node", Console(file=stream, width=120))
+    (line,) = [text for text in stream.getvalue().splitlines() if "gpu:" in text and "numa:" in text and "40" in text]
+    assert "gpu:0,1,3 numa:0" in line
+    assert "40.00–45.00" in line
+    assert "a>b and 1 more" in line

@@ -23,6 +23,7 @@ from linkscope.cli.main import app
 from linkscope.cli.paging import paged
 from linkscope.errors import LinkscopeError
 from linkscope.report import brief_text, odd_text, wording
+from linkscope.report.summary_text import best_at
 from linkscope.results.row import Row
 from linkscope.results.run_file import RunFile
 
@@ -253,3 +254,29 @@ def test_a_measured_run_says_what_was_done() -> None:
     text = " ".join(brief(replace(run, header={**run.header, "node": node.to_json()})))
     assert "MODELLED" not in text
     assert "measured and verified" in text
+
+
+def test_of_curves_the_size_and_the_way_of_the_best_figure_are_told() -> None:
+    found = overview(RunFile.read(DEFAULT).rows, RunFile.read(DEFAULT).node)
+    line = next(one for one in found.summary.tables if one.heading.x_name == "bytes")
+    told = best_at(line)
+    assert wording.size(line.best.bytes) in told
+    assert all(word in told for word in line.best.series.split(", ") if word != line.best.regime)
+    assert all(not best_at(one) for one in found.summary.tables if not one.heading.x_name)
+
+
+def test_what_is_expected_of_a_path_is_not_odd() -> None:
+    run = RunFile.read(DEFAULT)
+    found, diagnosis = overview(run.rows, run.node), explain(run)
+    told = [one.plain for one in odd_text.odd_and_where(found, diagnosis)]
+    assert any(one.startswith("at most") for one in told)
+    assert not any("interval" in one for one in told)
+    modelled = replace(found, summary=replace(found.summary, modelled=True))
+    assert not any(one.startswith("at most") for one in map(str, odd_text.odd_and_where(modelled, diagnosis)))
+
+
+def test_a_run_without_figures_leads_nowhere_but_to_its_reasons() -> None:
+    run = RunFile.read(DEFAULT)
+    found = overview(run.rows, run.node)
+    empty = replace(found, summary=replace(found.summary, figures=0))
+    assert [how for how, _ in brief_text.terminal_ways(run, empty, explain(run))] == ["linkscope show RUN --full"]

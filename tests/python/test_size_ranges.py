@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from linkscope.analysis.size_ranges import Cost, crossovers, excess, size_ranges
+from linkscope.analysis.size_ranges import Cost, crossovers, excess, size_ranges, with_equals
 
 SIZES = [float(1 << power) for power in range(10, 27, 2)]
 
@@ -60,6 +60,16 @@ def test_as_few_ranges_as_possible() -> None:
         for (size, c), f in zip(a.items(), [1.2, 0.995] * 5, strict=False)
     }
     assert [one.best for one in size_ranges({"a": a, "b": b})] == [("a",)]
+
+
+def test_where_others_are_as_good_they_stand_beside_the_best() -> None:
+    near = {size: Cost(1.3, 0.1, 9.0) for size in SIZES[:3]}  # nobody knows
+    worse = {size: Cost(1.3, 1.29, 1.31) for size in SIZES[3:]}
+    rivals = {"b": {**near, **worse}, "a": {size: Cost(1, 0.99, 1.01) for size in SIZES}}
+    apart, alone = with_equals(rivals, size_ranges(rivals))
+    assert (apart.first, apart.last, apart.best, apart.excess) == (SIZES[0], SIZES[2], ("a", "b"), ())
+    assert (alone.first, alone.last, alone.best) == (SIZES[3], SIZES[-1], ("a",))
+    assert excess(rivals, "b", SIZES) == pytest.approx((0.0, 0.2, 0.3))
 
 
 def test_lone_sizes_say_nothing() -> None:

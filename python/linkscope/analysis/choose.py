@@ -10,7 +10,18 @@ import polars
 
 from linkscope.analysis.headline import OF_ALL
 from linkscope.analysis.movement import ends, movement, role
-from linkscope.analysis.size_ranges import Cost, Crossover, Rivals, SizeRange, crossovers, equals, excess, size_ranges
+from linkscope.analysis.size_ranges import (
+    Cost,
+    Crossover,
+    Rivals,
+    SizeRange,
+    crossovers,
+    difference,
+    equals,
+    excess,
+    size_ranges,
+    with_equals,
+)
 from linkscope.displayed import Displayed
 
 Json = dict[str, Any]
@@ -126,8 +137,8 @@ class Choice:
 
     @property
     def stake(self) -> float:
-        """What the worst choice costs more than the best at any size, 0.12 for 12 %."""
-        return max(most for at in self.sizes for _, most in at.excess)
+        """What the worst choice costs more than the best at any size, 0.12 for 12 %; 0 where none is told apart."""
+        return max((most for at in self.sizes for name, most in at.excess if name not in at.best), default=0.0)
 
     @property
     def equals(self) -> bool:
@@ -347,7 +358,7 @@ def _choice(question: Question, ways: Sequence[Way], lines: polars.DataFrame) ->
     return Choice(
         question=question,
         rivals=tuple(rivals),
-        ranges=ranges,
+        ranges=with_equals(rivals, ranges),
         crossovers=crossovers(rivals, ranges),
         always=min(worst, key=lambda one: one[1], default=None),
         sizes=tuple(_at(rivals, size) for size in sizes),
@@ -357,7 +368,7 @@ def _choice(question: Question, ways: Sequence[Way], lines: polars.DataFrame) ->
 
 
 def _at(rivals: Rivals, size: float) -> AtSize:
-    over = [(name, found[2]) for name in rivals if (found := excess(rivals, name, [size])) is not None]
+    over = [(name, difference(rivals, name, size)) for name in rivals if size in rivals[name]]
     return AtSize(int(size), tuple(sorted(over, key=lambda one: one[1])), tuple(sorted(equals(rivals, size))))
 
 

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from linkscope.analysis.cell import Cell
 from linkscope.analysis.headline import Headline
-from linkscope.analysis.size_ranges import Cost, size_ranges
+from linkscope.analysis.size_ranges import Cost, size_ranges, with_equals
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ def _leads(place: str, regime: str, rivals: Sequence[SeriesCurve]) -> list[Leade
         }
         for curve in rivals
     }
-    ranges = size_ranges(costs)
+    ranges = with_equals(costs, size_ranges(costs))
     if len(ranges) == 1 and not ranges[0].excess:
         return []
     return [Leader(place, regime, one.best, one.first, one.last) for one in ranges]

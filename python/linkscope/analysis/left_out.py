@@ -13,9 +13,10 @@ from linkscope.results.row import Row
 TOGETHER = "of several flows at once"
 OF_WORKLOADS = "of workloads"
 OF_CPUS = "of CPUs alone"
+OF_PROCESSES = "of collectives and messages"
 _BY_CLASS = {
     FigureClass.CPU: OF_CPUS,
-    FigureClass.PROCESSES: "of collectives and messages",
+    FigureClass.PROCESSES: OF_PROCESSES,
     FigureClass.PAGEABLE: "in pageable memory",
 }
 

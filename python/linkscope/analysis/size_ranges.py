@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from statistics import fmean
 
@@ -41,7 +41,8 @@ class SizeRange:
     """From ``first`` to ``last`` bytes, both measured, each of ``best`` is best or as good; cheapest first.
 
     ``excess``: of every rival that is worse at some size there, the least and the most that it costs more: 0.12 for
-    12 %. One that is as good wherever it was measured, but was not measured at all sizes, is in neither.
+    12 %, 0 where it is not told apart from the best. One that is as good wherever it was measured, but was not measured
+    at all sizes, is in neither.
     """
 
     first: float
@@ -83,6 +84,12 @@ def size_ranges(rivals: Rivals) -> tuple[SizeRange, ...]:
     return (*ranges, _range(rivals, run, best)) if run else ()
 
 
+def with_equals(rivals: Rivals, ranges: Sequence[SizeRange]) -> tuple[SizeRange, ...]:
+    """The same ``ranges``, each parted where at its first or its last sizes others are as good as its best, which then
+    stand behind that."""
+    return tuple(part for one in ranges for part in _parted(rivals, one))
+
+
 def crossovers(rivals: Rivals, ranges: Sequence[SizeRange]) -> tuple[Crossover, ...]:
     """Between the best of each range and of the next; none where the two were not measured at the same sizes."""
     found = [_crossover(rivals, before, after) for before, after in pairwise(ranges)]
@@ -100,10 +107,16 @@ def borders(ranges: Sequence[SizeRange], crossed: Sequence[Crossover]) -> Iterat
 
 
 def excess(rivals: Rivals, rival: str, sizes: Sequence[float]) -> tuple[float, float, float] | None:
-    """What ``rival`` costs more than the best at ``sizes``: least, mean and most, 0.12 for 12 %; None where it has none
-    of them."""
-    over = [_excess(rivals, rival, size) for size in sizes if size in rivals[rival]]
+    """What ``rival`` costs more than the best at ``sizes``: least, mean and most, 0.12 for 12 %, 0 where it is not told
+    apart from it; None where it has none of them."""
+    measured = [size for size in sizes if size in rivals[rival]]
+    over = [0.0 if rival in equals(rivals, size) else difference(rivals, rival, size) for size in measured]
     return (min(over), fmean(over), max(over)) if over else None
+
+
+def difference(rivals: Rivals, rival: str, size: float) -> float:
+    """Of the medians at ``size``, which ``rival`` has, be it told apart from the best or not: 0.12 for 12 %."""
+    return rivals[rival][size].median / rivals[_best(rivals, size)][size].median - 1
 
 
 def equals(rivals: Rivals, size: float) -> set[str]:
@@ -123,8 +136,25 @@ def _best(rivals: Rivals, size: float) -> str:
     return min((name for name in rivals if size in rivals[name]), key=lambda name: rivals[name][size].median)
 
 
-def _excess(rivals: Rivals, rival: str, size: float) -> float:
-    return rivals[rival][size].median / rivals[_best(rivals, size)][size].median - 1
+def _parted(rivals: Rivals, whole: SizeRange) -> Iterator[SizeRange]:
+    sizes = [size for size in _shared(rivals) if whole.first <= size <= whole.last]
+    best = set(whole.best)
+    head = _as_good(rivals, sizes, best)
+    tail = min(_as_good(rivals, sizes[::-1], best), len(sizes) - head)
+    for part in (sizes[:head], sizes[head : len(sizes) - tail], sizes[len(sizes) - tail :]):
+        if part:
+            found = _range(rivals, part, set.intersection(*(equals(rivals, size) for size in part)))
+            yield replace(found, best=tuple(sorted(found.best, key=lambda name: name not in best)))
+
+
+def _as_good(rivals: Rivals, sizes: Sequence[float], best: set[str]) -> int:
+    """At how many of the first ``sizes`` the same others are as good as ``best``."""
+    common = equals(rivals, sizes[0])
+    for count, size in enumerate(sizes):
+        common &= equals(rivals, size)
+        if common <= best:
+            return count
+    return len(sizes)
 
 
 def _range(rivals: Rivals, sizes: Sequence[float], best: set[str]) -> SizeRange:

@@ -24,8 +24,12 @@ def details(what: str, one: ListEntry) -> Details:
 
 def _suite(one: ListEntry) -> Details:
     suite = load_suite(one.name)
-    rows = {row.name: row.title for row in _rows(suite)}
+    rows = {row.name: f"{row.title}{_of_gpus(row)}" for row in _rows(suite)}
     return {"suite rows": rows, "measure it": f"linkscope run {one.name}"}
+
+
+def _of_gpus(row: SuiteRow | WorkloadRow) -> str:
+    return " (needs GPUs)" if isinstance(row, SuiteRow) and row.needs_gpu else ""
 
 
 def _method(one: ListEntry) -> Details:

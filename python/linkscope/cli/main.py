@@ -14,6 +14,7 @@ from linkscope.cli import measure_commands, node_commands, run_file_commands, sh
 from linkscope.cli.app import app
 from linkscope.cli.command_panels import arrange
 from linkscope.cli.completing import VARIABLE
+from linkscope.cli.other_options import instead
 from linkscope.errors import LinkscopeError
 
 __all__ = ["app", "main"]
@@ -60,6 +61,8 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
             complaint = error.format_message().replace("Value error, ", "").rstrip(".")
             if not complaint:  # only the help was asked for, and is printed
                 sys.exit(0)
+            hint = instead(str(getattr(error, "option_name", "")))
+            complaint = f"{complaint.partition(' (Possible')[0]}: {hint}" if hint else complaint
             asked = getattr(getattr(error, "ctx", None), "command_path", "linkscope")
             _leave(f"{complaint}; see `{asked} -h`", 2)
         _leave(

@@ -44,5 +44,6 @@ def extent(job: Job, cases: Sequence[PlannedCase]) -> str:
     if estimate.most_s > WORTH_TELLING * estimate.likely_s:
         told.append(f"{wording.duration(estimate.most_s)} where all figures scatter")
     if len(run) < len(cases):
-        told.append(f"{len(cases) - len(run)} more are skipped")
+        more = len(cases) - len(run)
+        told.append(f"{more} more {'is' if more == 1 else 'are'} skipped")
     return ", ".join(told)

@@ -319,4 +319,16 @@ def _nothing(suites: Sequence[Suite], node: Node, catalog: EngineCatalog, select
     if not selected.methods and not selected.devices:
         why = "no row of it fits the node's devices" if node.of_kind("numa") else "the node shows no NUMA node"
         return f"suite {names} has nothing to run on {node.name}: {why}"
+    if not node.of_kind("gpu") and selected.methods and _need_gpus(suites, catalog, replace(selected, devices=())):
+        need = "need GPUs" if len(selected.methods) > 1 else "needs a GPU"
+        return (
+            f"{', '.join(selected.methods)} {need} in suite {names} and {node.name} has none: leave --methods out, or "
+            "--machine NAME for a described node (`linkscope list machines`)"
+        )
     return f"nothing of suite {names} is left on {node.name} with these --devices and --methods: widen them"
+
+
+def _need_gpus(suites: Sequence[Suite], catalog: EngineCatalog, selected: Selection) -> bool:
+    """Whether the rows that are selected are there, and all need GPUs."""
+    rows = [row for suite in suites for row in selected.rows_of(suite, catalog.method)]
+    return bool(rows) and all(row.needs_gpu for row in rows)

@@ -13,6 +13,7 @@ import msgspec
 from linkscope.errors import LinkscopeError
 from linkscope.machine.described import machine_names
 from linkscope.near_names import unknown
+from linkscope.plan.other_tools import meant_instead
 from linkscope.plan.patterns import GROWING, OF_MEMBERS, PATTERNS
 from linkscope.plan.sizes import parse_counts, parse_size, parse_sizes
 from linkscope.plan.suite_file import ADVICE, ListedUnder, SuiteFile
@@ -89,7 +90,9 @@ def load_suite(name: str) -> Suite:
         raise LinkscopeError(f"{name} is a run file: `linkscope show {name}` prints it")
     if "/" in name or name.endswith((".yaml", ".yml")):
         return _load(Path(name))
-    raise unknown("suite", name, suite_names(), "linkscope list suites", "give a file name.yaml")
+    raise meant_instead(name, map(load_suite, suite_names())) or unknown(
+        "suite", name, suite_names(), "linkscope list suites", "give a file name.yaml"
+    )
 
 
 @cache

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from polars import DataFrame
@@ -11,7 +13,7 @@ from rich.text import Text
 
 from linkscope.analysis.questions import QUESTIONS
 from linkscope.report import wording
-from linkscope.report.answers.answer import Answer
+from linkscope.report.answers.answer import Answer, Line, words
 from linkscope.report.answers.paths import ANISOTROPY, ENGINES, NUMA, PEAKS, TIERS
 from linkscope.report.answers.sharing import INTERFERENCE, SCALING, THREADS
 from linkscope.report.answers.sizes import COLLECTIVES, FITS, SATURATION
@@ -28,6 +30,7 @@ ANSWERS: dict[str, Answer] = {
     },
 }
 """By the names of ``QUESTIONS``."""
+_NUMBER = re.compile(r"[0-9]+(\.[0-9]+)?( %)?")
 NOTHING = (
     "This run answers none of the questions: it has no figures that can be compared. `linkscope show RUN` has all."
 )
@@ -84,7 +87,39 @@ def modelled(table: DataFrame) -> bool:
 
 
 def _print_table(answer: Answer, table: DataFrame, console: Console) -> None:
-    lines = answer.order(table).to_dicts()
-    columns = [Column(head, tuple(map(text, lines))) for head, text in answer.columns.items()]
+    groups: dict[tuple[str, tuple[str, ...]], list[Line]] = {}
+    for line in answer.order(table).to_dicts():
+        kinds = tuple(device.partition(":")[0] for device in answer.devices(line))
+        groups.setdefault((answer.label(line), kinds or (str(len(groups)),)), []).append(line)
+    columns = [
+        Column(head, tuple(_together([text(line) for line in alike]) for alike in groups.values()))
+        for head, text in answer.columns.items()
+    ]
     kept = [column for column in columns if any(column.cells)]
-    print_label_lines("", [answer.label(line) for line in lines], kept, console)
+    labels = [words(label, _devices([answer.devices(line) for line in some])) for (label, _), some in groups.items()]
+    print_label_lines("", labels, kept, console)
+
+
+def _together(cells: Sequence[str]) -> str:
+    """Of lines that differ in devices alone: the lowest and the highest number, or the most frequent words."""
+    found = Counter(cells)
+    if len(found) == 1:
+        return cells[0]
+    numbers = sorted((cell for cell in found if _NUMBER.fullmatch(cell)), key=lambda cell: float(cell.split()[0]))
+    if len(numbers) == len(found):
+        return f"{numbers[0].partition(' ')[0]}–{numbers[-1]}"
+    (most, _), *others = found.most_common()
+    return f"{most} and {len(others)} more"
+
+
+def _devices(places: Sequence[Sequence[str]]) -> str:
+    """Such as "gpu:0-3 numa:0": each one's device at every position."""
+    return " ".join(_span(dict.fromkeys(column)) for column in zip(*places, strict=True))
+
+
+def _span(names: Iterable[str]) -> str:
+    """ "gpu:0-3" of gpu:0 to gpu:3, "gpu:0,2" where some lack."""
+    kind = next(iter(names)).partition(":")[0]
+    numbers = sorted(int(name.partition(":")[2]) for name in names)
+    whole = len(numbers) > 1 and numbers == list(range(numbers[0], numbers[-1] + 1))
+    return f"{kind}:{f'{numbers[0]}-{numbers[-1]}' if whole else ','.join(map(str, numbers))}"

@@ -19,9 +19,10 @@ from linkscope.analysis.overview import Overview
 from linkscope.analysis.summary import Summary, TableSummary
 from linkscope.report import explain_text, wording, workload_text
 from linkscope.report.cell_grid import Notes, Parts, parts_of, print_parts, width_of
-from linkscope.report.odd_text import odd
+from linkscope.report.odd_text import imprecision, odd
+from linkscope.report.peer_formats.formats import formats_for
 from linkscope.report.provenance import date, measured_once, remarks
-from linkscope.report.summary_text import group_line, table_lines
+from linkscope.report.summary_text import best_at, group_line, table_lines
 from linkscope.results.run_file import RunFile
 
 MOST_LINES = 40
@@ -104,11 +105,13 @@ def _verdict(run: RunFile, found: Overview, diagnosis: Diagnosis, console: Conso
     workloads = [_cropped(workload_text.verdict(one), MOST_REMARK_LINES, "bold", console) for one in found.workloads]
     told_by_workloads = workloads and diagnosis.judged == 0 and not diagnosis.wrong
     judged = () if told_by_workloads else explain_text.conclusion(diagnosis)
+    wide = imprecision(summary)
     return [
         *told,
         *workloads[:MOST_ODD],
         *(_cropped(text, MOST_VERDICT_LINES, style, console) for text, style in judged),
         _cropped(counted, 1, "", console),
+        *([_cropped(wide, 1, "dim", console)] if wide else []),
     ]
 
 
@@ -186,8 +189,10 @@ def _print_tables(lines: Sequence[TableSummary], room: int, console: Console) ->
         lines, left = [lines[index] for index in sorted(known[: most - 1])], len(lines) - most + 1
     else:
         left = 0
+    below = [best_at(line) for line in lines]
+    fits = len(lines) + sum(map(bool, below)) <= most - bool(left)
     console.print()
-    console.print(table_lines(lines, console.width))
+    console.print(table_lines(lines, console.width, below if fits else ()))
     if left:
         console.print(Text(f"and {wording.count(left, 'more table')} with --full", style="dim"))
 
@@ -208,17 +213,20 @@ def _further(ways: Sequence[tuple[str, str]]) -> list[RenderableType]:
 
 def terminal_ways(run: RunFile, found: Overview, diagnosis: Diagnosis) -> list[tuple[str, str]]:
     """What a reader may ask next, of what the run has: the command and what it prints."""
+    if not found.summary.figures:
+        return [("linkscope show RUN --full", "every reason")]
     used = [device.id for device in run.node.devices if device.kind == "gpu"] or [run.node.devices[0].id]
     together = diagnosis.left_out.get(TOGETHER, 0)
     curves = found.workloads or any(isinstance(table, CurveSet) and table.leads for table in found.tables)
     rated = any(line.highest_share is not None for line in found.summary.tables)
     return [
         ("linkscope show RUN --full", "every figure with its interval" if not run.modelled else "every figure"),
-        ("linkscope show RUN --table WORD", f"only its tables; --where {used[0]} only its cases"),
+        ("linkscope show RUN --table WORD", f"only its tables; --where {used[0]}"),
         *([("linkscope show RUN --sort of-peak", "the figures furthest below their peak first")] if rated else []),
         *([("linkscope explain RUN", "what is slow, and why")] if diagnosis.judged or diagnosis.wrong else []),
         *([("linkscope analyze RUN scaling", "what flows at once keep of their share")] if together else []),
-        *([("linkscope choose RUN", "which interface and memory is fastest, by size")] if curves else []),
+        *([("linkscope choose RUN", "which way is fastest, by size")] if curves else []),
+        *((f"linkscope show RUN --format {name}", f"as {tool} prints it") for name, tool in formats_for(run)),
         ("linkscope report RUN -o PAGE.html", "all of it as one page"),
     ]
 

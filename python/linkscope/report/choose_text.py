@@ -212,8 +212,12 @@ def closing(answer: Choice) -> str:
     """Where ways cross, and what one for all sizes costs; may be empty."""
     cross = [f"cross at {_about(one.size)}{_within(one)}" for one in answer.crossovers]
     always = answer.always if len(answer.ranges) > 1 else None
-    one_for_all = [f"{always[0]} for all sizes costs at most {_percent(always[1])}"] if always else []
+    one_for_all = [f"{always[0]} for all sizes {_at_most(always[1])}"] if always else []
     return "; ".join([*cross, *one_for_all])
+
+
+def _at_most(most: float) -> str:
+    return "is as good" if most <= AS_GOOD else f"costs at most {_percent(most)}"
 
 
 def _within(one: Crossover) -> str:

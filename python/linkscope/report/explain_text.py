@@ -12,7 +12,7 @@ from rich.text import Text
 from linkscope.analysis.explain import Diagnosis, Shortfall
 from linkscope.analysis.latencies import TOLERANCE, JudgedLatency
 from linkscope.analysis.ledger import SIBLINGS, SIZE, Ledger
-from linkscope.analysis.left_out import OF_CPUS, OF_WORKLOADS, TOGETHER
+from linkscope.analysis.left_out import OF_CPUS, OF_PROCESSES, OF_WORKLOADS, TOGETHER
 from linkscope.report import wording
 from linkscope.report.grid import empty_grid
 
@@ -105,15 +105,23 @@ def grounds(found: Diagnosis) -> str:
 
 def _nothing(found: Diagnosis) -> str:
     """Why nothing could be judged, and what to do instead."""
-    if set(found.left_out) == {OF_WORKLOADS}:
+    kinds = set(found.left_out)
+    if not (kinds or found.accounts or found.latencies):
+        return "no case has a figure."
+    if kinds == {OF_WORKLOADS}:
         return (
             "nobody can say how long an application's messages should take. `linkscope show RUN` tells which way is "
             "fastest; a run of the suite default judges the paths beneath."
         )
-    if set(found.left_out) == {OF_CPUS}:
+    if kinds == {OF_CPUS}:
         return (
             "nothing is published of CPUs and their memory. `linkscope compare BASE RUN` holds a run against an "
             "earlier one; `linkscope analyze RUN` tells what memory gives."
+        )
+    if kinds <= {OF_CPUS, OF_PROCESSES} and not found.accounts:
+        return (
+            "nothing is published to hold messages and collectives against. `linkscope compare BASE RUN` holds a run "
+            "against an earlier one; `linkscope choose RUN` tells the fastest of several ways."
         )
     return (
         "this run has no large transfer between GPUs, or a GPU and pinned host memory, that could be held against a "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import accumulate, groupby
+from itertools import accumulate
 
 from linkscope.analysis.choose import ANY, AtSize, Choice, Choices
 from linkscope.report import wording
@@ -26,7 +26,6 @@ MOST_COSTS = 4000
 """Cells of all maps on the page: questions beyond, by the order of `choose`, are left out."""
 NEAR, FAR = 0.05, 0.5
 """A way that costs less than the first share is nearly as good, one that costs more than the second a mistake."""
-_ASKED_FIRST = ("GPU to GPU", "host to GPU", "GPU to host", "within a GPU")
 
 
 @dataclass(frozen=True)
@@ -82,18 +81,21 @@ def read_as(choices: Choices) -> str:
 
 
 def uses(choices: Choices) -> list[tuple[str, str]]:
-    """What to use for what, such as ("GPU to GPU", "kernel-copy push up to 16 MiB, copy-engine push from 64 MiB")."""
-    plain = [one for one in choices.answers if len(one.question.conditions) == 1]
-    whatever = {_moved(one) for one in plain if one.question.memory == ANY}
-    open_ = [one for one in plain if one.question.memory == ANY or _moved(one) not in whatever]
-    open_.sort(key=_asked)
+    """What to use for what, such as ("GPU to GPU", "kernel-copy push up to 16 MiB, copy-engine push from 64 MiB"): in
+    the order of `choose`, and last where it does not matter."""
+    whatever = {_moved(one) for one in choices.answers if one.question.memory == ANY}
+    open_ = [one for one in choices.answers if one.question.memory == ANY or _moved(one) not in whatever]
+    by_movement: dict[str, list[Choice]] = {}
+    for one in sorted(open_, key=lambda one: (one.equals, rank(one))):
+        by_movement.setdefault(one.question.movement, []).append(one)
     lines: dict[str, str] = {}
-    for _, some in groupby(open_, key=lambda one: one.question.movement):
+    for some in by_movement.values():
         (first, *others), *_ = by_ranges(some)
         tiers = dict.fromkeys(one.question.tier for one in (first, *others) if one.question.tier)
         where = f" ({' or '.join(tiers)})" if 0 < len(tiers) < 3 else ""
         memory = "" if first.question.memory == ANY else f", {first.question.memory}"
-        lines.setdefault(f"{first.question.movement}{where}{memory}", in_words(first))
+        beside = "".join(f", {condition}" for condition in first.question.conditions[1:])
+        lines.setdefault(f"{first.question.movement}{where}{memory}{beside}", in_words(first))
     return list(lines.items())[:MOST_USES]
 
 
@@ -109,14 +111,6 @@ def best_collectives(choices: Choices) -> dict[str, str]:
 
 def _moved(one: Choice) -> tuple[str, str, tuple[str, ...]]:
     return one.question.movement, one.question.tier, one.question.conditions
-
-
-def _asked(one: Choice) -> tuple[int, str]:
-    """What is asked most comes first; collectives before all that stays within a device."""
-    movement = one.question.movement
-    if movement in _ASKED_FIRST[:-1]:
-        return _ASKED_FIRST.index(movement), movement
-    return (len(_ASKED_FIRST) - 1 if " on " in movement else len(_ASKED_FIRST)), movement
 
 
 def in_words(one: Choice) -> str:
@@ -137,4 +131,6 @@ def _span(first: float, last: float, number: int, count: int) -> str:
         return "at all sizes"
     if number == 0:
         return f"up to {wording.size(last)}"
+    if first == last and number < count - 1:
+        return f"at {wording.size(first)}"
     return f"from {wording.size(first)}" + ("" if number == count - 1 else f" to {wording.size(last)}")

@@ -12,6 +12,8 @@ from linkscope.analysis.summary import Grouped, Summary, TableSummary
 from linkscope.report import wording
 from linkscope.report.grid import GAP, empty_grid
 
+EACH = "a process each"
+"""Of a way to move bytes what a short line leaves out."""
 HEADS = ("slowest", "fastest", "unit", "of peak")
 
 
@@ -36,9 +38,22 @@ def print_summary(summary: Summary, console: Console) -> None:
         console.print(table_lines(summary.tables, console.width))
 
 
-def table_lines(lines: Sequence[TableSummary], width: int) -> Grid:
+def best_at(line: TableSummary) -> str:
+    """Of curves where the best figure is: "  at 1 MiB by mpi, window"; empty for other tables."""
+    if not line.heading.x_name:
+        return ""
+    at = wording.x_value(line.best.x, line.heading.x_name)
+    at = at if line.heading.x_name == "bytes" else f"{wording.x_title(line.heading.x_name)} {at}"
+    clock = line.best.regime.partition(",")[0]
+    place, *way = [part for part in line.best.series.split(", ") if part not in (clock, EACH)]
+    by = f" by {', '.join(way)} ({place})" if way else f" ({place})" if place else ""
+    return f"  at {at}{by}"
+
+
+def table_lines(lines: Sequence[TableSummary], width: int, below: Sequence[str] = ()) -> Grid:
     """A line for each table. Of curves only the best figure is told: their lowest is at the smallest size or with the
-    fewest threads, and says nothing of the path. A title too long for ``width`` characters loses its middle."""
+    fewest threads, and says nothing of the path. A title too long for ``width`` characters loses its middle.
+    ``below``: for each line what stands below its title, may be empty."""
     grid = empty_grid("slowest")
     grid.columns[0].justify = "right"
     for name in ("fastest", "unit", "of peak"):
@@ -47,8 +62,9 @@ def table_lines(lines: Sequence[TableSummary], width: int) -> Grid:
     cells = [(*_ends(line), line.heading.unit, _shares(line)) for line in lines]
     used = sum(max(len(head), *map(len, column)) for head, column in zip(HEADS, zip(*cells, strict=True), strict=True))
     room = width - used - GAP * len(HEADS)
-    for line, figures in zip(lines, cells, strict=True):
-        grid.add_row(*figures, Text(wording.shortened(line.heading.title, room)))
+    for line, figures, more in zip(lines, cells, below or [""] * len(lines), strict=True):
+        texts = [wording.shortened(text, room) for text in (line.heading.title, more) if text]
+        grid.add_row(*figures, Text("\n".join(texts)))
     return grid
 
 

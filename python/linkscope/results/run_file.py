@@ -262,8 +262,7 @@ def _lines(path: Path) -> Iterator[tuple[int, bytes, bool]]:
     """(number from 1, line, whether its end is there) of every line that is not blank."""
     try:
         if not stat.S_ISREG(path.stat().st_mode):  # devices never end, pipes may never begin
-            folder = " but a folder" if path.is_dir() else ""
-            raise LinkscopeError(f"{path} is no file{folder}: name a run file")
+            raise _no_file(path)
         with path.open("rb") as stream:
             for number in itertools.count(1):
                 line = stream.readline(MOST_LINE)
@@ -275,6 +274,15 @@ def _lines(path: Path) -> Iterator[tuple[int, bytes, bool]]:
                     yield number, line, line.endswith(b"\n")
     except OSError as error:
         raise unreadable(path, error) from error
+
+
+def _no_file(path: Path) -> LinkscopeError:
+    """The error for something that is no file; of a folder, with the newest run file in it."""
+    if not path.is_dir():
+        return LinkscopeError(f"{path} is no file: name a run file")
+    newest = max(path.glob("*.jsonl"), key=lambda one: one.stat().st_mtime, default=None)
+    found = f"name a run file in it, such as {newest}" if newest else "it has no run file, *.jsonl"
+    return LinkscopeError(f"{path} is a folder: {found}")
 
 
 def unreadable(path: Path, error: OSError) -> LinkscopeError:

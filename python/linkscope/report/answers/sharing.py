@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import polars
 from polars import DataFrame
 
@@ -10,6 +12,7 @@ from linkscope.report import wording
 from linkscope.report.answers.answer import Answer, Line, count, figure, how, more, sentence, where, words
 
 MOST_NAMED = 2
+_DEVICE = re.compile(r"(gpu|numa):[0-9]{1,6}")
 
 
 def _scaling(table: DataFrame) -> str:
@@ -39,14 +42,14 @@ def _named(names: list[str]) -> str:
     return ", ".join(names[:MOST_NAMED]) + (f" and {rest} more" if rest > 0 else "")
 
 
-def _place(line: Line) -> str:
-    place = [word for word in line["place"].split("|") if word.startswith(("gpu:", "numa:"))]
-    return " ".join(place)
+def _place(line: Line) -> list[str]:
+    return [word for word in line["place"].split("|") if _DEVICE.fullmatch(word)]
 
 
 SCALING = Answer(
     conclude=_scaling,
-    label=lambda line: words(where(line), how(line), _place(line)),
+    label=lambda line: words(where(line), how(line)),
+    devices=_place,
     columns={
         "GB/s": lambda line: wording.value(line["gbps"]),
         "alone": lambda line: "" if line["alone_gbps"] is None else wording.value(line["alone_gbps"]),

@@ -43,6 +43,16 @@ def check_format(name: str, cases: Iterable[Json] | None = None) -> None:
         raise LinkscopeError(f"none of these cases is one that {form.tool} measures: {_command(name)} has such")
 
 
+def formats_for(run: RunFile) -> list[tuple[str, str]]:
+    """(Name, tool) of every format in which some figures of the run can be printed."""
+    rows = run.with_status("ok")
+    return [
+        (name, form.tool.partition(" ")[0])
+        for name, form in FORMATS.items()
+        if any(form.takes(row.case) for row in rows)
+    ]
+
+
 def printed(run: RunFile, name: str) -> str:
     """The cases of ``run`` that the tool measures, as it prints them, below two lines that say who printed it.
 
