@@ -15,7 +15,7 @@ from linkscope.analysis.summary import Summary
 from linkscope.analysis.workloads import WorkloadTable
 from linkscope.machine.node import Node
 from linkscope.machine.paths import Paths
-from linkscope.report import wording, workload_text
+from linkscope.report import choose_text, wording, workload_text
 from linkscope.report.explain_text import grounds, headline
 from linkscope.report.html_use import uses
 from linkscope.report.link_styles import JudgedStyles
@@ -76,10 +76,18 @@ def answer(
     are the answer where no path could be judged."""
     of_paths = found.judged > 0 or bool(found.wrong)
     tone = "short" if found.wrong else "unknown" if not found.judged or found.modelled else "fine"
+    if of_paths:
+        said = (headline(found), grounds(found))
+    elif asked:
+        said = (" ".join(map(_of_application, asked[:MOST_APPLICATIONS])), "")
+    elif choices.answers and not found.failed:
+        said = (choose_text.verdict(choices), headline(found))
+    else:
+        said = (headline(found), "")
     return Opening(
         tone=tone,
-        verdict=headline(found) if of_paths or not asked else " ".join(map(_of_application, asked[:MOST_APPLICATIONS])),
-        sentences=tuple(filter(None, [grounds(found) if of_paths or not asked else "", *_sentences(summary)])),
+        verdict=said[0],
+        sentences=tuple(filter(None, [said[1], *_sentences(summary)])),
         use=tuple(uses(choices)),
         findings=found.shortfalls,
         judged=tuple(_judged(found.accounts)),
