@@ -103,7 +103,7 @@ def test_a_sweep_says_best_half_size_and_crossing_and_no_worst(recorded: RunFile
     assert copy_engine.text.startswith("up to 396")
     assert copy_engine.note == "half of it from 1 MiB"
     assert kernel.note == "half of it from 256 KiB"
-    assert "kernel-copy up to 16 MiB; copy-engine from 64 MiB" in line.odd
+    assert "kernel-copy up to 4 MiB; kernel-copy or copy-engine at 16 MiB; copy-engine from 64 MiB" in line.odd
     assert "lowest" not in line.odd
 
 

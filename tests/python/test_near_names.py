@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from linkscope.cli import main
 from linkscope.errors import LinkscopeError
 from linkscope.near_names import near_names, unknown
+from linkscope.plan.keyword import picked
 from linkscope.plan.suite import load_suite, suite_names
 from linkscope.plan.suite_row import SuiteRow
 from linkscope.results.run_file import RunFile
@@ -75,6 +77,8 @@ def test_another_tools_program_leads_to_the_command(program: str, command: str) 
     with pytest.raises(LinkscopeError) as raised:
         load_suite(program)
     assert f"`linkscope {command}`" in str(raised.value)
+    with pytest.raises(LinkscopeError, match=re.escape(command)):
+        picked([], program)
     suite, _, options = command.removeprefix("run ").partition(" -k ")
     named = [word.strip('"') for word in options.split(" --")[0].split(" and ")]
 

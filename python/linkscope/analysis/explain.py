@@ -176,7 +176,7 @@ def _unreachable(where: Surroundings, paths: Paths, found: Sequence[Shortfall]) 
     return [
         Shortfall(
             *(gpus, "peer", "no transfers between them", f"{NO_PEER_ACCESS}, though they are on one fabric", 1.0),
-            evidence=(f"{len(ids)} cases that need it were skipped",),
+            evidence=(f"{len(ids)} case{'s that need it were' if len(ids) > 1 else ' that needs it was'} skipped",),
             decide="look at `nvidia-smi topo -p2p r`, the fabric manager, IOMMU and ACS, and the container's devices",
             ids=ids,
         )

@@ -100,7 +100,7 @@ class _TurnLines:
         if self._announced == 0:
             self._announced = len(pending)
             turn = wording.duration(job.estimate(pending).likely_s)
-            self.say(f"{self._count} turns of {len(pending)} {wording.cases_on(job.node)}, each about {turn}")
+            self.say(f"{self._count} turns of {wording.cases_on(len(pending), job.node)}, each about {turn}")
 
 
 def _say(text: str, console: Console) -> None:

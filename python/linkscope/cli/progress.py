@@ -35,9 +35,9 @@ def extent(job: Job, cases: Sequence[PlannedCase]) -> str:
     """
     run = [one for one in cases if one.skip is None]
     if not run:
-        return f"none of {len(cases)} {wording.cases_on(job.node)} can run: all are skipped"
+        return f"none of {wording.cases_on(len(cases), job.node)} can run: all are skipped"
     rounds = job.rounds.least
-    told = [f"{len(run)} {wording.cases_on(job.node)}"]
+    told = [wording.cases_on(len(run), job.node)]
     told += [f"each in {rounds} rounds"] if rounds > 1 else []
     estimate = job.estimate(run)
     told.append(f"about {wording.duration(estimate.likely_s)}")

@@ -96,7 +96,7 @@ def _(found: Node) -> str:
 
 @words_of.register
 def _(found: RunFile) -> str:
-    return f"{len(found.rows)} {wording.cases_on(found.node)}, {found.path}"
+    return f"{wording.cases_on(len(found.rows), found.node)}, {found.path}"
 
 
 @words_of.register

@@ -6,7 +6,9 @@ from collections.abc import Iterable, Sequence
 
 from linkscope.errors import LinkscopeError
 from linkscope.near_names import near_names
+from linkscope.plan.other_tools import meant_instead
 from linkscope.plan.planned_case import PlannedCase
+from linkscope.plan.suite import load_suite, suite_names
 
 Cases = list[PlannedCase]
 
@@ -24,7 +26,10 @@ def picked(cases: Sequence[PlannedCase], keyword: str) -> Cases:
             hint = (
                 f"did you mean {' or '.join(near)}?" if near else "--dry-run lists the rows that cases are named after"
             )
-            raise LinkscopeError(f"-k: no case has {bare!r} in its id, title or another tool's name for it: {hint}")
+            instead = meant_instead(bare, map(load_suite, suite_names()))
+            raise instead or LinkscopeError(
+                f"-k: no case has {bare!r} in its id, title or another tool's name for it: {hint}"
+            )
     return found
 
 

@@ -46,11 +46,11 @@ def show(found: CheckResult, console: Console) -> None:
 def verdict(found: CheckResult) -> str:
     """One sentence or two."""
     word = "passed" if found.passed else "FAILED"
-    parts = [f"{len(found.verdicts)} figures held against limits, {len(found.broken)} beyond them"]
+    parts = [f"{wording.count(len(found.verdicts), 'figure')} held against limits, {len(found.broken)} beyond them"]
     if found.count(UNCLEAR):
         parts.append(f"{found.count(UNCLEAR)} too uncertain to tell")
     if found.failed:
-        parts.append(f"{len(found.failed)} cases failed")
+        parts.append(f"{wording.count(len(found.failed), 'case')} failed")
     if found.too_few:
         parts.append(f"{wording.count(len(found.too_few), 'thing')} of which good nodes have more")
     if found.unmatched:

@@ -115,7 +115,7 @@ def _sentences(summary: Summary) -> list[str]:
     if not summary.rows:
         return ["The run has no cases."]
     if not failed and not skipped:
-        lines = [f"All {summary.rows} cases were {done}."]
+        lines = [f"All {summary.rows} cases were {done}." if summary.rows > 1 else f"The one case was {done}."]
     else:
         left = [f"{failed} failed"] * bool(failed) + [f"{skipped} were skipped"] * bool(skipped)
         lines = [f"{summary.ok} of {summary.rows} cases were {done}, {' and '.join(left)}."]

@@ -89,9 +89,9 @@ def duration(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds < 5970 else f"{seconds / 3600:.1f} h"
 
 
-def cases_on(node: Node) -> str:
-    """Such as "cases on host-a", "modelled cases on frontier"."""
-    return f"{'modelled cases' if node.modelled else 'cases'} on {node.name}"
+def cases_on(number: int, node: Node) -> str:
+    """Such as "1 case on host-a", "12 modelled cases on frontier"."""
+    return f"{count(number, 'modelled case' if node.modelled else 'case')} on {node.name}"
 
 
 def percent(share: float) -> str:
