@@ -25,6 +25,7 @@ rows:
     method: mpi-collective
     sizes: 64,16M
     clock: host
+    cache: warm
     show: list
 """
 

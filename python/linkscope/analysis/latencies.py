@@ -76,7 +76,7 @@ def latencies(rows: Iterable[Row], paths: Paths) -> list[JudgedLatency]:
         if found is not None:
             one, path = found
             families.setdefault(_family(row, one, path), []).append(one)
-    return [_judged(one, family) for family in families.values() for one in family]
+    return [_judged(one, quick) for family in families.values() for quick in [_quick(family)] for one in family]
 
 
 def _of(row: Row, paths: Paths) -> tuple[JudgedLatency, Path] | None:
@@ -113,10 +113,16 @@ def _family(row: Row, one: JudgedLatency, path: Path) -> tuple[Any, ...]:
     return (*fixed, path.widest_hops, len(path.route), memories, *kept)
 
 
-def _judged(one: JudgedLatency, family: Sequence[JudgedLatency]) -> JudgedLatency:
+def _quick(family: Sequence[JudgedLatency]) -> float | None:
+    """The latency that all of a family are held against, in ns; None where there is but one."""
     if len(family) < 2:
-        return one
+        return None
     ranked = sorted(sibling.measured.median for sibling in family)
-    quick = ranked[0] if len(ranked) < 4 else ranked[ceil(_QUICK * (len(ranked) - 1))]
+    return ranked[0] if len(ranked) < 4 else ranked[ceil(_QUICK * (len(ranked) - 1))]
+
+
+def _judged(one: JudgedLatency, quick: float | None) -> JudgedLatency:
+    if quick is None:
+        return one
     surely = min(one.measured.low, one.measured.median * (1 - one.noise))
     return replace(one, expected_ns=quick, short=surely > quick * (1 + TOLERANCE))

@@ -105,7 +105,7 @@ def ledgers(rows: Iterable[Row], paths: Paths) -> list[Ledger]:
         found = _of(row, paths)
         if found is not None:
             families.setdefault(_family(row, found), []).append(found)
-    return [_judged(one, family) for family in families.values() for one in family]
+    return [_judged(one, best) for family in families.values() for best in [_best(family)] for one in family]
 
 
 def designed_lanes(paths: Paths, path: Path) -> tuple[float | None, int | None, str]:
@@ -225,7 +225,18 @@ def _family(row: Row, one: Ledger) -> tuple[Any, ...]:
     """What siblings share: everything but which devices of one model they connect."""
     flow = row.case["flows"][0]
     memories = tuple(_memory(flow[end]) for end in ("source", "destination"))
-    fixed = (row.suite, row.name, one.way, one.method, one.bytes, one.link, one.line_gbps, one.lanes, memories)
+    fixed = (
+        row.suite,
+        row.name,
+        one.kind,
+        one.way,
+        one.method,
+        one.bytes,
+        one.link,
+        one.line_gbps,
+        one.lanes,
+        memories,
+    )
     kept = (str(flow.get("parameters")), str(sorted(row.environment.items())), row.load, str(row.case.get("cache")))
     return (*fixed, *kept, str(row.labels.get("series")) if row.labels.get("show") == "curve" else "")
 
@@ -235,12 +246,18 @@ def _memory(end: dict[str, Any]) -> tuple[str, str]:
     return end.get("memory", ""), end.get("first_touch", "").partition(":")[0]
 
 
-def _judged(one: Ledger, family: Sequence[Ledger]) -> Ledger:
-    """Held against its siblings, too; that expectation counts where none is published or theirs is the higher."""
+def _best(family: Sequence[Ledger]) -> Ledger | None:
+    """The sibling that all of a family are held against; None where there is but one."""
     if len(family) < 2:
-        return one
+        return None
     ranked = sorted(family, key=lambda sibling: sibling.measured.low)
-    best = ranked[-1] if len(ranked) < 4 else ranked[ceil(BEST[one.kind] * (len(ranked) - 1))]
+    return ranked[-1] if len(ranked) < 4 else ranked[ceil(BEST[ranked[0].kind] * (len(ranked) - 1))]
+
+
+def _judged(one: Ledger, best: Ledger | None) -> Ledger:
+    """Held against its siblings, too; that expectation counts where none is published or theirs is the higher."""
+    if best is None:
+        return one
     short = _short(one.measured, one.noise, best.measured.low, SIBLING_TOLERANCE[one.kind])
     if one.expected_gbps is not None and not (short and not one.short):
         return one

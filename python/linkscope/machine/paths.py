@@ -22,7 +22,7 @@ import itertools
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 from linkscope.machine.fair_share import max_min
@@ -133,6 +133,7 @@ def directed_links(node: Node) -> tuple[DirectedLink, ...]:
     return tuple(result)
 
 
+@cache
 def natural(device_id: str) -> tuple[str, int, str]:
     """Sort key that puts gpu:2 before gpu:10."""
     kind, _, rest = device_id.partition(":")
@@ -141,12 +142,13 @@ def natural(device_id: str) -> tuple[str, int, str]:
 
 
 class Paths:
-    """All paths of one node. Each pair is searched once."""
+    """All paths of one node. Each pair is searched once, and each set of flows shared out once."""
 
     def __init__(self, node: Node) -> None:
         self.node = node
         self._kinds = {device.id: device.kind for device in node.devices}
         self._found: dict[tuple[str, str], Path | None] = {}
+        self._peaks: dict[tuple[Traffic, ...], SharedPeak] = {}
 
     @cached_property
     def links(self) -> dict[str, DirectedLink]:
@@ -166,7 +168,10 @@ class Paths:
 
     def concurrent_peak(self, flows: Sequence[Traffic]) -> SharedPeak:
         """Sum of the max-min fair rates of simultaneous flows over the node's links and memories."""
-        return self.fair_rates(flows, [Ask()] * len(flows))
+        asked = tuple(flows)
+        if asked not in self._peaks:
+            self._peaks[asked] = self.fair_rates(asked, [Ask()] * len(asked))
+        return self._peaks[asked]
 
     def fair_rates(self, flows: Sequence[Traffic], asks: Sequence[Ask]) -> SharedPeak:
         """The same of flows that take more of what they use than their payload, or of which some want no more."""

@@ -191,10 +191,28 @@ def limits(case: Json, options: SamplingOptions) -> Json:
 
 def estimate_s(case: Json, options: SamplingOptions) -> float:
     """Seconds the case will roughly take: for progress and --dry-run, never for a figure."""
+    return visit_s(case, options).likely_s
+
+
+@dataclass(frozen=True)
+class VisitSeconds:
+    """Of one visit of a case: ``likely_s`` it will roughly take, of which ``setup_s`` are no sampling; ``most_s`` if it
+    samples for as long as it may, because its figure scatters.
+    """
+
+    setup_s: float
+    likely_s: float
+    most_s: float
+
+
+def visit_s(case: Json, options: SamplingOptions) -> VisitSeconds:
+    """What a visit is expected to take."""
+    setup = options.costs.setup_s(case)
     least = _LEAST_REPEATS * _repeat_s(case) if int(case.get("processes", 1)) > 1 else 0.0
     budget = _point_budget_s(case, options)
     restless = any(_scatters(case, flow) for flow in case["flows"])
-    return options.costs.setup_s(case) + max(least, budget if restless else min(_sampling_s(case), budget))
+    likely = setup + max(least, budget if restless else min(_sampling_s(case), budget))
+    return VisitSeconds(setup, likely, max(setup + budget, likely))
 
 
 def _scatters(case: Json, flow: Json) -> bool:
@@ -215,11 +233,6 @@ def tuning_s(cases: Sequence[Json]) -> float:
         if flow.get("tuning_group") and _on_gpus(flow)
     }
     return sum(groups.values())
-
-
-def most_visit_s(case: Json, options: SamplingOptions) -> float:
-    """Seconds of a visit that samples for as long as it may, because its figure scatters."""
-    return max(options.costs.setup_s(case) + _point_budget_s(case, options), estimate_s(case, options))
 
 
 def modelled_s(cases: int) -> float:

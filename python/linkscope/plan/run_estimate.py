@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from linkscope.plan.budget import RoundLimits, SamplingOptions, estimate_s, modelled_s, most_visit_s, tuning_s
+from linkscope.plan.budget import RoundLimits, SamplingOptions, modelled_s, tuning_s, visit_s
 
 Json = dict[str, Any]
 
@@ -62,12 +62,13 @@ def run_estimate(
 
     What was learnt when the machine was as crowded needs no more time than then.
     """
-    setup_s = sum(options.costs.setup_s(case) for case in cases)
+    visits = [visit_s(case, options) for case in cases]
+    setup_s = sum(visit.setup_s for visit in visits)
     return RunEstimate(
         starts_s=options.costs.starts_s(cases) if cases else 0.0,
         setup_s=setup_s,
-        sampling_s=sum(estimate_s(case, options) for case in cases) - setup_s,
-        most_sampling_s=sum(most_visit_s(case, options) for case in cases) - setup_s,
+        sampling_s=sum(visit.likely_s for visit in visits) - setup_s,
+        most_sampling_s=sum(visit.most_s for visit in visits) - setup_s,
         rounds=rounds,
         tuning_s=tuning_s(cases),
         crowd=max(crowd / options.costs.crowd, 1.0),
