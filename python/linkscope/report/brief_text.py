@@ -184,17 +184,30 @@ def _print_tables(lines: Sequence[TableSummary], room: int, console: Console) ->
     if not lines:
         return
     most = max(FEWEST_TABLES, room - HEAD_LINES - 1)
+    lines, dropped = _once_each(lines, most)
     if len(lines) > most:
         known = sorted(range(len(lines)), key=lambda index: lines[index].highest_share is None)
         lines, left = [lines[index] for index in sorted(known[: most - 1])], len(lines) - most + 1
     else:
         left = 0
+    left += dropped
     below = [best_at(line) for line in lines]
     fits = len(lines) + sum(map(bool, below)) <= most - bool(left)
     console.print()
     console.print(table_lines(lines, console.width, below if fits else ()))
     if left:
         console.print(Text(f"and {wording.count(left, 'more table')} with --full", style="dim"))
+
+
+def _once_each(lines: Sequence[TableSummary], most: int) -> tuple[Sequence[TableSummary], int]:
+    """Of curves alone that have no room to say where their best is: the first figure of each sweep, of time and
+    bandwidth; and how many are left out."""
+    if not all(map(best_at, lines)) or 2 * len(lines) <= most:
+        return lines, 0
+    firsts: dict[str, TableSummary] = {}
+    for line in lines:
+        firsts.setdefault(line.heading.title.rpartition(": ")[0] or line.heading.title, line)
+    return tuple(firsts.values()), len(lines) - len(firsts)
 
 
 def _odd(
