@@ -165,7 +165,8 @@ def compare(base: Sequence[Run], new: Sequence[Run], alpha: float = ALPHA, thres
     found = differences(*sides)
     if not len(found) and not lost:
         raise LinkscopeError(
-            f"{base[0].path} and {new[0].path} have no figure in common: compare runs of the same suites"
+            f"{base[0].path} and {new[0].path} have no figure in common: compare runs of the same suites, and "
+            "give each of these a page of its own"
         )
     figures = judged(found, alpha, threshold)
     changed = setting_changes(base[-1], new[-1])

@@ -68,8 +68,7 @@ class Crossover:
 def size_ranges(rivals: Rivals) -> tuple[SizeRange, ...]:
     """The fewest ranges, sizes ascending, such that one rival is best or as good in the whole of each.
 
-    Sizes that only one rival has say nothing and are left out; so are rivals that share but one size with the others
-    where these share more.
+    Sizes that only one rival has say nothing and are left out; so is a size at which curves only touch.
     """
     ranges: list[SizeRange] = []
     run: list[float] = []
@@ -129,7 +128,8 @@ def equals(rivals: Rivals, size: float) -> set[str]:
 def _shared(rivals: Rivals) -> list[float]:
     sizes = sorted({size for costs in rivals.values() for size in costs})
     shared = [size for size in sizes if sum(size in costs for costs in rivals.values()) > 1]
-    return [] if len(shared) == 1 < len(sizes) else shared  # curves that only touch
+    curves = len(shared) == 1 and sum(len(costs) > 1 for costs in rivals.values() if shared[0] in costs) > 1
+    return [] if curves else shared  # curves that only touch
 
 
 def _best(rivals: Rivals, size: float) -> str:

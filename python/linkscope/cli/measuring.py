@@ -108,7 +108,7 @@ def _conclude(done: RunFile, options: RunOptions, out: Console, err: Console, fo
     err.print()
     if options.report:
         _write_page(done, page)
-    for line in _next(done.path, page, options):
+    for line in _next(done, page, options):
         err.print(line, highlight=False, markup=False, soft_wrap=True)
     return 1 if done.with_status("failed") else 0
 
@@ -120,14 +120,16 @@ def _write_page(done: RunFile, page: Path) -> None:
     write_report([all_of(done)], page)
 
 
-def _next(path: Path, page: Path, options: RunOptions) -> list[str]:
+def _next(done: RunFile, page: Path, options: RunOptions) -> list[str]:
     """Where the run is, and the commands for more of it."""
-    run = shlex.quote(str(path))
+    run = shlex.quote(str(done.path))
     ways = {f"linkscope show {run}": "its figures again; --full: all of them"}
     if not options.report:
         ways[f"linkscope report {run} -o {shlex.quote(str(page))}"] = "all of it as one page"
+    if {row.suite for row in done.rows} == {"default"}:
+        ways["linkscope list suites"] = "what else can be measured: messages, collectives, sizes, ..."
     width = max(map(len, ways))
-    wrote = [f"wrote {path} and {page}" if options.report else f"wrote {path}"]
+    wrote = [f"wrote {done.path} and {page}" if options.report else f"wrote {done.path}"]
     return wrote + [f"{way:<{width}}  {what}" for way, what in ways.items()]
 
 

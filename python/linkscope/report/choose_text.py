@@ -210,7 +210,8 @@ def _together(spans: Sequence[SizeRange]) -> SizeRange:
 
 def closing(answer: Choice) -> str:
     """Where ways cross, and what one for all sizes costs; may be empty."""
-    cross = [f"cross at {_about(one.size)}{_within(one)}" for one in answer.crossovers]
+    aside = ", launches aside" if _mixes_launches(answer) else ""
+    cross = [f"cross at {_about(one.size)}{_within(one)}{aside}" for one in answer.crossovers]
     always = answer.always if len(answer.ranges) > 1 else None
     one_for_all = [f"{always[0]} for all sizes {_at_most(always[1])}"] if always else []
     return "; ".join([*cross, *one_for_all])

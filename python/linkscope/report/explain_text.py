@@ -68,9 +68,10 @@ def headline(found: Diagnosis) -> str:
     if found.judged == 0:
         return f"{_failures(found)}Cannot tell: {_nothing(found)}"
     if not found.shortfalls:
+        if found.modelled:
+            return f"{_failures(found)}What the description predicts: nothing here was measured."
         paths = "What did not fail" if found.failed else "Every path by itself"
-        who = "the model" if found.modelled else "this node"
-        return f"{_failures(found)}{paths} is as fast on {who} as it should be."
+        return f"{_failures(found)}{paths} is as fast on this node as it should be."
     worst, number = found.shortfalls[0], len(found.shortfalls)
     things = "One thing is" if number == 1 else f"{number} things are"
     first = "" if number == 1 else "first of all "
@@ -81,6 +82,8 @@ def grounds(found: Diagnosis) -> str:
     """What the conclusion stands on, and what it leaves out; empty where nothing was judged."""
     if found.judged == 0:
         return ""
+    if found.modelled and not found.shortfalls:
+        return _of_model(found)
     published = sum(one.held_against not in ("", SIBLINGS) for one in found.accounts)
     waits = wording.count(found.judged_latencies, "latency", "latencies") + " by siblings"
     known = f"{published} of them by what such nodes are known to reach" if published else ""
@@ -101,6 +104,13 @@ def grounds(found: Diagnosis) -> str:
         are = "is" if together == 1 else "are"
         text += f" {_figures(together)} {TOGETHER} {are} not judged: nobody has published what is normal."
     return text
+
+
+def _of_model(found: Diagnosis) -> str:
+    """A model is no witness for itself: what others have found of such nodes is."""
+    published = sum(one.held_against not in ("", SIBLINGS) for one in found.accounts)
+    told = f"{_figures(published)} agree with what such nodes are known to reach. " if published else ""
+    return f"{told}`linkscope list machines NAME` says what is assumed and what it lacks."
 
 
 def _nothing(found: Diagnosis) -> str:
