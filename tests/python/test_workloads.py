@@ -307,7 +307,7 @@ def linkscope(capsys: pytest.CaptureFixture[str]) -> Callable[..., Ended]:
 @pytest.mark.usefixtures("real_engine")
 def test_the_order_is_told_as_runtimes_and_slurm_take_it(linkscope: Callable[..., Ended], tmp_path: Path) -> None:
     run = str(tmp_path / "frontier.jsonl")
-    linkscope("run", "peer", "--machine", "frontier", "--methods", "copy-engine,kernel-copy", "-o", run)
+    linkscope("run", "peer", "--machine", "frontier", "--methods", "kernel-copy", "-o", run)
     told = linkscope("app", "order", "halo", run, "--ranks", "8")
     assert told.code == 0
     assert "MODELLED" in told.out
