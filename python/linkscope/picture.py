@@ -8,6 +8,7 @@ from pathlib import Path
 
 from linkscope.errors import LinkscopeError
 from linkscope.typed_call import typed_call
+from linkscope.whole_file import put_whole
 
 _NO_XML = dict.fromkeys((0xFFFE, 0xFFFF), "\N{REPLACEMENT CHARACTER}")
 """Characters that a text may have and XML may not; control characters are none of a run's texts."""
@@ -33,6 +34,6 @@ class Picture:
         if place.suffix != ".svg":
             raise LinkscopeError(f"cannot save the picture as {place}: choose a name that ends in .svg")
         try:
-            place.write_text(self.svg, encoding="utf-8")
+            put_whole(place, self.svg.encode())
         except OSError as error:
             raise LinkscopeError(f"cannot write {place}: {error.strerror or error}") from error

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from xml.etree import ElementTree
 
+import modelled_run as made
 import pytest
 
 import linkscope
@@ -138,3 +139,20 @@ def test_of_tables_that_differ_in_size_the_largest_is_drawn_and_a_workload_as_ba
     html = found._repr_html_()
     assert html is not None
     assert wording.MODELLED in html
+
+
+def test_of_many_series_a_picture_names_what_stands_for_all_and_fills_nothing_black() -> None:
+    series = [(f"pair {i}", "gpu:0", "gpu:1", 390.0 + i) for i in range(15)]
+    picture = made.run(2, made.size_curves("sizes", series, sizes=4)).plot("sizes")
+    shown = texts(picture.svg)
+    assert "median of 15 series" in shown
+    assert "lowest to highest of them" in shown
+    assert re.search(r"\.middle\{[^}]*fill: ?none", picture.svg)
+
+
+def test_a_page_never_takes_the_place_of_its_run(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(DEFAULT.read_bytes())
+    with pytest.raises(LinkscopeError, match="the run file itself"):
+        linkscope.read(path).report(path)
+    assert path.read_bytes() == DEFAULT.read_bytes()

@@ -16,7 +16,7 @@ from linkscope.errors import LinkscopeError
 from linkscope.results.member_time import PARTS
 from linkscope.results.run_files import named
 from linkscope.results.run_stream import Run, open_run
-from linkscope.results.whole_file import put_whole
+from linkscope.whole_file import put_whole
 
 WRITERS: dict[str, Callable[[polars.DataFrame, io.BytesIO], object]] = {
     ".csv": lambda frame, stream: _flat(frame).write_csv(stream),

@@ -21,7 +21,7 @@ from linkscope.report import check_files, check_text
 from linkscope.results.limits import Limits
 from linkscope.results.run_files import open_all
 from linkscope.results.run_stream import Run, open_run
-from linkscope.results.whole_file import write_whole
+from linkscope.whole_file import write_whole
 
 
 def make_limits(path: Path, runs: Sequence[str], err: Console) -> int:

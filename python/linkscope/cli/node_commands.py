@@ -56,7 +56,7 @@ def topology(
     """Show devices, links, peaks, hops and widest paths."""
     from linkscope import api
     from linkscope.report import topology_svg, topology_text
-    from linkscope.results.whole_file import write_whole
+    from linkscope.whole_file import write_whole
 
     node = api.topology(machine)
     if svg is not None:

@@ -17,7 +17,7 @@ from linkscope.launch.run import default_output
 from linkscope.launch.run import run as measure
 from linkscope.results.run_file import RunFile
 from linkscope.results.run_files import named
-from linkscope.results.whole_file import write_whole
+from linkscope.whole_file import write_whole
 
 BUDGET = "120s"
 """For what is measured, unless the user says otherwise."""

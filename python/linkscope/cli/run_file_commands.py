@@ -95,7 +95,7 @@ def choose(
     from linkscope.report import choose_text, wording
     from linkscope.report.exports.formats import export as write_for
     from linkscope.results.run_stream import open_run
-    from linkscope.results.whole_file import write_whole
+    from linkscope.whole_file import write_whole
 
     if (export_as is None) != (output is None):
         raise LinkscopeError("--export FORMAT and -o FILE go together")

@@ -136,7 +136,7 @@ def order(
     from linkscope.report import rank_order_text
     from linkscope.results.run_file import RunFile
     from linkscope.results.run_stream import open_run
-    from linkscope.results.whole_file import write_whole
+    from linkscope.whole_file import write_whole
     from linkscope.workload.halo import halo, parse_cells
     from linkscope.workload.pattern_file import read_pattern
 

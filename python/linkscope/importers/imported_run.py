@@ -18,7 +18,7 @@ from linkscope.importers.outcome import outcome, sequence_of, sized
 from linkscope.importers.peer_output import PeerOutput, Source
 from linkscope.machine.node import Device, Node
 from linkscope.results.run_file import FILE_SCHEMA, RunFile
-from linkscope.results.whole_file import write_whole
+from linkscope.whole_file import write_whole
 
 Json = dict[str, Any]
 

@@ -36,7 +36,7 @@ from linkscope.report import (
 from linkscope.report.provenance import precision
 from linkscope.results.calibration import Calibration
 from linkscope.results.run_file import RunFile
-from linkscope.results.whole_file import put_whole
+from linkscope.whole_file import put_whole
 
 FURTHER = (
     ("run.plot()", 'a matrix or a curve; run.plot("WORD"): one with that word in its title'),

@@ -12,7 +12,7 @@ from linkscope.report.curve_svg import COLOURS
 _VARIABLE = re.compile(r"--(\w+):\s*(#[0-9a-fA-F]{3,8})")
 _USE = re.compile(r"var\(--(\w+)\)")
 _RULE = re.compile(r"([^{}]+)\{([^{}]*)\}")
-_DRAWN = re.compile(r"^(?:svg)?\.(?:curves|series|envelope)[\w .*-]*$")
+_DRAWN = re.compile(r"^(?:svg)?\.(?:curves|series|envelope|middle)[\w .*-]*$")
 """Selectors of what is drawn; those of legends, buttons and states are not."""
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import gzip
 import json
+import os
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -40,7 +41,7 @@ from linkscope.report.series_band import MOST_SERIES
 from linkscope.report.workload_svg import parts_shown, workload_svg
 from linkscope.results.row import Row
 from linkscope.results.run_file import RunFile
-from linkscope.results.whole_file import put_whole
+from linkscope.whole_file import put_whole
 
 MOST_BYTES = 5_000_000
 MOST_CELLS = (4000, 1000, 250)
@@ -66,10 +67,12 @@ SCRIPTS = ("details", "curves", "switches", "figures", "download", "png")
 def write_report(runs: Sequence[RunFile | Excerpt], path: Path) -> None:
     """Writes the page of a run, or of several side by side, whole or not at all.
 
-    Raises LinkscopeError where there are no runs, or ``path`` cannot be written.
+    Raises LinkscopeError where there are no runs, ``path`` is one of theirs, or it cannot be written.
     """
     if not runs:
         raise LinkscopeError("there is nothing to report: name run files, or folders that hold some")
+    if any(os.path.realpath(_whole(run).run.path) == os.path.realpath(path) for run in runs):
+        raise LinkscopeError(f"{path} is the run file itself: name another one for the page, such as PAGE.html")
     page = render(runs[0]) if len(runs) == 1 else render_runs(runs)
     try:
         put_whole(Path(path), page.encode())

@@ -22,6 +22,7 @@ from linkscope.report.html_records import Records
 from linkscope.report.html_sections import Section, sections_of
 from linkscope.report.picture_frame import LETTER, LINE, framed
 from linkscope.report.provenance import precision
+from linkscope.report.series_band import Band
 from linkscope.report.ways_picture import ways_picture
 from linkscope.results.run_file import RunFile
 
@@ -102,7 +103,25 @@ def _curves(section: Section) -> tuple[str, float, float]:
             f'fill="{colours["ink"]}">{escape(name)}</text>'
         )
     top += -(-len(named) // columns) * (LINE + 3)
-    meaning = "line: median, band: its 95 % interval, pale: 5th to 95th percentile of the samples, dashed: peak"
+    if section.band is not None:
+        parts.append(_of_all(section.band, top, colours))
+        top += LINE + 3
+    spread = "line: median, band: its 95 % interval, pale: 5th to 95th percentile of the samples"
+    meaning = "line: the model's figure" if section.exact else spread
+    meaning += ", dashed: peak" if any(curve.peak_gbps for curve in table.curves) else ""
     told = "; ".join(filter(None, [clocks(table), meaning]))
     parts.append(f'<text x="8" y="{top + 2:.1f}" font-size="12" fill="{colours["dim"]}">{escape(told)}</text>')
     return f"<style>{curve_sheet()}</style>{drawn}{''.join(parts)}", float(WIDTH), top + 8
+
+
+def _of_all(band: Band, top: float, colours: dict[str, str]) -> str:
+    """What stands for all series of a picture that has but some of them."""
+    y = top - 4
+    samples = (
+        (8, f'<line class="middle" x1="8" x2="36" y1="{y:.1f}" y2="{y:.1f}"/>', f"median of {band.count} series"),
+        (268, f'<path class="envelope" d="M268 {y - 5:.1f}h28v10h-28Z"/>', "lowest to highest of them"),
+    )
+    return "".join(
+        f'{drawn}<text x="{x + 36}" y="{top:.1f}" font-size="13" fill="{colours["ink"]}">{escape(text)}</text>'
+        for x, drawn, text in samples
+    )
