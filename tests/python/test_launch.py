@@ -74,6 +74,13 @@ def test_a_run_writes_its_page_where_asked_though_a_case_failed(bench: Bench) ->
     assert "SIGSEGV" in Path("a.html").read_text()
 
 
+def test_a_page_in_the_place_of_its_run_is_refused_before_anything_is_measured(bench: Bench) -> None:
+    ended = bench.cli("run", bench.suite, "-o", "a.html", "--report")
+    assert ended.code == 2
+    assert "a.html" in ended.err
+    assert not Path("a.html").exists()
+
+
 def test_who_else_uses_the_machine_is_told_before_anything_is_measured(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
