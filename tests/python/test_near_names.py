@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import pytest
@@ -10,9 +9,7 @@ import pytest
 from linkscope.cli import main
 from linkscope.errors import LinkscopeError
 from linkscope.near_names import near_names, unknown
-from linkscope.plan.keyword import picked
 from linkscope.plan.suite import load_suite, suite_names
-from linkscope.plan.suite_row import SuiteRow
 from linkscope.results.run_file import RunFile
 
 NAMES = ("copy-engine", "kernel-copy", "memcpy", "p2pBandwidthLatencyTest", "mpi")
@@ -60,33 +57,6 @@ def test_a_run_file_that_is_not_there_names_those_that_are(tmp_path: Path) -> No
 def test_what_is_no_suite_but_something_else_is_told_its_command(typed: str, command: str) -> None:
     with pytest.raises(LinkscopeError, match=command):
         load_suite(typed)
-
-
-@pytest.mark.parametrize(
-    ("program", "command"),
-    [
-        ("osu_latency", "run p2p-processes -k host-latency/ --format osu"),
-        ("osu_bcast", 'run collectives -k "host-mpi/ and broadcast" --format osu'),
-        ("osu_reduce_scatter", 'run collectives -k "host-mpi/ and reduce-scatter" --format osu'),
-        ("all_reduce_perf", 'run collectives -k "xccl-calls/ and all-reduce" --format nccl-tests'),
-        ("Device_to_host_memcpy_ce", "run nvbandwidth -k device_to_host_memcpy_ce --format nvbandwidth"),
-        ("MPI_latency", "run p2p-processes -k host-latency/"),
-    ],
-)
-def test_another_tools_program_leads_to_the_command(program: str, command: str) -> None:
-    with pytest.raises(LinkscopeError) as raised:
-        load_suite(program)
-    assert f"`linkscope {command}`" in str(raised.value)
-    with pytest.raises(LinkscopeError, match=re.escape(command)):
-        picked([], program)
-    suite, _, options = command.removeprefix("run ").partition(" -k ")
-    named = [word.strip('"') for word in options.split(" --")[0].split(" and ")]
-
-    def has(row: SuiteRow) -> bool:
-        found = (f"{row.name}/", *row.collectives, (row.peer or {}).get("case", ""))
-        return all(word in found for word in named)
-
-    assert any(has(row) for row in load_suite(suite).rows)
 
 
 @pytest.mark.parametrize(

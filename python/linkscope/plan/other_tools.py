@@ -9,50 +9,72 @@ from linkscope.errors import LinkscopeError
 
 if TYPE_CHECKING:
     from linkscope.plan.suite import Suite
-    from linkscope.plan.suite_row import SuiteRow
 
-_WHOLE = {
-    **dict.fromkeys(("nccl-tests", "rccl-tests"), "collectives --format nccl-tests"),
-    **dict.fromkeys(("osu", "omb", "osu-micro-benchmarks", "imb", "imb-mpi1"), "p2p-processes"),
-    "mpi_latency": "p2p-processes -k host-latency/",
+_PING_PONG = "p2p-processes -k ping-pong"
+_BANDWIDTH = "p2p-processes -k host-bandwidth/ --format osu"
+_ONE_SIDED = "p2p-processes -k one-sided/ --format osu"
+_ONE_SIDED_WINDOW = "p2p-processes -k one-sided-window/ --format osu"
+_COLLECTIVE = 'collectives -k "xccl-calls and {}" --format nccl-tests'
+_HOST_COLLECTIVE = 'collectives -k "host-mpi/2members and {}" --format osu'
+_PEER_COPIES = "nvbandwidth -k device_to_device"
+_REDUCE = "/reduce/"
+"""As it stands in ids: the bare word is a part of other collectives' names, too."""
+_COMMANDS = {
+    "osu_latency": f"{_PING_PONG} --format osu",
+    **dict.fromkeys(("osu_bw", "osu_bibw"), _BANDWIDTH),
+    **dict.fromkeys(("osu_put_latency", "osu_get_latency"), _ONE_SIDED),
+    **dict.fromkeys(("osu_put_bw", "osu_get_bw"), _ONE_SIDED_WINDOW),
+    "osu_allreduce": _HOST_COLLECTIVE.format("all-reduce"),
+    "osu_reduce": _HOST_COLLECTIVE.format(_REDUCE),
+    "osu_bcast": _HOST_COLLECTIVE.format("broadcast"),
+    "osu_reduce_scatter": _HOST_COLLECTIVE.format("reduce-scatter"),
+    "osu_allgather": _HOST_COLLECTIVE.format("all-gather"),
+    "osu_alltoall": _HOST_COLLECTIVE.format("all-to-all"),
+    "osu_barrier": "collectives -k barrier --methods mpi-collective --format osu",
+    "osu_xccl_bw": "p2p-processes -k gpu-bandwidth-xccl/",
+    "all_reduce_perf": _COLLECTIVE.format("all-reduce"),
+    "reduce_perf": _COLLECTIVE.format(_REDUCE),
+    "broadcast_perf": _COLLECTIVE.format("broadcast"),
+    "reduce_scatter_perf": _COLLECTIVE.format("reduce-scatter"),
+    "all_gather_perf": _COLLECTIVE.format("all-gather"),
+    "alltoall_perf": _COLLECTIVE.format("all-to-all"),
+    "sendrecv_perf": "p2p-processes -k ring-xccl/ --format nccl-tests",
+    **dict.fromkeys(("osu", "omb", "osu-micro-benchmarks"), f"{_PING_PONG} --format osu"),
+    **dict.fromkeys(("imb", "imb-mpi1", "mpi_latency"), _PING_PONG),
     "mpi_bandwidth": "p2p-processes -k host-bandwidth/",
-    "p2pbandwidthlatencytest": "schieffer24 -k p2p",
+    **dict.fromkeys(("nccl-tests", "rccl-tests"), _COLLECTIVE.format("all-reduce")),
+    **dict.fromkeys(("comm|scope", "comm_scope"), "commscope"),
+    **dict.fromkeys(("nvloom", "nvloom_cli"), _PEER_COPIES),
+    "p2pbandwidthlatencytest": "schieffer24 -k p2p-",
+    "transferbench": "peer duplex",
+    "multichase": "latency-host",
     "bandwidthtest": "host-device",
     "stream": "host",
-    "transferbench": "peer duplex host-device --methods copy-engine,kernel-copy",
 }
-"""Of programs that no row covers by their name: the suites to run, and options."""
-_FORMATS = {"osu_": "osu", "nccl-tests ": "nccl-tests"}
-"""By how the name begins that a row covers: what prints its table."""
+"""Program or tool, in small letters -> what follows `linkscope run`; as docs/from-other-tools.md has it."""
 
 
 def meant_instead(name: str, suites: Iterable[Suite]) -> LinkscopeError | None:
-    """The error that says what to run instead of another tool's program ``name``, such as "osu_latency" or
-    "all_reduce_perf"; None where it is none. Rows that need no GPU come first."""
+    """The error that says what to run instead of another tool's program or test ``name``, such as "osu_latency",
+    "all_reduce_perf" or "device_local_copy"; None where it is none. ``suites``: where nvbandwidth's tests and
+    Comm|Scope's are looked up. A study's figures and sections, and a tool's presets, are no programs.
+    """
     word = name.strip().lower()
-    if word in _WHOLE:
-        return _error(name, _WHOLE[word])
-    rows = [row for suite in suites for row in suite.rows]
-    for row in sorted(rows, key=lambda row: row.needs_gpu):
+    command = _COMMANDS.get(word) or _test(word, suites)
+    return None if command is None else LinkscopeError(_said(name, command))
+
+
+def _said(name: str, command: str) -> str:
+    return f"{name!r} is another tool's program: `linkscope run {command}` measures the same"
+
+
+def _test(word: str, suites: Iterable[Suite]) -> str | None:
+    """The command for a test that a row repeats or covers under that one word."""
+    if " " in word:
+        return None
+    for row in (row for suite in suites for row in suite.rows):
         if row.peer and row.peer["case"].lower() == word:
-            return _error(name, f"{row.suite} -k {row.peer['case']} --format {row.peer['tool']}")
-        known = next((one for one in row.covers if one.lower().rpartition(" ")[2] == word), None)
-        if known is not None:
-            return _error(name, f"{row.suite} -k {_keyword(row, word)}{_format(known)}")
+            return f"{row.suite} -k {row.peer['case']} --format {row.peer['tool']}"
+        if any(one.lower() == word for one in row.covers):
+            return f"{row.suite} -k {row.suite}/{row.name}/"
     return None
-
-
-def _error(name: str, words: str) -> LinkscopeError:
-    return LinkscopeError(f"{name!r} is another tool's program: `linkscope run {words}` measures the same")
-
-
-def _keyword(row: SuiteRow, word: str) -> str:
-    """Of the row, and of several collectives the one that the program measures."""
-    plain = word.replace("_", "").replace("bcast", "broadcast")
-    named = [one for one in row.collectives if one.replace("-", "") in plain]
-    one = max(named, key=len, default=None)
-    return f"{row.name}/" if one is None or len(row.collectives) == 1 else f'"{row.name}/ and {one}"'
-
-
-def _format(known: str) -> str:
-    return next((f" --format {form}" for start, form in _FORMATS.items() if known.startswith(start)), "")
