@@ -255,21 +255,23 @@ def prepare(request: Request, measured: frozenset[str] = frozenset()) -> Job:
     once = not described and _once()
     if described or once:
         rounds = RoundLimits()  # a model gives the same figure every time
+    crowd = 1.0 if described else crowd_now()
     before = Costs() if described else costs.known(costs.kept_at(node.name, engine.backend))
     if budget_s is None or described:
         fit = fitted(planned, precision, rounds, before, budget_s)
     else:
         open_ = [one for one in planned if one.id not in measured]
-        fit = fitted_to(with_unit(str(request.budget)), begun + budget_s, open_, precision, rounds, before)
+        busy = before.times(crowd)
+        fit = fitted_to(with_unit(str(request.budget)), begun + budget_s, open_, precision, rounds, busy)
         known_cases = fitted([one for one in planned if one.id in measured], precision, rounds, before).cases
         by_id = {one.id: one for one in (*fit.cases, *known_cases)}
-        fit = replace(fit, cases=tuple(by_id[one.id] for one in planned))
+        options = replace(fit.options, costs=before)
+        fit = replace(fit, cases=tuple(by_id[one.id] for one in planned), options=options)
     found = None if described else read_state(engine.description)
     said = [*_unit_notes(request), *workload_notes(fit.cases), *fit.notes, *_neighbour_notes(node, found)]
     said += [ONCE] if once else []
     calibrated = calibration.load(node, said.append)
     noise = {} if calibrated is None else calibration.noise_of(calibrated, (one.id for one in fit.cases))
-    crowd = 1.0 if described else crowd_now()
     return Job(
         request, node, engine, fit.cases, fit.options, fit.rounds, fit.deadline, noise, tuple(said), crowd, found
     )
