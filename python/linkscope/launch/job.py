@@ -219,6 +219,13 @@ ONCE = (
 )
 
 
+def _once_notes(request: Request) -> list[str]:
+    """What ranks mean for the rounds, and for the number of them that was asked for."""
+    asked = parse_rounds(request.rounds) if request.rounds else RoundLimits()
+    overruled = [] if asked == RoundLimits() else [f"--rounds {request.rounds} does not count here: it is one round"]
+    return [*overruled, ONCE]
+
+
 def _once() -> bool:
     """Whether this process is one of a job's ranks that cannot start its engines again."""
     place = inside.place()
@@ -269,7 +276,7 @@ def prepare(request: Request, measured: frozenset[str] = frozenset()) -> Job:
         fit = replace(fit, cases=tuple(by_id[one.id] for one in planned), options=options)
     found = None if described else read_state(engine.description)
     said = [*_unit_notes(request), *workload_notes(fit.cases), *fit.notes, *_neighbour_notes(node, found)]
-    said += [ONCE] if once else []
+    said += _once_notes(request) if once else []
     calibrated = calibration.load(node, said.append)
     noise = {} if calibrated is None else calibration.noise_of(calibrated, (one.id for one in fit.cases))
     return Job(
