@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from launching import TINY_IDS, Bench, add_engine, bench
+from launching import TINY_IDS, TINY_SUITE, Bench, add_engine, bench
 
 import linkscope
 from linkscope.cli.listing import KINDS
@@ -194,6 +194,19 @@ def test_a_dry_run_says_what_would_run_and_writes_nothing(bench: Bench) -> None:
     plan = json.loads(bench.cli("run", bench.suite, "--dry-run", "--json").out)
     assert [case["id"] for case in plan["cases"]] == TINY_IDS
     assert not Path("runs").exists()
+
+
+def test_a_dry_run_counts_in_a_line_each_however_narrow_the_terminal(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "20")
+    long = "copies-with-a-long-name"
+    skipped = TINY_SUITE.replace("name: copy", "name: skipped").replace("memcpy", "mpi")
+    Path(bench.suite).write_text(TINY_SUITE.replace("name: copy", f"name: {long}") + skipped.partition("rows:")[2])
+    counts = [line for line in bench.cli("run", bench.suite, "--dry-run").out.splitlines() if line.startswith("  ")]
+    assert len(counts) == 3
+    assert counts[0].endswith(long)
+    assert counts[2].endswith(" mpi")
 
 
 def test_show_report_and_export_take_a_run(bench: Bench) -> None:
