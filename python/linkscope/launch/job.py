@@ -36,6 +36,7 @@ from linkscope.plan.modelled import machine_of
 from linkscope.plan.planned_case import PlannedCase
 from linkscope.plan.run_estimate import RunEstimate, crowd_now, modelled_estimate, run_estimate
 from linkscope.plan.select import parse_duration, parse_precision, parse_rounds, selection, with_unit
+from linkscope.plan.sizes import early_ends
 from linkscope.plan.suite import load_suite, packaged_methods
 from linkscope.plan.workload_cases import workload_notes
 from linkscope.results import calibration
@@ -206,6 +207,11 @@ def _unit_notes(request: Request) -> list[str]:
     return [f"a budget without a unit means seconds: {with_unit(request.budget)}"]
 
 
+def _size_notes(request: Request) -> list[str]:
+    """Of ranges whose end is no step, where they end."""
+    return [f"sizes: {one}, the last step within" for one in early_ends(request.sizes or "")]
+
+
 def _neighbour_notes(node: Node, state: MachineState | None) -> list[str]:
     """Who else uses the machine, with what follows for the run, each in a line."""
     if state is None:
@@ -275,7 +281,13 @@ def prepare(request: Request, measured: frozenset[str] = frozenset()) -> Job:
         options = replace(fit.options, costs=before)
         fit = replace(fit, cases=tuple(by_id[one.id] for one in planned), options=options)
     found = None if described else read_state(engine.description)
-    said = [*_unit_notes(request), *workload_notes(fit.cases), *fit.notes, *_neighbour_notes(node, found)]
+    said = [
+        *_unit_notes(request),
+        *_size_notes(request),
+        *workload_notes(fit.cases),
+        *fit.notes,
+        *_neighbour_notes(node, found),
+    ]
     said += _once_notes(request) if once else []
     calibrated = calibration.load(node, said.append)
     noise = {} if calibrated is None else calibration.noise_of(calibrated, (one.id for one in fit.cases))

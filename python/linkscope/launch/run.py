@@ -69,6 +69,10 @@ def run(
     Started as the ranks of a job, all but rank 0 become its engines and do not come back.
     """
     path = output or default_output()
+    if str(path) == "-":
+        raise LinkscopeError(
+            "a run is written to a file, so that it can be completed: name it with -o FILE; --json prints it"
+        )
     with inside.lead(path) as leader:
         job = prepare(request or Request())
         _check_wanted(leader, job.cases)
