@@ -72,9 +72,12 @@ def test_bytes_that_cpus_move_are_expected_to_be_sampled_for_all_the_time_they_h
     assert found.sampling_s == pytest.approx(0.3)
 
 
-def test_on_a_crowded_machine_what_was_learnt_and_what_was_not_takes_so_much_longer() -> None:
-    options = SamplingOptions(costs=Costs({"s/a/kernel-copy/1": 1.0}, {}, {1: 2.0}))
+def test_on_a_crowded_machine_what_was_learnt_and_what_was_not_takes_so_much_longer(tmp_path: Path) -> None:
     cases = [case(1, "kernel-copy", "gpu:0", tuning_group="one")]
+    path = tmp_path / "costs.json"
+    costs.learn(path, Costs(), [ok(cases[0], [[1e-3] * 8], elapsed_s=4.0)], {1: [8.0]}, crowd=4.0)
+    options = SamplingOptions(costs=costs.known(path))
+    assert options.costs.setup_s(cases[0]) == pytest.approx(1.0, abs=0.1)
     idle, busy = (run_estimate(cases, options, RoundLimits(), crowd) for crowd in (1.0, 4.0))
     assert min(idle.setup_s, idle.sampling_s, idle.tuning_s) > 0
     assert busy.likely_s == pytest.approx(4 * idle.likely_s)
