@@ -166,6 +166,21 @@ def test_a_dry_run_says_what_a_budget_leaves_out(bench: Bench, own_folders: Path
     assert "4 are left out" in bench.cli("run", bench.suite, "--budget", "5s", "--dry-run").out
 
 
+def test_a_budget_on_a_crowded_machine_is_for_less_of_what_was_learnt(
+    bench: Bench, own_folders: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench.cli("run", bench.suite, "-o", "a.jsonl")
+    (path,) = own_folders.rglob("*.json")
+    path.write_text(
+        json.dumps(json.loads(path.read_text()) | {"visits": dict.fromkeys(TINY_IDS, 1.0), "starts": {"1": 0.1}})
+    )
+    said = []
+    for crowd in (1.0, 2.0):
+        monkeypatch.setattr("linkscope.launch.job.crowd_now", lambda crowd=crowd: crowd)
+        said.append(bench.cli("run", bench.suite, "--budget", "12s", "--dry-run").out)
+    assert ["left out" in one for one in said] == [False, True]
+
+
 def test_a_budget_for_nothing_is_refused_with_one_that_suffices(bench: Bench) -> None:
     ended = bench.cli("run", bench.suite, "-o", "a.jsonl", "--budget", "500ms")
     assert ended.code == 2

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from launching import TINY_IDS, Bench, add_engine, bench
+from launching import TINY_IDS, TINY_SUITE, Bench, add_engine, bench
 
 import linkscope
 from linkscope.cli.listing import KINDS
@@ -51,6 +51,7 @@ BAD_INPUTS = {
     "resume of a missing file": (["run", "--resume", "-o", "none.jsonl"], "cannot read none.jsonl: No such file"),
     "output is a directory": (["run", "tiny.yaml", "-o", "."], "exists: choose another -o FILE"),
     "output below a file": (["run", "tiny.yaml", "-o", "tiny.yaml/a.jsonl"], "cannot write tiny.yaml/a.jsonl"),
+    "output is standard output": (["run", "tiny.yaml", "-o", "-"], "name it with -o FILE; --json prints it"),
     "show a missing file": (["show", "none.jsonl"], "cannot read none.jsonl: No such file or directory"),
     "show a directory": (["show", "."], ". is a folder"),
     "show a foreign file": (["show", "tiny.yaml"], "tiny.yaml is not a linkscope run file"),
@@ -194,6 +195,25 @@ def test_a_dry_run_says_what_would_run_and_writes_nothing(bench: Bench) -> None:
     plan = json.loads(bench.cli("run", bench.suite, "--dry-run", "--json").out)
     assert [case["id"] for case in plan["cases"]] == TINY_IDS
     assert not Path("runs").exists()
+
+
+@pytest.mark.parametrize(("last", "said"), [("1M", True), ("256K", False)])
+def test_a_run_says_where_sizes_end_before_the_end_that_was_asked_for(bench: Bench, last: str, said: bool) -> None:
+    ended = bench.cli("run", bench.suite, "--sizes", f"8:{last}:8x", "--dry-run")
+    assert (f"8:{last}:8x ends at 256 KiB" in ended.out) == said
+
+
+def test_a_dry_run_counts_in_a_line_each_however_narrow_the_terminal(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "20")
+    long = "copies-with-a-long-name"
+    skipped = TINY_SUITE.replace("name: copy", "name: skipped").replace("memcpy", "mpi")
+    Path(bench.suite).write_text(TINY_SUITE.replace("name: copy", f"name: {long}") + skipped.partition("rows:")[2])
+    counts = [line for line in bench.cli("run", bench.suite, "--dry-run").out.splitlines() if line.startswith("  ")]
+    assert len(counts) == 3
+    assert counts[0].endswith(long)
+    assert counts[2].endswith(" mpi")
 
 
 def test_show_report_and_export_take_a_run(bench: Bench) -> None:

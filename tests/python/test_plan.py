@@ -20,7 +20,7 @@ from linkscope.plan.budget import (
     timeout_s,
 )
 from linkscope.plan.select import allowed_devices, parse_devices, parse_duration, parse_precision
-from linkscope.plan.sizes import LARGEST_BYTES, format_bytes, parse_counts, parse_size, parse_sizes
+from linkscope.plan.sizes import LARGEST_BYTES, early_ends, format_bytes, parse_counts, parse_size, parse_sizes
 
 NODE = Node("two", tuple(Device(f"{kind}:{i}", kind) for kind in ("numa", "gpu") for i in range(2)), ())
 
@@ -48,6 +48,12 @@ def test_ranges_step_by_the_factor_and_end_at_the_last_step_inside() -> None:
     assert parse_sizes("4K:63K:4x") == [4 << 10, 16 << 10]
     assert len(parse_sizes("64:1G:2x")) == 25
     assert parse_sizes("1M,1K,1M") == [1 << 10, 1 << 20]
+
+
+def test_ranges_whose_end_is_no_step_are_told_with_the_size_where_they_end() -> None:
+    assert early_ends("8:1M:8x") == ["8:1M:8x ends at 256 KiB"]
+    assert early_ends("3, 4K:63K:4x,4K:64K:4x,0:7:4x") == ["4K:63K:4x ends at 16 KiB", "0:7:4x ends at 4 B"]
+    assert early_ends("64K,512M") == early_ends("8:256K:8x") == []
 
 
 @given(st.integers(1, LARGEST_BYTES), st.integers(1, LARGEST_BYTES), st.floats(1.01, 100))

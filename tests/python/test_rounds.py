@@ -15,7 +15,8 @@ from launching import TINY_IDS, Bench, bench
 from result_schema import validate
 
 from linkscope.errors import LinkscopeError
-from linkscope.launch.job import Job
+from linkscope.launch.job import ONCE, Job
+from linkscope.launch.launcher.inside import JobRank
 from linkscope.launch.rounds import Rounds
 from linkscope.plan.budget import RoundLimits
 from linkscope.plan.planned_case import PlannedCase
@@ -169,3 +170,14 @@ def test_rounds_are_a_number_or_two() -> None:
     for wrong in ("", "0", "6:3", "x", "-1", "3:", "99999"):
         with pytest.raises(LinkscopeError, match="rounds"):
             parse_rounds(wrong)
+
+
+@pytest.mark.parametrize(("rounds", "overruled"), [("1", False), ("3", True), ("2:4", True)])
+def test_ranks_say_that_rounds_which_were_asked_for_do_not_count(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, rounds: str, overruled: bool
+) -> None:
+    monkeypatch.setattr("linkscope.launch.launcher.inside.place", lambda: JobRank(0, 2, "job", again=False))
+    ended = bench.cli("run", bench.suite, "--rounds", rounds, "--dry-run")
+    assert ended.code == 0, ended.err
+    assert ONCE in ended.out
+    assert (f"--rounds {rounds}" in ended.out) == overruled

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
+from modelled_run import ok
 
-from linkscope.plan.budget import Costs, RoundLimits, SamplingOptions, setup_s, tuning_s
+from linkscope.launch import costs
+from linkscope.plan.budget import Costs, RoundLimits, SamplingOptions, row_of, setup_s, tuning_s
 from linkscope.plan.run_estimate import RunEstimate, crowd_now, run_estimate
 
 ONE_ROUND = RunEstimate(10.0, 20.0, 5.0, 15.0, RoundLimits(1, 1), tuning_s=3.0)
@@ -69,12 +72,33 @@ def test_bytes_that_cpus_move_are_expected_to_be_sampled_for_all_the_time_they_h
     assert found.sampling_s == pytest.approx(0.3)
 
 
-def test_costs_learnt_while_the_machine_was_as_crowded_are_not_multiplied_again() -> None:
-    options = SamplingOptions(costs=Costs({"s/a/memcpy/1": 1.0}, crowd=4.0))
-    cases = [case(1)]
-    assert run_estimate(cases, options, RoundLimits(), crowd=4.0).crowd == 1.0
-    assert run_estimate(cases, options, RoundLimits(), crowd=8.0).crowd == 2.0
-    assert run_estimate(cases, options, RoundLimits(), crowd=1.0).crowd == 1.0
+def test_on_a_crowded_machine_what_was_learnt_and_what_was_not_takes_so_much_longer(tmp_path: Path) -> None:
+    cases = [case(1, "kernel-copy", "gpu:0", tuning_group="one")]
+    path = tmp_path / "costs.json"
+    costs.learn(path, Costs(), [ok(cases[0], [[1e-3] * 8], elapsed_s=4.0)], {1: [8.0]}, crowd=4.0)
+    options = SamplingOptions(costs=costs.known(path))
+    assert options.costs.setup_s(cases[0]) == pytest.approx(1.0, abs=0.1)
+    idle, busy = (run_estimate(cases, options, RoundLimits(), crowd) for crowd in (1.0, 4.0))
+    assert min(idle.setup_s, idle.sampling_s, idle.tuning_s) > 0
+    assert busy.likely_s == pytest.approx(4 * idle.likely_s)
+    assert busy.most_s == pytest.approx(4 * idle.most_s)
+
+
+def test_a_run_on_a_crowded_machine_leaves_the_costs_of_others_alone_and_adds_its_own_as_if_idle(
+    tmp_path: Path,
+) -> None:
+    row = ok(case(1 << 20), [[1e-3] * 8], elapsed_s=8.0)
+    before = Costs({"other": 2.0, row.id: 3.0}, {"other": 1.5}, {1: 0.5, 2: 0.7})
+    path = tmp_path / "costs.json"
+    costs.learn(path, before, [row], {1: [4.0], 2: []}, crowd=8.0)
+    found = costs.known(path)
+    assert found.visits == {"other": 2.0, row.id: pytest.approx(1.0, abs=0.2)}
+    assert found.starts == {1: 0.5, 2: 0.7}
+    assert found.ratios["other"] == 1.5
+    costs.learn(path, before, [row], {}, crowd=1.0)
+    quiet = costs.known(path)
+    for name in ("", row_of(row.case)):
+        assert quiet.ratios[name] == pytest.approx(8 * found.ratios[name])
 
 
 def test_an_idle_machine_is_not_crowded(monkeypatch: pytest.MonkeyPatch) -> None:

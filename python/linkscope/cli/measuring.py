@@ -79,9 +79,9 @@ def dry_run(request: Request, out: Console, as_json: bool, form: str | None = No
     for note in job.notes:
         out.print(note, highlight=False, markup=False, soft_wrap=True)
     for (suite, name), count in Counter((case.case["suite"], case.case["name"]) for case in job.cases).items():
-        out.print(f"{count:6}  {suite}/{name}", highlight=False)
+        out.print(f"{count:6}  {suite}/{name}", highlight=False, markup=False, soft_wrap=True)
     for reason, count in Counter(case.skip for case in job.cases if case.skip is not None).items():
-        out.print(f"{count:6}  of these skipped: {reason}", highlight=False, markup=False)
+        out.print(f"{count:6}  of these skipped: {reason}", highlight=False, markup=False, soft_wrap=True)
     out.print(extent(job, job.cases), highlight=False, markup=False, soft_wrap=True)
     return 0
 

@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import Any, TypeVar
 
 from linkscope.plan.budget import Costs, row_of, setup_s
 from linkscope.results.kept_file import KeptFolder
@@ -15,6 +15,7 @@ from linkscope.results.row import Row
 
 SCHEMA = 1
 MOST_VISITS = 20_000
+_Key = TypeVar("_Key")
 _FOLDER = KeptFolder("XDG_CACHE_HOME", ".cache", "costs", most_bytes=8 << 20)
 
 
@@ -30,8 +31,7 @@ def known(path: Path) -> Costs:
         if data["schema"] != SCHEMA:
             return Costs()
         starts = {int(processes): seconds for processes, seconds in _seconds(data["starts"]).items()}
-        crowd = _seconds({"crowd": data.get("crowd", 1.0)})["crowd"]
-        return Costs(_seconds(data["visits"]), _seconds(data["ratios"]), starts, max(crowd, 1.0))
+        return Costs(_seconds(data["visits"]), _seconds(data["ratios"]), starts)
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return Costs()
 
@@ -41,7 +41,8 @@ def learn(
 ) -> None:
     """Keeps what ``rows`` and ``starts`` (seconds, by number of processes) add to ``before``, if it can.
 
-    ``crowd``: how many wanted each CPU when the run began.
+    ``crowd``: how many wanted each CPU when the run began. Seconds are kept divided by it, so that those of a busy
+    machine can stand beside those of a quiet one.
     """
     visits: dict[str, list[float]] = {}
     ratios: dict[str, list[float]] = {}
@@ -53,16 +54,19 @@ def learn(
     if not visits:
         return
     ratios[""] = [ratio for found in ratios.values() for ratio in found]
-    merged = {**before.visits, **{case_id: median(found) for case_id, found in visits.items()}}
+    new = Costs(_medians(visits), _medians(ratios), _medians(starts)).times(1 / crowd)
     data = {
         "schema": SCHEMA,
-        "crowd": crowd,
-        "visits": dict(list(merged.items())[-MOST_VISITS:]),
-        "ratios": {**before.ratios, **{name: median(found) for name, found in ratios.items()}},
-        "starts": {**before.starts, **{processes: median(found) for processes, found in starts.items() if found}},
+        "visits": dict(list({**before.visits, **new.visits}.items())[-MOST_VISITS:]),
+        "ratios": {**before.ratios, **new.ratios},
+        "starts": {**before.starts, **new.starts},
     }
     with contextlib.suppress(OSError):
         _FOLDER.write(path, data)
+
+
+def _medians(found: Mapping[_Key, Sequence[float]]) -> dict[_Key, float]:
+    return {key: median(values) for key, values in found.items() if values}
 
 
 def _sampled_s(row: Row) -> float:

@@ -76,7 +76,7 @@ def fitted_to(
     if out:
         notes.append(
             f"{budget} are too short: all {len(runnable)} cases once need about {_seconds(once, before)}; "
-            f"{len(out)} are left out, of curves every other size first"
+            f"{len(out)} {'is' if len(out) == 1 else 'are'} left out, of curves every other size first"
         )
     elif visits < rounds.least:
         usual = _seconds(rounds.least * once, before)

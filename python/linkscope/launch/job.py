@@ -36,6 +36,7 @@ from linkscope.plan.modelled import machine_of
 from linkscope.plan.planned_case import PlannedCase
 from linkscope.plan.run_estimate import RunEstimate, crowd_now, modelled_estimate, run_estimate
 from linkscope.plan.select import parse_duration, parse_precision, parse_rounds, selection, with_unit
+from linkscope.plan.sizes import early_ends
 from linkscope.plan.suite import load_suite, packaged_methods
 from linkscope.plan.workload_cases import workload_notes
 from linkscope.results import calibration
@@ -206,6 +207,11 @@ def _unit_notes(request: Request) -> list[str]:
     return [f"a budget without a unit means seconds: {with_unit(request.budget)}"]
 
 
+def _size_notes(request: Request) -> list[str]:
+    """Of ranges whose end is no step, where they end."""
+    return [f"sizes: {one}, the last step within" for one in early_ends(request.sizes or "")]
+
+
 def _neighbour_notes(node: Node, state: MachineState | None) -> list[str]:
     """Who else uses the machine, with what follows for the run, each in a line."""
     if state is None:
@@ -217,6 +223,13 @@ ONCE = (
     "started as ranks, whose processes come once: every case is measured once, so intervals hold within this run; "
     "`linkscope run` without mpiexec or srun before it starts processes anew for each of three rounds"
 )
+
+
+def _once_notes(request: Request) -> list[str]:
+    """What ranks mean for the rounds, and for the number of them that was asked for."""
+    asked = parse_rounds(request.rounds) if request.rounds else RoundLimits()
+    overruled = [] if asked == RoundLimits() else [f"--rounds {request.rounds} does not count here: it is one round"]
+    return [*overruled, ONCE]
 
 
 def _once() -> bool:
@@ -255,21 +268,29 @@ def prepare(request: Request, measured: frozenset[str] = frozenset()) -> Job:
     once = not described and _once()
     if described or once:
         rounds = RoundLimits()  # a model gives the same figure every time
+    crowd = 1.0 if described else crowd_now()
     before = Costs() if described else costs.known(costs.kept_at(node.name, engine.backend))
     if budget_s is None or described:
         fit = fitted(planned, precision, rounds, before, budget_s)
     else:
         open_ = [one for one in planned if one.id not in measured]
-        fit = fitted_to(with_unit(str(request.budget)), begun + budget_s, open_, precision, rounds, before)
+        busy = before.times(crowd)
+        fit = fitted_to(with_unit(str(request.budget)), begun + budget_s, open_, precision, rounds, busy)
         known_cases = fitted([one for one in planned if one.id in measured], precision, rounds, before).cases
         by_id = {one.id: one for one in (*fit.cases, *known_cases)}
-        fit = replace(fit, cases=tuple(by_id[one.id] for one in planned))
+        options = replace(fit.options, costs=before)
+        fit = replace(fit, cases=tuple(by_id[one.id] for one in planned), options=options)
     found = None if described else read_state(engine.description)
-    said = [*_unit_notes(request), *workload_notes(fit.cases), *fit.notes, *_neighbour_notes(node, found)]
-    said += [ONCE] if once else []
+    said = [
+        *_unit_notes(request),
+        *_size_notes(request),
+        *workload_notes(fit.cases),
+        *fit.notes,
+        *_neighbour_notes(node, found),
+    ]
+    said += _once_notes(request) if once else []
     calibrated = calibration.load(node, said.append)
     noise = {} if calibrated is None else calibration.noise_of(calibrated, (one.id for one in fit.cases))
-    crowd = 1.0 if described else crowd_now()
     return Job(
         request, node, engine, fit.cases, fit.options, fit.rounds, fit.deadline, noise, tuple(said), crowd, found
     )

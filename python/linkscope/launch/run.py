@@ -69,6 +69,10 @@ def run(
     Started as the ranks of a job, all but rank 0 become its engines and do not come back.
     """
     path = output or default_output()
+    if str(path) == "-":
+        raise LinkscopeError(
+            "a run is written to a file, so that it can be completed: name it with -o FILE; --json prints it"
+        )
     with inside.lead(path) as leader:
         job = prepare(request or Request())
         _check_wanted(leader, job.cases)
@@ -135,7 +139,8 @@ def _check_wanted(leader: inside.JobLeader | None, cases: Sequence[PlannedCase])
 
 def _rounds(job: Job, cases: Sequence[PlannedCase], header: Json) -> Rounds:
     """Their order is drawn by when the run began, so that another run has another."""
-    start_s = job.options.costs.starts_s([case.case for case in job.cases if case.skip is None])
+    costs_now = job.options.costs.times(job.crowd)
+    start_s = costs_now.starts_s([case.case for case in job.cases if case.skip is None])
     return Rounds(
         cases,
         job.rounds,
@@ -232,7 +237,7 @@ class _RunUnderWay:
         begun = dict(self.under_way)
         for case in (one for one in self.rounds.cases if self.rounds.lacks_all(one)):
             silent_s = time.monotonic() - begun.get(case.id, math.inf)
-            if silent_s > _SILENT_S + _SILENT_TIMES * self.job.visit_s(case):
+            if silent_s > _SILENT_S + _SILENT_TIMES * self.job.visit_s(case) * self.job.crowd:
                 reason = f"no sign of life for {silent_s:.0f} s when the budget of {budget} ended"
                 self._take(0, outcome(case.case, "failed", reason, self.job.backend, silent_s))
             else:

@@ -56,17 +56,24 @@ DEFAULT_ROUNDS = RoundLimits(3, 6)
 
 @dataclass(frozen=True)
 class Costs:
-    """What visits took when they were made here before; where nothing is known, estimates stand.
+    """What visits take here while nobody else works, by those made before; where nothing is known, estimates stand.
 
     ``visits``: seconds of a visit of a case beyond its sampling, by id. ``ratios``: these over the estimate, by suite
     and row ("" for all), for cases that were not visited. ``starts``: seconds until so many processes begin a case,
-    whatever is set in their environment and whoever starts them. ``crowd``: how many wanted each CPU meanwhile.
+    whatever is set in their environment and whoever starts them.
     """
 
     visits: Mapping[str, float] = field(default_factory=dict)
     ratios: Mapping[str, float] = field(default_factory=dict)
     starts: Mapping[int, float] = field(default_factory=dict)
-    crowd: float = 1.0
+
+    def times(self, factor: float) -> Costs:
+        """All that is known, so many times as long; estimates stay as they are."""
+        return Costs(
+            {case_id: seconds * factor for case_id, seconds in self.visits.items()},
+            {row: ratio * factor for row, ratio in self.ratios.items()},
+            {processes: seconds * factor for processes, seconds in self.starts.items()},
+        )
 
     def setup_s(self, case: Json) -> float:
         """Seconds of a visit beyond its sampling."""

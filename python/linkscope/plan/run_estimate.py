@@ -58,10 +58,7 @@ def run_estimate(
     crowd: float = 1.0,
     limit_s: float | None = None,
 ) -> RunEstimate:
-    """Of a run of all ``cases`` (those that are not skipped).
-
-    What was learnt when the machine was as crowded needs no more time than then.
-    """
+    """Of a run of all ``cases`` (those that are not skipped), where ``crowd`` want each CPU."""
     visits = [visit_s(case, options) for case in cases]
     setup_s = sum(visit.setup_s for visit in visits)
     return RunEstimate(
@@ -71,7 +68,7 @@ def run_estimate(
         most_sampling_s=sum(visit.most_s for visit in visits) - setup_s,
         rounds=rounds,
         tuning_s=tuning_s(cases),
-        crowd=max(crowd / options.costs.crowd, 1.0),
+        crowd=crowd,
         limit_s=limit_s,
     )
 

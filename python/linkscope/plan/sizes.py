@@ -42,6 +42,15 @@ def parse_sizes(text: str, least: int = 1) -> list[int]:
     return _parse_list(text, lambda part: parse_size(part, least))
 
 
+def early_ends(text: str) -> list[str]:
+    """Of the ranges in a list that ``parse_sizes`` takes those whose last size is not their LAST, with the size where
+    each ends: "8:1M:8x ends at 256 KiB".
+    """
+    ranges = [part.strip() for part in text.split(",") if ":" in part]
+    ends = {part: (parse_sizes(part, least=0)[-1], parse_size(part.split(":")[1], least=0)) for part in ranges}
+    return [f"{part} ends at {format_bytes(end)}" for part, (end, last) in ends.items() if end != last]
+
+
 def parse_counts(text: str, most: int) -> list[int]:
     """Whole numbers of a list or range such as "1,2,max" or "1:max:2x"; ``max`` stands for ``most``.
 

@@ -53,9 +53,9 @@ def _failures(found: Diagnosis) -> str:
     """What failed comes first: the figures that are left say nothing of it."""
     if not found.failed:
         return ""
-    count, first = sum(len(one.ids) for one in found.failed), found.failed[0]
+    cases, first = wording.count(sum(len(one.ids) for one in found.failed), "case"), found.failed[0]
     where = f"{', '.join(first.where)}: " if first.where else ""
-    return f"{count} case{'s' if count > 1 else ''} failed ({where}{first.reason}). "
+    return f"{cases} failed ({where}{first.reason}). "
 
 
 def conclusion(found: Diagnosis) -> tuple[tuple[str, str], ...]:
@@ -88,7 +88,7 @@ def grounds(found: Diagnosis) -> str:
     waits = wording.count(found.judged_latencies, "latency", "latencies") + " by siblings"
     known = f"{published} of them by what such nodes are known to reach" if published else ""
     by = [known, waits if found.judged_latencies else ""]
-    text = ", ".join(filter(None, (f"Of {_figures(found.judged)} held against what is expected", *by)))
+    text = ", ".join(filter(None, (f"Of {wording.count(found.judged, 'figure')} held against what is expected", *by)))
     short = "late" if found.judged == found.judged_latencies else "short"
     if found.shortfalls:
         text = f"{text.removeprefix('Of ')}."
@@ -98,18 +98,20 @@ def grounds(found: Diagnosis) -> str:
         differ = " to ".join(dict.fromkeys(f"{one * 100:.0f} %" for one in (min(limits), max(limits))))
         text += f", none is {short} by more than healthy nodes differ ({differ})."
     if found.unsure:
-        text += f" {_figures(len(found.unsure))} may be short, but too uncertain to tell."
+        text += f" {wording.count(len(found.unsure), 'figure')} may be short, but too uncertain to tell."
     together = found.left_out.get(TOGETHER, 0)
     if together:
         are = "is" if together == 1 else "are"
-        text += f" {_figures(together)} {TOGETHER} {are} not judged: nobody has published what is normal."
+        text += (
+            f" {wording.count(together, 'figure')} {TOGETHER} {are} not judged: nobody has published what is normal."
+        )
     return text
 
 
 def _of_model(found: Diagnosis) -> str:
     """A model is no witness for itself: what others have found of such nodes is."""
     published = sum(one.held_against not in ("", SIBLINGS) for one in found.accounts)
-    told = f"{_figures(published)} agree with what such nodes are known to reach. " if published else ""
+    told = f"{wording.count(published, 'figure')} agree with what such nodes are known to reach. " if published else ""
     return f"{told}`linkscope list machines NAME` says what is assumed and what it lacks."
 
 
@@ -143,10 +145,6 @@ def _nothing(found: Diagnosis) -> str:
 def lost(one: Shortfall) -> str:
     """What is missing of a rate, or by what a latency is too long."""
     return f"{one.cost * 100:.1f} % {'longer' if one.late else 'missing'}"
-
-
-def _figures(count: int) -> str:
-    return "1 figure" if count == 1 else f"{count} figures"
 
 
 def _where(one: Shortfall) -> str:

@@ -122,7 +122,7 @@ def _how(row: Row) -> str:
     others = len(row.case["flows"]) - 1
     text = f"{flow['method']}, {' → '.join(ends)}, driven by {flow['executor']}"
     text += f", {_processes(row)}" if row.case.get("processes", 1) > 1 else ""
-    return f"{text}; and {others} more flow{'s' if others > 1 else ''}" if others else text
+    return f"{text}; and {wording.count(others, 'more flow')}" if others else text
 
 
 def _schedule(flow: dict[str, Any]) -> str:

@@ -83,7 +83,7 @@ class LinkStyles:
         peak = "peak not known" if link.peak_gbps is None else f"{_number(link.peak_gbps)} GB/s"
         tier = f"{link.tier}: " if link.tier and link.tier != link.kind else ""
         name += " to the CPU" if link.kind == "nvlink" and "numa:" in f"{link.a} {link.b}" else ""
-        return f"{tier}{name}{lanes}, {peak}, {len(links)} link{'s' if len(links) > 1 else ''}"
+        return f"{tier}{name}{lanes}, {peak}, {wording.count(len(links), 'link')}"
 
 
 class JudgedStyles(LinkStyles):

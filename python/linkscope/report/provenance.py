@@ -77,7 +77,7 @@ def _reach(rows: Sequence[Row]) -> str:
     found = [(count, text) for count, text in parts if count]
     if len(found) < 2:
         return found[0][1] if found else "of each figure"
-    return ", ".join(f"{text} ({count} case{'s' if count > 1 else ''})" for count, text in found)
+    return ", ".join(f"{text} ({wording.count(count, 'case')})" for count, text in found)
 
 
 def _noise(header: Header) -> str:
@@ -124,7 +124,7 @@ def _devices(node: Node) -> str:
     parts = [f"{count} × {name}" for name, count in gpus.items()]
     numa = len(node.of_kind("numa"))
     if numa:
-        parts.append(f"{numa} NUMA node{'s' if numa > 1 else ''}")
+        parts.append(wording.count(numa, "NUMA node"))
     return ", ".join(parts) or "no devices"
 
 

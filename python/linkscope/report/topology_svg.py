@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from html import escape
 
 from linkscope.machine.node import Device, Link, Node
+from linkscope.report import wording
 from linkscope.report.link_styles import MOST_LABELS, LinkStyles, is_host_fabric
 from linkscope.report.topology_layout import Box, TopologyLayout, arc_drop, lay_out
 
@@ -244,7 +245,7 @@ def _summary(node: Node) -> str:
     numa = node.of_kind("numa")
     if numa:
         names = " + ".join(dict.fromkeys(d.name for d in numa if d.name not in ("", node.name)))
-        parts.append(f"{len(numa)} NUMA node{'s' if len(numa) > 1 else ''}" + (f" ({names})" if names else ""))
+        parts.append(wording.count(len(numa), "NUMA node") + (f" ({names})" if names else ""))
     return ", ".join(parts)
 
 

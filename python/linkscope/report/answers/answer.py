@@ -53,11 +53,6 @@ def words(*found: str | None) -> str:
     return ", ".join(word for word in found if word)
 
 
-def count(number: int, noun: str) -> str:
-    """Such as "1 pair", "12 pairs"."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
-
-
 def span(*ends: str) -> str:
     """Such as "1 us (a) to 2 us (b)"; equal ends once."""
     return " to ".join(dict.fromkeys(ends))

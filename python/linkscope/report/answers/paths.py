@@ -7,7 +7,7 @@ from polars import DataFrame
 
 from linkscope.analysis.tiers import MERGED, OFF
 from linkscope.report import wording
-from linkscope.report.answers.answer import Answer, Line, count, figure, how, more, sentence, where, words
+from linkscope.report.answers.answer import Answer, Line, figure, how, more, sentence, where, words
 
 MOST_PAIRS = 4
 
@@ -48,9 +48,7 @@ def _tiers(table: DataFrame) -> str:
         matrix = table.filter(polars.col("agree") == OFF).row(0, named=True)
         named = ", ".join(off[:MOST_PAIRS]) + (f" and {len(off) - MOST_PAIRS} more" if len(off) > MOST_PAIRS else "")
         which = "pair is" if len(off) == 1 else "pairs are"
-        return f"{count(len(off), 'pair').partition(' ')[0]} {which} not as fast as the topology says: {named}, " + (
-            f"such as by {how(matrix)}."
-        )
+        return f"{len(off)} {which} not as fast as the topology says: {named}, " + (f"such as by {how(matrix)}.")
     merged = matrices.filter(polars.col("agree") == MERGED)
     same = f"Speed classes are the topology's in {len(matrices) - len(merged)} of {len(matrices)} matrices"
     if merged.is_empty():
@@ -119,7 +117,7 @@ ANISOTROPY = Answer(
 def _numa(table: DataFrame) -> str:
     dear = table.filter(polars.col("beyond") & (polars.col("cost") > 0)).sort("cost", maintain_order=True)
     nearer = table.filter(polars.col("beyond") & (polars.col("cost") < 0))
-    odd = f"; in {count(len(nearer), 'figure')} the farther node is the faster" if len(nearer) else ""
+    odd = f"; in {wording.count(len(nearer), 'figure')} the farther node is the faster" if len(nearer) else ""
     if dear.is_empty():
         return f"A farther NUMA node costs nothing beyond noise in all {len(table)} figures{odd}."
     worst, middle = dear.row(-1, named=True), dear.row(len(dear) // 2, named=True)

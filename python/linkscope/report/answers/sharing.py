@@ -9,7 +9,7 @@ from polars import DataFrame
 
 from linkscope.analysis import interference, scaling
 from linkscope.report import wording
-from linkscope.report.answers.answer import Answer, Line, count, figure, how, more, sentence, where, words
+from linkscope.report.answers.answer import Answer, Line, figure, how, more, sentence, where, words
 
 MOST_NAMED = 2
 _DEVICE = re.compile(r"(gpu|numa):[0-9]{1,6}")
@@ -20,7 +20,8 @@ def _scaling(table: DataFrame) -> str:
     if known.is_empty():
         return "Cannot tell: none of the flows was measured alone."
     verdicts = {name: known.filter(polars.col("verdict") == name) for name in known["verdict"].unique()}
-    told = [f"{len(verdicts.get(scaling.SCALES, ()))} of {count(len(known), 'set')} of flows do not hinder one another"]
+    sets = wording.count(len(known), "set")
+    told = [f"{len(verdicts.get(scaling.SCALES, ()))} of {sets} of flows do not hinder one another"]
     if scaling.SHARED in verdicts:
         worst = verdicts[scaling.SHARED].row(0, named=True)
         told.append(
@@ -64,12 +65,12 @@ SCALING = Answer(
 def _interference(table: DataFrame) -> str:
     hit = table.filter(polars.col("verdict") != interference.NONE).sort("slowdown", maintain_order=True)
     if hit.is_empty():
-        return f"Nothing is slower beside other traffic, in all {count(len(table), 'figure')}."
+        return f"Nothing is slower beside other traffic, in all {wording.count(len(table), 'figure')}."
     worst = hit.row(-1, named=True)
     unknown = hit.filter(polars.col("verdict") == interference.UNKNOWN)
     meeting = f" in {_named(worst['shared'])}" if worst["shared"] else ""
     told = (
-        f"{len(hit)} of {count(len(table), 'figure')} are slower beside other traffic, most by "
+        f"{len(hit)} of {wording.count(len(table), 'figure')} are slower beside other traffic, most by "
         f"{more(1 + worst['slowdown'])} ({worst['path']} {worst['method']} beside {worst['beside']}{meeting})"
     )
     return f"{told}; of {len(unknown)} the topology does not explain it." if len(unknown) else f"{told}."
@@ -92,7 +93,7 @@ INTERFERENCE = Answer(
 def _threads(table: DataFrame) -> str:
     largest = table.filter(polars.col("bytes") == polars.col("bytes").max())
     best = largest.sort("gbps", maintain_order=True).row(-1, named=True)
-    enough = count(best["enough_threads"], "thread")
+    enough = wording.count(best["enough_threads"], "thread")
     open_ended = ", the most that were tried" if best["enough_threads"] == best["most_threads"] else ""
     return (
         f"{enough}{open_ended}, reach 95 % of the best rate, {wording.value(best['gbps'])} GB/s, which is "

@@ -6,7 +6,7 @@ import polars
 from polars import DataFrame
 
 from linkscope.report import wording
-from linkscope.report.answers.answer import Answer, Line, count, how, sentence, span, where, words
+from linkscope.report.answers.answer import Answer, Line, how, sentence, span, where, words
 
 NO_LINE = 0.2
 """Times that are further from their line are not described by it."""
@@ -83,7 +83,7 @@ def _saturation(table: DataFrame) -> str:
     at_once = len(table.filter(polars.col("share90_bytes").is_null()))
     rising = len(table.filter("rising"))
     more = words(
-        f"{at_once} of {count(len(table), 'rate')} are there with the smallest size" if at_once else "",
+        f"{at_once} of {wording.count(len(table), 'rate')} are there with the smallest size" if at_once else "",
         f"{rising} still rise at the largest" if rising else "",
     )
     if known.is_empty():
