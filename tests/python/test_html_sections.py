@@ -161,3 +161,23 @@ def test_a_picture_says_what_its_frames_mean_where_it_has_any(recorded: RunFile)
     framed = tuple(tuple(heat and replace(heat, short=True) for heat in line) for line in one.heat)
     assert SHORT not in heat_svg(one)[0]
     assert heat_svg(replace(one, heat=framed))[0].count(SHORT) == 1
+
+
+def test_no_first_line_of_a_page_holds_what_is_no_rival() -> None:
+    found = sections(RunFile.read(RUNS / "h200x4-packets.jsonl"))
+    assert any(one.no_rivals for one in found)
+    assert not any("in-kernel" in one.brief for one in found)
+    cells = [cell for one in found for cell in one.whole.flat if "in-kernel" in cell.regime]
+    inside = {wording.value(cell.headline.value.median) for cell in cells if cell.headline is not None}
+    entries = [entry for line in glance(found).lines for entry in line.entries if entry is not None]
+    assert inside
+    assert entries
+    assert not inside & {entry.text.split()[-1] for entry in entries}
+
+
+def test_a_method_that_is_timed_otherwise_says_so_at_a_glance() -> None:
+    run = RunFile.read(RUNS / "h200x4-packets.jsonl")
+    rows = [row for row in run.rows if row.case["flows"][0]["parameters"].get("form") == "in-kernel"]
+    entries = [e for line in glance(sections(replace(run, rows=rows))).lines for e in line.entries if e is not None]
+    assert entries
+    assert all("in-kernel" in entry.note for entry in entries)
