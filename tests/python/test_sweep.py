@@ -9,10 +9,12 @@ import modelled_run as made
 import pytest
 
 from linkscope.analysis.curves import CurveSet
+from linkscope.analysis.headlines import best_by_method
 from linkscope.analysis.overview import overview
 from linkscope.analysis.rivals import set_apart
 from linkscope.analysis.summary import table_summary
 from linkscope.report import wording
+from linkscope.report.series_band import MOST_SERIES, collapsed
 from linkscope.report.summary_text import best_at, table_lines
 from linkscope.report.sweep import sweep
 from linkscope.results.row import Row
@@ -130,6 +132,20 @@ def test_a_line_says_what_sets_its_figure_apart() -> None:
     assert "window" in best_at(line)
     grid = table_lines([line], 120)
     assert "window" in str(next(iter(grid.columns[-1].cells)))
+
+
+def test_the_best_line_of_very_many_series_holds_no_window() -> None:
+    many = [row for number in range(MOST_SERIES) for row in rows(SEND, f"pair, send {number}")]
+    drawn, band = collapsed(table([*many, *timed(WINDOW, "pair, another", call="window")]))
+    assert band is not None
+    assert [point.headline and point.headline.value.median for point in drawn.curves[0].points] == pytest.approx(SEND)
+
+
+def test_of_tables_that_differ_by_method_a_window_is_not_the_best() -> None:
+    lines = [table_summary(table(timed(WINDOW, "pair, mpi", call="window"))), table_summary(table(rows(SEND)))]
+    found = [line for line in lines if line is not None]
+    assert [line.best.regime for line in best_by_method(found)] == ["the model's clock"]
+    assert [line.best.regime for line in best_by_method(found[:1])] == ["the model's clock, window"]
 
 
 def test_a_curve_that_is_timed_like_no_other_is_named() -> None:

@@ -64,7 +64,8 @@ def table_lines(lines: Sequence[TableSummary], width: int, below: Sequence[str] 
     used = sum(max(len(head), *map(len, column)) for head, column in zip(HEADS, zip(*cells, strict=True), strict=True))
     room = width - used - GAP * len(HEADS)
     for line, figures, more in zip(lines, cells, below or [""] * len(lines), strict=True):
-        title = line.heading.title if more else wording.with_kind(line.heading.title, line.best)
+        alone = line.heading.x_name and not more
+        title = wording.with_kind(line.heading.title, line.best) if alone else line.heading.title
         texts = [wording.shortened(text, room) for text in (title, more) if text]
         grid.add_row(*figures, Text("\n".join(texts)))
     return grid
