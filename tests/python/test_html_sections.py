@@ -175,6 +175,16 @@ def test_no_first_line_of_a_page_holds_what_is_no_rival() -> None:
     assert not inside & {entry.text.split()[-1] for entry in entries}
 
 
+def test_a_figure_that_nobody_knows_is_not_in_the_line_of_its_table() -> None:
+    rows = made.pair_matrix(3, "Pairs", 300.0)
+    time = rows[0].raw["flows"][0]["samples_s"][0]
+    vague = [time / 2 * factor for factor in (0.1, 0.1, 0.1, 1.0, 1.0, 10.0, 10.0, 10.0)]
+    (section,) = sections(made.run(3, [made.ok(rows[0].case, [vague]), *rows[1:]]))
+    (entry,) = (entry for line in glance([section]).lines for entry in line.entries)
+    assert entry is not None
+    assert all(float(word) < 320 for word in (*entry.text.split(" – "), *section.brief.split(" GB/s")[0].split(" – ")))
+
+
 def test_a_method_that_is_timed_otherwise_says_so_at_a_glance() -> None:
     run = RunFile.read(RUNS / "h200x4-packets.jsonl")
     rows = [row for row in run.rows if row.case["flows"][0]["parameters"].get("form") == "in-kernel"]

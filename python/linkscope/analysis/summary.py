@@ -26,8 +26,8 @@ _NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?")
 class TableSummary:
     """One table in one line, over its ok cells. ``spread`` is (max - min) / mean; ``best`` and ``worst`` are the
     cells an engineer would call so: the fastest and slowest rate, the shortest and longest time, of those that can be
-    set against one another; ``best`` of curves: of those timed alike. The shares of peak are the lowest and highest of
-    any cell, which need not be those two, of curves the highest of those timed alike; None where no peak is known.
+    set against one another (``comparable``), of curves those timed alike (``rivals``). The shares of peak are the
+    lowest and highest of these cells, which need not be those two; None where no peak is known.
     ``lowest_overlap`` and ``highest_overlap``: of the cells whose flows should run together; None where none do."""
 
     heading: Heading
@@ -104,13 +104,12 @@ def table_summary(table: Table) -> TableSummary | None:
     if not figures:
         return None
     alike = rivals(table.flat) if isinstance(table, CurveSet) else comparable(table.flat)
-    best, worst = fastest(alike), slowest(comparable(table.flat))
+    best, worst = fastest(alike), slowest(alike)
     assert best is not None
     assert worst is not None
-    highest = [c.share for c in (alike if isinstance(table, CurveSet) else table.flat) if c.share is not None]
     values = [figure.value.median for figure, _ in figures]
     mean = sum(values) / len(values)
-    shares = [c.share for _, c in figures if c.share is not None]
+    shares = [c.share for c in alike if c.share is not None]
     overlaps = [c.overlap for _, c in figures if c.overlap is not None]
     return TableSummary(
         heading=table.heading,
@@ -122,7 +121,7 @@ def table_summary(table: Table) -> TableSummary | None:
         best=best,
         worst=worst,
         lowest_share=min(shares, default=None),
-        highest_share=max(highest, default=None),
+        highest_share=max(shares, default=None),
         lowest_overlap=min(overlaps, default=None),
         highest_overlap=max(overlaps, default=None),
     )

@@ -150,10 +150,11 @@ def sections_of(tables: Sequence[Fitted], records: Records) -> list[Section]:
 
 
 def span(line: TableSummary) -> str:
-    """Its figures from the lowest to the highest; their mean where they hardly differ."""
+    """Its comparable figures from the lowest to the highest; the mean where all hardly differ."""
     if line.spread <= EVEN:
         return wording.value(line.mean)
-    return " – ".join(wording.value(number) for number in (line.min, line.max))
+    ends = sorted(one.headline.value.median for one in (line.worst, line.best) if one.headline is not None)
+    return " – ".join(dict.fromkeys(map(wording.value, ends)))
 
 
 def family(table: Table) -> str:
