@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import modelled_run as made
@@ -12,6 +13,7 @@ from linkscope.analysis.choose import choose
 from linkscope.analysis.figures import figures
 from linkscope.analysis.overview import overview
 from linkscope.report import wording
+from linkscope.report.heat_svg import SHORT, heat_svg
 from linkscope.report.html import render
 from linkscope.report.html_glance import OTHER, glance
 from linkscope.report.html_limits import fitted
@@ -152,3 +154,40 @@ def test_maps_have_a_best_way_at_every_size(recorded: RunFile) -> None:
 
 def test_the_download_has_the_runs_own_name(recorded: RunFile) -> None:
     assert re.findall(r'data-file="([^"]*)"', render(recorded)) == ["h200x4-default"]
+
+
+def test_a_picture_says_what_its_frames_mean_where_it_has_any(recorded: RunFile) -> None:
+    one = next(section for section in sections(recorded) if section.kind == "matrix")
+    framed = tuple(tuple(heat and replace(heat, short=True) for heat in line) for line in one.heat)
+    assert SHORT not in heat_svg(one)[0]
+    assert heat_svg(replace(one, heat=framed))[0].count(SHORT) == 1
+
+
+def test_no_first_line_of_a_page_holds_what_is_no_rival() -> None:
+    found = sections(RunFile.read(RUNS / "h200x4-packets.jsonl"))
+    assert any(one.no_rivals for one in found)
+    assert not any("in-kernel" in one.brief for one in found)
+    cells = [cell for one in found for cell in one.whole.flat if "in-kernel" in cell.regime]
+    inside = {wording.value(cell.headline.value.median) for cell in cells if cell.headline is not None}
+    entries = [entry for line in glance(found).lines for entry in line.entries if entry is not None]
+    assert inside
+    assert entries
+    assert not inside & {entry.text.split()[-1] for entry in entries}
+
+
+def test_a_figure_that_nobody_knows_is_not_in_the_line_of_its_table() -> None:
+    rows = made.pair_matrix(3, "Pairs", 300.0)
+    time = rows[0].raw["flows"][0]["samples_s"][0]
+    vague = [time / 2 * factor for factor in (0.1, 0.1, 0.1, 1.0, 1.0, 10.0, 10.0, 10.0)]
+    (section,) = sections(made.run(3, [made.ok(rows[0].case, [vague]), *rows[1:]]))
+    (entry,) = (entry for line in glance([section]).lines for entry in line.entries)
+    assert entry is not None
+    assert all(float(word) < 320 for word in (*entry.text.split(" – "), *section.brief.split(" GB/s")[0].split(" – ")))
+
+
+def test_a_method_that_is_timed_otherwise_says_so_at_a_glance() -> None:
+    run = RunFile.read(RUNS / "h200x4-packets.jsonl")
+    rows = [row for row in run.rows if row.case["flows"][0]["parameters"].get("form") == "in-kernel"]
+    entries = [e for line in glance(sections(replace(run, rows=rows))).lines for e in line.entries if e is not None]
+    assert entries
+    assert all("in-kernel" in entry.note for entry in entries)

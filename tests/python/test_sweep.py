@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import modelled_run as made
+import pytest
 
 from linkscope.analysis.curves import CurveSet
+from linkscope.analysis.headlines import best_by_method
 from linkscope.analysis.overview import overview
-from linkscope.report.sweep import sweep, unrivalled
+from linkscope.analysis.rivals import set_apart
+from linkscope.analysis.summary import table_summary
+from linkscope.report import wording
+from linkscope.report.series_band import MOST_SERIES, collapsed
+from linkscope.report.summary_text import best_at, table_lines
+from linkscope.report.sweep import sweep
 from linkscope.results.row import Row
+from linkscope.results.run_file import RunFile
+
+RUNS = Path(__file__).parents[1] / "fixtures" / "runs"
 
 SIZES = (1 << 10, 1 << 16, 1 << 20, 1 << 24)
 
@@ -56,13 +67,96 @@ def test_the_best_of_several_series_is_named() -> None:
     assert found.place == "quick at 16 MiB"
 
 
+def timed(rates: Sequence[float], series: str, **parameters: str) -> list[Row]:
+    found = rows(rates, series)
+    for row in found:
+        row.case["flows"][0]["parameters"] = parameters
+    return found
+
+
+SEND = (1.0, 9.0, 30.0, 40.0)
+WINDOW = (5.0, 90.0, 300.0, 400.0)
+
+
+@pytest.mark.parametrize(
+    "parameters", [{"form": "in-kernel"}, {"call": "window"}, {"call": "both-ways"}], ids=lambda one: str(one)
+)
+def test_what_is_timed_otherwise_is_best_only_where_nothing_else_is(parameters: dict[str, str]) -> None:
+    (word,) = parameters.values()
+    other = timed(WINDOW, "pair, another", **parameters)
+    found, alone = sweep(table([*rows(SEND, "pair, send"), *other])), sweep(table(other))
+    assert found is not None
+    assert alone is not None
+    assert found.place == "send at 16 MiB"
+    assert word in alone.words.replace("both ways", "both-ways")
+
+
+def test_the_best_is_of_the_clock_that_most_are_timed_by() -> None:
+    others = [*rows((2.0, 8.0, 30.0, 50.0), "pair, copy"), *rows(SEND, "pair, send")]
+    for row in others:
+        row.case["clock"] = "host"
+    measured = [Row.from_json({**row.raw, "modelled": False}) for row in [*rows(WINDOW, "pair, graph"), *others]]
+    found = sweep(table(measured))
+    assert found is not None
+    assert found.place == "copy at 16 MiB"
+
+
+def test_a_figure_that_nobody_knows_is_no_best_one_where_another_is_known() -> None:
+    known, vague = rows(SEND, "pair, send"), rows(WINDOW, "pair, vague")
+    for number, row in enumerate(vague):
+        size = SIZES[number]
+        time = size / (WINDOW[number] * 1e9)
+        samples = [time * factor for factor in (0.1, 0.1, 0.1, 1.0, 1.0, 10.0, 10.0, 10.0)]
+        vague[number] = made.ok(row.case, [samples])
+    found, alone = sweep(table([*known, *vague])), sweep(table(vague))
+    assert found is not None
+    assert alone is not None
+    assert found.place == "send at 16 MiB"
+    assert alone.best.headline is not None
+    assert alone.best.headline.unknown
+
+
+def test_what_show_tells_of_a_table_is_what_its_sweep_tells() -> None:
+    for name in ("packets", "default"):
+        run = RunFile.read(RUNS / f"h200x4-{name}.jsonl")
+        for one in overview(run.rows, run.node).tables:
+            line, found = table_summary(one), sweep(one)
+            if line is not None and found is not None:
+                assert line.best == found.best
+                assert set_apart(line.best.regime) == ""
+
+
+def test_a_line_says_what_sets_its_figure_apart() -> None:
+    line = table_summary(table(timed(WINDOW, "pair, mpi", call="window")))
+    assert line is not None
+    assert "window" in best_at(line)
+    grid = table_lines([line], 120)
+    assert "window" in str(next(iter(grid.columns[-1].cells)))
+
+
+def test_the_best_line_of_very_many_series_holds_no_window() -> None:
+    many = [row for number in range(MOST_SERIES) for row in rows(SEND, f"pair, send {number}")]
+    drawn, band = collapsed(table([*many, *timed(WINDOW, "pair, another", call="window")]))
+    assert band is not None
+    assert [point.headline and point.headline.value.median for point in drawn.curves[0].points] == pytest.approx(SEND)
+
+
+def test_of_tables_that_differ_by_method_a_window_is_not_the_best() -> None:
+    lines = [table_summary(table(timed(WINDOW, "pair, mpi", call="window"))), table_summary(table(rows(SEND)))]
+    found = [line for line in lines if line is not None]
+    assert [line.best.regime for line in best_by_method(found)] == ["the model's clock"]
+    assert [line.best.regime for line in best_by_method(found[:1])] == ["the model's clock, window"]
+
+
 def test_a_curve_that_is_timed_like_no_other_is_named() -> None:
-    both = [*rows((1.0, 2.0, 3.0, 4.0), "pair, slow"), *rows((1.0, 9.0, 30.0, 40.0), "pair, quick")]
-    assert unrivalled(table(both)) == ""
-    third = rows((2.0, 9.0, 30.0, 40.0), "pair, own form")
-    for row in third:
-        row.case["flows"][0]["parameters"] = {"form": "in-kernel"}
-    assert "own form (the model's clock, in-kernel)" in unrivalled(table([*both, *third]))
+    both = [*rows((1.0, 2.0, 3.0, 4.0), "pair, slow"), *rows(SEND, "pair, quick")]
+    assert wording.no_rivals(table(both)) == []
+    third = timed(SEND, "pair, own form", form="in-kernel")
+    assert wording.no_rivals(table([*both, *third])) == [wording.NO_RIVALS["in-kernel"]]
+    assert wording.no_rivals(table(third)) == []
+    other = timed(SEND, "pair, ping", call="ping-pong")
+    (line,) = wording.no_rivals(table([*both, *other]))
+    assert "ping (the model's clock, ping-pong)" in line
 
 
 def test_a_matrix_of_one_size_is_no_sweep() -> None:

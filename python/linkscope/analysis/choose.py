@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import polars
 
-from linkscope.analysis.headline import OF_ALL
+from linkscope.analysis.headline import OF_ALL, UNKNOWN_FROM
 from linkscope.analysis.movement import ends, movement, role
 from linkscope.analysis.size_ranges import (
     Cost,
@@ -62,8 +62,6 @@ ASKED = frozenset(
 DEFAULTS = frozenset({("non_temporal", "0")})
 """Parameters that some rows name and others leave as they are: the same way."""
 ANY = "any memory"
-MOST_UNSURE = 3.0
-"""A figure whose interval reaches further than this factor is no rival: nobody knows what it is."""
 _WIDEST = (polars.col("cost_high") / polars.col("cost"), polars.col("cost") / polars.col("cost_low"))
 MULTICAST_OFF = "NVLink multicast off"
 """Of a collective library, in the engine's notes: what it was not allowed to use may be its fastest way."""
@@ -248,7 +246,7 @@ def _usable(figures: polars.DataFrame) -> polars.DataFrame:
         .filter(polars.col("bytes") > 0, polars.col("gbps") > 0, ~polars.col("isolated").fill_null(False))
         .with_columns(costs)
         .filter(polars.col("cost_low") > 0)
-        .filter(polars.max_horizontal(_WIDEST) <= MOST_UNSURE)
+        .filter(polars.max_horizontal(_WIDEST) <= UNKNOWN_FROM)
         .unique(["id", "place"], keep="first", maintain_order=True)
     )
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from linkscope.analysis.headline import RATE_UNIT
 from linkscope.analysis.matrices import Matrix
+from linkscope.analysis.rivals import comparable, fastest
 from linkscope.analysis.summary import Table, TableSummary
 
 
@@ -45,9 +46,4 @@ def _without_method(line: TableSummary) -> str:
 
 
 def _better(one: TableSummary, other: TableSummary) -> bool:
-    mine, its = one.best.headline, other.best.headline
-    if mine is None or its is None:
-        return its is None
-    if mine.higher_is_better:
-        return mine.value.median > its.value.median
-    return mine.value.median < its.value.median
+    return fastest(comparable([other.best, one.best])) is one.best

@@ -13,6 +13,7 @@ from linkscope.analysis.curves import CurveSet
 from linkscope.analysis.lists import Listing
 from linkscope.analysis.matrices import Matrix
 from linkscope.analysis.reasons import reason_of
+from linkscope.analysis.rivals import comparable, fastest, rivals, slowest
 from linkscope.results.row import Row
 
 Table = Matrix | CurveSet | Listing
@@ -24,8 +25,9 @@ _NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?")
 @dataclass(frozen=True)
 class TableSummary:
     """One table in one line, over its ok cells. ``spread`` is (max - min) / mean; ``best`` and ``worst`` are the
-    cells an engineer would call so: the fastest and slowest rate, the shortest and longest time. The shares of
-    peak are the lowest and highest of any cell, which need not be those two; None where no peak is known.
+    cells an engineer would call so: the fastest and slowest rate, the shortest and longest time, of those that can be
+    set against one another (``comparable``), of curves those timed alike (``rivals``). The shares of peak are the
+    lowest and highest of these cells, which need not be those two; None where no peak is known.
     ``lowest_overlap`` and ``highest_overlap``: of the cells whose flows should run together; None where none do."""
 
     heading: Heading
@@ -101,14 +103,14 @@ def table_summary(table: Table) -> TableSummary | None:
     figures = [(c.headline, c) for c in table.flat if c.headline is not None]
     if not figures:
         return None
-    ordered = sorted(figures, key=lambda pair: pair[0].value.median)
-    if ordered[0][0].higher_is_better:
-        ordered.reverse()
+    alike = rivals(table.flat) if isinstance(table, CurveSet) else comparable(table.flat)
+    best, worst = fastest(alike), slowest(alike)
+    assert best is not None
+    assert worst is not None
     values = [figure.value.median for figure, _ in figures]
     mean = sum(values) / len(values)
-    shares = [c.share for _, c in figures if c.share is not None]
+    shares = [c.share for c in alike if c.share is not None]
     overlaps = [c.overlap for _, c in figures if c.overlap is not None]
-    best, worst = ordered[0][1], ordered[-1][1]
     return TableSummary(
         heading=table.heading,
         ok=len(values),

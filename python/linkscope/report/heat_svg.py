@@ -13,6 +13,7 @@ CELL_WIDTH, CELL_HEIGHT = 76, 44
 LETTER = 7.2
 """Pixels that a letter of a label takes."""
 HEAD, LEGEND, SWATCH = 24, 44, 44
+SHORT = "framed: less than expected"
 _ARROWS = {"->": "row → column", "<-": "row ← column", "<->": "row ↔ column"}
 _DIM, _LINE, _SHORT = "#5c6670", "#d9dde2", "#b3261e"
 _NONE = Ink("#ffffff", _DIM)
@@ -68,10 +69,11 @@ def _cell(heat: Heat, x: float, y: float, width: float, colours: dict[str, Ink])
 
 
 def _legend(section: Section, table: Matrix, left: float, top: float, colours: dict[str, Ink]) -> str:
-    """What the colours and the two axes mean."""
+    """What the colours, the two axes and the frames mean."""
     y = top + 14
     words = [_ARROWS[table.arrow]] if table.arrow else []
     words += [table.orientation] if table.orientation else []
+    words += [SHORT] if any(heat is not None and heat.short for line in section.heat for heat in line) else []
     told = _text(left, y + 30, "; ".join(words), _DIM)
     if section.scale is None:
         return told

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from linkscope.analysis.cell import Cell
 from linkscope.analysis.curves import CurveSet
 from linkscope.analysis.lists import Listing
 from linkscope.analysis.matrices import Matrix
+from linkscope.analysis.rivals import rivals, set_apart
 from linkscope.analysis.summary import Table, TableSummary, table_summary
 from linkscope.report import case_path, wording
 from linkscope.report.html_sections import EVEN, Section, family, span
-from linkscope.report.sweep import Sweep, sweep
+from linkscope.report.sweep import Sweep, is_sweep, sweep
 
 MOST_METHODS = 3
 """Columns; figures of other methods stand in the last one, with their names."""
@@ -66,13 +67,15 @@ class Glance:
 
 @dataclass(frozen=True)
 class _MethodPart:
-    """What a table says of one method; ``table`` holds its cells alone."""
+    """What a table says of one method; ``table`` holds its cells alone, of a sweep those timed as most of the section's
+    are, if there are any. ``kind``: how its best figure is timed, where that is another way than one call one way."""
 
     section: Section
     method: str
     table: Table
     line: TableSummary
     sweep: Sweep | None
+    kind: str
 
 
 def glance(sections: Sequence[Section]) -> Glance:
@@ -136,29 +139,35 @@ def _line(parts: Sequence[_MethodPart], used: Sequence[str]) -> GlanceLine:
 def _parts(one: Section) -> list[_MethodPart]:
     """One for each method of the table that has a figure."""
     found = []
+    regime = next((entry.regime for entry in rivals(one.whole.flat)), "")
     for method in dict.fromkeys(one.methods[entry.id] for entry in one.whole.flat):
-        table = _of_method(one, method)
+        table = _of_method(one, method, regime)
         line = table_summary(table)
         if line is not None:
-            found.append(_MethodPart(one, method, table, line, sweep(table)))
+            how = line.best.regime
+            kind = set_apart(how) if how == regime or not is_sweep(table) else how
+            found.append(_MethodPart(one, method, table, line, sweep(table), kind))
     return found
 
 
-def _of_method(one: Section, method: str) -> Table:
-    """The table with the cells of one method alone."""
-    table = one.whole
-    if set(one.methods.values()) == {method}:
+def _of_method(one: Section, method: str, regime: str) -> Table:
+    """The table with the cells of one method alone, of a sweep those of ``regime`` where it has figures of that."""
+    table = _only(one.whole, lambda entry: one.methods[entry.id] == method)
+    alike = _only(table, lambda entry: entry.regime == regime)
+    return alike if is_sweep(table) and any(entry.headline is not None for entry in alike.flat) else table
+
+
+def _only(table: Table, wanted: Callable[[Cell], bool]) -> Table:
+    """The table with those cells alone."""
+    if all(map(wanted, table.flat)):
         return table
     if isinstance(table, CurveSet):
-        kept = [
-            replace(curve, points=tuple(point for point in curve.points if one.methods[point.id] == method))
-            for curve in table.curves
-        ]
+        kept = [replace(curve, points=tuple(filter(wanted, curve.points))) for curve in table.curves]
         return replace(table, curves=tuple(curve for curve in kept if curve.points))
     if isinstance(table, Matrix):
-        lines = (tuple(c if c and one.methods[c.id] == method else None for c in line) for line in table.cells)
+        lines = (tuple(c if c and wanted(c) else None for c in line) for line in table.cells)
         return replace(table, cells=tuple(lines))
-    return replace(table, cells=tuple(entry for entry in table.cells if one.methods[entry.id] == method))
+    return replace(table, cells=tuple(filter(wanted, table.cells)))
 
 
 def _entry(part: _MethodPart, column: str) -> Entry:
@@ -170,8 +179,9 @@ def _entry(part: _MethodPart, column: str) -> Entry:
         best = found.best.headline
         assert best is not None
         text = f"{'up to' if best.higher_is_better else 'from'} {wording.value(best.value.median)}"
-        low, notes = high, [found.half_words]
-    notes = [part.method if column == OTHER else "", *notes]
+        low = high = found.best.share
+        notes = [found.half_words]
+    notes = [part.method if column == OTHER else "", part.kind, *notes]
     return Entry(part.section.anchor, text, line.heading.unit, low, high, ", ".join(filter(None, notes)))
 
 

@@ -18,7 +18,7 @@ from linkscope.report.heat_scale import Scale, shares_scale, values_scale
 from linkscope.report.html_limits import Fitted
 from linkscope.report.html_records import Records
 from linkscope.report.series_band import Band
-from linkscope.report.sweep import Sweep, sweep, unrivalled
+from linkscope.report.sweep import Sweep, sweep
 
 EVEN = 0.03
 """A table whose figures are within that of one another is one figure."""
@@ -86,9 +86,9 @@ class Section:
         return all(entry.headline.exact for entry in self.whole.flat if entry.headline is not None)
 
     @property
-    def unrivalled(self) -> str:
-        """Which curves are left out of what is said to be best, and why; may be empty."""
-        return unrivalled(self.whole)
+    def no_rivals(self) -> list[str]:
+        """Which curves are left out of what is said to be best, and why."""
+        return wording.no_rivals(self.whole) if isinstance(self.whole, CurveSet) else []
 
     @property
     def brief(self) -> str:
@@ -150,10 +150,11 @@ def sections_of(tables: Sequence[Fitted], records: Records) -> list[Section]:
 
 
 def span(line: TableSummary) -> str:
-    """Its figures from the lowest to the highest; their mean where they hardly differ."""
+    """Its comparable figures from the lowest to the highest; the mean where all hardly differ."""
     if line.spread <= EVEN:
         return wording.value(line.mean)
-    return " – ".join(wording.value(number) for number in (line.min, line.max))
+    ends = sorted(one.headline.value.median for one in (line.worst, line.best) if one.headline is not None)
+    return " – ".join(dict.fromkeys(map(wording.value, ends)))
 
 
 def family(table: Table) -> str:

@@ -10,6 +10,7 @@ from typing import TypeVar
 
 from linkscope.analysis.cell import Cell
 from linkscope.analysis.curves import Curve, CurveSet
+from linkscope.analysis.rivals import rivals
 
 _Point = TypeVar("_Point")
 MOST_SERIES = 12
@@ -79,9 +80,9 @@ def _values(curves: Sequence[Curve]) -> dict[float, list[float]]:
 
 
 def _best(curves: Sequence[Curve]) -> Curve:
-    """The best point of any series at each x."""
+    """The best point at each x, of what may be told as best."""
     found: dict[float, tuple[float, Cell]] = {}
-    for point in (point for curve in curves for point in curve.points):
+    for point in rivals(point for curve in curves for point in curve.points):
         if point.headline is None or point.x is None:
             continue
         value = point.headline.value.median

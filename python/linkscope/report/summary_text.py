@@ -45,15 +45,16 @@ def best_at(line: TableSummary) -> str:
     at = wording.x_value(line.best.x, line.heading.x_name)
     at = at if line.heading.x_name == "bytes" else f"{wording.x_title(line.heading.x_name)} {at}"
     clock = line.best.regime.partition(",")[0]
-    place, *way = [part for part in line.best.series.split(", ") if part not in (clock, EACH)]
-    by = f" by {', '.join(way)} ({place})" if way else f" ({place})" if place else ""
+    place, *way = [part for part in line.best.series.split(", ") if part not in (clock, EACH)] or [""]
+    said = wording.with_kind(", ".join(way) or place, line.best)
+    by = f" by {said} ({place})" if way else f" ({said})" if said else ""
     return f"  at {at}{by}"
 
 
 def table_lines(lines: Sequence[TableSummary], width: int, below: Sequence[str] = ()) -> Grid:
     """A line for each table. Of curves only the best figure is told: their lowest is at the smallest size or with the
-    fewest threads, and says nothing of the path. A title too long for ``width`` characters loses its middle.
-    ``below``: for each line what stands below its title, may be empty."""
+    fewest threads, and says nothing of the path. What sets that figure apart is told with it. A title too long for
+    ``width`` characters loses its middle. ``below``: for each line what stands below its title, may be empty."""
     grid = empty_grid("slowest")
     grid.columns[0].justify = "right"
     for name in ("fastest", "unit", "of peak"):
@@ -63,7 +64,9 @@ def table_lines(lines: Sequence[TableSummary], width: int, below: Sequence[str] 
     used = sum(max(len(head), *map(len, column)) for head, column in zip(HEADS, zip(*cells, strict=True), strict=True))
     room = width - used - GAP * len(HEADS)
     for line, figures, more in zip(lines, cells, below or [""] * len(lines), strict=True):
-        texts = [wording.shortened(text, room) for text in (line.heading.title, more) if text]
+        alone = line.heading.x_name and not more
+        title = wording.with_kind(line.heading.title, line.best) if alone else line.heading.title
+        texts = [wording.shortened(text, room) for text in (title, more) if text]
         grid.add_row(*figures, Text("\n".join(texts)))
     return grid
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from linkscope.analysis.cell import Cell
 from linkscope.analysis.curves import CurveSet
 from linkscope.analysis.lists import Listing
+from linkscope.analysis.rivals import fastest, rivals
 from linkscope.analysis.summary import Table
 from linkscope.report import wording
 
@@ -47,14 +48,13 @@ class Sweep:
 
 
 def sweep(table: Table) -> Sweep | None:
-    """None for a table whose figures are all of one size and count, or that has no figure."""
+    """Of what may be told as best (``rivals``): a figure of another kind only where there is nothing else, by its name.
+    None for a table whose figures are all of one size and count, or that has no figure."""
     figures = [entry for entry in table.flat if entry.headline is not None]
     if not figures or not is_sweep(table):
         return None
-    best = figures[0]
-    for entry in figures:
-        if _better(entry, best):
-            best = entry
+    best = fastest(rivals(figures))
+    assert best is not None
     return Sweep(best, _place(table, best), _half(_alike(table, best), best))
 
 
@@ -63,37 +63,15 @@ def is_sweep(table: Table) -> bool:
     return isinstance(table, CurveSet) or len({entry.bytes for entry in table.flat}) > 1
 
 
-def unrivalled(table: Table) -> str:
-    """Which curves are never told as best since no other one is timed as they are, with how; empty where there are
-    none, or nobody is told as best."""
-    if not isinstance(table, CurveSet) or not table.leads:
-        return ""
-    groups: dict[tuple[str, str], list[str]] = {}
-    for name, curve in zip(table.names, table.curves, strict=True):
-        for regime in {point.regime for point in curve.points if point.headline is not None}:
-            groups.setdefault((curve.series.partition(", ")[0], regime), []).append(f"{name} ({regime})")
-    alone = [names[0] for names in groups.values() if len(names) == 1]
-    if not alone:
-        return ""
-    return f"not set against the others, since none is timed alike: {wording.few(alone)}"
-
-
-def _better(one: Cell, other: Cell) -> bool:
-    mine, its = one.headline, other.headline
-    assert mine is not None
-    assert its is not None
-    if mine.higher_is_better:
-        return mine.value.median > its.value.median
-    return mine.value.median < its.value.median
-
-
 def _place(table: Table, best: Cell) -> str:
     if isinstance(table, CurveSet):
         at = wording.x_value(best.x, table.heading.x_name)
         at = at if table.heading.x_name == "bytes" else f"{wording.x_title(table.heading.x_name)} {at}"
         name = next(n for n, curve in zip(table.names, table.curves, strict=True) if best in curve.points)
+        name = wording.with_kind(name, best)
         return f"{name} at {at}" if name else f"at {at}"
-    return Listing.label(best) if isinstance(table, Listing) else wording.place(best, table.heading)
+    place = Listing.label(best) if isinstance(table, Listing) else wording.place(best, table.heading)
+    return wording.with_kind(place, best)
 
 
 def _alike(table: Table, best: Cell) -> list[Cell]:

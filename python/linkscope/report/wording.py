@@ -10,10 +10,22 @@ from typing import Protocol
 from linkscope.analysis.bounds import Bound
 from linkscope.analysis.cell import Cell, Heading
 from linkscope.analysis.curves import CurveSet
-from linkscope.analysis.headline import ALGORITHM, BUS, CALL, OWN_RATE, RATE_UNIT, TOUCHED, Headline, in_unit, time_unit
+from linkscope.analysis.headline import (
+    ALGORITHM,
+    BUS,
+    CALL,
+    OWN_RATE,
+    RATE_UNIT,
+    TOUCHED,
+    UNKNOWN_FROM,
+    Headline,
+    in_unit,
+    time_unit,
+)
 from linkscope.analysis.layers import Added, Layer
 from linkscope.analysis.leaders import Leader
 from linkscope.analysis.peak import ABOVE
+from linkscope.analysis.rivals import rivals, set_apart
 from linkscope.analysis.summary import ABOVE_PEAK, DEFAULT_PRECISION, Summary, TableSummary
 from linkscope.machine.node import Node
 from linkscope.results.row import origin_name
@@ -28,7 +40,6 @@ FEWEST_SAMPLES = 6
 """Of fewer samples not even the extremes bound the median with 95 %."""
 WITHIN_RUN = "†"
 UNKNOWN = "unknown"
-UNKNOWN_FROM = 3.0
 BEYOND = "> peak"
 """Stands where the share of peak would, of figures that no link or memory can have delivered."""
 COUNTED_IN_BYTES = ("locality",)
@@ -40,10 +51,11 @@ CONSEQUENCES = {
 }
 """Words of the engine's remarks, and what they mean for the figures."""
 NO_RIVALS = {
-    ", in-kernel": "in-kernel is no rival of the others: its time holds no launch, so only a kernel of yours gets it",
-    ", window": "window is no rival of the others: many messages are on their way at once",
+    "in-kernel": "in-kernel is no rival of the others: its time holds no launch, so only a kernel of yours gets it",
+    "window": "window is no rival of the others: many messages are on their way at once",
+    "both ways": "both ways is no rival of the others: the bytes of both directions count",
 }
-"""Ends of regimes whose figures are never compared with others, and what that means."""
+"""Of what sets a regime apart from others (``rivals.APART``): what that means."""
 TOGETHER = 0.9
 """Flows that ran together for less than this share of the time are worth a remark."""
 
@@ -136,10 +148,10 @@ def margin(figure: Headline) -> str:
     """The interval, its larger side for both: "±0.12 %", or its bounds "310.2–402.8" where a side is wider than 5 %;
     "unknown" where a bound is further from the median than a factor of 3; nothing where it is a point, as a model's.
     """
-    low, middle, high = figure.value.low, figure.value.median, figure.value.high
+    low, high = figure.value.low, figure.value.high
     if figure.exact or low == high:
         return ""
-    if middle > 0 and (low <= 0 or max(high / middle, middle / low) > UNKNOWN_FROM):
+    if figure.unknown:
         return UNKNOWN
     if figure.margin > WIDE_INTERVAL:
         return f"{value(low)}–{value(high)}"
@@ -295,10 +307,28 @@ def _of_places(names: Sequence[str]) -> str:
 
 
 def no_rivals(table: CurveSet) -> list[str]:
-    """Why curves of a picture cannot be the best of it, though their figures are better."""
-    regimes = {point.regime for curve in table.curves for point in curve.points if point.headline}
-    apart = {text for end, text in NO_RIVALS.items() for one in regimes if one.endswith(end) and len(regimes) > 1}
-    return sorted(apart)
+    """Why curves of a picture cannot be the best of it, though their figures may be better: by what sets them apart,
+    and the names of those that no other one is timed like."""
+    chosen = "".join(entry.regime for entry in rivals(table.flat)[:1])
+    groups: dict[tuple[str, str], list[str]] = {}
+    for name, curve in zip(table.names, table.curves, strict=True):
+        for regime in dict.fromkeys(point.regime for point in curve.points if point.headline is not None):
+            groups.setdefault((curve.series.partition(", ")[0], regime), []).append(f"{name} ({regime})")
+    led = bool(table.leads)
+    kinds = {set_apart(regime) for _, regime in groups} - {set_apart(chosen), ""}
+    alone = [
+        names[0]
+        for (_, regime), names in groups.items()
+        if len(names) == 1 and set_apart(regime) not in kinds and (led or regime != chosen)
+    ]
+    told = [text for kind, text in NO_RIVALS.items() if kind in kinds]
+    return [*told, *([f"not set against the others, since none is timed alike: {few(alone)}"] if alone else [])]
+
+
+def with_kind(text: str, entry: Cell) -> str:
+    """``text`` with what sets the cell's figure apart, unless it says so: "mpi, both ways"."""
+    kind = set_apart(entry.regime)
+    return text if kind.replace("-", " ") in text.replace("-", " ") else ", ".join(filter(None, (text, kind)))
 
 
 def _span(lead: Leader, number: int, count: int) -> str:

@@ -1,0 +1,57 @@
+"""Rivals: the figures of a table of which one may be told as its best, since they are known and timed alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from linkscope.analysis.cell import Cell
+
+APART = ("in-kernel", "window", "both ways")
+"""Words of a regime whose figures are better than those of one call one way: less is timed, or more bytes count."""
+
+
+def comparable(cells: Iterable[Cell]) -> list[Cell]:
+    """The figures that a reader may set against one another: known within a factor of 3 and of a regime that nothing
+    sets apart. Where a table has none of these, all of them; empty where no cell has a figure."""
+    figures = [entry for entry in cells if entry.headline is not None]
+    known = [entry for entry in figures if entry.headline is not None and not entry.headline.unknown] or figures
+    return [entry for entry in known if not set_apart(entry.regime)] or known
+
+
+def rivals(cells: Iterable[Cell]) -> list[Cell]:
+    """Of the comparable figures those of one regime: that in which most series can be set against one another at one
+    place, then that of most figures, the first of equals. Empty where no cell has a figure."""
+    groups: dict[str, list[Cell]] = {}
+    for entry in comparable(cells):
+        groups.setdefault(entry.regime, []).append(entry)
+    return max(groups.values(), key=_weight, default=[])
+
+
+def fastest(cells: Iterable[Cell]) -> Cell | None:
+    """The highest rate, or the shortest time, of those with a figure; the first of equals."""
+    return max((entry for entry in cells if entry.headline is not None), key=_rank, default=None)
+
+
+def slowest(cells: Iterable[Cell]) -> Cell | None:
+    """The lowest rate, or the longest time; the last of equals."""
+    found = [entry for entry in cells if entry.headline is not None]
+    return min(reversed(found), key=_rank, default=None)
+
+
+def set_apart(regime: str) -> str:
+    """The first word of ``APART`` in a regime; empty where nothing sets it apart."""
+    words = regime.split(", ")
+    return next((word for word in APART if word in words), "")
+
+
+def _weight(cells: Sequence[Cell]) -> tuple[bool, int, int]:
+    series: dict[tuple[str, tuple[str, ...]], set[str]] = {}
+    for entry in cells:
+        series.setdefault((entry.series.partition(", ")[0], entry.hosts), set()).add(entry.series)
+    return not set_apart(cells[0].regime), max(map(len, series.values())), len(cells)
+
+
+def _rank(entry: Cell) -> float:
+    figure = entry.headline
+    assert figure is not None
+    return figure.value.median if figure.higher_is_better else -figure.value.median
