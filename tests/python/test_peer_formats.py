@@ -114,7 +114,7 @@ def test_nccl_tests_lines_are_its_own_but_for_what_was_not_measured(tmp_path: Pa
     assert [len(line) for line in ours if not line.startswith("#")] == [
         len(line) for line in theirs if not line.startswith("#")
     ]
-    assert {tuple(line[8:]) for line in found} == {("0", "N/A", "N/A", "N/A", "N/A")}
+    assert {tuple(line[8:]) for line in found} == {("N/A",) * 5}
     assert [float(line[7]) for line in found] == pytest.approx([float(line[7]) for line in lines], abs=0.02)
 
 
@@ -141,6 +141,25 @@ def test_a_models_figures_say_so_in_every_table_and_are_no_tools(tmp_path: Path,
     path.write_text(text)
     with pytest.raises(LinkscopeError, match="printed by linkscope"):
         import_file(path, tmp_path / "again.jsonl", Wanted(processes=2))
+
+
+def test_only_of_figures_that_linkscope_verified_nccl_tests_table_says_so(tmp_path: Path) -> None:
+    run = imported(tmp_path, "nccl-tests-2.19.txt")
+    own = replace(
+        run, rows=tuple(replace(row, raw={k: v for k, v in row.raw.items() if k != "origin"}) for row in run.rows)
+    )
+    for one, validation, wrong, verdicts in (
+        (run, "0", {"N/A"}, 0),
+        (modelled(own), "0", {"N/A"}, 0),
+        (own, "1", {"0"}, 1),
+    ):
+        text = printed(one, "nccl-tests")
+        tables = text.count("# Collective test starting")
+        assert tables
+        assert text.count(f" validation: {validation} ") == tables
+        assert {line.split()[8] for line in text.splitlines() if "#" not in line} == wrong
+        assert text.count("Out of bounds values") == verdicts * tables
+        assert text.count("iters: N/A agg iters: N/A") == (1 - verdicts) * tables
 
 
 def test_in_place_stands_beside_out_of_place(tmp_path: Path) -> None:

@@ -52,8 +52,8 @@ def takes(case: Json) -> bool:
 def text(run: RunFile, rows: Sequence[Row]) -> str:
     """A table for each program and way of making calls; cases without figures are left out.
 
-    N/A stands where a case is not measured in place, or not out of place, and as ``#wrong`` where nothing was computed:
-    in a model.
+    N/A stands where a case is not measured in place, or not out of place, and where nothing tells a value: how often an
+    import was called, and as ``#wrong`` of figures that linkscope has not verified itself, a model's and imports'.
     """
     tables: dict[tuple[str, ...], list[Row]] = {}
     for row in rows:
@@ -107,7 +107,7 @@ def _table(run: RunFile, rows: Sequence[Row]) -> Iterator[str]:
     for row in ordered:
         by_size.setdefault(int(row.case["flows"][0]["bytes"]), []).append(row)
     yield from map(_line, by_size.values())
-    if not any(row.modelled for row in rows):
+    if all(map(_verified, rows)):
         yield f"# {'Out of bounds values':<20} : 0 OK"  # a case whose data differ has no figures
     yield f"# {'Avg bus bandwidth':<20} : {fmean(map(_bus_gbps, rows)):g} "
     yield from ("#", f"# Collective test concluded: {program}", "#")
@@ -121,8 +121,10 @@ def _config(rows: Sequence[Row]) -> str:
     sizes = list(dict.fromkeys(int(row.case["flows"][0]["bytes"]) for row in rows))
     step = sizes[1] // sizes[0] if len(sizes) > 1 and sizes[0] else 1
     started = f"nThread {threads} nGpus {each // threads} minBytes {sizes[0]} maxBytes {sizes[-1]} step: {step}(factor)"
-    calls = f"warmup iters: 1 iters: {parameters.get('recorded', 1)} agg iters: 1"
-    checked, graphs = int(not rows[0].modelled), int(parameters.get("form") == "graph")
+    verified = all(map(_verified, rows))
+    unknown = 1 if verified else _NOT
+    calls = f"warmup iters: {unknown} iters: {parameters.get('recorded', unknown)} agg iters: {unknown}"
+    checked, graphs = int(verified), int(parameters.get("form") == "graph")
     return f"# {started} {calls} validation: {checked} graph: {graphs} unalign: 0"
 
 
@@ -172,8 +174,13 @@ def _figures(row: Row) -> tuple[str, str, str, str]:
         _in_width(row.flows[0].seconds.median * 1e6, 7),
         _in_width(rate.median if rate else 0.0, 6),
         _in_width(_bus_gbps(row), 6),
-        _NOT if row.modelled else "0",
+        "0" if _verified(row) else _NOT,
     )
+
+
+def _verified(row: Row) -> bool:
+    """Whether linkscope has measured it, and so compared its data."""
+    return not row.modelled and not row.origin
 
 
 def _bus_gbps(row: Row) -> float:
