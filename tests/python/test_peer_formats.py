@@ -25,6 +25,8 @@ from linkscope.plan.select import Selection
 from linkscope.plan.suite import load_suite
 from linkscope.plan.whole_catalog import whole_catalog
 from linkscope.report.peer_formats.formats import FORMATS, printed
+from linkscope.results.nccl_programs import NCCL_PROGRAMS
+from linkscope.results.osu_benchmarks import OSU_COLLECTIVES, OSU_MESSAGES, OsuBenchmark
 from linkscope.results.row import Row
 from linkscope.results.run_file import RunFile
 
@@ -160,6 +162,27 @@ def test_only_of_figures_that_linkscope_verified_nccl_tests_table_says_so(tmp_pa
         assert {line.split()[8] for line in text.splitlines() if "#" not in line} == wrong
         assert text.count("Out of bounds values") == verdicts * tables
         assert text.count("iters: N/A agg iters: N/A") == (1 - verdicts) * tables
+
+
+@pytest.mark.parametrize("benchmark", [*OSU_MESSAGES, *OSU_COLLECTIVES], ids=lambda one: one.name)
+def test_every_benchmark_of_osus_is_printed_as_what_it_is_read_as(tmp_path: Path, benchmark: OsuBenchmark) -> None:
+    collective = benchmark in OSU_COLLECTIVES
+    run = imported(
+        tmp_path, f"osu-{('allreduce' if benchmark.sized else 'barrier') if collective else 'latency'}-7.4.txt"
+    )
+    row = with_parameters(run.rows[-1], **{"collective" if collective else "call": benchmark.measures})
+    again = reread(tmp_path, printed(replace(run, rows=(row,)), "osu"), "osu")
+    assert [(one.test, one.size) for one in again.figures] == [
+        (benchmark.name, row.case["flows"][0]["bytes"] if benchmark.sized else None)
+    ]
+
+
+@pytest.mark.parametrize("kind", [kind for kind in NCCL_PROGRAMS if kind != "send-receive"])
+def test_every_program_of_nccl_tests_is_printed_as_what_it_is_read_as(tmp_path: Path, kind: str) -> None:
+    run = imported(tmp_path, "nccl-tests-2.19.txt")
+    row = with_parameters(run.rows[-1], collective=kind)
+    again = reread(tmp_path, printed(replace(run, rows=(row,)), "nccl-tests"), "nccl-tests")
+    assert [one.test for one in again.figures] == [f"nccl-tests {NCCL_PROGRAMS[kind].name}"]
 
 
 def test_in_place_stands_beside_out_of_place(tmp_path: Path) -> None:

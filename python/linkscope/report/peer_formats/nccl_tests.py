@@ -3,39 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
 from linkscope.analysis.collective import Collective
 from linkscope.machine.node import Node
+from linkscope.results.nccl_programs import NCCL_PROGRAMS
 from linkscope.results.row import Row
 from linkscope.results.run_file import RunFile
 
 Json = dict[str, Any]
 _NOT = "N/A"
-
-
-@dataclass(frozen=True)
-class _Program:
-    """``redop`` and ``root`` as it prints them. ``shares``: its elements are counted of one rank's share."""
-
-    name: str
-    redop: str = "none"
-    root: int = -1
-    shares: bool = False
-
-
-_PROGRAMS = {
-    "all-reduce": _Program("all_reduce_perf", "sum"),
-    "reduce": _Program("reduce_perf", "sum", root=0),
-    "broadcast": _Program("broadcast_perf", root=0),
-    "reduce-scatter": _Program("reduce_scatter_perf", "sum", shares=True),
-    "all-gather": _Program("all_gather_perf", shares=True),
-    "all-to-all": _Program("alltoall_perf", shares=True),
-    "send-receive": _Program("sendrecv_perf"),
-}
-"""By collective; messages around a ring are none."""
 _TYPES = {"float32": ("float", 4), "float16": ("half", 2), "bfloat16": ("bfloat16", 2), "int32": ("int32", 4)}
 _HEAD = (
     f"# {'':>10}  {'':>12}  {'':>8}  {'':>6}  {'':>6}           out-of-place                       in-place          "
@@ -46,7 +24,7 @@ _UNITS = ("(us)", "(GB/s)", "(GB/s)", "")
 
 def takes(case: Json) -> bool:
     """Whether it is a collective of NCCL or RCCL, or a ring of its messages, timed over many calls in a row."""
-    return case["clock"] == "batch" and _kind(case) in _PROGRAMS and _type(case) in _TYPES
+    return case["clock"] == "batch" and _kind(case) in NCCL_PROGRAMS and _type(case) in _TYPES
 
 
 def text(run: RunFile, rows: Sequence[Row]) -> str:
@@ -92,7 +70,7 @@ def _way(row: Row) -> tuple[str, ...]:
 
 def _table(run: RunFile, rows: Sequence[Row]) -> Iterator[str]:
     ordered = sorted(rows, key=lambda row: int(row.case["flows"][0]["bytes"]))
-    program = _PROGRAMS[_kind(rows[0].case)].name
+    program = NCCL_PROGRAMS[_kind(rows[0].case)].name
     yield f"# Collective test starting: {program}"
     yield _config(ordered)
     yield f"# linkscope: {rows[0].suite}/{rows[0].name}, {rows[0].labels.get('series', '')}"
@@ -154,7 +132,7 @@ def _columns(words: Sequence[str], figures: Sequence[str]) -> str:
 
 def _line(rows: Sequence[Row]) -> str:
     """Of the cases of one size."""
-    program, members = _PROGRAMS[_kind(rows[0].case)], len(_members(rows[0]))
+    program, members = NCCL_PROGRAMS[_kind(rows[0].case)], len(_members(rows[0]))
     size = int(rows[0].case["flows"][0]["bytes"])
     named, width = _TYPES[_type(rows[0].case)]
     count = size // width // (members if program.shares else 1)

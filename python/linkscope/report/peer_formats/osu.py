@@ -3,52 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from linkscope.machine.node import Node
+from linkscope.results.osu_benchmarks import OSU_COLLECTIVES, OSU_MESSAGES, OsuBenchmark
 from linkscope.results.row import Row
 from linkscope.results.run_file import RunFile
 
 Json = dict[str, Any]
 VERSION = "v7.4"
-
-
-@dataclass(frozen=True)
-class _TableHead:
-    """``title``: between "OSU MPI" and "Test". ``column``: above its figures, MB/s where it says so, else us.
-    ``shares``: its sizes are of one process's block."""
-
-    title: str
-    column: str = "      Avg Latency(us)"
-    one_sided: bool = False
-    shares: bool = False
-
-    @property
-    def rate(self) -> bool:
-        return "MB/s" in self.column
-
-
-_RATE = "     Bandwidth (MB/s)"
-_MESSAGES = {
-    "ping-pong": _TableHead(" Latency"),
-    "window": _TableHead(" Bandwidth", _RATE),
-    "both-ways": _TableHead(" Bi-Directional Bandwidth", _RATE),
-    "put": _TableHead("_Put Latency", "         Latency (us)", one_sided=True),
-    "get": _TableHead("_Get Latency", "         Latency (us)", one_sided=True),
-    "put-window": _TableHead("_Put Bandwidth", _RATE, one_sided=True),
-    "get-window": _TableHead("_Get Bandwidth", _RATE, one_sided=True),
-}
-"""By call. A single send is none of OSU's."""
-_COLLECTIVES = {
-    "all-reduce": _TableHead(" Allreduce Latency"),
-    "reduce": _TableHead(" Reduce Latency"),
-    "broadcast": _TableHead(" Broadcast Latency"),
-    "reduce-scatter": _TableHead(" Reduce_scatter Latency"),
-    "all-gather": _TableHead(" Allgather Latency", shares=True),
-    "all-to-all": _TableHead(" All-to-All Personalized Exchange Latency", shares=True),
-    "barrier": _TableHead(" Barrier Latency"),
-}
+_MESSAGES = {one.measures: one for one in OSU_MESSAGES}
+_COLLECTIVES = {one.measures: one for one in OSU_COLLECTIVES}
 _TYPES = {"float32": "MPI_FLOAT", "int32": "MPI_INT", "float64": "MPI_DOUBLE"}
 _USUAL = {"staging": "none", "in_place": "no", "type": "float32"}
 """What a case without the parameter does, and OSU unless told otherwise but for the type."""
@@ -75,7 +40,7 @@ def text(run: RunFile, rows: Sequence[Row]) -> str:
     return "".join(f"{line}\n" for of_table in tables.values() for line in _table(run.node, of_table))
 
 
-def _benchmark(case: Json) -> _TableHead | None:
+def _benchmark(case: Json) -> OsuBenchmark | None:
     flow = case["flows"][0]
     parameters = flow.get("parameters", {})
     if flow["method"] == "mpi":
@@ -119,7 +84,7 @@ def _table(node: Node, rows: Sequence[Row]) -> Iterator[str]:
         first, last = (_ON.get(memory, "HOST (H)") for memory in (memories[0], memories[-1]))
         yield f"# Send Buffer on {first} and Receive Buffer on {last}"
     yield from _WINDOW if test.one_sided else ()
-    if test.title == _COLLECTIVES["barrier"].title:
+    if not test.sized:
         yield "# Avg Latency(us)"
         yield from (f"{row.flows[0].seconds.median * 1e6:17.2f}" for row in rows)
         return
@@ -140,7 +105,7 @@ def _platform(node: Node, row: Row) -> str:
     return _PLATFORMS["hip" if backend == "hip" or "AMD" in names else "cuda"]
 
 
-def _value(row: Row, test: _TableHead) -> float | None:
+def _value(row: Row, test: OsuBenchmark) -> float | None:
     """MB/s or us; None where nothing moves and a rate is asked for."""
     result = row.flows[0]
     if not test.rate:
