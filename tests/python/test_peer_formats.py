@@ -9,9 +9,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import modelled_run
 import pytest
 from hostile_runs import spoil
-from modelled_run import not_ok
+from modelled_run import not_ok, ok, steady
 from typer.testing import CliRunner
 
 from linkscope.cli.main import app
@@ -70,6 +71,12 @@ def modelled(run: RunFile) -> RunFile:
     return replace(
         run, header={**run.header, "node": node}, rows=tuple(replace(row, modelled=True) for row in run.rows)
     )
+
+
+def suite_cases(name: str) -> list[dict[str, Any]]:
+    """The cases of a packaged suite on four H200."""
+    suite, node = load_suite(name), replace(load_machine("h200x4"), modelled=False)
+    return [planned.case for planned in expand([suite], node, whole_catalog(suite), Selection())]
 
 
 def with_parameters(row: Row, **more: Any) -> Row:
@@ -205,6 +212,48 @@ def test_calls_that_osu_does_not_make_are_left_out(tmp_path: Path) -> None:
     assert printed(replace(run, rows=(first, *odd)), "osu") == alone
 
 
+def figures_lines(text: str) -> list[str]:
+    """The lines of tables that hold figures."""
+    return [line for line in text.splitlines() if line and not line.startswith("#")]
+
+
+def test_osus_tables_have_every_case_that_has_a_figure() -> None:
+    rows = [ok(case, [steady(1e-5)]) for case in suite_cases("collectives") if FORMATS["osu"].takes(case)]
+    assert len(rows) > 100
+    text = printed(modelled_run.run(found=rows), "osu")
+    assert len(figures_lines(text)) == len(rows)
+    for name in ("mpi", "by-members-mpi"):
+        assert any(line.split(",")[0] == f"# linkscope: collectives/{name}" for line in text.splitlines())
+
+
+def test_processes_ranks_and_hosts_have_tables_of_their_own(tmp_path: Path) -> None:
+    run = imported(tmp_path, "osu-latency-7.4.txt")
+    first = run.rows[0]
+    hosts = ["a", "a", "b", "c"]
+
+    def between(*ranks: int, processes: int = 4) -> Row:
+        flow = dict(first.case["flows"][0])
+        ends = {end: {**flow[end], "rank": rank} for end, rank in zip(("source", "destination"), ranks, strict=True)}
+        case = {**first.case, "processes": processes, "flows": [flow | ends]}
+        return replace(first, case=case, raw={**first.raw, "hosts": hosts})
+
+    rows = (first, between(0, 1), between(2, 3), between(0, 2), between(0, 1, processes=2))
+    text = printed(replace(run, rows=rows), "osu")
+    assert len(figures_lines(text)) == text.count("# OSU MPI Latency") == len(rows)
+    places = [line.partition(": ")[2] for line in text.splitlines() if " processes, " in line]
+    assert places[1:4] == [
+        "4 processes, numa:0 pageable",
+        "4 processes, ranks 2, 3, numa:0 pageable on b > numa:0 pageable on c",
+        "4 processes, ranks 0, 2, numa:0 pageable on a > numa:0 pageable on b",
+    ]
+
+
+def test_a_model_without_processes_stands_for_one_at_each_end(tmp_path: Path) -> None:
+    run = modelled(imported(tmp_path, "osu-latency-7.4.txt"))
+    bare = {name: value for name, value in run.rows[0].case.items() if name != "processes"}
+    assert "# linkscope: 2 processes, " in printed(replace(run, rows=(replace(run.rows[0], case=bare),)), "osu")
+
+
 def test_a_test_that_could_not_run_is_waived_and_one_that_failed_an_error(tmp_path: Path) -> None:
     run = imported(tmp_path, "nvbandwidth-0.8-h200.txt")
     pair = next(row for row in run.rows if row.name == "d2h-ce")
@@ -274,6 +323,4 @@ def test_the_command_line_prints_it_or_says_in_one_line_why_not(tmp_path: Path) 
 @pytest.mark.parametrize("name", FORMATS)
 def test_the_suite_that_a_format_names_has_its_cases(name: str) -> None:
     form = FORMATS[name]
-    suite = load_suite(form.suite)
-    cases = expand([suite], replace(load_machine("h200x4"), modelled=False), whole_catalog(suite), Selection())
-    assert any(form.takes(planned.case) for planned in cases)
+    assert any(map(form.takes, suite_cases(form.suite)))
