@@ -25,7 +25,7 @@ from linkscope.plan.expand import expand
 from linkscope.plan.select import Selection
 from linkscope.plan.suite import load_suite
 from linkscope.plan.whole_catalog import whole_catalog
-from linkscope.report.peer_formats.formats import FORMATS, printed
+from linkscope.report.peer_formats.formats import FORMATS, check_format, printed
 from linkscope.results.nccl_programs import NCCL_PROGRAMS
 from linkscope.results.osu_benchmarks import OSU_COLLECTIVES, OSU_MESSAGES, OsuBenchmark
 from linkscope.results.row import Row
@@ -300,6 +300,23 @@ def test_of_a_run_without_such_cases_there_is_one_line(tmp_path: Path) -> None:
     skipped = tuple(not_ok(row.case, "skipped", "no MPI library") for row in run.rows)
     with pytest.raises(LinkscopeError, match="no MPI library"):
         printed(replace(run, rows=skipped), "osu")
+
+
+@pytest.mark.parametrize(("form", "suite"), [("nvbandwidth", "default"), ("nccl-tests", "p2p-processes")])
+def test_a_run_of_such_paths_by_another_suite_is_told_that_the_suite_is_why(form: str, suite: str) -> None:
+    cases = [case for case in suite_cases(suite) if not FORMATS[form].takes(case)]
+    why = f"the suite {suite} measures such paths .*`linkscope run {FORMATS[form].suite} --format {form}`"
+    with pytest.raises(LinkscopeError, match=why):
+        check_format(form, cases)
+    rows = [not_ok(case, "skipped", "not now") for case in cases]
+    with pytest.raises(LinkscopeError, match=why):
+        printed(modelled_run.run(found=rows), form)
+
+
+def test_a_run_without_such_paths_is_not_said_to_have_them() -> None:
+    cases = [case for case in suite_cases("p2p-processes") if case["flows"][0]["method"] == "mpi"]
+    with pytest.raises(LinkscopeError, match="none of these cases is one that nvbandwidth"):
+        check_format("nvbandwidth", cases)
 
 
 def test_the_command_line_prints_it_or_says_in_one_line_why_not(tmp_path: Path) -> None:

@@ -27,6 +27,11 @@ def takes(case: Json) -> bool:
     return case["clock"] == "batch" and _kind(case) in NCCL_PROGRAMS and _type(case) in _TYPES
 
 
+def alike(case: Json) -> bool:
+    """Whether it is by NCCL or RCCL."""
+    return str(case["flows"][0]["method"]).startswith("xccl")
+
+
 def text(run: RunFile, rows: Sequence[Row]) -> str:
     """A table for each program and way of making calls; cases without figures are left out.
 

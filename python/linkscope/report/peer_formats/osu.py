@@ -31,6 +31,11 @@ def takes(case: Json) -> bool:
     return case["clock"] == "host" and known and _benchmark(case) is not None
 
 
+def alike(case: Json) -> bool:
+    """Whether it is by MPI."""
+    return case["flows"][0]["method"] in ("mpi", "mpi-collective")
+
+
 def text(run: RunFile, rows: Sequence[Row]) -> str:
     """A table for each benchmark, pair or number of processes, hosts, memory and environment, and a further one where a
     size comes twice; cases without figures are left out."""
