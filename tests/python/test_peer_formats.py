@@ -204,6 +204,15 @@ def test_in_place_stands_beside_out_of_place(tmp_path: Path) -> None:
     ]
 
 
+def test_a_size_that_comes_twice_has_two_lines_of_nccl_tests_table(tmp_path: Path) -> None:
+    run = imported(tmp_path, "nccl-tests-2.19.txt")
+    first = run.rows[0]
+    cold = replace(first, id=f"{first.id}/cold", case={**first.case, "cache": "cold"})
+    rows = (first, cold, with_parameters(first, in_place="yes"))
+    lines = [line.split() for line in figures_lines(printed(replace(run, rows=rows), "nccl-tests"))]
+    assert [(line[5], line[9]) for line in lines] == [("11.52", "11.52"), ("11.52", "N/A")]
+
+
 def test_calls_that_osu_does_not_make_are_left_out(tmp_path: Path) -> None:
     run = imported(tmp_path, "osu-latency-7.4.txt")
     first = run.rows[0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from statistics import fmean
 from typing import Any
@@ -86,10 +87,13 @@ def _table(run: RunFile, rows: Sequence[Row]) -> Iterator[str]:
     yield from ("#", "# Using devices", *_ranks(run, rows[0]), "#", _HEAD)
     yield _columns(("size", "count", "type", "redop", "root"), _BANDWIDTHS)
     yield _columns(("(B)", "(elements)", "", "", ""), _UNITS)
-    by_size: dict[int, list[Row]] = {}
+    lines: dict[tuple[int, int], list[Row]] = {}
+    seen: Counter[tuple[int, bool]] = Counter()
     for row in ordered:
-        by_size.setdefault(int(row.case["flows"][0]["bytes"]), []).append(row)
-    yield from map(_line, by_size.values())
+        side = int(row.case["flows"][0]["bytes"]), _in_place(row)
+        lines.setdefault((side[0], seen[side]), []).append(row)  # a size that comes twice has a further line
+        seen[side] += 1
+    yield from map(_line, lines.values())
     if all(map(_verified, rows)):
         yield f"# {'Out of bounds values':<20} : 0 OK"  # a case whose data differ has no figures
     yield f"# {'Avg bus bandwidth':<20} : {fmean(map(_bus_gbps, rows)):g} "
@@ -141,7 +145,7 @@ def _line(rows: Sequence[Row]) -> str:
     size = int(rows[0].case["flows"][0]["bytes"])
     named, width = _TYPES[_type(rows[0].case)]
     count = size // width // (members if program.shares else 1)
-    places = {_in_place(row): _figures(row) for row in reversed(rows)}
+    places = {_in_place(row): _figures(row) for row in rows}
     sides = (places.get(in_place, (_NOT,) * 4) for in_place in (False, True))
     both = "  ".join(f"{time:>7}  {algbw:>6}  {busbw:>6}  {wrong:>6}" for time, algbw, busbw, wrong in sides)
     return f"{size:>12}  {count:>12}  {named:>8}  {program.redop:>6}  {program.root:>6}  {both}"
