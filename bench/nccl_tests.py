@@ -35,7 +35,8 @@ from turns import Turns, best_of, missing, note_of, print_missing, ratio_of, tab
 from linkscope import topology
 from linkscope.analysis.collective import Collective
 from linkscope.errors import LinkscopeError
-from linkscope.importers.nccl_tests import PROGRAMS, times_out_of_place
+from linkscope.importers.nccl_tests import times_out_of_place
+from linkscope.results.nccl_programs import NCCL_PROGRAMS
 from linkscope.results.row import Row
 from linkscope.results.run_file import RunFile
 
@@ -152,7 +153,19 @@ def theirs(
     times: Times = {}
     output.unlink(missing_ok=True)
     for mode, (smallest, largest, calls) in itertools.product(modes, RANGES):
-        command = [str(folder / PROGRAMS[kind]), "-b", smallest, "-e", largest, "-f", "4", "-w", "20", "-c", "1"]
+        command = [
+            str(folder / NCCL_PROGRAMS[kind].name),
+            "-b",
+            smallest,
+            "-e",
+            largest,
+            "-f",
+            "4",
+            "-w",
+            "20",
+            "-c",
+            "1",
+        ]
         ended = run([*command, "-d", "float", *options(mode, gpus, calls)], limit_s, environment, output)
         if ended.problem:
             print(ended.problem)
@@ -215,7 +228,7 @@ def main() -> None:
     parser.add_argument("--nccl-tests", required=True, type=Path, help="folder of the built binaries")
     parser.add_argument("--turns", type=int, default=1, help="runs of each tool, which take turns")
     parser.add_argument(
-        "--kinds", nargs="+", choices=PROGRAMS, default=list(PROGRAMS), help="what both tools shall run"
+        "--kinds", nargs="+", choices=NCCL_PROGRAMS, default=list(NCCL_PROGRAMS), help="what both tools shall run"
     )
     parser.add_argument("--modes", nargs="+", choices=MODES, default=list(MODES), help="how calls are made")
     parser.add_argument("--library", type=Path, help="libnccl.so.2 for both tools")

@@ -222,6 +222,27 @@ def test_a_picture_is_saved_with_its_title_its_mark_and_the_series_that_are_show
     assert seen["says"] == [True, True, True, False, True]
 
 
+@pytest.mark.parametrize(
+    "failing",
+    [
+        "HTMLCanvasElement.prototype.toBlob = function (done) { done(null); };",
+        "Object.defineProperty(Image.prototype, 'src', {set() { queueMicrotask(() => this.onerror({})); }});",
+    ],
+    ids=["no blob", "no image"],
+)
+def test_a_picture_that_the_browser_cannot_save_says_so_on_its_button(page: str, tmp_path: Path, failing: str) -> None:
+    script = f"""
+        let saved = 0;
+        HTMLAnchorElement.prototype.click = () => {{ saved += 1; }};
+        {failing}
+        const button = document.querySelector('svg.curves').closest('section').querySelector('button.png');
+        const before = button.textContent;
+        button.click();
+        for (let i = 0; i < 20 && button.textContent === before; i++) await wait();
+        return [button.textContent !== before, button.title.includes('browser'), saved];"""
+    assert found(page, script, tmp_path) == [True, True, 0]
+
+
 def test_all_figures_are_one_stop_of_the_tab_key_and_their_details_stay_while_the_page_scrolls(
     page: str, tmp_path: Path
 ) -> None:

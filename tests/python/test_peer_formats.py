@@ -9,9 +9,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import modelled_run
 import pytest
 from hostile_runs import spoil
-from modelled_run import not_ok
+from modelled_run import not_ok, ok, steady
 from typer.testing import CliRunner
 
 from linkscope.cli.main import app
@@ -24,7 +25,9 @@ from linkscope.plan.expand import expand
 from linkscope.plan.select import Selection
 from linkscope.plan.suite import load_suite
 from linkscope.plan.whole_catalog import whole_catalog
-from linkscope.report.peer_formats.formats import FORMATS, printed
+from linkscope.report.peer_formats.formats import FORMATS, check_format, printed
+from linkscope.results.nccl_programs import NCCL_PROGRAMS
+from linkscope.results.osu_benchmarks import OSU_COLLECTIVES, OSU_MESSAGES, OsuBenchmark
 from linkscope.results.row import Row
 from linkscope.results.run_file import RunFile
 
@@ -68,6 +71,12 @@ def modelled(run: RunFile) -> RunFile:
     return replace(
         run, header={**run.header, "node": node}, rows=tuple(replace(row, modelled=True) for row in run.rows)
     )
+
+
+def suite_cases(name: str) -> list[dict[str, Any]]:
+    """The cases of a packaged suite on four H200."""
+    suite, node = load_suite(name), replace(load_machine("h200x4"), modelled=False)
+    return [planned.case for planned in expand([suite], node, whole_catalog(suite), Selection())]
 
 
 def with_parameters(row: Row, **more: Any) -> Row:
@@ -114,7 +123,7 @@ def test_nccl_tests_lines_are_its_own_but_for_what_was_not_measured(tmp_path: Pa
     assert [len(line) for line in ours if not line.startswith("#")] == [
         len(line) for line in theirs if not line.startswith("#")
     ]
-    assert {tuple(line[8:]) for line in found} == {("0", "N/A", "N/A", "N/A", "N/A")}
+    assert {tuple(line[8:]) for line in found} == {("N/A",) * 5}
     assert [float(line[7]) for line in found] == pytest.approx([float(line[7]) for line in lines], abs=0.02)
 
 
@@ -143,6 +152,46 @@ def test_a_models_figures_say_so_in_every_table_and_are_no_tools(tmp_path: Path,
         import_file(path, tmp_path / "again.jsonl", Wanted(processes=2))
 
 
+def test_only_of_figures_that_linkscope_verified_nccl_tests_table_says_so(tmp_path: Path) -> None:
+    run = imported(tmp_path, "nccl-tests-2.19.txt")
+    own = replace(
+        run, rows=tuple(replace(row, raw={k: v for k, v in row.raw.items() if k != "origin"}) for row in run.rows)
+    )
+    for one, validation, wrong, verdicts in (
+        (run, "0", {"N/A"}, 0),
+        (modelled(own), "0", {"N/A"}, 0),
+        (own, "1", {"0"}, 1),
+    ):
+        text = printed(one, "nccl-tests")
+        tables = text.count("# Collective test starting")
+        assert tables
+        assert text.count(f" validation: {validation} ") == tables
+        assert {line.split()[8] for line in text.splitlines() if "#" not in line} == wrong
+        assert text.count("Out of bounds values") == verdicts * tables
+        assert text.count("iters: N/A agg iters: N/A") == (1 - verdicts) * tables
+
+
+@pytest.mark.parametrize("benchmark", [*OSU_MESSAGES, *OSU_COLLECTIVES], ids=lambda one: one.name)
+def test_every_benchmark_of_osus_is_printed_as_what_it_is_read_as(tmp_path: Path, benchmark: OsuBenchmark) -> None:
+    collective = benchmark in OSU_COLLECTIVES
+    run = imported(
+        tmp_path, f"osu-{('allreduce' if benchmark.sized else 'barrier') if collective else 'latency'}-7.4.txt"
+    )
+    row = with_parameters(run.rows[-1], **{"collective" if collective else "call": benchmark.measures})
+    again = reread(tmp_path, printed(replace(run, rows=(row,)), "osu"), "osu")
+    assert [(one.test, one.size) for one in again.figures] == [
+        (benchmark.name, row.case["flows"][0]["bytes"] if benchmark.sized else None)
+    ]
+
+
+@pytest.mark.parametrize("kind", [kind for kind in NCCL_PROGRAMS if kind != "send-receive"])
+def test_every_program_of_nccl_tests_is_printed_as_what_it_is_read_as(tmp_path: Path, kind: str) -> None:
+    run = imported(tmp_path, "nccl-tests-2.19.txt")
+    row = with_parameters(run.rows[-1], collective=kind)
+    again = reread(tmp_path, printed(replace(run, rows=(row,)), "nccl-tests"), "nccl-tests")
+    assert [one.test for one in again.figures] == [f"nccl-tests {NCCL_PROGRAMS[kind].name}"]
+
+
 def test_in_place_stands_beside_out_of_place(tmp_path: Path) -> None:
     run = imported(tmp_path, "nccl-tests-2.19.txt")
     first, second = run.rows[:2]
@@ -155,12 +204,63 @@ def test_in_place_stands_beside_out_of_place(tmp_path: Path) -> None:
     ]
 
 
+def test_a_size_that_comes_twice_has_two_lines_of_nccl_tests_table(tmp_path: Path) -> None:
+    run = imported(tmp_path, "nccl-tests-2.19.txt")
+    first = run.rows[0]
+    cold = replace(first, id=f"{first.id}/cold", case={**first.case, "cache": "cold"})
+    rows = (first, cold, with_parameters(first, in_place="yes"))
+    lines = [line.split() for line in figures_lines(printed(replace(run, rows=rows), "nccl-tests"))]
+    assert [(line[5], line[9]) for line in lines] == [("11.52", "11.52"), ("11.52", "N/A")]
+
+
 def test_calls_that_osu_does_not_make_are_left_out(tmp_path: Path) -> None:
     run = imported(tmp_path, "osu-latency-7.4.txt")
     first = run.rows[0]
     odd = [with_parameters(first, **more) for more in ({"call": "send"}, {"staging": "host"}, {"window": 4})]
     alone = printed(replace(run, rows=(first,)), "osu")
     assert printed(replace(run, rows=(first, *odd)), "osu") == alone
+
+
+def figures_lines(text: str) -> list[str]:
+    """The lines of tables that hold figures."""
+    return [line for line in text.splitlines() if line and not line.startswith("#")]
+
+
+def test_osus_tables_have_every_case_that_has_a_figure() -> None:
+    rows = [ok(case, [steady(1e-5)]) for case in suite_cases("collectives") if FORMATS["osu"].takes(case)]
+    assert len(rows) > 100
+    text = printed(modelled_run.run(found=rows), "osu")
+    assert len(figures_lines(text)) == len(rows)
+    for name in ("mpi", "by-members-mpi"):
+        assert any(line.split(",")[0] == f"# linkscope: collectives/{name}" for line in text.splitlines())
+
+
+def test_processes_ranks_and_hosts_have_tables_of_their_own(tmp_path: Path) -> None:
+    run = imported(tmp_path, "osu-latency-7.4.txt")
+    first = run.rows[0]
+    hosts = ["a", "a", "b", "c"]
+
+    def between(*ranks: int, processes: int = 4) -> Row:
+        flow = dict(first.case["flows"][0])
+        ends = {end: {**flow[end], "rank": rank} for end, rank in zip(("source", "destination"), ranks, strict=True)}
+        case = {**first.case, "processes": processes, "flows": [flow | ends]}
+        return replace(first, case=case, raw={**first.raw, "hosts": hosts})
+
+    rows = (first, between(0, 1), between(2, 3), between(0, 2), between(0, 1, processes=2))
+    text = printed(replace(run, rows=rows), "osu")
+    assert len(figures_lines(text)) == text.count("# OSU MPI Latency") == len(rows)
+    places = [line.partition(": ")[2] for line in text.splitlines() if " processes, " in line]
+    assert places[1:4] == [
+        "4 processes, numa:0 pageable",
+        "4 processes, ranks 2, 3, numa:0 pageable on b > numa:0 pageable on c",
+        "4 processes, ranks 0, 2, numa:0 pageable on a > numa:0 pageable on b",
+    ]
+
+
+def test_a_model_without_processes_stands_for_one_at_each_end(tmp_path: Path) -> None:
+    run = modelled(imported(tmp_path, "osu-latency-7.4.txt"))
+    bare = {name: value for name, value in run.rows[0].case.items() if name != "processes"}
+    assert "# linkscope: 2 processes, " in printed(replace(run, rows=(replace(run.rows[0], case=bare),)), "osu")
 
 
 def test_a_test_that_could_not_run_is_waived_and_one_that_failed_an_error(tmp_path: Path) -> None:
@@ -211,6 +311,23 @@ def test_of_a_run_without_such_cases_there_is_one_line(tmp_path: Path) -> None:
         printed(replace(run, rows=skipped), "osu")
 
 
+@pytest.mark.parametrize(("form", "suite"), [("nvbandwidth", "default"), ("nccl-tests", "p2p-processes")])
+def test_a_run_of_such_paths_by_another_suite_is_told_that_the_suite_is_why(form: str, suite: str) -> None:
+    cases = [case for case in suite_cases(suite) if not FORMATS[form].takes(case)]
+    why = f"the suite {suite} measures such paths .*`linkscope run {FORMATS[form].suite} --format {form}`"
+    with pytest.raises(LinkscopeError, match=why):
+        check_format(form, cases)
+    rows = [not_ok(case, "skipped", "not now") for case in cases]
+    with pytest.raises(LinkscopeError, match=why):
+        printed(modelled_run.run(found=rows), form)
+
+
+def test_a_run_without_such_paths_is_not_said_to_have_them() -> None:
+    cases = [case for case in suite_cases("p2p-processes") if case["flows"][0]["method"] == "mpi"]
+    with pytest.raises(LinkscopeError, match="none of these cases is one that nvbandwidth"):
+        check_format("nvbandwidth", cases)
+
+
 def test_the_command_line_prints_it_or_says_in_one_line_why_not(tmp_path: Path) -> None:
     run = imported(tmp_path, "nvbandwidth-0.8-h200.txt")
     runner = CliRunner()
@@ -232,6 +349,4 @@ def test_the_command_line_prints_it_or_says_in_one_line_why_not(tmp_path: Path) 
 @pytest.mark.parametrize("name", FORMATS)
 def test_the_suite_that_a_format_names_has_its_cases(name: str) -> None:
     form = FORMATS[name]
-    suite = load_suite(form.suite)
-    cases = expand([suite], replace(load_machine("h200x4"), modelled=False), whole_catalog(suite), Selection())
-    assert any(form.takes(planned.case) for planned in cases)
+    assert any(map(form.takes, suite_cases(form.suite)))

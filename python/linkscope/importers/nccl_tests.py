@@ -14,20 +14,11 @@ from typing import Annotated, Any, TypedDict
 from msgspec import Meta
 
 from linkscope.importers.peer_output import MOST_GPUS, SECONDS, Figure, Gpu, PeerOutput, Source, single, version_of
+from linkscope.results.nccl_programs import NCCL_PROGRAMS
 
 NVIDIA, AMD = "nccl-tests", "rccl-tests"
 VERSIONS = ("2",)
 JSON_VERSIONS = (1, 2, 3)
-PROGRAMS = {
-    "all-reduce": "all_reduce_perf",
-    "reduce": "reduce_perf",
-    "broadcast": "broadcast_perf",
-    "reduce-scatter": "reduce_scatter_perf",
-    "all-gather": "all_gather_perf",
-    "all-to-all": "alltoall_perf",
-    "send-receive": "sendrecv_perf",
-}
-"""By collectives' names; messages around a ring are none."""
 _SUITES = ("collectives", "p2p-processes")
 _TYPES = ("float", "float32")
 _MEMORY = "the case is of plain device memory; the tool may use memory of the library's own allocator"
@@ -240,7 +231,7 @@ class _Said:
             self.other += 1
         elif point.size:
             value = single(source.number(point.time, line, "time") * 1e-6)
-            test = f"{NVIDIA} {PROGRAMS[point.kind]}"
+            test = f"{NVIDIA} {NCCL_PROGRAMS[point.kind].name}"
             facts = launch.facts(point.kind, ranks)
             size = source.whole(point.size, line, "size")
             self.figures.append(Figure(test, value, SECONDS, size=size, facts=facts, notes=(_MEMORY,)))
@@ -255,8 +246,8 @@ class _Said:
 def _kind(source: Source, line: int, program: str) -> str:
     """The collective of a program's name or path, or of rccl-tests' name of it, "AllReduce"."""
     bare = re.sub(r"[^a-z]", "", program.rpartition("/")[2].lower())
-    for kind, name in PROGRAMS.items():
-        own = re.sub(r"[^a-z]", "", name)
+    for kind, known in NCCL_PROGRAMS.items():
+        own = re.sub(r"[^a-z]", "", known.name)
         if bare in (own, own.removesuffix("perf")) or (not line and bare.startswith(own)):
             return kind
     hint = "" if line else ": name the file after it, all_reduce_perf.txt"

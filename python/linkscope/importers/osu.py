@@ -21,6 +21,7 @@ from linkscope.importers.peer_output import (
     single,
     version_of,
 )
+from linkscope.results.osu_benchmarks import OSU_COLLECTIVES, OSU_MESSAGES, OsuBenchmark
 from linkscope.results.row import Stats
 
 TOOL = "OSU"
@@ -33,38 +34,9 @@ _MEMORIES = {"HOST": "pageable", "DEVICE": "device", "MANAGED": "managed"}
 _WHERE = "OSU does not print where its processes ran: the case's first place is taken"
 
 
-@dataclass(frozen=True)
-class _Benchmark:
-    """``name``: as suites cover it. ``fact``: the call or collective of the case. ``rate``: it prints MB/s. ``shares``:
-    its sizes are of one process's block, where linkscope's are of the larger buffer."""
-
-    name: str
-    fact: str
-    rate: bool = False
-    shares: bool = False
-
-    @property
-    def collective(self) -> bool:
-        return self.fact not in _CALLS
-
-
-_CALLS = ("ping-pong", "window", "both-ways", "put", "get", "put-window", "get-window")
-TESTS = {
-    "latency": _Benchmark("osu_latency", "ping-pong"),
-    "bandwidth": _Benchmark("osu_bw", "window", rate=True),
-    "bi-directional bandwidth": _Benchmark("osu_bibw", "both-ways", rate=True),
-    "mpi_put latency": _Benchmark("osu_put_latency", "put"),
-    "mpi_get latency": _Benchmark("osu_get_latency", "get"),
-    "mpi_put bandwidth": _Benchmark("osu_put_bw", "put-window", rate=True),
-    "mpi_get bandwidth": _Benchmark("osu_get_bw", "get-window", rate=True),
-    "allreduce latency": _Benchmark("osu_allreduce", "all-reduce"),
-    "reduce latency": _Benchmark("osu_reduce", "reduce"),
-    "broadcast latency": _Benchmark("osu_bcast", "broadcast"),
-    "reduce_scatter latency": _Benchmark("osu_reduce_scatter", "reduce-scatter"),
-    "reduce_scatter_block latency": _Benchmark("osu_reduce_scatter", "reduce-scatter"),
-    "allgather latency": _Benchmark("osu_allgather", "all-gather", shares=True),
-    "all-to-all personalized exchange latency": _Benchmark("osu_alltoall", "all-to-all", shares=True),
-    "barrier latency": _Benchmark("osu_barrier", "barrier"),
+_BENCHMARKS = {
+    **{f"mpi{one.title}".lower().removeprefix("mpi "): one for one in (*OSU_MESSAGES, *OSU_COLLECTIVES)},
+    "reduce_scatter_block latency": next(one for one in OSU_COLLECTIVES if one.measures == "reduce-scatter"),
 }
 """By their titles, in small letters."""
 
@@ -73,7 +45,7 @@ TESTS = {
 class _Preamble:
     """What the lines above a table have said."""
 
-    test: _Benchmark | None = None
+    test: OsuBenchmark | None = None
     version: str = ""
     memories: tuple[str, ...] = ("pageable",)
     full: bool = False
@@ -111,16 +83,16 @@ def rows_of(text: str) -> dict[int, float]:
     return {int(words[0]) if "." not in words[0] else 0: float(next(w for w in words if "." in w)) for words in rows}
 
 
-def _test(source: Source, line: int, title: str) -> _Benchmark:
+def _test(source: Source, line: int, title: str) -> OsuBenchmark:
     """Of "mpi latency", "mpi-cuda allreduce latency", "mpi_put latency"."""
     name = re.sub("-(cuda|rocm|openacc)", "", title).removeprefix("mpi ")
-    if name not in TESTS:
+    if name not in _BENCHMARKS:
         raise source.wrong(line, f"OSU's test {title[:80]!r} has no case in linkscope")
-    return TESTS[name]
+    return _BENCHMARKS[name]
 
 
-def _figure(source: Source, line: int, words: Sequence[str], test: _Benchmark, said: _Preamble) -> Figure:
-    sized = test.fact != "barrier"
+def _figure(source: Source, line: int, words: Sequence[str], test: OsuBenchmark, said: _Preamble) -> Figure:
+    sized, collective = test.sized, test in OSU_COLLECTIVES
     if len(words) < 1 + sized + (3 if said.full else 0) or ("." in words[0]) == sized:
         raise source.wrong(line, f"{' '.join(words)[:80]!r} is no line of {test.name}: was it cut short?")
     scale = 1e-3 if test.rate else 1e-6
@@ -129,16 +101,16 @@ def _figure(source: Source, line: int, words: Sequence[str], test: _Benchmark, s
     if said.full:
         least, most = (source.number(word, line, "figure") * scale for word in words[1 + sized : 3 + sized])
         stats = _ranging(source, line, stats, least, most)
-    count = source.processes if test.collective else 2
+    count = source.processes if collective else 2
     if count is None:
         raise source.wrong(line, f"OSU does not print how many processes {test.name} had: add --processes N")
     size = source.whole(words[0], line, "size") * (count if test.shares else 1) if sized else None
     facts: dict[str, Any] = {"clock": "host", "memory": ">".join(said.memories), "processes": count}
-    if test.collective:
-        facts |= {"method": "mpi-collective", "collective": test.fact, "members": count}
+    if collective:
+        facts |= {"method": "mpi-collective", "collective": test.measures, "members": count}
     else:
-        facts |= {"method": "mpi", "call": test.fact, "window": None}
-    if "device" in said.memories and not test.collective:
+        facts |= {"method": "mpi", "call": test.measures, "window": None}
+    if "device" in said.memories and not collective:
         facts |= {"staging": "none"}
     return Figure(test.name, stats, GBPS if test.rate else SECONDS, size=size, facts=facts, notes=(_WHERE,))
 

@@ -14,33 +14,40 @@ from linkscope.results.row import Row
 from linkscope.results.run_file import RunFile
 
 Json = dict[str, Any]
+_MOST_SUITES = 3
 
 
 @dataclass(frozen=True)
 class PeerFormat:
     """``tool``: with the version whose output it is like. ``comment``: what its comments begin with. ``suite``: the
-    packaged one that has most of its cases. ``takes``: whether the tool measures what a case of a plan does. ``write``:
-    the text of a run and of those of its cases that the tool measures."""
+    packaged one that has most of its cases. ``takes``: whether the tool measures what a case of a plan does. ``alike``:
+    whether a case is on such paths, though it need not be the tool's. ``write``: the text of a run and of those of its
+    cases that the tool measures."""
 
     tool: str
     comment: str
     suite: str
     takes: Callable[[Json], bool]
+    alike: Callable[[Json], bool]
     write: Callable[[RunFile, Sequence[Row]], str]
 
 
 FORMATS = {
-    "nvbandwidth": PeerFormat("nvbandwidth 0.8", "", "nvbandwidth", nvbandwidth.takes, nvbandwidth.text),
-    "nccl-tests": PeerFormat("nccl-tests 2.19", "# ", "collectives", nccl_tests.takes, nccl_tests.text),
-    "osu": PeerFormat("OSU 7.4", "# ", "p2p-processes", osu.takes, osu.text),
+    "nvbandwidth": PeerFormat(
+        "nvbandwidth 0.8", "", "nvbandwidth", nvbandwidth.takes, nvbandwidth.alike, nvbandwidth.text
+    ),
+    "nccl-tests": PeerFormat(
+        "nccl-tests 2.19", "# ", "collectives", nccl_tests.takes, nccl_tests.alike, nccl_tests.text
+    ),
+    "osu": PeerFormat("OSU 7.4", "# ", "p2p-processes", osu.takes, osu.alike, osu.text),
 }
 
 
-def check_format(name: str, cases: Iterable[Json] | None = None) -> None:
+def check_format(name: str, cases: Sequence[Json] | None = None) -> None:
     """Raises LinkscopeError where there is no format of that name, or none of ``cases``, a plan's, is one for it."""
     form = _form(name)
     if cases is not None and not any(form.takes(case) for case in cases):
-        raise LinkscopeError(f"none of these cases is one that {form.tool} measures: {_command(name)} has such")
+        raise LinkscopeError(_others(name, cases) or f"none of these cases {_no_case(name)}")
 
 
 def formats_for(run: RunFile) -> list[tuple[str, str]]:
@@ -61,7 +68,8 @@ def printed(run: RunFile, name: str) -> str:
     form = _form(name)
     rows = [row for row in run.rows if form.takes(row.case)]
     if not rows:
-        raise LinkscopeError(f"{run.path} has no case that {form.tool} measures: {_command(name)} has such")
+        why = _others(name, [row.case for row in run.rows]) or f"none of its cases {_no_case(name)}"
+        raise LinkscopeError(f"{run.path}: {why}")
     if not any(row.status == "ok" for row in rows):
         reason = next((str(row.reason) for row in rows if row.reason), "no reason is given")
         raise LinkscopeError(f"{run.path}: none of the cases that {form.tool} measures has figures: {reason}")
@@ -72,6 +80,24 @@ def _form(name: str) -> PeerFormat:
     if name not in FORMATS:
         raise unknown("format", name, FORMATS)
     return FORMATS[name]
+
+
+def _no_case(name: str) -> str:
+    return f"is one that {FORMATS[name].tool} measures: {_command(name)} has such"
+
+
+def _others(name: str, cases: Iterable[Json]) -> str:
+    """Why the tool's table needs another suite than those that measure its paths; "" where none does."""
+    form = FORMATS[name]
+    suites = dict.fromkeys(str(case.get("suite", "")) for case in cases if form.alike(case))
+    others = [suite for suite in suites if suite not in ("", form.suite)][:_MOST_SUITES]
+    if not others:
+        return ""
+    measure = f"suite {others[0]} measures" if len(others) == 1 else f"suites {', '.join(others)} measure"
+    return (
+        f"the {measure} such paths with other sizes or in other ways; "
+        f"the table of {form.tool} needs a run of the suite {form.suite}: {_command(name)}"
+    )
 
 
 def _command(name: str) -> str:

@@ -2,40 +2,19 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
 from linkscope.analysis.collective import Collective
 from linkscope.machine.node import Node
+from linkscope.results.nccl_programs import NCCL_PROGRAMS
 from linkscope.results.row import Row
 from linkscope.results.run_file import RunFile
 
 Json = dict[str, Any]
 _NOT = "N/A"
-
-
-@dataclass(frozen=True)
-class _Program:
-    """``redop`` and ``root`` as it prints them. ``shares``: its elements are counted of one rank's share."""
-
-    name: str
-    redop: str = "none"
-    root: int = -1
-    shares: bool = False
-
-
-_PROGRAMS = {
-    "all-reduce": _Program("all_reduce_perf", "sum"),
-    "reduce": _Program("reduce_perf", "sum", root=0),
-    "broadcast": _Program("broadcast_perf", root=0),
-    "reduce-scatter": _Program("reduce_scatter_perf", "sum", shares=True),
-    "all-gather": _Program("all_gather_perf", shares=True),
-    "all-to-all": _Program("alltoall_perf", shares=True),
-    "send-receive": _Program("sendrecv_perf"),
-}
-"""By collective; messages around a ring are none."""
 _TYPES = {"float32": ("float", 4), "float16": ("half", 2), "bfloat16": ("bfloat16", 2), "int32": ("int32", 4)}
 _HEAD = (
     f"# {'':>10}  {'':>12}  {'':>8}  {'':>6}  {'':>6}           out-of-place                       in-place          "
@@ -46,14 +25,19 @@ _UNITS = ("(us)", "(GB/s)", "(GB/s)", "")
 
 def takes(case: Json) -> bool:
     """Whether it is a collective of NCCL or RCCL, or a ring of its messages, timed over many calls in a row."""
-    return case["clock"] == "batch" and _kind(case) in _PROGRAMS and _type(case) in _TYPES
+    return case["clock"] == "batch" and _kind(case) in NCCL_PROGRAMS and _type(case) in _TYPES
+
+
+def alike(case: Json) -> bool:
+    """Whether it is by NCCL or RCCL."""
+    return str(case["flows"][0]["method"]).startswith("xccl")
 
 
 def text(run: RunFile, rows: Sequence[Row]) -> str:
     """A table for each program and way of making calls; cases without figures are left out.
 
-    N/A stands where a case is not measured in place, or not out of place, and as ``#wrong`` where nothing was computed:
-    in a model.
+    N/A stands where a case is not measured in place, or not out of place, and where nothing tells a value: how often an
+    import was called, and as ``#wrong`` of figures that linkscope has not verified itself, a model's and imports'.
     """
     tables: dict[tuple[str, ...], list[Row]] = {}
     for row in rows:
@@ -92,7 +76,7 @@ def _way(row: Row) -> tuple[str, ...]:
 
 def _table(run: RunFile, rows: Sequence[Row]) -> Iterator[str]:
     ordered = sorted(rows, key=lambda row: int(row.case["flows"][0]["bytes"]))
-    program = _PROGRAMS[_kind(rows[0].case)].name
+    program = NCCL_PROGRAMS[_kind(rows[0].case)].name
     yield f"# Collective test starting: {program}"
     yield _config(ordered)
     yield f"# linkscope: {rows[0].suite}/{rows[0].name}, {rows[0].labels.get('series', '')}"
@@ -103,11 +87,14 @@ def _table(run: RunFile, rows: Sequence[Row]) -> Iterator[str]:
     yield from ("#", "# Using devices", *_ranks(run, rows[0]), "#", _HEAD)
     yield _columns(("size", "count", "type", "redop", "root"), _BANDWIDTHS)
     yield _columns(("(B)", "(elements)", "", "", ""), _UNITS)
-    by_size: dict[int, list[Row]] = {}
+    lines: dict[tuple[int, int], list[Row]] = {}
+    seen: Counter[tuple[int, bool]] = Counter()
     for row in ordered:
-        by_size.setdefault(int(row.case["flows"][0]["bytes"]), []).append(row)
-    yield from map(_line, by_size.values())
-    if not any(row.modelled for row in rows):
+        side = int(row.case["flows"][0]["bytes"]), _in_place(row)
+        lines.setdefault((side[0], seen[side]), []).append(row)  # a size that comes twice has a further line
+        seen[side] += 1
+    yield from map(_line, lines.values())
+    if all(map(_verified, rows)):
         yield f"# {'Out of bounds values':<20} : 0 OK"  # a case whose data differ has no figures
     yield f"# {'Avg bus bandwidth':<20} : {fmean(map(_bus_gbps, rows)):g} "
     yield from ("#", f"# Collective test concluded: {program}", "#")
@@ -121,8 +108,10 @@ def _config(rows: Sequence[Row]) -> str:
     sizes = list(dict.fromkeys(int(row.case["flows"][0]["bytes"]) for row in rows))
     step = sizes[1] // sizes[0] if len(sizes) > 1 and sizes[0] else 1
     started = f"nThread {threads} nGpus {each // threads} minBytes {sizes[0]} maxBytes {sizes[-1]} step: {step}(factor)"
-    calls = f"warmup iters: 1 iters: {parameters.get('recorded', 1)} agg iters: 1"
-    checked, graphs = int(not rows[0].modelled), int(parameters.get("form") == "graph")
+    verified = all(map(_verified, rows))
+    unknown = 1 if verified else _NOT
+    calls = f"warmup iters: {unknown} iters: {parameters.get('recorded', unknown)} agg iters: {unknown}"
+    checked, graphs = int(verified), int(parameters.get("form") == "graph")
     return f"# {started} {calls} validation: {checked} graph: {graphs} unalign: 0"
 
 
@@ -152,11 +141,11 @@ def _columns(words: Sequence[str], figures: Sequence[str]) -> str:
 
 def _line(rows: Sequence[Row]) -> str:
     """Of the cases of one size."""
-    program, members = _PROGRAMS[_kind(rows[0].case)], len(_members(rows[0]))
+    program, members = NCCL_PROGRAMS[_kind(rows[0].case)], len(_members(rows[0]))
     size = int(rows[0].case["flows"][0]["bytes"])
     named, width = _TYPES[_type(rows[0].case)]
     count = size // width // (members if program.shares else 1)
-    places = {_in_place(row): _figures(row) for row in reversed(rows)}
+    places = {_in_place(row): _figures(row) for row in rows}
     sides = (places.get(in_place, (_NOT,) * 4) for in_place in (False, True))
     both = "  ".join(f"{time:>7}  {algbw:>6}  {busbw:>6}  {wrong:>6}" for time, algbw, busbw, wrong in sides)
     return f"{size:>12}  {count:>12}  {named:>8}  {program.redop:>6}  {program.root:>6}  {both}"
@@ -172,8 +161,13 @@ def _figures(row: Row) -> tuple[str, str, str, str]:
         _in_width(row.flows[0].seconds.median * 1e6, 7),
         _in_width(rate.median if rate else 0.0, 6),
         _in_width(_bus_gbps(row), 6),
-        _NOT if row.modelled else "0",
+        "0" if _verified(row) else _NOT,
     )
+
+
+def _verified(row: Row) -> bool:
+    """Whether linkscope has measured it, and so compared its data."""
+    return not row.modelled and not row.origin
 
 
 def _bus_gbps(row: Row) -> float:

@@ -46,6 +46,7 @@ TESTS = {
 _PARTS = {"read": ("Read1", "Read2"), "write": ("Write1", "Write2")}
 _BETWEEN_GPUS = ("device_to_device_",)
 """Tests whose matrix has a row for each GPU; all others have one."""
+_METHODS = ("copy-engine", "kernel-copy", "pointer-chase")
 Json = dict[str, Any]
 Values = Mapping[tuple[int, int], float]
 
@@ -53,6 +54,13 @@ Values = Mapping[tuple[int, int], float]
 def takes(case: Json) -> bool:
     """Whether the suite's row that the case is of repeats a test of nvbandwidth's."""
     return _test(case) in TESTS
+
+
+def alike(case: Json) -> bool:
+    """Whether a GPU is copied to or from, or its memory waited for, as its tests do."""
+    flow = case["flows"][0]
+    ends = [flow[end]["device"] for end in ("source", "destination") if end in flow]
+    return flow["method"] in _METHODS and any(device.startswith("gpu:") for device in (*ends, flow["executor"]))
 
 
 def text(run: RunFile, rows: Sequence[Row]) -> str:

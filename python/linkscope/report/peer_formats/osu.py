@@ -1,54 +1,20 @@
-"""OSU micro-benchmarks: a table by size for each benchmark and pair of ends. Format: util of OSU 7.4."""
+"""OSU micro-benchmarks: a table by size for each benchmark and placing of processes. Format: util of OSU 7.4."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from linkscope.machine.node import Node
+from linkscope.results.osu_benchmarks import OSU_COLLECTIVES, OSU_MESSAGES, OsuBenchmark
 from linkscope.results.row import Row
 from linkscope.results.run_file import RunFile
 
 Json = dict[str, Any]
 VERSION = "v7.4"
-
-
-@dataclass(frozen=True)
-class _TableHead:
-    """``title``: between "OSU MPI" and "Test". ``column``: above its figures, MB/s where it says so, else us.
-    ``shares``: its sizes are of one process's block."""
-
-    title: str
-    column: str = "      Avg Latency(us)"
-    one_sided: bool = False
-    shares: bool = False
-
-    @property
-    def rate(self) -> bool:
-        return "MB/s" in self.column
-
-
-_RATE = "     Bandwidth (MB/s)"
-_MESSAGES = {
-    "ping-pong": _TableHead(" Latency"),
-    "window": _TableHead(" Bandwidth", _RATE),
-    "both-ways": _TableHead(" Bi-Directional Bandwidth", _RATE),
-    "put": _TableHead("_Put Latency", "         Latency (us)", one_sided=True),
-    "get": _TableHead("_Get Latency", "         Latency (us)", one_sided=True),
-    "put-window": _TableHead("_Put Bandwidth", _RATE, one_sided=True),
-    "get-window": _TableHead("_Get Bandwidth", _RATE, one_sided=True),
-}
-"""By call. A single send is none of OSU's."""
-_COLLECTIVES = {
-    "all-reduce": _TableHead(" Allreduce Latency"),
-    "reduce": _TableHead(" Reduce Latency"),
-    "broadcast": _TableHead(" Broadcast Latency"),
-    "reduce-scatter": _TableHead(" Reduce_scatter Latency"),
-    "all-gather": _TableHead(" Allgather Latency", shares=True),
-    "all-to-all": _TableHead(" All-to-All Personalized Exchange Latency", shares=True),
-    "barrier": _TableHead(" Barrier Latency"),
-}
+_MESSAGES = {one.measures: one for one in OSU_MESSAGES}
+_COLLECTIVES = {one.measures: one for one in OSU_COLLECTIVES}
 _TYPES = {"float32": "MPI_FLOAT", "int32": "MPI_INT", "float64": "MPI_DOUBLE"}
 _USUAL = {"staging": "none", "in_place": "no", "type": "float32"}
 """What a case without the parameter does, and OSU unless told otherwise but for the type."""
@@ -65,17 +31,27 @@ def takes(case: Json) -> bool:
     return case["clock"] == "host" and known and _benchmark(case) is not None
 
 
+def alike(case: Json) -> bool:
+    """Whether it is by MPI."""
+    return case["flows"][0]["method"] in ("mpi", "mpi-collective")
+
+
 def text(run: RunFile, rows: Sequence[Row]) -> str:
-    """A table for each benchmark, pair or number of processes, memory and environment; cases without figures are left
-    out."""
-    tables: dict[tuple[str, ...], list[Row]] = {}
+    """A table for each benchmark, pair or number of processes, hosts, memory and environment, and a further one where a
+    size comes twice; cases without figures are left out."""
+    ways: dict[tuple[str, ...], list[Row]] = {}
     for row in rows:
         if row.status == "ok":
-            tables.setdefault(_way(row), []).append(row)
-    return "".join(f"{line}\n" for of_table in tables.values() for line in _table(run.node, of_table))
+            ways.setdefault(_way(row), []).append(row)
+    lines: list[str] = []
+    for of_way in ways.values():
+        tables = _tables(of_way)
+        for by_size in tables:
+            lines += _table(run.node, by_size, _names(by_size.values()) if len(tables) > 1 else [])
+    return "".join(f"{line}\n" for line in lines)
 
 
-def _benchmark(case: Json) -> _TableHead | None:
+def _benchmark(case: Json) -> OsuBenchmark | None:
     flow = case["flows"][0]
     parameters = flow.get("parameters", {})
     if flow["method"] == "mpi":
@@ -94,14 +70,73 @@ def _ends(row: Row) -> list[Json]:
     return list(flow.get("members") or (flow[end] for end in ("source", "destination") if end in flow))
 
 
+def _processes(row: Row) -> int:
+    """How many took part; a model, which has none, stands for one at each end."""
+    return int(row.case.get("processes", len(_ends(row))))
+
+
+def _host(row: Row, end: Json) -> str:
+    """Where the process of an end ran; "" where all ran on one host."""
+    rank = int(end.get("rank", 0))
+    return row.hosts[rank] if rank < len(row.hosts) else ""
+
+
 def _way(row: Row) -> tuple[str, ...]:
-    """What the lines of one table share. OSU's sizes end in one table, whatever row of a suite they are of."""
+    """What all sizes of a benchmark share, whatever row of a suite they are of."""
     told = sorted(f"{name}={value}" for name, value in _told(row.case).items())
-    ends = [f"{end['device']} {end['memory']}" for end in _ends(row)]
-    return (row.case["flows"][0]["method"], *told, *ends, *(f"{k}={v}" for k, v in row.environment.items()))
+    ends = [f"{end['device']} {end['memory']} {end.get('rank', 0)} {_host(row, end)}" for end in _ends(row)]
+    where = (f"{_processes(row)} processes", *ends, *(f"{k}={v}" for k, v in row.environment.items()))
+    return (row.case["flows"][0]["method"], *told, *where)
 
 
-def _table(node: Node, rows: Sequence[Row]) -> Iterator[str]:
+def _tables(rows: Sequence[Row]) -> list[dict[int, Row]]:
+    """Cases of one way by size as OSU counts it. Rows of a suite share a table unless they have a size in common."""
+    of_rows: dict[tuple[str, str], list[Row]] = {}
+    for row in rows:
+        of_rows.setdefault((row.suite, row.name), []).append(row)
+    tables: list[dict[int, Row]] = []
+    for of_row in of_rows.values():
+        own: list[dict[int, Row]] = []
+        seen: Counter[int] = Counter()
+        for row in of_row:
+            size = _size(row)
+            if seen[size] == len(own):
+                own.append({})
+            own[seen[size]][size] = row
+            seen[size] += 1
+        free = next((table for table in tables if len(own) == 1 and not table.keys() & own[0].keys()), None)
+        if free is None:
+            tables += own
+        else:
+            free.update(own[0])
+    return tables
+
+
+def _size(row: Row) -> int:
+    test = _benchmark(row.case)
+    return int(row.case["flows"][0]["bytes"]) // (len(_ends(row)) if test and test.shares else 1)
+
+
+def _names(rows: Iterable[Row]) -> list[str]:
+    """The rows of suites that cases are of, each with its series where it has but one."""
+    series: dict[str, set[str]] = {}
+    for row in rows:
+        series.setdefault(f"{row.suite}/{row.name}", set()).add(str(row.labels.get("series", "")))
+    return [", ".join(filter(None, (name, *(own if len(own) == 1 else ())))) for name, own in series.items()]
+
+
+def _where(row: Row) -> str:
+    """The places of its processes, each once; ranks where they are not all of the first ones."""
+    ends, spread = _ends(row), bool(row.between)
+    places = (f"{end['device']} {end['memory']}{f' on {_host(row, end)}' if spread else ''}" for end in ends)
+    ranks = [int(end.get("rank", 0)) for end in ends]
+    named = "" if not any(ranks) or ranks == list(range(len(ends))) else f"ranks {', '.join(map(str, ranks))}, "
+    return named + " > ".join(dict.fromkeys(places))
+
+
+def _table(node: Node, by_size: Mapping[int, Row], names: Sequence[str]) -> Iterator[str]:
+    """``names``: of the rows of suites, where other tables are of the same way."""
+    rows = list(by_size.values())
     test = _benchmark(rows[0].case)
     assert test is not None
     memories = [end["memory"] for end in _ends(rows[0])]
@@ -111,15 +146,16 @@ def _table(node: Node, rows: Sequence[Row]) -> Iterator[str]:
     yield f"# OSU MPI{test.title.replace(' ', f'{platform} ', 1)} Test {VERSION}"
     if any(row.modelled for row in rows):
         yield "# linkscope: MODELLED, not a measurement"
-    where = " > ".join(dict.fromkeys(f"{end['device']} {end['memory']}" for end in _ends(rows[0])))
-    yield f"# linkscope: {rows[0].case.get('processes', 1)} processes, {where}"
+    processes = _processes(rows[0])
+    yield f"# linkscope: {processes} process{'' if processes == 1 else 'es'}, {_where(rows[0])}"
+    yield from (f"# linkscope: {name}" for name in names)
     if rows[0].environment:
         yield "# linkscope: " + " ".join(f"{name}={value}" for name, value in rows[0].environment.items())
     if on_gpus:
         first, last = (_ON.get(memory, "HOST (H)") for memory in (memories[0], memories[-1]))
         yield f"# Send Buffer on {first} and Receive Buffer on {last}"
     yield from _WINDOW if test.one_sided else ()
-    if test.title == _COLLECTIVES["barrier"].title:
+    if not test.sized:
         yield "# Avg Latency(us)"
         yield from (f"{row.flows[0].seconds.median * 1e6:17.2f}" for row in rows)
         return
@@ -127,11 +163,10 @@ def _table(node: Node, rows: Sequence[Row]) -> Iterator[str]:
     collective = "collective" in parameters
     yield f"# Datatype: {_TYPES[parameters.get('type', 'float32')] if collective else 'MPI_CHAR'}."
     yield f"# Size {test.column}"
-    by_size = {int(row.case["flows"][0]["bytes"]): row for row in reversed(rows)}
     for size in sorted(by_size):
         value = _value(by_size[size], test)
         if value is not None:
-            yield f"{size // (len(memories) if test.shares else 1):<10}{value:18.2f}"
+            yield f"{size:<10}{value:18.2f}"
 
 
 def _platform(node: Node, row: Row) -> str:
@@ -140,7 +175,7 @@ def _platform(node: Node, row: Row) -> str:
     return _PLATFORMS["hip" if backend == "hip" or "AMD" in names else "cuda"]
 
 
-def _value(row: Row, test: _TableHead) -> float | None:
+def _value(row: Row, test: OsuBenchmark) -> float | None:
     """MB/s or us; None where nothing moves and a rate is asked for."""
     result = row.flows[0]
     if not test.rate:

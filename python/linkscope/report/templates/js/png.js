@@ -117,11 +117,16 @@ const sheet = (shown, box, head) => {
 const png = async ({ page, width, height }) => {
   const image = new Image();
   image.src = `data:image/svg+xml,${encodeURIComponent(new XMLSerializer().serializeToString(page))}`;
-  await new Promise((done) => { image.onload = done; });
+  await new Promise((done, fail) => {
+    image.onload = done;
+    image.onerror = () => fail(new Error("the browser does not draw the picture"));
+  });
   const canvas = document.createElement("canvas");
   [canvas.width, canvas.height] = [width * SHARPNESS, height * SHARPNESS];
   canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
-  return new Promise((done) => canvas.toBlob(done));
+  return new Promise((done, fail) => {
+    canvas.toBlob((blob) => (blob ? done(blob) : fail(new Error("the picture is too large for the browser"))));
+  });
 };
 for (const shown of document.querySelectorAll("svg.curves, svg.ways, table.heat")) {
   const box = shown.parentElement;
@@ -134,7 +139,12 @@ for (const shown of document.querySelectorAll("svg.curves, svg.ways, table.heat"
   button.title = "Save as PNG";
   button.addEventListener("click", async () => {
     const title = head.firstChild.textContent.toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^-|-$/g, "");
-    save(await png(sheet(shown, box, head)), `${document.body.dataset.file}-${title.slice(0, 60)}.png`);
+    try {
+      save(await png(sheet(shown, box, head)), `${document.body.dataset.file}-${title.slice(0, 60)}.png`);
+      [button.textContent, button.title] = ["PNG", "Save as PNG"];
+    } catch (error) {
+      [button.textContent, button.title] = ["No PNG", error.message];
+    }
   });
   head.append(" ", button);
 }
