@@ -153,19 +153,8 @@ def theirs(
     times: Times = {}
     output.unlink(missing_ok=True)
     for mode, (smallest, largest, calls) in itertools.product(modes, RANGES):
-        command = [
-            str(folder / NCCL_PROGRAMS[kind].name),
-            "-b",
-            smallest,
-            "-e",
-            largest,
-            "-f",
-            "4",
-            "-w",
-            "20",
-            "-c",
-            "1",
-        ]
+        program = str(folder / NCCL_PROGRAMS[kind].name)
+        command = [program, "-b", smallest, "-e", largest, "-f", "4", "-w", "20", "-c", "1"]
         ended = run([*command, "-d", "float", *options(mode, gpus, calls)], limit_s, environment, output)
         if ended.problem:
             print(ended.problem)
