@@ -179,7 +179,7 @@ def test_a_column_that_figures_do_not_have_is_refused() -> None:
         ),
         ("a: &a [1, *a]", "holds itself"),
         ("limits: [1\nb: }", "is not YAML: line 2: "),
-        ("[" * 5000, "is nested more than 32 deep"),
+        ("[" * 100, "is nested more than 32 deep"),
         ("\x00", "is not YAML"),
     ],
 )

@@ -312,7 +312,7 @@ def test_pearsons_tiers_are_one_curve_each_on_frontier() -> None:
             TINY_SUITE.replace("title: Copies", "title: Copies\n    clock: sun"),
             r"rows\[0\].clock: 'sun' is none of device, ",
         ),
-        (TINY_SUITE + "  - " + "[" * 100_000, "nested more than 32 deep"),
+        (TINY_SUITE + "  - " + "[" * 100_000, "nested more than 32 deep|maximum nesting depth"),
         (TINY_SUITE.replace("title: Copies", "title: &me [*me]"), "holds itself"),
         (
             "0: &a0 [0]\n" + "".join(f"{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 10)}]\n" for i in range(1, 9)),
