@@ -19,7 +19,7 @@ from linkscope.analysis.overview import overview
 from linkscope.machine.paths import Paths
 from linkscope.report import wording
 from linkscope.report.explain_text import grounds, headline, verdict
-from linkscope.report.html import render
+from linkscope.report.html import commands, render
 from linkscope.report.html_answer import answer, picture, uses
 from linkscope.results.run_file import RunFile
 
@@ -69,7 +69,7 @@ def test_a_run_with_nothing_to_judge_says_so_and_keeps_its_picture() -> None:
     run = made.run(4, made.size_curves("sizes", [("a", "gpu:0", "gpu:1", 390.0)], sizes=4))
     page = render(run)
     assert 'class="answer unknown"' in page
-    assert verdict(explain(run)) in page
+    assert str(commands(verdict(explain(run)))) in page
     assert f"{made.LINK_GBPS:.0f}</text>" in page
 
 

@@ -20,7 +20,7 @@ def comparable(cells: Iterable[Cell]) -> list[Cell]:
 
 def rivals(cells: Iterable[Cell]) -> list[Cell]:
     """Of the comparable figures those of one regime: that in which most series can be set against one another at one
-    place, then that of most figures, the first of equals. Empty where no cell has a figure."""
+    place, then that of the best figure. Empty where no cell has a figure."""
     groups: dict[str, list[Cell]] = {}
     for entry in comparable(cells):
         groups.setdefault(entry.regime, []).append(entry)
@@ -44,11 +44,11 @@ def set_apart(regime: str) -> str:
     return next((word for word in APART if word in words), "")
 
 
-def _weight(cells: Sequence[Cell]) -> tuple[bool, int, int]:
+def _weight(cells: Sequence[Cell]) -> tuple[bool, int, float]:
     series: dict[tuple[str, tuple[str, ...]], set[str]] = {}
     for entry in cells:
         series.setdefault((entry.series.partition(", ")[0], entry.hosts), set()).add(entry.series)
-    return not set_apart(cells[0].regime), max(map(len, series.values())), len(cells)
+    return not set_apart(cells[0].regime), max(map(len, series.values())), max(map(_rank, cells))
 
 
 def _rank(entry: Cell) -> float:

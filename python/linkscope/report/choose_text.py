@@ -87,8 +87,8 @@ def verdict(found: Choices) -> str:
     matter = [one for one in found.answers if not one.equals]
     if not found.answers:
         return (
-            "Nothing to choose: this run does nothing in two ways under the same conditions. A run of the suite "
-            "default or peer does."
+            "Nothing to choose: this run does nothing in two ways under the same conditions. With GPUs the suites "
+            "default and peer do; between processes collectives and mpi-allocators; an application's messages halo."
         )
     if not matter:
         return f"It does not matter: in {len(found.answers)} of {len(found.answers)} questions all ways are equals."

@@ -133,7 +133,7 @@ def _nothing(found: Diagnosis) -> str:
     if kinds <= {OF_CPUS, OF_PROCESSES} and not found.accounts:
         return (
             "nothing is published to hold messages and collectives against. `linkscope compare BASE RUN` holds a run "
-            "against an earlier one; `linkscope choose RUN` tells the fastest of several ways."
+            "against an earlier one."
         )
     return (
         "this run has no large transfer between GPUs, or a GPU and pinned host memory, that could be held against a "

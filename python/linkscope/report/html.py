@@ -11,6 +11,7 @@ import base64
 import gzip
 import json
 import os
+import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -18,7 +19,7 @@ from typing import Any
 
 import msgspec
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from linkscope.analysis.choose import choose
 from linkscope.analysis.excerpt import Excerpt, all_of
@@ -154,6 +155,11 @@ def _left_out(tables: Sequence[Table], records: Records) -> str:
     return f"This page holds {len(records.lines)} of {cells} figures{more}: `linkscope export` writes all of them."
 
 
+def commands(text: str) -> Markup:
+    """Text as HTML, what stands between backticks as code."""
+    return Markup(re.sub(r"`([^`]*)`", r"<code>\1</code>", str(escape(text))))
+
+
 @cache
 def environment() -> Environment:
     """The templates, each of which is compiled once in a process."""
@@ -165,6 +171,7 @@ def environment() -> Environment:
         lstrip_blocks=True,
         auto_reload=False,
     )
+    environment.filters["commands"] = commands
     environment.globals.update(
         wording=wording,
         NARROW=NARROW,
