@@ -36,7 +36,6 @@ rows:
     executor: source
     processes: each
     sizes: 4K:32K:2x
-    cache: warm
     show: curve
 """
 IDS = [f"pair/copy/numa:0/{size}KiB" for size in (4, 8, 16, 32)]
