@@ -58,10 +58,12 @@ def _unexplained(found: Overview, lines: Iterable[TableSummary], diagnosis: Diag
 
 
 def _worst(line: TableSummary) -> str:
-    """Where the lowest figure is; empty where its place says nothing, as that of the smallest size."""
+    """The lowest share, and where that is the lowest figure, its place; empty where it says nothing, as that of the
+    smallest size."""
     if line.ok < 2 or line.heading.x_name or line.lowest_share is None:
         return ""
-    return f"; lowest {wording.percent(line.lowest_share)} ({wording.place(line.worst, line.heading)})"
+    place = f" ({wording.place(line.worst, line.heading)})" if line.worst.share == line.lowest_share else ""
+    return f"; lowest {wording.percent(line.lowest_share)}{place}"
 
 
 def _above(found: Overview) -> list[Text]:
