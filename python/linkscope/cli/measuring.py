@@ -63,7 +63,7 @@ def _check_form(form: str, request: Request | None, options: RunOptions) -> None
 
 
 def dry_run(request: Request, out: Console, as_json: bool, form: str | None = None) -> int:
-    """Prints the plan as JSON, or the number of cases of each row and the time they take; of ranks the first does.
+    """Prints the plan as JSON, or how many cases each suite row has and the time they take; of ranks the first does.
 
     Raises LinkscopeError where there is no case for ``form``.
     """

@@ -22,8 +22,8 @@ def interfaces(machine: str) -> dict[str, str]:
 
 
 def model_extent(machine: str) -> dict[str, Mapping[str, str] | str]:
-    """What is modelled, skipped for want of figures, and has one latency whatever the size: by heading a
-    sentence, or terms and what each means. Raises LinkscopeError for a name that there is not.
+    """What is modelled, what is skipped since no figures are known, and what has the same latency at every size: by
+    heading a sentence, or terms and what each means. Raises LinkscopeError for a name that there is not.
     """
     methods = load_machine(machine).methods
     elsewhere = dict.fromkeys(method for name in machine_names() for method in load_machine(name).methods)

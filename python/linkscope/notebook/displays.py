@@ -5,9 +5,12 @@ A notebook gets what the terminal prints, by the same functions.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
+
+from rich.console import Console
 
 from linkscope.analysis.check import CheckResult
 from linkscope.analysis.choose import Choices
@@ -54,44 +57,25 @@ def _(found: RunFile) -> str:
     return recorded_html(lambda console: brief_text.show(found, tables, explain(found), console, FURTHER))
 
 
-@html_of.register
-def _(found: Diagnosis) -> str:
-    return recorded_html(partial(explain_text.show, found))
+_PRINTED: dict[type, Callable[[Any, Console], None]] = {
+    Diagnosis: explain_text.show,
+    Choices: lambda found, console: choose_text.show(found, "What to use", console),
+    CheckResult: check_text.show,
+    Comparison: lambda found, console: compare_text.show(found, "New against base", console),
+    Reproduction: reproduce_text.show,
+    Calibration: calibration_text.show,
+    WorkloadTable: workload_text.print_workload,
+    Node: topology_text.show,
+}
+"""What a terminal prints of a result, and so a notebook."""
 
 
-@html_of.register
-def _(found: Choices) -> str:
-    return recorded_html(partial(choose_text.show, found, "What to use"))
+def _shown(printed: Callable[[Any, Console], None], found: object) -> str:
+    return recorded_html(partial(printed, found))
 
 
-@html_of.register
-def _(found: CheckResult) -> str:
-    return recorded_html(partial(check_text.show, found))
-
-
-@html_of.register
-def _(found: Comparison) -> str:
-    return recorded_html(partial(compare_text.show, found, "New against base"))
-
-
-@html_of.register
-def _(found: Reproduction) -> str:
-    return recorded_html(partial(reproduce_text.show, found))
-
-
-@html_of.register
-def _(found: Calibration) -> str:
-    return recorded_html(partial(calibration_text.show, found))
-
-
-@html_of.register
-def _(found: WorkloadTable) -> str:
-    return recorded_html(partial(workload_text.print_workload, found))
-
-
-@html_of.register
-def _(found: Node) -> str:
-    return recorded_html(partial(topology_text.show, found))
+for _kind, _printed in _PRINTED.items():
+    html_of.register(_kind, partial(_shown, _printed))
 
 
 @words_of.register
