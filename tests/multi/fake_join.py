@@ -4,6 +4,7 @@ FAKE_JOIN is a JSON object: "RANK:PART" -> fault. PART is part of a case's id, o
   hello   before it introduces itself: leave (exit code 1), absent (never comes), version, schema (of another one),
           slow (it takes half a second), brief (it leaves half a second after)
   plan    when it has the plan: refuse (exit code 2)
+  done    when it has said that it is done: linger (it leaves half a second later)
 and a fault within a case is kill (SIGKILL to itself), stop (SIGSTOP), exit (code 4), garbage, lost (it says why it
 cannot go on), fail (it says that it could not do its part, and waits), hang (this rank alone does not end the case),
 tell (where another is gone, it says that it could not do its part), broken (it ends the case as failed and pauses),
@@ -183,6 +184,8 @@ def work(control: Connection, star: Star, plan: dict[str, Any]) -> None:
         else:
             control.say(**row(case, status="ok", flows=figures(case)))
     control.say(record="done", rows=len(plan["cases"]))
+    if FAULTS.get(f"{star.rank}:done") == "linger":
+        time.sleep(0.5)
 
 
 def applies(part: str, rank: int, case_id: str) -> bool:

@@ -8,16 +8,17 @@ import shutil
 import signal
 import socket
 import subprocess
-import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from launching import Ended
 from multi_run import IDS, ROOT, MultiRun, command_of, mapped_by, mapped_by_anyone, wait_until
 
 from linkscope.launch.engines import choose_engine
+from linkscope.launch.process.engine_process import parse_record
 from linkscope.launch.process.shared_memory import FOLDER
 from linkscope.results.run_file import RunFile
 
@@ -184,17 +185,19 @@ def test_where_all_ranks_are_held_up_in_mpi_the_row_says_in_what(
 @pytest.mark.usefixtures("segments")
 @pytest.mark.parametrize("rank", [0, 1])
 def test_a_rank_that_the_others_wait_for_in_vain_is_named(multi_run: MultiRun, rank: int) -> None:
-    """Rank 0, which writes the rows, like any other."""
+    """Rank 0, which writes the rows, like any other. It is stopped as soon as the first one is read."""
     multi_run.monkeypatch.setattr("linkscope.launch.scheduler.exchange_limit_s", lambda cases: 2.0)
+    stopped: list[int] = []
 
-    def stop() -> None:
-        wait_until(lambda: Path("a.jsonl").exists() and bool(multi_run.statuses))
-        os.kill(multi_run.groups[0]["processes"][rank]["pid"], signal.SIGSTOP)
+    def stop(line: bytes, whose: str) -> dict[str, Any]:
+        record = parse_record(line, whose)
+        if record["record"] == "row" and not stopped:
+            stopped.append(multi_run.groups[0]["processes"][rank]["pid"])
+            os.kill(stopped[0], signal.SIGSTOP)
+        return record
 
-    stopping = threading.Thread(target=stop)
-    stopping.start()
+    multi_run.monkeypatch.setattr("linkscope.launch.group.process_group.parse_record", stop)
     assert multi_run.run(*LONG_CASES).code == 1
-    stopping.join()
     assert list(multi_run.reasons.values()) == [f"rank {rank} (host {HOST}) has not come within 2 s"]
 
 

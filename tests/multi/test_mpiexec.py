@@ -208,6 +208,15 @@ def test_a_stop_signal_is_heeded_at_once_where_the_launcher_ignores_it(multi_run
     assert f"`linkscope run --launcher-command {stubborn} --resume -o a.jsonl` completes the run" in err
 
 
+def test_a_rank_of_a_job_may_leave_after_rank_0(multi_run: MultiRun, mpiexec: Path) -> None:
+    """Its supervisor stays until it has: without one it would end as if that had died."""
+    before = [str(mpiexec), *ROOT_FLAG.get(mpiexec.parent.parent.name.split("-")[0], []), "-n", "2"]
+    multi_run.faults(r1_done="linger")
+    process = multi_run.start(method="mpi", before=before)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 0, out + err
+
+
 def test_started_as_ranks_linkscope_leads_from_rank_0(multi_run: MultiRun, mpiexec: Path) -> None:
     before = [str(mpiexec), *ROOT_FLAG.get(mpiexec.parent.parent.name.split("-")[0], []), "-n", "2"]
     process = multi_run.start(method="mpi", before=before)

@@ -171,6 +171,7 @@ class ProcessGroup:
     def ending(self) -> Explanation:
         """See Worker."""
         if self._finished():
+            self._await_departures()
             self._await_endings()
             return Explanation(("the processes ended",))
         cause = self._cause()
@@ -387,6 +388,16 @@ class ProcessGroup:
         causes = Cause.of(self._held)
         blamed = [process for process in wordless if process.hello.rank > 0 and blames(causes, process.hello.rank)]
         return next(iter(blamed or wordless), None)
+
+    def _await_departures(self) -> None:
+        """Gives those that are done the time to leave, which a launcher that did not start them all cannot tell."""
+        deadline = time.monotonic() + _GRACE_S
+        while any(process.left is None for process in self._ranks.values()):
+            left_s = self._shutdown.cut(deadline) - time.monotonic()
+            if left_s <= 0:
+                return
+            for event in self._control.poll(min(left_s, _POLL_S)):
+                self._take(event)
 
     def _await_endings(self) -> None:
         """Gives those that left the time to end: only then does anybody say how."""
