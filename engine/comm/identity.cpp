@@ -4,7 +4,8 @@
 #include <unistd.h>
 
 #include <array>
-#include <fstream>
+
+#include "base/boot_id.hpp"
 
 namespace linkscope {
 
@@ -14,9 +15,8 @@ std::string host_name() {
 }
 
 std::string clock_identity() {
-  std::ifstream in("/proc/sys/kernel/random/boot_id");
-  std::string boot;
-  if (!std::getline(in, boot)) return {};
+  const std::string boot = boot_id();
+  if (boot.empty()) return {};
   std::array<char, 64> zone{};
   // Kernels before 5.6 have no time namespaces, and nothing to read.
   const bool zoned = ::readlink("/proc/self/ns/time", zone.data(), zone.size() - 1) > 0;

@@ -34,6 +34,9 @@ struct Arenas {
   Buffer* source = nullptr;
   Buffer* destination = nullptr;
   Rotation rotation;
+
+  /// What the system says of where each end's pages are, for the row's notes; nothing where it is as asked.
+  [[nodiscard]] std::vector<std::string> residences() const;
 };
 
 /// This process's part of a flow: its place among all parts of the flow, its memory, and how its case is timed.

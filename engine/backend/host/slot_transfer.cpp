@@ -31,17 +31,6 @@ void SlotTransfer::arm(std::uint64_t seed) {
   check_.arm(seed);
 }
 
-std::vector<std::string> SlotTransfer::notes() const {
-  std::vector<std::string> notes;
-  const auto add = [&](const char* end, const Buffer* buffer) {
-    const std::string found = buffer == nullptr ? "" : buffer->residence();
-    if (!found.empty()) notes.push_back(end + found);
-  };
-  add("source: ", arenas_.source);
-  add("destination: ", arenas_.destination);
-  return notes;
-}
-
 std::map<std::string, std::string> thread_parameters() {
   return {{"threads", "CPU threads that share the work, each on its own CPU of the executor; default 1"}};
 }

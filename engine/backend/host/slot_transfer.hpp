@@ -34,7 +34,7 @@ class SlotTransfer : public HostTransfer {
   [[nodiscard]] Bytes verified_bytes() const override { return check_.verified_bytes(done()); }
   void flush() override { check_.flush(); }
   /// Where the pages of both ends were found.
-  [[nodiscard]] std::vector<std::string> notes() const override;
+  [[nodiscard]] std::vector<std::string> notes() const override { return arenas_.residences(); }
 
  protected:
   /// Calls work(offset, size) for the share of thread `part` in each of `repeats` slots; `offset` counts from the

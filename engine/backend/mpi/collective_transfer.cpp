@@ -124,7 +124,7 @@ Bytes MpiCollectiveTransfer::verified_bytes() const {
   return member_.arenas.destination == nullptr ? 0 : check_->verified_bytes(done());
 }
 
-std::optional<Span> MpiCollectiveTransfer::carry_out(std::uint64_t first, std::uint64_t repeats) noexcept {
+std::optional<Span> MpiCollectiveTransfer::make_calls(std::uint64_t first, std::uint64_t repeats) noexcept {
   if (failed(mpi().barrier(communicator_), "MPI_Barrier")) return std::nullopt;
   return clock() == Clock::host ? one_by_one(first, repeats) : in_a_row(first, repeats);
 }

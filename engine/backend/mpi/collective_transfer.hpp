@@ -30,7 +30,7 @@ class MpiCollectiveTransfer final : public MpiTransfer {
   void flush() override { check_->flush(); }
 
  protected:
-  [[nodiscard]] std::optional<Span> carry_out(std::uint64_t first, std::uint64_t repeats) noexcept override;
+  [[nodiscard]] std::optional<Span> make_calls(std::uint64_t first, std::uint64_t repeats) noexcept override;
 
  private:
   [[nodiscard]] std::optional<Span> one_by_one(std::uint64_t first, std::uint64_t repeats) noexcept;

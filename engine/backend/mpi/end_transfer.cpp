@@ -1,6 +1,8 @@
 #include "backend/mpi/end_transfer.hpp"
 
+#include <algorithm>
 #include <exception>
+#include <iterator>
 #include <utility>
 
 #include "base/steady_clock.hpp"
@@ -8,15 +10,6 @@
 namespace linkscope::mpi {
 
 namespace {
-
-/// Messages on their way back hold another pattern: an end that got its own would be found out.
-constexpr std::uint64_t way_back = 0x5851F42D4C957F2DULL;
-
-std::uint64_t seed_of(std::uint64_t seed, Side sender) {
-  return sender == Side::source ? seed : seed ^ way_back;
-}
-
-Side other(Side side) { return side == Side::source ? Side::destination : Side::source; }
 
 std::byte* address_of(const Buffer* buffer) { return buffer == nullptr ? nullptr : buffer->data(); }
 
@@ -51,11 +44,7 @@ void EndTransfer::connect(std::uint64_t slots, MpiHandle communicator, int peer,
   wire_.tags = tags;
   wire_.out = {address_of(arenas.source), rotation.stride, slots};
   wire_.in = {address_of(arenas.destination), rotation.stride, slots};
-  if (wire_.bytes > 0) {
-    const auto bytes = static_cast<Bytes>(wire_.bytes);
-    out_.emplace(arenas.source, nullptr, bytes, rotation);
-    in_.emplace(nullptr, arenas.destination, bytes, rotation);
-  }
+  if (wire_.bytes > 0) check_.emplace(end_.side, arenas, static_cast<Bytes>(wire_.bytes), rotation);
   if (call_->sides == Sides::two) return;
   std::byte* const base = end_.side == Side::source ? wire_.out.base : wire_.in.base;
   const auto extent = static_cast<std::int64_t>(rotation.stride * slots);
@@ -65,24 +54,20 @@ void EndTransfer::connect(std::uint64_t slots, MpiHandle communicator, int peer,
 
 void EndTransfer::arm(std::uint64_t seed) {
   restart();
-  if (!out_) return;
-  out_->arm(seed_of(seed, end_.side));
-  in_->arm(seed_of(seed, other(end_.side)));
+  if (check_) check_->arm(seed);
 }
 
 std::optional<Mismatch> EndTransfer::verify(std::uint64_t seed) const {
-  return in_ ? in_->verify(seed_of(seed, other(end_.side)), messages()) : std::nullopt;
+  return check_ ? check_->verify(seed, messages()) : std::nullopt;
 }
 
-Bytes EndTransfer::verified_bytes() const { return in_ ? in_->verified_bytes(messages()) : 0; }
+Bytes EndTransfer::verified_bytes() const { return check_ ? check_->verified_bytes(messages()) : 0; }
 
 void EndTransfer::flush() {
-  if (!out_) return;
-  out_->flush();
-  in_->flush();
+  if (check_) check_->flush();
 }
 
-std::optional<Span> EndTransfer::carry_out(std::uint64_t first, std::uint64_t repeats) noexcept {
+std::optional<Span> EndTransfer::make_calls(std::uint64_t first, std::uint64_t repeats) noexcept {
   if (barrier_failed()) return std::nullopt;
   const std::optional<Span> span =
       call_->sides == Sides::two ? timed_loop(first, repeats) : one_sided(first, repeats);
@@ -96,22 +81,12 @@ bool EndTransfer::barrier_failed() noexcept {
   return failed(mpi().meet(wire_.peer, wire_.tags.barrier, wire_.communicator), "MPI_Sendrecv");
 }
 
-/// On Clock::host each repeat has stamps of its own, as in OSU 7's loops: what they cost is seen in messages of 100 ns.
-/// The other clocks have one pair for all repeats, as older OSU had.
 std::optional<Span> EndTransfer::timed_loop(std::uint64_t first, std::uint64_t repeats) noexcept {
   const Exchange exchange = end_.side == Side::source ? call_->at_source : call_->at_destination;
-  const std::uint64_t at_a_time = clock() == Clock::host ? 1 : repeats;
-  const Seconds start = steady_seconds();
-  Seconds sum = 0;
-  int code = 0;
-  for (std::uint64_t done = 0; done < repeats && code == 0; done += at_a_time) {
-    const Seconds before = steady_seconds();
-    code = exchange(wire_, first + done, at_a_time);
-    sum += steady_seconds() - before;
-  }
-  if (code == bounce_failed ? runtime_failed(wire_.bounce_code) : failed(code, call_->made_of))
-    return std::nullopt;
-  return Span{start, start + sum, start + sum};
+  return stamped(first, repeats, [&](std::uint64_t from, std::uint64_t count) noexcept {
+    const int code = exchange(wire_, from, count);
+    return !(code == bounce_failed ? runtime_failed(wire_.bounce_code) : failed(code, call_->made_of));
+  });
 }
 
 /// Locks the other's memory for all repeats, outside the time.
@@ -134,12 +109,7 @@ std::vector<std::string> EndTransfer::notes() const {
     notes.push_back("both directions together: " + std::to_string(wire_.depth) +
                     " messages under way each way, the figure is the sum of the two");
   }
-  const auto add = [&](const char* end, const Buffer* buffer) {
-    const std::string found = buffer == nullptr ? "" : buffer->residence();
-    if (!found.empty()) notes.push_back(end + found);
-  };
-  add("source: ", end_.arenas.source);
-  add("destination: ", end_.arenas.destination);
+  std::ranges::move(end_.arenas.residences(), std::back_inserter(notes));
   return notes;
 }
 

@@ -10,12 +10,10 @@
 #include "backend/mpi/call.hpp"
 #include "backend/mpi/message_calls.hpp"
 #include "backend/mpi/mpi_transfer.hpp"
-#include "model/copy_check.hpp"
 #include "model/flow_part.hpp"
+#include "model/message_check.hpp"
 
 namespace linkscope::mpi {
-
-enum class Side { source, destination };
 
 /// One end of a flow, as the plan says it.
 struct End {
@@ -44,7 +42,7 @@ class EndTransfer final : public MpiTransfer {
   [[nodiscard]] std::vector<std::string> notes() const override;
 
  protected:
-  [[nodiscard]] std::optional<Span> carry_out(std::uint64_t first, std::uint64_t repeats) noexcept override;
+  [[nodiscard]] std::optional<Span> make_calls(std::uint64_t first, std::uint64_t repeats) noexcept override;
 
  private:
   [[nodiscard]] bool barrier_failed() noexcept;
@@ -56,9 +54,8 @@ class EndTransfer final : public MpiTransfer {
   End end_;
   CallArguments wire_;
   std::vector<std::byte> requests_;
-  std::optional<CopyCheck> out_;  ///< nothing of messages without bytes
-  std::optional<CopyCheck> in_;
-  int unwinding_;  ///< exceptions under way when this was made
+  std::optional<MessageCheck> check_;  ///< nothing of messages without bytes
+  int unwinding_;                      ///< exceptions under way when this was made
 };
 
 }  // namespace linkscope::mpi

@@ -7,20 +7,9 @@
 #include "backend/mpi/functions.h"
 #include "base/units.hpp"
 #include "model/gpu_runtime.hpp"
+#include "model/slots.hpp"
 
 namespace linkscope::mpi {
-
-/// The memory that messages take in turn.
-struct Slots {
-  std::byte* base = nullptr;
-  Bytes stride = 0;
-  std::uint64_t count = 1;
-
-  /// Of message `index`. One slot costs no division: that would be seen in a message of 200 ns.
-  [[nodiscard]] std::byte* at(std::uint64_t index) const noexcept {
-    return count == 1 ? base : base + index % count * stride;
-  }
-};
 
 /// Tags that no other flow under way has: of messages, of the partners' barriers, of answers.
 struct Tags {

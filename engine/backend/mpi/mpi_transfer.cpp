@@ -1,30 +1,16 @@
 #include "backend/mpi/mpi_transfer.hpp"
 
-#include <algorithm>
-
 namespace linkscope::mpi {
 
 MpiTransfer::MpiTransfer(MpiRuntime& session, const Caller& caller)
-    : HostTransfer(caller.node, 1), session_(&session), caller_(caller), turn_(session.turn()) {
+    : StampedTransfer(caller.node), session_(&session), caller_(caller), turn_(session.turn()) {
   if (caller_.hands_over) session.visit(caller_.device);
 }
 
-void MpiTransfer::expect(Clock clock) {
-  clock_ = clock;
-  begun_ = false;
-  span_.reset();
-}
-
-void MpiTransfer::perform(unsigned /*part*/, std::uint64_t first, std::uint64_t repeats) noexcept {
+std::optional<Span> MpiTransfer::carry_out(std::uint64_t first, std::uint64_t repeats) noexcept {
   const bool able = code_ == 0 && runtime_code_ == 0 &&
                     !(caller_.gpus != nullptr && runtime_failed(caller_.gpus->use(caller_.device)));
-  const std::optional<Span> span = able ? carry_out(first, repeats) : std::nullopt;
-  if (!begun_) span_ = span;
-  begun_ = true;
-}
-
-Span MpiTransfer::counted(const Span& span) {
-  return span_ ? Span{span_->start, span_->end, std::max(span.idle, span_->end)} : span;
+  return able ? make_calls(first, repeats) : std::nullopt;
 }
 
 void MpiTransfer::rethrow() {

@@ -2,12 +2,12 @@
 #include "backend/gpu/ipc/mapping.hpp"
 
 #include <cstring>
-#include <fstream>
 #include <functional>
 #include <optional>
 
 #include "backend/gpu/context.hpp"
 #include "backend/gpu/vendor/check.hpp"
+#include "base/boot_id.hpp"
 #include "base/error.hpp"
 
 namespace linkscope::gpu {
@@ -16,14 +16,6 @@ namespace {
 template <std::size_t size>
 void put(char (&field)[size], const std::string& text) {
   std::strncpy(field, text.c_str(), size - 1);
-}
-
-/// Changes with every start of a node and is the same in all its containers; empty where the system does not say.
-std::string boot_id() {
-  std::ifstream file("/proc/sys/kernel/random/boot_id");
-  std::string id;
-  std::getline(file, id);
-  return id;
 }
 
 std::optional<int> device_at(const GpuContext& context, const std::string& pci) {

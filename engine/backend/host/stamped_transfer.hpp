@@ -1,0 +1,53 @@
+// StampedTransfer: a transfer that several processes carry out together, each in one thread, and stamp themselves.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "backend/host/host_transfer.hpp"
+#include "base/steady_clock.hpp"
+
+namespace linkscope::host {
+
+/// The partners meet before each start and after it, outside the time, and the transfer stamps itself from there on: no
+/// figure holds the time that one process waited for another to open its gate.
+class StampedTransfer : public HostTransfer {
+ public:
+  explicit StampedTransfer(int node) : HostTransfer(node, 1) {}
+
+  void expect(Clock clock) override;
+  void perform(unsigned part, std::uint64_t first, std::uint64_t repeats) noexcept final;
+  /// Its own stamps; the length is the sum of the timed pieces.
+  [[nodiscard]] Span counted(const Span& span) final;
+
+ protected:
+  /// Meets the partners and carries out the repeats. Its span, or nothing where that failed.
+  [[nodiscard]] virtual std::optional<Span> carry_out(std::uint64_t first,
+                                                      std::uint64_t repeats) noexcept = 0;
+
+  [[nodiscard]] Clock clock() const { return clock_; }
+  /// Times `work(first, repeats)`, which says whether it can go on. On Clock::host each repeat has stamps of its own, as
+  /// in OSU 7's loops: what they cost is seen in messages of 100 ns. The other clocks have one pair for all repeats, as
+  /// older OSU had.
+  template <class Work>
+  [[nodiscard]] std::optional<Span> stamped(std::uint64_t first, std::uint64_t repeats,
+                                            const Work& work) const noexcept {
+    const std::uint64_t at_a_time = clock_ == Clock::host ? 1 : repeats;
+    const Seconds start = steady_seconds();
+    Seconds sum = 0;
+    for (std::uint64_t done = 0; done < repeats; done += at_a_time) {
+      const Seconds before = steady_seconds();
+      const bool able = work(first + done, at_a_time);
+      sum += steady_seconds() - before;
+      if (!able) return std::nullopt;
+    }
+    return Span{start, start + sum, start + sum};
+  }
+
+ private:
+  Clock clock_ = Clock::host;
+  bool begun_ = false;  ///< this start's measured repeats; what follows is its tail
+  std::optional<Span> span_;
+};
+
+}  // namespace linkscope::host

@@ -1,0 +1,39 @@
+// MessageCheck: arms and verifies one end of a flow of messages, which may go both ways.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "model/copy_check.hpp"
+#include "model/flow_part.hpp"
+
+namespace linkscope {
+
+/// Which end of a flow a process has.
+enum class Side { source, destination };
+
+[[nodiscard]] inline Side other(Side side) { return side == Side::source ? Side::destination : Side::source; }
+
+/// Of one process: what it sends is in its source arena, what it gets comes into its destination arena; either may be
+/// null. Both processes' checks are armed with one seed. Messages on their way back hold another pattern: an end that
+/// got its own would be found out.
+class MessageCheck {
+ public:
+  /// As CopyCheck: the buffers outlive the check. Throws Error{bad_input}.
+  MessageCheck(Side side, const Arenas& arenas, Bytes bytes, Rotation rotation);
+
+  void arm(std::uint64_t seed) const;
+  /// `messages`: how many have come since arm(seed).
+  [[nodiscard]] std::optional<Mismatch> verify(std::uint64_t seed, std::uint64_t messages) const;
+  /// Bytes that verify(..., messages) compares.
+  [[nodiscard]] Bytes verified_bytes(std::uint64_t messages) const { return in_.verified_bytes(messages); }
+  /// Flushes both arenas from the CPU caches.
+  void flush() const;
+
+ private:
+  Side side_;
+  CopyCheck out_;
+  CopyCheck in_;
+};
+
+}  // namespace linkscope
