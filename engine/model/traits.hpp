@@ -17,6 +17,7 @@ struct MemoryTraits {
   bool registered =
       false;  ///< system pages that a driver has locked since: GPUs have an address of their own for them
   bool uncached = false;          ///< no CPU cache holds it
+  bool shareable = false;         ///< another process of the host can map it
   bool plain_allocation = false;  ///< on a GPU: by the runtime's plain call, so with an IPC handle
 
   /// Whether pages are placed where they are first touched; the driver places others when it allocates.
@@ -52,6 +53,7 @@ struct MethodTraits {
 // Of the memories that measured and described machines share.
 inline constexpr MemoryTraits pageable_traits{.home = Home::host, .system_pages = true};
 inline constexpr MemoryTraits huge_traits{.home = Home::host, .system_pages = true, .huge_pages = true};
+inline constexpr MemoryTraits shm_traits{.home = Home::host, .system_pages = true, .shareable = true};
 inline constexpr MemoryTraits pinned_traits{.home = Home::host};
 inline constexpr MemoryTraits registered_traits{.home = Home::host, .registered = true};
 inline constexpr MemoryTraits write_combined_traits{.home = Home::host, .uncached = true};
@@ -83,6 +85,8 @@ inline constexpr MethodTraits mpi_traits{.stages = true,
                                          .host_gbps = 4,
                                          .gpu_gbps = 50,
                                          .fill_gbps = 20};
+/// Copies by one thread.
+inline constexpr MethodTraits shm_copy_traits{.takes_empty = true, .answered = true, .host_gbps = 8};
 inline constexpr MethodTraits mpi_collective_traits{
     .stages = true, .by_mpi = true, .host_gbps = 1.5, .gpu_gbps = 20, .fill_gbps = 20};
 inline constexpr MethodTraits xccl_traits{.stages = true};

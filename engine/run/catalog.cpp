@@ -13,6 +13,8 @@
 #include "backend/host/memcpy.hpp"
 #include "backend/host/pageable.hpp"
 #include "backend/host/pointer_chase.hpp"
+#include "backend/host/shm.hpp"
+#include "backend/host/shm_copy.hpp"
 #include "backend/modelled/backend.hpp"
 #include "backend/modelled/collective_method.hpp"
 #include "backend/modelled/memory.hpp"
@@ -117,9 +119,11 @@ Backend open_measured(std::size_t lanes, const Environment& environment, python:
   Backend& backend = opened.backend;
   backend.memories.push_back(std::make_unique<host::Pageable>(opened.context));
   backend.memories.push_back(std::make_unique<host::Huge>(opened.context));
+  backend.memories.push_back(std::make_unique<host::Shm>(opened.context));
   backend.methods.push_back(std::make_unique<host::Memcpy>(opened.context));
   backend.methods.push_back(std::make_unique<host::CpuRead>(opened.context));
   backend.methods.push_back(std::make_unique<host::CpuWrite>(opened.context));
+  backend.methods.push_back(std::make_unique<host::ShmCopy>(opened.context));
   backend.methods.push_back(std::make_unique<host::HostPointerChase>(opened.context));
   backend.methods.push_back(std::make_unique<host::HostAllocate>(opened.context));
   backend.methods.push_back(std::make_unique<host::HostFree>(opened.context));

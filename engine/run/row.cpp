@@ -143,6 +143,7 @@ Json traits_json(const MemoryTraits& traits) {
                                        {"migrates", traits.migrates},
                                        {"registered", traits.registered},
                                        {"uncached", traits.uncached},
+                                       {"shareable", traits.shareable},
                                        {"plain_allocation", traits.plain_allocation}}) {
     if (has) json[name] = true;
   }

@@ -43,6 +43,23 @@ rows:
 """
 
 
+SHARED = """
+name: shared
+answers: Do messages go by memory that both processes map?
+rows:
+  - name: message
+    title: Messages
+    pattern: first-device
+    source: {{on: numa, memory: shm}}
+    destination: {{on: numa, memory: shm}}
+    processes: each
+    method: shm-copy
+    executor: source
+    parameters: {{call: {call}}}
+    sizes: 0,8K,1M
+    clock: host
+    show: list
+"""
 FAILS, HANGS = -1, -2
 LONG_CASES = ("--precision", "0.01%")
 """Options with which each of four cases takes a third of a second: long enough to be hit by a signal."""
@@ -100,6 +117,21 @@ def test_messages_go_between_two_processes(multi_run: MultiRun) -> None:
     assert {row["status"] for row in rows} == {"ok"}
     assert all(row["flows"][0]["gbps"]["median"] > 0 for row in rows)
     assert all(row["verified"]["passes"] > 0 for row in rows)
+
+
+@pytest.mark.usefixtures("segments")
+@pytest.mark.parametrize("call", ["send", "ping-pong"])
+def test_messages_by_shared_memory_need_no_mpi(multi_run: MultiRun, call: str) -> None:
+    multi_run.monkeypatch.delenv("LINKSCOPE_MPI", raising=False)
+    suite = multi_run.bench.folder / "shared.yaml"
+    suite.write_text(SHARED.format(call=call))
+    ended = multi_run.bench.cli("run", str(suite), "-o", "a.jsonl")
+    assert ended.code == 0, ended.err
+    assert [group["launcher"] for group in multi_run.groups] == ["local"]
+    rows = [record for record in multi_run.records if record["record"] == "row"]
+    assert {row["status"] for row in rows} == {"ok"}
+    assert all(row["flows"][0]["seconds"]["median"] > 0 for row in rows)
+    assert [row["verified"]["bytes"] > 0 for row in rows] == [False, True, True], "the first message is empty"
 
 
 @pytest.mark.usefixtures("segments")

@@ -217,14 +217,9 @@ BlockCount host_blocks_to_hold(const MemoryTraits& memory, Bytes bytes, std::opt
 }
 
 std::unique_ptr<Allocation> allocate_on_host(const MemoryTraits& memory, const BlockCount& many, int node) {
-  switch (pages_of(memory, many, node)) {
-    case Pages::huge_tlb:
-      return std::make_unique<HugePool>(many.bytes);
-    case Pages::transparent_huge:
-      return std::make_unique<AdvisedHuge>(many.bytes);
-    case Pages::system_policy:
-      break;
-  }
+  const Pages pages = pages_of(memory, many, node);
+  if (pages == Pages::huge_tlb) return std::make_unique<HugePool>(many.bytes);
+  if (pages == Pages::transparent_huge) return std::make_unique<AdvisedHuge>(many.bytes);
   return std::make_unique<Malloc>(many.bytes);
 }
 

@@ -17,6 +17,8 @@ class MappedBuffer final : public HostBuffer {
   static std::unique_ptr<MappedBuffer> make(std::shared_ptr<HostContext> context, const Endpoint& where,
                                             Bytes bytes, Pages pages);
 
+  /// By which another process maps it; null unless its pages are Pages::shared.
+  [[nodiscard]] const MemoryFile* file() const { return mapping_.file(); }
   /// Node and page size, as far as they are not what the endpoint's words promise.
   [[nodiscard]] std::string residence() const override;
 

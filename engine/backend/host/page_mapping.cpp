@@ -80,7 +80,8 @@ std::byte* map_pages(Bytes length, Pages pages) {
 }
 
 Bytes whole_pages(Bytes bytes, Pages pages) {
-  return round_up(bytes, pages == Pages::system_policy ? page_bytes() : huge_page_bytes());
+  const bool huge = pages == Pages::transparent_huge || pages == Pages::huge_tlb;
+  return round_up(bytes, huge ? huge_page_bytes() : page_bytes());
 }
 
 std::optional<std::string> bind_pages(std::byte* at, Bytes length, int node) {
@@ -105,7 +106,8 @@ PageMapping::PageMapping(Bytes bytes, Pages pages) : length_(whole_pages(bytes, 
     throw Error(Fault::no_memory, format_bytes(length_) + " do not fit: the memory cgroup has " +
                                       format_bytes(*room) + " left");
   }
-  data_ = map_pages(length_, pages);
+  if (pages == Pages::shared) file_.emplace(length_);
+  data_ = file_ ? file_->map() : map_pages(length_, pages);
 }
 
 PageMapping::~PageMapping() {
@@ -113,7 +115,10 @@ PageMapping::~PageMapping() {
 }
 
 PageMapping::PageMapping(PageMapping&& other) noexcept
-    : length_(other.length_), pages_(other.pages_), data_(std::exchange(other.data_, nullptr)) {}
+    : length_(other.length_),
+      pages_(other.pages_),
+      file_(std::move(other.file_)),
+      data_(std::exchange(other.data_, nullptr)) {}
 
 void PageMapping::touch(WorkerPool& toucher, std::optional<int> node) const {
   std::atomic<bool> failed{false};
@@ -123,7 +128,7 @@ void PageMapping::touch(WorkerPool& toucher, std::optional<int> node) const {
     const auto bring_in = [&](Bytes offset, Bytes length) {
       if (!populate(data_ + from + offset, length)) failed = true;
     };
-    if (pages_ == Pages::system_policy && length_ <= one_thread_limit) {
+    if ((pages_ == Pages::system_policy || pages_ == Pages::shared) && length_ <= one_thread_limit) {
       toucher.run([&] { bring_in(0, step); });
     } else {
       toucher.share_pinned(step, bring_in);

@@ -1,10 +1,11 @@
-// PageMapping: anonymous memory of a chosen page size, placed on a NUMA node.
+// PageMapping: memory without a name, of a chosen page size, placed on a NUMA node.
 #pragma once
 
 #include <cstddef>
 #include <optional>
 #include <string>
 
+#include "backend/host/memory_file.hpp"
 #include "backend/host/workers.hpp"
 #include "base/units.hpp"
 
@@ -14,10 +15,11 @@ enum class Pages {
   system_policy,     ///< what malloc gives: huge pages or not is the system's choice
   transparent_huge,  ///< MADV_HUGEPAGE on a range aligned to huge pages
   huge_tlb,          ///< MAP_HUGETLB, from the pool the administrator set aside
+  shared,  ///< of a MemoryFile: other processes can map them; small ones, unless shmem_enabled says otherwise
 };
 
-/// Address space for `length` bytes of such pages, a multiple of their size, for munmap to give back. Looks at no
-/// limit. Throws Error{no_memory}.
+/// Address space for `length` bytes of such pages, which are not Pages::shared, a multiple of their size, for munmap to
+/// give back. Looks at no limit. Throws Error{no_memory}.
 [[nodiscard]] std::byte* map_pages(Bytes length, Pages pages);
 /// `bytes` rounded up to whole pages of that kind.
 [[nodiscard]] Bytes whole_pages(Bytes bytes, Pages pages);
@@ -36,6 +38,8 @@ class PageMapping {
 
   [[nodiscard]] std::byte* data() const { return data_; }
   [[nodiscard]] Pages pages() const { return pages_; }
+  /// By which another process maps Pages::shared; null for others.
+  [[nodiscard]] const MemoryFile* file() const { return file_ ? &*file_ : nullptr; }
 
   /// bind_pages of all of it.
   [[nodiscard]] std::optional<std::string> bind(int node) const { return bind_pages(data_, length_, node); }
@@ -57,6 +61,7 @@ class PageMapping {
  private:
   Bytes length_;  // mapped, at least what was asked
   Pages pages_;
+  std::optional<MemoryFile> file_;
   std::byte* data_;
 };
 

@@ -38,7 +38,7 @@ struct MethodRow {
 inline constexpr Quantity bandwidth = Quantity::bandwidth;
 inline constexpr Quantity latency = Quantity::latency;
 
-inline constexpr std::array<MethodRow, 18> method_rows{{
+inline constexpr std::array<MethodRow, 19> method_rows{{
     {{"memcpy", "CPU threads copy (ceiling per thread)"}, Motion::copy, Driver::cpu, {"non_temporal=0"}},
     {{"cpu-read", "CPU threads load"}, Motion::read, Driver::cpu, {"non_temporal=0"}},
     {{"cpu-write", "CPU threads store"}, Motion::write, Driver::cpu, {"non_temporal=0"}},
@@ -78,6 +78,11 @@ inline constexpr std::array<MethodRow, 18> method_rows{{
      Motion::copy,
      Driver::either,
      {"call", "window", "staging=none"},
+     Reach::processes},
+    {{"shm-copy", "a message copied straight into shared memory", bandwidth, shm_copy_traits},
+     Motion::copy,
+     Driver::cpu,
+     {"call"},
      Reach::processes},
     {{"xccl", "a message by the GPU vendor's library", bandwidth, xccl_traits},
      Motion::copy,
@@ -140,9 +145,10 @@ inline constexpr std::array<ScheduleRow, 3> schedule_rows{{
      BlockSchedule::pairs},
 }};
 
-inline constexpr std::array<MemorySpec, 12> memory_specs{{
+inline constexpr std::array<MemorySpec, 13> memory_specs{{
     {"pageable", "ordinary host memory", pageable_traits},
     {"huge", "host memory in huge pages", huge_traits},
+    {"shm", "host memory that other processes can map", shm_traits},
     {"pinned", "host memory allocated page-locked", pinned_traits},
     {"registered", "host memory page-locked after the fact", registered_traits},
     {"write-combined", "page-locked host memory that no CPU caches", write_combined_traits},

@@ -1,0 +1,78 @@
+#include "backend/host/shm_copy.hpp"
+
+#include "backend/host/shm_transfer.hpp"
+
+namespace linkscope::host {
+namespace {
+
+/// This process's end, and the rank that has the other.
+class ShmParts final : public PreparedParts {
+ public:
+  ShmParts(std::unique_ptr<ShmTransfer> end, int peer) : end_(std::move(end)), peer_(peer) {}
+
+  [[nodiscard]] std::vector<Transfer*> transfers() const override { return {end_.get()}; }
+  [[nodiscard]] std::string export_handles() override { return end_->export_handles(); }
+  void import_handles(const std::vector<std::string>& exports) override {
+    end_->connect(exports.at(static_cast<std::size_t>(peer_)));
+  }
+
+ private:
+  std::unique_ptr<ShmTransfer> end_;
+  int peer_;
+};
+
+Support not_shareable(const Endpoint& end) {
+  return Support::no("another process cannot map " + end.memory + " memory: a receiver's must be shm");
+}
+
+}  // namespace
+
+Quantity ShmCopy::quantity_of(const Flow& flow) const {
+  return shm_call_of(flow) == ShmCall::ping_pong ? Quantity::latency : Quantity::bandwidth;
+}
+
+std::map<std::string, std::string> ShmCopy::parameters() const {
+  return {{"call",
+           "send (default: copied into the receiver's memory and answered by a word, so the time is until "
+           "arrival) or ping-pong (half of a round trip)"}};
+}
+
+Support ShmCopy::supports(const Flow& flow) const {
+  if (!flow.source || !flow.destination) return Support::no("shm-copy needs a source and a destination");
+  if (flow.source->rank == flow.destination->rank)
+    return Support::no(
+        "shm-copy moves data between processes, and both ends are in one: memcpy copies there");
+  for (const Endpoint* end : {&*flow.source, &*flow.destination}) {
+    if (end->device.kind != DeviceKind::numa) return Support::no(end->device.text() + " is no host memory");
+  }
+  if (!flow.destination->traits.shareable) return not_shareable(*flow.destination);
+  const bool both = shm_call_of(flow) == ShmCall::ping_pong;
+  return both && !flow.source->traits.shareable ? not_shareable(*flow.source) : Support::yes();
+}
+
+std::vector<FlowPart> ShmCopy::parts(const Flow& flow) const {
+  FlowPart from{flow.source->rank, flow.source->device, flow.source, std::nullopt, Timing::timed};
+  FlowPart to{flow.destination->rank, flow.destination->device, std::nullopt, flow.destination,
+              Timing::untimed};
+  if (shm_call_of(flow) == ShmCall::ping_pong) {
+    from.destination = flow.source;
+    to.source = flow.destination;
+  }
+  return {std::move(from), std::move(to)};
+}
+
+std::unique_ptr<PreparedParts> ShmCopy::assemble(const Flow& flow, const std::vector<LocalPart>& own) const {
+  if (own.empty()) return std::make_unique<NoParts>();
+  const LocalPart& part = own.front();
+  const Side side = part.index == 0 ? Side::source : Side::destination;
+  const Endpoint& here = side == Side::source ? *flow.source : *flow.destination;
+  const Endpoint& there = side == Side::source ? *flow.destination : *flow.source;
+  return std::make_unique<ShmParts>(std::make_unique<ShmTransfer>(here.device.index, flow, side, part.arenas),
+                                    there.rank);
+}
+
+Bytes ShmCopy::rotation_bytes(const Flow& flow) const {
+  return 2 * context_->largest_cache({flow.source->device, flow.destination->device});
+}
+
+}  // namespace linkscope::host

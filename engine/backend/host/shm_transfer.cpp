@@ -1,0 +1,137 @@
+#include "backend/host/shm_transfer.hpp"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <new>
+
+#include "backend/host/mapped_buffer.hpp"
+#include "backend/host/spin.hpp"
+#include "base/boot_id.hpp"
+#include "base/error.hpp"
+
+namespace linkscope::host {
+namespace {
+
+constexpr Bytes board_bytes = 4096;
+static_assert(sizeof(ShmBoard) <= board_bytes);
+static_assert(std::atomic<std::uint64_t>::is_always_lock_free, "or it means nothing to another process");
+
+void await(const std::atomic<std::uint64_t>& counter, std::uint64_t count) noexcept {
+  for (Spin spin(SpinPolicy::spin_first); counter.load(std::memory_order_acquire) < count;) spin.once();
+}
+
+std::byte* address_of(const Buffer* buffer) { return buffer == nullptr ? nullptr : buffer->data(); }
+
+/// Throws Error{broken} for a buffer in any memory but `shm`: supports() lets none come so far.
+const MemoryFile& file_of(const Buffer& buffer) {
+  const auto* const mapped = dynamic_cast<const MappedBuffer*>(&buffer);
+  if (mapped == nullptr || mapped->file() == nullptr)
+    throw Error(Fault::broken, buffer.where().memory + " memory has no file that another process could map");
+  return *mapped->file();
+}
+
+}  // namespace
+
+/// Trivially copyable.
+struct ShmTransfer::Exported {
+  std::array<char, 64> boot;
+  MemoryFile::Key board;
+  MemoryFile::Key memory;  ///< of no descriptor: nothing is lent
+  Rotation rotation;
+};
+
+ShmCall shm_call_of(const Flow& flow) {
+  const std::string word = flow.parameters.word("call", "send");
+  if (word == "send") return ShmCall::send;
+  if (word == "ping-pong") return ShmCall::ping_pong;
+  throw Error(Fault::bad_input, "parameter call: '" + word + "' is neither send nor ping-pong");
+}
+
+ShmTransfer::ShmTransfer(int node, const Flow& flow, Side side, const Arenas& arenas)
+    : StampedTransfer(node),
+      call_(shm_call_of(flow)),
+      side_(side),
+      arenas_(arenas),
+      bytes_(flow.bytes),
+      board_file_(board_bytes),
+      board_(new(board_file_.map()) ShmBoard) {
+  own_facts().operations = call_ == ShmCall::ping_pong ? 2 : 1;
+}
+
+ShmTransfer::~ShmTransfer() { ::munmap(board_, board_bytes); }
+
+std::string ShmTransfer::export_handles() const {
+  Exported told{{}, board_file_.key(), {}, arenas_.rotation};
+  boot_id().copy(told.boot.data(), told.boot.size() - 1);
+  if (arenas_.destination != nullptr) told.memory = file_of(*arenas_.destination).key();
+  return {reinterpret_cast<const char*>(&told), sizeof told};
+}
+
+void ShmTransfer::connect(const std::string& exported) {
+  Exported peer;
+  if (exported.size() != sizeof peer)
+    throw Error(Fault::broken, "a process lent no memory: do all run the same engine?");
+  std::memcpy(&peer, exported.data(), sizeof peer);
+  if (boot_id() != peer.boot.data())
+    throw Error(Fault::unsupported, "the two processes are on different hosts: they share no memory");
+  peer_board_ = std::launder(reinterpret_cast<ShmBoard*>(peer_board_pages_.emplace(peer.board).data()));
+  const Rotation rotation{arenas_.rotation.stride, std::min(arenas_.rotation.slots, peer.rotation.slots)};
+  out_ = {address_of(arenas_.source), rotation.stride, rotation.slots};
+  if (peer.memory.descriptor >= 0) {
+    if (peer.memory.bytes < (rotation.slots - 1) * rotation.stride + bytes_)
+      throw Error(Fault::broken, "a process lent less memory than the messages take");
+    peer_in_ = {peer_memory_.emplace(peer.memory).data(), rotation.stride, rotation.slots};
+  }
+  if (bytes_ > 0) check_.emplace(side_, arenas_, bytes_, rotation);
+}
+
+void ShmTransfer::arm(std::uint64_t seed) {
+  restart();
+  if (check_) check_->arm(seed);
+}
+
+std::optional<Mismatch> ShmTransfer::verify(std::uint64_t seed) const {
+  return check_ ? check_->verify(seed, done()) : std::nullopt;
+}
+
+void ShmTransfer::flush() {
+  if (check_) check_->flush();
+}
+
+std::optional<Span> ShmTransfer::carry_out(std::uint64_t first, std::uint64_t repeats) noexcept {
+  meet();
+  const std::optional<Span> span =
+      stamped(first, repeats, [&](std::uint64_t from, std::uint64_t count) noexcept {
+        for (std::uint64_t index = from; index < from + count; ++index) converse(index);
+        return true;
+      });
+  meet();
+  return span;
+}
+
+/// The source speaks first, and hears an answer: a message too where it is a ping-pong, else a word.
+void ShmTransfer::converse(std::uint64_t index) noexcept {
+  if (side_ == Side::destination) hear();
+  if (side_ == Side::source || call_ == ShmCall::ping_pong) copy_to_peer(index);
+  tell();
+  if (side_ == Side::source) hear();
+}
+
+void ShmTransfer::meet() noexcept {
+  ++met_;
+  peer_board_->met.store(met_, std::memory_order_release);
+  await(board_->met, met_);
+}
+
+void ShmTransfer::copy_to_peer(std::uint64_t index) const noexcept {
+  if (bytes_ > 0) std::memcpy(peer_in_.at(index), out_.at(index), bytes_);
+}
+
+void ShmTransfer::tell() noexcept { peer_board_->messages.store(++told_, std::memory_order_release); }
+
+void ShmTransfer::hear() noexcept { await(board_->messages, ++heard_); }
+
+}  // namespace linkscope::host

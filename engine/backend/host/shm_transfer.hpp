@@ -1,0 +1,77 @@
+// ShmTransfer: one end of a flow of messages between two processes that copy into each other's memory.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "backend/host/memory_file.hpp"
+#include "backend/host/stamped_transfer.hpp"
+#include "model/flow_part.hpp"
+#include "model/message_check.hpp"
+#include "model/slots.hpp"
+
+namespace linkscope::host {
+
+/// What parameter `call` of a flow by shared memory says.
+enum class ShmCall { send, ping_pong };
+
+/// Throws Error{bad_input} for a word that means nothing.
+[[nodiscard]] ShmCall shm_call_of(const Flow& flow);
+
+/// Where one process says how far it has come, on pages that its peer maps. It writes its peer's and reads its own.
+struct ShmBoard {
+  alignas(64) std::atomic<std::uint64_t> met{0};
+  alignas(64) std::atomic<std::uint64_t> messages{0};
+};
+
+class ShmTransfer final : public StampedTransfer {
+ public:
+  /// `node`: a CPU of it copies. `arenas` outlive the transfer.
+  ShmTransfer(int node, const Flow& flow, Side side, const Arenas& arenas);
+  ~ShmTransfer() override;
+
+  /// What the peer's connect() is given.
+  [[nodiscard]] std::string export_handles() const;
+  /// Before anything else. Throws Error{unsupported} where this process cannot have the other's memory.
+  void connect(const std::string& exported);
+
+  void arm(std::uint64_t seed) override;
+  [[nodiscard]] std::optional<Mismatch> verify(std::uint64_t seed) const override;
+  [[nodiscard]] Bytes verified_bytes() const override { return check_ ? check_->verified_bytes(done()) : 0; }
+  void flush() override;
+  [[nodiscard]] std::vector<std::string> notes() const override { return arenas_.residences(); }
+
+ protected:
+  [[nodiscard]] std::optional<Span> carry_out(std::uint64_t first, std::uint64_t repeats) noexcept override;
+
+ private:
+  struct Exported;
+
+  void meet() noexcept;
+  void converse(std::uint64_t index) noexcept;
+  void copy_to_peer(std::uint64_t index) const noexcept;
+  void tell() noexcept;
+  void hear() noexcept;
+
+  ShmCall call_;
+  Side side_;
+  Arenas arenas_;
+  Bytes bytes_;
+  MemoryFile board_file_;
+  ShmBoard* board_;
+  std::optional<ForeignPages> peer_board_pages_;
+  std::optional<ForeignPages> peer_memory_;
+  ShmBoard* peer_board_ = nullptr;
+  Slots out_;
+  Slots peer_in_;
+  std::optional<MessageCheck> check_;  ///< nothing of messages without bytes
+  std::uint64_t met_ = 0;
+  std::uint64_t told_ = 0;
+  std::uint64_t heard_ = 0;
+};
+
+}  // namespace linkscope::host
