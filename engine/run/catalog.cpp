@@ -11,10 +11,9 @@
 #include "backend/host/first_touch.hpp"
 #include "backend/host/huge.hpp"
 #include "backend/host/memcpy.hpp"
-#include "backend/host/pageable.hpp"
 #include "backend/host/pointer_chase.hpp"
-#include "backend/host/shm.hpp"
 #include "backend/host/shm_copy.hpp"
+#include "backend/host/small_pages.hpp"
 #include "backend/modelled/backend.hpp"
 #include "backend/modelled/collective_method.hpp"
 #include "backend/modelled/memory.hpp"
@@ -117,9 +116,9 @@ void add_python(Backend& backend, const Environment& environment, python::GroupP
 Backend open_measured(std::size_t lanes, const Environment& environment, python::GroupPlace place) {
   host::HostBackend opened = host::open();
   Backend& backend = opened.backend;
-  backend.memories.push_back(std::make_unique<host::Pageable>(opened.context));
+  backend.memories.push_back(host::SmallPages::pageable(opened.context));
   backend.memories.push_back(std::make_unique<host::Huge>(opened.context));
-  backend.memories.push_back(std::make_unique<host::Shm>(opened.context));
+  backend.memories.push_back(host::SmallPages::shm(opened.context));
   backend.methods.push_back(std::make_unique<host::Memcpy>(opened.context));
   backend.methods.push_back(std::make_unique<host::CpuRead>(opened.context));
   backend.methods.push_back(std::make_unique<host::CpuWrite>(opened.context));

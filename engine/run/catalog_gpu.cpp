@@ -38,7 +38,7 @@
 #include "backend/gpu/region/strided_copy.hpp"
 #include "backend/host/huge.hpp"
 #include "backend/host/page_mapping.hpp"
-#include "backend/host/pageable.hpp"
+#include "backend/host/small_pages.hpp"
 #include "backend/xccl/collective.hpp"
 #include "backend/xccl/context.hpp"
 #include "backend/xccl/message.hpp"
@@ -63,8 +63,8 @@ std::optional<Backend> open_gpus(const std::shared_ptr<host::HostContext>& host,
   memories.push_back(std::make_unique<gpu::VmmMemory>(opened.context));
   memories.push_back(std::make_unique<gpu::AllocatedMemory>(opened.context, gpu::fine_grained_row));
   memories.push_back(std::make_unique<gpu::AllocatedMemory>(opened.context, gpu::coarse_grained_row));
-  memories.push_back(std::make_unique<gpu::SystemMemory>(
-      opened.context, std::make_unique<host::Pageable>(host), host::Pages::system_policy));
+  memories.push_back(std::make_unique<gpu::SystemMemory>(opened.context, host::SmallPages::pageable(host),
+                                                         host::Pages::system_policy));
   memories.push_back(std::make_unique<gpu::SystemMemory>(opened.context, std::make_unique<host::Huge>(host),
                                                          host::Pages::transparent_huge));
   const gpu::RuntimeCallTable calls = gpu::call_table(memories);

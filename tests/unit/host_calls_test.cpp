@@ -16,8 +16,8 @@
 #include "backend/host/huge.hpp"
 #include "backend/host/memcpy.hpp"
 #include "backend/host/non_temporal.hpp"
-#include "backend/host/pageable.hpp"
 #include "backend/host/pointer_chase.hpp"
+#include "backend/host/small_pages.hpp"
 #include "base/error.hpp"
 #include "endpoints.hpp"
 
@@ -49,7 +49,7 @@ class HostCalls : public ::testing::Test {
 
   HostBackend opened_ = open();
   DeviceId node_{DeviceKind::numa, opened_.context->topology().nearest_with_cpus(0).index};
-  Pageable pageable_{opened_.context};
+  std::unique_ptr<Memory> pageable_ = SmallPages::pageable(opened_.context);
   Huge huge_{opened_.context};
   HostAllocate allocate_{opened_.context};
   HostFree free_{opened_.context};
@@ -292,7 +292,7 @@ TEST_P(CpuAccess, ReadsEveryByteAndFindsADamagedOne) {
   flow.source.swap(flow.destination);
   parametrise(flow);
   if (const Support support = read_.supports(flow); !support) GTEST_SKIP() << support.reason();
-  const auto source = pageable_.allocate(here(), rotation().stride * rotation().slots);
+  const auto source = pageable_->allocate(here(), rotation().stride * rotation().slots);
   const auto transfer = read_.prepare(flow, {source.get(), nullptr, rotation()});
   for (const Clock clock : {Clock::device, Clock::host}) {
     transfer->arm(seed);
@@ -318,7 +318,7 @@ TEST_P(CpuAccess, WritesEveryByteAndFindsADamagedOne) {
   Flow flow = call("cpu-write", GetParam().bytes);
   parametrise(flow);
   if (const Support support = write_.supports(flow); !support) GTEST_SKIP() << support.reason();
-  const auto destination = pageable_.allocate(here(), rotation().stride * rotation().slots);
+  const auto destination = pageable_->allocate(here(), rotation().stride * rotation().slots);
   const auto transfer = write_.prepare(flow, {nullptr, destination.get(), rotation()});
   for (const Clock clock : {Clock::device, Clock::host}) {
     transfer->arm(seed);

@@ -8,8 +8,8 @@
 #include "backend/host/huge.hpp"
 #include "backend/host/mapped_buffer.hpp"
 #include "backend/host/memcpy.hpp"
-#include "backend/host/pageable.hpp"
 #include "backend/host/pointer_chase.hpp"
+#include "backend/host/small_pages.hpp"
 #include "base/error.hpp"
 #include "endpoints.hpp"
 
@@ -46,7 +46,7 @@ class HostMethods : public ::testing::Test {
 
   HostBackend opened_ = open();
   DeviceId node_ = numa(opened_.context->topology().nearest_with_cpus(0).index);
-  Pageable pageable_{opened_.context};
+  std::unique_ptr<Memory> pageable_ = SmallPages::pageable(opened_.context);
   Huge huge_{opened_.context};
   Memcpy memcpy_{opened_.context};
   HostPointerChase chase_{opened_.context};
@@ -70,8 +70,8 @@ TEST_P(HostCopies, DeliverEveryByteOnBothClocks) {
   flow.parameters.set("non_temporal", std::to_string(wanted.non_temporal));
   if (const Support support = memcpy_.supports(flow); !support) GTEST_SKIP() << support.reason();
   const Rotation rotation{(wanted.bytes + 4095) / 4096 * 4096, wanted.slots};
-  const auto source = pageable_.allocate(here(), rotation.stride * rotation.slots);
-  const auto destination = pageable_.allocate(here(), rotation.stride * rotation.slots);
+  const auto source = pageable_->allocate(here(), rotation.stride * rotation.slots);
+  const auto destination = pageable_->allocate(here(), rotation.stride * rotation.slots);
   const auto transfer = memcpy_.prepare(flow, {source.get(), destination.get(), rotation});
   for (const Clock clock : {Clock::device, Clock::host}) {
     transfer->arm(5);
@@ -93,8 +93,8 @@ INSTANTIATE_TEST_SUITE_P(Cases, HostCopies,
 
 TEST_F(HostMethods, CopyThatDidNotRunIsAMismatch) {
   const Flow flow = copy(4096);
-  const auto source = pageable_.allocate(here(), 4096);
-  const auto destination = pageable_.allocate(here(), 4096);
+  const auto source = pageable_->allocate(here(), 4096);
+  const auto destination = pageable_->allocate(here(), 4096);
   const auto transfer = memcpy_.prepare(flow, {source.get(), destination.get(), {4096, 1}});
   transfer->arm(1);
   gate_.run({{transfer.get(), 1}}, Clock::device);
@@ -106,7 +106,7 @@ TEST_F(HostMethods, CopyThatDidNotRunIsAMismatch) {
 
 TEST_F(HostMethods, ChaseEndsWhereItsOrderSays) {
   const Flow base = chase(1 * MiB);
-  const auto span = pageable_.allocate(here(), base.bytes);
+  const auto span = pageable_->allocate(here(), base.bytes);
   for (const char* hops : {"1", "63", "64", "1000", "5000"}) {
     Flow flow = base;
     flow.parameters.set("hops", hops);
@@ -123,7 +123,7 @@ TEST_F(HostMethods, ChaseEndsWhereItsOrderSays) {
 
 TEST_F(HostMethods, ChaseOverDamagedPointersIsAMismatch) {
   const Flow flow = chase(64 * KiB);
-  const auto span = pageable_.allocate(here(), flow.bytes);
+  const auto span = pageable_->allocate(here(), flow.bytes);
   const auto transfer = chase_.prepare(flow, {span.get(), nullptr, {}});
   transfer->arm(1);
   gate_.run({{transfer.get(), 1}}, Clock::device);
@@ -151,12 +151,12 @@ TEST_F(HostMethods, RefusalsSayWhy) {
   EXPECT_FALSE(chase_.supports(flow));
   Endpoint nowhere = here();
   nowhere.device = numa(4711);
-  EXPECT_FALSE(pageable_.supports(nowhere));
+  EXPECT_FALSE(pageable_->supports(nowhere));
 }
 
 TEST_F(HostMethods, AbsurdRequestIsNoMemory) {
   try {
-    const auto buffer = pageable_.allocate(here(), Bytes{1} << 62U);
+    const auto buffer = pageable_->allocate(here(), Bytes{1} << 62U);
     FAIL() << "the address space is not that large";
   } catch (const Error& error) {
     EXPECT_EQ(error.fault(), Fault::no_memory);
@@ -183,7 +183,7 @@ TEST_F(HostMethods, PagesLieWhereTheyWereTouchedFirst) {
     Endpoint where = here();
     where.placement = Placement::first_touch;
     where.first_touch = numa(toucher.index);
-    if (!pageable_.supports(where)) continue;
+    if (!pageable_->supports(where)) continue;
     PageMapping mapping(4 * MiB, Pages::system_policy);
     mapping.touch(opened_.context->workers(toucher.index), std::nullopt);
     const auto found = mapping.residence(toucher.index);

@@ -9,8 +9,8 @@
 #include "backend/host/allocation_methods.hpp"
 #include "backend/host/backend.hpp"
 #include "backend/host/memory_file.hpp"
-#include "backend/host/shm.hpp"
 #include "backend/host/shm_copy.hpp"
+#include "backend/host/small_pages.hpp"
 #include "base/boot_id.hpp"
 #include "base/error.hpp"
 #include "endpoints.hpp"
@@ -20,9 +20,7 @@ namespace {
 
 class ShmMessages : public ::testing::Test {
  protected:
-  [[nodiscard]] Endpoint end(int rank) const {
-    return endpoint(node_, "shm", rank);
-  }
+  [[nodiscard]] Endpoint end(int rank) const { return endpoint(node_, "shm", rank); }
   [[nodiscard]] Flow flow(const std::string& call, Bytes bytes) const {
     Flow flow;
     flow.method = "shm-copy";
@@ -34,7 +32,7 @@ class ShmMessages : public ::testing::Test {
     return flow;
   }
   std::unique_ptr<Buffer> arena(const std::optional<Endpoint>& where, Bytes bytes) {
-    return where && bytes > 0 ? shm_.allocate(*where, bytes) : nullptr;
+    return where && bytes > 0 ? shm_->allocate(*where, bytes) : nullptr;
   }
 
   /// Both processes' parts, and the memory of each.
@@ -63,7 +61,7 @@ class ShmMessages : public ::testing::Test {
 
   HostBackend opened_ = open();
   DeviceId node_{DeviceKind::numa, opened_.context->topology().nearest_with_cpus(0).index};
-  Shm shm_{opened_.context};
+  std::unique_ptr<Memory> shm_ = SmallPages::shm(opened_.context);
   ShmCopy method_{opened_.context};
   Gate& gate_ = *opened_.backend.gate;
 };
