@@ -44,7 +44,7 @@ struct MethodTraits {
   double gpu_gbps = 0;        ///< between GPUs
   double fill_gbps = 0;  ///< filling and checking host memory, where that is not as fast as the method itself
   double cpu_fill_gbps = 0;  ///< the same where CPUs drive the flow
-  /// Of a layer above: the method that it hands its bytes to.
+  /// Of a layer above: the method that it hands its bytes to, or does the work of itself where that can.
   std::string_view calls{};  // NOLINT(readability-redundant-member-init): lets initialisers leave it out
 
   bool operator==(const MethodTraits&) const = default;
@@ -84,7 +84,8 @@ inline constexpr MethodTraits mpi_traits{.stages = true,
                                          .answered = true,
                                          .host_gbps = 4,
                                          .gpu_gbps = 50,
-                                         .fill_gbps = 20};
+                                         .fill_gbps = 20,
+                                         .calls = "shm-copy"};
 /// Copies by one thread.
 inline constexpr MethodTraits shm_copy_traits{.takes_empty = true, .answered = true, .host_gbps = 8};
 inline constexpr MethodTraits mpi_collective_traits{

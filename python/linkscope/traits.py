@@ -57,8 +57,14 @@ class MemoryTraits(_Traits):
 
     lies_on: str = "anywhere"
     placed_by_touch: bool = False
+    huge_pages: bool = False
     migrates: bool = False
     registered: bool = False
+
+    @property
+    def ordinary(self) -> bool:
+        """Whether it is host memory in small pages of the system's own, whoever may map it."""
+        return self.lies_on == "host" and self.placed_by_touch and not (self.huge_pages or self.registered)
 
     @property
     def touched_by_driver(self) -> bool:

@@ -14,11 +14,14 @@ from rich.console import Console
 from linkscope.analysis.bounds import best_latencies
 from linkscope.analysis.by_flow import apart
 from linkscope.analysis.curves import CurveSet, curves
+from linkscope.analysis.explain import Diagnosis
 from linkscope.analysis.layers import layers
+from linkscope.analysis.left_out import OF_PROCESSES
 from linkscope.analysis.overview import overview
 from linkscope.machine.paths import Paths
 from linkscope.report import wording
 from linkscope.report.curve_svg import clocks, curve_svg, styles
+from linkscope.report.explain_text import headline
 from linkscope.report.html import render
 from linkscope.report.terminal import show
 from linkscope.results.row import Row
@@ -113,6 +116,33 @@ def test_a_layer_is_set_beside_what_it_calls() -> None:
     assert (small.clear, large.clear) == (True, False)
     assert wording.added(small).startswith("+5000 ns (+49")
     assert wording.added(large).endswith("within the intervals")
+
+
+def in_memory(row: Row, memory: str) -> Row:
+    """The same between two processes' ordinary host memory of that kind."""
+    told = json.loads(json.dumps(row.raw))
+    (flow,) = told["case"]["flows"]
+    flow |= {
+        end: {"device": "numa:0", "memory": memory, "rank": rank} for rank, end in enumerate(("source", "destination"))
+    }
+    return Row.from_json(told)
+
+
+def test_mpi_is_set_beside_copies_by_shared_memory_call_by_call() -> None:
+    rows = [
+        in_memory(timed(method, KIB, time, parameters={"call": call}), memory)
+        for method, memory, times in (("mpi", "pageable", (6e-6, 9e-6)), ("shm-copy", "shm", (2e-6, 4e-6)))
+        for call, time in zip(("ping-pong", "send"), times, strict=True)
+    ]
+    found = layers(rows)
+    assert [(one.method, one.raw, one.what) for one in found] == [
+        ("mpi", "shm-copy", "numa:0 > numa:0, ping-pong"),
+        ("mpi", "shm-copy", "numa:0 > numa:0"),
+    ]
+    assert [one.points[0].ratio for one in found] == [pytest.approx(3), pytest.approx(9 / 4)]
+    assert layers([in_memory(rows[0], "huge"), rows[2]]) == (), "huge pages are no ordinary ones"
+    unjudged = Diagnosis("n", False, (), (), (), (), 0, {OF_PROCESSES: 4}, found)
+    assert "3.0 times" in headline(unjudged)
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from linkscope.analysis.by_flow import apart
 from linkscope.analysis.causes import NO_PEER_ACCESS, Likely, Surroundings, likely, lost_pair
 from linkscope.analysis.contention import Crowd, crowds
 from linkscope.analysis.latencies import JudgedLatency, latencies
+from linkscope.analysis.layers import Layer, layers
 from linkscope.analysis.ledger import NVSWITCH, Ledger, ledgers
 from linkscope.analysis.left_out import left_out
 from linkscope.displayed import Displayed
@@ -78,8 +79,8 @@ class Diagnosis(Displayed):
     """``accounts``: of every path that could be judged; ``latencies`` of GPUs, judged alike. ``unsure``: figures below
     what is expected by more than the tolerance would allow if their intervals were not that wide. ``unjudged``: paths
     with nothing to hold them against. ``left_out``: how many other figures the run has, by why nobody can say what to
-    expect of them. ``failed``: cases that failed, by why. ``notices``: what the run says of itself, such as that it is
-    an excerpt."""
+    expect of them. ``layers``: what a method adds to the one below it. ``failed``: cases that failed, by why.
+    ``notices``: what the run says of itself, such as that it is an excerpt."""
 
     node: str
     modelled: bool
@@ -89,6 +90,7 @@ class Diagnosis(Displayed):
     unsure: tuple[Ledger, ...]
     unjudged: int
     left_out: dict[str, int]
+    layers: tuple[Layer, ...] = ()
     failed: tuple[FailedCases, ...] = ()
     notices: tuple[str, ...] = ()
 
@@ -110,7 +112,7 @@ class Diagnosis(Displayed):
     def to_json(self) -> Json:
         """A JSON-ready dict."""
         found = asdict(self)
-        for name in ("accounts", "latencies", "unsure"):
+        for name in ("accounts", "latencies", "unsure", "layers"):
             found[name] = [one.to_json() for one in getattr(self, name)]
         return found
 
@@ -140,6 +142,7 @@ def explain(run: RunFile) -> Diagnosis:
         unsure=tuple(unsure),
         unjudged=sum(one.expected_gbps is None for one in accounts),
         left_out=left_out(parts, {one.id for one in accounts} | {one.id for one in waits}),
+        layers=layers(run.rows),
         failed=_failed(run.with_status("failed")),
         notices=(*([f"imported from {tool}"] if (tool := origin_name(run.header)) else []), *run.notices),
     )

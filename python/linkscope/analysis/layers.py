@@ -1,4 +1,5 @@
-"""Layers: what PyTorch's own layer adds to the copy, message or collective that it calls, measured in the same run."""
+"""Layers: what PyTorch adds to the copy, message or collective that it calls, and MPI to copies by shared memory,
+measured in the same run."""
 
 from __future__ import annotations
 
@@ -7,7 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from linkscope.results.row import Row, Stats
-from linkscope.traits import method_traits
+from linkscope.traits import memory_traits, method_traits
 
 Json = dict[str, Any]
 
@@ -58,7 +59,7 @@ class Added:
 
 @dataclass(frozen=True)
 class Layer:
-    """One method of PyTorch beside what it calls, on the same devices, by the same clock; ``points`` ascend in size."""
+    """A method beside the one that is below it, on the same devices, by the same clock; ``points`` ascend in size."""
 
     method: str
     raw: str
@@ -107,7 +108,7 @@ def _likeness(row: Row, method: str) -> str:
     shared = sorted((name, str(text)) for name, text in parameters.items() if name not in _LAYER_ALONE)
     case = row.case
     regime = (case["clock"], case.get("cache"), case.get("processes", 1), sorted(row.environment.items()), row.hosts)
-    return repr((method, flow["bytes"], _ends(flow), regime, shared))
+    return repr((method, flow["bytes"], _ends(case, flow), regime, shared))
 
 
 def _comparable(layer: Row, raw: Row) -> bool:
@@ -124,9 +125,14 @@ def _comparable(layer: Row, raw: Row) -> bool:
     return not (above.answered and not below.answered and layer.case["clock"] == "host")
 
 
-def _ends(flow: Json) -> list[tuple[str, str, int]]:
+def _ends(case: Json, flow: Json) -> list[tuple[str, str, int]]:
+    """Ordinary pages are as fast whoever may map them."""
     ends = [*(flow[end] for end in ("source", "destination") if end in flow), *flow.get("members", ())]
-    return [(end["device"], end["memory"], int(end.get("rank", 0))) for end in ends]
+
+    def memory_of(end: Json) -> str:
+        return "ordinary" if memory_traits(case, end["memory"]).ordinary else str(end["memory"])
+
+    return [(end["device"], memory_of(end), int(end.get("rank", 0))) for end in ends]
 
 
 def _where(flow: Json) -> str:
@@ -136,4 +142,5 @@ def _where(flow: Json) -> str:
     if "members" in flow:
         place = ", in place" if parameters["in_place"] == "yes" else ""
         return f"{parameters.get('collective', 'all-reduce')} of {len(flow['members'])}{place}{form}"
-    return " > ".join(flow[end]["device"] for end in ("source", "destination") if end in flow) + form
+    call = f", {parameters['call']}" if parameters["call"] != "send" else ""
+    return " > ".join(flow[end]["device"] for end in ("source", "destination") if end in flow) + call + form

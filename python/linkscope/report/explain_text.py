@@ -11,6 +11,7 @@ from rich.text import Text
 
 from linkscope.analysis.explain import Diagnosis, Shortfall
 from linkscope.analysis.latencies import TOLERANCE, JudgedLatency
+from linkscope.analysis.layers import Added
 from linkscope.analysis.ledger import SIBLINGS, SIZE, Ledger
 from linkscope.analysis.left_out import OF_CPUS, OF_PROCESSES, OF_WORKLOADS, TOGETHER
 from linkscope.report import wording
@@ -132,14 +133,29 @@ def _nothing(found: Diagnosis) -> str:
         )
     if kinds <= {OF_CPUS, OF_PROCESSES} and not found.accounts:
         return (
-            "nothing is published to hold messages and collectives against. `linkscope compare BASE RUN` holds a run "
-            "against an earlier one."
+            f"nothing is published to hold messages and collectives against. {_of_layer(found)}`linkscope compare BASE "
+            "RUN` holds a run against an earlier one."
         )
     return (
         "this run has no large transfer between GPUs, or a GPU and pinned host memory, that could be held against a "
         "published figure or a sibling. A run of the suite default has them; `linkscope choose RUN` and `linkscope "
         "analyze RUN` say what this one tells."
     )
+
+
+def _of_layer(found: Diagnosis) -> str:
+    """How long the first layer takes for its smallest and its largest size beside what is below it, a sentence; empty
+    without one."""
+    if not found.layers:
+        return ""
+    layer = found.layers[0]
+    first, *others = layer.points
+
+    def told(point: Added) -> str:
+        return f"{wording.size(point.bytes)} takes {wording.time(point.layer_s)}, {point.ratio:.1f} times as long"
+
+    last = "".join(f"; {told(point)}" for point in others[-1:])
+    return f"By {layer.method} {told(first)} as by {layer.raw}{last} ({layer.what}). "
 
 
 def lost(one: Shortfall) -> str:
