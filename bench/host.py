@@ -1,13 +1,14 @@
-"""linkscope's CPU methods beside multichase and beside a plain loop around memcpy, figure by figure, in turn.
+"""linkscope's CPU methods beside multichase, its pingpong and a plain loop around memcpy, figure by figure, in turn.
 
 Page placement differs from process to process, and what other guests of the machine leave of a shared cache from
 second to second, more than either tool's samples do: so the tools take turns at each figure, a process each time.
 Beside the medians over the turns stands each tool's best. A program that takes longer than --limit is ended. Where a
 tool lacks a figure it was asked for, the exit code is 1.
 
-usage: python bench/host.py --multichase PATH --memcpy-loop PATH [--turns 7] [--methods pointer-chase memcpy]
-           [--keep FOLDER] [--limit SECONDS]
-       (memcpy-loop: g++ -O2 -std=c++20 -pthread bench/memcpy_loop.cpp -o PATH)
+usage: python bench/host.py [--multichase PATH] [--memcpy-loop PATH] [--pingpong PATH] [--turns 7] [--keep FOLDER]
+           [--limit SECONDS]
+       (memcpy-loop: g++ -O2 -std=c++20 -pthread bench/memcpy_loop.cpp -o PATH; multichase and pingpong are one
+       project's; what is named is measured)
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from linkscope.results.row import Row
 from linkscope.results.run_file import RunFile
 
 SUITE = Path(__file__).with_name("host.yaml")
-UNITS = {"pointer-chase": "ns", "memcpy": "GB/s"}
+UNITS = {"pointer-chase": "ns", "memcpy": "GB/s", "shm-copy": "ns"}
 Key = tuple[str, int, int]  # method, bytes, threads
 
 
@@ -76,16 +77,17 @@ def figure_of(row: Row) -> float:
     return flow.seconds.median * 1e9 if flow.gbps is None else flow.gbps.median
 
 
-def theirs(key: Key, multichase: str, memcpy_loop: str, limit_s: float) -> dict[Key, float]:
-    """One process of the peer: multichase's average over its samples, the loop's median. Empty, and told, where it has
-    none.
+def theirs(key: Key, program: str, limit_s: float) -> dict[Key, float]:
+    """One process of the peer: multichase's average over its samples, the loop's median, pingpong's best sample on the
+    first two CPUs. Empty, and told, where it has none.
     """
     method, size, threads = key
-    if method == "pointer-chase":
-        command = [multichase, "-a", "-n", "2", "-m", str(size), "-s", "256"]
-    else:
-        command = [memcpy_loop, str(size), str(threads)]
-    ended = run(command, limit_s)
+    options = {
+        "pointer-chase": ["-a", "-n", "2", "-m", str(size), "-s", "256"],
+        "memcpy": [str(size), str(threads)],
+        "shm-copy": ["-u", "-r", "0", "-c", "2"],
+    }
+    ended = run([program, *options[method]], limit_s)
     if ended.problem:
         print(ended.problem)
         return {}
@@ -94,34 +96,40 @@ def theirs(key: Key, multichase: str, memcpy_loop: str, limit_s: float) -> dict[
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--multichase", required=True, help="the built binary")
-    parser.add_argument("--memcpy-loop", required=True, help="bench/memcpy_loop.cpp, built")
+    programs = {
+        "pointer-chase": parser.add_argument("--multichase", help="the built binary"),
+        "memcpy": parser.add_argument("--memcpy-loop", help="bench/memcpy_loop.cpp, built"),
+        "shm-copy": parser.add_argument("--pingpong", help="the binary built beside multichase"),
+    }
     parser.add_argument("--turns", type=int, default=7, help="processes of each tool for each figure")
-    parser.add_argument("--methods", nargs="+", choices=UNITS, default=list(UNITS), help="what both shall measure")
     parser.add_argument("--keep", type=Path, default=Path("runs"), help="folder for the run files")
     add_limit(parser)
     arguments = parser.parse_args()
     arguments.keep.mkdir(parents=True, exist_ok=True)
     console = Console(width=160)
     lacking: Counter[str] = Counter()
-    for method in arguments.methods:
+    given = {method: getattr(arguments, action.dest) for method, action in programs.items()}
+    named = {method: program for method, program in given.items() if program is not None}
+    if not named:
+        parser.error("name a program to measure beside")
+    for method, program in named.items():
         medians, bests = [], []
         for key in keys([method]):
             suite = suite_of(key, arguments.keep)
             mine, peers = take_turns(
                 arguments.turns,
                 lambda _, key=key, suite=suite: ours(key, suite, arguments.limit),
-                lambda _, key=key: theirs(key, arguments.multichase, arguments.memcpy_loop, arguments.limit),
+                lambda _, key=key, program=program: theirs(key, program, arguments.limit),
             )
             for tool, side in (("linkscope", mine), ("the peer", peers)):
                 lacking[tool] += missing([key], side, arguments.turns)
             if key not in mine or key not in peers:
                 continue
-            cell = f"{key[1] >> 10} KiB, {key[2]} thread(s)"
+            cell = f"{key[1] >> 10} KiB, {key[2]} thread(s)" if key[1] else "no payload"
             medians.append(ratio_of(method, cell, UNITS[method], mine[key], peers[key]))
             bests.append(best_of(method, cell, UNITS[method], mine[key], peers[key]))
         console.print(table_of(f"{method}, {UNITS[method]}", "peer", medians, bests))
-        print_by_case(medians, "multichase / plain loop", console)
+        print_by_case(medians, Path(program).name, console)
     console.print(note_of(arguments.turns))
     sys.exit(print_missing(lacking, console))
 

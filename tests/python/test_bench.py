@@ -206,9 +206,9 @@ def test_a_peer_on_the_host_that_hangs_has_no_figure_that_turn(
     hangs = script(tmp_path / "hangs", f"print('1.0', flush=True); time.sleep({LONG_S})")
     well = script(tmp_path / "well", "print('samples: 2.5')")
     key = ("pointer-chase", 4096, 1)
-    assert host.theirs(key, str(hangs), "none", LIMIT_S) == {}
+    assert host.theirs(key, str(hangs), LIMIT_S) == {}
     assert "not done within 2 s" in capsys.readouterr().out
-    assert host.theirs(key, str(well), "none", LIMIT_S * 10) == {key: 2.5}
+    assert host.theirs(key, str(well), LIMIT_S * 10) == {key: 2.5}
 
 
 def test_an_nvbandwidth_that_hangs_leaves_no_figures_and_does_not_stop_the_comparison(

@@ -15,13 +15,8 @@
 namespace linkscope::host {
 namespace {
 
-constexpr Bytes board_bytes = 4096;
-static_assert(sizeof(ShmBoard) <= board_bytes);
+constexpr Bytes room_of_word = 4096;
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free, "or it means nothing to another process");
-
-void await(const std::atomic<std::uint64_t>& counter, std::uint64_t count) noexcept {
-  for (Spin spin(SpinPolicy::spin_first); counter.load(std::memory_order_acquire) < count;) spin.once();
-}
 
 std::byte* address_of(const Buffer* buffer) { return buffer == nullptr ? nullptr : buffer->data(); }
 
@@ -38,7 +33,7 @@ const MemoryFile& file_of(const Buffer& buffer) {
 /// Trivially copyable.
 struct ShmTransfer::Exported {
   std::array<char, 64> boot;
-  MemoryFile::Key board;
+  MemoryFile::Key word;    ///< of no descriptor: the other has it
   MemoryFile::Key memory;  ///< of no descriptor: nothing is lent
   Rotation rotation;
 };
@@ -51,20 +46,20 @@ ShmCall shm_call_of(const Flow& flow) {
 }
 
 ShmTransfer::ShmTransfer(int node, const Flow& flow, Side side, const Arenas& arenas)
-    : StampedTransfer(node),
-      call_(shm_call_of(flow)),
-      side_(side),
-      arenas_(arenas),
-      bytes_(flow.bytes),
-      board_file_(board_bytes),
-      board_(new(board_file_.map()) ShmBoard) {
+    : StampedTransfer(node), call_(shm_call_of(flow)), side_(side), arenas_(arenas), bytes_(flow.bytes) {
+  if (side == Side::source) {
+    own_word_.emplace(room_of_word);
+    word_ = new (own_word_->map()) std::atomic<std::uint64_t>(0);
+  }
   own_facts().operations = call_ == ShmCall::ping_pong ? 2 : 1;
 }
 
-ShmTransfer::~ShmTransfer() { ::munmap(board_, board_bytes); }
+ShmTransfer::~ShmTransfer() {
+  if (own_word_) ::munmap(word_, room_of_word);
+}
 
 std::string ShmTransfer::export_handles() const {
-  Exported told{{}, board_file_.key(), {}, arenas_.rotation};
+  Exported told{{}, own_word_ ? own_word_->key() : MemoryFile::Key{}, {}, arenas_.rotation};
   boot_id().copy(told.boot.data(), told.boot.size() - 1);
   if (arenas_.destination != nullptr) told.memory = file_of(*arenas_.destination).key();
   return {reinterpret_cast<const char*>(&told), sizeof told};
@@ -77,7 +72,10 @@ void ShmTransfer::connect(const std::string& exported) {
   std::memcpy(&peer, exported.data(), sizeof peer);
   if (boot_id() != peer.boot.data())
     throw Error(Fault::unsupported, "the two processes are on different hosts: they share no memory");
-  peer_board_ = std::launder(reinterpret_cast<ShmBoard*>(peer_board_pages_.emplace(peer.board).data()));
+  if (side_ == Side::destination) {
+    std::byte* const at = peer_word_.emplace(peer.word).data();
+    word_ = std::launder(reinterpret_cast<std::atomic<std::uint64_t>*>(at));
+  }
   const Rotation rotation{arenas_.rotation.stride, std::min(arenas_.rotation.slots, peer.rotation.slots)};
   out_ = {address_of(arenas_.source), rotation.stride, rotation.slots};
   if (peer.memory.descriptor >= 0) {
@@ -121,17 +119,20 @@ void ShmTransfer::converse(std::uint64_t index) noexcept {
 }
 
 void ShmTransfer::meet() noexcept {
-  ++met_;
-  peer_board_->met.store(met_, std::memory_order_release);
-  await(board_->met, met_);
+  if (side_ == Side::destination) hear();
+  tell();
+  if (side_ == Side::source) hear();
 }
 
 void ShmTransfer::copy_to_peer(std::uint64_t index) const noexcept {
   if (bytes_ > 0) std::memcpy(peer_in_.at(index), out_.at(index), bytes_);
 }
 
-void ShmTransfer::tell() noexcept { peer_board_->messages.store(++told_, std::memory_order_release); }
+void ShmTransfer::tell() noexcept { word_->store(++said_, std::memory_order_release); }
 
-void ShmTransfer::hear() noexcept { await(board_->messages, ++heard_); }
+void ShmTransfer::hear() noexcept {
+  ++said_;
+  for (Spin spin(SpinPolicy::spin_first); word_->load(std::memory_order_acquire) < said_;) spin.once();
+}
 
 }  // namespace linkscope::host

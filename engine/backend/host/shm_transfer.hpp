@@ -22,12 +22,8 @@ enum class ShmCall { send, ping_pong };
 /// Throws Error{bad_input} for a word that means nothing.
 [[nodiscard]] ShmCall shm_call_of(const Flow& flow);
 
-/// Where one process says how far it has come, on pages that its peer maps. It writes its peer's and reads its own.
-struct ShmBoard {
-  alignas(64) std::atomic<std::uint64_t> met{0};
-  alignas(64) std::atomic<std::uint64_t> messages{0};
-};
-
+/// The two take turns at a word that both see: the source's to say the first, the third, and so on. Half a round trip is
+/// then one cache line on its way from a CPU to the other.
 class ShmTransfer final : public StampedTransfer {
  public:
   /// `node`: a CPU of it copies. `arenas` outlive the transfer.
@@ -61,17 +57,14 @@ class ShmTransfer final : public StampedTransfer {
   Side side_;
   Arenas arenas_;
   Bytes bytes_;
-  MemoryFile board_file_;
-  ShmBoard* board_;
-  std::optional<ForeignPages> peer_board_pages_;
+  std::optional<MemoryFile> own_word_;  ///< the source's alone
+  std::optional<ForeignPages> peer_word_;
+  std::atomic<std::uint64_t>* word_ = nullptr;
+  std::uint64_t said_ = 0;
   std::optional<ForeignPages> peer_memory_;
-  ShmBoard* peer_board_ = nullptr;
   Slots out_;
   Slots peer_in_;
   std::optional<MessageCheck> check_;  ///< nothing of messages without bytes
-  std::uint64_t met_ = 0;
-  std::uint64_t told_ = 0;
-  std::uint64_t heard_ = 0;
 };
 
 }  // namespace linkscope::host
