@@ -13,14 +13,15 @@ import linkscope
 from linkscope.analysis.choose import ANY, Choice, Choices, choose
 from linkscope.analysis.figures import figures
 from linkscope.cli import main
-from linkscope.report import choose_text
+from linkscope.report import choose_text, workload_text
 from linkscope.results.row import Row
 
 Json = dict[str, Any]
 KIB = 1 << 10
 KINDS = (("pinned", 55), ("pageable", 10))
 SIZES = [KIB << power for power in range(0, 20, 2)]
-RECORDED = Path(__file__).parents[1] / "fixtures" / "runs" / "h200x4-default.jsonl"
+FIXTURES = Path(__file__).parents[1] / "fixtures"
+RECORDED = FIXTURES / "runs" / "h200x4-default.jsonl"
 
 
 def rows(method: str, alpha: float, gbps: float, ends: tuple[str, str] = ("gpu:0", "gpu:1"), **more: Any) -> list[Row]:
@@ -183,6 +184,17 @@ def test_the_terminal_says_it_within_80_columns(
     assert left.value.code == 0
     assert any("kernel-copy push" in line for line in lines)
     assert options or len(lines) <= 40
+
+
+@pytest.mark.parametrize("name", ["h100-halo-2-ranks", "frontier-halo-default"])
+def test_of_an_applications_messages_the_fastest_way_is_told(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    path = FIXTURES / "applications" / f"{name}.jsonl"
+    with pytest.raises(SystemExit):
+        main(["choose", str(path)])
+    said = " ".join(capsys.readouterr().out.split())
+    (halo,) = linkscope.workloads(path)
+    assert workload_text.answer(halo) in said
+    assert choose_text.verdict(linkscope.choose(path)) not in said
 
 
 def test_json_holds_what_the_terminal_says(capsys: pytest.CaptureFixture[str]) -> None:

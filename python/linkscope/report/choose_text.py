@@ -11,12 +11,15 @@ from rich.text import Text
 
 from linkscope.analysis.choose import AtSize, Choice, Choices, Question
 from linkscope.analysis.size_ranges import AS_GOOD, Crossover, SizeRange
-from linkscope.report import wording
+from linkscope.analysis.workloads import WorkloadTable
+from linkscope.report import wording, workload_text
 from linkscope.report.grid import GAP, words
 from linkscope.report.label_lines import Column, print_label_lines
 
 MOST_LINES = 40
 INDENT = 2
+MOST_ASKED = 2
+"""Applications."""
 COST_WIDTH = 9
 """Of a column with what a way costs at a size."""
 HEAD_LINES = 18
@@ -41,9 +44,9 @@ NAMED = {
 _KERNELS = ("kernel-", "bulk-copy")
 
 
-def show(found: Choices, node: str, console: Console) -> None:
-    """In at most 40 lines: the answers that matter most, the others counted."""
-    _print_head(found, node, console)
+def show(found: Choices, node: str, console: Console, asked: Sequence[WorkloadTable] = ()) -> None:
+    """In at most 40 lines: what applications are ``asked`` about, the answers that matter most, the others counted."""
+    _print_head(found, node, console, asked)
     matter = [one for one in found.answers if not one.equals]
     left, shown = MOST_LINES - HEAD_LINES, 0
     for alike in sorted(by_ranges(matter), key=lambda answers: rank(answers[0])):
@@ -70,9 +73,9 @@ def show(found: Choices, node: str, console: Console) -> None:
         )
 
 
-def show_all(found: Choices, node: str, console: Console) -> None:
+def show_all(found: Choices, node: str, console: Console, asked: Sequence[WorkloadTable] = ()) -> None:
     """Every answer, each with what every way costs at every size."""
-    _print_head(found, node, console)
+    _print_head(found, node, console, asked)
     for answer in found.answers:
         console.print(_block([answer], console.width))
         _print_map(answer, console)
@@ -82,8 +85,16 @@ def show_all(found: Choices, node: str, console: Console) -> None:
         console.print(Text(f"  {title(question)}", style="dim"))
 
 
-def verdict(found: Choices) -> str:
-    """One sentence or two."""
+def verdict(found: Choices, asked: Sequence[WorkloadTable] = ()) -> str:
+    """One sentence or two; of the applications that the run was ``asked`` about what is fastest and its gain."""
+    starts = tuple(f"{one.application} " for one in asked)
+    others = [one for one in found.answers if not one.question.movement.startswith(starts)] if asked else []
+    told = [workload_text.answer(one) for one in asked[:MOST_ASKED]]
+    rest = [f"{wording.count(len(asked) - MOST_ASKED, 'more')}: `linkscope show`."] if len(asked) > MOST_ASKED else []
+    return " ".join([*told, *rest, *([_of_questions(found)] if others or not asked else [])])
+
+
+def _of_questions(found: Choices) -> str:
     matter = [one for one in found.answers if not one.equals]
     if not found.answers:
         return (
@@ -134,12 +145,12 @@ def _on_host(answer: Choice) -> bool:
     return "GPU" not in answer.question.movement
 
 
-def _print_head(found: Choices, node: str, console: Console) -> None:
+def _print_head(found: Choices, node: str, console: Console, asked: Sequence[WorkloadTable]) -> None:
     head = Text(node, style="bold")
     if found.modelled:
         head.append(f"  {wording.MODELLED}", style="bold yellow")
     console.print(head)
-    console.print(Text(verdict(found), style="bold"))
+    console.print(Text(verdict(found, asked), style="bold"))
     if found.answers:
         console.print(Text(WORDS + (ALIKE_IN_MODEL if found.modelled else ALIKE), style="dim"))
     for text in caveats(found):
