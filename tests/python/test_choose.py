@@ -186,6 +186,23 @@ def test_the_terminal_says_it_within_80_columns(
     assert options or len(lines) <= 40
 
 
+@pytest.mark.parametrize("name", ["h200x4-direct", "h200x4-packets"])
+def test_interfaces_come_before_the_settings_of_one_and_every_collective_is_told(
+    name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    path = FIXTURES / "runs" / f"{name}.jsonl"
+    asked = [sorted(one.interfaces) for one in sorted(linkscope.choose(path).answers, key=choose_text.rank)]
+    assert asked == sorted(asked, key=lambda methods: len(methods) < 2)
+    assert asked[0] == ["direct-collective", "xccl-collective"]
+    with pytest.raises(SystemExit):
+        main(["choose", str(path)])
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) <= 40
+    first = {line.split()[0] for line in lines if line.startswith("  ") and not line.startswith("   ")}
+    assert {"all-reduce", "reduce", "broadcast", "reduce-scatter", "all-gather", "all-to-all"} <= first
+
+
 @pytest.mark.parametrize("name", ["h100-halo-2-ranks", "frontier-halo-default"])
 def test_of_an_applications_messages_the_fastest_way_is_told(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     path = FIXTURES / "applications" / f"{name}.jsonl"

@@ -142,6 +142,11 @@ class Choice:
         return max((most for at in self.sizes for name, most in at.excess if name not in at.best), default=0.0)
 
     @property
+    def interfaces(self) -> frozenset[str]:
+        """Methods of its rivals; of one alone the question is only how to set it."""
+        return frozenset(map(interface, self.rivals))
+
+    @property
     def equals(self) -> bool:
         """Whether it does not matter: one range, and nobody beside the best in it."""
         return all(not one.excess for one in self.ranges)
@@ -220,6 +225,11 @@ def choose(figures: polars.DataFrame) -> Choices:
     answered = {(one.question.movement, one.question.tier, one.question.conditions) for one in answers}
     unrivalled = [q for q in _ways(free) if (q.movement, q.tier, q.conditions) not in answered]
     return Choices(tuple(answers), tuple(unrivalled), bool(figures["modelled"].any()), _settings(usable))
+
+
+def interface(rival: str) -> str:
+    """The method of a rival, by which its name begins: "copy-engine" of "copy-engine push"."""
+    return rival.split(maxsplit=1)[0].rstrip(",")
 
 
 def _settings(usable: polars.DataFrame) -> tuple[str, ...]:

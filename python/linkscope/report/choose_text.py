@@ -9,7 +9,7 @@ from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
-from linkscope.analysis.choose import AtSize, Choice, Choices, Question
+from linkscope.analysis.choose import AtSize, Choice, Choices, Question, interface
 from linkscope.analysis.size_ranges import AS_GOOD, Crossover, SizeRange
 from linkscope.analysis.workloads import WorkloadTable
 from linkscope.report import wording, workload_text
@@ -20,6 +20,8 @@ MOST_LINES = 40
 INDENT = 2
 MOST_ASKED = 2
 """Applications."""
+COLLECTIVE = "-collective"
+"""Follows the interface in the name of a collective's method."""
 COST_WIDTH = 9
 """Of a column with what a way costs at a size."""
 HEAD_LINES = 18
@@ -49,13 +51,15 @@ def show(found: Choices, node: str, console: Console, asked: Sequence[WorkloadTa
     _print_head(found, node, console, asked)
     matter = [one for one in found.answers if not one.equals]
     left, shown = MOST_LINES - HEAD_LINES, 0
-    for alike in sorted(by_ranges(matter), key=lambda answers: rank(answers[0])):
-        block = _block(alike, console.width)
-        lines = len(console.render_lines(block, pad=False))
-        if lines > left:
+    for block in _blocks(matter):
+        fitting = (block[:count] for count in range(len(block), 0, -1))
+        told = next((some for some in fitting if _height(some, console) <= left), [])
+        if told:
+            console.print(_block(told, console.width))
+            left -= _height(told, console)
+            shown += sum(map(len, told))
+        if len(told) < len(block):
             break
-        console.print(block)
-        left, shown = left - lines, shown + len(alike)
     rest = [
         *([wording.count(len(matter) - shown, "more question")] if shown < len(matter) else []),
         *(
@@ -77,7 +81,7 @@ def show_all(found: Choices, node: str, console: Console, asked: Sequence[Worklo
     """Every answer, each with what every way costs at every size."""
     _print_head(found, node, console, asked)
     for answer in found.answers:
-        console.print(_block([answer], console.width))
+        console.print(_block([[answer]], console.width))
         _print_map(answer, console)
     if found.unrivalled:
         console.print(Text("Done in one way alone:", style="bold"))
@@ -103,7 +107,7 @@ def _of_questions(found: Choices) -> str:
         )
     if not matter:
         return f"It does not matter: in {len(found.answers)} of {len(found.answers)} questions all ways are equals."
-    worst = min(matter, key=lambda one: (_on_host(one), -one.stake))
+    worst = min(matter, key=lambda one: (_on_host(one), len(one.interfaces) < 2, -one.stake))
     return (
         f"It matters in {len(matter)} of {len(found.answers)} questions. Most is at stake here: "
         f"{title(worst.question)}; the wrong way takes up to {1 + worst.stake:.3g} times as long."
@@ -118,7 +122,7 @@ def title(question: Question) -> str:
 
 def best(one: SizeRange) -> str:
     """Its winner, or its equals."""
-    return wording.either(one.best)
+    return wording.either([way(name) for name in one.best])
 
 
 def sizes(one: SizeRange) -> str:
@@ -129,16 +133,27 @@ def sizes(one: SizeRange) -> str:
 
 
 def costs(one: SizeRange) -> str:
-    """What the next best costs more there, and the worst."""
-    named = one.excess if len(one.excess) < 2 else (one.excess[0], max(one.excess, key=lambda loser: loser[2]))
-    told = dict.fromkeys(f"{name} {_more(least, most)}" for name, least, most in named)
+    """What the next best of another interface costs more there, else the next best; and the worst."""
+    if not one.excess:
+        return ""
+    winners = set(map(interface, one.best))
+    following = next((loser for loser in one.excess if interface(loser[0]) not in winners), one.excess[0])
+    named = (following, max(one.excess, key=lambda loser: loser[2]))
+    told = dict.fromkeys(f"{way(name)} {_more(least, most)}" for name, least, most in named)
     return "; worst ".join(told)
 
 
-def rank(answer: Choice) -> tuple[bool, int, bool, float]:
-    """Order of importance: what GPUs do before what CPUs do, plain questions before others, movements between devices
-    before those within one."""
-    return _on_host(answer), len(answer.question.conditions), not answer.question.tier, -answer.stake
+def way(name: str) -> str:
+    """Short: that it is of a collective the question says."""
+    return name.replace(COLLECTIVE, "", 1)
+
+
+def rank(answer: Choice) -> tuple[bool, bool, int, bool, float]:
+    """Order of importance: what GPUs do before what CPUs do, which interface before how to set one, plain questions
+    before others, movements between devices before those within one."""
+    question = answer.question
+    settings = len(answer.interfaces) < 2
+    return _on_host(answer), settings, len(question.conditions), not question.tier, -answer.stake
 
 
 def _on_host(answer: Choice) -> bool:
@@ -183,30 +198,63 @@ def by_ranges(answers: Iterable[Choice]) -> list[list[Choice]]:
     return list(found.values())
 
 
-def _block(alike: Sequence[Choice], width: int) -> Group:
-    """A title, a line for each size range, and where ways cross; costs from the least to the most of all."""
-    spans = [_together(span) for span in zip(*(one.ranges for one in alike), strict=True)]
+def _blocks(answers: Iterable[Choice]) -> list[list[list[Choice]]]:
+    """What is told under one title, in order of importance: the same of several collectives, in the order of the run;
+    of each those that differ only in the paths they are about, together."""
+    found: dict[object, list[list[Choice]]] = {}
+    for alike in by_ranges(answers):
+        first = alike[0]
+        name, where = _collective(first.question)
+        tiers = tuple(one.question.tier for one in alike) if name else alike
+        key = replace(first.question, movement=where, tier=""), tuple(tiers), len(first.interfaces) > 1
+        found.setdefault(key, []).append(alike)
+    return sorted(found.values(), key=lambda block: min(rank(alike[0]) for alike in block))
+
+
+def _collective(question: Question) -> tuple[str, str]:
+    """Its name and where: "all-reduce", "4 GPUs"; no name where it is none."""
+    name, on, where = question.movement.partition(" on ")
+    return (name, where) if on and " " not in name else ("", question.movement)
+
+
+def _height(block: Sequence[Sequence[Choice]], console: Console) -> int:
+    return len(console.render_lines(_block(block, console.width), pad=False))
+
+
+def _block(block: Sequence[Sequence[Choice]], width: int) -> Group:
+    """A title, a line for each size range of each, and of one alone where ways cross; costs from the least to the most
+    of all paths."""
+    alike = block[0]
     tiers = list(dict.fromkeys(one.question.tier for one in alike))
     tier = " or ".join(tiers) if len(tiers) < 3 else f"{len(tiers)} kinds of links"
-    head = Text(title(replace(alike[0].question, tier=tier)), style="bold")
-    parts: list[RenderableType] = [Text(""), head, *_range_lines(spans, width)]
-    if len(alike) == 1 and (line := closing(alike[0])):
+    question = replace(alike[0].question, tier=tier)
+    if len(block) > 1:
+        question = replace(question, movement=f"collectives on {_collective(question)[1]}")
+    spans = [
+        (_collective(some[0].question)[0] if len(block) > 1 and not number else "", _together(span))
+        for some in block
+        for number, span in enumerate(zip(*(one.ranges for one in some), strict=True))
+    ]
+    parts: list[RenderableType] = [Text(""), Text(title(question), style="bold"), *_range_lines(spans, width)]
+    if len(block) == len(alike) == 1 and (line := closing(alike[0])):
         parts.append(Text(f"  {line}", style="dim"))
     return Group(*parts)
 
 
-def _range_lines(spans: Sequence[SizeRange], width: int) -> list[RenderableType]:
-    """A line for each range, or two where its costs do not fit beside it."""
-    sized, ways = max(len(sizes(one)) for one in spans), max(len(best(one)) for one in spans)
-    beside = all(INDENT + sized + GAP + ways + GAP + len(costs(one)) <= width for one in spans)
+def _range_lines(spans: Sequence[tuple[str, SizeRange]], width: int) -> list[RenderableType]:
+    """A line for each range, or two where its costs do not fit beside it; before it what it is of, if anything."""
+    sized, ways = max(len(sizes(one)) for _, one in spans), max(len(best(one)) for _, one in spans)
+    labelled = max(len(label) for label, _ in spans)
+    start = INDENT + (labelled + GAP if labelled else 0)
+    beside = all(start + sized + GAP + ways + GAP + len(costs(one)) <= width for _, one in spans)
     lines: list[RenderableType] = []
-    for one in spans:
-        line = Text(f"{' ' * INDENT}{sizes(one):<{sized + GAP}}").append(best(one), style="cyan")
+    for label, one in spans:
+        line = Text(f"{' ' * INDENT}{label}".ljust(start) + sizes(one).ljust(sized + GAP)).append(best(one), "cyan")
         if beside:
-            line.pad_right(max(INDENT + sized + GAP + ways + GAP - len(line), 0))
+            line.pad_right(max(start + sized + GAP + ways + GAP - len(line), 0))
         lines.append(line.append(costs(one), style="dim") if beside else line)
         if not beside and costs(one):
-            lines.append(Padding(words(costs(one), "dim"), (0, 0, 0, 2 * INDENT)))
+            lines.append(Padding(words(costs(one), "dim"), (0, 0, 0, start + INDENT)))
     return lines
 
 
@@ -224,7 +272,7 @@ def closing(answer: Choice) -> str:
     aside = ", launches aside" if _mixes_launches(answer) else ""
     cross = [f"cross at {_about(one.size)}{_within(one)}{aside}" for one in answer.crossovers]
     always = answer.always if len(answer.ranges) > 1 else None
-    one_for_all = [f"{always[0]} for all sizes {_at_most(always[1])}"] if always else []
+    one_for_all = [f"{way(always[0])} for all sizes {_at_most(always[1])}"] if always else []
     return "; ".join([*cross, *one_for_all])
 
 

@@ -18,6 +18,7 @@ from linkscope.report.choose_text import (
     cost,
     rank,
     title,
+    way,
 )
 
 MOST_USES = 3
@@ -116,7 +117,7 @@ def _moved(one: Choice) -> tuple[str, str, tuple[str, ...]]:
 def in_words(one: Choice) -> str:
     """Its answer by size: "kernel-copy push up to 16 MiB, copy-engine push from 64 MiB"."""
     if one.equals:
-        return f"{wording.either(one.rivals)}, all equals"
+        return f"{wording.either([way(name) for name in one.rivals])}, all equals"
     spans = [
         f"{best(span)} {_span(span.first, span.last, number, len(one.ranges))}"
         for number, span in enumerate(one.ranges)
