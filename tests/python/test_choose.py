@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import modelled_run as made
+import polars
 import pytest
 
 import linkscope
@@ -201,6 +202,21 @@ def test_interfaces_come_before_the_settings_of_one_and_every_collective_is_told
     assert len(lines) <= 40
     first = {line.split()[0] for line in lines if line.startswith("  ") and not line.startswith("   ")}
     assert {"all-reduce", "reduce", "broadcast", "reduce-scatter", "all-gather", "all-to-all"} <= first
+
+
+@pytest.mark.parametrize(
+    ("note", "told"),
+    [
+        ("nccl 2.28.9, NVLink multicast off (NCCL_NVLS_ENABLE=0)", 1),
+        ("nccl 2.28.9, NCCL_NVLS_ENABLE=0, NVLink SHARP off", 1),
+        ("nccl 2.28.9, NVLink SHARP as it chooses", 0),
+    ],
+)
+def test_a_library_that_went_without_its_fastest_way_is_told_with_what_measures_it(note: str, told: int) -> None:
+    frame = figures(linkscope.read(FIXTURES / "runs" / "h200x4-packets.jsonl"))
+    found = choose(frame.with_columns(notes=polars.lit([note])))
+    assert found.settings == (note,) * told
+    assert any("NCCL_NVLS_ENABLE linkscope run" in text for text in choose_text.caveats(found)) == bool(told)
 
 
 @pytest.mark.parametrize("name", ["h100-halo-2-ranks", "frontier-halo-default"])

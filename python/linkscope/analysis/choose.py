@@ -63,7 +63,7 @@ DEFAULTS = frozenset({("non_temporal", "0")})
 """Parameters that some rows name and others leave as they are: the same way."""
 ANY = "any memory"
 _WIDEST = (polars.col("cost_high") / polars.col("cost"), polars.col("cost") / polars.col("cost_low"))
-MULTICAST_OFF = "NVLink multicast off"
+NVLS_OFF = "NCCL_NVLS_ENABLE=0"
 """Of a collective library, in the engine's notes: what it was not allowed to use may be its fastest way."""
 _CACHES = ("flushed", "warm")
 """States of the caches that are told; "rotated" is the usual one."""
@@ -236,7 +236,7 @@ def _settings(usable: polars.DataFrame) -> tuple[str, ...]:
     if "notes" not in usable.columns:
         return ()
     notes = usable.get_column("notes").explode().drop_nulls().unique(maintain_order=True)
-    return tuple(dict.fromkeys(note.partition(";")[0] for note in notes.to_list() if MULTICAST_OFF in note))
+    return tuple(dict.fromkeys(note.partition(";")[0] for note in notes.to_list() if NVLS_OFF in note))
 
 
 def _usable(figures: polars.DataFrame) -> polars.DataFrame:

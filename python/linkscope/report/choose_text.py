@@ -43,6 +43,7 @@ NAMED = {
     "direct": "direct: linkscope's own kernels on peers' memory, which show what the hardware allows",
 }
 """Ways whose names say little."""
+WITH_NVLS = "`env -u NCCL_NVLS_ENABLE linkscope run collectives -k graph-recorded` measures that NCCL beside direct."
 _KERNELS = ("kernel-", "bulk-copy")
 
 
@@ -177,7 +178,7 @@ def caveats(found: Choices) -> list[str]:
     rivals = {name for one in found.answers for name in one.rivals}
     named = [text for start, text in NAMED.items() if any(name.startswith(start) for name in rivals)]
     told = [f"{'; '.join(named)}."] if named else []
-    told += [f"{setting}: with it that library may be faster." for setting in found.settings]
+    told += [f"{setting}: with it NCCL may be faster. {WITH_NVLS}" for setting in found.settings]
     if any(_mixes_launches(one) for one in found.answers):
         told.append(LAUNCHES)
     return told
