@@ -70,6 +70,26 @@ def test_two_methods_cross_and_the_price_of_each_is_told() -> None:
     assert not answer.modelled
 
 
+@pytest.mark.parametrize("launch", [3e-6, 20e-6])
+def test_a_crossing_with_launches_is_estimated_where_the_run_has_what_one_adds(launch: float) -> None:
+    curves = [rows("kernel-copy", 2e-6, 350), rows("copy-engine", 9e-6, 400)]
+    aside = only(chosen(*curves))
+    assert aside.launches_aside
+    assert aside.launched is None
+    assert "--clock host" in " ".join(choose_text.closings(aside))
+    launches = [
+        rows("kernel-copy", 2e-6 + added, 350, parameters={"graph": n})[:3] for n, added in ((0, 0.0), (1, launch))
+    ]
+    answer = next(one for one in chosen(*curves, *launches).answers if one.crossovers)
+    assert answer.crossovers == aside.crossovers
+    assert answer.launched is not None
+    assert answer.launched.seconds == pytest.approx(launch, rel=0.01)
+    assert "--clock host" not in " ".join(choose_text.closings(answer))
+    true = (7e-6 - launch) / (1 / 350e9 - 1 / 400e9)
+    crossed = [one.size for one in answer.launched.crossovers]
+    assert crossed == ([pytest.approx(true, rel=0.3)] if true > 0 else [])
+
+
 def test_identical_ways_are_equals() -> None:
     answer = only(chosen(rows("kernel-copy", 2e-6, 350), rows("copy-engine", 2e-6, 350)))
     assert answer.equals

@@ -35,8 +35,7 @@ ALIKE, ALIKE_IN_MODEL = (
 
 LAUNCHES = (
     "kernel-copy: all repeats are one launch, so its time holds none; a copy engine's holds a call each. An "
-    "application that launches every copy adds some microseconds: `linkscope run calls` has them, `--clock host` "
-    "measures with them."
+    "application that launches every copy adds some microseconds."
 )
 NAMED = {
     "xccl": "xccl: NCCL or RCCL",
@@ -44,7 +43,6 @@ NAMED = {
 }
 """Ways whose names say little."""
 WITH_NVLS = "`env -u NCCL_NVLS_ENABLE linkscope run collectives -k graph-recorded` measures that NCCL beside direct."
-_KERNELS = ("kernel-", "bulk-copy")
 
 
 def show(found: Choices, node: str, console: Console, asked: Sequence[WorkloadTable] = ()) -> None:
@@ -179,15 +177,9 @@ def caveats(found: Choices) -> list[str]:
     named = [text for start, text in NAMED.items() if any(name.startswith(start) for name in rivals)]
     told = [f"{'; '.join(named)}."] if named else []
     told += [f"{setting}: with it NCCL may be faster. {WITH_NVLS}" for setting in found.settings]
-    if any(_mixes_launches(one) for one in found.answers):
+    if any(one.launches_aside for one in found.answers):
         told.append(LAUNCHES)
     return told
-
-
-def _mixes_launches(one: Choice) -> bool:
-    """Whether kernels that are launched once stand beside copies that are called one by one."""
-    kernels = [name.startswith(_KERNELS) for name in one.rivals]
-    return one.question.conditions[0].startswith("device clock") and any(kernels) and not all(kernels)
 
 
 def by_ranges(answers: Iterable[Choice]) -> list[list[Choice]]:
@@ -237,8 +229,8 @@ def _block(block: Sequence[Sequence[Choice]], width: int) -> Group:
         for number, span in enumerate(zip(*(one.ranges for one in some), strict=True))
     ]
     parts: list[RenderableType] = [Text(""), Text(title(question), style="bold"), *_range_lines(spans, width)]
-    if len(block) == len(alike) == 1 and (line := closing(alike[0])):
-        parts.append(Text(f"  {line}", style="dim"))
+    if len(block) == len(alike) == 1:
+        parts += [Padding(words(line, "dim"), (0, 0, 0, INDENT)) for line in closings(alike[0])]
     return Group(*parts)
 
 
@@ -268,13 +260,26 @@ def _together(spans: Sequence[SizeRange]) -> SizeRange:
     return replace(spans[0], excess=tuple((name, *cost) for name, cost in found.items()))
 
 
-def closing(answer: Choice) -> str:
-    """Where ways cross, and what one for all sizes costs; may be empty."""
-    aside = ", launches aside" if _mixes_launches(answer) else ""
+def closings(answer: Choice) -> list[str]:
+    """Where ways cross, with launches and without, and what one for all sizes costs; may be empty."""
+    aside = ", launches aside" if answer.launches_aside else ""
     cross = [f"cross at {_about(one.size)}{_within(one)}{aside}" for one in answer.crossovers]
+    if cross and answer.launches_aside:
+        cross.append(_launched(answer))
     always = answer.always if len(answer.ranges) > 1 else None
     one_for_all = [f"{way(always[0])} for all sizes {_at_most(always[1])}"] if always else []
-    return "; ".join([*cross, *one_for_all])
+    return [*cross, *one_for_all]
+
+
+def _launched(answer: Choice) -> str:
+    """The answer with a launch for each copy, an estimate; else the command that measures it."""
+    if answer.launched is None or not answer.launched.ranges:
+        suite, _, row = answer.row.partition(" ")
+        return f"with them: `linkscope run {suite} -k {row} --clock host`"
+    first, *_ = answer.launched.ranges
+    ways = [best(first), *(f"from {_about(one.size)} on {way(one.after)}" for one in answer.launched.crossovers)]
+    added = f"with a launch of {wording.time(answer.launched.seconds)} for each kernel copy, an estimate"
+    return f"{added}: {', '.join(ways)}{'' if len(ways) > 1 else ' at all sizes'}"
 
 
 def _at_most(most: float) -> str:

@@ -14,7 +14,7 @@ from linkscope.report.choose_text import (
     best,
     by_ranges,
     caveats,
-    closing,
+    closings,
     cost,
     rank,
     title,
@@ -62,7 +62,7 @@ def _map(one: Choice) -> UseMap:
         answer=in_words(one),
         sizes=tuple(wording.size(at.bytes) for at in one.sizes),
         lines=tuple((name, tuple(_cell(at, name) for at in one.sizes)) for name in one.rivals),
-        closing=closing(one),
+        closing="; ".join(closings(one)),
         modelled=one.modelled,
     )
 
