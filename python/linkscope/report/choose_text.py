@@ -38,7 +38,7 @@ LAUNCHES = (
     "application that launches every copy adds some microseconds."
 )
 NAMED = {
-    "xccl": "xccl: NCCL or RCCL",
+    "xccl": "xccl: NCCL or RCCL, and memory of its allocator",
     "direct": "direct: linkscope's own kernels on peers' memory, which show what the hardware allows",
 }
 """Ways whose names say little."""
