@@ -7,20 +7,22 @@ from pathlib import Path
 from typing import Any
 
 import modelled_run as made
+import polars
 import pytest
 
 import linkscope
 from linkscope.analysis.choose import ANY, Choice, Choices, choose
 from linkscope.analysis.figures import figures
 from linkscope.cli import main
-from linkscope.report import choose_text
+from linkscope.report import choose_text, workload_text
 from linkscope.results.row import Row
 
 Json = dict[str, Any]
 KIB = 1 << 10
 KINDS = (("pinned", 55), ("pageable", 10))
 SIZES = [KIB << power for power in range(0, 20, 2)]
-RECORDED = Path(__file__).parents[1] / "fixtures" / "runs" / "h200x4-default.jsonl"
+FIXTURES = Path(__file__).parents[1] / "fixtures"
+RECORDED = FIXTURES / "runs" / "h200x4-default.jsonl"
 
 
 def rows(method: str, alpha: float, gbps: float, ends: tuple[str, str] = ("gpu:0", "gpu:1"), **more: Any) -> list[Row]:
@@ -66,6 +68,26 @@ def test_two_methods_cross_and_the_price_of_each_is_told() -> None:
     assert answer.always[0] == "kernel-copy"
     assert answer.always[1] == pytest.approx(400 / 350 - 1, abs=0.05)
     assert not answer.modelled
+
+
+@pytest.mark.parametrize("launch", [3e-6, 20e-6])
+def test_a_crossing_with_launches_is_estimated_where_the_run_has_what_one_adds(launch: float) -> None:
+    curves = [rows("kernel-copy", 2e-6, 350), rows("copy-engine", 9e-6, 400)]
+    aside = only(chosen(*curves))
+    assert aside.launches_aside
+    assert aside.launched is None
+    assert "--clock host" in " ".join(choose_text.closings(aside))
+    launches = [
+        rows("kernel-copy", 2e-6 + added, 350, parameters={"graph": n})[:3] for n, added in ((0, 0.0), (1, launch))
+    ]
+    answer = next(one for one in chosen(*curves, *launches).answers if one.crossovers)
+    assert answer.crossovers == aside.crossovers
+    assert answer.launched is not None
+    assert answer.launched.seconds == pytest.approx(launch, rel=0.01)
+    assert "--clock host" not in " ".join(choose_text.closings(answer))
+    true = (7e-6 - launch) / (1 / 350e9 - 1 / 400e9)
+    crossed = [one.size for one in answer.launched.crossovers]
+    assert crossed == ([pytest.approx(true, rel=0.3)] if true > 0 else [])
 
 
 def test_identical_ways_are_equals() -> None:
@@ -183,6 +205,49 @@ def test_the_terminal_says_it_within_80_columns(
     assert left.value.code == 0
     assert any("kernel-copy push" in line for line in lines)
     assert options or len(lines) <= 40
+
+
+@pytest.mark.parametrize("name", ["h200x4-direct", "h200x4-packets"])
+def test_interfaces_come_before_the_settings_of_one_and_every_collective_is_told(
+    name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    path = FIXTURES / "runs" / f"{name}.jsonl"
+    asked = [sorted(one.interfaces) for one in sorted(linkscope.choose(path).answers, key=choose_text.rank)]
+    assert asked == sorted(asked, key=lambda methods: len(methods) < 2)
+    assert asked[0] == ["direct-collective", "xccl-collective"]
+    with pytest.raises(SystemExit):
+        main(["choose", str(path)])
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) <= 40
+    first = {line.split()[0] for line in lines if line.startswith("  ") and not line.startswith("   ")}
+    assert {"all-reduce", "reduce", "broadcast", "reduce-scatter", "all-gather", "all-to-all"} <= first
+
+
+@pytest.mark.parametrize(
+    ("note", "told"),
+    [
+        ("nccl 2.28.9, NVLink multicast off (NCCL_NVLS_ENABLE=0)", 1),
+        ("nccl 2.28.9, NCCL_NVLS_ENABLE=0, NVLink SHARP off", 1),
+        ("nccl 2.28.9, NVLink SHARP as it chooses", 0),
+    ],
+)
+def test_a_library_that_went_without_its_fastest_way_is_told_with_what_measures_it(note: str, told: int) -> None:
+    frame = figures(linkscope.read(FIXTURES / "runs" / "h200x4-packets.jsonl"))
+    found = choose(frame.with_columns(notes=polars.lit([note])))
+    assert found.settings == (note,) * told
+    assert any("NCCL_NVLS_ENABLE linkscope run" in text for text in choose_text.caveats(found)) == bool(told)
+
+
+@pytest.mark.parametrize("name", ["h100-halo-2-ranks", "frontier-halo-default"])
+def test_of_an_applications_messages_the_fastest_way_is_told(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    path = FIXTURES / "applications" / f"{name}.jsonl"
+    with pytest.raises(SystemExit):
+        main(["choose", str(path)])
+    said = " ".join(capsys.readouterr().out.split())
+    (halo,) = linkscope.workloads(path)
+    assert workload_text.answer(halo) in said
+    assert choose_text.verdict(linkscope.choose(path)) not in said
 
 
 def test_json_holds_what_the_terminal_says(capsys: pytest.CaptureFixture[str]) -> None:

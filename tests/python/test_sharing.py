@@ -65,15 +65,19 @@ def test_modelled_scaling_names_the_memory_that_two_gpus_share(contended: RunFil
     assert found["gbps"].to_list() == pytest.approx(found["predicted_gbps"].to_list(), rel=0.02)
 
 
-def flows(pairs: list[tuple[str, str]], rates: list[float], figure: str = "aggregate") -> Row:
-    """Flows at once, GB/s each; one flow is alone."""
+def flows(pairs: list[tuple[str, str]], rates: list[float], figure: str = "aggregate", overlap: float = 1.0) -> Row:
+    """Flows at once, GB/s each, all for that share of the time; one flow is alone."""
     labels = {"figure": figure if len(pairs) > 1 else "first"}
     case = made.case("together", [made.flow(a, b, SIZE) for a, b in pairs], labels)
     together = vars(made.stats_of([sum(rates) * (1 + 0.0001 * i) for i in range(12)]))
     samples = [
         made.seconds(SIZE, rate, f"{a}{b}{rate}", noise=0.0005) for (a, b), rate in zip(pairs, rates, strict=True)
     ]
-    return made.ok(case, samples, aggregate={"gbps": together}) if len(pairs) > 1 else made.ok(case, samples)
+    return (
+        made.ok(case, samples, aggregate={"gbps": together, "overlap": overlap})
+        if len(pairs) > 1
+        else made.ok(case, samples)
+    )
 
 
 def test_what_the_topology_does_not_explain_is_unknown() -> None:
@@ -88,6 +92,18 @@ def test_what_the_topology_does_not_explain_is_unknown() -> None:
     rows = [*(flows([pair], [400.0]) for pair in one_source), flows(one_source, [199.0, 199.0])]
     (line,) = table(made.run(found=rows), "scaling").to_dicts()
     assert (line["verdict"], line["bottleneck"]) == (several.SHARED, ["gpu:0>switch:nvswitch"])
+
+
+@pytest.mark.parametrize(
+    ("overlap", "verdict"), [(0.3, several.APART), (0.88, several.UNKNOWN), (1.0, several.UNKNOWN)]
+)
+def test_flows_that_took_turns_tell_nothing_where_that_may_be_all_that_is_missing(overlap: float, verdict: str) -> None:
+    pairs = [("gpu:0", "gpu:1"), ("gpu:1", "gpu:0")]
+    rows = [*(flows([pair], [400.0]) for pair in pairs), flows(pairs, [200.0, 200.0], overlap=overlap)]
+    found = table(made.run(found=rows), "scaling")
+    (line,) = found.to_dicts()
+    assert (line["verdict"], line["overlap"]) == (verdict, overlap)
+    assert ("linkscope run" in answers_text.conclusion("scaling", found)) == (verdict == several.APART)
 
 
 def test_without_a_figure_alone_nothing_is_said_of_what_flows_should_reach() -> None:

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 import polars
 
 from linkscope.analysis.headline import OF_ALL, UNKNOWN_FROM
+from linkscope.analysis.launch_cost import Launched, launch_seconds, mixes_launches, with_launches
 from linkscope.analysis.movement import ends, movement, role
 from linkscope.analysis.size_ranges import (
     Cost,
@@ -63,7 +64,7 @@ DEFAULTS = frozenset({("non_temporal", "0")})
 """Parameters that some rows name and others leave as they are: the same way."""
 ANY = "any memory"
 _WIDEST = (polars.col("cost_high") / polars.col("cost"), polars.col("cost") / polars.col("cost_low"))
-MULTICAST_OFF = "NVLink multicast off"
+NVLS_OFF = "NCCL_NVLS_ENABLE=0"
 """Of a collective library, in the engine's notes: what it was not allowed to use may be its fastest way."""
 _CACHES = ("flushed", "warm")
 """States of the caches that are told; "rotated" is the usual one."""
@@ -124,7 +125,9 @@ class Choice:
     size has figures of both. ``always``: the rival to take where one must do for all sizes, and what it costs more than
     the best, at most; None where none was measured at all of them. ``sizes``: all that two rivals or more have.
     ``paths``: on how many pairs of devices (or sets of members) each figure
-    was measured; their median counts.
+    was measured; their median counts. ``launches_aside``: kernels that were launched once stand beside copies that were
+    called one by one; ``launched``: then the estimate with a launch for each, where ways cross and the run has what one
+    adds. ``row``: that of the suite with most of its sizes, "default d2d-by-size".
     """
 
     question: Question
@@ -135,11 +138,19 @@ class Choice:
     sizes: tuple[AtSize, ...]
     paths: int
     modelled: bool
+    row: str
+    launches_aside: bool
+    launched: Launched | None
 
     @property
     def stake(self) -> float:
         """What the worst choice costs more than the best at any size, 0.12 for 12 %; 0 where none is told apart."""
         return max((most for at in self.sizes for name, most in at.excess if name not in at.best), default=0.0)
+
+    @property
+    def interfaces(self) -> frozenset[str]:
+        """Methods of its rivals; of one alone the question is only how to set it."""
+        return frozenset(map(interface, self.rivals))
 
     @property
     def equals(self) -> bool:
@@ -213,20 +224,26 @@ def choose(figures: polars.DataFrame) -> Choices:
         for question, found in _ways(free).items()
         if question.memory == ANY and len({way.memory for way in found}) > 1
     }
+    launch = launch_seconds(figures)
     answers = [
-        *_answers(usable, keys, told),
-        *(one for one in _answers(usable, keys, free) if one.question in several),
+        *_answers(usable, keys, told, launch),
+        *(one for one in _answers(usable, keys, free, launch) if one.question in several),
     ]
     answered = {(one.question.movement, one.question.tier, one.question.conditions) for one in answers}
     unrivalled = [q for q in _ways(free) if (q.movement, q.tier, q.conditions) not in answered]
     return Choices(tuple(answers), tuple(unrivalled), bool(figures["modelled"].any()), _settings(usable))
 
 
+def interface(rival: str) -> str:
+    """The method of a rival, by which its name begins: "copy-engine" of "copy-engine push"."""
+    return rival.split(maxsplit=1)[0].rstrip(",")
+
+
 def _settings(usable: polars.DataFrame) -> tuple[str, ...]:
     if "notes" not in usable.columns:
         return ()
     notes = usable.get_column("notes").explode().drop_nulls().unique(maintain_order=True)
-    return tuple(dict.fromkeys(note.partition(";")[0] for note in notes.to_list() if MULTICAST_OFF in note))
+    return tuple(dict.fromkeys(note.partition(";")[0] for note in notes.to_list() if NVLS_OFF in note))
 
 
 def _usable(figures: polars.DataFrame) -> polars.DataFrame:
@@ -308,8 +325,11 @@ def _ways(told: Iterable[Told]) -> dict[Question, tuple[Way, ...]]:
     return {question: tuple(ways) for question, ways in found.items()}
 
 
-def _answers(usable: polars.DataFrame, keys: polars.DataFrame, told: Sequence[Told]) -> Iterator[Choice]:
-    """A choice for every question with two ways or more; ``told`` has an entry for each line of ``keys``."""
+def _answers(
+    usable: polars.DataFrame, keys: polars.DataFrame, told: Sequence[Told], launch: float | None
+) -> Iterator[Choice]:
+    """A choice for every question with two ways or more; ``told`` has an entry for each line of ``keys``. ``launch``:
+    what one adds, in seconds, if known."""
     ways = _ways(told)
     numbers = {question: number for number, question in enumerate(ways)}
     coded = keys.with_columns(
@@ -319,10 +339,10 @@ def _answers(usable: polars.DataFrame, keys: polars.DataFrame, told: Sequence[To
     )
     rivalled = [number for number, found in enumerate(ways.values()) if len(found) > 1]
     by = ["question", "bytes", "way"]
+    joined = usable.lazy().join(coded.lazy().filter(polars.col("question").is_in(rivalled)), on=_KEYS, nulls_equal=True)
+    rows = _rows(joined)
     costs = (
-        usable.lazy()
-        .join(coded.lazy().filter(polars.col("question").is_in(rivalled)), on=_KEYS, nulls_equal=True)
-        .group_by(*by, "path")
+        joined.group_by(*by, "path")
         .agg(*(polars.col(name).median() for name in _COSTS), polars.col("modelled").any())
         .with_columns(paths=polars.col("path").n_unique().over("question"))
         .filter(_comparable())
@@ -334,9 +354,17 @@ def _answers(usable: polars.DataFrame, keys: polars.DataFrame, told: Sequence[To
     questions = list(ways)
     for (number,), lines in costs.group_by("question", maintain_order=True):
         question = questions[int(str(number))]
-        found = _choice(question, ways[question], lines)
+        found = _choice(question, ways[question], lines, rows[int(str(number))], launch)
         if found is not None:
             yield found
+
+
+def _rows(joined: polars.LazyFrame) -> dict[int, str]:
+    """Of each question the suite and its row that has most of the sizes."""
+    words = polars.concat_str(*(polars.col(name).cast(polars.String) for name in ("suite", "row")), separator=" ")
+    counted = joined.group_by("question", words.alias("words"), maintain_order=True).agg(polars.col("bytes").n_unique())
+    ordered = counted.sort("bytes", descending=True, maintain_order=True).unique("question", keep="first")
+    return dict(ordered.select("question", "words").collect().iter_rows())
 
 
 def _comparable() -> polars.Expr:
@@ -346,7 +374,9 @@ def _comparable() -> polars.Expr:
     return common | ~common.any().over(at_size)
 
 
-def _choice(question: Question, ways: Sequence[Way], lines: polars.DataFrame) -> Choice | None:
+def _choice(
+    question: Question, ways: Sequence[Way], lines: polars.DataFrame, row: str, launch: float | None
+) -> Choice | None:
     names = _names(ways)
     rivals: dict[str, dict[float, Cost]] = {}
     for way, size, *cost in lines.select("way", "bytes", *_COSTS).iter_rows():
@@ -356,16 +386,21 @@ def _choice(question: Question, ways: Sequence[Way], lines: polars.DataFrame) ->
         return None
     sizes = [size for size in sorted({size for costs in rivals.values() for size in costs}) if _within(size, ranges)]
     everywhere = [name for name in rivals if set(sizes) <= set(rivals[name])]
+    crossed = crossovers(rivals, ranges)
+    aside = mixes_launches(question.conditions[0], rivals)
     worst = [(name, found[2]) for name in everywhere if (found := excess(rivals, name, sizes)) is not None]
     return Choice(
         question=question,
         rivals=tuple(rivals),
         ranges=with_equals(rivals, ranges),
-        crossovers=crossovers(rivals, ranges),
+        crossovers=crossed,
         always=min(worst, key=lambda one: one[1], default=None),
         sizes=tuple(_at(rivals, size) for size in sizes),
         paths=int(lines["paths"][0]),
         modelled=bool(lines["modelled"].any()),
+        row=row,
+        launches_aside=aside,
+        launched=with_launches(rivals, launch) if aside and crossed and launch is not None else None,
     )
 
 

@@ -92,8 +92,11 @@ def choose(
     """Which interface is best for each movement, memory and size? And what does a wrong one cost?"""
     from linkscope.analysis.choose import choose as find
     from linkscope.analysis.figures_in_parts import figures_of
+    from linkscope.analysis.workloads import workloads
+    from linkscope.machine.paths import Paths
     from linkscope.report import choose_text, wording
     from linkscope.report.exports.formats import export as write_for
+    from linkscope.results.run_file import RunFile
     from linkscope.results.run_stream import open_run
     from linkscope.whole_file import write_whole
 
@@ -107,11 +110,13 @@ def choose(
     for notice in run_read.notices:
         err().print(notice, highlight=False, markup=False, soft_wrap=True)
     found = find(figures_of(run_read))
+    asked = workloads(run_read.rows, Paths(run_read.node)) if isinstance(run_read, RunFile) else ()
     if as_json:
         origin = run_read.header.get("origin")
-        print_json({**found.to_json(), "verdict": choose_text.verdict(found), **({"origin": origin} if origin else {})})
+        verdict = choose_text.verdict(found, asked)
+        print_json({**found.to_json(), "verdict": verdict, **({"origin": origin} if origin else {})})
     else:
-        (choose_text.show_all if full else choose_text.show)(found, wording.titled(run_read), out())
+        (choose_text.show_all if full else choose_text.show)(found, wording.titled(run_read), out(), asked)
     return 0
 
 

@@ -9,14 +9,19 @@ from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
-from linkscope.analysis.choose import AtSize, Choice, Choices, Question
+from linkscope.analysis.choose import AtSize, Choice, Choices, Question, interface
 from linkscope.analysis.size_ranges import AS_GOOD, Crossover, SizeRange
-from linkscope.report import wording
+from linkscope.analysis.workloads import WorkloadTable
+from linkscope.report import wording, workload_text
 from linkscope.report.grid import GAP, words
 from linkscope.report.label_lines import Column, print_label_lines
 
 MOST_LINES = 40
 INDENT = 2
+MOST_ASKED = 2
+"""Applications."""
+COLLECTIVE = "-collective"
+"""Follows the interface in the name of a collective's method."""
 COST_WIDTH = 9
 """Of a column with what a way costs at a size."""
 HEAD_LINES = 18
@@ -30,29 +35,30 @@ ALIKE, ALIKE_IN_MODEL = (
 
 LAUNCHES = (
     "kernel-copy: all repeats are one launch, so its time holds none; a copy engine's holds a call each. An "
-    "application that launches every copy adds some microseconds: `linkscope run calls` has them, `--clock host` "
-    "measures with them."
+    "application that launches every copy adds some microseconds."
 )
 NAMED = {
-    "xccl": "xccl: NCCL or RCCL",
+    "xccl": "xccl: NCCL or RCCL, and memory of its allocator",
     "direct": "direct: linkscope's own kernels on peers' memory, which show what the hardware allows",
 }
 """Ways whose names say little."""
-_KERNELS = ("kernel-", "bulk-copy")
+WITH_NVLS = "`env -u NCCL_NVLS_ENABLE linkscope run collectives -k graph-recorded` measures that NCCL beside direct."
 
 
-def show(found: Choices, node: str, console: Console) -> None:
-    """In at most 40 lines: the answers that matter most, the others counted."""
-    _print_head(found, node, console)
+def show(found: Choices, node: str, console: Console, asked: Sequence[WorkloadTable] = ()) -> None:
+    """In at most 40 lines: what applications are ``asked`` about, the answers that matter most, the others counted."""
+    _print_head(found, node, console, asked)
     matter = [one for one in found.answers if not one.equals]
     left, shown = MOST_LINES - HEAD_LINES, 0
-    for alike in sorted(by_ranges(matter), key=lambda answers: rank(answers[0])):
-        block = _block(alike, console.width)
-        lines = len(console.render_lines(block, pad=False))
-        if lines > left:
+    for block in _blocks(matter):
+        fitting = (block[:count] for count in range(len(block), 0, -1))
+        told = next((some for some in fitting if _height(some, console) <= left), [])
+        if told:
+            console.print(_block(told, console.width))
+            left -= _height(told, console)
+            shown += sum(map(len, told))
+        if len(told) < len(block):
             break
-        console.print(block)
-        left, shown = left - lines, shown + len(alike)
     rest = [
         *([wording.count(len(matter) - shown, "more question")] if shown < len(matter) else []),
         *(
@@ -70,11 +76,11 @@ def show(found: Choices, node: str, console: Console) -> None:
         )
 
 
-def show_all(found: Choices, node: str, console: Console) -> None:
+def show_all(found: Choices, node: str, console: Console, asked: Sequence[WorkloadTable] = ()) -> None:
     """Every answer, each with what every way costs at every size."""
-    _print_head(found, node, console)
+    _print_head(found, node, console, asked)
     for answer in found.answers:
-        console.print(_block([answer], console.width))
+        console.print(_block([[answer]], console.width))
         _print_map(answer, console)
     if found.unrivalled:
         console.print(Text("Done in one way alone:", style="bold"))
@@ -82,8 +88,16 @@ def show_all(found: Choices, node: str, console: Console) -> None:
         console.print(Text(f"  {title(question)}", style="dim"))
 
 
-def verdict(found: Choices) -> str:
-    """One sentence or two."""
+def verdict(found: Choices, asked: Sequence[WorkloadTable] = ()) -> str:
+    """One sentence or two; of the applications that the run was ``asked`` about what is fastest and its gain."""
+    starts = tuple(f"{one.application} " for one in asked)
+    others = [one for one in found.answers if not one.question.movement.startswith(starts)] if asked else []
+    told = [workload_text.answer(one) for one in asked[:MOST_ASKED]]
+    rest = [f"{wording.count(len(asked) - MOST_ASKED, 'more')}: `linkscope show`."] if len(asked) > MOST_ASKED else []
+    return " ".join([*told, *rest, *([_of_questions(found)] if others or not asked else [])])
+
+
+def _of_questions(found: Choices) -> str:
     matter = [one for one in found.answers if not one.equals]
     if not found.answers:
         return (
@@ -92,7 +106,7 @@ def verdict(found: Choices) -> str:
         )
     if not matter:
         return f"It does not matter: in {len(found.answers)} of {len(found.answers)} questions all ways are equals."
-    worst = min(matter, key=lambda one: (_on_host(one), -one.stake))
+    worst = min(matter, key=lambda one: (_on_host(one), len(one.interfaces) < 2, -one.stake))
     return (
         f"It matters in {len(matter)} of {len(found.answers)} questions. Most is at stake here: "
         f"{title(worst.question)}; the wrong way takes up to {1 + worst.stake:.3g} times as long."
@@ -107,7 +121,7 @@ def title(question: Question) -> str:
 
 def best(one: SizeRange) -> str:
     """Its winner, or its equals."""
-    return wording.either(one.best)
+    return wording.either([way(name) for name in one.best])
 
 
 def sizes(one: SizeRange) -> str:
@@ -118,28 +132,39 @@ def sizes(one: SizeRange) -> str:
 
 
 def costs(one: SizeRange) -> str:
-    """What the next best costs more there, and the worst."""
-    named = one.excess if len(one.excess) < 2 else (one.excess[0], max(one.excess, key=lambda loser: loser[2]))
-    told = dict.fromkeys(f"{name} {_more(least, most)}" for name, least, most in named)
+    """What the next best of another interface costs more there, else the next best; and the worst."""
+    if not one.excess:
+        return ""
+    winners = set(map(interface, one.best))
+    following = next((loser for loser in one.excess if interface(loser[0]) not in winners), one.excess[0])
+    named = (following, max(one.excess, key=lambda loser: loser[2]))
+    told = dict.fromkeys(f"{way(name)} {_more(least, most)}" for name, least, most in named)
     return "; worst ".join(told)
 
 
-def rank(answer: Choice) -> tuple[bool, int, bool, float]:
-    """Order of importance: what GPUs do before what CPUs do, plain questions before others, movements between devices
-    before those within one."""
-    return _on_host(answer), len(answer.question.conditions), not answer.question.tier, -answer.stake
+def way(name: str) -> str:
+    """Short: that it is of a collective the question says."""
+    return name.replace(COLLECTIVE, "", 1)
+
+
+def rank(answer: Choice) -> tuple[bool, bool, int, bool, float]:
+    """Order of importance: what GPUs do before what CPUs do, which interface before how to set one, plain questions
+    before others, movements between devices before those within one."""
+    question = answer.question
+    settings = len(answer.interfaces) < 2
+    return _on_host(answer), settings, len(question.conditions), not question.tier, -answer.stake
 
 
 def _on_host(answer: Choice) -> bool:
     return "GPU" not in answer.question.movement
 
 
-def _print_head(found: Choices, node: str, console: Console) -> None:
+def _print_head(found: Choices, node: str, console: Console, asked: Sequence[WorkloadTable]) -> None:
     head = Text(node, style="bold")
     if found.modelled:
         head.append(f"  {wording.MODELLED}", style="bold yellow")
     console.print(head)
-    console.print(Text(verdict(found), style="bold"))
+    console.print(Text(verdict(found, asked), style="bold"))
     if found.answers:
         console.print(Text(WORDS + (ALIKE_IN_MODEL if found.modelled else ALIKE), style="dim"))
     for text in caveats(found):
@@ -151,16 +176,10 @@ def caveats(found: Choices) -> list[str]:
     rivals = {name for one in found.answers for name in one.rivals}
     named = [text for start, text in NAMED.items() if any(name.startswith(start) for name in rivals)]
     told = [f"{'; '.join(named)}."] if named else []
-    told += [f"{setting}: with it that library may be faster." for setting in found.settings]
-    if any(_mixes_launches(one) for one in found.answers):
+    told += [f"{setting}: with it NCCL may be faster. {WITH_NVLS}" for setting in found.settings]
+    if any(one.launches_aside for one in found.answers):
         told.append(LAUNCHES)
     return told
-
-
-def _mixes_launches(one: Choice) -> bool:
-    """Whether kernels that are launched once stand beside copies that are called one by one."""
-    kernels = [name.startswith(_KERNELS) for name in one.rivals]
-    return one.question.conditions[0].startswith("device clock") and any(kernels) and not all(kernels)
 
 
 def by_ranges(answers: Iterable[Choice]) -> list[list[Choice]]:
@@ -172,30 +191,63 @@ def by_ranges(answers: Iterable[Choice]) -> list[list[Choice]]:
     return list(found.values())
 
 
-def _block(alike: Sequence[Choice], width: int) -> Group:
-    """A title, a line for each size range, and where ways cross; costs from the least to the most of all."""
-    spans = [_together(span) for span in zip(*(one.ranges for one in alike), strict=True)]
+def _blocks(answers: Iterable[Choice]) -> list[list[list[Choice]]]:
+    """What is told under one title, in order of importance: the same of several collectives, in the order of the run;
+    of each those that differ only in the paths they are about, together."""
+    found: dict[object, list[list[Choice]]] = {}
+    for alike in by_ranges(answers):
+        first = alike[0]
+        name, where = _collective(first.question)
+        tiers = tuple(one.question.tier for one in alike) if name else alike
+        key = replace(first.question, movement=where, tier=""), tuple(tiers), len(first.interfaces) > 1
+        found.setdefault(key, []).append(alike)
+    return sorted(found.values(), key=lambda block: min(rank(alike[0]) for alike in block))
+
+
+def _collective(question: Question) -> tuple[str, str]:
+    """Its name and where: "all-reduce", "4 GPUs"; no name where it is none."""
+    name, on, where = question.movement.partition(" on ")
+    return (name, where) if on and " " not in name else ("", question.movement)
+
+
+def _height(block: Sequence[Sequence[Choice]], console: Console) -> int:
+    return len(console.render_lines(_block(block, console.width), pad=False))
+
+
+def _block(block: Sequence[Sequence[Choice]], width: int) -> Group:
+    """A title, a line for each size range of each, and of one alone where ways cross; costs from the least to the most
+    of all paths."""
+    alike = block[0]
     tiers = list(dict.fromkeys(one.question.tier for one in alike))
     tier = " or ".join(tiers) if len(tiers) < 3 else f"{len(tiers)} kinds of links"
-    head = Text(title(replace(alike[0].question, tier=tier)), style="bold")
-    parts: list[RenderableType] = [Text(""), head, *_range_lines(spans, width)]
-    if len(alike) == 1 and (line := closing(alike[0])):
-        parts.append(Text(f"  {line}", style="dim"))
+    question = replace(alike[0].question, tier=tier)
+    if len(block) > 1:
+        question = replace(question, movement=f"collectives on {_collective(question)[1]}")
+    spans = [
+        (_collective(some[0].question)[0] if len(block) > 1 and not number else "", _together(span))
+        for some in block
+        for number, span in enumerate(zip(*(one.ranges for one in some), strict=True))
+    ]
+    parts: list[RenderableType] = [Text(""), Text(title(question), style="bold"), *_range_lines(spans, width)]
+    if len(block) == len(alike) == 1:
+        parts += [Padding(words(line, "dim"), (0, 0, 0, INDENT)) for line in closings(alike[0])]
     return Group(*parts)
 
 
-def _range_lines(spans: Sequence[SizeRange], width: int) -> list[RenderableType]:
-    """A line for each range, or two where its costs do not fit beside it."""
-    sized, ways = max(len(sizes(one)) for one in spans), max(len(best(one)) for one in spans)
-    beside = all(INDENT + sized + GAP + ways + GAP + len(costs(one)) <= width for one in spans)
+def _range_lines(spans: Sequence[tuple[str, SizeRange]], width: int) -> list[RenderableType]:
+    """A line for each range, or two where its costs do not fit beside it; before it what it is of, if anything."""
+    sized, ways = max(len(sizes(one)) for _, one in spans), max(len(best(one)) for _, one in spans)
+    labelled = max(len(label) for label, _ in spans)
+    start = INDENT + (labelled + GAP if labelled else 0)
+    beside = all(start + sized + GAP + ways + GAP + len(costs(one)) <= width for _, one in spans)
     lines: list[RenderableType] = []
-    for one in spans:
-        line = Text(f"{' ' * INDENT}{sizes(one):<{sized + GAP}}").append(best(one), style="cyan")
+    for label, one in spans:
+        line = Text(f"{' ' * INDENT}{label}".ljust(start) + sizes(one).ljust(sized + GAP)).append(best(one), "cyan")
         if beside:
-            line.pad_right(max(INDENT + sized + GAP + ways + GAP - len(line), 0))
+            line.pad_right(max(start + sized + GAP + ways + GAP - len(line), 0))
         lines.append(line.append(costs(one), style="dim") if beside else line)
         if not beside and costs(one):
-            lines.append(Padding(words(costs(one), "dim"), (0, 0, 0, 2 * INDENT)))
+            lines.append(Padding(words(costs(one), "dim"), (0, 0, 0, start + INDENT)))
     return lines
 
 
@@ -208,13 +260,26 @@ def _together(spans: Sequence[SizeRange]) -> SizeRange:
     return replace(spans[0], excess=tuple((name, *cost) for name, cost in found.items()))
 
 
-def closing(answer: Choice) -> str:
-    """Where ways cross, and what one for all sizes costs; may be empty."""
-    aside = ", launches aside" if _mixes_launches(answer) else ""
+def closings(answer: Choice) -> list[str]:
+    """Where ways cross, with launches and without, and what one for all sizes costs; may be empty."""
+    aside = ", launches aside" if answer.launches_aside else ""
     cross = [f"cross at {_about(one.size)}{_within(one)}{aside}" for one in answer.crossovers]
+    if cross and answer.launches_aside:
+        cross.append(_launched(answer))
     always = answer.always if len(answer.ranges) > 1 else None
-    one_for_all = [f"{always[0]} for all sizes {_at_most(always[1])}"] if always else []
-    return "; ".join([*cross, *one_for_all])
+    one_for_all = [f"{way(always[0])} for all sizes {_at_most(always[1])}"] if always else []
+    return [*cross, *one_for_all]
+
+
+def _launched(answer: Choice) -> str:
+    """The answer with a launch for each copy, an estimate; else the command that measures it."""
+    if answer.launched is None or not answer.launched.ranges:
+        suite, _, row = answer.row.partition(" ")
+        return f"with them: `linkscope run {suite} -k {row} --clock host`"
+    first, *_ = answer.launched.ranges
+    ways = [best(first), *(f"from {_about(one.size)} on {way(one.after)}" for one in answer.launched.crossovers)]
+    added = f"with a launch of {wording.time(answer.launched.seconds)} for each kernel copy, an estimate"
+    return f"{added}: {', '.join(ways)}{'' if len(ways) > 1 else ' at all sizes'}"
 
 
 def _at_most(most: float) -> str:

@@ -79,7 +79,7 @@ def answer(
     if of_paths:
         said = (headline(found), grounds(found))
     elif asked:
-        said = (" ".join(map(_of_application, asked[:MOST_APPLICATIONS])), "")
+        said = (" ".join(map(workload_text.answer, asked[:MOST_APPLICATIONS])), "")
     elif choices.answers and not found.failed:
         said = (choose_text.verdict(choices), headline(found))
     else:
@@ -93,11 +93,6 @@ def answer(
         judged=tuple(_judged(found.accounts)),
         picture=Markup(picture(node, found)),
     )
-
-
-def _of_application(one: WorkloadTable) -> str:
-    """What is asked, and its answer."""
-    return f"{workload_text.name(one)}: {workload_text.verdict(one)}"
 
 
 def picture(node: Node, found: Diagnosis) -> str:

@@ -14,10 +14,11 @@ from linkscope.report.choose_text import (
     best,
     by_ranges,
     caveats,
-    closing,
+    closings,
     cost,
     rank,
     title,
+    way,
 )
 
 MOST_USES = 3
@@ -61,7 +62,7 @@ def _map(one: Choice) -> UseMap:
         answer=in_words(one),
         sizes=tuple(wording.size(at.bytes) for at in one.sizes),
         lines=tuple((name, tuple(_cell(at, name) for at in one.sizes)) for name in one.rivals),
-        closing=closing(one),
+        closing="; ".join(closings(one)),
         modelled=one.modelled,
     )
 
@@ -116,7 +117,7 @@ def _moved(one: Choice) -> tuple[str, str, tuple[str, ...]]:
 def in_words(one: Choice) -> str:
     """Its answer by size: "kernel-copy push up to 16 MiB, copy-engine push from 64 MiB"."""
     if one.equals:
-        return f"{wording.either(one.rivals)}, all equals"
+        return f"{wording.either([way(name) for name in one.rivals])}, all equals"
     spans = [
         f"{best(span)} {_span(span.first, span.last, number, len(one.ranges))}"
         for number, span in enumerate(one.ranges)

@@ -9,6 +9,7 @@ from rich.text import Text
 from linkscope.analysis.explain import Diagnosis
 from linkscope.analysis.headlines import furthest_below
 from linkscope.analysis.overview import Overview
+from linkscope.analysis.scaling import TOGETHER
 from linkscope.analysis.summary import Summary, TableSummary
 from linkscope.report import explain_text, wording
 
@@ -23,8 +24,7 @@ def odd(found: Overview, lines: Iterable[TableSummary], diagnosis: Diagnosis, mo
         for one in diagnosis.shortfalls[:most]
     ]
     for line in furthest_below(_unexplained(found, lines, diagnosis), FAR_BELOW, most):
-        share = wording.percent(line.highest_share or 0.0)
-        told.append(Text(f"at most {share} of its peak: {line.heading.title}", "yellow"))
+        told.append(Text(_below(line), "yellow"))
     return [*told, *_above(found)]
 
 
@@ -33,10 +33,7 @@ def odd_and_where(found: Overview, diagnosis: Diagnosis) -> list[Text]:
     unexplained = _unexplained(found, found.summary.tables, diagnosis)
     lines = {line.heading.title: line for line in furthest_below(unexplained, FAR_BELOW, len(found.tables))}
     told = odd(found, (), diagnosis, len(diagnosis.shortfalls))
-    below = [
-        Text(f"at most {wording.percent(line.highest_share or 0.0)} of its peak: {title}{_worst(line)}", "yellow")
-        for title, line in lines.items()
-    ]
+    below = [Text(f"{_below(line)}{_worst(line)}", "yellow") for line in lines.values()]
     return [*told[: len(diagnosis.shortfalls)], *below, *told[len(diagnosis.shortfalls) :]]
 
 
@@ -55,6 +52,13 @@ def _unexplained(found: Overview, lines: Iterable[TableSummary], diagnosis: Diag
         return []
     expected = {one.id for one in diagnosis.accounts if one.expected_gbps is not None and not one.short}
     return [line for line in lines if line.best.id not in expected]
+
+
+def _below(line: TableSummary) -> str:
+    """How far, and whether that tells of the path at all: of flows that took turns it does not."""
+    apart = line.highest_overlap is not None and line.highest_overlap < TOGETHER
+    share = f"at most {wording.percent(line.highest_share or 0.0)}"
+    return f"{share}{', as flows ran apart' if apart else ' of its peak'}: {line.heading.title}"
 
 
 def _worst(line: TableSummary) -> str:

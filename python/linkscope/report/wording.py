@@ -26,6 +26,7 @@ from linkscope.analysis.layers import Added, Layer
 from linkscope.analysis.leaders import Leader
 from linkscope.analysis.peak import ABOVE
 from linkscope.analysis.rivals import rivals, set_apart
+from linkscope.analysis.scaling import TOGETHER
 from linkscope.analysis.summary import ABOVE_PEAK, DEFAULT_PRECISION, Summary, TableSummary
 from linkscope.machine.node import Node
 from linkscope.results.row import origin_name
@@ -56,8 +57,6 @@ NO_RIVALS = {
     "both ways": "both ways is no rival of the others: the bytes of both directions count",
 }
 """Of what sets a regime apart from others (``rivals.APART``): what that means."""
-TOGETHER = 0.9
-"""Flows that ran together for less than this share of the time are worth a remark."""
 
 
 def count(number: int, noun: str, plural: str = "") -> str:

@@ -73,9 +73,17 @@ def title(one: WorkloadTable) -> Text:
 
 def name(one: WorkloadTable) -> str:
     """The same without its style."""
+    return f"{_what(one)}: {wording.count(one.ranks, 'rank')}"
+
+
+def _what(one: WorkloadTable) -> str:
     deck = one.deck.removeprefix(one.application).removeprefix(", ")
-    what = ", ".join(word for word in (one.application, deck) if word)
-    return f"{what}: {wording.count(one.ranks, 'rank')}"
+    return ", ".join(word for word in (one.application, deck) if word)
+
+
+def answer(one: WorkloadTable) -> str:
+    """What is asked, and what is fastest."""
+    return f"{_what(one)} on {wording.count(one.ranks, 'rank')}: {verdict(one)}"
 
 
 def verdict(one: WorkloadTable) -> str:

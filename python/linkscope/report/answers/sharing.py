@@ -12,6 +12,8 @@ from linkscope.report import wording
 from linkscope.report.answers.answer import Answer, Line, figure, how, more, sentence, where, words
 
 MOST_NAMED = 2
+IN_ROUNDS = "`linkscope run default -k 'd2d or rounds'` has them in rounds, each GPU sending to one other at a time."
+"""What to do where copies between GPUs took turns."""
 _DEVICE = re.compile(r"(gpu|numa):[0-9]{1,6}")
 
 
@@ -35,7 +37,29 @@ def _scaling(table: DataFrame) -> str:
             f"in {len(verdicts[scaling.UNKNOWN])} the topology does not explain it, down to "
             f"{wording.percent(worst['efficiency'])} ({words(where(worst), how(worst))})"
         )
-    return sentence("; ".join(told))
+    apart = verdicts.get(scaling.APART)
+    if apart is None:
+        return sentence("; ".join(told))
+    text = sentence("; ".join([*told, _ran_apart(apart)]))
+    return f"{text} {IN_ROUNDS}" if "GPU to GPU" in apart["movement"] else text
+
+
+def _ran_apart(found: DataFrame) -> str:
+    """Of sets whose flows did not run at the same time: that nothing can be told of them."""
+    worst, most = found.row(0, named=True), wording.percent(max(found["overlap"]))
+    return (
+        f"of {len(found)} nothing can be told, as all their flows ran together for {most} of the time or less "
+        f"({words(where(worst), how(worst))})"
+    )
+
+
+def _held(line: Line) -> str:
+    """What holds flows back; else the verdict, or why there is none."""
+    if line["bottleneck"]:
+        return _named(line["bottleneck"])
+    if line["efficiency"] is None:
+        return "cannot tell"
+    return f"{wording.percent(line['overlap'])} together" if line["verdict"] == scaling.APART else str(line["verdict"])
 
 
 def _named(names: list[str]) -> str:
@@ -56,7 +80,7 @@ SCALING = Answer(
         "alone": lambda line: "" if line["alone_gbps"] is None else wording.value(line["alone_gbps"]),
         "reached": lambda line: "" if line["efficiency"] is None else wording.percent(line["efficiency"]),
         "fair": lambda line: "" if line["predicted_gbps"] is None else wording.value(line["predicted_gbps"]),
-        "held back by": lambda line: _named(line["bottleneck"]) if line["bottleneck"] else line["verdict"],
+        "held back by": _held,
     },
     order=lambda table: table.sort("efficiency", nulls_last=True, maintain_order=True),
 )
