@@ -20,7 +20,7 @@ from linkscope.cli import main
 from linkscope.errors import LinkscopeError
 from linkscope.results.figure_class import FigureClass
 from linkscope.results.replicates import folded
-from linkscope.results.row import Row
+from linkscope.results.row import LEFT_OUT, Row
 from linkscope.results.run_file import RunFile
 from linkscope.students_t import two_sided
 
@@ -218,3 +218,16 @@ def test_bad_input_is_one_line(wrong: list[str], capsys: pytest.CaptureFixture[s
 
 def test_notebooks_have_it() -> None:
     assert linkscope.compare(BASE, NEW).findings == ()
+
+
+def test_cases_that_a_budget_left_out_are_not_lost() -> None:
+    base, new = runs()
+    raw = {
+        **new.rows[0].raw,
+        "status": "skipped",
+        "reason": f"{LEFT_OUT}a budget of 5s is too short for it",
+        "flows": [],
+    }
+    left_out = Row.from_json(raw | {"left_out": True, "aggregate": None})
+    found = compare([base], [replace(new, rows=(left_out, *new.rows[1:]))])
+    assert (found.lost, found.gone, found.worse) == ((), (left_out.id,), False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -48,6 +49,14 @@ def test_a_table_stands_in_one_line_with_its_change(runs: list[RunFile]) -> None
     assert slower.figures[1].tone == "worse"
     assert slower.figures[1].change.startswith("-")
     assert [one.change for one in same.figures if one] == ["", ""]
+
+
+def test_a_change_that_may_be_noise_has_no_tone(runs: list[RunFile]) -> None:
+    slower = planted.slowed(runs[0], lambda flow: "pageable" in json.dumps(flow), 0.9)
+    later = replace(slower, path=Path("later/h200x4-default.jsonl"))
+    assert compare([runs[0]], [later]).findings == ()
+    figures = [line.figures[1] for line in side_by_side([all_of(runs[0]), all_of(later)]).lines]
+    assert {one.tone for one in figures if one and one.change} == {""}
 
 
 def test_a_table_that_one_run_lacks_has_an_empty_place(runs: list[RunFile]) -> None:

@@ -21,6 +21,7 @@ from linkscope.machine.paths import Paths
 from linkscope.order_statistics import t975
 from linkscope.results.figure_class import FigureClass
 from linkscope.results.replicates import WIDEST
+from linkscope.results.row import LEFT_OUT
 from linkscope.results.run_stream import Run
 from linkscope.students_t import two_sided
 
@@ -74,8 +75,9 @@ class Change:
 class Comparison(Displayed):
     """``figures``: every figure of both sides, a line each (see ``judged``). ``findings``: what is worse or better, by
     what it has in common, the gravest first. ``lost``: (id, status, reason) of cases that were ok in the base and are
-    not now, or are gone with a device that the machine no longer has. ``gone`` and ``added``: ids of one side only.
-    ``differences``: (what, base, new) of software, machine and the way of measuring. ``other_machine``: the sides are
+    not now, or are gone with a device that the machine no longer has. ``gone`` and ``added``: ids that one side only
+    has tried: a budget or a selection left them out of the other. ``differences``: (what, base, new) of software,
+    machine and the way of measuring. ``other_machine``: the sides are
     of machines with other devices, so differences are no changes. ``calibrated``: the new run knows what its node's
     figures vary by. ``unknown``: figures of which nothing says how much
     they vary from run to run.
@@ -257,11 +259,14 @@ def changes_of(figures: polars.DataFrame) -> Iterator[Change]:
 
 
 def _outcomes(frames: Sequence[polars.DataFrame]) -> polars.DataFrame:
-    """Of every case of a side whether it was ok in any run, and else what became of it in the last that tried it."""
+    """Of every case of a side whether it was ok in any run, and else what became of it in the last that tried it: one
+    that a budget left out was not tried, as one that was not asked for.
+    """
     cases = [frame.unique("id", maintain_order=True).select("id", "status", "reason") for frame in frames]
     words = polars.concat([case.with_columns(polars.col("status", "reason").cast(polars.String)) for case in cases])
     good = polars.col("status") == "ok"
-    return words.group_by("id", maintain_order=True).agg(
+    tried = words.filter(good | ~polars.col("reason").fill_null("").str.starts_with(LEFT_OUT))
+    return tried.group_by("id", maintain_order=True).agg(
         good.any().alias("good"),
         polars.col("status").filter(~good).last(),
         polars.col("reason").filter(~good).last(),

@@ -54,7 +54,8 @@ def verdict(found: Comparison) -> str:
     same = f"{found.count(SAME)} of {len(found.figures)} figures are the same within {wording.percent(found.threshold)}"
     text = f"{changed[0].upper()}{changed[1:]}. {same}, {found.count(UNCLEAR)} can't be told."
     if found.gone:
-        text += f" {wording.count(len(found.gone), 'case')} of the base not run."
+        gone = wording.count(len(found.gone), "case")
+        text += f" Not measured in NEW: {gone} of BASE (its budget or selection left them out)."
     if found.seen_from:
         seen = ", ".join(f"{change * 100:.2g} % ({CLASSES[name]})" for name, change in found.seen_from.items())
         text += f" A change shows from about {seen} on."
@@ -108,8 +109,8 @@ def _show(found: Comparison, node: str, findings: int, changes: int, lines: int,
     ordered = sorted(found.differences, key=lambda one: one[0] != DEVICES)
     settings = [f"{what}: {old} -> {new}" for what, old, new in ordered]
     _print_lines("set differently", settings, lines, console)
-    _print_lines("only in the base", found.gone, lines, console)
-    _print_lines("only in the new run", found.added, lines, console)
+    _print_lines("only in BASE", found.gone, lines, console)
+    _print_lines("only in NEW", found.added, lines, console)
     if any(one.worse for one in found.findings) and not found.other_machine:
         console.print(Text(f"linkscope explain {found.new[-1]}  why it may be so", style="dim"))
 

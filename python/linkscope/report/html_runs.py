@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from linkscope.analysis.choose import choose
-from linkscope.analysis.compare import compare
+from linkscope.analysis.compare import Comparison, compare
 from linkscope.analysis.excerpt import Excerpt
 from linkscope.analysis.explain import explain
 from linkscope.analysis.headline import in_unit
@@ -41,7 +41,8 @@ class RunHead:
 
 @dataclass(frozen=True)
 class RunFigure:
-    """A table's figures in one run; ``change`` from the base, such as "+3.1 %", empty where there is none to tell."""
+    """A table's figures in one run; ``change`` from the base, such as "+3.1 %", empty where there is none to tell.
+    ``tone``: better or worse where `compare` tells that figures of the table are, empty where it may be noise."""
 
     text: str
     change: str
@@ -85,25 +86,36 @@ def side_by_side(whole: Sequence[Excerpt]) -> SideBySide:
         tables.append({_key(line): line for line in found.summary.tables})
     tables = _whatever_size(tables)
     found_keys = list(dict.fromkeys(key for table in tables for key in table))
-    verdict, findings = _changes(runs)
+    compared = _compared(runs)
+    verdict, findings = _changes(runs, compared)
+    told = {(change.table, one.worse) for one in (compared.findings if compared else ()) for change in one.changes}
     return SideBySide(
         runs=tuple(heads),
         verdict=verdict,
         findings=findings,
-        lines=tuple(_line(key, tables) for key in found_keys[:MOST_LINES]),
+        lines=tuple(_line(key, tables, told) for key in found_keys[:MOST_LINES]),
         left_out=max(len(found_keys) - MOST_LINES, 0),
         modelled=any(head.modelled for head in heads),
     )
 
 
-def _changes(runs: Sequence[RunFile]) -> tuple[str, tuple[str, ...]]:
-    """Verdict and findings of `compare`; runs of other nodes than the first one's have no noise in common with it."""
-    alike = [run for run in runs[1:] if run.node.name == runs[0].node.name]
-    others = len(runs) - 1 - len(alike)
+def _compared(runs: Sequence[RunFile]) -> Comparison | None:
+    """The first against the others of its node: those of other nodes have no noise in common with it. None: no such."""
+    alike = _of_one_node(runs)
+    return compare(runs[:1], alike) if alike else None
+
+
+def _of_one_node(runs: Sequence[RunFile]) -> list[RunFile]:
+    """All but the first that are of its node."""
+    return [run for run in runs[1:] if run.node.name == runs[0].node.name]
+
+
+def _changes(runs: Sequence[RunFile], found: Comparison | None) -> tuple[str, tuple[str, ...]]:
+    """Verdict and findings of `compare`."""
+    others = len(runs) - 1 - len(_of_one_node(runs))
     apart = "1 run is of another node" if others == 1 else f"{others} runs are of other nodes"
-    if not alike:
+    if found is None:
         return f"What changed can't be told: {apart} than the first. Below are differences between nodes.", ()
-    found = compare(runs[:1], alike)
     findings = [
         f"{one.what}: {'worse' if one.worse else 'better'}, {compare_text.percent(one.ratio)}"
         for one in found.findings[:MOST_FINDINGS]
@@ -153,15 +165,19 @@ def _is_rate(line: TableSummary) -> bool:
     return line.best.headline is not None and line.best.headline.higher_is_better
 
 
-def _line(key: Key, tables: Sequence[dict[Key, TableSummary]]) -> RunsLine:
+def _line(key: Key, tables: Sequence[dict[Key, TableSummary]], told: Collection[tuple[str, bool]]) -> RunsLine:
+    """``told``: titles of tables in which `compare` tells that figures are worse (True) or better."""
     _, title, size, _ = key
     base = tables[0].get(key)
     unit = next(table[key].heading.unit for table in tables if key in table)
-    found = [_figure(table.get(key), base, unit) for table in tables]
+    tones = {word for word, worse in (("worse", True), ("better", False)) if (title, worse) in told}
+    found = [_figure(table.get(key), base, unit, tones) for table in tables]
     return RunsLine(f"{title}{f', {size}' if size else ''}", unit, tuple(found))
 
 
-def _figure(line: TableSummary | None, base: TableSummary | None, unit: str) -> RunFigure | None:
+def _figure(
+    line: TableSummary | None, base: TableSummary | None, unit: str, tones: Collection[str]
+) -> RunFigure | None:
     if line is None:
         return None
     low, high, mean = (_value(line, number, unit) for number in (line.min, line.max, line.mean))
@@ -171,8 +187,8 @@ def _figure(line: TableSummary | None, base: TableSummary | None, unit: str) -> 
     ratio = mean / _value(base, base.mean, unit)
     if abs(ratio - 1) < CHANGED:
         return RunFigure(text, "", "")
-    better = (ratio > 1) == _is_rate(line)
-    return RunFigure(text, compare_text.percent(ratio), "better" if better else "worse")
+    tone = "better" if (ratio > 1) == _is_rate(line) else "worse"
+    return RunFigure(text, compare_text.percent(ratio), tone if tone in tones else "")
 
 
 def _value(line: TableSummary, number: float, unit: str) -> float:

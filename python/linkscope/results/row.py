@@ -9,6 +9,8 @@ from linkscope.results.member_time import MemberTime
 from linkscope.results.records import Count, Natural, Number, Text
 
 ONE_REPLICATE = "one replicate: its interval says nothing of other runs"
+LEFT_OUT = "left out: "
+"""What the reason of a skipped case begins with where only time was lacking: nothing is wrong with it."""
 
 
 def origin_name(record: dict[str, Any]) -> str:
