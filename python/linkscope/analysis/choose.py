@@ -204,10 +204,7 @@ def choose(figures: polars.DataFrame) -> Choices:
     usable = _usable(figures)
     keys = usable.select(_KEYS).unique(maintain_order=True)
     told = [(_question(key), _way(key), _path(key)) for key in keys.iter_rows(named=True)]
-    free = [
-        (replace(question, memory=_any(question)), replace(way, memory=question.memory), path)
-        for question, way, path in told
-    ]
+    free = _of_any_memory(told)
     several = {
         question
         for question, found in _ways(free).items()
@@ -220,6 +217,25 @@ def choose(figures: polars.DataFrame) -> Choices:
     answered = {(one.question.movement, one.question.tier, one.question.conditions) for one in answers}
     unrivalled = [q for q in _ways(free) if (q.movement, q.tier, q.conditions) not in answered]
     return Choices(tuple(answers), tuple(unrivalled), bool(figures["modelled"].any()), _settings(usable))
+
+
+def costs_by_size(figures: polars.DataFrame) -> Iterator[tuple[Question, list[str], polars.DataFrame]]:
+    """Of every question, with any memory where it was measured in several, in the order of the run: the names of its
+    ways, and a line for each size and way, with its number as ``way`` and its ``cost`` in seconds. A question with one
+    way alone is among them."""
+    usable = _usable(figures)
+    keys = usable.select(_KEYS).unique(maintain_order=True)
+    told = _of_any_memory([(_question(key), _way(key), _path(key)) for key in keys.iter_rows(named=True)])
+    for question, ways, lines in _costs(usable, keys, told, fewest=1):
+        kinds = {way.memory for way in ways}
+        yield replace(question, memory=kinds.pop()) if len(kinds) == 1 else question, _names(ways), lines
+
+
+def _of_any_memory(told: Iterable[Told]) -> list[Told]:
+    return [
+        (replace(question, memory=_any(question)), replace(way, memory=question.memory), path)
+        for question, way, path in told
+    ]
 
 
 def _settings(usable: polars.DataFrame) -> tuple[str, ...]:
@@ -310,6 +326,16 @@ def _ways(told: Iterable[Told]) -> dict[Question, tuple[Way, ...]]:
 
 def _answers(usable: polars.DataFrame, keys: polars.DataFrame, told: Sequence[Told]) -> Iterator[Choice]:
     """A choice for every question with two ways or more; ``told`` has an entry for each line of ``keys``."""
+    for question, ways, lines in _costs(usable, keys, told, fewest=2):
+        found = _choice(question, ways, lines)
+        if found is not None:
+            yield found
+
+
+def _costs(
+    usable: polars.DataFrame, keys: polars.DataFrame, told: Sequence[Told], fewest: int
+) -> Iterator[tuple[Question, tuple[Way, ...], polars.DataFrame]]:
+    """What each of the ways of a question costs by size, of the questions with so many ways."""
     ways = _ways(told)
     numbers = {question: number for number, question in enumerate(ways)}
     coded = keys.with_columns(
@@ -317,7 +343,7 @@ def _answers(usable: polars.DataFrame, keys: polars.DataFrame, told: Sequence[To
         polars.Series("way", [ways[question].index(way) for question, way, _ in told], polars.Int32),
         polars.Series("path", [path for _, _, path in told], polars.Categorical),
     )
-    rivalled = [number for number, found in enumerate(ways.values()) if len(found) > 1]
+    rivalled = [number for number, found in enumerate(ways.values()) if len(found) >= fewest]
     by = ["question", "bytes", "way"]
     costs = (
         usable.lazy()
@@ -334,9 +360,7 @@ def _answers(usable: polars.DataFrame, keys: polars.DataFrame, told: Sequence[To
     questions = list(ways)
     for (number,), lines in costs.group_by("question", maintain_order=True):
         question = questions[int(str(number))]
-        found = _choice(question, ways[question], lines)
-        if found is not None:
-            yield found
+        yield question, ways[question], lines
 
 
 def _comparable() -> polars.Expr:
