@@ -215,10 +215,7 @@ def choose(figures: polars.DataFrame) -> Choices:
     usable = _usable(figures)
     keys = usable.select(_KEYS).unique(maintain_order=True)
     told = [(_question(key), _way(key), _path(key)) for key in keys.iter_rows(named=True)]
-    free = [
-        (replace(question, memory=_any(question)), replace(way, memory=question.memory), path)
-        for question, way, path in told
-    ]
+    free = _of_any_memory(told)
     several = {
         question
         for question, found in _ways(free).items()
@@ -237,6 +234,25 @@ def choose(figures: polars.DataFrame) -> Choices:
 def interface(rival: str) -> str:
     """The method of a rival, by which its name begins: "copy-engine" of "copy-engine push"."""
     return rival.split(maxsplit=1)[0].rstrip(",")
+
+
+def costs_by_size(figures: polars.DataFrame) -> Iterator[tuple[Question, list[str], polars.DataFrame]]:
+    """Of every question, with any memory where it was measured in several, in the order of the run: the names of its
+    ways, and a line for each size and way, with its number as ``way`` and its ``cost`` in seconds. A question with one
+    way alone is among them."""
+    usable = _usable(figures)
+    keys = usable.select(_KEYS).unique(maintain_order=True)
+    told = _of_any_memory([(_question(key), _way(key), _path(key)) for key in keys.iter_rows(named=True)])
+    for question, ways, lines, _ in _costs(usable, keys, told, fewest=1):
+        kinds = {way.memory for way in ways}
+        yield replace(question, memory=kinds.pop()) if len(kinds) == 1 else question, _names(ways), lines
+
+
+def _of_any_memory(told: Iterable[Told]) -> list[Told]:
+    return [
+        (replace(question, memory=_any(question)), replace(way, memory=question.memory), path)
+        for question, way, path in told
+    ]
 
 
 def _settings(usable: polars.DataFrame) -> tuple[str, ...]:
@@ -330,6 +346,17 @@ def _answers(
 ) -> Iterator[Choice]:
     """A choice for every question with two ways or more; ``told`` has an entry for each line of ``keys``. ``launch``:
     what one adds, in seconds, if known."""
+    for question, ways, lines, row in _costs(usable, keys, told, fewest=2):
+        found = _choice(question, ways, lines, row, launch)
+        if found is not None:
+            yield found
+
+
+def _costs(
+    usable: polars.DataFrame, keys: polars.DataFrame, told: Sequence[Told], fewest: int
+) -> Iterator[tuple[Question, tuple[Way, ...], polars.DataFrame, str]]:
+    """What each of the ways of a question costs by size, of the questions with so many ways, and the suite and row that
+    has most of the sizes."""
     ways = _ways(told)
     numbers = {question: number for number, question in enumerate(ways)}
     coded = keys.with_columns(
@@ -337,7 +364,7 @@ def _answers(
         polars.Series("way", [ways[question].index(way) for question, way, _ in told], polars.Int32),
         polars.Series("path", [path for _, _, path in told], polars.Categorical),
     )
-    rivalled = [number for number, found in enumerate(ways.values()) if len(found) > 1]
+    rivalled = [number for number, found in enumerate(ways.values()) if len(found) >= fewest]
     by = ["question", "bytes", "way"]
     joined = usable.lazy().join(coded.lazy().filter(polars.col("question").is_in(rivalled)), on=_KEYS, nulls_equal=True)
     rows = _rows(joined)
@@ -354,9 +381,7 @@ def _answers(
     questions = list(ways)
     for (number,), lines in costs.group_by("question", maintain_order=True):
         question = questions[int(str(number))]
-        found = _choice(question, ways[question], lines, rows[int(str(number))], launch)
-        if found is not None:
-            yield found
+        yield question, ways[question], lines, rows[int(str(number))]
 
 
 def _rows(joined: polars.LazyFrame) -> dict[int, str]:

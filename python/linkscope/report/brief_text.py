@@ -1,4 +1,5 @@
-"""A run on one screen: the verdict, what GPUs send each other, every kind of path in a line, what is odd, what next."""
+"""A run on one screen: the verdict, a sweep by size, what GPUs send each other, every kind of path in a line, what is
+odd, what next."""
 
 from __future__ import annotations
 
@@ -9,26 +10,31 @@ from dataclasses import replace
 from rich.console import Console, Group, RenderableType
 from rich.text import Text
 
+from linkscope.analysis.by_size import BySize, by_size
 from linkscope.analysis.cell import title
 from linkscope.analysis.curves import CurveSet
 from linkscope.analysis.explain import Diagnosis
+from linkscope.analysis.figures import figures
 from linkscope.analysis.headlines import best_by_method, between_gpus
 from linkscope.analysis.left_out import TOGETHER
 from linkscope.analysis.matrices import Matrix
 from linkscope.analysis.overview import Overview
 from linkscope.analysis.summary import Summary, TableSummary
-from linkscope.report import explain_text, wording, workload_text
+from linkscope.report import by_size_text, explain_text, wording, workload_text
 from linkscope.report.cell_grid import Notes, Parts, parts_of, print_parts, width_of
 from linkscope.report.odd_text import imprecision, odd
 from linkscope.report.peer_formats.formats import formats_for
 from linkscope.report.provenance import date, measured_once, remarks
 from linkscope.report.summary_text import best_at, group_line, table_lines
+from linkscope.report.sweep import is_sweep
 from linkscope.results.run_file import RunFile
 
 MOST_LINES = 40
 MOST_GPUS = 8
 """A larger matrix is told in one line."""
 FEWEST_TABLES = 3
+LEAST_SWEPT = 0.5
+"""Of a run's figures, if it is to be told by size."""
 HEAD_LINES = 2
 MOST_REMARKS = 2
 MOST_REMARK_LINES = 2
@@ -46,25 +52,35 @@ def show(
 ) -> None:
     """Prints ``run`` in at most 40 lines, at 80 columns or more; last what to do next, (how, what) each: if
     not ``further``, the commands that the run has something for."""
-    reasons = _reasons(found.summary, console)
-    _show(run, found, diagnosis, reasons, _further(further or terminal_ways(run, found, diagnosis)), console)
+    sizes = _by_size(run, found)
+    ways = further or terminal_ways(run, found, diagnosis, sizes)
+    _show(run, found, diagnosis, sizes, _reasons(found.summary, console), _further(ways), console)
 
 
 def show_ended(run: RunFile, found: Overview, diagnosis: Diagnosis, console: Console) -> None:
     """The same of a run that has just ended, with every reason for which cases were skipped or failed at its end."""
-    _show(run, found, diagnosis, [], _without_figures(run, found.summary, console), console)
+    _show(run, found, diagnosis, _by_size(run, found), [], _without_figures(run, found.summary, console), console)
+
+
+def _by_size(run: RunFile, found: Overview) -> list[BySize]:
+    """None of a run that is no sweep: most of its figures are in tables of one size."""
+    swept = sum(len(table.flat) for table in found.tables if is_sweep(table))
+    return by_size(figures(run)) if swept >= LEAST_SWEPT * sum(len(table.flat) for table in found.tables) else []
 
 
 def _show(
     run: RunFile,
     found: Overview,
     diagnosis: Diagnosis,
+    sizes: Sequence[BySize],
     head: Sequence[RenderableType],
     foot: Sequence[RenderableType],
     console: Console,
 ) -> None:
     lines = best_by_method(found.summary.tables)
     above: list[RenderableType] = [*_origin(run, found), *_verdict(run, found, diagnosis, console), *head]
+    if sizes:
+        above += [Text(""), *by_size_text.lines(sizes, console)]
     below: list[RenderableType] = [*_odd(found, lines, diagnosis, console), *foot]
     matrix = between_gpus(found.tables, found.summary.tables)
     drawn = _matrix(matrix, console) if matrix is not None else ""
@@ -224,21 +240,24 @@ def _further(ways: Sequence[tuple[str, str]]) -> list[RenderableType]:
     return [Text(""), *(Text(f"{how:<{wide}}  {what}", style="dim") for how, what in ways)]
 
 
-def terminal_ways(run: RunFile, found: Overview, diagnosis: Diagnosis) -> list[tuple[str, str]]:
+def terminal_ways(
+    run: RunFile, found: Overview, diagnosis: Diagnosis, sizes: Sequence[BySize] = ()
+) -> list[tuple[str, str]]:
     """What a reader may ask next, of what the run has: the command and what it prints."""
     if not found.summary.figures:
         return [("linkscope show RUN --full", "every reason")]
     used = [device.id for device in run.node.devices if device.kind == "gpu"] or [run.node.devices[0].id]
     together = diagnosis.left_out.get(TOGETHER, 0)
-    curves = found.workloads or any(isinstance(table, CurveSet) and table.leads for table in found.tables)
+    led = any(isinstance(table, CurveSet) and table.leads for table in found.tables)
+    rivals = found.workloads or led or any(len(one.ways) > 1 for one in sizes)
     rated = any(line.highest_share is not None for line in found.summary.tables)
     return [
         ("linkscope show RUN --full", "every figure with its interval" if not run.modelled else "every figure"),
         ("linkscope show RUN --table WORD", f"only its tables; --where {used[0]}"),
-        *([("linkscope show RUN --sort of-peak", "the figures furthest below their peak first")] if rated else []),
+        *([("linkscope show RUN --sort of-peak", "those furthest below their peak first")] if rated else []),
         *([("linkscope explain RUN", "what is slow, and why")] if diagnosis.judged or diagnosis.wrong else []),
         *([("linkscope analyze RUN scaling", "what flows at once keep of their share")] if together else []),
-        *([("linkscope choose RUN", "which way is fastest, by size")] if curves else []),
+        *([("linkscope choose RUN", "which way is fastest, by size")] if rivals else []),
         *((f"linkscope show RUN --format {name}", f"as {tool} prints it") for name, tool in formats_for(run)),
         ("linkscope report RUN -o PAGE.html", "all of it as one page"),
     ]

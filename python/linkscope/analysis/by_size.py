@@ -1,0 +1,85 @@
+"""By size: what each way of one question takes from the smallest size to the largest, and which is fastest at each."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+import polars
+
+from linkscope.analysis.choose import Question, costs_by_size, interface
+from linkscope.analysis.size_ranges import Cost, equals
+
+FEWEST_SIZES = 4
+"""Fewer say nothing by size."""
+
+
+@dataclass(frozen=True)
+class BySize:
+    """``ways``: the costs of each in seconds, by bytes, the best way first; the first of every method stand before
+    its others."""
+
+    question: Question
+    ways: Mapping[str, Mapping[float, Cost]]
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """All that any way has, ascending, in bytes."""
+        return tuple(sorted({int(size) for costs in self.ways.values() for size in costs}))
+
+    @property
+    def methods(self) -> frozenset[str]:
+        """Of all ways."""
+        return frozenset(map(interface, self.ways))
+
+    @property
+    def on_host(self) -> bool:
+        """Whether no GPU takes part."""
+        return "GPU" not in self.question.movement
+
+    def fastest(self, size: int) -> frozenset[str]:
+        """The fastest way and its equals."""
+        return frozenset(equals({name: costs for name, costs in self.ways.items() if size in costs}, size))
+
+    def picks(self, most: int) -> tuple[int, ...]:
+        """At most so many of its sizes, evenly spread, with the first and the last."""
+        sizes = self.sizes
+        if len(sizes) <= most:
+            return sizes
+        return tuple(sizes[round(number * (len(sizes) - 1) / (most - 1))] for number in range(most))
+
+
+def by_size(figures: polars.DataFrame) -> list[BySize]:
+    """Of the frame of ``analysis/figures.py`` the questions that have four sizes or more: those with GPUs first, with
+    most methods, with fewest conditions, in the order of the run."""
+    found = []
+    for question, names, lines in costs_by_size(figures):
+        if lines["bytes"].n_unique() < FEWEST_SIZES:
+            continue
+        ways: dict[str, dict[float, Cost]] = {}
+        for way, size, *cost in lines.select("way", "bytes", "cost", "cost_low", "cost_high").iter_rows():
+            ways.setdefault(names[way], {})[float(size)] = Cost(*cost)
+        found.append(BySize(question, _best_first(ways)))
+    return sorted(found, key=lambda one: (one.on_host, -len(one.methods), len(one.question.conditions)))
+
+
+def _best_first(ways: Mapping[str, Mapping[float, Cost]]) -> dict[str, Mapping[float, Cost]]:
+    least: dict[float, float] = {}
+    for costs in ways.values():
+        for size, cost in costs.items():
+            least[size] = min(least.get(size, math.inf), cost.median)
+    excess = {
+        name: fmean(math.log(cost.median / least[at]) for at, cost in costs.items()) for name, costs in ways.items()
+    }
+    ordered = sorted(ways, key=lambda name: (-len(ways[name]), excess[name]))
+    firsts = _first_of_each(ordered)
+    return {name: ways[name] for name in (*firsts, *(name for name in ordered if name not in firsts))}
+
+
+def _first_of_each(names: Sequence[str]) -> list[str]:
+    firsts: dict[str, str] = {}
+    for name in names:
+        firsts.setdefault(interface(name), name)
+    return list(firsts.values())

@@ -1,0 +1,109 @@
+"""By size, on a terminal: sizes down, ways across, the fastest marked; times of small sizes, rates of large ones."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from rich.console import Console
+from rich.text import Text
+
+from linkscope.analysis.by_size import BySize
+from linkscope.analysis.choose import ANY, Question
+from linkscope.report import wording
+from linkscope.report.choose_text import title
+from linkscope.report.grid import GAP
+
+MOST_SIZES = 7
+RATES_FROM = 256 << 10
+"""Bytes. Below it a time says more than a rate."""
+LEAST_WIDTH = 9
+"""Of a way's column, its mark included."""
+FASTEST = " *"
+_BREAKS = re.compile(r"(?<!\bin)(?<!\bto)(?<!\bfrom) ")
+"""Where a way's name may be broken: not before its memory."""
+
+
+def lines(found: Sequence[BySize], console: Console) -> list[Text]:
+    """The first of ``found``, of which there is one at least, as a table, and what is not in it, with what shows it."""
+    one = found[0]
+    corner = [(wording.size(size), _unit(size)) for size in one.picks(MOST_SIZES)]
+    labels = _aligned(corner)
+    columns = _columns(one, console.width - max(map(len, labels)))
+    height = max(len(column.head) for column in columns)
+    heads = [[""] * (height - len(column.head)) + list(column.head) for column in columns]
+    told = [Text(wording.shortened(_titled(one.question), console.width), style="bold")]
+    blank = " " * len(labels[0])
+    for number in range(height):
+        cells = [head[number] + " " * len(FASTEST) for head in heads]
+        told.append(_line(blank, [cell.rjust(column.width) for cell, column in zip(cells, columns, strict=True)]))
+    told.append(Text("─" * (len(blank) + sum(column.width + GAP for column in columns))))
+    for number, label in enumerate(labels):
+        told.append(_line(label, [column.cells[number].rjust(column.width) for column in columns]))
+    return [*told, *(Text(text, style="dim") for text in _below(found, len(columns)))]
+
+
+@dataclass(frozen=True)
+class _Column:
+    """A way's name in lines, and its figure at each size."""
+
+    head: tuple[str, ...]
+    cells: tuple[str, ...]
+
+    @property
+    def width(self) -> int:
+        return max(LEAST_WIDTH, *(len(word) + len(FASTEST) for word in self.head), *map(len, self.cells))
+
+
+def _columns(one: BySize, room: int) -> list[_Column]:
+    """Those of the best ways that fit, at least one."""
+    columns: list[_Column] = []
+    for name in one.ways:
+        column = _Column(tuple(_BREAKS.split(name)), tuple(_figure(one, name, size) for size in one.picks(MOST_SIZES)))
+        if columns and sum(other.width + GAP for other in columns) + column.width + GAP > room:
+            break
+        columns.append(column)
+    return columns
+
+
+def _figure(one: BySize, way: str, size: int) -> str:
+    cost = one.ways[way].get(size)
+    if cost is None:
+        return "-" + " " * len(FASTEST)
+    figure = size / cost.median / 1e9 if size >= RATES_FROM else cost.median * 1e6
+    marked = FASTEST if len(one.ways) > 1 and way in one.fastest(size) else " " * len(FASTEST)
+    return wording.value(figure) + marked
+
+
+def _unit(size: int) -> str:
+    return "GB/s" if size >= RATES_FROM else "us"
+
+
+def _aligned(corner: Sequence[tuple[str, str]]) -> list[str]:
+    sizes, units = (max(map(len, column)) for column in zip(*corner, strict=True))
+    return [f"{size:<{sizes}}  {unit:>{units}}" for size, unit in corner]
+
+
+def _line(label: str, cells: Sequence[str]) -> Text:
+    line = Text(label)
+    for cell in cells:
+        line.append(" " * GAP).append(cell, style="bold" if cell.endswith(FASTEST) else "")
+    line.rstrip()
+    return line
+
+
+def _titled(question: Question) -> str:
+    """Memory that differs from way to way stands with them."""
+    return title(replace(question, memory="") if question.memory == ANY else question)
+
+
+def _below(found: Sequence[BySize], shown: int) -> list[str]:
+    one = found[0]
+    left = len(one.ways) - shown
+    marks = ["* fastest, or equal to it"] if len(one.ways) > 1 else []
+    rates = ["GB/s: size over time"] if any(size >= RATES_FROM for size in one.picks(MOST_SIZES)) else []
+    ways = [wording.count(left, "more way")] if left else []
+    others = [wording.count(len(found) - 1, "more question")] if len(found) > 1 else []
+    more = [f"and {'; '.join((*ways, *others))}: see --full"] if ways or others else []
+    return [*filter(None, ["; ".join((*marks, *rates))]), *more]

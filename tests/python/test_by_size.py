@@ -1,0 +1,90 @@
+"""What each way takes by size: which questions, which ways first, and what of it a terminal shows."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from linkscope.analysis.by_size import BySize, by_size
+from linkscope.analysis.choose import Question
+from linkscope.analysis.explain import explain
+from linkscope.analysis.figures import figures
+from linkscope.analysis.overview import overview
+from linkscope.analysis.size_ranges import Cost
+from linkscope.report import brief_text, by_size_text
+from linkscope.results.run_file import RunFile
+
+RUNS = Path(__file__).parents[1] / "fixtures" / "runs"
+KIB = 1 << 10
+
+
+def _exactly(seconds: float) -> Cost:
+    return Cost(seconds, seconds, seconds)
+
+
+def _printed(found: list[BySize], width: int = 80) -> list[str]:
+    return [line.plain for line in by_size_text.lines(found, Console(width=width, file=io.StringIO()))]
+
+
+@pytest.fixture
+def crossing() -> BySize:
+    """The one has less latency, the other a higher rate; a third was not measured at the ends."""
+    sizes = [KIB << (2 * number) for number in range(10)]
+    ways = {
+        "kernel-copy push": {size: _exactly(1e-6 + size / 100e9) for size in sizes},
+        "copy-engine push": {size: _exactly(4e-6 + size / 200e9) for size in sizes},
+        "copy-engine pull": {size: _exactly(4e-6 + size / 150e9) for size in sizes[2:5]},
+    }
+    return BySize(Question("GPU to GPU", "nvlink", "device > device", ("device clock",)), ways)
+
+
+def test_the_fastest_way_is_told_by_size(crossing: BySize) -> None:
+    assert crossing.fastest(KIB) == {"kernel-copy push"}
+    assert crossing.fastest(256 << 20) == {"copy-engine push"}
+
+
+def test_sizes_are_spread_between_the_first_and_the_last(crossing: BySize) -> None:
+    assert crossing.picks(20) == crossing.sizes
+    assert crossing.picks(4) == tuple(crossing.sizes[number] for number in (0, 3, 6, 9))
+
+
+def test_small_sizes_have_times_and_large_ones_rates(crossing: BySize) -> None:
+    lines = _printed([crossing])
+    first = next(line.split() for line in lines if line.startswith("1 KiB"))
+    last = next(line.split() for line in lines if line.startswith("256 MiB"))
+    assert first[2:] == ["us", "1.010", "*", "4.005", "-"]
+    assert last[2] == "GB/s"
+    assert last[-2] == "*"
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_no_line_is_wider_than_the_terminal(crossing: BySize, width: int) -> None:
+    assert max(map(len, _printed([crossing], width))) <= width
+
+
+def test_ways_and_questions_that_are_left_out_are_counted(crossing: BySize) -> None:
+    assert "1 more way; 2 more questions" in _printed([crossing, crossing, crossing], 52)[-1]
+    assert "more" not in _printed([crossing])[-1]
+
+
+@pytest.mark.parametrize("name", ["packets", "direct"])
+def test_the_library_stands_beside_the_direct_collective(name: str) -> None:
+    found = by_size(figures(RunFile.read(RUNS / f"h200x4-{name}.jsonl")))
+    assert found[0].question.movement == "all-reduce on 4 GPUs"
+    assert found[0].methods == {"direct-collective", "xccl-collective"}
+    assert [way.partition(" ")[0] for way in found[0].ways][:2] == ["direct-collective", "xccl-collective"]
+    assert found[0].fastest(found[0].sizes[0]) == {next(iter(found[0].ways))}
+
+
+@pytest.mark.parametrize(("name", "told"), [("packets", True), ("direct", True), ("default", False)])
+def test_a_sweep_is_told_by_size_on_the_first_screen(name: str, told: bool) -> None:
+    run = RunFile.read(RUNS / f"h200x4-{name}.jsonl")
+    console = Console(width=80, file=io.StringIO())
+    brief_text.show(run, overview(run.rows, run.node), explain(run), console)
+    assert isinstance(console.file, io.StringIO)
+    text = console.file.getvalue()
+    assert text.count("\n") <= brief_text.MOST_LINES
+    assert (_printed(by_size(figures(run)))[0] in text) is told
