@@ -51,6 +51,12 @@ def test_sizes_are_spread_between_the_first_and_the_last(crossing: BySize) -> No
     assert crossing.picks(4) == tuple(crossing.sizes[number] for number in (0, 3, 6, 9))
 
 
+def test_sizes_of_one_way_alone_are_no_picks(crossing: BySize) -> None:
+    alone = {size + 1: cost for size, cost in crossing.ways["kernel-copy push"].items()}
+    ways = {**crossing.ways, "kernel-copy push": {**crossing.ways["kernel-copy push"], **alone}}
+    assert BySize(crossing.question, ways).picks(20) == crossing.picks(20)
+
+
 def test_small_sizes_have_times_and_large_ones_rates(crossing: BySize) -> None:
     lines = _printed([crossing])
     first = next(line.split() for line in lines if line.startswith("1 KiB"))

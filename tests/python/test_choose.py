@@ -174,6 +174,31 @@ def test_memory_that_is_open_is_chosen_too() -> None:
     assert free.ranges[-1].best == ("copy-engine to device",)
 
 
+def there_and_back(method: str, memory: str, seconds: float, sizes: list[int]) -> list[Row]:
+    """Half of a round trip between two processes on host memory."""
+    found = []
+    for size in sizes:
+        ends = {
+            end: {"device": "numa:0", "memory": memory, "rank": rank}
+            for rank, end in enumerate(("source", "destination"))
+        }
+        flow = made.flow("numa:0", "numa:0", size, method, parameters={"call": "ping-pong"}) | ends
+        plan_case = made.case(f"{method}/{size}", [flow], {"figure": "latency", "tier": "local"}, "host")
+        row = made.ok({**plan_case, "processes": 2}, [[seconds] * 9])
+        found.append(Row.from_json({**row.raw, "modelled": False, "backend": "host"}))
+    return found
+
+
+def test_messages_there_and_back_are_chosen_by_their_time() -> None:
+    sizes = [8, 64, KIB, 64 * KIB]
+    answer = only(
+        chosen(there_and_back("mpi", "pageable", 8e-7, [*sizes, 16]), there_and_back("shm-copy", "shm", 2e-7, sizes))
+    )
+    assert [one.best for one in answer.ranges] == [("shm-copy from shm to shm",)]
+    assert [at.bytes for at in answer.sizes] == sizes, "of one way alone nobody is the best"
+    assert dict(answer.sizes[0].excess)["mpi from pageable to pageable"] == pytest.approx(3)
+
+
 def test_only_paths_that_all_rivals_have_count() -> None:
     slow = rows("copy-engine", 1e-6, 10, ("gpu:2", "gpu:3"))
     answer = only(chosen(rows("copy-engine", 1e-6, 400), slow, rows("kernel-copy", 1e-6, 300)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
@@ -44,8 +45,11 @@ class BySize:
         return frozenset(equals({name: costs for name, costs in self.ways.items() if size in costs}, size))
 
     def picks(self, most: int) -> tuple[int, ...]:
-        """At most so many of its sizes, evenly spread, with the first and the last."""
-        sizes = self.sizes
+        """At most so many of its sizes, evenly spread, with the first and the last: of those that two ways or more
+        have, where they are enough."""
+        having = Counter(int(size) for costs in self.ways.values() for size in costs)
+        shared = sorted(size for size, ways in having.items() if ways > 1)
+        sizes = tuple(shared) if len(shared) >= FEWEST_SIZES else self.sizes
         if len(sizes) <= most:
             return sizes
         return tuple(sizes[round(number * (len(sizes) - 1) / (most - 1))] for number in range(most))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, TypeAlias
@@ -263,8 +264,8 @@ def _settings(usable: polars.DataFrame) -> tuple[str, ...]:
 
 
 def _usable(figures: polars.DataFrame) -> polars.DataFrame:
-    """Ok figures that move bytes, with the cost of each: its time, or that of as many bytes at its rate, as figures of
-    several flows together have no one time."""
+    """Ok figures that move bytes, those of messages there and back too, with the cost of each: its time, or that of as
+    many bytes at its rate, as figures of several flows together have no one time."""
     rates = ("gbps", "gbps_high", "gbps_low")
     of_all = polars.col("figure").cast(polars.String).is_in(OF_ALL)
     costs = [
@@ -276,12 +277,18 @@ def _usable(figures: polars.DataFrame) -> polars.DataFrame:
     ]
     return (
         figures.filter(polars.col("status").cast(polars.String) == "ok", polars.col("background") == 0)
-        .filter(polars.col("bytes") > 0, polars.col("gbps") > 0, ~polars.col("isolated").fill_null(False))
+        .filter(polars.col("bytes") > 0, (polars.col("gbps") > 0) | _there_and_back())
+        .filter(~polars.col("isolated").fill_null(False))
         .with_columns(costs)
         .filter(polars.col("cost_low") > 0)
         .filter(polars.max_horizontal(_WIDEST) <= UNKNOWN_FROM)
         .unique(["id", "place"], keep="first", maintain_order=True)
     )
+
+
+def _there_and_back() -> polars.Expr:
+    between = polars.col("class").cast(polars.String) == "processes"
+    return between & polars.col("regime").cast(polars.String).str.ends_with("ping-pong")
 
 
 def _question(key: Json) -> Question:
@@ -409,7 +416,8 @@ def _choice(
     ranges = size_ranges(rivals)
     if not ranges:
         return None
-    sizes = [size for size in sorted({size for costs in rivals.values() for size in costs}) if _within(size, ranges)]
+    measured = Counter(size for costs in rivals.values() for size in costs)
+    sizes = [size for size, count in sorted(measured.items()) if count > 1 and _within(size, ranges)]
     everywhere = [name for name in rivals if set(sizes) <= set(rivals[name])]
     crossed = crossovers(rivals, ranges)
     aside = mixes_launches(question.conditions[0], rivals)
