@@ -67,7 +67,7 @@ def meant_instead(name: str, suites: Iterable[Suite]) -> LinkscopeError | None:
     command = _COMMANDS.get(word) or _test(word, suites)
     if command is None:
         return None
-    return LinkscopeError(f"{name!r} is another tool's name: `linkscope run {command}` measures the same")
+    return LinkscopeError(f"{name!r} names another tool or library: `linkscope run {command}` measures the same")
 
 
 def nearly_meant(name: str, suites: Iterable[Suite]) -> LinkscopeError | None:
