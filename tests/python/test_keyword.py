@@ -35,7 +35,14 @@ def test_a_word_picks_by_id_title_and_other_tools_name(word: str, rows: list[str
 
 @pytest.mark.parametrize(
     ("word", "near"),
-    [("host_to_device_ce", "host_to_device_memcpy_ce"), (" ", "--dry-run"), ("push and host", "has 'host'")],
+    [
+        ("host_to_device_ce", "host_to_device_memcpy_ce"),
+        (" ", "--dry-run"),
+        ("push and host", "has 'host'"),
+        ("H2DCE", "did you mean h2d-ce"),
+        ("pingpong", "`linkscope run p2p-processes -k ping-pong`"),
+        ("ping-pong", "`linkscope run p2p-processes -k ping-pong`"),
+    ],
 )
 def test_a_word_that_no_case_has_is_one_line_with_what_was_meant(word: str, near: str) -> None:
     with pytest.raises(LinkscopeError, match=near) as told:

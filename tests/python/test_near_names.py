@@ -60,7 +60,14 @@ def test_what_is_no_suite_but_something_else_is_told_its_command(typed: str, com
 
 
 @pytest.mark.parametrize(
-    ("option", "word"), [("-n", "no mpiexec is needed"), ("--np", "no mpiexec is needed"), ("-t", "-k NAME")]
+    ("option", "word"),
+    [
+        ("-n", "no mpiexec is needed"),
+        ("--np", "no mpiexec is needed"),
+        ("-t", "-k NAME"),
+        ("-N", "--hosts"),
+        ("--nodes", "--hosts"),
+    ],
 )
 def test_another_tools_option_leads_to_what_does_it_here(
     option: str, word: str, capsys: pytest.CaptureFixture[str]
@@ -69,6 +76,14 @@ def test_another_tools_option_leads_to_what_does_it_here(
         main(["run", "p2p-processes", option, "2"])
     assert left.value.code == 2
     assert word in capsys.readouterr().err
+
+
+def test_a_described_node_without_its_option_leads_to_it(capsys: pytest.CaptureFixture[str]) -> None:
+    for name, hinted in (("h200x4", True), ("nosuch", False)):
+        with pytest.raises(SystemExit) as left:
+            main(["topology", name])
+        assert left.value.code == 2
+        assert (f"--machine {name}" in capsys.readouterr().err) is hinted
 
 
 def test_of_a_folder_a_run_file_in_it_is_named(tmp_path: Path) -> None:

@@ -145,3 +145,29 @@ def test_as_a_suite_and_as_a_keyword_a_program_leads_to_its_command(program: str
         load_suite(program)
     with pytest.raises(LinkscopeError, match=words):
         picked([], program)
+
+
+@pytest.mark.parametrize(
+    ("typed", "start"),
+    [
+        ("nccl", "collectives"),
+        ("allreduce", "collectives"),
+        ("mpi", "p2p-processes -k ping-pong"),
+        ("pingpong", "p2p-processes"),
+        ("CopyEngine", "default"),
+        ("osu_latancy", "p2p-processes -k ping-pong --format osu"),
+        ("all_reduce_prf", "collectives"),
+    ],
+)
+def test_what_people_type_for_a_suite_leads_to_a_command_with_cases(typed: str, start: str) -> None:
+    with pytest.raises(LinkscopeError) as told:
+        load_suite(typed)
+    said = str(told.value).split("`")[1].removeprefix("linkscope run ")
+    assert said.startswith(start)
+    assert cases_of(said)
+
+
+@pytest.mark.parametrize(("typed", "suite"), [("nvbandwith", "nvbandwidth"), ("latancy", "latency")])
+def test_a_suites_name_is_nearer_than_a_programs(typed: str, suite: str) -> None:
+    with pytest.raises(LinkscopeError, match=f"did you mean {suite}"):
+        load_suite(typed)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import copy
 import json
 import random
+import re
+import shlex
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -320,6 +322,21 @@ def test_a_run_of_such_paths_by_another_suite_is_told_that_the_suite_is_why(form
     rows = [not_ok(case, "skipped", "not now") for case in cases]
     with pytest.raises(LinkscopeError, match=why):
         printed(modelled_run.run(found=rows), form)
+
+
+def test_cases_of_the_suite_by_another_clock_are_told_the_command_with_the_tools_clock() -> None:
+    by_device = [one for one in suite_cases("collectives") if one["name"] == "xccl-graph" and one["clock"] == "device"]
+    reduced = [one for one in by_device if one["flows"][0]["parameters"]["collective"] == "all-reduce"]
+    picking = "linkscope run collectives -k '/xccl-graph/ and /all-reduce/' {}--clock batch --format nccl-tests"
+    with pytest.raises(LinkscopeError, match=re.escape(f"by the batch clock: `{picking.format('')}`")):
+        check_format("nccl-tests", reduced)
+    rows = [replace(not_ok(one, "skipped", "not now"), modelled=True) for one in reduced]
+    run = modelled_run.run(found=rows)
+    machine = picking.format(f"--machine {shlex.quote(run.node.name)} ")
+    with pytest.raises(LinkscopeError, match=f"timed by the device clock.*{re.escape(machine)}"):
+        printed(run, "nccl-tests")
+    with pytest.raises(LinkscopeError, match="-k /xccl-graph/ --clock batch"):
+        check_format("nccl-tests", by_device)
 
 
 def test_a_run_without_such_paths_is_not_said_to_have_them() -> None:

@@ -50,6 +50,20 @@ def test_ranges_step_by_the_factor_and_end_at_the_last_step_inside() -> None:
     assert parse_sizes("1M,1K,1M") == [1 << 10, 1 << 20]
 
 
+@pytest.mark.parametrize(
+    ("typed", "meant"), [("1:4MB", "1:4M:2x"), ("64K: 1GiB", "64K:1G:2x"), ("8:64M:4", "8:64M:4x")]
+)
+def test_a_malformed_range_that_is_clear_is_named_as_it_is_written(typed: str, meant: str) -> None:
+    with pytest.raises(LinkscopeError, match=f"write {meant}$"):
+        parse_sizes(typed)
+
+
+@pytest.mark.parametrize("typed", ["8:", "1:2:3:4", "4M:1", "1:x"])
+def test_of_another_malformed_range_nothing_is_guessed(typed: str) -> None:
+    with pytest.raises(LinkscopeError, match="FIRST:LAST:FACTORx"):
+        parse_sizes(typed)
+
+
 def test_ranges_whose_end_is_no_step_are_told_with_the_size_where_they_end() -> None:
     assert early_ends("8:1M:8x") == ["8:1M:8x ends at 256 KiB"]
     assert early_ends("3, 4K:63K:4x,4K:64K:4x,0:7:4x") == ["4K:63K:4x ends at 16 KiB", "0:7:4x ends at 4 B"]

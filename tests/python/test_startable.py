@@ -26,3 +26,28 @@ def test_cases_that_want_a_launcher_which_is_not_here_are_skipped_before_the_run
     assert startable(planned, LaunchOptions(), engine)[1].skip is None, "processes here need none"
     with pytest.raises(LinkscopeError, match="no mpiexec on PATH"):
         startable(planned, LaunchOptions("mpiexec", hosts="a,b"), engine)
+
+
+@pytest.mark.parametrize(
+    ("script", "job", "refused"),
+    [
+        ("echo 'scontrol: fatal: no source' >&2; exit 1", "", True),
+        ("echo 'scontrol: fatal: no source' >&2; exit 1", "7", False),
+        ("echo 'MpiDefault = none'", "", False),
+    ],
+)
+def test_srun_is_refused_where_it_reaches_no_slurm(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str, job: str, refused: bool
+) -> None:
+    for name, words in (("srun", "exit 1"), ("scontrol", script)):
+        (tmp_path / name).write_text(f"#!/bin/sh\n{words}\n")
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    monkeypatch.setenv("SLURM_JOB_ID", job) if job else monkeypatch.delenv("SLURM_JOB_ID", raising=False)
+    engine = Engine("host", Path("nowhere"), {"backend": "host"})
+    planned = [PlannedCase({"id": "1", "flows": [], "processes": 2})]
+    if refused:
+        with pytest.raises(LinkscopeError, match=r"no source.*salloc.*sbatch"):
+            startable(planned, LaunchOptions("srun"), engine)
+    else:
+        assert startable(planned, LaunchOptions("srun"), engine)[0].skip is None

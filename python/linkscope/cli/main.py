@@ -14,7 +14,7 @@ from linkscope.cli import measure_commands, node_commands, run_file_commands, sh
 from linkscope.cli.app import app
 from linkscope.cli.command_panels import arrange
 from linkscope.cli.completing import VARIABLE
-from linkscope.cli.other_options import instead
+from linkscope.cli.other_options import instead, with_option
 from linkscope.errors import LinkscopeError
 
 __all__ = ["app", "main"]
@@ -61,9 +61,11 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
             complaint = error.format_message().replace("Value error, ", "").rstrip(".")
             if not complaint:  # only the help was asked for, and is printed
                 sys.exit(0)
+            context = getattr(error, "ctx", None)
             hint = instead(str(getattr(error, "option_name", "")))
+            hint = hint or with_option(complaint, getattr(context, "command", None))
             complaint = f"{complaint.partition(' (Possible')[0]}: {hint}" if hint else complaint
-            asked = getattr(getattr(error, "ctx", None), "command_path", "linkscope")
+            asked = getattr(context, "command_path", "linkscope")
             _leave(f"{complaint}; see `{asked} -h`", 2)
         _leave(
             f"internal error, please report it: {type(error).__name__}: {error} (LINKSCOPE_DEBUG=1 shows where)",

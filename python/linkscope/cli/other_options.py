@@ -1,10 +1,17 @@
-"""Other options: what to type here for those of mpiexec, nvbandwidth and nccl-tests that people know by heart."""
+"""Other options: what to type here for those of mpiexec, srun, nvbandwidth and nccl-tests that people know by heart,
+and for a name that stands without its option."""
 
 from __future__ import annotations
 
+import re
+from typing import Any
+
+_EXTRA = re.compile(r"Got unexpected extra argument(?:s|\(s\))? \((\S+)\)")
 _PROCESSES = "the suite says how many processes, and linkscope starts them: no mpiexec is needed"
+_HOSTS = "--hosts a,b starts processes on those, and inside a job of Slurm they are spread over its hosts"
 _INSTEAD = {
-    **dict.fromkeys(("-n", "-np", "--np", "-N", "--ntasks", "--nproc"), _PROCESSES),
+    **dict.fromkeys(("-n", "-np", "--np", "--ntasks", "--ntasks-per-node", "--nproc", "--ppn"), _PROCESSES),
+    **dict.fromkeys(("-N", "--nodes", "--nnodes", "-H", "--host"), _HOSTS),
     **dict.fromkeys(("-t", "--testcase"), "-k NAME picks cases by the test's name"),
     **dict.fromkeys(("-b", "-e", "--minbytes", "--maxbytes", "-s", "--bufferSize"), "--sizes 4K:1G:2x sets sizes"),
     **dict.fromkeys(("-i", "--testSamples", "--iters"), "--precision says how exact; linkscope repeats until it is"),
@@ -15,3 +22,13 @@ _INSTEAD = {
 def instead(option: str) -> str:
     """What does here what ``option`` does in another tool; empty where nobody knows."""
     return _INSTEAD.get(option, "")
+
+
+def with_option(complaint: str, command: Any) -> str:
+    """What to type where a described node's name stands as an argument of a ``command`` (click's) that takes none;
+    "" for every other complaint."""
+    from linkscope.machine.described import machine_names
+
+    extra = _EXTRA.match(complaint)
+    takes_machine = any(one.name == "machine" for one in getattr(command, "params", ()))
+    return f"write --machine {extra[1]}" if extra and takes_machine and extra[1] in machine_names() else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
 from linkscope.errors import LinkscopeError
@@ -9,8 +10,10 @@ from linkscope.near_names import near_names
 from linkscope.plan.other_tools import meant_instead
 from linkscope.plan.planned_case import PlannedCase
 from linkscope.plan.suite import load_suite, suite_names
+from linkscope.plan.suite_words import as_spelt, suite_with
 
 Cases = list[PlannedCase]
+_WORD = re.compile(r"[a-z][a-z_-]{2,}[a-z]")
 
 
 def picked(cases: Sequence[PlannedCase], keyword: str) -> Cases:
@@ -33,10 +36,19 @@ def _with_all(cases: Sequence[PlannedCase], words: str) -> Cases:
 
 
 def _nothing_with(word: str, cases: Sequence[PlannedCase]) -> LinkscopeError:
-    near = near_names(word, _names(cases))
-    hint = f"did you mean {' or '.join(near)}?" if near else "--dry-run lists the rows that cases are named after"
-    said = LinkscopeError(f"-k: no case has {word!r} in its id, title or another tool's name for it: {hint}")
-    return meant_instead(word, map(load_suite, suite_names())) or said
+    suites = [load_suite(name) for name in suite_names()]
+    instead = meant_instead(word, suites)
+    if instead is not None:
+        return instead
+    spelt = as_spelt(word, (text for one in cases for text in _texts(one)))
+    near, elsewhere = [spelt] if spelt else near_names(word, _names(cases)), suite_with(word, suites)
+    if near and (spelt or not elsewhere):
+        hint = f"did you mean {' or '.join(near)}?"
+    elif elsewhere:
+        hint = f"`linkscope run {elsewhere}` has such cases"
+    else:
+        hint = "--dry-run lists the rows that cases are named after"
+    return LinkscopeError(f"-k: no case has {word!r} in its id, title or another tool's name for it: {hint}")
 
 
 def _texts(one: PlannedCase) -> tuple[str, ...]:
@@ -49,5 +61,8 @@ def _peer(one: PlannedCase) -> str:
 
 
 def _names(cases: Iterable[PlannedCase]) -> list[str]:
-    """Of rows, and of other tools' tests."""
-    return list(dict.fromkeys(name for one in cases for name in (str(one.case["name"]), _peer(one)) if name))
+    """Of rows and of other tools' tests, then the words of ids and titles."""
+    known = list(cases)
+    named = (name for one in known for name in (str(one.case["name"]), _peer(one)) if name)
+    words = (word for one in known for text in _texts(one) for word in _WORD.findall(text.lower()))
+    return list(dict.fromkeys((*named, *words)))

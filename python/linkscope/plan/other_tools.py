@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from linkscope.errors import LinkscopeError
@@ -40,9 +41,9 @@ _COMMANDS = {
     "alltoall_perf": _COLLECTIVE.format("all-to-all"),
     "sendrecv_perf": "p2p-processes -k ring-xccl/ --format nccl-tests",
     **dict.fromkeys(("osu", "omb", "osu-micro-benchmarks"), f"{_PING_PONG} --format osu"),
-    **dict.fromkeys(("imb", "imb-mpi1", "mpi_latency"), _PING_PONG),
+    **dict.fromkeys(("mpi", "imb", "imb-mpi1", "mpi_latency"), _PING_PONG),
     "mpi_bandwidth": "p2p-processes -k host-bandwidth/",
-    **dict.fromkeys(("nccl-tests", "rccl-tests"), _COLLECTIVE.format("all-reduce")),
+    **dict.fromkeys(("nccl", "rccl", "nccl-tests", "rccl-tests"), _COLLECTIVE.format("all-reduce")),
     **dict.fromkeys(("comm|scope", "comm_scope"), "commscope"),
     **dict.fromkeys(("nvloom", "nvloom_cli"), _PEER_COPIES),
     "p2pbandwidthlatencytest": "schieffer24 -k p2p-",
@@ -51,7 +52,10 @@ _COMMANDS = {
     "bandwidthtest": "host-device",
     "stream": "host",
 }
-"""Program or tool, in small letters -> what follows `linkscope run`; as docs/from-other-tools.md has it."""
+"""Program, tool or library, in small letters -> what follows `linkscope run`; as docs/from-other-tools.md has it."""
+
+_NEAR = 0.8
+"""How alike a mistyped name is, as difflib counts."""
 
 
 def meant_instead(name: str, suites: Iterable[Suite]) -> LinkscopeError | None:
@@ -61,11 +65,21 @@ def meant_instead(name: str, suites: Iterable[Suite]) -> LinkscopeError | None:
     """
     word = name.strip().lower()
     command = _COMMANDS.get(word) or _test(word, suites)
-    return None if command is None else LinkscopeError(_said(name, command))
+    if command is None:
+        return None
+    return LinkscopeError(f"{name!r} names another tool or library: `linkscope run {command}` measures the same")
 
 
-def _said(name: str, command: str) -> str:
-    return f"{name!r} is another tool's program: `linkscope run {command}` measures the same"
+def nearly_meant(name: str, suites: Iterable[Suite]) -> LinkscopeError | None:
+    """The same for a mistyped one, "osu_latancy"; None where nothing is near, or a suite's name is nearer."""
+    known = list(suites)
+    tests = (one for suite in known for row in suite.rows for one in (*row.covers, (row.peer or {}).get("case", "")))
+    programs = {word.lower(): word for word in (*_COMMANDS, *tests) if word and " " not in word}
+    near = get_close_matches(name.strip().lower(), (*(suite.name for suite in known), *programs), 1, _NEAR)
+    if not near or near[0] not in programs:
+        return None
+    command = _COMMANDS.get(near[0]) or _test(near[0], known)
+    return LinkscopeError(f"{name!r}: did you mean {programs[near[0]]}? `linkscope run {command}` measures the same")
 
 
 def _test(word: str, suites: Iterable[Suite]) -> str | None:

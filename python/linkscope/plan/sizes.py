@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from linkscope.errors import LinkscopeError
 
 _UNITS = {"": 0, "k": 10, "m": 20, "g": 30, "t": 40}
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)(i?b)?", re.IGNORECASE)
+_BYTES = re.compile(r"(?<=[kmgt])i?b$", re.IGNORECASE)
 _STEP = re.compile(r"(\d+(?:\.\d+)?)x", re.IGNORECASE)
 LARGEST_BYTES = 1 << 46
 """No buffer of a node is larger (64 TiB); sizes above it are typing errors."""
@@ -90,7 +91,7 @@ def _parse_range(text: str, parse_one: Callable[[str], int]) -> list[int]:
     pieces = text.split(":")
     step = _STEP.fullmatch(pieces[-1].strip()) if len(pieces) == 3 else None
     if step is None:
-        raise LinkscopeError(f"malformed range {text!r}: write FIRST:LAST:FACTORx, for example 4K:1G:2x")
+        raise LinkscopeError(f"malformed range {text!r}: write {_mended(pieces, parse_one)}")
     first, last, factor = parse_one(pieces[0]), parse_one(pieces[1]), float(step.group(1))
     if not 1 < factor <= LARGEST_BYTES:
         raise LinkscopeError(f"malformed range {text!r}: the factor must be above 1, and no more than 64T")
@@ -102,6 +103,18 @@ def _parse_range(text: str, parse_one: Callable[[str], int]) -> list[int]:
         exact = max(exact * factor, round(exact) + 1)
         _check_number(len(values), text)
     return values
+
+
+def _mended(pieces: Sequence[str], parse_one: Callable[[str], int]) -> str:
+    """The range that was meant: "1:4M:2x" of 1:4MB, "1:8:3x" of 1:8:3; what a range is where nobody can tell."""
+    ends = [_BYTES.sub("", piece.strip()) for piece in (pieces[:2] if len(pieces) <= 3 else ())]
+    factor = re.match(r"\d+(\.\d+)?", pieces[2].strip()) if len(pieces) == 3 else None
+    meant = f"{':'.join(ends)}:{factor[0] if factor else 2}x"
+    try:
+        _parse_range(meant, parse_one)
+    except LinkscopeError:
+        return "FIRST:LAST:FACTORx, for example 4K:1G:2x"
+    return meant
 
 
 def _check_number(count: int, text: str) -> None:

@@ -13,11 +13,12 @@ import msgspec
 from linkscope.errors import LinkscopeError
 from linkscope.machine.described import machine_names
 from linkscope.near_names import unknown
-from linkscope.plan.other_tools import meant_instead
+from linkscope.plan.other_tools import meant_instead, nearly_meant
 from linkscope.plan.patterns import GROWING, OF_MEMBERS, PATTERNS
 from linkscope.plan.sizes import parse_counts, parse_size, parse_sizes
 from linkscope.plan.suite_file import ADVICE, ListedUnder, SuiteFile
 from linkscope.plan.suite_row import Allocation, Background, End, SuiteRow, Variant
+from linkscope.plan.suite_words import suite_with
 from linkscope.plan.workload_fields import workload_row
 from linkscope.plan.workload_row import INTERFACES, WorkloadRow
 from linkscope.yaml_loader import SuiteLoader, YamlFile, read_yaml
@@ -90,7 +91,19 @@ def load_suite(name: str) -> Suite:
         raise LinkscopeError(f"{name} is a run file: `linkscope show {name}` prints it")
     if "/" in name or name.endswith((".yaml", ".yml")):
         return _load(Path(name))
-    raise meant_instead(name, map(load_suite, suite_names())) or unknown(
+    raise _no_suite(name)
+
+
+def _no_suite(name: str) -> LinkscopeError:
+    """What to type where no suite has the name: a tool's, a word of cases, or one that is nearly right."""
+    suites = [load_suite(one) for one in suite_names()]
+    instead = meant_instead(name, suites)
+    if instead is not None:
+        return instead
+    picking = suite_with(name, suites)
+    if picking:
+        return LinkscopeError(f"unknown suite {name!r}: `linkscope run {picking}` has such cases")
+    return nearly_meant(name, suites) or unknown(
         "suite", name, suite_names(), "linkscope list suites", "give a file name.yaml"
     )
 

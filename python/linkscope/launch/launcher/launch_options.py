@@ -18,7 +18,7 @@ from linkscope.launch.launcher.inside import InsideJob, JobLeader
 from linkscope.launch.launcher.launcher import Launcher
 from linkscope.launch.launcher.local import Local
 from linkscope.launch.launcher.mpiexec import Mpiexec, find_mpiexec, library_of
-from linkscope.launch.launcher.srun import Srun, is_only_host
+from linkscope.launch.launcher.srun import Srun, is_only_host, unreachable
 from linkscope.near_names import unknown
 from linkscope.plan.case_groups import uses_mpi
 
@@ -28,6 +28,11 @@ LAUNCHERS = ("local", "mpiexec", "srun", "inside")
 MPI_VARIABLE = "LINKSCOPE_MPI"
 """The MPI library or adapter that engines load, instead of looking for one."""
 _FIND_MPIEXEC = "put an MPI's mpiexec on PATH, name it with --launcher-command, or `pip install mpich`"
+
+_NO_SLURM = (
+    "type this where `salloc` or `sbatch` works, inside of a job (docs/processes.md has a script); "
+    "on this host linkscope needs no option for the launcher"
+)
 
 
 @dataclass(frozen=True)
@@ -116,6 +121,9 @@ class LaunchOptions:
         if kind == "srun":
             if not words and shutil.which("srun") is None:
                 raise LinkscopeError("no srun on PATH: --launcher mpiexec, or run inside an allocation of Slurm")
+            problem = unreachable(os.environ)
+            if problem is not None:
+                raise LinkscopeError(f"srun reaches no Slurm from here ({problem.rstrip('.')}): {_NO_SLURM}")
             return Srun(words or ("srun",), self.hosts)
         found = find_mpiexec()
         if not words and found is None:

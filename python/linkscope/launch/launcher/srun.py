@@ -26,7 +26,7 @@ ENDINGS = (
 )
 LABEL = re.compile(r"\s*(?P<rank>\d+): (?P<words>.*)")
 """A line of a process, as --label marks it."""
-_ERROR = re.compile(r"^srun: error: (.+)$", re.MULTILINE)
+_ERROR = re.compile(r"^(?:srun|scontrol): (?:error|fatal): (.+)$", re.MULTILINE)
 _PLACING = re.compile(r"-[Nmw].*|--(nodes|distribution|ntasks-per-node|nodelist|nodefile|relative)(=.*)?")
 """Words of srun's that say where tasks go."""
 
@@ -96,13 +96,24 @@ def _version(program: str) -> tuple[int, int]:
     return (int(found[1]), int(found[2])) if found else (0, 0)
 
 
+def unreachable(environment: Mapping[str, str]) -> str | None:
+    """Why srun can get no job, in Slurm's words; None inside of one, and where Slurm answers or cannot be asked."""
+    answer = None if "SLURM_JOB_ID" in environment else _config()
+    return complaint(answer.stderr) if answer is not None and answer.returncode != 0 else None
+
+
 @cache
 def _default_mpi() -> str | None:
     """slurm.conf's MpiDefault; None where Slurm does not say."""
+    answer = _config()
+    found = re.search(r"^MpiDefault\s*=\s*(\S+)", answer.stdout, re.MULTILINE) if answer else None
+    return found[1] if found else None
+
+
+def _config() -> subprocess.CompletedProcess[str] | None:
+    """What Slurm says of itself; None where there is no scontrol, or it does not answer."""
     try:
         command = ["scontrol", "show", "config"]
-        answer = subprocess.run(command, capture_output=True, text=True, timeout=_ANSWER_S, check=False)
+        return subprocess.run(command, capture_output=True, text=True, timeout=_ANSWER_S, check=False)
     except (OSError, subprocess.TimeoutExpired):
         return None
-    found = re.search(r"^MpiDefault\s*=\s*(\S+)", answer.stdout, re.MULTILINE)
-    return found[1] if found else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from shlex import quote
 from typing import Any
 
 from linkscope.errors import LinkscopeError
@@ -15,6 +16,7 @@ from linkscope.results.run_file import RunFile
 
 Json = dict[str, Any]
 _MOST_SUITES = 3
+_MOST_ROWS = 2
 
 
 @dataclass(frozen=True)
@@ -22,7 +24,7 @@ class PeerFormat:
     """``tool``: with the version whose output it is like. ``comment``: what its comments begin with. ``suite``: the
     packaged one that has most of its cases. ``takes``: whether the tool measures what a case of a plan does. ``alike``:
     whether a case is on such paths, though it need not be the tool's. ``write``: the text of a run and of those of its
-    cases that the tool measures."""
+    cases that the tool measures. ``clock``: the one that its cases are timed by; "" where any does."""
 
     tool: str
     comment: str
@@ -30,6 +32,7 @@ class PeerFormat:
     takes: Callable[[Json], bool]
     alike: Callable[[Json], bool]
     write: Callable[[RunFile, Sequence[Row]], str]
+    clock: str = ""
 
 
 FORMATS = {
@@ -37,9 +40,9 @@ FORMATS = {
         "nvbandwidth 0.8", "", "nvbandwidth", nvbandwidth.takes, nvbandwidth.alike, nvbandwidth.text
     ),
     "nccl-tests": PeerFormat(
-        "nccl-tests 2.19", "# ", "collectives", nccl_tests.takes, nccl_tests.alike, nccl_tests.text
+        "nccl-tests 2.19", "# ", "collectives", nccl_tests.takes, nccl_tests.alike, nccl_tests.text, "batch"
     ),
-    "osu": PeerFormat("OSU 7.4", "# ", "p2p-processes", osu.takes, osu.alike, osu.text),
+    "osu": PeerFormat("OSU 7.4", "# ", "p2p-processes", osu.takes, osu.alike, osu.text, "host"),
 }
 
 
@@ -47,7 +50,8 @@ def check_format(name: str, cases: Sequence[Json] | None = None) -> None:
     """Raises LinkscopeError where there is no format of that name, or none of ``cases``, a plan's, is one for it."""
     form = _form(name)
     if cases is not None and not any(form.takes(case) for case in cases):
-        raise LinkscopeError(_others(name, cases) or f"none of these cases {_no_case(name)}")
+        why = _by_another_clock(name, cases) or _others(name, cases)
+        raise LinkscopeError(why or f"none of these cases {_no_case(name)}")
 
 
 def formats_for(run: RunFile) -> list[tuple[str, str]]:
@@ -68,8 +72,9 @@ def printed(run: RunFile, name: str) -> str:
     form = _form(name)
     rows = [row for row in run.rows if form.takes(row.case)]
     if not rows:
-        why = _others(name, [row.case for row in run.rows]) or f"none of its cases {_no_case(name)}"
-        raise LinkscopeError(f"{run.path}: {why}")
+        cases = [row.case for row in run.rows]
+        why = _by_another_clock(name, cases, run.node.name if run.modelled else "") or _others(name, cases)
+        raise LinkscopeError(f"{run.path}: {why or f'none of its cases {_no_case(name)}'}")
     if not any(row.status == "ok" for row in rows):
         reason = next((str(row.reason) for row in rows if row.reason), "no reason is given")
         raise LinkscopeError(f"{run.path}: none of the cases that {form.tool} measures has figures: {reason}")
@@ -100,5 +105,27 @@ def _others(name: str, cases: Iterable[Json]) -> str:
     )
 
 
-def _command(name: str) -> str:
-    return f"`linkscope run {FORMATS[name].suite} --format {name}`"
+def _by_another_clock(name: str, cases: Sequence[Json], machine: str = "") -> str:
+    """How to time cases of the right suite as the tool does, modelled on ``machine`` if they were; "" where they are
+    none of its cases by its clock either."""
+    form = FORMATS[name]
+    meant = [one for one in cases if one.get("suite") == form.suite and form.takes({**one, "clock": form.clock})]
+    if not (form.clock and meant):
+        return ""
+    clocks = " or ".join(sorted({str(one["clock"]) for one in meant}))
+    picked = _keyword(meant)
+    options = (picked and f"-k {quote(picked)}", machine and f"--machine {quote(machine)}", f"--clock {form.clock}")
+    command = _command(name, " ".join(filter(None, options)))
+    return f"timed by the {clocks} clock; {form.tool} times by the {form.clock} clock: {command}"
+
+
+def _keyword(cases: Sequence[Json]) -> str:
+    """What picks the suite rows and the collective that they are of; "" for more rows than fit a line."""
+    rows = dict.fromkeys(f"/{one['name']}/" for one in cases)
+    kinds = {f"/{one['flows'][0].get('parameters', {}).get('collective')}/" for one in cases}
+    alone = f" and {kinds.pop()}" if len(kinds) == 1 and all(next(iter(kinds)) in one["id"] for one in cases) else ""
+    return " or ".join(f"{row}{alone}" for row in rows) if len(rows) <= _MOST_ROWS else ""
+
+
+def _command(name: str, options: str = "") -> str:
+    return f"`linkscope run {FORMATS[name].suite} {options + ' ' if options else ''}--format {name}`"
