@@ -102,7 +102,8 @@ def _of_questions(found: Choices) -> str:
     if not found.answers:
         return (
             "Nothing to choose: this run does nothing in two ways under the same conditions. With GPUs the suites "
-            "default and peer do; between processes collectives and mpi-allocators; an application's messages halo."
+            "default and peer do; between processes p2p-processes, collectives and mpi-allocators; an application's "
+            "messages halo."
         )
     if not matter:
         return f"It does not matter: in {len(found.answers)} of {len(found.answers)} questions all ways are equals."
