@@ -17,10 +17,11 @@ from linkscope.analysis.figures import figures
 from linkscope.analysis.link_shares import LinkShares, link_shares
 from linkscope.analysis.overview import overview
 from linkscope.machine.paths import Paths
-from linkscope.report import wording
+from linkscope.report import choose_text, wording
 from linkscope.report.explain_text import grounds, headline, verdict
 from linkscope.report.html import commands, render
 from linkscope.report.html_answer import answer, picture, uses
+from linkscope.report.html_use import use_maps
 from linkscope.results.run_file import RunFile
 
 RECORDED = Path(__file__).parent.parent / "fixtures" / "runs" / "h200x4-default.jsonl"
@@ -93,6 +94,14 @@ def test_what_to_use_is_what_choose_says(healthy: RunFile) -> None:
         healthy.node, explain(healthy), replace(found, answers=()), overview(healthy.rows, healthy.node).summary
     )
     assert said.use == ()
+
+
+def test_the_question_with_most_at_stake_comes_first() -> None:
+    found = choose(figures(RunFile.read(RECORDED.with_name("h200x4-packets.jsonl"))))
+    first, *_ = uses(found)
+    assert first[0].startswith("broadcast on 4 GPUs")
+    assert "Most is at stake here: broadcast on 4 GPUs" in choose_text.verdict(found)
+    assert use_maps(found)[0].title in choose_text.verdict(found)
 
 
 @needs_browser

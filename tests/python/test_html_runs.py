@@ -83,11 +83,24 @@ def test_tables_of_one_size_each_stand_in_one_line_though_the_sizes_differ() -> 
 
 
 def test_runs_of_other_nodes_are_shown_and_not_compared() -> None:
-    found = side_by_side([all_of(made.run(4)), all_of(made.run(2, made.pair_matrix(2, "Pairs", 390.0)))])
+    found = side_by_side([all_of(made.run(4)), all_of(made.run(2))])
     assert "another node" in found.verdict
     assert found.modelled
     page = render_runs([made.run(4), made.run(4)])
     assert page.index(wording.MODELLED) < page.index("<header")
+
+
+def test_runs_without_a_table_in_common_are_one_line_that_says_what_each_holds(runs: list[RunFile]) -> None:
+    other = made.run(4, made.size_curves("sizes", [("a", "gpu:0", "gpu:1", 390.0)], sizes=4))
+    of_its_node = replace(other, path=Path("sizes.jsonl"), header=other.header | {"node": runs[0].header["node"]})
+    for stranger in (other, of_its_node):
+        with pytest.raises(LinkscopeError, match=f"{stranger.path.stem} holds 1 table of .*sizes.*own$") as refused:
+            side_by_side([all_of(runs[0]), all_of(stranger)])
+        assert f"{runs[0].path.stem} holds " in str(refused.value)
+    for order in ([*runs, of_its_node], [of_its_node, *runs]):
+        found = side_by_side(list(map(all_of, order)))
+        assert [text.startswith("sizes holds 1 table") for text in found.lone] == [True]
+        assert "1 run" in found.verdict or "2 runs" in found.verdict
 
 
 def test_too_many_runs_are_one_line(runs: list[RunFile]) -> None:

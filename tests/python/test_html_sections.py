@@ -61,6 +61,12 @@ def test_collectives_have_a_chapter_of_their_own() -> None:
     assert any(chapter.title == "Collectives" for chapter in found)
 
 
+def test_the_only_chapter_of_tables_is_open(recorded: RunFile) -> None:
+    curves = made.run(4, made.size_curves("sizes", [("a", "gpu:0", "gpu:1", 390.0)], sizes=4))
+    assert '<details class="chapter" id="curves" open>' in render(curves)
+    assert '<details class="chapter" id="curves">' in render(recorded)
+
+
 def test_collectives_are_folded_by_collective_with_their_best_way() -> None:
     run = RunFile.read(RUNS / "h200x4-direct.jsonl")
     (chapter,) = (one for one in chapters(sections(run), {"reduce": "xccl"}) if one.groups)

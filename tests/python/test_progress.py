@@ -14,7 +14,7 @@ from rich.console import Console
 
 from linkscope.cli.live_progress import LINES, LiveProgress
 from linkscope.cli.progress_lines import QUIET_S, ProgressLines
-from linkscope.cli.row_tally import figures, span
+from linkscope.cli.row_tally import Found, at_the_end, figures, span
 from linkscope.launch.pace import PRIOR_S, Pace
 from linkscope.plan.budget import RoundLimits
 from linkscope.plan.planned_case import PlannedCase
@@ -123,11 +123,25 @@ def test_the_picture_fits_a_terminal_and_fills_its_matrix(width: int) -> None:
     assert any("1 of 256" in line for line in lines)
 
 
-def test_a_span_is_told_slowest_first_and_of_a_curve_the_best_alone() -> None:
+def test_a_span_is_told_slowest_first() -> None:
     found = [figure for size in (1 << 20, 2 << 20) for figure in figures(ended(planned("copies", size)))]
-    assert span(found) == "104.9–209.7 GB/s"
-    assert span(found, "curve") == "up to 209.7 GB/s"
+    assert span([one.headline for one in found]) == "104.9–209.7 GB/s"
     assert span([]) == ""
+
+
+def test_of_a_curve_the_figure_at_the_end_that_it_is_read_for_is_told() -> None:
+    def found(figure: str, seconds: float, size: int, call: str = "send") -> list[Found]:
+        flow = made.flow("gpu:0", "gpu:1", size)
+        flow["parameters"] = {"call": call}
+        case = made.case("copies", [flow], {"figure": figure, "x": size, "show": "curve"})
+        return figures(made.ok(case, [[seconds] * 8]).raw)
+
+    in_a_cache = found("first", 1e-9, 1 << 20)
+    rates = [*in_a_cache, *found("first", 1e-3, 1 << 30), *found("first", 2e-3, 1 << 30)]
+    assert at_the_end(rates) == "1074 GB/s at 1 GiB"
+    times = [*found("latency", 2e-7, 1), *found("latency", 1e-7, 64), *found("latency", 5e-9, 1, "window")]
+    assert at_the_end(times) == "200.0 ns at 1 B"
+    assert at_the_end([]) == ""
 
 
 def pace(rounds: int = 2, starts_s: float = 0.0, deadline: float = math.inf) -> Pace:

@@ -14,21 +14,37 @@ Lines = list[tuple[str, ...]]
 HEAD = """## Applications' communication
 
 The halo exchange and the particle exchange with all ranks on one H100, which they share,
-and MPI that takes no GPU memory: MPI staged through the host beside copies by peer access or IPC. "Told" is the sum
-of the parts over the mean time, of the member that tells most: parts are the mean of one start more than the time,
-the one before the first sample.
+and MPI that takes no GPU memory: MPI staged through the host beside copies by peer access or IPC. "Sum of parts":
+what packing, sending, waiting and so on add up to on the rank where it is most, over the mean time. It is not quite
+100 %, as the parts' means hold one start more, the one before the first sample.
 """
 SHAPE = """## Particle exchange: messages beside Quicksilver's
 
-Of one steady cycle on 2 x 2 x 1 ranks: ours, computed, and in brackets what was recorded of the application.
+Of one steady cycle on 2 x 2 x 1 ranks: ours, computed, and in brackets what was recorded of the application. A cycle
+sends in rounds until no particle is left on its way.
 """
+ENTRIES = {
+    "messages_per_rank": "messages sent by a rank",
+    "mb_per_rank": "MB sent by a rank",
+    "p10": "particles in a message, 10th percentile",
+    "p50": "particles in a message, median",
+    "p90": "particles in a message, 90th percentile",
+    "largest": "particles in the largest message",
+    "rounds": "rounds",
+    "share_0": "particles sent in round 1, share of all",
+    "share_1": "in round 2",
+    "share_2": "in round 3",
+    "share_3": "in round 4",
+    "decay": "from round 4 on, each over the one before",
+}
+"""What the page calls each entry of a ``ParticleShape``."""
 ORDERS = """## Order of ranks, modelled
 
 The halo exchange of eight ranks on frontier: in the node's order, and in the order that `rank_order` suggests
 with a copy of each pair at 77 % of its path's peak.
 """
 ORDER_COLUMNS = ("order of GPUs", "modelled time, ms", "times as fast", "run")
-COLUMNS = ("application", "deck", "ranks", "combination", "time, ms", "95 % interval", "GB/s", "told", "run")
+COLUMNS = ("application", "deck", "ranks", "combination", "time, ms", "95 % interval", "GB/s", "sum of parts", "run")
 
 
 def timed(figures: Figures) -> Lines:
@@ -74,13 +90,13 @@ def told_share(figures: Figures, run: str, row_id: str) -> float:
 
 def shapes() -> tuple[tuple[str, ...], Lines]:
     """Head and lines: a figure each, a column for each recorded deck."""
-    head = ("", *(f"{DECKS[deck].name}, {count} particles" for deck, count in RECORDED))
+    head = ("of one cycle", *(f"{DECKS[deck].name}, {count} particles" for deck, count in RECORDED))
     compared = [
         shape(particles(DECKS[deck], (2, 2, 1), count)).beside(recorded) for (deck, count), recorded in RECORDED.items()
     ]
     names = [name for name, _, _ in compared[0]]
     lines = [
-        (name.replace("_", " "), *(f"{column[at][1]:.4g} ({column[at][2]:g})" for column in compared))
+        (ENTRIES[name], *(f"{column[at][1]:.4g} ({column[at][2]:g})" for column in compared))
         for at, name in enumerate(names)
     ]
     return head, lines

@@ -124,7 +124,7 @@ class LiveProgress:
                 return
             self._done += 1
             self._pace.take(row["id"], float(row.get("elapsed_s", 0.0)))
-            self._last = f"{row['id']}  {span(figures(row)) or row['status']}"
+            self._last = f"{row['id']}  {span([one.headline for one in figures(row)]) or row['status']}"
             matrix = self._matrices.get(matrix_key(row["case"]))
             if matrix is not None:
                 matrix.take(row)

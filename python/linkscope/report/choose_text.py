@@ -102,11 +102,12 @@ def _of_questions(found: Choices) -> str:
     if not found.answers:
         return (
             "Nothing to choose: this run does nothing in two ways under the same conditions. With GPUs the suites "
-            "default and peer do; between processes collectives and mpi-allocators; an application's messages halo."
+            "default and peer do; between processes p2p-processes, collectives and mpi-allocators; an application's "
+            "messages halo."
         )
     if not matter:
         return f"It does not matter: in {len(found.answers)} of {len(found.answers)} questions all ways are equals."
-    worst = min(matter, key=lambda one: (_on_host(one), len(one.interfaces) < 2, -one.stake))
+    worst = min(matter, key=stakes)
     return (
         f"It matters in {len(matter)} of {len(found.answers)} questions. Most is at stake here: "
         f"{title(worst.question)}; the wrong way takes up to {1 + worst.stake:.3g} times as long."
@@ -145,6 +146,11 @@ def costs(one: SizeRange) -> str:
 def way(name: str) -> str:
     """Short: that it is of a collective the question says."""
     return name.replace(COLLECTIVE, "", 1)
+
+
+def stakes(answer: Choice) -> tuple[bool, bool, float]:
+    """Order by what the wrong way costs: what GPUs do first, and which interface before how to set one."""
+    return _on_host(answer), len(answer.interfaces) < 2, -answer.stake
 
 
 def rank(answer: Choice) -> tuple[bool, bool, int, bool, float]:

@@ -60,19 +60,21 @@ class RunsLine:
 
 @dataclass(frozen=True)
 class SideBySide:
-    """``verdict`` and ``findings`` are what `compare` says of the first run against those of the same node;
-    ``left_out`` counts the tables that are not shown."""
+    """``verdict`` and ``findings`` are what `compare` says of the first run against those of the same node; ``lone``:
+    a sentence for each run that has no table in common with any other; ``left_out`` counts the tables that are not
+    shown."""
 
     runs: tuple[RunHead, ...]
     verdict: str
     findings: tuple[str, ...]
+    lone: tuple[str, ...]
     lines: tuple[RunsLine, ...]
     left_out: int
     modelled: bool
 
 
 def side_by_side(whole: Sequence[Excerpt]) -> SideBySide:
-    """Raises LinkscopeError for more than ``MOST_RUNS`` runs."""
+    """Raises LinkscopeError for more than ``MOST_RUNS`` runs, and where no two have a table in common."""
     runs = [one.run for one in whole]
     if len(runs) > MOST_RUNS:
         raise LinkscopeError(f"{len(runs)} runs are too many for one page: name at most {MOST_RUNS}")
@@ -85,24 +87,39 @@ def side_by_side(whole: Sequence[Excerpt]) -> SideBySide:
         heads.append(RunHead(_name(runs, number), run.node.name, started, opening, of.modelled, of.imported))
         tables.append({_key(line): line for line in found.summary.tables})
     tables = _whatever_size(tables)
+    lone = [number for number in range(len(runs)) if len(runs) > 1 and _is_lone(number, tables)]
+    held = [f"{head.name} holds {_held(table)}" for head, table in zip(heads, tables, strict=True)]
+    if lone and len(lone) == len(runs):
+        raise LinkscopeError(f"nothing to set side by side: {'; '.join(held)}: give each a page of its own")
     found_keys = list(dict.fromkeys(key for table in tables for key in table))
-    compared = _compared(runs)
+    alike = _comparable(runs)
+    compared = compare(runs[:1], alike) if alike else None
     verdict, findings = _changes(runs, compared)
     told = {(change.table, one.worse) for one in (compared.findings if compared else ()) for change in one.changes}
     return SideBySide(
         runs=tuple(heads),
         verdict=verdict,
         findings=findings,
+        lone=tuple(f"{held[number]}, of which the others have none." for number in lone),
         lines=tuple(_line(key, tables, told) for key in found_keys[:MOST_LINES]),
         left_out=max(len(found_keys) - MOST_LINES, 0),
         modelled=any(head.modelled for head in heads),
     )
 
 
-def _compared(runs: Sequence[RunFile]) -> Comparison | None:
-    """The first against the others of its node: those of other nodes have no noise in common with it. None: no such."""
-    alike = _of_one_node(runs)
-    return compare(runs[:1], alike) if alike else None
+def _is_lone(number: int, tables: Sequence[dict[Key, TableSummary]]) -> bool:
+    """Whether no other run has a table of this one, of whatever size."""
+    own = set(map(_unsized, tables[number]))
+    return all(own.isdisjoint(map(_unsized, other)) for at, other in enumerate(tables) if at != number)
+
+
+def _held(table: dict[Key, TableSummary]) -> str:
+    """Such as "2 tables of p2p-processes, first "Message between processes""."""
+    if not table:
+        return "no figure"
+    suites = dict.fromkeys(line.heading.suite for line in table.values())
+    first = next(iter(table.values())).heading.title
+    return f'{wording.count(len(table), "table")} of {wording.few(list(suites))}, first "{first}"'
 
 
 def _of_one_node(runs: Sequence[RunFile]) -> list[RunFile]:
@@ -110,17 +127,28 @@ def _of_one_node(runs: Sequence[RunFile]) -> list[RunFile]:
     return [run for run in runs[1:] if run.node.name == runs[0].node.name]
 
 
+def _comparable(runs: Sequence[RunFile]) -> list[RunFile]:
+    """Those that the first is compared with: of its node, since others have no noise in common with it, and with cases
+    that it has, too."""
+    have = {row.id for row in runs[0].rows if row.status == "ok"}
+    done = ("ok", "failed")
+    return [run for run in _of_one_node(runs) if any(row.status in done and row.id in have for row in run.rows)]
+
+
 def _changes(runs: Sequence[RunFile], found: Comparison | None) -> tuple[str, tuple[str, ...]]:
     """Verdict and findings of `compare`."""
-    others = len(runs) - 1 - len(_of_one_node(runs))
-    apart = "1 run is of another node" if others == 1 else f"{others} runs are of other nodes"
+    others, strangers = len(runs) - 1 - len(_of_one_node(runs)), len(_of_one_node(runs)) - len(_comparable(runs))
+    reasons = ["1 run is of another node" if others == 1 else f"{others} runs are of other nodes"] * bool(others)
+    reasons += [f"{wording.count(strangers, 'run')} with no case of the first"] * bool(strangers)
+    apart = ", ".join(reasons)
     if found is None:
-        return f"What changed can't be told: {apart} than the first. Below are differences between nodes.", ()
+        between = "" if strangers else " Below are differences between nodes."
+        return f"What changed from the first run can't be told: {apart}.{between}", ()
     findings = [
         f"{one.what}: {'worse' if one.worse else 'better'}, {compare_text.percent(one.ratio)}"
         for one in found.findings[:MOST_FINDINGS]
     ]
-    return compare_text.verdict(found) + (f" Not compared: {apart}." if others else ""), tuple(findings)
+    return compare_text.verdict(found) + (f" Not compared: {apart}." if apart else ""), tuple(findings)
 
 
 def _name(runs: Sequence[RunFile], number: int) -> str:

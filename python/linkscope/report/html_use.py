@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
@@ -17,6 +18,7 @@ from linkscope.report.choose_text import (
     closings,
     cost,
     rank,
+    stakes,
     title,
     way,
 )
@@ -50,8 +52,8 @@ class UseMap:
 
 
 def use_maps(choices: Choices) -> list[UseMap]:
-    """A map for every question, those asked most first, as far as there is room."""
-    ranked = sorted(choices.answers, key=rank)
+    """A map for every question, as far as there is room, in the order of ``_ranked``."""
+    ranked = _ranked(choices.answers)
     room = accumulate(len(one.rivals) * len(one.sizes) for one in ranked)
     return [_map(one) for one, used in zip(ranked, room, strict=True) if used <= MOST_COSTS]
 
@@ -82,12 +84,12 @@ def read_as(choices: Choices) -> str:
 
 
 def uses(choices: Choices) -> list[tuple[str, str]]:
-    """What to use for what, such as ("GPU to GPU", "kernel-copy push up to 16 MiB, copy-engine push from 64 MiB"): in
-    the order of `choose`, and last where it does not matter."""
+    """What to use for what, such as ("GPU to GPU", "kernel-copy push up to 16 MiB, copy-engine push from 64 MiB"):
+    first where most is at stake, last where it does not matter."""
     whatever = {_moved(one) for one in choices.answers if one.question.memory == ANY}
     open_ = [one for one in choices.answers if one.question.memory == ANY or _moved(one) not in whatever]
     by_movement: dict[str, list[Choice]] = {}
-    for one in sorted(open_, key=lambda one: (one.equals, rank(one))):
+    for one in _ranked(open_):
         by_movement.setdefault(one.question.movement, []).append(one)
     lines: dict[str, str] = {}
     for some in by_movement.values():
@@ -98,6 +100,13 @@ def uses(choices: Choices) -> list[tuple[str, str]]:
         beside = "".join(f", {condition}" for condition in first.question.conditions[1:])
         lines.setdefault(f"{first.question.movement}{where}{memory}{beside}", in_words(first))
     return list(lines.items())[:MOST_USES]
+
+
+def _ranked(answers: Sequence[Choice]) -> list[Choice]:
+    """First the one with most at stake, which the verdict of `choose` names, then in the order of `choose`; last those
+    in which it does not matter."""
+    worst = min(answers, key=lambda one: (one.equals, *stakes(one)), default=None)
+    return sorted(answers, key=lambda one: (one.equals, one is not worst, rank(one)))
 
 
 def best_collectives(choices: Choices) -> dict[str, str]:
