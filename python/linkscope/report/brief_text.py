@@ -199,7 +199,8 @@ def _print_tables(lines: Sequence[TableSummary], room: int, console: Console) ->
     """As many as fit into ``room`` lines, those of known peak first, in the order of the run."""
     if not lines:
         return
-    most = max(FEWEST_TABLES, room - HEAD_LINES - 1)
+    assumed = any(line.best.assumed for line in lines)
+    most = max(FEWEST_TABLES, room - HEAD_LINES - 1 - assumed)
     lines, dropped = _once_each(lines, most)
     if len(lines) > most:
         known = sorted(range(len(lines)), key=lambda index: lines[index].highest_share is None)
@@ -211,6 +212,8 @@ def _print_tables(lines: Sequence[TableSummary], room: int, console: Console) ->
     fits = len(lines) + sum(map(bool, below)) <= most - bool(left)
     console.print()
     console.print(table_lines(lines, console.width, below if fits else ()))
+    if assumed:
+        console.print(Text(f"{wording.ASSUMED} {wording.OF_NO_SOURCE}", style="dim"))
     if left:
         console.print(Text(f"and {wording.count(left, 'more table')} with --full", style="dim"))
 
