@@ -72,6 +72,21 @@ def test_the_head_names_the_mpi_that_was_measured() -> None:
     assert not mpi(made.run(4).rows)
 
 
+def test_the_head_says_how_the_request_limited_the_run() -> None:
+    whole = made.run(4)
+    request = {
+        "suites": ["default"],
+        "sizes": "1:1M",
+        "keyword": "mpi and not xccl",
+        "devices": None,
+        "precision": "1%",
+    }
+    asked = replace(whole, header={**whole.header, "plan": {**whole.header["plan"], "request": request}})
+    told = [line for line in brief(asked) if "--sizes 1:1M -k 'mpi and not xccl'" in line]
+    assert told
+    assert not set(told) & set(brief(whole))
+
+
 @pytest.mark.parametrize("width", [80, 120, 160])
 @pytest.mark.parametrize("path", sorted(RUNS.glob("*.jsonl")), ids=lambda path: path.stem)
 def test_a_recorded_run_fits_one_screen(path: Path, width: int) -> None:

@@ -24,7 +24,7 @@ from linkscope.report import by_size_text, explain_text, wording, workload_text
 from linkscope.report.cell_grid import Notes, Parts, parts_of, print_parts, width_of
 from linkscope.report.odd_text import imprecision, odd
 from linkscope.report.peer_formats.formats import formats_for
-from linkscope.report.provenance import date, measured_once, mpi, remarks
+from linkscope.report.provenance import date, limits, measured_once, mpi, remarks
 from linkscope.report.summary_text import best_at, group_line, table_lines
 from linkscope.report.sweep import is_sweep
 from linkscope.results.run_file import RunFile
@@ -104,8 +104,8 @@ def _origin(run: RunFile, found: Overview, console: Console) -> list[RenderableT
     parts: list[RenderableType] = []
     if mark := wording.mark(found.summary):
         parts.append(Text(f" {mark} ", style="bold black on yellow"))
-    by = mpi(run.rows)
-    told = [f"MPI: {by}"] if by else []
+    named = {"limited to": limits(run.header), "MPI": mpi(run.rows)}
+    told = [f"{name}: {text}" for name, text in named.items() if text]
     return [*parts, title, *(_cropped(text, 1, "dim", console) for text in told)]
 
 

@@ -21,6 +21,11 @@ from linkscope.traits import method_traits
 
 Header = dict[str, Any]
 
+_LIMITS = {
+    **{name: f"--{name}" for name in ("sizes", "devices", "methods", "budget")},
+    "keyword": "-k",
+}
+"""Fields of a request that leave cases out."""
 _BY = "by "
 """Begins the note of a row by MPI that names the library."""
 _VERSION = re.compile(r"^MPI VERSION : |\bversion:? +|\bv(?=\d)", re.IGNORECASE)
@@ -104,6 +109,14 @@ def mpi(rows: Iterable[Row]) -> str:
     notes = (note for row in by_mpi for one in row.measured for flow in one.flows for note in flow.notes)
     names = (_VERSION.sub("", note.removeprefix(_BY)) for note in notes if note.startswith(_BY))
     return ", ".join(dict.fromkeys(names))
+
+
+def limits(header: Header) -> str:
+    """What the request left out of the suites, as it is typed: "--sizes 1:1M -k mpi"; empty where nothing."""
+    request = header.get("plan", {}).get("request") or {}
+    return shlex.join(
+        word for name, flag in _LIMITS.items() if request.get(name) for word in (flag, str(request[name]))
+    )
 
 
 def date(text: str) -> str:
