@@ -84,6 +84,14 @@ def test_the_first_rule_that_fits_replaces_what_it_names(tmp_path: Path) -> None
     assert figures["gpu:0"] == {"latency_us": 7, "efficiency": 0.9, "ceiling_gbps": 3}
 
 
+def test_a_latency_is_assumed_where_its_own_method_or_rule_says_so(tmp_path: Path) -> None:
+    rules = ("when: {tier: [wide]}, latency_us: 9, assumed: [latency_us]", "when: {tier: [thin]}, ceiling_gbps: 3")
+    told = {tuple(case.case["labels"].get("assumed", ())) for case in planned(tmp_path, GPUS, rules[1])}
+    assert told == {()}
+    cases = planned(tmp_path, GPUS, *rules)
+    assert {case.case["labels"]["tier"] for case in cases if "assumed" in case.case["labels"]} == {"wide"}
+
+
 TOUCHED: Json = {"on": "gpu", "memory": "device", "first_touch": "cpu"}
 
 

@@ -23,6 +23,7 @@ from linkscope.cli.main import app
 from linkscope.cli.paging import paged
 from linkscope.errors import LinkscopeError
 from linkscope.report import brief_text, odd_text, wording
+from linkscope.report.provenance import mpi
 from linkscope.report.summary_text import best_at
 from linkscope.results.row import Row
 from linkscope.results.run_file import RunFile
@@ -51,6 +52,39 @@ def test_a_run_that_has_ended_tells_each_reason_once_with_the_rows_of_suites() -
     assert f"{rows[0].suite}/{rows[0].name}" in text
     assert "linkscope explain" not in text
     assert len(text.splitlines()) <= brief_text.MOST_LINES + 2
+
+
+def test_the_head_names_the_mpi_that_was_measured() -> None:
+    def noted(method: str, *notes: str) -> Row:
+        flow = made.flow("numa:0", "numa:0", 8, method)
+        line = made.ok(made.case(method, [flow], {}), [made.steady(1e-6)], latency=True).raw
+        return Row.from_json({**line, "flows": [{**line["flows"][0], "notes": list(notes)}]})
+
+    rows = [
+        noted("mpi", "by MPICH Version: 5.0.2", "MPI_THREAD_MULTIPLE"),
+        noted("mpi-collective", "by Open MPI v4.1.6"),
+        noted("torch-mpi", "by MPI VERSION : CRAY MPICH version 8.1.28.15 (ANL base 3.4a2)"),
+        noted("memcpy", "by ncclAlltoAll"),
+    ]
+    names = "MPICH 5.0.2, Open MPI 4.1.6, CRAY MPICH 8.1.28.15 (ANL base 3.4a2)"
+    assert mpi(rows) == names
+    assert any(names in line for line in brief(made.run(1, rows), 120)[:4])
+    assert not mpi(made.run(4).rows)
+
+
+def test_the_head_says_how_the_request_limited_the_run() -> None:
+    whole = made.run(4)
+    request = {
+        "suites": ["default"],
+        "sizes": "1:1M",
+        "keyword": "mpi and not xccl",
+        "devices": None,
+        "precision": "1%",
+    }
+    asked = replace(whole, header={**whole.header, "plan": {**whole.header["plan"], "request": request}})
+    told = [line for line in brief(asked) if "--sizes 1:1M -k 'mpi and not xccl'" in line]
+    assert told
+    assert not set(told) & set(brief(whole))
 
 
 @pytest.mark.parametrize("width", [80, 120, 160])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from statistics import fmean
 
 import polars
@@ -15,15 +15,18 @@ from linkscope.analysis.size_ranges import Cost, equals
 
 FEWEST_SIZES = 4
 """Fewer say nothing by size."""
+_WANTED = ("way", "bytes", "assumed", "cost", "cost_low", "cost_high")
 
 
 @dataclass(frozen=True)
 class BySize:
     """``ways``: the costs of each in seconds, by bytes, the best way first; the first of every method stand before
-    its others."""
+    its others. ``assumed``: of ways the sizes at which the cost is a model's and mostly a latency that no source
+    gives."""
 
     question: Question
     ways: Mapping[str, Mapping[float, Cost]]
+    assumed: Mapping[str, frozenset[float]] = field(default_factory=dict)
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -41,7 +44,9 @@ class BySize:
         return "GPU" not in self.question.movement
 
     def fastest(self, size: int) -> frozenset[str]:
-        """The fastest way and its equals."""
+        """The fastest way and its equals; none where the cost of a way is assumed."""
+        if any(size in sizes for sizes in self.assumed.values()):
+            return frozenset()
         return frozenset(equals({name: costs for name, costs in self.ways.items() if size in costs}, size))
 
     def picks(self, most: int) -> tuple[int, ...]:
@@ -63,9 +68,13 @@ def by_size(figures: polars.DataFrame) -> list[BySize]:
         if lines["bytes"].n_unique() < FEWEST_SIZES:
             continue
         ways: dict[str, dict[float, Cost]] = {}
-        for way, size, *cost in lines.select("way", "bytes", "cost", "cost_low", "cost_high").iter_rows():
+        assumed: dict[str, set[float]] = {}
+        for way, size, of_model, *cost in lines.select(_WANTED).iter_rows():
             ways.setdefault(names[way], {})[float(size)] = Cost(*cost)
-        found.append(BySize(question, _best_first(ways)))
+            if of_model:
+                assumed.setdefault(names[way], set()).add(float(size))
+        sizes = {name: frozenset(some) for name, some in assumed.items()}
+        found.append(BySize(question, _best_first(ways), sizes))
     return sorted(found, key=lambda one: (one.on_host, -len(one.methods), len(one.question.conditions)))
 
 

@@ -49,6 +49,7 @@ class Cell:
     have in common to be set against one another: the clock, whether bytes of both ways count, what is timed.
     ``hosts``: those between which it was measured, where they are several; they stand in the ``variant``, too.
     ``of_samples``: its interval is that of samples alone. ``within_run``: and says nothing of other runs, as it should.
+    ``assumed``: a model's figure that is mostly a latency of no source.
     """
 
     id: str
@@ -70,6 +71,7 @@ class Cell:
     hosts: tuple[str, ...] = ()
     of_samples: bool = True
     within_run: bool = False
+    assumed: bool = False
 
     @property
     def key(self) -> tuple[str, str, str, str]:
@@ -183,6 +185,7 @@ def cell(row: Row, paths: Paths) -> Cell:
         hosts=row.between,
         of_samples=len(row.measured) < 2 and not row.noise and not row.origin,
         within_run=row.within_run,
+        assumed=row.assumed,
     )
 
 

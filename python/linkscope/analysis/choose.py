@@ -75,6 +75,7 @@ _STAGED = ("staging", "full")
 """The workload copies through the host itself."""
 _SAID = {"recorded": "graph of {word}"}
 _COSTS = ("cost", "cost_low", "cost_high")
+_OF_MODEL = ("modelled", "assumed")
 _KEYS = (
     *("method", "executor", "source", "source_memory", "destination", "destination_memory", "members", "processes"),
     *(
@@ -166,12 +167,14 @@ class Choice:
 @dataclass(frozen=True, repr=False)
 class Choices(Displayed):
     """``answers`` in the order of the run. ``unrivalled``: what the run measured in one way alone. ``settings``: what
-    libraries were told to do without, as the engine noted it."""
+    libraries were told to do without, as the engine noted it. ``assumed``: how many figures are mostly a latency
+    that no source gives; nothing is ranked at their sizes."""
 
     answers: tuple[Choice, ...]
     unrivalled: tuple[Question, ...]
     modelled: bool
     settings: tuple[str, ...] = ()
+    assumed: int = 0
 
     def to_json(self) -> Json:
         """A JSON-ready dict."""
@@ -180,6 +183,7 @@ class Choices(Displayed):
             "unrivalled": [asdict(question) for question in self.unrivalled],
             "modelled": self.modelled,
             "settings": list(self.settings),
+            "assumed": self.assumed,
         }
 
 
@@ -211,7 +215,8 @@ def choose(figures: polars.DataFrame) -> Choices:
     pair of memories and, where several were measured, with any.
 
     Only figures of one regime, without background traffic, are rivals. Of several paths of one tier those on which all
-    rivals of a size were measured count, by their median.
+    rivals of a size were measured count, by their median. Sizes at which the figure of any rival is mostly an assumed
+    latency are left out.
     """
     usable = _usable(figures)
     keys = usable.select(_KEYS).unique(maintain_order=True)
@@ -228,8 +233,10 @@ def choose(figures: polars.DataFrame) -> Choices:
         *(one for one in _answers(usable, keys, free, launch) if one.question in several),
     ]
     answered = {(one.question.movement, one.question.tier, one.question.conditions) for one in answers}
-    unrivalled = [q for q in _ways(free) if (q.movement, q.tier, q.conditions) not in answered]
-    return Choices(tuple(answers), tuple(unrivalled), bool(figures["modelled"].any()), _settings(usable))
+    assumed = int(usable["assumed"].sum())
+    alone = [q for q, ways in _ways(free).items() if not assumed or len(ways) < 2]
+    unrivalled = [q for q in alone if (q.movement, q.tier, q.conditions) not in answered]
+    return Choices(tuple(answers), tuple(unrivalled), bool(figures["modelled"].any()), _settings(usable), assumed)
 
 
 def interface(rival: str) -> str:
@@ -239,8 +246,8 @@ def interface(rival: str) -> str:
 
 def costs_by_size(figures: polars.DataFrame) -> Iterator[tuple[Question, list[str], polars.DataFrame]]:
     """Of every question, with any memory where it was measured in several, in the order of the run: the names of its
-    ways, and a line for each size and way, with its number as ``way`` and its ``cost`` in seconds. A question with one
-    way alone is among them."""
+    ways, and a line for each size and way, with its number as ``way``, its ``cost`` in seconds and whether that is
+    ``assumed``. A question with one way alone is among them."""
     usable = _usable(figures)
     keys = usable.select(_KEYS).unique(maintain_order=True)
     told = _of_any_memory([(_question(key), _way(key), _path(key)) for key in keys.iter_rows(named=True)])
@@ -354,7 +361,8 @@ def _answers(
     """A choice for every question with two ways or more; ``told`` has an entry for each line of ``keys``. ``launch``:
     what one adds, in seconds, if known."""
     for question, ways, lines, row in _costs(usable, keys, told, fewest=2):
-        found = _choice(question, ways, lines, row, launch)
+        known = lines.filter(~polars.col("assumed").any().over("bytes"))
+        found = _choice(question, ways, known, row, launch)
         if found is not None:
             yield found
 
@@ -377,11 +385,11 @@ def _costs(
     rows = _rows(joined)
     costs = (
         joined.group_by(*by, "path")
-        .agg(*(polars.col(name).median() for name in _COSTS), polars.col("modelled").any())
+        .agg(*(polars.col(name).median() for name in _COSTS), polars.col(_OF_MODEL).any())
         .with_columns(paths=polars.col("path").n_unique().over("question"))
         .filter(_comparable())
         .group_by(by)
-        .agg(*(polars.col(name).median() for name in _COSTS), polars.col("modelled").any(), polars.col("paths").first())
+        .agg(*(polars.col(name).median() for name in _COSTS), polars.col(_OF_MODEL).any(), polars.col("paths").first())
         .sort(by)
         .collect()
     )

@@ -34,6 +34,7 @@ SCHEMA: dict[str, Any] = {
     **{"id": polars.String, "suite": _WORDS, "row": _WORDS, "title": _WORDS, "status": _WORDS, "reason": _WORDS},
     **{
         "modelled": polars.Boolean,
+        "assumed": polars.Boolean,
         "origin": _WORDS,
         "clock": _WORDS,
         "regime": _WORDS,
@@ -69,6 +70,7 @@ def figures(run: RunFile) -> polars.DataFrame:
 
     ``gbps`` or ``seconds`` is the figure itself, by what ``figure`` names; beside the rate of one flow stands its time,
     beside the time of a transfer its rate: what has no ``gbps`` moves nothing.
+    ``assumed``: of a model, mostly a latency that no source gives.
     ``origin``: the tool that it was imported from, "" where linkscope measured it.
     ``low`` and ``high`` bound the 95 % interval. ``flows`` and ``background`` count what ran together, ``together``
     says how the measured ones lie: "both ways", "1 to 3", "12 flows"; "" for one alone. ``memory``: the kind, and who
@@ -111,6 +113,7 @@ def of_case(row: Row) -> Json:
     _, table_row, table_column, figure = place_of(row)
     return {
         **{"id": row.id, "suite": row.suite, "row": row.name, "title": title(row), "modelled": row.modelled},
+        "assumed": row.assumed,
         "origin": row.origin,
         **{"clock": row.case["clock"], "regime": regime(row)},
         **{"cache": row.case.get("cache", "rotated"), "load": row.load, "environment": _words(row.environment)},

@@ -37,7 +37,7 @@ def leaders_of(curves: Sequence[SeriesCurve]) -> tuple[Leader, ...]:
     """Leads of every place and regime in which two curves or more can be set against one another, sizes ascending.
 
     Figures of different clocks, of flows that count both ways, and of different hosts are never compared. Nobody leads
-    where all curves are equals throughout.
+    where all curves are equals throughout, and at sizes where the figure of one is mostly an assumed latency.
     """
     groups: dict[tuple[str, str, tuple[str, ...]], list[SeriesCurve]] = {}
     for curve in curves:
@@ -64,11 +64,12 @@ def _cost(figure: Headline | None) -> Cost | None:
 
 def _leads(place: str, regime: str, rivals: Sequence[SeriesCurve]) -> list[Leader]:
     clock = regime.partition(",")[0]
+    assumed = {point.x for curve in rivals for point in curve.points if point.assumed}
     costs = {
         ", ".join(word for word in curve.series.split(", ")[1:] if word != clock): {
             point.x: found
             for point in curve.points
-            if point.x is not None and (found := _cost(point.headline)) is not None
+            if point.x is not None and point.x not in assumed and (found := _cost(point.headline)) is not None
         }
         for curve in rivals
     }

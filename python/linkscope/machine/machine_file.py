@@ -82,6 +82,7 @@ class FigureFields(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     efficiency: Annotated[float, Meta(gt=0, le=1)] | UnsetType = UNSET
     cached_gbps: Positive | UnsetType = UNSET
     load_ns: Positive | UnsetType = UNSET
+    assumed: Annotated[list[Literal["latency_us"]], Meta(min_length=1)] | UnsetType = UNSET
 
 
 class RuleFields(FigureFields, forbid_unknown_fields=True, kw_only=True):

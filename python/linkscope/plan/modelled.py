@@ -76,7 +76,7 @@ def _step(steps: list[Json], case: Json, paths: Paths, catalog: EngineCatalog) -
     """The same for the first of these steps of a schedule, which are under way together."""
     if _described(steps[0], paths.node) is None:
         return f"the description of {paths.node.name} has no figures for {steps[0]['method']}"
-    return _settle({**case, "flows": steps}, steps[0], paths, catalog)
+    return _settle({**case, "flows": steps, "labels": {}}, steps[0], paths, catalog)
 
 
 def _described(flow: Json, node: Node) -> Json | None:
@@ -90,6 +90,7 @@ class _Choice:
 
     def __init__(self, case: Json, flow: Json, described: Json, paths: Paths) -> None:
         self.flow, self.described, self.node = flow, described, paths.node
+        self.first, self.labels = case["flows"][0], case["labels"]
         self.lacks = f"the description of {self.node.name}"
         self.asked: dict[str, str] = case.get("environment", {})
         self.environment = _worded(described.get("environment", {})) | self.asked
@@ -111,7 +112,15 @@ class _Choice:
             self.flow["figures"] = _figures(self.described | rule)
             settled = [name for name in self.flow.get("parameters", ()) if name in self._settled(rule["when"])]
             self.flow["figures"] |= {"settled": settled} if settled else {}
+            self._label(rule)
         return reason
+
+    def _label(self, rule: Json) -> None:
+        """Names in the labels what no source gives of the case's first flow; a rule's figures are as the rule says."""
+        own = [name for name in self.described.get("assumed", ()) if name not in rule]
+        assumed = [*own, *rule.get("assumed", ())]
+        if assumed and self.flow is self.first:
+            self.labels["assumed"] = assumed
 
     @cached_property
     def _here(self) -> Json:

@@ -24,7 +24,7 @@ from linkscope.report import by_size_text, explain_text, wording, workload_text
 from linkscope.report.cell_grid import Notes, Parts, parts_of, print_parts, width_of
 from linkscope.report.odd_text import imprecision, odd
 from linkscope.report.peer_formats.formats import formats_for
-from linkscope.report.provenance import date, measured_once, remarks
+from linkscope.report.provenance import date, limits, measured_once, mpi, remarks
 from linkscope.report.summary_text import best_at, group_line, table_lines
 from linkscope.report.sweep import is_sweep
 from linkscope.results.run_file import RunFile
@@ -78,7 +78,7 @@ def _show(
     console: Console,
 ) -> None:
     lines = best_by_method(found.summary.tables)
-    above: list[RenderableType] = [*_origin(run, found), *_verdict(run, found, diagnosis, console), *head]
+    above: list[RenderableType] = [*_origin(run, found, console), *_verdict(run, found, diagnosis, console), *head]
     if sizes:
         above += [Text(""), *by_size_text.lines(sizes, console)]
     below: list[RenderableType] = [*_odd(found, lines, diagnosis, console), *foot]
@@ -97,14 +97,16 @@ def _show(
         console.print(part)
 
 
-def _origin(run: RunFile, found: Overview) -> list[RenderableType]:
+def _origin(run: RunFile, found: Overview, console: Console) -> list[RenderableType]:
     where = run.node.name if run.node.modelled else f"{run.node.name} on {run.header.get('host', '?')}"
     title = Text(wording.shortened(where, 40), style="bold")
     title.append(f"  {date(str(run.header.get('started', '')))}", style="dim")
     parts: list[RenderableType] = []
     if mark := wording.mark(found.summary):
         parts.append(Text(f" {mark} ", style="bold black on yellow"))
-    return [*parts, title]
+    named = {"limited to": limits(run.header), "MPI": mpi(run.rows)}
+    told = [f"{name}: {text}" for name, text in named.items() if text]
+    return [*parts, title, *(_cropped(text, 1, "dim", console) for text in told)]
 
 
 def _verdict(run: RunFile, found: Overview, diagnosis: Diagnosis, console: Console) -> list[RenderableType]:
@@ -199,7 +201,8 @@ def _print_tables(lines: Sequence[TableSummary], room: int, console: Console) ->
     """As many as fit into ``room`` lines, those of known peak first, in the order of the run."""
     if not lines:
         return
-    most = max(FEWEST_TABLES, room - HEAD_LINES - 1)
+    assumed = any(line.best.assumed for line in lines)
+    most = max(FEWEST_TABLES, room - HEAD_LINES - 1 - assumed)
     lines, dropped = _once_each(lines, most)
     if len(lines) > most:
         known = sorted(range(len(lines)), key=lambda index: lines[index].highest_share is None)
@@ -211,6 +214,8 @@ def _print_tables(lines: Sequence[TableSummary], room: int, console: Console) ->
     fits = len(lines) + sum(map(bool, below)) <= most - bool(left)
     console.print()
     console.print(table_lines(lines, console.width, below if fits else ()))
+    if assumed:
+        console.print(Text(f"{wording.ASSUMED} {wording.OF_NO_SOURCE}", style="dim"))
     if left:
         console.print(Text(f"and {wording.count(left, 'more table')} with --full", style="dim"))
 

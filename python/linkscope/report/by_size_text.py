@@ -21,6 +21,8 @@ RATES_FROM = 256 << 10
 LEAST_WIDTH = 9
 """Of a way's column, its mark included."""
 FASTEST = " *"
+ASSUMED = f" {wording.ASSUMED}"
+"""As wide."""
 _BREAKS = re.compile(r"(?<!\bin)(?<!\bto)(?<!\bfrom) ")
 """Where a way's name may be broken: not before its memory."""
 
@@ -73,6 +75,7 @@ def _figure(one: BySize, way: str, size: int) -> str:
         return "-" + " " * len(FASTEST)
     figure = size / cost.median / 1e9 if size >= RATES_FROM else cost.median * 1e6
     marked = FASTEST if len(one.ways) > 1 and way in one.fastest(size) else " " * len(FASTEST)
+    marked = ASSUMED if size in one.assumed.get(way, ()) else marked
     return wording.value(figure) + marked
 
 
@@ -102,6 +105,8 @@ def _below(found: Sequence[BySize], shown: int) -> list[str]:
     one = found[0]
     left = len(one.ways) - shown
     marks = ["* fastest, or equal to it"] if len(one.ways) > 1 else []
+    assumed = any(size in sizes for sizes in one.assumed.values() for size in one.picks(MOST_SIZES))
+    marks += [f"{wording.ASSUMED} {wording.OF_NO_SOURCE}"] if assumed else []
     rates = ["GB/s: size over time"] if any(size >= RATES_FROM for size in one.picks(MOST_SIZES)) else []
     ways = [wording.count(left, "more way")] if left else []
     others = [wording.count(len(found) - 1, "more question")] if len(found) > 1 else []

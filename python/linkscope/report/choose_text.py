@@ -183,6 +183,8 @@ def caveats(found: Choices) -> list[str]:
     named = [text for start, text in NAMED.items() if any(name.startswith(start) for name in rivals)]
     told = [f"{'; '.join(named)}."] if named else []
     told += [f"{setting}: with it NCCL may be faster. {WITH_NVLS}" for setting in found.settings]
+    if found.assumed:
+        told.append(f"Left out: sizes at which the time of any way is {wording.OF_NO_SOURCE}.")
     if any(one.launches_aside for one in found.answers):
         told.append(LAUNCHES)
     return told

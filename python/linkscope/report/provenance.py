@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -16,8 +17,19 @@ from linkscope.machine.state import MachineState
 from linkscope.report import wording
 from linkscope.results.row import Row, origin_name
 from linkscope.results.run_file import RunFile
+from linkscope.traits import method_traits
 
 Header = dict[str, Any]
+
+_LIMITS = {
+    **{name: f"--{name}" for name in ("sizes", "devices", "methods", "budget")},
+    "keyword": "-k",
+}
+"""Fields of a request that leave cases out."""
+_BY = "by "
+"""Begins the note of a row by MPI that names the library."""
+_VERSION = re.compile(r"^MPI VERSION : |\bversion:? +|\bv(?=\d)", re.IGNORECASE)
+"""Words before a library's name or number that say nothing."""
 
 
 def precision(header: Header) -> float:
@@ -44,6 +56,7 @@ def provenance(
         ("processes", f"on {', '.join(several)}; peaks are of paths within a host" if several else ""),
         ("started", str(header.get("started", ""))),
         ("software", f"{software}, {versions}" if versions else software),
+        ("MPI", mpi(rows)),
         ("PyTorch", _further(header)),
         ("command", shlex.join(str(word) for word in header.get("command", []))),
         ("precision", "" if tool or _exact(rows) else sought),
@@ -88,6 +101,22 @@ def _noise(header: Header) -> str:
     when, of = str(known.get("calibrated", "?"))[:10], ", ".join(known.get("suites", ()))
     runs = f"{known.get('turns', '?')} runs" + (f" of {of}" if of else "")
     return f"calibrated {when} by {runs}; intervals include that"
+
+
+def mpi(rows: Iterable[Row]) -> str:
+    """The MPI libraries that figures are by, such as "MPICH 5.0.2"; empty where there are none."""
+    by_mpi = [row for row in rows if method_traits(row.case, row.case["flows"][0]["method"]).by_mpi]
+    notes = (note for row in by_mpi for one in row.measured for flow in one.flows for note in flow.notes)
+    names = (_VERSION.sub("", note.removeprefix(_BY)) for note in notes if note.startswith(_BY))
+    return ", ".join(dict.fromkeys(names))
+
+
+def limits(header: Header) -> str:
+    """What the request left out of the suites, as it is typed: "--sizes 1:1M -k mpi"; empty where nothing."""
+    request = header.get("plan", {}).get("request") or {}
+    return shlex.join(
+        word for name, flag in _LIMITS.items() if request.get(name) for word in (flag, str(request[name]))
+    )
 
 
 def date(text: str) -> str:

@@ -60,7 +60,7 @@ def table_lines(lines: Sequence[TableSummary], width: int, below: Sequence[str] 
     for name in ("fastest", "unit", "of peak"):
         grid.add_column(name, justify="right", no_wrap=True)
     grid.add_column("table", no_wrap=True)
-    cells = [(*_ends(line), line.heading.unit, _shares(line)) for line in lines]
+    cells = [(*_ends(line), _unit(line), _shares(line)) for line in lines]
     used = sum(max(len(head), *map(len, column)) for head, column in zip(HEADS, zip(*cells, strict=True), strict=True))
     room = width - used - GAP * len(HEADS)
     for line, figures, more in zip(lines, cells, below or [""] * len(lines), strict=True):
@@ -77,6 +77,11 @@ def _ends(line: TableSummary) -> tuple[str, str]:
     fastest = "" if best is None else wording.value(best.value.median)
     alone = line.ok == 1 or bool(line.heading.x_name) or worst is None
     return "" if alone or worst is None else wording.value(worst.value.median), fastest
+
+
+def _unit(line: TableSummary) -> str:
+    """With the mark of figures that are mostly an assumed latency."""
+    return f"{line.heading.unit} {wording.ASSUMED}" if line.best.assumed else line.heading.unit
 
 
 def _shares(line: TableSummary) -> str:

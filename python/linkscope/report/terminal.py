@@ -211,7 +211,7 @@ def _listing_grid(table: Listing, spread: Sequence[str], notes: Notes) -> Grid:
         grid.add_column(Text(axis.replace("_", " ")), overflow="fold", min_width=max(map(len, words)))
     peaks = ["of peak"] if any(entry.share is not None for entry in table.cells) else []
     exact = all(entry.headline is None or entry.headline.exact for entry in table.cells)
-    intervals = [] if exact else ["interval"]
+    intervals = ["interval"] if not exact else [""] if any(entry.assumed for entry in table.cells) else []
     spread = () if exact else spread
     for name in (table.heading.unit, *intervals, *peaks, *spread):
         grid.add_column(Text(name), justify="right", no_wrap=True)

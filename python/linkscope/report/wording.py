@@ -41,6 +41,8 @@ FEWEST_SAMPLES = 6
 """Of fewer samples not even the extremes bound the median with 95 %."""
 WITHIN_RUN = "†"
 UNKNOWN = "unknown"
+ASSUMED = "~"
+OF_NO_SOURCE = "mostly an assumed latency: no source gives it"
 BEYOND = "> peak"
 """Stands where the share of peak would, of figures that no link or memory can have delivered."""
 COUNTED_IN_BYTES = ("locality",)
@@ -177,10 +179,10 @@ def asked(precision: float) -> str:
 
 def interval(entry: Cell) -> str:
     """The margin of a cell that has a figure, with a dagger where it is within this run only, and with a star where
-    it is but the range of fewer than six samples.
+    it is but the range of fewer than six samples; of a model's, that it is assumed.
     """
     if entry.headline is None or entry.headline.exact:
-        return ""
+        return ASSUMED if entry.headline is not None and entry.assumed else ""
     return margin(entry.headline) + ("*" if _few_samples(entry) else "") + (WITHIN_RUN if entry.within_run else "")
 
 
@@ -228,6 +230,7 @@ def marks(cells: Sequence[Cell]) -> list[str]:
         f"{UNKNOWN}: the interval reaches further than a factor of {UNKNOWN_FROM:g}": sum(
             one.headline is not None and margin(one.headline) == UNKNOWN for one in figures
         ),
+        f"{ASSUMED}: {OF_NO_SOURCE}": sum(one.assumed for one in figures),
         f"{BEYOND}: {ABOVE_PEAK}": sum(entry.above_peak for entry in cells),
     }
     return [f"{count} of {len(figures)} {text}" for text, count in counts.items() if count]

@@ -97,6 +97,7 @@ class FlowRecord(_Flow, total=False):
     rank: Count
     role: Literal["measured", "background"]
     parameters: dict[Word, int | Word]
+    figures: dict[Word, Number | list[Word]]
     tuning_group: Text
 
 
@@ -158,6 +159,7 @@ class Labels(CellRecord, total=False):
     peer: dict[Word, Text] | None
     workload: WorkloadLabel
     traits: Traits
+    assumed: list[Word]
 
 
 class _Case(TypedDict):

@@ -11,6 +11,8 @@ from linkscope.results.records import Count, Natural, Number, Text
 ONE_REPLICATE = "one replicate: its interval says nothing of other runs"
 LEFT_OUT = "left out: "
 """What the reason of a skipped case begins with where only time was lacking: nothing is wrong with it."""
+MOSTLY = 0.5
+"""A latency that is so much of a time makes what it is."""
 
 
 def origin_name(record: dict[str, Any]) -> str:
@@ -107,6 +109,15 @@ class Row:
     def origin(self) -> str:
         """The tool that its figures were imported from, "nvbandwidth 0.8"; "" where linkscope measured them."""
         return origin_name(self.raw)
+
+    @property
+    def assumed(self) -> bool:
+        """Whether its time is a model's and mostly a latency that no source gives."""
+        if not self.modelled or "latency_us" not in self.labels.get("assumed", ()) or not self.measured_flows:
+            return False
+        flow, result = self.measured_flows[0]
+        latency: float = flow.get("figures", {}).get("latency_us", 0.0)
+        return latency * 1e-6 >= MOSTLY * result.seconds.median
 
     @property
     def elapsed_s(self) -> float:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from linkscope.machine.node import Node
+from linkscope.report import wording
 from linkscope.results.osu_benchmarks import OSU_COLLECTIVES, OSU_MESSAGES, OsuBenchmark
 from linkscope.results.row import Row
 from linkscope.results.run_file import RunFile
@@ -146,6 +147,8 @@ def _table(node: Node, by_size: Mapping[int, Row], names: Sequence[str]) -> Iter
     yield f"# OSU MPI{test.title.replace(' ', f'{platform} ', 1)} Test {VERSION}"
     if any(row.modelled for row in rows):
         yield "# linkscope: MODELLED, not a measurement"
+    if assumed := [size for size, row in by_size.items() if row.assumed]:
+        yield f"# linkscope: up to {max(assumed)} bytes {wording.OF_NO_SOURCE}"
     processes = _processes(rows[0])
     yield f"# linkscope: {processes} process{'' if processes == 1 else 'es'}, {_where(rows[0])}"
     yield from (f"# linkscope: {name}" for name in names)
