@@ -69,4 +69,9 @@ class Buffer {
   Bytes bytes_;
 };
 
+/// Null of no buffer.
+[[nodiscard]] inline std::byte* address_of(const Buffer* buffer) {
+  return buffer == nullptr ? nullptr : buffer->data();
+}
+
 }  // namespace linkscope

@@ -20,6 +20,8 @@ struct MemoryTraits {
   bool shareable = false;         ///< another process of the host can map it
   bool plain_allocation = false;  ///< on a GPU: by the runtime's plain call, so with an IPC handle
 
+  /// Whether malloc gives it, or pages that only this process maps.
+  [[nodiscard]] bool is_private() const { return system_pages && !shareable; }
   /// Whether pages are placed where they are first touched; the driver places others when it allocates.
   [[nodiscard]] bool placed_by_touch() const { return system_pages || registered || migrates; }
 

@@ -14,7 +14,7 @@ namespace {
 
 std::byte* row(const GridBox& box, std::uint64_t index) { return box.base + index * box.pitch; }
 
-bool is_plain(const Endpoint& where) { return where.traits.system_pages && !where.traits.huge_pages; }
+bool is_plain(const Endpoint& where) { return where.traits.is_private() && !where.traits.huge_pages; }
 
 }  // namespace
 
@@ -70,6 +70,8 @@ std::byte* HostPacker::allocate(Bytes bytes) {
       throw Error(Fault::no_memory, "malloc gives no " + format_bytes(bytes) + " for a message");
     return at;
   }
+  if (buffers_.traits.shareable)
+    throw Error(Fault::unsupported, buffers_.memory + " memory is not allocated message by message");
   std::array<host::Block, 1> block{};
   auto allocation = host::allocate_on_host(buffers_.traits, {bytes, 1}, buffers_.device.index);
   if (const int code = allocation->take(block); code != 0) throw allocation->failure(code);

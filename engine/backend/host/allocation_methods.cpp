@@ -15,7 +15,7 @@ Support names_host_memory(const Flow& flow) {
     return Support::no(flow.method + " has no source, and a destination that names the memory");
   }
   const Endpoint& where = *flow.destination;
-  if (!where.traits.system_pages || where.traits.shareable) {
+  if (!where.traits.is_private()) {
     return Support::no(flow.method + " by a CPU knows pageable and huge memory, not " + where.memory);
   }
   if (where.traits.huge_pages && huge_page_bytes() == 0) return Support::no("this kernel has no huge pages");

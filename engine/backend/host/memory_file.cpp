@@ -10,6 +10,7 @@
 #include <string>
 #include <utility>
 
+#include "backend/host/page_mapping.hpp"
 #include "base/error.hpp"
 #include "base/scope_guard.hpp"
 
@@ -30,11 +31,13 @@ void* map_shared(int descriptor, Bytes bytes) {
 
 }  // namespace
 
-MemoryFile::MemoryFile(Bytes bytes) : key_{::getpid(), ::memfd_create("linkscope", MFD_CLOEXEC), 0, bytes} {
+MemoryFile::MemoryFile(Bytes bytes)
+    : key_{::getpid(), ::memfd_create("linkscope", MFD_CLOEXEC), 0, 0, bytes} {
   const auto descriptor = static_cast<int>(key_.descriptor);
   if (descriptor < 0) no_memory("memfd_create");
   struct stat found{};
   if (::ftruncate(descriptor, static_cast<off_t>(bytes)) == 0 && ::fstat(descriptor, &found) == 0) {
+    key_.device = found.st_dev;
     key_.inode = found.st_ino;
     return;
   }
@@ -58,16 +61,20 @@ std::byte* MemoryFile::map() const {
 
 ForeignPages::ForeignPages(const MemoryFile::Key& key) : bytes_(key.bytes) {
   const std::string path = "/proc/" + std::to_string(key.pid) + "/fd/" + std::to_string(key.descriptor);
-  const int descriptor = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
+  const int descriptor = ::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
   if (descriptor < 0) refused(key, path + ": " + std::strerror(errno));
   const ScopeGuard close([&] { ::close(descriptor); });
   struct stat found{};
-  if (::fstat(descriptor, &found) != 0 || found.st_ino != key.inode ||
+  if (::fstat(descriptor, &found) != 0 || found.st_dev != key.device || found.st_ino != key.inode ||
       static_cast<Bytes>(found.st_size) < key.bytes)
     refused(key, "its number means another process here: do the two have different process namespaces?");
   void* const at = map_shared(descriptor, bytes_);
   if (at == MAP_FAILED) refused(key, std::strerror(errno));
   data_ = static_cast<std::byte*>(at);
+  if (populate_pages(data_, bytes_)) return;
+  const std::string why = std::strerror(errno);
+  ::munmap(at, bytes_);
+  refused(key, why);
 }
 
 ForeignPages::~ForeignPages() { ::munmap(data_, bytes_); }

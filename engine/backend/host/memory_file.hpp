@@ -15,6 +15,7 @@ class MemoryFile {
   struct Key {
     std::int64_t pid = 0;
     std::int64_t descriptor = -1;
+    std::uint64_t device = 0;
     std::uint64_t inode = 0;  ///< that process's number may be another's by then
     Bytes bytes = 0;
   };
@@ -36,7 +37,8 @@ class MemoryFile {
 /// Another process's MemoryFile, mapped here.
 class ForeignPages {
  public:
-  /// Throws Error{unsupported} where the system does not let this process have them.
+  /// Writing to them takes no fault from then on. Throws Error{unsupported} where the system does not let this process
+  /// have them.
   explicit ForeignPages(const MemoryFile::Key& key);
   ~ForeignPages();
   ForeignPages(const ForeignPages&) = delete;

@@ -58,17 +58,6 @@ std::byte* map_aligned(Bytes length, Bytes unit) {
   return at + before;
 }
 
-/// Faults every page of a piece in; false where the kernel says it cannot.
-bool populate(std::byte* at, Bytes length) {
-  if (madvise(at, length, MADV_POPULATE_WRITE) == 0) return true;
-  if (errno != EINVAL) return false;
-  const Bytes page = page_bytes();
-  for (Bytes offset = 0; offset < length; offset += page) {
-    *reinterpret_cast<volatile std::byte*>(at + offset) = std::byte{0};
-  }
-  return true;
-}
-
 }  // namespace
 
 std::byte* map_pages(Bytes length, Pages pages) {
@@ -82,6 +71,17 @@ std::byte* map_pages(Bytes length, Pages pages) {
 Bytes whole_pages(Bytes bytes, Pages pages) {
   const bool huge = pages == Pages::transparent_huge || pages == Pages::huge_tlb;
   return round_up(bytes, huge ? huge_page_bytes() : page_bytes());
+}
+
+bool populate_pages(std::byte* at, Bytes length) {
+  if (madvise(at, length, MADV_POPULATE_WRITE) == 0) return true;
+  if (errno != EINVAL) return false;
+  const Bytes page = page_bytes();
+  for (Bytes offset = 0; offset < length; offset += page) {
+    auto* const first = reinterpret_cast<volatile std::byte*>(at + offset);
+    *first = *first;
+  }
+  return true;
 }
 
 std::optional<std::string> bind_pages(std::byte* at, Bytes length, int node) {
@@ -126,7 +126,7 @@ void PageMapping::touch(WorkerPool& toucher, std::optional<int> node) const {
     const Bytes step = std::min(touch_step, length_ - from);
     if (pages_ != Pages::huge_tlb) MemoryRoom::wait_for(step, node);  // the pool is reserved already
     const auto bring_in = [&](Bytes offset, Bytes length) {
-      if (!populate(data_ + from + offset, length)) failed = true;
+      if (!populate_pages(data_ + from + offset, length)) failed = true;
     };
     if ((pages_ == Pages::system_policy || pages_ == Pages::shared) && length_ <= one_thread_limit) {
       toucher.run([&] { bring_in(0, step); });
@@ -185,7 +185,7 @@ double PageMapping::huge_share() const {
       if (first >= begin + length_) break;  // they ascend
     } else if (ours) {
       if (key == "Rss:" || key == "Private_Hugetlb:") resident_kib += value;
-      if (key == "AnonHugePages:" || key == "Private_Hugetlb:") huge_kib += value;
+      if (key == "AnonHugePages:" || key == "ShmemPmdMapped:" || key == "Private_Hugetlb:") huge_kib += value;
     }
   }
   return resident_kib == 0 ? 0 : static_cast<double>(huge_kib) / static_cast<double>(resident_kib);

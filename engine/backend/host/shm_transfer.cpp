@@ -1,5 +1,6 @@
 #include "backend/host/shm_transfer.hpp"
 
+#include <sched.h>
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -8,17 +9,13 @@
 #include <new>
 
 #include "backend/host/mapped_buffer.hpp"
-#include "backend/host/spin.hpp"
 #include "base/boot_id.hpp"
 #include "base/error.hpp"
 
 namespace linkscope::host {
 namespace {
 
-constexpr Bytes room_of_word = 4096;
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free, "or it means nothing to another process");
-
-std::byte* address_of(const Buffer* buffer) { return buffer == nullptr ? nullptr : buffer->data(); }
 
 /// Throws Error{broken} for a buffer in any memory but `shm`: supports() lets none come so far.
 const MemoryFile& file_of(const Buffer& buffer) {
@@ -33,7 +30,7 @@ const MemoryFile& file_of(const Buffer& buffer) {
 /// Trivially copyable.
 struct ShmTransfer::Exported {
   std::array<char, 64> boot;
-  MemoryFile::Key word;    ///< of no descriptor: the other has it
+  MemoryFile::Key turns;   ///< of no descriptor: the other has them
   MemoryFile::Key memory;  ///< of no descriptor: nothing is lent
   Rotation rotation;
 };
@@ -48,18 +45,18 @@ ShmCall shm_call_of(const Flow& flow) {
 ShmTransfer::ShmTransfer(int node, const Flow& flow, Side side, const Arenas& arenas)
     : StampedTransfer(node), call_(shm_call_of(flow)), side_(side), arenas_(arenas), bytes_(flow.bytes) {
   if (side == Side::source) {
-    own_word_.emplace(room_of_word);
-    word_ = new (own_word_->map()) std::atomic<std::uint64_t>(0);
+    own_turns_.emplace(sizeof(ShmTurns));
+    turns_ = new (own_turns_->map()) ShmTurns;
   }
   own_facts().operations = call_ == ShmCall::ping_pong ? 2 : 1;
 }
 
 ShmTransfer::~ShmTransfer() {
-  if (own_word_) ::munmap(word_, room_of_word);
+  if (own_turns_) ::munmap(turns_, sizeof(ShmTurns));
 }
 
 std::string ShmTransfer::export_handles() const {
-  Exported told{{}, own_word_ ? own_word_->key() : MemoryFile::Key{}, {}, arenas_.rotation};
+  Exported told{{}, own_turns_ ? own_turns_->key() : MemoryFile::Key{}, {}, arenas_.rotation};
   boot_id().copy(told.boot.data(), told.boot.size() - 1);
   if (arenas_.destination != nullptr) told.memory = file_of(*arenas_.destination).key();
   return {reinterpret_cast<const char*>(&told), sizeof told};
@@ -73,8 +70,7 @@ void ShmTransfer::connect(const std::string& exported) {
   if (boot_id() != peer.boot.data())
     throw Error(Fault::unsupported, "the two processes are on different hosts: they share no memory");
   if (side_ == Side::destination) {
-    std::byte* const at = peer_word_.emplace(peer.word).data();
-    word_ = std::launder(reinterpret_cast<std::atomic<std::uint64_t>*>(at));
+    turns_ = std::launder(reinterpret_cast<ShmTurns*>(peer_turns_.emplace(peer.turns).data()));
   }
   const Rotation rotation{arenas_.rotation.stride, std::min(arenas_.rotation.slots, peer.rotation.slots)};
   out_ = {address_of(arenas_.source), rotation.stride, rotation.slots};
@@ -100,7 +96,7 @@ void ShmTransfer::flush() {
 }
 
 std::optional<Span> ShmTransfer::carry_out(std::uint64_t first, std::uint64_t repeats) noexcept {
-  meet();
+  settle_policy();
   const std::optional<Span> span =
       stamped(first, repeats, [&](std::uint64_t from, std::uint64_t count) noexcept {
         for (std::uint64_t index = from; index < from + count; ++index) converse(index);
@@ -124,15 +120,25 @@ void ShmTransfer::meet() noexcept {
   if (side_ == Side::source) hear();
 }
 
+/// Meets; from then on this end waits awake, unless the other needs this CPU.
+void ShmTransfer::settle_policy() noexcept {
+  const auto& cpus = turns_->cpus;
+  turns_->cpus[static_cast<std::size_t>(side_)].store(::sched_getcpu(), std::memory_order_relaxed);
+  policy_ = SpinPolicy::yield;
+  meet();
+  const bool shared = cpus[0].load(std::memory_order_relaxed) == cpus[1].load(std::memory_order_relaxed);
+  if (!shared) policy_ = SpinPolicy::spin_first;
+}
+
 void ShmTransfer::copy_to_peer(std::uint64_t index) const noexcept {
   if (bytes_ > 0) std::memcpy(peer_in_.at(index), out_.at(index), bytes_);
 }
 
-void ShmTransfer::tell() noexcept { word_->store(++said_, std::memory_order_release); }
+void ShmTransfer::tell() noexcept { turns_->word.store(++said_, std::memory_order_release); }
 
 void ShmTransfer::hear() noexcept {
   ++said_;
-  for (Spin spin(SpinPolicy::spin_first); word_->load(std::memory_order_acquire) < said_;) spin.once();
+  for (Spin spin(policy_); turns_->word.load(std::memory_order_acquire) < said_;) spin.once();
 }
 
 }  // namespace linkscope::host

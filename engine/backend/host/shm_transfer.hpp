@@ -1,6 +1,7 @@
 // ShmTransfer: one end of a flow of messages between two processes that copy into each other's memory.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "backend/host/memory_file.hpp"
+#include "backend/host/spin.hpp"
 #include "backend/host/stamped_transfer.hpp"
 #include "model/flow_part.hpp"
 #include "model/message_check.hpp"
@@ -22,8 +24,13 @@ enum class ShmCall { send, ping_pong };
 /// Throws Error{bad_input} for a word that means nothing.
 [[nodiscard]] ShmCall shm_call_of(const Flow& flow);
 
-/// The two take turns at a word that both see: the source's to say the first, the third, and so on. Half a round trip is
-/// then one cache line on its way from a CPU to the other.
+/// What both ends see, on a page of the source's. They take turns at the word: the source's to say the first, the third,
+/// and so on. Half a round trip is then one cache line on its way from a CPU to the other.
+struct ShmTurns {
+  alignas(64) std::atomic<std::uint64_t> word{0};
+  alignas(64) std::array<std::atomic<int>, 2> cpus;  ///< by Side
+};
+
 class ShmTransfer final : public StampedTransfer {
  public:
   /// `node`: a CPU of it copies. `arenas` outlive the transfer.
@@ -48,6 +55,7 @@ class ShmTransfer final : public StampedTransfer {
   struct Exported;
 
   void meet() noexcept;
+  void settle_policy() noexcept;
   void converse(std::uint64_t index) noexcept;
   void copy_to_peer(std::uint64_t index) const noexcept;
   void tell() noexcept;
@@ -57,10 +65,11 @@ class ShmTransfer final : public StampedTransfer {
   Side side_;
   Arenas arenas_;
   Bytes bytes_;
-  std::optional<MemoryFile> own_word_;  ///< the source's alone
-  std::optional<ForeignPages> peer_word_;
-  std::atomic<std::uint64_t>* word_ = nullptr;
+  std::optional<MemoryFile> own_turns_;  ///< the source's alone
+  std::optional<ForeignPages> peer_turns_;
+  ShmTurns* turns_ = nullptr;
   std::uint64_t said_ = 0;
+  SpinPolicy policy_ = SpinPolicy::yield;
   std::optional<ForeignPages> peer_memory_;
   Slots out_;
   Slots peer_in_;

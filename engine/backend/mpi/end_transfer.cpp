@@ -11,8 +11,6 @@ namespace linkscope::mpi {
 
 namespace {
 
-std::byte* address_of(const Buffer* buffer) { return buffer == nullptr ? nullptr : buffer->data(); }
-
 }  // namespace
 
 EndTransfer::EndTransfer(MpiRuntime& session, const Flow& flow, End end)

@@ -26,6 +26,8 @@ _BY = "by "
 """Begins the note of a row by MPI that names the library."""
 _LAUNCHES_INSIDE = "not held back"
 """Begins the note of a row by the device's clock that holds launches."""
+_HUGE_PAGES = "in transparent huge pages"
+"""In the note of a row whose memory the system gave such pages."""
 _LAYER_ALONE = ("backend", "non_blocking", "launch")
 """Parameters that one of the two interfaces alone has, and that make neither's work another."""
 
@@ -113,11 +115,12 @@ def _likeness(row: Row, method: str) -> str:
 
 def _comparable(layer: Row, raw: Row) -> bool:
     """Whether the one can have called the other: by the same MPI, as far as both say by which, and both until arrival,
-    which by the host's clock a message of ``xccl`` does not wait for; and whether both hold launches, or neither.
+    which by the host's clock a message of ``xccl`` does not wait for; and whether both hold launches, or neither, and lie
+    in huge pages, or neither.
     """
-    inside = [any(note.startswith(_LAUNCHES_INSIDE) for note in row.notes) for row in (layer, raw)]
-    if inside[0] != inside[1]:
-        return False
+    for told in (_LAUNCHES_INSIDE, _HUGE_PAGES):
+        if len({any(told in note for note in row.notes) for row in (layer, raw)}) > 1:
+            return False
     said = [{note for note in row.notes if note.startswith(_BY)} for row in (layer, raw)]
     above, below = (method_traits(row.case, row.case["flows"][0]["method"]) for row in (layer, raw))
     if above.by_mpi and all(said) and said[0] != said[1]:

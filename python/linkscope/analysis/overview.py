@@ -22,7 +22,7 @@ from linkscope.results.row import Row
 @dataclass(frozen=True)
 class Overview:
     """``tables`` are Matrix, CurveSet and Listing objects; each has ``heading``, ``flat`` and ``to_json``. ``layers``:
-    PyTorch's ways beside what they call, where the run has both. ``workloads``: applications' communication, of which
+    ways beside the one below each, where the run has both. ``workloads``: applications' communication, of which
     the rows stand in ``tables``, too."""
 
     summary: Summary

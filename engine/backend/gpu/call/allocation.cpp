@@ -138,7 +138,7 @@ Support RegistrationMethod::supports(const Flow& flow) const {
   if (const Support named = names_memory(flow); !named) return named;
   if (const Support here = context().has(flow.executor); !here) return here;
   const Endpoint& where = *flow.destination;
-  if (!where.traits.system_pages && !where.traits.registered)
+  if (!where.traits.is_private() && !where.traits.registered)
     return Support::no(flow.method + " takes pageable, huge or registered memory, not " + where.memory);
   return context().host().can_hold(where.device);
 }

@@ -112,7 +112,7 @@ Support GpuFirstTouch::supports(const Flow& flow) const {
   const bool by_cpu = flow.executor.kind == DeviceKind::numa;
   if (by_cpu && !where.traits.migrates)
     return Support::no("CPUs touch managed memory here, not " + where.memory);
-  if (!where.traits.migrates && !where.traits.system_pages)
+  if (!where.traits.migrates && !where.traits.is_private())
     return Support::no("first-touch is for pageable, huge and managed memory, not " + where.memory);
   if (by_cpu) {
     Endpoint loose = where;  // the touch decides where the pages go

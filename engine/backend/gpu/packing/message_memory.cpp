@@ -36,7 +36,7 @@ std::byte* MessageMemory::take(Bytes bytes) {
     if (status != gpuSuccess)
       throw runtime_failure(static_cast<int>(status),
                             format_bytes(bytes) + " of " + where_.memory + " memory");
-  } else if (where_.traits.system_pages && !where_.traits.huge_pages) {
+  } else if (where_.traits.is_private() && !where_.traits.huge_pages) {
     at = std::malloc(bytes);
     if (at == nullptr)
       throw Error(Fault::no_memory, format_bytes(bytes) + " of " + where_.memory + " memory");
