@@ -14,7 +14,7 @@ from linkscope.analysis.choose import choose
 from linkscope.analysis.curves import CurveSet
 from linkscope.analysis.figures import figures
 from linkscope.analysis.overview import overview
-from linkscope.report import by_size_text, choose_text, wording
+from linkscope.report import by_size_text, choose_text, html_use, wording
 from linkscope.report.peer_formats import osu
 from linkscope.results.run_file import RunFile
 
@@ -67,6 +67,9 @@ def test_choose_ranks_no_size_at_which_one_is_assumed(messages: RunFile) -> None
     assert found.answers
     assert all(one.ranges[0].first >= MIB for one in found.answers if len(one.interfaces) > 1)
     assert any(wording.OF_NO_SOURCE in text for text in choose_text.caveats(found))
+    whole = [html_use.in_words(one) for one in found.answers if one.assumed and not one.equals]
+    assert whole
+    assert all(" MiB to " in text for text in whole)
 
 
 def test_the_format_of_osu_says_up_to_which_size(messages: RunFile) -> None:

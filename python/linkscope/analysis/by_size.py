@@ -11,6 +11,7 @@ from statistics import fmean
 import polars
 
 from linkscope.analysis.choose import Question, costs_by_size, interface
+from linkscope.analysis.headline import OF_ALL
 from linkscope.analysis.size_ranges import Cost, equals
 
 FEWEST_SIZES = 4
@@ -62,9 +63,10 @@ class BySize:
 
 def by_size(figures: polars.DataFrame) -> list[BySize]:
     """Of the frame of ``analysis/figures.py`` the questions that have four sizes or more: those with GPUs first, with
-    most methods, with fewest conditions, in the order of the run."""
+    most methods, with fewest conditions, in the order of the run. Of several flows together there is no one time."""
     found = []
-    for question, names, lines in costs_by_size(figures):
+    of_one = ~polars.col("figure").cast(polars.String).is_in(OF_ALL)
+    for question, names, lines in costs_by_size(figures.filter(of_one)):
         if lines["bytes"].n_unique() < FEWEST_SIZES:
             continue
         ways: dict[str, dict[float, Cost]] = {}

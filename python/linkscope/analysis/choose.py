@@ -129,7 +129,8 @@ class Choice:
     ``paths``: on how many pairs of devices (or sets of members) each figure
     was measured; their median counts. ``launches_aside``: kernels that were launched once stand beside copies that were
     called one by one; ``launched``: then the estimate with a launch for each, where ways cross and the run has what one
-    adds. ``row``: that of the suite with most of its sizes, "default d2d-by-size".
+    adds. ``row``: that of the suite with most of its sizes, "default d2d-by-size". ``assumed``: the sizes that are left
+    out, as the figure of a rival is mostly an assumed latency there.
     """
 
     question: Question
@@ -143,6 +144,7 @@ class Choice:
     row: str
     launches_aside: bool
     launched: Launched | None
+    assumed: tuple[int, ...] = ()
 
     @property
     def stake(self) -> float:
@@ -361,10 +363,10 @@ def _answers(
     """A choice for every question with two ways or more; ``told`` has an entry for each line of ``keys``. ``launch``:
     what one adds, in seconds, if known."""
     for question, ways, lines, row in _costs(usable, keys, told, fewest=2):
-        known = lines.filter(~polars.col("assumed").any().over("bytes"))
-        found = _choice(question, ways, known, row, launch)
+        assumed = lines.filter("assumed")["bytes"].unique().sort().to_list()
+        found = _choice(question, ways, lines.filter(~polars.col("bytes").is_in(assumed)), row, launch)
         if found is not None:
-            yield found
+            yield replace(found, assumed=tuple(assumed))
 
 
 def _costs(

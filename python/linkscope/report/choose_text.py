@@ -274,7 +274,7 @@ def closings(answer: Choice) -> list[str]:
     cross = [f"cross at {_about(one.size)}{_within(one)}{aside}" for one in answer.crossovers]
     if cross and answer.launches_aside:
         cross.append(_launched(answer))
-    always = answer.always if len(answer.ranges) > 1 else None
+    always = answer.always if len(answer.ranges) > 1 and not answer.assumed else None
     one_for_all = [f"{way(always[0])} for all sizes {_at_most(always[1])}"] if always else []
     return [*cross, *one_for_all]
 
