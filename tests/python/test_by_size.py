@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from pathlib import Path
 
+import polars
 import pytest
 from rich.console import Console
 
@@ -49,6 +50,13 @@ def test_the_fastest_way_is_told_by_size(crossing: BySize) -> None:
 def test_sizes_are_spread_between_the_first_and_the_last(crossing: BySize) -> None:
     assert crossing.picks(20) == crossing.sizes
     assert crossing.picks(4) == tuple(crossing.sizes[number] for number in (0, 3, 6, 9))
+
+
+def test_rates_of_several_flows_together_are_no_times() -> None:
+    run = RunFile.read(RUNS / "h200x4-packets.jsonl")
+    frame = figures(run)
+    assert by_size(frame)
+    assert by_size(frame.with_columns(figure=polars.lit("sum"))) == []
 
 
 def test_sizes_of_one_way_alone_are_no_picks(crossing: BySize) -> None:

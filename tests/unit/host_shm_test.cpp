@@ -1,5 +1,6 @@
 // Messages by shared memory: two ends in one process, each on pages that the other maps.
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <memory>
 #include <optional>
@@ -151,6 +152,20 @@ TEST(MemoryFiles, AreMappedByThoseWhoKnowThemAlone) {
   EXPECT_THROW(ForeignPages{another}, Error) << "it is not that large";
   another.descriptor = 9999;
   EXPECT_THROW(ForeignPages{another}, Error);
+}
+
+TEST(MemoryFiles, AreWrittenWithoutAFaultWhereTheyWereMapped) {
+  constexpr Bytes bytes = 8 * MiB;
+  const MemoryFile file(bytes);
+  const ForeignPages pages(file.key());
+  const auto faults = [] {
+    rusage used{};
+    ::getrusage(RUSAGE_THREAD, &used);
+    return used.ru_minflt;
+  };
+  const long before = faults();
+  for (Bytes at = 0; at < bytes; at += 4096) pages.data()[at] = std::byte{1};
+  EXPECT_LT(faults() - before, 64) << "of 2048 pages";
 }
 
 TEST_F(ShmMessages, LieInMemoryWhoseAllocationIsNotTimed) {

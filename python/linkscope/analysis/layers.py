@@ -115,8 +115,8 @@ def _likeness(row: Row, method: str) -> str:
 
 def _comparable(layer: Row, raw: Row) -> bool:
     """Whether the one can have called the other: by the same MPI, as far as both say by which, and both until arrival,
-    which by the host's clock a message of ``xccl`` does not wait for; and whether both hold launches, or neither, and lie
-    in huge pages, or neither.
+    which by the host's clock a message of ``xccl`` does not wait for; and whether both hold launches, or neither, and
+    lie in huge pages, or neither.
     """
     for told in (_LAUNCHES_INSIDE, _HUGE_PAGES):
         if len({any(told in note for note in row.notes) for row in (layer, raw)}) > 1:
