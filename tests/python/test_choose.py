@@ -90,6 +90,19 @@ def test_a_crossing_with_launches_is_estimated_where_the_run_has_what_one_adds(l
     assert crossed == ([pytest.approx(true, rel=0.3)] if true > 0 else [])
 
 
+@pytest.mark.parametrize(("graph", "aside"), [(0, True), (1, False), (16, False)])
+def test_from_graphs_no_launch_is_aside_as_every_kernel_has_its_own(graph: int, aside: bool) -> None:
+    curves = [
+        rows(method, alpha, gbps, parameters={"graph": graph})
+        for method, alpha, gbps in (("kernel-copy", 2e-6, 350), ("copy-engine", 9e-6, 400))
+    ]
+    others = [rows("kernel-copy", 2e-6 + added, 350, parameters={"graph": n}) for n, added in ((0, 0), (1, 3e-6))]
+    answer = only(chosen(*curves, *(other for other in others if other[0].id != curves[0][0].id)))
+    assert answer.crossovers
+    assert answer.launches_aside is aside
+    assert (answer.launched is not None) is aside
+
+
 def test_identical_ways_are_equals() -> None:
     answer = only(chosen(rows("kernel-copy", 2e-6, 350), rows("copy-engine", 2e-6, 350)))
     assert answer.equals

@@ -428,7 +428,7 @@ def _choice(
     sizes = [size for size, count in sorted(measured.items()) if count > 1 and _within(size, ranges)]
     everywhere = [name for name in rivals if set(sizes) <= set(rivals[name])]
     crossed = crossovers(rivals, ranges)
-    aside = mixes_launches(question.conditions[0], rivals)
+    aside = mixes_launches(question.conditions, rivals)
     worst = [(name, found[2]) for name in everywhere if (found := excess(rivals, name, sizes)) is not None]
     return Choice(
         question=question,

@@ -7,7 +7,7 @@ same within one launch, as the suite `calls` has.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
@@ -49,10 +49,13 @@ def launch_seconds(figures: polars.DataFrame) -> float | None:
     return median(added) if added and median(added) > 0 else None
 
 
-def mixes_launches(regime: str, rivals: Mapping[str, object]) -> bool:
-    """Whether kernels that are launched once stand beside copies that are called one by one."""
+def mixes_launches(conditions: Sequence[str], rivals: Mapping[str, object]) -> bool:
+    """Whether kernels that are launched once stand beside copies that are called one by one; from a graph
+    (``graph 1``) every kernel has a launch of its own. The clock is the first of the ``conditions``."""
+    clock, *others = conditions
+    graph = any(one.startswith("graph ") and one != "graph 0" for one in others)
     kernels = [name.startswith(KERNELS) for name in rivals]
-    return regime.startswith("device clock") and any(kernels) and not all(kernels)
+    return clock.startswith("device clock") and not graph and any(kernels) and not all(kernels)
 
 
 def with_launches(rivals: Rivals, seconds: float) -> Launched:
