@@ -103,6 +103,16 @@ def test_from_graphs_no_launch_is_aside_as_every_kernel_has_its_own(graph: int, 
     assert (answer.launched is not None) is aside
 
 
+def test_what_does_not_leave_the_noise_is_no_launch() -> None:
+    within, engine = rows("kernel-copy", 2e-6, 350), rows("copy-engine", 9e-6, 400)
+    each = rows("kernel-copy", 2e-6, 350, parameters={"graph": 1})[:1]
+    without, launched = (curve[0].flows[0].seconds for curve in (within, each))
+    assert without.median < launched.median < without.high
+    answer = only(chosen(within, engine, each))
+    assert answer.launches_aside
+    assert answer.launched is None
+
+
 def test_identical_ways_are_equals() -> None:
     answer = only(chosen(rows("kernel-copy", 2e-6, 350), rows("copy-engine", 2e-6, 350)))
     assert answer.equals

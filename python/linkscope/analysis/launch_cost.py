@@ -21,6 +21,7 @@ _SAME = (
     *("method", "executor", "source", "source_memory", "destination", "destination_memory", "bytes"),
     *("cache", "environment", "load"),
 )
+_TIMES = ("seconds", "seconds_low", "seconds_high")
 _EACH, _NONE = "graph=1", ("", "graph=0")
 
 
@@ -34,17 +35,20 @@ class Launched:
 
 
 def launch_seconds(figures: polars.DataFrame) -> float | None:
-    """What a launch of its own adds to a kernel copy, by the device's clock: the median over the pairs of the run; None
-    where it has none, or a launch costs nothing."""
+    """What a launch of its own adds to a kernel copy, by the device's clock: the median over the pairs of the run whose
+    95 % intervals are apart; None where it has none, or a launch costs nothing."""
     regime, parameters = (polars.col(name).cast(polars.String) for name in ("regime", "parameters"))
     kernels = figures.filter(
         polars.col("status").cast(polars.String) == "ok",
         polars.any_horizontal(polars.col("method").cast(polars.String).str.starts_with(name) for name in KERNELS),
         (regime == "device clock") & (polars.col("flows") == 1) & polars.col("seconds").is_not_null(),
-    ).select(*_SAME, "seconds", parameters)
+    ).select(*_SAME, *_TIMES, parameters)
     each = kernels.filter(polars.col("parameters") == _EACH)
     within = kernels.filter(polars.col("parameters").is_in(_NONE))
-    pairs = each.join(within, on=_SAME, nulls_equal=True, suffix="_within")
+    pairs = each.join(within, on=_SAME, nulls_equal=True, suffix="_within").filter(
+        (polars.col("seconds_low") > polars.col("seconds_high_within"))
+        | (polars.col("seconds_high") < polars.col("seconds_low_within"))
+    )
     added = [launched - without for launched, without in pairs.select("seconds", "seconds_within").iter_rows()]
     return median(added) if added and median(added) > 0 else None
 
