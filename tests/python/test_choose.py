@@ -280,9 +280,12 @@ def test_interfaces_come_before_the_settings_of_one_and_every_collective_is_told
         ("nccl 2.28.9, NVLink SHARP as it chooses", 0),
     ],
 )
-def test_a_library_that_went_without_its_fastest_way_is_told_with_what_measures_it(note: str, told: int) -> None:
+@pytest.mark.parametrize("noted", ["{}", "a graph uses one slot; {}", "{}; by ncclAlltoAll"])
+def test_a_library_that_went_without_its_fastest_way_is_told_with_what_measures_it(
+    note: str, told: int, noted: str
+) -> None:
     frame = figures(linkscope.read(FIXTURES / "runs" / "h200x4-packets.jsonl"))
-    found = choose(frame.with_columns(notes=polars.lit([note])))
+    found = choose(frame.with_columns(notes=polars.lit(noted.format(note)).cast(frame.schema["notes"])))
     assert found.settings == (note,) * told
     assert any("NCCL_NVLS_ENABLE linkscope run" in text for text in choose_text.caveats(found)) == bool(told)
 

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 import polars
 
+from linkscope.analysis.figures import BETWEEN_NOTES
 from linkscope.analysis.headline import OF_ALL, UNKNOWN_FROM
 from linkscope.analysis.launch_cost import Launched, launch_seconds, mixes_launches, with_launches
 from linkscope.analysis.movement import ends, movement, role
@@ -264,10 +265,9 @@ def _of_any_memory(told: Iterable[Told]) -> list[Told]:
 
 
 def _settings(usable: polars.DataFrame) -> tuple[str, ...]:
-    if "notes" not in usable.columns:
-        return ()
-    notes = usable.get_column("notes").explode().drop_nulls().unique(maintain_order=True)
-    return tuple(dict.fromkeys(note.partition(";")[0] for note in notes.to_list() if NVLS_OFF in note))
+    notes = usable.get_column("notes").cast(polars.String).drop_nulls().unique(maintain_order=True)
+    parts = (part for note in notes for part in note.split(BETWEEN_NOTES))
+    return tuple(dict.fromkeys(part for part in parts if NVLS_OFF in part))
 
 
 def _usable(figures: polars.DataFrame) -> polars.DataFrame:

@@ -182,7 +182,7 @@ def caveats(found: Choices) -> list[str]:
     rivals = {name for one in found.answers for name in one.rivals}
     named = [text for start, text in NAMED.items() if any(name.startswith(start) for name in rivals)]
     told = [f"{'; '.join(named)}."] if named else []
-    told += [f"{setting}: with it NCCL may be faster. {WITH_NVLS}" for setting in found.settings]
+    told += [f"{setting}: with NVLS NCCL may be faster. {WITH_NVLS}" for setting in found.settings]
     if found.assumed:
         told.append(f"Left out: sizes at which the time of any way is {wording.OF_NO_SOURCE}.")
     if any(one.launches_aside for one in found.answers):
