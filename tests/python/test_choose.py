@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -111,6 +112,24 @@ def test_what_does_not_leave_the_noise_is_no_launch() -> None:
     answer = only(chosen(within, engine, each))
     assert answer.launches_aside
     assert answer.launched is None
+
+
+@pytest.mark.parametrize(
+    ("row", "offered"),
+    [
+        ("default d2d-by-size", True),
+        ("mine d2d-by-size", False),
+        ("default by size", False),
+        ("default size[1]", False),
+        ("default -o", False),
+        ("default size;ls", False),
+    ],
+)
+def test_a_command_is_offered_where_anybody_can_type_it(row: str, offered: bool) -> None:
+    answer = replace(only(chosen(rows("kernel-copy", 2e-6, 350), rows("copy-engine", 9e-6, 400))), row=row)
+    said = " ".join(choose_text.closings(answer))
+    assert "--clock host" in said
+    assert ("`linkscope run default -k d2d-by-size" in said) is ("linkscope run" in said) is offered
 
 
 def test_identical_ways_are_equals() -> None:
