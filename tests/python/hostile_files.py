@@ -23,11 +23,12 @@ from linkscope.analysis.check import check
 from linkscope.errors import LinkscopeError
 from linkscope.machine.described import load_machine
 from linkscope.machine.paths import Paths
+from linkscope.packaged_suites import SUITES
 from linkscope.plan import suite
 from linkscope.plan.expand import expand
 from linkscope.plan.modelled import machine_of
 from linkscope.plan.select import Selection
-from linkscope.plan.suite import SUITES, load_suite
+from linkscope.plan.suite import load_suite
 from linkscope.report import topology_svg, topology_text
 from linkscope.results import calibration
 from linkscope.results.limits import load_limits

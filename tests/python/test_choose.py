@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -88,6 +89,47 @@ def test_a_crossing_with_launches_is_estimated_where_the_run_has_what_one_adds(l
     true = (7e-6 - launch) / (1 / 350e9 - 1 / 400e9)
     crossed = [one.size for one in answer.launched.crossovers]
     assert crossed == ([pytest.approx(true, rel=0.3)] if true > 0 else [])
+
+
+@pytest.mark.parametrize(("graph", "aside"), [(0, True), (1, False), (16, False)])
+def test_from_graphs_no_launch_is_aside_as_every_kernel_has_its_own(graph: int, aside: bool) -> None:
+    curves = [
+        rows(method, alpha, gbps, parameters={"graph": graph})
+        for method, alpha, gbps in (("kernel-copy", 2e-6, 350), ("copy-engine", 9e-6, 400))
+    ]
+    others = [rows("kernel-copy", 2e-6 + added, 350, parameters={"graph": n}) for n, added in ((0, 0), (1, 3e-6))]
+    answer = only(chosen(*curves, *(other for other in others if other[0].id != curves[0][0].id)))
+    assert answer.crossovers
+    assert answer.launches_aside is aside
+    assert (answer.launched is not None) is aside
+
+
+def test_what_does_not_leave_the_noise_is_no_launch() -> None:
+    within, engine = rows("kernel-copy", 2e-6, 350), rows("copy-engine", 9e-6, 400)
+    each = rows("kernel-copy", 2e-6, 350, parameters={"graph": 1})[:1]
+    without, launched = (curve[0].flows[0].seconds for curve in (within, each))
+    assert without.median < launched.median < without.high
+    answer = only(chosen(within, engine, each))
+    assert answer.launches_aside
+    assert answer.launched is None
+
+
+@pytest.mark.parametrize(
+    ("row", "offered"),
+    [
+        ("default d2d-by-size", True),
+        ("mine d2d-by-size", False),
+        ("default by size", False),
+        ("default size[1]", False),
+        ("default -o", False),
+        ("default size;ls", False),
+    ],
+)
+def test_a_command_is_offered_where_anybody_can_type_it(row: str, offered: bool) -> None:
+    answer = replace(only(chosen(rows("kernel-copy", 2e-6, 350), rows("copy-engine", 9e-6, 400))), row=row)
+    said = " ".join(choose_text.closings(answer))
+    assert "--clock host" in said
+    assert ("`linkscope run default -k d2d-by-size" in said) is ("linkscope run" in said) is offered
 
 
 def test_identical_ways_are_equals() -> None:
@@ -257,9 +299,12 @@ def test_interfaces_come_before_the_settings_of_one_and_every_collective_is_told
         ("nccl 2.28.9, NVLink SHARP as it chooses", 0),
     ],
 )
-def test_a_library_that_went_without_its_fastest_way_is_told_with_what_measures_it(note: str, told: int) -> None:
+@pytest.mark.parametrize("noted", ["{}", "a graph uses one slot; {}", "{}; by ncclAlltoAll"])
+def test_a_library_that_went_without_its_fastest_way_is_told_with_what_measures_it(
+    note: str, told: int, noted: str
+) -> None:
     frame = figures(linkscope.read(FIXTURES / "runs" / "h200x4-packets.jsonl"))
-    found = choose(frame.with_columns(notes=polars.lit([note])))
+    found = choose(frame.with_columns(notes=polars.lit(noted.format(note)).cast(frame.schema["notes"])))
     assert found.settings == (note,) * told
     assert any("NCCL_NVLS_ENABLE linkscope run" in text for text in choose_text.caveats(found)) == bool(told)
 

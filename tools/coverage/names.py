@@ -10,7 +10,8 @@ from typing import Any
 import yaml
 
 from linkscope.errors import LinkscopeError
-from linkscope.plan.suite import SUITES, load_suite, suite_names
+from linkscope.packaged_suites import SUITES
+from linkscope.plan.suite import load_suite, suite_names
 from linkscope.yaml_loader import SuiteLoader
 
 NAMES = Path(__file__).resolve().parent / "names.yaml"

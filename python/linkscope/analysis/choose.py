@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 import polars
 
+from linkscope.analysis.figures import BETWEEN_NOTES
 from linkscope.analysis.headline import OF_ALL, UNKNOWN_FROM
 from linkscope.analysis.launch_cost import Launched, launch_seconds, mixes_launches, with_launches
 from linkscope.analysis.movement import ends, movement, role
@@ -266,10 +267,9 @@ def _of_any_memory(told: Iterable[Told]) -> list[Told]:
 
 
 def _settings(usable: polars.DataFrame) -> tuple[str, ...]:
-    if "notes" not in usable.columns:
-        return ()
-    notes = usable.get_column("notes").explode().drop_nulls().unique(maintain_order=True)
-    return tuple(dict.fromkeys(note.partition(";")[0] for note in notes.to_list() if NVLS_OFF in note))
+    notes = usable.get_column("notes").cast(polars.String).drop_nulls().unique(maintain_order=True)
+    parts = (part for note in notes for part in note.split(BETWEEN_NOTES))
+    return tuple(dict.fromkeys(part for part in parts if NVLS_OFF in part))
 
 
 def _usable(figures: polars.DataFrame) -> polars.DataFrame:
@@ -430,7 +430,7 @@ def _choice(
     sizes = [size for size, count in sorted(measured.items()) if count > 1 and _within(size, ranges)]
     everywhere = [name for name in rivals if set(sizes) <= set(rivals[name])]
     crossed = crossovers(rivals, ranges)
-    aside = mixes_launches(question.conditions[0], rivals)
+    aside = mixes_launches(question.conditions, rivals)
     worst = [(name, found[2]) for name in everywhere if (found := excess(rivals, name, sizes)) is not None]
     return Choice(
         question=question,

@@ -7,7 +7,7 @@ same within one launch, as the suite `calls` has.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
@@ -21,6 +21,7 @@ _SAME = (
     *("method", "executor", "source", "source_memory", "destination", "destination_memory", "bytes"),
     *("cache", "environment", "load"),
 )
+_TIMES = ("seconds", "seconds_low", "seconds_high")
 _EACH, _NONE = "graph=1", ("", "graph=0")
 
 
@@ -34,25 +35,31 @@ class Launched:
 
 
 def launch_seconds(figures: polars.DataFrame) -> float | None:
-    """What a launch of its own adds to a kernel copy, by the device's clock: the median over the pairs of the run; None
-    where it has none, or a launch costs nothing."""
+    """What a launch of its own adds to a kernel copy, by the device's clock: the median over the pairs of the run whose
+    95 % intervals are apart; None where it has none, or a launch costs nothing."""
     regime, parameters = (polars.col(name).cast(polars.String) for name in ("regime", "parameters"))
     kernels = figures.filter(
         polars.col("status").cast(polars.String) == "ok",
         polars.any_horizontal(polars.col("method").cast(polars.String).str.starts_with(name) for name in KERNELS),
         (regime == "device clock") & (polars.col("flows") == 1) & polars.col("seconds").is_not_null(),
-    ).select(*_SAME, "seconds", parameters)
+    ).select(*_SAME, *_TIMES, parameters)
     each = kernels.filter(polars.col("parameters") == _EACH)
     within = kernels.filter(polars.col("parameters").is_in(_NONE))
-    pairs = each.join(within, on=_SAME, nulls_equal=True, suffix="_within")
+    pairs = each.join(within, on=_SAME, nulls_equal=True, suffix="_within").filter(
+        (polars.col("seconds_low") > polars.col("seconds_high_within"))
+        | (polars.col("seconds_high") < polars.col("seconds_low_within"))
+    )
     added = [launched - without for launched, without in pairs.select("seconds", "seconds_within").iter_rows()]
     return median(added) if added and median(added) > 0 else None
 
 
-def mixes_launches(regime: str, rivals: Mapping[str, object]) -> bool:
-    """Whether kernels that are launched once stand beside copies that are called one by one."""
+def mixes_launches(conditions: Sequence[str], rivals: Mapping[str, object]) -> bool:
+    """Whether kernels that are launched once stand beside copies that are called one by one; from a graph
+    (``graph 1``) every kernel has a launch of its own. The clock is the first of the ``conditions``."""
+    clock, *others = conditions
+    graph = any(one.startswith("graph ") and one != "graph 0" for one in others)
     kernels = [name.startswith(KERNELS) for name in rivals]
-    return regime.startswith("device clock") and any(kernels) and not all(kernels)
+    return clock.startswith("device clock") and not graph and any(kernels) and not all(kernels)
 
 
 def with_launches(rivals: Rivals, seconds: float) -> Launched:

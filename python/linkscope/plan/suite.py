@@ -13,6 +13,7 @@ import msgspec
 from linkscope.errors import LinkscopeError
 from linkscope.machine.described import machine_names
 from linkscope.near_names import unknown
+from linkscope.packaged_suites import SUITES, packaged_suites
 from linkscope.plan.other_tools import meant_instead, nearly_meant
 from linkscope.plan.patterns import GROWING, OF_MEMBERS, PATTERNS
 from linkscope.plan.sizes import parse_counts, parse_size, parse_sizes
@@ -25,7 +26,6 @@ from linkscope.yaml_loader import SuiteLoader, YamlFile, read_yaml
 
 Json = dict[str, Any]
 
-SUITES = Path(__file__).resolve().parents[1] / "suites"
 MOST_FLOWS = 64
 """Flows on the same ends at the same time; more are a typing error."""
 MOST_MEMBERS = 80
@@ -75,7 +75,7 @@ _SHARED = ("point_budget_s",)
 
 def suite_names() -> list[str]:
     """Names of the packaged suites, `default` first."""
-    return sorted((path.stem for path in SUITES.glob("*.yaml")), key=lambda name: (name != "default", name))
+    return sorted(packaged_suites(), key=lambda name: (name != "default", name))
 
 
 def load_suite(name: str) -> Suite:

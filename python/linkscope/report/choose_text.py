@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
@@ -12,6 +13,7 @@ from rich.text import Text
 from linkscope.analysis.choose import AtSize, Choice, Choices, Question, interface
 from linkscope.analysis.size_ranges import AS_GOOD, Crossover, SizeRange
 from linkscope.analysis.workloads import WorkloadTable
+from linkscope.packaged_suites import packaged_suites
 from linkscope.report import wording, workload_text
 from linkscope.report.grid import GAP, words
 from linkscope.report.label_lines import Column, print_label_lines
@@ -42,6 +44,8 @@ NAMED = {
     "direct": "direct: linkscope's own kernels on peers' memory, which show what the hardware allows",
 }
 """Ways whose names say little."""
+_PLAIN = re.compile(r"\w[\w.-]*", re.ASCII)
+"""A name that needs no quotes."""
 WITH_NVLS = "`env -u NCCL_NVLS_ENABLE linkscope run collectives -k graph-recorded` measures that NCCL beside direct."
 
 
@@ -182,7 +186,7 @@ def caveats(found: Choices) -> list[str]:
     rivals = {name for one in found.answers for name in one.rivals}
     named = [text for start, text in NAMED.items() if any(name.startswith(start) for name in rivals)]
     told = [f"{'; '.join(named)}."] if named else []
-    told += [f"{setting}: with it NCCL may be faster. {WITH_NVLS}" for setting in found.settings]
+    told += [f"{setting}: with NVLS NCCL may be faster. {WITH_NVLS}" for setting in found.settings]
     if found.assumed:
         told.append(f"Left out: sizes at which the time of any way is {wording.OF_NO_SOURCE}.")
     if any(one.launches_aside for one in found.answers):
@@ -280,10 +284,13 @@ def closings(answer: Choice) -> list[str]:
 
 
 def _launched(answer: Choice) -> str:
-    """The answer with a launch for each copy, an estimate; else the command that measures it."""
+    """The answer with a launch for each copy, an estimate; else what measures it: the command where anybody has the
+    suite and no shell reads anything else in the row's name."""
     if answer.launched is None or not answer.launched.ranges:
         suite, _, row = answer.row.partition(" ")
-        return f"with them: `linkscope run {suite} -k {row} --clock host`"
+        if suite in packaged_suites() and _PLAIN.fullmatch(row):
+            return f"with them: `linkscope run {suite} -k {row} --clock host`"
+        return "`--clock host` measures with them"
     first, *_ = answer.launched.ranges
     ways = [best(first), *(f"from {_about(one.size)} on {way(one.after)}" for one in answer.launched.crossovers)]
     added = f"with a launch of {wording.time(answer.launched.seconds)} for each kernel copy, an estimate"
