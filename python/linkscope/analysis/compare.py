@@ -21,7 +21,6 @@ from linkscope.machine.paths import Paths
 from linkscope.order_statistics import t975
 from linkscope.results.figure_class import FigureClass
 from linkscope.results.replicates import WIDEST
-from linkscope.results.row import LEFT_OUT
 from linkscope.results.run_stream import Run
 from linkscope.students_t import two_sided
 
@@ -262,10 +261,10 @@ def _outcomes(frames: Sequence[polars.DataFrame]) -> polars.DataFrame:
     """Of every case of a side whether it was ok in any run, and else what became of it in the last that tried it: one
     that a budget left out was not tried, as one that was not asked for.
     """
-    cases = [frame.unique("id", maintain_order=True).select("id", "status", "reason") for frame in frames]
+    cases = [frame.unique("id", maintain_order=True).select("id", "status", "reason", "left_out") for frame in frames]
     words = polars.concat([case.with_columns(polars.col("status", "reason").cast(polars.String)) for case in cases])
     good = polars.col("status") == "ok"
-    tried = words.filter(good | ~polars.col("reason").fill_null("").str.starts_with(LEFT_OUT))
+    tried = words.filter(~polars.col("left_out"))
     return tried.group_by("id", maintain_order=True).agg(
         good.any().alias("good"),
         polars.col("status").filter(~good).last(),
