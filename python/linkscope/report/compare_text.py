@@ -54,12 +54,22 @@ def verdict(found: Comparison) -> str:
     same = f"{found.count(SAME)} of {len(found.figures)} figures are the same within {wording.percent(found.threshold)}"
     text = f"{changed[0].upper()}{changed[1:]}. {same}, {found.count(UNCLEAR)} can't be told."
     if found.gone:
-        gone = wording.count(len(found.gone), "case")
-        text += f" Not measured in NEW: {gone} of BASE (its budget or selection left them out)."
+        text += f" Not measured in NEW: {wording.count(len(found.gone), 'case')} of BASE ({_why_gone(found)})."
     if found.seen_from:
         seen = ", ".join(f"{change * 100:.2g} % ({CLASSES[name]})" for name, change in found.seen_from.items())
         text += f" A change shows from about {seen} on."
     return text
+
+
+def _why_gone(found: Comparison) -> str:
+    """Such as "3 left out for lack of time, 1 not in its plan"."""
+    left_out, not_reached = len(found.left_out), len(found.not_reached)
+    causes = {
+        "left out for lack of time": left_out,
+        "not reached before it ended": not_reached,
+        "not in its plan": len(found.gone) - left_out - not_reached,
+    }
+    return ", ".join(f"{count} {cause}" for cause, count in causes.items() if count)
 
 
 def _noise(found: Comparison) -> str:
