@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
+from linkscope.analysis.cell import payload
 from linkscope.analysis.choose import choose
 from linkscope.analysis.compare import Comparison, compare
 from linkscope.analysis.excerpt import Excerpt
 from linkscope.analysis.explain import explain
+from linkscope.analysis.figures import RATE
 from linkscope.analysis.headline import in_unit
 from linkscope.analysis.overview import overview
 from linkscope.analysis.summary import TableSummary
@@ -42,7 +44,8 @@ class RunHead:
 @dataclass(frozen=True)
 class RunFigure:
     """A table's figures in one run; ``change`` from the base, such as "+3.1 %", empty where there is none to tell.
-    ``tone``: better or worse where `compare` tells that figures of the table are, empty where it may be noise."""
+    ``tone``: better or worse where `compare` tells that figures of the table are in this run, empty where it may be
+    noise and in runs of other nodes."""
 
     text: str
     change: str
@@ -95,7 +98,8 @@ def side_by_side(whole: Sequence[Excerpt]) -> SideBySide:
     alike = _comparable(runs)
     compared = compare(runs[:1], alike) if alike else None
     verdict, findings = _changes(runs, compared)
-    told = {(change.table, one.worse) for one in (compared.findings if compared else ()) for change in one.changes}
+    own = {id(run): compared if len(alike) == 1 else compare(runs[:1], [run]) for run in alike}
+    told = [set(_told(runs[0], own.get(id(run)))) for run in runs]
     return SideBySide(
         runs=tuple(heads),
         verdict=verdict,
@@ -189,22 +193,36 @@ def _unsized(key: Key) -> Key:
     return name, title, "", is_rate
 
 
+Told = tuple[str, str, bool, int | None, bool]
+"""Suite and title of a table, whether its figures are rates, their bytes (None: of a table of several sizes), and
+whether `compare` tells that figures of such a table are worse or better."""
+
+
+def _told(base: RunFile, found: Comparison | None) -> Iterator[Told]:
+    """What is told of one run against the base; nothing where they are not compared."""
+    cases = {row.id: row for row in base.rows}
+    for one in found.findings if found else ():
+        for change in one.changes:
+            case = cases[change.key[0]]
+            for size in (payload(case) or None, None):
+                yield case.suite, change.table, change.unit == RATE, size, one.worse
+
+
 def _is_rate(line: TableSummary) -> bool:
     return line.best.headline is not None and line.best.headline.higher_is_better
 
 
-def _line(key: Key, tables: Sequence[dict[Key, TableSummary]], told: Collection[tuple[str, bool]]) -> RunsLine:
-    """``told``: titles of tables in which `compare` tells that figures are worse (True) or better."""
+def _line(key: Key, tables: Sequence[dict[Key, TableSummary]], told: Sequence[Collection[Told]]) -> RunsLine:
+    """``told``: of each run."""
     _, title, size, _ = key
     base = tables[0].get(key)
     unit = next(table[key].heading.unit for table in tables if key in table)
-    tones = {word for word, worse in (("worse", True), ("better", False)) if (title, worse) in told}
-    found = [_figure(table.get(key), base, unit, tones) for table in tables]
+    found = [_figure(table.get(key), base, unit, of_run) for table, of_run in zip(tables, told, strict=True)]
     return RunsLine(f"{title}{f', {size}' if size else ''}", unit, tuple(found))
 
 
 def _figure(
-    line: TableSummary | None, base: TableSummary | None, unit: str, tones: Collection[str]
+    line: TableSummary | None, base: TableSummary | None, unit: str, told: Collection[Told]
 ) -> RunFigure | None:
     if line is None:
         return None
@@ -215,8 +233,9 @@ def _figure(
     ratio = mean / _value(base, base.mean, unit)
     if abs(ratio - 1) < CHANGED:
         return RunFigure(text, "", "")
-    tone = "better" if (ratio > 1) == _is_rate(line) else "worse"
-    return RunFigure(text, compare_text.percent(ratio), tone if tone in tones else "")
+    worse, heading = (ratio > 1) != _is_rate(line), line.heading
+    is_told = (heading.suite, heading.title, _is_rate(line), heading.bytes, worse) in told
+    return RunFigure(text, compare_text.percent(ratio), ("worse" if worse else "better") if is_told else "")
 
 
 def _value(line: TableSummary, number: float, unit: str) -> float:
