@@ -13,8 +13,9 @@ import pytest
 from browser import needs_browser, visit
 
 from linkscope.analysis.compare import compare
-from linkscope.analysis.excerpt import all_of
+from linkscope.analysis.excerpt import Excerpt, all_of
 from linkscope.analysis.explain import explain
+from linkscope.analysis.figures import figures
 from linkscope.cli.main import main
 from linkscope.errors import LinkscopeError
 from linkscope.report import compare_text, wording
@@ -65,13 +66,24 @@ def test_each_run_has_the_tone_of_its_own_comparison(runs: list[RunFile]) -> Non
     faster = planted.slowed(runs[0], lambda flow: flow["method"] == "copy-engine", 1.1)
     node = runs[0].header["node"] | {"name": "another"}
     stranger = replace(slower, header=slower.header | {"node": node})
-    three = [runs[0], *(replace(run, path=Path(f"{n}.jsonl")) for n, run in enumerate((slower, stranger, faster)))]
-    lines = side_by_side(list(map(all_of, three))).lines
-    found = [line.figures for line in lines if line.title.startswith("GPU to GPU, driven by the source, copy-engine")]
+    every = [runs[0], *(replace(run, path=Path(f"{n}.jsonl")) for n, run in enumerate((slower, stranger, faster)))]
+    page = side_by_side(list(map(all_of, every)))
+    assert [text.split(": ")[0] for text in page.findings] == ["0", "2"]
+    found = [
+        line.figures for line in page.lines if line.title.startswith("GPU to GPU, driven by the source, copy-engine")
+    ]
     assert found
     for of_line in found:
         assert all(one is not None and one.change for one in of_line[1:])
         assert [one.tone for one in of_line if one] == ["", "worse", "", "better"]
+
+
+def test_what_an_excerpt_leaves_out_is_not_said_to_be_gone(runs: list[RunFile]) -> None:
+    later = replace(runs[0], path=Path("later.jsonl"))
+    ids = [row.id for row in later.rows[3:]]
+    part = replace(later, rows=later.rows[3:], header=later.header | {"plan": later.header["plan"] | {"ids": ids}})
+    assert "Not measured" in side_by_side([all_of(runs[0]), all_of(part)]).verdict
+    assert "Not measured" not in side_by_side([all_of(runs[0]), Excerpt(part, figures(later))]).verdict
 
 
 def test_a_change_of_one_size_is_no_tone_of_another() -> None:

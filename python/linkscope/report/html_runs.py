@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+import polars
 
 from linkscope.analysis.cell import payload
 from linkscope.analysis.choose import choose
@@ -63,7 +65,7 @@ class RunsLine:
 
 @dataclass(frozen=True)
 class SideBySide:
-    """``verdict`` and ``findings`` are what `compare` says of the first run against those of the same node; ``lone``:
+    """``verdict`` and ``findings`` are what `compare` says of each run of the first one's node against it; ``lone``:
     a sentence for each run that has no table in common with any other; ``left_out`` counts the tables that are not
     shown."""
 
@@ -95,11 +97,10 @@ def side_by_side(whole: Sequence[Excerpt]) -> SideBySide:
     if lone and len(lone) == len(runs):
         raise LinkscopeError(f"nothing to set side by side: {'; '.join(held)}: give each a page of its own")
     found_keys = list(dict.fromkeys(key for table in tables for key in table))
-    alike = _comparable(runs)
-    compared = compare(runs[:1], alike) if alike else None
+    comparable = [False, *(_is_comparable(runs[0], run) for run in runs[1:])]
+    compared = [_compared(runs[0], one) if is_so else None for one, is_so in zip(whole, comparable, strict=True)]
     verdict, findings = _changes(runs, compared)
-    own = {id(run): compared if len(alike) == 1 else compare(runs[:1], [run]) for run in alike}
-    told = [set(_told(runs[0], own.get(id(run)))) for run in runs]
+    told = [set(_told(runs[0], found)) for found in compared]
     return SideBySide(
         runs=tuple(heads),
         verdict=verdict,
@@ -126,33 +127,42 @@ def _held(table: dict[Key, TableSummary]) -> str:
     return f'{wording.count(len(table), "table")} of {wording.few(list(suites))}, first "{first}"'
 
 
-def _of_one_node(runs: Sequence[RunFile]) -> list[RunFile]:
-    """All but the first that are of its node."""
-    return [run for run in runs[1:] if run.node.name == runs[0].node.name]
+def _is_comparable(base: RunFile, run: RunFile) -> bool:
+    """Whether it is of the base's node, since others have no noise in common with it, and has cases of it, too."""
+    have = {row.id for row in base.rows if row.status == "ok"}
+    shares = any(row.status in ("ok", "failed") and row.id in have for row in run.rows)
+    return shares and run.node.name == base.node.name
 
 
-def _comparable(runs: Sequence[RunFile]) -> list[RunFile]:
-    """Those that the first is compared with: of its node, since others have no noise in common with it, and with cases
-    that it has, too."""
-    have = {row.id for row in runs[0].rows if row.status == "ok"}
-    done = ("ok", "failed")
-    return [run for run in _of_one_node(runs) if any(row.status in done and row.id in have for row in run.rows)]
+def _compared(base: RunFile, new: Excerpt) -> Comparison:
+    """What was left out of an excerpt alone is not gone."""
+    found = compare([base], [new.run])
+    have = set(new.figures.filter(~polars.col("left_out"))["id"])
+    return replace(found, gone=tuple(name for name in found.gone if name not in have))
 
 
-def _changes(runs: Sequence[RunFile], found: Comparison | None) -> tuple[str, tuple[str, ...]]:
-    """Verdict and findings of `compare`."""
-    others, strangers = len(runs) - 1 - len(_of_one_node(runs)), len(_of_one_node(runs)) - len(_comparable(runs))
+def _changes(runs: Sequence[RunFile], compared: Sequence[Comparison | None]) -> tuple[str, tuple[str, ...]]:
+    """Verdict and findings of `compare`, with the run's name where several were compared."""
+    others = sum(run.node.name != runs[0].node.name for run in runs)
+    strangers = compared[1:].count(None) - others
     reasons = ["1 run is of another node" if others == 1 else f"{others} runs are of other nodes"] * bool(others)
     reasons += [f"{wording.count(strangers, 'run')} with no case of the first"] * bool(strangers)
     apart = ", ".join(reasons)
-    if found is None:
+    named = [(f"{_name(runs, number)}: ", found) for number, found in enumerate(compared) if found is not None]
+    if not named:
         between = "" if strangers else " Below are differences between nodes."
         return f"What changed from the first run can't be told: {apart}.{between}", ()
+    if len(named) == 1:
+        named = [("", named[0][1])]
+        verdict = compare_text.verdict(named[0][1])
+    else:
+        verdict = " ".join(f"{name}{compare_text.changed(found)}" for name, found in named)
     findings = [
-        f"{one.what}: {'worse' if one.worse else 'better'}, {compare_text.percent(one.ratio)}"
+        f"{name}{one.what}: {'worse' if one.worse else 'better'}, {compare_text.percent(one.ratio)}"
+        for name, found in named
         for one in found.findings[:MOST_FINDINGS]
     ]
-    return compare_text.verdict(found) + (f" Not compared: {apart}." if apart else ""), tuple(findings)
+    return verdict + (f" Not compared: {apart}." if apart else ""), tuple(findings)
 
 
 def _name(runs: Sequence[RunFile], number: int) -> str:
