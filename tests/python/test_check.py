@@ -107,11 +107,11 @@ def without_gpu(run: RunFile, gpu: str) -> RunFile:
     return replace(run, header=run.header | {"node": node}, rows=rows)
 
 
-def refused(run: RunFile, reason: str) -> RunFile:
+def refused(run: RunFile, **why: str | bool) -> RunFile:
     """With every copy between GPUs skipped, one at a time."""
 
     def skipped(row: Row) -> Row:
-        line = {**row.raw, "status": "skipped", "reason": reason, "flows": [], "aggregate": None}
+        line = {**row.raw, "status": "skipped", **why, "flows": [], "aggregate": None}
         return Row.from_json(line) if "/d2d/" in row.id else row
 
     return replace(run, rows=tuple(map(skipped, run.rows)))
@@ -125,7 +125,7 @@ def test_a_node_that_lacks_a_gpu_is_no_pass() -> None:
 
 
 def test_a_node_that_refuses_what_good_ones_do_is_no_pass() -> None:
-    found = check(refused(good()[0], "no peer access"), limits())
+    found = check(refused(good()[0], reason="no peer access"), limits())
     assert not found.passed
     assert found.broken == ()
     assert {(one.count, one.of, one.reason) for one in found.too_few} == {(0, 2, "no peer access")}
@@ -142,7 +142,7 @@ def test_a_run_of_some_devices_lacks_nothing() -> None:
 
 
 def test_what_a_budget_left_out_is_not_lacking() -> None:
-    found = check(refused(good()[0], "left out: the budget was over"), limits())
+    found = check(refused(good()[0], reason="too little time", left_out=True), limits())
     assert found.passed
     assert found.too_few == ()
     assert any(one.match["row"] == "d2d" for one in found.unmatched)

@@ -20,7 +20,7 @@ from linkscope.cli import main
 from linkscope.errors import LinkscopeError
 from linkscope.results.figure_class import FigureClass
 from linkscope.results.replicates import folded
-from linkscope.results.row import LEFT_OUT, Row
+from linkscope.results.row import Row
 from linkscope.results.run_file import RunFile
 from linkscope.students_t import two_sided
 
@@ -225,9 +225,37 @@ def test_cases_that_a_budget_left_out_are_not_lost() -> None:
     raw = {
         **new.rows[0].raw,
         "status": "skipped",
-        "reason": f"{LEFT_OUT}a budget of 5s is too short for it",
+        "reason": "too short a budget",
         "flows": [],
     }
     left_out = Row.from_json(raw | {"left_out": True, "aggregate": None})
     found = compare([base], [replace(new, rows=(left_out, *new.rows[1:]))])
     assert (found.lost, found.gone, found.worse) == ((), (left_out.id,), False)
+
+
+def test_why_a_case_was_not_tried_is_what_the_new_run_says_of_it() -> None:
+    base, new = runs()
+    first, second, third, *rest = new.rows
+    skipped = {**first.raw, "status": "skipped", "reason": "too little time", "flows": [], "left_out": True}
+    skipped.pop("aggregate", None)
+    plan = new.header["plan"] | {"ids": [one for one in new.plan_ids if one != third.id]}
+    header = new.header | {"plan": plan}
+    found = compare([base], [replace(new, header=header, rows=(Row.from_json(skipped), *rest))])
+    assert set(found.gone) == {first.id, second.id, third.id}
+    assert (found.left_out, found.not_reached) == ((first.id,), (second.id,))
+    assert {"gone", "left_out", "not_reached"} <= set(found.to_json())
+
+
+def test_a_run_that_was_cut_off_is_not_said_to_have_left_cases_out(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cut = tmp_path / "cut.jsonl"
+    lines = NEW.read_text().splitlines(keepends=True)
+    cut.write_text("".join(lines[: len(lines) // 6]))
+    found = compare([RunFile.read(BASE)], [RunFile.read(cut)])
+    assert found.not_reached == found.gone != ()
+    with pytest.raises(SystemExit):
+        main(["compare", str(BASE), str(cut)])
+    said = " ".join(capsys.readouterr().out.split())
+    assert f"{len(found.gone)} not reached" in said
+    assert "left out" not in said

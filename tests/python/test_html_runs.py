@@ -13,8 +13,9 @@ import pytest
 from browser import needs_browser, visit
 
 from linkscope.analysis.compare import compare
-from linkscope.analysis.excerpt import all_of
+from linkscope.analysis.excerpt import Excerpt, all_of
 from linkscope.analysis.explain import explain
+from linkscope.analysis.figures import figures
 from linkscope.cli.main import main
 from linkscope.errors import LinkscopeError
 from linkscope.report import compare_text, wording
@@ -57,6 +58,50 @@ def test_a_change_that_may_be_noise_has_no_tone(runs: list[RunFile]) -> None:
     assert compare([runs[0]], [later]).findings == ()
     figures = [line.figures[1] for line in side_by_side([all_of(runs[0]), all_of(later)]).lines]
     assert {one.tone for one in figures if one and one.change} == {""}
+
+
+def test_each_run_has_the_tone_of_its_own_comparison(runs: list[RunFile]) -> None:
+    """Though another run is worse in the same table."""
+    slower = planted.slowed(runs[0], lambda flow: flow["method"] == "copy-engine", 0.9)
+    faster = planted.slowed(runs[0], lambda flow: flow["method"] == "copy-engine", 1.1)
+    node = runs[0].header["node"] | {"name": "another"}
+    stranger = replace(slower, header=slower.header | {"node": node})
+    every = [runs[0], *(replace(run, path=Path(f"{n}.jsonl")) for n, run in enumerate((slower, stranger, faster)))]
+    page = side_by_side(list(map(all_of, every)))
+    assert [text.split(": ")[0] for text in page.findings] == ["0", "2"]
+    found = [
+        line.figures for line in page.lines if line.title.startswith("GPU to GPU, driven by the source, copy-engine")
+    ]
+    assert found
+    for of_line in found:
+        assert all(one is not None and one.change for one in of_line[1:])
+        assert [one.tone for one in of_line if one] == ["", "worse", "", "better"]
+
+
+def test_what_an_excerpt_leaves_out_is_not_said_to_be_gone(runs: list[RunFile]) -> None:
+    later = replace(runs[0], path=Path("later.jsonl"))
+    ids = [row.id for row in later.rows[3:]]
+    part = replace(later, rows=later.rows[3:], header=later.header | {"plan": later.header["plan"] | {"ids": ids}})
+    assert "Not measured" in side_by_side([all_of(runs[0]), all_of(part)]).verdict
+    assert "Not measured" not in side_by_side([all_of(runs[0]), Excerpt(part, figures(later))]).verdict
+
+
+def test_a_change_of_one_size_is_no_tone_of_another() -> None:
+    def copies(large_s: float, small_s: float) -> RunFile:
+        ends = {"row": "gpu:0", "column": "gpu:1", "show": "matrix"}
+        sizes = {256 << 20: large_s, 1 << 20: small_s}
+        cases = {
+            size: made.case("Copy", [made.flow("gpu:0", "gpu:1", size)], ends) | {"id": f"copy/{size}"}
+            for size in sizes
+        }
+        return made.run(2, [made.ok(cases[size], [[time] * 8]) for size, time in sizes.items()])
+
+    lines = side_by_side([all_of(copies(1e-3, 1e-5)), all_of(copies(1.2e-3, 1.02e-5))]).lines
+    found = {line.title: line.figures[1] for line in lines}
+    assert {title: one.tone for title, one in found.items() if one and one.change} == {
+        "Copy, 256 MiB": "worse",
+        "Copy, 1 MiB": "",
+    }
 
 
 def test_a_table_that_one_run_lacks_has_an_empty_place(runs: list[RunFile]) -> None:

@@ -47,6 +47,20 @@ def test_replicates_that_failed_count_in_a_stream_as_in_the_file(status: str, re
     _assert_same(figures_in_parts(stream_of(path)).frame, RunFile.read(path))
 
 
+def test_a_case_that_was_left_out_is_so_in_a_stream_as_in_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "left-out.jsonl"
+    records = [json.loads(line) for line in RUNS[-1].read_text().splitlines()]
+    case = records[1]["id"]
+    for one in (one for one in records if one.get("id") == case):
+        one.pop("flows")
+        one.pop("aggregate", None)
+        one |= {"status": "skipped", "reason": "planted", "left_out": True}
+    path.write_text("".join(f"{json.dumps(one)}\n" for one in records))
+    frame = figures_in_parts(stream_of(path)).frame
+    _assert_same(frame, RunFile.read(path))
+    assert set(frame.filter("left_out")["id"]) == {case}
+
+
 def test_two_speeds_of_a_flow_and_of_several_reach_the_intervals_of_a_stream(tmp_path: Path) -> None:
     path = tmp_path / "modes.jsonl"
     records = [json.loads(line) for line in RUNS[-1].read_text().splitlines()]

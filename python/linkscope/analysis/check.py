@@ -160,9 +160,7 @@ def _paths_lacking(
     run: Run, frame: polars.DataFrame, limits: Sequence[Limit], matched: Sequence[set[str]]
 ) -> Iterator[TooFew]:
     """Cases that a budget left out were not refused by the node."""
-    reason = polars.col("reason").cast(polars.String)
-    skipped = polars.col("status").cast(polars.String) == "skipped"
-    refused = frame.filter(skipped & ~reason.str.starts_with("left out"))
+    refused = frame.filter(polars.col("status").cast(polars.String) == "skipped", ~polars.col("left_out"))
     lines = list(_with_models([(run, refused)]).iter_rows(named=True))
     for limit, paths in zip(limits, matched, strict=True):
         own = [line for line in lines if _matches(line, limit)]

@@ -21,7 +21,6 @@ from linkscope.machine.paths import Paths
 from linkscope.order_statistics import t975
 from linkscope.results.figure_class import FigureClass
 from linkscope.results.replicates import WIDEST
-from linkscope.results.row import LEFT_OUT
 from linkscope.results.run_stream import Run
 from linkscope.students_t import two_sided
 
@@ -76,11 +75,11 @@ class Comparison(Displayed):
     """``figures``: every figure of both sides, a line each (see ``judged``). ``findings``: what is worse or better, by
     what it has in common, the gravest first. ``lost``: (id, status, reason) of cases that were ok in the base and are
     not now, or are gone with a device that the machine no longer has. ``gone`` and ``added``: ids that one side only
-    has tried: a budget or a selection left them out of the other. ``differences``: (what, base, new) of software,
-    machine and the way of measuring. ``other_machine``: the sides are
-    of machines with other devices, so differences are no changes. ``calibrated``: the new run knows what its node's
-    figures vary by. ``unknown``: figures of which nothing says how much
-    they vary from run to run.
+    has tried. Of ``gone``, ``left_out`` are those that the new side skipped for lack of time, ``not_reached`` those
+    that it ended before; the rest are not in its plan. ``differences``: (what, base, new) of software, machine and the
+    way of measuring. ``other_machine``: the sides are of machines with other devices, so differences are no changes.
+    ``calibrated``: the new run knows what its node's figures vary by. ``unknown``: figures of which nothing says how
+    much they vary from run to run.
     """
 
     base: tuple[str, ...]
@@ -92,6 +91,8 @@ class Comparison(Displayed):
     findings: tuple[CommonCause, ...]
     lost: tuple[tuple[str, str, str], ...]
     gone: tuple[str, ...]
+    left_out: tuple[str, ...]
+    not_reached: tuple[str, ...]
     added: tuple[str, ...]
     differences: tuple[tuple[str, str, str], ...]
     other_machine: bool
@@ -134,6 +135,8 @@ class Comparison(Displayed):
             "modelled",
             "lost",
             "gone",
+            "left_out",
+            "not_reached",
             "added",
             "differences",
             "worse",
@@ -171,6 +174,9 @@ def compare(base: Sequence[Run], new: Sequence[Run], alpha: float = ALPHA, thres
             "give each of these a page of its own"
         )
     figures = judged(found, alpha, threshold)
+    gone = tuple(name for name in gone if name not in {one for one, _, _ in lost})
+    left_out = {name for _, frame in sides[1] for name in frame.filter("left_out")["id"]}
+    planned = {name for run in new for name in run.plan_ids}
     changed = setting_changes(base[-1], new[-1])
     return Comparison(
         base=tuple(str(run.path) for run in base),
@@ -181,7 +187,9 @@ def compare(base: Sequence[Run], new: Sequence[Run], alpha: float = ALPHA, thres
         figures=figures,
         findings=findings(figures, changes_of, Paths(new[-1].node)),
         lost=lost,
-        gone=tuple(name for name in gone if name not in {one for one, _, _ in lost}),
+        gone=gone,
+        left_out=tuple(name for name in gone if name in left_out),
+        not_reached=tuple(name for name in gone if name in planned - left_out),
         added=_only_in(*reversed(outcomes)),
         differences=changed,
         other_machine=any(what == DEVICES for what, _, _ in changed) and not _same_machine(base[-1], new[-1]),
@@ -262,10 +270,10 @@ def _outcomes(frames: Sequence[polars.DataFrame]) -> polars.DataFrame:
     """Of every case of a side whether it was ok in any run, and else what became of it in the last that tried it: one
     that a budget left out was not tried, as one that was not asked for.
     """
-    cases = [frame.unique("id", maintain_order=True).select("id", "status", "reason") for frame in frames]
+    cases = [frame.unique("id", maintain_order=True).select("id", "status", "reason", "left_out") for frame in frames]
     words = polars.concat([case.with_columns(polars.col("status", "reason").cast(polars.String)) for case in cases])
     good = polars.col("status") == "ok"
-    tried = words.filter(good | ~polars.col("reason").fill_null("").str.starts_with(LEFT_OUT))
+    tried = words.filter(~polars.col("left_out"))
     return tried.group_by("id", maintain_order=True).agg(
         good.any().alias("good"),
         polars.col("status").filter(~good).last(),

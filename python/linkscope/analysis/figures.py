@@ -33,6 +33,7 @@ _WORDS = polars.Categorical
 SCHEMA: dict[str, Any] = {
     **{"id": polars.String, "suite": _WORDS, "row": _WORDS, "title": _WORDS, "status": _WORDS, "reason": _WORDS},
     **{
+        "left_out": polars.Boolean,
         "modelled": polars.Boolean,
         "assumed": polars.Boolean,
         "origin": _WORDS,
@@ -70,6 +71,7 @@ def figures(run: RunFile) -> polars.DataFrame:
 
     ``gbps`` or ``seconds`` is the figure itself, by what ``figure`` names; beside the rate of one flow stands its time,
     beside the time of a transfer its rate: what has no ``gbps`` moves nothing.
+    ``left_out``: skipped for lack of time alone.
     ``assumed``: of a model, mostly a latency that no source gives.
     ``origin``: the tool that it was imported from, "" where linkscope measured it.
     ``low`` and ``high`` bound the 95 % interval. ``flows`` and ``background`` count what ran together, ``together``
@@ -181,7 +183,7 @@ def _words(named: Json) -> str:
 
 
 def _of_outcome(row: Row, found: Headline | None) -> Json:
-    line: Json = {"status": row.status, "reason": row.reason, "noise": row.noise}
+    line: Json = {"status": row.status, "reason": row.reason, "left_out": row.left_out, "noise": row.noise}
     if found is None:
         return line
     rate = found.higher_is_better

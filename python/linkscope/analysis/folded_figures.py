@@ -77,7 +77,7 @@ def _cases(rows: polars.DataFrame) -> polars.DataFrame:
             polars.col("notes").filter(status == _OK).explode().drop_nulls().unique(maintain_order=True),
             "at",
         )
-        .join(rows.select("line", "case", "id", "status", "reason"), on="line")
+        .join(rows.select("line", "case", "id", "status", "reason", "left_out"), on="line")
     )
 
 

@@ -38,7 +38,8 @@ _FEW_SAMPLES = 20
 """Of fewer the extremes count in place of the 5th and 95th percentile."""
 _LINES: dict[str, Any] = {
     **{"line": polars.UInt32, "at": polars.Int64, "case": polars.UInt32, "replicate": polars.Int64},
-    **{"status": polars.UInt8, "reason": polars.String, "notes": polars.List(polars.String)},
+    **{"status": polars.UInt8, "reason": polars.String, "left_out": polars.Boolean},
+    "notes": polars.List(polars.String),
 }
 _CELLS: dict[str, Any] = {
     **{"cell": polars.UInt32, "case": polars.UInt32, "figure_number": polars.UInt16, "part": polars.UInt32},
@@ -58,8 +59,8 @@ _VARYING = ("id", "bytes", "place", "class")
 PART_COLUMNS = tuple(
     name
     for name in SCHEMA
-    if name not in (*_VARYING, *BOUNDS, *("status", "reason", "n", "unit", "replicates", "noise", "replicate_values"))
-    and name not in ("of_samples", "peak_gbps", "of_peak", "bound_by", "notes")
+    if name not in (*_VARYING, *BOUNDS, *("status", "reason", "left_out", "n", "unit", "replicates", "noise"))
+    and name not in ("replicate_values", "of_samples", "peak_gbps", "of_peak", "bound_by", "notes")
 )
 _NONE = (None, None, None)
 _NOTHING = (None, None, *_NONE, *_NONE)
@@ -203,7 +204,7 @@ class _Reader:
         self._count += 1
         status = STATUSES[line.status]
         notes = [note for flow in line.flows for note in flow.notes] or None
-        self._add_line((number, at, case, line.replicate, status, line.reason, notes))
+        self._add_line((number, at, case, line.replicate, status, line.reason, line.left_out, notes))
         if status:
             return
         if len(line.flows) not in (len(sizes), len(shape.measured) if line.origin else len(sizes)):

@@ -8,10 +8,9 @@ from pathlib import Path
 from linkscope.errors import LinkscopeError
 from linkscope.launch.run import INTERRUPTED, Listener, resume
 from linkscope.launch.supervisor import outcome
-from linkscope.results.row import LEFT_OUT
 from linkscope.results.run_file import RunFile, RunWriter
 
-REASON = f"{LEFT_OUT}to be measured again"
+REASON = "left out: to be measured again"
 
 
 def measured_again(before: RunFile, ids: Collection[str], path: Path, listener: Listener | None = None) -> RunFile:

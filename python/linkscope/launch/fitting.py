@@ -20,7 +20,6 @@ from linkscope.plan.budget import (
 )
 from linkscope.plan.planned_case import PlannedCase
 from linkscope.plan.select import parse_duration
-from linkscope.results.row import LEFT_OUT
 
 MOST_ROUNDS = 100
 """While a budget lasts."""
@@ -71,7 +70,7 @@ def fitted_to(
     once, before = least_s(runnable, known), parse_duration(budget) - left
     if runnable and len(out) == len(runnable):
         raise LinkscopeError(f"a budget of {budget} is too short for any case: all need about {_seconds(once, before)}")
-    reason = f"{LEFT_OUT}a budget of {budget} is too short for it"
+    reason = f"left out: a budget of {budget} is too short for it"
     kept = [replace(one, skip=reason, left_out=True) if one.id in out else one for one in planned]
     notes = []
     if out:

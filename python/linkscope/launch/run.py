@@ -30,7 +30,7 @@ from linkscope.launch.worker import InterruptedRunError
 from linkscope.plan.planned_case import PlannedCase
 from linkscope.plan.select import with_unit
 from linkscope.plan.suite import suite_names
-from linkscope.results.row import LEFT_OUT, Row
+from linkscope.results.row import Row
 from linkscope.results.run_file import RunFile, RunWriter
 from linkscope.typed_call import typed_fields
 
@@ -95,7 +95,7 @@ def resume(
     """
     with inside.lead(path) as leader:
         before = RunFile.read(path)
-        again = {row.id for row in before.rows if row.status == "failed" or row.raw.get("left_out")}
+        again = {row.id for row in before.rows if row.status == "failed" or row.left_out}
         measured = frozenset(row.id for row in before.rows if row.id not in again)
         if request is None:
             job = prepare(request_of(before, launching), measured)
@@ -241,7 +241,7 @@ class _RunUnderWay:
                 reason = f"no sign of life for {silent_s:.0f} s when the budget of {budget} ended"
                 self._take(0, outcome(case.case, "failed", reason, self.job.backend, silent_s))
             else:
-                self._skip(0, replace(case, left_out=True), f"{LEFT_OUT}the budget of {budget} was used up")
+                self._skip(0, replace(case, left_out=True), f"left out: the budget of {budget} was used up")
 
     def learn(self) -> None:
         """Keeps what the visits took for the next run."""

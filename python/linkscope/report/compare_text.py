@@ -47,19 +47,34 @@ def show_all(found: Comparison, node: str, console: Console) -> None:
 
 def verdict(found: Comparison) -> str:
     """What is worse, what is better, how much is the same, and what could not be told."""
-    parts = [_direction(found, WORSE), _direction(found, BETTER)]
-    if found.lost:
-        parts.insert(0, f"{wording.count(len(found.lost), 'case')} no longer ok")
-    changed = "; ".join(part for part in parts if part) or f"No change that is beyond {_noise(found)}"
     same = f"{found.count(SAME)} of {len(found.figures)} figures are the same within {wording.percent(found.threshold)}"
-    text = f"{changed[0].upper()}{changed[1:]}. {same}, {found.count(UNCLEAR)} can't be told."
+    text = f"{changed(found)} {same}, {found.count(UNCLEAR)} can't be told."
     if found.gone:
-        gone = wording.count(len(found.gone), "case")
-        text += f" Not measured in NEW: {gone} of BASE (its budget or selection left them out)."
+        text += f" Not measured in NEW: {wording.count(len(found.gone), 'case')} of BASE ({_why_gone(found)})."
     if found.seen_from:
         seen = ", ".join(f"{change * 100:.2g} % ({CLASSES[name]})" for name, change in found.seen_from.items())
         text += f" A change shows from about {seen} on."
     return text
+
+
+def changed(found: Comparison) -> str:
+    """What is worse and what is better, or that nothing is, in one sentence."""
+    parts = [_direction(found, WORSE), _direction(found, BETTER)]
+    if found.lost:
+        parts.insert(0, f"{wording.count(len(found.lost), 'case')} no longer ok")
+    text = "; ".join(part for part in parts if part) or f"no change that is beyond {_noise(found)}"
+    return f"{text[0].upper()}{text[1:]}."
+
+
+def _why_gone(found: Comparison) -> str:
+    """Such as "3 left out for lack of time, 1 not in its plan"."""
+    left_out, not_reached = len(found.left_out), len(found.not_reached)
+    causes = {
+        "left out for lack of time": left_out,
+        "not reached before it ended": not_reached,
+        "not in its plan": len(found.gone) - left_out - not_reached,
+    }
+    return ", ".join(f"{count} {cause}" for cause, count in causes.items() if count)
 
 
 def _noise(found: Comparison) -> str:

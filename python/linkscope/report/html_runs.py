@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
 
+import polars
+
+from linkscope.analysis.cell import payload
 from linkscope.analysis.choose import choose
 from linkscope.analysis.compare import Comparison, compare
 from linkscope.analysis.excerpt import Excerpt
 from linkscope.analysis.explain import explain
+from linkscope.analysis.figures import RATE
 from linkscope.analysis.headline import in_unit
 from linkscope.analysis.overview import overview
 from linkscope.analysis.summary import TableSummary
@@ -42,7 +46,8 @@ class RunHead:
 @dataclass(frozen=True)
 class RunFigure:
     """A table's figures in one run; ``change`` from the base, such as "+3.1 %", empty where there is none to tell.
-    ``tone``: better or worse where `compare` tells that figures of the table are, empty where it may be noise."""
+    ``tone``: better or worse where `compare` tells that figures of the table are in this run, empty where it may be
+    noise and in runs of other nodes."""
 
     text: str
     change: str
@@ -60,7 +65,7 @@ class RunsLine:
 
 @dataclass(frozen=True)
 class SideBySide:
-    """``verdict`` and ``findings`` are what `compare` says of the first run against those of the same node; ``lone``:
+    """``verdict`` and ``findings`` are what `compare` says of each run of the first one's node against it; ``lone``:
     a sentence for each run that has no table in common with any other; ``left_out`` counts the tables that are not
     shown."""
 
@@ -92,10 +97,10 @@ def side_by_side(whole: Sequence[Excerpt]) -> SideBySide:
     if lone and len(lone) == len(runs):
         raise LinkscopeError(f"nothing to set side by side: {'; '.join(held)}: give each a page of its own")
     found_keys = list(dict.fromkeys(key for table in tables for key in table))
-    alike = _comparable(runs)
-    compared = compare(runs[:1], alike) if alike else None
+    comparable = [False, *(_is_comparable(runs[0], run) for run in runs[1:])]
+    compared = [_compared(runs[0], one) if is_so else None for one, is_so in zip(whole, comparable, strict=True)]
     verdict, findings = _changes(runs, compared)
-    told = {(change.table, one.worse) for one in (compared.findings if compared else ()) for change in one.changes}
+    told = [set(_told(runs[0], found)) for found in compared]
     return SideBySide(
         runs=tuple(heads),
         verdict=verdict,
@@ -122,33 +127,42 @@ def _held(table: dict[Key, TableSummary]) -> str:
     return f'{wording.count(len(table), "table")} of {wording.few(list(suites))}, first "{first}"'
 
 
-def _of_one_node(runs: Sequence[RunFile]) -> list[RunFile]:
-    """All but the first that are of its node."""
-    return [run for run in runs[1:] if run.node.name == runs[0].node.name]
+def _is_comparable(base: RunFile, run: RunFile) -> bool:
+    """Whether it is of the base's node, since others have no noise in common with it, and has cases of it, too."""
+    have = {row.id for row in base.rows if row.status == "ok"}
+    shares = any(row.status in ("ok", "failed") and row.id in have for row in run.rows)
+    return shares and run.node.name == base.node.name
 
 
-def _comparable(runs: Sequence[RunFile]) -> list[RunFile]:
-    """Those that the first is compared with: of its node, since others have no noise in common with it, and with cases
-    that it has, too."""
-    have = {row.id for row in runs[0].rows if row.status == "ok"}
-    done = ("ok", "failed")
-    return [run for run in _of_one_node(runs) if any(row.status in done and row.id in have for row in run.rows)]
+def _compared(base: RunFile, new: Excerpt) -> Comparison:
+    """What was left out of an excerpt alone is not gone."""
+    found = compare([base], [new.run])
+    have = set(new.figures.filter(~polars.col("left_out"))["id"])
+    return replace(found, gone=tuple(name for name in found.gone if name not in have))
 
 
-def _changes(runs: Sequence[RunFile], found: Comparison | None) -> tuple[str, tuple[str, ...]]:
-    """Verdict and findings of `compare`."""
-    others, strangers = len(runs) - 1 - len(_of_one_node(runs)), len(_of_one_node(runs)) - len(_comparable(runs))
+def _changes(runs: Sequence[RunFile], compared: Sequence[Comparison | None]) -> tuple[str, tuple[str, ...]]:
+    """Verdict and findings of `compare`, with the run's name where several were compared."""
+    others = sum(run.node.name != runs[0].node.name for run in runs)
+    strangers = compared[1:].count(None) - others
     reasons = ["1 run is of another node" if others == 1 else f"{others} runs are of other nodes"] * bool(others)
     reasons += [f"{wording.count(strangers, 'run')} with no case of the first"] * bool(strangers)
     apart = ", ".join(reasons)
-    if found is None:
+    named = [(f"{_name(runs, number)}: ", found) for number, found in enumerate(compared) if found is not None]
+    if not named:
         between = "" if strangers else " Below are differences between nodes."
         return f"What changed from the first run can't be told: {apart}.{between}", ()
+    if len(named) == 1:
+        named = [("", named[0][1])]
+        verdict = compare_text.verdict(named[0][1])
+    else:
+        verdict = " ".join(f"{name}{compare_text.changed(found)}" for name, found in named)
     findings = [
-        f"{one.what}: {'worse' if one.worse else 'better'}, {compare_text.percent(one.ratio)}"
+        f"{name}{one.what}: {'worse' if one.worse else 'better'}, {compare_text.percent(one.ratio)}"
+        for name, found in named
         for one in found.findings[:MOST_FINDINGS]
     ]
-    return compare_text.verdict(found) + (f" Not compared: {apart}." if apart else ""), tuple(findings)
+    return verdict + (f" Not compared: {apart}." if apart else ""), tuple(findings)
 
 
 def _name(runs: Sequence[RunFile], number: int) -> str:
@@ -189,22 +203,36 @@ def _unsized(key: Key) -> Key:
     return name, title, "", is_rate
 
 
+Told = tuple[str, str, bool, int | None, bool]
+"""Suite and title of a table, whether its figures are rates, their bytes (None: of a table of several sizes), and
+whether `compare` tells that figures of such a table are worse or better."""
+
+
+def _told(base: RunFile, found: Comparison | None) -> Iterator[Told]:
+    """What is told of one run against the base; nothing where they are not compared."""
+    cases = {row.id: row for row in base.rows}
+    for one in found.findings if found else ():
+        for change in one.changes:
+            case = cases[change.key[0]]
+            for size in (payload(case) or None, None):
+                yield case.suite, change.table, change.unit == RATE, size, one.worse
+
+
 def _is_rate(line: TableSummary) -> bool:
     return line.best.headline is not None and line.best.headline.higher_is_better
 
 
-def _line(key: Key, tables: Sequence[dict[Key, TableSummary]], told: Collection[tuple[str, bool]]) -> RunsLine:
-    """``told``: titles of tables in which `compare` tells that figures are worse (True) or better."""
+def _line(key: Key, tables: Sequence[dict[Key, TableSummary]], told: Sequence[Collection[Told]]) -> RunsLine:
+    """``told``: of each run."""
     _, title, size, _ = key
     base = tables[0].get(key)
     unit = next(table[key].heading.unit for table in tables if key in table)
-    tones = {word for word, worse in (("worse", True), ("better", False)) if (title, worse) in told}
-    found = [_figure(table.get(key), base, unit, tones) for table in tables]
+    found = [_figure(table.get(key), base, unit, of_run) for table, of_run in zip(tables, told, strict=True)]
     return RunsLine(f"{title}{f', {size}' if size else ''}", unit, tuple(found))
 
 
 def _figure(
-    line: TableSummary | None, base: TableSummary | None, unit: str, tones: Collection[str]
+    line: TableSummary | None, base: TableSummary | None, unit: str, told: Collection[Told]
 ) -> RunFigure | None:
     if line is None:
         return None
@@ -215,8 +243,9 @@ def _figure(
     ratio = mean / _value(base, base.mean, unit)
     if abs(ratio - 1) < CHANGED:
         return RunFigure(text, "", "")
-    tone = "better" if (ratio > 1) == _is_rate(line) else "worse"
-    return RunFigure(text, compare_text.percent(ratio), tone if tone in tones else "")
+    worse, heading = (ratio > 1) != _is_rate(line), line.heading
+    is_told = (heading.suite, heading.title, _is_rate(line), heading.bytes, worse) in told
+    return RunFigure(text, compare_text.percent(ratio), ("worse" if worse else "better") if is_told else "")
 
 
 def _value(line: TableSummary, number: float, unit: str) -> float:

@@ -269,6 +269,7 @@ class RowRecord(_RowRecord, total=False):
     replicate: Count
     origin: OriginRecord
     reason: Text
+    left_out: bool
     hosts: list[Word]
     flows: list[FlowOutcome]
     aggregate: Aggregate

@@ -9,8 +9,6 @@ from linkscope.results.member_time import MemberTime
 from linkscope.results.records import Count, Natural, Number, Text
 
 ONE_REPLICATE = "one replicate: its interval says nothing of other runs"
-LEFT_OUT = "left out: "
-"""What the reason of a skipped case begins with where only time was lacking: nothing is wrong with it."""
 MOSTLY = 0.5
 """A latency that is so much of a time makes what it is."""
 
@@ -88,6 +86,11 @@ class Row:
     def replicate(self) -> int:
         """Which replicate of its case this row is, from 0."""
         return int(self.raw.get("replicate", 0))
+
+    @property
+    def left_out(self) -> bool:
+        """Whether it was skipped for lack of time alone: nothing is wrong with it."""
+        return bool(self.raw.get("left_out"))
 
     @property
     def measured(self) -> tuple[Row, ...]:

@@ -72,6 +72,7 @@ class RunLine(msgspec.Struct, gc=False):
     case: msgspec.Raw = msgspec.Raw(b"")
     replicate: Count = 0
     reason: Text | None = None
+    left_out: bool = False
     hosts: tuple[Word, ...] = ()
     flows: tuple[LineFlow, ...] = ()
     aggregate: _Together | None = None
