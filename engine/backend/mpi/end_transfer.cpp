@@ -9,9 +9,7 @@
 
 namespace linkscope::mpi {
 
-namespace {
-
-}  // namespace
+namespace {}  // namespace
 
 EndTransfer::EndTransfer(MpiRuntime& session, const Flow& flow, End end)
     : MpiTransfer(session, end.caller),
