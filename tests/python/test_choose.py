@@ -15,7 +15,7 @@ import linkscope
 from linkscope.analysis.choose import ANY, Choice, Choices, choose
 from linkscope.analysis.figures import figures
 from linkscope.cli import main
-from linkscope.report import choose_text, workload_text
+from linkscope.report import choose_text, html_use, workload_text
 from linkscope.results.row import Row
 
 Json = dict[str, Any]
@@ -239,6 +239,28 @@ def test_messages_there_and_back_are_chosen_by_their_time() -> None:
     assert [one.best for one in answer.ranges] == [("shm-copy from shm to shm",)]
     assert [at.bytes for at in answer.sizes] == sizes, "of one way alone nobody is the best"
     assert dict(answer.sizes[0].excess)["mpi from pageable to pageable"] == pytest.approx(3)
+
+
+def test_sizes_that_one_way_does_not_know_are_told() -> None:
+    sizes = [8, 64, KIB, 64 * KIB]
+    known = [*there_and_back("mpi", "pageable", 8e-7, [*sizes, 16]), *there_and_back("shm-copy", "shm", 2e-7, sizes)]
+    wide = {"seconds": {**known[0].raw["flows"][0]["seconds"], "low": 1e-7, "high": 1e-5}}
+    unsure = [
+        Row.from_json({**row.raw, "flows": [{**row.raw["flows"][0], **wide}]})
+        if "mpi" in row.id and size_of(row) in (16, 64, 64 * KIB)
+        else row
+        for row in known
+    ]
+    answer = only(chosen(unsure))
+    assert [at.bytes for at in answer.sizes] == [8, KIB]
+    assert answer.unknown == (64, 64 * KIB), "16 B has one way alone"
+    assert any("64 B, 64 KiB" in line for line in choose_text.closings(answer))
+    assert html_use.in_words(answer).endswith("from 8 B to 1 KiB")
+    assert only(chosen(known)).unknown == ()
+
+
+def size_of(row: Row) -> int:
+    return int(row.case["flows"][0]["bytes"])
 
 
 def test_only_paths_that_all_rivals_have_count() -> None:

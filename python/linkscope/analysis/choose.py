@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, TypeAlias
 
@@ -31,34 +31,9 @@ Json = dict[str, Any]
 
 ASKED = frozenset(
     (
-        *(
-            "collective",
-            "type",
-            "in_place",
-            "operation",
-            "region",
-            "in",
-            "stride",
-            "chunk",
-            "fill",
-            "addresses",
-            "scope",
-        ),
-        *(
-            "access",
-            "touch",
-            "order",
-            "hops",
-            "locality",
-            "until",
-            "node",
-            "nodes",
-            "what",
-            "work_us",
-            "ordering",
-            "to",
-        ),
-        *("window", "recorded", "graph"),
+        *("collective", "type", "in_place", "operation", "region", "in", "stride", "chunk", "fill", "addresses"),
+        *("scope", "access", "touch", "order", "hops", "locality", "until", "node", "nodes", "what", "work_us"),
+        *("ordering", "to", "window", "recorded", "graph"),
     )
 )
 """Parameters that say what is to be done. All others say how, and are the user's to choose."""
@@ -66,6 +41,7 @@ DEFAULTS = frozenset({("non_temporal", "0")})
 """Parameters that some rows name and others leave as they are: the same way."""
 ANY = "any memory"
 _WIDEST = (polars.col("cost_high") / polars.col("cost"), polars.col("cost") / polars.col("cost_low"))
+_KNOWN = (polars.col("cost_low") > 0) & (polars.max_horizontal(_WIDEST) <= UNKNOWN_FROM)
 NVLS_OFF = "NCCL_NVLS_ENABLE=0"
 """Of a collective library, in the engine's notes: what it was not allowed to use may be its fastest way."""
 _CACHES = ("flushed", "warm")
@@ -131,7 +107,8 @@ class Choice:
     was measured; their median counts. ``launches_aside``: kernels that were launched once stand beside copies that were
     called one by one; ``launched``: then the estimate with a launch for each, where ways cross and the run has what one
     adds. ``row``: that of the suite with most of its sizes, "default d2d-by-size". ``assumed``: the sizes that are left
-    out, as the figure of a rival is mostly an assumed latency there.
+    out, as the figure of a rival is mostly an assumed latency there. ``unknown``: the sizes that are left
+    out, as the interval of a rival's figure reaches beyond ``UNKNOWN_FROM`` there and at most one other is known.
     """
 
     question: Question
@@ -146,6 +123,7 @@ class Choice:
     launches_aside: bool
     launched: Launched | None
     assumed: tuple[int, ...] = ()
+    unknown: tuple[int, ...] = ()
 
     @property
     def stake(self) -> float:
@@ -221,7 +199,8 @@ def choose(figures: polars.DataFrame) -> Choices:
     rivals of a size were measured count, by their median. Sizes at which the figure of any rival is mostly an assumed
     latency are left out.
     """
-    usable = _usable(figures)
+    possible = _possible(figures)
+    usable = _known(possible)
     keys = usable.select(_KEYS).unique(maintain_order=True)
     told = [(_question(key), _way(key), _path(key)) for key in keys.iter_rows(named=True)]
     free = _of_any_memory(told)
@@ -235,6 +214,8 @@ def choose(figures: polars.DataFrame) -> Choices:
         *_answers(usable, keys, told, launch),
         *(one for one in _answers(usable, keys, free, launch) if one.question in several),
     ]
+    unknown = _unknown(possible)
+    answers = [replace(one, unknown=_left_out(one, unknown)) for one in answers]
     answered = {(one.question.movement, one.question.tier, one.question.conditions) for one in answers}
     assumed = int(usable["assumed"].sum())
     alone = [q for q, ways in _ways(free).items() if not assumed or len(ways) < 2]
@@ -251,7 +232,7 @@ def costs_by_size(figures: polars.DataFrame) -> Iterator[tuple[Question, list[st
     """Of every question, with any memory where it was measured in several, in the order of the run: the names of its
     ways, and a line for each size and way, with its number as ``way``, its ``cost`` in seconds and whether that is
     ``assumed``. A question with one way alone is among them."""
-    usable = _usable(figures)
+    usable = _known(_possible(figures))
     keys = usable.select(_KEYS).unique(maintain_order=True)
     told = _of_any_memory([(_question(key), _way(key), _path(key)) for key in keys.iter_rows(named=True)])
     for question, ways, lines, _ in _costs(usable, keys, told, fewest=1):
@@ -272,7 +253,7 @@ def _settings(usable: polars.DataFrame) -> tuple[str, ...]:
     return tuple(dict.fromkeys(part for part in parts if NVLS_OFF in part))
 
 
-def _usable(figures: polars.DataFrame) -> polars.DataFrame:
+def _possible(figures: polars.DataFrame) -> polars.DataFrame:
     """Ok figures that move bytes, those of messages there and back too, with the cost of each: its time, or that of as
     many bytes at its rate, as figures of several flows together have no one time."""
     rates = ("gbps", "gbps_high", "gbps_low")
@@ -289,10 +270,32 @@ def _usable(figures: polars.DataFrame) -> polars.DataFrame:
         .filter(polars.col("bytes") > 0, (polars.col("gbps") > 0) | there_and_back())
         .filter(~polars.col("isolated").fill_null(False))
         .with_columns(costs)
-        .filter(polars.col("cost_low") > 0)
-        .filter(polars.max_horizontal(_WIDEST) <= UNKNOWN_FROM)
-        .unique(["id", "place"], keep="first", maintain_order=True)
     )
+
+
+def _known(possible: polars.DataFrame) -> polars.DataFrame:
+    return possible.filter(_KNOWN).unique(["id", "place"], keep="first", maintain_order=True)
+
+
+def _unknown(possible: polars.DataFrame) -> dict[Question, set[int]]:
+    """Of each question, with any memory too, the sizes that were measured in two ways and are unknown in one."""
+    if possible.select(_KNOWN.all()).item():
+        return {}
+    every = possible.group_by(_KEYS, maintain_order=True).agg(
+        "bytes", polars.col("bytes").filter(~_KNOWN).alias("wide")
+    )
+    ways: dict[tuple[Question, int], set[Way]] = {}
+    wide: dict[Question, set[int]] = {}
+    for key in every.iter_rows(named=True):
+        for question, way, _ in (own := (_question(key), _way(key), ""), *_of_any_memory([own])):
+            wide.setdefault(question, set()).update(key["wide"])
+            for size in key["bytes"]:
+                ways.setdefault((question, size), set()).add(way)
+    return {asked: {size for size in sizes if len(ways[asked, size]) > 1} for asked, sizes in wide.items()}
+
+
+def _left_out(one: Choice, unknown: Mapping[Question, set[int]]) -> tuple[int, ...]:
+    return tuple(sorted(unknown.get(one.question, set()) - {at.bytes for at in one.sizes}))
 
 
 def _question(key: Json) -> Question:

@@ -273,14 +273,17 @@ def _together(spans: Sequence[SizeRange]) -> SizeRange:
 
 
 def closings(answer: Choice) -> list[str]:
-    """Where ways cross, with launches and without, and what one for all sizes costs; may be empty."""
+    """Where ways cross, with launches and without, what one for all sizes costs, and what is left out; may be empty."""
     aside = ", launches aside" if answer.launches_aside else ""
     cross = [f"cross at {_about(one.size)}{_within(one)}{aside}" for one in answer.crossovers]
     if cross and answer.launches_aside:
         cross.append(_launched(answer))
-    always = answer.always if len(answer.ranges) > 1 and not answer.assumed else None
+    everywhere = not answer.assumed and not answer.unknown
+    always = answer.always if len(answer.ranges) > 1 and everywhere else None
     one_for_all = [f"{way(always[0])} for all sizes {_at_most(always[1])}"] if always else []
-    return [*cross, *one_for_all]
+    left_out = ", ".join(map(wording.size, answer.unknown))
+    unknown = [f"not told apart, intervals beyond a factor of 3: {left_out}"] if left_out else []
+    return [*cross, *one_for_all, *unknown]
 
 
 def _launched(answer: Choice) -> str:

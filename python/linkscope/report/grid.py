@@ -47,8 +47,8 @@ class Parts:
 
 
 def words(text: str, style: str = "") -> Parts:
-    """Broken between words; a percentage stays whole."""
-    return Parts(tuple(re.split(r"(?<= )(?!%)", text)), style)
+    """Broken between words; a percentage and a size stay whole."""
+    return Parts(tuple(re.split(r"(?<= )(?!%|[KMGT]?i?B\b)", text)), style)
 
 
 def chunks_of(widths: Sequence[int], room: int) -> list[list[int]]:

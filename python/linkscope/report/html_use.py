@@ -128,7 +128,7 @@ def in_words(one: Choice) -> str:
     """Its answer by size: "kernel-copy push up to 16 MiB, copy-engine push from 64 MiB"."""
     if one.equals:
         return f"{wording.either([way(name) for name in one.rivals])}, all equals"
-    if one.assumed:
+    if one.assumed or one.unknown:
         return ", ".join(f"{best(it)} {'at' if it.first == it.last else 'from'} {sizes(it)}" for it in one.ranges)
     spans = [
         f"{best(span)} {_span(span.first, span.last, number, len(one.ranges))}"
