@@ -12,6 +12,7 @@ from linkscope.analysis.figures import figures
 from linkscope.analysis.fits import fits
 from linkscope.analysis.hockney import Segment, Timing, hockney
 from linkscope.analysis.saturation import Rate, reaching, saturation
+from linkscope.results.row import Row
 
 KIB, MIB = 1 << 10, 1 << 20
 SIZES = [64 << power for power in range(0, 25, 2)]
@@ -104,3 +105,28 @@ def test_uncertain_rates_widen_where_saturation_may_lie() -> None:
 def test_a_rate_that_still_rises_has_lower_bounds_only() -> None:
     found = saturation(figures(made.run(found=made.size_curves("by size", [("a", "gpu:0", "gpu:1", 396)], sizes=11))))
     assert found["rising"].to_list() == [True]
+
+
+def timed(method: str, gbps: float, parameters: dict[str, str], processes: int) -> list[Row]:
+    """Times of 1 us and more by size, without rates, on host memory."""
+    found = []
+    for size in [*SIZES[:7], MIB]:
+        flow = made.flow("numa:0", "numa:0", size, method, parameters=parameters)
+        case = {**made.case(f"{method}/{size}", [flow], {"figure": "latency"}, "host"), "processes": processes}
+        low = line(1e-6, gbps)(size)
+        last = [low, 9 * low, 81 * low] if size == MIB else [low]
+        found.append(made.ok(case, [last * 3], latency=True))
+    return found
+
+
+def test_messages_there_and_back_have_a_line_and_no_rate_that_saturates() -> None:
+    found = figures(made.run(found=timed("mpi", 10, {"call": "ping-pong"}, processes=2)))
+    assert found["gbps"].null_count() == len(found)
+    (fitted,) = fits(found).to_dicts()
+    assert (fitted["alpha_seconds"], fitted["beta_gbps"]) == pytest.approx((1e-6, 10))
+    assert fitted["last_bytes"] < MIB, "a time that nobody knows"
+    assert saturation(found).is_empty()
+
+
+def test_a_walk_through_memory_is_no_message() -> None:
+    assert fits(figures(made.run(found=timed("pointer-chase", 10, {}, processes=1)))).is_empty()

@@ -12,7 +12,7 @@ import polars
 from linkscope.analysis.figures import BETWEEN_NOTES
 from linkscope.analysis.headline import OF_ALL, UNKNOWN_FROM
 from linkscope.analysis.launch_cost import Launched, launch_seconds, mixes_launches, with_launches
-from linkscope.analysis.movement import ends, movement, role
+from linkscope.analysis.movement import ends, movement, role, there_and_back
 from linkscope.analysis.size_ranges import (
     Cost,
     Crossover,
@@ -286,18 +286,13 @@ def _usable(figures: polars.DataFrame) -> polars.DataFrame:
     ]
     return (
         figures.filter(polars.col("status").cast(polars.String) == "ok", polars.col("background") == 0)
-        .filter(polars.col("bytes") > 0, (polars.col("gbps") > 0) | _there_and_back())
+        .filter(polars.col("bytes") > 0, (polars.col("gbps") > 0) | there_and_back())
         .filter(~polars.col("isolated").fill_null(False))
         .with_columns(costs)
         .filter(polars.col("cost_low") > 0)
         .filter(polars.max_horizontal(_WIDEST) <= UNKNOWN_FROM)
         .unique(["id", "place"], keep="first", maintain_order=True)
     )
-
-
-def _there_and_back() -> polars.Expr:
-    between = polars.col("class").cast(polars.String) == "processes"
-    return between & polars.col("regime").cast(polars.String).str.ends_with("ping-pong")
 
 
 def _question(key: Json) -> Question:

@@ -6,6 +6,7 @@ from typing import Any
 
 import polars
 
+from linkscope.analysis.headline import UNKNOWN_FROM
 from linkscope.analysis.hockney import Estimate, Segment, Timing, hockney
 from linkscope.analysis.size_series import KEY_SCHEMA, size_series
 
@@ -20,16 +21,19 @@ SCHEMA: dict[str, Any] = {
     **dict.fromkeys(("half_bytes", "half_bytes_low", "half_bytes_high", "misfit"), polars.Float64),
 }
 
+_WIDEST = (polars.col("seconds_high") / polars.col("seconds"), polars.col("seconds") / polars.col("seconds_low"))
+
 
 def fits(figures: polars.DataFrame) -> polars.DataFrame:
     """A line for each segment of each size series, sizes ascending, series in the order of the run.
 
     ``alpha_seconds`` and ``beta_gbps`` of t = alpha + n / beta with 95 % intervals, see ``hockney``; ``half_bytes``:
     n_1/2 = alpha * beta. Several ``segments``: no one line describes the series, the protocol or the cache switches at
-    ``last_bytes``. ``misfit``: the largest relative deviation of a time from the line.
+    ``last_bytes``. ``misfit``: the largest relative deviation of a time from the line. Times whose
+    interval reaches further than ``UNKNOWN_FROM`` are left out.
     """
     found = []
-    for key, lines in size_series(figures):
+    for key, lines in size_series(figures.filter(polars.max_horizontal(_WIDEST) <= UNKNOWN_FROM)):
         points = [Timing(*line) for line in lines.select("bytes", "seconds", "seconds_low", "seconds_high").iter_rows()]
         segments = hockney(points)
         found += [

@@ -60,6 +60,12 @@ def ends(line: Mapping[str, Any]) -> str:
     return str(line["members"] or pair)
 
 
+def there_and_back() -> polars.Expr:
+    """Whether a figure is of messages between processes there and back: it is the time of one, and has no rate."""
+    between = polars.col("class").cast(polars.String) == "processes"
+    return between & polars.col("regime").cast(polars.String).str.ends_with("ping-pong")
+
+
 def _kind(device: str) -> str:
     return "GPU" if device.startswith("gpu:") else "NUMA node"
 

@@ -33,7 +33,7 @@ class Rate:
 
 
 def saturation(figures: polars.DataFrame) -> polars.DataFrame:
-    """A line for each size series, in the order of the run.
+    """A line for each size series of rates, in the order of the run.
 
     ``half_bytes``, ``share80_bytes``, ``share90_bytes``: from there on every rate is at least that share of ``gbps``,
     the rate at the largest size; interpolated between the two measured sizes around it, rates and sizes on logarithms.
@@ -43,7 +43,7 @@ def saturation(figures: polars.DataFrame) -> polars.DataFrame:
     more than 2 %, so that all of these are lower bounds.
     """
     found = []
-    for key, lines in size_series(figures):
+    for key, lines in size_series(figures.filter(polars.col("gbps").is_not_null())):
         rates = [Rate(*line) for line in lines.select("bytes", "gbps", "gbps_low", "gbps_high").iter_rows()]
         last, before = rates[-1], rates[-2]
         line = {**key, "largest_bytes": last.size, "gbps": last.gbps, "rising": last.gbps > before.gbps * (1 + RISING)}

@@ -7,7 +7,7 @@ from typing import Any
 
 import polars
 
-from linkscope.analysis.movement import with_movement
+from linkscope.analysis.movement import there_and_back, with_movement
 
 Json = dict[str, Any]
 
@@ -22,7 +22,8 @@ KEY_SCHEMA: dict[str, Any] = dict.fromkeys(_KEYS, polars.String) | {"processes":
 
 
 def size_series(figures: polars.DataFrame) -> Iterator[tuple[Json, polars.DataFrame]]:
-    """Of every series of at least ``FEWEST`` sizes what it is of, and its lines by size, times and rates of one flow.
+    """Of every series of at least ``FEWEST`` sizes what it is of, and its lines by size, times of one flow,
+    and rates but of messages there and back.
 
     The key has the columns of ``KEY_SCHEMA`` and ``modelled``. Without background; figures of several flows together
     have no time.
@@ -30,7 +31,8 @@ def size_series(figures: polars.DataFrame) -> Iterator[tuple[Json, polars.DataFr
     usable = figures.filter(
         polars.col("status").cast(polars.String) == "ok",
         (polars.col("background") == 0) & (polars.col("bytes") > 0),
-        (polars.col("gbps_low") > 0) & (polars.col("seconds_low") > 0),
+        (polars.col("gbps_low") > 0) | there_and_back(),
+        polars.col("seconds_low") > 0,
     )
     each = with_movement(usable).unique([*_KEYS, "bytes"], keep="first", maintain_order=True)
     several = each.filter(polars.len().over(_KEYS) >= FEWEST)
