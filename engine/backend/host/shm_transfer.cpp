@@ -15,6 +15,8 @@
 namespace linkscope::host {
 namespace {
 
+constexpr Bytes line_bytes = 64;
+constexpr Bytes piece = 8 * KiB;
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free, "or it means nothing to another process");
 
 /// Throws Error{broken} for a buffer in any memory but `shm`: supports() lets none come so far.
@@ -74,6 +76,7 @@ void ShmTransfer::connect(const std::string& exported) {
   }
   const Rotation rotation{arenas_.rotation.stride, std::min(arenas_.rotation.slots, peer.rotation.slots)};
   out_ = {address_of(arenas_.source), rotation.stride, rotation.slots};
+  in_ = {address_of(arenas_.destination), rotation.stride, rotation.slots};
   if (peer.memory.descriptor >= 0) {
     if (peer.memory.bytes < (rotation.slots - 1) * rotation.stride + bytes_)
       throw Error(Fault::broken, "a process lent less memory than the messages take");
@@ -108,10 +111,14 @@ std::optional<Span> ShmTransfer::carry_out(std::uint64_t first, std::uint64_t re
 
 /// The source speaks first, and hears an answer: a message too where it is a ping-pong, else a word.
 void ShmTransfer::converse(std::uint64_t index) noexcept {
-  if (side_ == Side::destination) hear();
-  if (side_ == Side::source || call_ == ShmCall::ping_pong) copy_to_peer(index);
-  tell();
-  if (side_ == Side::source) hear();
+  const bool answered = call_ == ShmCall::ping_pong;
+  if (side_ == Side::source) {
+    send_message(index);
+    answered ? receive_message(index) : hear();
+  } else {
+    receive_message(index);
+    answered ? send_message(index) : tell();
+  }
 }
 
 void ShmTransfer::meet() noexcept {
@@ -130,8 +137,26 @@ void ShmTransfer::settle_policy() noexcept {
   if (!shared) policy_ = SpinPolicy::spin_first;
 }
 
-void ShmTransfer::copy_to_peer(std::uint64_t index) const noexcept {
-  if (bytes_ > 0) std::memcpy(peer_in_.at(index), out_.at(index), bytes_);
+/// Piece by piece, each with its word, so that the peer reads one while the next is copied.
+void ShmTransfer::send_message(std::uint64_t index) noexcept {
+  Bytes offset = 0;
+  do {
+    const Bytes size = std::min(piece, bytes_ - offset);
+    if (size > 0) std::memcpy(peer_in_.at(index) + offset, out_.at(index) + offset, size);
+    tell();
+    offset += size;
+  } while (offset < bytes_);
+}
+
+/// Reads a byte of each cache line: all of it has come to this CPU then.
+void ShmTransfer::receive_message(std::uint64_t index) noexcept {
+  const volatile std::byte* const at = in_.at(index);
+  Bytes offset = 0;
+  do {
+    hear();
+    const Bytes end = std::min(offset + piece, bytes_);
+    for (; offset < end; offset += line_bytes) static_cast<void>(at[offset]);
+  } while (offset < bytes_);
 }
 
 void ShmTransfer::tell() noexcept { turns_->word.store(++said_, std::memory_order_release); }

@@ -57,7 +57,8 @@ class ShmTransfer final : public StampedTransfer {
   void meet() noexcept;
   void settle_policy() noexcept;
   void converse(std::uint64_t index) noexcept;
-  void copy_to_peer(std::uint64_t index) const noexcept;
+  void send_message(std::uint64_t index) noexcept;
+  void receive_message(std::uint64_t index) noexcept;
   void tell() noexcept;
   void hear() noexcept;
 
@@ -72,6 +73,7 @@ class ShmTransfer final : public StampedTransfer {
   SpinPolicy policy_ = SpinPolicy::yield;
   std::optional<ForeignPages> peer_memory_;
   Slots out_;
+  Slots in_;
   Slots peer_in_;
   std::optional<MessageCheck> check_;  ///< nothing of messages without bytes
 };

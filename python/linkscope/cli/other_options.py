@@ -15,6 +15,7 @@ _INSTEAD = {
     **dict.fromkeys(("-t", "--testcase"), "-k NAME picks cases by the test's name"),
     **dict.fromkeys(("-b", "-e", "--minbytes", "--maxbytes", "-s", "--bufferSize"), "--sizes 4K:1G:2x sets sizes"),
     **dict.fromkeys(("-i", "--testSamples", "--iters"), "--precision says how exact; linkscope repeats until it is"),
+    **dict.fromkeys(("-g", "--gpus", "--gpu"), "--devices gpu:0-3 says which GPUs"),
     **dict.fromkeys(("-l", "--list"), "`linkscope list suites` lists what there is"),
 }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from textwrap import wrap
 
 from rich.console import Console
 from rich.text import Text
@@ -35,7 +36,7 @@ def lines(found: Sequence[BySize], console: Console) -> list[Text]:
     columns = _columns(one, console.width - max(map(len, labels)))
     height = max(len(column.head) for column in columns)
     heads = [[""] * (height - len(column.head)) + list(column.head) for column in columns]
-    told = [Text(wording.shortened(_titled(one.question), console.width), style="bold")]
+    told = [Text(line, style="bold") for line in wrap(_titled(one.question), console.width)]
     blank = " " * len(labels[0])
     for number in range(height):
         cells = [head[number] + " " * len(FASTEST) for head in heads]

@@ -42,6 +42,7 @@ LAUNCHES = (
 NAMED = {
     "xccl": "xccl: NCCL or RCCL, and memory of its allocator",
     "direct": "direct: linkscope's own kernels on peers' memory, which show what the hardware allows",
+    "shm-copy": "shm-copy: copies straight to where the receiver uses them; MPI fills memory of the receiver's choice",
 }
 """Ways whose names say little."""
 _PLAIN = re.compile(r"\w[\w.-]*", re.ASCII)

@@ -144,12 +144,15 @@ def _nothing(found: Diagnosis) -> str:
 
 
 def _of_layer(found: Diagnosis) -> str:
-    """How long the first layer takes for its smallest and its largest size beside what is below it, a sentence; empty
-    without one."""
+    """How long the first layer takes beside what is below it, for the smallest and the largest size at which their
+    intervals tell them apart, a sentence; empty without one."""
     if not found.layers:
         return ""
     layer = found.layers[0]
-    first, *others = layer.points
+    clear = [point for point in layer.points if point.clear]
+    if not clear:
+        return ""
+    first, *others = clear
 
     def told(point: Added) -> str:
         return f"{wording.size(point.bytes)} takes {wording.time(point.layer_s)}, {point.ratio:.1f} times as long"

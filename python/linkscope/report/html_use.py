@@ -141,7 +141,7 @@ def _span(first: float, last: float, number: int, count: int) -> str:
     if first == last and count == 1:
         return f"at {wording.size(first)}"
     if count == 1:
-        return "at all sizes"
+        return f"from {wording.size(first)} to {wording.size(last)}"
     if number == 0:
         return f"up to {wording.size(last)}"
     if first == last and number < count - 1:

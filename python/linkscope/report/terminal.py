@@ -178,7 +178,7 @@ def _print_layer(layer: Layer, console: Console) -> None:
         title.append(f"  {wording.MODELLED}", style="bold yellow")
     console.print(title)
     grid = empty_grid("bytes")
-    for name in (layer.method, layer.raw, "added (95 % intervals against each other)", "ratio"):
+    for name in (layer.method, layer.raw, "added (lowest to highest)", "ratio"):
         grid.add_column(Text(name), justify="right", no_wrap=True)
     for point in layer.points:
         times = (wording.time(point.layer_s), wording.time(point.raw_s))
@@ -186,6 +186,7 @@ def _print_layer(layer: Layer, console: Console) -> None:
         added = Text(wording.added(point), style=style)
         grid.add_row(Text(wording.size(point.bytes)), *times, added, f"{point.ratio:.2f}")
     console.print(grid)
+    console.print(Text("lowest to highest: by the two 95 % intervals; ?: not told from nothing", style="dim"))
 
 
 def _print_listing(table: Listing, console: Console) -> None:

@@ -350,12 +350,12 @@ def layer_title(layer: Layer) -> str:
 
 
 def added(point: Added) -> str:
-    """Such as "+3.21 us", with the bounds of what it may be: "+3.21 us (2.9 to 3.5)"; "not told from nothing" where the
-    intervals overlap."""
+    """Such as "+3.21 us", with the bounds of what it may be: "+3.21 us (2.9 to 3.5)"; a question mark where the
+    intervals overlap: it is not told from nothing."""
     unit = time_unit(max(abs(point.added_s), abs(point.low_s), abs(point.high_s)))
     low, high = (signed(in_unit(seconds, unit)) for seconds in (point.low_s, point.high_s))
     text = f"{signed(in_unit(point.added_s, unit))} {unit} ({low} to {high})"
-    return text if point.clear else f"{text}, within the intervals"
+    return text if point.clear else f"{text} ?"
 
 
 def signed(number: float) -> str:

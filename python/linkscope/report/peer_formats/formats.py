@@ -83,7 +83,7 @@ def printed(run: RunFile, name: str) -> str:
 
 def _form(name: str) -> PeerFormat:
     if name not in FORMATS:
-        raise unknown("format", name, FORMATS)
+        raise unknown("format", name, FORMATS, otherwise="`linkscope export RUN -o FILE.csv` for a spreadsheet")
     return FORMATS[name]
 
 
