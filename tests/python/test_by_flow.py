@@ -84,7 +84,7 @@ def test_a_case_counts_once_however_many_figures_it_would_have(status: str) -> N
 
 
 def test_a_line_of_progress_spans_every_figure_of_a_case() -> None:
-    told = span(tally_figures(made.under_load(3).raw))
+    told = span([one.headline for one in tally_figures(made.under_load(3).raw)])
     assert [float(end) for end in told.removesuffix(" GB/s").split("–")] == [
         pytest.approx(40.0, rel=0.01),
         pytest.approx(42.0, rel=0.01),
