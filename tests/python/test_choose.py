@@ -187,6 +187,8 @@ def test_what_gpus_do_comes_first() -> None:
     found = chosen(*host, rows("kernel-copy", 2e-6, 350), rows("copy-engine", 3e-6, 350))
     assert min(found.answers, key=choose_text.rank).question.movement == "GPU to GPU"
     assert "GPU to GPU" in choose_text.verdict(found)
+    assert choose_text.verdict(found).count("launches aside") == 1
+    assert "launches aside" not in choose_text.verdict(chosen(*host))
 
 
 def test_flows_beside_others_are_rivals_only_of_the_same_company() -> None:

@@ -24,8 +24,8 @@ enum class ShmCall { send, ping_pong };
 /// Throws Error{bad_input} for a word that means nothing.
 [[nodiscard]] ShmCall shm_call_of(const Flow& flow);
 
-/// What both ends see, on a page of the source's. They take turns at the word: the source's to say the first, the third,
-/// and so on. Half a round trip is then one cache line on its way from a CPU to the other.
+/// What both ends see, on a page of the source's. `word` counts what has been said, by either: each knows whose turn it
+/// is. Half a round trip without payload is then one cache line on its way from a CPU to the other.
 struct ShmTurns {
   alignas(64) std::atomic<std::uint64_t> word{0};
   alignas(64) std::array<std::atomic<int>, 2> cpus;  ///< by Side

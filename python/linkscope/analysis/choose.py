@@ -103,12 +103,12 @@ class Choice:
     ``ranges`` and ``crossovers`` by size in bytes, ascending; where two ranges meet, there may be no crossover, if no
     size has figures of both. ``always``: the rival to take where one must do for all sizes, and what it costs more than
     the best, at most; None where none was measured at all of them. ``sizes``: all that two rivals or more have.
-    ``paths``: on how many pairs of devices (or sets of members) each figure
-    was measured; their median counts. ``launches_aside``: kernels that were launched once stand beside copies that were
-    called one by one; ``launched``: then the estimate with a launch for each, where ways cross and the run has what one
-    adds. ``row``: that of the suite with most of its sizes, "default d2d-by-size". ``assumed``: the sizes that are left
-    out, as the figure of a rival is mostly an assumed latency there. ``unknown``: the sizes that are left
-    out, as the interval of a rival's figure reaches beyond ``UNKNOWN_FROM`` there and at most one other is known.
+    ``paths``: on how many pairs of devices (or sets of members) each figure was measured; their median counts.
+    ``launches_aside``: kernels that were launched once stand beside copies that were called one by one; ``launched``:
+    then the estimate with a launch for each, where ways cross and the run has what one adds. ``row``: that of the suite
+    with most of its sizes, "default d2d-by-size". ``assumed``: the sizes that are left out, as the figure of a rival is
+    mostly an assumed latency there. ``unknown``: those left out, as the interval of a rival's figure reaches beyond
+    ``UNKNOWN_FROM`` there and at most one other is known.
     """
 
     question: Question

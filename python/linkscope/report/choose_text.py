@@ -115,8 +115,13 @@ def _of_questions(found: Choices) -> str:
     worst = min(matter, key=stakes)
     return (
         f"It matters in {len(matter)} of {len(found.answers)} questions. Most is at stake here: "
-        f"{title(worst.question)}; the wrong way takes up to {1 + worst.stake:.3g} times as long."
+        f"{title(worst.question)}; the wrong way takes up to {1 + worst.stake:.3g} times as long{aside(worst)}."
     )
+
+
+def aside(answer: Choice) -> str:
+    """Follows a figure of an answer that leaves launches out; else empty."""
+    return ", launches aside" if answer.launches_aside else ""
 
 
 def title(question: Question) -> str:
@@ -275,8 +280,7 @@ def _together(spans: Sequence[SizeRange]) -> SizeRange:
 
 def closings(answer: Choice) -> list[str]:
     """Where ways cross, with launches and without, what one for all sizes costs, and what is left out; may be empty."""
-    aside = ", launches aside" if answer.launches_aside else ""
-    cross = [f"cross at {_about(one.size)}{_within(one)}{aside}" for one in answer.crossovers]
+    cross = [f"cross at {_about(one.size)}{_within(one)}{aside(answer)}" for one in answer.crossovers]
     if cross and answer.launches_aside:
         cross.append(_launched(answer))
     everywhere = not answer.assumed and not answer.unknown

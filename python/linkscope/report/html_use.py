@@ -12,6 +12,7 @@ from linkscope.report.choose_text import (
     ALIKE,
     ALIKE_IN_MODEL,
     WORDS,
+    aside,
     best,
     by_ranges,
     caveats,
@@ -129,12 +130,13 @@ def in_words(one: Choice) -> str:
     if one.equals:
         return f"{wording.either([way(name) for name in one.rivals])}, all equals"
     if one.assumed or one.unknown:
-        return ", ".join(f"{best(it)} {'at' if it.first == it.last else 'from'} {sizes(it)}" for it in one.ranges)
+        words = (f"{best(it)} {'at' if it.first == it.last else 'from'} {sizes(it)}" for it in one.ranges)
+        return ", ".join(words) + aside(one)
     spans = [
         f"{best(span)} {_span(span.first, span.last, number, len(one.ranges))}"
         for number, span in enumerate(one.ranges)
     ]
-    return ", ".join(spans)
+    return ", ".join(spans) + aside(one)
 
 
 def _span(first: float, last: float, number: int, count: int) -> str:
