@@ -66,7 +66,7 @@ ForeignPages::ForeignPages(const MemoryFile::Key& key) : bytes_(key.bytes) {
   const ScopeGuard close([&] { ::close(descriptor); });
   struct stat found{};
   if (::fstat(descriptor, &found) != 0 || found.st_dev != key.device || found.st_ino != key.inode ||
-      static_cast<Bytes>(found.st_size) < key.bytes)
+      std::cmp_less(found.st_size, key.bytes))
     refused(key, "its number means another process here: do the two have different process namespaces?");
   void* const at = map_shared(descriptor, bytes_);
   if (at == MAP_FAILED) refused(key, std::strerror(errno));
