@@ -1,6 +1,6 @@
 """An engine of a few lines that speaks the protocol and misbehaves where FAKE_ENGINE says so.
 
-FAKE_ENGINE is a JSON object: part of a case id -> crash | hang | garbage | fatal | slow; "start" -> die | refuse.
+FAKE_ENGINE is a JSON object: part of a case id -> crash | hang | garbage | fatal | slow | leave; "start" -> die | refuse.
 FAKE_GPUS is how many GPUs it describes, FAKE_PROBLEM why it has none. FAKE_LOG is a file: a line for each run.
 """
 
@@ -95,6 +95,8 @@ def run(plan: dict[str, Any]) -> None:
             if part in case["id"]:
                 misbehave(fault, case)
         row(case)
+        if any(part in case["id"] and fault == "leave" for part, fault in FAULTS.items()):
+            leave("gone for good", 4)
     say(record="done", rows=len(plan["cases"]))
 
 

@@ -119,6 +119,17 @@ def test_a_case_that_ends_its_engine_fails_and_the_rest_goes_on(bench: Bench, fa
     validate(failed)
 
 
+def test_an_engine_that_ends_between_cases_is_told_of_though_no_case_fails(bench: Bench) -> None:
+    bench.faults({"/8KiB": "leave", "/64KiB": "leave"})
+    ended = bench.cli("run", bench.suite, "-o", "a.jsonl")
+    assert ended.code == 0
+    assert set(statuses(bench.records(Path("a.jsonl"))).values()) == {"ok"}
+    told = [line for line in ended.err.splitlines() if "between cases" in line]
+    assert [line.partition("between cases: ")[2] for line in told] == [
+        f"the engine ended with exit code 4: gone for good; {left} more to measure: started again" for left in (4, 1)
+    ]
+
+
 def test_a_silent_case_is_killed_at_its_timeout(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("linkscope.plan.budget.timeout_s", lambda case, options: 0.3)
     bench.faults({"/16KiB": "hang"})

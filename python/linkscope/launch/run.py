@@ -218,7 +218,7 @@ class _RunUnderWay:
             obstacle = self.scheduler.obstacle(group)
             if obstacle is None:
                 start = _Start(self.listener.on_start)
-                watch = CaseEvents(partial(self._take, number), start.take, over)
+                watch = CaseEvents(partial(self._take, number), start.take, over, self.listener.on_note)
                 plan = self.job.plan(group.cases, self.rounds.tuned(group.cases))
                 try:
                     self.scheduler.supervisor(group).run(plan, watch)

@@ -36,6 +36,8 @@ class CaseEvents:
     on_row: Callable[[Json], None]
     on_start: Callable[[str], None] = lambda case_id: None
     interrupted: Callable[[], bool] = lambda: False
+    on_restart: Callable[[str], None] = lambda note: None
+    """Told of a worker that ended while no case was under way, which no row tells of."""
 
 
 class Refusal(Enum):
@@ -94,6 +96,8 @@ class Supervisor:
                 trouble = error.explanation
         if worker_run.current is not None:
             watch.on_row(self._failed(left.pop(worker_run.current), trouble, worker_run.elapsed_s))
+        elif left and not worker_run.has_told:
+            watch.on_restart(f"between cases: {trouble}; {len(left)} more to measure: started again")
         return trouble
 
     def _give_up(self, left: dict[str, Json], trouble: Explanation, watch: CaseEvents) -> None:
@@ -110,6 +114,8 @@ class _WorkerRun:
 
     def __init__(self, left: dict[str, Json], watch: CaseEvents, start_timeout_s: float) -> None:
         self.current: str | None = None
+        self.has_told = False
+        """Whether the last row has failed: an engine that knows that it cannot go on ends after it."""
         self._left = left
         self._watch = watch
         self._start_timeout_s = start_timeout_s
@@ -139,7 +145,7 @@ class _WorkerRun:
             self.current, self._began = case_id, time.monotonic()
             self._watch.on_start(case_id)
         elif record.get("record") == "row":
-            self.current = None
+            self.current, self.has_told = None, record.get("status") == "failed"
             self._watch.on_row({**record, "case": self._left.pop(case_id)})
 
 
