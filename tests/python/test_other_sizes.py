@@ -22,6 +22,11 @@ def test_rows_that_end_before_or_begin_after_the_sizes_asked_for_are_named_with_
     assert "barrier" not in told
 
 
+def test_where_all_end_at_one_size_that_is_said_once() -> None:
+    cases = [case(name, size) for name in ("one", "other") for size in (1 << 10, 1 << 20)]
+    assert other_sizes(cases, "1K:1G:4x") == "all suite rows (1 KiB to 1 MiB)"
+
+
 def test_sizes_that_members_share_out_are_those_asked_for() -> None:
     assert other_sizes([case("all-reduce", 1008), case("all-reduce", (1 << 30) - 16)], "1K:1G:4x") == ""
 

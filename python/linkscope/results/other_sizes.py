@@ -36,7 +36,7 @@ def other_sizes(cases: Iterable[Json], asked: object) -> str:
     spans: dict[str, list[str]] = {}
     for name, ends in list(others.items())[:MOST_NAMED]:
         spans.setdefault(" to ".join(dict.fromkeys(map(format_bytes, ends))), []).append(name)
-    told = [f"{_listed(names)} ({span})" for span, names in spans.items()]
+    told = [f"{_listed(names, len(rows))} ({span})" for span, names in spans.items()]
     told += [f"{len(others) - MOST_NAMED} more"] if len(others) > MOST_NAMED else []
     return ", ".join(told)
 
@@ -45,6 +45,8 @@ def _alike(one: int, other: int) -> bool:
     return max(one, other) < ROUNDED * max(min(one, other), 1)
 
 
-def _listed(names: list[str]) -> str:
-    """ "a", "a and b", "a, b and c"."""
+def _listed(names: list[str], rows: int) -> str:
+    """ "a", "a and b", "a, b and c"; in one word where it is all of so many ``rows``."""
+    if len(names) == rows > 1:
+        return "all suite rows"
     return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
