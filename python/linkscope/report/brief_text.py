@@ -204,7 +204,7 @@ def _print_tables(lines: Sequence[TableSummary], room: int, console: Console) ->
     assumed = any(line.best.assumed for line in lines)
     most = max(FEWEST_TABLES, room - HEAD_LINES - 1 - assumed)
     lines, dropped = _once_each(lines, most)
-    if len(lines) > most:
+    if len(lines) + bool(dropped) > most:
         known = sorted(range(len(lines)), key=lambda index: lines[index].highest_share is None)
         lines, left = [lines[index] for index in sorted(known[: most - 1])], len(lines) - most + 1
     else:
