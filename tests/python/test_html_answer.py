@@ -102,7 +102,7 @@ def test_the_question_with_most_at_stake_comes_first() -> None:
     first, *_ = uses(found)
     assert first[0].startswith("broadcast on 4 GPUs")
     verdict = choose_text.verdict(found)
-    assert verdict.index("broadcast on 4 GPUs") < verdict.index("times as long")
+    assert verdict.index("broadcast on 4 GPUs") < verdict.index("times as long as")
     assert use_maps(found)[0].title in choose_text.verdict(found)
 
 

@@ -122,13 +122,18 @@ def _of_questions(found: Choices) -> str:
         unsure = f"medians differ by up to {differ * 100:.3g} %, and intervals cannot tell which is faster"
         return f"No way is known to be faster {where}: {unsure if differ > AS_GOOD else 'all are within 1 %'}."
     worst = min(matter, key=stakes)
+    most = ", most here" if len(matter) > 1 else ""
     count = f"all {number}" if len(matter) == number else f"{len(matter)} of {number}"
-    where = "here" if number == 1 else f"for {count} {IN_SEVERAL_WAYS}"
-    most = ", most for" if len(matter) > 1 else ":"
-    return (
-        f"Which way you take matters {where}{most} {title(worst.question)}. The slowest takes up to "
-        f"{1 + worst.stake:.3g} times as long as the fastest{aside(worst)}."
-    )
+    counted = f" It matters for {count} {IN_SEVERAL_WAYS}." if number > 1 else ""
+    return f"It matters which way you take{most}: {title(worst.question)}, {_dearest(worst)}.{counted}"
+
+
+def _dearest(answer: Choice) -> str:
+    """What the wrong way costs, where it costs most."""
+    told = [(share, name, at) for at in answer.sizes for name, share in at.excess if name not in at.best]
+    share, name, at = max(told, key=lambda one: one[0])
+    times = f"{1 + share:.3g} times as long as {way(at.excess[0][0])}"
+    return f"at {wording.size(at.bytes)} {way(name)} takes {times}{aside(answer)}"
 
 
 def aside(answer: Choice) -> str:
