@@ -106,8 +106,8 @@ def _falls(falling: DataFrame, counted: str) -> list[str]:
     best, last = wording.value(line["best_gbps"]), wording.value(line["gbps"])
     at, largest, kept = (wording.size(line[f"{name}_bytes"]) for name in ("best", "largest", "kept"))
     return [
-        f"{len(falling)} {counted} {fall} with size{why}: from {best} GB/s at {at} to {last} at {largest}, below 90 % of "
-        f"the largest beyond {kept} ({words(where(line), how(line))})"
+        f"{len(falling)} {counted} {fall} with size{why}: from {best} GB/s at {at} to {last} at {largest}, below 90 % "
+        f"of the largest beyond {kept} ({words(where(line), how(line))})"
     ]
 
 
