@@ -1,6 +1,7 @@
 """An engine of a few lines that speaks the protocol and misbehaves where FAKE_ENGINE says so.
 
-FAKE_ENGINE is a JSON object: part of a case id -> crash | hang | garbage | fatal | slow | leave; "start" -> die | refuse.
+FAKE_ENGINE is a JSON object: part of a case id -> crash | hang | garbage | fatal | slow | leave (after its row);
+"start" -> die | refuse.
 FAKE_GPUS is how many GPUs it describes, FAKE_PROBLEM why it has none. FAKE_LOG is a file: a line for each run.
 """
 

@@ -96,6 +96,21 @@ def test_a_long_silence_is_broken_by_how_far_the_run_is() -> None:
     assert "2 of 3 cases" in text.getvalue().splitlines()[-1]
 
 
+def test_rounds_for_wide_figures_are_no_line_each() -> None:
+    """A run with a budget goes on with them while it lasts: that may be dozens."""
+    cases = [planned("copies", size) for size in (1, 2, 3)]
+    clock = Clock()
+    text = io.StringIO()
+    listener = ProgressLines(Console(file=text, width=80), lambda job, pending: "begins", clock).listener()
+    listener.on_job(job(cases, RoundLimits(3, 40)), cases)
+    for number in range(40):
+        clock.seconds += 2
+        listener.on_round(number, cases[: 1 if number >= 3 else 3])
+    rounds = [line.partition(":")[0] for line in text.getvalue().splitlines() if line.startswith("round")]
+    assert rounds[:3] == ["round 2", "round 3", "round 4"]
+    assert len(rounds) == 4  # and one when it has been quiet for long
+
+
 @pytest.mark.parametrize("width", [80, 120])
 def test_the_picture_fits_a_terminal_and_fills_its_matrix(width: int) -> None:
     drawn_on = io.StringIO()

@@ -314,3 +314,15 @@ def test_a_run_without_figures_leads_nowhere_but_to_its_reasons() -> None:
     found = overview(run.rows, run.node)
     empty = replace(found, summary=replace(found.summary, figures=0))
     assert [how for how, _ in brief_text.terminal_ways(run, empty, explain(run))] == ["linkscope show RUN --full"]
+
+
+def test_titles_that_are_shortened_still_differ() -> None:
+    texts = [
+        f"Copy of 40 million ints between GPUs, {both}peer access {switch}, device clock"
+        for both in ("", "both directions at once, sum, ")
+        for switch in ("on", "off")
+    ]
+    for room in (45, 60, 90):
+        told = wording.shortened_apart(texts, room)
+        assert all(len(one) <= room for one in told)
+        assert len(set(told)) == len(texts), told

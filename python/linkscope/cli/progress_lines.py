@@ -55,8 +55,10 @@ class ProgressLines:
         self._number, self._cases, self._done = number, len(run), 0
         self._pace.begin_round(run)
         if number and self._job is not None:
-            wide = "" if number < self._job.rounds.least else " whose figures are wide"
-            self._say(f"round {number + 1}: {wording.count(len(run), 'case')}{wide}, {self._left()}")
+            extra = number - self._job.rounds.least
+            wide = "" if extra < 0 else " whose figures are wide"
+            if extra <= 0 or self._now() - self._said_at > QUIET_S:
+                self._say(f"round {number + 1}: {wording.count(len(run), 'case')}{wide}, {self._left()}")
 
     def _row(self, row: Json) -> None:
         if row["status"] == "skipped":

@@ -14,7 +14,7 @@ from rich.text import Text
 from linkscope.analysis.explain import Account, Diagnosis, Shortfall
 from linkscope.analysis.latencies import TOLERANCE, JudgedLatency
 from linkscope.analysis.layers import Added
-from linkscope.analysis.ledger import SIBLINGS, SIZE, Ledger
+from linkscope.analysis.ledger import SATURATED, SIBLINGS, SIZE, Ledger
 from linkscope.analysis.left_out import OF_CPUS, OF_PROCESSES, OF_WORKLOADS, TOGETHER
 from linkscope.report import wording
 from linkscope.report.grid import empty_grid
@@ -169,9 +169,9 @@ def _nothing(found: Diagnosis) -> str:
             "RUN` holds a run against an earlier one."
         )
     return (
-        "this run has no large transfer between GPUs, or a GPU and pinned host memory, that could be held against a "
-        "published figure or a sibling. A run of the suite default has them; `linkscope choose RUN` and `linkscope "
-        "analyze RUN` say what this one tells."
+        f"this run has no transfer of {wording.size(SATURATED)} or more between GPUs, or a GPU and pinned host memory, "
+        "that could be held against a published figure or a sibling. A run of the suite default has them; `linkscope "
+        "choose RUN` and `linkscope analyze RUN` say what this one tells."
     )
 
 

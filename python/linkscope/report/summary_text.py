@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.table import Table as Grid
 from rich.text import Text
 
+from linkscope.analysis.headline import RATE_UNIT
 from linkscope.analysis.summary import Grouped, Summary, TableSummary
 from linkscope.report import wording
 from linkscope.report.grid import GAP, empty_grid
@@ -47,7 +48,10 @@ def best_at(line: TableSummary) -> str:
     clock = line.best.regime.partition(",")[0]
     place, *way = [part for part in line.best.series.split(", ") if part not in (clock, EACH)] or [""]
     said = wording.with_kind(", ".join(way) or place, line.best)
-    by = f" by {said} ({place})" if way else f" ({said})" if said else ""
+    where = [place if way else said, "" if line.heading.unit == RATE_UNIT else clock]
+    told = ", ".join(filter(None, where))
+    by = f" by {said}" if way else ""
+    by += f" ({told})" if told else ""
     return f"  at {at}{by}"
 
 
@@ -63,11 +67,14 @@ def table_lines(lines: Sequence[TableSummary], width: int, below: Sequence[str] 
     cells = [(*_ends(line), _unit(line), _shares(line)) for line in lines]
     used = sum(max(len(head), *map(len, column)) for head, column in zip(HEADS, zip(*cells, strict=True), strict=True))
     room = width - used - GAP * len(HEADS)
-    for line, figures, more in zip(lines, cells, below or [""] * len(lines), strict=True):
-        alone = line.heading.x_name and not more
-        title = wording.with_kind(line.heading.title, line.best) if alone else line.heading.title
-        texts = [wording.shortened(text, room) for text in (title, more) if text]
-        grid.add_row(*figures, Text("\n".join(texts)))
+    more = below or [""] * len(lines)
+    whole = [
+        wording.with_kind(line.heading.title, line.best) if line.heading.x_name and not under else line.heading.title
+        for line, under in zip(lines, more, strict=True)
+    ]
+    titles = wording.shortened_apart(whole, room)
+    for figures, title, under in zip(cells, titles, more, strict=True):
+        grid.add_row(*figures, Text("\n".join(filter(None, (title, wording.shortened(under, room))))))
     return grid
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from itertools import groupby
 from typing import Protocol
@@ -72,6 +73,27 @@ def shortened(text: str, room: int) -> str:
         return text
     tail = min(room * 3 // 5, len(text.rpartition(", ")[2]) + 2)
     return f"{text[: max(room - tail - 1, 0)]}…{text[-tail:]}"
+
+
+_LEAST_HEAD = 12
+
+
+def shortened_apart(texts: Sequence[str], room: int) -> list[str]:
+    """Each ``shortened``; of those that would read alike then, what follows the beginning that they share stays."""
+    short = [shortened(text, room) for text in texts]
+    counts = Counter(short)
+    parts = [text.split(", ") for text in texts]
+    for index, words in enumerate(parts):
+        if counts[short[index]] > 1:
+            same = _shared([other for other in parts if other[0] == words[0]])
+            tail = ", ".join(words[same:])[-(room - min(_LEAST_HEAD, room // 2) - 1) :]
+            short[index] = f"{texts[index][: room - len(tail) - 1]}…{tail}" if tail else short[index]
+    return short
+
+
+def _shared(lists: Sequence[Sequence[str]]) -> int:
+    """How many of their first parts all have in common."""
+    return next((place for place, parts in enumerate(zip(*lists)) if len(set(parts)) > 1), min(map(len, lists)))
 
 
 def size(count: int | float) -> str:
