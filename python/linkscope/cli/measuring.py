@@ -45,7 +45,7 @@ def carry_out(
     if not options.resume and request is not None:
         with progress(err) as listener:
             words = command_line(request, options.output)
-            done = start_run(request, options.output or default_output(), listener, words)
+            done = start_run(request, options.output or default_output(request.machine), listener, words)
     else:
         chosen = launching if launching != LaunchOptions() else None
         with progress(err) as listener:
