@@ -7,18 +7,33 @@ from typing import Any
 
 from linkscope.machine.described import load_machine, machine_names
 
-_MESSAGES = {"mpi": "mpi", "xccl": "xccl"}
+_MESSAGES = {
+    "host messages": ("numa", ("mpi", "shm-copy")),
+    "GPU messages": ("gpu", ("mpi", "xccl")),
+}
+"""By what processes can send each other host memory and GPUs' memory."""
 _COLLECTIVES = {"mpi-collective": "mpi", "xccl-collective": "xccl", "direct-collective": "direct"}
+NONE = "none"
 _BY_SIZE = {"from_bytes", "below_bytes"}
 
 
 def interfaces(machine: str) -> dict[str, str]:
-    """By what messages and collectives are modelled. Raises LinkscopeError for a name that there is not."""
-    modelled = load_machine(machine).methods
-    return {
-        heading: ", ".join(short for method, short in kinds.items() if method in modelled) or "-"
-        for heading, kinds in (("messages", _MESSAGES), ("collectives", _COLLECTIVES))
+    """By what messages of host memory and of GPUs' memory, and collectives, are modelled. Raises LinkscopeError for a
+    name that there is not.
+    """
+    node = load_machine(machine)
+    messages = {
+        heading: [method for method in methods if node.of_kind(kind) and _sends(node.methods.get(method), kind)]
+        for heading, (kind, methods) in _MESSAGES.items()
     }
+    collectives = [short for method, short in _COLLECTIVES.items() if method in node.methods]
+    return {heading: ", ".join(found) or NONE for heading, found in {**messages, "collectives": collectives}.items()}
+
+
+def _sends(method: Mapping[str, Any] | None, kind: str) -> bool:
+    """Whether there are figures for messages of the memory of devices of that kind."""
+    every = ({"source": kind}, {"destination": kind})
+    return method is not None and not any("unknown" in one and one["when"] in every for one in method.get("rules", ()))
 
 
 def model_extent(machine: str) -> dict[str, Mapping[str, str] | str]:

@@ -18,9 +18,10 @@ from linkscope.analysis.figures import figures
 from linkscope.analysis.headlines import best_by_method, between_gpus
 from linkscope.analysis.left_out import TOGETHER
 from linkscope.analysis.matrices import Matrix
+from linkscope.analysis.model_gaps import ModelGaps, model_gaps
 from linkscope.analysis.overview import Overview
 from linkscope.analysis.summary import Summary, TableSummary
-from linkscope.report import by_size_text, explain_text, wording, workload_text
+from linkscope.report import by_size_text, explain_text, model_gaps_text, wording, workload_text
 from linkscope.report.cell_grid import Notes, Parts, parts_of, print_parts, width_of
 from linkscope.report.odd_text import imprecision, odd
 from linkscope.report.peer_formats.formats import formats_for
@@ -39,6 +40,7 @@ HEAD_LINES = 2
 MOST_REMARKS = 2
 MOST_REMARK_LINES = 2
 MOST_VERDICT_LINES = 6
+MOST_GAP_LINES = 4
 MOST_ODD = 3
 MOST_REASONS = 6
 
@@ -106,7 +108,14 @@ def _origin(run: RunFile, found: Overview, console: Console) -> list[RenderableT
         parts.append(Text(f" {mark} ", style="bold black on yellow"))
     named = {"limited to": limits(run.header), "MPI": mpi(run.rows)}
     told = [f"{name}: {text}" for name, text in named.items() if text]
-    return [*parts, title, *(_cropped(text, 1, "dim", console) for text in told)]
+    gaps = model_gaps_text.sentence(_gaps(run), run.node.name) if run.node.modelled else ""
+    lacks = [_cropped(gaps, MOST_GAP_LINES, "yellow", console)] if gaps else []
+    return [*parts, title, *(_cropped(text, 1, "dim", console) for text in told), *lacks]
+
+
+def _gaps(run: RunFile) -> ModelGaps:
+    """The suite rows of which a described node's model has no figure."""
+    return model_gaps((row.suite, row.name, None if row.status == "ok" else str(row.reason)) for row in run.rows)
 
 
 def _verdict(run: RunFile, found: Overview, diagnosis: Diagnosis, console: Console) -> list[RenderableType]:

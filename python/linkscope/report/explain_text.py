@@ -66,11 +66,11 @@ def conclusion(found: Diagnosis) -> tuple[tuple[str, str], ...]:
 
 def headline(found: Diagnosis) -> str:
     """The conclusion alone, a sentence or two."""
+    if _predicts(found):
+        return f"{_failures(found)}What the description predicts: nothing here was measured."
     if found.judged == 0:
         return f"{_failures(found)}Cannot tell: {_nothing(found)}"
     if not found.shortfalls:
-        if found.modelled:
-            return f"{_failures(found)}What the description predicts: nothing here was measured."
         paths = "What did not fail" if found.failed else "Every path by itself"
         return f"{_failures(found)}{paths} is as fast on this node as it should be."
     worst, number = found.shortfalls[0], len(found.shortfalls)
@@ -79,12 +79,17 @@ def headline(found: Diagnosis) -> str:
     return f"{_failures(found)}{things} slower than expected: {first}{_where(worst)}, {worst.what}, {lost(worst)}."
 
 
+def _predicts(found: Diagnosis) -> bool:
+    """Whether it is a model's, whatever was asked for, and is no shorter than such nodes are known to be."""
+    return found.modelled and not found.shortfalls and bool(found.left_out or found.accounts or found.latencies)
+
+
 def grounds(found: Diagnosis) -> str:
     """What the conclusion stands on, and what it leaves out; empty where nothing was judged."""
+    if _predicts(found):
+        return _of_model(found)
     if found.judged == 0:
         return ""
-    if found.modelled and not found.shortfalls:
-        return _of_model(found)
     published = sum(one.held_against not in ("", SIBLINGS) for one in found.accounts)
     waits = wording.count(found.judged_latencies, "latency", "latencies") + " by siblings"
     known = f"{published} of them by what such nodes are known to reach" if published else ""
@@ -113,7 +118,7 @@ def _of_model(found: Diagnosis) -> str:
     """A model is no witness for itself: what others have found of such nodes is."""
     published = sum(one.held_against not in ("", SIBLINGS) for one in found.accounts)
     told = f"{wording.count(published, 'figure')} agree with what such nodes are known to reach. " if published else ""
-    return f"{told}`linkscope list machines NAME` says what is assumed and what it lacks."
+    return f"{told}`linkscope list machines {found.node}` says what is assumed and what it lacks."
 
 
 def _nothing(found: Diagnosis) -> str:
