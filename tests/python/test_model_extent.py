@@ -31,7 +31,7 @@ def test_it_tells_what_is_skipped_for_want_of_figures() -> None:
 
 def test_a_latency_with_rules_by_size_is_not_the_same_at_every_size() -> None:
     same = "latency, the same at every size"
-    assert "mpi (8.7 us)" in str(model_extent("frontier")[same])
+    assert "mpi (8.7 us, assumed)" in str(model_extent("frontier")[same])
     assert "mpi (" not in str(model_extent("mi300a")[same])
 
 

@@ -64,6 +64,16 @@ def test_a_screen_says_it_above_the_verdict_which_is_a_models(messages: RunFile)
     assert "Cannot tell" not in explain_text.verdict(diagnosis)
 
 
+@pytest.mark.parametrize("width", [80, 120])
+def test_a_screen_with_gaps_and_assumed_latencies_has_forty_lines(
+    tmp_path: Path, real_engine: None, width: int
+) -> None:
+    run = linkscope.run("p2p-processes", output=tmp_path / "a.jsonl", machine="frontier", devices="gpu:0-1,numa:0")
+    console = Console(width=width, file=(file := io.StringIO()))
+    brief_text.show(run, overview(run.rows, run.node), explain(run), console)
+    assert file.getvalue().count("\n") <= brief_text.MOST_LINES
+
+
 def test_a_real_nodes_run_has_no_gaps_of_a_model() -> None:
     run = RunFile.read(Path(__file__).parents[1] / "fixtures/runs/h200x4-default.jsonl")
     console = Console(width=80, file=(file := io.StringIO()))

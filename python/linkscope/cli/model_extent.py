@@ -42,7 +42,7 @@ def model_extent(machine: str) -> dict[str, Mapping[str, str] | str]:
     """
     methods = load_machine(machine).methods
     elsewhere = dict.fromkeys(method for name in machine_names() for method in load_machine(name).methods)
-    flat = [f"{name} ({one['latency_us']:g} us)" for name, one in methods.items() if _is_flat(one)]
+    flat = [f"{name} ({_latency(one)})" for name, one in methods.items() if _is_flat(one)]
     told: dict[str, Mapping[str, str] | str] = {
         "models": ", ".join(methods),
         "lacks, so skips": ", ".join(name for name in elsewhere if name not in methods) or "no method of other nodes",
@@ -55,6 +55,10 @@ def model_extent(machine: str) -> dict[str, Mapping[str, str] | str]:
         "latency, the same at every size": ", ".join(flat) or "none",
     }
     return {heading: content for heading, content in told.items() if content}
+
+
+def _latency(method: Mapping[str, Any]) -> str:
+    return f"{method['latency_us']:g} us{', assumed' if 'latency_us' in method.get('assumed', ()) else ''}"
 
 
 def _is_flat(method: Mapping[str, Any]) -> bool:

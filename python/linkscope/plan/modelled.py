@@ -115,11 +115,12 @@ class _Choice:
         return reason
 
     def _label(self, rule: Json) -> None:
-        """Names in the labels what no source gives of the case's first flow; a rule's figures are as the rule says."""
-        own = [name for name in self.described.get("assumed", ()) if name not in rule]
-        assumed = [*own, *rule.get("assumed", ())]
+        """Names in the labels what no source gives of the case's first flow, and what stands in; a rule's figures are
+        as the rule says."""
+        own = {name: origin for name, origin in self.described.get("assumed", {}).items() if name not in rule}
+        assumed = own | rule.get("assumed", {})
         if assumed and self.flow is self.first:
-            self.labels["assumed"] = assumed
+            self.labels |= {"assumed": list(assumed), "stand_in": "; ".join(dict.fromkeys(assumed.values()))}
 
     @cached_property
     def _here(self) -> Json:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import Protocol
 
@@ -230,10 +230,16 @@ def marks(cells: Sequence[Cell]) -> list[str]:
         f"{UNKNOWN}: the interval reaches further than a factor of {UNKNOWN_FROM:g}": sum(
             one.headline is not None and margin(one.headline) == UNKNOWN for one in figures
         ),
-        f"{ASSUMED}: {OF_NO_SOURCE}": sum(one.assumed for one in figures),
+        f"{ASSUMED}: {of_no_source(one.stand_in for one in figures)}": sum(one.assumed for one in figures),
         f"{BEYOND}: {ABOVE_PEAK}": sum(entry.above_peak for entry in cells),
     }
     return [f"{count} of {len(figures)} {text}" for text, count in counts.items() if count]
+
+
+def of_no_source(stand_ins: Iterable[str]) -> str:
+    """What an assumed latency is, and where what stands in for it comes from, as far as that is known."""
+    named = list(dict.fromkeys(filter(None, stand_ins)))
+    return f"{OF_NO_SOURCE}; in its place {few(named)}" if named else OF_NO_SOURCE
 
 
 def quantity(heading: Heading) -> str:
