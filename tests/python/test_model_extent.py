@@ -26,7 +26,7 @@ def test_it_tells_what_is_skipped_for_want_of_figures() -> None:
     assert "memcpy" in str(told["lacks, so skips"]).split(", ")
     missing = told["has no figures for"]
     assert not isinstance(missing, str)
-    assert "mpi, source numa" in missing
+    assert "mpi from host memory" in missing
 
 
 def test_a_latency_with_rules_by_size_is_not_the_same_at_every_size() -> None:

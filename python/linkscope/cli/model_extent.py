@@ -14,6 +14,15 @@ _MESSAGES = {
 """By what processes can send each other host memory and GPUs' memory."""
 _COLLECTIVES = {"mpi-collective": "mpi", "xccl-collective": "xccl", "direct-collective": "direct"}
 NONE = "none"
+_PLAIN = {
+    ("source", "numa"): "from host memory",
+    ("destination", "numa"): "into host memory",
+    ("executor", "numa"): "by a CPU",
+    ("source", "gpu"): "from a GPU's memory",
+    ("destination", "gpu"): "into a GPU's memory",
+    ("executor", "gpu"): "by a GPU",
+}
+"""What a rule's word and its value mean."""
 _BY_SIZE = {"from_bytes", "below_bytes"}
 
 
@@ -47,7 +56,7 @@ def model_extent(machine: str) -> dict[str, Mapping[str, str] | str]:
         "models": ", ".join(methods),
         "lacks, so skips": ", ".join(name for name in elsewhere if name not in methods) or "no method of other nodes",
         "has no figures for": {
-            f"{name}, {_flows(rule['when'])}": rule["unknown"]
+            f"{name} {_flows(rule['when'])}": rule["unknown"]
             for name, one in methods.items()
             for rule in one.get("rules", ())
             if "unknown" in rule
@@ -68,8 +77,8 @@ def _is_flat(method: Mapping[str, Any]) -> bool:
 
 
 def _flows(when: Mapping[str, Any]) -> str:
-    """ "source numa": the flows that a rule is for."""
-    return ", ".join(f"{name} {_listed(value)}" for name, value in when.items())
+    """ "from host memory": the flows that a rule is for."""
+    return ", ".join(_PLAIN.get((name, str(value))) or f"{name} {_listed(value)}" for name, value in when.items())
 
 
 def _listed(value: object) -> str:
