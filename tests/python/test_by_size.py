@@ -47,6 +47,17 @@ def test_the_fastest_way_is_told_by_size(crossing: BySize) -> None:
     assert crossing.fastest(256 << 20) == {"copy-engine push"}
 
 
+def test_a_way_far_behind_that_nobody_knows_well_is_not_called_equal() -> None:
+    sizes = [KIB << number for number in range(4)]
+    wide = {"behind": (1.43e-6, 0.9e-6, 2.2e-6), "first": (1e-6, 0.7e-6, 1.5e-6), "near": (1.005e-6, 0.7e-6, 1.5e-6)}
+    ways = {name: dict.fromkeys(map(float, sizes), Cost(*cost)) for name, cost in wide.items()}
+    found = BySize(Question("within a NUMA node", "", "any memory", ("host clock",)), ways)
+    assert found.fastest(KIB) == {"first", "near"}
+    assert found.undecided(KIB) == {"behind"}
+    line = next(line.split() for line in _printed([found]) if line.startswith("1 KiB"))
+    assert line[3:] == ["1.430", "?", "1.000", "*", "1.005", "*"]
+
+
 def test_sizes_are_spread_between_the_first_and_the_last(crossing: BySize) -> None:
     assert crossing.picks(20) == crossing.sizes
     assert crossing.picks(4) == tuple(crossing.sizes[number] for number in (0, 3, 6, 9))

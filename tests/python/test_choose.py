@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -136,6 +137,34 @@ def test_identical_ways_are_equals() -> None:
     answer = only(chosen(rows("kernel-copy", 2e-6, 350), rows("copy-engine", 2e-6, 350)))
     assert answer.equals
     assert set(answer.ranges[0].best) == {"copy-engine", "kernel-copy"}
+
+
+def test_the_verdict_counts_what_matters_and_names_the_most() -> None:
+    apart = [*rows("kernel-copy", 2e-6, 350), *rows("copy-engine", 8e-6, 350)]
+    far = ("gpu:0", "numa:0")
+    same = [*rows("kernel-copy", 2e-6, 50, far), *rows("copy-engine", 2e-6, 50, far)]
+    one, some, none = (choose_text.verdict(chosen(curves)) for curves in (apart, [*apart, *same], same))
+    assert "GPU to GPU" in one
+    assert "GPU to GPU" in some
+    assert " 1 of 2 " in some
+    assert not re.search(r"\b[12] of [12]\b", one + none)
+    assert "1 %" in none
+
+
+def test_what_medians_cost_more_is_told_though_intervals_do_not_tell_them_apart() -> None:
+    def wide(row: Row) -> Row:
+        raw = json.loads(json.dumps(row.raw))
+        stats = raw["flows"][0]["seconds"]
+        stats["low"], stats["high"] = stats["median"] * 0.6, stats["median"] * 1.5
+        return Row.from_json(raw)
+
+    found = chosen(list(map(wide, [*rows("kernel-copy", 2e-6, 350), *rows("copy-engine", 2.8e-6, 250)])))
+    answer = only(found)
+    assert answer.equals
+    assert answer.spread == pytest.approx(0.4, abs=0.01)
+    assert choose_text.cost(answer.sizes[0], "copy-engine") == "+40 % ?"
+    assert choose_text.cost(answer.sizes[0], "kernel-copy") == "best"
+    assert "40 %" in choose_text.verdict(found)
 
 
 def test_a_parameter_left_as_it_is_makes_no_rival() -> None:

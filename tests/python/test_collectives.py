@@ -19,8 +19,8 @@ from linkscope.plan.candidates import Candidates
 from linkscope.plan.expand import EngineCatalog, expand
 from linkscope.plan.patterns import PATTERNS
 from linkscope.plan.select import Selection, parse_clock
-from linkscope.plan.sizes import parse_sizes
 from linkscope.plan.suite import load_suite, suite_names
+from linkscope.sizes import parse_sizes
 
 Json = dict[str, Any]
 METHODS = ("mpi", "mpi-collective", "xccl", "xccl-collective", "direct-collective", "torch-collective", "ipc-copy")

@@ -17,12 +17,12 @@ from typer.testing import CliRunner
 import linkscope
 from linkscope.analysis import latencies
 from linkscope.analysis.by_flow import apart
-from linkscope.analysis.explain import UNKNOWN, Diagnosis, Shortfall, explain
+from linkscope.analysis.explain import UNKNOWN, Account, Diagnosis, Shortfall, explain
 from linkscope.analysis.headline import headline
 from linkscope.analysis.ledger import SIBLINGS
 from linkscope.cli.main import app
 from linkscope.machine.expected import expected
-from linkscope.report import explain_text
+from linkscope.report import explain_text, wording
 from linkscope.results.row import Row
 from linkscope.results.run_file import RunFile
 
@@ -270,6 +270,39 @@ def test_a_device_that_nobody_published_is_held_against_its_siblings(healthy: Ru
     assert found.where == ("gpu:2",)
 
 
+def test_siblings_alone_make_nothing_normal_and_the_line_says_so(healthy: RunFile) -> None:
+    header = json.loads(json.dumps(healthy.header).replace("NVIDIA H200", "Foreign accelerator"))
+    found = explain(RunFile(healthy.path, header, healthy.rows, healthy.states))
+    assert found.published == 0
+    assert len(found.by_siblings) == found.judged > 0
+    assert explain_text.headline(found) != explain_text.headline(explain(healthy))
+    page = Console(width=80, file=StringIO())
+    explain_text.show_all(found, page)
+    told = [line.split() for line in page.file.getvalue().splitlines()]  # type: ignore[attr-defined]
+    assert sum({">", "siblings"} <= set(line) for line in told) == len(found.by_siblings)
+
+
+def test_a_latency_that_is_known_of_such_gpus_is_held_against_that(healthy: RunFile) -> None:
+    known = [one for one in explain(healthy).latencies if one.method == "pointer-chase"]
+    assert known
+    assert not any(one.held_against == SIBLINGS or one.short for one in known)
+    late = explain(faults.late(lambda flow: True, 1.3)(healthy))
+    assert {one.id for one in late.latencies if one.short} == {one.id for one in known}
+    assert late.shortfalls
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_every_line_names_its_path_and_the_size_of_its_figure(width: int, healthy: RunFile) -> None:
+    page = Console(width=width, file=StringIO())
+    found = explain(healthy)
+    explain_text.show_all(found, page)
+    lines = [line.split() for line in page.file.getvalue().splitlines()]  # type: ignore[attr-defined]
+    accounts: list[Account] = [*found.accounts, *found.latencies]
+    for one in accounts:
+        words = {one.source, one.destination, one.method, *wording.size(one.bytes).split()}
+        assert any(words <= set(line) for line in lines), one.id
+
+
 def test_three_faults_fit_a_page(healthy: RunFile) -> None:
     planted = faults.pcie_slow("gpu:0")(faults.throttled("gpu:1")(faults.lanes_down_unsaid("gpu:1")(healthy)))
     page = Console(width=80, file=StringIO())
@@ -293,6 +326,7 @@ def test_a_run_with_nothing_but_latencies_is_judged(healthy: RunFile) -> None:
     rows = tuple(row for row in healthy.rows if "ping-pong" in {flow["method"] for flow in row.case["flows"]})
     found = explain(replace(healthy, rows=rows))
     assert found.judged == found.judged_latencies > 0
+    assert found.published == 0
     page = Console(width=80, file=StringIO())
     explain_text.show(found, page)
     assert f"{latencies.TOLERANCE * 100:.0f} %" in page.file.getvalue()  # type: ignore[attr-defined]

@@ -11,7 +11,8 @@ import pytest
 from linkscope.analysis.figures import figures
 from linkscope.analysis.fits import fits
 from linkscope.analysis.hockney import Segment, Timing, hockney
-from linkscope.analysis.saturation import Rate, reaching, saturation
+from linkscope.analysis.saturation import Rate, falls, reaching, saturation
+from linkscope.report.answers_text import conclusion
 from linkscope.results.row import Row
 
 KIB, MIB = 1 << 10, 1 << 20
@@ -105,6 +106,32 @@ def test_uncertain_rates_widen_where_saturation_may_lie() -> None:
 def test_a_rate_that_still_rises_has_lower_bounds_only() -> None:
     found = saturation(figures(made.run(found=made.size_curves("by size", [("a", "gpu:0", "gpu:1", 396)], sizes=11))))
     assert found["rising"].to_list() == [True]
+
+
+def falling_curve(cache: str) -> list[Row]:
+    found = []
+    for size, gbps in ((4 * KIB, 100.0), (16 * KIB, 160.0), (64 * KIB, 150.0), (MIB, 40.0), (64 * MIB, 8.0)):
+        flow = made.flow("numa:0", "numa:0", size, "memcpy", parameters={"threads": 1})
+        case = {**made.case(f"memcpy/{size}", [flow], {"figure": "first"}, "host"), "cache": cache}
+        found.append(made.ok(case, [made.seconds(size, gbps, str(size), noise=0.003)]))
+    return found
+
+
+def test_a_rate_that_falls_has_a_largest_instead_of_a_size_from_which_on_it_saturates() -> None:
+    table = saturation(figures(made.run(found=falling_curve("warm"))))
+    (fallen,) = table.to_dicts()
+    assert (fallen["falling"], fallen["rising"]) == (True, False)
+    assert (fallen["half_bytes"], fallen["share80_bytes"], fallen["share90_bytes"]) == (None, None, None)
+    assert (fallen["best_bytes"], fallen["kept_bytes"]) == (16 * KIB, 64 * KIB)
+    assert fallen["best_gbps"] == pytest.approx(160, rel=0.01)
+    said = conclusion("saturation", table)
+    assert all(words in said for words in ("16 KiB", "64 KiB", "64 MiB"))
+
+
+def test_a_last_rate_that_may_be_as_high_as_any_does_not_fall() -> None:
+    assert falls([Rate(KIB, 100, 98, 102), Rate(4 * KIB, 80, 78, 82)])
+    assert not falls([Rate(KIB, 100, 70, 140), Rate(4 * KIB, 80, 60, 110)])
+    assert not falls([Rate(KIB, 100, 99.9, 100.1), Rate(4 * KIB, 95, 94.9, 95.1)])
 
 
 def timed(method: str, gbps: float, parameters: dict[str, str], processes: int) -> list[Row]:

@@ -135,6 +135,21 @@ def test_runs_of_other_nodes_are_shown_and_not_compared() -> None:
     assert page.index(wording.MODELLED) < page.index("<header")
 
 
+def test_serial_numbers_say_which_runs_are_of_one_node_and_names_where_there_are_none(runs: list[RunFile]) -> None:
+    def of(board: str, name: str) -> RunFile:
+        header = runs[0].header | {"node": runs[0].header["node"] | {"name": name}}
+        return replace(
+            runs[0], path=Path(f"{board}-{name}.jsonl"), header=header | {"identity": {"board_serial": board}}
+        )
+
+    base, unnumbered = of("B1", "node"), of("", "node")
+    told = {
+        (one.path.stem): "another node" not in side_by_side([all_of(base), all_of(one)]).verdict
+        for one in (of("B1", "renamed"), of("B2", "node"), unnumbered, of("", "renamed"))
+    }
+    assert told == {"B1-renamed": True, "B2-node": False, "-node": True, "-renamed": False}
+
+
 def test_runs_without_a_table_in_common_are_one_line_that_says_what_each_holds(runs: list[RunFile]) -> None:
     other = made.run(4, made.size_curves("sizes", [("a", "gpu:0", "gpu:1", 390.0)], sizes=4))
     of_its_node = replace(other, path=Path("sizes.jsonl"), header=other.header | {"node": runs[0].header["node"]})

@@ -51,6 +51,18 @@ def test_another_gpu_in_the_same_host_is_a_change() -> None:
     assert [name for name, *_ in setting_changes(run("GPU-a"), elsewhere)] == ["host"]
 
 
+def test_the_first_number_that_both_know_says_whether_two_are_of_one_node() -> None:
+    gpus = {"gpu:0": GpuIdentity("1", "a"), "gpu:1": GpuIdentity("1", "b")}
+    exchanged = {**gpus, "gpu:1": GpuIdentity("2", "c")}
+    of_root, of_user = Identity(product_serial="P", board_serial="B", gpus=gpus), Identity(gpus=exchanged)
+    assert of_root.same_node(of_user) is True
+    assert of_root.same_node(Identity(product_serial="P", gpus={"gpu:0": GpuIdentity(uuid="z")})) is True
+    assert of_root.same_node(Identity(product_serial="other", gpus=gpus)) is False
+    assert of_user.same_node(Identity(gpus={"gpu:0": GpuIdentity(uuid="z")})) is False
+    assert of_user.same_node(Identity(board_serial="B")) is None
+    assert Identity().same_node(Identity()) is None
+
+
 def test_a_check_says_which_gpus_it_was() -> None:
     found = check(run("GPU-a"), Limits(schema=SCHEMA, limits=[Limit({"method": "copy-engine"}, least_gbps=1.0)]))
     assert found.to_json()["identity"]["gpus"]["gpu:0"] == {"serial": "1", "uuid": "GPU-a"}

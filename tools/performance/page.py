@@ -10,7 +10,7 @@ from tools.performance.figures import Compared, Figures
 
 from linkscope.analysis.matrices import Matrix, matrices
 from linkscope.machine.paths import Paths
-from linkscope.plan.sizes import parse_size
+from linkscope.sizes import parse_size
 
 KINDS = ("all-reduce", "reduce", "broadcast", "reduce-scatter", "all-gather", "all-to-all")
 SMALL = ("1K", "4K", "16K", "64K", "256K", "1M")

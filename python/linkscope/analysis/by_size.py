@@ -12,7 +12,7 @@ import polars
 
 from linkscope.analysis.choose import Question, costs_by_size, interface
 from linkscope.analysis.headline import OF_ALL
-from linkscope.analysis.size_ranges import Cost, equals
+from linkscope.analysis.size_ranges import AS_GOOD, Cost, difference, equals
 
 FEWEST_SIZES = 4
 """Fewer say nothing by size."""
@@ -45,10 +45,19 @@ class BySize:
         return "GPU" not in self.question.movement
 
     def fastest(self, size: int) -> frozenset[str]:
-        """The fastest way and its equals; none where the cost of a way is assumed."""
+        """The way with the least median, and those less than 1 % behind; none where the cost of a way is assumed."""
+        known = self._comparable(size)
+        return frozenset(name for name in known if difference(known, name, size) <= AS_GOOD)
+
+    def undecided(self, size: int) -> frozenset[str]:
+        """Those that are further behind, but that their intervals do not tell apart from the least."""
+        known = self._comparable(size)
+        return frozenset(equals(known, size) - self.fastest(size) if known else ())
+
+    def _comparable(self, size: int) -> dict[str, Mapping[float, Cost]]:
         if any(size in sizes for sizes in self.assumed.values()):
-            return frozenset()
-        return frozenset(equals({name: costs for name, costs in self.ways.items() if size in costs}, size))
+            return {}
+        return {name: costs for name, costs in self.ways.items() if size in costs}
 
     def picks(self, most: int) -> tuple[int, ...]:
         """At most so many of its sizes, evenly spread, with the first and the last: of those that two ways or more

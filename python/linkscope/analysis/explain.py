@@ -13,7 +13,7 @@ from linkscope.analysis.causes import NO_PEER_ACCESS, Likely, Surroundings, like
 from linkscope.analysis.contention import Crowd, crowds
 from linkscope.analysis.latencies import JudgedLatency, latencies
 from linkscope.analysis.layers import Layer, layers
-from linkscope.analysis.ledger import NVSWITCH, Ledger, ledgers
+from linkscope.analysis.ledger import NVSWITCH, SIBLINGS, Ledger, ledgers
 from linkscope.analysis.left_out import left_out
 from linkscope.displayed import Displayed
 from linkscope.machine.paths import Paths
@@ -109,6 +109,17 @@ class Diagnosis(Displayed):
         """How many of them are latencies."""
         return sum(one.expected_ns is not None for one in self.latencies)
 
+    @property
+    def by_siblings(self) -> tuple[Account, ...]:
+        """Those held against nothing but others of this run, which a fault of all of them does not show."""
+        every: tuple[Account, ...] = (*self.accounts, *self.latencies)
+        return tuple(one for one in every if one.held_against == SIBLINGS)
+
+    @property
+    def published(self) -> int:
+        """How many were held against what is known of such nodes."""
+        return self.judged - len(self.by_siblings)
+
     def to_json(self) -> Json:
         """A JSON-ready dict."""
         found = asdict(self)
@@ -118,8 +129,8 @@ class Diagnosis(Displayed):
 
 
 def explain(run: RunFile) -> Diagnosis:
-    """Holds every large transfer of a run against what is published for such a path, or else its siblings, and every
-    latency between GPUs or in their memory against its siblings."""
+    """Holds every large transfer of a run, and every latency between GPUs or in their memory, against what is published
+    for such a path, or else its siblings."""
     node = run.node
     paths = Paths(node)
     parts = apart(run.rows)

@@ -1,4 +1,5 @@
-"""Latencies: how long a GPU waits for one answer from memory or from another GPU, held against its siblings."""
+"""Latencies: how long a GPU waits for one answer from memory or from another GPU, held against what is known of such
+GPUs, else against its siblings."""
 
 from __future__ import annotations
 
@@ -8,6 +9,8 @@ from math import ceil
 from typing import Any
 
 from linkscope.analysis.headline import headline
+from linkscope.analysis.ledger import SIBLINGS
+from linkscope.machine.expected import expected_latency
 from linkscope.machine.paths import Path, Paths
 from linkscope.results.figure_class import FigureClass, figure_class
 from linkscope.results.row import Row, Stats
@@ -25,8 +28,9 @@ _QUICK = 0.25
 class JudgedLatency:
     """One latency, equal to itself only, in ns. ``source``: whose memory answers; ``destination``: who waits.
 
-    ``expected_ns``: what quick siblings need; None where there are none. ``short``: it is later than that by more than
-    its interval, the node's noise and the tolerance. ``kind``, ``link``: as in a ledger.
+    ``expected_ns``: published for such a path, else what quick siblings need, else None; ``held_against``: which of
+    them. ``short``: it is later than that by more than its interval, the node's noise and the tolerance. ``kind``,
+    ``link``: as in a ledger.
     """
 
     id: str
@@ -35,11 +39,13 @@ class JudgedLatency:
     destination: str
     kind: str
     method: str
+    bytes: int
     link: str
     measured: Stats
     noise: float
     modelled: bool
     expected_ns: float | None = None
+    held_against: str = ""
     short: bool = False
     both: bool = False
     lanes: None = None
@@ -99,9 +105,15 @@ def _of(row: Row, paths: Paths) -> tuple[JudgedLatency, Path] | None:
         return None
     kind, link = ("local", "memory") if source == waits else ("peer", paths.links[path.route[0]].link.kind)
     value = figure.in_unit("ns").value
-    return JudgedLatency(
-        row.id, row.name, source, waits, kind, flow["method"], link, value, row.noise, row.modelled
-    ), path
+    size = flow["bytes"]
+    found = JudgedLatency(
+        row.id, row.name, source, waits, kind, flow["method"], size, link, value, row.noise, row.modelled
+    )
+    parameters = flow.get("parameters") or {}
+    known = expected_latency(paths.node.device(waits).name, link, flow["method"], size, parameters)
+    if known is not None and path.widest_hops <= 1:
+        found = replace(found, expected_ns=known.ns, held_against=known.source, short=_late(found, known.ns))
+    return found, path
 
 
 def _family(row: Row, one: JudgedLatency, path: Path) -> tuple[Any, ...]:
@@ -122,7 +134,15 @@ def _quick(family: Sequence[JudgedLatency]) -> float | None:
 
 
 def _judged(one: JudgedLatency, quick: float | None) -> JudgedLatency:
+    """Held against its siblings, too; that expectation counts where none is published or theirs is the shorter."""
     if quick is None:
         return one
+    late = _late(one, quick)
+    if one.expected_ns is not None and (one.short or not late):
+        return one
+    return replace(one, expected_ns=quick, held_against=SIBLINGS, short=late)
+
+
+def _late(one: JudgedLatency, expected_ns: float) -> bool:
     surely = min(one.measured.low, one.measured.median * (1 - one.noise))
-    return replace(one, expected_ns=quick, short=surely > quick * (1 + TOLERANCE))
+    return surely > expected_ns * (1 + TOLERANCE)

@@ -107,7 +107,7 @@ QUESTIONS: dict[str, Analysis] = {
     ),
     "threads": Analysis(
         "From how many threads on do CPUs get no more out of memory?",
-        "one copy by CPUs with two numbers of threads",
+        "one copy by CPUs, not of warm caches, with two numbers of threads",
         lambda measured: threads(measured.figures),
     ),
     "interference": Analysis(

@@ -1,11 +1,12 @@
-"""Saturation: from which size on a path gives half, 80 and 90 % of what it gives in the end, as measured."""
+"""Saturation: from which size on a path gives half, 80 and 90 % of what it gives in the end, as measured; of rates that
+fall with size where they do."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from typing import Any
 
 import polars
@@ -15,9 +16,12 @@ from linkscope.analysis.size_series import KEY_SCHEMA, size_series
 SHARES = {"half": 0.5, "share80": 0.8, "share90": 0.9}
 RISING = 0.02
 """A rate that still grew by more with the last step of size has not reached its end."""
+KEPT = 0.9
+"""Share of the largest rate: below it a rate has fallen."""
 SCHEMA: dict[str, Any] = {
     **KEY_SCHEMA,
     **{"modelled": polars.Boolean, "largest_bytes": polars.Int64, "gbps": polars.Float64, "rising": polars.Boolean},
+    **{"falling": polars.Boolean, "best_gbps": polars.Float64, "best_bytes": polars.Int64, "kept_bytes": polars.Int64},
     **{f"{name}_bytes{bound}": polars.Float64 for name in SHARES for bound in ("", "_low", "_high")},
 }
 
@@ -41,18 +45,40 @@ def saturation(figures: polars.DataFrame) -> polars.DataFrame:
     bounds of the rates reach the share of the lower bound of the last rate, and from ``high`` on all lower bounds that
     of the upper one. Null where already the smallest size reaches it. ``rising``: the last step of size still brought
     more than 2 %, so that all of these are lower bounds.
+
+    ``falling``: the rate at the largest size is surely below another, and below 90 % of the largest, ``best_gbps`` at
+    ``best_bytes`` (caches serve small sizes, say). Then there is no size from which on it saturates (all null, never
+    ``rising``), but one up to which 90 % of the largest rate are kept, ``kept_bytes``.
     """
     found = []
     for key, lines in size_series(figures.filter(polars.col("gbps").is_not_null())):
         rates = [Rate(*line) for line in lines.select("bytes", "gbps", "gbps_low", "gbps_high").iter_rows()]
         last, before = rates[-1], rates[-2]
-        line = {**key, "largest_bytes": last.size, "gbps": last.gbps, "rising": last.gbps > before.gbps * (1 + RISING)}
+        line = {**key, "largest_bytes": last.size, "gbps": last.gbps}
+        line |= {"rising": last.gbps > before.gbps * (1 + RISING), "falling": falls(rates)}
+        if line["falling"]:
+            found.append(line | {"rising": False, **_largest(rates)})
+            continue
         for name, share in SHARES.items():
             sizes = reaching(rates, share)
             if sizes is not None:
                 line |= dict(zip((f"{name}_bytes{b}" for b in ("", "_low", "_high")), sizes, strict=True))
         found.append(line)
     return polars.DataFrame(found, schema=SCHEMA, orient="row")
+
+
+def falls(rates: Sequence[Rate]) -> bool:
+    """Whether the last is surely below another, and below 90 % of the largest."""
+    last = rates[-1]
+    return last.gbps < KEPT * max(rate.gbps for rate in rates) and any(rate.low > last.high for rate in rates)
+
+
+def _largest(rates: Sequence[Rate]) -> dict[str, float]:
+    """The largest rate, its size, and the last size from there on before one at which less than 90 % of it is left."""
+    best = max(rates, key=lambda rate: rate.gbps)
+    beyond = [rate for rate in rates if rate.size >= best.size]
+    kept = list(takewhile(lambda rate: rate.gbps >= KEPT * best.gbps, beyond))
+    return {"best_gbps": best.gbps, "best_bytes": best.size, "kept_bytes": kept[-1].size}
 
 
 def reaching(rates: Sequence[Rate], share: float) -> tuple[float, float, float] | None:

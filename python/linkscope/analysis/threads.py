@@ -25,7 +25,8 @@ SCHEMA: dict[str, Any] = {
 
 
 def threads(figures: polars.DataFrame) -> polars.DataFrame:
-    """A line for each copy or access by a CPU that was measured with several numbers of threads, in the run's order.
+    """A line for each copy or access by a CPU that was measured with several numbers of threads, in the run's order;
+    none of warm caches, whose rates are not memory's and may grow faster than the threads.
 
     ``gbps`` is the best rate, with ``best_threads``; ``enough_threads``: the fewest that reach 95 % of it, as far as
     was measured. ``speedup``: the best rate over that of ``fewest_threads``; ``efficiency``: speedup over how many
@@ -35,6 +36,7 @@ def threads(figures: polars.DataFrame) -> polars.DataFrame:
     usable = with_movement(
         figures.filter(
             polars.col("status").cast(polars.String) == "ok",
+            polars.col("cache").cast(polars.String) != "warm",
             (polars.col("flows") == 1) & (polars.col("background") == 0) & (polars.col("gbps_low") > 0),
             polars.col("executor").cast(polars.String).str.starts_with("numa:") & parameters.str.contains(_NUMBER),
         )

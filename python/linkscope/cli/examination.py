@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
@@ -9,9 +11,12 @@ from rich.table import Table
 from rich.text import Text
 
 from linkscope.errors import LinkscopeError
-from linkscope.launch.engines import ENGINES, NO_DESCRIPTION, describe, find_engines, machine_description
+from linkscope.launch.engines import ENGINES, NO_DESCRIPTION, choose_engine, describe, find_engines, machine_description
+from linkscope.launch.launcher.launch_options import FIND_MPIEXEC
+from linkscope.launch.launcher.mpiexec import find_mpiexec
+from linkscope.launch.loaded_mpi import loaded_mpi
 from linkscope.machine.discover import discover
-from linkscope.machine.doctor import Finding, examine
+from linkscope.machine.doctor import SEVERITIES, Finding, examine
 from linkscope.machine.state import read_state
 
 _STYLES = {"problem": "bold red", "warning": "yellow", "note": "dim"}
@@ -22,7 +27,26 @@ def findings() -> list[Finding]:
     found = find_engines()
     engines = {name: _described(name, found) for name in ENGINES}
     description = machine_description()
-    return examine(discover(description), read_state(description), engines)
+    told = examine(discover(description), read_state(description), engines)
+    return sorted([*told, *_mpi(found)], key=lambda finding: SEVERITIES.index(finding.severity))
+
+
+def _mpi(found: Mapping[str, Path]) -> Iterator[Finding]:
+    """Which MPI the engine in use loads, and what starts its processes; nothing where that engine has no MPI, of which
+    its description says why."""
+    engine = choose_engine() if found else None
+    if engine is None or "mpi" in engine.catalog().lacking:
+        return
+    mpi = loaded_mpi(engine.path)
+    if mpi.version:
+        what = f"MPI: {mpi.version}, {mpi.file}"
+    else:
+        what = f"MPI: the engine loads one, which can't be asked: {'; '.join(filter(None, (mpi.file, mpi.problem)))}"
+    mpiexec = find_mpiexec()
+    if mpiexec is None:
+        yield Finding("note", what, "no mpiexec on PATH or beside this Python starts its processes", FIND_MPIEXEC)
+    else:
+        yield Finding("note", what, f"its processes are started by {mpiexec}, which must be of the same MPI", "")
 
 
 def show(found: list[Finding], console: Console) -> None:

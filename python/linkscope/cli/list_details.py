@@ -11,6 +11,7 @@ from linkscope.cli.model_extent import model_extent
 from linkscope.machine.described import load_machine
 from linkscope.plan.suite import Suite, load_suite, suite_names
 from linkscope.plan.suite_row import SuiteRow
+from linkscope.plan.told_apart import distinct_titles
 from linkscope.plan.workload_row import WorkloadRow
 
 Details: TypeAlias = dict[str, Mapping[str, str] | str]
@@ -24,7 +25,8 @@ def details(what: str, one: ListEntry) -> Details:
 
 def _suite(one: ListEntry) -> Details:
     suite = load_suite(one.name)
-    rows = {row.name: f"{row.title}{_of_gpus(row)}" for row in _rows(suite)}
+    titles = distinct_titles(_rows(suite))
+    rows = {row.name: f"{titles[row.name]}{_of_gpus(row)}" for row in _rows(suite)}
     return {"suite rows": rows, "measure it": f"linkscope run {one.name}"}
 
 

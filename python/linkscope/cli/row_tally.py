@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import Any
@@ -73,12 +73,13 @@ class RowTally:
 
 
 def tallies(cases: Sequence[PlannedCase]) -> dict[str, RowTally]:
-    """A tally by suite and row ("default/d2d") of all that have a case to visit, titles padded to one width."""
+    """A tally by suite and row ("default/d2d") of all that have a case to visit, titles padded to one width. Rows whose
+    titles are one, or one where they are cut, have their names instead."""
     members: dict[str, list[Json]] = {}
     for one in cases:
         if one.skip is None:
             members.setdefault(row_of(one.case), []).append(one.case)
-    titles = {name: wording.shortened(_shared_title(name, part), MOST_TITLE) for name, part in members.items()}
+    titles = _titles(members)
     width = max(map(len, titles.values()), default=0)
     return {
         name: RowTally(
@@ -141,6 +142,16 @@ def _place(row: Row) -> tuple[float, str]:
     place = float(x) if isinstance(x, (int, float)) else float(payload(row))
     words = wording.x_value(place, axis)
     return place, words if not words.isdigit() else f"{words} {wording.x_title(axis)}"
+
+
+def _titles(members: Mapping[str, Sequence[Json]]) -> dict[str, str]:
+    """By suite and row, no two alike."""
+    titles = {name: wording.shortened(_shared_title(name, part), MOST_TITLE) for name, part in members.items()}
+    times, names = Counter(titles.values()), Counter(name.rpartition("/")[2] for name in members)
+    return {
+        name: title if times[title] == 1 else row if names[row := name.rpartition("/")[2]] == 1 else name
+        for name, title in titles.items()
+    }
 
 
 def _shared_title(name: str, cases: Sequence[Json]) -> str:

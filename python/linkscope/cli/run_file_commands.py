@@ -96,6 +96,7 @@ def choose(
     from linkscope.machine.paths import Paths
     from linkscope.report import choose_text, wording
     from linkscope.report.exports.formats import export as write_for
+    from linkscope.report.provenance import unasked
     from linkscope.results.run_file import RunFile
     from linkscope.results.run_stream import open_run
     from linkscope.whole_file import write_whole
@@ -107,7 +108,8 @@ def choose(
         err().print(f"wrote {output}", highlight=False)
         return 0
     run_read = open_run(run_file)
-    for notice in run_read.notices:
+    sizes = [unasked(run_read.header, run_read.rows)] if isinstance(run_read, RunFile) else []
+    for notice in (*run_read.notices, *filter(None, sizes)):
         err().print(notice, highlight=False, markup=False, soft_wrap=True)
     found = find(figures_of(run_read))
     asked = workloads(run_read.rows, Paths(run_read.node)) if isinstance(run_read, RunFile) else ()

@@ -37,11 +37,12 @@ from linkscope.plan.modelled import machine_of
 from linkscope.plan.planned_case import PlannedCase
 from linkscope.plan.run_estimate import RunEstimate, crowd_now, modelled_estimate, run_estimate
 from linkscope.plan.select import parse_duration, parse_precision, parse_rounds, selection, with_unit
-from linkscope.plan.sizes import early_ends
 from linkscope.plan.suite import load_suite, packaged_methods
 from linkscope.plan.workload_cases import workload_notes
 from linkscope.results import calibration
+from linkscope.results.other_sizes import other_sizes
 from linkscope.results.run_file import FILE_SCHEMA, SCHEMA
+from linkscope.sizes import early_ends
 from linkscope.typed_call import typed_fields
 
 Json = dict[str, Any]
@@ -208,9 +209,11 @@ def _unit_notes(request: Request) -> list[str]:
     return [f"a budget without a unit means seconds: {with_unit(request.budget)}"]
 
 
-def _size_notes(request: Request) -> list[str]:
-    """Of ranges whose end is no step, where they end."""
-    return [f"sizes: {one}, the last step within" for one in early_ends(request.sizes or "")]
+def _size_notes(request: Request, cases: Sequence[PlannedCase]) -> list[str]:
+    """Of ranges whose end is no step, where they end; and suite rows that have sizes of their own."""
+    ends = [f"sizes: {one}, the last step within" for one in early_ends(request.sizes or "")]
+    others = other_sizes((one.case for one in cases), request.sizes)
+    return [*ends, *([f"sizes: the suite's own for {others}"] if others else [])]
 
 
 def _neighbour_notes(node: Node, state: MachineState | None) -> list[str]:
@@ -291,7 +294,7 @@ def prepare(request: Request, measured: frozenset[str] = frozenset()) -> Job:
     found = None if described else read_state(engine.description)
     said = [
         *_unit_notes(request),
-        *_size_notes(request),
+        *_size_notes(request, planned),
         *workload_notes(fit.cases),
         *fit.notes,
         *_neighbour_notes(node, found),

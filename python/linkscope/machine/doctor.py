@@ -12,7 +12,8 @@ from linkscope.machine.state import GpuState, MachineState
 SEVERITIES = ("problem", "warning", "note")
 _GIB = 1 << 30
 _INTERFACES = {
-    "mpi": "see docs/processes.md: an MPI with the standard ABI is loaded directly, any other through an adapter",
+    "mpi": "`pip install mpich`, or name a library in LINKSCOPE_MPI: one with the standard ABI, or an adapter to "
+    "another (docs/processes.md)",
     "xccl": "install the vendor's library, or name it in LINKSCOPE_XCCL",
     "torch": "install it beside linkscope (extra `torch`), or leave out the suites that name them",
 }

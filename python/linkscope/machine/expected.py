@@ -1,8 +1,9 @@
-"""Expected: what healthy paths of known devices reach, from machines/expected/links.yaml."""
+"""Expected: what healthy paths of known devices reach and how long they take, from machines/expected/links.yaml."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -31,7 +32,7 @@ class Expected:
 
 def expected(device: str, link: str, way: str, method: str) -> Expected | None:
     """Of a GPU's model name, a link's kind ("memory": none), a way and a method; None: nobody has published it."""
-    for entry in _entries():
+    for entry in _data()["entries"]:
         share = entry["shares"].get(way, {}).get(method)
         if share is not None and re.search(entry["device"], device) and link.startswith(entry["link"]):
             half, ceiling = entry.get("half", {}).get(method, 0.0), entry.get("ceiling", {}).get(method)
@@ -39,12 +40,32 @@ def expected(device: str, link: str, way: str, method: str) -> Expected | None:
     return None
 
 
+@dataclass(frozen=True)
+class ExpectedLatency:
+    """What one step takes."""
+
+    ns: float
+    source: str
+
+
+def expected_latency(
+    device: str, link: str, method: str, size: int, parameters: Mapping[str, Any]
+) -> ExpectedLatency | None:
+    """Of the GPU that waits, the kind of link that it asks over ("memory": its own memory), and a method of ``size``
+    bytes with these parameters alone; None: nobody has published it."""
+    for entry in _data()["latencies"]:
+        same = (method, size, dict(parameters)) == (entry["method"], entry["bytes"], entry["parameters"])
+        if same and re.search(entry["device"], device) and link.startswith(entry["link"]):
+            return ExpectedLatency(entry["ns"], entry["source"])
+    return None
+
+
 @cache
-def _entries() -> list[dict[str, Any]]:
+def _data() -> dict[str, Any]:
     """Raises LinkscopeError where the installation lacks the file."""
     for place in _PLACES:
         path = place / "links.yaml"
         if path.is_file():
-            entries: list[dict[str, Any]] = read_yaml(path, "file").data["entries"]
-            return entries
+            data: dict[str, Any] = read_yaml(path, "file").data
+            return data
     raise LinkscopeError("machines/expected/links.yaml is missing from this installation: install linkscope again")

@@ -44,6 +44,19 @@ class Identity:
         gpus = {name: _known({"serial": gpu.serial, "uuid": gpu.uuid}) for name, gpu in self.gpus.items()}
         return _known({**told, "gpus": _known(gpus)})
 
+    def same_node(self, other: Identity) -> bool | None:
+        """Whether both are of one node: by the machine's serial number, the mainboard's, or a GPU that both have; by
+        the first of these that both know. None where they know none in common, as runs of root and of others may.
+        """
+        for one, two in zip(self._numbers(), other._numbers(), strict=True):
+            if one and two:
+                return bool(one & two)
+        return None
+
+    def _numbers(self) -> tuple[set[str], ...]:
+        gpus = {gpu.uuid or gpu.serial for gpu in self.gpus.values()}
+        return tuple(set(filter(None, some)) for some in ({self.product_serial}, {self.board_serial}, gpus))
+
     @staticmethod
     def from_json(data: Mapping[str, Any]) -> Identity:
         """The inverse of ``to_json``; empty of a run file that holds none. Raises ValueError on foreign data."""

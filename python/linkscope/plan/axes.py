@@ -9,8 +9,8 @@ from math import prod
 from typing import Any
 
 from linkscope.machine.node import Node
-from linkscope.plan.sizes import format_bytes, parse_counts
 from linkscope.plan.suite_row import Allocation, End, SuiteRow, Variant
+from linkscope.sizes import format_bytes, parse_counts
 from linkscope.traits import MemoryTraits, assumed_memory
 
 Json = dict[str, Any]

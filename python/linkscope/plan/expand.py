@@ -20,12 +20,12 @@ from linkscope.plan.modelled import give_figures
 from linkscope.plan.patterns import PATTERNS
 from linkscope.plan.planned_case import PlannedCase
 from linkscope.plan.select import Selection, allowed_devices
-from linkscope.plan.sizes import parse_counts
 from linkscope.plan.suite import MOST_MEMBERS, Suite
 from linkscope.plan.suite_row import SuiteRow
 from linkscope.plan.unsupported import unsupported
 from linkscope.plan.vendor import VENDORS, own_variants, vendor_of
 from linkscope.plan.workload_cases import workload_cases
+from linkscope.sizes import parse_counts
 from linkscope.traits import LABEL, MemoryTraits, MethodTraits, assumed_memory, assumed_method, label_of
 
 Json = dict[str, Any]

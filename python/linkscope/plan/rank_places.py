@@ -10,7 +10,7 @@ from linkscope.errors import LinkscopeError
 from linkscope.machine.node import Device, Node
 from linkscope.plan.candidates import nearest_gpu, nearest_numa
 from linkscope.plan.schedule_memory import held_bytes
-from linkscope.plan.sizes import format_bytes
+from linkscope.sizes import format_bytes
 from linkscope.traits import MemoryTraits
 from linkscope.workload.schedule import Schedule
 

@@ -10,10 +10,10 @@ from linkscope.errors import LinkscopeError
 from linkscope.machine.node import Node
 from linkscope.near_names import unknown
 from linkscope.plan.budget import RoundLimits
-from linkscope.plan.sizes import parse_sizes
 from linkscope.plan.suite import Suite
 from linkscope.plan.suite_row import SuiteRow
 from linkscope.plan.workload_row import INTERFACES, WorkloadRow
+from linkscope.sizes import parse_sizes
 from linkscope.traits import MethodTraits, assumed_method
 
 CLOCKS = ("device", "host", "batch")
@@ -53,7 +53,8 @@ class Selection:
     def _narrow(self, row: SuiteRow, traits_of: Callable[[str], MethodTraits]) -> SuiteRow:
         takes_empty = all(traits_of(one).takes_empty for one in row.methods)
         methods = tuple(method for method in row.methods if self._wants(method))
-        one_size = row.figure == "latency" and not (row.collectives or takes_empty)
+        messages = takes_empty or "each" in row.processes
+        one_size = row.figure == "latency" and not (row.collectives or messages)
         if self.sizes and not (one_size or row.by_region or row.sizes == (0,)):
             empty_too = takes_empty and row.figure == "latency"
             sizes = tuple(size for size in self.sizes if size > 0 or empty_too)

@@ -16,12 +16,12 @@ from linkscope.near_names import unknown
 from linkscope.packaged_suites import SUITES, packaged_suites
 from linkscope.plan.other_tools import meant_instead, nearly_meant
 from linkscope.plan.patterns import GROWING, OF_MEMBERS, PATTERNS
-from linkscope.plan.sizes import parse_counts, parse_size, parse_sizes
 from linkscope.plan.suite_file import ADVICE, ListedUnder, SuiteFile
 from linkscope.plan.suite_row import Allocation, Background, End, SuiteRow, Variant
 from linkscope.plan.suite_words import suite_with
 from linkscope.plan.workload_fields import workload_row
 from linkscope.plan.workload_row import INTERFACES, WorkloadRow
+from linkscope.sizes import parse_counts, parse_size, parse_sizes
 from linkscope.yaml_loader import SuiteLoader, YamlFile, read_yaml
 
 Json = dict[str, Any]

@@ -225,7 +225,7 @@ def _print_tables(lines: Sequence[TableSummary], no_source: str, room: int, cons
     foot = Text(f"{wording.ASSUMED} {no_source}", style="dim") if assumed else None
     most = max(FEWEST_TABLES, room - HEAD_LINES - 1 - (_height(console, foot) if foot else 0))
     lines, dropped = _once_each(lines, most)
-    if len(lines) > most:
+    if len(lines) + bool(dropped) > most:
         known = sorted(range(len(lines)), key=lambda index: lines[index].highest_share is None)
         lines, left = [lines[index] for index in sorted(known[: most - 1])], len(lines) - most + 1
     else:

@@ -22,6 +22,7 @@ RATES_FROM = 256 << 10
 LEAST_WIDTH = 9
 """Of a way's column, its mark included."""
 FASTEST = " *"
+UNDECIDED = " ?"
 ASSUMED = f" {wording.ASSUMED}"
 """As wide."""
 _BREAKS = re.compile(r"(?<!\bin)(?<!\bto)(?<!\bfrom) ")
@@ -75,9 +76,15 @@ def _figure(one: BySize, way: str, size: int) -> str:
     if cost is None:
         return "-" + " " * len(FASTEST)
     figure = size / cost.median / 1e9 if size >= RATES_FROM else cost.median * 1e6
-    marked = FASTEST if len(one.ways) > 1 and way in one.fastest(size) else " " * len(FASTEST)
-    marked = ASSUMED if size in one.assumed.get(way, ()) else marked
-    return wording.value(figure) + marked
+    return wording.value(figure) + _mark(one, way, size)
+
+
+def _mark(one: BySize, way: str, size: int) -> str:
+    if size in one.assumed.get(way, ()):
+        return ASSUMED
+    if len(one.ways) > 1 and way in one.fastest(size):
+        return FASTEST
+    return UNDECIDED if way in one.undecided(size) else " " * len(FASTEST)
 
 
 def _unit(size: int) -> str:
@@ -105,7 +112,9 @@ def _titled(question: Question) -> str:
 def _below(found: Sequence[BySize], shown: int) -> list[str]:
     one = found[0]
     left = len(one.ways) - shown
-    marks = ["* fastest, or equal to it"] if len(one.ways) > 1 else []
+    marks = ["* fastest, or within 1 %"] if len(one.ways) > 1 else []
+    undecided = any(one.undecided(size) for size in one.picks(MOST_SIZES))
+    marks += ["? cannot tell from it"] if undecided else []
     assumed = any(size in sizes for sizes in one.assumed.values() for size in one.picks(MOST_SIZES))
     marks += [f"{wording.ASSUMED} {wording.OF_NO_SOURCE}"] if assumed else []
     rates = ["GB/s: size over time"] if any(size >= RATES_FROM for size in one.picks(MOST_SIZES)) else []

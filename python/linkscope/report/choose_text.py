@@ -28,11 +28,15 @@ COST_WIDTH = 9
 """Of a column with what a way costs at a size."""
 HEAD_LINES = 18
 """Title, verdict, caveats, the line on what is left out and what next, in 80 columns."""
-WORDS = 'By size what is fastest, then how much longer others take. Equals stand together with "or": '
+WORDS = 'By size what is fastest, then how much longer others take. "or" joins ways '
 ALIKE, ALIKE_IN_MODEL = (
-    "their 95 % intervals do not tell them apart, or they differ by less than 1 %.",
-    "they differ by less than 1 %.",
+    "of which 95 % intervals cannot tell the faster, and those that differ by less than 1 %.",
+    "that differ by less than 1 %.",
 )
+IN_SEVERAL_WAYS = "things that this run did in several ways"
+UNDECIDED = " ?"
+"""After what a way costs more, where intervals do not tell it apart from the best."""
+OF_UNDECIDED = "+12 % ?: costs more by its median, but intervals cannot tell it from the best."
 
 
 LAUNCHES = (
@@ -67,7 +71,7 @@ def show(found: Choices, node: str, console: Console, asked: Sequence[WorkloadTa
     rest = [
         *([wording.count(len(matter) - shown, "more question")] if shown < len(matter) else []),
         *(
-            [f"{len(found.answers) - len(matter)} in which all ways are equals"]
+            [f"{len(found.answers) - len(matter)} in which no way is known to be faster"]
             if len(matter) < len(found.answers)
             else []
         ),
@@ -84,6 +88,8 @@ def show(found: Choices, node: str, console: Console, asked: Sequence[WorkloadTa
 def show_all(found: Choices, node: str, console: Console, asked: Sequence[WorkloadTable] = ()) -> None:
     """Every answer, each with what every way costs at every size."""
     _print_head(found, node, console, asked)
+    if any(cost(at, name).endswith(UNDECIDED) for one in found.answers for at in one.sizes for name in at.best):
+        console.print(Text(OF_UNDECIDED, style="dim"))
     for answer in found.answers:
         console.print(_block([[answer]], console.width))
         _print_map(answer, console)
@@ -103,7 +109,7 @@ def verdict(found: Choices, asked: Sequence[WorkloadTable] = ()) -> str:
 
 
 def _of_questions(found: Choices) -> str:
-    matter = [one for one in found.answers if not one.equals]
+    matter, number = [one for one in found.answers if not one.equals], len(found.answers)
     if not found.answers:
         return (
             "Nothing to choose: this run does nothing in two ways under the same conditions. With GPUs the suites "
@@ -111,12 +117,23 @@ def _of_questions(found: Choices) -> str:
             "messages halo."
         )
     if not matter:
-        return f"It does not matter: in {len(found.answers)} of {len(found.answers)} questions all ways are equals."
+        differ = max(one.spread for one in found.answers)
+        where = "here" if number == 1 else f"for any of {number} {IN_SEVERAL_WAYS}"
+        unsure = f"medians differ by up to {differ * 100:.3g} %, and intervals cannot tell which is faster"
+        return f"No way is known to be faster {where}: {unsure if differ > AS_GOOD else 'all are within 1 %'}."
     worst = min(matter, key=stakes)
-    return (
-        f"It matters in {len(matter)} of {len(found.answers)} questions. Most is at stake here: "
-        f"{title(worst.question)}; the wrong way takes up to {1 + worst.stake:.3g} times as long{aside(worst)}."
-    )
+    most = ", most here" if len(matter) > 1 else ""
+    count = f"all {number}" if len(matter) == number else f"{len(matter)} of {number}"
+    counted = f" It matters for {count} {IN_SEVERAL_WAYS}." if number > 1 else ""
+    return f"It matters which way you take{most}: {title(worst.question)}, {_dearest(worst)}.{counted}"
+
+
+def _dearest(answer: Choice) -> str:
+    """What the wrong way costs, where it costs most."""
+    told = [(share, name, at) for at in answer.sizes for name, share in at.excess if name not in at.best]
+    share, name, at = max(told, key=lambda one: one[0])
+    times = f"{1 + share:.3g} times as long as {way(at.excess[0][0])}"
+    return f"at {wording.size(at.bytes)} {way(name)} takes {times}{aside(answer)}"
 
 
 def aside(answer: Choice) -> str:
@@ -328,10 +345,15 @@ def _print_map(answer: Choice, console: Console) -> None:
 
 
 def cost(at: AtSize, name: str) -> str:
-    """Of a way at a size: "best", "equal", "+12 %"; empty where it was not measured."""
-    if name in at.best:
-        return "best" if len(at.best) == 1 else "equal"
-    return next((_percent(share) for rival, share in at.excess if rival == name), "")
+    """Of a way at a size: "best", "equal" where it is within 1 %, "+12 %", "+12 % ?" where intervals do not tell it
+    apart from the best; empty where it was not measured."""
+    shares = dict(at.excess)
+    share = shares.get(name)
+    if share is None:
+        return ""
+    if share <= AS_GOOD:
+        return "best" if sum(one <= AS_GOOD for one in shares.values()) == 1 else "equal"
+    return _percent(share) + (UNDECIDED if name in at.best else "")
 
 
 def _more(least: float, most: float) -> str:

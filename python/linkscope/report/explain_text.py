@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from rich.console import Console
+from rich.measure import Measurement
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from linkscope.analysis.explain import Diagnosis, Shortfall
+from linkscope.analysis.explain import Account, Diagnosis, Shortfall
 from linkscope.analysis.latencies import TOLERANCE, JudgedLatency
 from linkscope.analysis.layers import Added
 from linkscope.analysis.ledger import SIBLINGS, SIZE, Ledger
@@ -18,9 +20,12 @@ from linkscope.report import wording
 from linkscope.report.grid import empty_grid
 
 MOST_LINES_OF_TABLE = 14
-CAPTION = (
-    "GB/s. line: line rate; engine: what is left of it by packets and the engine's own ceiling; both: of two "
-    "directions together; *: what its best siblings reach"
+UNITS = {"GB/s": "both: of two directions together", "ns": "whose memory answers > who waits"}
+STEPS = {"line": "line rate", "engine": "what is left of it by packets and the engine's own ceiling"}
+"""Columns that are printed where they fit."""
+OF_SIBLINGS = "siblings: what the best of them reach in this run, as nothing is published"
+ONE_OF_EACH = (
+    "Of each way and engine the figure furthest below what is expected at its size; `show` may print another size."
 )
 FEW = 3
 """Findings that are shown unless all are asked for."""
@@ -30,7 +35,11 @@ def show(found: Diagnosis, console: Console) -> None:
     """In at most 40 lines: the gravest findings, and of each kind of path the one that is furthest below."""
     shown = found.shortfalls[:FEW]
     worst = _worst(found.accounts)[: MOST_LINES_OF_TABLE - 4 * len(shown)]
-    _show(found, shown, [*worst, *(one for one in _odd(found, shown) if one not in worst)], console)
+    _print_head(found, shown, console)
+    _print_tables(found, [*worst, *(one for one in _odd(found, shown) if one not in worst)], [], console)
+    if worst:
+        console.print(Text(ONE_OF_EACH, style="dim"))
+    _print_left_out(found, console)
     if len(found.shortfalls) > FEW:
         console.print(Text(f"{len(found.shortfalls) - FEW} more with --full", style="dim"))
     _print_further(found, console)
@@ -38,11 +47,10 @@ def show(found: Diagnosis, console: Console) -> None:
 
 def show_all(found: Diagnosis, console: Console) -> None:
     """Every finding, path and latency, with the source of what is expected."""
-    _show(found, found.shortfalls, found.accounts, console)
+    _print_head(found, found.shortfalls, console)
     waits = [one for one in found.latencies if one.expected_ns is not None]
-    if waits:
-        console.print(_latencies(waits, _measured(found)))
-        console.print(Text("ns, held against quick siblings: whose memory answers > who waits", style="dim"))
+    _print_tables(found, found.accounts, waits, console)
+    _print_left_out(found, console)
 
 
 def verdict(found: Diagnosis) -> str:
@@ -71,6 +79,11 @@ def headline(found: Diagnosis) -> str:
     if found.judged == 0:
         return f"{_failures(found)}Cannot tell: {_nothing(found)}"
     if not found.shortfalls:
+        if not found.published:
+            alike = "those of one kind are alike in this run"
+            return f"{_failures(found)}Cannot tell whether this is normal: nothing is published of such paths; {alike}."
+        if not found.accounts or any(one.held_against == SIBLINGS for one in found.accounts):
+            return f"{_failures(found)}Paths with published figures are as fast on this node as they should be."
         paths = "What did not fail" if found.failed else "Every path by itself"
         return f"{_failures(found)}{paths} is as fast on this node as it should be."
     worst, number = found.shortfalls[0], len(found.shortfalls)
@@ -90,19 +103,7 @@ def grounds(found: Diagnosis) -> str:
         return _of_model(found)
     if found.judged == 0:
         return ""
-    published = sum(one.held_against not in ("", SIBLINGS) for one in found.accounts)
-    waits = wording.count(found.judged_latencies, "latency", "latencies") + " by siblings"
-    known = f"{published} of them by what such nodes are known to reach" if published else ""
-    by = [known, waits if found.judged_latencies else ""]
-    text = ", ".join(filter(None, (f"Of {wording.count(found.judged, 'figure')} held against what is expected", *by)))
-    short = "late" if found.judged == found.judged_latencies else "short"
-    if found.shortfalls:
-        text = f"{text.removeprefix('Of ')}."
-    else:
-        limits = [one.tolerance for one in found.accounts if one.expected_gbps is not None]
-        limits += [TOLERANCE] if found.judged_latencies and not limits else []
-        differ = " to ".join(dict.fromkeys(f"{one * 100:.0f} %" for one in (min(limits), max(limits))))
-        text += f", none is {short} by more than healthy nodes differ ({differ})."
+    text = " ".join(filter(None, (_of_published(found), _of_siblings(found))))
     if found.unsure:
         text += f" {wording.count(len(found.unsure), 'figure')} may be short, but too uncertain to tell."
     together = found.left_out.get(TOGETHER, 0)
@@ -114,10 +115,41 @@ def grounds(found: Diagnosis) -> str:
     return text
 
 
+def _of_published(found: Diagnosis) -> str:
+    """A sentence; empty where nothing is published."""
+    if not found.published:
+        return ""
+    known = f"{wording.count(found.published, 'figure')} held against what such nodes are known to reach"
+    if found.shortfalls:
+        return f"{known}."
+    every: tuple[Account, ...] = (*found.accounts, *found.latencies)
+    limits = _limits(one for one in every if one.held_against not in ("", SIBLINGS))
+    return f"Of {known}, none is short by more than healthy nodes differ ({limits})."
+
+
+def _of_siblings(found: Diagnosis) -> str:
+    """What was held against the run itself, and what that is worth: a sentence; empty where nothing was."""
+    some = found.by_siblings
+    if not some:
+        return ""
+    late = all(isinstance(one, JudgedLatency) for one in some)
+    count = wording.count(len(some), "latency", "latencies") if late else wording.count(len(some), "figure")
+    compared = f"{count} could only be held against siblings in this run"
+    if found.shortfalls:
+        return f"{compared}, as nothing is published."
+    return f"{compared}: they are alike within {_limits(some)}, as a fault of all would leave them, too."
+
+
+def _limits(some: Iterable[Account]) -> str:
+    """The least and the most tolerance, in percent."""
+    found = [TOLERANCE if isinstance(one, JudgedLatency) else one.tolerance for one in some]
+    return " to ".join(dict.fromkeys(f"{one * 100:.0f} %" for one in (min(found), max(found))))
+
+
 def _of_model(found: Diagnosis) -> str:
     """A model is no witness for itself: what others have found of such nodes is."""
-    published = sum(one.held_against not in ("", SIBLINGS) for one in found.accounts)
-    told = f"{wording.count(published, 'figure')} agree with what such nodes are known to reach. " if published else ""
+    agree = f"{wording.count(found.published, 'figure')} agree with what such nodes are known to reach. "
+    told = agree if found.published else ""
     return f"{told}`linkscope list machines {found.node}` says what is assumed and what it lacks."
 
 
@@ -175,7 +207,7 @@ def _where(one: Shortfall) -> str:
     return ", ".join(one.where)
 
 
-def _show(found: Diagnosis, shown: Sequence[Shortfall], accounts: Sequence[Ledger], console: Console) -> None:
+def _print_head(found: Diagnosis, shown: Sequence[Shortfall], console: Console) -> None:
     title = Text(found.node, style="bold")
     if found.modelled:
         title.append(f"  {wording.MODELLED}", style="bold yellow")
@@ -189,13 +221,37 @@ def _show(found: Diagnosis, shown: Sequence[Shortfall], accounts: Sequence[Ledge
         console.print(head)
         for line in (f"cause: {one.cause}", *one.evidence, f"next: {one.decide}"):
             console.print(Padding(Text(line), (0, 0, 0, 3)))
-    if accounts:
-        published = (one.held_against for one in accounts if one.held_against not in ("", SIBLINGS))
-        sources = {source: f" [{number}]" for number, source in enumerate(dict.fromkeys(published), start=1)}
-        console.print(_table(accounts, {**sources, SIBLINGS: "*", "": ""}, _measured(found)))
-        console.print(Text(CAPTION, style="dim"))
-        for source, mark in sources.items():
-            console.print(Text(f"{mark.strip()} {source}", style="dim"))
+
+
+def _print_tables(
+    found: Diagnosis, accounts: Sequence[Ledger], waits: Sequence[JudgedLatency], console: Console
+) -> None:
+    """Each with its unit and its words below, then the sources of both."""
+    against = [one.held_against for one in accounts] + [one.held_against for one in waits]
+    published = dict.fromkeys(source for source in against if source not in ("", SIBLINGS))
+    marks = {source: f"[{number}]" for number, source in enumerate(published, start=1)}
+    marks |= {SIBLINGS: "siblings", "": ""}
+    for unit, some in (("GB/s", accounts), ("ns", waits)):
+        if some:
+            _print_table(unit, some, marks, _measured(found), console)
+    if SIBLINGS in against:
+        console.print(Text(OF_SIBLINGS, style="dim"))
+    for source in published:
+        console.print(Text(f"{marks[source]} {source}", style="dim"))
+
+
+def _print_table(unit: str, some: Sequence[Account], marks: Mapping[str, str], measured: str, console: Console) -> None:
+    """With as many of the steps to what is expected as there is room for."""
+    names = list(STEPS) if unit == "GB/s" else []
+    room = console.options.update_width(2 * console.width)
+    while names and Measurement.get(console, room, _table(some, marks, measured, names)).maximum > console.width:
+        names.pop()
+    console.print(_table(some, marks, measured, names))
+    steps = [f"{name}: {STEPS[name]}" for name in names]
+    console.print(Text(f"{unit}. {'; '.join([*steps, UNITS[unit]])}", style="dim"))
+
+
+def _print_left_out(found: Diagnosis, console: Console) -> None:
     if found.judged and found.left_out:
         counts = ", ".join(f"{count} {reason}" for reason, count in found.left_out.items())
         console.print(Text(f"Not judged: {counts}.", style="dim"))
@@ -213,40 +269,53 @@ def _measured(found: Diagnosis) -> str:
     return "modelled" if found.modelled else "measured"
 
 
-def _latencies(waits: Iterable[JudgedLatency], measured: str) -> Table:
+def _table(some: Iterable[Account], marks: Mapping[str, str], measured: str, names: Sequence[str]) -> Table:
+    """``marks``: of each source of what is expected; ``names``: of the steps to it."""
+    lines = [_line(one) for one in some]
+    wide = max(len(line.expected) for line in lines)
+    noted = max(len(marks[line.account.held_against]) for line in lines)
     grid = empty_grid("path")
-    for name in ("by", "expected", measured, "of it"):
-        grid.add_column(Text(name), justify="left" if name == "by" else "right", no_wrap=True)
-    for one in waits:
+    for name in ("by", "size", *names, "expected", measured, "of it"):
+        grid.add_column(Text(name), justify="left" if name in ("by", "expected") else "right", no_wrap=True)
+    for line in lines:
+        one = line.account
         grid.add_row(
-            Text(f"{one.source} > {one.destination}", no_wrap=True),
-            Text(one.method),
-            Text(f"{one.expected_ns:.1f}"),
-            Text(f"{one.measured.median:.1f}"),
-            Text(f"{(1 + one.missing) * 100:.1f} %", style="bold red" if one.short else ""),
+            *(Text(line.path, no_wrap=True), Text(one.method), Text(wording.size(one.bytes))),
+            *(Text(line.steps[name]) for name in names),
+            Text(f"{line.expected:>{wide}} {marks[one.held_against]:<{noted}}"),
+            Text(line.measured),
+            Text(line.share, style="bold red" if one.short else ""),
         )
     return grid
 
 
-def _table(accounts: Iterable[Ledger], against: Mapping[str, str], measured: str) -> Table:
-    """``against``: the mark of each source of what is expected."""
-    grid = empty_grid("path")
-    for name in ("by", "line", "engine", "expected", measured, "of it"):
-        grid.add_column(Text(name), justify="left" if name == "by" else "right", no_wrap=True)
-    for one in accounts:
-        taxed = [step.gbps for step in one.steps[1:] if step.source != SIBLINGS and step.what != SIZE]
-        grid.add_row(
-            Text(f"{one.source} > {one.destination} {_driver(one.way)}".rstrip(), no_wrap=True),
-            Text(one.method),
-            Text(_rate(one.line_gbps)),
-            Text(_rate(taxed[-1] if taxed else None)),
-            Text(_rate(one.expected_gbps) + against[one.held_against]),
-            Text(_rate(one.measured.median)),
-            Text(
-                f"{(1 - one.missing) * 100:.1f} %" if one.expected_gbps else "–", style="bold red" if one.short else ""
-            ),
-        )
-    return grid
+@dataclass(frozen=True)
+class _Entry:
+    """What a table prints of an account."""
+
+    account: Account
+    path: str
+    steps: Mapping[str, str]
+    expected: str
+    measured: str
+
+    @property
+    def share(self) -> str:
+        """Measured over expected."""
+        one = self.account
+        if not one.held_against:
+            return "–"
+        return f"{(1 + (one.missing if isinstance(one, JudgedLatency) else -one.missing)) * 100:.1f} %"
+
+
+def _line(one: Account) -> _Entry:
+    path = f"{one.source} > {one.destination}"
+    if isinstance(one, JudgedLatency):
+        return _Entry(one, path, {}, f"{one.expected_ns:.1f}", f"{one.measured.median:.1f}")
+    taxed = [step.gbps for step in one.steps[1:] if step.source != SIBLINGS and step.what != SIZE]
+    steps = {"line": _rate(one.line_gbps), "engine": _rate(taxed[-1] if taxed else None)}
+    driven = f"{path} {_driver(one.way)}".rstrip()
+    return _Entry(one, driven, steps, _rate(one.expected_gbps), _rate(one.measured.median))
 
 
 def _driver(way: str) -> str:

@@ -75,7 +75,7 @@ def answer(
     """Of what `explain` and `choose` say of a run, the summary of its rows, and the applications ``asked`` about, which
     are the answer where no path could be judged."""
     of_paths = found.judged > 0 or bool(found.wrong)
-    tone = "short" if found.wrong else "unknown" if not found.judged or found.modelled else "fine"
+    tone = "short" if found.wrong else "unknown" if not found.published or found.modelled else "fine"
     if of_paths:
         said = (headline(found), grounds(found))
     elif asked:
@@ -143,7 +143,7 @@ def _line(members: Sequence[Ledger]) -> Judged:
         highest=max(shares),
         figures=len(members),
         short=sum(member.short for member in members),
-        source="siblings" if set(sources) == {SIBLINGS} else "such nodes",
+        source="siblings in this run" if set(sources) == {SIBLINGS} else "such nodes",
     )
 
 

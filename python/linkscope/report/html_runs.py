@@ -18,6 +18,7 @@ from linkscope.analysis.headline import in_unit
 from linkscope.analysis.overview import overview
 from linkscope.analysis.summary import TableSummary
 from linkscope.errors import LinkscopeError
+from linkscope.machine.identity import Identity
 from linkscope.report import compare_text, wording
 from linkscope.report.html_answer import Opening, answer
 from linkscope.report.html_sections import EVEN
@@ -131,7 +132,14 @@ def _is_comparable(base: RunFile, run: RunFile) -> bool:
     """Whether it is of the base's node, since others have no noise in common with it, and has cases of it, too."""
     have = {row.id for row in base.rows if row.status == "ok"}
     shares = any(row.status in ("ok", "failed") and row.id in have for row in run.rows)
-    return shares and run.node.name == base.node.name
+    return shares and _same_node(base, run)
+
+
+def _same_node(base: RunFile, run: RunFile) -> bool:
+    """By serial numbers where both have them, else by name."""
+    numbers = [Identity.from_json(one.header.get("identity", {})) for one in (base, run)]
+    known = numbers[0].same_node(numbers[1])
+    return run.node.name == base.node.name if known is None else known
 
 
 def _compared(base: RunFile, new: Excerpt) -> Comparison:
@@ -143,9 +151,11 @@ def _compared(base: RunFile, new: Excerpt) -> Comparison:
 
 def _changes(runs: Sequence[RunFile], compared: Sequence[Comparison | None]) -> tuple[str, tuple[str, ...]]:
     """Verdict and findings of `compare`, with the run's name where several were compared."""
-    others = sum(run.node.name != runs[0].node.name for run in runs)
+    elsewhere = [run.node.name for run in runs[1:] if not _same_node(runs[0], run)]
+    others = len(elsewhere)
     strangers = compared[1:].count(None) - others
-    reasons = ["1 run is of another node" if others == 1 else f"{others} runs are of other nodes"] * bool(others)
+    told = "1 run is of another node" if others == 1 else f"{others} runs are of other nodes"
+    reasons = [told + (" by serial numbers" if runs[0].node.name in elsewhere else "")] * bool(others)
     reasons += [f"{wording.count(strangers, 'run')} with no case of the first"] * bool(strangers)
     apart = ", ".join(reasons)
     named = [(f"{_name(runs, number)}: ", found) for number, found in enumerate(compared) if found is not None]

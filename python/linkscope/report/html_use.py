@@ -35,7 +35,8 @@ NEAR, FAR = 0.05, 0.5
 
 @dataclass(frozen=True)
 class CostCell:
-    """What a way costs at a size, "+12 %" or "best"; ``tone``: best, near, more, far, or none where not measured."""
+    """What a way costs at a size, "+12 %" or "best"; ``tone``: best (or not told apart from it), near, more, far, or
+    none where not measured."""
 
     text: str
     tone: str
@@ -128,7 +129,7 @@ def _moved(one: Choice) -> tuple[str, str, tuple[str, ...]]:
 def in_words(one: Choice) -> str:
     """Its answer by size: "kernel-copy push up to 16 MiB, copy-engine push from 64 MiB"."""
     if one.equals:
-        return f"{wording.either([way(name) for name in one.rivals])}, all equals"
+        return f"{wording.either([way(name) for name in one.rivals])}: none is known to be faster"
     if one.assumed or one.unknown:
         words = (f"{best(it)} {'at' if it.first == it.last else 'from'} {sizes(it)}" for it in one.ranges)
         return ", ".join(words) + aside(one)

@@ -15,6 +15,7 @@ from linkscope.machine.doctor import Finding, examine
 from linkscope.machine.node import Node
 from linkscope.machine.state import MachineState
 from linkscope.report import wording
+from linkscope.results.other_sizes import other_sizes
 from linkscope.results.row import Row, origin_name
 from linkscope.results.run_file import RunFile
 from linkscope.traits import method_traits
@@ -119,6 +120,13 @@ def limits(header: Header) -> str:
     )
 
 
+def unasked(header: Header, rows: Iterable[Row]) -> str:
+    """Which suite rows are not of the sizes that the request names; empty where all are."""
+    request = header.get("plan", {}).get("request") or {}
+    others = other_sizes((row.case for row in rows), request.get("sizes"))
+    return f"not of the sizes asked for: {others}" if others else ""
+
+
 def date(text: str) -> str:
     """Such as "19 November 2025, 14:02 UTC" of an RFC 3339 time in UTC; the text itself where it is none."""
     try:
@@ -175,8 +183,9 @@ def _flatten(data: Any, prefix: str) -> list[tuple[str, str]]:
 
 def remarks(run: RunFile) -> list[str]:
     """What a reader must know before any figure: what the doctor finds in the recorded state (problems and
-    warnings, not notes), cases without a row, an odd file. One line each."""
+    warnings, not notes), sizes that were not asked for, cases without a row, an odd file. One line each."""
     lines = [f"{finding.what}: {finding.why_it_matters}" for finding in _findings(run)]
+    lines += filter(None, [unasked(run.header, run.rows)])
     if run.missing:
         count = f"{len(run.missing)} of {len(run.plan_ids) + run.left_out} planned cases have no figure"
         lines.append(f"{count}: the run was cut short; `linkscope run --resume -o {run.path}` completes it")

@@ -27,7 +27,7 @@ Json = dict[str, Any]
 LAUNCHERS = ("local", "mpiexec", "srun", "inside")
 MPI_VARIABLE = "LINKSCOPE_MPI"
 """The MPI library or adapter that engines load, instead of looking for one."""
-_FIND_MPIEXEC = "put an MPI's mpiexec on PATH, name it with --launcher-command, or `pip install mpich`"
+FIND_MPIEXEC = "put an MPI's mpiexec on PATH, name it with --launcher-command, or `pip install mpich`"
 
 _NO_SLURM = (
     "type this where `salloc` or `sbatch` works, inside of a job (docs/processes.md has a script); "
@@ -127,7 +127,7 @@ class LaunchOptions:
             return Srun(words or ("srun",), self.hosts)
         found = find_mpiexec()
         if not words and found is None:
-            raise LinkscopeError(f"no mpiexec on PATH or beside this Python: {_FIND_MPIEXEC}")
+            raise LinkscopeError(f"no mpiexec on PATH or beside this Python: {FIND_MPIEXEC}")
         launcher = Mpiexec(words or (str(found),), self.hosts, self.hostfile)
         launcher.dialect()
         return launcher

@@ -151,7 +151,7 @@ def _engines(table: DataFrame) -> str:
     wins = table.filter(polars.col("method") == polars.col("best"))["best"].value_counts(sort=True)
     told = ", ".join(f"{name} on {number} of {links}" for name, number in wins.iter_rows())
     if behind.is_empty():
-        return f"All methods reach the same on each of {links} kinds of link."
+        return f"No method is known to reach more on any of {wording.count(links, 'kind')} of link."
     worst = behind.row(-1, named=True)
     return (
         f"Most is reached by {told} kinds of link; furthest behind is {worst['method']}, {more(1 + worst['behind'])} "
@@ -166,7 +166,7 @@ ENGINES = Answer(
         "GB/s": lambda line: wording.value(line["ceiling_gbps"]),
         "of peak": lambda line: "" if line["of_peak"] is None else wording.percent(line["of_peak"]),
         "longer": lambda line: (
-            "best" if line["method"] == line["best"] else more(1 + line["behind"]) if line["beyond"] else "equal"
+            "best" if line["method"] == line["best"] else more(1 + line["behind"]) + ("" if line["beyond"] else " ?")
         ),
         "paths": lambda line: str(line["paths"]),
     },

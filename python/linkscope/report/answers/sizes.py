@@ -80,12 +80,12 @@ FITS = Answer(
 
 def _saturation(table: DataFrame) -> str:
     known = table.filter(polars.col("share90_bytes").is_not_null(), ~polars.col("rising"))
-    at_once = len(table.filter(polars.col("share90_bytes").is_null()))
+    at_once = len(table.filter(polars.col("share90_bytes").is_null(), ~polars.col("falling")))
     rising = len(table.filter("rising"))
-    more = words(
-        f"{at_once} of {wording.count(len(table), 'rate')} are there with the smallest size" if at_once else "",
-        f"{rising} still rise at the largest" if rising else "",
-    )
+    counted = f"of {wording.count(len(table), 'rate')}"
+    counts = [(at_once, "there with the smallest size"), (rising, "still rising at the largest")]
+    told = [f"{count} {counted} {'is' if count == 1 else 'are'} {what}" for count, what in counts if count]
+    more = "; ".join([*told, *_falls(table.filter("falling"), counted)])
     if known.is_empty():
         return f"No rate shows where it saturates: {more}."
     ordered = known.sort("share90_bytes", maintain_order=True)
@@ -96,8 +96,33 @@ def _saturation(table: DataFrame) -> str:
     return f"90 % of the rate takes {span(*ends)}" + (f"; {more}." if more else ".")
 
 
+def _falls(falling: DataFrame, counted: str) -> list[str]:
+    """Of rates that fall with size how far the highest does; empty where none falls."""
+    if falling.is_empty():
+        return []
+    line = falling.sort("best_gbps", maintain_order=True).row(-1, named=True)
+    fall = "fall" if len(falling) > 1 else "falls"
+    why = ", as caches serve small ones" if line["cache"] == "warm" else ""
+    best, last = wording.value(line["best_gbps"]), wording.value(line["gbps"])
+    at, largest, kept = (wording.size(line[f"{name}_bytes"]) for name in ("best", "largest", "kept"))
+    return [
+        f"{len(falling)} {counted} {fall} with size{why}: from {best} GB/s at {at} to {last} at {largest}, below 90 % "
+        f"of the largest beyond {kept} ({words(where(line), how(line))})"
+    ]
+
+
+def _of_rate(line: Line) -> str:
+    """With how it falls, if it does: there is no size then from which on it saturates."""
+    if not line["falling"]:
+        return _path(line)
+    best, at = wording.value(line["best_gbps"]), wording.size(line["best_bytes"])
+    return words(_path(line), f"falls: {best} at {at}, 90 % of it up to {wording.size(line['kept_bytes'])}")
+
+
 def _reached(line: Line, name: str) -> str:
     size = line[f"{name}_bytes"]
+    if line["falling"]:
+        return "–"
     if size is None:
         return "at once"
     return ("> " if line["rising"] else "") + wording.size(size)
@@ -105,7 +130,7 @@ def _reached(line: Line, name: str) -> str:
 
 SATURATION = Answer(
     conclude=_saturation,
-    label=_path,
+    label=_of_rate,
     columns={
         "GB/s": lambda line: wording.value(line["gbps"]),
         "50 %": lambda line: _reached(line, "half"),

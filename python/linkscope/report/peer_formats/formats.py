@@ -22,13 +22,15 @@ _MOST_ROWS = 2
 @dataclass(frozen=True)
 class PeerFormat:
     """``tool``: with the version whose output it is like. ``comment``: what its comments begin with. ``suite``: the
-    packaged one that has most of its cases. ``takes``: whether the tool measures what a case of a plan does. ``alike``:
-    whether a case is on such paths, though it need not be the tool's. ``write``: the text of a run and of those of its
-    cases that the tool measures. ``clock``: the one that its cases are timed by; "" where any does."""
+    packaged one that has most of its cases. ``does``: what each of its tests does, and cases on such paths need not.
+    ``takes``: whether the tool measures what a case of a plan does. ``alike``: whether a case is on such paths, though
+    it need not be the tool's. ``write``: the text of a run and of those of its cases that the tool measures. ``clock``:
+    the one that its cases are timed by; "" where any does."""
 
     tool: str
     comment: str
     suite: str
+    does: str
     takes: Callable[[Json], bool]
     alike: Callable[[Json], bool]
     write: Callable[[RunFile, Sequence[Row]], str]
@@ -37,12 +39,34 @@ class PeerFormat:
 
 FORMATS = {
     "nvbandwidth": PeerFormat(
-        "nvbandwidth 0.8", "", "nvbandwidth", nvbandwidth.takes, nvbandwidth.alike, nvbandwidth.text
+        "nvbandwidth 0.8",
+        "",
+        "nvbandwidth",
+        "copies one buffer over and over, with a direction and a driver of its own",
+        nvbandwidth.takes,
+        nvbandwidth.alike,
+        nvbandwidth.text,
     ),
     "nccl-tests": PeerFormat(
-        "nccl-tests 2.19", "# ", "collectives", nccl_tests.takes, nccl_tests.alike, nccl_tests.text, "batch"
+        "nccl-tests 2.19",
+        "# ",
+        "collectives",
+        "calls one collective many times in a row",
+        nccl_tests.takes,
+        nccl_tests.alike,
+        nccl_tests.text,
+        "batch",
     ),
-    "osu": PeerFormat("OSU 7.4", "# ", "p2p-processes", osu.takes, osu.alike, osu.text, "host"),
+    "osu": PeerFormat(
+        "OSU 7.4",
+        "# ",
+        "p2p-processes",
+        "makes one call of MPI's, out of place and without staging, with a window of its own",
+        osu.takes,
+        osu.alike,
+        osu.text,
+        "host",
+    ),
 }
 
 
@@ -74,7 +98,8 @@ def printed(run: RunFile, name: str) -> str:
     if not rows:
         cases = [row.case for row in run.rows]
         why = _by_another_clock(name, cases, run.node.name if run.modelled else "") or _others(name, cases)
-        raise LinkscopeError(f"{run.path}: {why or f'none of its cases {_no_case(name)}'}")
+        held = f"; `linkscope show {quote(str(run.path))}` prints what is here"
+        raise LinkscopeError(f"{run.path}: {why or f'none of its cases {_no_case(name)}'}{held}")
     if not any(row.status == "ok" for row in rows):
         reason = next((str(row.reason) for row in rows if row.reason), "no reason is given")
         raise LinkscopeError(f"{run.path}: none of the cases that {form.tool} measures has figures: {reason}")
@@ -100,8 +125,8 @@ def _others(name: str, cases: Iterable[Json]) -> str:
         return ""
     measure = f"suite {others[0]} measures" if len(others) == 1 else f"suites {', '.join(others)} measure"
     return (
-        f"the {measure} such paths with other sizes or in other ways; "
-        f"the table of {form.tool} needs a run of the suite {form.suite}: {_command(name)}"
+        f"the {measure} such paths otherwise than {form.tool}, each test of which {form.does}: "
+        f"{_command(name)} measures those"
     )
 
 

@@ -1,0 +1,62 @@
+"""Told apart: what suite rows of one title differ in, in words that follow the title."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from linkscope.plan.suite_row import SuiteRow
+from linkscope.plan.workload_row import WorkloadRow
+
+AnyRow = SuiteRow | WorkloadRow
+
+
+def distinct_titles(rows: Sequence[AnyRow]) -> dict[str, str]:
+    """By name of each of a suite's ``rows`` its title. Where several share one, as those of one table do, what they
+    differ in follows it, and no more than is needed: "..., by size, mpi" and "..., by size, shm-copy".
+    """
+    alike: dict[str, list[AnyRow]] = {}
+    for row in rows:
+        alike.setdefault(row.title, []).append(row)
+    return {
+        name: ", ".join([title, *words]) for title, some in alike.items() for name, words in _differences(some).items()
+    }
+
+
+def _differences(rows: Sequence[AnyRow]) -> dict[str, tuple[str, ...]]:
+    """Words for each by name, of the fewest properties, in order, that tell all apart; none for one alone."""
+    told: dict[str, tuple[str, ...]] = {row.name: () for row in rows}
+    parameters = list(dict.fromkeys(name for row in rows if isinstance(row, SuiteRow) for name in row.parameters))
+    facts = {row.name: _facts(row, parameters) for row in rows}
+    for place in range(max(map(len, facts.values()))):
+        more = {name: (*words, *facts[name][place : place + 1]) for name, words in told.items()}
+        if len(set(more.values())) > len(set(told.values())):
+            times = Counter(told.values())
+            told = {name: more[name] if times[words] > 1 else words for name, words in told.items()}
+    return {name: tuple(filter(None, words)) for name, words in told.items()}
+
+
+def _facts(row: AnyRow, parameters: Sequence[str]) -> list[str]:
+    """What may tell a row from others, the plainest first, with those of ``parameters`` that it has; its name always
+    does."""
+    if isinstance(row, WorkloadRow):
+        return [_listed(row.interfaces), row.name]
+    ends = [end for end in (row.source, row.destination) if end.memories]
+    return [
+        _listed(row.methods),
+        " to ".join(end.on for end in ends),
+        " to ".join(dict.fromkeys(_listed(end.memories) for end in ends)),
+        *(f"{name} {_value(row.parameters[name])}" if name in row.parameters else "" for name in parameters),
+        "" if row.processes == ("one",) else f"processes {_listed(row.processes)}",
+        _listed(row.collectives),
+        str((row.peer or {}).get("case", "")),
+        row.name,
+    ]
+
+
+def _value(value: object) -> str:
+    return _listed(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def _listed(words: Iterable[str]) -> str:
+    return " or ".join(words)

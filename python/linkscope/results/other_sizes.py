@@ -1,0 +1,52 @@
+"""Other sizes: which suite rows of a run are not of the sizes that `--sizes` asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from linkscope.errors import LinkscopeError
+from linkscope.sizes import format_bytes, parse_sizes
+
+Json = dict[str, Any]
+MOST_NAMED = 4
+"""Suite rows; more are counted."""
+ROUNDED = 2
+"""Sizes that differ by less than this factor are one: a collective's are rounded to what its members share."""
+
+
+def other_sizes(cases: Iterable[Json], asked: object) -> str:
+    """Suite rows whose smallest or largest size is another than ``asked``, each with its own: "chase-gpu and chase-host
+    (2 MiB), ping-pong (8 B)". Empty where there is none, or nothing was asked for.
+
+    Cases without bytes (barriers, calls) have no size. ``asked`` is as `--sizes` takes it; what is no list of sizes, as
+    a run file may hold, asks for nothing.
+    """
+    try:
+        wanted = parse_sizes(asked, least=0) if isinstance(asked, str) and asked else []
+    except LinkscopeError:
+        wanted = []
+    rows: dict[str, tuple[int, int]] = {}
+    for case in cases if wanted else ():
+        size = int(case["flows"][0]["bytes"])
+        if size:
+            low, high = rows.get(case["name"], (size, size))
+            rows[case["name"]] = min(low, size), max(high, size)
+    others = {name: ends for name, ends in rows.items() if not all(map(_alike, ends, (wanted[0], wanted[-1])))}
+    spans: dict[str, list[str]] = {}
+    for name, ends in list(others.items())[:MOST_NAMED]:
+        spans.setdefault(" to ".join(dict.fromkeys(map(format_bytes, ends))), []).append(name)
+    told = [f"{_listed(names, len(rows))} ({span})" for span, names in spans.items()]
+    told += [f"{len(others) - MOST_NAMED} more"] if len(others) > MOST_NAMED else []
+    return ", ".join(told)
+
+
+def _alike(one: int, other: int) -> bool:
+    return max(one, other) < ROUNDED * max(min(one, other), 1)
+
+
+def _listed(names: list[str], rows: int) -> str:
+    """ "a", "a and b", "a, b and c"; in one word where it is all of so many ``rows``."""
+    if len(names) == rows > 1:
+        return "all suite rows"
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)

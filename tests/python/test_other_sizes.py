@@ -1,0 +1,49 @@
+"""Other sizes: which suite rows do not have the sizes that --sizes asked for, before a run and of one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from linkscope.launch.job import Request, prepare
+from linkscope.results.other_sizes import MOST_NAMED, other_sizes
+
+
+def case(name: str, size: int) -> dict[str, Any]:
+    return {"name": name, "flows": [{"bytes": size}]}
+
+
+def test_rows_that_end_before_or_begin_after_the_sizes_asked_for_are_named_with_theirs() -> None:
+    cases = [case("short", 1 << 10), case("short", 1 << 20), case("whole", 1 << 10), case("whole", 1 << 30)]
+    cases += [case("high", 1 << 20), case("high", 1 << 30), case("barrier", 0)]
+    told = other_sizes(cases, "1K:1G:4x")
+    assert "short (1 KiB to 1 MiB)" in told
+    assert "high (1 MiB to 1 GiB)" in told
+    assert "whole" not in told
+    assert "barrier" not in told
+
+
+def test_where_all_end_at_one_size_that_is_said_once() -> None:
+    cases = [case(name, size) for name in ("one", "other") for size in (1 << 10, 1 << 20)]
+    assert other_sizes(cases, "1K:1G:4x") == "all suite rows (1 KiB to 1 MiB)"
+
+
+def test_sizes_that_members_share_out_are_those_asked_for() -> None:
+    assert other_sizes([case("all-reduce", 1008), case("all-reduce", (1 << 30) - 16)], "1K:1G:4x") == ""
+
+
+def test_without_sizes_and_with_what_a_damaged_file_holds_nothing_is_told() -> None:
+    assert {other_sizes([case("short", 1)], asked) for asked in (None, "", "9:1", 7)} == {""}
+
+
+def test_more_rows_than_fit_are_counted() -> None:
+    told = other_sizes([case(f"row-{number}", 8) for number in range(MOST_NAMED + 2)], "1M")
+    assert f"row-{MOST_NAMED - 1}" in told
+    assert f"row-{MOST_NAMED}" not in told
+    assert told.endswith("2 more")
+
+
+def test_before_a_run_its_notes_name_rows_with_sizes_of_their_own_but_no_message() -> None:
+    notes = prepare(Request(("default",), machine="h200x4", sizes="1K:1G:4x")).notes
+    assert any("ping-pong (8 B)" in note for note in notes)
+    messages = prepare(Request(("p2p-processes",), machine="h200x4", sizes="1K:1G:4x")).notes
+    assert not any("gpu-latency" in note for note in messages)
