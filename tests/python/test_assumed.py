@@ -12,10 +12,12 @@ import linkscope
 from linkscope.analysis.by_size import by_size
 from linkscope.analysis.choose import choose
 from linkscope.analysis.curves import CurveSet
+from linkscope.analysis.explain import explain
 from linkscope.analysis.figures import figures
 from linkscope.analysis.overview import overview
-from linkscope.report import by_size_text, choose_text, html_use, wording
+from linkscope.report import brief_text, by_size_text, choose_text, html_use, wording
 from linkscope.report.peer_formats import osu
+from linkscope.results.row import Row
 from linkscope.results.run_file import RunFile
 
 __all__ = ["real_engine"]
@@ -47,8 +49,26 @@ def test_tables_mark_them_and_say_what_the_mark_means(messages: RunFile) -> None
     marked = {entry.x for entry in table.flat if wording.interval(entry) == wording.ASSUMED}
     assert marked
     assert max(x for x in marked if x is not None) < 4 * MIB
-    assert any(text.endswith(f"{wording.ASSUMED}: {wording.OF_NO_SOURCE}") for text in wording.marks(table.flat))
+    (told,) = [text for text in wording.marks(table.flat) if f"{wording.ASSUMED}: {wording.OF_NO_SOURCE}" in text]
+    assert all(one.stand_in in told for one in table.flat if one.assumed)
     assert all(lead.first > max(x for x in marked if x is not None) for lead in table.leads)
+
+
+def test_a_screen_says_where_the_stand_in_comes_from(messages: RunFile) -> None:
+    console = Console(width=80, file=(file := io.StringIO()))
+    brief_text.show(messages, overview(messages.rows, messages.node), explain(messages), console)
+    (origin,) = {row.stand_in for row in messages.rows if row.assumed}
+    assert "schieffer" in origin.lower()
+    assert origin in " ".join(file.getvalue().split())
+
+
+def test_runs_of_files_that_named_no_origin_are_read(messages: RunFile) -> None:
+    old = next(row for row in messages.rows if row.assumed)
+    labels = {name: told for name, told in old.labels.items() if name != "stand_in"}
+    row = Row.from_json({**old.raw, "case": {**old.case, "labels": labels}})
+    assert row.assumed
+    assert not row.stand_in
+    assert wording.of_no_source([row.stand_in]) == wording.OF_NO_SOURCE
 
 
 def test_by_size_they_are_marked_and_no_way_is_fastest_beside_them(messages: RunFile) -> None:

@@ -23,6 +23,7 @@ from linkscope.errors import LinkscopeError
 from linkscope.launch import supervisor
 from linkscope.launch.engines import choose_engine, find_engines
 from linkscope.launch.process.child import URGENT_S, Child, ShutdownDeadline, end_all
+from linkscope.launch.run import newest_output
 from linkscope.launch.worker import engine_plan
 from linkscope.machine.doctor import Finding
 
@@ -96,6 +97,17 @@ def test_json_goes_to_standard_output_alone(bench: Bench) -> None:
     ended = bench.cli("run", bench.suite, "--json")
     assert [row["id"] for row in json.loads(ended.out)["rows"]] == TINY_IDS
     assert len(list(Path("runs").glob("*.jsonl"))) == 1
+
+
+@pytest.mark.parametrize("machine", ["frontier", "./copies/frontier.yaml"])
+def test_the_file_of_a_modelled_run_has_the_name_of_the_node_and_is_the_newest(bench: Bench, machine: str) -> None:
+    if "/" in machine:
+        Path("copies").mkdir()
+        Path(machine).write_bytes((Path(__file__).parents[2] / "machines/frontier.yaml").read_bytes())
+    bench.cli("run", bench.suite, "--machine", machine)
+    (written,) = Path("runs").glob("*.jsonl")
+    assert written.name.startswith("frontier-2")
+    assert newest_output() == written
 
 
 @pytest.mark.parametrize(

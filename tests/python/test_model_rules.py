@@ -85,7 +85,10 @@ def test_the_first_rule_that_fits_replaces_what_it_names(tmp_path: Path) -> None
 
 
 def test_a_latency_is_assumed_where_its_own_method_or_rule_says_so(tmp_path: Path) -> None:
-    rules = ("when: {tier: [wide]}, latency_us: 9, assumed: [latency_us]", "when: {tier: [thin]}, ceiling_gbps: 3")
+    rules = (
+        "when: {tier: [wide]}, latency_us: 9, assumed: {latency_us: chosen}",
+        "when: {tier: [thin]}, ceiling_gbps: 3",
+    )
     told = {tuple(case.case["labels"].get("assumed", ())) for case in planned(tmp_path, GPUS, rules[1])}
     assert told == {()}
     cases = planned(tmp_path, GPUS, *rules)

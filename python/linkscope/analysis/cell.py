@@ -49,7 +49,7 @@ class Cell:
     have in common to be set against one another: the clock, whether bytes of both ways count, what is timed.
     ``hosts``: those between which it was measured, where they are several; they stand in the ``variant``, too.
     ``of_samples``: its interval is that of samples alone. ``within_run``: and says nothing of other runs, as it should.
-    ``assumed``: a model's figure that is mostly a latency of no source.
+    ``assumed``: a model's figure that is mostly a latency of no source; ``stand_in``: where that comes from.
     """
 
     id: str
@@ -72,6 +72,7 @@ class Cell:
     of_samples: bool = True
     within_run: bool = False
     assumed: bool = False
+    stand_in: str = ""
 
     @property
     def key(self) -> tuple[str, str, str, str]:
@@ -186,6 +187,7 @@ def cell(row: Row, paths: Paths) -> Cell:
         of_samples=len(row.measured) < 2 and not row.noise and not row.origin,
         within_run=row.within_run,
         assumed=row.assumed,
+        stand_in=row.stand_in,
     )
 
 

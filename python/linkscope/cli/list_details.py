@@ -62,6 +62,8 @@ def _machine(one: ListEntry) -> Details:
         **model_extent(one.name),
         "assumptions and notes": notes,
         "model it": f"linkscope run --machine {one.name}",
+        "add a figure": f"copy machines/{one.name}.yaml of the checkout (installed: linkscope/machines), write "
+        "the figure and its source under methods, then `linkscope run --machine ./COPY.yaml`",
         "its links": f"linkscope topology --machine {one.name}",
     }
 

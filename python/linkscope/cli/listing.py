@@ -25,6 +25,11 @@ HEADINGS = {
     "reference": "As a study or another tool has it",
 }
 """Of suites, by what a suite is ``listed_under``, in this order."""
+LEGENDS = {
+    "machines": "messages: between processes, of host or GPU memory, by MPI, shared memory (shm-copy) or NCCL or RCCL "
+    "(xccl). none: no source has figures, so a run of the model skips them."
+}
+"""What a list's columns mean."""
 
 
 def entries(what: str) -> list[ListEntry]:

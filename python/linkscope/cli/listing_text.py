@@ -8,16 +8,16 @@ from collections.abc import Mapping, Sequence
 from linkscope.cli.list_entry import ListEntry
 
 _GAP = "  "
-_LEAST_TEXT = 20
+_LEAST_TEXT = 16
 """Characters of an entry's text, however narrow the terminal."""
 _MOST_TEXT = 100
 """Characters of a line of running text, however wide the terminal."""
 
 
-def table(entries: Sequence[ListEntry], width: int, command: str) -> str:
+def table(entries: Sequence[ListEntry], width: int, command: str, legend: str = "") -> str:
     """A line of at most ``width`` characters for each entry, below its heading, and at the foot each note once.
 
-    ``command``: what lists them; the foot says how to see more of one.
+    ``command``: what lists them; the foot says how to see more of one. ``legend``: what the columns mean.
     """
     notes = list(dict.fromkeys(one.note for one in entries if one.note))
     columns = {
@@ -36,7 +36,11 @@ def table(entries: Sequence[ListEntry], width: int, command: str) -> str:
             lines += [*([""] if lines else []), under]
         room = max(width - len(beginning) - len(_GAP), _LEAST_TEXT)
         lines.append(f"{beginning}{_GAP}{textwrap.shorten(one.brief or one.text, room, placeholder='…')}")
-    foot = [*(f"[{number}] {note}" for number, note in enumerate(notes, 1)), f"More of one: `{command} NAME`"]
+    foot = [
+        *filter(None, [legend]),
+        *(f"[{number}] {note}" for number, note in enumerate(notes, 1)),
+        f"More of one: `{command} NAME`",
+    ]
     return "\n".join([*lines, "", *(line for text in foot for line in _wrapped(text, width, 4))])
 
 

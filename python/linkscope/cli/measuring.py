@@ -10,7 +10,7 @@ from pathlib import Path
 import typer
 from rich.console import Console
 
-from linkscope.cli.progress import extent, progress
+from linkscope.cli.progress import extent, not_modelled, progress
 from linkscope.cli.run_options import RunOptions
 from linkscope.errors import LinkscopeError
 from linkscope.launch.job import Request, prepare
@@ -45,7 +45,7 @@ def carry_out(
     if not options.resume and request is not None:
         with progress(err) as listener:
             words = command_line(request, options.output)
-            done = start_run(request, options.output or default_output(), listener, words)
+            done = start_run(request, options.output or default_output(request.machine), listener, words)
     else:
         chosen = launching if launching != LaunchOptions() else None
         with progress(err) as listener:
@@ -76,7 +76,7 @@ def dry_run(request: Request, out: Console, as_json: bool, form: str | None = No
     if as_json:
         typer.echo(json.dumps(job.plan([case for case in job.cases if case.skip is None]), indent=1))
         return 0
-    for note in job.notes:
+    for note in (*not_modelled(job), *job.notes):
         out.print(note, highlight=False, markup=False, soft_wrap=True)
     for (suite, name), count in Counter((case.case["suite"], case.case["name"]) for case in job.cases).items():
         out.print(f"{count:6}  {suite}/{name}", highlight=False, markup=False, soft_wrap=True)

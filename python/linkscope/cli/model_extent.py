@@ -7,18 +7,42 @@ from typing import Any
 
 from linkscope.machine.described import load_machine, machine_names
 
-_MESSAGES = {"mpi": "mpi", "xccl": "xccl"}
+_MESSAGES = {
+    "host messages": ("numa", ("mpi", "shm-copy")),
+    "GPU messages": ("gpu", ("mpi", "xccl")),
+}
+"""By what processes can send each other host memory and GPUs' memory."""
 _COLLECTIVES = {"mpi-collective": "mpi", "xccl-collective": "xccl", "direct-collective": "direct"}
+NONE = "none"
+_PLAIN = {
+    ("source", "numa"): "from host memory",
+    ("destination", "numa"): "into host memory",
+    ("executor", "numa"): "by a CPU",
+    ("source", "gpu"): "from a GPU's memory",
+    ("destination", "gpu"): "into a GPU's memory",
+    ("executor", "gpu"): "by a GPU",
+}
+"""What a rule's word and its value mean."""
 _BY_SIZE = {"from_bytes", "below_bytes"}
 
 
 def interfaces(machine: str) -> dict[str, str]:
-    """By what messages and collectives are modelled. Raises LinkscopeError for a name that there is not."""
-    modelled = load_machine(machine).methods
-    return {
-        heading: ", ".join(short for method, short in kinds.items() if method in modelled) or "-"
-        for heading, kinds in (("messages", _MESSAGES), ("collectives", _COLLECTIVES))
+    """By what messages of host memory and of GPUs' memory, and collectives, are modelled. Raises LinkscopeError for a
+    name that there is not.
+    """
+    node = load_machine(machine)
+    messages = {
+        heading: [method for method in methods if node.of_kind(kind) and _sends(node.methods.get(method), kind)]
+        for heading, (kind, methods) in _MESSAGES.items()
     }
+    collectives = [short for method, short in _COLLECTIVES.items() if method in node.methods]
+    return {heading: ", ".join(found) or NONE for heading, found in {**messages, "collectives": collectives}.items()}
+
+
+def _sends(method: Mapping[str, Any] | None, kind: str) -> bool:
+    """Whether there are figures for messages of the memory of devices of that kind."""
+    every = ({"source": kind}, {"destination": kind})
+    return method is not None and not any("unknown" in one and one["when"] in every for one in method.get("rules", ()))
 
 
 def model_extent(machine: str) -> dict[str, Mapping[str, str] | str]:
@@ -27,12 +51,12 @@ def model_extent(machine: str) -> dict[str, Mapping[str, str] | str]:
     """
     methods = load_machine(machine).methods
     elsewhere = dict.fromkeys(method for name in machine_names() for method in load_machine(name).methods)
-    flat = [f"{name} ({one['latency_us']:g} us)" for name, one in methods.items() if _is_flat(one)]
+    flat = [f"{name} ({_latency(one)})" for name, one in methods.items() if _is_flat(one)]
     told: dict[str, Mapping[str, str] | str] = {
         "models": ", ".join(methods),
         "lacks, so skips": ", ".join(name for name in elsewhere if name not in methods) or "no method of other nodes",
         "has no figures for": {
-            f"{name}, {_flows(rule['when'])}": rule["unknown"]
+            f"{name} {_flows(rule['when'])}": rule["unknown"]
             for name, one in methods.items()
             for rule in one.get("rules", ())
             if "unknown" in rule
@@ -42,6 +66,10 @@ def model_extent(machine: str) -> dict[str, Mapping[str, str] | str]:
     return {heading: content for heading, content in told.items() if content}
 
 
+def _latency(method: Mapping[str, Any]) -> str:
+    return f"{method['latency_us']:g} us{', assumed' if 'latency_us' in method.get('assumed', ()) else ''}"
+
+
 def _is_flat(method: Mapping[str, Any]) -> bool:
     """Whether no rule gives another latency by size."""
     by_size = (rule for rule in method.get("rules", ()) if _BY_SIZE & rule["when"].keys())
@@ -49,8 +77,8 @@ def _is_flat(method: Mapping[str, Any]) -> bool:
 
 
 def _flows(when: Mapping[str, Any]) -> str:
-    """ "source numa": the flows that a rule is for."""
-    return ", ".join(f"{name} {_listed(value)}" for name, value in when.items())
+    """ "from host memory": the flows that a rule is for."""
+    return ", ".join(_PLAIN.get((name, str(value))) or f"{name} {_listed(value)}" for name, value in when.items())
 
 
 def _listed(value: object) -> str:

@@ -7,12 +7,13 @@ from contextlib import contextmanager
 
 from rich.console import Console
 
+from linkscope.analysis.model_gaps import model_gaps
 from linkscope.cli.live_progress import LiveProgress
 from linkscope.cli.progress_lines import ProgressLines
 from linkscope.launch.job import Job
 from linkscope.launch.run import Listener
 from linkscope.plan.planned_case import PlannedCase
-from linkscope.report import wording
+from linkscope.report import model_gaps_text, wording
 
 WORTH_TELLING = 1.3
 """By how much more the longest time is than the likely one, so that a word is said of it."""
@@ -22,11 +23,24 @@ WORTH_TELLING = 1.3
 def progress(console: Console) -> Iterator[Listener]:
     """A listener that shows on ``console`` how the run goes on."""
     if not console.is_terminal or console.is_dumb_terminal:
-        yield ProgressLines(console, extent).listener()
+        yield ProgressLines(console, ahead).listener()
         return
-    live = LiveProgress(console, extent)
+    live = LiveProgress(console, ahead)
     with live.shown():
         yield live.listener()
+
+
+def ahead(job: Job, cases: Sequence[PlannedCase]) -> str:
+    """What a described node has no model for, then the extent of ``cases``, in lines."""
+    return "\n".join((*not_modelled(job), extent(job, cases)))
+
+
+def not_modelled(job: Job) -> list[str]:
+    """Which suite rows of ``job`` a described node has no model for, and why, in lines; none of a real node."""
+    if not job.node.modelled:
+        return []
+    gaps = model_gaps((str(one.case["suite"]), str(one.case["name"]), one.skip) for one in job.cases)
+    return model_gaps_text.lines(gaps, job.node.name)
 
 
 def extent(job: Job, cases: Sequence[PlannedCase]) -> str:

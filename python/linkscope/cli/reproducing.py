@@ -37,7 +37,7 @@ def _measured(study: StudyFile, machine: str | None, budget: str | None, err: Co
     limit = budget or (BUDGET if machine is None else None)
     request = Request(suites=tuple(study.suites), machine=machine, budget=limit)
     with progress(err) as listener:
-        done = measure(request, default_output(), listener, command_line(request, None))
+        done = measure(request, default_output(machine), listener, command_line(request, None))
     again = f"`linkscope reproduce {study.name} {done.path}` shows this again"
     err.print(f"{done.path}: {again}", highlight=False, soft_wrap=True)
     return done

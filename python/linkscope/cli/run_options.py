@@ -17,7 +17,9 @@ from linkscope.cli.app import AsJson, Machine
 if TYPE_CHECKING:
     from linkscope.launch.launcher.launch_options import LaunchOptions
 
-Output = Annotated[Path | None, typer.Option("-o", "--output", help="Run file; else runs/HOST-TIME.jsonl.")]
+Output = Annotated[
+    Path | None, typer.Option("-o", "--output", help="Run file; else runs/HOST-TIME.jsonl, or MACHINE-TIME.")
+]
 Devices = Annotated[str | None, typer.Option(help="Use only these: gpu:0,gpu:2 or gpu:0-3,numa:1.")]
 Methods = Annotated[str | None, typer.Option(help="Use only these: copy-engine,kernel-copy.")]
 Sizes = Annotated[str | None, typer.Option(help="Sizes of bandwidth cases: 512M, 1K,64K, 4K:1G:2x.")]

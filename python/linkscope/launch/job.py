@@ -19,6 +19,7 @@ from linkscope.launch.engines import Engine, choose_engine, modelling_engine
 from linkscope.launch.fitting import fitted, fitted_to
 from linkscope.launch.launcher import inside
 from linkscope.launch.launcher.launch_options import LaunchOptions
+from linkscope.launch.launcher.resolver import unresolved
 from linkscope.launch.pace import Pace
 from linkscope.launch.startable import startable
 from linkscope.launch.workload_request import WorkloadRequest
@@ -222,6 +223,13 @@ def _neighbour_notes(node: Node, state: MachineState | None) -> list[str]:
     return [f"{one.what}: {one.why_it_matters}; {one.remedy}" for one in neighbours(node, state)]
 
 
+def _host_notes(launching: LaunchOptions) -> list[str]:
+    """Which of the hosts that were named have no address here: no error, as ssh and Slurm have names of their own."""
+    absent = unresolved(launching.peers)
+    told = "no address is known here: mistyped, unless ssh's configuration or Slurm knows the name"
+    return [f"{', '.join(absent)}: {told}"] if absent else []
+
+
 ONCE = (
     "started as ranks, whose processes come once: every case is measured once, so intervals hold within this run; "
     "`linkscope run` without mpiexec or srun before it starts processes anew for each of three rounds"
@@ -290,6 +298,7 @@ def prepare(request: Request, measured: frozenset[str] = frozenset()) -> Job:
         *workload_notes(fit.cases),
         *fit.notes,
         *_neighbour_notes(node, found),
+        *([] if described else _host_notes(request.launching)),
     ]
     said += _once_notes(request) if once else []
     calibrated = calibration.load(node, said.append)

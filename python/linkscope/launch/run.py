@@ -68,13 +68,14 @@ def run(
     that cannot be written, and with exit code 130 when interrupted: the file can then be completed by ``resume``.
     Started as the ranks of a job, all but rank 0 become its engines and do not come back.
     """
-    path = output or default_output()
+    request = request or Request()
+    path = output or default_output(request.machine)
     if str(path) == "-":
         raise LinkscopeError(
             "a run is written to a file, so that it can be completed: name it with -o FILE; --json prints it"
         )
     with inside.lead(path) as leader:
-        job = prepare(request or Request())
+        job = prepare(request)
         _check_wanted(leader, job.cases)
         header = job.header(command)
         writer = RunWriter.create(path, header)
@@ -116,9 +117,10 @@ def resume(
         return _complete(job, rounds, writer, listener or Listener(), leader)
 
 
-def default_output() -> Path:
-    """runs/HOST-TIME.jsonl, for a run that starts now."""
-    return RUNS / f"{platform.node()}-{datetime.now():%Y%m%d-%H%M%S}.jsonl"
+def default_output(machine: str | None = None) -> Path:
+    """runs/HOST-TIME.jsonl, for a run that starts now; of a described node, or its file, runs/MACHINE-TIME.jsonl."""
+    where = Path(machine).stem if machine else platform.node()
+    return RUNS / f"{where}-{datetime.now():%Y%m%d-%H%M%S}.jsonl"
 
 
 def newest_output() -> Path:

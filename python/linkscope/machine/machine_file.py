@@ -45,6 +45,8 @@ class LinkFields(msgspec.Struct, forbid_unknown_fields=True):
 Size = Annotated[str, Meta(pattern=r"^[0-9]{1,12} (B|KiB|MiB|GiB)$")]
 Names = Annotated[list[str], Meta(min_length=1)]
 Words = dict[str, str | int]
+Origin = Annotated[str, Meta(min_length=1, max_length=200)]
+"""Where a stand-in comes from."""
 
 
 class WhenFields(msgspec.Struct, forbid_unknown_fields=True):
@@ -82,7 +84,7 @@ class FigureFields(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     efficiency: Annotated[float, Meta(gt=0, le=1)] | UnsetType = UNSET
     cached_gbps: Positive | UnsetType = UNSET
     load_ns: Positive | UnsetType = UNSET
-    assumed: Annotated[list[Literal["latency_us"]], Meta(min_length=1)] | UnsetType = UNSET
+    assumed: Annotated[dict[Literal["latency_us"], Origin], Meta(min_length=1)] | UnsetType = UNSET
 
 
 class RuleFields(FigureFields, forbid_unknown_fields=True, kw_only=True):

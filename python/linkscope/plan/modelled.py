@@ -63,19 +63,18 @@ def give_figures(case: Json, paths: Paths, catalog: EngineCatalog) -> str | None
 
 
 def _settle(case: Json, flow: Json, paths: Paths, catalog: EngineCatalog) -> str | None:
-    """Gives a flow its figures, or says why it has none. Nothing, where the description has nothing on its method:
-    then the engine says so."""
-    described = _described(flow, paths.node)
+    """Gives a flow its figures, or says why it has none."""
     reason = _out_of_reach(flow, paths.node, catalog)
-    if described is not None and reason is None:
-        reason = _Choice(case, flow, described, paths).settle(catalog)
-    return reason
+    if reason is not None:
+        return reason
+    described = _described(flow, paths.node)
+    if described is None:
+        return f"the description of {paths.node.name} has no figures for {flow['method']}"
+    return _Choice(case, flow, described, paths).settle(catalog)
 
 
 def _step(steps: list[Json], case: Json, paths: Paths, catalog: EngineCatalog) -> str | None:
     """The same for the first of these steps of a schedule, which are under way together."""
-    if _described(steps[0], paths.node) is None:
-        return f"the description of {paths.node.name} has no figures for {steps[0]['method']}"
     return _settle({**case, "flows": steps, "labels": {}}, steps[0], paths, catalog)
 
 
@@ -116,11 +115,12 @@ class _Choice:
         return reason
 
     def _label(self, rule: Json) -> None:
-        """Names in the labels what no source gives of the case's first flow; a rule's figures are as the rule says."""
-        own = [name for name in self.described.get("assumed", ()) if name not in rule]
-        assumed = [*own, *rule.get("assumed", ())]
+        """Names in the labels what no source gives of the case's first flow, and what stands in; a rule's figures are
+        as the rule says."""
+        own = {name: origin for name, origin in self.described.get("assumed", {}).items() if name not in rule}
+        assumed = own | rule.get("assumed", {})
         if assumed and self.flow is self.first:
-            self.labels["assumed"] = assumed
+            self.labels |= {"assumed": list(assumed), "stand_in": "; ".join(dict.fromkeys(assumed.values()))}
 
     @cached_property
     def _here(self) -> Json:

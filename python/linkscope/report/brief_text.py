@@ -18,9 +18,10 @@ from linkscope.analysis.figures import figures
 from linkscope.analysis.headlines import best_by_method, between_gpus
 from linkscope.analysis.left_out import TOGETHER
 from linkscope.analysis.matrices import Matrix
+from linkscope.analysis.model_gaps import ModelGaps, model_gaps
 from linkscope.analysis.overview import Overview
 from linkscope.analysis.summary import Summary, TableSummary
-from linkscope.report import by_size_text, explain_text, wording, workload_text
+from linkscope.report import by_size_text, explain_text, model_gaps_text, wording, workload_text
 from linkscope.report.cell_grid import Notes, Parts, parts_of, print_parts, width_of
 from linkscope.report.odd_text import imprecision, odd
 from linkscope.report.peer_formats.formats import formats_for
@@ -39,6 +40,7 @@ HEAD_LINES = 2
 MOST_REMARKS = 2
 MOST_REMARK_LINES = 2
 MOST_VERDICT_LINES = 6
+MOST_GAP_LINES = 3
 MOST_ODD = 3
 MOST_REASONS = 6
 
@@ -54,7 +56,7 @@ def show(
     not ``further``, the commands that the run has something for."""
     sizes = _by_size(run, found)
     ways = further or terminal_ways(run, found, diagnosis, sizes)
-    _show(run, found, diagnosis, sizes, _reasons(found.summary, console), _further(ways), console)
+    _show(run, found, diagnosis, sizes, _reasons(run, found.summary, console), _further(ways), console)
 
 
 def show_ended(run: RunFile, found: Overview, diagnosis: Diagnosis, console: Console) -> None:
@@ -80,7 +82,7 @@ def _show(
     lines = best_by_method(found.summary.tables)
     above: list[RenderableType] = [*_origin(run, found, console), *_verdict(run, found, diagnosis, console), *head]
     if sizes:
-        above += [Text(""), *by_size_text.lines(sizes, console)]
+        above += [Text(""), *by_size_text.lines(sizes, console), *_stand_ins(sizes[0], run)]
     below: list[RenderableType] = [*_odd(found, lines, diagnosis, console), *foot]
     matrix = between_gpus(found.tables, found.summary.tables)
     drawn = _matrix(matrix, console) if matrix is not None else ""
@@ -92,7 +94,8 @@ def _show(
         console.print(part)
     if drawn and matrix is not None:
         _print_matrix(matrix, console)
-    _print_tables(lines, MOST_LINES - used - height, console)
+    origins = [] if sizes else [line.best.stand_in for line in lines]
+    _print_tables(lines, wording.of_no_source(origins), MOST_LINES - used - height, console)
     for part in below:
         console.print(part)
 
@@ -106,7 +109,14 @@ def _origin(run: RunFile, found: Overview, console: Console) -> list[RenderableT
         parts.append(Text(f" {mark} ", style="bold black on yellow"))
     named = {"limited to": limits(run.header), "MPI": mpi(run.rows)}
     told = [f"{name}: {text}" for name, text in named.items() if text]
-    return [*parts, title, *(_cropped(text, 1, "dim", console) for text in told)]
+    gaps = model_gaps_text.sentence(_gaps(run), run.node.name) if run.node.modelled else ""
+    lacks = [_cropped(gaps, MOST_GAP_LINES, "yellow", console)] if gaps else []
+    return [*parts, title, *(_cropped(text, 1, "dim", console) for text in told), *lacks]
+
+
+def _gaps(run: RunFile) -> ModelGaps:
+    """The suite rows of which a described node's model has no figure."""
+    return model_gaps((row.suite, row.name, None if row.status == "ok" else str(row.reason)) for row in run.rows)
 
 
 def _verdict(run: RunFile, found: Overview, diagnosis: Diagnosis, console: Console) -> list[RenderableType]:
@@ -133,9 +143,10 @@ def _verdict(run: RunFile, found: Overview, diagnosis: Diagnosis, console: Conso
     ]
 
 
-def _reasons(summary: Summary, console: Console) -> list[RenderableType]:
-    """The first reason for which cases were skipped, and how many more there are."""
-    if not summary.skipped:
+def _reasons(run: RunFile, summary: Summary, console: Console) -> list[RenderableType]:
+    """The first reason for which cases were skipped, and how many more there are; nothing where a model's gaps are told
+    already."""
+    if not summary.skipped or (run.node.modelled and _gaps(run).lacking):
         return []
     more = len(summary.skipped) - 1
     text = f"skipped: {summary.skipped[0].reason}"
@@ -197,12 +208,22 @@ def _narrow(matrix: Matrix, width: int) -> list[list[Parts]]:
     return found
 
 
-def _print_tables(lines: Sequence[TableSummary], room: int, console: Console) -> None:
-    """As many as fit into ``room`` lines, those of known peak first, in the order of the run."""
+def _stand_ins(shown: BySize, run: RunFile) -> list[RenderableType]:
+    """Where the assumed latencies of a table by size come from; nothing where it has none."""
+    rows = [row for row in run.rows if row.stand_in] if shown.assumed else []
+    own = [row for row in rows if row.labels.get("tier") == shown.question.tier]
+    origins = list(dict.fromkeys(row.stand_in for row in own or rows))
+    return [Text(f"{wording.ASSUMED} in its place {wording.few(origins)}", style="dim")] if origins else []
+
+
+def _print_tables(lines: Sequence[TableSummary], no_source: str, room: int, console: Console) -> None:
+    """As many as fit into ``room`` lines, those of known peak first, in the order of the run. ``no_source``: what an
+    assumed latency is."""
     if not lines:
         return
     assumed = any(line.best.assumed for line in lines)
-    most = max(FEWEST_TABLES, room - HEAD_LINES - 1 - assumed)
+    foot = Text(f"{wording.ASSUMED} {no_source}", style="dim") if assumed else None
+    most = max(FEWEST_TABLES, room - HEAD_LINES - 1 - (_height(console, foot) if foot else 0))
     lines, dropped = _once_each(lines, most)
     if len(lines) + bool(dropped) > most:
         known = sorted(range(len(lines)), key=lambda index: lines[index].highest_share is None)
@@ -214,8 +235,8 @@ def _print_tables(lines: Sequence[TableSummary], room: int, console: Console) ->
     fits = len(lines) + sum(map(bool, below)) <= most - bool(left)
     console.print()
     console.print(table_lines(lines, console.width, below if fits else ()))
-    if assumed:
-        console.print(Text(f"{wording.ASSUMED} {wording.OF_NO_SOURCE}", style="dim"))
+    if foot:
+        console.print(foot)
     if left:
         console.print(Text(f"and {wording.count(left, 'more table')} with --full", style="dim"))
 

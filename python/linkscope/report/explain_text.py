@@ -74,11 +74,11 @@ def conclusion(found: Diagnosis) -> tuple[tuple[str, str], ...]:
 
 def headline(found: Diagnosis) -> str:
     """The conclusion alone, a sentence or two."""
+    if _predicts(found):
+        return f"{_failures(found)}What the description predicts: nothing here was measured."
     if found.judged == 0:
         return f"{_failures(found)}Cannot tell: {_nothing(found)}"
     if not found.shortfalls:
-        if found.modelled:
-            return f"{_failures(found)}What the description predicts: nothing here was measured."
         if not found.published:
             alike = "those of one kind are alike in this run"
             return f"{_failures(found)}Cannot tell whether this is normal: nothing is published of such paths; {alike}."
@@ -92,12 +92,17 @@ def headline(found: Diagnosis) -> str:
     return f"{_failures(found)}{things} slower than expected: {first}{_where(worst)}, {worst.what}, {lost(worst)}."
 
 
+def _predicts(found: Diagnosis) -> bool:
+    """Whether it is a model's, whatever was asked for, and is no shorter than such nodes are known to be."""
+    return found.modelled and not found.shortfalls and bool(found.left_out or found.accounts or found.latencies)
+
+
 def grounds(found: Diagnosis) -> str:
     """What the conclusion stands on, and what it leaves out; empty where nothing was judged."""
+    if _predicts(found):
+        return _of_model(found)
     if found.judged == 0:
         return ""
-    if found.modelled and not found.shortfalls:
-        return _of_model(found)
     text = " ".join(filter(None, (_of_published(found), _of_siblings(found))))
     if found.unsure:
         text += f" {wording.count(len(found.unsure), 'figure')} may be short, but too uncertain to tell."
@@ -145,7 +150,7 @@ def _of_model(found: Diagnosis) -> str:
     """A model is no witness for itself: what others have found of such nodes is."""
     agree = f"{wording.count(found.published, 'figure')} agree with what such nodes are known to reach. "
     told = agree if found.published else ""
-    return f"{told}`linkscope list machines NAME` says what is assumed and what it lacks."
+    return f"{told}`linkscope list machines {found.node}` says what is assumed and what it lacks."
 
 
 def _nothing(found: Diagnosis) -> str:

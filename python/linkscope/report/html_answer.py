@@ -83,7 +83,7 @@ def answer(
     elif choices.answers and not found.failed:
         said = (choose_text.verdict(choices), headline(found))
     else:
-        said = (headline(found), "")
+        said = (headline(found), grounds(found))
     return Opening(
         tone=tone,
         verdict=said[0],

@@ -181,7 +181,8 @@ def _entry(part: _MethodPart, column: str) -> Entry:
         text = f"{'up to' if best.higher_is_better else 'from'} {wording.value(best.value.median)}"
         low = high = found.best.share
         notes = [found.half_words]
-    assumed = wording.OF_NO_SOURCE if (line if found is None else found).best.assumed else ""
+    shown = (line if found is None else found).best
+    assumed = wording.of_no_source([shown.stand_in]) if shown.assumed else ""
     notes = [part.method if column == OTHER else "", part.kind, *notes, assumed]
     return Entry(part.section.anchor, text, line.heading.unit, low, high, ", ".join(filter(None, notes)))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import Protocol
 
@@ -93,7 +93,9 @@ def shortened_apart(texts: Sequence[str], room: int) -> list[str]:
 
 def _shared(lists: Sequence[Sequence[str]]) -> int:
     """How many of their first parts all have in common."""
-    return next((place for place, parts in enumerate(zip(*lists)) if len(set(parts)) > 1), min(map(len, lists)))
+    return next(
+        (place for place, parts in enumerate(zip(*lists, strict=False)) if len(set(parts)) > 1), min(map(len, lists))
+    )
 
 
 def size(count: int | float) -> str:
@@ -252,10 +254,16 @@ def marks(cells: Sequence[Cell]) -> list[str]:
         f"{UNKNOWN}: the interval reaches further than a factor of {UNKNOWN_FROM:g}": sum(
             one.headline is not None and margin(one.headline) == UNKNOWN for one in figures
         ),
-        f"{ASSUMED}: {OF_NO_SOURCE}": sum(one.assumed for one in figures),
+        f"{ASSUMED}: {of_no_source(one.stand_in for one in figures)}": sum(one.assumed for one in figures),
         f"{BEYOND}: {ABOVE_PEAK}": sum(entry.above_peak for entry in cells),
     }
     return [f"{count} of {len(figures)} {text}" for text, count in counts.items() if count]
+
+
+def of_no_source(stand_ins: Iterable[str]) -> str:
+    """What an assumed latency is, and where what stands in for it comes from, as far as that is known."""
+    named = list(dict.fromkeys(filter(None, stand_ins)))
+    return f"{OF_NO_SOURCE}; in its place {few(named)}" if named else OF_NO_SOURCE
 
 
 def quantity(heading: Heading) -> str:

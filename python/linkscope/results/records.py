@@ -160,6 +160,7 @@ class Labels(CellRecord, total=False):
     workload: WorkloadLabel
     traits: Traits
     assumed: list[Word]
+    stand_in: Text
 
 
 class _Case(TypedDict):

@@ -123,6 +123,11 @@ class Row:
         return latency * 1e-6 >= MOSTLY * result.seconds.median
 
     @property
+    def stand_in(self) -> str:
+        """Where an assumed latency comes from; "" of other rows, and of runs before files said so."""
+        return str(self.labels.get("stand_in", "")) if self.assumed else ""
+
+    @property
     def elapsed_s(self) -> float:
         """Seconds that the case took, with all of its replicates."""
         return sum(float(line.get("elapsed_s", 0.0)) for line in self.lines)

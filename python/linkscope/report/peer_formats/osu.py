@@ -148,7 +148,8 @@ def _table(node: Node, by_size: Mapping[int, Row], names: Sequence[str]) -> Iter
     if any(row.modelled for row in rows):
         yield "# linkscope: MODELLED, not a measurement"
     if assumed := [size for size, row in by_size.items() if row.assumed]:
-        yield f"# linkscope: up to {max(assumed)} bytes {wording.OF_NO_SOURCE}"
+        origin = wording.of_no_source(row.stand_in for row in by_size.values())
+        yield f"# linkscope: up to {max(assumed)} bytes {origin}"
     processes = _processes(rows[0])
     yield f"# linkscope: {processes} process{'' if processes == 1 else 'es'}, {_where(rows[0])}"
     yield from (f"# linkscope: {name}" for name in names)
