@@ -23,6 +23,7 @@ _SELF_EVIDENT = ("hosts", "method", "processes", "staging", "in_place", "call", 
 """Axes whose values speak for themselves."""
 HOSTS = "hosts"
 """The axis of figures between hosts."""
+MODELS_CLOCK = "the model's clock"
 MOST_KINDS = 3
 """Kinds of memory that a heading names pair by pair; of more it names those at either end."""
 
@@ -200,7 +201,7 @@ def regime(row: Row) -> str:
     """Such as "batch clock", "host clock, window", "device clock, in-kernel"; a described node has one for all."""
     flow = row.case["flows"][0]
     parameters = flow.get("parameters", {})
-    words = ["the model's clock" if row.modelled else f"{row.case['clock']} clock"]
+    words = [MODELS_CLOCK if row.modelled else f"{row.case['clock']} clock"]
     words += ["both ways"] if both_ways(row.case, flow) else []
     words += [word for word in (parameters.get("call"), parameters.get("form")) if word in _OF_THEIR_OWN]
     return ", ".join(words)

@@ -46,11 +46,13 @@ class TableSummary:
 
 @dataclass(frozen=True)
 class Grouped:
-    """Rows that share one reason or note; ``tables`` names the tables they belong to."""
+    """Rows that share one reason or note; ``tables`` names the tables they belong to, ``suite_rows`` ("suite/name")
+    what they were asked for by."""
 
     reason: str
     count: int
     tables: tuple[str, ...]
+    suite_rows: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -143,14 +145,19 @@ def _grouped(remarks: Iterable[tuple[Row, str]]) -> tuple[Grouped, ...]:
 
     Remarks that differ in their numbers alone are one group; of numbers that differ the least and the most are told.
     """
-    where: dict[str, dict[str, str]] = {}
+    where: dict[str, dict[str, Row]] = {}
     texts: dict[str, set[str]] = {}
     for row, text in remarks:
         alike = _NUMBER.sub("…", text)
-        where.setdefault(alike, {})[row.id] = title(row)
+        where.setdefault(alike, {})[row.id] = row
         texts.setdefault(alike, set()).add(text)
     groups = [
-        Grouped(_merged(sorted(texts[alike])), len(rows), tuple(dict.fromkeys(rows.values())))
+        Grouped(
+            _merged(sorted(texts[alike])),
+            len(rows),
+            tuple(dict.fromkeys(map(title, rows.values()))),
+            tuple(dict.fromkeys(f"{row.suite}/{row.name}" for row in rows.values())),
+        )
         for alike, rows in where.items()
     ]
     return tuple(sorted(groups, key=lambda group: -group.count))

@@ -11,7 +11,6 @@ from rich.console import Console, Group, RenderableType
 from rich.text import Text
 
 from linkscope.analysis.by_size import BySize, by_size
-from linkscope.analysis.cell import title
 from linkscope.analysis.curves import CurveSet
 from linkscope.analysis.explain import Diagnosis
 from linkscope.analysis.figures import figures
@@ -61,7 +60,7 @@ def show(
 
 def show_ended(run: RunFile, found: Overview, diagnosis: Diagnosis, console: Console) -> None:
     """The same of a run that has just ended, with every reason for which cases were skipped or failed at its end."""
-    _show(run, found, diagnosis, _by_size(run, found), [], _without_figures(run, found.summary, console), console)
+    _show(run, found, diagnosis, _by_size(run, found), [], _without_figures(found.summary, console), console)
 
 
 def _by_size(run: RunFile, found: Overview) -> list[BySize]:
@@ -154,16 +153,12 @@ def _reasons(run: RunFile, summary: Summary, console: Console) -> list[Renderabl
     return [_cropped(text, MOST_REMARK_LINES, "dim", console)]
 
 
-def _without_figures(run: RunFile, summary: Summary, console: Console) -> list[RenderableType]:
+def _without_figures(summary: Summary, console: Console) -> list[RenderableType]:
     """Each reason for which cases have no figures once, with their number and the rows of suites that they are of."""
-    names: dict[str, list[str]] = {}
-    for row in run.rows:
-        names.setdefault(title(row), []).append(f"{row.suite}/{row.name}")
     told = []
     for groups, word, style in ((summary.failed, "failed", "red"), (summary.skipped, "skipped", "dim")):
         for group in groups:
-            of = dict.fromkeys(name for table in group.tables for name in names.get(table, [table]))
-            told.append((group_line(replace(group, tables=tuple(of)), word), style))
+            told.append((group_line(replace(group, tables=group.suite_rows), word), style))
     if not told:
         return []
     lines = [_cropped(text, MOST_REMARK_LINES, style, console) for text, style in told[:MOST_REASONS]]

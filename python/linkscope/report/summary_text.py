@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.table import Table as Grid
 from rich.text import Text
 
+from linkscope.analysis.cell import MODELS_CLOCK
 from linkscope.analysis.headline import RATE_UNIT
 from linkscope.analysis.summary import Grouped, Summary, TableSummary
 from linkscope.report import wording
@@ -48,7 +49,7 @@ def best_at(line: TableSummary) -> str:
     clock = line.best.regime.partition(",")[0]
     place, *way = [part for part in line.best.series.split(", ") if part not in (clock, EACH)] or [""]
     said = wording.with_kind(", ".join(way) or place, line.best)
-    where = [place if way else said, "" if line.heading.unit == RATE_UNIT else clock]
+    where = [place if way else said, "" if line.heading.unit == RATE_UNIT or clock == MODELS_CLOCK else clock]
     told = ", ".join(filter(None, where))
     by = f" by {said}" if way else ""
     by += f" ({told})" if told else ""
