@@ -96,6 +96,7 @@ void add_mpi(Backend& backend, const std::shared_ptr<host::HostContext>& host,
   backend.methods.push_back(std::make_unique<mpi::MpiMessage>(context));
   backend.methods.push_back(std::make_unique<mpi::MpiCollective>(context));
   backend.methods.push_back(std::make_unique<workload::MpiSchedule>(context, backend.gpu_packers));
+  backend.further_versions = [context] { return context->library().versions(); };
   backend.finalize = [context] { context->library().finish(); };
 }
 
@@ -104,7 +105,11 @@ void add_python(Backend& backend, const Environment& environment, python::GroupP
   const auto context = std::make_shared<python::PythonContext>(environment.python_program, std::move(place));
   for (const python::PythonMethodRow& row : python::method_rows())
     backend.methods.push_back(std::make_unique<python::PythonMethod>(context, row));
-  backend.further_versions = [context] { return context->versions(); };
+  backend.further_versions = [before = std::move(backend.further_versions), context] {
+    auto all = before();
+    all.merge(context->versions());
+    return all;
+  };
   backend.finalize = [before = std::move(backend.finalize), context] {
     before();
     context->finish();

@@ -160,6 +160,11 @@ def test_an_mpiexec_that_is_named_leads_to_its_mpi(multi_run: MultiRun, mpiexec:
     assert all(any(name in note for note in row["flows"][0]["notes"]) for row in rows)
 
 
+def test_doctor_names_the_mpi_that_engines_load(multi_run: MultiRun, mpiexec: Path) -> None:
+    told = " ".join(multi_run.bench.cli("doctor").out.split())
+    assert re.search("MPI: Open MPI v[0-9]" if "openmpi" in str(mpiexec) else "MPI: MPICH Version: [0-9]", told), told
+
+
 @pytest.mark.usefixtures("segments")
 def test_a_message_that_arrives_wrong_fails_its_case_alone(
     multi_run: MultiRun, false_mpi: Callable[[int, int, int], None]

@@ -12,6 +12,7 @@
 #include "backend/mpi/message.hpp"
 #include "base/error.hpp"
 #include "endpoints.hpp"
+#include "fake_mpi.hpp"
 
 namespace linkscope::mpi {
 namespace {
@@ -86,6 +87,14 @@ class MpiWithoutGpuSupport : public ::testing::Test {
   host::HostBuffer buffer_{
       {}, 64, memory_.data(), {}, host_->workers(host_->topology().nearest_with_cpus(0).index)};
 };
+
+TEST(SiteMpi, IsNamedBeforeItIsStarted) {
+  MpiLibrary library({FAKE_SITE_MPI, "/no", {}}, threads_single);
+  const auto versions = library.versions();
+  EXPECT_EQ(versions.at("MPI"), version_of(FakeMpi::table()));
+  EXPECT_EQ(versions.at("MPI library"), FAKE_SITE_MPI);
+  EXPECT_TRUE(MpiLibrary({"/no/mpi", "/no", {}}, threads_single).versions().empty());
+}
 
 TEST_F(MpiWithoutGpuSupport, MessagesOfAGpusMemoryAreRefusedAtEitherEnd) {
   const MpiMessage method(context_);

@@ -39,6 +39,14 @@ bool has_standard_abi(void* library) {
   return version != nullptr && version(&major, &minor) == 0 && major == 1;
 }
 
+/// Where `library`, or what it needs, has its MPI from; `otherwise` where nobody can tell.
+std::string file_of_mpi(void* library, const std::string& otherwise) {
+  Dl_info found{};
+  void* const function = dlsym(library, "MPI_Get_library_version");
+  const bool known = function != nullptr && dladdr(function, &found) != 0 && found.dli_fname != nullptr;
+  return known ? found.dli_fname : otherwise;
+}
+
 /// A bare name may be anywhere; a path that does not exist needs no loader to say so.
 bool may_exist(const std::filesystem::path& file) {
   std::error_code unknown;
@@ -68,6 +76,7 @@ Support MpiLibrary::load() {
 Support MpiLibrary::load(const Candidate& candidate) {
   void* const library = open(candidate.file);
   if (library == nullptr) return Support::no(loader_says());
+  file_ = file_of_mpi(library, candidate.file.string());
   if (candidate.kind != FileKind::library && symbol<void>(library, entry) != nullptr)
     return adopt(library, candidate.file);
   if (!has_standard_abi(library)) {
@@ -87,6 +96,11 @@ Support MpiLibrary::adopt(void* adapter, const std::string& file) {
     return Support::no(file + " is of another build of linkscope");
   functions_ = functions();
   return Support::yes();
+}
+
+std::map<std::string, std::string> MpiLibrary::versions() {
+  if (!available()) return {};
+  return {{"MPI", version_of(*functions_)}, {"MPI library", file_}};
 }
 
 MpiRuntime& MpiLibrary::session(const std::function<void()>& prepare) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -22,6 +23,8 @@ class MpiLibrary {
 
   /// Whether there is one; where not, what was looked for and where.
   [[nodiscard]] Support available();
+  /// "MPI" and "MPI library": what it calls itself, and its file. Empty where there is none.
+  [[nodiscard]] std::map<std::string, std::string> versions();
   /// Starts MPI at the first call: collective over all processes of the run. MPI's thread calls `prepare` at every
   /// call, at the first before MPI starts. Throws Error{unsupported} where there is none, Error{broken} where it does
   /// not start, and what `prepare` throws.
@@ -38,6 +41,7 @@ class MpiLibrary {
   MpiThreads threads_;
   std::optional<Support> outcome_;
   const MpiFunctions* functions_ = nullptr;
+  std::string file_;  ///< of the MPI, not of an adapter to it
   std::unique_ptr<MpiRuntime> session_;
 };
 

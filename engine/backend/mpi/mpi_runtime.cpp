@@ -87,9 +87,11 @@ std::shared_ptr<void> MpiRuntime::hold(const std::vector<int>& ranks) {
   return held;
 }
 
-std::string MpiRuntime::version() const {
+std::string MpiRuntime::version() const { return version_of(*functions_); }
+
+std::string version_of(const MpiFunctions& functions) {
   std::array<char, text_room> text{};
-  if (functions_->library_version(text.data(), text_room) != 0) return "an MPI of unknown version";
+  if (functions.library_version(text.data(), text_room) != 0) return "an MPI of unknown version";
   std::istringstream whole(text.data());
   std::string line;
   std::getline(whole, line);

@@ -17,6 +17,9 @@
 
 namespace linkscope::mpi {
 
+/// The library's name and number, as it says them itself; may be asked before MPI is started.
+[[nodiscard]] std::string version_of(const MpiFunctions& functions);
+
 /// MPI is started, called and ended by one thread of its own. Only where it was started for many may transfers call it
 /// from others.
 class MpiRuntime {
@@ -43,8 +46,7 @@ class MpiRuntime {
   /// processes alike. Throws Error{unsupported} where it is held.
   [[nodiscard]] std::shared_ptr<void> hold(const std::vector<int>& ranks);
 
-  /// The library's name and number, as it says them itself.
-  [[nodiscard]] std::string version() const;
+  [[nodiscard]] std::string version() const;  ///< version_of() its functions
   /// "MPI_THREAD_MULTIPLE": the level that it serves, where that is more than MPI_THREAD_SINGLE, or another than it was
   /// asked for; else empty.
   [[nodiscard]] std::string threads() const;

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 from rich.console import Console
@@ -11,10 +10,10 @@ from rich.table import Table
 from rich.text import Text
 
 from linkscope.errors import LinkscopeError
-from linkscope.launch.engines import ENGINES, NO_DESCRIPTION, choose_engine, describe, find_engines, machine_description
+from linkscope.escaped import escaped
+from linkscope.launch.engines import ENGINES, NO_DESCRIPTION, describe, find_engines, machine_description
 from linkscope.launch.launcher.launch_options import FIND_MPIEXEC
 from linkscope.launch.launcher.mpiexec import find_mpiexec
-from linkscope.launch.loaded_mpi import loaded_mpi
 from linkscope.machine.discover import discover
 from linkscope.machine.doctor import SEVERITIES, Finding, examine
 from linkscope.machine.state import read_state
@@ -28,20 +27,17 @@ def findings() -> list[Finding]:
     engines = {name: _described(name, found) for name in ENGINES}
     description = machine_description()
     told = examine(discover(description), read_state(description), engines)
-    return sorted([*told, *_mpi(found)], key=lambda finding: SEVERITIES.index(finding.severity))
+    return sorted(
+        [*told, *_mpi(description.get("versions", {}))], key=lambda finding: SEVERITIES.index(finding.severity)
+    )
 
 
-def _mpi(found: Mapping[str, Path]) -> Iterator[Finding]:
-    """Which MPI the engine in use loads, and what starts its processes; nothing where that engine has no MPI, of which
-    its description says why."""
-    engine = choose_engine() if found else None
-    if engine is None or "mpi" in engine.catalog().lacking:
+def _mpi(versions: Mapping[str, str]) -> Iterator[Finding]:
+    """Which MPI the engine in use loads, and what starts its processes; nothing where it has none, of which its
+    description says why."""
+    if "MPI" not in versions:
         return
-    mpi = loaded_mpi(engine.path)
-    if mpi.version:
-        what = f"MPI: {mpi.version}, {mpi.file}"
-    else:
-        what = f"MPI: the engine loads one, which can't be asked: {'; '.join(filter(None, (mpi.file, mpi.problem)))}"
+    what = f"MPI: {escaped(versions['MPI'])}, {escaped(versions.get('MPI library', ''))}"
     mpiexec = find_mpiexec()
     if mpiexec is None:
         yield Finding("note", what, "no mpiexec on PATH or beside this Python starts its processes", FIND_MPIEXEC)

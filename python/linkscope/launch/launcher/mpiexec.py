@@ -18,8 +18,7 @@ from linkscope.launch.launcher.launcher import RANK_VARIABLE, LaunchSpec
 from linkscope.launch.launcher.launcher_processes import LauncherProcesses, version_of
 from linkscope.launch.process.child import Child
 
-ABI_LIBRARIES = ("libmpi_abi.so.1", "libmpi_abi.so.0", "libmpi_abi.so")
-"""Names of a library with the standard ABI, in the order in which engines try them."""
+_ABI_LIBRARIES = ("libmpi_abi.so.1", "libmpi_abi.so.0", "libmpi_abi.so")
 _AS_ROOT = ("OMPI_ALLOW_RUN_AS_ROOT", "PRTE_ALLOW_RUN_AS_ROOT")
 
 
@@ -88,7 +87,7 @@ def library_of(mpiexec: str) -> Path | None:
     if "/" not in mpiexec:
         return None
     home = Path(mpiexec).absolute().parent.parent
-    files = (home / folder / name for folder in ("lib", "lib64") for name in ABI_LIBRARIES)
+    files = (home / folder / name for folder in ("lib", "lib64") for name in _ABI_LIBRARIES)
     return next((file for file in files if file.exists()), None)
 
 
