@@ -24,7 +24,7 @@ def test_a_title_of_its_own_stands_alone_and_a_shared_one_says_what_differs_firs
     assert titles["host-latency"].endswith(", mpi")
     assert titles["host-latency-shm"].endswith(", shm-copy")
     assert titles["host-bandwidth-large"].endswith(", window 4")
-    assert titles["pairs-mapped"] == "256 MiB into another process's memory, mapped, between every two GPUs"
+    assert titles["pairs-mapped"] == "Mapped memory of another process, between every two GPUs"
 
 
 @pytest.mark.parametrize("name", ["p2p-processes", "collectives", "schieffer25"])
