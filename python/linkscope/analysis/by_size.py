@@ -5,17 +5,18 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from statistics import fmean
 
 import polars
 
-from linkscope.analysis.choose import Question, costs_by_size, interface
+from linkscope.analysis.choose import Question, costs_by_size, interface, settings
 from linkscope.analysis.headline import OF_ALL
 from linkscope.analysis.size_ranges import AS_GOOD, Cost, difference, equals
 
 FEWEST_SIZES = 4
 """Fewer say nothing by size."""
+_OF_LIBRARY = frozenset(("xccl-collective",))
 _WANTED = ("way", "bytes", "assumed", "cost", "cost_low", "cost_high")
 
 
@@ -23,11 +24,12 @@ _WANTED = ("way", "bytes", "assumed", "cost", "cost_low", "cost_high")
 class BySize:
     """``ways``: the costs of each in seconds, by bytes, the best way first; the first of every method stand before
     its others. ``assumed``: of ways the sizes at which the cost is a model's and mostly a latency that no source
-    gives."""
+    gives. ``settings``: what was set of NCCL or RCCL, which may be faster otherwise; empty where that is no rival."""
 
     question: Question
     ways: Mapping[str, Mapping[float, Cost]]
     assumed: Mapping[str, frozenset[float]] = field(default_factory=dict)
+    settings: tuple[str, ...] = ()
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -85,7 +87,8 @@ def by_size(figures: polars.DataFrame) -> list[BySize]:
             if of_model:
                 assumed.setdefault(names[way], set()).add(float(size))
         sizes = {name: frozenset(some) for name, some in assumed.items()}
-        found.append(BySize(question, _best_first(ways), sizes))
+        one = BySize(question, _best_first(ways), sizes)
+        found.append(replace(one, settings=settings(figures)) if one.methods > _OF_LIBRARY else one)
     return sorted(found, key=lambda one: (one.on_host, -len(one.methods), len(one.question.conditions)))
 
 

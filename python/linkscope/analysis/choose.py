@@ -225,7 +225,7 @@ def choose(figures: polars.DataFrame) -> Choices:
     assumed = int(usable["assumed"].sum())
     alone = [q for q, ways in _ways(free).items() if not assumed or len(ways) < 2]
     unrivalled = [q for q in alone if (q.movement, q.tier, q.conditions) not in answered]
-    return Choices(tuple(answers), tuple(unrivalled), bool(figures["modelled"].any()), _settings(usable), assumed)
+    return Choices(tuple(answers), tuple(unrivalled), bool(figures["modelled"].any()), settings(usable), assumed)
 
 
 def interface(rival: str) -> str:
@@ -252,7 +252,8 @@ def _of_any_memory(told: Iterable[Told]) -> list[Told]:
     ]
 
 
-def _settings(usable: polars.DataFrame) -> tuple[str, ...]:
+def settings(usable: polars.DataFrame) -> tuple[str, ...]:
+    """What was set of NCCL or RCCL that another run may have otherwise, as notes of these figures have it."""
     notes = usable.get_column("notes").cast(polars.String).drop_nulls().unique(maintain_order=True)
     parts = (part for note in notes for part in note.split(BETWEEN_NOTES))
     return tuple(dict.fromkeys(part for part in parts if NVLS_OFF in part))

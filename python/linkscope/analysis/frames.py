@@ -67,7 +67,8 @@ def export(runs: Iterable[Run], path: Path) -> None:
     """
     if path.suffix not in WRITERS:
         raise LinkscopeError(
-            f"cannot export to {path}: choose a name that ends in {' or '.join(WRITERS)}, or - for CSV"
+            f"cannot export to {path}: choose a name that ends in {' or '.join(WRITERS)}, or - for CSV, which "
+            "spreadsheets open"
         )
     data = exported(runs, path.suffix)
     try:

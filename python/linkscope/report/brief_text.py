@@ -25,7 +25,7 @@ from linkscope.report.cell_grid import Notes, Parts, parts_of, print_parts, widt
 from linkscope.report.odd_text import imprecision, odd
 from linkscope.report.peer_formats.formats import formats_for
 from linkscope.report.provenance import date, limits, measured_once, mpi, remarks
-from linkscope.report.summary_text import best_at, group_line, table_lines
+from linkscope.report.summary_text import MOST_LINES_BELOW, best_at, group_line, table_lines
 from linkscope.report.sweep import is_sweep
 from linkscope.results.run_file import RunFile
 
@@ -219,15 +219,15 @@ def _print_tables(lines: Sequence[TableSummary], no_source: str, room: int, cons
     assumed = any(line.best.assumed for line in lines)
     foot = Text(f"{wording.ASSUMED} {no_source}", style="dim") if assumed else None
     most = max(FEWEST_TABLES, room - HEAD_LINES - 1 - (_height(console, foot) if foot else 0))
-    lines, dropped = _once_each(lines, most)
-    if len(lines) + bool(dropped) > most:
+    lines, left = _once_each(lines, most)
+    each = 1 + MOST_LINES_BELOW if all(map(best_at, lines)) else 1
+    if each * len(lines) + bool(left) > most:
         known = sorted(range(len(lines)), key=lambda index: lines[index].highest_share is None)
-        lines, left = [lines[index] for index in sorted(known[: most - 1])], len(lines) - most + 1
-    else:
-        left = 0
-    left += dropped
+        kept = max((most - 1) // each, 1)
+        left += len(lines) - kept
+        lines = [lines[index] for index in sorted(known[:kept])]
     below = [best_at(line) for line in lines]
-    fits = len(lines) + sum(map(bool, below)) <= most - bool(left)
+    fits = len(lines) + MOST_LINES_BELOW * sum(map(bool, below)) <= most - bool(left)
     console.print()
     console.print(table_lines(lines, console.width, below if fits else ()))
     if foot:
@@ -239,7 +239,7 @@ def _print_tables(lines: Sequence[TableSummary], no_source: str, room: int, cons
 def _once_each(lines: Sequence[TableSummary], most: int) -> tuple[Sequence[TableSummary], int]:
     """Of curves alone that have no room to say where their best is: the first figure of each sweep, of time and
     bandwidth; and how many are left out."""
-    if not all(map(best_at, lines)) or 2 * len(lines) <= most:
+    if not all(map(best_at, lines)) or (1 + MOST_LINES_BELOW) * len(lines) <= most:
         return lines, 0
     firsts: dict[str, TableSummary] = {}
     for line in lines:

@@ -124,7 +124,7 @@ def unasked(header: Header, rows: Iterable[Row]) -> str:
     """Which suite rows are not of the sizes that the request names; empty where all are."""
     request = header.get("plan", {}).get("request") or {}
     others = other_sizes((row.case for row in rows), request.get("sizes"))
-    return f"not of the sizes asked for: {others}" if others else ""
+    return f"the suite has other sizes than those asked for: {others}" if others else ""
 
 
 def date(text: str) -> str:

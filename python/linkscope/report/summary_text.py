@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from textwrap import wrap
 
 from rich.console import Console
 from rich.table import Table as Grid
@@ -16,6 +17,8 @@ from linkscope.report.grid import GAP, empty_grid
 
 EACH = "a process each"
 """Of a way to move bytes what a short line leaves out."""
+MOST_LINES_BELOW = 2
+"""Of a table's title on one screen."""
 HEADS = ("slowest", "fastest", "unit", "of peak")
 
 
@@ -41,7 +44,7 @@ def print_summary(summary: Summary, console: Console) -> None:
 
 
 def best_at(line: TableSummary) -> str:
-    """Of curves where the best figure is: "  at 1 MiB by mpi, window"; empty for other tables."""
+    """Of curves where the best figure is: "at 1 MiB by mpi, window"; empty for other tables."""
     if not line.heading.x_name:
         return ""
     at = wording.x_value(line.best.x, line.heading.x_name)
@@ -53,7 +56,7 @@ def best_at(line: TableSummary) -> str:
     told = ", ".join(filter(None, where))
     by = f" by {said}" if way else ""
     by += f" ({told})" if told else ""
-    return f"  at {at}{by}"
+    return f"at {at}{by}"
 
 
 def table_lines(lines: Sequence[TableSummary], width: int, below: Sequence[str] = ()) -> Grid:
@@ -75,8 +78,18 @@ def table_lines(lines: Sequence[TableSummary], width: int, below: Sequence[str] 
     ]
     titles = wording.shortened_apart(whole, room)
     for figures, title, under in zip(cells, titles, more, strict=True):
-        grid.add_row(*figures, Text("\n".join(filter(None, (title, wording.shortened(under, room))))))
+        grid.add_row(*figures, Text("\n".join([title, *_below(under, room)])))
     return grid
+
+
+def _below(text: str, room: int) -> list[str]:
+    """What stands below a title, in lines; of a text longer than they hold the last loses its middle."""
+    lines = wrap(text, room, initial_indent="  ", subsequent_indent="    ")
+    if len(lines) <= MOST_LINES_BELOW:
+        return lines
+    kept = lines[: MOST_LINES_BELOW - 1]
+    rest = text.strip()[sum(len(line.strip()) + 1 for line in kept) :]
+    return [*kept, wording.shortened(f"    {rest}", room)]
 
 
 def _ends(line: TableSummary) -> tuple[str, str]:
