@@ -10,12 +10,12 @@ from statistics import fmean
 
 import polars
 
-from linkscope.analysis.choose import Question, costs_by_size, interface, settings
+from linkscope.analysis.choose import Question, costs_by_size, interface
 from linkscope.analysis.headline import OF_ALL
+from linkscope.analysis.library_settings import settings
 from linkscope.analysis.size_ranges import AS_GOOD, Cost, difference, equals
 
-FEWEST_SIZES = 4
-"""Fewer say nothing by size."""
+FEWEST_SIZES = 2
 _OF_LIBRARY = frozenset(("xccl-collective",))
 _WANTED = ("way", "bytes", "assumed", "cost", "cost_low", "cost_high")
 
@@ -73,7 +73,7 @@ class BySize:
 
 
 def by_size(figures: polars.DataFrame) -> list[BySize]:
-    """Of the frame of ``analysis/figures.py`` the questions that have four sizes or more: those with GPUs first, with
+    """Of the frame of ``analysis/figures.py`` the questions that have two sizes or more: those with GPUs first, with
     most methods, with fewest conditions, in the order of the run. Of several flows together there is no one time."""
     found = []
     of_one = ~polars.col("figure").cast(polars.String).is_in(OF_ALL)

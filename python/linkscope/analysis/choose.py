@@ -9,9 +9,9 @@ from typing import Any, TypeAlias
 
 import polars
 
-from linkscope.analysis.figures import BETWEEN_NOTES
 from linkscope.analysis.headline import OF_ALL, UNKNOWN_FROM
 from linkscope.analysis.launch_cost import Launched, launch_seconds, mixes_launches, with_launches
+from linkscope.analysis.library_settings import settings
 from linkscope.analysis.movement import ends, movement, role, there_and_back
 from linkscope.analysis.size_ranges import (
     Cost,
@@ -42,8 +42,6 @@ DEFAULTS = frozenset({("non_temporal", "0")})
 ANY = "any memory"
 _WIDEST = (polars.col("cost_high") / polars.col("cost"), polars.col("cost") / polars.col("cost_low"))
 _KNOWN = (polars.col("cost_low") > 0) & (polars.max_horizontal(_WIDEST) <= UNKNOWN_FROM)
-NVLS_OFF = "NCCL_NVLS_ENABLE=0"
-"""Of a collective library, in the engine's notes: what it was not allowed to use may be its fastest way."""
 _CACHES = ("flushed", "warm")
 """States of the caches that are told; "rotated" is the usual one."""
 _SCHEDULE = "-schedule"
@@ -154,13 +152,15 @@ class Choice:
 class Choices(Displayed):
     """``answers`` in the order of the run. ``unrivalled``: what the run measured in one way alone. ``settings``: what
     libraries were told to do without, as the engine noted it. ``assumed``: how many figures are mostly a latency
-    that no source gives; nothing is ranked at their sizes."""
+    that no source gives; nothing is ranked at their sizes. ``empty``: how many figures are of messages of 0 B, which
+    are not ranked."""
 
     answers: tuple[Choice, ...]
     unrivalled: tuple[Question, ...]
     modelled: bool
     settings: tuple[str, ...] = ()
     assumed: int = 0
+    empty: int = 0
 
     def to_json(self) -> Json:
         """A JSON-ready dict."""
@@ -170,6 +170,7 @@ class Choices(Displayed):
             "modelled": self.modelled,
             "settings": list(self.settings),
             "assumed": self.assumed,
+            "empty": self.empty,
         }
 
 
@@ -225,7 +226,8 @@ def choose(figures: polars.DataFrame) -> Choices:
     assumed = int(usable["assumed"].sum())
     alone = [q for q, ways in _ways(free).items() if not assumed or len(ways) < 2]
     unrivalled = [q for q in alone if (q.movement, q.tier, q.conditions) not in answered]
-    return Choices(tuple(answers), tuple(unrivalled), bool(figures["modelled"].any()), settings(usable), assumed)
+    modelled = bool(figures["modelled"].any())
+    return Choices(tuple(answers), tuple(unrivalled), modelled, settings(usable), assumed, _empty(figures))
 
 
 def interface(rival: str) -> str:
@@ -252,11 +254,10 @@ def _of_any_memory(told: Iterable[Told]) -> list[Told]:
     ]
 
 
-def settings(usable: polars.DataFrame) -> tuple[str, ...]:
-    """What was set of NCCL or RCCL that another run may have otherwise, as notes of these figures have it."""
-    notes = usable.get_column("notes").cast(polars.String).drop_nulls().unique(maintain_order=True)
-    parts = (part for note in notes for part in note.split(BETWEEN_NOTES))
-    return tuple(dict.fromkeys(part for part in parts if NVLS_OFF in part))
+def _empty(figures: polars.DataFrame) -> int:
+    """How many are ok and of messages of 0 B."""
+    ok = polars.col("status").cast(polars.String) == "ok"
+    return figures.filter(ok, polars.col("bytes") == 0, there_and_back()).height
 
 
 def _possible(figures: polars.DataFrame) -> polars.DataFrame:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -43,7 +44,10 @@ def run(
     from linkscope.cli import measuring
     from linkscope.launch.job import Request
 
-    named = options.named | given({"methods": methods, "sizes": sizes, "clock": clock, "keyword": keyword})
+    if keyword and len(keyword) > 1:
+        raise LinkscopeError(f"-k counts once: write -k {shlex.quote(' and '.join(keyword))}, or 'or' for either")
+    word = keyword[0] if keyword else None
+    named = options.named | given({"methods": methods, "sizes": sizes, "clock": clock, "keyword": word})
     launching = options.launching(interface)
     request = Request(suites=tuple(suites or ("default",)), launching=launching, **named)
     own = options.resume and not suites and not named

@@ -19,7 +19,7 @@ from linkscope.launch.launcher.launch_options import LaunchOptions
 from linkscope.launch.run import default_output, newest_output
 from linkscope.launch.run import resume as resume_run
 from linkscope.launch.run import run as start_run
-from linkscope.report.peer_formats.formats import check_format, printed
+from linkscope.report.peer_formats.formats import check_format, not_printed, printed
 from linkscope.results.run_file import RunFile
 
 
@@ -110,7 +110,7 @@ def _conclude(done: RunFile, options: RunOptions, out: Console, err: Console, fo
     err.print()
     if options.report:
         _write_page(done, page)
-    for line in _next(done, page, options):
+    for line in _next(done, page, options, form):
         err.print(line, highlight=False, markup=False, soft_wrap=True)
     return 1 if done.with_status("failed") else 0
 
@@ -122,16 +122,20 @@ def _write_page(done: RunFile, page: Path) -> None:
     write_report([all_of(done)], page)
 
 
-def _next(done: RunFile, page: Path, options: RunOptions) -> list[str]:
-    """Where the run is, and the commands for more of it."""
+def _next(done: RunFile, page: Path, options: RunOptions, form: str | None) -> list[str]:
+    """Where the run is, what a table of that ``form`` leaves out, and the commands for more of it."""
     run = shlex.quote(str(done.path))
     ways = {f"linkscope show {run}": "its figures again; --full: all of them"}
+    if len({row.case["flows"][0]["method"] for row in done.with_status("ok")}) > 1:
+        ways[f"linkscope choose {run}"] = "which way is fastest, by size"
     if not options.report:
         ways[f"linkscope report {run} -o {shlex.quote(str(page))}"] = "all of it as one page"
     if {row.suite for row in done.rows} == {"default"}:
         ways["linkscope list suites"] = "what else can be measured: messages, collectives, sizes, ..."
     width = max(map(len, ways))
     wrote = [f"wrote {done.path} and {page}" if options.report else f"wrote {done.path}"]
+    if form is not None and (left := not_printed(done, form)):
+        wrote.append(f"cases of which that tool has no test, in this file alone: {left}")
     return wrote + [f"{way:<{width}}  {what}" for way, what in ways.items()]
 
 

@@ -24,7 +24,7 @@ Devices = Annotated[str | None, typer.Option(help="Use only these: gpu:0,gpu:2 o
 Methods = Annotated[str | None, typer.Option(help="Use only these: copy-engine,kernel-copy.")]
 Sizes = Annotated[str | None, typer.Option(help="Sizes of bandwidth cases: 512M, 1K,64K, 4K:1G:2x.")]
 Keyword = Annotated[
-    str | None,
+    list[str] | None,
     typer.Option(
         "-k",
         "--keyword",

@@ -46,7 +46,8 @@ LAUNCHES = (
 NAMED = {
     "xccl": "xccl: NCCL or RCCL, and memory of its allocator",
     "direct": "direct: linkscope's own kernels on peers' memory, which show what the hardware allows",
-    "shm-copy": "shm-copy: copies straight to where the receiver uses them; MPI fills memory of the receiver's choice",
+    "shm-copy": "shm-copy: copies straight to where the receiver uses them; MPI fills memory of the receiver's choice, "
+    "and is the faster one where its own small buffers stay in a cache",
 }
 """Ways whose names say little."""
 _PLAIN = re.compile(r"\w[\w.-]*", re.ASCII)
@@ -210,6 +211,8 @@ def caveats(found: Choices) -> list[str]:
     named = [text for start, text in NAMED.items() if any(name.startswith(start) for name in rivals)]
     told = [f"{'; '.join(named)}."] if named else []
     told += [f"{setting}: with NVLS NCCL may be faster. {WITH_NVLS}" for setting in found.settings]
+    if found.empty:
+        told.append("Messages of 0 B move nothing, and are not ranked.")
     if found.assumed:
         told.append(f"Left out: sizes at which the time of any way is {wording.OF_NO_SOURCE}.")
     if any(one.launches_aside for one in found.answers):

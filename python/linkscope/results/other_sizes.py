@@ -23,7 +23,7 @@ def other_sizes(cases: Iterable[Json], asked: object) -> str:
     a run file may hold, asks for nothing.
     """
     try:
-        wanted = parse_sizes(asked, least=0) if isinstance(asked, str) and asked else []
+        wanted = [size for size in parse_sizes(asked, least=0) if size] if isinstance(asked, str) and asked else []
     except LinkscopeError:
         wanted = []
     rows: dict[str, tuple[int, int]] = {}

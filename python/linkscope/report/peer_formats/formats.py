@@ -106,6 +106,12 @@ def printed(run: RunFile, name: str) -> str:
     return "".join(f"{form.comment}{line}\n" for line in printed_mark(run, form.tool)) + form.write(run, rows)
 
 
+def not_printed(run: RunFile, name: str) -> int:
+    """How many cases with figures the tool has no test for, so that ``printed`` leaves them out."""
+    form = _form(name)
+    return sum(not form.takes(row.case) for row in run.with_status("ok"))
+
+
 def _form(name: str) -> PeerFormat:
     if name not in FORMATS:
         raise unknown("format", name, FORMATS, otherwise="`linkscope export RUN -o FILE.csv` for a spreadsheet")

@@ -1,0 +1,17 @@
+"""What was set of NCCL or RCCL, as the engine's notes on figures have it."""
+
+from __future__ import annotations
+
+import polars
+
+from linkscope.analysis.figures import BETWEEN_NOTES
+
+NVLS_OFF = "NCCL_NVLS_ENABLE=0"
+"""In a note: what the library was not allowed to use may be its fastest way."""
+
+
+def settings(figures: polars.DataFrame) -> tuple[str, ...]:
+    """Notes of the frame of ``analysis/figures.py`` that name a setting without which the library may be faster."""
+    notes = figures.get_column("notes").cast(polars.String).drop_nulls().unique(maintain_order=True)
+    parts = (part for note in notes for part in note.split(BETWEEN_NOTES))
+    return tuple(dict.fromkeys(part for part in parts if NVLS_OFF in part))
