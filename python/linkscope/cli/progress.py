@@ -12,6 +12,7 @@ from linkscope.cli.live_progress import LiveProgress
 from linkscope.cli.progress_lines import ProgressLines
 from linkscope.launch.job import Job
 from linkscope.launch.run import Listener
+from linkscope.plan.modelled import NOT_MODELLED
 from linkscope.plan.planned_case import PlannedCase
 from linkscope.report import model_gaps_text, wording
 
@@ -39,7 +40,8 @@ def not_modelled(job: Job) -> list[str]:
     """Which suite rows of ``job`` a described node has no model for, and why, in lines; none of a real node."""
     if not job.node.modelled:
         return []
-    gaps = model_gaps((str(one.case["suite"]), str(one.case["name"]), one.skip) for one in job.cases)
+    asked = (one for one in job.cases if one.skip is None or NOT_MODELLED in one.case.get("labels", {}))
+    gaps = model_gaps((str(one.case["suite"]), str(one.case["name"]), one.skip) for one in asked)
     return model_gaps_text.lines(gaps, job.node.name)
 
 

@@ -16,7 +16,7 @@ from linkscope.plan.candidates import Candidates, FlowLayout, Slot
 from linkscope.plan.collectives import collective_flow, undivided, uneven
 from linkscope.plan.flows import BackgroundPlaces, background_places, background_slots, case_flows, ends_of
 from linkscope.plan.labels import case_id, case_labels
-from linkscope.plan.modelled import give_figures
+from linkscope.plan.modelled import modelled_case
 from linkscope.plan.patterns import PATTERNS
 from linkscope.plan.planned_case import PlannedCase
 from linkscope.plan.select import Selection, allowed_devices
@@ -163,7 +163,10 @@ def _expand_row(row: SuiteRow, paths: Paths, catalog: EngineCatalog, selected: S
             reason = lacking or alone or apart[point.method]
             reason = reason or _far(layout, point, catalog) or _crowded(layout, point, node, selected.hosts)
             case = _case(row, paths, layout, point, places, catalog)
-            yield PlannedCase(case, reason or (give_figures(case, paths, catalog) if node.modelled else None))
+            if node.modelled and not reason:
+                yield modelled_case(case, paths, catalog)
+            else:
+                yield PlannedCase(case, reason)
 
 
 def _counts(row: SuiteRow, node: Node) -> tuple[int, ...]:

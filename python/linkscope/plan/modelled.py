@@ -10,12 +10,15 @@ from linkscope.errors import LinkscopeError
 from linkscope.machine.node import Device, Node
 from linkscope.machine.paths import DirectedLink, Paths
 from linkscope.plan.modelled_schedule import INTERFACES, give_schedule_figures
+from linkscope.plan.planned_case import PlannedCase
 
 if TYPE_CHECKING:
     from linkscope.plan.expand import EngineCatalog
 
 Json = dict[str, Any]
 
+NOT_MODELLED = "not_modelled"
+"""The label of a case that is skipped because the description lacks a figure."""
 _FIGURES = ("latency_us", "step_us", "ceiling_gbps", "efficiency", "cached_gbps", "load_ns")
 _LIKE = {
     "cpu-read": "memcpy",
@@ -45,6 +48,14 @@ def machine_of(paths: Paths) -> Json:
     if any("peers" in gpu.attributes for gpu in gpus):
         machine["peer_access"] = [[gpu.id, peer] for gpu in gpus for peer in gpu.attributes.get("peers", ())]
     return machine
+
+
+def modelled_case(case: Json, paths: Paths, catalog: EngineCatalog) -> PlannedCase:
+    """``case`` with what the description has for its flows; one of which it has nothing is skipped, and labelled so."""
+    reason = give_figures(case, paths, catalog)
+    if reason is not None:
+        case["labels"] = {**case.get("labels", {}), NOT_MODELLED: "yes"}
+    return PlannedCase(case, reason)
 
 
 def give_figures(case: Json, paths: Paths, catalog: EngineCatalog) -> str | None:

@@ -10,7 +10,7 @@ from linkscope.errors import LinkscopeError
 from linkscope.machine.node import Node
 from linkscope.machine.paths import Paths
 from linkscope.plan.application import isolated
-from linkscope.plan.modelled import give_figures
+from linkscope.plan.modelled import modelled_case
 from linkscope.plan.planned_case import PlannedCase
 from linkscope.plan.rank_places import devices_of_ranks, rank_places, usual_ranks
 from linkscope.plan.select import Selection, allowed_devices
@@ -125,7 +125,7 @@ def _planned(setting: WorkloadSetting, point: WorkloadPoint, sent: Sent) -> Plan
     case = _case(setting, point, sent)
     reason = _obstacle(setting, point)
     if reason is None and setting.paths.node.modelled:
-        reason = give_figures(case, setting.paths, setting.catalog)
+        return modelled_case(case, setting.paths, setting.catalog)
     return PlannedCase(case, reason)
 
 

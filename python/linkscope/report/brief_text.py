@@ -108,14 +108,15 @@ def _origin(run: RunFile, found: Overview, console: Console) -> list[RenderableT
         parts.append(Text(f" {mark} ", style="bold black on yellow"))
     named = {"limited to": limits(run.header), "MPI": mpi(run.rows)}
     told = [f"{name}: {text}" for name, text in named.items() if text]
-    gaps = model_gaps_text.sentence(_gaps(run), run.node.name) if run.node.modelled else ""
+    gaps = model_gaps_text.sentence(gaps_of(run), run.node.name) if run.node.modelled else ""
     lacks = [_cropped(gaps, MOST_GAP_LINES, "yellow", console)] if gaps else []
     return [*parts, title, *(_cropped(text, 1, "dim", console) for text in told), *lacks]
 
 
-def _gaps(run: RunFile) -> ModelGaps:
+def gaps_of(run: RunFile) -> ModelGaps:
     """The suite rows of which a described node's model has no figure."""
-    return model_gaps((row.suite, row.name, None if row.status == "ok" else str(row.reason)) for row in run.rows)
+    asked = (row for row in run.rows if row.status != "skipped" or row.not_modelled)
+    return model_gaps((row.suite, row.name, str(row.reason) if row.not_modelled else None) for row in asked)
 
 
 def _verdict(run: RunFile, found: Overview, diagnosis: Diagnosis, console: Console) -> list[RenderableType]:
@@ -145,7 +146,7 @@ def _verdict(run: RunFile, found: Overview, diagnosis: Diagnosis, console: Conso
 def _reasons(run: RunFile, summary: Summary, console: Console) -> list[RenderableType]:
     """The first reason for which cases were skipped, and how many more there are; nothing where a model's gaps are told
     already."""
-    if not summary.skipped or (run.node.modelled and _gaps(run).lacking):
+    if not summary.skipped or (run.node.modelled and gaps_of(run).lacking):
         return []
     more = len(summary.skipped) - 1
     text = f"skipped: {summary.skipped[0].reason}"

@@ -93,6 +93,11 @@ class Row:
         return bool(self.raw.get("left_out"))
 
     @property
+    def not_modelled(self) -> bool:
+        """Whether it was skipped because the description of its node lacks a figure."""
+        return self.labels.get("not_modelled") == "yes"
+
+    @property
     def measured(self) -> tuple[Row, ...]:
         """The replicates that have figures."""
         return tuple(row for row in self.replicates or (self,) if row.status == "ok")
