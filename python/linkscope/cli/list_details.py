@@ -9,9 +9,9 @@ from linkscope.analysis.study import load_study
 from linkscope.cli.list_entry import ListEntry
 from linkscope.cli.model_extent import model_extent
 from linkscope.machine.described import load_machine
+from linkscope.plan.distinct_titles import distinct_titles
 from linkscope.plan.suite import Suite, load_suite, suite_names
 from linkscope.plan.suite_row import SuiteRow
-from linkscope.plan.told_apart import distinct_titles
 from linkscope.plan.workload_row import WorkloadRow
 
 Details: TypeAlias = dict[str, Mapping[str, str] | str]

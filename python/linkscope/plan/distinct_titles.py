@@ -1,4 +1,4 @@
-"""Told apart: what suite rows of one title differ in, in words that follow the title."""
+"""Distinct titles: what suite rows of one title differ in, in words that follow the title."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Told apart: no two suite rows of one suite read alike, where they are listed and while they are measured."""
+"""Distinct titles: no two suite rows of one suite read alike, where they are listed and while they are measured."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import pytest
 
 from linkscope.cli.row_tally import tallies
 from linkscope.launch.job import Request, prepare
+from linkscope.plan.distinct_titles import distinct_titles
 from linkscope.plan.suite import load_suite, suite_names
-from linkscope.plan.told_apart import distinct_titles
 
 
 @pytest.mark.parametrize("name", suite_names())
