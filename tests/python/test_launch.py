@@ -155,9 +155,11 @@ def test_a_silent_case_is_killed_at_its_timeout(bench: Bench, monkeypatch: pytes
 
 def test_an_engine_that_never_starts_is_given_up_with_a_reason_in_every_row(bench: Bench) -> None:
     bench.faults({"start": "die"})
-    assert bench.cli("run", bench.suite, "-o", "a.jsonl").code == 1
+    ended = bench.cli("run", bench.suite, "-o", "a.jsonl")
+    assert ended.code == 1
     records = bench.records(Path("a.jsonl"))
     assert list(statuses(records).values()) == ["failed"] * 6
+    assert "between cases" not in ended.err
     words = "before it began a case: the engine ended with exit code 1: driver gone"
     assert all(words in record["reason"] for record in records if record["record"] == "row")
 

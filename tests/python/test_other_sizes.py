@@ -8,8 +8,8 @@ from linkscope.launch.job import Request, prepare
 from linkscope.results.other_sizes import MOST_NAMED, other_sizes
 
 
-def case(name: str, size: int) -> dict[str, Any]:
-    return {"name": name, "flows": [{"bytes": size}]}
+def case(name: str, size: int, suite: str = "s") -> dict[str, Any]:
+    return {"suite": suite, "name": name, "flows": [{"bytes": size}]}
 
 
 def test_rows_that_end_before_or_begin_after_the_sizes_asked_for_are_named_with_theirs() -> None:
@@ -47,3 +47,13 @@ def test_before_a_run_its_notes_name_rows_with_sizes_of_their_own_but_no_message
     assert any("ping-pong (8 B)" in note for note in notes)
     messages = prepare(Request(("p2p-processes",), machine="h200x4", sizes="1K:1G:4x")).notes
     assert not any("gpu-latency" in note for note in messages)
+
+
+def test_rows_of_one_name_in_several_suites_are_several() -> None:
+    cases = [case("local", 8, "a"), case("local", 1 << 30, "b"), case("local", 8, "b")]
+    assert other_sizes(cases, "8:1G:2x") == "a/local (8 B)"
+
+
+def test_messages_of_no_bytes_are_of_no_size() -> None:
+    assert other_sizes([case("latency", size) for size in (0, 8, 1024)], "0,8,1K") == ""
+    assert other_sizes([case("latency", 0)], "0") == ""

@@ -71,7 +71,7 @@ def _machine(one: ListEntry) -> Details:
 def _study(one: ListEntry) -> Details:
     study = load_study(one.name)
     return {
-        "suites": _listed(study.suites),
+        "suites": _or_none(study.suites),
         "lay it beside this machine": f"linkscope reproduce {one.name}",
     }
 
@@ -81,14 +81,14 @@ def _importer(one: ListEntry) -> Details:
 
 
 def _suites_that(wanted: Callable[[Suite], bool]) -> str:
-    return _listed(name for name in suite_names() if wanted(load_suite(name)))
+    return _or_none(name for name in suite_names() if wanted(load_suite(name)))
 
 
 def _rows(suite: Suite) -> list[SuiteRow | WorkloadRow]:
     return [*suite.rows, *suite.workloads]
 
 
-def _listed(names: Iterable[str]) -> str:
+def _or_none(names: Iterable[str]) -> str:
     return ", ".join(names) or "none"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from linkscope.listed import listed
 from linkscope.machine.described import load_machine, machine_names
 
 _MESSAGES = {
@@ -78,8 +79,8 @@ def _is_flat(method: Mapping[str, Any]) -> bool:
 
 def _flows(when: Mapping[str, Any]) -> str:
     """ "from host memory": the flows that a rule is for."""
-    return ", ".join(_PLAIN.get((name, str(value))) or f"{name} {_listed(value)}" for name, value in when.items())
+    return ", ".join(_PLAIN.get((name, str(value))) or f"{name} {_either(value)}" for name, value in when.items())
 
 
-def _listed(value: object) -> str:
-    return " or ".join(map(str, value)) if isinstance(value, list) else str(value)
+def _either(value: object) -> str:
+    return listed(map(str, value), "or") if isinstance(value, list) else str(value)

@@ -108,7 +108,7 @@ def choose(
         err().print(f"wrote {output}", highlight=False)
         return 0
     run_read = open_run(run_file)
-    sizes = [unasked(run_read.header, run_read.rows)] if isinstance(run_read, RunFile) else []
+    sizes = [unasked(run_read)] if isinstance(run_read, RunFile) else []
     for notice in (*run_read.notices, *filter(None, sizes)):
         err().print(notice, highlight=False, markup=False, soft_wrap=True)
     found = find(figures_of(run_read))

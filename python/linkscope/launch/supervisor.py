@@ -96,7 +96,7 @@ class Supervisor:
                 trouble = error.explanation
         if worker_run.current is not None:
             watch.on_row(self._failed(left.pop(worker_run.current), trouble, worker_run.elapsed_s))
-        elif left and not worker_run.has_told:
+        elif left and worker_run.between_cases:
             watch.on_restart(f"between cases: {trouble}; {len(left)} more to measure: started again")
         return trouble
 
@@ -114,8 +114,8 @@ class _WorkerRun:
 
     def __init__(self, left: dict[str, Json], watch: CaseEvents, start_timeout_s: float) -> None:
         self.current: str | None = None
-        self.has_told = False
-        """Whether the last row has failed: an engine that knows that it cannot go on ends after it."""
+        self.between_cases = False
+        """Whether its last case went well: an engine that knows that it cannot go on ends after a failed one."""
         self._left = left
         self._watch = watch
         self._start_timeout_s = start_timeout_s
@@ -145,7 +145,7 @@ class _WorkerRun:
             self.current, self._began = case_id, time.monotonic()
             self._watch.on_start(case_id)
         elif record.get("record") == "row":
-            self.current, self.has_told = None, record.get("status") == "failed"
+            self.current, self.between_cases = None, record.get("status") != "failed"
             self._watch.on_row({**record, "case": self._left.pop(case_id)})
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
+from linkscope.listed import listed
 from linkscope.plan.suite_row import SuiteRow
 from linkscope.plan.workload_row import WorkloadRow
+from linkscope.sizes import format_bytes
 
 AnyRow = SuiteRow | WorkloadRow
 
@@ -40,23 +42,22 @@ def _facts(row: AnyRow, parameters: Sequence[str]) -> list[str]:
     """What may tell a row from others, the plainest first, with those of ``parameters`` that it has; its name always
     does."""
     if isinstance(row, WorkloadRow):
-        return [_listed(row.interfaces), row.name]
+        return [listed(row.interfaces, "or"), row.name]
     ends = [end for end in (row.source, row.destination) if end.memories]
     return [
-        _listed(row.methods),
+        listed(row.methods, "or"),
         " to ".join(end.on for end in ends),
-        " to ".join(dict.fromkeys(_listed(end.memories) for end in ends)),
+        " to ".join(dict.fromkeys(listed(end.memories, "or") for end in ends)),
         *(f"{name} {_value(row.parameters[name])}" if name in row.parameters else "" for name in parameters),
-        "" if row.processes == ("one",) else f"processes {_listed(row.processes)}",
-        _listed(row.collectives),
+        "" if row.processes == ("one",) else f"processes {listed(row.processes, 'or')}",
+        listed(row.collectives, "or"),
+        f"{listed(row.clocks, 'or')} clock" if row.clocks else "",
+        f"{listed(row.caches, 'or')} caches",
+        " to ".join(dict.fromkeys(format_bytes(size) for size in row.sizes[:: max(len(row.sizes) - 1, 1)])),
         str((row.peer or {}).get("case", "")),
         row.name,
     ]
 
 
 def _value(value: object) -> str:
-    return _listed(map(str, value)) if isinstance(value, list) else str(value)
-
-
-def _listed(words: Iterable[str]) -> str:
-    return " or ".join(words)
+    return listed(map(str, value), "or") if isinstance(value, list) else str(value)

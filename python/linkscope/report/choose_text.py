@@ -124,7 +124,8 @@ def _of_questions(found: Choices) -> str:
         return f"No way is known to be faster {where}: {unsure if differ > AS_GOOD else 'all are within 1 %'}."
     worst = min(matter, key=stakes)
     most = ", most here" if len(matter) > 1 else ""
-    count = f"all {number}" if len(matter) == number else f"{len(matter)} of {number}"
+    every = "both" if number == 2 else f"all {number}"
+    count = every if len(matter) == number else f"{len(matter)} of {number}"
     counted = f" It matters for {count} {IN_SEVERAL_WAYS}." if number > 1 else ""
     return f"It matters which way you take{most}: {title(worst.question)}, {_dearest(worst)}.{counted}"
 

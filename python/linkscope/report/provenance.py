@@ -120,10 +120,11 @@ def limits(header: Header) -> str:
     )
 
 
-def unasked(header: Header, rows: Iterable[Row]) -> str:
-    """Which suite rows are not of the sizes that the request names; empty where all are."""
-    request = header.get("plan", {}).get("request") or {}
-    others = other_sizes((row.case for row in rows), request.get("sizes"))
+def unasked(run: RunFile) -> str:
+    """Which suite rows are not of the sizes that the request names; empty where all are, and of a run that lacks cases
+    of its plan."""
+    request = run.header.get("plan", {}).get("request") or {}
+    others = "" if run.missing else other_sizes((row.case for row in run.rows), request.get("sizes"))
     return f"the suite has other sizes than those asked for: {others}" if others else ""
 
 
@@ -185,7 +186,7 @@ def remarks(run: RunFile) -> list[str]:
     """What a reader must know before any figure: what the doctor finds in the recorded state (problems and
     warnings, not notes), sizes that were not asked for, cases without a row, an odd file. One line each."""
     lines = [f"{finding.what}: {finding.why_it_matters}" for finding in _findings(run)]
-    lines += filter(None, [unasked(run.header, run.rows)])
+    lines += filter(None, [unasked(run)])
     if run.missing:
         count = f"{len(run.missing)} of {len(run.plan_ids) + run.left_out} planned cases have no figure"
         lines.append(f"{count}: the run was cut short; `linkscope run --resume -o {run.path}` completes it")

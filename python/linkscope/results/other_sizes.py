@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from linkscope.errors import LinkscopeError
+from linkscope.listed import listed
 from linkscope.sizes import format_bytes, parse_sizes
 
 Json = dict[str, Any]
@@ -26,27 +27,23 @@ def other_sizes(cases: Iterable[Json], asked: object) -> str:
         wanted = [size for size in parse_sizes(asked, least=0) if size] if isinstance(asked, str) and asked else []
     except LinkscopeError:
         wanted = []
-    rows: dict[str, tuple[int, int]] = {}
+    rows: dict[tuple[str, str], tuple[int, int]] = {}
     for case in cases if wanted else ():
-        size = int(case["flows"][0]["bytes"])
+        size, row = int(case["flows"][0]["bytes"]), (str(case["suite"]), str(case["name"]))
         if size:
-            low, high = rows.get(case["name"], (size, size))
-            rows[case["name"]] = min(low, size), max(high, size)
-    others = {name: ends for name, ends in rows.items() if not all(map(_alike, ends, (wanted[0], wanted[-1])))}
+            low, high = rows.get(row, (size, size))
+            rows[row] = min(low, size), max(high, size)
+    others = {row: ends for row, ends in rows.items() if not all(map(_alike, ends, (wanted[0], wanted[-1])))}
+    several = len({suite for suite, _ in rows}) > 1
     spans: dict[str, list[str]] = {}
-    for name, ends in list(others.items())[:MOST_NAMED]:
-        spans.setdefault(" to ".join(dict.fromkeys(map(format_bytes, ends))), []).append(name)
-    told = [f"{_listed(names, len(rows))} ({span})" for span, names in spans.items()]
+    for (suite, name), ends in list(others.items())[:MOST_NAMED]:
+        span = " to ".join(dict.fromkeys(map(format_bytes, ends)))
+        spans.setdefault(span, []).append(f"{suite}/{name}" if several else name)
+    whole = len(rows) > 1 and {len(names) for names in spans.values()} == {len(rows)}
+    told = [f"{'all suite rows' if whole else listed(names)} ({span})" for span, names in spans.items()]
     told += [f"{len(others) - MOST_NAMED} more"] if len(others) > MOST_NAMED else []
     return ", ".join(told)
 
 
 def _alike(one: int, other: int) -> bool:
     return max(one, other) < ROUNDED * max(min(one, other), 1)
-
-
-def _listed(names: list[str], rows: int) -> str:
-    """ "a", "a and b", "a, b and c"; in one word where it is all of so many ``rows``."""
-    if len(names) == rows > 1:
-        return "all suite rows"
-    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
