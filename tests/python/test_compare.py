@@ -131,7 +131,7 @@ def test_what_is_known_of_some_figures_is_not_said_of_the_others() -> None:
     assert found.unknown > 0 < known
     assert found.farthest is not None
     told = compare_text.verdict(found)
-    assert f"{known} of {len(found.figures)}" in told
+    assert {str(known), str(found.unknown)} <= set(told.split())
     assert found.farthest.name in told
     assert "memcpy" in found.farthest.name
 

@@ -71,13 +71,13 @@ def changed(found: Comparison) -> str:
 
 def _unchanged(found: Comparison) -> str:
     """That nothing changed, of as many figures as that can be said of."""
-    count = len(found.figures)
+    count, nothing = len(found.figures), f"no change that is beyond {_noise(found)}"
     if not found.unknown:
-        return f"no change that is beyond {_noise(found)}"
+        return nothing
     if found.unknown == count:
         return f"cannot tell: of {wording.count(count, 'figure')} no interval between runs is known{_farthest(found)}"
-    known = f"no change in {count - found.unknown} of {count} figures that is beyond {_noise(found)}"
-    return f"{known}; of {found.unknown} no interval between runs is known"
+    known = wording.count(count - found.unknown, "figure")
+    return f"{nothing} in {known}; of {found.unknown} no interval between runs is known"
 
 
 def _farthest(found: Comparison) -> str:
