@@ -136,6 +136,16 @@ def test_what_is_known_of_some_figures_is_not_said_of_the_others() -> None:
     assert "memcpy" in found.farthest.name
 
 
+def test_an_id_that_is_longer_than_a_line_is_not_broken() -> None:
+    base, new = runs()
+    found = compare([base], [new])
+    assert found.farthest is not None
+    name = found.farthest.key[0]
+    console = Console(record=True, width=len(name) - 1, file=StringIO())
+    compare_text.show(found, "a node", console)
+    assert name in console.export_text()
+
+
 def test_nothing_that_is_unclear_has_no_farthest() -> None:
     base, _ = runs()
     alike = compare([base], [base], threshold=1.0)

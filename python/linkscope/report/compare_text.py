@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import textwrap
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
@@ -51,7 +52,7 @@ def verdict(found: Comparison) -> str:
     text, count = changed(found), len(found.figures)
     if found.unknown < count or found.lost:
         same = f"{found.count(SAME)} of {count} figures are the same within {wording.percent(found.threshold)}"
-        text += f" {same}, {found.count(UNCLEAR)} can't be told{_farthest(found)}."
+        text += f" {same}, {found.count(UNCLEAR)} can't be told{_farthest(found, ', whose')}."
     if found.gone:
         text += f" Not measured in NEW: {wording.count(len(found.gone), 'case')} of BASE ({_why_gone(found)})."
     if found.seen_from:
@@ -75,15 +76,17 @@ def _unchanged(found: Comparison) -> str:
     if not found.unknown:
         return nothing
     if found.unknown == count:
-        return f"cannot tell: of {wording.count(count, 'figure')} no interval between runs is known{_farthest(found)}"
+        return (
+            f"cannot tell: of {wording.count(count, 'figure')} no interval between runs is known{_farthest(found, ';')}"
+        )
     known = wording.count(count - found.unknown, "figure")
     return f"{nothing} in {known}; of {found.unknown} no interval between runs is known"
 
 
-def _farthest(found: Comparison) -> str:
-    """The largest difference that can't be told from none, with its figure; empty where there is none."""
+def _farthest(found: Comparison, lead: str) -> str:
+    """After ``lead`` the largest difference that can't be told from none; empty where there is none."""
     one = found.farthest
-    return f"; their medians differ by up to {percent(one.ratio)} ({one.name})" if one else ""
+    return f"{lead} medians differ by up to {percent(one.ratio)} ({one.name})" if one else ""
 
 
 def _why_gone(found: Comparison) -> str:
@@ -130,7 +133,7 @@ def _show(found: Comparison, node: str, findings: int, changes: int, lines: int,
     console.print(Text(f"base {_side(found.base)}; new {_side(found.new)}", style="dim"))
     if found.other_machine:
         console.print(Text(_machines(found), style="yellow"))
-    console.print(Text(verdict(found), style="bold"))
+    _print_words(verdict(found), "bold", console)
     both = [path for path in found.base if path in found.new]
     if both:
         console.print(Text(f"{both[0]} is on both sides", style="yellow"))
@@ -212,7 +215,13 @@ def _lost(found: Comparison) -> list[str]:
 def _print_lines(what: str, lines: Sequence[str], most: int, console: Console) -> None:
     if lines:
         rest = f" and {len(lines) - most} more (--full)" if len(lines) > most else ""
-        console.print(Text(f"{what}: {'; '.join(lines[:most])}{rest}", style="dim"))
+        _print_words(f"{what}: {'; '.join(lines[:most])}{rest}", "dim", console)
+
+
+def _print_words(text: str, style: str, console: Console) -> None:
+    """Wrapped, without a break in an id that is longer than a line."""
+    for line in textwrap.wrap(text, console.width, break_long_words=False, break_on_hyphens=False):
+        console.print(Text(line, style=style), soft_wrap=True)
 
 
 def _side(paths: Sequence[str]) -> str:
