@@ -6,18 +6,23 @@ import json
 import math
 import random
 from dataclasses import replace
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import planted_faults as planted
 import polars
 import pytest
+from rich.console import Console
 
 import linkscope
 from linkscope.analysis.common_cause import CommonCause
 from linkscope.analysis.compare import SAME, UNCLEAR, Comparison, compare, discoveries
 from linkscope.cli import main
 from linkscope.errors import LinkscopeError
+from linkscope.importers.imported_run import Wanted, import_file
+from linkscope.machine.node import Device
+from linkscope.report import compare_text
 from linkscope.results.figure_class import FigureClass
 from linkscope.results.replicates import folded
 from linkscope.results.row import Row
@@ -101,6 +106,82 @@ def test_one_run_says_nothing_of_host_memory_and_several_do() -> None:
     )
     assert several.unknown == 0
     assert any("memcpy" in one.what or "numa:0" in one.what for one in several.findings)
+
+
+def test_where_nothing_is_known_of_the_noise_no_change_is_claimed() -> None:
+    """Of figures that are several times apart, the farthest is named."""
+    base, new = (replace(run, rows=tuple(row for row in run.rows if "memcpy" in row.id)) for run in runs())
+    first = new.rows[0].id
+    slower = planted.slowed(new, lambda flow: flow["method"] == "memcpy", 0.25)
+    found = compare([base], [replace(slower, rows=(slower.rows[0], *new.rows[1:]))])
+    assert found.unknown == found.count(UNCLEAR) == len(found.figures) > 1
+    assert found.farthest is not None
+    assert found.farthest.key[0] == first
+    told = compare_text.verdict(found)
+    assert told.startswith("Cannot tell")
+    assert first in told
+    assert not found.worse
+
+
+def test_what_is_known_of_some_figures_is_not_said_of_the_others() -> None:
+    base, new = runs()
+    slower = planted.slowed(new, lambda flow: flow["method"] == "memcpy", 0.25)
+    found = compare([base], [slower])
+    known = len(found.figures) - found.unknown
+    assert found.unknown > 0 < known
+    assert found.farthest is not None
+    told = compare_text.verdict(found)
+    assert {str(known), str(found.unknown)} <= set(told.split())
+    assert found.farthest.name in told
+    assert "memcpy" in found.farthest.name
+
+
+def test_an_id_that_is_longer_than_a_line_is_not_broken() -> None:
+    base, new = runs()
+    found = compare([base], [new])
+    assert found.farthest is not None
+    name = found.farthest.key[0]
+    console = Console(record=True, width=len(name) - 1, file=StringIO())
+    compare_text.show(found, "a node", console)
+    assert name in console.export_text()
+
+
+def test_nothing_that_is_unclear_has_no_farthest() -> None:
+    base, _ = runs()
+    alike = compare([base], [base], threshold=1.0)
+    judged = replace(alike, figures=alike.figures.filter(polars.col("verdict") == SAME))
+    assert len(judged.figures) > 0
+    assert judged.farthest is None
+    assert judged.unknown == 0
+
+
+def test_an_import_that_knows_no_machine_is_told_what_gives_it_one(tmp_path: Path) -> None:
+    output = Path(__file__).parents[1] / "fixtures" / "importers" / "osu-latency-7.4.txt"
+    alone = import_file(output, tmp_path / "alone.jsonl", Wanted())
+    node = replace(alone.node, devices=(Device("numa:0", "numa", "a CPU"),))
+    measured = replace(alone, path=Path("run.jsonl"), header=alone.header | {"node": node.to_json(), "host": "a"})
+    found = compare([alone], [measured])
+    assert found.other_machine
+    assert found.no_machine == (str(alone.path),)
+    console = Console(record=True, width=500, file=StringIO())
+    compare_text.show(found, "a node", console)
+    assert "--beside run.jsonl" in console.export_text()
+    beside = import_file(output, tmp_path / "beside.jsonl", Wanted(beside=measured))
+    assert compare([beside], [measured]).no_machine == ()
+
+
+def test_cases_of_one_side_are_told_by_suite_row_and_all_of_them_in_full() -> None:
+    base, new = runs()
+    found = compare([base], [replace(new, rows=new.rows[:1])])
+    assert len(found.gone) > compare_text.FEW_LINES
+    shown, whole = (Console(record=True, width=500, file=StringIO()) for _ in range(2))
+    compare_text.show(found, "a node", shown)
+    compare_text.show_all(found, "a node", whole)
+    few, every = shown.export_text(), whole.export_text()
+    assert not any(name in few for name in found.gone)
+    assert "4 cases of default/h2d" in few
+    assert all(name in every for name in found.gone)
+    assert "--full" not in every
 
 
 def test_noise_of_the_node_is_believed() -> None:

@@ -58,6 +58,7 @@ def _set(lines: Any, *keys: Any, to: Any) -> None:
             lambda lines: _set(lines, 0, "node", "devices", 0, "memory_gbps", to="fast"),
             "line 1: node.devices[0].memory",
         ),
+        (lambda lines: _set(lines, 0, "node", "devices", to=[]), "line 1: node: no device"),
         (lambda lines: _set(lines, 0, "node", "links", 0, "a", to="gpu:7"), "line 1: node: a link ends"),
         (
             lambda lines: _set(lines, 0, "node", "devices", 0, "kind", to="x"),

@@ -12,16 +12,21 @@ import planted_faults as planted
 import pytest
 from browser import needs_browser, visit
 
+from linkscope.analysis.cell import Cell
 from linkscope.analysis.compare import compare
 from linkscope.analysis.excerpt import Excerpt, all_of
 from linkscope.analysis.explain import explain
 from linkscope.analysis.figures import figures
+from linkscope.analysis.overview import overview
+from linkscope.analysis.shared_figures import shared_figures
 from linkscope.cli.main import main
 from linkscope.errors import LinkscopeError
+from linkscope.machine.node import Device, Node
 from linkscope.report import compare_text, wording
 from linkscope.report.explain_text import headline
 from linkscope.report.html import render_runs
 from linkscope.report.html_runs import MOST_RUNS, side_by_side
+from linkscope.report.series_band import MOST_SERIES
 from linkscope.results.run_file import RunFile
 
 RECORDED = Path(__file__).parent.parent / "fixtures" / "runs" / "h200x4-default.jsonl"
@@ -177,8 +182,93 @@ def test_the_command_takes_several_runs(tmp_path: Path) -> None:
     assert len(re.findall(r'<section class="run ', page.read_text())) == 2
 
 
+def curves_of(name: str, gbps: float, places: tuple[str, ...], sizes: int) -> RunFile:
+    """A run of a line for each place, over ``sizes`` sizes."""
+    found = made.run(2, made.size_curves("Copy by size", [(place, "gpu:0", "gpu:1", gbps) for place in places], sizes))
+    return replace(found, path=Path(f"{name}.jsonl"))
+
+
+def test_a_change_is_of_the_cases_that_both_runs_have() -> None:
+    """Though what one run alone has would turn it round."""
+    base = curves_of("base", 390.0, ("a",), 4)
+    slower = tuple(planted.slowed(base, lambda flow: True, 0.8).rows)
+    others = curves_of("new", 390.0, ("a", "b"), 20).rows[4:]
+    (line,) = side_by_side([all_of(base), all_of(replace(base, path=Path("new.jsonl"), rows=(*slower, *others)))]).lines
+    assert line.figures[1] is not None
+    assert line.figures[1].change == "-20.0 %"
+    assert " 4 " in line.figures[1].of
+    assert line.figures[0] is not None
+    assert (line.figures[0].change, line.figures[0].of) == ("", "")
+
+
+def test_where_two_runs_share_no_case_of_a_table_no_change_is_told() -> None:
+    runs = [curves_of("base", 390.0, ("a",), 4), curves_of("new", 100.0, ("b",), 4)]
+    found = side_by_side(list(map(all_of, runs)))
+    (line,) = found.lines
+    assert line.figures[1] is not None
+    assert line.figures[1].change == line.figures[1].tone == ""
+    assert line.figures[1].of
+    assert found.pictures == ()
+
+
+def test_changes_that_cancel_out_are_not_hidden() -> None:
+    base = curves_of("base", 390.0, ("a",), 2)
+    slower, faster = (planted.slowed(base, lambda flow: True, factor).rows for factor in (0.5, 2.0))
+    new = replace(base, path=Path("new.jsonl"), rows=(slower[0], faster[1]))
+    (line,) = side_by_side([all_of(base), all_of(new)]).lines
+    assert line.figures[1] is not None
+    assert line.figures[1].of == "-50.0 % to +100.0 %"
+
+
+def test_times_in_two_units_are_set_against_each_other() -> None:
+    def cells(seconds: float) -> list[Cell]:
+        case = made.case("Latency", [made.flow("gpu:0", "gpu:1")], {"row": "gpu:0", "column": "gpu:1", "show": "list"})
+        (table,) = overview([made.ok(case, [made.steady(seconds)], latency=True)], made.node(2)).tables
+        return list(table.flat)
+
+    fast, slow = cells(2e-6), cells(2e-2)
+    units = {one.headline.unit for one in (*fast, *slow) if one.headline}
+    found = shared_figures(fast, slow)
+    assert len(units) == 2
+    assert found is not None
+    assert found.mean == pytest.approx(1e4, rel=1e-3)
+    assert shared_figures(fast, []) is None
+
+
+def test_series_that_runs_share_are_one_picture() -> None:
+    runs = [curves_of("base", 390.0, ("a",), 6), curves_of("new", 300.0, ("a", "b"), 8)]
+    (picture,) = side_by_side(list(map(all_of, runs))).pictures
+    assert [curve.series for curve in picture.table.curves] == ["a, base", "a, new"]
+    assert [len(curve.points) for curve in picture.table.curves] == [6, 8]
+    assert picture.svg.count("<polyline") == 2
+    page = render_runs(runs)
+    assert picture.svg in page
+    assert page.count('<ul class="series-legend">') == 1
+
+
+def test_of_too_many_series_the_best_points_of_each_run_are_drawn() -> None:
+    places = tuple(f"place {number}" for number in range(MOST_SERIES // 2 + 1))
+    runs = [curves_of(name, 390.0, places, 3) for name in ("base", "new")]
+    (picture,) = side_by_side(list(map(all_of, runs))).pictures
+    assert len(picture.table.curves) == len(runs)
+    assert [len(curve.points) for curve in picture.table.curves] == [3, 3]
+
+
+def test_an_import_that_knows_no_machine_is_told_what_gives_it_one() -> None:
+    run = curves_of("run", 390.0, ("a",), 3)
+    bare = Node("host", (Device("numa:0", "numa"),), ()).to_json()
+    alone = replace(
+        run, path=Path("alone.jsonl"), header=run.header | {"node": bare, "origin": {"tool": "OSU", "version": "7.4"}}
+    )
+    for order in ([run, alone], [alone, run]):
+        assert "--beside run.jsonl" in side_by_side(list(map(all_of, order))).verdict
+    assert "--beside" not in side_by_side([all_of(run), all_of(made.run(4, run.rows))]).verdict
+
+
 @needs_browser
 def test_the_page_is_quiet_and_fits_a_phone(runs: list[RunFile], tmp_path: Path) -> None:
-    seen = visit(render_runs(runs), "return document.documentElement.scrollWidth;", tmp_path, 390)
-    assert seen.errors == []
-    assert seen.found <= 390
+    curves = [curves_of(name, 390.0, ("a", "b"), 20) for name in ("base", "new")]
+    for page in (render_runs(runs), render_runs(curves)):
+        seen = visit(page, "return document.documentElement.scrollWidth;", tmp_path, 390)
+        assert seen.errors == []
+        assert seen.found <= 390

@@ -17,10 +17,12 @@ from linkscope.analysis.figures_in_parts import figures_of, is_modelled
 from linkscope.analysis.setting_changes import DEVICES, setting_changes
 from linkscope.displayed import Displayed
 from linkscope.errors import LinkscopeError
+from linkscope.machine.node import Device
 from linkscope.machine.paths import Paths
 from linkscope.order_statistics import t975
 from linkscope.results.figure_class import FigureClass
 from linkscope.results.replicates import WIDEST
+from linkscope.results.row import origin_name
 from linkscope.results.run_stream import Run
 from linkscope.students_t import two_sided
 
@@ -79,7 +81,7 @@ class Comparison(Displayed):
     that it ended before; the rest are not in its plan. ``differences``: (what, base, new) of software, machine and the
     way of measuring. ``other_machine``: the sides are of machines with other devices, so differences are no changes.
     ``calibrated``: the new run knows what its node's figures vary by. ``unknown``: figures of which nothing says how
-    much they vary from run to run.
+    much they vary from run to run. ``no_machine``: imports that say nothing of the machine they are of.
     """
 
     base: tuple[str, ...]
@@ -97,6 +99,7 @@ class Comparison(Displayed):
     differences: tuple[tuple[str, str, str], ...]
     other_machine: bool
     calibrated: bool
+    no_machine: tuple[str, ...] = ()
 
     @property
     def changes(self) -> Iterator[Change]:
@@ -110,6 +113,12 @@ class Comparison(Displayed):
     @property
     def unknown(self) -> int:
         return int(self.figures["margin"].null_count())
+
+    @property
+    def farthest(self) -> Change | None:
+        """Of the figures that are unclear, the one whose sides are farthest apart; None where none is unclear."""
+        unclear = self.figures.filter(polars.col("verdict") == UNCLEAR)
+        return next(changes_of(unclear.top_k(1, by=polars.col("log").abs())), None)
 
     @property
     def seen_from(self) -> dict[str, float]:
@@ -194,7 +203,14 @@ def compare(base: Sequence[Run], new: Sequence[Run], alpha: float = ALPHA, thres
         differences=changed,
         other_machine=any(what == DEVICES for what, _, _ in changed) and not _same_machine(base[-1], new[-1]),
         calibrated=bool(new[-1].header.get("noise")),
+        no_machine=tuple(str(run.path) for run in (*base, *new) if not knows_machine(run)),
     )
+
+
+def knows_machine(run: Run) -> bool:
+    """Whether a run says of which machine it is: an import that was not given one has bare numbers of NUMA nodes."""
+    nodes = [device for device in run.node.devices if device.kind == "numa"]
+    return not origin_name(run.header) or any(device != Device(device.id, "numa") for device in nodes)
 
 
 def judged(differences_: polars.DataFrame, alpha: float, threshold: float) -> polars.DataFrame:

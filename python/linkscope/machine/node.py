@@ -91,6 +91,8 @@ class Node(Displayed):
         ids = [device.id for device in self.devices]
         if len(ids) > MOST_DEVICES or len(self.links) > MOST_LINKS:
             return f"{len(ids)} devices and {len(self.links)} links are more than any node has"
+        if not ids:
+            return "no device stands there"
         if len(set(ids)) < len(ids):
             return "a device stands there twice"
         if any(_DEVICE_ID.fullmatch(device.id) is None for device in self.devices):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import textwrap
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from rich.console import Console
@@ -38,7 +40,7 @@ def show(found: Comparison, node: str, console: Console) -> None:
 
 def show_all(found: Comparison, node: str, console: Console) -> None:
     """Every finding with all of its figures, and then every other figure."""
-    many = len(found.figures) + len(found.differences) + len(found.lost)
+    many = len(found.figures) + sum(map(len, (found.differences, found.lost, found.gone, found.added)))
     _show(found, node, many, many, many, console)
     rest = [change for change in found.changes if change.verdict in (SAME, UNCLEAR)]
     if rest:
@@ -47,8 +49,10 @@ def show_all(found: Comparison, node: str, console: Console) -> None:
 
 def verdict(found: Comparison) -> str:
     """What is worse, what is better, how much is the same, and what could not be told."""
-    same = f"{found.count(SAME)} of {len(found.figures)} figures are the same within {wording.percent(found.threshold)}"
-    text = f"{changed(found)} {same}, {found.count(UNCLEAR)} can't be told."
+    text, count = changed(found), len(found.figures)
+    if found.unknown < count or found.lost:
+        same = f"{found.count(SAME)} of {count} figures are the same within {wording.percent(found.threshold)}"
+        text += f" {same}, {found.count(UNCLEAR)} can't be told{_farthest(found, ', whose')}."
     if found.gone:
         text += f" Not measured in NEW: {wording.count(len(found.gone), 'case')} of BASE ({_why_gone(found)})."
     if found.seen_from:
@@ -58,12 +62,31 @@ def verdict(found: Comparison) -> str:
 
 
 def changed(found: Comparison) -> str:
-    """What is worse and what is better, or that nothing is, in one sentence."""
+    """What is worse and what is better, or that nothing is, or that nothing can be told, in one sentence."""
     parts = [_direction(found, WORSE), _direction(found, BETTER)]
     if found.lost:
         parts.insert(0, f"{wording.count(len(found.lost), 'case')} no longer ok")
-    text = "; ".join(part for part in parts if part) or f"no change that is beyond {_noise(found)}"
+    text = "; ".join(part for part in parts if part) or _unchanged(found)
     return f"{text[0].upper()}{text[1:]}."
+
+
+def _unchanged(found: Comparison) -> str:
+    """That nothing changed, of as many figures as that can be said of."""
+    count, nothing = len(found.figures), f"no change that is beyond {_noise(found)}"
+    if not found.unknown:
+        return nothing
+    if found.unknown == count:
+        return (
+            f"cannot tell: of {wording.count(count, 'figure')} no interval between runs is known{_farthest(found, ';')}"
+        )
+    known = wording.count(count - found.unknown, "figure")
+    return f"{nothing} in {known}; of {found.unknown} no interval between runs is known"
+
+
+def _farthest(found: Comparison, lead: str) -> str:
+    """After ``lead`` the largest difference that can't be told from none; empty where there is none."""
+    one = found.farthest
+    return f"{lead} medians differ by up to {percent(one.ratio)} ({one.name})" if one else ""
 
 
 def _why_gone(found: Comparison) -> str:
@@ -109,8 +132,8 @@ def _show(found: Comparison, node: str, findings: int, changes: int, lines: int,
     console.print(title)
     console.print(Text(f"base {_side(found.base)}; new {_side(found.new)}", style="dim"))
     if found.other_machine:
-        console.print(Text("the two sides are of different machines: see their devices below", style="yellow"))
-    console.print(Text(verdict(found), style="bold"))
+        console.print(Text(_machines(found), style="yellow"))
+    _print_words(verdict(found), "bold", console)
     both = [path for path in found.base if path in found.new]
     if both:
         console.print(Text(f"{both[0]} is on both sides", style="yellow"))
@@ -124,10 +147,33 @@ def _show(found: Comparison, node: str, findings: int, changes: int, lines: int,
     ordered = sorted(found.differences, key=lambda one: one[0] != DEVICES)
     settings = [f"{what}: {old} -> {new}" for what, old, new in ordered]
     _print_lines("set differently", settings, lines, console)
-    _print_lines("only in BASE", found.gone, lines, console)
-    _print_lines("only in NEW", found.added, lines, console)
+    _print_lines("only in BASE", _cases(found.gone, lines), lines, console)
+    _print_lines("only in NEW", _cases(found.added, lines), lines, console)
     if any(one.worse for one in found.findings) and not found.other_machine:
         console.print(Text(f"linkscope explain {found.new[-1]}  why it may be so", style="dim"))
+
+
+def _machines(found: Comparison) -> str:
+    if not found.no_machine:
+        return "the two sides are of different machines: see their devices below"
+    run = next((path for path in (*found.base, *found.new) if path not in found.no_machine), "RUN")
+    return f"{wording.few(found.no_machine)}: {no_machine(run)}"
+
+
+def no_machine(run: str) -> str:
+    """What to do about an import that says nothing of its machine, which may be that of ``run``."""
+    return (
+        "an import that says nothing of its machine; if it is the same, "
+        f"`linkscope import FILE --beside {run} -o OTHER.jsonl` takes it from there"
+    )
+
+
+def _cases(names: Sequence[str], most: int) -> Sequence[str]:
+    """Their ids; of more than ``most`` how many each suite row has."""
+    if len(names) <= most:
+        return names
+    counts = Counter("/".join(name.split("/")[:2]) for name in names)
+    return [f"{wording.count(count, 'case')} of {row}" for row, count in counts.most_common()]
 
 
 def _print_finding(number: int, one: CommonCause, most: int, console: Console) -> None:
@@ -169,7 +215,13 @@ def _lost(found: Comparison) -> list[str]:
 def _print_lines(what: str, lines: Sequence[str], most: int, console: Console) -> None:
     if lines:
         rest = f" and {len(lines) - most} more (--full)" if len(lines) > most else ""
-        console.print(Text(f"{what}: {'; '.join(lines[:most])}{rest}", style="dim"))
+        _print_words(f"{what}: {'; '.join(lines[:most])}{rest}", "dim", console)
+
+
+def _print_words(text: str, style: str, console: Console) -> None:
+    """Wrapped, without a break in an id that is longer than a line."""
+    for line in textwrap.wrap(text, console.width, break_long_words=False, break_on_hyphens=False):
+        console.print(Text(line, style=style), soft_wrap=True)
 
 
 def _side(paths: Sequence[str]) -> str:

@@ -35,7 +35,7 @@ from linkscope.report.html_glance import glance
 from linkscope.report.html_limits import MOST_TABLES, fitted
 from linkscope.report.html_records import Records
 from linkscope.report.html_runs import side_by_side
-from linkscope.report.html_sections import chapters, sections_of
+from linkscope.report.html_sections import EVEN, chapters, sections_of
 from linkscope.report.html_use import best_collectives, read_as, use_maps
 from linkscope.report.provenance import date, machine_state, precision, provenance, remarks
 from linkscope.report.series_band import MOST_SERIES
@@ -175,6 +175,7 @@ def environment() -> Environment:
     environment.globals.update(
         wording=wording,
         NARROW=NARROW,
+        EVEN=EVEN,
         MANY=MANY,
         MOST_LEADS=MOST_LEADS,
         MOST_QUESTIONS=MOST_QUESTIONS,

@@ -10,24 +10,27 @@ import polars
 
 from linkscope.analysis.cell import payload
 from linkscope.analysis.choose import choose
-from linkscope.analysis.compare import Comparison, compare
+from linkscope.analysis.compare import Comparison, compare, knows_machine
 from linkscope.analysis.excerpt import Excerpt
 from linkscope.analysis.explain import explain
 from linkscope.analysis.figures import RATE
 from linkscope.analysis.headline import in_unit
 from linkscope.analysis.overview import overview
-from linkscope.analysis.summary import TableSummary
+from linkscope.analysis.shared_figures import shared_figures
+from linkscope.analysis.summary import Table, TableSummary, table_summary
 from linkscope.errors import LinkscopeError
 from linkscope.machine.identity import Identity
 from linkscope.report import compare_text, wording
 from linkscope.report.html_answer import Opening, answer
 from linkscope.report.html_sections import EVEN
 from linkscope.report.provenance import date, precision
+from linkscope.report.runs_curves import RunsCurves, runs_curves
 from linkscope.results.run_file import RunFile
 
 MOST_RUNS = 12
 MOST_LINES = 400
 MOST_FINDINGS = 6
+MOST_PICTURES = 20
 CHANGED = 0.01
 """A table that differs from the base by less is told without how much."""
 
@@ -46,13 +49,15 @@ class RunHead:
 
 @dataclass(frozen=True)
 class RunFigure:
-    """A table's figures in one run; ``change`` from the base, such as "+3.1 %", empty where there is none to tell.
-    ``tone``: better or worse where `compare` tells that figures of the table are in this run, empty where it may be
-    noise and in runs of other nodes."""
+    """A table's figures in one run; ``change`` from the base, such as "+3.1 %", of the figures that both have, empty
+    where there is none to tell. ``of``: what else is to be known of that, such as "of the 11 that both have", "-20.0 %
+    to x7.12". ``tone``: better or worse where `compare` tells that figures of the table are in this run, empty where it
+    may be noise and in runs of other nodes."""
 
     text: str
     change: str
     tone: str
+    of: str = ""
 
 
 @dataclass(frozen=True)
@@ -68,7 +73,7 @@ class RunsLine:
 class SideBySide:
     """``verdict`` and ``findings`` are what `compare` says of each run of the first one's node against it; ``lone``:
     a sentence for each run that has no table in common with any other; ``left_out`` counts the tables that are not
-    shown."""
+    shown. ``pictures``: of tables over sizes that runs share, ``undrawn`` of which there are more."""
 
     runs: tuple[RunHead, ...]
     verdict: str
@@ -77,6 +82,16 @@ class SideBySide:
     lines: tuple[RunsLine, ...]
     left_out: int
     modelled: bool
+    pictures: tuple[RunsCurves, ...]
+    undrawn: int
+
+
+@dataclass(frozen=True)
+class _RunTable:
+    """A table of a run, and that in one line."""
+
+    table: Table
+    line: TableSummary
 
 
 def side_by_side(whole: Sequence[Excerpt]) -> SideBySide:
@@ -91,7 +106,8 @@ def side_by_side(whole: Sequence[Excerpt]) -> SideBySide:
         started = date(str(run.header.get("started", "")))
         of = found.summary
         heads.append(RunHead(_name(runs, number), run.node.name, started, opening, of.modelled, of.imported))
-        tables.append({_key(line): line for line in found.summary.tables})
+        lines = [(line, table) for table in found.tables if (line := table_summary(table)) is not None]
+        tables.append({_key(line): _RunTable(table, line) for line, table in lines})
     tables = _whatever_size(tables)
     lone = [number for number in range(len(runs)) if len(runs) > 1 and _is_lone(number, tables)]
     held = [f"{head.name} holds {_held(table)}" for head, table in zip(heads, tables, strict=True)]
@@ -102,6 +118,7 @@ def side_by_side(whole: Sequence[Excerpt]) -> SideBySide:
     compared = [_compared(runs[0], one) if is_so else None for one, is_so in zip(whole, comparable, strict=True)]
     verdict, findings = _changes(runs, compared)
     told = [set(_told(runs[0], found)) for found in compared]
+    pictures = list(_pictures([head.name for head in heads], tables, found_keys))
     return SideBySide(
         runs=tuple(heads),
         verdict=verdict,
@@ -110,21 +127,32 @@ def side_by_side(whole: Sequence[Excerpt]) -> SideBySide:
         lines=tuple(_line(key, tables, told) for key in found_keys[:MOST_LINES]),
         left_out=max(len(found_keys) - MOST_LINES, 0),
         modelled=any(head.modelled for head in heads),
+        pictures=tuple(pictures[:MOST_PICTURES]),
+        undrawn=max(len(pictures) - MOST_PICTURES, 0),
     )
 
 
-def _is_lone(number: int, tables: Sequence[dict[Key, TableSummary]]) -> bool:
+def _pictures(
+    names: Sequence[str], tables: Sequence[dict[Key, _RunTable]], keys: Sequence[Key]
+) -> Iterator[RunsCurves]:
+    for key in keys:
+        picture = runs_curves(names, [of_run[key].table if key in of_run else None for of_run in tables])
+        if picture is not None:
+            yield picture
+
+
+def _is_lone(number: int, tables: Sequence[dict[Key, _RunTable]]) -> bool:
     """Whether no other run has a table of this one, of whatever size."""
     own = set(map(_unsized, tables[number]))
     return all(own.isdisjoint(map(_unsized, other)) for at, other in enumerate(tables) if at != number)
 
 
-def _held(table: dict[Key, TableSummary]) -> str:
+def _held(table: dict[Key, _RunTable]) -> str:
     """Such as "2 tables of p2p-processes, first "Message between processes""."""
     if not table:
         return "no figure"
-    suites = dict.fromkeys(line.heading.suite for line in table.values())
-    first = next(iter(table.values())).heading.title
+    suites = dict.fromkeys(one.line.heading.suite for one in table.values())
+    first = next(iter(table.values())).line.heading.title
     return f'{wording.count(len(table), "table")} of {wording.few(list(suites))}, first "{first}"'
 
 
@@ -151,16 +179,14 @@ def _compared(base: RunFile, new: Excerpt) -> Comparison:
 
 def _changes(runs: Sequence[RunFile], compared: Sequence[Comparison | None]) -> tuple[str, tuple[str, ...]]:
     """Verdict and findings of `compare`, with the run's name where several were compared."""
-    elsewhere = [run.node.name for run in runs[1:] if not _same_node(runs[0], run)]
-    others = len(elsewhere)
-    strangers = compared[1:].count(None) - others
-    told = "1 run is of another node" if others == 1 else f"{others} runs are of other nodes"
-    reasons = [told + (" by serial numbers" if runs[0].node.name in elsewhere else "")] * bool(others)
+    elsewhere = [run for run in runs[1:] if not _same_node(runs[0], run)]
+    strangers = compared[1:].count(None) - len(elsewhere)
+    reasons = [_apart(runs[0], elsewhere)] if elsewhere else []
     reasons += [f"{wording.count(strangers, 'run')} with no case of the first"] * bool(strangers)
     apart = ", ".join(reasons)
     named = [(f"{_name(runs, number)}: ", found) for number, found in enumerate(compared) if found is not None]
     if not named:
-        between = "" if strangers else " Below are differences between nodes."
+        between = " Below are differences between nodes." if not strangers and all(map(knows_machine, runs)) else ""
         return f"What changed from the first run can't be told: {apart}.{between}", ()
     if len(named) == 1:
         named = [("", named[0][1])]
@@ -173,6 +199,16 @@ def _changes(runs: Sequence[RunFile], compared: Sequence[Comparison | None]) -> 
         for one in found.findings[:MOST_FINDINGS]
     ]
     return verdict + (f" Not compared: {apart}." if apart else ""), tuple(findings)
+
+
+def _apart(base: RunFile, elsewhere: Sequence[RunFile]) -> str:
+    """Why runs are not compared with the base, as far as that is known of their nodes."""
+    for one, other in ((base, elsewhere[0]), *((run, base) for run in elsewhere)):
+        if not knows_machine(one):
+            return f"{one.path.name} is {compare_text.no_machine(str(other.path))}"
+    others = len(elsewhere)
+    told = "1 run is of another node" if others == 1 else f"{others} runs are of other nodes"
+    return told + (" by serial numbers" if any(run.node.name == base.node.name for run in elsewhere) else "")
 
 
 def _name(runs: Sequence[RunFile], number: int) -> str:
@@ -192,7 +228,7 @@ def _key(line: TableSummary) -> Key:
     return f"{heading.suite}/{heading.name}", heading.title, size, _is_rate(line)
 
 
-def _whatever_size(tables: Sequence[dict[Key, TableSummary]]) -> list[dict[Key, TableSummary]]:
+def _whatever_size(tables: Sequence[dict[Key, _RunTable]]) -> list[dict[Key, _RunTable]]:
     """Tables that every run has at one size alone are set against one another, though the sizes differ."""
     of_size: dict[Key, set[str]] = {}
     for table in tables:
@@ -232,30 +268,35 @@ def _is_rate(line: TableSummary) -> bool:
     return line.best.headline is not None and line.best.headline.higher_is_better
 
 
-def _line(key: Key, tables: Sequence[dict[Key, TableSummary]], told: Sequence[Collection[Told]]) -> RunsLine:
+def _line(key: Key, tables: Sequence[dict[Key, _RunTable]], told: Sequence[Collection[Told]]) -> RunsLine:
     """``told``: of each run."""
     _, title, size, _ = key
     base = tables[0].get(key)
-    unit = next(table[key].heading.unit for table in tables if key in table)
+    unit = next(table[key].line.heading.unit for table in tables if key in table)
     found = [_figure(table.get(key), base, unit, of_run) for table, of_run in zip(tables, told, strict=True)]
     return RunsLine(f"{title}{f', {size}' if size else ''}", unit, tuple(found))
 
 
-def _figure(
-    line: TableSummary | None, base: TableSummary | None, unit: str, told: Collection[Told]
-) -> RunFigure | None:
-    if line is None:
+def _figure(own: _RunTable | None, base: _RunTable | None, unit: str, told: Collection[Told]) -> RunFigure | None:
+    if own is None:
         return None
+    line = own.line
     low, high, mean = (_value(line, number, unit) for number in (line.min, line.max, line.mean))
     text = wording.value(mean) if line.spread <= EVEN else f"{wording.value(low)} – {wording.value(high)}"
-    if base is None or base is line or not base.mean:
+    if base is None or base is own:
         return RunFigure(text, "", "")
-    ratio = mean / _value(base, base.mean, unit)
-    if abs(ratio - 1) < CHANGED:
+    shared = shared_figures(base.table.flat, own.table.flat)
+    if shared is None:
+        return RunFigure(text, "", "", "no figure that both have")
+    parts = [f"of the {shared.count} that both have"] if shared.count < max(line.ok, base.line.ok) else []
+    if shared.most > shared.least * (1 + EVEN):
+        parts.append(f"{compare_text.percent(shared.least)} to {compare_text.percent(shared.most)}")
+    elif not parts and abs(shared.mean - 1) < CHANGED:
         return RunFigure(text, "", "")
-    worse, heading = (ratio > 1) != _is_rate(line), line.heading
+    worse, heading = (shared.mean > 1) != _is_rate(line), line.heading
     is_told = (heading.suite, heading.title, _is_rate(line), heading.bytes, worse) in told
-    return RunFigure(text, compare_text.percent(ratio), ("worse" if worse else "better") if is_told else "")
+    tone = ("worse" if worse else "better") if is_told else ""
+    return RunFigure(text, compare_text.percent(shared.mean), tone, ", ".join(parts))
 
 
 def _value(line: TableSummary, number: float, unit: str) -> float:

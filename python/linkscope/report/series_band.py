@@ -48,7 +48,7 @@ def collapsed(table: CurveSet) -> tuple[CurveSet, Band | None]:
     if len(drawn) <= MOST_SERIES:
         return replace(table, curves=tuple(_thinned(curve) for curve in table.curves)), None
     apart = outliers(drawn)
-    lines = (_best(drawn), *(curve for curve in drawn if curve in apart))
+    lines = (best_of(drawn), *(curve for curve in drawn if curve in apart))
     return replace(table, curves=tuple(_thinned(curve) for curve in lines)), _band(drawn)
 
 
@@ -59,6 +59,19 @@ def outliers(curves: Sequence[Curve]) -> list[Curve]:
     usual = median(distance for distance, _ in distances)
     far = [pair for pair in distances if pair[0] > max(APART * usual, LEAST)]
     return [curve for _, curve in sorted(far, key=lambda pair: -pair[0])[:MOST_OUTLIERS]]
+
+
+def best_of(curves: Sequence[Curve]) -> Curve:
+    """The best point at each x, of what may be told as best."""
+    found: dict[float, tuple[float, Cell]] = {}
+    for point in rivals(point for curve in curves for point in curve.points):
+        if point.headline is None or point.x is None:
+            continue
+        value = point.headline.value.median
+        rank = value if point.headline.higher_is_better else -value
+        if point.x not in found or rank > found[point.x][0]:
+            found[point.x] = rank, point
+    return Curve(f"best of {len(curves)} series", tuple(found[x][1] for x in sorted(found)))
 
 
 def _distance(curve: Curve, middle: dict[float, float]) -> float:
@@ -77,19 +90,6 @@ def _values(curves: Sequence[Curve]) -> dict[float, list[float]]:
             if point.headline is not None and point.x is not None:
                 values.setdefault(point.x, []).append(point.headline.value.median)
     return values
-
-
-def _best(curves: Sequence[Curve]) -> Curve:
-    """The best point at each x, of what may be told as best."""
-    found: dict[float, tuple[float, Cell]] = {}
-    for point in rivals(point for curve in curves for point in curve.points):
-        if point.headline is None or point.x is None:
-            continue
-        value = point.headline.value.median
-        rank = value if point.headline.higher_is_better else -value
-        if point.x not in found or rank > found[point.x][0]:
-            found[point.x] = rank, point
-    return Curve(f"best of {len(curves)} series", tuple(found[x][1] for x in sorted(found)))
 
 
 def _band(curves: Sequence[Curve]) -> Band:
