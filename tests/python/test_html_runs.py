@@ -69,8 +69,7 @@ def test_each_run_has_the_tone_of_its_own_comparison(runs: list[RunFile]) -> Non
     """Though another run is worse in the same table."""
     slower = planted.slowed(runs[0], lambda flow: flow["method"] == "copy-engine", 0.9)
     faster = planted.slowed(runs[0], lambda flow: flow["method"] == "copy-engine", 1.1)
-    node = runs[0].header["node"] | {"name": "another"}
-    stranger = replace(slower, header=slower.header | {"node": node})
+    stranger = replace(slower, header=slower.header | {"host": "another"})
     every = [runs[0], *(replace(run, path=Path(f"{n}.jsonl")) for n, run in enumerate((slower, stranger, faster)))]
     page = side_by_side(list(map(all_of, every)))
     assert [text.split(": ")[0] for text in page.findings] == ["0", "2"]
@@ -140,9 +139,9 @@ def test_runs_of_other_nodes_are_shown_and_not_compared() -> None:
     assert page.index(wording.MODELLED) < page.index("<header")
 
 
-def test_serial_numbers_say_which_runs_are_of_one_node_and_names_where_there_are_none(runs: list[RunFile]) -> None:
+def test_serial_numbers_say_which_runs_are_of_one_node_and_hosts_where_there_are_none(runs: list[RunFile]) -> None:
     def of(board: str, name: str) -> RunFile:
-        header = runs[0].header | {"node": runs[0].header["node"] | {"name": name}}
+        header = runs[0].header | {"host": name}
         return replace(
             runs[0], path=Path(f"{board}-{name}.jsonl"), header=header | {"identity": {"board_serial": board}}
         )

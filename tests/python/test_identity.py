@@ -58,7 +58,8 @@ def test_the_first_number_that_both_know_says_whether_two_are_of_one_node() -> N
     assert of_root.same_node(of_user) is True
     assert of_root.same_node(Identity(product_serial="P", gpus={"gpu:0": GpuIdentity(uuid="z")})) is True
     assert of_root.same_node(Identity(product_serial="other", gpus=gpus)) is False
-    assert of_user.same_node(Identity(gpus={"gpu:0": GpuIdentity(uuid="z")})) is False
+    assert of_user.same_node(Identity(gpus={"gpu:0": GpuIdentity(uuid="z")})) is None, "others of the node"
+    assert of_user.same_node(Identity(gpus={"gpu:0": GpuIdentity(serial="2")})) is True
     assert of_user.same_node(Identity(board_serial="B")) is None
     assert Identity().same_node(Identity()) is None
 

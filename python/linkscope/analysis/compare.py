@@ -14,6 +14,7 @@ from linkscope.analysis.common_cause import CommonCause, findings
 from linkscope.analysis.difference import differences
 from linkscope.analysis.figures import RATE
 from linkscope.analysis.figures_in_parts import figures_of, is_modelled
+from linkscope.analysis.same_machine import same_machine
 from linkscope.analysis.setting_changes import DEVICES, setting_changes
 from linkscope.displayed import Displayed
 from linkscope.errors import LinkscopeError
@@ -201,7 +202,7 @@ def compare(base: Sequence[Run], new: Sequence[Run], alpha: float = ALPHA, thres
         not_reached=tuple(name for name in gone if name in planned - left_out),
         added=_only_in(*reversed(outcomes)),
         differences=changed,
-        other_machine=any(what == DEVICES for what, _, _ in changed) and not _same_machine(base[-1], new[-1]),
+        other_machine=any(what == DEVICES for what, _, _ in changed) and not same_machine(base[-1], new[-1]),
         calibrated=bool(new[-1].header.get("noise")),
         no_machine=tuple(str(run.path) for run in (*base, *new) if not knows_machine(run)),
     )
@@ -306,19 +307,9 @@ def _lost(base: polars.DataFrame, new: polars.DataFrame) -> tuple[tuple[str, str
     )
 
 
-def _same_machine(one: Run, other: Run) -> bool:
-    """Whether both are of one host, or of the same described node, and no device is another model."""
-    models = {device.id: device.name for device in one.node.devices}
-    if any(models.get(device.id, device.name) != device.name for device in other.node.devices):
-        return False
-    if one.node.modelled or other.node.modelled:
-        return one.node.modelled == other.node.modelled and one.node.name == other.node.name
-    return bool(one.header.get("host") == other.header.get("host"))
-
-
 def _missing_devices(base: Run, new: Sequence[Run]) -> list[str]:
     """Ids of the base's devices that no new run has, where all are of one machine."""
-    if not all(_same_machine(base, run) for run in new):
+    if not all(same_machine(base, run) for run in new):
         return []
     there = {device.id for run in new for device in run.node.devices}
     return [device.id for device in base.node.devices if device.id not in there]

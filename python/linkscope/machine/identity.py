@@ -45,17 +45,19 @@ class Identity:
         return _known({**told, "gpus": _known(gpus)})
 
     def same_node(self, other: Identity) -> bool | None:
-        """Whether both are of one node: by the machine's serial number, the mainboard's, or a GPU that both have; by
-        the first of these that both know. None where they know none in common, as runs of root and of others may.
+        """Whether both are of one node: by the first of the machine's serial number and the mainboard's that both
+        know, else by a GPU that both have. None where that does not say it: runs of root know more than others, and a
+        job may have other GPUs of the same node.
         """
-        for one, two in zip(self._numbers(), other._numbers(), strict=True):
+        for one, two in ((self.product_serial, other.product_serial), (self.board_serial, other.board_serial)):
             if one and two:
-                return bool(one & two)
-        return None
+                return one == two
+        return True if self._gpus() & other._gpus() else None
 
-    def _numbers(self) -> tuple[set[str], ...]:
-        gpus = {gpu.uuid or gpu.serial for gpu in self.gpus.values()}
-        return tuple(set(filter(None, some)) for some in ({self.product_serial}, {self.board_serial}, gpus))
+    def _gpus(self) -> set[tuple[str, str]]:
+        """Each number of each GPU, with what kind of number it is."""
+        kinds = ((kind, str(getattr(gpu, kind) or "")) for gpu in self.gpus.values() for kind in ("uuid", "serial"))
+        return {one for one in kinds if one[1]}
 
     @staticmethod
     def from_json(data: Mapping[str, Any]) -> Identity:

@@ -16,10 +16,10 @@ from linkscope.analysis.explain import explain
 from linkscope.analysis.figures import RATE
 from linkscope.analysis.headline import in_unit
 from linkscope.analysis.overview import overview
+from linkscope.analysis.same_machine import same_machine
 from linkscope.analysis.shared_figures import shared_figures
 from linkscope.analysis.summary import Table, TableSummary, table_summary
 from linkscope.errors import LinkscopeError
-from linkscope.machine.identity import Identity
 from linkscope.report import compare_text, wording
 from linkscope.report.html_answer import Opening, answer
 from linkscope.report.html_sections import EVEN
@@ -160,14 +160,7 @@ def _is_comparable(base: RunFile, run: RunFile) -> bool:
     """Whether it is of the base's node, since others have no noise in common with it, and has cases of it, too."""
     have = {row.id for row in base.rows if row.status == "ok"}
     shares = any(row.status in ("ok", "failed") and row.id in have for row in run.rows)
-    return shares and _same_node(base, run)
-
-
-def _same_node(base: RunFile, run: RunFile) -> bool:
-    """By serial numbers where both have them, else by name."""
-    numbers = [Identity.from_json(one.header.get("identity", {})) for one in (base, run)]
-    known = numbers[0].same_node(numbers[1])
-    return run.node.name == base.node.name if known is None else known
+    return shares and same_machine(base, run)
 
 
 def _compared(base: RunFile, new: Excerpt) -> Comparison:
@@ -179,7 +172,7 @@ def _compared(base: RunFile, new: Excerpt) -> Comparison:
 
 def _changes(runs: Sequence[RunFile], compared: Sequence[Comparison | None]) -> tuple[str, tuple[str, ...]]:
     """Verdict and findings of `compare`, with the run's name where several were compared."""
-    elsewhere = [run for run in runs[1:] if not _same_node(runs[0], run)]
+    elsewhere = [run for run in runs[1:] if not same_machine(runs[0], run)]
     strangers = compared[1:].count(None) - len(elsewhere)
     reasons = [_apart(runs[0], elsewhere)] if elsewhere else []
     reasons += [f"{wording.count(strangers, 'run')} with no case of the first"] * bool(strangers)
@@ -208,7 +201,8 @@ def _apart(base: RunFile, elsewhere: Sequence[RunFile]) -> str:
             return f"{one.path.name} is {compare_text.no_machine(str(other.path))}"
     others = len(elsewhere)
     told = "1 run is of another node" if others == 1 else f"{others} runs are of other nodes"
-    return told + (" by serial numbers" if any(run.node.name == base.node.name for run in elsewhere) else "")
+    by_number = any(run.header.get("host") == base.header.get("host") for run in elsewhere)
+    return f"{told} by serial numbers" if by_number else told
 
 
 def _name(runs: Sequence[RunFile], number: int) -> str:
