@@ -291,6 +291,27 @@ def test_a_latency_that_is_known_of_such_gpus_is_held_against_that(healthy: RunF
     assert late.shortfalls
 
 
+@pytest.mark.parametrize("other", [{"cache": "flushed"}, {"load": "sustained"}, {"memory": "vmm"}], ids=str)
+def test_a_known_latency_is_of_its_caches_load_and_memory_alone(other: dict[str, str], healthy: RunFile) -> None:
+    rows = []
+    for row in healthy.rows:
+        if row.name == "chase-gpu":
+            raw = json.loads(json.dumps(row.raw))
+            (raw["case"]["flows"][0]["source"] if "memory" in other else raw["case"]).update(other)
+            rows.append(Row.from_json(raw))
+    judged = explain(faults.late(lambda flow: True, 4.2)(replace(healthy, rows=tuple(rows)))).latencies
+    assert len(judged) == 16
+    assert {one.held_against for one in judged} == {SIBLINGS}
+    assert not any(one.short for one in judged)
+
+
+def test_nvbandwidths_own_chase_is_held_against_its_own_figure(tmp_path: Path, real_engine: None) -> None:
+    run = linkscope.run("nvbandwidth", output=tmp_path / "a.jsonl", machine="h200x4", keyword="d2d-latency-sm")
+    judged = explain(run).latencies
+    assert len(judged) == 12
+    assert all("nvbandwidth" in one.held_against for one in judged)
+
+
 @pytest.mark.parametrize("width", [80, 120])
 def test_every_line_names_its_path_and_the_size_of_its_figure(width: int, healthy: RunFile) -> None:
     page = Console(width=width, file=StringIO())

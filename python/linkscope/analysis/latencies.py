@@ -109,11 +109,19 @@ def _of(row: Row, paths: Paths) -> tuple[JudgedLatency, Path] | None:
     found = JudgedLatency(
         row.id, row.name, source, waits, kind, flow["method"], size, link, value, row.noise, row.modelled
     )
-    parameters = flow.get("parameters") or {}
-    known = expected_latency(paths.node.device(waits).name, link, flow["method"], size, parameters)
+    known = expected_latency(paths.node.device(waits).name, link, _asked(row))
     if known is not None and path.widest_hops <= 1:
         found = replace(found, expected_ns=known.ns, held_against=known.source, short=_late(found, known.ns))
     return found, path
+
+
+def _asked(row: Row) -> Json:
+    """What a published latency is of."""
+    flow = row.case["flows"][0]
+    return {
+        **{"method": flow["method"], "bytes": flow["bytes"], "parameters": flow.get("parameters") or {}},
+        **{"cache": row.case.get("cache"), "memory": flow["source"].get("memory"), "load": row.load},
+    }
 
 
 def _family(row: Row, one: JudgedLatency, path: Path) -> tuple[Any, ...]:
