@@ -16,6 +16,7 @@ from linkscope.analysis.latencies import TOLERANCE, JudgedLatency
 from linkscope.analysis.layers import Added
 from linkscope.analysis.ledger import SATURATED, SIBLINGS, SIZE, Ledger
 from linkscope.analysis.left_out import OF_CPUS, OF_PROCESSES, OF_WORKLOADS, TOGETHER
+from linkscope.machine.described import machine_names
 from linkscope.report import wording
 from linkscope.report.grid import empty_grid
 
@@ -150,7 +151,12 @@ def _of_model(found: Diagnosis) -> str:
     """A model is no witness for itself: what others have found of such nodes is."""
     agree = f"{wording.count(found.published, 'figure')} agree with what such nodes are known to reach. "
     told = agree if found.published else ""
-    return f"{told}`linkscope list machines {found.node}` says what is assumed and what it lacks."
+    where = (
+        f"`linkscope list machines {found.node}`"
+        if found.node in machine_names()
+        else "`linkscope list machines` of its file"
+    )
+    return f"{told}{where} says what is assumed and what it lacks."
 
 
 def _nothing(found: Diagnosis) -> str:
