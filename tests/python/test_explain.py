@@ -17,6 +17,7 @@ from typer.testing import CliRunner
 import linkscope
 from linkscope.analysis import latencies
 from linkscope.analysis.by_flow import apart
+from linkscope.analysis.conditions import telling_apart
 from linkscope.analysis.explain import UNKNOWN, Account, Diagnosis, Shortfall, explain
 from linkscope.analysis.headline import headline
 from linkscope.analysis.ledger import SIBLINGS
@@ -313,15 +314,36 @@ def test_nvbandwidths_own_chase_is_held_against_its_own_figure(tmp_path: Path, r
 
 
 @pytest.mark.parametrize("width", [80, 120])
-def test_every_line_names_its_path_and_the_size_of_its_figure(width: int, healthy: RunFile) -> None:
+def test_every_line_says_which_figure_it_is_of(width: int, healthy: RunFile) -> None:
     page = Console(width=width, file=StringIO())
     found = explain(healthy)
     explain_text.show_all(found, page)
-    lines = [line.split() for line in page.file.getvalue().splitlines()]  # type: ignore[attr-defined]
+    lines = named_figures(page.file.getvalue())  # type: ignore[attr-defined]
     accounts: list[Account] = [*found.accounts, *found.latencies]
+    assert len(lines) == len(set(lines)) == len(accounts)
     for one in accounts:
         words = {one.source, one.destination, one.method, *wording.size(one.bytes).split()}
-        assert any(words <= set(line) for line in lines), one.id
+        assert any(words <= set(line.split()) for line in lines), one.id
+
+
+def named_figures(page: str) -> list[str]:
+    """What stands left of the figures, of every line of the tables."""
+    found, end = [], 0
+    for line in page.splitlines():
+        if line.startswith("path "):
+            end = line.index(" size ") + len(" size")
+        elif line.endswith(" %") and end:
+            found.append(line[:end])
+    return found
+
+
+def test_figures_are_told_apart_by_the_fewest_conditions() -> None:
+    a = {"hops": "512", "stride": "128", "cache": "warm", "suite row": "default/a"}
+    assert telling_apart([a]) == [""]
+    assert telling_apart([a, {**a, "hops": "1024"}]) == ["hops 512", "hops 1024"]
+    assert telling_apart([a, {**a, "cache": "flushed"}]) == ["cache warm", "cache flushed"]
+    assert telling_apart([a, {**a, "ordering": "release"}]) == ["", "release"]
+    assert telling_apart([a, {**a, "suite row": "default/b"}]) == ["suite row default/a", "suite row default/b"]
 
 
 def test_three_faults_fit_a_page(healthy: RunFile) -> None:
