@@ -17,6 +17,7 @@ from typer.testing import CliRunner
 import linkscope
 from linkscope.analysis import latencies
 from linkscope.analysis.by_flow import apart
+from linkscope.analysis.conditions import telling_apart
 from linkscope.analysis.explain import UNKNOWN, Account, Diagnosis, Shortfall, explain
 from linkscope.analysis.headline import headline
 from linkscope.analysis.ledger import SIBLINGS
@@ -291,16 +292,58 @@ def test_a_latency_that_is_known_of_such_gpus_is_held_against_that(healthy: RunF
     assert late.shortfalls
 
 
+@pytest.mark.parametrize("other", [{"cache": "flushed"}, {"load": "sustained"}, {"memory": "vmm"}], ids=str)
+def test_a_known_latency_is_of_its_caches_load_and_memory_alone(other: dict[str, str], healthy: RunFile) -> None:
+    rows = []
+    for row in healthy.rows:
+        if row.name == "chase-gpu":
+            raw = json.loads(json.dumps(row.raw))
+            (raw["case"]["flows"][0]["source"] if "memory" in other else raw["case"]).update(other)
+            rows.append(Row.from_json(raw))
+    judged = explain(faults.late(lambda flow: True, 4.2)(replace(healthy, rows=tuple(rows)))).latencies
+    assert len(judged) == 16
+    assert {one.held_against for one in judged} == {SIBLINGS}
+    assert not any(one.short for one in judged)
+
+
+def test_nvbandwidths_own_chase_is_held_against_its_own_figure(tmp_path: Path, real_engine: None) -> None:
+    run = linkscope.run("nvbandwidth", output=tmp_path / "a.jsonl", machine="h200x4", keyword="d2d-latency-sm")
+    judged = explain(run).latencies
+    assert len(judged) == 12
+    assert all("nvbandwidth" in one.held_against for one in judged)
+
+
 @pytest.mark.parametrize("width", [80, 120])
-def test_every_line_names_its_path_and_the_size_of_its_figure(width: int, healthy: RunFile) -> None:
+def test_every_line_says_which_figure_it_is_of(width: int, healthy: RunFile) -> None:
     page = Console(width=width, file=StringIO())
     found = explain(healthy)
     explain_text.show_all(found, page)
-    lines = [line.split() for line in page.file.getvalue().splitlines()]  # type: ignore[attr-defined]
+    lines = named_figures(page.file.getvalue())  # type: ignore[attr-defined]
     accounts: list[Account] = [*found.accounts, *found.latencies]
+    assert len(lines) == len(set(lines)) == len(accounts)
     for one in accounts:
         words = {one.source, one.destination, one.method, *wording.size(one.bytes).split()}
-        assert any(words <= set(line) for line in lines), one.id
+        assert any(words <= set(line.split()) for line in lines), one.id
+
+
+def named_figures(page: str) -> list[str]:
+    """What stands left of the figures, of every line of the tables."""
+    found, end = [], 0
+    for line in page.splitlines():
+        if line.startswith("path "):
+            end = line.index(" size ") + len(" size")
+        elif line.endswith(" %") and end:
+            found.append(line[:end])
+    return found
+
+
+def test_figures_are_told_apart_by_the_fewest_conditions() -> None:
+    a = {"hops": "512", "stride": "128", "cache": "warm", "suite row": "default/a"}
+    assert telling_apart([a]) == [""]
+    assert telling_apart([a, {**a, "hops": "1024"}]) == ["hops 512", "hops 1024"]
+    assert telling_apart([a, {**a, "cache": "flushed"}]) == ["cache warm", "cache flushed"]
+    assert telling_apart([a, {**a, "ordering": "release"}]) == ["", "release"]
+    assert telling_apart([a, {**a, "suite row": "default/b"}]) == ["suite row default/a", "suite row default/b"]
 
 
 def test_three_faults_fit_a_page(healthy: RunFile) -> None:

@@ -108,17 +108,21 @@ def test_a_rate_that_still_rises_has_lower_bounds_only() -> None:
     assert found["rising"].to_list() == [True]
 
 
-def falling_curve(cache: str) -> list[Row]:
+def curve(rates: dict[int, float], device: str = "numa:0", processes: int = 1) -> list[Row]:
+    """GB/s by size within the memory of a device, nothing done against caches."""
     found = []
-    for size, gbps in ((4 * KIB, 100.0), (16 * KIB, 160.0), (64 * KIB, 150.0), (MIB, 40.0), (64 * MIB, 8.0)):
-        flow = made.flow("numa:0", "numa:0", size, "memcpy", parameters={"threads": 1})
-        case = {**made.case(f"memcpy/{size}", [flow], {"figure": "first"}, "host"), "cache": cache}
-        found.append(made.ok(case, [made.seconds(size, gbps, str(size), noise=0.003)]))
+    for size, gbps in rates.items():
+        flow = made.flow(device, device, size, "memcpy", parameters={"threads": 1})
+        case = {**made.case(f"memcpy/{size}", [flow], {"figure": "first"}, "host"), "cache": "warm"}
+        found.append(made.ok({**case, "processes": processes}, [made.seconds(size, gbps, str(size), noise=0.003)]))
     return found
 
 
+FALLING = {4 * KIB: 100.0, 16 * KIB: 160.0, 64 * KIB: 150.0, MIB: 40.0, 64 * MIB: 8.0}
+
+
 def test_a_rate_that_falls_has_a_largest_instead_of_a_size_from_which_on_it_saturates() -> None:
-    table = saturation(figures(made.run(found=falling_curve("warm"))))
+    table = saturation(figures(made.run(found=curve(FALLING))))
     (fallen,) = table.to_dicts()
     assert (fallen["falling"], fallen["rising"]) == (True, False)
     assert (fallen["half_bytes"], fallen["share80_bytes"], fallen["share90_bytes"]) == (None, None, None)
@@ -126,6 +130,26 @@ def test_a_rate_that_falls_has_a_largest_instead_of_a_size_from_which_on_it_satu
     assert fallen["best_gbps"] == pytest.approx(160, rel=0.01)
     said = conclusion("saturation", table)
     assert all(words in said for words in ("16 KiB", "64 KiB", "64 MiB"))
+
+
+@pytest.mark.parametrize(
+    ("device", "processes", "cached"), [("numa:0", 1, True), ("numa:0", 2, False), ("gpu:0", 1, False)]
+)
+def test_caches_serve_only_what_cpus_of_one_process_move(device: str, processes: int, cached: bool) -> None:
+    table = saturation(figures(made.run(found=curve(FALLING, device, processes))))
+    assert (table["falling"].to_list(), table["cached"].to_list()) == ([True], [cached])
+    assert ("cache" in conclusion("saturation", table)) == cached
+
+
+def test_a_rate_that_falls_and_rises_again_still_rises_and_tells_both() -> None:
+    rates = {KIB: 100.0, 4 * KIB: 20.0, 16 * KIB: 40.0, 64 * KIB: 80.0}
+    table = saturation(figures(made.run(found=curve(rates, processes=2))))
+    (found,) = table.to_dicts()
+    assert (found["falling"], found["rising"]) == (False, True)
+    assert (found["best_bytes"], found["kept_bytes"]) == (KIB, KIB)
+    assert found["share90_bytes"] > 16 * KIB
+    said = conclusion("saturation", table)
+    assert all(words in said for words in ("rising", "1 KiB", "64 KiB"))
 
 
 def test_a_last_rate_that_may_be_as_high_as_any_does_not_fall() -> None:

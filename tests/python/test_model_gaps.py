@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import io
+import json
+import shlex
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from launching import real_engine
 from rich.console import Console
+from typer.testing import CliRunner
 
 import linkscope
 from linkscope.analysis.explain import explain
 from linkscope.analysis.model_gaps import ModelGaps, model_gaps
 from linkscope.analysis.overview import overview
+from linkscope.cli.main import app
 from linkscope.cli.progress import ahead, not_modelled
 from linkscope.launch.job import Request, prepare
 from linkscope.report import brief_text, explain_text, model_gaps_text
@@ -42,7 +46,7 @@ def test_of_several_suites_each_is_named() -> None:
 
 def test_where_all_is_modelled_nothing_is_said() -> None:
     gaps = model_gaps([("s", "a", None)])
-    assert model_gaps_text.lines(gaps, "node") == []
+    assert model_gaps_text.lines(gaps, "node", "node") == []
     assert model_gaps_text.sentence(gaps, "node") == ""
 
 
@@ -62,6 +66,34 @@ def test_a_screen_says_it_above_the_verdict_which_is_a_models(messages: RunFile)
     text = " ".join(file.getvalue().split())
     assert text.index(HOST_MPI) < text.index(explain_text.headline(diagnosis))
     assert "linkscope list machines frontier" in explain_text.grounds(diagnosis)
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> Path:
+    """A machine file of one's own, in a folder whose name the shell would split."""
+    (folder := tmp_path / "a b").mkdir()
+    described = (Path(__file__).parents[2] / "machines" / "frontier.yaml").read_text()
+    (path := folder / "mine.yaml").write_text(described.replace("name: frontier", "name: mine"))
+    return path
+
+
+def test_what_is_advised_of_a_machine_file_of_ones_own_can_be_typed(own: Path, real_engine: None) -> None:
+    job = prepare(Request(suites=("p2p-processes",), machine=str(own), keyword="ping-pong"))
+    (advice,) = (line for line in ahead(job, job.cases).splitlines() if "list machines" in line)
+    words = shlex.split(advice.split("`")[1])
+    assert words == ["linkscope", "list", "machines", str(own)]
+    card = json.loads(CliRunner().invoke(app, [*words[1:], "--json"]).output)
+    assert shlex.split(card["model it"]) == ["linkscope", "run", "--machine", str(own)]
+    assert HOST_MPI in card["has no figures for"].values()
+    assert "COPY" not in card["add a figure"]
+
+
+def test_a_verdict_names_no_machine_that_list_does_not_know(messages: RunFile) -> None:
+    diagnosis = explain(messages)
+    assert "`linkscope list machines frontier`" in explain_text.grounds(diagnosis)
+    foreign = explain_text.grounds(replace(diagnosis, node="x; rm y"))
+    assert "rm y" not in foreign
+    assert "linkscope list machines" in foreign
 
 
 @pytest.mark.parametrize("width", [80, 120])

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, replace
 from math import ceil
 from typing import Any
 
+from linkscope.analysis.conditions import conditions
 from linkscope.analysis.headline import headline
 from linkscope.analysis.ledger import SIBLINGS
 from linkscope.machine.expected import expected_latency
@@ -30,7 +31,7 @@ class JudgedLatency:
 
     ``expected_ns``: published for such a path, else what quick siblings need, else None; ``held_against``: which of
     them. ``short``: it is later than that by more than its interval, the node's noise and the tolerance. ``kind``,
-    ``link``: as in a ledger.
+    ``link``, ``conditions``: as in a ledger.
     """
 
     id: str
@@ -44,6 +45,7 @@ class JudgedLatency:
     measured: Stats
     noise: float
     modelled: bool
+    conditions: dict[str, str]
     expected_ns: float | None = None
     held_against: str = ""
     short: bool = False
@@ -107,13 +109,22 @@ def _of(row: Row, paths: Paths) -> tuple[JudgedLatency, Path] | None:
     value = figure.in_unit("ns").value
     size = flow["bytes"]
     found = JudgedLatency(
-        row.id, row.name, source, waits, kind, flow["method"], size, link, value, row.noise, row.modelled
+        *(row.id, row.name, source, waits, kind, flow["method"], size, link, value, row.noise, row.modelled),
+        conditions(row),
     )
-    parameters = flow.get("parameters") or {}
-    known = expected_latency(paths.node.device(waits).name, link, flow["method"], size, parameters)
+    known = expected_latency(paths.node.device(waits).name, link, _asked(row))
     if known is not None and path.widest_hops <= 1:
         found = replace(found, expected_ns=known.ns, held_against=known.source, short=_late(found, known.ns))
     return found, path
+
+
+def _asked(row: Row) -> Json:
+    """What a published latency is of."""
+    flow = row.case["flows"][0]
+    return {
+        **{"method": flow["method"], "bytes": flow["bytes"], "parameters": flow.get("parameters") or {}},
+        **{"cache": row.case.get("cache"), "memory": flow["source"].get("memory"), "load": row.load},
+    }
 
 
 def _family(row: Row, one: JudgedLatency, path: Path) -> tuple[Any, ...]:

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from math import ceil
 from typing import Any
 
+from linkscope.analysis.conditions import conditions
 from linkscope.analysis.headline import headline
 from linkscope.machine.expected import Expected, expected
 from linkscope.machine.paths import Path, Paths
@@ -45,7 +46,7 @@ class Ledger:
     ``kind``: peer, host or local; ``way`` as in machines/expected/links.yaml.
     ``line_gbps``: of all directions together, the links as they were built (None: not known). ``expected_gbps``:
     published for such a path, else what its best sibling reaches, else None. ``short``: the figure is below that by
-    more than its interval, the node's noise and ``tolerance``.
+    more than its interval, the node's noise and ``tolerance``. ``conditions``: what else its case says, by name.
     """
 
     id: str
@@ -67,6 +68,7 @@ class Ledger:
     tolerance: float
     short: bool
     modelled: bool
+    conditions: dict[str, str]
 
     @property
     def gpus(self) -> tuple[str, ...]:
@@ -194,6 +196,7 @@ def _account(row: Row, measured: Stats, paths: Paths, path: Path, kind: str, way
         tolerance=known.tolerance if known and goal is not None else SIBLING_TOLERANCE[kind],
         short=known is not None and goal is not None and _short(measured, row.noise, goal, known.tolerance),
         modelled=row.modelled,
+        conditions=conditions(row),
     )
 
 

@@ -13,6 +13,8 @@ import polars
 
 from linkscope.analysis.size_series import KEY_SCHEMA, size_series
 
+Json = dict[str, Any]
+
 SHARES = {"half": 0.5, "share80": 0.8, "share90": 0.9}
 RISING = 0.02
 """A rate that still grew by more with the last step of size has not reached its end."""
@@ -22,6 +24,7 @@ SCHEMA: dict[str, Any] = {
     **KEY_SCHEMA,
     **{"modelled": polars.Boolean, "largest_bytes": polars.Int64, "gbps": polars.Float64, "rising": polars.Boolean},
     **{"falling": polars.Boolean, "best_gbps": polars.Float64, "best_bytes": polars.Int64, "kept_bytes": polars.Int64},
+    "cached": polars.Boolean,
     **{f"{name}_bytes{bound}": polars.Float64 for name in SHARES for bound in ("", "_low", "_high")},
 }
 
@@ -46,18 +49,21 @@ def saturation(figures: polars.DataFrame) -> polars.DataFrame:
     of the upper one. Null where already the smallest size reaches it. ``rising``: the last step of size still brought
     more than 2 %, so that all of these are lower bounds.
 
-    ``falling``: the rate at the largest size is surely below another, and below 90 % of the largest, ``best_gbps`` at
-    ``best_bytes`` (caches serve small sizes, say). Then there is no size from which on it saturates (all null, never
-    ``rising``), but one up to which 90 % of the largest rate are kept, ``kept_bytes``.
+    ``best_gbps`` at ``best_bytes``: the largest rate, where the one at the largest size is surely below another, and
+    below 90 % of the largest; up to ``kept_bytes`` 90 % of it are kept. Null elsewhere. ``falling``: it is so and not
+    ``rising``. Then there is no size from which on it saturates (all null). ``cached``: CPUs of one process moved it
+    alone, and nothing was done against caches, so that these may have served small sizes.
     """
     found = []
     for key, lines in size_series(figures.filter(polars.col("gbps").is_not_null())):
         rates = [Rate(*line) for line in lines.select("bytes", "gbps", "gbps_low", "gbps_high").iter_rows()]
         last, before = rates[-1], rates[-2]
         line = {**key, "largest_bytes": last.size, "gbps": last.gbps}
-        line |= {"rising": last.gbps > before.gbps * (1 + RISING), "falling": falls(rates)}
+        rising, below = last.gbps > before.gbps * (1 + RISING), falls(rates)
+        line |= {"rising": rising, "falling": below and not rising, "cached": _cached(lines.row(0, named=True))}
+        line |= _largest(rates) if below else {}
         if line["falling"]:
-            found.append(line | {"rising": False, **_largest(rates)})
+            found.append(line)
             continue
         for name, share in SHARES.items():
             sizes = reaching(rates, share)
@@ -71,6 +77,11 @@ def falls(rates: Sequence[Rate]) -> bool:
     """Whether the last is surely below another, and below 90 % of the largest."""
     last = rates[-1]
     return last.gbps < KEPT * max(rate.gbps for rate in rates) and any(rate.low > last.high for rate in rates)
+
+
+def _cached(line: Json) -> bool:
+    alone = line["processes"] == 1 and line["flows"] == 1 and line["members"] is None
+    return alone and line["cache"] == "warm" and str(line["executor"]).startswith("numa:")
 
 
 def _largest(rates: Sequence[Rate]) -> dict[str, float]:

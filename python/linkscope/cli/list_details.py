@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterable, Mapping
 from typing import TypeAlias
 
 from linkscope.analysis.study import load_study
 from linkscope.cli.list_entry import ListEntry
 from linkscope.cli.model_extent import model_extent
-from linkscope.machine.described import load_machine
+from linkscope.machine.described import load_machine, machine_names
 from linkscope.plan.distinct_titles import distinct_titles
 from linkscope.plan.suite import Suite, load_suite, suite_names
 from linkscope.plan.suite_row import SuiteRow
@@ -57,14 +58,21 @@ def _machine(one: ListEntry) -> Details:
     kinds = {"gpu": "GPUs", "numa": "NUMA nodes", "switch": "switches"}
     devices = ", ".join(f"{len(node.of_kind(kind))} {name}" for kind, name in kinds.items() if node.of_kind(kind))
     notes = {str(number): note for number, note in enumerate(node.notes[1:], 1)}
+    machine = shlex.quote(one.name)
+    if one.name in machine_names():
+        add = (
+            f"copy machines/{one.name}.yaml of the checkout (installed: linkscope/machines), write the figure and its "
+            "source under methods, then `linkscope run --machine ./COPY.yaml`"
+        )
+    else:
+        add = "write it and its source under methods of this file"
     return {
         "devices": f"{devices}, {len(node.links)} links",
         **model_extent(one.name),
         "assumptions and notes": notes,
-        "model it": f"linkscope run --machine {one.name}",
-        "add a figure": f"copy machines/{one.name}.yaml of the checkout (installed: linkscope/machines), write "
-        "the figure and its source under methods, then `linkscope run --machine ./COPY.yaml`",
-        "its links": f"linkscope topology --machine {one.name}",
+        "model it": f"linkscope run --machine {machine}",
+        "add a figure": add,
+        "its links": f"linkscope topology --machine {machine}",
     }
 
 

@@ -42,7 +42,9 @@ def entries(what: str) -> list[ListEntry]:
 
 
 def entry(what: str, name: str) -> ListEntry:
-    """The one of that name. Raises LinkscopeError where there is none."""
+    """The one of that name; a machine's may be its file, too. Raises LinkscopeError where there is none."""
+    if what == "machines":
+        return _machine(name)
     found = {one.name: one for one in (entries(what) if what != "suites" else _suites_without_extent())}
     if name not in found:
         raise unknown(_SINGULAR.get(what, what.removesuffix("s")), name, found, f"linkscope list {what}")
@@ -92,9 +94,11 @@ def _patterns() -> list[ListEntry]:
 
 
 def _machines() -> list[ListEntry]:
-    return [
-        ListEntry(name, " ".join(load_machine(name).notes[:1]), columns=interfaces(name)) for name in machine_names()
-    ]
+    return [_machine(name) for name in machine_names()]
+
+
+def _machine(name_or_path: str) -> ListEntry:
+    return ListEntry(name_or_path, " ".join(load_machine(name_or_path).notes[:1]), columns=interfaces(name_or_path))
 
 
 def _methods() -> list[ListEntry]:

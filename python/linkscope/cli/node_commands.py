@@ -23,7 +23,11 @@ def list_(
     ] = "suites",
     name: Annotated[
         str | None,
-        typer.Argument(help="All about this one.", show_default=False, autocompletion=completing.listed_names),
+        typer.Argument(
+            help="All about this one; machines: or a file.yaml.",
+            show_default=False,
+            autocompletion=completing.listed_names,
+        ),
     ] = None,
     as_json: AsJson = False,
 ) -> int:

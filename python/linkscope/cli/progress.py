@@ -42,7 +42,7 @@ def not_modelled(job: Job) -> list[str]:
         return []
     asked = (one for one in job.cases if one.skip is None or NOT_MODELLED in one.case.get("labels", {}))
     gaps = model_gaps((str(one.case["suite"]), str(one.case["name"]), one.skip) for one in asked)
-    return model_gaps_text.lines(gaps, job.node.name)
+    return model_gaps_text.lines(gaps, job.node.name, job.request.machine or job.node.name)
 
 
 def extent(job: Job, cases: Sequence[PlannedCase]) -> str:

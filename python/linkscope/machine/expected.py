@@ -48,14 +48,12 @@ class ExpectedLatency:
     source: str
 
 
-def expected_latency(
-    device: str, link: str, method: str, size: int, parameters: Mapping[str, Any]
-) -> ExpectedLatency | None:
-    """Of the GPU that waits, the kind of link that it asks over ("memory": its own memory), and a method of ``size``
-    bytes with these parameters alone; None: nobody has published it."""
+def expected_latency(device: str, link: str, case: Mapping[str, Any]) -> ExpectedLatency | None:
+    """Of the GPU that waits, the kind of link that it asks over ("memory": its own memory), and all that an entry says
+    of a case: ``method``, ``bytes``, ``parameters``, ``cache``, ``memory`` (that answers) and ``load``; None: nobody
+    has published it."""
     for entry in _data()["latencies"]:
-        same = (method, size, dict(parameters)) == (entry["method"], entry["bytes"], entry["parameters"])
-        if same and re.search(entry["device"], device) and link.startswith(entry["link"]):
+        if case == entry["case"] and re.search(entry["device"], device) and link.startswith(entry["link"]):
             return ExpectedLatency(entry["ns"], entry["source"])
     return None
 

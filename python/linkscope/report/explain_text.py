@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Literal
 
 from rich.console import Console
 from rich.measure import Measurement
@@ -11,11 +12,13 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from linkscope.analysis.conditions import telling_apart
 from linkscope.analysis.explain import Account, Diagnosis, Shortfall
 from linkscope.analysis.latencies import TOLERANCE, JudgedLatency
 from linkscope.analysis.layers import Added
 from linkscope.analysis.ledger import SATURATED, SIBLINGS, SIZE, Ledger
 from linkscope.analysis.left_out import OF_CPUS, OF_PROCESSES, OF_WORKLOADS, TOGETHER
+from linkscope.machine.described import machine_names
 from linkscope.report import wording
 from linkscope.report.grid import empty_grid
 
@@ -150,7 +153,12 @@ def _of_model(found: Diagnosis) -> str:
     """A model is no witness for itself: what others have found of such nodes is."""
     agree = f"{wording.count(found.published, 'figure')} agree with what such nodes are known to reach. "
     told = agree if found.published else ""
-    return f"{told}`linkscope list machines {found.node}` says what is assumed and what it lacks."
+    where = (
+        f"`linkscope list machines {found.node}`"
+        if found.node in machine_names()
+        else "`linkscope list machines` of its file"
+    )
+    return f"{told}{where} says what is assumed and what it lacks."
 
 
 def _nothing(found: Diagnosis) -> str:
@@ -271,16 +279,17 @@ def _measured(found: Diagnosis) -> str:
 
 def _table(some: Iterable[Account], marks: Mapping[str, str], measured: str, names: Sequence[str]) -> Table:
     """``marks``: of each source of what is expected; ``names``: of the steps to it."""
-    lines = [_line(one) for one in some]
+    lines = _told_apart(_line(one) for one in some)
     wide = max(len(line.expected) for line in lines)
     noted = max(len(marks[line.account.held_against]) for line in lines)
     grid = empty_grid("path")
     for name in ("by", "size", *names, "expected", measured, "of it"):
-        grid.add_column(Text(name), justify="left" if name in ("by", "expected") else "right", no_wrap=True)
+        justify: Literal["left", "right"] = "left" if name in ("by", "expected") else "right"
+        grid.add_column(Text(name), justify=justify, no_wrap=name != "by")
     for line in lines:
         one = line.account
         grid.add_row(
-            *(Text(line.path, no_wrap=True), Text(one.method), Text(wording.size(one.bytes))),
+            *(Text(line.path, no_wrap=True), Text(line.by), Text(wording.size(one.bytes))),
             *(Text(line.steps[name]) for name in names),
             Text(f"{line.expected:>{wide}} {marks[one.held_against]:<{noted}}"),
             Text(line.measured),
@@ -298,6 +307,12 @@ class _Entry:
     steps: Mapping[str, str]
     expected: str
     measured: str
+    apart: str = ""
+    """What tells it from others of its path, method and size."""
+
+    @property
+    def by(self) -> str:
+        return f"{self.account.method} {self.apart}".rstrip()
 
     @property
     def share(self) -> str:
@@ -306,6 +321,19 @@ class _Entry:
         if not one.held_against:
             return "–"
         return f"{(1 + (one.missing if isinstance(one, JudgedLatency) else -one.missing)) * 100:.1f} %"
+
+
+def _told_apart(lines: Iterable[_Entry]) -> list[_Entry]:
+    """Each with what it differs in from others of its path, method and size."""
+    found = list(lines)
+    alike: dict[tuple[object, ...], list[int]] = {}
+    for place, line in enumerate(found):
+        alike.setdefault((line.path, line.account.method, line.account.bytes), []).append(place)
+    for places in alike.values():
+        words = telling_apart([found[place].account.conditions for place in places])
+        for place, word in zip(places, words, strict=True):
+            found[place] = replace(found[place], apart=word)
+    return found
 
 
 def _line(one: Account) -> _Entry:

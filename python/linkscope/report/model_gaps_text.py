@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 
 from linkscope.analysis.model_gaps import ModelGaps
 
 
-def lines(gaps: ModelGaps, node: str) -> list[str]:
-    """Which suite rows are not modelled, why, and what to do, each in a line; none where all are modelled."""
+def lines(gaps: ModelGaps, node: str, machine: str) -> list[str]:
+    """Which suite rows are not modelled, why, and what to do, each in a line; none where all are modelled. ``machine``:
+    the name of the description of ``node``, or its file."""
     if not gaps.lacking:
         return []
     most = f"at most {len(gaps.modelled)}" if gaps.modelled else "none"
     head = f"{node}'s model has {most} of {gaps.asked} suite rows"
     head += f": {_few(gaps.modelled, 1)}" if gaps.modelled else ""
-    ask = f"`linkscope list machines {node}` says what it has, and how to add a figure"
+    ask = f"`linkscope list machines {shlex.quote(machine)}` says what it has, and how to add a figure"
     return [head, *(f"not modelled: {_few(rows, 1)}: {_short(why, node)}" for why, rows in gaps.lacking.items()), ask]
 
 

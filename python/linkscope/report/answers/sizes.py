@@ -80,11 +80,14 @@ FITS = Answer(
 
 def _saturation(table: DataFrame) -> str:
     known = table.filter(polars.col("share90_bytes").is_not_null(), ~polars.col("rising"))
-    at_once = len(table.filter(polars.col("share90_bytes").is_null(), ~polars.col("falling")))
-    rising = len(table.filter("rising"))
+    at_once = len(table.filter(polars.col("share90_bytes").is_null(), ~polars.col("falling"), ~polars.col("rising")))
+    rising = table.filter("rising")
     counted = f"of {wording.count(len(table), 'rate')}"
-    counts = [(at_once, "there with the smallest size"), (rising, "still rising at the largest")]
+    counts = [(at_once, "there with the smallest size"), (len(rising), "still rising at the largest")]
     told = [f"{count} {counted} {'is' if count == 1 else 'are'} {what}" for count, what in counts if count]
+    below = rising.filter(polars.col("best_gbps").is_not_null())
+    if len(below):
+        told[-1] += f", {len(below)} below an earlier rate: {_highest(below)}"
     more = "; ".join([*told, *_falls(table.filter("falling"), counted)])
     if known.is_empty():
         return f"No rate shows where it saturates: {more}."
@@ -97,26 +100,32 @@ def _saturation(table: DataFrame) -> str:
 
 
 def _falls(falling: DataFrame, counted: str) -> list[str]:
-    """Of rates that fall with size how far the highest does; empty where none falls."""
+    """How many rates fall with size, and how far the highest does; empty where none falls."""
     if falling.is_empty():
         return []
-    line = falling.sort("best_gbps", maintain_order=True).row(-1, named=True)
     fall = "fall" if len(falling) > 1 else "falls"
-    why = ", as caches serve small ones" if line["cache"] == "warm" else ""
+    why = ", as caches serve small ones" if falling["cached"].all() else ""
+    return [f"{len(falling)} {counted} {fall} with size{why}: {_highest(falling)}"]
+
+
+def _highest(below: DataFrame) -> str:
+    """Of rates that are below what they were how far the highest is."""
+    line = below.sort("best_gbps", maintain_order=True).row(-1, named=True)
     best, last = wording.value(line["best_gbps"]), wording.value(line["gbps"])
     at, largest, kept = (wording.size(line[f"{name}_bytes"]) for name in ("best", "largest", "kept"))
-    return [
-        f"{len(falling)} {counted} {fall} with size{why}: from {best} GB/s at {at} to {last} at {largest}, below 90 % "
-        f"of the largest beyond {kept} ({words(where(line), how(line))})"
-    ]
+    return (
+        f"from {best} GB/s at {at} to {last} at {largest}, below 90 % of the largest beyond {kept} "
+        f"({words(where(line), how(line))})"
+    )
 
 
 def _of_rate(line: Line) -> str:
-    """With how it falls, if it does: there is no size then from which on it saturates."""
-    if not line["falling"]:
+    """With how far it is below its largest, if it is: where it falls, no size is there from which on it saturates."""
+    if line["best_gbps"] is None:
         return _path(line)
     best, at = wording.value(line["best_gbps"]), wording.size(line["best_bytes"])
-    return words(_path(line), f"falls: {best} at {at}, 90 % of it up to {wording.size(line['kept_bytes'])}")
+    change = "rises again" if line["rising"] else "falls"
+    return words(_path(line), f"{change}: {best} at {at}, 90 % of it up to {wording.size(line['kept_bytes'])}")
 
 
 def _reached(line: Line, name: str) -> str:

@@ -1,0 +1,40 @@
+"""Conditions: under what a figure was measured besides path, method and size, and which of them tell figures apart."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from linkscope.results.row import Row
+
+_NAMED = ("cache", "load", "clock", "suite row")
+"""Conditions whose values say little alone."""
+
+
+def conditions(row: Row) -> dict[str, str]:
+    """By name, the plainest first: parameters of the method, memories, caches, load, clock, environment, suite row."""
+    flow = row.case["flows"][0]
+    ends = (flow[end] for end in ("source", "destination") if end in flow)
+    memories = (" ".join(filter(None, (end.get("memory"), end.get("first_touch")))) for end in ends)
+    return {
+        **{name: str(value) for name, value in (flow.get("parameters") or {}).items()},
+        "memory": " > ".join(memories),
+        **{"cache": str(row.case.get("cache", "rotated")), "load": row.load, "clock": str(row.case.get("clock"))},
+        "environment": " ".join(f"{name}={value}" for name, value in sorted(row.environment.items())),
+        "suite row": f"{row.suite}/{row.name}",
+    }
+
+
+def telling_apart(alike: Sequence[Mapping[str, str]]) -> list[str]:
+    """Of each of figures with these conditions the fewest, in order, that tell all apart: "release", "hops 512"; none
+    for one alone."""
+    told: list[tuple[str, ...]] = [() for _ in alike]
+    for name in dict.fromkeys(name for one in alike for name in one):
+        more = [(*words, _word(name, one.get(name, ""))) for words, one in zip(told, alike, strict=True)]
+        if len(set(more)) > len(set(told)):
+            told = more
+    return [" ".join(filter(None, words)) for words in told]
+
+
+def _word(name: str, value: str) -> str:
+    alone = name in ("memory", "environment") or value.isalpha()
+    return value if not value or (alone and name not in _NAMED) else f"{name} {value}"
