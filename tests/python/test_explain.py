@@ -341,9 +341,14 @@ def test_figures_are_told_apart_by_the_fewest_conditions() -> None:
     a = {"hops": "512", "stride": "128", "cache": "warm", "suite row": "default/a"}
     assert telling_apart([a]) == [""]
     assert telling_apart([a, {**a, "hops": "1024"}]) == ["hops 512", "hops 1024"]
-    assert telling_apart([a, {**a, "cache": "flushed"}]) == ["cache warm", "cache flushed"]
+    assert telling_apart([a, {**a, "cache": "flushed"}]) == ["warm", "flushed"]
+    assert telling_apart([a, {**a, "hops": "1024"}, {**a, "hops": "1024", "cache": "flushed"}]) == [
+        "hops 512",
+        "hops 1024 warm",
+        "hops 1024 flushed",
+    ]
     assert telling_apart([a, {**a, "ordering": "release"}]) == ["", "release"]
-    assert telling_apart([a, {**a, "suite row": "default/b"}]) == ["suite row default/a", "suite row default/b"]
+    assert telling_apart([a, {**a, "suite row": "default/b"}]) == ["default/a", "default/b"]
 
 
 def test_three_faults_fit_a_page(healthy: RunFile) -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from linkscope.results.row import Row
 
-_NAMED = ("cache", "load", "clock", "suite row")
-"""Conditions whose values say little alone."""
+_ALONE = ("memory", "cache", "environment", "suite row")
+"""Conditions whose values speak for themselves, as words do that are values of parameters."""
 
 
 def conditions(row: Row) -> dict[str, str]:
@@ -31,10 +32,11 @@ def telling_apart(alike: Sequence[Mapping[str, str]]) -> list[str]:
     for name in dict.fromkeys(name for one in alike for name in one):
         more = [(*words, _word(name, one.get(name, ""))) for words, one in zip(told, alike, strict=True)]
         if len(set(more)) > len(set(told)):
-            told = more
+            times = Counter(told)
+            told = [longer if times[words] > 1 else words for words, longer in zip(told, more, strict=True)]
     return [" ".join(filter(None, words)) for words in told]
 
 
 def _word(name: str, value: str) -> str:
-    alone = name in ("memory", "environment") or value.isalpha()
-    return value if not value or (alone and name not in _NAMED) else f"{name} {value}"
+    alone = name in _ALONE or (value.isalpha() and name not in ("load", "clock"))
+    return value if alone or not value else f"{name} {value}"

@@ -283,13 +283,14 @@ def _table(some: Iterable[Account], marks: Mapping[str, str], measured: str, nam
     wide = max(len(line.expected) for line in lines)
     noted = max(len(marks[line.account.held_against]) for line in lines)
     grid = empty_grid("path")
+    grid.columns[0].no_wrap = True
     for name in ("by", "size", *names, "expected", measured, "of it"):
         justify: Literal["left", "right"] = "left" if name in ("by", "expected") else "right"
         grid.add_column(Text(name), justify=justify, no_wrap=name != "by")
     for line in lines:
         one = line.account
         grid.add_row(
-            *(Text(line.path, no_wrap=True), Text(line.by), Text(wording.size(one.bytes))),
+            *(Text(line.path, no_wrap=True), Text(line.by, overflow="fold"), Text(wording.size(one.bytes))),
             *(Text(line.steps[name]) for name in names),
             Text(f"{line.expected:>{wide}} {marks[one.held_against]:<{noted}}"),
             Text(line.measured),
