@@ -7,6 +7,7 @@ import random
 from dataclasses import replace
 from io import StringIO
 from pathlib import Path
+from statistics import median
 
 import planted_faults as faults
 import pytest
@@ -17,7 +18,7 @@ from typer.testing import CliRunner
 import linkscope
 from linkscope.analysis import latencies
 from linkscope.analysis.by_flow import apart
-from linkscope.analysis.conditions import telling_apart
+from linkscope.analysis.conditions import differing
 from linkscope.analysis.explain import UNKNOWN, Account, Diagnosis, Shortfall, explain
 from linkscope.analysis.headline import headline
 from linkscope.analysis.ledger import SIBLINGS
@@ -292,6 +293,18 @@ def test_a_latency_that_is_known_of_such_gpus_is_held_against_that(healthy: RunF
     assert late.shortfalls
 
 
+@pytest.mark.parametrize("kind", ["local", "peer"])
+def test_a_chase_is_held_against_other_runs_than_the_one_that_is_recorded(kind: str, healthy: RunFile) -> None:
+    """It would be held against itself: what is known is the median of two runs on two other GPUs."""
+    turns = [RunFile.read(path) for path in sorted((RECORDED.parents[1] / "turns").glob("h200x2-*.jsonl"))]
+    chases = [
+        one for run in turns for one in explain(run).latencies if (one.method, one.kind) == ("pointer-chase", kind)
+    ]
+    (known,) = {one.expected_ns for one in chases}
+    assert known == pytest.approx(median(one.measured.median for one in chases), rel=0.001)
+    assert known in {one.expected_ns for one in explain(healthy).latencies}
+
+
 @pytest.mark.parametrize("other", [{"cache": "flushed"}, {"load": "sustained"}, {"memory": "vmm"}], ids=str)
 def test_a_known_latency_is_of_its_caches_load_and_memory_alone(other: dict[str, str], healthy: RunFile) -> None:
     rows = []
@@ -339,16 +352,16 @@ def named_figures(page: str) -> list[str]:
 
 def test_figures_are_told_apart_by_the_fewest_conditions() -> None:
     a = {"hops": "512", "stride": "128", "cache": "warm", "suite row": "default/a"}
-    assert telling_apart([a]) == [""]
-    assert telling_apart([a, {**a, "hops": "1024"}]) == ["hops 512", "hops 1024"]
-    assert telling_apart([a, {**a, "cache": "flushed"}]) == ["warm", "flushed"]
-    assert telling_apart([a, {**a, "hops": "1024"}, {**a, "hops": "1024", "cache": "flushed"}]) == [
+    assert differing([a]) == [""]
+    assert differing([a, {**a, "hops": "1024"}]) == ["hops 512", "hops 1024"]
+    assert differing([a, {**a, "cache": "flushed"}]) == ["warm", "flushed"]
+    assert differing([a, {**a, "hops": "1024"}, {**a, "hops": "1024", "cache": "flushed"}]) == [
         "hops 512",
         "hops 1024 warm",
         "hops 1024 flushed",
     ]
-    assert telling_apart([a, {**a, "ordering": "release"}]) == ["", "release"]
-    assert telling_apart([a, {**a, "suite row": "default/b"}]) == ["default/a", "default/b"]
+    assert differing([a, {**a, "ordering": "release"}]) == ["", "release"]
+    assert differing([a, {**a, "suite row": "default/b"}]) == ["default/a", "default/b"]
 
 
 def test_three_faults_fit_a_page(healthy: RunFile) -> None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from linkscope.results.row import Row
+from linkscope.telling_apart import telling_apart
 
 _ALONE = ("memory", "cache", "environment", "suite row")
 """Conditions whose values speak for themselves, as words do that are values of parameters."""
@@ -25,16 +25,14 @@ def conditions(row: Row) -> dict[str, str]:
     }
 
 
-def telling_apart(alike: Sequence[Mapping[str, str]]) -> list[str]:
-    """Of each of figures with these conditions the fewest, in order, that tell all apart: "release", "hops 512"; none
-    for one alone."""
-    told: list[tuple[str, ...]] = [() for _ in alike]
-    for name in dict.fromkeys(name for one in alike for name in one):
-        more = [(*words, _word(name, one.get(name, ""))) for words, one in zip(told, alike, strict=True)]
-        if len(set(more)) > len(set(told)):
-            times = Counter(told)
-            told = [longer if times[words] > 1 else words for words, longer in zip(told, more, strict=True)]
-    return [" ".join(filter(None, words)) for words in told]
+def differing(alike: Sequence[Mapping[str, str]]) -> list[str]:
+    """Of each of figures with these conditions what tells it from the others: "release", "hops 512"; "" for one
+    alone."""
+    names = list(dict.fromkeys(name for one in alike for name in one))
+    return [
+        " ".join(words)
+        for words in telling_apart([[_word(name, one.get(name, "")) for name in names] for one in alike])
+    ]
 
 
 def _word(name: str, value: str) -> str:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 
 from linkscope.listed import listed
 from linkscope.plan.suite_row import SuiteRow
 from linkscope.plan.workload_row import WorkloadRow
 from linkscope.sizes import format_bytes
+from linkscope.telling_apart import telling_apart
 
 AnyRow = SuiteRow | WorkloadRow
 
@@ -21,21 +21,16 @@ def distinct_titles(rows: Sequence[AnyRow]) -> dict[str, str]:
     for row in rows:
         alike.setdefault(row.title, []).append(row)
     return {
-        name: ", ".join([title, *words]) for title, some in alike.items() for name, words in _differences(some).items()
+        row.name: ", ".join([title, *words])
+        for title, some in alike.items()
+        for row, words in zip(some, telling_apart(_every(some)), strict=True)
     }
 
 
-def _differences(rows: Sequence[AnyRow]) -> dict[str, tuple[str, ...]]:
-    """Words for each by name, of the fewest properties, in order, that tell all apart; none for one alone."""
-    told: dict[str, tuple[str, ...]] = {row.name: () for row in rows}
+def _every(rows: Sequence[AnyRow]) -> list[list[str]]:
+    """The facts of each."""
     parameters = list(dict.fromkeys(name for row in rows if isinstance(row, SuiteRow) for name in row.parameters))
-    facts = {row.name: _facts(row, parameters) for row in rows}
-    for place in range(max(map(len, facts.values()))):
-        more = {name: (*words, *facts[name][place : place + 1]) for name, words in told.items()}
-        if len(set(more.values())) > len(set(told.values())):
-            times = Counter(told.values())
-            told = {name: more[name] if times[words] > 1 else words for name, words in told.items()}
-    return {name: tuple(filter(None, words)) for name, words in told.items()}
+    return [_facts(row, parameters) for row in rows]
 
 
 def _facts(row: AnyRow, parameters: Sequence[str]) -> list[str]:

@@ -12,7 +12,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from linkscope.analysis.conditions import telling_apart
+from linkscope.analysis.conditions import differing
 from linkscope.analysis.explain import Account, Diagnosis, Shortfall
 from linkscope.analysis.latencies import TOLERANCE, JudgedLatency
 from linkscope.analysis.layers import Added
@@ -331,7 +331,7 @@ def _told_apart(lines: Iterable[_Entry]) -> list[_Entry]:
     for place, line in enumerate(found):
         alike.setdefault((line.path, line.account.method, line.account.bytes), []).append(place)
     for places in alike.values():
-        words = telling_apart([found[place].account.conditions for place in places])
+        words = differing([found[place].account.conditions for place in places])
         for place, word in zip(places, words, strict=True):
             found[place] = replace(found[place], apart=word)
     return found
