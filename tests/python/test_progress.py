@@ -16,6 +16,7 @@ from linkscope.cli.live_progress import LINES, LiveProgress
 from linkscope.cli.progress_lines import QUIET_S, ProgressLines
 from linkscope.cli.row_tally import Found, at_the_end, figures, span
 from linkscope.launch.pace import PRIOR_S, Pace
+from linkscope.launch.run import Listener
 from linkscope.plan.budget import RoundLimits
 from linkscope.plan.planned_case import PlannedCase
 
@@ -49,12 +50,18 @@ class Clock:
         return self.seconds
 
 
+def begun(cases: Sequence[PlannedCase], rounds: RoundLimits, clock: Clock, text: io.StringIO) -> Listener:
+    """Of a job of these cases, about which a line is in ``text`` already."""
+    listener = ProgressLines(Console(file=text, width=80), lambda job, pending: "begins", clock).listener()
+    listener.on_job(job(cases, rounds), cases)
+    return listener
+
+
 def told(rows: Sequence[Json], cases: Sequence[PlannedCase], clock: Clock | None = None) -> list[str]:
     """What is printed of the first round, after the line about the job."""
     text = io.StringIO()
     clock = clock or Clock()
-    listener = ProgressLines(Console(file=text, width=80), lambda job, pending: "begins", clock).listener()
-    listener.on_job(job(cases, RoundLimits()), cases)
+    listener = begun(cases, RoundLimits(), clock, text)
     listener.on_round(0, cases)
     for row in rows:
         listener.on_row(row)
@@ -85,10 +92,8 @@ def test_what_cannot_run_is_no_line_of_its_own_and_a_failure_is_told_once_for_ea
 
 def test_a_long_silence_is_broken_by_how_far_the_run_is() -> None:
     cases = [planned("copies", size) for size in (1, 2, 3)]
-    clock = Clock()
-    text = io.StringIO()
-    listener = ProgressLines(Console(file=text, width=80), lambda job, pending: "begins", clock).listener()
-    listener.on_job(job(cases, RoundLimits(3, 6)), cases)
+    clock, text = Clock(), io.StringIO()
+    listener = begun(cases, RoundLimits(3, 6), clock, text)
     listener.on_round(0, cases)
     listener.on_row(ended(cases[0]))
     clock.seconds = QUIET_S + 1
@@ -99,10 +104,8 @@ def test_a_long_silence_is_broken_by_how_far_the_run_is() -> None:
 def test_rounds_for_wide_figures_are_no_line_each() -> None:
     """A run with a budget goes on with them while it lasts: that may be dozens."""
     cases = [planned("copies", size) for size in (1, 2, 3)]
-    clock = Clock()
-    text = io.StringIO()
-    listener = ProgressLines(Console(file=text, width=80), lambda job, pending: "begins", clock).listener()
-    listener.on_job(job(cases, RoundLimits(3, 40)), cases)
+    clock, text = Clock(), io.StringIO()
+    listener = begun(cases, RoundLimits(3, 40), clock, text)
     for number in range(40):
         clock.seconds += 2
         listener.on_round(number, cases[: 1 if number >= 3 else 3])

@@ -16,6 +16,8 @@ from linkscope.analysis.library_settings import settings
 from linkscope.analysis.size_ranges import AS_GOOD, Cost, difference, equals
 
 FEWEST_SIZES = 2
+ENOUGH_SHARED = 4
+"""Sizes that two ways have, to leave the others out."""
 _OF_LIBRARY = frozenset(("xccl-collective",))
 _WANTED = ("way", "bytes", "assumed", "cost", "cost_low", "cost_high")
 
@@ -66,7 +68,7 @@ class BySize:
         have, where they are enough."""
         having = Counter(int(size) for costs in self.ways.values() for size in costs)
         shared = sorted(size for size, ways in having.items() if ways > 1)
-        sizes = tuple(shared) if len(shared) >= FEWEST_SIZES else self.sizes
+        sizes = tuple(shared) if len(shared) >= ENOUGH_SHARED else self.sizes
         if len(sizes) <= most:
             return sizes
         return tuple(sizes[round(number * (len(sizes) - 1) / (most - 1))] for number in range(most))

@@ -7,6 +7,7 @@ from typing import Any
 
 import polars
 
+BETWEEN_PROCESSES = "between processes"
 _ENDS = ("executor", "source", "destination", "members", "processes", "collective", "workload", "deck")
 
 
@@ -36,7 +37,7 @@ def movement(line: Mapping[str, Any]) -> str:
         kind = "GPUs" if members[0].startswith("gpu:") else "ranks"
         apart = f" in {line['processes']} processes" if line["processes"] > 1 and kind == "GPUs" else ""
         return f"{line['collective']} on {len(members)} {kind}{apart}"
-    between = ", between processes" if line["processes"] > 1 else ""
+    between = f", {BETWEEN_PROCESSES}" if line["processes"] > 1 else ""
     if source and destination:
         if source == destination and not between:
             return f"within a {_kind(source)}"

@@ -45,7 +45,9 @@ def run(
     from linkscope.launch.job import Request
 
     if keyword and len(keyword) > 1:
-        raise LinkscopeError(f"-k counts once: write -k {shlex.quote(' and '.join(keyword))}, or 'or' for either")
+        raise LinkscopeError(
+            f"-k stands there {len(keyword)} times: write -k {shlex.quote(' and '.join(keyword))}, or 'or' for either"
+        )
     word = keyword[0] if keyword else None
     named = options.named | given({"methods": methods, "sizes": sizes, "clock": clock, "keyword": word})
     launching = options.launching(interface)

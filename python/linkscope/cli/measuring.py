@@ -19,7 +19,8 @@ from linkscope.launch.launcher.launch_options import LaunchOptions
 from linkscope.launch.run import default_output, newest_output
 from linkscope.launch.run import resume as resume_run
 from linkscope.launch.run import run as start_run
-from linkscope.report.peer_formats.formats import check_format, not_printed, printed
+from linkscope.report import wording
+from linkscope.report.peer_formats.formats import FORMATS, check_format, not_printed, printed
 from linkscope.results.run_file import RunFile
 
 
@@ -135,7 +136,7 @@ def _next(done: RunFile, page: Path, options: RunOptions, form: str | None) -> l
     width = max(map(len, ways))
     wrote = [f"wrote {done.path} and {page}" if options.report else f"wrote {done.path}"]
     if form is not None and (left := not_printed(done, form)):
-        wrote.append(f"cases of which that tool has no test, in this file alone: {left}")
+        wrote.append(f"not in that table: {wording.count(left, 'case')} that {FORMATS[form].tool} has no test for")
     return wrote + [f"{way:<{width}}  {what}" for way, what in ways.items()]
 
 

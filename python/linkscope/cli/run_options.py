@@ -22,7 +22,9 @@ Output = Annotated[
 ]
 Devices = Annotated[str | None, typer.Option(help="Use only these: gpu:0,gpu:2 or gpu:0-3,numa:1.")]
 Methods = Annotated[str | None, typer.Option(help="Use only these: copy-engine,kernel-copy.")]
-Sizes = Annotated[str | None, typer.Option(help="Sizes of bandwidth cases: 512M, 1K,64K, 4K:1G:2x.")]
+Sizes = Annotated[
+    str | None, typer.Option(help="Sizes of bandwidths, messages and collectives: 512M, 1K,64K, 4K:1G:2x.")
+]
 Keyword = Annotated[
     list[str] | None,
     typer.Option(

@@ -13,7 +13,7 @@ from rich.text import Text
 from linkscope.analysis.by_size import BySize
 from linkscope.analysis.choose import ANY, Question
 from linkscope.report import wording
-from linkscope.report.choose_text import title
+from linkscope.report.choose_text import MAY_BE_FASTER, title
 from linkscope.report.grid import GAP
 
 MOST_SIZES = 7
@@ -120,6 +120,6 @@ def _below(found: Sequence[BySize], shown: int) -> list[str]:
     rates = ["GB/s: size over time"] if any(size >= RATES_FROM for size in one.picks(MOST_SIZES)) else []
     ways = [wording.count(left, "more way")] if left else []
     others = [wording.count(len(found) - 1, "more question")] if len(found) > 1 else []
-    settings = [f"{setting}: with NVLS NCCL may be faster" for setting in one.settings]
+    settings = [f"{setting}: {MAY_BE_FASTER}" for setting in one.settings]
     more = [f"and {'; '.join((*ways, *others))}: see --full"] if ways or others else []
     return [*filter(None, ["; ".join((*marks, *rates))]), *settings, *more]

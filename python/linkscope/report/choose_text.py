@@ -11,6 +11,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from linkscope.analysis.choose import AtSize, Choice, Choices, Question, interface
+from linkscope.analysis.movement import BETWEEN_PROCESSES
 from linkscope.analysis.size_ranges import AS_GOOD, Crossover, SizeRange
 from linkscope.analysis.workloads import WorkloadTable
 from linkscope.packaged_suites import packaged_suites
@@ -50,8 +51,11 @@ NAMED = {
     "and is the faster one where its own small buffers stay in a cache",
 }
 """Ways whose names say little."""
+_OTHER_CALLS = ("ping-pong", "window", "both ways")
+"""Of messages between processes, in what they are timed by: anything but one message at a time, one way."""
 _PLAIN = re.compile(r"\w[\w.-]*", re.ASCII)
 """A name that needs no quotes."""
+MAY_BE_FASTER = "with NVLS NCCL may be faster"
 WITH_NVLS = "`env -u NCCL_NVLS_ENABLE linkscope run collectives -k graph-recorded` measures that NCCL beside direct."
 
 
@@ -146,7 +150,9 @@ def aside(answer: Choice) -> str:
 def title(question: Question) -> str:
     """Such as "GPU to GPU, nvlink-18, device > device (device clock)"."""
     what = ", ".join(word for word in (question.movement, question.tier, question.memory) if word)
-    return f"{what} ({', '.join(question.conditions)})"
+    clock, *others = question.conditions
+    one_way = BETWEEN_PROCESSES in question.movement and not any(word in clock for word in _OTHER_CALLS)
+    return f"{what} ({', '.join([clock, *(['one way'] if one_way else []), *others])})"
 
 
 def best(one: SizeRange) -> str:
@@ -211,7 +217,7 @@ def caveats(found: Choices) -> list[str]:
     rivals = {name for one in found.answers for name in one.rivals}
     named = [text for start, text in NAMED.items() if any(name.startswith(start) for name in rivals)]
     told = [f"{'; '.join(named)}."] if named else []
-    told += [f"{setting}: with NVLS NCCL may be faster. {WITH_NVLS}" for setting in found.settings]
+    told += [f"{setting}: {MAY_BE_FASTER}. {WITH_NVLS}" for setting in found.settings]
     if found.empty:
         told.append("Messages of 0 B move nothing, and are not ranked.")
     if found.assumed:

@@ -125,7 +125,7 @@ def unasked(run: RunFile) -> str:
     of its plan."""
     request = run.header.get("plan", {}).get("request") or {}
     others = "" if run.missing else other_sizes((row.case for row in run.rows), request.get("sizes"))
-    return f"the suite has other sizes than those asked for: {others}" if others else ""
+    return f"some sizes asked for are not in the suite, which has: {others}" if others else ""
 
 
 def date(text: str) -> str:
