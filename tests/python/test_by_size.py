@@ -58,6 +58,20 @@ def test_a_way_far_behind_that_nobody_knows_well_is_not_called_equal() -> None:
     assert line[3:] == ["1.430", "?", "1.000", "*", "1.005", "*"]
 
 
+def test_a_way_alone_at_a_size_is_not_called_the_fastest_there(crossing: BySize) -> None:
+    fast = {float(KIB): _exactly(1e-6)}
+    slow = {size: _exactly(2e-6) for size in (float(KIB), 4.0 * KIB)}
+    lines = _printed([BySize(crossing.question, {"slow": slow, "fast": fast})])
+    assert next(line.split() for line in lines if line.startswith("1 KiB"))[-2:] == ["1.000", "*"]
+    assert next(line.split() for line in lines if line.startswith("4 KiB"))[3:] == ["2.000", "-"]
+
+
+def test_graphs_of_many_calls_and_linkscopes_own_kernels_are_explained_beside_their_figures() -> None:
+    told = "\n".join(_printed(by_size(figures(RunFile.read(RUNS / "h200x4-direct.jsonl")))))
+    assert "graph of 20: one launch for 20 calls" in told
+    assert "direct: linkscope's own kernels" in told
+
+
 def test_sizes_are_spread_between_the_first_and_the_last(crossing: BySize) -> None:
     assert crossing.picks(20) == crossing.sizes
     assert crossing.picks(4) == tuple(crossing.sizes[number] for number in (0, 3, 6, 9))

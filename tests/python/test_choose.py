@@ -247,17 +247,17 @@ def test_memory_that_is_open_is_chosen_too() -> None:
     assert free.ranges[-1].best == ("copy-engine to device",)
 
 
-def there_and_back(method: str, memory: str, seconds: float, sizes: list[int]) -> list[Row]:
-    """Half of a round trip between two processes on host memory."""
+def there_and_back(method: str, memory: str, seconds: float, sizes: list[int], call: str = "ping-pong") -> list[Row]:
+    """Half of a round trip between two processes on host memory, or of another ``call`` the time of one."""
     found = []
     for size in sizes:
         ends = {
             end: {"device": "numa:0", "memory": memory, "rank": rank}
             for rank, end in enumerate(("source", "destination"))
         }
-        flow = made.flow("numa:0", "numa:0", size, method, parameters={"call": "ping-pong"}) | ends
-        plan_case = made.case(f"{method}/{size}", [flow], {"figure": "latency", "tier": "local"}, "host")
-        row = made.ok({**plan_case, "processes": 2}, [[seconds] * 9], latency=True)
+        flow = made.flow("numa:0", "numa:0", size, method, parameters={"call": call}) | ends
+        plan_case = made.case(f"{method}/{call}/{size}", [flow], {"figure": "latency", "tier": "local"}, "host")
+        row = made.ok({**plan_case, "processes": 2}, [[seconds] * 9], latency=call == "ping-pong")
         found.append(Row.from_json({**row.raw, "modelled": False, "backend": "host"}))
     return found
 
@@ -275,11 +275,8 @@ def test_messages_there_and_back_are_chosen_by_their_time() -> None:
 def test_sizes_that_one_way_does_not_know_are_told() -> None:
     sizes = [8, 64, KIB, 64 * KIB]
     known = [*there_and_back("mpi", "pageable", 8e-7, [*sizes, 16]), *there_and_back("shm-copy", "shm", 2e-7, sizes)]
-    wide = {"seconds": {**known[0].raw["flows"][0]["seconds"], "low": 1e-7, "high": 1e-5}}
     unsure = [
-        Row.from_json({**row.raw, "flows": [{**row.raw["flows"][0], **wide}]})
-        if "mpi" in row.id and size_of(row) in (16, 64, 64 * KIB)
-        else row
+        with_seconds(row, low=1e-7, high=1e-5) if "mpi" in row.id and size_of(row) in (16, 64, 64 * KIB) else row
         for row in known
     ]
     answer = only(chosen(unsure))
@@ -288,6 +285,43 @@ def test_sizes_that_one_way_does_not_know_are_told() -> None:
     assert any("64 B, 64 KiB" in line for line in choose_text.closings(answer))
     assert html_use.in_words(answer).endswith("from 8 B to 1 KiB")
     assert only(chosen(known)).unknown == ()
+
+
+def test_an_unknown_figure_counts_where_it_is_told_apart_all_the_same() -> None:
+    sizes = [8, 64, KIB, 64 * KIB]
+    known = [*there_and_back("mpi", "pageable", 8e-6, sizes), *there_and_back("shm-copy", "shm", 2e-7, sizes)]
+    wide = [with_seconds(row, low=5e-8, high=8e-7) if "shm-copy" in row.id else row for row in known]
+    answer = only(chosen(wide))
+    assert [one.best for one in answer.ranges] == [("shm-copy from shm to shm",)]
+    assert answer.unknown == ()
+
+
+def test_a_run_whose_intervals_leave_every_size_open_says_so() -> None:
+    sizes = [8, 64, KIB, 64 * KIB]
+    known = [*there_and_back("mpi", "pageable", 8e-7, sizes), *there_and_back("shm-copy", "shm", 2e-7, sizes)]
+    found = chosen([with_seconds(row, low=1e-8, high=1e-4) for row in known])
+    assert found.answers == ()
+    assert found.unrivalled == ()
+    assert [one.movement for one in found.undecided] == ["host to host, between processes"]
+    assert choose_text.verdict(found).startswith("Cannot tell which way is faster")
+
+
+def test_messages_as_osu_has_them_come_first() -> None:
+    sizes = [8, 64, KIB, 64 * KIB]
+    usual = [*there_and_back("mpi", "pageable", 8e-7, sizes), *there_and_back("shm-copy", "shm", 2e-7, sizes)]
+    one_way = [
+        *there_and_back("mpi", "pageable", 8e-6, sizes, call="send"),
+        *there_and_back("shm-copy", "shm", 2e-7, sizes, call="send"),
+    ]
+    found = chosen(one_way, usual)
+    first, second = sorted(found.answers, key=choose_text.rank)
+    assert "ping-pong" in choose_text.title(first.question)
+    assert "one way" in choose_text.title(second.question)
+
+
+def with_seconds(row: Row, **bounds: float) -> Row:
+    flow = row.raw["flows"][0]
+    return Row.from_json({**row.raw, "flows": [{**flow, "seconds": {**flow["seconds"], **bounds}}]})
 
 
 def size_of(row: Row) -> int:

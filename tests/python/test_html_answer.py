@@ -98,6 +98,14 @@ def test_what_to_use_is_what_choose_says(healthy: RunFile) -> None:
     assert said.use == ()
 
 
+def test_what_is_measured_without_nvls_says_so_beside_what_to_use(healthy: RunFile) -> None:
+    found = choose(figures(RunFile.read(RECORDED.with_name("h200x4-direct.jsonl"))))
+    told = " ".join(html_use.use_notes(found))
+    assert "NCCL_NVLS_ENABLE=0" in told
+    assert "linkscope's own kernels" in told
+    assert html_use.use_notes(choose(figures(healthy))) == []
+
+
 def test_the_question_with_most_at_stake_comes_first() -> None:
     found = choose(figures(RunFile.read(RECORDED.with_name("h200x4-packets.jsonl"))))
     first, *_ = uses(found)

@@ -15,12 +15,13 @@ from typer.testing import CliRunner
 
 import linkscope
 from linkscope.analysis.explain import explain
-from linkscope.analysis.model_gaps import ModelGaps, model_gaps
+from linkscope.analysis.model_gaps import ModelGaps, gaps_of, model_gaps
 from linkscope.analysis.overview import overview
 from linkscope.cli.main import app
 from linkscope.cli.progress import ahead, not_modelled
 from linkscope.launch.job import Request, prepare
 from linkscope.report import brief_text, explain_text, model_gaps_text
+from linkscope.report.html import render
 from linkscope.results.run_file import RunFile
 
 __all__ = ["real_engine"]
@@ -88,12 +89,22 @@ def test_what_is_advised_of_a_machine_file_of_ones_own_can_be_typed(own: Path, r
     assert "COPY" not in card["add a figure"]
 
 
+def test_the_page_of_a_model_opens_with_what_it_lacks(messages: RunFile) -> None:
+    page = render(messages)
+    assert page.index("Not modelled: ") < page.index('id="glance"')
+
+
 def test_a_verdict_names_no_machine_that_list_does_not_know(messages: RunFile) -> None:
     diagnosis = explain(messages)
     assert "`linkscope list machines frontier`" in explain_text.grounds(diagnosis)
-    foreign = explain_text.grounds(replace(diagnosis, node="x; rm y"))
-    assert "rm y" not in foreign
-    assert "linkscope list machines" in foreign
+    for node in (
+        replace(messages.node, name="x; rm y"),
+        replace(messages.node, notes=("a copy", "with other figures")),
+    ):
+        run = replace(messages, header={**messages.header, "node": node.to_json()})
+        foreign = explain_text.grounds(explain(run))
+        assert "linkscope list machines" in foreign
+        assert f"list machines {node.name}" not in foreign
 
 
 @pytest.mark.parametrize("width", [80, 120])
@@ -112,4 +123,4 @@ def test_what_else_keeps_a_case_from_running_is_no_gap_of_the_model(tmp_path: Pa
     run = linkscope.run("default", output=tmp_path / "a.jsonl", machine="h200x4", devices="gpu:0", keyword="h2d")
     assert "ok" in {row.status for row in run.rows}
     failed = [replace(row, status="failed", reason="ended by a signal") for row in run.rows]
-    assert brief_text.gaps_of(replace(run, rows=failed)).lacking == {}
+    assert gaps_of(failed).lacking == {}

@@ -137,6 +137,7 @@ def test_further_rounds_go_where_they_can_bring_what_is_asked() -> None:
     assert visited([1e-3] * 6) == 3, "narrow"
     assert visited([1e-3, 1.009e-3] * 3) == 4, "a little too wide"
     assert visited([1e-3, 1.5e-3, 2e-3] * 2) == 3, "out of reach"
+    assert visited([1e-3, 1e-3, 4e-3, 1e-3, 1e-3, 1e-3]) == 5, "unknown to a factor of 3 until the fifth"
     assert visited([1e-3, 1.5e-3, 2e-3] * 2, time.monotonic() + 60) == 6, "while a budget lasts"
 
 

@@ -126,6 +126,15 @@ def test_what_show_tells_of_a_table_is_what_its_sweep_tells() -> None:
                 assert set_apart(line.best.regime) == ""
 
 
+def test_the_best_of_one_message_names_what_other_calls_reach_beyond_it() -> None:
+    many = timed((5.0, 90.0, 300.0, 20.0), "pair, mpi", call="window")
+    both = timed((0.1, 0.2, 0.3, 0.4), "pair, mpi", call="both-ways")
+    line = table_summary(table([*rows(SEND, "pair, send"), *many, *both]))
+    assert line is not None
+    assert best_at(line).startswith("at 16 MiB")
+    assert best_at(line).endswith("; window 300.0"), "those both ways are slower"
+
+
 def test_a_line_says_what_sets_its_figure_apart() -> None:
     line = table_summary(table(timed(WINDOW, "pair, mpi", call="window")))
     assert line is not None

@@ -48,6 +48,10 @@ class BySize:
         """Whether no GPU takes part."""
         return "GPU" not in self.question.movement
 
+    def rivals(self, size: int) -> int:
+        """How many ways have it."""
+        return sum(size in costs for costs in self.ways.values())
+
     def fastest(self, size: int) -> frozenset[str]:
         """The way with the least median, and those less than 1 % behind; none where the cost of a way is assumed."""
         known = self._comparable(size)

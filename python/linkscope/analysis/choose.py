@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, TypeAlias
 
 import polars
 
-from linkscope.analysis.headline import OF_ALL, UNKNOWN_FROM
+from linkscope.analysis.headline import OF_ALL
 from linkscope.analysis.launch_cost import Launched, launch_seconds, mixes_launches, with_launches
 from linkscope.analysis.library_settings import settings
 from linkscope.analysis.movement import ends, movement, role, there_and_back
@@ -19,6 +19,7 @@ from linkscope.analysis.size_ranges import (
     Rivals,
     SizeRange,
     crossovers,
+    decided,
     difference,
     equals,
     excess,
@@ -40,15 +41,17 @@ ASKED = frozenset(
 DEFAULTS = frozenset({("non_temporal", "0")})
 """Parameters that some rows name and others leave as they are: the same way."""
 ANY = "any memory"
-_WIDEST = (polars.col("cost_high") / polars.col("cost"), polars.col("cost") / polars.col("cost_low"))
-_KNOWN = (polars.col("cost_low") > 0) & (polars.max_horizontal(_WIDEST) <= UNKNOWN_FROM)
+_LEAST = 1e-12
+"""Of a cost, where its interval has no lower bound."""
 _CACHES = ("flushed", "warm")
 """States of the caches that are told; "rotated" is the usual one."""
 _SCHEDULE = "-schedule"
 """Follows a workload's interface in the name of its method."""
 _STAGED = ("staging", "full")
 """The workload copies through the host itself."""
-_SAID = {"recorded": "graph of {word}"}
+GRAPH_OF = "graph of "
+"""Begins the condition of calls that one graph holds."""
+_SAID = {"recorded": GRAPH_OF + "{word}"}
 _COSTS = ("cost", "cost_low", "cost_high")
 _OF_MODEL = ("modelled", "assumed")
 _KEYS = (
@@ -105,8 +108,8 @@ class Choice:
     ``launches_aside``: kernels that were launched once stand beside copies that were called one by one; ``launched``:
     then the estimate with a launch for each, where ways cross and the run has what one adds. ``row``: that of the suite
     with most of its sizes, "default d2d-by-size". ``assumed``: the sizes that are left out, as the figure of a rival is
-    mostly an assumed latency there. ``unknown``: those left out, as the interval of a rival's figure reaches beyond
-    ``UNKNOWN_FROM`` there and at most one other is known.
+    mostly an assumed latency there. ``unknown``: those left out, as intervals beyond ``UNKNOWN_FROM`` leave open there
+    which is best.
     """
 
     question: Question
@@ -150,7 +153,8 @@ class Choice:
 
 @dataclass(frozen=True, repr=False)
 class Choices(Displayed):
-    """``answers`` in the order of the run. ``unrivalled``: what the run measured in one way alone. ``settings``: what
+    """``answers`` in the order of the run. ``unrivalled``: what the run measured in one way alone. ``undecided``: in
+    several, of which intervals beyond ``UNKNOWN_FROM`` tell the best at no size. ``settings``: what
     libraries were told to do without, as the engine noted it. ``assumed``: how many figures are mostly a latency
     that no source gives; nothing is ranked at their sizes. ``empty``: how many figures are of messages of 0 B, which
     are not ranked."""
@@ -158,6 +162,7 @@ class Choices(Displayed):
     answers: tuple[Choice, ...]
     unrivalled: tuple[Question, ...]
     modelled: bool
+    undecided: tuple[Question, ...] = ()
     settings: tuple[str, ...] = ()
     assumed: int = 0
     empty: int = 0
@@ -168,6 +173,7 @@ class Choices(Displayed):
             "answers": [answer.to_json() for answer in self.answers],
             "unrivalled": [asdict(question) for question in self.unrivalled],
             "modelled": self.modelled,
+            "undecided": [asdict(question) for question in self.undecided],
             "settings": list(self.settings),
             "assumed": self.assumed,
             "empty": self.empty,
@@ -205,8 +211,7 @@ def choose(figures: polars.DataFrame) -> Choices:
     rivals of a size were measured count, by their median. Sizes at which the figure of any rival is mostly an assumed
     latency are left out.
     """
-    possible = _possible(figures)
-    usable = _known(possible)
+    usable = _usable(figures)
     keys = usable.select(_KEYS).unique(maintain_order=True)
     told = [(_question(key), _way(key), _path(key)) for key in keys.iter_rows(named=True)]
     free = _of_any_memory(told)
@@ -216,18 +221,20 @@ def choose(figures: polars.DataFrame) -> Choices:
         if question.memory == ANY and len({way.memory for way in found}) > 1
     }
     launch = launch_seconds(figures)
-    answers = [
+    found = [
         *_answers(usable, keys, told, launch),
         *(one for one in _answers(usable, keys, free, launch) if one.question in several),
     ]
-    unknown = _unknown(possible)
-    answers = [replace(one, unknown=_left_out(one, unknown)) for one in answers]
+    answers = [one for one in found if one.ranges]
     answered = {(one.question.movement, one.question.tier, one.question.conditions) for one in answers}
+    unknown = [one.question for one in found if one.unknown and not one.ranges]
     assumed = int(usable["assumed"].sum())
-    alone = [q for q, ways in _ways(free).items() if not assumed or len(ways) < 2]
-    unrivalled = [q for q in alone if (q.movement, q.tier, q.conditions) not in answered]
+    alone = [q for q, ways in _ways(free).items() if q not in unknown and (not assumed or len(ways) < 2)]
+    undecided, unrivalled = (
+        tuple(q for q in some if (q.movement, q.tier, q.conditions) not in answered) for some in (unknown, alone)
+    )
     modelled = bool(figures["modelled"].any())
-    return Choices(tuple(answers), tuple(unrivalled), modelled, settings(usable), assumed, _empty(figures))
+    return Choices(tuple(answers), unrivalled, modelled, undecided, settings(usable), assumed, _empty(figures))
 
 
 def interface(rival: str) -> str:
@@ -239,7 +246,7 @@ def costs_by_size(figures: polars.DataFrame) -> Iterator[tuple[Question, list[st
     """Of every question, with any memory where it was measured in several, in the order of the run: the names of its
     ways, and a line for each size and way, with its number as ``way``, its ``cost`` in seconds and whether that is
     ``assumed``. A question with one way alone is among them."""
-    usable = _known(_possible(figures))
+    usable = _usable(figures)
     keys = usable.select(_KEYS).unique(maintain_order=True)
     told = _of_any_memory([(_question(key), _way(key), _path(key)) for key in keys.iter_rows(named=True)])
     for question, ways, lines, _ in _costs(usable, keys, told, fewest=1):
@@ -260,7 +267,7 @@ def _empty(figures: polars.DataFrame) -> int:
     return figures.filter(ok, polars.col("bytes") == 0, there_and_back()).height
 
 
-def _possible(figures: polars.DataFrame) -> polars.DataFrame:
+def _usable(figures: polars.DataFrame) -> polars.DataFrame:
     """Ok figures that move bytes, those of messages there and back too, with the cost of each: its time, or that of as
     many bytes at its rate, as figures of several flows together have no one time."""
     rates = ("gbps", "gbps_high", "gbps_low")
@@ -277,32 +284,9 @@ def _possible(figures: polars.DataFrame) -> polars.DataFrame:
         .filter(polars.col("bytes") > 0, (polars.col("gbps") > 0) | there_and_back())
         .filter(~polars.col("isolated").fill_null(False))
         .with_columns(costs)
+        .with_columns(polars.max_horizontal("cost_low", polars.col("cost") * _LEAST))
+        .unique(["id", "place"], keep="first", maintain_order=True)
     )
-
-
-def _known(possible: polars.DataFrame) -> polars.DataFrame:
-    return possible.filter(_KNOWN).unique(["id", "place"], keep="first", maintain_order=True)
-
-
-def _unknown(possible: polars.DataFrame) -> dict[Question, set[int]]:
-    """Of each question, with any memory too, the sizes that were measured in two ways and are unknown in one."""
-    if possible.select(_KNOWN.all()).item():
-        return {}
-    every = possible.group_by(_KEYS, maintain_order=True).agg(
-        "bytes", polars.col("bytes").filter(~_KNOWN).alias("wide")
-    )
-    ways: dict[tuple[Question, int], set[Way]] = {}
-    wide: dict[Question, set[int]] = {}
-    for key in every.iter_rows(named=True):
-        for question, way, _ in (own := (_question(key), _way(key), ""), *_of_any_memory([own])):
-            wide.setdefault(question, set()).update(key["wide"])
-            for size in key["bytes"]:
-                ways.setdefault((question, size), set()).add(way)
-    return {asked: {size for size in sizes if len(ways[asked, size]) > 1} for asked, sizes in wide.items()}
-
-
-def _left_out(one: Choice, unknown: Mapping[Question, set[int]]) -> tuple[int, ...]:
-    return tuple(sorted(unknown.get(one.question, set()) - {at.bytes for at in one.sizes}))
 
 
 def _question(key: Json) -> Question:
@@ -365,13 +349,12 @@ def _ways(told: Iterable[Told]) -> dict[Question, tuple[Way, ...]]:
 def _answers(
     usable: polars.DataFrame, keys: polars.DataFrame, told: Sequence[Told], launch: float | None
 ) -> Iterator[Choice]:
-    """A choice for every question with two ways or more; ``told`` has an entry for each line of ``keys``. ``launch``:
-    what one adds, in seconds, if known."""
+    """A choice for every question with two ways or more, without ranges where no size tells; ``told`` has an entry for
+    each line of ``keys``. ``launch``: what one adds, in seconds, if known."""
     for question, ways, lines, row in _costs(usable, keys, told, fewest=2):
         assumed = lines.filter("assumed")["bytes"].unique().sort().to_list()
         found = _choice(question, ways, lines.filter(~polars.col("bytes").is_in(assumed)), row, launch)
-        if found is not None:
-            yield replace(found, assumed=tuple(assumed))
+        yield replace(found, assumed=tuple(assumed))
 
 
 def _costs(
@@ -421,16 +404,13 @@ def _comparable() -> polars.Expr:
     return common | ~common.any().over(at_size)
 
 
-def _choice(
-    question: Question, ways: Sequence[Way], lines: polars.DataFrame, row: str, launch: float | None
-) -> Choice | None:
+def _choice(question: Question, ways: Sequence[Way], lines: polars.DataFrame, row: str, launch: float | None) -> Choice:
     names = _names(ways)
-    rivals: dict[str, dict[float, Cost]] = {}
+    every: dict[str, dict[float, Cost]] = {}
     for way, size, *cost in lines.select("way", "bytes", *_COSTS).iter_rows():
-        rivals.setdefault(names[way], {})[float(size)] = Cost(*cost)
+        every.setdefault(names[way], {})[float(size)] = Cost(*cost)
+    rivals, unknown = decided(every)
     ranges = size_ranges(rivals)
-    if not ranges:
-        return None
     measured = Counter(size for costs in rivals.values() for size in costs)
     sizes = [size for size, count in sorted(measured.items()) if count > 1 and _within(size, ranges)]
     everywhere = [name for name in rivals if set(sizes) <= set(rivals[name])]
@@ -439,16 +419,17 @@ def _choice(
     worst = [(name, found[2]) for name in everywhere if (found := excess(rivals, name, sizes)) is not None]
     return Choice(
         question=question,
-        rivals=tuple(rivals),
+        rivals=tuple(every),
         ranges=with_equals(rivals, ranges),
         crossovers=crossed,
         always=min(worst, key=lambda one: one[1], default=None),
         sizes=tuple(_at(rivals, size) for size in sizes),
-        paths=int(lines["paths"][0]),
+        paths=next(iter(lines["paths"]), 0),
         modelled=bool(lines["modelled"].any()),
         row=row,
         launches_aside=aside,
         launched=with_launches(rivals, launch) if aside and crossed and launch is not None else None,
+        unknown=tuple(map(int, unknown)),
     )
 
 

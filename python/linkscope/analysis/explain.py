@@ -16,6 +16,7 @@ from linkscope.analysis.layers import Layer, layers
 from linkscope.analysis.ledger import NVSWITCH, SIBLINGS, Ledger, ledgers
 from linkscope.analysis.left_out import left_out
 from linkscope.displayed import Displayed
+from linkscope.machine.described import is_packaged
 from linkscope.machine.paths import Paths
 from linkscope.machine.state import MachineState
 from linkscope.results.row import Row, origin_name
@@ -80,7 +81,8 @@ class Diagnosis(Displayed):
     what is expected by more than the tolerance would allow if their intervals were not that wide. ``unjudged``: paths
     with nothing to hold them against. ``left_out``: how many other figures the run has, by why nobody can say what to
     expect of them. ``layers``: what a method adds to the one below it. ``failed``: cases that failed, by why.
-    ``notices``: what the run says of itself, such as that it is an excerpt."""
+    ``notices``: what the run says of itself, such as that it is an excerpt. ``packaged``: whether the node is described
+    as one that comes with linkscope."""
 
     node: str
     modelled: bool
@@ -93,6 +95,7 @@ class Diagnosis(Displayed):
     layers: tuple[Layer, ...] = ()
     failed: tuple[FailedCases, ...] = ()
     notices: tuple[str, ...] = ()
+    packaged: bool = False
 
     @property
     def wrong(self) -> bool:
@@ -146,6 +149,7 @@ def explain(run: RunFile) -> Diagnosis:
     found += _unreachable(where, paths, found)
     return Diagnosis(
         node=node.name,
+        packaged=is_packaged(node),
         modelled=run.modelled,
         shortfalls=tuple(sorted(found, key=lambda one: -one.cost)),
         accounts=tuple(accounts),

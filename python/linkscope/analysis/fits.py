@@ -6,9 +6,9 @@ from typing import Any
 
 import polars
 
-from linkscope.analysis.headline import UNKNOWN_FROM
 from linkscope.analysis.hockney import Estimate, Segment, Timing, hockney
 from linkscope.analysis.size_series import KEY_SCHEMA, size_series
+from linkscope.results.row import UNKNOWN_FROM
 
 Json = dict[str, Any]
 

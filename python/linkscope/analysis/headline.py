@@ -30,8 +30,6 @@ _TIME_UNITS = {"ns": 1e9, "us": 1e6, "ms": 1e3}
 """Of one second."""
 MOST_WHOLE = 1e5
 LEAST = 0.01
-UNKNOWN_FROM = 3.0
-"""A figure whose interval reaches further than this factor is known to nobody."""
 ROUNDING = 1e-9
 """Relative: figures of a virtual clock that differ by less are one."""
 
@@ -59,8 +57,7 @@ class Headline:
     @property
     def unknown(self) -> bool:
         """Whether a bound of the interval is further from the median than a factor of 3."""
-        low, middle, high = self.value.low, self.value.median, self.value.high
-        return middle > 0 and low != high and (low <= 0 or max(high / middle, middle / low) > UNKNOWN_FROM)
+        return self.value.unknown
 
     @property
     def of_bytes(self) -> bool:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from linkscope.results.row import Row
+
 
 @dataclass(frozen=True)
 class ModelGaps:
@@ -37,3 +39,9 @@ def model_gaps(cases: Iterable[tuple[str, str, str | None]]) -> ModelGaps:
         tuple(row for row, told in reasons.items() if None in told),
         {reason: tuple(rows) for reason, rows in lacking.items()},
     )
+
+
+def gaps_of(rows: Iterable[Row]) -> ModelGaps:
+    """Those of a run on a described node, by its rows."""
+    asked = (row for row in rows if row.status != "skipped" or row.not_modelled)
+    return model_gaps((row.suite, row.name, str(row.reason) if row.not_modelled else None) for row in asked)

@@ -38,6 +38,16 @@ def slowest(cells: Iterable[Cell]) -> Cell | None:
     return min(reversed(found), key=_rank, default=None)
 
 
+def best_apart(cells: Iterable[Cell], best: Cell) -> tuple[Cell, ...]:
+    """Of each word of ``APART`` that does not set ``best`` apart the best known figure, where that is better."""
+    groups: dict[str, list[Cell]] = {word: [] for word in APART if word != set_apart(best.regime)}
+    for entry in cells:
+        if entry.headline is not None and not entry.headline.unknown and set_apart(entry.regime) in groups:
+            groups[set_apart(entry.regime)].append(entry)
+    found = (fastest(entries) for entries in groups.values())
+    return tuple(one for one in found if one is not None and _rank(one) > _rank(best))
+
+
 def set_apart(regime: str) -> str:
     """The first word of ``APART`` in a regime; empty where nothing sets it apart."""
     words = regime.split(", ")

@@ -12,6 +12,8 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from statistics import fmean
 
+from linkscope.results.row import UNKNOWN_FROM
+
 AS_GOOD = 0.01
 """Nobody chooses by less."""
 
@@ -23,6 +25,11 @@ class Cost:
     median: float
     low: float
     high: float
+
+    @property
+    def unknown(self) -> bool:
+        """Whether a bound is further from the median than ``UNKNOWN_FROM``."""
+        return max(self.high / self.median, self.median / self.low) > UNKNOWN_FROM
 
     def over(self, other: Cost) -> tuple[float, float, float]:
         """Logarithm of its ratio to ``other``, and the bounds of that."""
@@ -63,6 +70,21 @@ class Crossover:
     size: float
     low: float
     high: float
+
+
+def decided(rivals: Rivals) -> tuple[dict[str, dict[float, Cost]], tuple[float, ...]]:
+    """The same without costs that are unknown and not told apart from the best; and the sizes, ascending, at which
+    fewer than two are left of two or more."""
+    kept = {name: dict(costs) for name, costs in rivals.items()}
+    lost = []
+    for size in _shared(rivals):
+        told = _told(rivals, size)
+        for name in rivals:
+            if name not in told:
+                kept[name].pop(size, None)
+        if len(told) < 2:
+            lost.append(size)
+    return kept, tuple(lost)
 
 
 def size_ranges(rivals: Rivals) -> tuple[SizeRange, ...]:
@@ -123,6 +145,18 @@ def equals(rivals: Rivals, size: float) -> set[str]:
     best = rivals[_best(rivals, size)][size]
     over = {name: costs[size].over(best) for name, costs in rivals.items() if size in costs}
     return {name for name, (middle, low, _) in over.items() if low <= 0 or middle <= math.log1p(AS_GOOD)}
+
+
+def _told(rivals: Rivals, size: float) -> set[str]:
+    """Those known at ``size``, and those unknown but told apart from the best."""
+    names = {name for name, costs in rivals.items() if size in costs}
+    while names:
+        same = equals({name: rivals[name] for name in names}, size)
+        unknown = {name for name in same if rivals[name][size].unknown}
+        if len(same) < 2 or not unknown:
+            break
+        names -= unknown
+    return names
 
 
 def _shared(rivals: Rivals) -> list[float]:

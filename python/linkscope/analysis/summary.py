@@ -13,7 +13,7 @@ from linkscope.analysis.curves import CurveSet
 from linkscope.analysis.lists import Listing
 from linkscope.analysis.matrices import Matrix
 from linkscope.analysis.reasons import reason_of
-from linkscope.analysis.rivals import comparable, fastest, rivals, slowest
+from linkscope.analysis.rivals import best_apart, comparable, fastest, rivals, slowest
 from linkscope.results.row import Row
 
 Table = Matrix | CurveSet | Listing
@@ -27,7 +27,8 @@ class TableSummary:
     """One table in one line, over its ok cells. ``spread`` is (max - min) / mean; ``best`` and ``worst`` are the
     cells an engineer would call so: the fastest and slowest rate, the shortest and longest time, of those that can be
     set against one another (``comparable``), of curves those timed alike (``rivals``). The shares of peak are the
-    lowest and highest of these cells, which need not be those two; None where no peak is known.
+    lowest and highest of these cells, which need not be those two; None where no peak is known. ``apart``: of curves
+    the best cell of each other kind of call, such as many messages under way, that is better than ``best``.
     ``lowest_overlap`` and ``highest_overlap``: of the cells whose flows should run together; None where none do."""
 
     heading: Heading
@@ -42,6 +43,7 @@ class TableSummary:
     highest_share: float | None
     lowest_overlap: float | None
     highest_overlap: float | None
+    apart: tuple[Cell, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -126,6 +128,7 @@ def table_summary(table: Table) -> TableSummary | None:
         highest_share=max(shares, default=None),
         lowest_overlap=min(overlaps, default=None),
         highest_overlap=max(overlaps, default=None),
+        apart=best_apart(table.flat, best) if isinstance(table, CurveSet) else (),
     )
 
 

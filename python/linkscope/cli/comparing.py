@@ -29,7 +29,9 @@ def confirmed(found: Comparison, base: Sequence[Run], new: Sequence[Run], err: C
         return found
     try:
         with progress(err) as listener:
-            again = measured_again(RunFile.read(new[0].path), worse, default_output(), listener)
+            run = RunFile.read(new[0].path)
+            output = default_output(run.node.name if run.node.modelled else None)
+            again = measured_again(run, worse, output, listener)
     except LinkscopeError as error:
         if error.exit_code == INTERRUPTED:
             raise

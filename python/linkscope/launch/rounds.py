@@ -37,7 +37,8 @@ class Rounds:
     """What the start of a round's processes takes."""
     _rows: defaultdict[str, dict[int, Row]] = field(default_factory=lambda: defaultdict(dict))
     _settled: set[str] = field(default_factory=set)
-    _margins: dict[tuple[str, int], float] = field(default_factory=dict)
+    _known: dict[str, tuple[int, Row | None]] = field(default_factory=dict)
+    """By case, what so many replicates made."""
 
     def take(self, rows: Iterable[Row]) -> None:
         """Knows that these have been measured, in this run or before it was interrupted."""
@@ -78,22 +79,34 @@ class Rounds:
         return number < self.limits.least or self._worth_more(case)
 
     def _worth_more(self, case: PlannedCase) -> bool:
-        """Whether further rounds may bring its interval to what is asked; with a budget, whether it is wider at all."""
+        """Whether further rounds may bring its interval to what is asked, or its figure is unknown without them; with a
+        budget, whether it is wider at all."""
         margin = self._margin(case)
         known = sum(row.status == "ok" for row in self._rows[case.id].values())
         if known < 2 or not math.isinf(self.deadline):
             return margin > self.precision
-        return self.precision < margin <= self.precision * _width(known) / _width(self.limits.most)
+        within_reach = margin <= self.precision * _width(known) / _width(self.limits.most)
+        return margin > self.precision and (within_reach or self._unknown(case))
 
     def _margin(self, case: PlannedCase) -> float:
         """Of its figure so far; of one replicate alone nobody knows."""
+        found = self._folded(case)
+        return math.inf if found is None else found.margin
+
+    def _unknown(self, case: PlannedCase) -> bool:
+        found = self._folded(case)
+        return found is not None and found.watched is not None and found.watched.unknown
+
+    def _folded(self, case: PlannedCase) -> Row | None:
+        """Its replicates so far as one; None of fewer than two."""
         rows = self._rows[case.id]
         if sum(row.status == "ok" for row in rows.values()) < 2:
-            return math.inf
-        known = (case.id, len(rows))
-        if known not in self._margins:
-            self._margins[known] = folded([rows[number] for number in sorted(rows)]).margin
-        return self._margins[known]
+            return None
+        count, found = self._known.get(case.id, (0, None))
+        if count != len(rows):
+            found = folded([rows[number] for number in sorted(rows)])
+            self._known[case.id] = (len(rows), found)
+        return found
 
     def _widest(self, wanted: list[PlannedCase], share: float) -> list[PlannedCase]:
         """Those that are known worst, as many as take ``share`` seconds."""

@@ -46,6 +46,11 @@ def load_machine(name_or_path: str) -> Node:
     return _read(path)
 
 
+def is_packaged(node: Node) -> bool:
+    """Whether a node is the one of its name that comes with linkscope, and no copy that was changed."""
+    return node.modelled and node.name in machine_names() and load_machine(node.name) == node
+
+
 @cache
 def _packaged() -> dict[str, Path]:
     """Name -> file: inside an installed package, or at the top of a checkout."""

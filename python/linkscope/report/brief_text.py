@@ -17,7 +17,7 @@ from linkscope.analysis.figures import figures
 from linkscope.analysis.headlines import best_by_method, between_gpus
 from linkscope.analysis.left_out import TOGETHER
 from linkscope.analysis.matrices import Matrix
-from linkscope.analysis.model_gaps import ModelGaps, model_gaps
+from linkscope.analysis.model_gaps import gaps_of
 from linkscope.analysis.overview import Overview
 from linkscope.analysis.summary import Summary, TableSummary
 from linkscope.report import by_size_text, explain_text, model_gaps_text, wording, workload_text
@@ -94,7 +94,7 @@ def _show(
     if drawn and matrix is not None:
         _print_matrix(matrix, console)
     origins = [] if sizes else [line.best.stand_in for line in lines]
-    _print_tables(lines, wording.of_no_source(origins), MOST_LINES - used - height, console)
+    _print_tables(lines, wording.of_no_source(origins), MOST_LINES - used - height, bool(sizes), console)
     for part in below:
         console.print(part)
 
@@ -108,15 +108,9 @@ def _origin(run: RunFile, found: Overview, console: Console) -> list[RenderableT
         parts.append(Text(f" {mark} ", style="bold black on yellow"))
     named = {"limited to": limits(run.header), "MPI": mpi(run.rows)}
     told = [f"{name}: {text}" for name, text in named.items() if text]
-    gaps = model_gaps_text.sentence(gaps_of(run), run.node.name) if run.node.modelled else ""
+    gaps = model_gaps_text.sentence(gaps_of(run.rows), run.node.name) if run.node.modelled else ""
     lacks = [_cropped(gaps, MOST_GAP_LINES, "yellow", console)] if gaps else []
     return [*parts, title, *(_cropped(text, 1, "dim", console) for text in told), *lacks]
-
-
-def gaps_of(run: RunFile) -> ModelGaps:
-    """The suite rows of which a described node's model has no figure."""
-    asked = (row for row in run.rows if row.status != "skipped" or row.not_modelled)
-    return model_gaps((row.suite, row.name, str(row.reason) if row.not_modelled else None) for row in asked)
 
 
 def _verdict(run: RunFile, found: Overview, diagnosis: Diagnosis, console: Console) -> list[RenderableType]:
@@ -146,7 +140,7 @@ def _verdict(run: RunFile, found: Overview, diagnosis: Diagnosis, console: Conso
 def _reasons(run: RunFile, summary: Summary, console: Console) -> list[RenderableType]:
     """The first reason for which cases were skipped, and how many more there are; nothing where a model's gaps are told
     already."""
-    if not summary.skipped or (run.node.modelled and gaps_of(run).lacking):
+    if not summary.skipped or (run.node.modelled and gaps_of(run.rows).lacking):
         return []
     more = len(summary.skipped) - 1
     text = f"skipped: {summary.skipped[0].reason}"
@@ -212,9 +206,10 @@ def _stand_ins(shown: BySize, run: RunFile) -> list[RenderableType]:
     return [Text(f"{wording.ASSUMED} in its place {wording.few(origins)}", style="dim")] if origins else []
 
 
-def _print_tables(lines: Sequence[TableSummary], no_source: str, room: int, console: Console) -> None:
+def _print_tables(lines: Sequence[TableSummary], no_source: str, room: int, by_size: bool, console: Console) -> None:
     """As many as fit into ``room`` lines, those of known peak first, in the order of the run. ``no_source``: what an
-    assumed latency is."""
+    assumed latency is. ``by_size``: a table by size stands above, beside which a best figure of curves must say how it
+    was measured, or is left out."""
     if not lines:
         return
     assumed = any(line.best.assumed for line in lines)
@@ -230,6 +225,9 @@ def _print_tables(lines: Sequence[TableSummary], no_source: str, room: int, cons
     below = [best_at(line) for line in lines]
     fits = len(lines) + MOST_LINES_BELOW * sum(map(bool, below)) <= most - bool(left)
     console.print()
+    if by_size and all(below) and not fits:
+        console.print(Text(f"{wording.count(len(lines) + left, 'table')} with --full", style="dim"))
+        return
     console.print(table_lines(lines, console.width, below if fits else ()))
     if foot:
         console.print(foot)

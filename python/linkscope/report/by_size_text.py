@@ -13,7 +13,7 @@ from rich.text import Text
 from linkscope.analysis.by_size import BySize
 from linkscope.analysis.choose import ANY, Question
 from linkscope.report import wording
-from linkscope.report.choose_text import MAY_BE_FASTER, title
+from linkscope.report.choose_text import MAY_BE_FASTER, meanings, title
 from linkscope.report.grid import GAP
 
 MOST_SIZES = 7
@@ -82,7 +82,7 @@ def _figure(one: BySize, way: str, size: int) -> str:
 def _mark(one: BySize, way: str, size: int) -> str:
     if size in one.assumed.get(way, ()):
         return ASSUMED
-    if len(one.ways) > 1 and way in one.fastest(size):
+    if one.rivals(size) > 1 and way in one.fastest(size):
         return FASTEST
     return UNDECIDED if way in one.undecided(size) else " " * len(FASTEST)
 
@@ -122,4 +122,5 @@ def _below(found: Sequence[BySize], shown: int) -> list[str]:
     others = [wording.count(len(found) - 1, "more question")] if len(found) > 1 else []
     settings = [f"{setting}: {MAY_BE_FASTER}" for setting in one.settings]
     more = [f"and {'; '.join((*ways, *others))}: see --full"] if ways or others else []
-    return [*filter(None, ["; ".join((*marks, *rates))]), *settings, *more]
+    named = meanings(one.ways, (other.question for other in found))
+    return [*filter(None, ["; ".join((*marks, *rates))]), *named, *settings, *more]

@@ -10,7 +10,7 @@ from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
-from linkscope.analysis.choose import AtSize, Choice, Choices, Question, interface
+from linkscope.analysis.choose import GRAPH_OF, AtSize, Choice, Choices, Question, interface
 from linkscope.analysis.movement import BETWEEN_PROCESSES
 from linkscope.analysis.size_ranges import AS_GOOD, Crossover, SizeRange
 from linkscope.analysis.workloads import WorkloadTable
@@ -18,6 +18,7 @@ from linkscope.packaged_suites import packaged_suites
 from linkscope.report import wording, workload_text
 from linkscope.report.grid import GAP, words
 from linkscope.report.label_lines import Column, print_label_lines
+from linkscope.results.row import UNKNOWN_FROM
 
 MOST_LINES = 40
 INDENT = 2
@@ -25,6 +26,9 @@ MOST_ASKED = 2
 """Applications."""
 COLLECTIVE = "-collective"
 """Follows the interface in the name of a collective's method."""
+MOST_SIZES = 4
+"""That are named one by one."""
+TOO_WIDE = f"intervals beyond a factor of {UNKNOWN_FROM:g}"
 COST_WIDTH = 9
 """Of a column with what a way costs at a size."""
 HEAD_LINES = 18
@@ -35,6 +39,7 @@ ALIKE, ALIKE_IN_MODEL = (
     "that differ by less than 1 %.",
 )
 IN_SEVERAL_WAYS = "things that this run did in several ways"
+ALONE = "Done in one way alone:"
 UNDECIDED = " ?"
 """After what a way costs more, where intervals do not tell it apart from the best."""
 OF_UNDECIDED = "+12 % ?: costs more by its median, but intervals cannot tell it from the best."
@@ -45,12 +50,13 @@ LAUNCHES = (
     "application that launches every copy adds some microseconds."
 )
 NAMED = {
-    "xccl": "xccl: NCCL or RCCL, and memory of its allocator",
-    "direct": "direct: linkscope's own kernels on peers' memory, which show what the hardware allows",
-    "shm-copy": "shm-copy: copies straight to where the receiver uses them; MPI fills memory of the receiver's choice, "
-    "and is the faster one where its own small buffers stay in a cache",
+    "xccl-": "xccl: NCCL or RCCL",
+    "direct-": "direct: linkscope's own kernels, a reference, no library",
+    " in xccl": "in xccl: memory of its allocator",
+    "shm-copy": "shm-copy: copies into shared memory, where the receiver reads them; mpi: into the receiver's own",
 }
-"""Ways whose names say little."""
+"""Parts of ways' names that say little."""
+GRAPHS = f"{GRAPH_OF}20: one launch for 20 calls; elsewhere a launch for each call."
 _OTHER_CALLS = ("ping-pong", "window", "both ways")
 """Of messages between processes, in what they are timed by: anything but one message at a time, one way."""
 _PLAIN = re.compile(r"\w[\w.-]*", re.ASCII)
@@ -80,6 +86,7 @@ def show(found: Choices, node: str, console: Console, asked: Sequence[WorkloadTa
             if len(matter) < len(found.answers)
             else []
         ),
+        *([f"{len(found.undecided)} that intervals leave open"] if found.undecided else []),
         *([f"{len(found.unrivalled)} done in one way alone"] if found.unrivalled else []),
     ]
     if rest:
@@ -98,10 +105,11 @@ def show_all(found: Choices, node: str, console: Console, asked: Sequence[Worklo
     for answer in found.answers:
         console.print(_block([[answer]], console.width))
         _print_map(answer, console)
-    if found.unrivalled:
-        console.print(Text("Done in one way alone:", style="bold"))
-    for question in found.unrivalled:
-        console.print(Text(f"  {title(question)}", style="dim"))
+    for head, questions in ((f"Not told, {TOO_WIDE}:", found.undecided), (ALONE, found.unrivalled)):
+        if questions:
+            console.print(Text(head, style="bold"))
+        for question in questions:
+            console.print(Padding(words(title(question), "dim"), (0, 0, 0, INDENT)))
 
 
 def verdict(found: Choices, asked: Sequence[WorkloadTable] = ()) -> str:
@@ -115,6 +123,12 @@ def verdict(found: Choices, asked: Sequence[WorkloadTable] = ()) -> str:
 
 def _of_questions(found: Choices) -> str:
     matter, number = [one for one in found.answers if not one.equals], len(found.answers)
+    if found.undecided and not found.answers:
+        several = wording.count(len(found.undecided), "thing that this run did in several ways", IN_SEVERAL_WAYS)
+        return (
+            f"Cannot tell which way is faster: of {several}, {TOO_WIDE} leave every size open. Measure where nothing "
+            "else runs, or in more rounds: `--rounds 6:12`."
+        )
     if not found.answers:
         return (
             "Nothing to choose: this run does nothing in two ways under the same conditions. With GPUs the suites "
@@ -151,8 +165,12 @@ def title(question: Question) -> str:
     """Such as "GPU to GPU, nvlink-18, device > device (device clock)"."""
     what = ", ".join(word for word in (question.movement, question.tier, question.memory) if word)
     clock, *others = question.conditions
-    one_way = BETWEEN_PROCESSES in question.movement and not any(word in clock for word in _OTHER_CALLS)
-    return f"{what} ({', '.join([clock, *(['one way'] if one_way else []), *others])})"
+    return f"{what} ({', '.join([clock, *(['one way'] if _one_way(question) else []), *others])})"
+
+
+def _one_way(question: Question) -> bool:
+    """Of messages between processes: one at a time, which is none of the calls that OSU's latency and bandwidth are."""
+    return BETWEEN_PROCESSES in question.movement and not any(word in question.conditions[0] for word in _OTHER_CALLS)
 
 
 def best(one: SizeRange) -> str:
@@ -188,12 +206,13 @@ def stakes(answer: Choice) -> tuple[bool, bool, float]:
     return _on_host(answer), len(answer.interfaces) < 2, -answer.stake
 
 
-def rank(answer: Choice) -> tuple[bool, bool, int, bool, float]:
+def rank(answer: Choice) -> tuple[bool, bool, tuple[int, bool, bool], float]:
     """Order of importance: what GPUs do before what CPUs do, which interface before how to set one, plain questions
-    before others, movements between devices before those within one."""
+    before others, movements between devices before those within one, messages as OSU has them before others."""
     question = answer.question
     settings = len(answer.interfaces) < 2
-    return _on_host(answer), settings, len(question.conditions), not question.tier, -answer.stake
+    plain = len(question.conditions), not question.tier, _one_way(question)
+    return _on_host(answer), settings, plain, -answer.stake
 
 
 def _on_host(answer: Choice) -> bool:
@@ -214,9 +233,7 @@ def _print_head(found: Choices, node: str, console: Console, asked: Sequence[Wor
 
 def caveats(found: Choices) -> list[str]:
     """What a reader must know before he takes an answer: a sentence or two each."""
-    rivals = {name for one in found.answers for name in one.rivals}
-    named = [text for start, text in NAMED.items() if any(name.startswith(start) for name in rivals)]
-    told = [f"{'; '.join(named)}."] if named else []
+    told = meanings((name for one in found.answers for name in one.rivals), (one.question for one in found.answers))
     told += [f"{setting}: {MAY_BE_FASTER}. {WITH_NVLS}" for setting in found.settings]
     if found.empty:
         told.append("Messages of 0 B move nothing, and are not ranked.")
@@ -225,6 +242,14 @@ def caveats(found: Choices) -> list[str]:
     if any(one.launches_aside for one in found.answers):
         told.append(LAUNCHES)
     return told
+
+
+def meanings(rivals: Iterable[str], questions: Iterable[Question]) -> list[str]:
+    """What names of ways and conditions mean that say little by themselves: a sentence each, may be none."""
+    ways = set(rivals)
+    named = [text for part, text in NAMED.items() if any(part in name for name in ways)]
+    graphs = any(word.startswith(GRAPH_OF) for one in questions for word in one.conditions)
+    return [*([f"{'; '.join(named)}."] if named else []), *([GRAPHS] if graphs else [])]
 
 
 def by_ranges(answers: Iterable[Choice]) -> list[list[Choice]]:
@@ -313,9 +338,14 @@ def closings(answer: Choice) -> list[str]:
     everywhere = not answer.assumed and not answer.unknown
     always = answer.always if len(answer.ranges) > 1 and everywhere else None
     one_for_all = [f"{way(always[0])} for all sizes {_at_most(always[1])}"] if always else []
-    left_out = ", ".join(map(wording.size, answer.unknown))
-    unknown = [f"not told apart, intervals beyond a factor of 3: {left_out}"] if left_out else []
-    return [*cross, *one_for_all, *unknown]
+    return [*cross, *one_for_all, *([f"{_at_unknown(answer.unknown)}: {TOO_WIDE}"] if answer.unknown else [])]
+
+
+def _at_unknown(left_out: Sequence[int]) -> str:
+    """Such as "not told at 64 B, 1 KiB", "not told at 18 sizes, 2 B to 4 MiB"."""
+    if len(left_out) <= MOST_SIZES:
+        return f"not told at {', '.join(map(wording.size, left_out))}"
+    return f"not told at {len(left_out)} sizes, {wording.size(left_out[0])} to {wording.size(left_out[-1])}"
 
 
 def _launched(answer: Choice) -> str:

@@ -18,7 +18,6 @@ from linkscope.analysis.latencies import TOLERANCE, JudgedLatency
 from linkscope.analysis.layers import Added
 from linkscope.analysis.ledger import SATURATED, SIBLINGS, SIZE, Ledger
 from linkscope.analysis.left_out import OF_CPUS, OF_PROCESSES, OF_WORKLOADS, TOGETHER
-from linkscope.machine.described import machine_names
 from linkscope.report import wording
 from linkscope.report.grid import empty_grid
 
@@ -29,6 +28,9 @@ STEPS = {"line": "line rate", "engine": "what is left of it by packets and the e
 OF_SIBLINGS = "siblings: what the best of them reach in this run, as nothing is published"
 ONE_OF_EACH = (
     "Of each way and engine the figure furthest below what is expected at its size; `show` may print another size."
+)
+EARLIER = (
+    "`linkscope compare BASE RUN` holds a run against an earlier one; host memory and processes want two runs of each"
 )
 FEW = 3
 """Findings that are shown unless all are asked for."""
@@ -151,13 +153,9 @@ def _limits(some: Iterable[Account]) -> str:
 
 def _of_model(found: Diagnosis) -> str:
     """A model is no witness for itself: what others have found of such nodes is."""
-    agree = f"{wording.count(found.published, 'figure')} agree with what such nodes are known to reach. "
+    agree = f"{found.published} of its figures could be held against what is published of such nodes, and agree. "
     told = agree if found.published else ""
-    where = (
-        f"`linkscope list machines {found.node}`"
-        if found.node in machine_names()
-        else "`linkscope list machines` of its file"
-    )
+    where = f"`linkscope list machines {found.node}`" if found.packaged else "`linkscope list machines` of its file"
     return f"{told}{where} says what is assumed and what it lacks."
 
 
@@ -172,15 +170,9 @@ def _nothing(found: Diagnosis) -> str:
             "fastest; a run of the suite default judges the paths beneath."
         )
     if kinds == {OF_CPUS}:
-        return (
-            "nothing is published of CPUs and their memory. `linkscope compare BASE RUN` holds a run against an "
-            "earlier one; `linkscope analyze RUN` tells what memory gives."
-        )
+        return f"nothing is published of CPUs. {EARLIER}. `linkscope analyze RUN` tells what memory gives."
     if kinds <= {OF_CPUS, OF_PROCESSES} and not found.accounts:
-        return (
-            f"nothing is published to hold messages and collectives against. {_of_layer(found)}`linkscope compare BASE "
-            "RUN` holds a run against an earlier one."
-        )
+        return f"nothing is published to hold messages and collectives against. {_of_layer(found)}{EARLIER}."
     return (
         f"this run has no transfer of {wording.size(SATURATED)} or more between GPUs, or a GPU and pinned host memory, "
         "that could be held against a published figure or a sibling. A run of the suite default has them; `linkscope "

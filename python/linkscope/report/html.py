@@ -24,10 +24,11 @@ from markupsafe import Markup, escape
 from linkscope.analysis.choose import choose
 from linkscope.analysis.excerpt import Excerpt, all_of
 from linkscope.analysis.explain import Diagnosis, explain
+from linkscope.analysis.model_gaps import gaps_of
 from linkscope.analysis.overview import overview
 from linkscope.analysis.summary import Table
 from linkscope.errors import LinkscopeError
-from linkscope.report import wording, workload_text
+from linkscope.report import model_gaps_text, wording, workload_text
 from linkscope.report.curve_svg import clocks, mark, styles
 from linkscope.report.heat import style_sheet
 from linkscope.report.html_answer import answer
@@ -100,11 +101,12 @@ def render(shown: RunFile | Excerpt) -> str:
     found = overview(rows, node, precision(header))
     diagnosis, choices = explain(run), choose(whole.figures)
     maps = use_maps(choices)
+    gaps = model_gaps_text.sentence(gaps_of(rows), node.name) if node.modelled else ""
     template = environment().get_template("report.html.j2")
     told = {
         "header": header,
         "node": node,
-        "answer": answer(node, diagnosis, choices, found.summary, found.workloads),
+        "answer": answer(node, diagnosis, choices, found.summary, found.workloads, gaps),
         "maps": maps,
         "unmapped": len(choices.answers) - len(maps),
         "read_as": read_as(choices),

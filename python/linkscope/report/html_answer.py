@@ -17,7 +17,7 @@ from linkscope.machine.node import Node
 from linkscope.machine.paths import Paths
 from linkscope.report import choose_text, wording, workload_text
 from linkscope.report.explain_text import grounds, headline
-from linkscope.report.html_use import uses
+from linkscope.report.html_use import use_notes, uses
 from linkscope.report.link_styles import JudgedStyles
 from linkscope.report.topology_svg import draw
 
@@ -58,22 +58,28 @@ class Judged:
 @dataclass(frozen=True)
 class Opening:
     """``tone``: "fine", "short" or "unknown"; ``verdict`` and ``sentences`` are whole sentences; ``use``: (what is
-    moved, by what), the questions asked most; ``picture``: an SVG."""
+    moved, by what), the questions asked most, and ``use_notes`` what limits these; ``picture``: an SVG."""
 
     tone: str
     verdict: str
     sentences: tuple[str, ...]
     use: tuple[tuple[str, str], ...]
+    use_notes: tuple[str, ...]
     findings: tuple[Shortfall, ...]
     judged: tuple[Judged, ...]
     picture: Markup
 
 
 def answer(
-    node: Node, found: Diagnosis, choices: Choices, summary: Summary, asked: Sequence[WorkloadTable] = ()
+    node: Node,
+    found: Diagnosis,
+    choices: Choices,
+    summary: Summary,
+    asked: Sequence[WorkloadTable] = (),
+    gaps: str = "",
 ) -> Opening:
     """Of what `explain` and `choose` say of a run, the summary of its rows, and the applications ``asked`` about, which
-    are the answer where no path could be judged."""
+    are the answer where no path could be judged. ``gaps``: what a model has nothing for, a sentence."""
     of_paths = found.judged > 0 or bool(found.wrong)
     tone = "short" if found.wrong else "unknown" if not found.published or found.modelled else "fine"
     if of_paths:
@@ -87,8 +93,9 @@ def answer(
     return Opening(
         tone=tone,
         verdict=said[0],
-        sentences=tuple(filter(None, [said[1], *_sentences(summary)])),
+        sentences=tuple(filter(None, [said[1], gaps, *_sentences(summary)])),
         use=tuple(uses(choices)),
+        use_notes=tuple(use_notes(choices)),
         findings=found.shortfalls,
         judged=tuple(_judged(found.accounts)),
         picture=Markup(picture(node, found)),

@@ -6,11 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
-from linkscope.analysis.choose import ANY, AtSize, Choice, Choices
+from linkscope.analysis.choose import ANY, AtSize, Choice, Choices, interface
 from linkscope.report import wording
 from linkscope.report.choose_text import (
     ALIKE,
     ALIKE_IN_MODEL,
+    COLLECTIVE,
+    MAY_BE_FASTER,
     WORDS,
     aside,
     best,
@@ -18,6 +20,7 @@ from linkscope.report.choose_text import (
     caveats,
     closings,
     cost,
+    meanings,
     rank,
     sizes,
     stakes,
@@ -103,6 +106,15 @@ def uses(choices: Choices) -> list[tuple[str, str]]:
         beside = "".join(f", {condition}" for condition in first.question.conditions[1:])
         lines.setdefault(f"{first.question.movement}{where}{memory}{beside}", in_words(first))
     return list(lines.items())[:MOST_USES]
+
+
+def use_notes(choices: Choices) -> list[str]:
+    """What a reader must know before he takes the answers of ``uses`` that name a library or linkscope's own kernels:
+    what the names mean, and without what the library was measured; may be empty."""
+    if not any(interface(name).endswith(COLLECTIVE) for one in choices.answers for name in one.rivals):
+        return []
+    named = meanings((name for one in choices.answers for name in one.rivals), ())
+    return [*named, *(f"{setting}: {MAY_BE_FASTER}." for setting in choices.settings)]
 
 
 def _ranked(answers: Sequence[Choice]) -> list[Choice]:

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from linkscope.analysis.cell import MODELS_CLOCK
 from linkscope.analysis.headline import RATE_UNIT
+from linkscope.analysis.rivals import set_apart
 from linkscope.analysis.summary import Grouped, Summary, TableSummary
 from linkscope.report import wording
 from linkscope.report.grid import GAP, empty_grid
@@ -44,7 +45,8 @@ def print_summary(summary: Summary, console: Console) -> None:
 
 
 def best_at(line: TableSummary) -> str:
-    """Of curves where the best figure is: "at 1 MiB by mpi, window"; empty for other tables."""
+    """Of curves where the best figure is, and what other kinds of calls reach beyond it: "at 1 MiB by mpi, send; window
+    23.7"; empty for other tables."""
     if not line.heading.x_name:
         return ""
     at = wording.x_value(line.best.x, line.heading.x_name)
@@ -56,7 +58,10 @@ def best_at(line: TableSummary) -> str:
     told = ", ".join(filter(None, where))
     by = f" by {said}" if way else ""
     by += f" ({told})" if told else ""
-    return f"at {at}{by}"
+    apart = [
+        f"{set_apart(one.regime)} {wording.value(one.headline.value.median)}" for one in line.apart if one.headline
+    ]
+    return f"at {at}{'; '.join([by, *apart])}"
 
 
 def table_lines(lines: Sequence[TableSummary], width: int, below: Sequence[str] = ()) -> Grid:

@@ -18,7 +18,6 @@ from linkscope.analysis.headline import (
     OWN_RATE,
     RATE_UNIT,
     TOUCHED,
-    UNKNOWN_FROM,
     Headline,
     in_unit,
     time_unit,
@@ -30,7 +29,7 @@ from linkscope.analysis.rivals import rivals, set_apart
 from linkscope.analysis.scaling import TOGETHER
 from linkscope.analysis.summary import ABOVE_PEAK, DEFAULT_PRECISION, Summary, TableSummary
 from linkscope.machine.node import Node
-from linkscope.results.row import origin_name
+from linkscope.results.row import UNKNOWN_FROM, origin_name
 from linkscope.results.run_stream import Run
 
 MODELLED = "MODELLED — not a measurement"

@@ -9,6 +9,8 @@ from linkscope.results.member_time import MemberTime
 from linkscope.results.records import Count, Natural, Number, Text
 
 ONE_REPLICATE = "one replicate: its interval says nothing of other runs"
+UNKNOWN_FROM = 3.0
+"""A figure whose interval reaches further than this factor is known to nobody."""
 MOSTLY = 0.5
 """A latency that is so much of a time makes what it is."""
 
@@ -38,6 +40,12 @@ class Stats:
     def from_json(data: dict[str, Any]) -> Stats:
         """Of what schema/result.schema.json calls stats."""
         return Stats(**{name: data[name] for name in Stats.__dataclass_fields__})
+
+    @property
+    def unknown(self) -> bool:
+        """Whether a bound of the interval is further from the median than ``UNKNOWN_FROM``."""
+        low, middle, high = self.low, self.median, self.high
+        return middle > 0 and low != high and (low <= 0 or max(high / middle, middle / low) > UNKNOWN_FROM)
 
 
 @dataclass(frozen=True)
@@ -108,9 +116,14 @@ class Row:
         return tuple(row.raw for row in self.replicates or (self,))
 
     @property
+    def watched(self) -> Stats | None:
+        """What sampling watched: the aggregate where there is one, else the time of the first measured flow."""
+        return self.aggregate or next((result.seconds for _, result in self.measured_flows), None)
+
+    @property
     def margin(self) -> float:
         """Half width of the interval of what sampling watched, relative to its median: 0.01 for ±1 %."""
-        watched = self.aggregate or next((result.seconds for _, result in self.measured_flows), None)
+        watched = self.watched
         return (watched.high - watched.low) / 2 / watched.median if watched is not None and watched.median else 0.0
 
     @property
