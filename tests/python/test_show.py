@@ -105,6 +105,16 @@ def test_a_modelled_run_fits_and_claims_no_measurement(gpus: int) -> None:
     assert "default ±" not in text
 
 
+@pytest.mark.parametrize("remarks", [0, 1, 5])
+def test_a_sweep_gives_way_to_remarks_and_keeps_its_ends(remarks: int) -> None:
+    run = readable(DEFAULT)
+    pair = [row for row in run.rows if not any(f'"{gpu}"' in json.dumps(row.case) for gpu in ("gpu:2", "gpu:3"))]
+    told = brief(replace(run, rows=pair, notices=tuple(f"notice {n} " * 12 for n in range(remarks))))
+    assert len(told) <= brief_text.MOST_LINES
+    assert {"4 KiB", "1 GiB"} <= {" ".join(line.split()[:2]) for line in told}
+    assert any(line.startswith("linkscope choose") for line in told)
+
+
 def test_long_reasons_and_many_remarks_do_not_make_it_longer() -> None:
     run = made.run(4)
     failed = [made.not_ok(row.case, "failed", "something long went wrong " * 40) for row in run.rows]

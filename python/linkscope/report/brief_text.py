@@ -36,6 +36,9 @@ FEWEST_TABLES = 3
 LEAST_SWEPT = 0.5
 """Of a run's figures, if it is to be told by size."""
 HEAD_LINES = 2
+LEAST_OF_TABLES = FEWEST_TABLES + HEAD_LINES + 2
+"""Lines, the one before them and the one on what is left out included."""
+FEWEST_SIZES = 4
 MOST_REMARKS = 2
 MOST_REMARK_LINES = 2
 MOST_VERDICT_LINES = 6
@@ -79,15 +82,20 @@ def _show(
     console: Console,
 ) -> None:
     lines = best_by_method(found.summary.tables)
-    above: list[RenderableType] = [*_origin(run, found, console), *_verdict(run, found, diagnosis, console), *head]
-    if sizes:
-        above += [Text(""), *by_size_text.lines(sizes, console), *_stand_ins(sizes[0], run)]
+    top: list[RenderableType] = [*_origin(run, found, console), *_verdict(run, found, diagnosis, console), *head]
     below: list[RenderableType] = [*_odd(found, lines, diagnosis, console), *foot]
+    above = top
+    for most in range(by_size_text.MOST_SIZES, FEWEST_SIZES - 1, -1) if sizes else ():
+        above = [*top, Text(""), *by_size_text.lines(sizes, console, most), *_stand_ins(sizes[0], run)]
+        if _height(console, *above, *below) + LEAST_OF_TABLES <= MOST_LINES:
+            break
+    while _height(console, *above, *below) + LEAST_OF_TABLES > MOST_LINES and any(map(_optional, below)):
+        below.remove(next(filter(_optional, reversed(below))))
     matrix = between_gpus(found.tables, found.summary.tables)
     drawn = _matrix(matrix, console) if matrix is not None else ""
     used = _height(console, *above, *below)
     height = drawn.count("\n")
-    if MOST_LINES - used - height < FEWEST_TABLES + HEAD_LINES + 2:
+    if MOST_LINES - used - height < LEAST_OF_TABLES:
         drawn, height = "", 0
     for part in above:
         console.print(part)
@@ -253,6 +261,11 @@ def _odd(
     if not told:
         return []
     return [Text("\nOdd", style="bold"), *(_cropped(one.plain, 1, str(one.style), console) for one in told)]
+
+
+def _optional(part: RenderableType) -> bool:
+    """Whether it is a command that goes where there is no room."""
+    return isinstance(part, Text) and part.plain.startswith(("linkscope analyze ", "linkscope show RUN --sort "))
 
 
 def _further(ways: Sequence[tuple[str, str]]) -> list[RenderableType]:

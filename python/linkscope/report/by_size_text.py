@@ -12,8 +12,9 @@ from rich.text import Text
 
 from linkscope.analysis.by_size import BySize
 from linkscope.analysis.choose import ANY, Question
+from linkscope.analysis.launch_cost import mixes_launches
 from linkscope.report import wording
-from linkscope.report.choose_text import MAY_BE_FASTER, meanings, title
+from linkscope.report.choose_text import LAUNCHES_ASIDE, MAY_BE_FASTER, meanings, title
 from linkscope.report.grid import GAP
 
 MOST_SIZES = 7
@@ -29,12 +30,13 @@ _BREAKS = re.compile(r"(?<!\bin)(?<!\bto)(?<!\bfrom) ")
 """Where a way's name may be broken: not before its memory."""
 
 
-def lines(found: Sequence[BySize], console: Console) -> list[Text]:
-    """The first of ``found``, of which there is one at least, as a table, and what is not in it, with what shows it."""
+def lines(found: Sequence[BySize], console: Console, most: int = MOST_SIZES) -> list[Text]:
+    """The first of ``found``, of which there is one at least, as a table of at most so many sizes, and what is not in
+    it, with what shows it."""
     one = found[0]
-    corner = [(wording.size(size), _unit(size)) for size in one.picks(MOST_SIZES)]
-    labels = _aligned(corner)
-    columns = _columns(one, console.width - max(map(len, labels)))
+    sizes = one.picks(most)
+    labels = _aligned([(wording.size(size), _unit(size)) for size in sizes])
+    columns = _columns(one, sizes, console.width - max(map(len, labels)))
     height = max(len(column.head) for column in columns)
     heads = [[""] * (height - len(column.head)) + list(column.head) for column in columns]
     told = [Text(line, style="bold") for line in wrap(_titled(one.question), console.width)]
@@ -45,7 +47,8 @@ def lines(found: Sequence[BySize], console: Console) -> list[Text]:
     told.append(Text("─" * (len(blank) + sum(column.width + GAP for column in columns))))
     for number, label in enumerate(labels):
         told.append(_line(label, [column.cells[number].rjust(column.width) for column in columns]))
-    return [*told, *(Text(text, style="dim") for text in _below(found, len(columns)))]
+    below = (part for text in _below(found, sizes, len(columns)) for part in wrap(text, console.width))
+    return [*told, *(Text(part, style="dim") for part in below)]
 
 
 @dataclass(frozen=True)
@@ -60,11 +63,11 @@ class _Column:
         return max(LEAST_WIDTH, *(len(word) + len(FASTEST) for word in self.head), *map(len, self.cells))
 
 
-def _columns(one: BySize, room: int) -> list[_Column]:
+def _columns(one: BySize, sizes: Sequence[int], room: int) -> list[_Column]:
     """Those of the best ways that fit, at least one."""
     columns: list[_Column] = []
     for name in one.ways:
-        column = _Column(tuple(_BREAKS.split(name)), tuple(_figure(one, name, size) for size in one.picks(MOST_SIZES)))
+        column = _Column(tuple(_BREAKS.split(name)), tuple(_figure(one, name, size) for size in sizes))
         if columns and sum(other.width + GAP for other in columns) + column.width + GAP > room:
             break
         columns.append(column)
@@ -109,18 +112,19 @@ def _titled(question: Question) -> str:
     return title(replace(question, memory="") if question.memory == ANY else question)
 
 
-def _below(found: Sequence[BySize], shown: int) -> list[str]:
+def _below(found: Sequence[BySize], sizes: Sequence[int], shown: int) -> list[str]:
     one = found[0]
     left = len(one.ways) - shown
     marks = ["* fastest, or within 1 %"] if len(one.ways) > 1 else []
-    undecided = any(one.undecided(size) for size in one.picks(MOST_SIZES))
+    undecided = any(one.undecided(size) for size in sizes)
     marks += ["? cannot tell from it"] if undecided else []
-    assumed = any(size in sizes for sizes in one.assumed.values() for size in one.picks(MOST_SIZES))
+    assumed = any(size in some for some in one.assumed.values() for size in sizes)
     marks += [f"{wording.ASSUMED} {wording.OF_NO_SOURCE}"] if assumed else []
-    rates = ["GB/s: size over time"] if any(size >= RATES_FROM for size in one.picks(MOST_SIZES)) else []
+    rates = ["GB/s: size over time"] if any(size >= RATES_FROM for size in sizes) else []
     ways = [wording.count(left, "more way")] if left else []
     others = [wording.count(len(found) - 1, "more question")] if len(found) > 1 else []
     settings = [f"{setting}: {MAY_BE_FASTER}" for setting in one.settings]
     more = [f"and {'; '.join((*ways, *others))}: see --full"] if ways or others else []
     named = meanings(one.ways, (other.question for other in found))
+    named += [LAUNCHES_ASIDE] if mixes_launches(one.question.conditions, one.ways) else []
     return [*filter(None, ["; ".join((*marks, *rates))]), *named, *settings, *more]

@@ -45,10 +45,8 @@ UNDECIDED = " ?"
 OF_UNDECIDED = "+12 % ?: costs more by its median, but intervals cannot tell it from the best."
 
 
-LAUNCHES = (
-    "kernel-copy: all repeats are one launch, so its time holds none; a copy engine's holds a call each. An "
-    "application that launches every copy adds some microseconds."
-)
+LAUNCHES_ASIDE = "kernel-copy: its time holds no launch; a copy engine's holds a call each."
+LAUNCHES = f"{LAUNCHES_ASIDE} An application that launches every copy adds some microseconds."
 NAMED = {
     "xccl-": "xccl: NCCL or RCCL",
     "direct-": "direct: linkscope's own kernels, a reference, no library",
