@@ -6,7 +6,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
-from math import comb
+from math import comb, sqrt
+from statistics import median_high, median_low
 
 CONFIDENCE = 0.95
 # Student's t, 0.975 quantile, by degrees of freedom from 1.
@@ -50,3 +51,10 @@ def percentile(ordered: Sequence[float], share: float) -> float:
 def t975(freedom: int) -> float:
     """Student's t, the quantile of 0.975, for so many degrees of freedom, at least one: of a 95 % interval."""
     return _T975[min(freedom, len(_T975)) - 1]
+
+
+def reciprocal_median(values: Sequence[float]) -> float:
+    """Their median, of an even number of positive ones the geometric mean of the middle two: so that of rates is one
+    over that of times. Raises statistics.StatisticsError where there are none."""
+    low, high = median_low(values), median_high(values)
+    return sqrt(low) * sqrt(high) if low > 0 and low != high else (low + high) / 2

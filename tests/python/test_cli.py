@@ -174,6 +174,7 @@ def test_suites_say_how_much_and_how_long_they_are_here(bench: Bench, monkeypatc
     assert found["sweep"]["on_example"]["cases"] == 25 * 12 * 4
     assert found["sweep"]["on_example"]["seconds"] > 1
     assert found["sweep"]["cases"] == 0
+    assert found["torch"]["on_example"]["cases"] > 0, "what this machine lacks besides GPUs is no reason"
     add_engine(bench.engines, "cuda")
     monkeypatch.setenv("FAKE_GPUS", "2")
     describe.cache_clear()

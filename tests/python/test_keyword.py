@@ -8,6 +8,7 @@ from linkscope.errors import LinkscopeError
 from linkscope.launch.job import Request
 from linkscope.plan.keyword import picked
 from linkscope.plan.planned_case import PlannedCase
+from linkscope.plan.suite import load_suite
 
 
 def planned(row: str, title: str = "", peer: str = "") -> PlannedCase:
@@ -48,6 +49,12 @@ def test_a_word_that_no_case_has_is_one_line_with_what_was_meant(word: str, near
     with pytest.raises(LinkscopeError, match=near) as told:
         picked(CASES, word)
     assert "\n" not in str(told.value)
+
+
+def test_a_row_that_lacks_its_devices_here_says_so_and_names_no_command_that_fails_alike() -> None:
+    with pytest.raises(LinkscopeError, match=r"xccl-graph-recorded.* need GPUs") as told:
+        picked(CASES, "push or graph-recorded and all-reduce", [load_suite("collectives")])
+    assert "linkscope run collectives" not in str(told.value)
 
 
 def test_the_word_is_part_of_the_command_line_and_the_run_file() -> None:

@@ -49,6 +49,12 @@ def test_the_figure_is_the_median_of_medians_and_the_interval_students() -> None
     assert rate.low == pytest.approx((1 << 20) * 1e-9 / seconds.high, rel=1e-6)
 
 
+def test_of_an_even_number_of_replicates_too_the_rate_is_the_size_over_the_time() -> None:
+    found = folded([replicate(n, [t] * 8) for n, t in enumerate((1e-4, 1e-4, 3e-4, 4e-4))]).flows[0]
+    assert found.gbps is not None
+    assert found.gbps.median == pytest.approx((1 << 20) * 1e-9 / found.seconds.median, rel=1e-6)
+
+
 def test_the_interval_covers_the_truth_as_often_as_it_says() -> None:
     draw = random.Random(7)
     hits = 0

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from linkscope.analysis.size_ranges import Cost, crossovers, excess, size_ranges, with_equals
+from linkscope.analysis.size_ranges import Cost, crossovers, decided, excess, size_ranges, with_equals
 
 SIZES = [float(1 << power) for power in range(10, 27, 2)]
 
@@ -70,6 +70,29 @@ def test_where_others_are_as_good_they_stand_beside_the_best() -> None:
     assert (apart.first, apart.last, apart.best, apart.excess) == (SIZES[0], SIZES[2], ("a", "b"), ())
     assert (alone.first, alone.last, alone.best) == (SIZES[3], SIZES[-1], ("a",))
     assert excess(rivals, "b", SIZES) == pytest.approx((0.0, 0.2, 0.3))
+
+
+def test_several_sizes_in_between_at_which_another_is_as_good_stand_apart() -> None:
+    best, other = line(1e-6, 100e9), line(2e-6, 50e9)
+    for size in SIZES[3:5]:
+        other[size] = Cost(best[size].median * 1.2, best[size].low / 2, best[size].high * 2)
+    rivals = {"best": best, "other": other}
+    parts = with_equals(rivals, size_ranges(rivals))
+    assert [(one.first, one.last, one.best) for one in parts] == [
+        (SIZES[0], SIZES[2], ("best",)),
+        (SIZES[3], SIZES[4], ("best", "other")),
+        (SIZES[5], SIZES[-1], ("best",)),
+    ]
+    other[SIZES[4]] = line(2e-6, 50e9)[SIZES[4]]
+    assert len(with_equals(rivals, size_ranges(rivals))) == 1, "one size is no range"
+
+
+def test_an_unknown_cost_counts_only_where_it_is_told_apart() -> None:
+    vague = {size: Cost(one.median, one.median / 10, one.median * 2) for size, one in line(1e-6, 100e9).items()}
+    kept, lost = decided({"far": line(1e-4, 1e9), "vague": vague})
+    assert (kept["vague"], lost) == (vague, ())
+    kept, lost = decided({"near": line(1.1e-6, 90e9), "vague": vague})
+    assert (kept["vague"], lost) == ({}, tuple(SIZES))
 
 
 def test_lone_sizes_say_nothing() -> None:

@@ -24,6 +24,8 @@ _SELF_EVIDENT = ("hosts", "method", "processes", "staging", "in_place", "call", 
 HOSTS = "hosts"
 """The axis of figures between hosts."""
 MODELS_CLOCK = "the model's clock"
+CALLS_INCLUDED = "calls included"
+"""Follows the device's clock where it holds the calls, which it leaves out otherwise."""
 MOST_KINDS = 3
 """Kinds of memory that a heading names pair by pair; of more it names those at either end."""
 
@@ -202,9 +204,18 @@ def regime(row: Row) -> str:
     flow = row.case["flows"][0]
     parameters = flow.get("parameters", {})
     words = [MODELS_CLOCK if row.modelled else f"{row.case['clock']} clock"]
+    words += [CALLS_INCLUDED] if _with_calls(row, flow) else []
     words += ["both ways"] if both_ways(row.case, flow) else []
     words += [word for word in (parameters.get("call"), parameters.get("form")) if word in _OF_THEIR_OWN]
     return ", ".join(words)
+
+
+def _with_calls(row: Row, flow: Json) -> bool:
+    """Whether a copy's calls, which its host's part is in, count on the device's clock: those of pageable memory do."""
+    ends = [flow.get(end) or {} for end in ("source", "destination")]
+    pageable = any(end.get("memory") == "pageable" for end in ends) and not flow["method"].startswith("kernel")
+    of_gpu = any(str(end.get("device", "")).startswith("gpu:") for end in ends)
+    return not row.modelled and row.case["clock"] == "device" and pageable and of_gpu
 
 
 def place_of(row: Row) -> tuple[str, str, str, str]:

@@ -255,10 +255,7 @@ def costs_by_size(figures: polars.DataFrame) -> Iterator[tuple[Question, list[st
 
 
 def _of_any_memory(told: Iterable[Told]) -> list[Told]:
-    return [
-        (replace(question, memory=_any(question)), replace(way, memory=question.memory), path)
-        for question, way, path in told
-    ]
+    return [(replace(question, memory=ANY), replace(way, memory=question.memory), path) for question, way, path in told]
 
 
 def _empty(figures: polars.DataFrame) -> int:
@@ -302,12 +299,6 @@ def _question(key: Json) -> Question:
     memory = " > ".join(kind for kind in (key["source_memory"], key["destination_memory"]) if kind)
     tier = "" if key["tier"] in ("local", "mixed") or key["workload"] else key["tier"]
     return Question(movement(key), tier, key["members_memory"] or memory, tuple(conditions))
-
-
-def _any(question: Question) -> str:
-    """``ANY``; but pageable memory is no rival where the device's clock leaves out what the host does for it."""
-    own_clock = question.conditions[0].startswith("device")
-    return question.memory if own_clock and "pageable" in question.memory and "GPU" in question.movement else ANY
 
 
 def _way(key: Json) -> Way:

@@ -108,10 +108,16 @@ def _of_replicates(values: polars.DataFrame) -> polars.DataFrame:
     )
 
 
+def _reciprocal_median(values: polars.Expr) -> polars.Expr:
+    """That of ``order_statistics``."""
+    low, high = values.quantile(0.5, "lower"), values.quantile(0.5, "higher")
+    return polars.when((low > 0) & (low != high)).then(low.sqrt() * high.sqrt()).otherwise((low + high) / 2)
+
+
 def _parts_of(name: str) -> list[polars.Expr]:
     middle, low, high = (polars.col(one) for one in (name, f"{name}_low", f"{name}_high"))
     return [
-        middle.median().alias(name),
+        _reciprocal_median(middle).alias(name),
         middle.min().alias(f"{name}_least"),
         middle.log().mean().alias(f"{name}_centre"),
         middle.log().var().alias(f"{name}_variance"),

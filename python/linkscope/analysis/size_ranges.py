@@ -16,6 +16,8 @@ from linkscope.results.row import UNKNOWN_FROM
 
 AS_GOOD = 0.01
 """Nobody chooses by less."""
+FEWEST_ALIKE = 2
+"""Sizes in the middle of a range at which others are as good, to make a range of their own."""
 
 
 @dataclass(frozen=True)
@@ -106,8 +108,8 @@ def size_ranges(rivals: Rivals) -> tuple[SizeRange, ...]:
 
 
 def with_equals(rivals: Rivals, ranges: Sequence[SizeRange]) -> tuple[SizeRange, ...]:
-    """The same ``ranges``, each parted where at its first or its last sizes others are as good as its best, which then
-    stand behind that."""
+    """The same ``ranges``, each parted where at its first or its last sizes, or at several in between, the same others
+    are as good as its best, behind which they then stand."""
     return tuple(part for one in ranges for part in _parted(rivals, one))
 
 
@@ -173,12 +175,23 @@ def _best(rivals: Rivals, size: float) -> str:
 def _parted(rivals: Rivals, whole: SizeRange) -> Iterator[SizeRange]:
     sizes = [size for size in _shared(rivals) if whole.first <= size <= whole.last]
     best = set(whole.best)
-    head = _as_good(rivals, sizes, best)
-    tail = min(_as_good(rivals, sizes[::-1], best), len(sizes) - head)
-    for part in (sizes[:head], sizes[head : len(sizes) - tail], sizes[len(sizes) - tail :]):
-        if part:
-            found = _range(rivals, part, set.intersection(*(equals(rivals, size) for size in part)))
-            yield replace(found, best=tuple(sorted(found.best, key=lambda name: name not in best)))
+    plain: list[float] = []
+    while sizes:
+        count = _as_good(rivals, sizes, best)
+        if count >= FEWEST_ALIKE or (count and (not plain or count == len(sizes))):
+            if plain:
+                yield _part(rivals, plain, best)
+            yield _part(rivals, sizes[:count], best)
+            plain, sizes = [], sizes[count:]
+        else:
+            plain.append(sizes.pop(0))
+    if plain:
+        yield _part(rivals, plain, best)
+
+
+def _part(rivals: Rivals, sizes: Sequence[float], best: set[str]) -> SizeRange:
+    found = _range(rivals, sizes, set.intersection(*(equals(rivals, size) for size in sizes)))
+    return replace(found, best=tuple(sorted(found.best, key=lambda name: name not in best)))
 
 
 def _as_good(rivals: Rivals, sizes: Sequence[float], best: set[str]) -> int:

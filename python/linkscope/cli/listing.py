@@ -26,8 +26,9 @@ HEADINGS = {
 }
 """Of suites, by what a suite is ``listed_under``, in this order."""
 LEGENDS = {
+    "suites": f"Cases and time are for this machine or, where a note says so, for one like {EXAMPLE}, with GPUs.",
     "machines": "messages: between processes, of host or GPU memory, by MPI, shared memory (shm-copy) or NCCL or RCCL "
-    "(xccl). none: no source has figures, so a run of the model skips them."
+    "(xccl). none: no source has figures, so a run of the model skips them.",
 }
 """What a list's columns mean."""
 
@@ -72,10 +73,10 @@ def _with_extent(one: ListEntry, here: SuiteEstimate) -> ListEntry:
     """With cases and time here, of which the JSON holds what is to run here."""
     data: dict[str, Any] = {"cases": here.cases, "seconds": round(here.seconds, 1)}
     shown, note = here, here.problem or ""
-    if here.lacks_gpus:
+    if here.elsewhere:
         shown = example_estimate(one.name)
-        title = load_machine(EXAMPLE).notes[0]
-        note = f"needs GPUs, which this machine lacks: cases and time are for one like {EXAMPLE} ({title})"
+        why = "needs GPUs, which this machine lacks" if here.lacks_gpus else note
+        note = f"{why}; cases and time of {EXAMPLE}"
         data["on_example"] = {"node": EXAMPLE, "cases": shown.cases, "seconds": round(shown.seconds, 1)}
     columns = {
         "cases": str(shown.cases) if shown.cases else "-",

@@ -61,5 +61,6 @@ def extent(job: Job, cases: Sequence[PlannedCase]) -> str:
         told.append(f"{wording.duration(estimate.most_s)} where all figures scatter")
     if len(run) < len(cases):
         more = len(cases) - len(run)
-        told.append(f"{more} more {'is' if more == 1 else 'are'} skipped")
+        least = "at least " if job.node.modelled else ""  # a model skips more while it plays
+        told.append(f"{least}{more} more {'is' if more == 1 else 'are'} skipped")
     return ", ".join(told)

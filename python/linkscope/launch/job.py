@@ -269,7 +269,7 @@ def prepare(request: Request, measured: frozenset[str] = frozenset()) -> Job:
     if not described:
         selected = replace(selected, hosts=max(len(request.launching.peers), 1))
     planned = expand(suites, node, engine.catalog(), selected)
-    planned = planned if request.keyword is None else picked(planned, request.keyword)
+    planned = planned if request.keyword is None else picked(planned, request.keyword, suites)
     if not described:
         planned = startable(planned, request.launching, engine)
     if workload is not None and all(one.skip is not None for one in planned):

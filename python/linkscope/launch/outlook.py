@@ -33,12 +33,14 @@ class SuiteEstimate:
     """What a suite comes to on a machine: cases that would be tried, and the seconds they roughly take.
 
     ``problem`` says why there is none to try, where there is none. ``lacks_gpus``: because there are no GPUs.
+    ``elsewhere``: there is none, and on a node with GPUs there may be.
     """
 
     cases: int
     seconds: float
     problem: str | None = None
     lacks_gpus: bool = False
+    elsewhere: bool = False
 
 
 def suite_estimates(names: Sequence[str]) -> dict[str, SuiteEstimate]:
@@ -67,8 +69,9 @@ def _outlook(name: str, node: Node, engine: Engine, known: Costs) -> SuiteEstima
         planned = startable(expand([suite], node, engine.catalog(), Selection()), LaunchOptions(), engine)
     except LinkscopeError as error:
         lacking = not node.of_kind("gpu") and _of_gpus(suite)
-        return SuiteEstimate(0, 0.0, "needs GPUs" if lacking else str(error), lacking)
-    return _estimate(planned, known, crowd_now())
+        return SuiteEstimate(0, 0.0, "needs GPUs" if lacking else str(error), lacking, not node.of_kind("gpu"))
+    found = _estimate(planned, known, crowd_now())
+    return replace(found, elsewhere=not found.cases and not node.of_kind("gpu"))
 
 
 def _of_gpus(suite: Suite) -> bool:

@@ -9,33 +9,51 @@ from linkscope.errors import LinkscopeError
 from linkscope.near_names import near_names
 from linkscope.plan.other_tools import meant_instead
 from linkscope.plan.planned_case import PlannedCase
-from linkscope.plan.suite import load_suite, suite_names
+from linkscope.plan.suite import Suite, load_suite, suite_names
+from linkscope.plan.suite_row import SuiteRow
 from linkscope.plan.suite_words import as_spelt, suite_with
 
 Cases = list[PlannedCase]
+MOST_NAMED = 3
+"""Rows."""
 _WORD = re.compile(r"[a-z][a-z_-]{2,}[a-z]")
 
 
-def picked(cases: Sequence[PlannedCase], keyword: str) -> Cases:
+def picked(cases: Sequence[PlannedCase], keyword: str, suites: Sequence[Suite] = ()) -> Cases:
     """Those that have the word in their id, their table's title or the name of another tool's test that they repeat;
     capital letters or not. Of "push and gpu:1" both words, of "push or pull" one of them; "and" binds closer, as in
-    pytest's. In the order of ``cases``. Raises LinkscopeError for a part that none has.
+    pytest's. In the order of ``cases``. Raises LinkscopeError for a part that none has; ``suites``: those asked for, of
+    which it can tell rows that this machine has nothing for.
     """
-    wanted = {one.id for part in keyword.lower().split(" or ") for one in _with_all(cases, part)}
+    wanted = {one.id for part in keyword.lower().split(" or ") for one in _with_all(cases, part, suites)}
     return [one for one in cases if one.id in wanted]
 
 
-def _with_all(cases: Sequence[PlannedCase], words: str) -> Cases:
+def _with_all(cases: Sequence[PlannedCase], words: str, suites: Sequence[Suite]) -> Cases:
+    absent = _without_cases(cases, suites)
     found = list(cases)
     for word in words.split(" and "):
         before, bare = found, word.strip()
         found = [one for one in before if bare and any(bare in text.lower() for text in _texts(one))]
         if not found:
-            raise _nothing_with(bare, before)
+            raise _nothing_with(bare, before, [row for row in absent if bare and bare in row.name.lower()])
     return found
 
 
-def _nothing_with(word: str, cases: Sequence[PlannedCase]) -> LinkscopeError:
+def _without_cases(cases: Sequence[PlannedCase], suites: Sequence[Suite]) -> list[SuiteRow]:
+    """Rows of ``suites`` that have no case on this machine."""
+    had = {(str(one.case["suite"]), str(one.case["name"])) for one in cases}
+    return [row for suite in suites for row in suite.rows if (row.suite, row.name) not in had]
+
+
+def _nothing_with(word: str, cases: Sequence[PlannedCase], absent: Sequence[SuiteRow]) -> LinkscopeError:
+    if absent:
+        names = list(dict.fromkeys(row.name for row in absent))
+        more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+        need = "needs" if len(names) == 1 else "need"
+        what = "GPUs" if all(row.needs_gpu for row in absent) else "devices"
+        told = f"{', '.join(names[:MOST_NAMED])}{more} {need} {what} that this machine lacks"
+        return LinkscopeError(f"-k {word}: {told}: `--machine NAME` models a node that has them")
     suites = [load_suite(name) for name in suite_names()]
     instead = meant_instead(word, suites)
     if instead is not None:

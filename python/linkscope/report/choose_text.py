@@ -10,6 +10,7 @@ from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
+from linkscope.analysis.cell import CALLS_INCLUDED
 from linkscope.analysis.choose import GRAPH_OF, AtSize, Choice, Choices, Question, interface
 from linkscope.analysis.movement import BETWEEN_PROCESSES
 from linkscope.analysis.size_ranges import AS_GOOD, Crossover, SizeRange
@@ -31,8 +32,8 @@ MOST_SIZES = 4
 TOO_WIDE = f"intervals beyond a factor of {UNKNOWN_FROM:g}"
 COST_WIDTH = 9
 """Of a column with what a way costs at a size."""
-HEAD_LINES = 18
-"""Title, verdict, caveats, the line on what is left out and what next, in 80 columns."""
+FOOT_LINES = 3
+"""The line on what is left out, one before it, and what next."""
 WORDS = 'By size what is fastest, then how much longer others take. "or" joins ways '
 ALIKE, ALIKE_IN_MODEL = (
     "of which 95 % intervals cannot tell the faster, and those that differ by less than 1 %.",
@@ -47,6 +48,10 @@ OF_UNDECIDED = "+12 % ?: costs more by its median, but intervals cannot tell it 
 
 LAUNCHES_ASIDE = "kernel-copy: its time holds no launch; a copy engine's holds a call each."
 LAUNCHES = f"{LAUNCHES_ASIDE} An application that launches every copy adds some microseconds."
+WITH_CALLS = (
+    "Pageable memory: by the device's clock its time holds the calls, pinned memory's does not; `run --clock host` "
+    "compares them."
+)
 NAMED = {
     "xccl-": "xccl: NCCL or RCCL",
     "direct-": "direct: linkscope's own kernels, a reference, no library",
@@ -65,9 +70,10 @@ WITH_NVLS = "`env -u NCCL_NVLS_ENABLE linkscope run collectives -k graph-recorde
 
 def show(found: Choices, node: str, console: Console, asked: Sequence[WorkloadTable] = ()) -> None:
     """In at most 40 lines: what applications are ``asked`` about, the answers that matter most, the others counted."""
-    _print_head(found, node, console, asked)
+    head = Group(*_head(found, node, asked))
+    console.print(head)
     matter = [one for one in found.answers if not one.equals]
-    left, shown = MOST_LINES - HEAD_LINES, 0
+    left, shown = MOST_LINES - FOOT_LINES - len(console.render_lines(head, pad=False)), 0
     for block in _blocks(matter):
         fitting = (block[:count] for count in range(len(block), 0, -1))
         told = next((some for some in fitting if _height(some, console) <= left), [])
@@ -97,7 +103,7 @@ def show(found: Choices, node: str, console: Console, asked: Sequence[WorkloadTa
 
 def show_all(found: Choices, node: str, console: Console, asked: Sequence[WorkloadTable] = ()) -> None:
     """Every answer, each with what every way costs at every size."""
-    _print_head(found, node, console, asked)
+    console.print(Group(*_head(found, node, asked)))
     if any(cost(at, name).endswith(UNDECIDED) for one in found.answers for at in one.sizes for name in at.best):
         console.print(Text(OF_UNDECIDED, style="dim"))
     for answer in found.answers:
@@ -217,16 +223,14 @@ def _on_host(answer: Choice) -> bool:
     return "GPU" not in answer.question.movement
 
 
-def _print_head(found: Choices, node: str, console: Console, asked: Sequence[WorkloadTable]) -> None:
+def _head(found: Choices, node: str, asked: Sequence[WorkloadTable]) -> list[Text]:
+    """Title, verdict and caveats."""
     head = Text(node, style="bold")
     if found.modelled:
         head.append(f"  {wording.MODELLED}", style="bold yellow")
-    console.print(head)
-    console.print(Text(verdict(found, asked), style="bold"))
-    if found.answers:
-        console.print(Text(WORDS + (ALIKE_IN_MODEL if found.modelled else ALIKE), style="dim"))
-    for text in caveats(found):
-        console.print(Text(text, style="yellow"))
+    read = [Text(WORDS + (ALIKE_IN_MODEL if found.modelled else ALIKE), style="dim")] if found.answers else []
+    told = [Text(text, style="yellow") for text in caveats(found)]
+    return [head, Text(verdict(found, asked), style="bold"), *read, *told]
 
 
 def caveats(found: Choices) -> list[str]:
@@ -239,6 +243,8 @@ def caveats(found: Choices) -> list[str]:
         told.append(f"Left out: sizes at which the time of any way is {wording.OF_NO_SOURCE}.")
     if any(one.launches_aside for one in found.answers):
         told.append(LAUNCHES)
+    if any(CALLS_INCLUDED in one.conditions[0] for one in (*found.unrivalled, *(it.question for it in found.answers))):
+        told.append(WITH_CALLS)
     return told
 
 

@@ -45,6 +45,8 @@ def show_all(found: Comparison, node: str, console: Console) -> None:
     rest = [change for change in found.changes if change.verdict in (SAME, UNCLEAR)]
     if rest:
         _print_changes(rest, (one.verdict for one in rest), console)
+    if any(one.verdict == UNCLEAR for one in rest):
+        console.print(Text(f"{UNCLEAR}: may be noise by --alpha over all figures ({_alpha(found)})", style="dim"))
 
 
 def verdict(found: Comparison) -> str:
@@ -52,12 +54,13 @@ def verdict(found: Comparison) -> str:
     text, count = changed(found), len(found.figures)
     if found.unknown < count or found.lost:
         same = f"{found.count(SAME)} of {count} figures are the same within {wording.percent(found.threshold)}"
-        text += f" {same}, {found.count(UNCLEAR)} can't be told{_farthest(found, ', whose')}."
+        more = ": more runs of each side would tell" if found.farthest else ""
+        text += f" {same}, {found.count(UNCLEAR)} can't be told from noise{_farthest(found, ', whose')}{more}."
     if found.gone:
         text += f" Not measured in NEW: {wording.count(len(found.gone), 'case')} of BASE ({_why_gone(found)})."
     if found.seen_from:
         seen = ", ".join(f"{change * 100:.2g} % ({CLASSES[name]})" for name, change in found.seen_from.items())
-        text += f" A change shows from about {seen} on."
+        text += f" Half of the figures would show a change of {seen}."
     return text
 
 
@@ -87,6 +90,10 @@ def _farthest(found: Comparison, lead: str) -> str:
     """After ``lead`` the largest difference that can't be told from none; empty where there is none."""
     one = found.farthest
     return f"{lead} medians differ by up to {percent(one.ratio)} ({one.name})" if one else ""
+
+
+def _alpha(found: Comparison) -> str:
+    return f"{found.alpha * 100:g} %, whatever its own 95 % interval says"
 
 
 def _why_gone(found: Comparison) -> str:

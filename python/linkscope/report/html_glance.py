@@ -180,11 +180,18 @@ def _entry(part: _MethodPart, column: str) -> Entry:
         assert best is not None
         text = f"{'up to' if best.higher_is_better else 'from'} {wording.value(best.value.median)}"
         low = high = found.best.share
-        notes = [found.half_words]
+        notes = [_apart(part.table, found.best), found.half_words]
     shown = (line if found is None else found).best
     assumed = wording.of_no_source([shown.stand_in]) if shown.assumed else ""
     notes = [part.method if column == OTHER else "", part.kind, *notes, assumed]
     return Entry(part.section.anchor, text, line.heading.unit, low, high, ", ".join(filter(None, notes)))
+
+
+def _apart(table: Table, best: Cell) -> str:
+    """What tells the series of the best figure from the table's others: "threads 1"; empty where it is the only one."""
+    others = [set(curve.series.split(", ")) for curve in table.curves] if isinstance(table, CurveSet) else []
+    common = set.intersection(*others) if others else set()
+    return ", ".join(word for word in best.series.split(", ") if others and word not in common)
 
 
 def _odd(part: _MethodPart, together: int) -> str:

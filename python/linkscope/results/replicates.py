@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from statistics import median
 
-from linkscope.order_statistics import t975
+from linkscope.order_statistics import reciprocal_median, t975
 from linkscope.results.member_time import of_replicates
 from linkscope.results.row import FlowResult, Row, Stats
 from linkscope.results.spread import two_modes, why_wide
@@ -63,14 +63,15 @@ def folded(rows: Sequence[Row], noise: float = 0.0) -> Row:
 
 
 def across(stats: Sequence[Stats], noise: float = 0.0) -> Stats:
-    """Stats of the figure that replicates measured, in their unit: ``median`` is the median of their medians.
+    """Stats of the figure that replicates measured, in their unit.
 
-    ``low`` to ``high`` is their 95 % interval, which holds ``median``; of one replicate it is that replicate's own.
-    ``noise`` is as of ``folded``. ``n`` is the sum, ``min`` and ``max`` are the extremes, the rest medians.
+    ``median`` is the ``reciprocal_median`` of their medians, ``low`` to ``high`` their 95 % interval, that holds it; of
+    one replicate it is that replicate's own. ``noise`` is as of ``folded``. ``n`` is the sum, ``min`` and ``max`` are
+    the extremes, the rest medians.
     """
     if len(stats) == 1:
         return with_noise(stats[0], noise)
-    middle = median(one.median for one in stats)
+    middle = reciprocal_median([one.median for one in stats])
     low, high = interval(stats, noise)
     return Stats(
         n=sum(one.n for one in stats),
