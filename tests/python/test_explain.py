@@ -174,6 +174,30 @@ def test_a_copy_engine_that_ends_below_its_link_is_no_finding_but_a_step(real_en
     assert not found.shortfalls
 
 
+def test_what_a_model_was_given_is_no_prediction(modelled: RunFile) -> None:
+    found = explain(modelled)
+    assert found.published > 0
+    assert found.predicted == 0, "one flow alone reaches what the description says"
+    told = explain_text.verdict(found)
+    assert "proves nothing" in told
+    assert found.studies
+    assert all(study in told for study in found.studies)
+    assert f"reproduce {'STUDY' if len(found.studies) > 1 else found.studies[0]} --machine {found.node}" in told
+
+
+def test_a_model_predicts_opposite_flows_for_which_it_has_no_rule(real_engine: None, tmp_path: Path) -> None:
+    found = explain(linkscope.run("duplex", machine="h200x4", sizes="256M", output=tmp_path / "run.jsonl"))
+    both = [one for one in found.accounts if one.both and one.held_against not in ("", SIBLINGS)]
+    assert {one.kind for one in both} == {"peer", "host"}
+    assert found.predicted == sum(one.kind == "peer" for one in both), "of the host a rule has them"
+    assert found.studies == ()
+    assert f"predicts {found.predicted}" in explain_text.verdict(found)
+
+
+def test_a_measurement_predicts_nothing(healthy: RunFile) -> None:
+    assert explain(healthy).predicted == 0
+
+
 def test_what_is_not_judged_is_counted(healthy: RunFile) -> None:
     found = explain(healthy)
     judged = {one.id for one in (*found.accounts, *found.latencies)}

@@ -51,3 +51,16 @@ def test_srun_is_refused_where_it_reaches_no_slurm(
             startable(planned, LaunchOptions("srun"), engine)
     else:
         assert startable(planned, LaunchOptions("srun"), engine)[0].skip is None
+
+
+@pytest.mark.parametrize("command", ["srun --mpi=pmi2", "{folder}/bin/srun --mpi=pmi2", None])
+def test_srun_is_refused_where_there_is_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str | None
+) -> None:
+    monkeypatch.setenv("PATH", f"{tmp_path}")
+    monkeypatch.delenv("SLURM_JOB_ID", raising=False)
+    engine = Engine("host", Path("nowhere"), {"backend": "host"})
+    planned = [PlannedCase({"id": "1", "flows": [], "processes": 2})]
+    by_srun = LaunchOptions("srun", command and command.format(folder=tmp_path))
+    with pytest.raises(LinkscopeError, match="srun"):
+        startable(planned, by_srun, engine)

@@ -15,6 +15,8 @@ from linkscope.analysis.latencies import JudgedLatency, latencies
 from linkscope.analysis.layers import Layer, layers
 from linkscope.analysis.ledger import NVSWITCH, SIBLINGS, Ledger, ledgers
 from linkscope.analysis.left_out import left_out
+from linkscope.analysis.model_inputs import is_predicted
+from linkscope.analysis.study import studies_of
 from linkscope.displayed import Displayed
 from linkscope.machine.described import is_packaged
 from linkscope.machine.paths import Paths
@@ -82,7 +84,8 @@ class Diagnosis(Displayed):
     with nothing to hold them against. ``left_out``: how many other figures the run has, by why nobody can say what to
     expect of them. ``layers``: what a method adds to the one below it. ``failed``: cases that failed, by why.
     ``notices``: what the run says of itself, such as that it is an excerpt. ``packaged``: whether the node is described
-    as one that comes with linkscope."""
+    as one that comes with linkscope; ``studies`` that measured such a node. ``predicted``: how many of the figures
+    that were held against what is known a model was not given."""
 
     node: str
     modelled: bool
@@ -96,6 +99,8 @@ class Diagnosis(Displayed):
     failed: tuple[FailedCases, ...] = ()
     notices: tuple[str, ...] = ()
     packaged: bool = False
+    studies: tuple[str, ...] = ()
+    predicted: int = 0
 
     @property
     def wrong(self) -> bool:
@@ -147,9 +152,14 @@ def explain(run: RunFile) -> Diagnosis:
         _together(one) for one in crowds(run.rows, accounts, paths)
     ]
     found += _unreachable(where, paths, found)
+    packaged = is_packaged(node)
+    every: tuple[Account, ...] = (*accounts, *waits)
+    known = [one for one in every if one.held_against not in ("", SIBLINGS)]
     return Diagnosis(
         node=node.name,
-        packaged=is_packaged(node),
+        packaged=packaged,
+        studies=tuple(studies_of(node.name)) if packaged else (),
+        predicted=sum(is_predicted(one, node.methods) for one in known) if run.modelled else 0,
         modelled=run.modelled,
         shortfalls=tuple(sorted(found, key=lambda one: -one.cost)),
         accounts=tuple(accounts),

@@ -173,6 +173,11 @@ def load_study(name: str) -> StudyFile:
     return msgspec.structs.replace(found, claims=[*cells, *found.claims])
 
 
+def studies_of(node: str) -> list[str]:
+    """Names of the studies that measured the described node of that name, oldest first."""
+    return [name for name in study_names() if any(node == one.node for one in load_study(name).machines)]
+
+
 def place(line: Line, column: Line) -> str:
     """What a table's cell says of which, in words."""
     return f"{line.label}, {column.label}"

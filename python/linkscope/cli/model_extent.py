@@ -7,6 +7,7 @@ from typing import Any
 
 from linkscope.listed import listed
 from linkscope.machine.described import load_machine, machine_names
+from linkscope.machine.node import Node
 
 _MESSAGES = {
     "host messages": ("numa", ("mpi", "shm-copy")),
@@ -25,6 +26,7 @@ _PLAIN = {
 }
 """What a rule's word and its value mean."""
 _BY_SIZE = {"from_bytes", "below_bytes"}
+SAME = "latency, the same at every size"
 
 
 def interfaces(machine: str) -> dict[str, str]:
@@ -50,9 +52,9 @@ def model_extent(machine: str) -> dict[str, Mapping[str, str] | str]:
     """What is modelled, what is skipped since no figures are known, and what has the same latency at every size: by
     heading a sentence, or terms and what each means. Raises LinkscopeError for a name that there is not.
     """
-    methods = load_machine(machine).methods
+    node = load_machine(machine)
+    methods = node.methods
     elsewhere = dict.fromkeys(method for name in machine_names() for method in load_machine(name).methods)
-    flat = [f"{name} ({_latency(one)})" for name, one in methods.items() if _is_flat(one)]
     told: dict[str, Mapping[str, str] | str] = {
         "models": ", ".join(methods),
         "lacks, so skips": ", ".join(name for name in elsewhere if name not in methods) or "no method of other nodes",
@@ -62,24 +64,57 @@ def model_extent(machine: str) -> dict[str, Mapping[str, str] | str]:
             for rule in one.get("rules", ())
             if "unknown" in rule
         },
-        "latency, the same at every size": ", ".join(flat) or "none",
+        SAME: _same_at_every_size(node) or "none",
     }
     return {heading: content for heading, content in told.items() if content}
 
 
-def _latency(method: Mapping[str, Any]) -> str:
-    return f"{method['latency_us']:g} us{', assumed' if 'latency_us' in method.get('assumed', ()) else ''}"
+def _same_at_every_size(node: Node) -> dict[str, str]:
+    """By methods that are alike, the latency of each flow; those whose latency changes with size are left out."""
+    alike: dict[str, list[str]] = {}
+    for name, method in node.methods.items():
+        ruled = _ruled(name, method)
+        if "latency_us" in method and not any(_BY_SIZE & when.keys() for when, _ in ruled):
+            rules = "".join(f"{latency} ({_flows(when)}); " for when, latency in ruled)
+            own = _latency(name, method, {})
+            alike.setdefault(f"the first that fits: {rules}else {own}" if rules else own, []).append(name)
+    told = {", ".join(names): latency for latency, names in alike.items()}
+    links = {"all": "plus that of the links on the way, of a collective at each step"}
+    return told | links if told and any(link.latency_ns for link in node.links) else told
 
 
-def _is_flat(method: Mapping[str, Any]) -> bool:
-    """Whether no rule gives another latency by size."""
-    by_size = (rule for rule in method.get("rules", ()) if _BY_SIZE & rule["when"].keys())
-    return "latency_us" in method and not any("latency_us" in rule for rule in by_size)
+def _ruled(name: str, method: Mapping[str, Any]) -> list[tuple[Mapping[str, Any], str]]:
+    """(When, latency) by each rule in order, as the first that fits counts, also where it gives no latency; without
+    the last ones, if they change nothing.
+    """
+    rules = (rule for rule in method.get("rules", ()) if "unknown" not in rule)
+    found = [(rule["when"], _latency(name, method, rule)) for rule in rules]
+    while found and found[-1][1] == _latency(name, method, {}):
+        found.pop()
+    return found
+
+
+def _latency(name: str, method: Mapping[str, Any], rule: Mapping[str, Any]) -> str:
+    """ "8.7 us, assumed": of the flows that a rule is for; empty ``rule``: of those without one."""
+    giving = rule if "latency_us" in rule else method
+    step_us = rule.get("step_us", method.get("step_us", 0)) if name in _COLLECTIVES else 0
+    steps = f" and {step_us:g} us a step" if step_us else ""
+    assumed = ", assumed" if "latency_us" in giving.get("assumed", ()) else ""
+    return f"{giving.get('latency_us', 0):g} us{steps}{assumed}"
 
 
 def _flows(when: Mapping[str, Any]) -> str:
     """ "from host memory": the flows that a rule is for."""
-    return ", ".join(_PLAIN.get((name, str(value))) or f"{name} {_either(value)}" for name, value in when.items())
+    return ", ".join(_PLAIN.get((name, str(value))) or _words(name, value) for name, value in when.items())
+
+
+def _words(name: str, value: object) -> str:
+    """ "between gpu:0 and gpu:1", "with form=eager", "tier single or dual"."""
+    if isinstance(value, Mapping):
+        return f"with {' '.join(f'{key}={one}' for key, one in value.items())}"
+    if name == "pairs" and isinstance(value, list):
+        return listed((f"between {a} and {b}" for a, b in value), "or")
+    return f"{name} {_either(value)}"
 
 
 def _either(value: object) -> str:

@@ -152,11 +152,27 @@ def _limits(some: Iterable[Account]) -> str:
 
 
 def _of_model(found: Diagnosis) -> str:
-    """A model is no witness for itself: what others have found of such nodes is."""
-    agree = f"{found.published} of its figures could be held against what is published of such nodes, and agree. "
-    told = agree if found.published else ""
+    """A model is no witness for itself: what others have found of such nodes is, unless the model was given it."""
+    told = f"{_against_published(found)} " if found.published else ""
+    if found.studies:
+        study = "STUDY" if len(found.studies) > 1 else found.studies[0]
+        names = f" ({', '.join(found.studies)})" if len(found.studies) > 1 else ""
+        told += f"`linkscope reproduce {study} --machine {found.node}`{names} tells what it predicts of a study. "
     where = f"`linkscope list machines {found.node}`" if found.packaged else "`linkscope list machines` of its file"
     return f"{told}{where} says what is assumed and what it lacks."
+
+
+def _against_published(found: Diagnosis) -> str:
+    """How many of a model's figures agree with published ones, and whether that is worth anything."""
+    alone = found.published == 1
+    agree = f"{wording.count(found.published, 'figure')} {'agrees' if alone else 'agree'} with what is published of"
+    given = found.published - found.predicted
+    if not found.predicted:
+        return f"{agree} such nodes, which proves nothing: the model was given {'it' if alone else 'them all'}."
+    if not given:
+        return f"{agree} such nodes; the model was given none of that."
+    told = f"The model was given {given} of them, which proves nothing, and predicts {found.predicted}."
+    return f"{agree} such nodes. {told}"
 
 
 def _nothing(found: Diagnosis) -> str:

@@ -119,12 +119,16 @@ class LaunchOptions:
         if kind == "local":
             return Local()
         if kind == "srun":
-            if not words and shutil.which("srun") is None:
-                raise LinkscopeError("no srun on PATH: --launcher mpiexec, or run inside an allocation of Slurm")
+            srun = Srun(words or ("srun",), self.hosts)
+            if "/" not in srun.words[0] and shutil.which(srun.words[0]) is None:
+                raise LinkscopeError(
+                    f"no {srun.words[0]} on PATH: --launcher mpiexec, or run inside an allocation of Slurm"
+                )
+            srun.version()
             problem = unreachable(os.environ)
             if problem is not None:
                 raise LinkscopeError(f"srun reaches no Slurm from here ({problem.rstrip('.')}): {_NO_SLURM}")
-            return Srun(words or ("srun",), self.hosts)
+            return srun
         found = find_mpiexec()
         if not words and found is None:
             raise LinkscopeError(f"no mpiexec on PATH or beside this Python: {FIND_MPIEXEC}")

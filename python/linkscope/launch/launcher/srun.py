@@ -60,7 +60,7 @@ class Srun:
         """
         environment = {name: value for name, value in launch_spec.environment.items() if name != RANK_VARIABLE}
         own = ["--ntasks", str(launch_spec.processes), "--export=ALL", "--cpu-bind=none", "--label"]
-        own += ["--overlap"] if _version(self.words[0]) >= _OVERLAPS else []
+        own += ["--overlap"] if self.version() >= _OVERLAPS else []
         cpus = cpus_of_job(environment)
         own += ["--overcommit"] if cpus is not None and launch_spec.processes > cpus else []
         own += [f"--nodelist={self.hosts}"] if self.hosts else []
@@ -68,6 +68,11 @@ class Srun:
         command = [self.words[0], *own, *self.words[1:], *launch_spec.command]
         child = Child(command, environment, launch_spec.folder / "srun", dying=signal.SIGTERM)
         return LauncherProcesses("srun", child, ENDINGS, label=LABEL, complaint=complaint)
+
+    def version(self) -> tuple[int, int]:
+        """(22, 5) of "slurm-wlm 22.05.8". Raises LinkscopeError where it cannot be started."""
+        found = re.search(r"(\d+)\.(\d+)", version_of(self.words[0]))
+        return (int(found[1]), int(found[2])) if found else (0, 0)
 
 
 def complaint(text: str) -> str:
@@ -88,12 +93,6 @@ def is_only_host(environment: Mapping[str, str]) -> bool:
     """
     here = (environment.get("SLURMD_NODENAME"), platform.node().split(".")[0])
     return environment.get("SLURM_JOB_NUM_NODES") == "1" and environment.get("SLURM_JOB_NODELIST") in here
-
-
-def _version(program: str) -> tuple[int, int]:
-    """(22, 5) of "slurm-wlm 22.05.8"."""
-    found = re.search(r"(\d+)\.(\d+)", version_of(program))
-    return (int(found[1]), int(found[2])) if found else (0, 0)
 
 
 def unreachable(environment: Mapping[str, str]) -> str | None:
