@@ -82,7 +82,7 @@ class Diagnosis(Displayed):
     with nothing to hold them against. ``left_out``: how many other figures the run has, by why nobody can say what to
     expect of them. ``layers``: what a method adds to the one below it. ``failed``: cases that failed, by why.
     ``notices``: what the run says of itself, such as that it is an excerpt. ``packaged``: whether the node is described
-    as one that comes with linkscope."""
+    as one that comes with linkscope. ``links_unknown``: it is an import that was told neither run nor machine."""
 
     node: str
     modelled: bool
@@ -96,6 +96,7 @@ class Diagnosis(Displayed):
     failed: tuple[FailedCases, ...] = ()
     notices: tuple[str, ...] = ()
     packaged: bool = False
+    links_unknown: bool = False
 
     @property
     def wrong(self) -> bool:
@@ -137,6 +138,7 @@ def explain(run: RunFile) -> Diagnosis:
     node = run.node
     paths = Paths(node)
     parts = apart(run.rows)
+    tool = origin_name(run.header)
     accounts, waits = ledgers(parts, paths), latencies(parts, paths)
     states = [MachineState.from_json(data) for data in _states(run)]
     where = Surroundings(node, states, run.with_status("skipped"), accounts)
@@ -159,7 +161,8 @@ def explain(run: RunFile) -> Diagnosis:
         left_out=left_out(parts, {one.id for one in accounts} | {one.id for one in waits}),
         layers=layers(run.rows),
         failed=_failed(run.with_status("failed")),
-        notices=(*([f"imported from {tool}"] if (tool := origin_name(run.header)) else []), *run.notices),
+        notices=(*([f"imported from {tool}"] if tool else []), *run.notices),
+        links_unknown=bool(tool) and not node.links,
     )
 
 

@@ -1,4 +1,4 @@
-"""Imports onto a node with more GPUs than the tool ran on: what needs them all is counted and named, and no figure."""
+"""What an import cannot take or judge: tests of more GPUs than the tool ran on, figures of a node without links."""
 
 from __future__ import annotations
 
@@ -11,10 +11,12 @@ from result_schema import validate
 from test_importers import MEASURED, SAMPLES
 from typer.testing import CliRunner
 
+from linkscope.analysis.explain import explain
 from linkscope.cli.main import app
 from linkscope.errors import LinkscopeError
 from linkscope.importers.imported_run import Wanted, import_file
 from linkscope.machine.described import load_machine
+from linkscope.report import explain_text
 from linkscope.results.run_file import RunFile
 
 OF_ALL = {f"{way}_memcpy_{by}" for way in ("all_to_host", "host_to_all") for by in ("ce", "sm")} | {
@@ -77,3 +79,14 @@ def test_a_file_of_nothing_else_is_refused_with_the_reason(tmp_path: Path) -> No
     with pytest.raises(LinkscopeError, match="all_to_host_memcpy_ce"):
         import_file(tmp_path / "one.txt", tmp_path / "run.jsonl", Wanted(node=load_machine("h200x4")))
     assert not (tmp_path / "run.jsonl").exists()
+
+
+def test_an_import_without_links_says_what_would_judge_it(tmp_path: Path) -> None:
+    sample = SAMPLES["nvbandwidth-0.8-h200.txt"]
+    bare = explain(import_file(sample, tmp_path / "bare.jsonl", Wanted()))
+    assert bare.judged == 0
+    assert "linkscope import FILE --machine NAME" in explain_text.headline(bare)
+    node = load_machine("h200x4")
+    linked = explain(import_file(sample, tmp_path / "linked.jsonl", Wanted(node=node)))
+    assert linked.judged > 0
+    assert not linked.links_unknown
