@@ -15,7 +15,7 @@ from linkscope.analysis.movement import BETWEEN_PROCESSES
 from linkscope.analysis.size_ranges import AS_GOOD, Crossover, SizeRange
 from linkscope.analysis.workloads import WorkloadTable
 from linkscope.packaged_suites import packaged_suites
-from linkscope.report import wording, workload_text
+from linkscope.report import direct_text, wording, workload_text
 from linkscope.report.grid import GAP, words
 from linkscope.report.label_lines import Column, print_label_lines
 from linkscope.results.row import UNKNOWN_FROM
@@ -32,7 +32,9 @@ TOO_WIDE = f"intervals beyond a factor of {UNKNOWN_FROM:g}"
 COST_WIDTH = 9
 """Of a column with what a way costs at a size."""
 HEAD_LINES = 18
-"""Title, verdict, caveats, the line on what is left out and what next, in 80 columns."""
+"""Title, verdict, caveats, the line on what is left out and what next, in 80 columns: at least so many."""
+FOOT_LINES = 4
+"""What is left out and what next, with the line before them."""
 WORDS = 'By size what is fastest, then how much longer others take. "or" joins ways '
 ALIKE, ALIKE_IN_MODEL = (
     "of which 95 % intervals cannot tell the faster, and those that differ by less than 1 %.",
@@ -49,7 +51,7 @@ LAUNCHES_ASIDE = "kernel-copy: its time holds no launch; a copy engine's holds a
 LAUNCHES = f"{LAUNCHES_ASIDE} An application that launches every copy adds some microseconds."
 NAMED = {
     "xccl-": "xccl: NCCL or RCCL",
-    "direct-": "direct: linkscope's own kernels, a reference, no library",
+    "direct-": direct_text.OF_COLLECTIVES,
     " in xccl": "in xccl: memory of its allocator",
     "shm-copy": "shm-copy: copies into shared memory, where the receiver reads them; mpi: into the receiver's own",
 }
@@ -65,9 +67,11 @@ WITH_NVLS = "`env -u NCCL_NVLS_ENABLE linkscope run collectives -k graph-recorde
 
 def show(found: Choices, node: str, console: Console, asked: Sequence[WorkloadTable] = ()) -> None:
     """In at most 40 lines: what applications are ``asked`` about, the answers that matter most, the others counted."""
-    _print_head(found, node, console, asked)
+    head = _head(found, node, asked)
+    console.print(head)
     matter = [one for one in found.answers if not one.equals]
-    left, shown = MOST_LINES - HEAD_LINES, 0
+    used = len(console.render_lines(head, pad=False)) + FOOT_LINES
+    left, shown = MOST_LINES - max(HEAD_LINES, used), 0
     for block in _blocks(matter):
         fitting = (block[:count] for count in range(len(block), 0, -1))
         told = next((some for some in fitting if _height(some, console) <= left), [])
@@ -97,7 +101,7 @@ def show(found: Choices, node: str, console: Console, asked: Sequence[WorkloadTa
 
 def show_all(found: Choices, node: str, console: Console, asked: Sequence[WorkloadTable] = ()) -> None:
     """Every answer, each with what every way costs at every size."""
-    _print_head(found, node, console, asked)
+    console.print(_head(found, node, asked))
     if any(cost(at, name).endswith(UNDECIDED) for one in found.answers for at in one.sizes for name in at.best):
         console.print(Text(OF_UNDECIDED, style="dim"))
     for answer in found.answers:
@@ -217,16 +221,15 @@ def _on_host(answer: Choice) -> bool:
     return "GPU" not in answer.question.movement
 
 
-def _print_head(found: Choices, node: str, console: Console, asked: Sequence[WorkloadTable]) -> None:
-    head = Text(node, style="bold")
+def _head(found: Choices, node: str, asked: Sequence[WorkloadTable]) -> Group:
+    """Title, verdict, what its words mean, caveats."""
+    title = Text(node, style="bold")
     if found.modelled:
-        head.append(f"  {wording.MODELLED}", style="bold yellow")
-    console.print(head)
-    console.print(Text(verdict(found, asked), style="bold"))
-    if found.answers:
-        console.print(Text(WORDS + (ALIKE_IN_MODEL if found.modelled else ALIKE), style="dim"))
-    for text in caveats(found):
-        console.print(Text(text, style="yellow"))
+        title.append(f"  {wording.MODELLED}", style="bold yellow")
+    named = dict.fromkeys(text for one in asked[:MOST_ASKED] for text in workload_text.meanings(one))
+    words = [Text(WORDS + (ALIKE_IN_MODEL if found.modelled else ALIKE), style="dim")] if found.answers else []
+    warnings = [Text(text, style="yellow") for text in caveats(found)]
+    return Group(title, Text(verdict(found, asked), style="bold"), *map(Text, named), *words, *warnings)
 
 
 def caveats(found: Choices) -> list[str]:
