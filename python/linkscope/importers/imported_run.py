@@ -47,8 +47,9 @@ def import_file(path: Path, output: Path, wanted: Wanted, command: Sequence[str]
     node = _node(peer, path, wanted)
     tests = dict.fromkeys([figure.test for figure in peer.figures] + [one.test for one in peer.not_run])
     cases = claimed(peer, node, tests)
-    found = list(matches(peer, [one for one in cases if within(one[1], peer)]))
+    own = [one for one in cases if within(one[1], peer)]
     wider = [one for one in cases if not within(one[1], peer)]
+    found = list(matches(peer, own))
     beyond = list(matches(replace(peer, figures=_untaken(peer, found)), wider))
     beside = wanted.beside.rows if wanted.beside else ()
     known = {movement(row.case): row.case for row in beside} | {row.id: row.case for row in beside}
@@ -56,7 +57,7 @@ def import_file(path: Path, output: Path, wanted: Wanted, command: Sequence[str]
     rows = _once([row for _, row in read if row is not None])
     have = {row["id"] for row in rows}
     lacking = _lacking(peer, node, [*(match for match, row in read if row is None), *beyond], known, have)
-    rows += _not_run(peer, cases, known, have)
+    rows += _not_run(peer, own, known, have)
     if lacking and not rows:
         raise LinkscopeError(f"{path}: {_told(lacking, len(lacking))[0]}")
     if not rows:
