@@ -85,7 +85,8 @@ class Diagnosis(Displayed):
     expect of them. ``layers``: what a method adds to the one below it. ``failed``: cases that failed, by why.
     ``notices``: what the run says of itself, such as that it is an excerpt. ``packaged``: whether the node is described
     as one that comes with linkscope; ``studies`` that measured such a node. ``predicted``: how many of the figures
-    that were held against what is known a model was not given."""
+    that were held against what is known a model was not given. ``links_unknown``: it is an import that was told neither
+    run nor machine."""
 
     node: str
     modelled: bool
@@ -101,6 +102,7 @@ class Diagnosis(Displayed):
     packaged: bool = False
     studies: tuple[str, ...] = ()
     predicted: int = 0
+    links_unknown: bool = False
 
     @property
     def wrong(self) -> bool:
@@ -142,6 +144,7 @@ def explain(run: RunFile) -> Diagnosis:
     node = run.node
     paths = Paths(node)
     parts = apart(run.rows)
+    tool = origin_name(run.header)
     accounts, waits = ledgers(parts, paths), latencies(parts, paths)
     states = [MachineState.from_json(data) for data in _states(run)]
     where = Surroundings(node, states, run.with_status("skipped"), accounts)
@@ -169,7 +172,8 @@ def explain(run: RunFile) -> Diagnosis:
         left_out=left_out(parts, {one.id for one in accounts} | {one.id for one in waits}),
         layers=layers(run.rows),
         failed=_failed(run.with_status("failed")),
-        notices=(*([f"imported from {tool}"] if (tool := origin_name(run.header)) else []), *run.notices),
+        notices=(*([f"imported from {tool}"] if tool else []), *run.notices),
+        links_unknown=bool(tool) and not node.links,
     )
 
 

@@ -56,6 +56,18 @@ def claimed(peer: PeerOutput, node: Node, tests: Iterable[str]) -> list[tuple[se
     return found
 
 
+def within(case: Json, peer: PeerOutput) -> bool:
+    """Whether the tool ran on all GPUs of the case; of a tool that names no GPUs nobody knows, and it counts as so."""
+    return not peer.gpus or all(int(gpu.removeprefix("gpu:")) < len(peer.gpus) for gpu in gpus_of(case))
+
+
+def gpus_of(case: Json) -> set[str]:
+    """Those that carry out its flows, or hold their data."""
+    places = {end["device"] for flow in case["flows"] for end in ends_of(flow)}
+    places |= {flow["executor"] for flow in case["flows"]}
+    return {place for place in places if place.startswith("gpu:")}
+
+
 def matches(peer: PeerOutput, cases: Sequence[tuple[set[str], Json]]) -> Iterator[Match]:
     """The cases that have figures. A figure belongs to the first case that it fits."""
     left: dict[str, list[Figure]] = {}

@@ -13,9 +13,9 @@ from typing import Any
 from linkscope import __version__
 from linkscope.errors import LinkscopeError
 from linkscope.importers import importers
-from linkscope.importers.cases import Match, claimed, matches, movement, renamed
+from linkscope.importers.cases import Match, claimed, gpus_of, matches, movement, renamed, within
 from linkscope.importers.outcome import outcome, sequence_of, sized
-from linkscope.importers.peer_output import PeerOutput, Source
+from linkscope.importers.peer_output import Figure, PeerOutput, Source
 from linkscope.machine.node import Device, Node
 from linkscope.results.run_file import FILE_SCHEMA, RunFile
 from linkscope.whole_file import write_whole
@@ -47,18 +47,27 @@ def import_file(path: Path, output: Path, wanted: Wanted, command: Sequence[str]
     node = _node(peer, path, wanted)
     tests = dict.fromkeys([figure.test for figure in peer.figures] + [one.test for one in peer.not_run])
     cases = claimed(peer, node, tests)
-    found = list(matches(peer, cases))
+    own = [one for one in cases if within(one[1], peer)]
+    wider = [one for one in cases if not within(one[1], peer)]
+    found = list(matches(peer, own))
+    beyond = list(matches(replace(peer, figures=_untaken(peer, found)), wider))
     beside = wanted.beside.rows if wanted.beside else ()
     known = {movement(row.case): row.case for row in beside} | {row.id: row.case for row in beside}
-    rows = _once([row for match in found if (row := _row(peer, match, known)) is not None])
-    rows += _not_run(peer, cases, known, {row["id"] for row in rows})
+    read = [(match, _row(peer, match, known)) for match in found]
+    rows = _once([row for _, row in read if row is not None])
+    have = {row["id"] for row in rows}
+    lacking = _lacking(peer, node, [*(match for match, row in read if row is None), *beyond], known, have)
+    rows += _not_run(peer, own, known, have)
+    if lacking and not rows:
+        raise LinkscopeError(f"{path}: {_told(lacking, len(lacking))[0]}")
     if not rows:
         raise LinkscopeError(f"{path}: no case of linkscope is what these measure: {', '.join(tests)[:200]}")
-    records = [_header(peer, path, wanted, node, [row["id"] for row in rows], command), *rows]
+    records = [_header(peer, path, wanted, node, [row["id"] for row in (*rows, *lacking)], command), *rows, *lacking]
     output.parent.mkdir(parents=True, exist_ok=True)
     write_whole(output, "".join(json.dumps(one, separators=(",", ":"), allow_nan=False) + "\n" for one in records))
     run = RunFile.read(output)
-    return replace(run, notices=(*peer.notices, *_left_out(peer, found), *run.notices))
+    told = (*peer.notices, *_told(lacking, len(run.rows)), *_left_out(peer, [*found, *beyond]))
+    return replace(run, notices=(*told, *run.notices))
 
 
 def _row(peer: PeerOutput, match: Match, known: Mapping[str, Json]) -> Json | None:
@@ -74,6 +83,27 @@ def _row(peer: PeerOutput, match: Match, known: Mapping[str, Json]) -> Json | No
 def _once(rows: Sequence[Json]) -> list[Json]:
     """Without those whose id stands there already: two of a tool's tests may measure one case of the run beside."""
     return list({row["id"]: row for row in reversed(rows)}.values())[::-1]
+
+
+def _lacking(
+    peer: PeerOutput, node: Node, found: Sequence[Match], known: Mapping[str, Json], have: set[str]
+) -> list[Json]:
+    """A row, skipped, for each case of which the tool gives figures, but not all, unless ``have`` has its id, which it
+    joins."""
+    rows = []
+    for match in found:
+        case = renamed(match.case, known) or match.case
+        if case["id"] in have:
+            continue
+        have.add(case["id"])
+        taken, ran, there = len(gpus_of(case)), len(peer.gpus), len(node.of_kind("gpu"))
+        if within(case, peer):
+            measured = sum(flow.get("role", "measured") == "measured" for flow in case["flows"])
+            reason = f"{peer.tool} printed figures of {len(match.figures)} of the case's {measured} flows"
+        else:
+            reason = f"{peer.tool} ran on {ran} of the {there} GPUs of {node.name}, and the case takes {taken}"
+        rows.append(_start(peer, case, ", ".join(sequence_of(match.figures)), "skipped") | {"reason": reason})
+    return rows
 
 
 def _not_run(
@@ -135,8 +165,23 @@ def _node(peer: PeerOutput, path: Path, wanted: Wanted) -> Node:
     return Node(title, (*numa, *gpus), ())
 
 
+def _untaken(peer: PeerOutput, found: Sequence[Match]) -> tuple[Figure, ...]:
+    taken = {id(figure) for match in found for figure in match.figures.values()}
+    return tuple(figure for figure in peer.figures if id(figure) not in taken)
+
+
+def _told(lacking: Sequence[Json], cases: int) -> list[str]:
+    """How many of the ``cases`` have no figures for want of some, a line for each reason, with the tests."""
+    tests: dict[str, list[str]] = {}
+    for row in lacking:
+        tests.setdefault(row["reason"], []).append(row["origin"]["test"])
+    return [
+        f"left out: {len(names)} of {cases} cases ({', '.join(dict.fromkeys(names))}): {reason}"
+        for reason, names in tests.items()
+    ]
+
+
 def _left_out(peer: PeerOutput, found: Sequence[Match]) -> list[str]:
     """How many figures of which tests are in no row."""
-    taken = {id(figure) for match in found for figure in match.figures.values()}
-    left = Counter(figure.test for figure in peer.figures if id(figure) not in taken)
+    left = Counter(figure.test for figure in _untaken(peer, found))
     return [f"{test}: {count} figures are no case of linkscope on this node: left out" for test, count in left.items()]

@@ -82,7 +82,10 @@ def _show(
     console: Console,
 ) -> None:
     lines = best_by_method(found.summary.tables)
-    top: list[RenderableType] = [*_origin(run, found, console), *_verdict(run, found, diagnosis, console), *head]
+    named = dict.fromkeys(text for one in found.workloads[:MOST_ODD] for text in workload_text.meanings(one))
+    meanings = [Text(text) for text in named]
+    verdict = _verdict(run, found, diagnosis, meanings, console)
+    top: list[RenderableType] = [*_origin(run, found, console), *verdict, *head]
     below: list[RenderableType] = [*_odd(found, lines, diagnosis, console), *foot]
     above = top
     for most in range(by_size_text.MOST_SIZES, FEWEST_SIZES - 1, -1) if sizes else ():
@@ -91,6 +94,9 @@ def _show(
             break
     while _height(console, *above, *below) + LEAST_OF_TABLES > MOST_LINES and any(map(_optional, below)):
         below.remove(next(filter(_optional, reversed(below))))
+    while meanings and _height(console, *above, *below) + LEAST_OF_TABLES > MOST_LINES:
+        gone = meanings.pop()
+        above = [part for part in above if part is not gone]
     matrix = between_gpus(found.tables, found.summary.tables)
     drawn = _matrix(matrix, console) if matrix is not None else ""
     used = _height(console, *above, *below)
@@ -121,7 +127,10 @@ def _origin(run: RunFile, found: Overview, console: Console) -> list[RenderableT
     return [*parts, title, *(_cropped(text, 1, "dim", console) for text in told), *lacks]
 
 
-def _verdict(run: RunFile, found: Overview, diagnosis: Diagnosis, console: Console) -> list[RenderableType]:
+def _verdict(
+    run: RunFile, found: Overview, diagnosis: Diagnosis, meanings: Sequence[Text], console: Console
+) -> list[RenderableType]:
+    """``meanings``: of words in the verdicts of workloads; they follow these."""
     summary = found.summary
     skipped = sum(group.count for group in summary.skipped)
     failed = sum(group.count for group in summary.failed)
@@ -139,6 +148,7 @@ def _verdict(run: RunFile, found: Overview, diagnosis: Diagnosis, console: Conso
     return [
         *told,
         *workloads[:MOST_ODD],
+        *meanings,
         *(_cropped(text, MOST_VERDICT_LINES, style, console) for text, style in judged),
         _cropped(counted, 1, "", console),
         *([_cropped(wide, 1, "dim", console)] if wide else []),

@@ -16,7 +16,7 @@ from linkscope.analysis.movement import BETWEEN_PROCESSES
 from linkscope.analysis.size_ranges import AS_GOOD, Crossover, SizeRange
 from linkscope.analysis.workloads import WorkloadTable
 from linkscope.packaged_suites import packaged_suites
-from linkscope.report import wording, workload_text
+from linkscope.report import direct_text, wording, workload_text
 from linkscope.report.grid import GAP, words
 from linkscope.report.label_lines import Column, print_label_lines
 from linkscope.results.row import UNKNOWN_FROM
@@ -54,7 +54,7 @@ WITH_CALLS = (
 )
 NAMED = {
     "xccl-": "xccl: NCCL or RCCL",
-    "direct-": "direct: linkscope's own kernels, a reference, no library",
+    "direct-": direct_text.OF_COLLECTIVES,
     " in xccl": "in xccl: memory of its allocator",
     "shm-copy": "shm-copy: copies into shared memory, where the receiver reads them; mpi: into the receiver's own",
 }
@@ -70,7 +70,7 @@ WITH_NVLS = "`env -u NCCL_NVLS_ENABLE linkscope run collectives -k graph-recorde
 
 def show(found: Choices, node: str, console: Console, asked: Sequence[WorkloadTable] = ()) -> None:
     """In at most 40 lines: what applications are ``asked`` about, the answers that matter most, the others counted."""
-    head = Group(*_head(found, node, asked))
+    head = _head(found, node, asked)
     console.print(head)
     matter = [one for one in found.answers if not one.equals]
     left, shown = MOST_LINES - FOOT_LINES - len(console.render_lines(head, pad=False)), 0
@@ -103,7 +103,7 @@ def show(found: Choices, node: str, console: Console, asked: Sequence[WorkloadTa
 
 def show_all(found: Choices, node: str, console: Console, asked: Sequence[WorkloadTable] = ()) -> None:
     """Every answer, each with what every way costs at every size."""
-    console.print(Group(*_head(found, node, asked)))
+    console.print(_head(found, node, asked))
     if any(cost(at, name).endswith(UNDECIDED) for one in found.answers for at in one.sizes for name in at.best):
         console.print(Text(OF_UNDECIDED, style="dim"))
     for answer in found.answers:
@@ -223,14 +223,15 @@ def _on_host(answer: Choice) -> bool:
     return "GPU" not in answer.question.movement
 
 
-def _head(found: Choices, node: str, asked: Sequence[WorkloadTable]) -> list[Text]:
-    """Title, verdict and caveats."""
-    head = Text(node, style="bold")
+def _head(found: Choices, node: str, asked: Sequence[WorkloadTable]) -> Group:
+    """Title, verdict, what its words mean, caveats."""
+    title = Text(node, style="bold")
     if found.modelled:
-        head.append(f"  {wording.MODELLED}", style="bold yellow")
-    read = [Text(WORDS + (ALIKE_IN_MODEL if found.modelled else ALIKE), style="dim")] if found.answers else []
-    told = [Text(text, style="yellow") for text in caveats(found)]
-    return [head, Text(verdict(found, asked), style="bold"), *read, *told]
+        title.append(f"  {wording.MODELLED}", style="bold yellow")
+    named = dict.fromkeys(text for one in asked[:MOST_ASKED] for text in workload_text.meanings(one))
+    words = [Text(WORDS + (ALIKE_IN_MODEL if found.modelled else ALIKE), style="dim")] if found.answers else []
+    warnings = [Text(text, style="yellow") for text in caveats(found)]
+    return Group(title, Text(verdict(found, asked), style="bold"), *map(Text, named), *words, *warnings)
 
 
 def caveats(found: Choices) -> list[str]:

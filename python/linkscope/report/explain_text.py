@@ -189,6 +189,13 @@ def _nothing(found: Diagnosis) -> str:
         return f"nothing is published of CPUs. {EARLIER}. `linkscope analyze RUN` tells what memory gives."
     if kinds <= {OF_CPUS, OF_PROCESSES} and not found.accounts:
         return f"nothing is published to hold messages and collectives against. {_of_layer(found)}{EARLIER}."
+    if found.links_unknown:
+        return (
+            "the imported file does not say what links the node has, so there is nothing to hold figures against. "
+            "`linkscope import FILE --machine NAME` takes them from a described node (`linkscope list machines`), "
+            "`--beside RUN` from a run on the same node: then figures are judged. `linkscope choose RUN` and "
+            "`linkscope analyze RUN` say what this one tells."
+        )
     return (
         f"this run has no transfer of {wording.size(SATURATED)} or more between GPUs, or a GPU and pinned host memory, "
         "that could be held against a published figure or a sibling. A run of the suite default has them; `linkscope "

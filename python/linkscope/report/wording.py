@@ -46,7 +46,13 @@ OF_NO_SOURCE = "mostly an assumed latency: no source gives it"
 BEYOND = "> peak"
 """Stands where the share of peak would, of figures that no link or memory can have delivered."""
 COUNTED_IN_BYTES = ("locality",)
+NO_GPU_MEMORY = "takes no GPU memory"
+GPU_AWARE = (
+    "a GPU-aware MPI sends straight from GPU memory, without copies by the application: Open MPI or MPICH built for "
+    "CUDA or ROCm, Cray MPICH with MPICH_GPU_SUPPORT_ENABLED=1"
+)
 CONSEQUENCES = {
+    NO_GPU_MEMORY: GPU_AWARE,
     "enqueued after the gate": "small sizes look slower than the path is, as they do to a program; large ones do not",
     "drift: the later half": "the machine changed while it was measured; measure again where it is quiet",
     "two modes": "a transfer takes one time or the other, hardly one between",

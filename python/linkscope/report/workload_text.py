@@ -13,7 +13,7 @@ from linkscope.analysis.schedule_times import LinkLoad, PhaseTime, RankTime, Sch
 from linkscope.analysis.workloads import PARTICLES, NotTimed, TimedWay, WorkloadTable, workloads
 from linkscope.machine.node import Node
 from linkscope.machine.paths import Paths
-from linkscope.report import wording
+from linkscope.report import direct_text, wording
 from linkscope.report.grid import empty_grid
 from linkscope.results.row import Row
 
@@ -47,6 +47,8 @@ def print_workload(one: WorkloadTable, console: Console) -> None:
     """The verdict first, then the ways, then where the time goes."""
     console.print(title(one))
     console.print(Text(verdict(one), style="bold"))
+    for text in meanings(one):
+        console.print(Text(text))
     for text in (facts(one), *one.notes):
         console.print(Text(text, style="dim"))
     if one.ways:
@@ -99,6 +101,13 @@ def verdict(one: WorkloadTable) -> str:
     elif len(one.equals) == len(one.ways):
         return f"No way is told apart from the fastest, {best.name}: {time}."
     return f"{text}{_gain(one, best, base)}.{f' Not told apart from it: {wording.few(others)}.' if others else ''}"
+
+
+def meanings(one: WorkloadTable) -> list[str]:
+    """What the verdict's words mean for the reader's own code, and what would help: a line each, may be none."""
+    unaware = any(wording.NO_GPU_MEMORY in gone.reason for gone in one.missing)
+    remedy = [f"mpi: this one {wording.NO_GPU_MEMORY}; {wording.GPU_AWARE}."] if unaware else []
+    return [*direct_text.of_messages(one), *remedy]
 
 
 def _gain(one: WorkloadTable, best: TimedWay, base: TimedWay | None) -> str:

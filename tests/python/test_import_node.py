@@ -1,0 +1,92 @@
+"""What an import cannot take or judge: tests of more GPUs than the tool ran on, figures of a node without links."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from result_schema import validate
+from test_importers import MEASURED, SAMPLES
+from typer.testing import CliRunner
+
+from linkscope.analysis.explain import explain
+from linkscope.cli.main import app
+from linkscope.errors import LinkscopeError
+from linkscope.importers.imported_run import Wanted, import_file
+from linkscope.machine.described import load_machine
+from linkscope.report import explain_text
+from linkscope.results.run_file import RunFile
+
+OF_ALL = {f"{way}_memcpy_{by}" for way in ("all_to_host", "host_to_all") for by in ("ce", "sm")} | {
+    f"{way}_bidirectional_memcpy_{by}" for way in ("all_to_host", "host_to_all") for by in ("ce", "sm")
+}
+
+
+@pytest.mark.parametrize("where", ["machine", "beside"])
+@pytest.mark.parametrize("name", ["nvbandwidth-0.8-h200.txt", "nvbandwidth-0.8-h200.json"])
+def test_tests_of_all_gpus_are_left_out_where_the_node_has_more(tmp_path: Path, name: str, where: str) -> None:
+    machine = where == "machine"
+    output = tmp_path / "run.jsonl"
+    asked = Wanted(node=load_machine("h200x4")) if machine else Wanted(beside=RunFile.read(MEASURED))
+    found = import_file(SAMPLES[name], output, asked)
+    for line in output.read_text().splitlines():
+        validate(json.loads(line))
+    assert (len(found.with_status("ok")), len(found.rows)) == (10, 18)
+    left = found.with_status("skipped")
+    assert {row.raw["origin"]["test"] for row in left} == OF_ALL
+    assert (len(left), len({row.reason for row in left})) == (8, 1)
+    (notice,) = found.notices
+    assert "8 of 18 " in notice
+    assert all(test in notice for test in OF_ALL)
+
+
+def test_the_terminal_says_what_is_left_out_then_and_later(tmp_path: Path) -> None:
+    output = tmp_path / "run.jsonl"
+    sample = str(SAMPLES["nvbandwidth-0.8-h200.txt"])
+    told = CliRunner().invoke(app, ["import", sample, "--machine", "h200x4", "-o", str(output)])
+    assert told.exit_code == 0
+    assert "10 of 18 cases have figures" in told.output
+    assert all(test in told.output for test in OF_ALL)
+    reason = RunFile.read(output).with_status("skipped")[0].reason or ""
+    shown = CliRunner().invoke(app, ["show", str(output), "--full"])
+    assert reason in " ".join(shown.output.split())
+
+
+def test_a_rate_of_four_gpus_is_none_of_eight(tmp_path: Path) -> None:
+    """A test that gives one figure for flows from all other GPUs has it of those that the tool ran on."""
+    node = load_machine("h200x4")
+    more = [replace(gpu, id=f"gpu:{4 + i}") for i, gpu in enumerate(node.of_kind("gpu"))]
+    links = [
+        replace(link, a=link.a.replace(f"gpu:{i}", f"gpu:{4 + i}"), b=link.b.replace(f"gpu:{i}", f"gpu:{4 + i}"))
+        for i in range(4)
+        for link in node.links
+        if f"gpu:{i}" in (link.a, link.b)
+    ]
+    eight = replace(node, devices=(*node.devices, *more), links=(*node.links, *links))
+    found = import_file(SAMPLES["nvbandwidth-0.8.txt"], tmp_path / "run.jsonl", Wanted(node=eight))
+    assert not [row.id for row in found.with_status("ok") if "gpu:7" in json.dumps(row.case["flows"])]
+    assert "all-to-one-write-ce" in {row.name for row in found.with_status("skipped")}
+    assert "d2d-write-ce" in {row.name for row in found.with_status("ok")}
+
+
+def test_a_file_of_nothing_else_is_refused_with_the_reason(tmp_path: Path) -> None:
+    lines = SAMPLES["nvbandwidth-0.8-h200.txt"].read_text()
+    head, _, _ = lines.partition("Running ")
+    test = lines[lines.index("Running all_to_host_memcpy_ce") :].partition("\nRunning")[0]
+    (tmp_path / "one.txt").write_text(f"{head}{test}\n")
+    with pytest.raises(LinkscopeError, match="all_to_host_memcpy_ce"):
+        import_file(tmp_path / "one.txt", tmp_path / "run.jsonl", Wanted(node=load_machine("h200x4")))
+    assert not (tmp_path / "run.jsonl").exists()
+
+
+def test_an_import_without_links_says_what_would_judge_it(tmp_path: Path) -> None:
+    sample = SAMPLES["nvbandwidth-0.8-h200.txt"]
+    bare = explain(import_file(sample, tmp_path / "bare.jsonl", Wanted()))
+    assert bare.judged == 0
+    assert "linkscope import FILE --machine NAME" in explain_text.headline(bare)
+    node = load_machine("h200x4")
+    linked = explain(import_file(sample, tmp_path / "linked.jsonl", Wanted(node=node)))
+    assert linked.judged > 0
+    assert not linked.links_unknown
