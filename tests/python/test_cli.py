@@ -287,3 +287,15 @@ def test_the_interface_calibrates_and_keeps_it_for_the_node(bench: Bench, own_fo
 
 def test_the_version_is_printed(bench: Bench) -> None:
     assert bench.cli("--version").out == f"linkscope {linkscope.__version__}\n"
+
+
+def test_the_commands_at_the_end_of_a_run_start_where_the_name_is_not_on_path(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    beside = Path(sys.executable).parent / "linkscope"
+    if not beside.is_file():
+        pytest.skip("no command beside this Python")
+    monkeypatch.setattr("linkscope.cli.measuring.which", lambda _: None)
+    told = bench.cli("run", bench.suite, "-o", "a.jsonl", "--rounds", "1").err.splitlines()
+    (line,) = (line for line in told if " show a.jsonl" in line)
+    assert Path(line.split()[0]).samefile(beside)

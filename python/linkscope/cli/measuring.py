@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
+import sys
 from collections import Counter
 from pathlib import Path
+from shutil import which
 
 import typer
 from rich.console import Console
@@ -125,19 +128,25 @@ def _write_page(done: RunFile, page: Path) -> None:
 
 def _next(done: RunFile, page: Path, options: RunOptions, form: str | None) -> list[str]:
     """Where the run is, what a table of that ``form`` leaves out, and the commands for more of it."""
-    run = shlex.quote(str(done.path))
-    ways = {f"linkscope show {run}": "its figures again; --full: all of them"}
+    run, linkscope = shlex.quote(str(done.path)), _called()
+    ways = {f"{linkscope} show {run}": "its figures again; --full: all of them"}
     if len({row.case["flows"][0]["method"] for row in done.with_status("ok")}) > 1:
-        ways[f"linkscope choose {run}"] = "which way is fastest, by size"
+        ways[f"{linkscope} choose {run}"] = "which way is fastest, by size"
     if not options.report:
-        ways[f"linkscope report {run} -o {shlex.quote(str(page))}"] = "all of it as one page"
+        ways[f"{linkscope} report {run} -o {shlex.quote(str(page))}"] = "all of it as one page"
     if {row.suite for row in done.rows} == {"default"}:
-        ways["linkscope list suites"] = "what else can be measured: messages, collectives, sizes, ..."
+        ways[f"{linkscope} list suites"] = "what else can be measured: messages, collectives, sizes, ..."
     width = max(map(len, ways))
     wrote = [f"wrote {done.path} and {page}" if options.report else f"wrote {done.path}"]
     if form is not None and (left := not_printed(done, form)):
         wrote.append(f"not in that table: {wording.count(left, 'case')} that {FORMATS[form].tool} has no test for")
     return wrote + [f"{way:<{width}}  {what}" for way, what in ways.items()]
+
+
+def _called() -> str:
+    """How a shell finds this program: by its name or, in an environment that is not active, by where that is."""
+    beside = Path(sys.executable).parent / "linkscope"
+    return "linkscope" if which("linkscope") or not beside.is_file() else shlex.quote(os.path.relpath(beside))
 
 
 def command_line(request: Request, output: Path | None) -> list[str]:

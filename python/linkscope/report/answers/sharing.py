@@ -119,9 +119,12 @@ def _threads(table: DataFrame) -> str:
     best = largest.sort("gbps", maintain_order=True).row(-1, named=True)
     enough = wording.count(best["enough_threads"], "thread")
     open_ended = ", the most that were tried" if best["enough_threads"] == best["most_threads"] else ""
+    reach = "reaches" if best["enough_threads"] == 1 else "reach"
+    several = best["enough_threads"] > best["fewest_threads"]
+    faster = f", which is x{best['speedup']:.3g} that of {best['fewest_threads']}" if several else ""
     return (
-        f"{enough}{open_ended}, reach 95 % of the best rate, {wording.value(best['gbps'])} GB/s, which is "
-        f"x{best['speedup']:.3g} that of {best['fewest_threads']} ({words(best['path'], _work(best))})."
+        f"{enough}{open_ended}, {reach} 95 % of the best rate, {wording.value(best['gbps'])} GB/s{faster} "
+        f"({words(best['path'], _work(best))})."
     )
 
 
