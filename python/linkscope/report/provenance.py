@@ -125,7 +125,7 @@ def unasked(run: RunFile) -> str:
     of its plan."""
     request = run.header.get("plan", {}).get("request") or {}
     others = "" if run.missing else other_sizes((row.case for row in run.rows), request.get("sizes"))
-    return f"some sizes asked for are not in the suite, which has: {others}" if others else ""
+    return f"measured at other sizes than --sizes asks for: {others}" if others else ""
 
 
 def date(text: str) -> str:
