@@ -281,6 +281,7 @@ def _usable(figures: polars.DataFrame) -> polars.DataFrame:
         .filter(polars.col("bytes") > 0, (polars.col("gbps") > 0) | there_and_back())
         .filter(~polars.col("isolated").fill_null(False))
         .with_columns(costs)
+        .filter(polars.col("cost") > 0)
         .with_columns(polars.max_horizontal("cost_low", polars.col("cost") * _LEAST))
         .unique(["id", "place"], keep="first", maintain_order=True)
     )

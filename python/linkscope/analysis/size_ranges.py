@@ -75,18 +75,10 @@ class Crossover:
 
 
 def decided(rivals: Rivals) -> tuple[dict[str, dict[float, Cost]], tuple[float, ...]]:
-    """The same without costs that are unknown and not told apart from the best; and the sizes, ascending, at which
-    fewer than two are left of two or more."""
-    kept = {name: dict(costs) for name, costs in rivals.items()}
-    lost = []
-    for size in _shared(rivals):
-        told = _told(rivals, size)
-        for name in rivals:
-            if name not in told:
-                kept[name].pop(size, None)
-        if len(told) < 2:
-            lost.append(size)
-    return kept, tuple(lost)
+    """The same without sizes that several have and at which one whose cost is unknown is not told apart from the best;
+    and these sizes, ascending."""
+    lost = tuple(size for size in _shared(rivals) if not _is_told(rivals, size))
+    return {name: {at: one for at, one in costs.items() if at not in lost} for name, costs in rivals.items()}, lost
 
 
 def size_ranges(rivals: Rivals) -> tuple[SizeRange, ...]:
@@ -149,16 +141,10 @@ def equals(rivals: Rivals, size: float) -> set[str]:
     return {name for name, (middle, low, _) in over.items() if low <= 0 or middle <= math.log1p(AS_GOOD)}
 
 
-def _told(rivals: Rivals, size: float) -> set[str]:
-    """Those known at ``size``, and those unknown but told apart from the best."""
-    names = {name for name, costs in rivals.items() if size in costs}
-    while names:
-        same = equals({name: rivals[name] for name in names}, size)
-        unknown = {name for name in same if rivals[name][size].unknown}
-        if len(same) < 2 or not unknown:
-            break
-        names -= unknown
-    return names
+def _is_told(rivals: Rivals, size: float) -> bool:
+    """Whether the best at ``size`` stands apart from all others, or those it does not stand apart from are known."""
+    same = equals(rivals, size)
+    return len(same) < 2 or not any(rivals[name][size].unknown for name in same)
 
 
 def _shared(rivals: Rivals) -> list[float]:

@@ -126,7 +126,7 @@ def verdict(found: Choices, asked: Sequence[WorkloadTable] = ()) -> str:
 
 
 def _of_questions(found: Choices) -> str:
-    matter, number = [one for one in found.answers if not one.equals], len(found.answers)
+    matter, number = [one for one in found.answers if not one.equals], len(found.answers) + len(found.undecided)
     if found.undecided and not found.answers:
         several = wording.count(len(found.undecided), "thing that this run did in several ways", IN_SEVERAL_WAYS)
         return (
