@@ -13,6 +13,7 @@ from linkscope.analysis.peak import ABOVE, Peak, both_ways, peak
 from linkscope.analysis.reasons import reason_of
 from linkscope.machine.paths import Paths
 from linkscope.results.row import Row
+from linkscope.traits import MemoryTraits, memory_traits, method_traits
 
 Json = dict[str, Any]
 
@@ -211,11 +212,17 @@ def regime(row: Row) -> str:
 
 
 def _with_calls(row: Row, flow: Json) -> bool:
-    """Whether a copy's calls, which its host's part is in, count on the device's clock: those of pageable memory do."""
-    ends = [flow.get(end) or {} for end in ("source", "destination")]
-    pageable = any(end.get("memory") == "pageable" for end in ends) and not flow["method"].startswith("kernel")
-    of_gpu = any(str(end.get("device", "")).startswith("gpu:") for end in ends)
-    return not row.modelled and row.case["clock"] == "device" and pageable and of_gpu
+    """Whether a copy's calls count on the device's clock: a copy engine's between a GPU and pages that no driver has
+    locked."""
+    ends = [flow[end] for end in ("source", "destination") if end in flow]
+    if row.modelled or row.case["clock"] != "device" or not method_traits(row.case, flow["method"]).stages:
+        return False
+    open_pages = any(_unlocked(memory_traits(row.case, end["memory"])) for end in ends)
+    return open_pages and len({end["device"].partition(":")[0] for end in ends}) > 1
+
+
+def _unlocked(traits: MemoryTraits) -> bool:
+    return traits.placed_by_touch and not (traits.registered or traits.migrates)
 
 
 def place_of(row: Row) -> tuple[str, str, str, str]:
