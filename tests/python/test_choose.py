@@ -306,6 +306,25 @@ def test_a_run_whose_intervals_leave_every_size_open_says_so() -> None:
     assert choose_text.verdict(found).startswith("Cannot tell which way is faster")
 
 
+def test_a_single_size_that_is_open_within_a_range_is_named() -> None:
+    sizes = [8, 64, KIB, 64 * KIB, 1 << 20]
+    known = [*there_and_back("mpi", "pageable", 8e-7, sizes), *there_and_back("shm-copy", "shm", 2e-7, sizes)]
+    near = [with_seconds(row, low=1e-7, high=5e-7) if "mpi" in row.id and size_of(row) == KIB else row for row in known]
+    answer = only(chosen([with_seconds(row, median=2.2e-7) if row is near[2] else row for row in near]))
+    assert len(answer.ranges) == 1
+    assert choose_text.closings(answer) == ["not told apart at 1 KiB"]
+
+
+def test_the_headline_is_of_sizes_at_which_both_ways_are_known() -> None:
+    sizes = [8, 64, KIB, 64 * KIB]
+    known = [*there_and_back("mpi", "pageable", 8e-7, sizes), *there_and_back("shm-copy", "shm", 2e-7, sizes)]
+    wild = [with_seconds(row, median=1e-4, low=1e-6, high=1e-2) if row is known[1] else row for row in known]
+    answer = only(chosen(wild))
+    assert answer.stake == pytest.approx(3), "not 499, of a figure that nobody knows"
+    assert answer.dearest is not None
+    assert answer.dearest[2].bytes != 64
+
+
 def test_messages_as_osu_has_them_come_first() -> None:
     sizes = [8, 64, KIB, 64 * KIB]
     usual = [*there_and_back("mpi", "pageable", 8e-7, sizes), *there_and_back("shm-copy", "shm", 2e-7, sizes)]

@@ -124,3 +124,12 @@ def test_what_else_keeps_a_case_from_running_is_no_gap_of_the_model(tmp_path: Pa
     assert "ok" in {row.status for row in run.rows}
     failed = [replace(row, status="failed", reason="ended by a signal") for row in run.rows]
     assert gaps_of(failed).lacking == {}
+
+
+def test_what_one_vendors_gpus_alone_have_is_modelled_on_no_others() -> None:
+    def skips(machine: str) -> set[str | None]:
+        job = prepare(Request(suites=("peer",), machine=machine, methods="kernel-bulk-copy"))
+        return {case.skip for case in job.cases}
+
+    assert skips("frontier") == {"kernel-bulk-copy is for NVIDIA GPUs"}
+    assert None in skips("h200x4")

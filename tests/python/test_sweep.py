@@ -116,6 +116,18 @@ def test_a_figure_that_nobody_knows_is_no_best_one_where_another_is_known() -> N
     assert alone.best.headline.unknown
 
 
+def test_an_unknown_figure_that_is_better_for_all_that_is_the_best() -> None:
+    known, vague = rows((1.0, 1.0, 1.0, 1.0), "pair, send"), rows((400.0, 400.0, 400.0, 400.0), "pair, vague")
+    for number, row in enumerate(vague):
+        time = SIZES[number] / 400e9
+        vague[number] = made.ok(row.case, [[time * factor for factor in (0.2, 0.2, 0.2, 1.0, 1.0, 5.0, 5.0, 5.0)]])
+    found = sweep(table([*known, *vague]))
+    assert found is not None
+    assert found.best.headline is not None
+    assert found.best.headline.unknown
+    assert "vague" in found.best.series
+
+
 def test_what_show_tells_of_a_table_is_what_its_sweep_tells() -> None:
     for name in ("packets", "default"):
         run = RunFile.read(RUNS / f"h200x4-{name}.jsonl")

@@ -89,12 +89,20 @@ class Question:
 
 @dataclass(frozen=True)
 class AtSize:
-    """Of every rival measured at ``bytes`` what it costs more than the best there, 0.12 for 12 %; and who are equals
-    there."""
+    """Of every rival measured at ``bytes`` what it costs more than the best there, 0.12 for 12 %; who are equals there;
+    and of whom the interval reaches beyond ``UNKNOWN_FROM``."""
 
     bytes: int
     excess: tuple[tuple[str, float], ...]
     best: tuple[str, ...]
+    unknown: tuple[str, ...] = ()
+
+    @property
+    def told(self) -> tuple[tuple[float, str], ...]:
+        """(Excess, name) of those told apart from the best, of known ones alone where the best is known, too."""
+        apart = tuple((share, name) for name, share in self.excess if name not in self.best)
+        known = {name for name, _ in self.excess} - {*self.unknown}
+        return tuple(one for one in apart if one[1] in known) if known & {*self.best} else ()
 
 
 @dataclass(frozen=True)
@@ -129,7 +137,14 @@ class Choice:
     @property
     def stake(self) -> float:
         """What the worst choice costs more than the best at any size, 0.12 for 12 %; 0 where none is told apart."""
-        return max((most for at in self.sizes for name, most in at.excess if name not in at.best), default=0.0)
+        return self.dearest[0] if self.dearest is not None else 0.0
+
+    @property
+    def dearest(self) -> tuple[float, str, AtSize] | None:
+        """Where the wrong way costs most, and which; of sizes at which both are known, if any."""
+        known = [(share, name, at) for at in self.sizes for share, name in at.told]
+        every = [(share, name, at) for at in self.sizes for name, share in at.excess if name not in at.best]
+        return max(known or every, key=lambda one: one[0], default=None)
 
     @property
     def spread(self) -> float:
@@ -427,7 +442,8 @@ def _choice(question: Question, ways: Sequence[Way], lines: polars.DataFrame, ro
 
 def _at(rivals: Rivals, size: float) -> AtSize:
     over = [(name, difference(rivals, name, size)) for name in rivals if size in rivals[name]]
-    return AtSize(int(size), tuple(sorted(over, key=lambda one: one[1])), tuple(sorted(equals(rivals, size))))
+    unknown = tuple(name for name, _ in over if rivals[name][size].unknown)
+    return AtSize(int(size), tuple(sorted(over, key=lambda one: one[1])), tuple(sorted(equals(rivals, size))), unknown)
 
 
 def _within(size: float, ranges: Sequence[SizeRange]) -> bool:

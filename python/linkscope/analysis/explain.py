@@ -156,13 +156,14 @@ def explain(run: RunFile) -> Diagnosis:
     ]
     found += _unreachable(where, paths, found)
     packaged = is_packaged(node)
+    flows = {row.id: row.case["flows"][0] for row in run.rows}
     every: tuple[Account, ...] = (*accounts, *waits)
     known = [one for one in every if one.held_against not in ("", SIBLINGS)]
     return Diagnosis(
         node=node.name,
         packaged=packaged,
         studies=tuple(studies_of(node.name)) if packaged else (),
-        predicted=sum(is_predicted(one, node.methods) for one in known) if run.modelled else 0,
+        predicted=sum(is_predicted(one, flows[one.id], node.methods) for one in known) if run.modelled else 0,
         modelled=run.modelled,
         shortfalls=tuple(sorted(found, key=lambda one: -one.cost)),
         accounts=tuple(accounts),

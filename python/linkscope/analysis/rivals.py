@@ -11,11 +11,13 @@ APART = ("in-kernel", "window", "both ways")
 
 
 def comparable(cells: Iterable[Cell]) -> list[Cell]:
-    """The figures that a reader may set against one another: known within a factor of 3 and of a regime that nothing
-    sets apart. Where a table has none of these, all of them; empty where no cell has a figure."""
+    """The figures that a reader may set against one another: known within a factor of 3, or unknown and yet better than
+    any known one of their regime, and of a regime that nothing sets apart. Where a table has none of these, all of
+    them; empty where no cell has a figure."""
     figures = [entry for entry in cells if entry.headline is not None]
-    known = [entry for entry in figures if entry.headline is not None and not entry.headline.unknown] or figures
-    return [entry for entry in known if not set_apart(entry.regime)] or known
+    known = [entry for entry in figures if entry.headline is not None and not entry.headline.unknown]
+    told = [entry for entry in figures if entry in known or _surely_better(entry, known)] if known else figures
+    return [entry for entry in told if not set_apart(entry.regime)] or told
 
 
 def rivals(cells: Iterable[Cell]) -> list[Cell]:
@@ -52,6 +54,15 @@ def set_apart(regime: str) -> str:
     """The first word of ``APART`` in a regime; empty where nothing sets it apart."""
     words = regime.split(", ")
     return next((word for word in APART if word in words), "")
+
+
+def _surely_better(entry: Cell, known: Iterable[Cell]) -> bool:
+    """Whether no interval of the known figures of its regime reaches its own."""
+    best = fastest(one for one in known if one.regime == entry.regime)
+    if best is None or best.headline is None or entry.headline is None:
+        return False
+    own, other = entry.headline.value, best.headline.value
+    return own.low > other.high if entry.headline.higher_is_better else own.high < other.low
 
 
 def _weight(cells: Sequence[Cell]) -> tuple[bool, int, float]:

@@ -171,7 +171,7 @@ def _untaken(peer: PeerOutput, found: Sequence[Match]) -> tuple[Figure, ...]:
 
 
 def _told(lacking: Sequence[Json], cases: int) -> list[str]:
-    """How many of the ``cases`` have no figures for want of some, a line for each reason, with the tests."""
+    """How many of the ``cases`` have no figures since the file lacks them, a line for each reason, with the tests."""
     tests: dict[str, list[str]] = {}
     for row in lacking:
         tests.setdefault(row["reason"], []).append(row["origin"]["test"])

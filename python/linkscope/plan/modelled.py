@@ -11,6 +11,7 @@ from linkscope.machine.node import Device, Node
 from linkscope.machine.paths import DirectedLink, Paths
 from linkscope.plan.modelled_schedule import INTERFACES, give_schedule_figures
 from linkscope.plan.planned_case import PlannedCase
+from linkscope.plan.vendor import VENDORS, vendor_of
 
 if TYPE_CHECKING:
     from linkscope.plan.expand import EngineCatalog
@@ -29,6 +30,10 @@ _LIKE = {
     "ipc-kernel": "kernel-copy",
 }
 """Methods that take another's figures and rules where the description has none of their own."""
+
+
+_OF_VENDOR = {"kernel-bulk-copy": "nvidia"}
+"""Methods that one vendor's GPUs alone have."""
 
 
 def machine_of(paths: Paths) -> Json:
@@ -78,6 +83,9 @@ def _settle(case: Json, flow: Json, paths: Paths, catalog: EngineCatalog) -> str
     reason = _out_of_reach(flow, paths.node, catalog)
     if reason is not None:
         return reason
+    own = _OF_VENDOR.get(flow["method"])
+    if own is not None and vendor_of(paths.node, catalog.engine) not in (own, None):
+        return f"{flow['method']} is for {VENDORS[own]} GPUs"
     described = _described(flow, paths.node)
     if described is None:
         return f"the description of {paths.node.name} has no figures for {flow['method']}"

@@ -19,6 +19,7 @@ from linkscope.analysis.left_out import TOGETHER
 from linkscope.analysis.matrices import Matrix
 from linkscope.analysis.model_gaps import gaps_of
 from linkscope.analysis.overview import Overview
+from linkscope.analysis.questions import analyze
 from linkscope.analysis.summary import Summary, TableSummary
 from linkscope.report import by_size_text, explain_text, model_gaps_text, wording, workload_text
 from linkscope.report.cell_grid import Notes, Parts, parts_of, print_parts, width_of
@@ -108,7 +109,7 @@ def _show(
     if drawn and matrix is not None:
         _print_matrix(matrix, console)
     origins = [] if sizes else [line.best.stand_in for line in lines]
-    _print_tables(lines, wording.of_no_source(origins), MOST_LINES - used - height, bool(sizes), console)
+    _print_tables(lines, wording.of_no_source(origins), MOST_LINES - used - height, sizes, console)
     for part in below:
         console.print(part)
 
@@ -224,10 +225,12 @@ def _stand_ins(shown: BySize, run: RunFile) -> list[RenderableType]:
     return [Text(f"{wording.ASSUMED} in its place {wording.few(origins)}", style="dim")] if origins else []
 
 
-def _print_tables(lines: Sequence[TableSummary], no_source: str, room: int, by_size: bool, console: Console) -> None:
+def _print_tables(
+    lines: Sequence[TableSummary], no_source: str, room: int, sizes: Sequence[BySize], console: Console
+) -> None:
     """As many as fit into ``room`` lines, those of known peak first, in the order of the run. ``no_source``: what an
-    assumed latency is. ``by_size``: a table by size stands above, beside which a best figure of curves must say how it
-    was measured, or is left out."""
+    assumed latency is. ``sizes``: the table by size that stands above, if any: beside it a best figure of curves must
+    say how it was measured, or is left out."""
     if not lines:
         return
     assumed = any(line.best.assumed for line in lines)
@@ -243,7 +246,7 @@ def _print_tables(lines: Sequence[TableSummary], no_source: str, room: int, by_s
     below = [best_at(line) for line in lines]
     fits = len(lines) + MOST_LINES_BELOW * sum(map(bool, below)) <= most - bool(left)
     console.print()
-    if by_size and all(below) and not fits:
+    if sizes and all(below) and not fits:
         console.print(Text(f"{wording.count(len(lines) + left, 'table')} with --full", style="dim"))
         return
     console.print(table_lines(lines, console.width, below if fits else ()))
@@ -290,7 +293,7 @@ def terminal_ways(
     if not found.summary.figures:
         return [("linkscope show RUN --full", "every reason")]
     used = [device.id for device in run.node.devices if device.kind == "gpu"] or [run.node.devices[0].id]
-    together = diagnosis.left_out.get(TOGETHER, 0)
+    together = diagnosis.left_out.get(TOGETHER, 0) and analyze(run, ["scaling"])["scaling"].height
     led = any(isinstance(table, CurveSet) and table.leads for table in found.tables)
     rivals = found.workloads or led or any(len(one.ways) > 1 for one in sizes)
     rated = any(line.highest_share is not None for line in found.summary.tables)

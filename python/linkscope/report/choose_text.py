@@ -107,7 +107,7 @@ def show_all(found: Choices, node: str, console: Console, asked: Sequence[Worklo
     if any(cost(at, name).endswith(UNDECIDED) for one in found.answers for at in one.sizes for name in at.best):
         console.print(Text(OF_UNDECIDED, style="dim"))
     for answer in found.answers:
-        console.print(_block([[answer]], console.width))
+        console.print(_block([[answer]], console.width, len(answer.sizes) + len(answer.unknown)))
         _print_map(answer, console)
     for head, questions in ((f"Not told, {TOO_WIDE}:", found.undecided), (ALONE, found.unrivalled)):
         if questions:
@@ -154,9 +154,11 @@ def _of_questions(found: Choices) -> str:
 
 def _dearest(answer: Choice) -> str:
     """What the wrong way costs, where it costs most."""
-    told = [(share, name, at) for at in answer.sizes for name, share in at.excess if name not in at.best]
-    share, name, at = max(told, key=lambda one: one[0])
+    assert answer.dearest is not None
+    share, name, at = answer.dearest
     times = f"{1 + share:.3g} times as long as {way(at.excess[0][0])}"
+    if {name, at.excess[0][0]} & {*at.unknown}:
+        times += f" by medians with {TOO_WIDE}"
     return f"at {wording.size(at.bytes)} {way(name)} takes {times}{aside(answer)}"
 
 
@@ -289,9 +291,9 @@ def _height(block: Sequence[Sequence[Choice]], console: Console) -> int:
     return len(console.render_lines(_block(block, console.width), pad=False))
 
 
-def _block(block: Sequence[Sequence[Choice]], width: int) -> Group:
+def _block(block: Sequence[Sequence[Choice]], width: int, most: int = MOST_SIZES) -> Group:
     """A title, a line for each size range of each, and of one alone where ways cross; costs from the least to the most
-    of all paths."""
+    of all paths. ``most``: as of ``closings``."""
     alike = block[0]
     tiers = list(dict.fromkeys(one.question.tier for one in alike))
     tier = " or ".join(tiers) if len(tiers) < 3 else f"{len(tiers)} kinds of links"
@@ -305,7 +307,7 @@ def _block(block: Sequence[Sequence[Choice]], width: int) -> Group:
     ]
     parts: list[RenderableType] = [Text(""), Text(title(question), style="bold"), *_range_lines(spans, width)]
     if len(block) == len(alike) == 1:
-        parts += [Padding(words(line, "dim"), (0, 0, 0, INDENT)) for line in closings(alike[0])]
+        parts += [Padding(words(line, "dim"), (0, 0, 0, INDENT)) for line in closings(alike[0], most)]
     return Group(*parts)
 
 
@@ -335,22 +337,31 @@ def _together(spans: Sequence[SizeRange]) -> SizeRange:
     return replace(spans[0], excess=tuple((name, *cost) for name, cost in found.items()))
 
 
-def closings(answer: Choice) -> list[str]:
-    """Where ways cross, with launches and without, what one for all sizes costs, and what is left out; may be empty."""
+def closings(answer: Choice, most: int = MOST_SIZES) -> list[str]:
+    """Where ways cross, with launches and without, what one for all sizes costs, at which sizes a range's best is not
+    told apart, and what is left out; may be empty. ``most``: sizes that are named one by one."""
     cross = [f"cross at {_about(one.size)}{_within(one)}{aside(answer)}" for one in answer.crossovers]
     if cross and answer.launches_aside:
         cross.append(_launched(answer))
     everywhere = not answer.assumed and not answer.unknown
     always = answer.always if len(answer.ranges) > 1 and everywhere else None
     one_for_all = [f"{way(always[0])} for all sizes {_at_most(always[1])}"] if always else []
-    return [*cross, *one_for_all, *([f"{_at_unknown(answer.unknown)}: {TOO_WIDE}"] if answer.unknown else [])]
+    single = [at.bytes for at in answer.sizes if any(_is_open(at, one) for one in answer.ranges)]
+    open_ = [f"not told apart at {_named(single, most)}"] if single else []
+    left_out = [f"left out, {TOO_WIDE}: {_named(answer.unknown, most)}"] if answer.unknown else []
+    return [*cross, *one_for_all, *open_, *left_out]
 
 
-def _at_unknown(left_out: Sequence[int]) -> str:
-    """Such as "not told at 64 B, 1 KiB", "not told at 18 sizes, 2 B to 4 MiB"."""
-    if len(left_out) <= MOST_SIZES:
-        return f"not told at {', '.join(map(wording.size, left_out))}"
-    return f"not told at {len(left_out)} sizes, {wording.size(left_out[0])} to {wording.size(left_out[-1])}"
+def _is_open(at: AtSize, one: SizeRange) -> bool:
+    """Whether others than the best of the range are not told apart from it at one of its sizes."""
+    return one.first <= at.bytes <= one.last and not {*at.best} <= {*one.best}
+
+
+def _named(some: Sequence[int], most: int) -> str:
+    """Such as "64 B, 1 KiB", "18 sizes, 2 B to 4 MiB"."""
+    if len(some) <= most:
+        return ", ".join(map(wording.size, some))
+    return f"{len(some)} sizes, {wording.size(some[0])} to {wording.size(some[-1])}"
 
 
 def _launched(answer: Choice) -> str:

@@ -163,9 +163,9 @@ def _of_model(found: Diagnosis) -> str:
 
 
 def _against_published(found: Diagnosis) -> str:
-    """How many of a model's figures agree with published ones, and whether that is worth anything."""
+    """How many of a model's figures are as fast as published ones, and whether that is worth anything."""
     alone = found.published == 1
-    agree = f"{wording.count(found.published, 'figure')} {'agrees' if alone else 'agree'} with what is published of"
+    agree = f"{wording.count(found.published, 'figure')} {'reaches' if alone else 'reach'} what is published of"
     given = found.published - found.predicted
     if not found.predicted:
         return f"{agree} such nodes, which proves nothing: the model was given {'it' if alone else 'them all'}."

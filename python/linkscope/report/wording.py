@@ -444,7 +444,8 @@ def together(line: TableSummary) -> str:
     low, high = (f"{share * 100:.0f} %" for share in (line.lowest_overlap, line.highest_overlap))
     span = low if low == high else f"{low} to {high}"
     text = f"all flows of a case ran together for {span} of the time from first start to last end"
-    return f"{text}: for the rest fewer shared the path, so a flow's own rate may be too good, a sum too low"
+    total = "the aggregate too low" if line.best.figure == "aggregate" else "the sum of such rates, too"
+    return f"{text}: for the rest fewer shared the path, so a flow's own rate may be too good, {total}"
 
 
 def doubled(line: TableSummary) -> str:

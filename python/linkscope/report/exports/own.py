@@ -30,6 +30,7 @@ def as_json(run: Run, figures: polars.DataFrame) -> str:
             "memory": one.question.memory,
             "conditions": list(one.question.conditions),
             "ranges": list(_ranges(one)),
+            "left_out": list(one.unknown),
         }
         for one in _answers(figures)
     ]
@@ -104,7 +105,7 @@ typedef struct {{
   const char* memory;
   const char* conditions;
   unsigned long long first, last; // bytes, both included
-  unsigned long long measured_first, measured_last; // the sizes in it that were measured; beyond them it is a guess
+  unsigned long long measured_first, measured_last; // those that were told; beyond them, and between far ones, a guess
   const char* use;
 }} linkscope_choice;
 
