@@ -59,12 +59,14 @@ def show(
     not ``further``, the commands that the run has something for."""
     sizes = _by_size(run, found)
     ways = further or terminal_ways(run, found, diagnosis, sizes)
-    _show(run, found, diagnosis, sizes, _reasons(run, found.summary, console), _further(ways), console)
+    lacks, reasons = _lacks(run, console), _reasons(run, found.summary, console)
+    _show(run, found, diagnosis, sizes, lacks, reasons, _further(ways), console)
 
 
 def show_ended(run: RunFile, found: Overview, diagnosis: Diagnosis, console: Console) -> None:
-    """The same of a run that has just ended, with every reason for which cases were skipped or failed at its end."""
-    _show(run, found, diagnosis, _by_size(run, found), [], _without_figures(found.summary, console), console)
+    """The same of a run that has just ended, with every reason for which cases were skipped or failed at its end: what
+    a model lacks is among them."""
+    _show(run, found, diagnosis, _by_size(run, found), [], [], _without_figures(found.summary, console), console)
 
 
 def _by_size(run: RunFile, found: Overview) -> list[BySize]:
@@ -78,6 +80,7 @@ def _show(
     found: Overview,
     diagnosis: Diagnosis,
     sizes: Sequence[BySize],
+    lacks: Sequence[RenderableType],
     head: Sequence[RenderableType],
     foot: Sequence[RenderableType],
     console: Console,
@@ -86,7 +89,7 @@ def _show(
     named = dict.fromkeys(text for one in found.workloads[:MOST_ODD] for text in workload_text.meanings(one))
     meanings = [Text(text) for text in named]
     verdict = _verdict(run, found, diagnosis, meanings, console)
-    top: list[RenderableType] = [*_origin(run, found, console), *verdict, *head]
+    top: list[RenderableType] = [*_origin(run, found, console), *lacks, *verdict, *head]
     below: list[RenderableType] = [*_odd(found, lines, diagnosis, console), *foot]
     above = top
     for most in range(by_size_text.MOST_SIZES, FEWEST_SIZES - 1, -1) if sizes else ():
@@ -123,9 +126,12 @@ def _origin(run: RunFile, found: Overview, console: Console) -> list[RenderableT
         parts.append(Text(f" {mark} ", style="bold black on yellow"))
     named = {"limited to": limits(run.header), "MPI": mpi(run.rows)}
     told = [f"{name}: {text}" for name, text in named.items() if text]
+    return [*parts, title, *(_cropped(text, 1, "dim", console) for text in told)]
+
+
+def _lacks(run: RunFile, console: Console) -> list[RenderableType]:
     gaps = model_gaps_text.sentence(gaps_of(run.rows), run.node.name) if run.node.modelled else ""
-    lacks = [_cropped(gaps, MOST_GAP_LINES, "yellow", console)] if gaps else []
-    return [*parts, title, *(_cropped(text, 1, "dim", console) for text in told), *lacks]
+    return [_cropped(gaps, MOST_GAP_LINES, "yellow", console)] if gaps else []
 
 
 def _verdict(

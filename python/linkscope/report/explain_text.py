@@ -157,9 +157,9 @@ def _of_model(found: Diagnosis) -> str:
     if found.studies:
         study = "STUDY" if len(found.studies) > 1 else found.studies[0]
         names = f" ({', '.join(found.studies)})" if len(found.studies) > 1 else ""
-        told += f"`linkscope reproduce {study} --machine {found.node}`{names} tells what it predicts of a study. "
+        told += f"`linkscope reproduce {study} --machine {found.node}`{names} tells what it predicts. "
     where = f"`linkscope list machines {found.node}`" if found.packaged else "`linkscope list machines` of its file"
-    return f"{told}{where} says what is assumed and what it lacks."
+    return f"{told}{where} says what it lacks."
 
 
 def _against_published(found: Diagnosis) -> str:
