@@ -325,6 +325,13 @@ def test_the_headline_is_of_sizes_at_which_both_ways_are_known() -> None:
     assert answer.dearest[2].bytes != 64
 
 
+def test_a_time_of_zero_is_no_cost() -> None:
+    sizes = [8, 64, KIB, 64 * KIB]
+    known = [*there_and_back("mpi", "pageable", 8e-7, sizes), *there_and_back("shm-copy", "shm", 2e-7, sizes)]
+    zero = [with_seconds(row, median=0.0, low=0.0, high=0.0) if row is known[-1] else row for row in known]
+    assert [at.bytes for at in only(chosen(zero)).sizes] == sizes[:-1]
+
+
 def test_messages_as_osu_has_them_come_first() -> None:
     sizes = [8, 64, KIB, 64 * KIB]
     usual = [*there_and_back("mpi", "pageable", 8e-7, sizes), *there_and_back("shm-copy", "shm", 2e-7, sizes)]
