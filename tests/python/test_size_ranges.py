@@ -96,6 +96,16 @@ def test_an_unknown_cost_counts_only_where_it_is_told_apart() -> None:
     assert (kept, lost) == ({"near": {}, "vague": {}, "far": {}}, tuple(SIZES)), "near may not be the best"
 
 
+def test_one_told_size_is_left_of_curves_that_share_several() -> None:
+    """They do more than touch, whatever sizes each has for itself."""
+    sure, vague = line(1e-6, 100e9), line(1.1e-6, 90e9, 0.9)
+    vague[SIZES[4]] = line(9e-6, 50e9)[SIZES[4]]
+    rivals = {"a": {**sure, 1.0: Cost(1e-6, 1e-6, 1e-6)}, "b": {**vague, 2.0: Cost(1e-6, 1e-6, 1e-6)}}
+    kept, lost = decided(rivals)
+    assert [(one.first, one.last, one.best) for one in size_ranges(kept)] == [(SIZES[4], SIZES[4], ("a",))]
+    assert lost == tuple(size for size in SIZES if size != SIZES[4])
+
+
 def test_lone_sizes_say_nothing() -> None:
     assert size_ranges({"a": line(1e-6, 1e9)}) == ()
     assert size_ranges({"a": line(1e-6, 1e9, sizes=SIZES[:4]), "b": line(1e-6, 1e9, sizes=SIZES[3:])}) == ()

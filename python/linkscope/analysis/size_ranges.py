@@ -75,10 +75,12 @@ class Crossover:
 
 
 def decided(rivals: Rivals) -> tuple[dict[str, dict[float, Cost]], tuple[float, ...]]:
-    """The same without sizes that several have and at which one whose cost is unknown is not told apart from the best;
-    and these sizes, ascending."""
-    lost = tuple(size for size in _shared(rivals) if not _is_told(rivals, size))
-    return {name: {at: one for at, one in costs.items() if at not in lost} for name, costs in rivals.items()}, lost
+    """The same at the sizes that say something, without those at which one whose cost is unknown is not told apart from
+    the best; and these, ascending."""
+    shared = _shared(rivals)
+    told = {size for size in shared if _is_told(rivals, size)}
+    kept = {name: {size: one for size, one in costs.items() if size in told} for name, costs in rivals.items()}
+    return kept, tuple(size for size in shared if size not in told)
 
 
 def size_ranges(rivals: Rivals) -> tuple[SizeRange, ...]:

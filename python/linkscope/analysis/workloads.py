@@ -1,7 +1,7 @@
 """Workloads: of each application's communication that a run carried out in several ways, which way is fastest.
 
 Times are of one transfer, the whole schedule once, of the member that takes longest: packing and waiting included, what
-the application computes left out. Two ways are told apart as everywhere (``beyond_noise``).
+the application computes left out. Two ways are told apart as ``choose`` tells them apart, each pair for itself.
 """
 
 from __future__ import annotations
@@ -160,7 +160,7 @@ def _table(key: tuple[str, str, int], rows: Sequence[Row], paths: Paths) -> Work
     based = next((row for row, *_ in timed if row.labels["workload"].get("baseline")), None)
     if based is None and any(row.labels["workload"].get("baseline") for row in whole):
         based = _stand_in(timed)
-    ways = [_way(*one, timed[0][0], based, len(timed)) for one in timed]
+    ways = [_way(*one, timed[0][0], based) for one in timed]
     best = timed[0] if timed else None
     described = best[0] if best else (whole or rows)[0]
     flow = described.case["flows"][0]
@@ -195,7 +195,7 @@ def _has_time(row: Row) -> bool:
     return bool(measured) and "schedule" in measured[0][0] and measured[0][1].seconds.low > 0
 
 
-def _way(row: Row, combination: Combination, name: str, fastest: Row, based: Row | None, tests: int) -> TimedWay:
+def _way(row: Row, combination: Combination, name: str, fastest: Row, based: Row | None) -> TimedWay:
     flow, result = row.measured_flows[0]
     ahead = CostRatio.of(_cost(row), _cost(fastest))
     return TimedWay(
@@ -206,9 +206,9 @@ def _way(row: Row, combination: Combination, name: str, fastest: Row, based: Row
         gbps=flow["bytes"] / result.seconds.median * 1e-9,
         merit=_merit(row),
         member=slowest(result.breakdown),
-        speedup=None if based is None or row is based else _speedup(row, based, tests),
+        speedup=None if based is None or row is based else _speedup(row, based),
         baseline=row is based,
-        equal=row is fastest or not beyond_noise([ahead], tests)[0],
+        equal=row is fastest or not _told(ahead),
         within_run=row.within_run,
         modelled=row.modelled,
     )
@@ -219,10 +219,14 @@ def _cost(row: Row) -> Cost:
     return Cost(seconds.median, seconds.low, seconds.high)
 
 
-def _speedup(row: Row, based: Row, tests: int) -> Speedup:
+def _speedup(row: Row, based: Row) -> Speedup:
     found = CostRatio.of(_cost(based), _cost(row))
     ratio, low, high = (math.exp(log) for log in (found.middle, found.low, found.high))
-    return Speedup(ratio, low, high, beyond_noise([found], tests)[0])
+    return Speedup(ratio, low, high, _told(found))
+
+
+def _told(ratio: CostRatio) -> bool:
+    return beyond_noise([ratio], 1)[0]
 
 
 def _merit(row: Row) -> float | None:
