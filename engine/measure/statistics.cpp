@@ -37,13 +37,19 @@ double quantile(const std::vector<double>& ascending, double q) {
   return ascending[left] + (place - static_cast<double>(left)) * (ascending[right] - ascending[left]);
 }
 
+double reciprocal_median(const std::vector<double>& ascending) {
+  const double low = ascending[(ascending.size() - 1) / 2];
+  const double high = ascending[ascending.size() / 2];
+  return low > 0 && low != high ? std::sqrt(low) * std::sqrt(high) : (low + high) / 2;
+}
+
 Stats summarise(std::vector<double> samples) {
   std::sort(samples.begin(), samples.end());
   const std::size_t n = samples.size();
   const std::size_t k = median_interval_order(n);
   Stats stats;
   stats.n = n;
-  stats.median = quantile(samples, 0.5);
+  stats.median = reciprocal_median(samples);
   stats.low = samples[k - 1];
   stats.high = samples[n - k];
   stats.mean = std::accumulate(samples.begin(), samples.end(), 0.0) / static_cast<double>(n);

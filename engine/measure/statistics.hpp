@@ -36,6 +36,10 @@ std::size_t median_interval_order(std::size_t n);
 /// The q-quantile (0..1) of ascending samples, linear between neighbours (type 7 of Hyndman & Fan, 1996).
 double quantile(const std::vector<double>& ascending, double q);
 
+/// The median of ascending samples, of an even number of positive ones the geometric mean of the middle two:
+/// so that of rates is one over that of times.
+double reciprocal_median(const std::vector<double>& ascending);
+
 /// Summary of `samples`, which need no order and must not be empty.
 Stats summarise(std::vector<double> samples);
 

@@ -15,7 +15,7 @@ constexpr std::size_t fewest_in_budget = 3;
 
 double median_of(std::vector<double> values) {
   std::sort(values.begin(), values.end());
-  return quantile(values, 0.5);
+  return reciprocal_median(values);
 }
 
 }  // namespace
@@ -28,7 +28,7 @@ void StoppingRule::add(double value) {
 bool StoppingRule::precise() const {
   const std::size_t n = ascending_.size();
   const std::size_t k = median_interval_order(n);
-  const double median = quantile(ascending_, 0.5);
+  const double median = reciprocal_median(ascending_);
   // The same for a time and for the rate that is its reciprocal.
   const double margin = std::max(ascending_[n - k] / median, median / ascending_[k - 1]) - 1;
   return margin <= options_.precision && std::abs(drift()) <= options_.precision;

@@ -53,6 +53,16 @@ TEST(Quantile, IsLinearBetweenNeighbours) {
   EXPECT_DOUBLE_EQ(quantile({5}, 0.99), 5);
 }
 
+TEST(Summarise, ItsMedianOfRatesIsOneOverThatOfTimes) {
+  const double bytes = 3e6;
+  std::vector<double> times{1e-6, 9e-6, 2e-6, 8e-6};
+  std::vector<double> rates;
+  for (const double time : times) rates.push_back(bytes / time);
+  EXPECT_DOUBLE_EQ(summarise(times).median, 4e-6);
+  EXPECT_DOUBLE_EQ(summarise(rates).median, bytes / 4e-6);
+  EXPECT_DOUBLE_EQ(summarise({0, 4}).median, 2) << "a time of 0 has no logarithm";
+}
+
 TEST(Summarise, TakesAnyOrder) {
   const Stats stats = summarise({9, 1, 8, 2, 7, 3, 6, 4, 5});
   EXPECT_EQ(stats.n, 9U);
