@@ -36,7 +36,7 @@ def _reason(row: Row, figure: Headline) -> str:
     if len(flows) > 1:
         return TOGETHER
     if not figure.higher_is_better:
-        return "times of calls and of the host's answers"
+        return "latencies of calls and of the host's answers"
     if flows[0].get("bytes", 0) < SATURATED:
         return f"below {SATURATED >> 20} MiB, where rates still grow with size"
     return "of other kinds"

@@ -42,6 +42,8 @@ LEAST_OF_TABLES = FEWEST_TABLES + HEAD_LINES + 2
 FEWEST_SIZES = 4
 MOST_REMARKS = 2
 MOST_REMARK_LINES = 2
+MOST_WORKLOAD_LINES = 3
+MOST_COUNT_LINES = 2
 MOST_VERDICT_LINES = 6
 MOST_GAP_LINES = 3
 MOST_ODD = 3
@@ -148,7 +150,7 @@ def _verdict(
     told = [_cropped(one, MOST_REMARK_LINES, "yellow", console) for one in remarks(run)[:MOST_REMARKS]]
     if len(remarks(run)) > MOST_REMARKS:
         told.append(Text(f"{wording.count(len(remarks(run)) - MOST_REMARKS, 'more remark')} with --full", "yellow"))
-    workloads = [_cropped(workload_text.verdict(one), MOST_REMARK_LINES, "bold", console) for one in found.workloads]
+    workloads = [_cropped(workload_text.verdict(one), MOST_WORKLOAD_LINES, "bold", console) for one in found.workloads]
     told_by_workloads = workloads and diagnosis.judged == 0 and not diagnosis.wrong
     judged = () if told_by_workloads else explain_text.conclusion(diagnosis)
     wide = imprecision(summary)
@@ -157,7 +159,7 @@ def _verdict(
         *workloads[:MOST_ODD],
         *meanings,
         *(_cropped(text, MOST_VERDICT_LINES, style, console) for text, style in judged),
-        _cropped(counted, 1, "", console),
+        _cropped(counted, MOST_COUNT_LINES, "", console),
         *([_cropped(wide, 1, "dim", console)] if wide else []),
     ]
 

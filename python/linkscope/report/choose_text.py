@@ -135,9 +135,9 @@ def _of_questions(found: Choices) -> str:
         )
     if not found.answers:
         return (
-            "Nothing to choose: this run does nothing in two ways under the same conditions. With GPUs the suites "
-            "default and peer do; between processes p2p-processes, collectives and mpi-allocators; an application's "
-            "messages halo."
+            "Nothing to choose: this run does nothing in two ways under the same conditions. Suites that do: with "
+            "GPUs default and peer; between processes p2p-processes, collectives and mpi-allocators; halo for what an "
+            "application sends."
         )
     if not matter:
         differ = max(one.spread for one in found.answers)

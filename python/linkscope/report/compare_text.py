@@ -59,7 +59,7 @@ def verdict(found: Comparison) -> str:
     if found.gone:
         text += f" Not measured in NEW: {wording.count(len(found.gone), 'case')} of BASE ({_why_gone(found)})."
     if found.seen_from:
-        seen = ", ".join(f"{change * 100:.2g} % ({CLASSES[name]})" for name, change in found.seen_from.items())
+        seen = ", ".join(f"{_least(change)} ({CLASSES[name]})" for name, change in found.seen_from.items())
         text += f" Half of the figures would show a change of {seen}."
     return text
 
@@ -233,6 +233,11 @@ def _print_words(text: str, style: str, console: Console) -> None:
 
 def _side(paths: Sequence[str]) -> str:
     return paths[0] if len(paths) == 1 else f"{len(paths)} runs from {paths[0]} on"
+
+
+def _least(change: float) -> str:
+    """Of the least change that would show: "6.7 %", "a factor of 46"."""
+    return f"a factor of {1 + change:.2g}" if 1 + change > MOST_PERCENT else f"{change * 100:.2g} %"
 
 
 def percent(ratio: float) -> str:

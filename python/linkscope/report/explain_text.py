@@ -39,7 +39,8 @@ FEW = 3
 def show(found: Diagnosis, console: Console) -> None:
     """In at most 40 lines: the gravest findings, and of each kind of path the one that is furthest below."""
     shown = found.shortfalls[:FEW]
-    worst = _worst(found.accounts)[: MOST_LINES_OF_TABLE - 4 * len(shown)]
+    told = [one for one in found.accounts if one.held_against or one.line_gbps is not None]
+    worst = _worst(told)[: MOST_LINES_OF_TABLE - 4 * len(shown)]
     _print_head(found, shown, console)
     _print_tables(found, [*worst, *(one for one in _odd(found, shown) if one not in worst)], [], console)
     if worst:
@@ -110,7 +111,7 @@ def grounds(found: Diagnosis) -> str:
         return ""
     text = " ".join(filter(None, (_of_published(found), _of_siblings(found))))
     if found.unsure:
-        text += f" {wording.count(len(found.unsure), 'figure')} may be short, but too uncertain to tell."
+        text += f" {_unsure(found.unsure)}"
     together = found.left_out.get(TOGETHER, 0)
     if together:
         are = "is" if together == 1 else "are"
@@ -118,6 +119,14 @@ def grounds(found: Diagnosis) -> str:
             f" {wording.count(together, 'figure')} {TOGETHER} {are} not judged: nobody has published what is normal."
         )
     return text
+
+
+def _unsure(some: Sequence[Ledger]) -> str:
+    """How many, and which of them is furthest below what is expected: a sentence."""
+    worst = max(some, key=lambda one: one.missing)
+    name = f"{_path(worst)} by {worst.method} at {wording.size(worst.bytes)}"
+    named = name if len(some) == 1 else f"most of all {name}"
+    return f"{wording.count(len(some), 'figure')} may be short, but too uncertain to tell: {named}."
 
 
 def _of_published(found: Diagnosis) -> str:
@@ -215,7 +224,9 @@ def _of_layer(found: Diagnosis) -> str:
     first, *others = clear
 
     def told(point: Added) -> str:
-        return f"{wording.size(point.bytes)} takes {wording.time(point.layer_s)}, {point.ratio:.1f} times as long"
+        slower = point.ratio >= 1
+        times = f"{point.ratio:.1f} times as long" if slower else f"{1 / point.ratio:.1f} times as fast"
+        return f"{wording.size(point.bytes)} takes {wording.time(point.layer_s)}, {times}"
 
     last = "".join(f"; {told(point)}" for point in others[-1:])
     return f"By {layer.method} {told(first)} as by {layer.raw}{last} ({layer.what}). "
@@ -353,13 +364,17 @@ def _told_apart(lines: Iterable[_Entry]) -> list[_Entry]:
 
 
 def _line(one: Account) -> _Entry:
-    path = f"{one.source} > {one.destination}"
     if isinstance(one, JudgedLatency):
-        return _Entry(one, path, {}, f"{one.expected_ns:.1f}", f"{one.measured.median:.1f}")
+        ends = f"{one.source} > {one.destination}"
+        return _Entry(one, ends, {}, f"{one.expected_ns:.1f}", f"{one.measured.median:.1f}")
     taxed = [step.gbps for step in one.steps[1:] if step.source != SIBLINGS and step.what != SIZE]
     steps = {"line": _rate(one.line_gbps), "engine": _rate(taxed[-1] if taxed else None)}
-    driven = f"{path} {_driver(one.way)}".rstrip()
-    return _Entry(one, driven, steps, _rate(one.expected_gbps), _rate(one.measured.median))
+    return _Entry(one, _path(one), steps, _rate(one.expected_gbps), _rate(one.measured.median))
+
+
+def _path(one: Ledger) -> str:
+    """Such as "gpu:0 > gpu:1 push"."""
+    return f"{one.source} > {one.destination} {_driver(one.way)}".rstrip()
 
 
 def _driver(way: str) -> str:
