@@ -19,6 +19,7 @@ from linkscope.cli.main import app
 from linkscope.machine.paths import Paths
 from linkscope.report import brief_text, choose_text, direct_text, wording, workload_text
 from linkscope.results.row import Row
+from linkscope.results.run_file import RunFile
 
 APPLICATIONS = sorted((Path(__file__).parents[1] / "fixtures" / "applications").glob("*.jsonl"))
 PARTICLES = next(path for path in APPLICATIONS if "particles" in path.name)
@@ -59,6 +60,17 @@ def test_an_mpi_that_takes_no_gpu_memory_has_its_remedy() -> None:
     rest = some.timed(some.workload_case(some.HALO, "halo", memory="pinned"), 1.0)
     other = table([some.skipped(some.workload_case(some.HALO, "halo", baseline=True), "no MPI library"), rest])
     assert workload_text.meanings(other) == []
+
+
+def test_why_another_way_stands_in_for_the_baseline_is_told_whole() -> None:
+    (path,) = (one for one in APPLICATIONS if one.stem == "h100-particles-4-ranks")
+    run = RunFile.read(path)
+    stream = io.StringIO()
+    brief_text.show(run, overview(run.rows, run.node), explain(run), Console(file=stream, width=80))
+    assert "kernels of gpu:0 cannot reach pageable memory (no pageable memory access)." in " ".join(
+        stream.getvalue().split()
+    )
+    assert len(stream.getvalue().splitlines()) <= brief_text.MOST_LINES
 
 
 def test_several_applications_stay_on_one_screen_and_say_it_once() -> None:

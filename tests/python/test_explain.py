@@ -21,7 +21,9 @@ from linkscope.analysis.by_flow import apart
 from linkscope.analysis.conditions import differing
 from linkscope.analysis.explain import UNKNOWN, Account, Diagnosis, Shortfall, explain
 from linkscope.analysis.headline import headline
+from linkscope.analysis.layers import Added, Layer
 from linkscope.analysis.ledger import SIBLINGS
+from linkscope.analysis.left_out import OF_PROCESSES
 from linkscope.cli.main import app
 from linkscope.machine.expected import expected
 from linkscope.report import explain_text, wording
@@ -105,6 +107,26 @@ def test_a_healthy_node_has_no_finding(healthy: RunFile) -> None:
     assert found.unsure == ()
     kinds = {(one.kind, one.method) for one in found.accounts if one.held_against not in ("", SIBLINGS)}
     assert kinds == {(kind, method) for kind in ("peer", "host", "local") for method in ("copy-engine", "kernel-copy")}
+
+
+def test_a_figure_that_may_be_short_is_named(healthy: RunFile) -> None:
+    found = explain(healthy)
+    first, *others = found.accounts
+    one = explain_text.grounds(replace(found, unsure=(first,)))
+    named = f"{first.source} > {first.destination}"
+    assert f"1 figure may be short, but too uncertain to tell: {named}" in one
+    assert wording.size(first.bytes) in one
+    low = replace(others[0], expected_gbps=10 * others[0].measured.median)
+    several = explain_text.grounds(replace(found, unsure=(first, low)))
+    assert f"most of all {low.source} > {low.destination}" in several
+
+
+@pytest.mark.parametrize(("layer_s", "told"), [(2e-6, "2.0 times as long as by"), (0.25e-6, "4.0 times as fast as by")])
+def test_a_layer_is_told_as_slower_or_faster(layer_s: float, told: str, healthy: RunFile) -> None:
+    point = Added(bytes=8, layer_s=layer_s, raw_s=1e-6, low_s=layer_s - 1e-6, high_s=layer_s - 1e-6)
+    layer = Layer("mpi", "shm-copy", "numa:0 > numa:0", "host", False, (point,))
+    alone = replace(explain(healthy), accounts=(), latencies=(), left_out={OF_PROCESSES: 1}, layers=(layer,))
+    assert told in explain_text.headline(alone)
 
 
 @pytest.mark.parametrize("name", SINGLE)

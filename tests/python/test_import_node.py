@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from io import StringIO
 from pathlib import Path
 
 import pytest
 from result_schema import validate
+from rich.console import Console
 from test_importers import MEASURED, SAMPLES
 from typer.testing import CliRunner
 
@@ -86,6 +88,9 @@ def test_an_import_without_links_says_what_would_judge_it(tmp_path: Path) -> Non
     bare = explain(import_file(sample, tmp_path / "bare.jsonl", Wanted()))
     assert bare.judged == 0
     assert "linkscope import FILE --machine NAME" in explain_text.headline(bare)
+    stream = StringIO()
+    explain_text.show(bare, Console(file=stream, width=80))
+    assert "expected" not in stream.getvalue(), "a table in which nothing is expected"
     node = load_machine("h200x4")
     linked = explain(import_file(sample, tmp_path / "linked.jsonl", Wanted(node=node)))
     assert linked.judged > 0

@@ -75,8 +75,8 @@ class Crossover:
 
 
 def decided(rivals: Rivals) -> tuple[dict[str, dict[float, Cost]], tuple[float, ...]]:
-    """The same at the sizes that say something, without those at which one whose cost is unknown is not told apart from
-    the best; and these, ascending."""
+    """The same at sizes that several rivals have and at which the best is told: none that is not told apart from it has
+    an unknown cost. Then the sizes at which it is not told, ascending."""
     shared = _shared(rivals)
     told = {size for size in shared if _is_told(rivals, size)}
     kept = {name: {size: one for size, one in costs.items() if size in told} for name, costs in rivals.items()}
