@@ -167,6 +167,16 @@ def test_all_about_one_entry_holds_its_whole_text(bench: Bench, what: str) -> No
         assert entry.items() <= json.loads(bench.cli("list", what, entry["name"], "--json").out).items()
 
 
+@pytest.mark.parametrize(("what", "name"), [("methods", "xccl-collective"), ("memories", "managed")])
+def test_what_suites_name_and_the_engine_here_lacks_has_a_line(bench: Bench, what: str, name: str) -> None:
+    here = [entry["name"] for entry in json.loads(bench.cli("list", what, "--json").out)]
+    assert name not in here
+    assert name in bench.cli("list", what).out.replace(",", " ").split()
+    about = " ".join(bench.cli("list", what, name).out.split())
+    assert "not available here: it needs a GPU" in about
+    assert "suites with it: " in about
+
+
 def test_suites_say_how_much_and_how_long_they_are_here(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     found = {entry["name"]: entry for entry in json.loads(bench.cli("list", "suites", "--json").out)}
     assert found["latency-host"]["cases"] > 0

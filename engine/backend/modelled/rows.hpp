@@ -105,10 +105,10 @@ struct CollectiveRow {
 };
 
 inline constexpr std::array<CollectiveRow, 3> collective_rows{{
-    {{"mpi-collective", "a collective between processes, around a ring", bandwidth, mpi_collective_traits},
+    {{"mpi-collective", "a collective of processes by MPI", bandwidth, mpi_collective_traits},
      BlockSchedule::ring,
      Driver::either},
-    {{"xccl-collective", "a collective by the GPU vendor's library, around a ring", bandwidth, xccl_traits},
+    {{"xccl-collective", "a collective by the GPU vendor's library (NCCL, RCCL)", bandwidth, xccl_traits},
      BlockSchedule::ring,
      Driver::gpu},
     {{"direct-collective", "a collective by kernels on one another's memory", bandwidth,

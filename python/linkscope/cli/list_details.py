@@ -39,7 +39,8 @@ def _method(one: ListEntry) -> Details:
     def names(suite: Suite) -> bool:
         return any(one.name in row.methods for row in _rows(suite))
 
-    return {"parameters": one.data["parameters"], "suites with it": _suites_that(names)}
+    parameters = {"parameters": one.data["parameters"]} if "parameters" in one.data else {}
+    return {**parameters, "suites with it": _suites_that(names)}
 
 
 def _memory(one: ListEntry) -> Details:

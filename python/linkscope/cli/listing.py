@@ -10,12 +10,12 @@ from linkscope.analysis.study import load_study, study_names
 from linkscope.cli.list_entry import ListEntry
 from linkscope.cli.model_extent import interfaces
 from linkscope.importers.importers import IMPORTERS
-from linkscope.launch.engines import ENGINES, choose_engine, describe, find_engines
+from linkscope.launch.engines import ENGINES, choose_engine, describe, find_engines, modelling_engine
 from linkscope.launch.outlook import EXAMPLE, SuiteEstimate, example_estimate, suite_estimates
 from linkscope.machine.described import load_machine, machine_names
 from linkscope.near_names import unknown
 from linkscope.plan.patterns import PATTERNS
-from linkscope.plan.suite import load_suite, suite_names
+from linkscope.plan.suite import load_suite, packaged_memories, packaged_methods, suite_names
 from linkscope.report import wording
 
 HEADINGS = {
@@ -31,6 +31,8 @@ LEGENDS = {
     "(xccl). none: no source has figures, so a run of the model skips them.",
 }
 """What a list's columns mean."""
+_NAMED_BY_SUITES = {"methods": packaged_methods, "memories": packaged_memories}
+"""Lists of what the engine here has, of which suites name more."""
 
 
 def entries(what: str) -> list[ListEntry]:
@@ -42,11 +44,18 @@ def entries(what: str) -> list[ListEntry]:
     return KINDS[what]()
 
 
+def legend(what: str, listed: Sequence[ListEntry]) -> str:
+    """What the columns of a list mean, or what there is besides those ``listed``; empty where its head says all."""
+    besides = [one.name for one in _elsewhere(what) if one.name not in {here.name for here in listed}]
+    return f"With a GPU, besides: {', '.join(besides)}." if besides else LEGENDS.get(what, "")
+
+
 def entry(what: str, name: str) -> ListEntry:
     """The one of that name; a machine's may be its file, too. Raises LinkscopeError where there is none."""
     if what == "machines":
         return _machine(name)
-    found = {one.name: one for one in (entries(what) if what != "suites" else _suites_without_extent())}
+    here = entries(what) if what != "suites" else _suites_without_extent()
+    found = {one.name: one for one in (*_elsewhere(what), *here)}
     if name not in found:
         raise unknown(_SINGULAR.get(what, what.removesuffix("s")), name, found, f"linkscope list {what}")
     return found[name] if what != "suites" else _with_extents([found[name]])[0]
@@ -108,6 +117,17 @@ def _methods() -> list[ListEntry]:
 
 def _memories() -> list[ListEntry]:
     return [_of_catalog(one, {}) for one in choose_engine().description["memories"]]
+
+
+def _elsewhere(what: str) -> list[ListEntry]:
+    """Methods or memories that suites name, in the words of a model of them: those that the engine here lacks, too."""
+    if what not in _NAMED_BY_SUITES:
+        return []
+    modelled = {one["name"]: one["summary"] for one in modelling_engine().description[what]}
+    note = "not available here: it needs a GPU and an engine for it (cuda or hip), which `make setup` builds there"
+    unmodelled = "one of a GPU engine; `linkscope list suites SUITE` says what it measures there"
+    names = sorted(_NAMED_BY_SUITES[what]())
+    return [ListEntry(name, modelled.get(name, unmodelled), note=note) for name in names]
 
 
 def _engines() -> list[ListEntry]:

@@ -47,7 +47,7 @@ def list_(
     if as_json:
         print_json([one.to_json() for one in found])
     else:
-        typer.echo(listing_text.table(found, out().width, f"linkscope list {what}", listing.LEGENDS.get(what, "")))
+        typer.echo(listing_text.table(found, out().width, f"linkscope list {what}", listing.legend(what, found)))
     return 0
 
 
