@@ -12,7 +12,7 @@ from typing import Any
 
 
 def choose(choices: dict[str, Any], movement: str, size: int) -> str | None:
-    """The best way of the first choice for that movement; None where nothing was measured."""
+    """The best way of the first choice for that movement; None where none is known."""
     if choices["version"] != 1:
         raise ValueError(f"choices of version {choices['version']}, not 1")
     for one in choices["choices"]:
@@ -26,5 +26,5 @@ if __name__ == "__main__":
     _, path, movement, size = sys.argv
     use = choose(json.loads(Path(path).read_text()), movement, int(size))
     if use is None:
-        sys.exit(f"nothing was measured of {movement}")
+        sys.exit(f"no best way is known of {movement} at {size} bytes")
     sys.stdout.write(f"{use}\n")  # a program would call its own function for this way here

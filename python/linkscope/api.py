@@ -24,6 +24,7 @@ from linkscope.analysis.explain import explain as _explain
 from linkscope.analysis.figures_in_parts import figures_of as _figures
 from linkscope.analysis.frames import export as _export
 from linkscope.analysis.frames import load as _load
+from linkscope.analysis.joined_runs import joined as _joined
 from linkscope.analysis.questions import analyze as _analyze
 from linkscope.analysis.reproduce import Reproduction
 from linkscope.analysis.reproduce import reproduce as _reproduce
@@ -199,9 +200,11 @@ def explain(found: RunFile | str | os.PathLike[str]) -> Diagnosis:
 
 
 @typed_call()
-def choose(found: RunFile | str | os.PathLike[str]) -> Choices:
-    """What is best for which movement, memory and size, by a run that is read or named. Raises LinkscopeError."""
-    return _choose(figures(found))
+def choose(found: RunFile | str | os.PathLike[str], *more: RunFile | str | os.PathLike[str]) -> Choices:
+    """What is best for which movement, memory and size, by a run that is read or named; by several of one node
+    together, whose intervals are then those between runs. Raises LinkscopeError."""
+    runs = [run if isinstance(run, RunFile) else _open_run(Path(run)) for run in (found, *more)]
+    return _choose(_figures(_joined([RunFile.read(run.path) for run in runs]) if more else runs[0]), len(runs))
 
 
 @typed_call()

@@ -15,9 +15,14 @@ import pytest
 import linkscope
 from linkscope.analysis.choose import ANY, Choice, Choices, choose
 from linkscope.analysis.figures import figures
+from linkscope.analysis.joined_runs import joined
+from linkscope.analysis.steadiness import Steadiness
 from linkscope.cli import main
+from linkscope.errors import LinkscopeError
 from linkscope.report import choose_text, html_use, workload_text
+from linkscope.report.exports.formats import export
 from linkscope.results.row import Row
+from linkscope.results.run_file import RunFile
 
 Json = dict[str, Any]
 KIB = 1 << 10
@@ -285,6 +290,52 @@ def test_sizes_that_one_way_does_not_know_are_told() -> None:
     assert any("64 B, 64 KiB" in line for line in choose_text.closings(answer))
     assert html_use.in_words(answer).endswith("from 8 B to 1 KiB")
     assert only(chosen(known)).unknown == ()
+
+
+def test_runs_count_together_by_the_interval_between_them() -> None:
+    sizes = [8, KIB, 64 * KIB]
+    mpi = there_and_back("mpi", "pageable", 4e-7, sizes)
+    shm = [there_and_back("shm-copy", "shm", seconds, sizes) for seconds in (2e-7, 2e-6, 2.1e-7)]
+    runs = [made.run(found=[*mpi, *one]) for one in shm]
+    fast, slow, _ = (only(choose(figures(run))) for run in runs)
+    assert [one.ranges[0].best for one in (fast, slow)] == [
+        ("shm-copy from shm to shm",),
+        ("mpi from pageable to pageable",),
+    ]
+    found = choose(figures(joined(runs)), len(runs))
+    assert found.answers == ()
+    assert len(found.undecided) == 1
+    alike = joined([runs[0], runs[2], runs[0]])
+    assert only(choose(figures(alike), 3)).ranges[0].best == ("shm-copy from shm to shm",)
+    assert {len(row.measured) for row in alike.rows} == {3}
+
+
+def test_runs_of_two_nodes_do_not_count_together() -> None:
+    other = made.run()
+    elsewhere = replace(other, header={**other.header, "node": {**other.header["node"], "name": "elsewhere"}})
+    with pytest.raises(LinkscopeError, match="of different nodes"):
+        joined([other, elsewhere])
+
+
+@pytest.mark.parametrize(("open_", "ends"), [(8, (64, None)), (64 * KIB, (0, KIB))])
+def test_an_exported_range_ends_where_sizes_beyond_it_are_left_out(open_: int, ends: tuple[int, int | None]) -> None:
+    sizes = [8, 64, KIB, 64 * KIB]
+    known = [*there_and_back("mpi", "pageable", 8e-7, sizes), *there_and_back("shm-copy", "shm", 2e-7, sizes)]
+    unsure = [
+        with_seconds(row, low=1e-7, high=1e-5) if "mpi" in row.id and size_of(row) == open_ else row for row in known
+    ]
+    (held,) = json.loads(export(made.run(found=unsure), "json"))["choices"]
+    assert held["left_out"] == [open_]
+    assert (held["ranges"][0]["first"], held["ranges"][-1]["last"]) == ends
+
+
+def test_how_far_intervals_hold_is_told_with_the_answers() -> None:
+    found = choose(figures(RunFile.read(FIXTURES / "runs" / "h200x4-direct.jsonl")))
+    assert found.steadiness == Steadiness(once=True)
+    assert "within this run" in choose_text.read_as(found)
+    assert "between 3 runs" in choose_text.read_as(replace(found, steadiness=Steadiness(3)))
+    of_cpus = choose_text.caveats(replace(found, steadiness=Steadiness(of_cpus=True)))
+    assert any("`linkscope choose RUN1 RUN2 RUN3`" in line for line in of_cpus)
 
 
 def test_an_unknown_figure_counts_where_it_is_told_apart_all_the_same() -> None:

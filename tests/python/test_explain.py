@@ -121,6 +121,20 @@ def test_a_figure_that_may_be_short_is_named(healthy: RunFile) -> None:
     assert f"most of all {low.source} > {low.destination}" in several
 
 
+def test_a_figure_beyond_its_tolerance_that_is_not_surely_short_is_not_counted_as_fast(healthy: RunFile) -> None:
+    of_host = next(row for row in healthy.rows if row.name == "h2d" and row.status == "ok")
+    (measured,) = of_host.flows
+    assert measured.gbps is not None
+    slow = replace(measured.gbps, median=0.9 * measured.gbps.median, low=0.8 * measured.gbps.median)
+    doubtful = replace(of_host, flows=(replace(measured, gbps=slow),))
+    rows = tuple(doubtful if row is of_host else row for row in healthy.rows)
+    found = explain(replace(healthy, rows=rows))
+    assert [one.id for one in found.unsure] == [of_host.id]
+    assert found.shortfalls == ()
+    assert f"{found.published - 1} are not short" in explain_text.grounds(found)
+    assert "as far as intervals tell" in explain_text.headline(found)
+
+
 @pytest.mark.parametrize(("layer_s", "told"), [(2e-6, "2.0 times as long as by"), (0.25e-6, "4.0 times as fast as by")])
 def test_a_layer_is_told_as_slower_or_faster(layer_s: float, told: str, healthy: RunFile) -> None:
     point = Added(bytes=8, layer_s=layer_s, raw_s=1e-6, low_s=layer_s - 1e-6, high_s=layer_s - 1e-6)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -103,6 +104,15 @@ def test_a_rate_of_both_ways_and_repetition_in_a_kernel_have_no_rivals() -> None
     assert picture([window, both, inside]).leads == ()
 
 
+@pytest.mark.parametrize("untold", [0, 1])
+def test_a_time_that_the_clock_could_not_tell_is_no_layers(untold: int) -> None:
+    rows = [timed("torch-copy", KIB, 4e-6), timed("copy-engine", KIB, 4e-6)]
+    (flow,) = rows[untold].flows
+    nothing = replace(flow.seconds, median=0.0, low=0.0)
+    rows[untold] = replace(rows[untold], flows=(replace(flow, seconds=nothing),))
+    assert layers(rows) == ()
+
+
 def test_a_layer_is_set_beside_what_it_calls() -> None:
     rows = [timed("torch-copy", KIB, 9e-6), timed("copy-engine", KIB, 4e-6)]
     rows += [timed("torch-copy", 2 * KIB, 9.1e-6, spread=0.9), timed("copy-engine", 2 * KIB, 9e-6)]
@@ -110,8 +120,9 @@ def test_a_layer_is_set_beside_what_it_calls() -> None:
     assert (layer.method, layer.raw, layer.what, layer.clock) == ("torch-copy", "copy-engine", "gpu:0 > gpu:1", "host")
     small, large = layer.points
     assert small.added_s == pytest.approx(5e-6)
-    assert small.low_s == pytest.approx(9e-6 * 0.999 - 4e-6 * 1.001)
-    assert small.high_s == pytest.approx(9e-6 * 1.001 - 4e-6 * 0.999)
+    apart = math.hypot(math.log(1 / 0.999), math.log(1.001))
+    assert small.low_s == pytest.approx(4e-6 * (2.25 * math.exp(-apart) - 1))
+    assert small.high_s == pytest.approx(4e-6 * (2.25 * math.exp(apart) - 1), rel=1e-5)
     assert small.ratio == pytest.approx(2.25)
     assert (small.clear, large.clear) == (True, False)
     assert wording.added(small).startswith("+5000 ns (+49")

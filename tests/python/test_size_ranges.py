@@ -47,6 +47,13 @@ def test_what_is_not_told_apart_is_equal() -> None:
     assert most == pytest.approx(9e-6 / 2e-6 - 1, rel=0.05)
 
 
+def test_of_equals_the_cheapest_comes_first() -> None:
+    rivals = {"dear": {8.0: Cost(1.9, 0.95, 3.8)}, "cheap": {8.0: Cost(1.0, 0.5, 2.0)}}
+    (only,) = size_ranges(rivals)
+    assert only.best == ("cheap", "dear")
+    assert with_equals(rivals, [only]) == (only,)
+
+
 def test_nobody_chooses_by_less_than_a_percent() -> None:
     rivals = {"a": line(1e-6, 100e9, 0.0), "b": line(1.005e-6, 99.5e9, 0.0)}
     assert [one.best for one in size_ranges(rivals)] == [("a", "b")]

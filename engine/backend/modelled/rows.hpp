@@ -157,8 +157,8 @@ inline constexpr std::array<MemorySpec, 13> memory_specs{{
     {"pool", "a GPU's memory, in stream order", pool_traits},
     {"vmm", "a GPU's memory, mapped by hand", vmm_traits},
     {"xccl", "a GPU's memory, from the vendor's library", xccl_memory_traits},
-    {"fine-grained", "memory that all processors see alike at any time", grained_traits},
-    {"coarse-grained", "memory that all processors see alike between kernels", grained_traits},
+    {"fine-grained", "AMD: memory that all processors see alike at any time", grained_traits},
+    {"coarse-grained", "AMD: memory that all processors see alike between kernels", grained_traits},
 }};
 
 }  // namespace linkscope::modelled

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, TypeAlias
 
 import polars
@@ -14,6 +14,7 @@ from linkscope.analysis.launch_cost import Launched, launch_seconds, mixes_launc
 from linkscope.analysis.library_settings import settings
 from linkscope.analysis.movement import ends, movement, role, there_and_back
 from linkscope.analysis.size_ranges import (
+    LEAST_BOUND,
     Cost,
     Crossover,
     Rivals,
@@ -26,6 +27,7 @@ from linkscope.analysis.size_ranges import (
     size_ranges,
     with_equals,
 )
+from linkscope.analysis.steadiness import Steadiness, steadiness
 from linkscope.displayed import Displayed
 
 Json = dict[str, Any]
@@ -41,8 +43,6 @@ ASKED = frozenset(
 DEFAULTS = frozenset({("non_temporal", "0")})
 """Parameters that some rows name and others leave as they are: the same way."""
 ANY = "any memory"
-_LEAST = 1e-12
-"""Of a cost, where its interval has no lower bound."""
 _CACHES = ("flushed", "warm")
 """States of the caches that are told; "rotated" is the usual one."""
 _SCHEDULE = "-schedule"
@@ -181,6 +181,7 @@ class Choices(Displayed):
     settings: tuple[str, ...] = ()
     assumed: int = 0
     empty: int = 0
+    steadiness: Steadiness = field(default_factory=Steadiness)
 
     def to_json(self) -> Json:
         """A JSON-ready dict."""
@@ -192,6 +193,7 @@ class Choices(Displayed):
             "settings": list(self.settings),
             "assumed": self.assumed,
             "empty": self.empty,
+            "steadiness": asdict(self.steadiness),
         }
 
 
@@ -218,9 +220,9 @@ Told: TypeAlias = tuple[Question, Way, str]
 """What a figure is held against others for: the question, how it was done, on which path."""
 
 
-def choose(figures: polars.DataFrame) -> Choices:
-    """Of the frame of ``analysis/figures.py``: what can be done in two ways or more, in the order of the run, with each
-    pair of memories and, where several were measured, with any.
+def choose(figures: polars.DataFrame, runs: int = 1) -> Choices:
+    """Of the frame of ``analysis/figures.py``, of one run or of ``runs`` as one: what can be done in two ways or more,
+    in the order of the run, with each pair of memories and, where several were measured, with any.
 
     Only figures of one regime, without background traffic, are rivals. Of several paths of one tier those on which all
     rivals of a size were measured count, by their median. Sizes at which the figure of any rival is mostly an assumed
@@ -249,7 +251,8 @@ def choose(figures: polars.DataFrame) -> Choices:
         tuple(q for q in some if (q.movement, q.tier, q.conditions) not in answered) for some in (unknown, alone)
     )
     modelled = bool(figures["modelled"].any())
-    return Choices(tuple(answers), unrivalled, modelled, undecided, settings(usable), assumed, _empty(figures))
+    steady = steadiness(usable, runs)
+    return Choices(tuple(answers), unrivalled, modelled, undecided, settings(usable), assumed, _empty(figures), steady)
 
 
 def interface(rival: str) -> str:
@@ -297,7 +300,7 @@ def _usable(figures: polars.DataFrame) -> polars.DataFrame:
         .filter(~polars.col("isolated").fill_null(False))
         .with_columns(costs)
         .filter(polars.col("cost") > 0)
-        .with_columns(polars.max_horizontal("cost_low", polars.col("cost") * _LEAST))
+        .with_columns(polars.max_horizontal("cost_low", polars.col("cost") * LEAST_BOUND))
         .unique(["id", "place"], keep="first", maintain_order=True)
     )
 

@@ -149,7 +149,7 @@ def explain(run: RunFile) -> Diagnosis:
     states = [MachineState.from_json(data) for data in _states(run)]
     where = Surroundings(node, states, run.with_status("skipped"), accounts)
     short = [one for one in accounts if one.short]
-    unsure = [one for one in accounts if not one.short and one.missing > 2 * max(0.05, one.noise)]
+    unsure = [one for one in accounts if not one.short and one.missing > max(one.tolerance, one.noise)]
     late = [one for one in waits if one.short]
     found = _shortfalls(short, late, accounts, waits, where) + [
         _together(one) for one in crowds(run.rows, accounts, paths)

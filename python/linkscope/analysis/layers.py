@@ -3,10 +3,12 @@ measured in the same run."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from linkscope.analysis.size_ranges import Cost
 from linkscope.results.row import Row, Stats
 from linkscope.traits import memory_traits, method_traits
 
@@ -34,8 +36,8 @@ _LAYER_ALONE = ("backend", "non_blocking", "launch")
 
 @dataclass(frozen=True)
 class Added:
-    """At one size: seconds by either way, and what the layer adds, ``low``..``high`` being the two 95 % intervals taken
-    against each other, which is wider than the difference's own."""
+    """At one size: seconds by either way, and between what bounds lies what the layer adds, of ``raw_s`` by the 95 %
+    interval of the ratio of the two: so 0 is among them where that has 1."""
 
     bytes: int
     layer_s: float
@@ -51,11 +53,11 @@ class Added:
     @property
     def ratio(self) -> float:
         """2.0 where the layer doubles the time."""
-        return self.layer_s / self.raw_s if self.raw_s else float("inf")
+        return self.layer_s / self.raw_s
 
     @property
     def clear(self) -> bool:
-        """Whether the intervals are disjoint: else the layer's cost is not told from nothing."""
+        """Whether the two are told apart, as `linkscope choose` tells ways apart."""
         return self.low_s > 0 or self.high_s < 0
 
 
@@ -88,7 +90,7 @@ def layers(rows: Iterable[Row]) -> tuple[Layer, ...]:
         flow = row.case["flows"][0]
         called = method_traits(row.case, flow["method"]).calls
         other = raw.get(_likeness(row, called)) if called else None
-        if other is None or not _comparable(row, other):
+        if other is None or not _comparable(row, other) or not _took_time(row, other):
             continue
         key = (flow["method"], called, _where(flow), row.case["clock"])
         added = _added(flow["bytes"], row.flows[0].seconds, other.flows[0].seconds)
@@ -100,7 +102,14 @@ def layers(rows: Iterable[Row]) -> tuple[Layer, ...]:
 
 
 def _added(size: int, layer: Stats, raw: Stats) -> Added:
-    return Added(size, layer.median, raw.median, layer.low - raw.high, layer.high - raw.low)
+    _, *bounds = map(math.exp, Cost.of(layer).over(Cost.of(raw)))
+    low, high = (raw.median * (ratio - 1) for ratio in bounds)
+    return Added(size, layer.median, raw.median, low, high)
+
+
+def _took_time(*rows: Row) -> bool:
+    """Whether the clock could tell how long each took."""
+    return all(row.flows[0].seconds.median > 0 for row in rows)
 
 
 def _likeness(row: Row, method: str) -> str:

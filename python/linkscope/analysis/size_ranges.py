@@ -12,10 +12,12 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from statistics import fmean
 
-from linkscope.results.row import UNKNOWN_FROM
+from linkscope.results.row import UNKNOWN_FROM, Stats
 
 AS_GOOD = 0.01
 """Nobody chooses by less."""
+LEAST_BOUND = 1e-12
+"""Of a cost, where its interval has no lower bound."""
 FEWEST_ALIKE = 2
 """Sizes in the middle of a range at which others are as good, to make a range of their own."""
 
@@ -28,6 +30,11 @@ class Cost:
     low: float
     high: float
 
+    @staticmethod
+    def of(times: Stats) -> Cost:
+        """Of a median above zero."""
+        return Cost(times.median, max(times.low, times.median * LEAST_BOUND), times.high)
+
     @property
     def unknown(self) -> bool:
         """Whether a bound is further from the median than ``UNKNOWN_FROM``."""
@@ -39,6 +46,11 @@ class Cost:
         below = math.hypot(math.log(self.median / self.low), math.log(other.high / other.median))
         above = math.hypot(math.log(self.high / self.median), math.log(other.median / other.low))
         return middle, middle - below, middle + above
+
+    def dearer_than(self, other: Cost) -> bool:
+        """Whether it is told apart from ``other`` as the greater one, and by more than ``AS_GOOD``."""
+        middle, low, _ = self.over(other)
+        return low > 0 and middle > math.log1p(AS_GOOD)
 
 
 Rivals = Mapping[str, Mapping[float, Cost]]
@@ -139,8 +151,7 @@ def difference(rivals: Rivals, rival: str, size: float) -> float:
 def equals(rivals: Rivals, size: float) -> set[str]:
     """Who is best at ``size``, and who is not told apart from it or as good."""
     best = rivals[_best(rivals, size)][size]
-    over = {name: costs[size].over(best) for name, costs in rivals.items() if size in costs}
-    return {name for name, (middle, low, _) in over.items() if low <= 0 or middle <= math.log1p(AS_GOOD)}
+    return {name for name, costs in rivals.items() if size in costs and not costs[size].dearer_than(best)}
 
 
 def _is_told(rivals: Rivals, size: float) -> bool:
@@ -194,7 +205,8 @@ def _as_good(rivals: Rivals, sizes: Sequence[float], best: set[str]) -> int:
 
 def _range(rivals: Rivals, sizes: Sequence[float], best: set[str]) -> SizeRange:
     over = {name: found for name in rivals if (found := excess(rivals, name, sizes)) is not None}
-    ordered = sorted(over, key=lambda name: over[name][1])
+    apart = {name: fmean(difference(rivals, name, size) for size in sizes if size in rivals[name]) for name in over}
+    ordered = sorted(over, key=lambda name: (over[name][1], apart[name]))
     worse = {name for size in sizes for name in over if size in rivals[name] and name not in equals(rivals, size)}
     return SizeRange(
         first=sizes[0],

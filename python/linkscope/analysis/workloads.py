@@ -11,7 +11,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from linkscope.analysis.beyond_noise import CostRatio, beyond_noise
 from linkscope.analysis.combination import Combination
 from linkscope.analysis.reasons import reason_of
 from linkscope.analysis.schedule_times import ScheduleTimes, schedule_times
@@ -197,7 +196,6 @@ def _has_time(row: Row) -> bool:
 
 def _way(row: Row, combination: Combination, name: str, fastest: Row, based: Row | None) -> TimedWay:
     flow, result = row.measured_flows[0]
-    ahead = CostRatio.of(_cost(row), _cost(fastest))
     return TimedWay(
         id=row.id,
         combination=combination,
@@ -208,25 +206,20 @@ def _way(row: Row, combination: Combination, name: str, fastest: Row, based: Row
         member=slowest(result.breakdown),
         speedup=None if based is None or row is based else _speedup(row, based),
         baseline=row is based,
-        equal=row is fastest or not _told(ahead),
+        equal=row is fastest or not _cost(row).dearer_than(_cost(fastest)),
         within_run=row.within_run,
         modelled=row.modelled,
     )
 
 
 def _cost(row: Row) -> Cost:
-    seconds = row.measured_flows[0][1].seconds
-    return Cost(seconds.median, seconds.low, seconds.high)
+    return Cost.of(row.measured_flows[0][1].seconds)
 
 
 def _speedup(row: Row, based: Row) -> Speedup:
-    found = CostRatio.of(_cost(based), _cost(row))
-    ratio, low, high = (math.exp(log) for log in (found.middle, found.low, found.high))
-    return Speedup(ratio, low, high, _told(found))
-
-
-def _told(ratio: CostRatio) -> bool:
-    return beyond_noise([ratio], 1)[0]
+    before, after = _cost(based), _cost(row)
+    ratio, low, high = map(math.exp, before.over(after))
+    return Speedup(ratio, low, high, before.dearer_than(after) or after.dearer_than(before))
 
 
 def _merit(row: Row) -> float | None:

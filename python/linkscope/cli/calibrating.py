@@ -64,6 +64,8 @@ def compute(paths: Sequence[Path], out: Console, err: Console, as_json: bool) ->
         if run.missing:
             _say(f"{run.path} lacks {len(run.missing)} of {len(run.plan_ids)} cases", err)
     _print(calibrate(runs), runs, out, as_json)
+    if not as_json:
+        _say("nothing is kept for later runs: only `linkscope calibrate SUITE`, which measures, does that", err)
     return 0
 
 

@@ -10,7 +10,15 @@ from linkscope.analysis.study import load_study, study_names
 from linkscope.cli.list_entry import ListEntry
 from linkscope.cli.model_extent import interfaces
 from linkscope.importers.importers import IMPORTERS
-from linkscope.launch.engines import ENGINES, choose_engine, describe, find_engines, modelling_engine
+from linkscope.launch.engines import (
+    ENGINES,
+    choose_engine,
+    describe,
+    find_engines,
+    has_gpu,
+    machine_description,
+    modelling_engine,
+)
 from linkscope.launch.outlook import EXAMPLE, SuiteEstimate, example_estimate, suite_estimates
 from linkscope.machine.described import load_machine, machine_names
 from linkscope.near_names import unknown
@@ -58,7 +66,7 @@ def entry(what: str, name: str) -> ListEntry:
     found = {one.name: one for one in (*_elsewhere(what), *here)}
     if name not in found:
         raise unknown(_SINGULAR.get(what, what.removesuffix("s")), name, found, f"linkscope list {what}")
-    return found[name] if what != "suites" else _with_extents([found[name]])[0]
+    return found[name] if what != "suites" else _with_gpus(_with_extents([found[name]])[0])
 
 
 def _suites() -> list[ListEntry]:
@@ -92,6 +100,16 @@ def _with_extent(one: ListEntry, here: SuiteEstimate) -> ListEntry:
         "time": wording.duration(shown.seconds) if shown.cases else "-",
     }
     return replace(one, columns=columns, note=note, data=data)
+
+
+def _with_gpus(one: ListEntry) -> ListEntry:
+    """With what a suite comes to on a node with GPUs, where this machine has none and runs a part of it."""
+    in_part = one.data.get("cases") and any(row.needs_gpu for row in load_suite(one.name).rows)
+    if not in_part or has_gpu(machine_description()):
+        return one
+    found = example_estimate(one.name)
+    told = f"{found.cases} cases, {wording.duration(found.seconds)} on a node like {EXAMPLE}"
+    return replace(one, columns={**one.columns, "with GPUs": told})
 
 
 def _studies() -> list[ListEntry]:

@@ -19,6 +19,7 @@ from linkscope.errors import LinkscopeError
 from linkscope.launch.job import Request, prepare
 from linkscope.launch.launcher import inside
 from linkscope.launch.launcher.launch_options import LaunchOptions
+from linkscope.launch.outlook import measured_outlook
 from linkscope.launch.run import default_output, newest_output
 from linkscope.launch.run import resume as resume_run
 from linkscope.launch.run import run as start_run
@@ -87,6 +88,10 @@ def dry_run(request: Request, out: Console, as_json: bool, form: str | None = No
     for reason, count in Counter(case.skip for case in job.cases if case.skip is not None).items():
         out.print(f"{count:6}  of these skipped: {reason}", highlight=False, markup=False, soft_wrap=True)
     out.print(extent(job, job.cases), highlight=False, markup=False, soft_wrap=True)
+    if job.node.modelled:
+        real = measured_outlook(job.cases)
+        told = f"{wording.count(real.cases, 'case')}, about {wording.duration(real.seconds)}"
+        out.print(f"to measure them on a node like it: {told}", highlight=False, markup=False, soft_wrap=True)
     return 0
 
 

@@ -74,7 +74,12 @@ def explain(
 
 @app.command()
 def choose(
-    run_file: RunPath,
+    run_files: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="RUN...", help="A run file; several of one node, or folders, count together.", show_default=False
+        ),
+    ],
     full: Annotated[
         bool, typer.Option("--full", help="Every question, and what every way costs at every size.")
     ] = False,
@@ -92,26 +97,29 @@ def choose(
     """Which interface is best for each movement, memory and size? And what does a wrong one cost?"""
     from linkscope.analysis.choose import choose as find
     from linkscope.analysis.figures_in_parts import figures_of
+    from linkscope.analysis.joined_runs import joined
     from linkscope.analysis.workloads import workloads
     from linkscope.machine.paths import Paths
     from linkscope.report import choose_text, wording
     from linkscope.report.exports.formats import export as write_for
     from linkscope.report.provenance import unasked
     from linkscope.results.run_file import RunFile
+    from linkscope.results.run_files import named, read_all
     from linkscope.results.run_stream import open_run
     from linkscope.whole_file import write_whole
 
     if (export_as is None) != (output is None):
         raise LinkscopeError("--export FORMAT and -o FILE go together")
+    files = named(run_files)
+    run_read = joined(read_all(files)) if len(files) > 1 else open_run((files or run_files)[0])
     if export_as is not None and output is not None:
-        write_whole(output, write_for(open_run(run_file), export_as))
+        write_whole(output, write_for(run_read, export_as))
         err().print(f"wrote {output}", highlight=False)
         return 0
-    run_read = open_run(run_file)
     sizes = [unasked(run_read)] if isinstance(run_read, RunFile) else []
     for notice in (*run_read.notices, *filter(None, sizes)):
         err().print(notice, highlight=False, markup=False, soft_wrap=True)
-    found = find(figures_of(run_read))
+    found = find(figures_of(run_read), len(files))
     asked = workloads(run_read.rows, Paths(run_read.node)) if isinstance(run_read, RunFile) else ()
     if as_json:
         origin = run_read.header.get("origin")

@@ -198,7 +198,7 @@ def _first_usable(found: dict[str, Path], variables: Variables) -> Engine:
             if _driver_present(name):
                 gpu_problem = gpu_problem or str(error)
             continue
-        if name == "host" or _has_gpu(description):
+        if name == "host" or has_gpu(description):
             return Engine(name, path, description, gpu_problem)
         if _driver_present(name):
             gpu_problem = gpu_problem or description.get("problem", "the driver shows no GPU")
@@ -208,7 +208,8 @@ def _first_usable(found: dict[str, Path], variables: Variables) -> Engine:
     raise trouble
 
 
-def _has_gpu(description: Json) -> bool:
+def has_gpu(description: Json) -> bool:
+    """Whether the machine that an engine describes has one."""
     return any(device["id"].startswith("gpu:") for device in description["devices"])
 
 

@@ -213,7 +213,7 @@ def _size_notes(request: Request, cases: Sequence[PlannedCase]) -> list[str]:
     """Of ranges whose end is no step, where they end; and suite rows that have sizes of their own."""
     ends = [f"sizes: {one}, the last step within" for one in early_ends(request.sizes or "")]
     others = other_sizes((one.case for one in cases), request.sizes)
-    return [*ends, *([f"sizes: the suite's own for {others}"] if others else [])]
+    return [*ends, *(f"suite rows {one}" for one in others)]
 
 
 def _neighbour_notes(node: Node, state: MachineState | None) -> list[str]:

@@ -18,6 +18,7 @@ from linkscope.machine.discover import discover
 from linkscope.machine.node import Node
 from linkscope.plan.budget import DEFAULT_ROUNDS, Costs
 from linkscope.plan.expand import expand
+from linkscope.plan.modelled import NOT_MODELLED
 from linkscope.plan.planned_case import PlannedCase
 from linkscope.plan.run_estimate import crowd_now, run_estimate
 from linkscope.plan.select import Selection, parse_precision
@@ -63,6 +64,12 @@ def example_estimate(name: str) -> SuiteEstimate:
     return _estimate(planned, Costs(), 1.0)
 
 
+def measured_outlook(planned: Sequence[PlannedCase]) -> SuiteEstimate:
+    """What a described node's cases come to where a node like it is measured, those that it has no model for, too."""
+    modelled = (one for one in planned if one.skip is None or NOT_MODELLED in one.case.get("labels", {}))
+    return _estimate([replace(one, skip=None) for one in modelled], Costs(), 1.0)
+
+
 def _outlook(name: str, node: Node, engine: Engine, known: Costs) -> SuiteEstimate:
     suite = load_suite(name)
     try:
@@ -81,6 +88,6 @@ def _of_gpus(suite: Suite) -> bool:
 def _estimate(planned: Sequence[PlannedCase], known: Costs, crowd: float) -> SuiteEstimate:
     cases = [one.case for one in planned if one.skip is None]
     if not cases:
-        return SuiteEstimate(0, 0.0, planned[0].skip)
+        return SuiteEstimate(0, 0.0, planned[0].skip if planned else None)
     options = fitted(planned, parse_precision(Request().precision), DEFAULT_ROUNDS, known).options
     return SuiteEstimate(len(cases), run_estimate(cases, options, DEFAULT_ROUNDS, crowd).likely_s)

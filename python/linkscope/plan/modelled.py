@@ -208,11 +208,13 @@ class _Choice:
 
     def _parameters(self, when: Json, catalog: EngineCatalog) -> str | None:
         """Each must have the value that the figures are for, or be one that the engine knows."""
-        settled = self._settled(when)
-        for name, value in self.flow.get("parameters", {}).items():
+        settled, asked = self._settled(when), self.flow.get("parameters", {})
+        for name, value in asked.items():
             known = name in (*catalog.methods[self.flow["method"]], "collective")
             if settled.get(name, str(value)) != str(value) or not (known or name in settled):
-                return f"the model has no {name}: {value}"
+                named = {key for rule in self.rules for key in rule["when"].get("parameters", {})} & set(asked) - {name}
+                beside = "".join(f" with {key}: {asked[key]}" for key in sorted(named))
+                return f"the model has no {name}: {value}{beside}"
         return None
 
 

@@ -36,11 +36,11 @@ FOOT_LINES = 3
 """The line on what is left out, one before it, and what next."""
 WORDS = 'By size what is fastest, then how much longer others take. "or" joins ways '
 ALIKE, ALIKE_IN_MODEL = (
-    "of which 95 % intervals cannot tell the faster, and those that differ by less than 1 %.",
+    "of which 95 % intervals{of} cannot tell the faster, and those that differ by less than 1 %.",
     "that differ by less than 1 %.",
 )
 IN_SEVERAL_WAYS = "things that this run did in several ways"
-ALONE = "Done in one way alone:"
+ALONE = "Not done in two ways at the same sizes:"
 UNDECIDED = " ?"
 """After what a way costs more, where intervals do not tell it apart from the best."""
 OF_UNDECIDED = "+12 % ?: costs more by its median, but intervals cannot tell it from the best."
@@ -64,6 +64,10 @@ _OTHER_CALLS = ("ping-pong", "window", "both ways")
 """Of messages between processes, in what they are timed by: anything but one message at a time, one way."""
 _PLAIN = re.compile(r"\w[\w.-]*", re.ASCII)
 """A name that needs no quotes."""
+ONE_RUN = (
+    "What CPUs move changes from run to run by more than one run can know: `linkscope choose RUN1 RUN2 RUN3` answers "
+    "from several."
+)
 MAY_BE_FASTER = "with NVLS NCCL may be faster"
 WITH_NVLS = "`env -u NCCL_NVLS_ENABLE linkscope run collectives -k graph-recorded` measures that NCCL beside direct."
 
@@ -91,7 +95,7 @@ def show(found: Choices, node: str, console: Console, asked: Sequence[WorkloadTa
             else []
         ),
         *([f"{len(found.undecided)} that intervals leave open"] if found.undecided else []),
-        *([f"{len(found.unrivalled)} done in one way alone"] if found.unrivalled else []),
+        *([f"{len(found.unrivalled)} not done in two ways at the same sizes"] if found.unrivalled else []),
     ]
     if rest:
         console.print(Text(f"\n{'; '.join(rest)}: see --full", style="dim"))
@@ -135,15 +139,17 @@ def _of_questions(found: Choices) -> str:
         )
     if not found.answers:
         return (
-            "Nothing to choose: this run does nothing in two ways under the same conditions. Suites that do: with "
-            "GPUs default and peer; between processes p2p-processes, collectives and mpi-allocators; halo for what an "
-            "application sends."
+            "Nothing to choose: this run does nothing in two ways at the same sizes and conditions. Suites that do: "
+            "with GPUs default and peer; between processes p2p-processes, collectives and mpi-allocators; halo for "
+            "what an application sends."
         )
     if not matter:
         differ = max(one.spread for one in found.answers)
         where = "here" if number == 1 else f"for any of {number} {IN_SEVERAL_WAYS}"
         unsure = f"medians differ by up to {differ * 100:.3g} %, and intervals cannot tell which is faster"
-        return f"No way is known to be faster {where}: {unsure if differ > AS_GOOD else 'all are within 1 %'}."
+        left_out = any(one.unknown for one in found.answers) or bool(found.undecided)
+        besides = f" Sizes of {TOO_WIDE} are left out." if left_out else ""
+        return f"No way is known to be faster {where}: {unsure if differ > AS_GOOD else 'all are within 1 %'}.{besides}"
     worst = min(matter, key=stakes)
     most = ", most here" if len(matter) > 1 else ""
     every = "both" if number == 2 else f"all {number}"
@@ -231,15 +237,24 @@ def _head(found: Choices, node: str, asked: Sequence[WorkloadTable]) -> Group:
     if found.modelled:
         title.append(f"  {wording.MODELLED}", style="bold yellow")
     named = dict.fromkeys(text for one in asked[:MOST_ASKED] for text in workload_text.meanings(one))
-    words = [Text(WORDS + (ALIKE_IN_MODEL if found.modelled else ALIKE), style="dim")] if found.answers else []
+    words = [Text(read_as(found), style="dim")] if found.answers else []
     warnings = [Text(text, style="yellow") for text in caveats(found)]
     return Group(title, Text(verdict(found, asked), style="bold"), *map(Text, named), *words, *warnings)
+
+
+def read_as(found: Choices) -> str:
+    """How the answers are read; a model's figures have no intervals."""
+    if found.modelled:
+        return WORDS + ALIKE_IN_MODEL
+    runs, within = f" between {found.steadiness.runs} runs", " within this run"
+    return WORDS + ALIKE.format(of=runs if found.steadiness.runs > 1 else within if found.steadiness.once else "")
 
 
 def caveats(found: Choices) -> list[str]:
     """What a reader must know before he takes an answer: a sentence or two each."""
     told = meanings((name for one in found.answers for name in one.rivals), (one.question for one in found.answers))
     told += [f"{setting}: {MAY_BE_FASTER}. {WITH_NVLS}" for setting in found.settings]
+    told += [ONE_RUN] if found.answers and found.steadiness.of_cpus else []
     if found.empty:
         told.append("Messages of 0 B move nothing, and are not ranked.")
     if found.assumed:
@@ -346,10 +361,16 @@ def closings(answer: Choice, most: int = MOST_SIZES) -> list[str]:
     everywhere = not answer.assumed and not answer.unknown
     always = answer.always if len(answer.ranges) > 1 and everywhere else None
     one_for_all = [f"{way(always[0])} for all sizes {_at_most(always[1])}"] if always else []
-    single = [at.bytes for at in answer.sizes if any(_is_open(at, one) for one in answer.ranges)]
-    open_ = [f"not told apart at {_named(single, most)}"] if single else []
+    single = untold(answer, most)
+    open_ = [single] if single else []
     left_out = [f"left out, {TOO_WIDE}: {_named(answer.unknown, most)}"] if answer.unknown else []
     return [*cross, *one_for_all, *open_, *left_out]
+
+
+def untold(answer: Choice, most: int = MOST_SIZES) -> str:
+    """At which sizes within a range others are not told apart from its best; may be empty."""
+    some = [at.bytes for at in answer.sizes if any(_is_open(at, one) for one in answer.ranges)]
+    return f"not told apart at {_named(some, most)}" if some else ""
 
 
 def _is_open(at: AtSize, one: SizeRange) -> bool:

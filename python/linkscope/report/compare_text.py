@@ -237,7 +237,7 @@ def _side(paths: Sequence[str]) -> str:
 
 def _least(change: float) -> str:
     """Of the least change that would show: "6.7 %", "a factor of 46"."""
-    return f"a factor of {1 + change:.2g}" if 1 + change > MOST_PERCENT else f"{change * 100:.2g} %"
+    return f"a factor of {1 + change:.2g}" if 1 + change > MOST_PERCENT else f"{float(f'{change * 100:.2g}'):g} %"
 
 
 def percent(ratio: float) -> str:

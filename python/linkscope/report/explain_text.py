@@ -85,13 +85,14 @@ def headline(found: Diagnosis) -> str:
     if found.judged == 0:
         return f"{_failures(found)}Cannot tell: {_nothing(found)}"
     if not found.shortfalls:
+        but = ", as far as intervals tell" if found.unsure else ""
         if not found.published:
             alike = "those of one kind are alike in this run"
             return f"{_failures(found)}Cannot tell whether this is normal: nothing is published of such paths; {alike}."
         if not found.accounts or any(one.held_against == SIBLINGS for one in found.accounts):
-            return f"{_failures(found)}Paths with published figures are as fast on this node as they should be."
+            return f"{_failures(found)}Paths with published figures are as fast on this node as they should be{but}."
         paths = "What did not fail" if found.failed else "Every path by itself"
-        return f"{_failures(found)}{paths} is as fast on this node as it should be."
+        return f"{_failures(found)}{paths} is as fast on this node as it should be{but}."
     worst, number = found.shortfalls[0], len(found.shortfalls)
     things = "One thing is" if number == 1 else f"{number} things are"
     first = "" if number == 1 else "first of all "
@@ -138,7 +139,9 @@ def _of_published(found: Diagnosis) -> str:
         return f"{known}."
     every: tuple[Account, ...] = (*found.accounts, *found.latencies)
     limits = _limits(one for one in every if one.held_against not in ("", SIBLINGS))
-    return f"Of {known}, none is short by more than healthy nodes differ ({limits})."
+    open_ = sum(one.held_against != SIBLINGS for one in found.unsure)
+    clear = f"{found.published - open_} are not" if open_ else "none is"
+    return f"Of {known}, {clear} short by more than healthy nodes differ ({limits})."
 
 
 def _of_siblings(found: Diagnosis) -> str:

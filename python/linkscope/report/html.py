@@ -37,7 +37,7 @@ from linkscope.report.html_limits import MOST_TABLES, fitted
 from linkscope.report.html_records import Records
 from linkscope.report.html_runs import side_by_side
 from linkscope.report.html_sections import EVEN, chapters, sections_of
-from linkscope.report.html_use import best_collectives, read_as, use_maps
+from linkscope.report.html_use import best_collectives, reading, use_maps
 from linkscope.report.provenance import date, machine_state, precision, provenance, remarks
 from linkscope.report.series_band import MOST_SERIES
 from linkscope.report.workload_svg import parts_shown, workload_svg
@@ -109,7 +109,7 @@ def render(shown: RunFile | Excerpt) -> str:
         "answer": answer(node, diagnosis, choices, found.summary, found.workloads, gaps),
         "maps": maps,
         "unmapped": len(choices.answers) - len(maps),
-        "read_as": read_as(choices),
+        "read_as": reading(choices),
         "provenance": provenance(header, node, run.states, run.rows),
         "state": machine_state(header),
         "remarks": remarks(run),

@@ -9,11 +9,8 @@ from itertools import accumulate
 from linkscope.analysis.choose import ANY, AtSize, Choice, Choices, interface
 from linkscope.report import wording
 from linkscope.report.choose_text import (
-    ALIKE,
-    ALIKE_IN_MODEL,
     COLLECTIVE,
     MAY_BE_FASTER,
-    WORDS,
     aside,
     best,
     by_ranges,
@@ -22,9 +19,11 @@ from linkscope.report.choose_text import (
     cost,
     meanings,
     rank,
+    read_as,
     sizes,
     stakes,
     title,
+    untold,
     way,
 )
 
@@ -84,9 +83,9 @@ def _cell(at: AtSize, name: str) -> CostCell:
     return CostCell(cost(at, name), "near" if share < NEAR else "far" if share > FAR else "more")
 
 
-def read_as(choices: Choices) -> str:
-    """How the answers are read, with what limits them; a model's figures have no intervals."""
-    return " ".join([WORDS + (ALIKE_IN_MODEL if choices.modelled else ALIKE), *caveats(choices)])
+def reading(choices: Choices) -> str:
+    """How the answers are read, with what limits them."""
+    return " ".join([read_as(choices), *caveats(choices)])
 
 
 def uses(choices: Choices) -> list[tuple[str, str]]:
@@ -139,17 +138,22 @@ def _moved(one: Choice) -> tuple[str, str, tuple[str, ...]]:
 
 
 def in_words(one: Choice) -> str:
-    """Its answer by size: "kernel-copy push up to 16 MiB, copy-engine push from 64 MiB"."""
+    """Its answer by size: "kernel-copy push up to 16 MiB, copy-engine push from 64 MiB", and where that is open."""
     if one.equals:
         return f"{wording.either([way(name) for name in one.rivals])}: none is known to be faster"
     if one.assumed or one.unknown:
         words = (f"{best(it)} {'at' if it.first == it.last else 'from'} {sizes(it)}" for it in one.ranges)
-        return ", ".join(words) + aside(one)
+        return ", ".join(words) + aside(one) + _open(one)
     spans = [
         f"{best(span)} {_span(span.first, span.last, number, len(one.ranges))}"
         for number, span in enumerate(one.ranges)
     ]
-    return ", ".join(spans) + aside(one)
+    return ", ".join(spans) + aside(one) + _open(one)
+
+
+def _open(one: Choice) -> str:
+    single = untold(one)
+    return f" ({single})" if single else ""
 
 
 def _span(first: float, last: float, number: int, count: int) -> str:

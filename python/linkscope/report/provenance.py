@@ -121,11 +121,11 @@ def limits(header: Header) -> str:
 
 
 def unasked(run: RunFile) -> str:
-    """Which suite rows are not of the sizes that the request names; empty where all are, and of a run that lacks cases
+    """Which suite rows are not of all sizes that the request names; empty where all are, and of a run that lacks cases
     of its plan."""
     request = run.header.get("plan", {}).get("request") or {}
-    others = "" if run.missing else other_sizes((row.case for row in run.rows), request.get("sizes"))
-    return f"measured at other sizes than --sizes asks for: {others}" if others else ""
+    others = [] if run.missing else other_sizes((row.case for row in run.rows), request.get("sizes"))
+    return f"measured {'; '.join(others)}" if others else ""
 
 
 def date(text: str) -> str:

@@ -385,8 +385,8 @@ def layer_title(layer: Layer) -> str:
 
 
 def added(point: Added) -> str:
-    """Such as "+3.21 us", with the bounds of what it may be: "+3.21 us (2.9 to 3.5)"; a question mark where the
-    intervals overlap: it is not told from nothing."""
+    """Such as "+3.21 us", with the bounds of what it may be: "+3.21 us (2.9 to 3.5)"; a question mark where
+    it is not told from nothing."""
     unit = time_unit(max(abs(point.added_s), abs(point.low_s), abs(point.high_s)))
     low, high = (signed(in_unit(seconds, unit)) for seconds in (point.low_s, point.high_s))
     text = f"{signed(in_unit(point.added_s, unit))} {unit} ({low} to {high})"

@@ -1,8 +1,8 @@
-"""Other sizes: which suite rows of a run are not of the sizes that `--sizes` asked for."""
+"""Other sizes: which suite rows of a run are not of all the sizes that `--sizes` asked for."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from linkscope.errors import LinkscopeError
@@ -10,15 +10,18 @@ from linkscope.listed import listed
 from linkscope.sizes import format_bytes, parse_sizes
 
 Json = dict[str, Any]
+Row = tuple[str, str]
+"""Suite and name of a suite row."""
 MOST_NAMED = 4
 """Suite rows; more are counted."""
 ROUNDED = 2
 """Sizes that differ by less than this factor are one: a collective's are rounded to what its members share."""
 
 
-def other_sizes(cases: Iterable[Json], asked: object) -> str:
-    """Suite rows whose smallest or largest size is another than ``asked``, each with its own: "chase-gpu and chase-host
-    (2 MiB), ping-pong (8 B)". Empty where there is none, or nothing was asked for.
+def other_sizes(cases: Iterable[Json], asked: object) -> list[str]:
+    """Suite rows whose smallest or largest size is another than ``asked``, each with its own, a line for those "at
+    sizes of their own: chase-gpu and chase-host (2 MiB)", and one for those "at fewer sizes than --sizes names". Empty
+    where there is none, or nothing was asked for.
 
     Cases without bytes (barriers, calls) have no size. ``asked`` is as `--sizes` takes it; what is no list of sizes, as
     a run file may hold, asks for nothing.
@@ -27,13 +30,20 @@ def other_sizes(cases: Iterable[Json], asked: object) -> str:
         wanted = [size for size in parse_sizes(asked, least=0) if size] if isinstance(asked, str) and asked else []
     except LinkscopeError:
         wanted = []
-    rows: dict[tuple[str, str], tuple[int, int]] = {}
+    rows: dict[Row, tuple[int, int]] = {}
     for case in cases if wanted else ():
         size, row = int(case["flows"][0]["bytes"]), (str(case["suite"]), str(case["name"]))
         if size:
             low, high = rows.get(row, (size, size))
             rows[row] = min(low, size), max(high, size)
     others = {row: ends for row, ends in rows.items() if not all(map(_alike, ends, (wanted[0], wanted[-1])))}
+    some = {row: ends for row, ends in others.items() if all(any(_alike(end, one) for one in wanted) for end in ends)}
+    own = {row: ends for row, ends in others.items() if row not in some}
+    kinds = (("at sizes of their own", own), ("at fewer sizes than --sizes names", some))
+    return [f"{kind}: {_named(found, set(rows))}" for kind, found in kinds if found]
+
+
+def _named(others: Mapping[Row, tuple[int, int]], rows: set[Row]) -> str:
     several = len({suite for suite, _ in rows}) > 1
     spans: dict[str, list[str]] = {}
     for (suite, name), ends in list(others.items())[:MOST_NAMED]:

@@ -168,6 +168,6 @@ def _flow(
         gbps=gbps,
         notes=tuple(dict.fromkeys(notes)),
         samples_s=tuple(sample for flow in flows for sample in flow.samples_s),
-        parts_s=tuple(median(times) for times in parts),
+        parts_s=tuple(reciprocal_median(times) for times in parts),
         breakdown=of_replicates([flow.breakdown for flow in flows]),
     )

@@ -21,8 +21,8 @@ VERSION = 1
 
 
 def as_json(run: Run, figures: polars.DataFrame) -> str:
-    """All choices; a range holds from ``first`` to ``last`` bytes, both included, and they leave no gap;
-    what was measured of it, ``measured`` says."""
+    """All choices; a range holds from ``first`` to ``last`` bytes, both included, and they leave no gap, but end at the
+    smallest and the largest size that is told where others are left out; what was measured, ``measured`` says."""
     choices = [
         {
             "movement": one.question.movement,
@@ -64,8 +64,11 @@ def _answers(figures: polars.DataFrame) -> tuple[Choice, ...]:
 
 
 def _ranges(one: Choice) -> Iterator[Json]:
-    ends = list(borders(one.ranges, one.crossovers))
-    for span, first, last in zip(one.ranges, [0, *(end + 1 for end in ends)], [*ends, None], strict=True):
+    ends, left_out = list(borders(one.ranges, one.crossovers)), (*one.unknown, *one.assumed)
+    smallest, largest = int(one.ranges[0].first), int(one.ranges[-1].last)
+    begin = smallest if any(size < smallest for size in left_out) else 0
+    end = largest if any(size > largest for size in left_out) else None
+    for span, first, last in zip(one.ranges, [begin, *(last + 1 for last in ends)], [*ends, end], strict=True):
         measured = [int(span.first), int(span.last)]
         yield {"first": first, "last": last, "measured": measured, "use": span.best[0], "equals": list(span.best[1:])}
 
@@ -105,7 +108,7 @@ typedef struct {{
   const char* memory;
   const char* conditions;
   unsigned long long first, last; // bytes, both included
-  unsigned long long measured_first, measured_last; // those that were told; beyond them, and between far ones, a guess
+  unsigned long long measured_first, measured_last; // told; beyond them, and at others between, a guess
   const char* use;
 }} linkscope_choice;
 
@@ -113,7 +116,7 @@ static const linkscope_choice linkscope_choices[] = {{
 {lines}
 }};
 
-/// The best way to move so many bytes, such as "kernel-copy"; NULL where nothing was measured. Of `tier`, `memory` and
+/// The best way to move so many bytes, such as "kernel-copy"; NULL where none is known. Of `tier`, `memory` and
 /// `conditions` NULL stands for any: then the first that fits.
 static inline const char* linkscope_choose(const char* movement, const char* tier, const char* memory,
                                            const char* conditions, unsigned long long bytes) {{
