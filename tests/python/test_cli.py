@@ -18,7 +18,7 @@ from linkscope.errors import LinkscopeError
 from linkscope.launch.engines import describe
 from linkscope.machine.described import machine_names
 from linkscope.plan.patterns import PATTERNS
-from linkscope.plan.suite import suite_names
+from linkscope.plan.suite import load_suite, suite_names
 from linkscope.results.calibration import kept_at
 
 __all__ = ["bench"]
@@ -185,6 +185,11 @@ def test_suites_say_how_much_and_how_long_they_are_here(bench: Bench, monkeypatc
     assert found["sweep"]["on_example"]["seconds"] > 1
     assert found["sweep"]["cases"] == 0
     assert found["torch"]["on_example"]["cases"] > 0, "what this machine lacks besides GPUs is no reason"
+    in_part = [
+        name for name, one in found.items() if one["cases"] and any(row.needs_gpu for row in load_suite(name).rows)
+    ]
+    assert "with GPUs: " in bench.cli("list", "suites", in_part[0]).out
+    assert "with GPUs: " not in bench.cli("list", "suites", "latency-host").out
     add_engine(bench.engines, "cuda")
     monkeypatch.setenv("FAKE_GPUS", "2")
     describe.cache_clear()
@@ -206,6 +211,14 @@ def test_a_dry_run_says_what_would_run_and_writes_nothing(bench: Bench) -> None:
     plan = json.loads(bench.cli("run", bench.suite, "--dry-run", "--json").out)
     assert [case["id"] for case in plan["cases"]] == TINY_IDS
     assert not Path("runs").exists()
+
+
+def test_a_dry_run_of_a_model_says_what_measuring_takes(bench: Bench) -> None:
+    model, real = bench.cli("run", bench.suite, "--machine", "frontier", "--dry-run").out.splitlines()[-2:]
+    assert "modelled cases on frontier" in model
+    cases, about = real.removeprefix("to measure them on a node like it: ").split(", ")
+    assert int(cases.split()[0]) > 0
+    assert about.startswith("about ")
 
 
 @pytest.mark.parametrize(("last", "said"), [("1M", True), ("256K", False)])

@@ -136,6 +136,9 @@ def test_a_rule_may_say_that_nothing_is_known(tmp_path: Path) -> None:
 def test_parameters_that_nothing_describes_are_refused_and_the_engine_is_told_the_settled_ones(tmp_path: Path) -> None:
     (first, *_) = planned(tmp_path, {**GPUS, "parameters": {"staging": "host"}})
     assert first.skip == "the model has no staging: host"
+    staged = "when: {parameters: {staging: host, call: async}}, latency_us: 2"
+    (first, *_) = planned(tmp_path, {**GPUS, "parameters": {"staging": "host", "call": "sync"}}, staged)
+    assert first.skip == "the model has no staging: host with call: sync"
     staged = "when: {parameters: {staging: host}}, latency_us: 2"
     (first, *_) = planned(tmp_path, {**GPUS, "parameters": {"staging": "host", "call": "sync"}}, staged)
     assert first.skip is None

@@ -65,6 +65,15 @@ def test_the_interval_covers_the_truth_as_often_as_it_says() -> None:
     assert 0.93 < hits / 2000 < 0.97
 
 
+def test_parts_fold_by_the_median_that_times_fold_by() -> None:
+    times = (1e-4, 4e-4)
+    rows = [replicate(n, [t] * 8) for n, t in enumerate(times)]
+    timed = [replace(row, flows=(replace(row.flows[0], parts_s=(t,)),)) for row, t in zip(rows, times, strict=True)]
+    found = folded(timed).flows[0]
+    assert found.parts_s == pytest.approx((2e-4,))
+    assert found.parts_s[0] == pytest.approx(found.seconds.median)
+
+
 def test_replicates_that_agree_are_no_surer_than_their_samples() -> None:
     found = folded([replicate(n, [0.99e-4, 1e-4, 1.01e-4] * 2) for n in range(4)])
     assert found.flows[0].seconds.high / found.flows[0].seconds.median == pytest.approx(math.exp(0.01 / 2), rel=1e-3)

@@ -127,7 +127,8 @@ def _unsure(some: Sequence[Ledger]) -> str:
     worst = max(some, key=lambda one: one.missing)
     name = f"{_path(worst)} by {worst.method} at {wording.size(worst.bytes)}"
     named = name if len(some) == 1 else f"most of all {name}"
-    return f"{wording.count(len(some), 'figure')} may be short, but too uncertain to tell: {named}."
+    count = wording.count(len(some), "figure")
+    return f"{count} may be short, but too uncertain to tell: {named}. `--rounds 6:12` tells more."
 
 
 def _of_published(found: Diagnosis) -> str:
