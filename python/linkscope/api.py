@@ -28,6 +28,7 @@ from linkscope.analysis.joined_runs import joined as _joined
 from linkscope.analysis.questions import analyze as _analyze
 from linkscope.analysis.reproduce import Reproduction
 from linkscope.analysis.reproduce import reproduce as _reproduce
+from linkscope.analysis.steadiness import steadiness_of_runs as _steadiness_of_runs
 from linkscope.analysis.study import load_study as _load_study
 from linkscope.analysis.workloads import WorkloadTable
 from linkscope.analysis.workloads import workloads as _workloads
@@ -203,8 +204,10 @@ def explain(found: RunFile | str | os.PathLike[str]) -> Diagnosis:
 def choose(found: RunFile | str | os.PathLike[str], *more: RunFile | str | os.PathLike[str]) -> Choices:
     """What is best for which movement, memory and size, by a run that is read or named; by several of one node
     together, whose intervals are then those between runs. Raises LinkscopeError."""
-    runs = [run if isinstance(run, RunFile) else _open_run(Path(run)) for run in (found, *more)]
-    return _choose(_figures(_joined([RunFile.read(run.path) for run in runs]) if more else runs[0]), len(runs))
+    if not more:
+        return _choose(figures(found))
+    runs = [run if isinstance(run, RunFile) else RunFile.read(run) for run in (found, *more)]
+    return _choose(_figures(_joined(runs)), _steadiness_of_runs(runs))
 
 
 @typed_call()

@@ -16,7 +16,7 @@ import linkscope
 from linkscope.analysis.choose import ANY, Choice, Choices, choose
 from linkscope.analysis.figures import figures
 from linkscope.analysis.joined_runs import joined
-from linkscope.analysis.steadiness import Steadiness
+from linkscope.analysis.steadiness import Steadiness, steadiness_of_runs
 from linkscope.cli import main
 from linkscope.errors import LinkscopeError
 from linkscope.report import choose_text, html_use, workload_text
@@ -302,12 +302,17 @@ def test_runs_count_together_by_the_interval_between_them() -> None:
         ("shm-copy from shm to shm",),
         ("mpi from pageable to pageable",),
     ]
-    found = choose(figures(joined(runs)), len(runs))
+    found = choose(figures(joined(runs)))
     assert found.answers == ()
     assert len(found.undecided) == 1
-    alike = joined([runs[0], runs[2], runs[0]])
-    assert only(choose(figures(alike), 3)).ranges[0].best == ("shm-copy from shm to shm",)
-    assert {len(row.measured) for row in alike.rows} == {3}
+    alike = joined([runs[0], runs[2]])
+    assert only(choose(figures(alike))).ranges[0].best == ("shm-copy from shm to shm",)
+    assert {len(row.measured) for row in alike.rows} == {2}
+    part = replace(runs[1], rows=runs[1].rows[:-1])
+    assert steadiness_of_runs([runs[0], part]) == Steadiness(1, 2, of_cpus=True)
+    assert steadiness_of_runs(runs) == Steadiness(3, 3)
+    with pytest.raises(LinkscopeError, match="are one run"):
+        joined([runs[0], runs[1], runs[0]])
 
 
 def test_runs_of_two_nodes_do_not_count_together() -> None:
@@ -333,7 +338,7 @@ def test_how_far_intervals_hold_is_told_with_the_answers() -> None:
     found = choose(figures(RunFile.read(FIXTURES / "runs" / "h200x4-direct.jsonl")))
     assert found.steadiness == Steadiness(once=True)
     assert "within this run" in choose_text.read_as(found)
-    assert "between 3 runs" in choose_text.read_as(replace(found, steadiness=Steadiness(3)))
+    assert "between 3 runs" in choose_text.read_as(replace(found, steadiness=Steadiness(3, 3)))
     of_cpus = choose_text.caveats(replace(found, steadiness=Steadiness(of_cpus=True)))
     assert any("`linkscope choose RUN1 RUN2 RUN3`" in line for line in of_cpus)
 

@@ -216,7 +216,7 @@ def test_a_dry_run_says_what_would_run_and_writes_nothing(bench: Bench) -> None:
 def test_a_dry_run_of_a_model_says_what_measuring_takes(bench: Bench) -> None:
     model, real = bench.cli("run", bench.suite, "--machine", "frontier", "--dry-run").out.splitlines()[-2:]
     assert "modelled cases on frontier" in model
-    cases, about = real.removeprefix("to measure them on a node like it: ").split(", ")
+    cases, about = real.removeprefix("to measure on a node like it: up to ").split(", ")
     assert int(cases.split()[0]) > 0
     assert about.startswith("about ")
 

@@ -137,7 +137,7 @@ def test_a_figure_beyond_its_tolerance_that_is_not_surely_short_is_not_counted_a
 
 @pytest.mark.parametrize(("layer_s", "told"), [(2e-6, "2.0 times as long as by"), (0.25e-6, "4.0 times as fast as by")])
 def test_a_layer_is_told_as_slower_or_faster(layer_s: float, told: str, healthy: RunFile) -> None:
-    point = Added(bytes=8, layer_s=layer_s, raw_s=1e-6, low_s=layer_s - 1e-6, high_s=layer_s - 1e-6)
+    point = Added(bytes=8, layer_s=layer_s, raw_s=1e-6, low_s=layer_s - 1e-6, high_s=layer_s - 1e-6, clear=True)
     layer = Layer("mpi", "shm-copy", "numa:0 > numa:0", "host", False, (point,))
     alone = replace(explain(healthy), accounts=(), latencies=(), left_out={OF_PROCESSES: 1}, layers=(layer,))
     assert told in explain_text.headline(alone)

@@ -220,9 +220,9 @@ Told: TypeAlias = tuple[Question, Way, str]
 """What a figure is held against others for: the question, how it was done, on which path."""
 
 
-def choose(figures: polars.DataFrame, runs: int = 1) -> Choices:
-    """Of the frame of ``analysis/figures.py``, of one run or of ``runs`` as one: what can be done in two ways or more,
-    in the order of the run, with each pair of memories and, where several were measured, with any.
+def choose(figures: polars.DataFrame, steady: Steadiness | None = None) -> Choices:
+    """Of the frame of ``analysis/figures.py``, of one run, or of several with how ``steady`` they are: what can be done
+    in two ways or more, in the order of the run, with each pair of memories and, where several were measured, with any.
 
     Only figures of one regime, without background traffic, are rivals. Of several paths of one tier those on which all
     rivals of a size were measured count, by their median. Sizes at which the figure of any rival is mostly an assumed
@@ -251,7 +251,9 @@ def choose(figures: polars.DataFrame, runs: int = 1) -> Choices:
         tuple(q for q in some if (q.movement, q.tier, q.conditions) not in answered) for some in (unknown, alone)
     )
     modelled = bool(figures["modelled"].any())
-    steady = steadiness(usable, runs)
+    steady = steady or steadiness(usable)
+    if all("GPU" in one.question.movement for one in answers):
+        steady = replace(steady, of_cpus=False)
     return Choices(tuple(answers), unrivalled, modelled, undecided, settings(usable), assumed, _empty(figures), steady)
 
 
@@ -381,7 +383,9 @@ def _costs(
     )
     rivalled = [number for number, found in enumerate(ways.values()) if len(found) >= fewest]
     by = ["question", "bytes", "way"]
-    joined = usable.lazy().join(coded.lazy().filter(polars.col("question").is_in(rivalled)), on=_KEYS, nulls_equal=True)
+    joined = usable.lazy().join(
+        coded.lazy().filter(polars.col("question").is_in(rivalled)), on=_KEYS, nulls_equal=True, maintain_order="left"
+    )
     rows = _rows(joined)
     costs = (
         joined.group_by(*by, "path")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import combinations
 
 from linkscope.analysis.same_machine import same_machine
 from linkscope.errors import LinkscopeError
@@ -11,20 +12,35 @@ from linkscope.results.replicates import folded
 from linkscope.results.row import Row
 from linkscope.results.run_file import RunFile
 
+_BY = "by "
+"""Begins the note of a row that names its MPI library."""
+
 
 def joined(runs: Sequence[RunFile]) -> RunFile:
-    """One run that has each case of ``runs`` once, with a run's figure as one replicate; all else is the last one's.
+    """One run that has each case of ``runs`` once, with a run's figure as one replicate; all else is the last one's,
+    and "joined" in its header has the names of all files.
 
-    A case that not all have counts with those that have it. Raises LinkscopeError where two are of different nodes.
+    A case that not all have counts with those that have it. Raises LinkscopeError where two are of different nodes, are
+    one run, or measured a case by different MPI libraries.
     """
-    *earlier, last = runs
-    for run in earlier:
-        if not same_machine(run, last):
-            raise LinkscopeError(f"{run.path} and {last.path} are of different nodes: runs of one node answer together")
-    if not earlier:
-        return last
+    last = runs[-1]
+    for one, other in combinations(runs, 2):
+        pair = f"{one.path} and {other.path}"
+        if not same_machine(one, other):
+            raise LinkscopeError(f"{pair} are of different nodes: runs of one node count together")
+        if one.rows and one.rows == other.rows:
+            raise LinkscopeError(f"{pair} are one run: it counts once")
     cases: dict[str, list[Row]] = {}
     for row in (row for run in runs for row in run.rows):
         cases.setdefault(row.id, []).append(row)
+    for rows in cases.values():
+        libraries = dict.fromkeys(note for row in rows for note in row.notes if note.startswith(_BY))
+        if len(libraries) > 1:
+            raise LinkscopeError(f"runs {' and '.join(libraries)} do not count together: name those of one MPI library")
     notices = dict.fromkeys(notice for run in runs for notice in run.notices)
-    return replace(last, rows=tuple(map(folded, cases.values())), notices=tuple(notices))
+    return replace(
+        last,
+        header={**last.header, "joined": [run.path.name for run in runs]},
+        rows=tuple(map(folded, cases.values())),
+        notices=tuple(notices),
+    )

@@ -37,13 +37,14 @@ _LAYER_ALONE = ("backend", "non_blocking", "launch")
 @dataclass(frozen=True)
 class Added:
     """At one size: seconds by either way, and between what bounds lies what the layer adds, of ``raw_s`` by the 95 %
-    interval of the ratio of the two: so 0 is among them where that has 1."""
+    interval of the ratio of the two. ``clear``: the two are told apart, as `linkscope choose` tells ways apart."""
 
     bytes: int
     layer_s: float
     raw_s: float
     low_s: float
     high_s: float
+    clear: bool
 
     @property
     def added_s(self) -> float:
@@ -54,11 +55,6 @@ class Added:
     def ratio(self) -> float:
         """2.0 where the layer doubles the time."""
         return self.layer_s / self.raw_s
-
-    @property
-    def clear(self) -> bool:
-        """Whether the two are told apart, as `linkscope choose` tells ways apart."""
-        return self.low_s > 0 or self.high_s < 0
 
 
 @dataclass(frozen=True)
@@ -74,7 +70,7 @@ class Layer:
 
     def to_json(self) -> Json:
         """A JSON-ready dict."""
-        points = [{**asdict(p), "added_s": p.added_s, "ratio": p.ratio, "clear": p.clear} for p in self.points]
+        points = [{**asdict(p), "added_s": p.added_s, "ratio": p.ratio} for p in self.points]
         return {**asdict(self), "points": points}
 
 
@@ -102,9 +98,11 @@ def layers(rows: Iterable[Row]) -> tuple[Layer, ...]:
 
 
 def _added(size: int, layer: Stats, raw: Stats) -> Added:
-    _, *bounds = map(math.exp, Cost.of(layer).over(Cost.of(raw)))
-    low, high = (raw.median * (ratio - 1) for ratio in bounds)
-    return Added(size, layer.median, raw.median, low, high)
+    above, below = Cost.of(layer), Cost.of(raw)
+    low, high = (raw.median * (math.exp(bound) - 1) for bound in above.over(below)[1:])
+    most = layer.high - raw.low  # what is left where the ratio has no bound
+    clear = above.dearer_than(below) or below.dearer_than(above)
+    return Added(size, layer.median, raw.median, low, min(high, most) if raw.low <= 0 else high, clear)
 
 
 def _took_time(*rows: Row) -> bool:

@@ -89,9 +89,9 @@ def dry_run(request: Request, out: Console, as_json: bool, form: str | None = No
         out.print(f"{count:6}  of these skipped: {reason}", highlight=False, markup=False, soft_wrap=True)
     out.print(extent(job, job.cases), highlight=False, markup=False, soft_wrap=True)
     if job.node.modelled:
-        real = measured_outlook(job.cases)
+        real = measured_outlook(request)
         told = f"{wording.count(real.cases, 'case')}, about {wording.duration(real.seconds)}"
-        out.print(f"to measure them on a node like it: {told}", highlight=False, markup=False, soft_wrap=True)
+        out.print(f"to measure on a node like it: up to {told}", highlight=False, markup=False, soft_wrap=True)
     return 0
 
 

@@ -98,6 +98,7 @@ def choose(
     from linkscope.analysis.choose import choose as find
     from linkscope.analysis.figures_in_parts import figures_of
     from linkscope.analysis.joined_runs import joined
+    from linkscope.analysis.steadiness import steadiness_of_runs
     from linkscope.analysis.workloads import workloads
     from linkscope.machine.paths import Paths
     from linkscope.report import choose_text, wording
@@ -111,15 +112,17 @@ def choose(
     if (export_as is None) != (output is None):
         raise LinkscopeError("--export FORMAT and -o FILE go together")
     files = named(run_files)
-    run_read = joined(read_all(files)) if len(files) > 1 else open_run((files or run_files)[0])
+    several = read_all(files) if len(files) > 1 else []
+    run_read = joined(several) if several else open_run((files or run_files)[0])
     if export_as is not None and output is not None:
         write_whole(output, write_for(run_read, export_as))
         err().print(f"wrote {output}", highlight=False)
         return 0
-    sizes = [unasked(run_read)] if isinstance(run_read, RunFile) else []
+    whole = several or ([run_read] if isinstance(run_read, RunFile) else [])
+    sizes = dict.fromkeys(map(unasked, whole))
     for notice in (*run_read.notices, *filter(None, sizes)):
         err().print(notice, highlight=False, markup=False, soft_wrap=True)
-    found = find(figures_of(run_read), len(files))
+    found = find(figures_of(run_read), steadiness_of_runs(several) if several else None)
     asked = workloads(run_read.rows, Paths(run_read.node)) if isinstance(run_read, RunFile) else ()
     if as_json:
         origin = run_read.header.get("origin")

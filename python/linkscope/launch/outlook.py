@@ -18,15 +18,17 @@ from linkscope.machine.discover import discover
 from linkscope.machine.node import Node
 from linkscope.plan.budget import DEFAULT_ROUNDS, Costs
 from linkscope.plan.expand import expand
-from linkscope.plan.modelled import NOT_MODELLED
+from linkscope.plan.keyword import picked
 from linkscope.plan.planned_case import PlannedCase
 from linkscope.plan.run_estimate import crowd_now, run_estimate
-from linkscope.plan.select import Selection, parse_precision
-from linkscope.plan.suite import Suite, load_suite
+from linkscope.plan.select import Selection, parse_duration, parse_precision, parse_rounds, selection
+from linkscope.plan.suite import Suite, load_suite, packaged_methods
 from linkscope.plan.whole_catalog import whole_catalog
 
 EXAMPLE = "h200x4"
 """The described node that stands for a machine with GPUs where there is none."""
+PLAIN = Request()
+"""As `linkscope run NAME` asks, but for the suite."""
 
 
 @dataclass(frozen=True)
@@ -64,10 +66,20 @@ def example_estimate(name: str) -> SuiteEstimate:
     return _estimate(planned, Costs(), 1.0)
 
 
-def measured_outlook(planned: Sequence[PlannedCase]) -> SuiteEstimate:
-    """What a described node's cases come to where a node like it is measured, those that it has no model for, too."""
-    modelled = (one for one in planned if one.skip is None or NOT_MODELLED in one.case.get("labels", {}))
-    return _estimate([replace(one, skip=None) for one in modelled], Costs(), 1.0)
+def measured_outlook(request: Request) -> SuiteEstimate:
+    """What a request to a described node comes to, at most, where a node like it is measured on which everything that
+    its suites name is installed: by estimates alone. Raises LinkscopeError for whatever is wrong in it."""
+    node = replace(load_machine(str(request.machine)), modelled=False)
+    workload = request.workload
+    suites = [load_suite(name) for name in request.suites] if workload is None else [workload.suite()]
+    planned: list[PlannedCase] = []
+    for suite in suites:
+        catalog = whole_catalog(suite)
+        known = sorted({*catalog.methods, *packaged_methods()}) if request.methods else []
+        selected = selection(node, known, request.devices, request.methods, request.sizes, request.clock)
+        planned += expand([suite], node, catalog, selected)
+    planned = planned if request.keyword is None else list(picked(planned, request.keyword, suites))
+    return _estimate(planned, Costs(), 1.0, request)
 
 
 def _outlook(name: str, node: Node, engine: Engine, known: Costs) -> SuiteEstimate:
@@ -85,9 +97,11 @@ def _of_gpus(suite: Suite) -> bool:
     return not suite.workloads and all(row.needs_gpu for row in suite.rows)
 
 
-def _estimate(planned: Sequence[PlannedCase], known: Costs, crowd: float) -> SuiteEstimate:
+def _estimate(planned: Sequence[PlannedCase], known: Costs, crowd: float, request: Request = PLAIN) -> SuiteEstimate:
     cases = [one.case for one in planned if one.skip is None]
     if not cases:
         return SuiteEstimate(0, 0.0, planned[0].skip if planned else None)
-    options = fitted(planned, parse_precision(Request().precision), DEFAULT_ROUNDS, known).options
-    return SuiteEstimate(len(cases), run_estimate(cases, options, DEFAULT_ROUNDS, crowd).likely_s)
+    rounds = parse_rounds(request.rounds) if request.rounds else DEFAULT_ROUNDS
+    budget_s = parse_duration(request.budget) if request.budget else None
+    options = fitted(planned, parse_precision(request.precision), rounds, known, budget_s).options
+    return SuiteEstimate(len(cases), run_estimate(cases, options, rounds, crowd, budget_s).likely_s)

@@ -32,8 +32,6 @@ MOST_SIZES = 4
 TOO_WIDE = f"intervals beyond a factor of {UNKNOWN_FROM:g}"
 COST_WIDTH = 9
 """Of a column with what a way costs at a size."""
-FOOT_LINES = 3
-"""The line on what is left out, one before it, and what next."""
 WORDS = 'By size what is fastest, then how much longer others take. "or" joins ways '
 ALIKE, ALIKE_IN_MODEL = (
     "of which 95 % intervals{of} cannot tell the faster, and those that differ by less than 1 %.",
@@ -77,7 +75,8 @@ def show(found: Choices, node: str, console: Console, asked: Sequence[WorkloadTa
     head = _head(found, node, asked)
     console.print(head)
     matter = [one for one in found.answers if not one.equals]
-    left, shown = MOST_LINES - FOOT_LINES - len(console.render_lines(head, pad=False)), 0
+    foot = _rest(found, len(matter), len(matter))
+    left, shown = MOST_LINES - 1 - sum(len(console.render_lines(part, pad=False)) for part in (head, foot)), 0
     for block in _blocks(matter):
         fitting = (block[:count] for count in range(len(block), 0, -1))
         told = next((some for some in fitting if _height(some, console) <= left), [])
@@ -87,22 +86,25 @@ def show(found: Choices, node: str, console: Console, asked: Sequence[WorkloadTa
             shown += sum(map(len, told))
         if len(told) < len(block):
             break
-    rest = [
-        *([wording.count(len(matter) - shown, "more question")] if shown < len(matter) else []),
-        *(
-            [f"{len(found.answers) - len(matter)} in which no way is known to be faster"]
-            if len(matter) < len(found.answers)
-            else []
-        ),
-        *([f"{len(found.undecided)} that intervals leave open"] if found.undecided else []),
-        *([f"{len(found.unrivalled)} not done in two ways at the same sizes"] if found.unrivalled else []),
-    ]
+    rest = _rest(found, len(matter), len(matter) - shown)
     if rest:
-        console.print(Text(f"\n{'; '.join(rest)}: see --full", style="dim"))
+        console.print(rest)
     if found.answers and not found.modelled:
         console.print(
             Text("linkscope choose RUN --export json -o FILE  for programs; -h names more forms", style="dim")
         )
+
+
+def _rest(found: Choices, matter: int, hidden: int) -> Text:
+    """What is not shown, with an empty line before it; may be empty."""
+    alike = len(found.answers) - matter
+    rest = [
+        *([wording.count(hidden, "more question")] if hidden else []),
+        *([f"{alike} in which no way is known to be faster"] if alike else []),
+        *([f"{len(found.undecided)} that intervals leave open"] if found.undecided else []),
+        *([f"{len(found.unrivalled)} not done in two ways at the same sizes"] if found.unrivalled else []),
+    ]
+    return Text(f"\n{'; '.join(rest)}: see --full" if rest else "", style="dim")
 
 
 def show_all(found: Choices, node: str, console: Console, asked: Sequence[WorkloadTable] = ()) -> None:
@@ -246,8 +248,9 @@ def read_as(found: Choices) -> str:
     """How the answers are read; a model's figures have no intervals."""
     if found.modelled:
         return WORDS + ALIKE_IN_MODEL
-    runs, within = f" between {found.steadiness.runs} runs", " within this run"
-    return WORDS + ALIKE.format(of=runs if found.steadiness.runs > 1 else within if found.steadiness.once else "")
+    steady = found.steadiness
+    runs = f" between {'up to ' if steady.fewest < steady.most else ''}{steady.most} runs"
+    return WORDS + ALIKE.format(of=runs if steady.most > 1 else " within this run" if steady.once else "")
 
 
 def caveats(found: Choices) -> list[str]:

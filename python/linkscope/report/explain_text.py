@@ -25,7 +25,7 @@ MOST_LINES_OF_TABLE = 14
 UNITS = {"GB/s": "both: of two directions together", "ns": "whose memory answers > who waits"}
 STEPS = {"line": "line rate", "engine": "what is left of it by packets and the engine's own ceiling"}
 """Columns that are printed where they fit."""
-OF_SIBLINGS = "siblings: what the best of them reach in this run, as nothing is published"
+OF_SIBLINGS = "siblings: what good ones among them reach in this run, as nothing is published"
 ONE_OF_EACH = (
     "Of each way and engine the figure furthest below what is expected at its size; `show` may print another size."
 )
@@ -87,7 +87,7 @@ def headline(found: Diagnosis) -> str:
     if not found.shortfalls:
         but = ", as far as intervals tell" if found.unsure else ""
         if not found.published:
-            alike = "those of one kind are alike in this run"
+            alike = f"those of one kind are alike in this run{but}"
             return f"{_failures(found)}Cannot tell whether this is normal: nothing is published of such paths; {alike}."
         if not found.accounts or any(one.held_against == SIBLINGS for one in found.accounts):
             return f"{_failures(found)}Paths with published figures are as fast on this node as they should be{but}."
@@ -155,7 +155,9 @@ def _of_siblings(found: Diagnosis) -> str:
     compared = f"{count} could only be held against siblings in this run"
     if found.shortfalls:
         return f"{compared}, as nothing is published."
-    return f"{compared}: they are alike within {_limits(some)}, as a fault of all would leave them, too."
+    open_ = sum(one.held_against == SIBLINGS for one in found.unsure)
+    alike = f"{len(some) - open_} are alike" if open_ else "they are alike"
+    return f"{compared}: {alike} within {_limits(some)}, as a fault of all would leave them, too."
 
 
 def _limits(some: Iterable[Account]) -> str:

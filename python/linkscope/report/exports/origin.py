@@ -5,14 +5,19 @@ from __future__ import annotations
 from linkscope.results.row import origin_name
 from linkscope.results.run_stream import Run
 
+MOST_FILES = 3
+"""Run files that are named one by one."""
+
 
 def origin(run: Run) -> list[str]:
     """Short lines for a comment, without control characters."""
     versions = run.header.get("engine", {}).get("versions", {})
     named = ", ".join(f"{name} {versions[name]}" for name in ("nccl", "CUDA runtime") if name in versions)
     tool = origin_name(run.header)
+    files = run.header.get("joined", [run.path.name])
+    named_files = ", ".join(files) if len(files) <= MOST_FILES else f"{len(files)} runs, the last {files[-1]}"
     words = [
-        f"Written by linkscope {run.header['version']} from {run.path.name}, {run.header['started']}",
+        f"Written by linkscope {run.header['version']} from {named_files}, {run.header['started']}",
         f"Node: {run.node.name}{f' ({named})' if named else ''}",
         *([f"Figures imported from {tool}"] if tool else []),
     ]

@@ -30,7 +30,7 @@ def as_json(run: Run, figures: polars.DataFrame) -> str:
             "memory": one.question.memory,
             "conditions": list(one.question.conditions),
             "ranges": list(_ranges(one)),
-            "left_out": list(one.unknown),
+            "left_out": sorted(_left_out(one)),
         }
         for one in _answers(figures)
     ]
@@ -63,8 +63,12 @@ def _answers(figures: polars.DataFrame) -> tuple[Choice, ...]:
     return found
 
 
+def _left_out(one: Choice) -> set[int]:
+    return {*one.unknown, *one.assumed}
+
+
 def _ranges(one: Choice) -> Iterator[Json]:
-    ends, left_out = list(borders(one.ranges, one.crossovers)), (*one.unknown, *one.assumed)
+    ends, left_out = list(borders(one.ranges, one.crossovers)), _left_out(one)
     smallest, largest = int(one.ranges[0].first), int(one.ranges[-1].last)
     begin = smallest if any(size < smallest for size in left_out) else 0
     end = largest if any(size > largest for size in left_out) else None
