@@ -12,6 +12,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools" / "setup"))
 import cuda
 import engines
 import hip
+import mpi
 import shell
 import system
 import wheel
@@ -50,6 +51,24 @@ def program(path: Path, script: str) -> Path:
     path.write_text(f"#!/bin/sh\n{script}\n")
     path.chmod(0o755)
     return path
+
+
+def test_the_sites_mpicc_comes_before_that_of_this_checkouts_own_environment(
+    environment: Environment, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.delenv("MPICC", raising=False)
+    monkeypatch.setenv("PATH", f"{environment.bin}:{tmp_path / 'site'}")
+    assert mpi.site_compiler(environment) is None
+    own = program(environment.bin / "mpicc", "true")
+    assert mpi.site_compiler(environment) == own
+    site = program(tmp_path / "site" / "mpicc", "true")
+    assert mpi.site_compiler(environment) == site
+    other = program(tmp_path / "other" / "mpicc", "true")
+    monkeypatch.setenv("MPICC", str(other))
+    assert mpi.site_compiler(environment) == other
+    monkeypatch.setenv("MPICC", str(tmp_path / "none"))
+    with pytest.raises(SetupError, match="is no program"):
+        mpi.site_compiler(environment)
 
 
 def test_the_compiler_has_the_drivers_version(environment: Environment, monkeypatch: pytest.MonkeyPatch) -> None:

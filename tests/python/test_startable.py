@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -26,6 +27,35 @@ def test_cases_that_want_a_launcher_which_is_not_here_are_skipped_before_the_run
     assert startable(planned, LaunchOptions(), engine)[1].skip is None, "processes here need none"
     with pytest.raises(LinkscopeError, match="no mpiexec on PATH"):
         startable(planned, LaunchOptions("mpiexec", hosts="a,b"), engine)
+
+
+@pytest.mark.parametrize(
+    ("said", "library", "whose"),
+    [
+        ("mpiexec (OpenRTE) 4.1.6", "MPICH Version: 5.0.2", "Open MPI"),
+        ("HYDRA build details:", "Open MPI v5.0.11", "MPICH or Intel MPI"),
+        ("HYDRA build details:", "Intel(R) MPI Library 2021.9", ""),
+        ("mpiexec (OpenRTE) 4.1.6", "Open MPI v4.1.6", ""),
+        ("mpiexec (OpenRTE) 4.1.6", "An MPI that nobody knows", ""),
+    ],
+)
+def test_messages_by_mpi_are_not_started_by_another_mpis_launcher(
+    tmp_path: Path, said: str, library: str, whose: str
+) -> None:
+    mpiexec = tmp_path / "mpiexec"
+    mpiexec.write_text(f"#!/bin/sh\necho '{said}'\n")
+    mpiexec.chmod(0o755)
+    engine = Engine("host", Path("nowhere"), {"backend": "host", "versions": {"MPI": library}})
+    flow = {"method": "mpi", "source": {"rank": 0}, "destination": {"rank": 1}}
+    case = {"id": "1", "flows": [flow], "processes": 2, "traits": {"methods": {"mpi": {"by_mpi": True}}}}
+    asked = LaunchOptions(launcher_command=str(mpiexec))
+    if whose:
+        with pytest.raises(LinkscopeError, match=f"is of {whose}, and engines load {re.escape(library)}"):
+            startable([PlannedCase(case)], asked, engine)
+    else:
+        assert startable([PlannedCase(case)], asked, engine)[0].skip is None
+    other = {**case, "flows": [{**flow, "method": "shm-copy"}], "traits": {}}
+    assert startable([PlannedCase(other)], asked, engine)[0].skip is None
 
 
 @pytest.mark.parametrize(

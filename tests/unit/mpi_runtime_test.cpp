@@ -161,7 +161,7 @@ TEST_F(MpiRuntimeTest, SumsThatItDoesNotKnowAreRefusedNotFaked) {
   };
   EXPECT_EQ(said(),
             "Fake MPI v1.2: the standard ABI has no bfloat16; its own mpi.h may: build linkscope with "
-            "-DLINKSCOPE_MPICC=<its mpicc>");
+            "its mpicc, as by `MPICC=PATH make setup`");
   mpi_.header = header_of_site;
   EXPECT_EQ(said(), "Fake MPI v1.2: its mpi.h has no bfloat16");
   mpi_.half = sum_refused;

@@ -47,7 +47,7 @@ def main() -> int:
                 environment.ensure_build_tools()
                 if arguments.mpi:
                     mpi.ensure(mpis)
-                    wish = replace(wish, mpicc=mpi.compiler(mpis))
+                wish = replace(wish, mpicc=mpi.compiler(mpis) if arguments.mpi else mpi.site_compiler(environment))
                 built = engines.build(ROOT, environment, wish)
             packages.result()
     except SetupError as failure:

@@ -13,12 +13,14 @@ from environment import Environment
 from shell import SetupError, capture, logged, say
 
 NAMES = ("host", "cuda", "hip")
+MPI_ADAPTER = "liblinkscope-mpi-site.so"
+"""Of an MPI without the standard ABI."""
 
 
 @dataclass(frozen=True)
 class Wish:
     """What to build and where. ``engines`` empty: whatever this machine can use. ``mpicc``: of the MPI whose adapter is
-    built; None: the one on PATH, if any. ``until``: "configured" compiles nothing: the commands are wanted.
+    built; None: of none. ``until``: "configured" compiles nothing: the commands are wanted.
     """
 
     folder: Path
@@ -86,11 +88,14 @@ def compile_engines(root: Path, environment: Environment, wish: Wish, flags: dic
     configure += [f"-DCMAKE_UNITY_BUILD={'ON' if wish.until == 'compiled' else 'OFF'}"]
     configure += [f"-DCMAKE_PREFIX_PATH={environment.site_packages}", f"-DBUILD_TESTING={wish.unit_tests}"]
     configure += [f"-DLINKSCOPE_{name.upper()}={'ON' if name in flags else 'OFF'}" for name in NAMES]
-    configure += [f"-DLINKSCOPE_MPICC={wish.mpicc}"] if wish.mpicc else []
+    configure += [f"-DLINKSCOPE_MPICC={wish.mpicc}", "-DLINKSCOPE_MPI=ON"] if wish.mpicc else ["-DLINKSCOPE_MPI=OFF"]
     configure += [flag for name in flags for flag in flags[name]]
     names = " and ".join(flags)
     engines = f"the {names} engine{'s' if len(flags) > 1 else ''}"
     if not stamp.exists() or stamp.read_text() != "\n".join(configure):
+        (wish.folder / MPI_ADAPTER).unlink(missing_ok=True)
+        if wish.mpicc:
+            say(f"the adapter of the site's MPI is compiled by {wish.mpicc}")
         logged(configure, variables, log, f"configuring {engines}")
         stamp.write_text("\n".join(configure))
     if wish.until == "compiled":

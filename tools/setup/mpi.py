@@ -1,11 +1,17 @@
-"""MPIs for the tests: MPICH and Open MPI from PyPI, each in an environment of its own, for both bring an mpiexec."""
+"""MPIs: whose adapter is compiled, and for the tests MPICH and Open MPI from PyPI.
+
+Those are each in an environment of its own, for both bring an mpiexec.
+"""
 
 from __future__ import annotations
 
+import os
+import shutil
 import sys
 from pathlib import Path
 
-from shell import capture, say
+from environment import Environment
+from shell import SetupError, capture, say
 
 NAMES = ("mpich", "openmpi")
 
@@ -29,3 +35,18 @@ def compiler(folder: Path) -> Path | None:
     """Open MPI's, for the adapter that its tests need; MPICH has the standard ABI."""
     mpicc = folder / "openmpi" / "bin" / "mpicc"
     return mpicc if mpicc.exists() else None
+
+
+def site_compiler(environment: Environment) -> Path | None:
+    """The mpicc of the site's MPI: that in MPICC, else the first on PATH; one in this checkout's own environment comes
+    last. None where there is none. Raises SetupError where MPICC names none."""
+    named = os.environ.get("MPICC")
+    if named:
+        found = shutil.which(named)
+        if found is None:
+            raise SetupError(f"MPICC={named} is no program that can be started")
+        return Path(found).absolute()
+    own = str(environment.bin)
+    folders = [folder for folder in os.environ.get("PATH", "").split(os.pathsep) if folder and folder != own]
+    found = shutil.which("mpicc", path=os.pathsep.join([*folders, own]))
+    return None if found is None else Path(found).absolute()

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import cuda
 import hip
+import mpi
 from engines import NAMES, Wish
 from environment import Environment
 from shell import SetupError, logged, say
@@ -26,6 +27,8 @@ def build(root: Path, environment: Environment, folder: Path, wish: Wish) -> Pat
     flags = ["-DCMAKE_UNITY_BUILD=ON", f"-DLINKSCOPE_ZIG={environment.site_packages / 'ziglang' / 'zig'}"]
     flags += [f"-DCMAKE_PREFIX_PATH={environment.site_packages}"]
     flags += [f"-DLINKSCOPE_{name.upper()}={'ON' if name in names else 'OFF'}" for name in NAMES]
+    mpicc = mpi.site_compiler(environment)
+    flags += [f"-DLINKSCOPE_MPICC={mpicc}"] if mpicc else []
     if "cuda" in names and compilers["cuda"]:
         flags += cuda.cmake_flags(compilers["cuda"])
     flags += [f"-DCMAKE_CUDA_ARCHITECTURES={wish.cuda_architectures}"] if wish.cuda_architectures else []

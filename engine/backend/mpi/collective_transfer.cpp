@@ -67,7 +67,7 @@ std::string problem_of(MpiSum sum, MpiHeader header, const std::string& type) {
       return header == header_of_site
                  ? ": its mpi.h has no " + type
                  : ": the standard ABI has no " + type +
-                       "; its own mpi.h may: build linkscope with -DLINKSCOPE_MPICC=<its mpicc>";
+                       "; its own mpi.h may: build linkscope with its mpicc, as by `MPICC=PATH make setup`";
     case sum_refused:
       return " has no sum of " + type + " elements";
     case sum_wrong:

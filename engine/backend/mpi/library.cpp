@@ -81,8 +81,8 @@ Support MpiLibrary::load(const Candidate& candidate) {
     return adopt(library, candidate.file);
   if (!has_standard_abi(library)) {
     return Support::no(candidate.file.string() +
-                       " has not the standard ABI of MPI 5.0: build linkscope with -DLINKSCOPE_MPICC=<its "
-                       "mpicc>");
+                       " has not the standard ABI of MPI 5.0: build linkscope with its mpicc, as by "
+                       "`MPICC=PATH make setup`");
   }
   const std::filesystem::path adapter = abi_adapter(surroundings_);
   void* const adapting = open(adapter);

@@ -13,7 +13,7 @@ from linkscope.errors import LinkscopeError
 from linkscope.escaped import escaped
 from linkscope.launch.engines import ENGINES, NO_DESCRIPTION, describe, find_engines, machine_description
 from linkscope.launch.launcher.launch_options import FIND_MPIEXEC
-from linkscope.launch.launcher.mpiexec import find_mpiexec
+from linkscope.launch.launcher.mpiexec import ONE_MPI, Mpiexec, find_mpiexec
 from linkscope.machine.discover import discover
 from linkscope.machine.doctor import SEVERITIES, Finding, examine
 from linkscope.machine.state import read_state
@@ -41,8 +41,20 @@ def _mpi(versions: Mapping[str, str]) -> Iterator[Finding]:
     mpiexec = find_mpiexec()
     if mpiexec is None:
         yield Finding("note", what, "no mpiexec on PATH or beside this Python starts its processes", FIND_MPIEXEC)
+        return
+    started = f"its processes are started by {mpiexec}"
+    whose = _stranger(mpiexec, versions["MPI"])
+    if whose:
+        yield Finding("warning", what, f"{started}, which is of {whose}: cases by MPI are skipped", ONE_MPI)
     else:
-        yield Finding("note", what, f"its processes are started by {mpiexec}, which must be of the same MPI", "")
+        yield Finding("note", what, f"{started}, which must be of the same MPI", "")
+
+
+def _stranger(mpiexec: str, library: str) -> str:
+    try:
+        return Mpiexec((mpiexec,)).stranger_to(library)
+    except LinkscopeError:
+        return ""
 
 
 def show(found: list[Finding], console: Console) -> None:

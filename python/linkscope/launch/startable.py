@@ -10,6 +10,8 @@ from linkscope.errors import LinkscopeError
 from linkscope.launch.engines import Engine
 from linkscope.launch.launcher import inside
 from linkscope.launch.launcher.launch_options import LaunchOptions
+from linkscope.launch.launcher.mpiexec import ONE_MPI, Mpiexec
+from linkscope.plan.case_groups import uses_mpi
 from linkscope.plan.planned_case import PlannedCase
 
 
@@ -20,24 +22,33 @@ def startable(planned: Sequence[PlannedCase], launching: LaunchOptions, engine: 
     """
     if inside.place() is not None:
         return list(planned)
-    reasons: dict[str, str | None] = {}
+    reasons: dict[tuple[str, bool], str | None] = {}
     found = []
     for one in planned:
         reason = None
         if one.skip is None and int(one.case.get("processes", 1)) > 1:
-            kind = launching.kind_for(one.case, os.environ, None)
-            if kind not in reasons:
-                reasons[kind] = _why_not(kind, launching, engine)
-            reason = reasons[kind]
+            kind, by_mpi = launching.kind_for(one.case, os.environ, None), uses_mpi(one.case)
+            if (kind, by_mpi) not in reasons:
+                reasons[kind, by_mpi] = _why_not(kind, launching, engine, by_mpi)
+            reason = reasons[kind, by_mpi]
         found.append(one if reason is None else replace(one, skip=reason))
     return found
 
 
-def _why_not(kind: str, launching: LaunchOptions, engine: Engine) -> str | None:
+def _why_not(kind: str, launching: LaunchOptions, engine: Engine, by_mpi: bool) -> str | None:
     try:
-        launching.open(kind, engine.name, None)
+        launcher = launching.open(kind, engine.name, None)
+        if by_mpi and isinstance(launcher, Mpiexec):
+            _check_family(launcher, str(engine.description.get("versions", {}).get("MPI", "")))
     except LinkscopeError as error:
         if launching.is_asked_for:
             raise
         return str(error)
     return None
+
+
+def _check_family(launcher: Mpiexec, library: str) -> None:
+    """Raises LinkscopeError where the MPI that engines load is not that of the mpiexec."""
+    whose = launcher.stranger_to(library)
+    if whose:
+        raise LinkscopeError(f"{launcher.words[0]} is of {whose}, and engines load {library}: {ONE_MPI}")

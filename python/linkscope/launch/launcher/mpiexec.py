@@ -18,6 +18,8 @@ from linkscope.launch.launcher.launcher import RANK_VARIABLE, LaunchSpec
 from linkscope.launch.launcher.launcher_processes import LauncherProcesses, version_of
 from linkscope.launch.process.child import Child
 
+ONE_MPI = "name that MPI's own mpiexec by --launcher-command, or the other MPI's library by LINKSCOPE_MPI"
+"""What to do where the two are of different MPIs."""
 _ABI_LIBRARIES = ("libmpi_abi.so.1", "libmpi_abi.so.0", "libmpi_abi.so")
 _AS_ROOT = ("OMPI_ALLOW_RUN_AS_ROOT", "PRTE_ALLOW_RUN_AS_ROOT")
 
@@ -64,6 +66,13 @@ class Mpiexec:
         )
         return LauncherProcesses("mpiexec", child, dialect.endings, dialect.anonymous)
 
+    def stranger_to(self, library: str) -> str:
+        """Whose it is, where an MPI whose version text is ``library`` is known to be of another family: its processes
+        would not find each other. Empty where it is not known to be. Raises LinkscopeError as ``dialect`` does."""
+        own = self.dialect()
+        others = (one for one in (_OPEN_MPI, _HYDRA) if one is not own)
+        return own.name if any(re.search(one.libraries, library) for one in others) else ""
+
     def dialect(self) -> _Dialect:
         said = version_of(self.words[0])
         for dialect in (_OPEN_MPI, _HYDRA):
@@ -95,9 +104,12 @@ def library_of(mpiexec: str) -> Path | None:
 class _Dialect:
     """How one family of mpiexec is spoken to, and how it tells of a process that ended badly (text on one line).
 
-    ``spread``: what puts one process on each host; ``placing``: words that say where processes go.
+    ``name``: of the family, whose ``libraries`` have such words in their version text, and whose mpiexec has ``sign``
+    in its own. ``spread``: what puts one process on each host; ``placing``: words that say where processes go.
     """
 
+    name: str
+    libraries: str
     sign: str
     bind: tuple[str, ...]
     oversubscribe: tuple[str, ...]
@@ -117,6 +129,8 @@ class _Dialect:
 
 
 _OPEN_MPI = _Dialect(
+    name="Open MPI",
+    libraries=r"Open MPI",
     sign=r"Open MPI|OpenRTE|PRRTE",
     bind=("--bind-to", "none"),
     oversubscribe=("--oversubscribe",),
@@ -134,6 +148,8 @@ _OPEN_MPI = _Dialect(
     export="-x",
 )
 _HYDRA = _Dialect(
+    name="MPICH or Intel MPI",
+    libraries=r"MPICH|Intel\(R\) MPI|MVAPICH",
     sign=r"HYDRA|Hydra|Intel\(R\) MPI",
     bind=("-bind-to", "none", "-genvall"),
     oversubscribe=(),
