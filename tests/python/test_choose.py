@@ -368,7 +368,7 @@ def test_a_single_size_that_is_open_within_a_range_is_named() -> None:
     near = [with_seconds(row, low=1e-7, high=5e-7) if "mpi" in row.id and size_of(row) == KIB else row for row in known]
     answer = only(chosen([with_seconds(row, median=2.2e-7) if row is near[2] else row for row in near]))
     assert len(answer.ranges) == 1
-    assert choose_text.closings(answer) == ["not told apart at 1 KiB"]
+    assert choose_text.closings(answer) == ["as good, or not told apart: mpi from pageable to pageable at 1 KiB"]
 
 
 def test_the_headline_is_of_sizes_at_which_both_ways_are_known() -> None:

@@ -61,7 +61,11 @@ def test_the_sites_mpicc_comes_before_that_of_this_checkouts_own_environment(
     assert mpi.site_compiler(environment) is None
     own = program(environment.bin / "mpicc", "true")
     assert mpi.site_compiler(environment) == own
+    earlier = program(tmp_path / "unloaded" / "mpicc", "true")
+    assert mpi.site_compiler(environment, earlier) == earlier
+    assert mpi.site_compiler(environment, tmp_path / "gone") == own
     site = program(tmp_path / "site" / "mpicc", "true")
+    assert mpi.site_compiler(environment, earlier) == site
     assert mpi.site_compiler(environment) == site
     other = program(tmp_path / "other" / "mpicc", "true")
     monkeypatch.setenv("MPICC", str(other))

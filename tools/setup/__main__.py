@@ -47,7 +47,9 @@ def main() -> int:
                 environment.ensure_build_tools()
                 if arguments.mpi:
                     mpi.ensure(mpis)
-                wish = replace(wish, mpicc=mpi.compiler(mpis) if arguments.mpi else mpi.site_compiler(environment))
+                before = engines.configured_mpicc(wish.folder)
+                mpicc = mpi.compiler(mpis) if arguments.mpi else mpi.site_compiler(environment, before)
+                wish = replace(wish, mpicc=mpicc)
                 built = engines.build(ROOT, environment, wish)
             packages.result()
     except SetupError as failure:

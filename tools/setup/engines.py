@@ -13,6 +13,9 @@ from environment import Environment
 from shell import SetupError, capture, logged, say
 
 NAMES = ("host", "cuda", "hip")
+STAMP = "configured"
+"""File of the last command line of CMake, a word a line."""
+_MPICC = "-DLINKSCOPE_MPICC="
 MPI_ADAPTER = "liblinkscope-mpi-site.so"
 """Of an MPI without the standard ABI."""
 
@@ -65,6 +68,13 @@ def gpus(folder: Path, names: list[str]) -> list[str]:
     return [device for device in found if device.startswith("gpu:")]
 
 
+def configured_mpicc(folder: Path) -> Path | None:
+    """Of the adapter that ``folder`` was configured for; None where it was for none."""
+    stamp = folder / STAMP
+    words = stamp.read_text().splitlines() if stamp.exists() else []
+    return next((Path(word.removeprefix(_MPICC)) for word in words if word.startswith(_MPICC)), None)
+
+
 def detected() -> list[str]:
     """The GPU engines this machine can use: those of the GPUs found here. A compiler alone is no reason for one."""
     return [name for name, found in (("cuda", cuda.architectures()), ("hip", hip.architectures())) if found]
@@ -81,14 +91,14 @@ def compile_engines(root: Path, environment: Environment, wish: Wish, flags: dic
     """Runs CMake where its command line changed, and Ninja, which knows what is old."""
     wish.folder.mkdir(parents=True, exist_ok=True)
     log = wish.folder / "setup.log"
-    stamp = wish.folder / "configured"
+    stamp = wish.folder / STAMP
     variables = {**os.environ, "PATH": f"{environment.bin}{os.pathsep}{os.environ.get('PATH', '')}"}
     configure = ["cmake", "-S", str(root), "-B", str(wish.folder), "-G", "Ninja"]
     configure += [f"-DCMAKE_BUILD_TYPE={wish.build_type}"]
     configure += [f"-DCMAKE_UNITY_BUILD={'ON' if wish.until == 'compiled' else 'OFF'}"]
     configure += [f"-DCMAKE_PREFIX_PATH={environment.site_packages}", f"-DBUILD_TESTING={wish.unit_tests}"]
     configure += [f"-DLINKSCOPE_{name.upper()}={'ON' if name in flags else 'OFF'}" for name in NAMES]
-    configure += [f"-DLINKSCOPE_MPICC={wish.mpicc}", "-DLINKSCOPE_MPI=ON"] if wish.mpicc else ["-DLINKSCOPE_MPI=OFF"]
+    configure += [f"{_MPICC}{wish.mpicc}", "-DLINKSCOPE_MPI=ON"] if wish.mpicc else ["-DLINKSCOPE_MPI=OFF"]
     configure += [flag for name in flags for flag in flags[name]]
     names = " and ".join(flags)
     engines = f"the {names} engine{'s' if len(flags) > 1 else ''}"

@@ -37,9 +37,10 @@ def compiler(folder: Path) -> Path | None:
     return mpicc if mpicc.exists() else None
 
 
-def site_compiler(environment: Environment) -> Path | None:
-    """The mpicc of the site's MPI: that in MPICC, else the first on PATH; one in this checkout's own environment comes
-    last. None where there is none. Raises SetupError where MPICC names none."""
+def site_compiler(environment: Environment, before: Path | None = None) -> Path | None:
+    """The mpicc of the site's MPI: that in MPICC, else the first on PATH, else that of ``before``, whose module may not
+    be loaded now, and last one in this checkout's own environment. None where there is none. Raises SetupError where
+    MPICC names none."""
     named = os.environ.get("MPICC")
     if named:
         found = shutil.which(named)
@@ -48,5 +49,8 @@ def site_compiler(environment: Environment) -> Path | None:
         return Path(found).absolute()
     own = str(environment.bin)
     folders = [folder for folder in os.environ.get("PATH", "").split(os.pathsep) if folder and folder != own]
-    found = shutil.which("mpicc", path=os.pathsep.join([*folders, own]))
+    found = shutil.which("mpicc", path=os.pathsep.join(folders))
+    if found is None and before is not None and os.access(before, os.X_OK):
+        return before
+    found = found or shutil.which("mpicc", path=own)
     return None if found is None else Path(found).absolute()

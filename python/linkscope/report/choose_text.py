@@ -371,14 +371,20 @@ def closings(answer: Choice, most: int = MOST_SIZES) -> list[str]:
 
 
 def untold(answer: Choice, most: int = MOST_SIZES) -> str:
-    """At which sizes within a range others are not told apart from its best; may be empty."""
-    some = [at.bytes for at in answer.sizes if any(_is_open(at, one) for one in answer.ranges)]
-    return f"not told apart at {_named(some, most)}" if some else ""
-
-
-def _is_open(at: AtSize, one: SizeRange) -> bool:
-    """Whether others than the best of the range are not told apart from it at one of its sizes."""
-    return one.first <= at.bytes <= one.last and not {*at.best} <= {*one.best}
+    """Which others are as good as the best of a range, or not told apart from it, at single sizes within it: "as good,
+    or not told apart: copy-engine at 256 MiB"; may be empty. ``most``: sizes, and ways, that are named
+    one by one."""
+    found: dict[str, list[int]] = {}
+    for at in answer.sizes:
+        around = {name for one in answer.ranges if one.first <= at.bytes <= one.last for name in one.best}
+        for name in at.best if around else ():
+            if name not in around:
+                found.setdefault(name, []).append(at.bytes)
+    if len(found) > most:
+        some = sorted({size for sizes in found.values() for size in sizes})
+        return f"others are as good, or not told apart, at {_named(some, most)}"
+    named = [f"{way(name)} at {_named(some, most)}" for name, some in found.items()]
+    return f"as good, or not told apart: {'; '.join(named)}" if named else ""
 
 
 def _named(some: Sequence[int], most: int) -> str:
