@@ -57,7 +57,7 @@ def main() -> int:
         return 1
     if not arguments.wheel and not arguments.engines and not engines.gpus(wish.folder, built):
         say("no GPU that can be used here: host memory is measured")
-        say("GPU nodes that are only described (modelled): .venv/bin/linkscope list machines, run --machine frontier")
+        say("GPU nodes that are only described (modelled): `.venv/bin/linkscope run --machine frontier`, for example")
     return 0
 
 

@@ -49,6 +49,7 @@ class JobScheduler:
     def __post_init__(self) -> None:
         self._surveys: dict[str, SurveyedHost] = {}
         self._recorded: set[str] = set()
+        self._said: set[str] = set()
 
     def groups(self, cases: Iterable[PlannedCase]) -> list[CaseGroup]:
         """``cases`` by the processes they want; the ranks that linkscope is one of come first, for they wait, and are
@@ -88,7 +89,9 @@ class JobScheduler:
         assert group.kind is not None
         launcher = self._launcher(group)
         for note in _notes(launcher, group.processes):
-            self.say(note)
+            if note not in self._said:
+                self._said.add(note)
+                self.say(note)
         address = self.job.request.launching.listening_address(group.kind)
         control = Control(
             group.processes, str(self.job.engine.description["version"]), self.job.engine.backend, address
