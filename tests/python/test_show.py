@@ -25,6 +25,7 @@ from linkscope.errors import LinkscopeError
 from linkscope.report import brief_text, odd_text, wording
 from linkscope.report.provenance import mpi
 from linkscope.report.summary_text import best_at
+from linkscope.results.figure_class import LARGE
 from linkscope.results.row import Row
 from linkscope.results.run_file import RunFile
 
@@ -151,6 +152,9 @@ def test_small_sizes_are_nothing_odd() -> None:
     assert odd
     assert not any("by size" in line.heading.title for line in odd)
     assert min(one.cell.share or 0 for one in by_share(tables.tables)) > 0.1
+    packets = RunFile.read(RUNS / "h200x4-packets.jsonl")
+    assert max(row.case["flows"][0]["bytes"] for row in packets.rows) < LARGE
+    assert odd_text.odd_and_where(overview(packets.rows, packets.node), explain(packets)) == []
 
 
 def test_figures_by_share_ascend() -> None:

@@ -26,7 +26,8 @@ _WANTED = ("way", "bytes", "assumed", "cost", "cost_low", "cost_high")
 class BySize:
     """``ways``: the costs of each in seconds, by bytes, the best way first; the first of every method stand before
     its others. ``assumed``: of ways the sizes at which the cost is a model's and mostly a latency that no source
-    gives. ``settings``: what was set of NCCL or RCCL, which may be faster otherwise; empty where that is no rival."""
+    gives. ``settings``: what was set of NCCL or RCCL, which may be faster otherwise; empty where none of the ways is
+    theirs."""
 
     question: Question
     ways: Mapping[str, Mapping[float, Cost]]
@@ -94,7 +95,7 @@ def by_size(figures: polars.DataFrame) -> list[BySize]:
                 assumed.setdefault(names[way], set()).add(float(size))
         sizes = {name: frozenset(some) for name, some in assumed.items()}
         one = BySize(question, _best_first(ways), sizes)
-        found.append(replace(one, settings=settings(figures)) if one.methods > _OF_LIBRARY else one)
+        found.append(replace(one, settings=settings(figures)) if one.methods >= _OF_LIBRARY else one)
     return sorted(found, key=lambda one: (one.on_host, -len(one.methods), len(one.question.conditions)))
 
 

@@ -12,6 +12,7 @@ from linkscope.analysis.overview import Overview
 from linkscope.analysis.scaling import TOGETHER
 from linkscope.analysis.summary import Summary, TableSummary
 from linkscope.report import explain_text, wording
+from linkscope.results.figure_class import LARGE
 
 FAR_BELOW = 0.7
 """A path whose best figure is below this share of its peak is told as odd."""
@@ -47,11 +48,13 @@ def imprecision(summary: Summary) -> str:
 
 
 def _unexplained(found: Overview, lines: Iterable[TableSummary], diagnosis: Diagnosis) -> list[TableSummary]:
-    """Without those whose best figure is what such a path is expected to reach; of a model every figure is."""
+    """Without those whose best figure is what such a path is expected to reach; of a model every figure is. Small
+    transfers are slow by design: a table without others is left out, too."""
     if found.summary.modelled:
         return []
     expected = {one.id for one in diagnosis.accounts if one.expected_gbps is not None and not one.short}
-    return [line for line in lines if line.best.id not in expected]
+    large = {table.heading for table in found.tables if any(cell.bytes >= LARGE for cell in table.flat)}
+    return [line for line in lines if line.best.id not in expected and line.heading in large]
 
 
 def _below(line: TableSummary) -> str:
