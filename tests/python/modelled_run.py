@@ -196,3 +196,18 @@ def header(described: Node) -> Json:
         "state": {},
         "plan": {"options": {"precision": 0.01}, "suites": ["default"], "ids": []},
     }
+
+
+def there_and_back(method: str, memory: str, seconds: float, sizes: list[int], call: str = "ping-pong") -> list[Row]:
+    """Half of a round trip between two processes on host memory, or of another ``call`` the time of one."""
+    found = []
+    for size in sizes:
+        ends = {
+            end: {"device": "numa:0", "memory": memory, "rank": rank}
+            for rank, end in enumerate(("source", "destination"))
+        }
+        message = flow("numa:0", "numa:0", size, method, parameters={"call": call}) | ends
+        plan_case = case(f"{method}/{call}/{size}", [message], {"figure": "latency", "tier": "local"}, "host")
+        row = ok({**plan_case, "processes": 2}, [[seconds] * 9], latency=call == "ping-pong")
+        found.append(Row.from_json({**row.raw, "modelled": False, "backend": "host"}))
+    return found

@@ -11,18 +11,15 @@ from typing import Any
 import modelled_run as made
 import polars
 import pytest
+from modelled_run import there_and_back
 
 import linkscope
 from linkscope.analysis.choose import ANY, Choice, Choices, choose
 from linkscope.analysis.figures import figures
-from linkscope.analysis.joined_runs import joined
-from linkscope.analysis.steadiness import Steadiness, steadiness_of_runs
 from linkscope.cli import main
-from linkscope.errors import LinkscopeError
 from linkscope.report import choose_text, html_use, workload_text
 from linkscope.report.exports.formats import export
 from linkscope.results.row import Row
-from linkscope.results.run_file import RunFile
 
 Json = dict[str, Any]
 KIB = 1 << 10
@@ -252,25 +249,13 @@ def test_memory_that_is_open_is_chosen_too() -> None:
     assert free.ranges[-1].best == ("copy-engine to device",)
 
 
-def there_and_back(method: str, memory: str, seconds: float, sizes: list[int], call: str = "ping-pong") -> list[Row]:
-    """Half of a round trip between two processes on host memory, or of another ``call`` the time of one."""
-    found = []
-    for size in sizes:
-        ends = {
-            end: {"device": "numa:0", "memory": memory, "rank": rank}
-            for rank, end in enumerate(("source", "destination"))
-        }
-        flow = made.flow("numa:0", "numa:0", size, method, parameters={"call": call}) | ends
-        plan_case = made.case(f"{method}/{call}/{size}", [flow], {"figure": "latency", "tier": "local"}, "host")
-        row = made.ok({**plan_case, "processes": 2}, [[seconds] * 9], latency=call == "ping-pong")
-        found.append(Row.from_json({**row.raw, "modelled": False, "backend": "host"}))
-    return found
-
-
 def test_messages_there_and_back_are_chosen_by_their_time() -> None:
     sizes = [8, 64, KIB, 64 * KIB]
     answer = only(
-        chosen(there_and_back("mpi", "pageable", 8e-7, [*sizes, 16]), there_and_back("shm-copy", "shm", 2e-7, sizes))
+        chosen(
+            there_and_back("mpi", "pageable", 8e-7, [*sizes, 16]),
+            there_and_back("shm-copy", "shm", 2e-7, sizes),
+        )
     )
     assert [one.best for one in answer.ranges] == [("shm-copy from shm to shm",)]
     assert [at.bytes for at in answer.sizes] == sizes, "of one way alone nobody is the best"
@@ -279,7 +264,10 @@ def test_messages_there_and_back_are_chosen_by_their_time() -> None:
 
 def test_sizes_that_one_way_does_not_know_are_told() -> None:
     sizes = [8, 64, KIB, 64 * KIB]
-    known = [*there_and_back("mpi", "pageable", 8e-7, [*sizes, 16]), *there_and_back("shm-copy", "shm", 2e-7, sizes)]
+    known = [
+        *there_and_back("mpi", "pageable", 8e-7, [*sizes, 16]),
+        *there_and_back("shm-copy", "shm", 2e-7, sizes),
+    ]
     unsure = [
         with_seconds(row, low=1e-7, high=1e-5) if "mpi" in row.id and size_of(row) in (16, 64, 64 * KIB) else row
         for row in known
@@ -292,36 +280,6 @@ def test_sizes_that_one_way_does_not_know_are_told() -> None:
     assert only(chosen(known)).unknown == ()
 
 
-def test_runs_count_together_by_the_interval_between_them() -> None:
-    sizes = [8, KIB, 64 * KIB]
-    mpi = there_and_back("mpi", "pageable", 4e-7, sizes)
-    shm = [there_and_back("shm-copy", "shm", seconds, sizes) for seconds in (2e-7, 2e-6, 2.1e-7)]
-    runs = [made.run(found=[*mpi, *one]) for one in shm]
-    fast, slow, _ = (only(choose(figures(run))) for run in runs)
-    assert [one.ranges[0].best for one in (fast, slow)] == [
-        ("shm-copy from shm to shm",),
-        ("mpi from pageable to pageable",),
-    ]
-    found = choose(figures(joined(runs)))
-    assert found.answers == ()
-    assert len(found.undecided) == 1
-    alike = joined([runs[0], runs[2]])
-    assert only(choose(figures(alike))).ranges[0].best == ("shm-copy from shm to shm",)
-    assert {len(row.measured) for row in alike.rows} == {2}
-    part = replace(runs[1], rows=runs[1].rows[:-1])
-    assert steadiness_of_runs([runs[0], part]) == Steadiness(1, 2, of_cpus=True)
-    assert steadiness_of_runs(runs) == Steadiness(3, 3)
-    with pytest.raises(LinkscopeError, match="are one run"):
-        joined([runs[0], runs[1], runs[0]])
-
-
-def test_runs_of_two_nodes_do_not_count_together() -> None:
-    other = made.run()
-    elsewhere = replace(other, header={**other.header, "node": {**other.header["node"], "name": "elsewhere"}})
-    with pytest.raises(LinkscopeError, match="of different nodes"):
-        joined([other, elsewhere])
-
-
 @pytest.mark.parametrize(("open_", "ends"), [(8, (64, None)), (64 * KIB, (0, KIB))])
 def test_an_exported_range_ends_where_sizes_beyond_it_are_left_out(open_: int, ends: tuple[int, int | None]) -> None:
     sizes = [8, 64, KIB, 64 * KIB]
@@ -332,15 +290,6 @@ def test_an_exported_range_ends_where_sizes_beyond_it_are_left_out(open_: int, e
     (held,) = json.loads(export(made.run(found=unsure), "json"))["choices"]
     assert held["left_out"] == [open_]
     assert (held["ranges"][0]["first"], held["ranges"][-1]["last"]) == ends
-
-
-def test_how_far_intervals_hold_is_told_with_the_answers() -> None:
-    found = choose(figures(RunFile.read(FIXTURES / "runs" / "h200x4-direct.jsonl")))
-    assert found.steadiness == Steadiness(once=True)
-    assert "within this run" in choose_text.read_as(found)
-    assert "between 3 runs" in choose_text.read_as(replace(found, steadiness=Steadiness(3, 3)))
-    of_cpus = choose_text.caveats(replace(found, steadiness=Steadiness(of_cpus=True)))
-    assert any("`linkscope choose RUN1 RUN2 RUN3`" in line for line in of_cpus)
 
 
 def test_an_unknown_figure_counts_where_it_is_told_apart_all_the_same() -> None:

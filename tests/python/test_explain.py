@@ -121,6 +121,15 @@ def test_a_figure_that_may_be_short_is_named(healthy: RunFile) -> None:
     assert f"most of all {low.source} > {low.destination}" in several
 
 
+def test_gpus_of_which_nothing_was_judged_are_named(healthy: RunFile) -> None:
+    rows = [row for row in healthy.rows if row.name == "local" and row.case["flows"][0]["executor"] == "gpu:0"]
+    found = explain(replace(healthy, rows=tuple(rows)))
+    assert found.judged
+    assert found.unseen == ("gpu:1", "gpu:2", "gpu:3")
+    assert "Of gpu:1, gpu:2 and gpu:3 nothing was judged." in explain_text.headline(found)
+    assert explain(healthy).unseen == ()
+
+
 def test_a_figure_beyond_its_tolerance_that_is_not_surely_short_is_not_counted_as_fast(healthy: RunFile) -> None:
     of_host = next(row for row in healthy.rows if row.name == "h2d" and row.status == "ok")
     (measured,) = of_host.flows

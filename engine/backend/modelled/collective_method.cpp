@@ -142,8 +142,7 @@ std::unique_ptr<PreparedParts> ModelledCollective::assemble(const Flow& flow,
   if (flow.bytes > 0) work.demand = demand(shape, flow);
   auto members = std::make_unique<JointParts>();
   for (std::size_t i = 0; i < own.size(); ++i) {
-    const Bytes bytes = shape.receives(static_cast<int>(i)) ? shape.destination_bytes() : 0;
-    members->add(std::make_unique<ModelledTransfer>(work, 1, bytes, make_share(payload, static_cast<int>(i)),
+    members->add(std::make_unique<ModelledTransfer>(work, 1, make_share(payload, static_cast<int>(i)),
                                                     Injection::none));
   }
   return members;

@@ -214,7 +214,7 @@ std::unique_ptr<Transfer> ModelledMethod::prepare(const Flow& flow, const Arenas
     work.demand = demand(flow);
   }
   auto transfer = std::make_unique<ModelledTransfer>(
-      std::move(work), count, flow.bytes, make_payload(row_.motion, arenas, flow.bytes), injection_of(flow));
+      std::move(work), count, make_payload(row_.motion, arenas, flow.bytes), injection_of(flow));
   if (row_.motion == Motion::stream)
     transfer->touches((static_cast<Bytes>(arrays_read(flow)) + 1) * flow.bytes);
   return transfer;

@@ -13,17 +13,11 @@
 namespace linkscope::modelled {
 namespace {
 
-std::vector<std::string> notes_on(const Flow& flow, const SchedulePayload& payload) {
-  Bytes real = 0;
-  for (int rank = 0; rank < flow.schedule->ranks; ++rank) real += payload.verified_bytes(rank);
-  std::vector<std::string> notes;
-  notes.push_back(format_bytes(real) +
-                  " of messages are real memory, moved and verified; the rest is modelled");
-  if (!flow.state.empty())
-    notes.emplace_back(
-        "packing and unpacking are modelled; launches after a message's first, and what is "
-        "allocated, take no time unless the description says so");
-  return notes;
+std::vector<std::string> notes_on(const Flow& flow) {
+  if (flow.state.empty()) return {};
+  return {
+      "packing and unpacking are modelled; launches after a message's first, and what is "
+      "allocated, take no time unless the description says so"};
 }
 
 }  // namespace
@@ -72,8 +66,8 @@ std::unique_ptr<PreparedParts> ModelledSchedule::assemble(const Flow& flow,
   for (std::size_t i = 0; i < own.size(); ++i) {
     const Injection injection = i == 0 ? injection_of(flow) : Injection::none;
     auto transfer = std::make_unique<ModelledTransfer>(
-        work, 1, 0, make_rank_payload(payload, static_cast<int>(i)), injection);
-    transfer->tells(std::move(ranks.at(i)), notes_on(flow, *payload));
+        work, 1, make_rank_payload(payload, static_cast<int>(i)), injection);
+    transfer->tells(std::move(ranks.at(i)), notes_on(flow));
     members->add(std::move(transfer));
   }
   return members;

@@ -40,10 +40,4 @@ void ModelledTransfer::move() {
   }
 }
 
-std::vector<std::string> ModelledTransfer::notes() const {
-  if (!remarks_.empty() || verified_bytes() >= bytes_) return remarks_;
-  return {"of " + format_bytes(bytes_) + " the first " + format_bytes(verified_bytes()) +
-          " are real memory, moved and verified; the rest is modelled"};
-}
-
 }  // namespace linkscope::modelled

@@ -22,15 +22,15 @@ enum class Injection { none, crash, hang, corrupt, error };
 class ModelledTransfer : public Transfer {
  public:
   /// `work`: one transfer. `operations`: dependent operations in it.
-  ModelledTransfer(LaneWork work, std::uint64_t operations, Bytes bytes, std::unique_ptr<FlowPayload> payload,
+  ModelledTransfer(LaneWork work, std::uint64_t operations, std::unique_ptr<FlowPayload> payload,
                    Injection injection)
-      : work_(std::move(work)), bytes_(bytes), payload_(std::move(payload)), injection_(injection) {
+      : work_(std::move(work)), payload_(std::move(payload)), injection_(injection) {
     own_facts().operations = operations;
   }
 
   /// Bytes read plus written by one transfer, where users expect that beside the payload.
   void touches(Bytes bytes) { own_facts().touched_bytes = bytes; }
-  /// What breakdown() and notes() are to say; the notes stand in place of what this says of real bytes.
+  /// What breakdown() and notes() are to say.
   void tells(Breakdown breakdown, std::vector<std::string> notes) {
     breakdown_ = std::move(breakdown);
     remarks_ = std::move(notes);
@@ -48,11 +48,10 @@ class ModelledTransfer : public Transfer {
   [[nodiscard]] std::optional<Breakdown> breakdown() const override { return breakdown_; }
   /// Nothing: no cache is modelled.
   void flush() override {}
-  [[nodiscard]] std::vector<std::string> notes() const override;
+  [[nodiscard]] std::vector<std::string> notes() const override { return remarks_; }
 
  private:
   LaneWork work_;
-  Bytes bytes_;
   std::unique_ptr<FlowPayload> payload_;
   Injection injection_;
   std::optional<Breakdown> breakdown_;

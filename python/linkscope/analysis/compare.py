@@ -179,6 +179,11 @@ def compare(base: Sequence[Run], new: Sequence[Run], alpha: float = ALPHA, thres
     lost = (*_lost(*outcomes), *_gone_with(missing, [frame for _, frame in sides[0]], gone))
     found = differences(*sides)
     if not len(found) and not lost:
+        if len({bool(frame["modelled"].any()) for side in sides for _, frame in side}) > 1:
+            raise LinkscopeError(
+                f"{base[0].path} and {new[0].path} have no case in common: a model has one clock and one way to "
+                "launch, so its cases of messages and collectives are others than measured ones"
+            )
         raise LinkscopeError(
             f"{base[0].path} and {new[0].path} have no figure in common: compare runs of the same suites, and "
             "give each of these a page of its own"

@@ -19,6 +19,7 @@ from linkscope.analysis.model_inputs import is_predicted
 from linkscope.analysis.study import studies_of
 from linkscope.displayed import Displayed
 from linkscope.machine.described import is_packaged
+from linkscope.machine.node import Node
 from linkscope.machine.paths import Paths
 from linkscope.machine.state import MachineState
 from linkscope.results.row import Row, origin_name
@@ -86,7 +87,7 @@ class Diagnosis(Displayed):
     ``notices``: what the run says of itself, such as that it is an excerpt. ``packaged``: whether the node is described
     as one that comes with linkscope; ``studies`` that measured such a node. ``predicted``: how many of the figures
     that were held against what is known a model was not given. ``links_unknown``: it is an import that was told neither
-    run nor machine."""
+    run nor machine. ``unseen``: GPUs of the node of which nothing was judged."""
 
     node: str
     modelled: bool
@@ -103,6 +104,7 @@ class Diagnosis(Displayed):
     studies: tuple[str, ...] = ()
     predicted: int = 0
     links_unknown: bool = False
+    unseen: tuple[str, ...] = ()
 
     @property
     def wrong(self) -> bool:
@@ -175,7 +177,13 @@ def explain(run: RunFile) -> Diagnosis:
         failed=_failed(run.with_status("failed")),
         notices=(*([f"imported from {tool}"] if tool else []), *run.notices),
         links_unknown=bool(tool) and not node.links,
+        unseen=_unseen(node, every),
     )
+
+
+def _unseen(node: Node, judged: Iterable[Account]) -> tuple[str, ...]:
+    seen = {gpu for one in judged if one.held_against for gpu in one.gpus}
+    return tuple(gpu.id for gpu in node.of_kind("gpu") if gpu.id not in seen)
 
 
 def _failed(rows: Iterable[Row]) -> tuple[FailedCases, ...]:

@@ -14,6 +14,9 @@ TOGETHER = "of several flows at once"
 OF_WORKLOADS = "of workloads"
 OF_CPUS = "of CPUs alone"
 OF_PROCESSES = "of collectives and messages"
+OTHERS = "of other kinds"
+MOST_NAMED = 3
+"""Suite rows of other kinds; more are counted."""
 _BY_CLASS = {
     FigureClass.CPU: OF_CPUS,
     FigureClass.PROCESSES: OF_PROCESSES,
@@ -23,8 +26,11 @@ _BY_CLASS = {
 
 def left_out(rows: Iterable[Row], judged: Collection[str]) -> dict[str, int]:
     """How many figures of ``rows`` (taken apart) are not of a case in ``judged``, by the reason, the most first."""
-    reasons = (_reason(row, found) for row in rows if row.id not in judged and (found := headline(row)))
-    return dict(Counter(reasons).most_common())
+    some = [(row, _reason(row, found)) for row in rows if row.id not in judged and (found := headline(row))]
+    others = list(dict.fromkeys(row.name for row, reason in some if reason == OTHERS))
+    more = f" and {len(others) - MOST_NAMED} more" if len(others) > MOST_NAMED else ""
+    named = {OTHERS: f"of other suite rows ({', '.join(others[:MOST_NAMED])}{more})"}
+    return dict(Counter(named.get(reason, reason) for _, reason in some).most_common())
 
 
 def _reason(row: Row, figure: Headline) -> str:
@@ -39,4 +45,4 @@ def _reason(row: Row, figure: Headline) -> str:
         return "latencies of calls and of the host's answers"
     if flows[0].get("bytes", 0) < SATURATED:
         return f"below {SATURATED >> 20} MiB, where rates still grow with size"
-    return "of other kinds"
+    return OTHERS

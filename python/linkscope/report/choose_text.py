@@ -14,6 +14,7 @@ from linkscope.analysis.cell import CALLS_INCLUDED
 from linkscope.analysis.choose import GRAPH_OF, AtSize, Choice, Choices, Question, interface
 from linkscope.analysis.movement import BETWEEN_PROCESSES
 from linkscope.analysis.size_ranges import AS_GOOD, Crossover, SizeRange
+from linkscope.analysis.steadiness import APART, Disagreement
 from linkscope.analysis.workloads import WorkloadTable
 from linkscope.packaged_suites import packaged_suites
 from linkscope.report import direct_text, wording, workload_text
@@ -258,6 +259,7 @@ def caveats(found: Choices) -> list[str]:
     told = meanings((name for one in found.answers for name in one.rivals), (one.question for one in found.answers))
     told += [f"{setting}: {MAY_BE_FASTER}. {WITH_NVLS}" for setting in found.settings]
     told += [ONE_RUN] if found.answers and found.steadiness.of_cpus else []
+    told += _of_disagreement(found.steadiness.apart)
     if found.empty:
         told.append("Messages of 0 B move nothing, and are not ranked.")
     if found.assumed:
@@ -267,6 +269,15 @@ def caveats(found: Choices) -> list[str]:
     if any(CALLS_INCLUDED in one.conditions[0] for one in (*found.unrivalled, *(it.question for it in found.answers))):
         told.append(WITH_CALLS)
     return told
+
+
+def _of_disagreement(apart: Disagreement | None) -> list[str]:
+    if apart is None:
+        return []
+    where = f"by more than a factor of {APART:g} in {apart.cases} of {wording.count(apart.shared, 'case')}"
+    if apart.name:
+        return [f"The runs differ {where}, most of all {apart.name} from the others: try without it."]
+    return [f"The runs differ {where}: name more, measured where nothing else runs."]
 
 
 def meanings(rivals: Iterable[str], questions: Iterable[Question]) -> list[str]:

@@ -18,9 +18,12 @@ from linkscope.analysis.latencies import TOLERANCE, JudgedLatency
 from linkscope.analysis.layers import Added
 from linkscope.analysis.ledger import SATURATED, SIBLINGS, SIZE, Ledger
 from linkscope.analysis.left_out import OF_CPUS, OF_PROCESSES, OF_WORKLOADS, TOGETHER
+from linkscope.listed import listed
 from linkscope.report import wording
 from linkscope.report.grid import empty_grid
 
+MOST_UNSEEN = 4
+"""GPUs that are named one by one."""
 MOST_LINES_OF_TABLE = 14
 UNITS = {"GB/s": "both: of two directions together", "ns": "whose memory answers > who waits"}
 STEPS = {"line": "line rate", "engine": "what is left of it by packets and the engine's own ceiling"}
@@ -90,13 +93,22 @@ def headline(found: Diagnosis) -> str:
             alike = f"those of one kind are alike in this run{but}"
             return f"{_failures(found)}Cannot tell whether this is normal: nothing is published of such paths; {alike}."
         if not found.accounts or any(one.held_against == SIBLINGS for one in found.accounts):
-            return f"{_failures(found)}Paths with published figures are as fast on this node as they should be{but}."
-        paths = "What did not fail" if found.failed else "Every path by itself"
-        return f"{_failures(found)}{paths} is as fast on this node as it should be{but}."
+            paths = f"Paths with published figures are as fast on this node as they should be{but}."
+            return f"{_failures(found)}{paths}{_unseen(found)}"
+        paths = "What did not fail" if found.failed else "What was measured" if found.unseen else "Every path by itself"
+        return f"{_failures(found)}{paths} is as fast on this node as it should be{but}.{_unseen(found)}"
     worst, number = found.shortfalls[0], len(found.shortfalls)
     things = "One thing is" if number == 1 else f"{number} things are"
     first = "" if number == 1 else "first of all "
     return f"{_failures(found)}{things} slower than expected: {first}{_where(worst)}, {worst.what}, {lost(worst)}."
+
+
+def _unseen(found: Diagnosis) -> str:
+    """Of which GPUs that says nothing: a sentence, behind a space; empty where of none."""
+    if not found.unseen:
+        return ""
+    some = listed(found.unseen) if len(found.unseen) <= MOST_UNSEEN else f"{len(found.unseen)} GPUs"
+    return f" Of {some} nothing was judged."
 
 
 def _predicts(found: Diagnosis) -> bool:

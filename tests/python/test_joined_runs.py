@@ -1,0 +1,69 @@
+"""Joined runs: several runs of one node count together, and what is told of how they agree."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import modelled_run as made
+import pytest
+
+from linkscope.analysis.choose import Choice, Choices, choose
+from linkscope.analysis.figures import figures
+from linkscope.analysis.joined_runs import joined
+from linkscope.analysis.steadiness import Disagreement, Steadiness, steadiness_of_runs
+from linkscope.errors import LinkscopeError
+from linkscope.report import choose_text
+from linkscope.results.run_file import RunFile
+
+FIXTURES = Path(__file__).parents[1] / "fixtures"
+KIB = 1 << 10
+
+
+def only(found: Choices) -> Choice:
+    (answer,) = found.answers
+    return answer
+
+
+def test_runs_count_together_by_the_interval_between_them() -> None:
+    sizes = [8, KIB, 64 * KIB]
+    mpi = made.there_and_back("mpi", "pageable", 4e-7, sizes)
+    shm = [made.there_and_back("shm-copy", "shm", seconds, sizes) for seconds in (2e-7, 2e-6, 2.1e-7)]
+    runs = [made.run(found=[*mpi, *one]) for one in shm]
+    fast, slow, _ = (only(choose(figures(run))) for run in runs)
+    assert [one.ranges[0].best for one in (fast, slow)] == [
+        ("shm-copy from shm to shm",),
+        ("mpi from pageable to pageable",),
+    ]
+    found = choose(figures(joined(runs)))
+    assert found.answers == ()
+    assert len(found.undecided) == 1
+    alike = joined([runs[0], runs[2]])
+    assert only(choose(figures(alike))).ranges[0].best == ("shm-copy from shm to shm",)
+    assert {len(row.measured) for row in alike.rows} == {2}
+    part = replace(runs[1], rows=runs[1].rows[:-1])
+    assert replace(steadiness_of_runs([runs[0], part]), apart=None) == Steadiness(1, 2, of_cpus=True)
+    assert replace(steadiness_of_runs(runs), apart=None) == Steadiness(3, 3)
+    third = replace(runs[2], path=Path("third.jsonl"))
+    slow = replace(runs[1], path=Path("slow.jsonl"))
+    assert steadiness_of_runs([runs[0], third]).apart is None
+    assert steadiness_of_runs([runs[0], slow, third]).apart == Disagreement(3, 6, "slow.jsonl")
+    assert steadiness_of_runs([runs[0], slow]).apart == Disagreement(3, 6)
+    with pytest.raises(LinkscopeError, match="are one run"):
+        joined([runs[0], runs[1], runs[0]])
+
+
+def test_runs_of_two_nodes_do_not_count_together() -> None:
+    other = made.run()
+    elsewhere = replace(other, header={**other.header, "node": {**other.header["node"], "name": "elsewhere"}})
+    with pytest.raises(LinkscopeError, match="of different nodes"):
+        joined([other, elsewhere])
+
+
+def test_how_far_intervals_hold_is_told_with_the_answers() -> None:
+    found = choose(figures(RunFile.read(FIXTURES / "runs" / "h200x4-direct.jsonl")))
+    assert found.steadiness == Steadiness(once=True)
+    assert "within this run" in choose_text.read_as(found)
+    assert "between 3 runs" in choose_text.read_as(replace(found, steadiness=Steadiness(3, 3)))
+    of_cpus = choose_text.caveats(replace(found, steadiness=Steadiness(of_cpus=True)))
+    assert any("`linkscope choose RUN1 RUN2 RUN3`" in line for line in of_cpus)
