@@ -12,9 +12,6 @@ from linkscope.results.replicates import folded
 from linkscope.results.row import Row
 from linkscope.results.run_file import RunFile
 
-_BY = "by "
-"""Begins the note of a row that names its MPI library."""
-
 
 def joined(runs: Sequence[RunFile]) -> RunFile:
     """One run that has each case of ``runs`` once, with a run's figure as one replicate; all else is the last one's,
@@ -34,7 +31,7 @@ def joined(runs: Sequence[RunFile]) -> RunFile:
     for row in (row for run in runs for row in run.rows):
         cases.setdefault(row.id, []).append(row)
     for rows in cases.values():
-        libraries = dict.fromkeys(note for row in rows for note in row.notes if note.startswith(_BY))
+        libraries = dict.fromkeys(f"by {name}" for row in rows for name in row.libraries)
         if len(libraries) > 1:
             raise LinkscopeError(f"runs {' and '.join(libraries)} do not count together: name those of one MPI library")
     notices = dict.fromkeys(notice for run in runs for notice in run.notices)

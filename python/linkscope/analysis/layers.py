@@ -24,8 +24,6 @@ _PLAIN = {
     "in_place": "no",
 }
 """Parameters as they are where a flow names none: only flows alike in all of them are set against one another."""
-_BY = "by "
-"""Begins the note of a row by MPI that names the library."""
 _LAUNCHES_INSIDE = "not held back"
 """Begins the note of a row by the device's clock that holds launches."""
 _HUGE_PAGES = "in transparent huge pages"
@@ -128,7 +126,7 @@ def _comparable(layer: Row, raw: Row) -> bool:
     for told in (_LAUNCHES_INSIDE, _HUGE_PAGES):
         if len({any(told in note for note in row.notes) for row in (layer, raw)}) > 1:
             return False
-    said = [{note for note in row.notes if note.startswith(_BY)} for row in (layer, raw)]
+    said = [set(row.libraries) for row in (layer, raw)]
     above, below = (method_traits(row.case, row.case["flows"][0]["method"]) for row in (layer, raw))
     if above.by_mpi and all(said) and said[0] != said[1]:
         return False

@@ -27,8 +27,6 @@ _LIMITS = {
     "keyword": "-k",
 }
 """Fields of a request that leave cases out."""
-_BY = "by "
-"""Begins the note of a row by MPI that names the library."""
 _VERSION = re.compile(r"^MPI VERSION : |\bversion:? +|\bv(?=\d)", re.IGNORECASE)
 """Words before a library's name or number that say nothing."""
 
@@ -107,8 +105,7 @@ def _noise(header: Header) -> str:
 def mpi(rows: Iterable[Row]) -> str:
     """The MPI libraries that figures are by, such as "MPICH 5.0.2"; empty where there are none."""
     by_mpi = [row for row in rows if method_traits(row.case, row.case["flows"][0]["method"]).by_mpi]
-    notes = (note for row in by_mpi for one in row.measured for flow in one.flows for note in flow.notes)
-    names = (_VERSION.sub("", note.removeprefix(_BY)) for note in notes if note.startswith(_BY))
+    names = (_VERSION.sub("", name) for row in by_mpi for one in row.measured for name in one.libraries)
     return ", ".join(dict.fromkeys(names))
 
 

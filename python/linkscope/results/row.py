@@ -8,6 +8,8 @@ from typing import Any
 from linkscope.results.member_time import MemberTime
 from linkscope.results.records import Count, Natural, Number, Text
 
+_BY = "by "
+"""Begins the note that names a library, or a call of one."""
 ONE_REPLICATE = "one replicate: its interval says nothing of other runs"
 UNKNOWN_FROM = 3.0
 """A figure whose interval reaches further than this factor is known to nobody."""
@@ -201,6 +203,11 @@ class Row:
         """What was noted of any flow, each once."""
         found = dict.fromkeys(note for flow in self.flows for note in flow.notes)
         return (*found, *([ONE_REPLICATE] if self.within_run else []))
+
+    @property
+    def libraries(self) -> tuple[str, ...]:
+        """By what its notes say it was carried out, "MPICH Version: 5.0.2", each once; empty where they name none."""
+        return tuple(note.removeprefix(_BY) for note in self.notes if note.startswith(_BY))
 
     @property
     def within_run(self) -> bool:
