@@ -28,7 +28,6 @@ from linkscope.analysis.joined_runs import joined as _joined
 from linkscope.analysis.questions import analyze as _analyze
 from linkscope.analysis.reproduce import Reproduction
 from linkscope.analysis.reproduce import reproduce as _reproduce
-from linkscope.analysis.steadiness import steadiness_of_runs as _steadiness_of_runs
 from linkscope.analysis.study import load_study as _load_study
 from linkscope.analysis.workloads import WorkloadTable
 from linkscope.analysis.workloads import workloads as _workloads
@@ -207,7 +206,7 @@ def choose(found: RunFile | str | os.PathLike[str], *more: RunFile | str | os.Pa
     if not more:
         return _choose(figures(found))
     runs = [run if isinstance(run, RunFile) else RunFile.read(run) for run in (found, *more)]
-    return _choose(_figures(_joined(runs)), _steadiness_of_runs(runs))
+    return _choose(_figures(_joined(runs)), runs)
 
 
 @typed_call()

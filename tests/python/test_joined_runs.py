@@ -35,20 +35,21 @@ def test_runs_count_together_by_the_interval_between_them() -> None:
         ("shm-copy from shm to shm",),
         ("mpi from pageable to pageable",),
     ]
-    found = choose(figures(joined(runs)))
+    found = choose(figures(joined(runs)), runs)
     assert found.answers == ()
     assert len(found.undecided) == 1
     alike = joined([runs[0], runs[2]])
     assert only(choose(figures(alike))).ranges[0].best == ("shm-copy from shm to shm",)
     assert {len(row.measured) for row in alike.rows} == {2}
+    ids = {row.id for row in runs[0].rows}
     part = replace(runs[1], rows=runs[1].rows[:-1])
-    assert replace(steadiness_of_runs([runs[0], part]), apart=None) == Steadiness(1, 2, of_cpus=True)
-    assert replace(steadiness_of_runs(runs), apart=None) == Steadiness(3, 3)
+    assert replace(steadiness_of_runs([runs[0], part], ids), apart=None) == Steadiness(1, 2, of_cpus=True)
+    assert replace(steadiness_of_runs(runs, ids), apart=None) == Steadiness(3, 3)
     third = replace(runs[2], path=Path("third.jsonl"))
     slow = replace(runs[1], path=Path("slow.jsonl"))
-    assert steadiness_of_runs([runs[0], third]).apart is None
-    assert steadiness_of_runs([runs[0], slow, third]).apart == Disagreement(3, 6, "slow.jsonl")
-    assert steadiness_of_runs([runs[0], slow]).apart == Disagreement(3, 6)
+    assert steadiness_of_runs([runs[0], third], ids).apart is None
+    assert steadiness_of_runs([runs[0], slow, third], ids).apart == Disagreement(3, 6, "slow.jsonl")
+    assert steadiness_of_runs([runs[0], slow], ids).apart == Disagreement(3, 6)
     with pytest.raises(LinkscopeError, match="are one run"):
         joined([runs[0], runs[1], runs[0]])
 

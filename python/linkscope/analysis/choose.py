@@ -27,8 +27,9 @@ from linkscope.analysis.size_ranges import (
     size_ranges,
     with_equals,
 )
-from linkscope.analysis.steadiness import Steadiness, steadiness
+from linkscope.analysis.steadiness import Steadiness, steadiness, steadiness_of_runs
 from linkscope.displayed import Displayed
+from linkscope.results.run_file import RunFile
 
 Json = dict[str, Any]
 
@@ -220,9 +221,9 @@ Told: TypeAlias = tuple[Question, Way, str]
 """What a figure is held against others for: the question, how it was done, on which path."""
 
 
-def choose(figures: polars.DataFrame, steady: Steadiness | None = None) -> Choices:
-    """Of the frame of ``analysis/figures.py``, of one run, or of several with how ``steady`` they are: what can be done
-    in two ways or more, in the order of the run, with each pair of memories and, where several were measured, with any.
+def choose(figures: polars.DataFrame, runs: Sequence[RunFile] = ()) -> Choices:
+    """Of the frame of ``analysis/figures.py``, of one run, or of several ``runs`` that were joined: what can be done in
+    two ways or more, in the order of the run, with each pair of memories and, where several were measured, with any.
 
     Only figures of one regime, without background traffic, are rivals. Of several paths of one tier those on which all
     rivals of a size were measured count, by their median. Sizes at which the figure of any rival is mostly an assumed
@@ -251,9 +252,11 @@ def choose(figures: polars.DataFrame, steady: Steadiness | None = None) -> Choic
         tuple(q for q in some if (q.movement, q.tier, q.conditions) not in answered) for some in (unknown, alone)
     )
     modelled = bool(figures["modelled"].any())
-    steady = steady or steadiness(usable)
-    if all("GPU" in one.question.movement for one in answers):
-        steady = replace(steady, of_cpus=False)
+    asked = [(q.movement, q.tier, q.conditions) in answered for q, _, _ in told]
+    asked_of = usable.join(
+        keys.filter(polars.Series(asked, dtype=polars.Boolean)), on=_KEYS, how="semi", nulls_equal=True
+    )
+    steady = steadiness_of_runs(runs, set(asked_of["id"])) if runs else steadiness(asked_of)
     return Choices(tuple(answers), unrivalled, modelled, undecided, settings(usable), assumed, _empty(figures), steady)
 
 

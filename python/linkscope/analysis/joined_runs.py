@@ -38,6 +38,11 @@ def joined(runs: Sequence[RunFile]) -> RunFile:
     return replace(
         last,
         header={**last.header, "joined": [run.path.name for run in runs]},
-        rows=tuple(map(folded, cases.values())),
+        rows=tuple(folded([_one_replicate(row) for row in rows]) for rows in cases.values()),
         notices=tuple(notices),
     )
+
+
+def _one_replicate(row: Row) -> Row:
+    """The row without its samples, whose scatter within a run is no difference between runs."""
+    return replace(row, flows=tuple(replace(flow, samples_s=()) for flow in row.flows))

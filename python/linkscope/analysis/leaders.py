@@ -8,19 +8,21 @@ from typing import Protocol
 
 from linkscope.analysis.cell import Cell
 from linkscope.analysis.headline import Headline
-from linkscope.analysis.size_ranges import Cost, size_ranges, with_equals
+from linkscope.analysis.size_ranges import Cost, decided, size_ranges, with_equals
 
 
 @dataclass(frozen=True)
 class Leader:
     """``best`` are equals from ``first`` to ``last`` bytes among the curves of one ``place`` and one ``regime``, whose
-    names they are told without."""
+    names they are told without. ``open``: the sizes at which intervals beyond ``UNKNOWN_FROM`` leave open who leads;
+    they are of all leads of the place and regime."""
 
     place: str
     regime: str
     best: tuple[str, ...]
     first: float
     last: float
+    open: tuple[float, ...] = ()
 
 
 class SeriesCurve(Protocol):
@@ -73,7 +75,8 @@ def _leads(place: str, regime: str, rivals: Sequence[SeriesCurve]) -> list[Leade
         }
         for curve in rivals
     }
-    ranges = with_equals(costs, size_ranges(costs))
+    known, left_out = decided(costs)
+    ranges = with_equals(known, size_ranges(known))
     if len(ranges) == 1 and not ranges[0].excess:
         return []
-    return [Leader(place, regime, one.best, one.first, one.last) for one in ranges]
+    return [Leader(place, regime, one.best, one.first, one.last, left_out) for one in ranges]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import polars
@@ -17,8 +17,6 @@ _OF_CPUS = "numa:"
 
 APART = 2.0
 """Factor by which a run's figure stands apart from those of other runs, which agree better among themselves."""
-_LEAST_SHARE = 0.1
-"""Of the cases that runs share, in which they disagree, to be told."""
 
 
 @dataclass(frozen=True)
@@ -54,29 +52,29 @@ def steadiness(figures: polars.DataFrame) -> Steadiness:
     return Steadiness(once=once, of_cpus=of_cpus)
 
 
-def steadiness_of_runs(runs: Sequence[RunFile]) -> Steadiness:
-    """Of the figures of several runs of a node, of which each is a replicate."""
-    rows = [row for run in runs for row in run.rows if row.status == "ok" and not row.modelled]
+def steadiness_of_runs(runs: Sequence[RunFile], cases: Collection[str]) -> Steadiness:
+    """Of the figures that several runs of a node have of some ``cases`` (ids); each run is a replicate."""
+    rows = [row for run in runs for row in run.with_status("ok") if row.id in cases and not row.modelled]
     counts = Counter(row.id for row in rows)
     alone = (row for row in rows if counts[row.id] == 1 and not row.noise and not row.origin)
     of_cpus = any(row.case["flows"][0]["executor"].startswith(_OF_CPUS) for row in alone)
     fewest, most = min(counts.values(), default=1), max(counts.values(), default=1)
-    return Steadiness(fewest, most, of_cpus=of_cpus, apart=_disagreement(runs))
+    return Steadiness(fewest, most, of_cpus=of_cpus, apart=_disagreement(runs, cases))
 
 
-def _disagreement(runs: Sequence[RunFile]) -> Disagreement | None:
+def _disagreement(runs: Sequence[RunFile], cases: Collection[str]) -> Disagreement | None:
     logs: dict[str, dict[int, float]] = {}
     for number, run in enumerate(runs):
         for row in run.with_status("ok"):
-            if row.watched is not None and row.watched.median > 0:
+            if row.id in cases and row.watched is not None and row.watched.median > 0:
                 logs.setdefault(row.id, {})[number] = math.log(row.watched.median)
     shared = [found for found in logs.values() if len(found) > 1]
     wide = [found for found in shared if max(found.values()) - min(found.values()) > math.log(APART)]
-    if len(wide) <= _LEAST_SHARE * len(shared):
+    if not wide:
         return None
     apart = Counter(odd for found in wide if len(found) > 2 and (odd := _apart(found)) is not None)
-    number, cases = next(iter(apart.most_common(1)), (0, 0))
-    return Disagreement(len(wide), len(shared), runs[number].path.name if 2 * cases > len(wide) else "")
+    number, times = next(iter(apart.most_common(1)), (0, 0))
+    return Disagreement(len(wide), len(shared), runs[number].path.name if 2 * times > len(wide) else "")
 
 
 def _apart(logs: Mapping[int, float]) -> int | None:

@@ -98,7 +98,6 @@ def choose(
     from linkscope.analysis.choose import choose as find
     from linkscope.analysis.figures_in_parts import figures_of
     from linkscope.analysis.joined_runs import joined
-    from linkscope.analysis.steadiness import steadiness_of_runs
     from linkscope.analysis.workloads import workloads
     from linkscope.machine.paths import Paths
     from linkscope.report import choose_text, wording
@@ -122,7 +121,7 @@ def choose(
     sizes = dict.fromkeys(map(unasked, whole))
     for notice in (*run_read.notices, *filter(None, sizes)):
         err().print(notice, highlight=False, markup=False, soft_wrap=True)
-    found = find(figures_of(run_read), steadiness_of_runs(several) if several else None)
+    found = find(figures_of(run_read), several)
     asked = workloads(run_read.rows, Paths(run_read.node)) if isinstance(run_read, RunFile) else ()
     if as_json:
         origin = run_read.header.get("origin")

@@ -142,9 +142,9 @@ def _of_questions(found: Choices) -> str:
         )
     if not found.answers:
         return (
-            "Nothing to choose: this run does nothing in two ways at the same sizes and conditions. Suites that do: "
-            "with GPUs default and peer; between processes p2p-processes, collectives and mpi-allocators; halo for "
-            "what an application sends."
+            "Nothing to choose: this run does nothing in two ways at the same sizes and conditions. Suites that do, "
+            "whole: with GPUs default and peer; between processes p2p-processes (a window of messages, as osu_bw's, "
+            "has one way alone), collectives and mpi-allocators; halo for what an application sends."
         )
     if not matter:
         differ = max(one.spread for one in found.answers)

@@ -332,8 +332,15 @@ def leads(table: CurveSet) -> list[str]:
         found = list(group)
         spans = [_span(lead, number, len(found)) for number, lead in enumerate(found)]
         at = [where] if where and where != table.place else []
-        places.setdefault(f"{regime}: {'; '.join(spans)}", []).extend(at)
+        places.setdefault(f"{regime}: {'; '.join(spans)}{_left_out(found[0].open)}", []).extend(at)
     return [f"best, {_of_places(where)}{best}" for best, where in places.items()]
+
+
+def _left_out(sizes: Sequence[float]) -> str:
+    if not sizes:
+        return ""
+    ends = " to ".join(dict.fromkeys(size(end) for end in (sizes[0], sizes[-1])))
+    return f" (left out, intervals beyond a factor of {UNKNOWN_FROM:g}: {count(len(sizes), 'size')}, {ends})"
 
 
 def _of_places(names: Sequence[str]) -> str:
@@ -370,9 +377,9 @@ def with_kind(text: str, entry: Cell) -> str:
 
 def _span(lead: Leader, number: int, count: int) -> str:
     best = either(lead.best)
-    if number == 0 and count > 1:
+    if number == 0 and count > 1 and not lead.open:
         return f"{best} up to {size(lead.last)}"
-    if number == count - 1 and count > 1:
+    if number == count - 1 and count > 1 and not lead.open:
         return f"{best} from {size(lead.first)}"
     if lead.first == lead.last:
         return f"{best} at {size(lead.first)}"
