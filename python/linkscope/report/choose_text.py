@@ -33,7 +33,7 @@ MOST_SIZES = 4
 TOO_WIDE = f"intervals beyond a factor of {UNKNOWN_FROM:g}"
 COST_WIDTH = 9
 """Of a column with what a way costs at a size."""
-WORDS = 'By size what is fastest, then how much longer others take. "or" joins ways '
+WORDS = 'By size what is fastest, then how much longer other interfaces take (--full: every way). "or" joins ways '
 ALIKE, ALIKE_IN_MODEL = (
     "of which 95 % intervals{of} cannot tell the faster, and those that differ by less than 1 %.",
     "that differ by less than 1 %.",
