@@ -39,7 +39,7 @@ def leaders_of(curves: Sequence[SeriesCurve]) -> tuple[Leader, ...]:
     """Leads of every place and regime in which two curves or more can be set against one another, sizes ascending.
 
     Figures of different clocks, of flows that count both ways, and of different hosts are never compared. Nobody leads
-    where all curves are equals throughout, and at sizes where the figure of one is mostly an assumed latency.
+    where all curves are equals throughout, at sizes where the figure of one is mostly an assumed latency, and at 0 B.
     """
     groups: dict[tuple[str, str, tuple[str, ...]], list[SeriesCurve]] = {}
     for curve in curves:
@@ -71,7 +71,7 @@ def _leads(place: str, regime: str, rivals: Sequence[SeriesCurve]) -> list[Leade
         ", ".join(word for word in curve.series.split(", ")[1:] if word != clock): {
             point.x: found
             for point in curve.points
-            if point.x is not None and point.x not in assumed and (found := _cost(point.headline)) is not None
+            if point.x and point.x not in assumed and (found := _cost(point.headline)) is not None
         }
         for curve in rivals
     }

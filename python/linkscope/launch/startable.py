@@ -10,7 +10,7 @@ from linkscope.errors import LinkscopeError
 from linkscope.launch.engines import Engine
 from linkscope.launch.launcher import inside
 from linkscope.launch.launcher.launch_options import LaunchOptions
-from linkscope.launch.launcher.mpiexec import ONE_MPI, Mpiexec
+from linkscope.launch.launcher.mpiexec import ONE_MPI, Mpiexec, library_of
 from linkscope.plan.case_groups import uses_mpi
 from linkscope.plan.planned_case import PlannedCase
 
@@ -51,4 +51,6 @@ def _check_family(launcher: Mpiexec, library: str) -> None:
     """Raises LinkscopeError where the MPI that engines load is not that of the mpiexec."""
     whose = launcher.stranger_to(library)
     if whose:
-        raise LinkscopeError(f"{launcher.words[0]} is of {whose}, and engines load {library}: {ONE_MPI}")
+        own = library_of(launcher.words[0])
+        at = f": LINKSCOPE_MPI={own}" if own else ""
+        raise LinkscopeError(f"{launcher.words[0]} is of {whose}, and engines load {library}: {ONE_MPI}{at}")

@@ -83,7 +83,7 @@ def _reach(rows: Sequence[Row]) -> str:
     of = " to ".join(str(count) for count in dict.fromkeys((min(counts, default=0), max(counts, default=0))))
     parts = [
         (alone, "within this run only, of 1 replicate"),
-        (sum(counts.values()), f"between runs, of {of} replicates"),
+        (sum(counts.values()), f"between rounds, of {of} replicates"),
         (single, "of 1 replicate, as wide as calibrated" if any(row.noise for row in rows) else "within one run"),
     ]
     found = [(count, text) for count, text in parts if count]

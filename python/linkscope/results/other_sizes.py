@@ -20,8 +20,8 @@ ROUNDED = 2
 
 def other_sizes(cases: Iterable[Json], asked: object) -> list[str]:
     """Suite rows whose smallest or largest size is another than ``asked``, each with its own, a line for those "at
-    sizes of their own: chase-gpu and chase-host (2 MiB)", and one for those "at fewer sizes than --sizes names, as planned".
-    Empty where there is none, or nothing was asked for.
+    sizes of their own: chase-gpu and chase-host (2 MiB)", and one for those "at fewer sizes than --sizes names, as
+    planned". Empty where there is none, or nothing was asked for.
 
     Cases without bytes (barriers, calls) have no size. ``asked`` is as `--sizes` takes it; what is no list of sizes, as
     a run file may hold, asks for nothing.
