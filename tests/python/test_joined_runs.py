@@ -14,6 +14,7 @@ from linkscope.analysis.joined_runs import joined
 from linkscope.analysis.steadiness import Disagreement, Steadiness, steadiness_of_runs
 from linkscope.errors import LinkscopeError
 from linkscope.report import choose_text
+from linkscope.report.exports.origin import origin
 from linkscope.results.run_file import RunFile
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
@@ -41,6 +42,9 @@ def test_runs_count_together_by_the_interval_between_them() -> None:
     alike = joined([runs[0], runs[2]])
     assert only(choose(figures(alike))).ranges[0].best == ("shm-copy from shm to shm",)
     assert {len(row.measured) for row in alike.rows} == {2}
+    assert "from synthetic.jsonl, synthetic.jsonl, " in origin(alike)[0]
+    forged = replace(runs[0], header={**runs[0].header, "joined": 5})
+    assert "from synthetic.jsonl, " in origin(forged)[0]
     ids = {row.id for row in runs[0].rows}
     part = replace(runs[1], rows=runs[1].rows[:-1])
     assert replace(steadiness_of_runs([runs[0], part], ids), apart=None) == Steadiness(1, 2, of_cpus=True)

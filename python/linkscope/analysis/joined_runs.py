@@ -15,7 +15,7 @@ from linkscope.results.run_file import RunFile
 
 def joined(runs: Sequence[RunFile]) -> RunFile:
     """One run that has each case of ``runs`` once, with a run's figure as one replicate; all else is the last one's,
-    and "joined" in its header has the names of all files.
+    and ``joined`` has the names of all files.
 
     A case that not all have counts with those that have it. Raises LinkscopeError where two are of different nodes, are
     one run, or measured a case by different MPI libraries.
@@ -37,7 +37,7 @@ def joined(runs: Sequence[RunFile]) -> RunFile:
     notices = dict.fromkeys(notice for run in runs for notice in run.notices)
     return replace(
         last,
-        header={**last.header, "joined": [run.path.name for run in runs]},
+        joined=tuple(run.path.name for run in runs),
         rows=tuple(folded([_one_replicate(row) for row in rows]) for rows in cases.values()),
         notices=tuple(notices),
     )

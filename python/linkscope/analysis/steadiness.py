@@ -13,8 +13,6 @@ from linkscope.results.run_file import RunFile
 
 _OF_CPUS = "numa:"
 """Begins the executor's name where a CPU moves the bytes."""
-
-
 APART = 2.0
 """Factor by which a run's figure stands apart from those of other runs, which agree better among themselves."""
 

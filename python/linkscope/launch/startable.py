@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 from linkscope.errors import LinkscopeError
 from linkscope.launch.engines import Engine
@@ -13,6 +14,8 @@ from linkscope.launch.launcher.launch_options import LaunchOptions
 from linkscope.launch.launcher.mpiexec import ONE_MPI, Mpiexec, library_of
 from linkscope.plan.case_groups import uses_mpi
 from linkscope.plan.planned_case import PlannedCase
+
+Json = dict[str, Any]
 
 
 def startable(planned: Sequence[PlannedCase], launching: LaunchOptions, engine: Engine) -> list[PlannedCase]:
@@ -29,16 +32,16 @@ def startable(planned: Sequence[PlannedCase], launching: LaunchOptions, engine: 
         if one.skip is None and int(one.case.get("processes", 1)) > 1:
             kind, by_mpi = launching.kind_for(one.case, os.environ, None), uses_mpi(one.case)
             if (kind, by_mpi) not in reasons:
-                reasons[kind, by_mpi] = _why_not(kind, launching, engine, by_mpi)
+                reasons[kind, by_mpi] = _why_not(kind, launching, engine, one.case)
             reason = reasons[kind, by_mpi]
         found.append(one if reason is None else replace(one, skip=reason))
     return found
 
 
-def _why_not(kind: str, launching: LaunchOptions, engine: Engine, by_mpi: bool) -> str | None:
+def _why_not(kind: str, launching: LaunchOptions, engine: Engine, case: Json) -> str | None:
     try:
         launcher = launching.open(kind, engine.name, None)
-        if by_mpi and isinstance(launcher, Mpiexec):
+        if uses_mpi(case) and isinstance(launcher, Mpiexec):
             _check_family(launcher, str(engine.description.get("versions", {}).get("MPI", "")))
     except LinkscopeError as error:
         if launching.is_asked_for:

@@ -383,8 +383,7 @@ def closings(answer: Choice, most: int = MOST_SIZES) -> list[str]:
 
 def untold(answer: Choice, most: int = MOST_SIZES) -> str:
     """Which others are as good as the best of a range, or not told apart from it, at single sizes within it: "as good,
-    or not told apart: copy-engine at 256 MiB"; may be empty. ``most``: sizes, and ways, that are named
-    one by one."""
+    or not told apart: copy-engine at 256 MiB"; may be empty. ``most``: sizes, and ways, that are named one by one."""
     found: dict[str, list[int]] = {}
     for at in answer.sizes:
         around = {name for one in answer.ranges if one.first <= at.bytes <= one.last for name in one.best}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from linkscope.results.row import origin_name
+from linkscope.results.run_file import RunFile
 from linkscope.results.run_stream import Run
 
 MOST_FILES = 3
@@ -14,7 +15,7 @@ def origin(run: Run) -> list[str]:
     versions = run.header.get("engine", {}).get("versions", {})
     named = ", ".join(f"{name} {versions[name]}" for name in ("nccl", "CUDA runtime") if name in versions)
     tool = origin_name(run.header)
-    files = run.header.get("joined", [run.path.name])
+    files = (run.joined if isinstance(run, RunFile) else ()) or (run.path.name,)
     named_files = ", ".join(files) if len(files) <= MOST_FILES else f"{len(files)} runs, the last {files[-1]}"
     words = [
         f"Written by linkscope {run.header['version']} from {named_files}, {run.header['started']}",
