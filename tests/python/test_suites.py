@@ -399,11 +399,11 @@ def test_pytorchs_collectives_are_all_there_from_graphs_but_none_that_could_not_
             assert "recorded" not in row.parameters, row.name
 
 
-def over(hosts: int, machine: Node) -> dict[str, list[PlannedCase]]:
-    """Cases of suite collectives by row, where processes are started on so many hosts."""
+def over(hosts: int, machine: Node, slots: int = 0) -> dict[str, list[PlannedCase]]:
+    """Cases of suite collectives by row, where processes are started on so many hosts that have so many slots."""
     suite = load_suite("collectives")
     by_row: dict[str, list[PlannedCase]] = {}
-    for one in expand([suite], machine, whole_catalog(suite), Selection(hosts=hosts)):
+    for one in expand([suite], machine, whole_catalog(suite), Selection(hosts=hosts, slots=slots)):
         by_row.setdefault(one.case["name"], []).append(one)
     return by_row
 
@@ -440,3 +440,24 @@ def test_more_cases_than_a_plan_holds_are_refused_before_they_are_built(tmp_path
     suite = load_suite(str(path))
     with pytest.raises(LinkscopeError, match=r"row copy: with it the plan has 1,280,000 cases; 1,000,000 are the most"):
         expand([suite], node(2), whole_catalog(suite), Selection())
+
+
+@pytest.mark.parametrize(
+    ("hosts", "slots", "by_size", "by_members"),
+    [
+        (4, 32, {2, 4, 32}, {2, 4, 8, 16, 32}),
+        (1, 6, {2, 4, 6}, {2, 4, 8, 16, 32, 64}),
+        (1, 0, {2, 4}, {2, 4, 8, 16, 32, 64}),
+    ],
+)
+def test_collectives_of_cpus_have_as_many_members_as_there_are_slots(
+    h200s: Node, hosts: int, slots: int, by_size: set[int], by_members: set[int]
+) -> None:
+    found = over(hosts, h200s, slots)
+    for row, counts in {"host-mpi": by_size, "host-mpi-by-members": by_members, "barrier-mpi": by_members}.items():
+        assert {one.case["processes"] for one in found[row]} == counts, row
+
+
+def test_more_slots_than_a_collective_may_have_members_are_told(h200s: Node) -> None:
+    of_all = [one for one in over(4, h200s, 256)["host-mpi"] if one.case["processes"] == 256]
+    assert {str(one.skip).partition(":")[0] for one in of_all} == {"of a collective 80 members are the most"}

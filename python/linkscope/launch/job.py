@@ -267,7 +267,8 @@ def prepare(request: Request, measured: frozenset[str] = frozenset()) -> Job:
     known = sorted({*engine.methods, *packaged_methods()}) if request.methods else []
     selected = selection(node, known, request.devices, request.methods, request.sizes, request.clock)
     if not described:
-        selected = replace(selected, hosts=max(len(request.launching.peers), 1))
+        size = request.launching.job_size()
+        selected = replace(selected, hosts=size.hosts, slots=size.slots)
     planned = expand(suites, node, engine.catalog(), selected)
     planned = planned if request.keyword is None else picked(planned, request.keyword, suites)
     if not described:

@@ -20,7 +20,7 @@ from linkscope.plan.modelled import modelled_case
 from linkscope.plan.patterns import PATTERNS
 from linkscope.plan.planned_case import PlannedCase
 from linkscope.plan.select import Selection, allowed_devices
-from linkscope.plan.suite import MOST_MEMBERS, Suite
+from linkscope.plan.suite import MOST_MEMBERS, SLOTS, Suite
 from linkscope.plan.suite_row import SuiteRow
 from linkscope.plan.unsupported import unsupported
 from linkscope.plan.vendor import VENDORS, own_variants, vendor_of
@@ -110,7 +110,7 @@ def _check_number(rows: Sequence[SuiteRow], paths: Paths, selected: Selection) -
 
 def _candidates(row: SuiteRow, paths: Paths, selected: Selection) -> Candidates:
     allowed = allowed_devices(paths.node, selected.devices)
-    counts = _counts(row, paths.node)
+    counts = _counts(row, paths.node, selected)
     return Candidates(paths, row.source.on, row.destination.on, allowed, counts, selected.hosts)
 
 
@@ -169,14 +169,16 @@ def _expand_row(row: SuiteRow, paths: Paths, catalog: EngineCatalog, selected: S
                 yield PlannedCase(case, reason)
 
 
-def _counts(row: SuiteRow, node: Node) -> tuple[int, ...]:
-    """How many members the row's collectives shall have; empty where it leaves that to the devices."""
-    cpus = max(_cpus(node), 2)
-    return tuple(
-        dict.fromkeys(
-            count for text in row.counts for count in parse_counts(text, cpus if "max" in text else MOST_MEMBERS)
-        )
+def _counts(row: SuiteRow, node: Node, selected: Selection) -> tuple[int, ...]:
+    """How many members the row's collectives shall have; empty where it leaves that to the devices, or to slots whose
+    number nobody says."""
+    cpus = selected.slots if selected.hosts > 1 and selected.slots else max(_cpus(node), 2)
+    slots = {SLOTS: [selected.slots] if selected.slots > 1 else []}
+    counts = (
+        slots[text] if text in slots else parse_counts(text, cpus if "max" in text else MOST_MEMBERS)
+        for text in row.counts
     )
+    return tuple(dict.fromkeys(count for some in counts for count in some))
 
 
 def _cpus(node: Node) -> int:
@@ -196,6 +198,8 @@ def _far(layout: FlowLayout, point: AxisPoint, catalog: EngineCatalog) -> str | 
 
 def _crowded(layout: FlowLayout, point: AxisPoint, node: Node, hosts: int) -> str | None:
     """Why the members of a collective cannot be so many: they wait for one another, so each needs a CPU."""
+    if len(layout.members) > MOST_MEMBERS:
+        return f"of a collective {MOST_MEMBERS} members are the most: sums over more are not exact in every type"
     if point.processes == "each" and len(layout.members) > (cpus := _cpus(node) * hosts) > 0:
         among = f"{hosts} hosts like {node.name} show" if hosts > 1 else f"{node.name} shows"
         return f"{len(layout.members)} processes want a CPU each; {among} {cpus}"

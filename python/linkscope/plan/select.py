@@ -25,7 +25,8 @@ class Selection:
     """Empty fields narrow nothing.
 
     ``sizes`` replaces those of bandwidth rows, messages and collectives; other latencies and regions keep theirs. A row
-    that takes none of ``sizes`` is left out. ``hosts``: those, alike, on which processes are started.
+    that takes none of ``sizes`` is left out. ``hosts``: those, alike, on which processes are started; ``slots``:
+    for how many processes they have room in all, 0 where nobody says.
     """
 
     devices: tuple[str, ...] = ()
@@ -33,6 +34,7 @@ class Selection:
     sizes: tuple[int, ...] = ()
     clock: str | None = None
     hosts: int = 1
+    slots: int = 0
 
     def rows_of(self, suite: Suite, traits_of: Callable[[str], MethodTraits] = assumed_method) -> list[SuiteRow]:
         """The suite's rows as this selection leaves them; ``traits_of`` a method say if it sends empty messages."""

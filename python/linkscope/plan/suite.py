@@ -30,6 +30,8 @@ MOST_FLOWS = 64
 """Flows on the same ends at the same time; more are a typing error."""
 MOST_MEMBERS = 80
 """Of a collective: sums over more are not exact in every type (engine/model/elements.hpp)."""
+SLOTS = "slots"
+"""Among counts of members: as many as the hosts, the job or the ranks have room for."""
 
 
 @dataclass(frozen=True)
@@ -283,7 +285,7 @@ def _contradiction_of_members(row: SuiteRow, data: Json) -> str | None:
         return "collective: barrier moves nothing: it has a row of its own, without sizes"
     if row.counts and row.pattern != "all":
         return f"members: count: the pattern {row.pattern} says itself how many there are"
-    for text in row.counts:
+    for text in (text for text in row.counts if text != SLOTS):
         parse_counts(text, MOST_MEMBERS)  # raises where it is no range
     if row.x not in ("bytes", "members", *row.parameters):
         return f"x: {row.x} is neither bytes nor members, nor one of its parameters"

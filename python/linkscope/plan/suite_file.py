@@ -23,6 +23,7 @@ Figure = Literal["first", "half", "sum", "aggregate", "latency", "touched", "alg
 Collective = Literal["all-reduce", "reduce", "broadcast", "reduce-scatter", "all-gather", "all-to-all", "barrier"]
 Vendor = Literal["amd", "nvidia"]
 Count = Annotated[int, Meta(ge=1, le=64)]
+MemberCount = Annotated[int, Meta(ge=2)] | Literal["slots"]
 Interface = Literal["mpi", "xccl", "direct"]
 Staging = Literal["none", "full"]
 Steps = Annotated[int, Meta(ge=1, le=1_000_000)]
@@ -59,7 +60,7 @@ class MemberFields(msgspec.Struct, forbid_unknown_fields=True):
     placement: Placement | UnsetType = UNSET
     first_touch: Toucher | UnsetType = UNSET
     advice: Advice | UnsetType = UNSET
-    count: Value | Annotated[list[Annotated[int, Meta(ge=2)]], Meta(min_length=1)] | UnsetType = UNSET
+    count: Value | Annotated[list[MemberCount], Meta(min_length=1)] | UnsetType = UNSET
 
 
 class BackgroundFields(msgspec.Struct, forbid_unknown_fields=True):

@@ -68,8 +68,9 @@ class SuiteRow:
 
     A row of ``collectives`` has members in the place of two ends: ``source`` is what each of them is, ``destination``
     is on the same kind of device and has no memory. ``counts``: how many members there are, where the devices do not
-    say it (``max`` stands for the CPUs). ``processes``: one, or each: two ends in a process of their own each, or every
-    member in its own; of a collective also a number: so many share the members out.
+    say it (``max`` stands for the CPUs, of several hosts for their slots; ``SLOTS`` for those). ``processes``: one, or
+    each: two ends in a process of their own each, or every member in its own; of a collective also a number: so many
+    share the members out.
     """
 
     suite: str

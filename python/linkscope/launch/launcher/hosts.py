@@ -1,14 +1,28 @@
-"""Hosts: the names of those that a user has listed, as launchers spell them, and one process for each."""
+"""Hosts: those that a user has listed, as launchers spell them, or a batch system gave, for how many processes they
+have slots, and one process for each."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 
 _PART = re.compile(r"(?:\[[^]]*\]|[^,\[])+")
 _RANGES = re.compile(r"\[([^]]*)\]")
+_SLOTS = re.compile(r"(?:^\S+?:|\bslots\s*=\s*)(\d{1,6})\b")
+"""Of a host in a list or a hostfile: "node1:4", "node1 slots=4"."""
+
+
+@dataclass(frozen=True)
+class JobSize:
+    """``hosts``: on how many processes are started; ``slots``: for how many processes they have room in all, 0 where
+    nobody says."""
+
+    hosts: int = 1
+    slots: int = 0
 
 
 def named_hosts(listed: str | None, file: str | None = None) -> tuple[str, ...]:
@@ -17,12 +31,25 @@ def named_hosts(listed: str | None, file: str | None = None) -> tuple[str, ...]:
     """
     if file is None:
         return tuple(dict.fromkeys(name for part in _PART.findall(listed or "") for name in _spelt_out(part)))
-    try:
-        lines = Path(file).read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeError):
-        return ()
-    words = (line.partition("#")[0].split() for line in lines)
-    return tuple(dict.fromkeys(first[0].partition(":")[0] for first in words if first))
+    return tuple(dict.fromkeys(line.split()[0].partition(":")[0] for line in _lines(file)))
+
+
+def size_of_listed(listed: str | None, file: str | None = None) -> JobSize:
+    """Of what ``named_hosts`` takes; it has slots where each host says how many."""
+    hosts = len(named_hosts(listed, file))
+    parts = _PART.findall(listed or "") if file is None else _lines(file)
+    slots = [int(found[1]) for part in parts if (found := _SLOTS.search(part.strip()))]
+    return JobSize(max(hosts, 1), sum(slots) if len(slots) == hosts else 0)
+
+
+def size_of_job(environment: Mapping[str, str]) -> JobSize:
+    """Of the job of a batch system that this process is in: Slurm's tasks, a line of PBS's or LSF's file for each."""
+    if "SLURM_JOB_ID" in environment:
+        hosts, tasks = (environment.get(name, "") for name in ("SLURM_JOB_NUM_NODES", "SLURM_NTASKS"))
+        return JobSize(max(_whole(hosts), 1), _whole(tasks))
+    listed = environment.get("PBS_NODEFILE") or environment.get("LSB_DJOB_HOSTFILE")
+    slots = Counter(_lines(listed)) if listed else Counter()
+    return JobSize(max(len(slots), 1), slots.total())
 
 
 def one_a_host(
@@ -33,6 +60,19 @@ def one_a_host(
     """
     placed = any(placing.fullmatch(word) for word in words)
     return told if len(hosts) > 1 and processes == len(hosts) and not placed else ()
+
+
+def _lines(file: str) -> list[str]:
+    """Without comments and empty ones; none where it cannot be read."""
+    try:
+        lines = Path(file).read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeError):
+        return []
+    return [text for line in lines if (text := line.partition("#")[0].strip())]
+
+
+def _whole(text: str) -> int:
+    return int(text) if text.isascii() and text.isdigit() else 0
 
 
 def _spelt_out(part: str) -> list[str]:

@@ -13,7 +13,7 @@ from typing import Any
 from linkscope.errors import LinkscopeError
 from linkscope.launch.group.control import LOOPBACK, own_address
 from linkscope.launch.launcher import inside
-from linkscope.launch.launcher.hosts import named_hosts
+from linkscope.launch.launcher.hosts import JobSize, named_hosts, size_of_job, size_of_listed
 from linkscope.launch.launcher.inside import InsideJob, JobLeader
 from linkscope.launch.launcher.launcher import Launcher
 from linkscope.launch.launcher.local import Local
@@ -81,6 +81,14 @@ class LaunchOptions:
     def peers(self) -> list[str]:
         """Names of hosts that are asked for."""
         return list(named_hosts(self.hosts, self.hostfile))
+
+    def job_size(self, environment: Mapping[str, str] = os.environ) -> JobSize:
+        """On how many hosts processes are started, and how many there is room for."""
+        if self.launcher == "local":
+            return JobSize()
+        if self.hosts or self.hostfile:
+            return size_of_listed(self.hosts, self.hostfile)
+        return inside.job_size(environment) or size_of_job(environment)
 
     def variables(self, environment: Mapping[str, str] = os.environ) -> dict[str, str]:
         """What engines must find in ``environment`` besides: the MPI of the mpiexec that was asked for."""
@@ -164,10 +172,4 @@ def requirement(cases: Iterable[Json], size: int) -> str | None:
 
 def _several_hosts(environment: Mapping[str, str]) -> bool:
     """Whether a batch system gave this job more than one host."""
-    if environment.get("SLURM_JOB_NUM_NODES", "1") != "1":
-        return True
-    listed = environment.get("PBS_NODEFILE") or environment.get("LSB_DJOB_HOSTFILE")
-    try:
-        return listed is not None and len(set(Path(listed).read_text(encoding="utf-8").split())) > 1
-    except OSError:
-        return False
+    return size_of_job(environment).hosts > 1
