@@ -95,3 +95,11 @@ def test_an_import_without_links_says_what_would_judge_it(tmp_path: Path) -> Non
     linked = explain(import_file(sample, tmp_path / "linked.jsonl", Wanted(node=node)))
     assert linked.judged > 0
     assert not linked.links_unknown
+
+
+def test_an_import_without_links_is_not_judged_by_the_copies_within_its_gpus(tmp_path: Path) -> None:
+    """Those can be held against one another; of the paths between GPUs, and to the host, that says nothing."""
+    bare = explain(import_file(SAMPLES["nvbandwidth-0.8.txt"], tmp_path / "bare.jsonl", Wanted()))
+    assert bare.judged > 0
+    assert "linkscope import FILE --machine NAME" in explain_text.headline(bare)
+    assert "alike" not in explain_text.headline(bare)

@@ -177,7 +177,7 @@ def test_rounds_are_a_number_or_two() -> None:
 def test_ranks_say_that_rounds_which_were_asked_for_do_not_count(
     bench: Bench, monkeypatch: pytest.MonkeyPatch, rounds: str, overruled: bool
 ) -> None:
-    monkeypatch.setattr("linkscope.launch.launcher.inside.place", lambda: JobRank(0, 2, "job", again=False))
+    monkeypatch.setattr("linkscope.launch.launcher.inside.place", lambda *_: JobRank(0, 2, "job", again=False))
     ended = bench.cli("run", bench.suite, "--rounds", rounds, "--dry-run")
     assert ended.code == 0, ended.err
     assert ONCE in ended.out

@@ -16,6 +16,7 @@ from linkscope.analysis.layers import Layer, layers
 from linkscope.analysis.ledger import NVSWITCH, SIBLINGS, Ledger, ledgers
 from linkscope.analysis.left_out import left_out
 from linkscope.analysis.model_inputs import is_predicted
+from linkscope.analysis.spoilers import spoilers
 from linkscope.analysis.study import studies_of
 from linkscope.displayed import Displayed
 from linkscope.machine.described import is_packaged
@@ -84,10 +85,11 @@ class Diagnosis(Displayed):
     what is expected by more than the tolerance would allow if their intervals were not that wide. ``unjudged``: paths
     with nothing to hold them against. ``left_out``: how many other figures the run has, by why nobody can say what to
     expect of them. ``layers``: what a method adds to the one below it. ``failed``: cases that failed, by why.
-    ``notices``: what the run says of itself, such as that it is an excerpt. ``packaged``: whether the node is described
-    as one that comes with linkscope; ``studies`` that measured such a node. ``predicted``: how many of the figures
-    that were held against what is known a model was not given. ``links_unknown``: it is an import that was told neither
-    run nor machine. ``unseen``: GPUs of the node of which nothing was judged."""
+    ``notices``: what the run says of itself, such as that it is an excerpt, or that other work ran. ``packaged``:
+    whether the node is described as one that comes with linkscope; ``studies`` that measured such a node.
+    ``predicted``: how many of the figures that were held against what is known a model was not given.
+    ``links_unknown``: it is an import that was told neither run nor machine. ``unseen``: GPUs of the node of which
+    nothing was judged."""
 
     node: str
     modelled: bool
@@ -175,7 +177,7 @@ def explain(run: RunFile) -> Diagnosis:
         left_out=left_out(parts, {one.id for one in accounts} | {one.id for one in waits}),
         layers=layers(run.rows),
         failed=_failed(run.with_status("failed")),
-        notices=(*([f"imported from {tool}"] if tool else []), *run.notices),
+        notices=(*([f"imported from {tool}"] if tool else []), *spoilers(run), *run.notices),
         links_unknown=bool(tool) and not node.links,
         unseen=_unseen(node, every),
     )

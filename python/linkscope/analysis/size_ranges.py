@@ -62,14 +62,15 @@ class SizeRange:
     """From ``first`` to ``last`` bytes, both measured, each of ``best`` is best or as good; cheapest first.
 
     ``excess``: of every rival that is worse at some size there, the least and the most that it costs more: 0.12 for
-    12 %, 0 where it is not told apart from the best. One that is as good wherever it was measured, but was not measured
-    at all sizes, is in neither.
+    12 %, 0 where it is not told apart from the best. ``partly``: those of them that were not measured at all sizes
+    there. One that is as good wherever it was measured, but was not measured at all sizes, is in none of these.
     """
 
     first: float
     last: float
     best: tuple[str, ...]
     excess: tuple[tuple[str, float, float], ...]
+    partly: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -115,7 +116,8 @@ def size_ranges(rivals: Rivals) -> tuple[SizeRange, ...]:
 
 def with_equals(rivals: Rivals, ranges: Sequence[SizeRange]) -> tuple[SizeRange, ...]:
     """The same ``ranges``, each parted where at its first or its last sizes, or at several in between, the same others
-    are as good as its best, behind which they then stand."""
+    are as good as its best, behind which they then stand. Only of others that were measured at all of its sizes does
+    that say anything."""
     return tuple(part for one in ranges for part in _parted(rivals, one))
 
 
@@ -175,8 +177,9 @@ def _parted(rivals: Rivals, whole: SizeRange) -> Iterator[SizeRange]:
     sizes = [size for size in _shared(rivals) if whole.first <= size <= whole.last]
     best = set(whole.best)
     plain: list[float] = []
+    others = {name: costs for name, costs in rivals.items() if set(sizes) <= set(costs)}
     while sizes:
-        count = _as_good(rivals, sizes, best)
+        count = _as_good(others, sizes, best)
         if count >= FEWEST_ALIKE or (count and (not plain or count == len(sizes))):
             if plain:
                 yield _part(rivals, plain, best)
@@ -194,7 +197,7 @@ def _part(rivals: Rivals, sizes: Sequence[float], best: set[str]) -> SizeRange:
 
 
 def _as_good(rivals: Rivals, sizes: Sequence[float], best: set[str]) -> int:
-    """At how many of the first ``sizes`` the same others are as good as ``best``."""
+    """At how many of the first ``sizes`` the same others are as good as ``best``; of ``rivals`` some are."""
     common = equals(rivals, sizes[0])
     for count, size in enumerate(sizes):
         common &= equals(rivals, size)
@@ -213,6 +216,7 @@ def _range(rivals: Rivals, sizes: Sequence[float], best: set[str]) -> SizeRange:
         last=sizes[-1],
         best=tuple(name for name in ordered if name in best),
         excess=tuple((name, over[name][0], over[name][2]) for name in ordered if name in worse),
+        partly=tuple(name for name in ordered if name in worse and not set(sizes) <= set(rivals[name])),
     )
 
 

@@ -59,7 +59,8 @@ def explain(
     full: Annotated[bool, typer.Option("--full", help="Every finding and path, with sources.")] = False,
     as_json: AsJson = False,
 ) -> int:
-    """Is this node as fast as it should be, and if not, why? Exit code 1 where something is slower than expected."""
+    """Is this node as fast as it should be, and if not, why? Exit code 1 if something is slower than expected, 0 else,
+    also where nothing could be judged: `linkscope check` tells that apart."""
     from linkscope.analysis.excerpt import readable
     from linkscope.analysis.explain import explain as find
     from linkscope.report import explain_text

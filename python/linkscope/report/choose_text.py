@@ -40,6 +40,8 @@ ALIKE, ALIKE_IN_MODEL = (
 )
 IN_SEVERAL_WAYS = "things that this run did in several ways"
 ALONE = "Not done in two ways at the same sizes:"
+WHERE_MEASURED = " (not at all these sizes)"
+"""After what a way costs more in a range of sizes of which it has some."""
 UNDECIDED = " ?"
 """After what a way costs more, where intervals do not tell it apart from the best."""
 OF_UNDECIDED = "+12 % ?: costs more by its median, but intervals cannot tell it from the best."
@@ -138,7 +140,7 @@ def _of_questions(found: Choices) -> str:
         several = wording.count(len(found.undecided), "thing that this run did in several ways", IN_SEVERAL_WAYS)
         return (
             f"Cannot tell which way is faster: of {several}, {TOO_WIDE} leave every size open. Measure where nothing "
-            "else runs, or in more rounds: `--rounds 6:12`."
+            "else runs, or in more rounds: `linkscope run --rounds 6:12`."
         )
     if not found.answers:
         return (
@@ -201,13 +203,16 @@ def sizes(one: SizeRange) -> str:
 
 
 def costs(one: SizeRange) -> str:
-    """What the next best of another interface costs more there, else the next best; and the worst."""
+    """What the next best of another interface costs more there, else the next best; and the worst. Of one that was not
+    measured at all sizes there it is said."""
     if not one.excess:
         return ""
     winners = set(map(interface, one.best))
-    following = next((loser for loser in one.excess if interface(loser[0]) not in winners), one.excess[0])
+    following = min(one.excess, key=lambda loser: (interface(loser[0]) in winners, loser[0] in one.partly))
     named = (following, max(one.excess, key=lambda loser: loser[2]))
-    told = dict.fromkeys(f"{way(name)} {_more(least, most)}" for name, least, most in named)
+    told = dict.fromkeys(
+        f"{way(name)} {_more(least, most)}{WHERE_MEASURED if name in one.partly else ''}" for name, least, most in named
+    )
     return "; worst ".join(told)
 
 
@@ -363,7 +368,8 @@ def _together(spans: Sequence[SizeRange]) -> SizeRange:
     for name, least, most in (loser for span in spans for loser in span.excess):
         low, high = found.get(name, (least, most))
         found[name] = min(low, least), max(high, most)
-    return replace(spans[0], excess=tuple((name, *cost) for name, cost in found.items()))
+    partly = dict.fromkeys(name for span in spans for name in span.partly)
+    return replace(spans[0], excess=tuple((name, *cost) for name, cost in found.items()), partly=tuple(partly))
 
 
 def closings(answer: Choice, most: int = MOST_SIZES) -> list[str]:

@@ -55,7 +55,8 @@ def verdict(found: Comparison) -> str:
     if found.unknown < count or found.lost:
         same = f"{found.count(SAME)} of {count} figures are the same within {wording.percent(found.threshold)}"
         more = ": more runs of each side would tell" if found.farthest else ""
-        text += f" {same}, {found.count(UNCLEAR)} can't be told from noise{_farthest(found, ', whose')}{more}."
+        text += f" {same}, {found.count(UNCLEAR)} can't be told from noise{more}."
+        text += _farthest(found)
     if found.gone:
         text += f" Not measured in NEW: {wording.count(len(found.gone), 'case')} of BASE ({_why_gone(found)})."
     if found.seen_from:
@@ -79,17 +80,19 @@ def _unchanged(found: Comparison) -> str:
     if not found.unknown:
         return nothing
     if found.unknown == count:
-        return (
-            f"cannot tell: of {wording.count(count, 'figure')} no interval between runs is known{_farthest(found, ';')}"
-        )
+        farthest = _farthest(found).removesuffix(".")
+        return f"cannot tell: of {wording.count(count, 'figure')} no interval between runs is known.{farthest}"
     known = wording.count(count - found.unknown, "figure")
     return f"{nothing} in {known}; of {found.unknown} no interval between runs is known"
 
 
-def _farthest(found: Comparison, lead: str) -> str:
-    """After ``lead`` the largest difference that can't be told from none; empty where there is none."""
+def _farthest(found: Comparison) -> str:
+    """The largest difference that can't be told from none: a sentence behind a space; empty where there is none."""
     one = found.farthest
-    return f"{lead} medians differ by up to {percent(one.ratio)} ({one.name})" if one else ""
+    if one is None:
+        return ""
+    sides = f"{wording.value(one.base)} to {wording.value(one.new)} {one.unit}"
+    return f" Farthest apart: {sides}, {percent(one.ratio)}, {one.name}."
 
 
 def _alpha(found: Comparison) -> str:

@@ -35,6 +35,11 @@ ONE_OF_EACH = (
 EARLIER = (
     "`linkscope compare BASE RUN` holds a run against an earlier one; host memory and processes want two runs of each"
 )
+NO_LINKS = (
+    "the imported file does not say what links the node has, so there is nothing to hold its figures against. "
+    "`linkscope import FILE --machine NAME` takes them from a described node (`linkscope list machines`), `--beside "
+    "RUN` from a run on the same node: then figures are judged."
+)
 FEW = 3
 """Findings that are shown unless all are asked for."""
 
@@ -43,7 +48,7 @@ def show(found: Diagnosis, console: Console) -> None:
     """In at most 40 lines: the gravest findings, and of each kind of path the one that is furthest below."""
     shown = found.shortfalls[:FEW]
     told = [one for one in found.accounts if one.held_against or one.line_gbps is not None]
-    worst = _worst(told)[: MOST_LINES_OF_TABLE - 4 * len(shown)]
+    worst = _worst(told)[: max(MOST_LINES_OF_TABLE - 4 * len(shown) - 2 * len(found.notices), 0)]
     _print_head(found, shown, console)
     _print_tables(found, [*worst, *(one for one in _odd(found, shown) if one not in worst)], [], console)
     if worst:
@@ -90,7 +95,9 @@ def headline(found: Diagnosis) -> str:
     if not found.shortfalls:
         but = ", as far as intervals tell" if found.unsure else ""
         if not found.published:
-            alike = f"those of one kind are alike in this run{but}"
+            if found.links_unknown:
+                return f"{_failures(found)}Cannot tell: {NO_LINKS}"
+            alike = f"of {found.judged} that could be compared those of one kind are alike in this run{but}"
             return f"{_failures(found)}Cannot tell whether this is normal: nothing is published of such paths; {alike}."
         if not found.accounts or any(one.held_against == SIBLINGS for one in found.accounts):
             paths = f"Paths with published figures are as fast on this node as they should be{but}."
@@ -140,7 +147,7 @@ def _unsure(some: Sequence[Ledger]) -> str:
     name = f"{_path(worst)} by {worst.method} at {wording.size(worst.bytes)}"
     named = name if len(some) == 1 else f"most of all {name}"
     count = wording.count(len(some), "figure")
-    return f"{count} may be short, but too uncertain to tell: {named}. `--rounds 6:12` tells more."
+    return f"{count} may be short, but too uncertain to tell: {named}. `linkscope run --rounds 6:12` tells more."
 
 
 def _of_published(found: Diagnosis) -> str:
@@ -217,12 +224,7 @@ def _nothing(found: Diagnosis) -> str:
     if kinds <= {OF_CPUS, OF_PROCESSES} and not found.accounts:
         return f"nothing is published to hold messages and collectives against. {_of_layer(found)}{EARLIER}."
     if found.links_unknown:
-        return (
-            "the imported file does not say what links the node has, so there is nothing to hold figures against. "
-            "`linkscope import FILE --machine NAME` takes them from a described node (`linkscope list machines`), "
-            "`--beside RUN` from a run on the same node: then figures are judged. `linkscope choose RUN` and "
-            "`linkscope analyze RUN` say what this one tells."
-        )
+        return f"{NO_LINKS} `linkscope choose RUN` and `linkscope analyze RUN` say what this one tells."
     return (
         f"this run has no transfer of {wording.size(SATURATED)} or more between GPUs, or a GPU and pinned host memory, "
         "that could be held against a published figure or a sibling. A run of the suite default has them; `linkscope "

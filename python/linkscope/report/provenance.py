@@ -10,10 +10,9 @@ from datetime import datetime
 from typing import Any
 
 from linkscope.analysis.headline import headline
+from linkscope.analysis.spoilers import spoilers
 from linkscope.analysis.summary import DEFAULT_PRECISION
-from linkscope.machine.doctor import Finding, examine
 from linkscope.machine.node import Node
-from linkscope.machine.state import MachineState
 from linkscope.report import wording
 from linkscope.results.other_sizes import other_sizes
 from linkscope.results.row import Row, origin_name
@@ -182,7 +181,7 @@ def _flatten(data: Any, prefix: str) -> list[tuple[str, str]]:
 def remarks(run: RunFile) -> list[str]:
     """What a reader must know before any figure: what the doctor finds in the recorded state (problems and
     warnings, not notes), sizes that were not asked for, cases without a row, an odd file. One line each."""
-    lines = [f"{finding.what}: {finding.why_it_matters}" for finding in _findings(run)]
+    lines = spoilers(run)
     lines += filter(None, [unasked(run)])
     if run.missing:
         count = f"{len(run.missing)} of {len(run.plan_ids) + run.left_out} planned cases have no figure"
@@ -204,12 +203,3 @@ def _rounds_lacking(run: RunFile) -> list[str]:
         return [f"the budget ended in round {min(had) + 1}: of {len(run.rows)} cases {counts}"]
     what = f"interrupted in round {min(had) + 1}: of {len(run.rows)} cases {counts}"
     return [f"{what}; `linkscope run --resume -o {run.path}` completes it"]
-
-
-def _findings(run: RunFile) -> list[Finding]:
-    """Of the state before the first case; none where the run recorded no state, as of a described node."""
-    state, engine = run.header.get("state"), run.header.get("engine")
-    if not state or not engine:
-        return []
-    found = examine(run.node, MachineState.from_json(state), {engine.get("backend", "unknown"): engine})
-    return [finding for finding in found if finding.severity != "note"]
