@@ -15,7 +15,7 @@ from linkscope.analysis.curves import CurveSet
 from linkscope.analysis.explain import explain
 from linkscope.analysis.figures import figures
 from linkscope.analysis.overview import overview
-from linkscope.report import brief_text, by_size_text, choose_text, html_use, wording
+from linkscope.report import brief_text, by_size_text, choose_caveats, html_use, wording
 from linkscope.report.peer_formats import osu
 from linkscope.results.row import Row
 from linkscope.results.run_file import RunFile
@@ -86,7 +86,7 @@ def test_choose_ranks_no_size_at_which_one_is_assumed(messages: RunFile) -> None
     assert found.assumed
     assert found.answers
     assert all(one.ranges[0].first >= MIB for one in found.answers if len(one.interfaces) > 1)
-    assert any(wording.OF_NO_SOURCE in text for text in choose_text.caveats(found))
+    assert any(wording.OF_NO_SOURCE in text for text in choose_caveats.caveats(found))
     whole = [html_use.in_words(one) for one in found.answers if one.assumed and not one.equals]
     assert whole
     assert all(" MiB to " in text for text in whole)

@@ -13,7 +13,7 @@ from linkscope.analysis.figures import figures
 from linkscope.analysis.joined_runs import joined
 from linkscope.analysis.steadiness import Disagreement, Steadiness, steadiness_of_runs
 from linkscope.errors import LinkscopeError
-from linkscope.report import choose_text
+from linkscope.report import choose_caveats
 from linkscope.report.exports.origin import origin
 from linkscope.results.run_file import RunFile
 
@@ -68,7 +68,7 @@ def test_runs_of_two_nodes_do_not_count_together() -> None:
 def test_how_far_intervals_hold_is_told_with_the_answers() -> None:
     found = choose(figures(RunFile.read(FIXTURES / "runs" / "h200x4-direct.jsonl")))
     assert found.steadiness == Steadiness(once=True)
-    assert "within this run" in choose_text.read_as(found)
-    assert "between 3 runs" in choose_text.read_as(replace(found, steadiness=Steadiness(3, 3)))
-    of_cpus = choose_text.caveats(replace(found, steadiness=Steadiness(of_cpus=True)))
+    assert "within this run" in choose_caveats.read_as(found)
+    assert "between 3 runs" in choose_caveats.read_as(replace(found, steadiness=Steadiness(3, 3)))
+    of_cpus = choose_caveats.caveats(replace(found, steadiness=Steadiness(of_cpus=True)))
     assert any("`linkscope choose RUN1 RUN2 RUN3`" in line for line in of_cpus)

@@ -150,3 +150,17 @@ def test_a_rival_that_is_as_good_where_it_was_measured_costs_nothing() -> None:
     whole = {size: Cost(1, 0.9, 1.1) for size in SIZES}
     (only,) = size_ranges({"a": whole, "b": whole, "c": {SIZES[-1]: Cost(1, 0.9, 1.1)}})
     assert (set(only.best), only.excess) == ({"a", "b"}, ())
+
+
+def test_one_that_is_as_good_at_a_size_of_its_own_parts_no_range() -> None:
+    """It was measured there alone: of the other sizes that says nothing."""
+    rivals = {"push": line(2e-6, 100e9), "engine": line(9e-6, 90e9), "pull": line(2e-6, 100e9, sizes=SIZES[-1:])}
+    (only,) = with_equals(rivals, size_ranges(rivals))
+    assert (only.first, only.last, only.best) == (SIZES[0], SIZES[-1], ("push",))
+
+
+def test_what_costs_more_at_some_sizes_of_a_range_alone_is_told() -> None:
+    rivals = {"a": line(1e-6, 100e9), "b": line(2e-6, 50e9), "c": line(2e-6, 50e9, sizes=SIZES[:3])}
+    (only,) = size_ranges(rivals)
+    assert {name for name, *_ in only.excess} == {"b", "c"}
+    assert only.partly == ("c",)

@@ -118,7 +118,7 @@ class Choice:
     then the estimate with a launch for each, where ways cross and the run has what one adds. ``row``: that of the suite
     with most of its sizes, "default d2d-by-size". ``assumed``: the sizes that are left out, as the figure of a rival is
     mostly an assumed latency there. ``unknown``: those left out, as intervals beyond ``UNKNOWN_FROM`` leave open there
-    which is best.
+    which is best. ``path``: the first of ``paths``, "gpu:0>gpu:1".
     """
 
     question: Question
@@ -134,6 +134,7 @@ class Choice:
     launched: Launched | None
     assumed: tuple[int, ...] = ()
     unknown: tuple[int, ...] = ()
+    path: str = ""
 
     @property
     def stake(self) -> float:
@@ -366,10 +367,11 @@ def _answers(
 ) -> Iterator[Choice]:
     """A choice for every question with two ways or more, without ranges where no size tells; ``told`` has an entry for
     each line of ``keys``. ``launch``: what one adds, in seconds, if known."""
+    first = {question: path for question, _, path in reversed(told)}
     for question, ways, lines, row in _costs(usable, keys, told, fewest=2):
         assumed = lines.filter("assumed")["bytes"].unique().sort().to_list()
         found = _choice(question, ways, lines.filter(~polars.col("bytes").is_in(assumed)), row, launch)
-        yield replace(found, assumed=tuple(assumed))
+        yield replace(found, assumed=tuple(assumed), path=first[question])
 
 
 def _costs(

@@ -14,7 +14,8 @@ from linkscope.analysis.by_size import BySize
 from linkscope.analysis.choose import ANY, Question
 from linkscope.analysis.launch_cost import mixes_launches
 from linkscope.report import wording
-from linkscope.report.choose_text import LAUNCHES_ASIDE, MAY_BE_FASTER, meanings, title
+from linkscope.report.choose_caveats import LAUNCHES_ASIDE, MAY_BE_FASTER, meanings
+from linkscope.report.choose_text import title
 from linkscope.report.grid import GAP
 
 MOST_SIZES = 7

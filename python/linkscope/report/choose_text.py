@@ -10,14 +10,13 @@ from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
-from linkscope.analysis.cell import CALLS_INCLUDED
-from linkscope.analysis.choose import GRAPH_OF, AtSize, Choice, Choices, Question, interface
+from linkscope.analysis.choose import AtSize, Choice, Choices, Question, interface
 from linkscope.analysis.movement import BETWEEN_PROCESSES
 from linkscope.analysis.size_ranges import AS_GOOD, Crossover, SizeRange
-from linkscope.analysis.steadiness import APART, Disagreement
 from linkscope.analysis.workloads import WorkloadTable
 from linkscope.packaged_suites import packaged_suites
-from linkscope.report import direct_text, wording, workload_text
+from linkscope.report import wording, workload_text
+from linkscope.report.choose_caveats import caveats, read_as
 from linkscope.report.grid import GAP, words
 from linkscope.report.label_lines import Column, print_label_lines
 from linkscope.results.row import UNKNOWN_FROM
@@ -33,44 +32,22 @@ MOST_SIZES = 4
 TOO_WIDE = f"intervals beyond a factor of {UNKNOWN_FROM:g}"
 COST_WIDTH = 9
 """Of a column with what a way costs at a size."""
-WORDS = 'By size what is fastest, then how much longer other interfaces take (--full: every way). "or" joins ways '
-ALIKE, ALIKE_IN_MODEL = (
-    "of which 95 % intervals{of} cannot tell the faster, and those that differ by less than 1 %.",
-    "that differ by less than 1 %.",
-)
+TO_HOST = "GPU to host"
+OTHER_SUITES = ("p2p-processes (messages between processes)", "collectives")
+_OF_PROCESSES = frozenset(("mpi", "xccl", "shm-copy", "ipc-copy", "ipc-kernel", "torch-send"))
 IN_SEVERAL_WAYS = "things that this run did in several ways"
 ALONE = "Not done in two ways at the same sizes:"
-WHERE_MEASURED = " (not at all these sizes)"
+WHERE_MEASURED = " where it has figures"
 """After what a way costs more in a range of sizes of which it has some."""
 UNDECIDED = " ?"
 """After what a way costs more, where intervals do not tell it apart from the best."""
 OF_UNDECIDED = "+12 % ?: costs more by its median, but intervals cannot tell it from the best."
 
 
-LAUNCHES_ASIDE = "kernel-copy: its time holds no launch; a copy engine's holds a call each."
-LAUNCHES = f"{LAUNCHES_ASIDE} An application that launches every copy adds some microseconds."
-WITH_CALLS = (
-    "Pageable memory: by the device's clock its time holds the calls, pinned memory's does not; `run --clock host` "
-    "compares them."
-)
-NAMED = {
-    "xccl-": "xccl: NCCL or RCCL",
-    "direct-": direct_text.OF_COLLECTIVES,
-    " in xccl": "in xccl: memory of its allocator",
-    "shm-copy": "shm-copy: copies into shared memory, where the receiver reads them; mpi: into the receiver's own",
-}
-"""Parts of ways' names that say little."""
-GRAPHS = f"{GRAPH_OF}20: one launch for 20 calls; elsewhere a launch for each call."
 _OTHER_CALLS = ("ping-pong", "window", "both ways")
 """Of messages between processes, in what they are timed by: anything but one message at a time, one way."""
 _PLAIN = re.compile(r"\w[\w.-]*", re.ASCII)
 """A name that needs no quotes."""
-ONE_RUN = (
-    "What CPUs move changes from run to run by more than one run can know: `linkscope choose RUN1 RUN2 RUN3` answers "
-    "from several."
-)
-MAY_BE_FASTER = "with NVLS NCCL may be faster"
-WITH_NVLS = "`env -u NCCL_NVLS_ENABLE linkscope run collectives -k graph-recorded` measures that NCCL beside direct."
 
 
 def show(found: Choices, node: str, console: Console, asked: Sequence[WorkloadTable] = ()) -> None:
@@ -107,7 +84,20 @@ def _rest(found: Choices, matter: int, hidden: int) -> Text:
         *([f"{len(found.undecided)} that intervals leave open"] if found.undecided else []),
         *([f"{len(found.unrivalled)} not done in two ways at the same sizes"] if found.unrivalled else []),
     ]
-    return Text(f"\n{'; '.join(rest)}: see --full" if rest else "", style="dim")
+    lines = [f"\n{'; '.join(rest)}: see --full" if rest else "", _elsewhere(found)]
+    return Text("\n".join(line for line in lines if line), style="dim")
+
+
+def _elsewhere(found: Choices) -> str:
+    """Which suites answer what else moves on the devices of this run, a line; may be empty."""
+    questions = [*(one.question for one in found.answers), *found.undecided, *found.unrivalled]
+    several = any(BETWEEN_PROCESSES in one.movement or _collective(one)[0] for one in questions)
+    if several or not found.answers or any(one.interfaces & _OF_PROCESSES for one in found.answers):
+        return ""
+    by_size = {one.question.movement for one in found.answers if len(one.sizes) > 1}
+    lacks = any(one.movement == TO_HOST for one in questions) and TO_HOST not in by_size
+    others = [*(["host-device (GPU to host by size)"] if lacks else []), *OTHER_SUITES]
+    return f"Other suites: {', '.join(others)}"
 
 
 def show_all(found: Choices, node: str, console: Console, asked: Sequence[WorkloadTable] = ()) -> None:
@@ -248,49 +238,6 @@ def _head(found: Choices, node: str, asked: Sequence[WorkloadTable]) -> Group:
     words = [Text(read_as(found), style="dim")] if found.answers else []
     warnings = [Text(text, style="yellow") for text in caveats(found)]
     return Group(title, Text(verdict(found, asked), style="bold"), *map(Text, named), *words, *warnings)
-
-
-def read_as(found: Choices) -> str:
-    """How the answers are read; a model's figures have no intervals."""
-    if found.modelled:
-        return WORDS + ALIKE_IN_MODEL
-    steady = found.steadiness
-    runs = f" between {'up to ' if steady.fewest < steady.most else ''}{steady.most} runs"
-    return WORDS + ALIKE.format(of=runs if steady.most > 1 else " within this run" if steady.once else "")
-
-
-def caveats(found: Choices) -> list[str]:
-    """What a reader must know before he takes an answer: a sentence or two each."""
-    told = meanings((name for one in found.answers for name in one.rivals), (one.question for one in found.answers))
-    told += [f"{setting}: {MAY_BE_FASTER}. {WITH_NVLS}" for setting in found.settings]
-    told += [ONE_RUN] if found.answers and found.steadiness.of_cpus else []
-    told += _of_disagreement(found.steadiness.apart)
-    if found.empty:
-        told.append("Messages of 0 B move nothing, and are not ranked.")
-    if found.assumed:
-        told.append(f"Left out: sizes at which the time of any way is {wording.OF_NO_SOURCE}.")
-    if any(one.launches_aside for one in found.answers):
-        told.append(LAUNCHES)
-    if any(CALLS_INCLUDED in one.conditions[0] for one in (*found.unrivalled, *(it.question for it in found.answers))):
-        told.append(WITH_CALLS)
-    return told
-
-
-def _of_disagreement(apart: Disagreement | None) -> list[str]:
-    if apart is None:
-        return []
-    where = f"by more than a factor of {APART:g} in {apart.cases} of {wording.count(apart.shared, 'case')}"
-    if apart.name:
-        return [f"The runs differ {where}, most of all {apart.name} from the others: try without it."]
-    return [f"The runs differ {where}: name more, measured where nothing else runs."]
-
-
-def meanings(rivals: Iterable[str], questions: Iterable[Question]) -> list[str]:
-    """What names of ways and conditions mean that say little by themselves: a sentence each, may be none."""
-    ways = set(rivals)
-    named = [text for part, text in NAMED.items() if any(part in name for name in ways)]
-    graphs = any(word.startswith(GRAPH_OF) for one in questions for word in one.conditions)
-    return [*([f"{'; '.join(named)}."] if named else []), *([GRAPHS] if graphs else [])]
 
 
 def by_ranges(answers: Iterable[Choice]) -> list[list[Choice]]:

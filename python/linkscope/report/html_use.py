@@ -8,18 +8,15 @@ from itertools import accumulate
 
 from linkscope.analysis.choose import ANY, AtSize, Choice, Choices, interface
 from linkscope.report import wording
+from linkscope.report.choose_caveats import MAY_BE_FASTER, caveats, meanings, read_as
 from linkscope.report.choose_text import (
     COLLECTIVE,
-    MAY_BE_FASTER,
     aside,
     best,
     by_ranges,
-    caveats,
     closings,
     cost,
-    meanings,
     rank,
-    read_as,
     sizes,
     stakes,
     title,

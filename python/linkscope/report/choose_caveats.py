@@ -1,0 +1,88 @@
+"""Caveats: what a reader of choices must know before he takes one, and what names of ways mean."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from linkscope.analysis.cell import CALLS_INCLUDED
+from linkscope.analysis.choose import GRAPH_OF, Choices, Question
+from linkscope.analysis.steadiness import APART, Disagreement
+from linkscope.report import direct_text, wording
+
+WORDS = 'By size what is fastest, then how much longer other interfaces take (--full: every way). "or" joins ways '
+ALIKE, ALIKE_IN_MODEL = (
+    "of which 95 % intervals{of} cannot tell the faster, and those that differ by less than 1 %.",
+    "that differ by less than 1 %.",
+)
+LAUNCHES_ASIDE = "kernel-copy: its time holds no launch; a copy engine's holds a call each."
+LAUNCHES = f"{LAUNCHES_ASIDE} An application that launches every copy adds some microseconds."
+WITH_CALLS = (
+    "Pageable memory: by the device's clock its time holds the calls, pinned memory's does not; `run --clock host` "
+    "compares them."
+)
+NAMED = {
+    "xccl-": "xccl: NCCL or RCCL",
+    "direct-": direct_text.OF_COLLECTIVES,
+    " in xccl": "in xccl: memory of its allocator",
+    "ipc-": "ipc-copy, ipc-kernel: into another process's mapped memory, by a copy engine or a kernel of your own",
+    "shm-copy": "shm-copy: copies into shared memory, where the receiver reads them; mpi: into the receiver's own",
+}
+"""Parts of ways' names that say little."""
+GRAPHS = f"{GRAPH_OF}20: one launch for 20 calls; elsewhere a launch for each call."
+ONE_RUN = (
+    "What CPUs move changes from run to run by more than one run can know: `linkscope choose RUN1 RUN2 RUN3` answers "
+    "from several."
+)
+MAY_BE_FASTER = "with NVLS NCCL may be faster"
+WITH_NVLS = "`env -u NCCL_NVLS_ENABLE linkscope run collectives -k graph-recorded` measures that NCCL beside direct."
+
+
+def read_as(found: Choices) -> str:
+    """How the answers are read; a model's figures have no intervals."""
+    if found.modelled:
+        return WORDS + ALIKE_IN_MODEL
+    steady = found.steadiness
+    runs = f" between {'up to ' if steady.fewest < steady.most else ''}{steady.most} runs"
+    return WORDS + ALIKE.format(of=runs if steady.most > 1 else " within this run" if steady.once else "")
+
+
+def caveats(found: Choices) -> list[str]:
+    """What a reader must know before he takes an answer: a sentence or two each."""
+    told = meanings((name for one in found.answers for name in one.rivals), (one.question for one in found.answers))
+    told += _kinds_of_links(found)
+    told += [f"{setting}: {MAY_BE_FASTER}. {WITH_NVLS}" for setting in found.settings]
+    told += [ONE_RUN] if found.answers and found.steadiness.of_cpus else []
+    told += _of_disagreement(found.steadiness.apart)
+    if found.empty:
+        told.append("Messages of 0 B move nothing, and are not ranked.")
+    if found.assumed:
+        told.append(f"Left out: sizes at which the time of any way is {wording.OF_NO_SOURCE}.")
+    if any(one.launches_aside for one in found.answers):
+        told.append(LAUNCHES)
+    if any(CALLS_INCLUDED in one.conditions[0] for one in (*found.unrivalled, *(it.question for it in found.answers))):
+        told.append(WITH_CALLS)
+    return told
+
+
+def _kinds_of_links(found: Choices) -> list[str]:
+    """Of each kind between GPUs, where there are several, a pair that it joins."""
+    pairs = {one.question.tier: one.path for one in found.answers if ">" in one.path and "<" not in one.path}
+    between = [f"{tier} ({path})" for tier, path in pairs.items() if tier and path.count("gpu:") == 2]
+    return [f"Kinds of links, each with one pair: {', '.join(between)}."] if len(between) > 1 else []
+
+
+def _of_disagreement(apart: Disagreement | None) -> list[str]:
+    if apart is None:
+        return []
+    where = f"by more than a factor of {APART:g} in {apart.cases} of {wording.count(apart.shared, 'case')}"
+    if apart.name:
+        return [f"The runs differ {where}, most of all {apart.name} from the others: try without it."]
+    return [f"The runs differ {where}: name more, measured where nothing else runs."]
+
+
+def meanings(rivals: Iterable[str], questions: Iterable[Question]) -> list[str]:
+    """What names of ways and conditions mean that say little by themselves: a sentence each, may be none."""
+    ways = set(rivals)
+    named = [text for part, text in NAMED.items() if any(part in name for name in ways)]
+    graphs = any(word.startswith(GRAPH_OF) for one in questions for word in one.conditions)
+    return [*([f"{'; '.join(named)}."] if named else []), *([GRAPHS] if graphs else [])]

@@ -1,0 +1,49 @@
+"""What `choose` prints: the sizes that a cost holds for, a pair of each kind of links, and which suites answer more."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+from io import StringIO
+
+import pytest
+from rich.console import Console
+
+import linkscope
+from linkscope.analysis.choose import Choices, choose
+from linkscope.analysis.figures import figures
+from linkscope.analysis.size_ranges import SizeRange
+from linkscope.report import choose_caveats, choose_text
+
+
+@cache
+def modelled(suite: str, machine: str) -> Choices:
+    return choose(figures(linkscope.run(suite, machine=machine, progress="none")))
+
+
+def printed(found: Choices) -> str:
+    stream = StringIO()
+    choose_text.show(found, "node", Console(file=stream, width=80))
+    return stream.getvalue()
+
+
+def test_the_next_best_is_one_with_all_sizes_of_the_range() -> None:
+    every = (("mpi call=put", 1.58, 1.58), ("mpi call=send", 1.58, 2.08), ("ipc-copy push", 1.63, 2.08))
+    one = SizeRange(4096, 65536, ("ipc-kernel push",), every, partly=("mpi call=put",))
+    assert choose_text.costs(one).startswith("mpi call=send +158 % to +208 %")
+    alone = replace(one, excess=every[:1])
+    assert choose_text.costs(alone) == f"mpi call=put +158 %{choose_text.WHERE_MEASURED}"
+
+
+def test_several_kinds_of_links_have_a_pair_each() -> None:
+    told = [text for text in choose_caveats.caveats(modelled("default", "frontier")) if "Kinds of links" in text]
+    assert len(told) == 1
+    assert "quad (gpu:0>gpu:1), single (gpu:0>gpu:2)" in told[0]
+    assert not any("Kinds of links" in text for text in choose_caveats.caveats(modelled("default", "h200x4")))
+
+
+@pytest.mark.parametrize(("suite", "told"), [("default", True), ("p2p-processes", False)])
+def test_other_suites_are_named_where_nothing_is_between_processes(suite: str, told: bool) -> None:
+    text = printed(modelled(suite, "frontier"))
+    assert ("p2p-processes (messages between processes)" in text) == told
+    assert ("host-device (GPU to host by size)" in text) == told
