@@ -24,7 +24,7 @@ def modelled(suite: str, machine: str) -> Choices:
 def printed(found: Choices) -> str:
     stream = StringIO()
     choose_text.show(found, "node", Console(file=stream, width=80))
-    return stream.getvalue()
+    return " ".join(stream.getvalue().split())
 
 
 def test_the_next_best_is_one_with_all_sizes_of_the_range() -> None:
