@@ -163,4 +163,4 @@ def test_what_costs_more_at_some_sizes_of_a_range_alone_is_told() -> None:
     rivals = {"a": line(1e-6, 100e9), "b": line(2e-6, 50e9), "c": line(2e-6, 50e9, sizes=SIZES[:3])}
     (only,) = size_ranges(rivals)
     assert {name for name, *_ in only.excess} == {"b", "c"}
-    assert only.partly == ("c",)
+    assert only.partly == (("c", SIZES[0], SIZES[2]),)

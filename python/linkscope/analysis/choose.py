@@ -44,6 +44,8 @@ ASKED = frozenset(
 DEFAULTS = frozenset({("non_temporal", "0")})
 """Parameters that some rows name and others leave as they are: the same way."""
 ANY = "any memory"
+_FORM = "form"
+"""A parameter that means the same of every method: its name tells all ways apart, where it tells any."""
 _CACHES = ("flushed", "warm")
 """States of the caches that are told; "rotated" is the usual one."""
 _SCHEDULE = "-schedule"
@@ -322,7 +324,7 @@ def _question(key: Json) -> Question:
         *([f"between {key['hosts']}"] if key["hosts"] else []),
     ]
     memory = " > ".join(kind for kind in (key["source_memory"], key["destination_memory"]) if kind)
-    tier = "" if key["tier"] in ("local", "mixed") or key["workload"] else key["tier"]
+    tier = "" if key["tier"] in ("local", "mixed", "unknown") or key["workload"] else key["tier"]
     return Question(movement(key), tier, key["members_memory"] or memory, tuple(conditions))
 
 
@@ -466,13 +468,14 @@ def _names(ways: Sequence[Way]) -> list[str]:
     """Each by its method and whatever else tells it from the others: "memcpy threads=4", "copy-engine from pinned",
     "mpi staged, pinned"."""
     kinds = {way.memory for way in ways}
+    forms = [_FORM] if len({way.attributes[_FORM] for way in ways if _FORM in way.attributes}) > 1 else []
     names = []
     for way in ways:
         alike = [other.attributes for other in ways if other.method == way.method]
         told = [
             word if name in ("role", "environment") else f"{name}={word}"
             for name, word in way.attributes.items()
-            if word and any(other.get(name) != word for other in alike)
+            if word and (name in forms or any(other.get(name) != word for other in alike))
         ]
         memory = [_memory(way.memory, kinds)] if len(kinds) > 1 else []
         names.append(_workload_name(way, told, memory) if way.workload else " ".join([way.method, *told, *memory]))

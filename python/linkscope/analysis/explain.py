@@ -81,12 +81,12 @@ class FailedCases:
 
 @dataclass(frozen=True, repr=False)
 class Diagnosis(Displayed):
-    """``accounts``: of every path that could be judged; ``latencies`` of GPUs, judged alike. ``unsure``: figures below
-    what is expected by more than the tolerance would allow if their intervals were not that wide. ``unjudged``: paths
-    with nothing to hold them against. ``left_out``: how many other figures the run has, by why nobody can say what to
-    expect of them. ``layers``: what a method adds to the one below it. ``failed``: cases that failed, by why.
-    ``notices``: what the run says of itself, such as that it is an excerpt, or that other work ran. ``packaged``:
-    whether the node is described as one that comes with linkscope; ``studies`` that measured such a node.
+    """``accounts``: of every path that could be judged; ``latencies`` of GPUs, judged alike. ``unsure``: figures that
+    are not short for sure, but of which the interval reaches below what is expected by more than the tolerance.
+    ``unjudged``: paths with nothing to hold them against. ``left_out``: how many other figures the run has, by why
+    nobody can say what to expect of them. ``layers``: what a method adds to the one below it. ``failed``: cases that
+    failed, by why. ``notices``: what the run says of itself, such as that it is an excerpt, or that other work ran.
+    ``packaged``: whether the node is described as one that comes with linkscope; ``studies`` that measured such a node.
     ``predicted``: how many of the figures that were held against what is known a model was not given.
     ``links_unknown``: it is an import that was told neither run nor machine. ``unseen``: GPUs of the node of which
     nothing was judged."""
@@ -153,7 +153,7 @@ def explain(run: RunFile) -> Diagnosis:
     states = [MachineState.from_json(data) for data in _states(run)]
     where = Surroundings(node, states, run.with_status("skipped"), accounts)
     short = [one for one in accounts if one.short]
-    unsure = [one for one in accounts if not one.short and one.missing > max(one.tolerance, one.noise)]
+    unsure = [one for one in accounts if not one.short and one.may_miss > max(one.tolerance, one.noise)]
     late = [one for one in waits if one.short]
     found = _shortfalls(short, late, accounts, waits, where) + [
         _together(one) for one in crowds(run.rows, accounts, paths)

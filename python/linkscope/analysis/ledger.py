@@ -86,6 +86,11 @@ class Ledger:
         return 1 - self.measured.median / self.expected_gbps if self.expected_gbps else 0.0
 
     @property
+    def may_miss(self) -> float:
+        """The same by the lower end of its interval."""
+        return 1 - self.measured.low / self.expected_gbps if self.expected_gbps else 0.0
+
+    @property
     def told(self) -> str:
         """Measured and expected, with the interval."""
         value = self.measured

@@ -19,7 +19,7 @@ AS_GOOD = 0.01
 LEAST_BOUND = 1e-12
 """Of a cost, where its interval has no lower bound."""
 FEWEST_ALIKE = 2
-"""Sizes in the middle of a range at which others are as good, to make a range of their own."""
+"""Sizes one after another at which the same others are as good, to make a range of their own."""
 
 
 @dataclass(frozen=True)
@@ -62,15 +62,16 @@ class SizeRange:
     """From ``first`` to ``last`` bytes, both measured, each of ``best`` is best or as good; cheapest first.
 
     ``excess``: of every rival that is worse at some size there, the least and the most that it costs more: 0.12 for
-    12 %, 0 where it is not told apart from the best. ``partly``: those of them that were not measured at all sizes
-    there. One that is as good wherever it was measured, but was not measured at all sizes, is in none of these.
+    12 %, 0 where it is not told apart from the best. ``partly``: the first and the last of their sizes, of those of
+    them that were not measured at all sizes there. One that is as good wherever it was measured, but was not measured
+    at all sizes, is in none of these.
     """
 
     first: float
     last: float
     best: tuple[str, ...]
     excess: tuple[tuple[str, float, float], ...]
-    partly: tuple[str, ...] = ()
+    partly: tuple[tuple[str, float, float], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -115,8 +116,8 @@ def size_ranges(rivals: Rivals) -> tuple[SizeRange, ...]:
 
 
 def with_equals(rivals: Rivals, ranges: Sequence[SizeRange]) -> tuple[SizeRange, ...]:
-    """The same ``ranges``, each parted where at its first or its last sizes, or at several in between, the same others
-    are as good as its best, behind which they then stand. Only of others that were measured at all of its sizes does
+    """The same ``ranges``, each parted where at several of its sizes, one after another, the same others are as good as
+    its best, behind which they then stand. Only of others that were measured at all of its sizes does
     that say anything."""
     return tuple(part for one in ranges for part in _parted(rivals, one))
 
@@ -180,7 +181,7 @@ def _parted(rivals: Rivals, whole: SizeRange) -> Iterator[SizeRange]:
     others = {name: costs for name, costs in rivals.items() if set(sizes) <= set(costs)}
     while sizes:
         count = _as_good(others, sizes, best)
-        if count >= FEWEST_ALIKE or (count and (not plain or count == len(sizes))):
+        if count >= FEWEST_ALIKE:
             if plain:
                 yield _part(rivals, plain, best)
             yield _part(rivals, sizes[:count], best)
@@ -216,7 +217,11 @@ def _range(rivals: Rivals, sizes: Sequence[float], best: set[str]) -> SizeRange:
         last=sizes[-1],
         best=tuple(name for name in ordered if name in best),
         excess=tuple((name, over[name][0], over[name][2]) for name in ordered if name in worse),
-        partly=tuple(name for name in ordered if name in worse and not set(sizes) <= set(rivals[name])),
+        partly=tuple(
+            (name, min(had), max(had))
+            for name in ordered
+            if name in worse and len(had := [size for size in sizes if size in rivals[name]]) < len(sizes)
+        ),
     )
 
 

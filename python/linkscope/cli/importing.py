@@ -13,6 +13,11 @@ from linkscope.launch.run import RUNS
 from linkscope.machine.described import load_machine
 from linkscope.results.run_file import RunFile
 
+NO_LINKS = (
+    "no links of its node are known, so `explain` judges next to nothing: `--machine NAME` takes them from a described "
+    "node, `--beside RUN` from a run on the same node"
+)
+
 
 def take(
     path: Path,
@@ -41,4 +46,6 @@ def take(
         markup=False,
         soft_wrap=True,
     )
+    if not found.node.links:
+        console.print(NO_LINKS, highlight=False, markup=False, soft_wrap=True)
     return 0

@@ -59,8 +59,7 @@ def explain(
     full: Annotated[bool, typer.Option("--full", help="Every finding and path, with sources.")] = False,
     as_json: AsJson = False,
 ) -> int:
-    """Is this node as fast as it should be, and if not, why? Exit code 1 if something is slower than expected, 0 else,
-    also where nothing could be judged: `linkscope check` tells that apart."""
+    """Is this node as fast as it should be, and if not, why? Exit code 0 yes, 1 no, 2 cannot tell."""
     from linkscope.analysis.excerpt import readable
     from linkscope.analysis.explain import explain as find
     from linkscope.report import explain_text
@@ -70,7 +69,7 @@ def explain(
         print_json({**found.to_json(), "verdict": explain_text.verdict(found)})
     else:
         (explain_text.show_all if full else explain_text.show)(found, out())
-    return 1 if found.wrong else 0
+    return 1 if found.wrong else 2 if explain_text.cannot_tell(found) else 0
 
 
 @app.command()

@@ -161,7 +161,7 @@ def _expand_row(row: SuiteRow, paths: Paths, catalog: EngineCatalog, selected: S
             if _over_hosts(layout) and point.processes != "each":
                 continue
             reason = lacking or alone or apart[point.method]
-            reason = reason or _far(layout, point, catalog) or _crowded(layout, point, node, selected.hosts)
+            reason = reason or _far(layout, point, catalog) or _crowded(layout, point, node, selected)
             case = _case(row, paths, layout, point, places, catalog)
             if node.modelled and not reason:
                 yield modelled_case(case, paths, catalog)
@@ -196,11 +196,14 @@ def _far(layout: FlowLayout, point: AxisPoint, catalog: EngineCatalog) -> str | 
     return f"{point.method} maps its members' memory: they are on one host" if maps else None
 
 
-def _crowded(layout: FlowLayout, point: AxisPoint, node: Node, hosts: int) -> str | None:
-    """Why the members of a collective cannot be so many: they wait for one another, so each needs a CPU."""
+def _crowded(layout: FlowLayout, point: AxisPoint, node: Node, selected: Selection) -> str | None:
+    """Why the members of a collective cannot be so many: they wait for one another, so each needs a CPU, as slots of
+    several hosts promise."""
     if len(layout.members) > MOST_MEMBERS:
         return f"of a collective {MOST_MEMBERS} members are the most: sums over more are not exact in every type"
-    if point.processes == "each" and len(layout.members) > (cpus := _cpus(node) * hosts) > 0:
+    hosts, promised = selected.hosts, selected.slots if selected.hosts > 1 else 0
+    cpus = max(_cpus(node) * hosts, promised)
+    if point.processes == "each" and len(layout.members) > cpus > 0:
         among = f"{hosts} hosts like {node.name} show" if hosts > 1 else f"{node.name} shows"
         return f"{len(layout.members)} processes want a CPU each; {among} {cpus}"
     return undivided(point, len(layout.members)) or uneven(point, len(layout.members)) if layout.members else None

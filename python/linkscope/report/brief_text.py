@@ -28,6 +28,7 @@ from linkscope.report.peer_formats.formats import formats_for
 from linkscope.report.provenance import date, limits, measured_once, mpi, remarks
 from linkscope.report.summary_text import MOST_LINES_BELOW, best_at, group_line, table_lines
 from linkscope.report.sweep import is_sweep
+from linkscope.results.row import origin_name
 from linkscope.results.run_file import RunFile
 
 MOST_LINES = 40
@@ -122,7 +123,8 @@ def _show(
 def _origin(run: RunFile, found: Overview, console: Console) -> list[RenderableType]:
     where = run.node.name if run.node.modelled else f"{run.node.name} on {run.header.get('host', '?')}"
     title = Text(wording.shortened(where, 40), style="bold")
-    title.append(f"  {date(str(run.header.get('started', '')))}", style="dim")
+    when = date(str(run.header.get("started", "")))
+    title.append(f"  {'file of ' if origin_name(run.header) else ''}{when}", style="dim")
     parts: list[RenderableType] = []
     if mark := wording.mark(found.summary):
         parts.append(Text(f" {mark} ", style="bold black on yellow"))

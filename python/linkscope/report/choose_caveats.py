@@ -14,6 +14,7 @@ ALIKE, ALIKE_IN_MODEL = (
     "of which 95 % intervals{of} cannot tell the faster, and those that differ by less than 1 %.",
     "that differ by less than 1 %.",
 )
+OF_PATHS = " Of several pairs of devices the one in the middle counts."
 LAUNCHES_ASIDE = "kernel-copy: its time holds no launch; a copy engine's holds a call each."
 LAUNCHES = f"{LAUNCHES_ASIDE} An application that launches every copy adds some microseconds."
 WITH_CALLS = (
@@ -23,6 +24,7 @@ WITH_CALLS = (
 NAMED = {
     "xccl-": "xccl: NCCL or RCCL",
     "direct-": direct_text.OF_COLLECTIVES,
+    " form=": "form=eager: a launch for each call; form=graph: one of a recorded graph",
     " in xccl": "in xccl: memory of its allocator",
     "ipc-": "ipc-copy, ipc-kernel: into another process's mapped memory, by a copy engine or a kernel of your own",
     "shm-copy": "shm-copy: copies into shared memory, where the receiver reads them; mpi: into the receiver's own",
@@ -42,8 +44,9 @@ def read_as(found: Choices) -> str:
     if found.modelled:
         return WORDS + ALIKE_IN_MODEL
     steady = found.steadiness
+    paths = OF_PATHS if any(one.paths > 1 for one in found.answers) else ""
     runs = f" between {'up to ' if steady.fewest < steady.most else ''}{steady.most} runs"
-    return WORDS + ALIKE.format(of=runs if steady.most > 1 else " within this run" if steady.once else "")
+    return WORDS + ALIKE.format(of=runs if steady.most > 1 else " within this run" if steady.once else "") + paths
 
 
 def caveats(found: Choices) -> list[str]:

@@ -37,8 +37,6 @@ OTHER_SUITES = ("p2p-processes (messages between processes)", "collectives")
 _OF_PROCESSES = frozenset(("mpi", "xccl", "shm-copy", "ipc-copy", "ipc-kernel", "torch-send"))
 IN_SEVERAL_WAYS = "things that this run did in several ways"
 ALONE = "Not done in two ways at the same sizes:"
-WHERE_MEASURED = " where it has figures"
-"""After what a way costs more in a range of sizes of which it has some."""
 UNDECIDED = " ?"
 """After what a way costs more, where intervals do not tell it apart from the best."""
 OF_UNDECIDED = "+12 % ?: costs more by its median, but intervals cannot tell it from the best."
@@ -194,15 +192,14 @@ def sizes(one: SizeRange) -> str:
 
 def costs(one: SizeRange) -> str:
     """What the next best of another interface costs more there, else the next best; and the worst. Of one that was not
-    measured at all sizes there it is said."""
+    measured at all sizes there with those that it has."""
     if not one.excess:
         return ""
     winners = set(map(interface, one.best))
-    following = min(one.excess, key=lambda loser: (interface(loser[0]) in winners, loser[0] in one.partly))
+    partly = {name: f" ({sizes(replace(one, first=first, last=last))})" for name, first, last in one.partly}
+    following = min(one.excess, key=lambda loser: (interface(loser[0]) in winners, loser[0] in partly))
     named = (following, max(one.excess, key=lambda loser: loser[2]))
-    told = dict.fromkeys(
-        f"{way(name)} {_more(least, most)}{WHERE_MEASURED if name in one.partly else ''}" for name, least, most in named
-    )
+    told = dict.fromkeys(f"{way(name)} {_more(least, most)}{partly.get(name, '')}" for name, least, most in named)
     return "; worst ".join(told)
 
 
@@ -315,8 +312,8 @@ def _together(spans: Sequence[SizeRange]) -> SizeRange:
     for name, least, most in (loser for span in spans for loser in span.excess):
         low, high = found.get(name, (least, most))
         found[name] = min(low, least), max(high, most)
-    partly = dict.fromkeys(name for span in spans for name in span.partly)
-    return replace(spans[0], excess=tuple((name, *cost) for name, cost in found.items()), partly=tuple(partly))
+    partly = {one[0]: one for span in spans for one in span.partly}
+    return replace(spans[0], excess=tuple((name, *cost) for name, cost in found.items()), partly=tuple(partly.values()))
 
 
 def closings(answer: Choice, most: int = MOST_SIZES) -> list[str]:

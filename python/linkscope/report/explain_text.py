@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from io import StringIO
 from typing import Literal
 
 from rich.console import Console
@@ -24,10 +25,13 @@ from linkscope.report.grid import empty_grid
 
 MOST_UNSEEN = 4
 """GPUs that are named one by one."""
+MOST_LINES = 40
 MOST_LINES_OF_TABLE = 14
 UNITS = {"GB/s": "both: of two directions together", "ns": "whose memory answers > who waits"}
 STEPS = {"line": "line rate", "engine": "what is left of it by packets and the engine's own ceiling"}
 """Columns that are printed where they fit."""
+UNSURE = " ?"
+OF_UNSURE = "?: may be short, too uncertain to tell"
 OF_SIBLINGS = "siblings: what good ones among them reach in this run, as nothing is published"
 ONE_OF_EACH = (
     "Of each way and engine the figure furthest below what is expected at its size; `show` may print another size."
@@ -46,9 +50,21 @@ FEW = 3
 
 def show(found: Diagnosis, console: Console) -> None:
     """In at most 40 lines: the gravest findings, and of each kind of path the one that is furthest below."""
+    for most in range(MOST_LINES_OF_TABLE - 4 * len(found.shortfalls[:FEW]), -1, -1):
+        tried = Console(file=StringIO(), width=console.width, record=True)
+        _show(found, most, tried)
+        if tried.export_text().count("\n") <= MOST_LINES:
+            break
+    _show(found, most, console)
+
+
+def _show(found: Diagnosis, most: int, console: Console) -> None:
+    """With so many paths in its table."""
     shown = found.shortfalls[:FEW]
     told = [one for one in found.accounts if one.held_against or one.line_gbps is not None]
-    worst = _worst(told)[: max(MOST_LINES_OF_TABLE - 4 * len(shown) - 2 * len(found.notices), 0)]
+    if found.modelled:  # a model is no witness for itself
+        told = [one for one in told if one.held_against != SIBLINGS]
+    worst = _worst(told)[:most]
     _print_head(found, shown, console)
     _print_tables(found, [*worst, *(one for one in _odd(found, shown) if one not in worst)], [], console)
     if worst:
@@ -79,6 +95,11 @@ def _failures(found: Diagnosis) -> str:
     cases, first = wording.count(sum(len(one.ids) for one in found.failed), "case"), found.failed[0]
     where = f"{', '.join(first.where)}: " if first.where else ""
     return f"{cases} failed ({where}{first.reason}). "
+
+
+def cannot_tell(found: Diagnosis) -> bool:
+    """Whether nothing that this run measured could be called normal or not."""
+    return not _predicts(found) and not found.shortfalls and not found.published
 
 
 def conclusion(found: Diagnosis) -> tuple[tuple[str, str], ...]:
@@ -287,14 +308,14 @@ def _print_tables(
     marks |= {SIBLINGS: "siblings", "": ""}
     for unit, some in (("GB/s", accounts), ("ns", waits)):
         if some:
-            _print_table(unit, some, marks, _measured(found), console)
+            _print_table(unit, some, _Marks(marks, {one.id for one in found.unsure}), _measured(found), console)
     if SIBLINGS in against:
         console.print(Text(OF_SIBLINGS, style="dim"))
     for source in published:
         console.print(Text(f"{marks[source]} {source}", style="dim"))
 
 
-def _print_table(unit: str, some: Sequence[Account], marks: Mapping[str, str], measured: str, console: Console) -> None:
+def _print_table(unit: str, some: Sequence[Account], marks: _Marks, measured: str, console: Console) -> None:
     """With as many of the steps to what is expected as there is room for."""
     names = list(STEPS) if unit == "GB/s" else []
     room = console.options.update_width(2 * console.width)
@@ -302,7 +323,8 @@ def _print_table(unit: str, some: Sequence[Account], marks: Mapping[str, str], m
         names.pop()
     console.print(_table(some, marks, measured, names))
     steps = [f"{name}: {STEPS[name]}" for name in names]
-    console.print(Text(f"{unit}. {'; '.join([*steps, UNITS[unit]])}", style="dim"))
+    unsure = [OF_UNSURE] if any(one.id in marks.unsure for one in some) else []
+    console.print(Text(f"{unit}. {'; '.join([*steps, UNITS[unit], *unsure])}", style="dim"))
 
 
 def _print_left_out(found: Diagnosis, console: Console) -> None:
@@ -323,11 +345,19 @@ def _measured(found: Diagnosis) -> str:
     return "modelled" if found.modelled else "measured"
 
 
-def _table(some: Iterable[Account], marks: Mapping[str, str], measured: str, names: Sequence[str]) -> Table:
-    """``marks``: of each source of what is expected; ``names``: of the steps to it."""
+@dataclass(frozen=True)
+class _Marks:
+    """``sources``: of each source of what is expected; ``unsure``: ids of figures that may be short."""
+
+    sources: Mapping[str, str]
+    unsure: Collection[str]
+
+
+def _table(some: Iterable[Account], marks: _Marks, measured: str, names: Sequence[str]) -> Table:
+    """``names``: of the steps to what is expected."""
     lines = _told_apart(_line(one) for one in some)
     wide = max(len(line.expected) for line in lines)
-    noted = max(len(marks[line.account.held_against]) for line in lines)
+    noted = max(len(marks.sources[line.account.held_against]) for line in lines)
     grid = empty_grid("path")
     grid.columns[0].no_wrap = True
     for name in ("by", "size", *names, "expected", measured, "of it"):
@@ -338,9 +368,9 @@ def _table(some: Iterable[Account], marks: Mapping[str, str], measured: str, nam
         grid.add_row(
             *(Text(line.path, no_wrap=True), Text(line.by, overflow="fold"), Text(wording.size(one.bytes))),
             *(Text(line.steps[name]) for name in names),
-            Text(f"{line.expected:>{wide}} {marks[one.held_against]:<{noted}}"),
+            Text(f"{line.expected:>{wide}} {marks.sources[one.held_against]:<{noted}}"),
             Text(line.measured),
-            Text(line.share, style="bold red" if one.short else ""),
+            Text(f"{line.share}{UNSURE if one.id in marks.unsure else ''}", style="bold red" if one.short else ""),
         )
     return grid
 

@@ -10,7 +10,7 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from linkscope.analysis.cell import MODELS_CLOCK
-from linkscope.analysis.headline import RATE_UNIT
+from linkscope.analysis.headline import BUS, RATE_UNIT
 from linkscope.analysis.rivals import set_apart
 from linkscope.analysis.summary import Grouped, Summary, TableSummary
 from linkscope.report import wording
@@ -18,6 +18,7 @@ from linkscope.report.grid import GAP, empty_grid
 
 EACH = "a process each"
 """Of a way to move bytes what a short line leaves out."""
+BUSBW = "busbw"
 MOST_LINES_BELOW = 2
 """Of a table's title on one screen."""
 HEADS = ("slowest", "fastest", "unit", "of peak")
@@ -59,7 +60,9 @@ def best_at(line: TableSummary) -> str:
     by = f" by {said}" if way else ""
     by += f" ({told})" if told else ""
     apart = [
-        f"{set_apart(one.regime)} {wording.value(one.headline.value.median)}" for one in line.apart if one.headline
+        f"{set_apart(one.regime)} {wording.value(one.headline.value.median)} {line.heading.unit}"
+        for one in line.apart
+        if one.headline
     ]
     return f"at {at}{'; '.join([by, *apart])}"
 
@@ -106,8 +109,9 @@ def _ends(line: TableSummary) -> tuple[str, str]:
 
 
 def _unit(line: TableSummary) -> str:
-    """With the mark of figures that are mostly an assumed latency."""
-    return f"{line.heading.unit} {wording.ASSUMED}" if line.best.assumed else line.heading.unit
+    """Of bus bandwidth with nccl-tests' name for it; with the mark of figures that are mostly an assumed latency."""
+    name = [BUSBW] if line.heading.figure == BUS else []
+    return " ".join([line.heading.unit, *name, *([wording.ASSUMED] if line.best.assumed else [])])
 
 
 def _shares(line: TableSummary) -> str:
