@@ -46,7 +46,8 @@ def show_all(found: Comparison, node: str, console: Console) -> None:
     if rest:
         _print_changes(rest, (one.verdict for one in rest), console)
     if any(one.verdict == UNCLEAR for one in rest):
-        console.print(Text(f"{UNCLEAR}: may be noise by --alpha over all figures ({_alpha(found)})", style="dim"))
+        room = f"leave room for a change of more than {wording.percent(found.threshold)}, and show none for sure"
+        console.print(Text(f"{UNCLEAR}: interval and noise {room} (--alpha {_alpha(found)})", style="dim"))
 
 
 def verdict(found: Comparison) -> str:
@@ -96,7 +97,7 @@ def _farthest(found: Comparison) -> str:
 
 
 def _alpha(found: Comparison) -> str:
-    return f"{found.alpha * 100:g} %, whatever its own 95 % interval says"
+    return f"{found.alpha * 100:g} % over all figures"
 
 
 def _why_gone(found: Comparison) -> str:
