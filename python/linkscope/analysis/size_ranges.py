@@ -19,7 +19,7 @@ AS_GOOD = 0.01
 LEAST_BOUND = 1e-12
 """Of a cost, where its interval has no lower bound."""
 FEWEST_ALIKE = 2
-"""Sizes one after another at which the same others are as good, to make a range of their own."""
+"""Sizes in the middle of a range at which others are as good, to make a range of their own."""
 
 
 @dataclass(frozen=True)
@@ -116,8 +116,8 @@ def size_ranges(rivals: Rivals) -> tuple[SizeRange, ...]:
 
 
 def with_equals(rivals: Rivals, ranges: Sequence[SizeRange]) -> tuple[SizeRange, ...]:
-    """The same ``ranges``, each parted where at several of its sizes, one after another, the same others are as good as
-    its best, behind which they then stand. Only of others that were measured at all of its sizes does
+    """The same ``ranges``, each parted where at its first or its last sizes, or at several in between, the same others
+    are as good as its best, behind which they then stand. Only of others that were measured at all of its sizes does
     that say anything."""
     return tuple(part for one in ranges for part in _parted(rivals, one))
 
@@ -181,7 +181,7 @@ def _parted(rivals: Rivals, whole: SizeRange) -> Iterator[SizeRange]:
     others = {name: costs for name, costs in rivals.items() if set(sizes) <= set(costs)}
     while sizes:
         count = _as_good(others, sizes, best)
-        if count >= FEWEST_ALIKE:
+        if count >= FEWEST_ALIKE or (count and (not plain or count == len(sizes))):
             if plain:
                 yield _part(rivals, plain, best)
             yield _part(rivals, sizes[:count], best)

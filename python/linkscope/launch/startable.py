@@ -16,6 +16,8 @@ from linkscope.plan.case_groups import uses_mpi
 from linkscope.plan.planned_case import PlannedCase
 
 Json = dict[str, Any]
+ON_ONE_HOST = frozenset(("shm-copy", "ipc-copy", "ipc-kernel", "direct-collective", "direct-schedule"))
+"""Methods by which processes reach one another's memory without a network."""
 
 
 def startable(planned: Sequence[PlannedCase], launching: LaunchOptions, engine: Engine) -> list[PlannedCase]:
@@ -33,7 +35,7 @@ def startable(planned: Sequence[PlannedCase], launching: LaunchOptions, engine: 
             kind, by_mpi = launching.kind_for(one.case, os.environ, None), uses_mpi(one.case)
             if (kind, by_mpi) not in reasons:
                 reasons[kind, by_mpi] = _why_not(kind, launching, engine, one.case)
-            reason = reasons[kind, by_mpi]
+            reason = reasons[kind, by_mpi] or _apart(launching, kind, engine, one.case)
         found.append(one if reason is None else replace(one, skip=reason))
     return found
 
@@ -48,6 +50,15 @@ def _why_not(kind: str, launching: LaunchOptions, engine: Engine, case: Json) ->
             raise
         return str(error)
     return None
+
+
+def _apart(launching: LaunchOptions, kind: str, engine: Engine, case: Json) -> str | None:
+    """Why processes that are on a host each cannot map one another's memory."""
+    mapping = ON_ONE_HOST & {flow["method"] for flow in case["flows"]}
+    processes = int(case["processes"])
+    if not mapping or not launching.open(kind, engine.name, None).spread(processes):
+        return None
+    return f"{min(mapping)} maps another process's memory: its {processes} processes are on a host each"
 
 
 def _check_family(launcher: Mpiexec, library: str) -> None:
