@@ -13,6 +13,7 @@ import linkscope
 from linkscope.analysis.choose import Choices, choose
 from linkscope.analysis.figures import figures
 from linkscope.analysis.size_ranges import SizeRange
+from linkscope.packaged_suites import packaged_suites
 from linkscope.report import choose_caveats, choose_text
 
 
@@ -43,7 +44,15 @@ def test_several_kinds_of_links_have_a_pair_each() -> None:
 
 
 @pytest.mark.parametrize(("suite", "told"), [("default", True), ("p2p-processes", False)])
-def test_other_suites_are_named_where_nothing_is_between_processes(suite: str, told: bool) -> None:
+def test_a_first_run_names_suites_that_answer_more(suite: str, told: bool) -> None:
     text = printed(modelled(suite, "frontier"))
-    assert ("p2p-processes (messages between processes)" in text) == told
-    assert ("host-device (GPU to host by size)" in text) == told
+    assert all(name in text for name in choose_text.OTHER_SUITES) == told
+    assert {*choose_text.OTHER_SUITES, *choose_text.FIRST_SUITES} <= packaged_suites()
+
+
+def test_of_several_paths_a_cost_is_partial_where_it_is_for_all() -> None:
+    some = SizeRange(4096, 65536, ("a",), (("b", 0.5, 0.6),), partly=(("b", 4096, 4096),))
+    whole = SizeRange(4096, 65536, ("a",), (("b", 0.5, 2.0),))
+    more = replace(some, partly=(("b", 16384, 65536),))
+    assert choose_text.costs(choose_text.together([some, whole])) == "b +50 % to +200 %"
+    assert choose_text.costs(choose_text.together([some, more])) == "b +50 % to +60 % (4 KiB to 64 KiB)"

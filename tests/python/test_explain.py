@@ -142,6 +142,22 @@ def test_a_figure_beyond_its_tolerance_that_is_not_surely_short_is_not_counted_a
     assert found.shortfalls == ()
     assert f"{found.published - 1} are not short" in explain_text.grounds(found)
     assert "as far as intervals tell" in explain_text.headline(found)
+    assert not explain_text.cannot_tell(found)
+
+
+def test_figures_of_which_the_interval_alone_reaches_too_low_are_open(healthy: RunFile) -> None:
+    """Their median is as it should be; where all are so, nothing can be told."""
+
+    def wide(row: Row) -> Row:
+        (measured,) = row.flows
+        assert measured.gbps is not None
+        return replace(row, flows=(replace(measured, gbps=replace(measured.gbps, low=0.5 * measured.gbps.median)),))
+
+    rows = tuple(wide(row) for row in healthy.rows if row.name == "h2d")
+    found = explain(replace(healthy, rows=rows))
+    assert {one.id for one in found.unsure} == {row.id for row in rows}
+    assert not found.wrong
+    assert explain_text.cannot_tell(found)
 
 
 @pytest.mark.parametrize(("layer_s", "told"), [(2e-6, "2.0 times as long as by"), (0.25e-6, "4.0 times as fast as by")])
@@ -450,6 +466,8 @@ def test_the_command_prints_the_verdict_and_json_the_same_data(healthy: RunFile)
     assert data["shortfalls"] == []
     assert len(data["accounts"]) == len(found.accounts)
     assert CliRunner().invoke(app, ["explain", "--full", str(RECORDED)]).exit_code == 0
+    no_answer = RECORDED.with_name("h200x4-packets.jsonl")
+    assert CliRunner().invoke(app, ["explain", str(no_answer)], standalone_mode=False).return_value == 2, "cannot tell"
 
 
 def test_a_run_with_nothing_but_latencies_is_judged(healthy: RunFile) -> None:

@@ -175,7 +175,10 @@ def made_from(runs: Sequence[Run], made: str) -> Limits:
     Raises LinkscopeError where there are fewer than two runs, or one is modelled, or nothing was measured.
     """
     if len(runs) < 2:
-        raise LinkscopeError("limits are made from several good runs: name two or more, of several nodes if you can")
+        raise LinkscopeError(
+            "limits are made from several good runs: name two or more, of several nodes if you can; `linkscope explain "
+            "RUN` holds one against published figures"
+        )
     read = [(run, figures_of(run)) for run in runs]
     if any(frame["modelled"].any() or run.node.modelled for run, frame in read):
         raise LinkscopeError("limits are not made from modelled runs: nobody has seen a node reach them")

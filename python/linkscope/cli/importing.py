@@ -7,16 +7,13 @@ from pathlib import Path
 
 from rich.console import Console
 
+from linkscope.analysis.explain import explain
 from linkscope.errors import LinkscopeError
 from linkscope.importers.imported_run import Wanted, import_file
 from linkscope.launch.run import RUNS
 from linkscope.machine.described import load_machine
+from linkscope.report.explain_text import NO_LINKS, headline
 from linkscope.results.run_file import RunFile
-
-NO_LINKS = (
-    "no links of its node are known, so `explain` judges next to nothing: `--machine NAME` takes them from a described "
-    "node, `--beside RUN` from a run on the same node"
-)
 
 
 def take(
@@ -46,6 +43,6 @@ def take(
         markup=False,
         soft_wrap=True,
     )
-    if not found.node.links:
+    if NO_LINKS in headline(explain(found)):
         console.print(NO_LINKS, highlight=False, markup=False, soft_wrap=True)
     return 0

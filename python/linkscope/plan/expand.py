@@ -199,8 +199,9 @@ def _far(layout: FlowLayout, point: AxisPoint, catalog: EngineCatalog) -> str | 
 def _crowded(layout: FlowLayout, point: AxisPoint, node: Node, selected: Selection) -> str | None:
     """Why the members of a collective cannot be so many: they wait for one another, so each needs a CPU, as slots of
     several hosts promise."""
-    if len(layout.members) > MOST_MEMBERS:
-        return f"of a collective {MOST_MEMBERS} members are the most: sums over more are not exact in every type"
+    kind = str(point.parameters.get("type", "float32"))
+    if len(layout.members) > MOST_MEMBERS and "reduce" in str(point.collective) and kind not in ("float32", "int32"):
+        return f"{MOST_MEMBERS} members are the most: sums over more are not exact in {kind}"
     hosts, promised = selected.hosts, selected.slots if selected.hosts > 1 else 0
     cpus = max(_cpus(node) * hosts, promised)
     if point.processes == "each" and len(layout.members) > cpus > 0:

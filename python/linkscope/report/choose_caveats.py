@@ -69,8 +69,11 @@ def caveats(found: Choices) -> list[str]:
 
 def _kinds_of_links(found: Choices) -> list[str]:
     """Of each kind between GPUs, where there are several, a pair that it joins."""
-    pairs = {one.question.tier: one.path for one in found.answers if ">" in one.path and "<" not in one.path}
-    between = [f"{tier} ({path})" for tier, path in pairs.items() if tier and path.count("gpu:") == 2]
+    pairs: dict[str, str] = {}
+    for one in found.answers:
+        if one.question.tier and one.path.count("gpu:") == 2 and "<>" not in one.path:
+            pairs.setdefault(one.question.tier, one.path)
+    between = [f"{tier} ({path})" for tier, path in pairs.items()]
     return [f"Kinds of links, each with one pair: {', '.join(between)}."] if len(between) > 1 else []
 
 

@@ -32,9 +32,8 @@ MOST_SIZES = 4
 TOO_WIDE = f"intervals beyond a factor of {UNKNOWN_FROM:g}"
 COST_WIDTH = 9
 """Of a column with what a way costs at a size."""
-TO_HOST = "GPU to host"
-OTHER_SUITES = ("p2p-processes (messages between processes)", "collectives")
-_OF_PROCESSES = frozenset(("mpi", "xccl", "shm-copy", "ipc-copy", "ipc-kernel", "torch-send"))
+FIRST_SUITES = ("default", "host")
+OTHER_SUITES = ("host-device", "p2p-processes", "collectives")
 IN_SEVERAL_WAYS = "things that this run did in several ways"
 ALONE = "Not done in two ways at the same sizes:"
 UNDECIDED = " ?"
@@ -87,15 +86,10 @@ def _rest(found: Choices, matter: int, hidden: int) -> Text:
 
 
 def _elsewhere(found: Choices) -> str:
-    """Which suites answer what else moves on the devices of this run, a line; may be empty."""
-    questions = [*(one.question for one in found.answers), *found.undecided, *found.unrivalled]
-    several = any(BETWEEN_PROCESSES in one.movement or _collective(one)[0] for one in questions)
-    if several or not found.answers or any(one.interfaces & _OF_PROCESSES for one in found.answers):
-        return ""
-    by_size = {one.question.movement for one in found.answers if len(one.sizes) > 1}
-    lacks = any(one.movement == TO_HOST for one in questions) and TO_HOST not in by_size
-    others = [*(["host-device (GPU to host by size)"] if lacks else []), *OTHER_SUITES]
-    return f"Other suites: {', '.join(others)}"
+    """Which suites answer what a first run leaves open, a line; empty for other runs."""
+    suites = {one.row.partition(" ")[0] for one in found.answers}
+    others = [name for name in OTHER_SUITES if name not in suites]
+    return f"Other suites: {', '.join(others)} (`linkscope list suites`)" if suites & {*FIRST_SUITES} else ""
 
 
 def show_all(found: Choices, node: str, console: Console, asked: Sequence[WorkloadTable] = ()) -> None:
@@ -279,7 +273,7 @@ def _block(block: Sequence[Sequence[Choice]], width: int, most: int = MOST_SIZES
     if len(block) > 1:
         question = replace(question, movement=f"collectives on {_collective(question)[1]}")
     spans = [
-        (_collective(some[0].question)[0] if len(block) > 1 and not number else "", _together(span))
+        (_collective(some[0].question)[0] if len(block) > 1 and not number else "", together(span))
         for some in block
         for number, span in enumerate(zip(*(one.ranges for one in some), strict=True))
     ]
@@ -306,14 +300,23 @@ def _range_lines(spans: Sequence[tuple[str, SizeRange]], width: int) -> list[Ren
     return lines
 
 
-def _together(spans: Sequence[SizeRange]) -> SizeRange:
+def together(spans: Sequence[SizeRange]) -> SizeRange:
     """One range of several that have the same best."""
     found: dict[str, tuple[float, float]] = {}
     for name, least, most in (loser for span in spans for loser in span.excess):
         low, high = found.get(name, (least, most))
         found[name] = min(low, least), max(high, most)
-    partly = {one[0]: one for span in spans for one in span.partly}
-    return replace(spans[0], excess=tuple((name, *cost) for name, cost in found.items()), partly=tuple(partly.values()))
+    return replace(spans[0], excess=tuple((name, *cost) for name, cost in found.items()), partly=_partly(spans))
+
+
+def _partly(spans: Sequence[SizeRange]) -> tuple[tuple[str, float, float], ...]:
+    """Of what has some of the sizes alone in every span that has it, the first and the last."""
+    whole = {name for span in spans for name, *_ in span.excess if name not in {one[0] for one in span.partly}}
+    found: dict[str, tuple[float, float]] = {}
+    for name, first, last in (one for span in spans for one in span.partly if one[0] not in whole):
+        low, high = found.get(name, (first, last))
+        found[name] = min(low, first), max(high, last)
+    return tuple((name, *ends) for name, ends in found.items())
 
 
 def closings(answer: Choice, most: int = MOST_SIZES) -> list[str]:

@@ -55,7 +55,7 @@ def verdict(found: Comparison) -> str:
     text, count = changed(found), len(found.figures)
     if found.unknown < count or found.lost:
         same = f"{found.count(SAME)} of {count} figures are the same within {wording.percent(found.threshold)}"
-        more = ": more runs of each side would tell" if found.farthest else ""
+        more = ": more runs of each side would tell" if _farthest(found) else ""
         text += f" {same}, {found.count(UNCLEAR)} can't be told from noise{more}."
         text += _farthest(found)
     if found.gone:
@@ -90,10 +90,10 @@ def _unchanged(found: Comparison) -> str:
 def _farthest(found: Comparison) -> str:
     """The largest difference that can't be told from none: a sentence behind a space; empty where there is none."""
     one = found.farthest
-    if one is None:
+    if one is None or percent(one.ratio) in ("+0.0 %", "-0.0 %"):
         return ""
     sides = f"{wording.value(one.base)} to {wording.value(one.new)} {one.unit}"
-    return f" Farthest apart: {sides}, {percent(one.ratio)}, {one.name}."
+    return f" Medians farthest apart: {sides}, {percent(one.ratio)}, {one.name}."
 
 
 def _alpha(found: Comparison) -> str:

@@ -98,8 +98,13 @@ def _failures(found: Diagnosis) -> str:
 
 
 def cannot_tell(found: Diagnosis) -> bool:
-    """Whether nothing that this run measured could be called normal or not."""
-    return not _predicts(found) and not found.shortfalls and not found.published
+    """Whether nothing that this run has could be called normal or not."""
+    return not found.shortfalls and found.published <= _open(found)
+
+
+def _open(found: Diagnosis) -> int:
+    """How many of those that were held against what is published may be short, but too uncertain to tell."""
+    return sum(one.held_against != SIBLINGS for one in found.unsure)
 
 
 def conclusion(found: Diagnosis) -> tuple[tuple[str, str], ...]:
@@ -120,6 +125,9 @@ def headline(found: Diagnosis) -> str:
                 return f"{_failures(found)}Cannot tell: {NO_LINKS}"
             alike = f"of {found.judged} that could be compared those of one kind are alike in this run{but}"
             return f"{_failures(found)}Cannot tell whether this is normal: nothing is published of such paths; {alike}."
+        if cannot_tell(found):
+            figures = wording.count(found.published, "figure")
+            return f"{_failures(found)}Cannot tell: of all {figures} with published ones intervals leave it open."
         if not found.accounts or any(one.held_against == SIBLINGS for one in found.accounts):
             paths = f"Paths with published figures are as fast on this node as they should be{but}."
             return f"{_failures(found)}{paths}{_unseen(found)}"
@@ -180,8 +188,11 @@ def _of_published(found: Diagnosis) -> str:
         return f"{known}."
     every: tuple[Account, ...] = (*found.accounts, *found.latencies)
     limits = _limits(one for one in every if one.held_against not in ("", SIBLINGS))
-    open_ = sum(one.held_against != SIBLINGS for one in found.unsure)
-    clear = f"{found.published - open_} are not" if open_ else "none is"
+    open_ = _open(found)
+    if open_ == found.published:
+        return f"{known}."
+    rest = found.published - open_
+    clear = f"{rest} {'is' if rest == 1 else 'are'} not" if open_ else "none is"
     return f"Of {known}, {clear} short by more than healthy nodes differ ({limits})."
 
 
@@ -301,7 +312,8 @@ def _print_head(found: Diagnosis, shown: Sequence[Shortfall], console: Console) 
 def _print_tables(
     found: Diagnosis, accounts: Sequence[Ledger], waits: Sequence[JudgedLatency], console: Console
 ) -> None:
-    """Each with its unit and its words below, then the sources of both."""
+    """Each with its unit and its words below, the intervals of figures that may be short, then the sources of both."""
+    unsure = [one for one in accounts if one in found.unsure]
     against = [one.held_against for one in accounts] + [one.held_against for one in waits]
     published = dict.fromkeys(source for source in against if source not in ("", SIBLINGS))
     marks = {source: f"[{number}]" for number, source in enumerate(published, start=1)}
@@ -309,6 +321,8 @@ def _print_tables(
     for unit, some in (("GB/s", accounts), ("ns", waits)):
         if some:
             _print_table(unit, some, _Marks(marks, {one.id for one in found.unsure}), _measured(found), console)
+    for one in unsure:
+        console.print(Text(f"? {_path(one)} by {one.method}: {one.told}", style="dim"))
     if SIBLINGS in against:
         console.print(Text(OF_SIBLINGS, style="dim"))
     for source in published:

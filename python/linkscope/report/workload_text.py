@@ -107,7 +107,16 @@ def meanings(one: WorkloadTable) -> list[str]:
     """What the verdict's words mean for the reader's own code, and what would help: a line each, may be none."""
     unaware = any(wording.NO_GPU_MEMORY in gone.reason for gone in one.missing)
     remedy = [f"mpi: this one {wording.NO_GPU_MEMORY}; {wording.GPU_AWARE}."] if unaware else []
-    return [*direct_text.of_messages(one), *remedy]
+    return [*direct_text.of_messages(one), *remedy, *_shared_gpus(one)]
+
+
+def _shared_gpus(one: WorkloadTable) -> list[str]:
+    """That ranks took turns on GPUs, and what that means for the figures: a line, or none."""
+    gpus = {device for way in one.ways for device in way.combination.order if device.startswith("gpu:")}
+    if not gpus or len(gpus) >= one.ranks:
+        return []
+    shared = wording.count(len(gpus), "GPU")
+    return [f"{one.ranks} ranks shared {shared} and took turns there: with a GPU each, gains are others."]
 
 
 def _gain(one: WorkloadTable, best: TimedWay, base: TimedWay | None) -> str:

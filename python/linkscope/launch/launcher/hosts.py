@@ -12,7 +12,7 @@ from pathlib import Path
 
 _PART = re.compile(r"(?:\[[^]]*\]|[^,\[])+")
 _RANGES = re.compile(r"\[([^]]*)\]")
-_SLOTS = re.compile(r"(?:^\S+?:|\bslots\s*=\s*)(\d{1,6})\b")
+_SLOTS = re.compile(r"(?:^\S+?:|(?<![\w-])slots\s*=\s*)(\d{1,6})\b")
 """Of a host in a list or a hostfile: "node1:4", "node1 slots=4"."""
 
 
@@ -35,18 +35,22 @@ def named_hosts(listed: str | None, file: str | None = None) -> tuple[str, ...]:
 
 
 def size_of_listed(listed: str | None, file: str | None = None) -> JobSize:
-    """Of what ``named_hosts`` takes; it has slots where each host says how many."""
-    hosts = len(named_hosts(listed, file))
-    parts = _PART.findall(listed or "") if file is None else _lines(file)
-    slots = [int(found[1]) for part in parts if (found := _SLOTS.search(part.strip()))]
-    return JobSize(max(hosts, 1), sum(slots) if len(slots) == hosts else 0)
+    """Of what ``named_hosts`` takes. It has slots where each host says how many, or is named as often."""
+    listed_parts = _PART.findall(listed or "") if file is None else _lines(file)
+    parts = [part for text in listed_parts if (part := text.strip())]
+    said = [int(found[1]) if (found := _SLOTS.search(part)) else 0 for part in parts]
+    slots: Counter[str] = Counter()
+    for part, number in zip(parts, said, strict=True):
+        slots.update(dict.fromkeys(_spelt_out(part.split()[0]), number or 1))
+    known = all(said) or (not any(said) and slots.total() > len(slots))
+    return JobSize(max(len(slots), 1), slots.total() if known else 0)
 
 
 def size_of_job(environment: Mapping[str, str]) -> JobSize:
     """Of the job of a batch system that this process is in: Slurm's tasks, a line of PBS's or LSF's file for each."""
     if "SLURM_JOB_ID" in environment:
         hosts, tasks = (environment.get(name, "") for name in ("SLURM_JOB_NUM_NODES", "SLURM_NTASKS"))
-        return JobSize(max(_whole(hosts), 1), _whole(tasks))
+        return JobSize(max(whole(hosts), 1), whole(tasks))
     listed = environment.get("PBS_NODEFILE") or environment.get("LSB_DJOB_HOSTFILE")
     slots = Counter(_lines(listed)) if listed else Counter()
     return JobSize(max(len(slots), 1), slots.total())
@@ -71,7 +75,8 @@ def _lines(file: str) -> list[str]:
     return [text for line in lines if (text := line.partition("#")[0].strip())]
 
 
-def _whole(text: str) -> int:
+def whole(text: str) -> int:
+    """0 where it is no whole number."""
     return int(text) if text.isascii() and text.isdigit() else 0
 
 

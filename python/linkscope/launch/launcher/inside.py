@@ -27,7 +27,7 @@ from linkscope.errors import LinkscopeError
 from linkscope.launch.engines import command_of
 from linkscope.launch.group.control import CONTROL_VARIABLE, LOOPBACK, own_address
 from linkscope.launch.launcher import survey
-from linkscope.launch.launcher.hosts import JobSize
+from linkscope.launch.launcher.hosts import JobSize, whole
 from linkscope.launch.launcher.launcher import RANK_VARIABLE, LaunchSpec, StartedProcesses
 from linkscope.launch.launcher.local import ChildProcesses
 from linkscope.launch.process.child import URGENT_S, Child, ShutdownDeadline
@@ -99,13 +99,13 @@ def shares_host(environment: Mapping[str, str] = os.environ) -> bool:
 
 
 def job_size(environment: Mapping[str, str] = os.environ) -> JobSize | None:
-    """Of the ranks that this process is one of, as far as their launcher says; None where it is none."""
+    """Of the ranks that this process is one of; None where it is none. On how many hosts they are Slurm says; else that
+    is as if each had as many as this one."""
     own, words = place(environment), _spoken(environment)
     if own is None or words is None:
         return None
-    local, nodes = (environment.get(name, "") for name in (words.local_size, "SLURM_STEP_NUM_NODES"))
-    hosts = math.ceil(own.size / int(local)) if local.isdigit() and int(local) else int(nodes) if nodes.isdigit() else 1
-    return JobSize(hosts, own.size)
+    local, nodes = (whole(environment.get(name, "")) for name in (words.local_size, "SLURM_STEP_NUM_NODES"))
+    return JobSize(nodes or math.ceil(own.size / (local or own.size)), own.size)
 
 
 def _spoken(environment: Mapping[str, str]) -> _RankVariables | None:
