@@ -119,7 +119,7 @@ def _conclude(done: RunFile, options: RunOptions, out: Console, err: Console, fo
     err.print()
     if options.report:
         _write_page(done, page)
-    for line in _next(done, page, options, form):
+    for line in _next(done, page, options, form, err.width):
         err.print(line, highlight=False, markup=False, soft_wrap=True)
     return 1 if done.with_status("failed") else 0
 
@@ -131,8 +131,9 @@ def _write_page(done: RunFile, page: Path) -> None:
     write_report([all_of(done)], page)
 
 
-def _next(done: RunFile, page: Path, options: RunOptions, form: str | None) -> list[str]:
-    """Where the run is, what a table of that ``form`` leaves out, and the commands for more of it."""
+def _next(done: RunFile, page: Path, options: RunOptions, form: str | None, width: int) -> list[str]:
+    """Where the run is, what a table of that ``form`` leaves out, and the commands for more of it; what they are for
+    beside each, or below it where a line of ``width`` does not hold both."""
     run, linkscope = shlex.quote(str(done.path)), _called()
     ways = {f"{linkscope} show {run}": "its figures again; --full: all of them"}
     if len({row.case["flows"][0]["method"] for row in done.with_status("ok")}) > 1:
@@ -141,11 +142,12 @@ def _next(done: RunFile, page: Path, options: RunOptions, form: str | None) -> l
         ways[f"{linkscope} report {run} -o {shlex.quote(str(page))}"] = "all of it as one page"
     if {row.suite for row in done.rows} == {"default"}:
         ways[f"{linkscope} list suites"] = "what else can be measured: messages, collectives, sizes, ..."
-    width = max(map(len, ways))
+    widest = max(map(len, ways))
+    beside = all(widest + 2 + len(what) <= width for what in ways.values())
     wrote = [f"wrote {done.path} and {page}" if options.report else f"wrote {done.path}"]
     if form is not None and (left := not_printed(done, form)):
         wrote.append(f"not in that table: {wording.count(left, 'case')} that {FORMATS[form].tool} has no test for")
-    return wrote + [f"{way:<{width}}  {what}" for way, what in ways.items()]
+    return wrote + [f"{way:<{widest}}  {what}" if beside else f"{way}\n    {what}" for way, what in ways.items()]
 
 
 def _called() -> str:
