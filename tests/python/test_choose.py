@@ -280,6 +280,15 @@ def test_sizes_that_one_way_does_not_know_are_told() -> None:
     assert only(chosen(known)).unknown == ()
 
 
+def test_a_first_range_of_one_size_is_at_that_size() -> None:
+    sizes = [8, 64, KIB]
+    known = [*there_and_back("mpi", "pageable", 8e-7, sizes), *there_and_back("shm-copy", "shm", 2e-7, sizes)]
+    near = [with_seconds(row, median=2.2e-7, low=1e-7, high=5e-7) if row is known[0] else row for row in known]
+    said = html_use.in_words(only(chosen(near)))
+    assert "at 8 B" in said
+    assert "up to 8 B" not in said
+
+
 @pytest.mark.parametrize(("open_", "ends"), [(8, (64, None)), (64 * KIB, (0, KIB))])
 def test_an_exported_range_ends_where_sizes_beyond_it_are_left_out(open_: int, ends: tuple[int, int | None]) -> None:
     sizes = [8, 64, KIB, 64 * KIB]

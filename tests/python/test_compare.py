@@ -156,6 +156,9 @@ def test_nothing_that_is_unclear_has_no_farthest() -> None:
     assert len(judged.figures) > 0
     assert judged.farthest is None
     assert judged.unknown == 0
+    assert compare_text.verdict(judged).startswith("No change")
+    open_ = replace(judged, figures=judged.figures.with_columns(verdict=polars.lit(UNCLEAR)))
+    assert compare_text.verdict(open_).startswith("Cannot tell"), "none is known to be the same"
 
 
 def test_an_import_that_knows_no_machine_is_told_what_gives_it_one(tmp_path: Path) -> None:

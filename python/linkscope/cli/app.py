@@ -39,7 +39,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     help="Measure how fast data moves inside a multi-GPU node, and how fast it could.",
     epilog="Start with `linkscope run` or, without a GPU, `linkscope run --machine h200x4`; then `linkscope show RUN`. "
-    "Exit codes: 0 done; 1 a case failed or a check found a problem; 2 bad input, or cannot tell; 130 interrupted.",
+    "Exit codes: 0 done; 1 a case failed or a check found a problem; 2 bad input, or explain and "
+    "check cannot tell; 130 interrupted.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,

@@ -306,7 +306,8 @@ def together(spans: Sequence[SizeRange]) -> SizeRange:
     for name, least, most in (loser for span in spans for loser in span.excess):
         low, high = found.get(name, (least, most))
         found[name] = min(low, least), max(high, most)
-    return replace(spans[0], excess=tuple((name, *cost) for name, cost in found.items()), partly=_partly(spans))
+    ordered = sorted(found.items(), key=lambda one: sum(one[1])) if len(spans) > 1 else found.items()
+    return replace(spans[0], excess=tuple((name, *cost) for name, cost in ordered), partly=_partly(spans))
 
 
 def _partly(spans: Sequence[SizeRange]) -> tuple[tuple[str, float, float], ...]:

@@ -79,7 +79,10 @@ def _unchanged(found: Comparison) -> str:
     """That nothing changed, of as many figures as that can be said of."""
     count, nothing = len(found.figures), f"no change that is beyond {_noise(found)}"
     if not found.unknown:
-        return nothing
+        alone = (
+            f"cannot tell: of {wording.count(count, 'figure')} none is known to be the same, and none shows a change"
+        )
+        return nothing if found.count(SAME) or not count else f"{alone} beyond {_noise(found)}"
     if found.unknown == count:
         farthest = _farthest(found).removesuffix(".")
         return f"cannot tell: of {wording.count(count, 'figure')} no interval between runs is known.{farthest}"

@@ -10,7 +10,7 @@ from linkscope.analysis.cell import Cell
 from linkscope.analysis.curves import CurveSet
 from linkscope.analysis.lists import Listing
 from linkscope.analysis.matrices import Matrix
-from linkscope.analysis.rivals import rivals, set_apart
+from linkscope.analysis.rivals import fastest, rivals, set_apart
 from linkscope.analysis.summary import Table, TableSummary, table_summary
 from linkscope.report import case_path, wording
 from linkscope.report.html_sections import EVEN, Section, family, span
@@ -180,11 +180,20 @@ def _entry(part: _MethodPart, column: str) -> Entry:
         assert best is not None
         text = f"{'up to' if best.higher_is_better else 'from'} {wording.value(best.value.median)}"
         low = high = found.best.share
-        notes = [_apart(part.table, found.best), found.half_words]
+        notes = [_apart(part.table, found.best), found.half_words, *_beyond(part)]
     shown = (line if found is None else found).best
     assumed = wording.of_no_source([shown.stand_in]) if shown.assumed else ""
     notes = [part.method if column == OTHER else "", part.kind, *notes, assumed]
     return Entry(part.section.anchor, text, line.heading.unit, low, high, ", ".join(filter(None, notes)))
+
+
+def _beyond(part: _MethodPart) -> list[str]:
+    """What other kinds of the method's calls reach, no rivals of those that the figure is of: "window 23.7"."""
+    own, found = set_apart(part.line.best.regime), part.section
+    others = [entry for entry in found.whole.flat if found.methods[entry.id] == part.method]
+    kinds = dict.fromkeys(kind for entry in others if (kind := set_apart(entry.regime)) and kind != own)
+    bests = ((kind, fastest(entry for entry in others if set_apart(entry.regime) == kind)) for kind in kinds)
+    return [f"{kind} {wording.value(best.headline.value.median)}" for kind, best in bests if best and best.headline]
 
 
 def _apart(table: Table, best: Cell) -> str:

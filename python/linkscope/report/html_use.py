@@ -154,7 +154,7 @@ def _open(one: Choice) -> str:
 
 
 def _span(first: float, last: float, number: int, count: int) -> str:
-    if first == last and count == 1:
+    if first == last and (count == 1 or number == 0):
         return f"at {wording.size(first)}"
     if count == 1:
         return f"from {wording.size(first)} to {wording.size(last)}"

@@ -377,7 +377,7 @@ def with_kind(text: str, entry: Cell) -> str:
 
 def _span(lead: Leader, number: int, count: int) -> str:
     best = either(lead.best)
-    if number == 0 and count > 1 and not lead.open:
+    if number == 0 and count > 1 and not lead.open and lead.first < lead.last:
         return f"{best} up to {size(lead.last)}"
     if number == count - 1 and count > 1 and not lead.open:
         return f"{best} from {size(lead.first)}"
