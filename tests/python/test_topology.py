@@ -135,3 +135,9 @@ def test_no_device_is_cut_short_in_the_matrices_of_a_large_node(width: int) -> N
     heads = [line for line in matrices.splitlines() if line.startswith("from")]
     for device in (*node.of_kind("gpu"), *node.of_kind("numa")):
         assert sum(device.id in line.split() for line in heads) == 2
+
+
+@pytest.mark.parametrize(("available", "whole"), [(None, 13), (9, 13), (495, None)])
+def test_less_memory_than_is_available_is_not_believed(available: int | None, whole: int | None) -> None:
+    found = {} if available is None else {"available_bytes": available}
+    assert Device("numa:0", "numa", memory_bytes=13, attributes=found).whole_memory_bytes == whole

@@ -38,6 +38,13 @@ class Device:
     cpus: tuple[int, ...] = ()
     attributes: dict[str, Any] = field(default_factory=dict)
 
+    @property
+    def whole_memory_bytes(self) -> int | None:
+        """``memory_bytes``; None where more than that is available, as run files of 0.1.0 have it of some hosts."""
+        available = self.attributes.get("available_bytes")
+        whole = self.memory_bytes
+        return None if whole is not None and isinstance(available, int) and available > whole else whole
+
 
 @dataclass(frozen=True)
 class Link:

@@ -160,8 +160,8 @@ def _details(device: Device) -> list[str]:
     if device.kind == "switch":
         return []
     memory = []
-    if device.memory_bytes:
-        memory.append(f"{device.memory_bytes / (1 << 30):.0f} GiB")
+    if device.whole_memory_bytes:
+        memory.append(f"{device.whole_memory_bytes / (1 << 30):.0f} GiB")
     if device.memory_gbps:
         memory.append(
             f"{device.memory_gbps / 1000:.1f} TB/s" if device.memory_gbps >= 1000 else f"{device.memory_gbps:.0f} GB/s"

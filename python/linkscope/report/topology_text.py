@@ -79,7 +79,7 @@ def _print_devices(node: Node, console: Console) -> None:
         Column("name", tuple(device.name for device in node.devices), "words"),
         Column("NUMA", tuple("" if device.numa is None else str(device.numa) for device in node.devices)),
         Column("PCI", tuple(device.pci or "" for device in node.devices), "words"),
-        Column("memory, GiB", tuple(_or_nothing(device.memory_bytes, 1 << 30, ".0f") for device in node.devices)),
+        Column("memory, GiB", tuple(_or_nothing(device.whole_memory_bytes, 1 << 30, ".0f") for device in node.devices)),
         Column("memory, GB/s", tuple(_or_nothing(device.memory_gbps, 1, "g") for device in node.devices)),
         Column("CPUs", tuple(ranges(device.cpus) for device in node.devices), "words"),
     )
