@@ -59,6 +59,7 @@ def test_two_runs_of_one_node_are_alike() -> None:
     assert list(found.seen_from) == [kind.key for kind in FigureClass if kind.key in found.seen_from]
     assert min(found.seen_from.values()) == pytest.approx(found.threshold)
     assert not found.calibrated
+    assert found.spoiled == ((str(NEW), "the load average is 7.2 on 32 CPUs"),)
     for margin, told in ((0.03, "6.2 %"), (0.45, "150 %"), (2.0, "a factor of 55")):
         wide = replace(found, figures=found.figures.with_columns(margin=polars.lit(margin)))
         assert f"a change of {told} (" in compare_text.verdict(wide)

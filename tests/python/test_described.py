@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from linkscope.errors import LinkscopeError
-from linkscope.machine.described import load_machine
+from linkscope.machine.described import load_machine, machine_sources
 from linkscope.machine.node import Device, Link
 
 SMALL = """
@@ -48,6 +48,10 @@ def edited(tmp_path: Path, *edits: tuple[str, str]) -> str:
         assert old in text
         text = text.replace(old, new)
     return write(tmp_path, text)
+
+
+def test_a_file_says_where_its_figures_are_from(tmp_path: Path) -> None:
+    assert machine_sources(write(tmp_path, SMALL)) == ({"me": "made up"}, {"copy-engine": "me"})
 
 
 def test_a_file_becomes_a_node(tmp_path: Path) -> None:

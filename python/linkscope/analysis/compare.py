@@ -16,6 +16,7 @@ from linkscope.analysis.figures import RATE
 from linkscope.analysis.figures_in_parts import figures_of, is_modelled
 from linkscope.analysis.same_machine import same_machine
 from linkscope.analysis.setting_changes import DEVICES, setting_changes
+from linkscope.analysis.spoilers import spoilers
 from linkscope.displayed import Displayed
 from linkscope.errors import LinkscopeError
 from linkscope.machine.node import Device
@@ -82,7 +83,8 @@ class Comparison(Displayed):
     that it ended before; the rest are not in its plan. ``differences``: (what, base, new) of software, machine and the
     way of measuring. ``other_machine``: the sides are of machines with other devices, so differences are no changes.
     ``calibrated``: the new run knows what its node's figures vary by. ``unknown``: figures of which nothing says how
-    much they vary from run to run. ``no_machine``: imports that say nothing of the machine they are of.
+    much they vary from run to run. ``no_machine``: imports that say nothing of the machine they are of. ``spoiled``:
+    (run, by what) of the state that its machine was in, as a load.
     """
 
     base: tuple[str, ...]
@@ -101,6 +103,7 @@ class Comparison(Displayed):
     other_machine: bool
     calibrated: bool
     no_machine: tuple[str, ...] = ()
+    spoiled: tuple[tuple[str, str], ...] = ()
 
     @property
     def changes(self) -> Iterator[Change]:
@@ -154,6 +157,7 @@ class Comparison(Displayed):
             "other_machine",
             "calibrated",
             "seen_from",
+            "spoiled",
         )
         return {
             **{name: getattr(self, name) for name in names},
@@ -210,6 +214,7 @@ def compare(base: Sequence[Run], new: Sequence[Run], alpha: float = ALPHA, thres
         other_machine=any(what == DEVICES for what, _, _ in changed) and not same_machine(base[-1], new[-1]),
         calibrated=bool(new[-1].header.get("noise")),
         no_machine=tuple(str(run.path) for run in (*base, *new) if not knows_machine(run)),
+        spoiled=tuple((str(run.path), found.what) for run in (*base, *new) for found in spoilers(run)),
     )
 
 

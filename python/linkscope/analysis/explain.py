@@ -177,7 +177,7 @@ def explain(run: RunFile) -> Diagnosis:
         left_out=left_out(parts, {one.id for one in accounts} | {one.id for one in waits}),
         layers=layers(run.rows),
         failed=_failed(run.with_status("failed")),
-        notices=(*([f"imported from {tool}"] if tool else []), *spoilers(run), *run.notices),
+        notices=(*([f"imported from {tool}"] if tool else []), *(found.why for found in spoilers(run)), *run.notices),
         links_unknown=bool(tool) and not node.links,
         unseen=_unseen(node, every),
     )

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from linkscope.machine.doctor import examine
+from linkscope.machine.doctor import Finding, examine
 from linkscope.machine.state import MachineState
-from linkscope.results.run_file import RunFile
+from linkscope.results.run_stream import Run
 
 
-def spoilers(run: RunFile) -> list[str]:
-    """What the doctor finds in the recorded state (problems and warnings, not notes), a line each; none where the run
+def spoilers(run: Run) -> list[Finding]:
+    """What the doctor finds in the recorded state (problems and warnings, not notes); none where the run
     recorded no state, as of a described node."""
     state, engine = run.header.get("state"), run.header.get("engine")
     if not state or not engine:
         return []
     found = examine(run.node, MachineState.from_json(state), {engine.get("backend", "unknown"): engine})
-    return [f"{one.what}: {one.why_it_matters}" for one in found if one.severity != "note"]
+    return [one for one in found if one.severity != "note"]

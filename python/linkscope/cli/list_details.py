@@ -9,7 +9,7 @@ from typing import TypeAlias
 from linkscope.analysis.study import load_study
 from linkscope.cli.list_entry import ListEntry
 from linkscope.cli.model_extent import model_extent
-from linkscope.machine.described import load_machine, machine_names
+from linkscope.machine.described import load_machine, machine_names, machine_sources
 from linkscope.plan.distinct_titles import distinct_titles
 from linkscope.plan.suite import Suite, load_suite, suite_names
 from linkscope.plan.suite_row import SuiteRow
@@ -56,6 +56,7 @@ def _pattern(one: ListEntry) -> Details:
 
 def _machine(one: ListEntry) -> Details:
     node = load_machine(one.name)
+    sources, of_methods = machine_sources(one.name)
     kinds = {"gpu": "GPUs", "numa": "NUMA nodes", "switch": "switches"}
     devices = ", ".join(f"{len(node.of_kind(kind))} {name}" for kind, name in kinds.items() if node.of_kind(kind))
     notes = {str(number): note for number, note in enumerate(node.notes[1:], 1)}
@@ -70,6 +71,8 @@ def _machine(one: ListEntry) -> Details:
     return {
         "devices": f"{devices}, {len(node.links)} links",
         **model_extent(one.name),
+        "source of each method's figures (that of an exception to them is in the file)": of_methods,
+        "sources": sources,
         "assumptions and notes": notes,
         "model it": f"linkscope run --machine {machine}",
         "add a figure": add,

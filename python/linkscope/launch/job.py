@@ -220,7 +220,7 @@ def _neighbour_notes(node: Node, state: MachineState | None) -> list[str]:
     """Who else uses the machine, with what follows for the run, each in a line."""
     if state is None:
         return []
-    return [f"{one.what}: {one.why_it_matters}; {one.remedy}" for one in neighbours(node, state)]
+    return [f"{one.why}; {one.remedy}" for one in neighbours(node, state)]
 
 
 def _host_notes(launching: LaunchOptions) -> list[str]:

@@ -38,12 +38,24 @@ def load_machine(name_or_path: str) -> Node:
     Node.notes holds the title, then the assumptions, then the notes. Raises LinkscopeError for an unknown name, an
     unreadable file, and a file that holds other than it may or contradicts itself.
     """
+    return _read(_path(name_or_path))
+
+
+def machine_sources(name_or_path: str) -> tuple[dict[str, str], dict[str, str]]:
+    """Of such a node: what each short name of a source stands for, and method -> the source of its figures (that of
+    its rules stands in the file alone). Raises as ``load_machine``.
+    """
+    file = _file(_path(name_or_path))
+    return file.get("sources", {}), {method: facts["source"] for method, facts in file["methods"].items()}
+
+
+def _path(name_or_path: str) -> Path:
     if "/" in name_or_path or name_or_path.endswith((".yaml", ".yml")):
-        return _read(Path(name_or_path))
+        return Path(name_or_path)
     path = _packaged().get(name_or_path)
     if path is None:
         raise unknown("machine", name_or_path, machine_names(), "linkscope list machines", "give a file name.yaml")
-    return _read(path)
+    return path
 
 
 def is_packaged(node: Node) -> bool:
@@ -60,10 +72,14 @@ def _packaged() -> dict[str, Path]:
     return {}
 
 
+def _file(path: Path) -> Json:
+    data: Json = msgspec.to_builtins(read_yaml(path, "machine file").typed(MachineFile))
+    return data
+
+
 def _read(path: Path) -> Node:
-    data = msgspec.to_builtins(read_yaml(path, "machine file").typed(MachineFile))
     try:
-        node = _node(data)
+        node = _node(_file(path))
     except ValueError as error:
         raise LinkscopeError(f"machine file {path}: {error}") from error
     if node.problem:

@@ -29,6 +29,11 @@ class Finding:
     why_it_matters: str
     remedy: str
 
+    @property
+    def why(self) -> str:
+        """What it is and why it matters, in one line."""
+        return f"{self.what}: {self.why_it_matters}"
+
 
 @dataclass(frozen=True)
 class Examined:
@@ -133,7 +138,7 @@ def _neighbours(seen: Examined) -> Iterator[Finding]:
         yield Finding(
             "warning",
             f"the load average is {load:.1f} on {cpus} CPUs",
-            "other work, if it is not what a run left behind, slows host memory paths and launches",
+            "other work slows host memory paths and launches (a run that has just ended still counts for a minute)",
             "wait until the machine is idle",
         )
 

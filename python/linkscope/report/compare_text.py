@@ -153,6 +153,7 @@ def _show(found: Comparison, node: str, findings: int, changes: int, lines: int,
         console.print(Text(f"{both[0]} is on both sides", style="yellow"))
     if found.unknown:
         console.print(Text(_unknown(found), style="yellow"))
+    _print_lines("measured under", [f"{run}: {what}" for run, what in found.spoiled], lines, console)
     for number, one in enumerate(found.findings[:findings], start=1):
         _print_finding(number, one, changes, console)
     if len(found.findings) > findings:

@@ -181,7 +181,7 @@ def _flatten(data: Any, prefix: str) -> list[tuple[str, str]]:
 def remarks(run: RunFile) -> list[str]:
     """What a reader must know before any figure: what the doctor finds in the recorded state (problems and
     warnings, not notes), sizes that were not asked for, cases without a row, an odd file. One line each."""
-    lines = spoilers(run)
+    lines = [found.why for found in spoilers(run)]
     lines += filter(None, [unasked(run)])
     if run.missing:
         count = f"{len(run.missing)} of {len(run.plan_ids) + run.left_out} planned cases have no figure"
