@@ -13,6 +13,7 @@ import modelled_run as made
 import pytest
 from rich.console import Console
 
+from linkscope.analysis import headline as headlines
 from linkscope.analysis.bounds import best_latencies
 from linkscope.analysis.by_flow import apart
 from linkscope.analysis.curves import CurveSet, curves
@@ -339,9 +340,9 @@ def test_a_picture_of_times_has_no_line_for_a_rate_that_skipped_points_could_hav
 
 
 def test_a_heading_says_every_meaning_that_its_lines_have() -> None:
-    halved = timed("mpi", KIB, 2e-6, parameters={"call": "ping-pong"})
-    figure = picture([halved, timed("ipc-copy", KIB, 3e-6)]).heading.figure
-    assert figure == "time of one message, half of a round trip; time of one transfer"
+    halved, sent = (timed("mpi", KIB, 2e-6, parameters={"call": call}) for call in ("ping-pong", "send"))
+    figure = picture([halved, sent, timed("ipc-copy", KIB, 3e-6)]).heading.figure
+    assert figure.split("; ") == [headlines.MESSAGE, headlines.ANSWERED, headlines.TRANSFER]
 
 
 def test_marks_are_shaped_by_clock_and_a_described_node_has_one() -> None:

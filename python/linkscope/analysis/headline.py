@@ -19,6 +19,7 @@ OWN_RATE = "the flow's own rate"
 TOUCHED = "bytes read plus bytes written"
 CALL = "time of one operation"
 MESSAGE = "time of one message, half of a round trip"
+ANSWERED = "time of one message one way, until an empty one has answered"
 TRANSFER = "time of one transfer"
 TOGETHER = "time of one collective, mean of its members"
 SCHEDULE = "time of the whole schedule, of its slowest member"
@@ -62,7 +63,7 @@ class Headline:
     @property
     def of_bytes(self) -> bool:
         """Whether it is the time in which one operation moves its bytes, or that rate: size over one is the other."""
-        return self.what in (OWN_RATE, ALGORITHM, TOGETHER, MESSAGE, TRANSFER)
+        return self.what in (OWN_RATE, ALGORITHM, TOGETHER, MESSAGE, ANSWERED, TRANSFER)
 
     @property
     def exact(self) -> bool:
@@ -173,10 +174,18 @@ def _latency(row: Row, flow: dict[str, Any], result: FlowResult) -> Headline:
         what = TOGETHER
     elif flow.get("parameters", {}).get("call") == "ping-pong":
         what = MESSAGE
+    elif _is_answered(row, flow):
+        what = ANSWERED
     elif result.gbps is not None or ("source" in flow and "destination" in flow and what == CALL):
         what = TRANSFER
     unit = time_unit(result.seconds.median)
     return Headline(scaled(result.seconds, _TIME_UNITS[unit]), unit, what)
+
+
+def _is_answered(row: Row, flow: dict[str, Any]) -> bool:
+    """Whether the time, as the host sees it, is that of a message and of the empty one that answers it."""
+    sent = flow.get("parameters", {}).get("call", "send") == "send"
+    return sent and row.case["clock"] == "host" and method_traits(row.case, flow["method"]).answered
 
 
 def _bandwidth(flow: dict[str, Any], result: FlowResult, figure: str) -> Headline | None:

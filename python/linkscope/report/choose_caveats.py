@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from linkscope.analysis.cell import CALLS_INCLUDED
 from linkscope.analysis.choose import GRAPH_OF, Choices, Question
+from linkscope.analysis.movement import BETWEEN_PROCESSES
 from linkscope.analysis.steadiness import APART, Disagreement
 from linkscope.report import direct_text, wording
 
@@ -35,6 +36,12 @@ ONE_RUN = (
     "What CPUs move changes from run to run by more than one run can know: `linkscope choose RUN1 RUN2 RUN3` answers "
     "from several."
 )
+ONE_WAY = "One way: a message until an empty one has answered it (`send`); ping-pong: half of a round trip."
+OF_WINDOWS = (
+    "Many messages under way, as in osu_bw, are MPI's alone: shared memory hands over one at a time. One way the two "
+    'compare at every size: `linkscope run p2p-processes -k "host-latency or host-bandwidth"`.'
+)
+_CALLS_OF_MANY = ("window", "both ways")
 MAY_BE_FASTER = "with NVLS NCCL may be faster"
 WITH_NVLS = "`env -u NCCL_NVLS_ENABLE linkscope run collectives -k graph-recorded` measures that NCCL beside direct."
 
@@ -53,6 +60,7 @@ def caveats(found: Choices) -> list[str]:
     """What a reader must know before he takes an answer: a sentence or two each."""
     told = meanings((name for one in found.answers for name in one.rivals), (one.question for one in found.answers))
     told += _kinds_of_links(found)
+    told += [ONE_WAY] if any(one_way(one.question) and _by_host(one.question) for one in found.answers) else []
     told += [f"{setting}: {MAY_BE_FASTER}. {WITH_NVLS}" for setting in found.settings]
     told += [ONE_RUN] if found.answers and found.steadiness.of_cpus else []
     told += _of_disagreement(found.steadiness.apart)
@@ -65,6 +73,22 @@ def caveats(found: Choices) -> list[str]:
     if any(CALLS_INCLUDED in one.conditions[0] for one in (*found.unrivalled, *(it.question for it in found.answers))):
         told.append(WITH_CALLS)
     return told
+
+
+def one_way(question: Question) -> bool:
+    """Of messages between processes: one at a time, which is none of the calls that OSU's latency and bandwidth are."""
+    others = ("ping-pong", *_CALLS_OF_MANY)
+    return BETWEEN_PROCESSES in question.movement and not any(word in question.conditions[0] for word in others)
+
+
+def many_under_way(question: Question) -> bool:
+    """Of messages between processes on host memory: as OSU's bandwidth."""
+    between_hosts = question.movement.startswith("host to host") and BETWEEN_PROCESSES in question.movement
+    return between_hosts and any(word in question.conditions[0] for word in _CALLS_OF_MANY)
+
+
+def _by_host(question: Question) -> bool:
+    return question.conditions[0].startswith("host clock")
 
 
 def _kinds_of_links(found: Choices) -> list[str]:

@@ -11,12 +11,11 @@ from rich.padding import Padding
 from rich.text import Text
 
 from linkscope.analysis.choose import AtSize, Choice, Choices, Question, interface
-from linkscope.analysis.movement import BETWEEN_PROCESSES
 from linkscope.analysis.size_ranges import AS_GOOD, Crossover, SizeRange
 from linkscope.analysis.workloads import WorkloadTable
 from linkscope.packaged_suites import packaged_suites
 from linkscope.report import wording, workload_text
-from linkscope.report.choose_caveats import caveats, read_as
+from linkscope.report.choose_caveats import OF_WINDOWS, caveats, many_under_way, one_way, read_as
 from linkscope.report.grid import GAP, words
 from linkscope.report.label_lines import Column, print_label_lines
 from linkscope.results.row import UNKNOWN_FROM
@@ -41,8 +40,6 @@ UNDECIDED = " ?"
 OF_UNDECIDED = "+12 % ?: costs more by its median, but intervals cannot tell it from the best."
 
 
-_OTHER_CALLS = ("ping-pong", "window", "both ways")
-"""Of messages between processes, in what they are timed by: anything but one message at a time, one way."""
 _PLAIN = re.compile(r"\w[\w.-]*", re.ASCII)
 """A name that needs no quotes."""
 
@@ -105,6 +102,8 @@ def show_all(found: Choices, node: str, console: Console, asked: Sequence[Worklo
             console.print(Text(head, style="bold"))
         for question in questions:
             console.print(Padding(words(title(question), "dim"), (0, 0, 0, INDENT)))
+    if any(many_under_way(question) for question in found.unrivalled):
+        console.print(Padding(words(OF_WINDOWS, "dim"), (0, 0, 0, INDENT)))
 
 
 def verdict(found: Choices, asked: Sequence[WorkloadTable] = ()) -> str:
@@ -164,12 +163,7 @@ def title(question: Question) -> str:
     """Such as "GPU to GPU, nvlink-18, device > device (device clock)"."""
     what = ", ".join(word for word in (question.movement, question.tier, question.memory) if word)
     clock, *others = question.conditions
-    return f"{what} ({', '.join([clock, *(['one way'] if _one_way(question) else []), *others])})"
-
-
-def _one_way(question: Question) -> bool:
-    """Of messages between processes: one at a time, which is none of the calls that OSU's latency and bandwidth are."""
-    return BETWEEN_PROCESSES in question.movement and not any(word in question.conditions[0] for word in _OTHER_CALLS)
+    return f"{what} ({', '.join([clock, *(['one way'] if one_way(question) else []), *others])})"
 
 
 def best(one: SizeRange) -> str:
@@ -187,14 +181,19 @@ def sizes(one: SizeRange) -> str:
 def costs(one: SizeRange) -> str:
     """What the next best of another interface costs more there, else the next best; and the worst. Of one that was not
     measured at all sizes there with those that it has."""
-    if not one.excess:
-        return ""
-    winners = set(map(interface, one.best))
     partly = {name: f" ({sizes(replace(one, first=first, last=last))})" for name, first, last in one.partly}
+    cost = {name: _more(least, most) for name, least, most in one.excess}
+    return "; worst ".join(f"{way(name)} {cost[name]}{partly.get(name, '')}" for name in _told_of(one))
+
+
+def _told_of(one: SizeRange) -> tuple[str, ...]:
+    """The ways of which ``costs`` tells: the next best and the worst, perhaps the same; none where all are best."""
+    if not one.excess:
+        return ()
+    winners, partly = set(map(interface, one.best)), {name for name, *_ in one.partly}
     following = min(one.excess, key=lambda loser: (interface(loser[0]) in winners, loser[0] in partly))
-    named = (following, max(one.excess, key=lambda loser: loser[2]))
-    told = dict.fromkeys(f"{way(name)} {_more(least, most)}{partly.get(name, '')}" for name, least, most in named)
-    return "; worst ".join(told)
+    worst = max(one.excess, key=lambda loser: loser[2])
+    return tuple(dict.fromkeys((following[0], worst[0])))
 
 
 def way(name: str) -> str:
@@ -212,7 +211,7 @@ def rank(answer: Choice) -> tuple[bool, bool, tuple[int, bool, bool], float]:
     before others, movements between devices before those within one, messages as OSU has them before others."""
     question = answer.question
     settings = len(answer.interfaces) < 2
-    plain = len(question.conditions), not question.tier, _one_way(question)
+    plain = len(question.conditions), not question.tier, one_way(question)
     return _on_host(answer), settings, plain, -answer.stake
 
 
@@ -232,10 +231,10 @@ def _head(found: Choices, node: str, asked: Sequence[WorkloadTable]) -> Group:
 
 
 def by_ranges(answers: Iterable[Choice]) -> list[list[Choice]]:
-    """Those that differ only in the paths they are about, together."""
+    """Those that differ only in the paths they are about and in how much is lost, together."""
     found: dict[object, list[Choice]] = {}
     for one in answers:
-        ranges = tuple((span.first, span.last, span.best) for span in one.ranges)
+        ranges = tuple((span.first, span.last, span.best, _told_of(span)) for span in one.ranges)
         found.setdefault((replace(one.question, tier=""), ranges), []).append(one)
     return list(found.values())
 
@@ -268,7 +267,7 @@ def _block(block: Sequence[Sequence[Choice]], width: int, most: int = MOST_SIZES
     of all paths. ``most``: as of ``closings``."""
     alike = block[0]
     tiers = list(dict.fromkeys(one.question.tier for one in alike))
-    tier = " or ".join(tiers) if len(tiers) < 3 else f"{len(tiers)} kinds of links"
+    tier = " or ".join(tiers) if len(tiers) < 4 else f"{len(tiers)} kinds of links"
     question = replace(alike[0].question, tier=tier)
     if len(block) > 1:
         question = replace(question, movement=f"collectives on {_collective(question)[1]}")

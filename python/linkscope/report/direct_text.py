@@ -6,7 +6,10 @@ from linkscope.analysis.workloads import WorkloadTable
 
 INTERFACE = "direct"
 _REFERENCE = "no library: a reference for what the hardware allows"
-OF_COLLECTIVES = f"{INTERFACE}: linkscope's own kernels, {_REFERENCE}"
+OF_COLLECTIVES = (
+    f"{INTERFACE}: linkscope's own kernels, {_REFERENCE} (an application gets such kernels from PyTorch's "
+    "torch.ops.symm_mem, MSCCL++, or NCCL by windows of symmetric memory)"
+)
 THREADS, PROCESSES = "threads of one process", "processes of their own"
 _ON_GPUS = (
     "Your code gets it by peer access within a process, CUDA or HIP IPC between processes, or NVSHMEM or rocSHMEM."
