@@ -62,7 +62,7 @@ def test_two_runs_of_one_node_are_alike() -> None:
     assert found.spoiled == ((str(NEW), "the load average is 7.2 on 32 CPUs"),)
     for margin, told in ((0.03, "6.2 %"), (0.45, "150 %"), (2.0, "a factor of 55")):
         wide = replace(found, figures=found.figures.with_columns(margin=polars.lit(margin)))
-        assert f"a change of {told} (" in compare_text.verdict(wide)
+        assert f" {told} (" in compare_text.verdict(wide)
     assert compare([base, new], [new, base]).findings == ()
 
 
@@ -254,6 +254,23 @@ def test_runs_without_a_figure_in_common_are_refused() -> None:
         compare([replace(base, rows=base.rows[:2])], [replace(new, rows=new.rows[2:])])
     with pytest.raises(LinkscopeError, match="nothing to compare"):
         compare([], [new])
+
+
+def test_where_nothing_is_in_common_the_nearest_cases_say_in_what_they_differ(tmp_path: Path) -> None:
+    recorded = RunFile.read(TURNS.parent / "runs" / "h200x4-packets.jsonl")
+    import_file(TURNS.parent / "importers" / "nccl-tests-2.19.txt", tmp_path / "imported.jsonl", Wanted())
+    words = r"collectives, differ in xccl-graph/graph/\S+/device-clock against xccl-calls/eager/\S+/batch-clock;"
+    with pytest.raises(LinkscopeError, match=words):
+        compare([recorded], [RunFile.read(tmp_path / "imported.jsonl")])
+
+
+def test_a_library_that_no_figure_calls_is_no_setting() -> None:
+    base, new = runs()
+    versions = {**new.header["engine"]["versions"], "MPI": "of another version", "CUDA runtime": "99.0"}
+    engine = {**new.header["engine"], "versions": versions}
+    found = compare([base], [replace(new, header={**new.header, "engine": engine})])
+    told = [what for what, *_ in found.differences]
+    assert ("MPI" in told, "CUDA runtime" in told) == (False, True)
 
 
 def test_false_discoveries_stay_at_their_rate() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Any
@@ -36,6 +36,9 @@ THRESHOLD = 0.01
 """Differences of less are nobody's concern."""
 WORSE, BETTER, SAME, UNCLEAR = "worse", "better", "same", "unclear"
 GONE = "gone"
+MODEL_HAS_OTHERS = "a model has one clock and one way to launch: its messages and collectives are no measured cases"
+_CALLERS = {"MPI": "mpi", "MPI library": "mpi", "nccl": "xccl", "rccl": "xccl"}
+"""Which methods, by how their names begin, call the library of which a run tells a version."""
 _ENDS = ("source", "destination", "executor", "members")
 
 
@@ -183,20 +186,14 @@ def compare(base: Sequence[Run], new: Sequence[Run], alpha: float = ALPHA, thres
     lost = (*_lost(*outcomes), *_gone_with(missing, [frame for _, frame in sides[0]], gone))
     found = differences(*sides)
     if not len(found) and not lost:
-        if len({bool(frame["modelled"].any()) for side in sides for _, frame in side}) > 1:
-            raise LinkscopeError(
-                f"{base[0].path} and {new[0].path} have no case in common: a model has one clock and one way to "
-                "launch, so its cases of messages and collectives are others than measured ones"
-            )
-        raise LinkscopeError(
-            f"{base[0].path} and {new[0].path} have no figure in common: compare runs of the same suites, and "
-            "give each of these a page of its own"
-        )
+        some_modelled = len({bool(frame["modelled"].any()) for side in sides for _, frame in side}) > 1
+        why = MODEL_HAS_OTHERS if some_modelled else _nearest(*(side["id"] for side in outcomes))
+        raise LinkscopeError(f"{base[0].path} and {new[0].path} have no figure in common: {why}")
     figures = judged(found, alpha, threshold)
     gone = tuple(name for name in gone if name not in {one for one, _, _ in lost})
     left_out = {name for _, frame in sides[1] for name in frame.filter("left_out")["id"]}
     planned = {name for run in new for name in run.plan_ids}
-    changed = setting_changes(base[-1], new[-1])
+    changed = tuple(one for one in setting_changes(base[-1], new[-1]) if _concerns(one[0], figures["method"]))
     return Comparison(
         base=tuple(str(run.path) for run in base),
         new=tuple(str(run.path) for run in new),
@@ -216,6 +213,26 @@ def compare(base: Sequence[Run], new: Sequence[Run], alpha: float = ALPHA, thres
         no_machine=tuple(str(run.path) for run in (*base, *new) if not knows_machine(run)),
         spoiled=tuple((str(run.path), found.what) for run in (*base, *new) for found in spoilers(run)),
     )
+
+
+def _concerns(setting: str, methods: polars.Series) -> bool:
+    """Whether a setting can matter to figures of these methods: a library's version to those that call it."""
+    caller = _CALLERS.get(setting)
+    return caller is None or bool(methods.cast(polars.String).str.starts_with(caller).any())
+
+
+def _nearest(base: Iterable[str], new: Iterable[str]) -> str:
+    """In what the cases of two sides differ that have most words of their ids in common, without the size, as
+    "the nearest cases, of collectives/xccl-calls, differ in 2GPUs against 4GPUs"; and what to compare."""
+    advice = "compare runs of the same suites on the same devices, called and timed alike"
+    sides = [dict.fromkeys(tuple(name.split("/")[:-1]) for name in ids) for ids in (base, new)]
+    pairs = [(a, b) for a in sides[0] for b in sides[1] if a[:1] == b[:1]]
+    if not pairs:
+        return advice
+    one, other = max(pairs, key=lambda pair: len({*pair[0]} & {*pair[1]}) / len({*pair[0]} | {*pair[1]}))
+    alone = ["/".join(word for word in a if word not in b) or "nothing" for a, b in ((one, other), (other, one))]
+    row = "/".join(a for a, b in zip(one[:2], other[:2], strict=False) if a == b)
+    return f"the nearest cases, of {row}, differ in {alone[0]} against {alone[1]}; {advice}"
 
 
 def knows_machine(run: Run) -> bool:

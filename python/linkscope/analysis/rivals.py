@@ -6,18 +6,20 @@ from collections.abc import Iterable, Sequence
 
 from linkscope.analysis.cell import Cell
 
-APART = ("in-kernel", "window", "both ways")
+BOTH_WAYS = "both ways"
+APART = ("in-kernel", "window", BOTH_WAYS)
 """Words of a regime whose figures are better than those of one call one way: less is timed, or more bytes count."""
 
 
 def comparable(cells: Iterable[Cell]) -> list[Cell]:
     """The figures that a reader may set against one another: known within a factor of 3, or unknown and yet better than
     any known one of their regime, and of a regime that nothing sets apart. Where a table has none of these, all of
-    them; empty where no cell has a figure."""
+    those of one direction, else all; empty where no cell has a figure."""
     figures = [entry for entry in cells if entry.headline is not None]
     known = [entry for entry in figures if entry.headline is not None and not entry.headline.unknown]
     told = [entry for entry in figures if entry in known or _surely_better(entry, known)] if known else figures
-    return [entry for entry in told if not set_apart(entry.regime)] or told
+    plain = [entry for entry in told if not set_apart(entry.regime)]
+    return plain or [entry for entry in told if set_apart(entry.regime) != BOTH_WAYS] or told
 
 
 def rivals(cells: Iterable[Cell]) -> list[Cell]:

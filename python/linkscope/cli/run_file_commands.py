@@ -182,7 +182,9 @@ def compare(
     full: Annotated[bool, typer.Option("--full", help="Every finding and figure.")] = False,
     as_json: AsJson = False,
 ) -> int:
-    """What changed between runs beyond this node's noise? Told by what it has in common; exit code 1 if worse."""
+    """What changed between runs beyond this node's noise? Told by what it has in common. Exit code 1: something is
+    worse; 0: nothing is, or it cannot tell.
+    """
     from linkscope.analysis.compare import compare as find
     from linkscope.plan.select import parse_share
     from linkscope.report import compare_text, wording

@@ -62,7 +62,7 @@ def verdict(found: Comparison) -> str:
         text += f" Not measured in NEW: {wording.count(len(found.gone), 'case')} of BASE ({_why_gone(found)})."
     if found.seen_from:
         seen = ", ".join(f"{_least(change)} ({CLASSES[name]})" for name, change in found.seen_from.items())
-        text += f" Half of the figures would show a change of {seen}."
+        text += f" A change of {seen} or more would have shown in half of the figures."
     return text
 
 
@@ -96,7 +96,8 @@ def _farthest(found: Comparison) -> str:
     if one is None or percent(one.ratio) in ("+0.0 %", "-0.0 %"):
         return ""
     sides = f"{wording.value(one.base)} to {wording.value(one.new)} {one.unit}"
-    return f" Medians farthest apart: {sides}, {percent(one.ratio)}, {one.name}."
+    what = "Medians" if len(found.base) == len(found.new) == 1 else "Means of the runs' medians"
+    return f" {what} farthest apart: {sides}, {percent(one.ratio)}, {one.name}."
 
 
 def _alpha(found: Comparison) -> str:

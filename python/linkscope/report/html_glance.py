@@ -64,6 +64,11 @@ class Glance:
     def lines(self) -> tuple[GlanceLine, ...]:
         return tuple(line for group in self.groups for line in group.lines)
 
+    @property
+    def has_shares(self) -> bool:
+        """Whether the share of a peak is known of any figure."""
+        return any(entry is not None and entry.high is not None for line in self.lines for entry in line.entries)
+
 
 @dataclass(frozen=True)
 class _MethodPart:
@@ -184,7 +189,8 @@ def _entry(part: _MethodPart, column: str) -> Entry:
     shown = (line if found is None else found).best
     assumed = wording.of_no_source([shown.stand_in]) if shown.assumed else ""
     notes = [part.method if column == OTHER else "", part.kind, *notes, assumed]
-    return Entry(part.section.anchor, text, line.heading.unit, low, high, ", ".join(filter(None, notes)))
+    words = dict.fromkeys(word for note in notes if note for word in note.split(", "))
+    return Entry(part.section.anchor, text, line.heading.unit, low, high, ", ".join(words))
 
 
 def _beyond(part: _MethodPart) -> list[str]:
