@@ -66,6 +66,12 @@ def test_a_way_alone_at_a_size_is_not_called_the_fastest_there(crossing: BySize)
     assert next(line.split() for line in lines if line.startswith("4 KiB"))[3:] == ["2.000", "-"]
 
 
+def test_ways_that_differ_in_a_number_stand_in_its_order_whichever_is_best(crossing: BySize) -> None:
+    ways = {f"memcpy threads={number}": {float(KIB): _exactly(number * 1e-6)} for number in (10, 4, 2)}
+    line = next(line.split() for line in _printed([BySize(crossing.question, ways)]) if line.startswith("1 KiB"))
+    assert [word for word in line if word[0].isdecimal()][1:] == ["2.000", "4.000", "10.00"]
+
+
 def test_graphs_of_many_calls_and_linkscopes_own_kernels_are_explained_beside_their_figures() -> None:
     told = "\n".join(_printed(by_size(figures(RunFile.read(RUNS / "h200x4-direct.jsonl")))))
     assert "graph of 20: one launch for 20 calls" in told

@@ -27,6 +27,7 @@ FASTEST = " *"
 UNDECIDED = " ?"
 ASSUMED = f" {wording.ASSUMED}"
 """As wide."""
+_NUMBER = re.compile(r"\d+", re.ASCII)
 _BREAKS = re.compile(r"(?<!\bin)(?<!\bto)(?<!\bfrom) ")
 """Where a way's name may be broken: not before its memory."""
 
@@ -65,14 +66,24 @@ class _Column:
 
 
 def _columns(one: BySize, sizes: Sequence[int], room: int) -> list[_Column]:
-    """Those of the best ways that fit, at least one."""
-    columns: list[_Column] = []
+    """Those of the best ways that fit, at least one; those that differ in a number alone in its order, whichever was
+    best this time."""
+    columns: dict[str, _Column] = {}
     for name in one.ways:
         column = _Column(tuple(_BREAKS.split(name)), tuple(_figure(one, name, size) for size in sizes))
-        if columns and sum(other.width + GAP for other in columns) + column.width + GAP > room:
+        if columns and sum(other.width + GAP for other in columns.values()) + column.width + GAP > room:
             break
-        columns.append(column)
-    return columns
+        columns[name] = column
+    found: dict[str, list[str]] = {}
+    for way in columns:
+        found.setdefault(_NUMBER.sub("", way), []).append(way)
+    ordered = {name: iter(sorted(ways, key=_numbers)) for name, ways in found.items()}
+    return [columns[next(ordered[_NUMBER.sub("", way)])] for way in columns]
+
+
+def _numbers(way: str) -> list[int]:
+    """Sort key that puts threads=2 before threads=10."""
+    return list(map(int, _NUMBER.findall(way)))
 
 
 def _figure(one: BySize, way: str, size: int) -> str:

@@ -32,6 +32,7 @@ STEPS = {"line": "line rate", "engine": "what is left of it by packets and the e
 """Columns that are printed where they fit."""
 UNSURE = " ?"
 OF_UNSURE = "?: may be short, too uncertain to tell"
+UNPUBLISHED = "linkscope knows no published figures of"
 OF_SIBLINGS = "siblings: what good ones among them reach in this run, as nothing is published"
 ONE_OF_EACH = (
     "Of each way and engine the figure furthest below what is expected at its size; `show` may print another size."
@@ -124,7 +125,8 @@ def headline(found: Diagnosis) -> str:
             if found.links_unknown:
                 return f"{_failures(found)}Cannot tell: {NO_LINKS}"
             alike = f"of {found.judged} that could be compared those of one kind are alike in this run{but}"
-            return f"{_failures(found)}Cannot tell whether this is normal: nothing is published of such paths; {alike}."
+            unknown = f"Cannot tell whether this is normal: {UNPUBLISHED} such paths"
+            return f"{_failures(found)}{unknown}; {alike}."
         if cannot_tell(found):
             figures = wording.count(found.published, "figure")
             return f"{_failures(found)}Cannot tell: of all {figures} with published ones intervals leave it open."
@@ -164,9 +166,7 @@ def grounds(found: Diagnosis) -> str:
     together = found.left_out.get(TOGETHER, 0)
     if together:
         are = "is" if together == 1 else "are"
-        text += (
-            f" {wording.count(together, 'figure')} {TOGETHER} {are} not judged: nobody has published what is normal."
-        )
+        text += f" {wording.count(together, 'figure')} {TOGETHER} {are} not judged: no published ones are known."
     return text
 
 
@@ -252,9 +252,11 @@ def _nothing(found: Diagnosis) -> str:
             "fastest; a run of the suite default judges the paths beneath."
         )
     if kinds == {OF_CPUS}:
-        return f"nothing is published of CPUs. {EARLIER}. `linkscope analyze RUN` tells what memory gives."
+        return (
+            f"linkscope knows no published figures of CPUs. {EARLIER}. `linkscope analyze RUN` tells what memory gives."
+        )
     if kinds <= {OF_CPUS, OF_PROCESSES} and not found.accounts:
-        return f"nothing is published to hold messages and collectives against. {_of_layer(found)}{EARLIER}."
+        return f"{UNPUBLISHED} messages and collectives. {_of_layer(found)}{EARLIER}."
     if found.links_unknown:
         return f"{NO_LINKS} `linkscope choose RUN` and `linkscope analyze RUN` say what this one tells."
     return (

@@ -71,21 +71,23 @@ def table_lines(lines: Sequence[TableSummary], width: int, below: Sequence[str] 
     """A line for each table. Of curves only the best figure is told: their lowest is at the smallest size or with the
     fewest threads, and says nothing of the path. What sets that figure apart is told with it. A title too long for
     ``width`` characters loses its middle. ``below``: for each line what stands below its title, may be empty."""
-    grid = empty_grid("slowest")
+    cells = [(*_ends(line), _unit(line), _shares(line)) for line in lines]
+    columns = {head: column for head, column in zip(HEADS, zip(*cells, strict=True), strict=True) if any(column)}
+    first, *others = columns
+    grid = empty_grid(first)
     grid.columns[0].justify = "right"
-    for name in ("fastest", "unit", "of peak"):
+    for name in others:
         grid.add_column(name, justify="right", no_wrap=True)
     grid.add_column("table", no_wrap=True)
-    cells = [(*_ends(line), _unit(line), _shares(line)) for line in lines]
-    used = sum(max(len(head), *map(len, column)) for head, column in zip(HEADS, zip(*cells, strict=True), strict=True))
-    room = width - used - GAP * len(HEADS)
+    used = sum(max(len(head), *map(len, column)) for head, column in columns.items())
+    room = width - used - GAP * len(columns)
     more = below or [""] * len(lines)
     whole = [
         wording.with_kind(line.heading.title, line.best) if line.heading.x_name and not under else line.heading.title
         for line, under in zip(lines, more, strict=True)
     ]
     titles = wording.shortened_apart(whole, room)
-    for figures, title, under in zip(cells, titles, more, strict=True):
+    for figures, title, under in zip(zip(*columns.values(), strict=True), titles, more, strict=True):
         grid.add_row(*figures, Text("\n".join([title, *_below(under, room)])))
     return grid
 
