@@ -97,7 +97,14 @@ def _print_table(answer: Answer, table: DataFrame, console: Console) -> None:
     ]
     kept = [column for column in columns if any(column.cells)]
     labels = [words(label, _devices([answer.devices(line) for line in some])) for (label, _), some in groups.items()]
+    twice = {label for label, count in Counter(labels).items() if count > 1}
+    labels = [
+        words(label, some[0].get("row")) if label in twice else label
+        for label, some in zip(labels, groups.values(), strict=True)
+    ]
     print_label_lines("", labels, kept, console)
+    if answer.legend:
+        console.print(Text(answer.legend, style="dim"))
 
 
 def _together(cells: Sequence[str]) -> str:

@@ -32,7 +32,7 @@ TOO_WIDE = f"intervals beyond a factor of {UNKNOWN_FROM:g}"
 COST_WIDTH = 9
 """Of a column with what a way costs at a size."""
 FIRST_SUITES = ("default", "host")
-OTHER_SUITES = ("host-device", "p2p-processes", "collectives")
+OTHER_SUITES = {"host-device": "host and GPU by size", "p2p-processes": "messages", "collectives": ""}
 IN_SEVERAL_WAYS = "things that this run did in several ways"
 ALONE = "Not done in two ways at the same sizes:"
 UNDECIDED = " ?"
@@ -85,7 +85,7 @@ def _rest(found: Choices, matter: int, hidden: int) -> Text:
 def _elsewhere(found: Choices) -> str:
     """Which suites answer what a first run leaves open, a line; empty for other runs."""
     suites = {one.row.partition(" ")[0] for one in found.answers}
-    others = [name for name in OTHER_SUITES if name not in suites]
+    others = [f"{name} ({has})" if has else name for name, has in OTHER_SUITES.items() if name not in suites]
     return f"Other suites: {', '.join(others)} (`linkscope list suites`)" if suites & {*FIRST_SUITES} else ""
 
 

@@ -44,7 +44,7 @@ def imprecision(summary: Summary) -> str:
     if not summary.imprecise or wording.mark(summary):
         return ""
     asked = wording.asked(summary.precision)
-    return f"{len(summary.imprecise)} of {wording.count(summary.figures, 'interval')} wider than {asked}"
+    return f"{len(summary.imprecise)} of {wording.count(summary.figures, 'figure')} with intervals wider than {asked}"
 
 
 def _unexplained(found: Overview, lines: Iterable[TableSummary], diagnosis: Diagnosis) -> list[TableSummary]:

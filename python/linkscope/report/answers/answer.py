@@ -22,13 +22,15 @@ _USUAL = ("", "device > device", "pinned > device", "device > pinned", "pageable
 class Answer:
     """``conclude``: one sentence, of a table that has lines. ``label`` names a line; ``columns``: heading and text.
 
-    ``order``: the table with its telling lines first. ``devices``: of a line, where lines that differ in devices alone
-    stand together; they are those with the same label once ``devices`` are taken from it.
+    ``legend``: what the headings mean, below the table. ``order``: the table with its telling lines first. ``devices``:
+    of a line, where lines that differ in devices alone stand together; they are those with the same label once
+    ``devices`` are taken from it.
     """
 
     conclude: Callable[[DataFrame], str]
     label: Callable[[Line], str]
     columns: Mapping[str, Callable[[Line], str]]
+    legend: str = ""
     order: Callable[[DataFrame], DataFrame] = lambda table: table
     devices: Callable[[Line], Sequence[str]] = lambda line: ()
 

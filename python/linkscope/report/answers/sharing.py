@@ -82,6 +82,8 @@ SCALING = Answer(
         "fair": lambda line: "" if line["predicted_gbps"] is None else wording.value(line["predicted_gbps"]),
         "held back by": _held,
     },
+    legend="alone: the sum of what each reaches alone; reached: its share; fair: what shared links and memories "
+    "leave them; unknown: less than that; together: the share of the time in which all ran",
     order=lambda table: table.sort("efficiency", nulls_last=True, maintain_order=True),
 )
 
@@ -118,12 +120,12 @@ def _threads(table: DataFrame) -> str:
     largest = table.filter(polars.col("bytes") == polars.col("bytes").max())
     best = largest.sort("gbps", maintain_order=True).row(-1, named=True)
     enough = wording.count(best["enough_threads"], "thread")
-    open_ended = ", the most that were tried" if best["enough_threads"] == best["most_threads"] else ""
+    open_ended = ", the most that were tried," if best["enough_threads"] == best["most_threads"] else ""
     reach = "reaches" if best["enough_threads"] == 1 else "reach"
     several = best["enough_threads"] > best["fewest_threads"]
     faster = f", which is x{best['speedup']:.3g} that of {best['fewest_threads']}" if several else ""
     return (
-        f"{enough}{open_ended}, {reach} 95 % of the best rate, {wording.value(best['gbps'])} GB/s{faster} "
+        f"{enough}{open_ended} {reach} 95 % of the best rate, {wording.value(best['gbps'])} GB/s{faster} "
         f"({words(best['path'], _work(best))})."
     )
 
