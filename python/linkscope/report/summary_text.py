@@ -137,8 +137,8 @@ def _print_precision(summary: Summary, console: Console) -> None:
         console.print(f"every interval within {asked}")
         return
     widest = max(summary.imprecise, key=lambda c: c.headline.margin if c.headline else 0.0)
-    text = f"{len(summary.imprecise)} of {summary.figures} figures with intervals wider than {asked}, the one in the middle "
-    text += f"{wording.half_width(summary.margin)}; widest: "
+    text = f"{len(summary.imprecise)} of {summary.figures} figures with intervals wider than {asked}, "
+    text += f"the one in the middle {wording.half_width(summary.margin)}; widest: "
     if widest.headline is not None:
         figure = f"{wording.value(widest.headline.value.median)} {widest.headline.unit}"
         text += f"{figure} ({wording.interval(widest)}), {widest.id}"
