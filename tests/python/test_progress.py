@@ -110,8 +110,8 @@ def test_rounds_for_wide_figures_are_no_line_each() -> None:
         clock.seconds += 2
         listener.on_round(number, cases[: 1 if number >= 3 else 3])
     rounds = [line.partition(":")[0] for line in text.getvalue().splitlines() if line.startswith("round")]
-    assert rounds[:3] == ["round 2", "round 3", "round 4"]
-    assert len(rounds) == 4  # and one when it has been quiet for long
+    assert rounds[:4] == ["round 1", "round 2", "round 3", "round 4"]
+    assert len(rounds) == 5  # and one when it has been quiet for long
 
 
 @pytest.mark.parametrize("width", [80, 120])

@@ -54,6 +54,8 @@ class ProgressLines:
         run = [case.id for case in cases if case.skip is None]
         self._number, self._cases, self._done = number, len(run), 0
         self._pace.begin_round(run)
+        if not number and self._job is not None and self._job.rounds.least > 1:
+            self._say("round 1: first figures; those of all rounds follow at the end")
         if number and self._job is not None:
             extra = number - self._job.rounds.least
             wide = "" if extra < 0 else " whose figures are wide"
