@@ -10,10 +10,11 @@ from statistics import fmean
 
 import polars
 
-from linkscope.analysis.choose import Question, costs_by_size, interface
+from linkscope.analysis.choose import Question, costs_by_size
 from linkscope.analysis.headline import OF_ALL
 from linkscope.analysis.library_settings import settings
 from linkscope.analysis.size_ranges import AS_GOOD, Cost, difference, equals
+from linkscope.analysis.way import interface
 
 FEWEST_SIZES = 2
 ENOUGH_SHARED = 4

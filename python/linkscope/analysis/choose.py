@@ -28,6 +28,8 @@ from linkscope.analysis.size_ranges import (
     with_equals,
 )
 from linkscope.analysis.steadiness import Steadiness, steadiness, steadiness_of_runs
+from linkscope.analysis.way import Way, interface
+from linkscope.analysis.way import names as way_names
 from linkscope.displayed import Displayed
 from linkscope.results.run_file import RunFile
 
@@ -44,14 +46,8 @@ ASKED = frozenset(
 DEFAULTS = frozenset({("non_temporal", "0")})
 """Parameters that some rows name and others leave as they are: the same way."""
 ANY = "any memory"
-_FORM = "form"
-"""A parameter that means the same of every method: its name tells all ways apart, where it tells any."""
 _CACHES = ("flushed", "warm")
 """States of the caches that are told; "rotated" is the usual one."""
-_SCHEDULE = "-schedule"
-"""Follows a workload's interface in the name of its method."""
-_STAGED = ("staging", "full")
-"""The workload copies through the host itself."""
 GRAPH_OF = "graph of "
 """Begins the condition of calls that one graph holds."""
 _SAID = {"recorded": GRAPH_OF + "{word}"}
@@ -201,25 +197,6 @@ class Choices(Displayed):
         }
 
 
-@dataclass(frozen=True)
-class Way:
-    """How bytes are moved, apart from where: what a user chooses. ``memory`` only where that is open, too. Of a
-    ``workload`` what else is open, with its name: the memory that it packs from, processes, the order of ranks."""
-
-    method: str
-    role: str
-    parameters: tuple[tuple[str, str], ...]
-    environment: str
-    memory: str = ""
-    workload: tuple[tuple[str, str], ...] = ()
-
-    @property
-    def attributes(self) -> dict[str, str]:
-        """Every choice by its name, the method apart."""
-        named = {**dict(self.parameters), **dict(self.workload)}
-        return {"role": self.role, **named, "environment": self.environment}
-
-
 Told: TypeAlias = tuple[Question, Way, str]
 """What a figure is held against others for: the question, how it was done, on which path."""
 
@@ -263,11 +240,6 @@ def choose(figures: polars.DataFrame, runs: Sequence[RunFile] = ()) -> Choices:
     return Choices(tuple(answers), unrivalled, modelled, undecided, settings(usable), assumed, _empty(figures), steady)
 
 
-def interface(rival: str) -> str:
-    """The method of a rival, by which its name begins: "copy-engine" of "copy-engine push"."""
-    return rival.split(maxsplit=1)[0].rstrip(",")
-
-
 def costs_by_size(figures: polars.DataFrame) -> Iterator[tuple[Question, list[str], polars.DataFrame]]:
     """Of every question, with any memory where it was measured in several, in the order of the run: the names of its
     ways, and a line for each size and way, with its number as ``way``, its ``cost`` in seconds and whether that is
@@ -277,7 +249,7 @@ def costs_by_size(figures: polars.DataFrame) -> Iterator[tuple[Question, list[st
     told = _of_any_memory([(_question(key), _way(key), _path(key)) for key in keys.iter_rows(named=True)])
     for question, ways, lines, _ in _costs(usable, keys, told, fewest=1):
         kinds = {way.memory for way in ways}
-        yield replace(question, memory=kinds.pop()) if len(kinds) == 1 else question, _names(ways), lines
+        yield replace(question, memory=kinds.pop()) if len(kinds) == 1 else question, way_names(ways), lines
 
 
 def _of_any_memory(told: Iterable[Told]) -> list[Told]:
@@ -426,7 +398,7 @@ def _comparable() -> polars.Expr:
 
 
 def _choice(question: Question, ways: Sequence[Way], lines: polars.DataFrame, row: str, launch: float | None) -> Choice:
-    names = _names(ways)
+    names = way_names(ways)
     every: dict[str, dict[float, Cost]] = {}
     for way, size, *cost in lines.select("way", "bytes", *_COSTS).iter_rows():
         every.setdefault(names[way], {})[float(size)] = Cost(*cost)
@@ -462,38 +434,3 @@ def _at(rivals: Rivals, size: float) -> AtSize:
 
 def _within(size: float, ranges: Sequence[SizeRange]) -> bool:
     return any(one.first <= size <= one.last for one in ranges)
-
-
-def _names(ways: Sequence[Way]) -> list[str]:
-    """Each by its method and whatever else tells it from the others: "memcpy threads=4", "copy-engine from pinned",
-    "mpi staged, pinned"."""
-    kinds = {way.memory for way in ways}
-    forms = [_FORM] if len({way.attributes[_FORM] for way in ways if _FORM in way.attributes}) > 1 else []
-    names = []
-    for way in ways:
-        alike = [other.attributes for other in ways if other.method == way.method]
-        told = [
-            word if name in ("role", "environment") else f"{name}={word}"
-            for name, word in way.attributes.items()
-            if word and (name in forms or any(other.get(name) != word for other in alike))
-        ]
-        memory = [_memory(way.memory, kinds)] if len(kinds) > 1 else []
-        names.append(_workload_name(way, told, memory) if way.workload else " ".join([way.method, *told, *memory]))
-    return names
-
-
-def _workload_name(way: Way, told: Sequence[str], memory: Sequence[str]) -> str:
-    """As a workload's own table has it: "mpi staged, pinned"."""
-    interface = way.method.removesuffix(_SCHEDULE) + (" staged" if _STAGED in way.parameters else "")
-    others = [word for word in told if word != "=".join(_STAGED)]
-    return ", ".join([interface, *(word.removeprefix("in ") for word in memory), *others])
-
-
-def _memory(memory: str, kinds: Iterable[str]) -> str:
-    """What tells it from the other ``kinds``: "from pinned" where they go to the same kind, "to managed", "in xccl"."""
-    source, arrow, destination = memory.partition(" > ")
-    if not arrow:
-        return f"in {memory}"
-    others = [kind.partition(" > ") for kind in kinds]
-    words = [f"from {source}"] if any(other[0] != source for other in others) else []
-    return " ".join([*words, *([f"to {destination}"] if any(other[2] != destination for other in others) else [])])

@@ -10,8 +10,9 @@ from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
-from linkscope.analysis.choose import AtSize, Choice, Choices, Question, interface
+from linkscope.analysis.choose import AtSize, Choice, Choices, Question
 from linkscope.analysis.size_ranges import AS_GOOD, Crossover, SizeRange
+from linkscope.analysis.way import interface
 from linkscope.analysis.workloads import WorkloadTable
 from linkscope.packaged_suites import packaged_suites
 from linkscope.report import wording, workload_text

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
-from linkscope.analysis.choose import ANY, AtSize, Choice, Choices, interface
+from linkscope.analysis.choose import ANY, AtSize, Choice, Choices
+from linkscope.analysis.way import interface
 from linkscope.report import wording
 from linkscope.report.choose_caveats import MAY_BE_FASTER, caveats, meanings, read_as
 from linkscope.report.choose_text import (
