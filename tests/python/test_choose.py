@@ -364,6 +364,35 @@ def with_seconds(row: Row, **bounds: float) -> Row:
     return Row.from_json({**row.raw, "flows": [{**flow, "seconds": {**flow["seconds"], **bounds}}]})
 
 
+@pytest.mark.parametrize(("samples", "told"), [(6, ["copy-engine"]), (3, ["copy-engine", "kernel-copy"])])
+def test_the_range_of_three_samples_tells_less_than_an_interval(samples: int, told: list[str]) -> None:
+    def scattered(curve: list[Row]) -> list[Row]:
+        found = []
+        for row in curve:
+            flow, median = row.raw["flows"][0], row.flows[0].seconds.median
+            times = {**flow["seconds"], "n": samples, "low": 0.98 * median, "high": 1.02 * median}
+            flows = [{**flow, "seconds": times, "gbps": {**flow["gbps"], "n": samples}}]
+            found.append(Row.from_json({**row.raw, "flows": flows}))
+        return found
+
+    found = chosen(scattered(rows("copy-engine", 0, 100)), scattered(rows("kernel-copy", 0, 94)))
+    assert [sorted(one.best) for one in only(found).ranges] == [told]
+
+
+def test_what_two_cases_measured_and_found_another_figure_is_told() -> None:
+    first, second, rival = rows("copy-engine", 0, 400), rows("copy-engine", 0, 300), rows("kernel-copy", 0, 100)
+    again = [
+        Row.from_json({**row.raw, "id": f"{row.id}/again", "case": {**row.case, "id": f"{row.id}/again"}})
+        for row in second
+    ]
+    found = chosen(first, again, rival)
+    assert only(found).apart is not None
+    share, way, _ = only(found).apart or (0.0, "", 0)
+    assert (way, share) == ("copy-engine", pytest.approx(1 / 3, rel=1e-6))
+    assert "33 %" in " ".join(choose_caveats.caveats(found))
+    assert only(chosen(first, rival)).apart is None
+
+
 def size_of(row: Row) -> int:
     return int(row.case["flows"][0]["bytes"])
 

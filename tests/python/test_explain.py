@@ -470,6 +470,13 @@ def test_the_command_prints_the_verdict_and_json_the_same_data(healthy: RunFile)
     assert CliRunner().invoke(app, ["explain", str(no_answer)], standalone_mode=False).return_value == 2, "cannot tell"
 
 
+def test_to_accept_a_node_no_figure_may_be_open(healthy: RunFile, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = explain(healthy)
+    monkeypatch.setattr("linkscope.analysis.explain.explain", lambda run: replace(found, unsure=found.accounts[:1]))
+    asked = [["explain", *words, str(RECORDED)] for words in ([], ["--strict"])]
+    assert [CliRunner().invoke(app, words, standalone_mode=False).return_value for words in asked] == [0, 2]
+
+
 def test_a_run_with_nothing_but_latencies_is_judged(healthy: RunFile) -> None:
     rows = tuple(row for row in healthy.rows if "ping-pong" in {flow["method"] for flow in row.case["flows"]})
     found = explain(replace(healthy, rows=rows))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import random
 from math import comb
 from typing import Any
 
@@ -12,7 +14,7 @@ from linkscope.analysis.cell import cells_of
 from linkscope.analysis.headline import headline, shared_unit, time_unit
 from linkscope.analysis.peak import peak
 from linkscope.machine.paths import Paths
-from linkscope.order_statistics import interval_rank, percentile
+from linkscope.order_statistics import interval_of_range, interval_rank, percentile
 from linkscope.results.interval import stats_of
 from linkscope.results.row import Row
 
@@ -201,3 +203,15 @@ def test_the_unit_suits_most_figures_and_leaves_none_unreadably_long(median: flo
 )
 def test_a_table_of_times_shares_a_unit_that_leaves_its_shortest_more_than_zeros(times: list[float], unit: str) -> None:
     assert shared_unit(times) == unit
+
+
+@pytest.mark.parametrize("count", [2, 3, 4, 5])
+def test_the_interval_of_few_samples_holds_their_middle_in_95_of_100(count: int) -> None:
+    rng, held = random.Random(count), 0
+    for _ in range(4000):
+        samples = sorted(rng.lognormvariate(0, 0.1) for _ in range(count))
+        mean = math.exp(math.fsum(map(math.log, samples)) / count)
+        low, high = interval_of_range(count, mean, samples[0], samples[-1])
+        held += low <= 1 <= high
+    assert 0.94 < held / 4000 < 0.96
+    assert interval_of_range(6, 1.0, 0.9, 1.1) == (0.9, 1.1)

@@ -110,7 +110,7 @@ def test_further_rounds_are_said_and_their_figures_are_not(bench: Bench) -> None
     assert lines[0].startswith("6 cases on ")
     assert "each in 3 rounds" in lines[0]
     rounds = [line.partition(",")[0] for line in lines if line.startswith("round ")]
-    assert rounds == ["round 2: 6 cases", "round 3: 6 cases"]
+    assert rounds[1:] == ["round 2: 6 cases", "round 3: 6 cases"]
     assert sum(line.startswith("[") for line in lines) == 1
 
 

@@ -14,6 +14,7 @@ from linkscope.analysis.launch_cost import Launched, launch_seconds, mixes_launc
 from linkscope.analysis.library_settings import settings
 from linkscope.analysis.movement import ends, movement, role, there_and_back
 from linkscope.analysis.size_ranges import (
+    AS_GOOD,
     LEAST_BOUND,
     Cost,
     Crossover,
@@ -31,6 +32,7 @@ from linkscope.analysis.steadiness import Steadiness, steadiness, steadiness_of_
 from linkscope.analysis.way import Way, interface
 from linkscope.analysis.way import names as way_names
 from linkscope.displayed import Displayed
+from linkscope.order_statistics import LORD
 from linkscope.results.run_file import RunFile
 
 Json = dict[str, Any]
@@ -116,7 +118,8 @@ class Choice:
     then the estimate with a launch for each, where ways cross and the run has what one adds. ``row``: that of the suite
     with most of its sizes, "default d2d-by-size". ``assumed``: the sizes that are left out, as the figure of a rival is
     mostly an assumed latency there. ``unknown``: those left out, as intervals beyond ``UNKNOWN_FROM`` leave open there
-    which is best. ``path``: the first of ``paths``, "gpu:0>gpu:1".
+    which is best. ``path``: the first of ``paths``, "gpu:0>gpu:1". ``apart``: where two cases measured the same way on
+    the same path, by how much the two differ at most beyond their intervals (0.12 for 12 %), which way, at which size.
     """
 
     question: Question
@@ -133,6 +136,7 @@ class Choice:
     assumed: tuple[int, ...] = ()
     unknown: tuple[int, ...] = ()
     path: str = ""
+    apart: tuple[float, str, int] | None = None
 
     @property
     def stake(self) -> float:
@@ -232,6 +236,7 @@ def choose(figures: polars.DataFrame, runs: Sequence[RunFile] = ()) -> Choices:
         tuple(q for q in some if (q.movement, q.tier, q.conditions) not in answered) for some in (unknown, alone)
     )
     modelled = bool(figures["modelled"].any())
+    answered |= {(q.movement, q.tier, q.conditions) for q in undecided}
     asked = [(q.movement, q.tier, q.conditions) in answered for q, _, _ in told]
     asked_of = usable.join(
         keys.filter(polars.Series(asked, dtype=polars.Boolean)), on=_KEYS, how="semi", nulls_equal=True
@@ -280,9 +285,23 @@ def _usable(figures: polars.DataFrame) -> polars.DataFrame:
         .filter(~polars.col("isolated").fill_null(False))
         .with_columns(costs)
         .filter(polars.col("cost") > 0)
+        .with_columns(_of_few_samples())
+        .with_columns(_of_few_samples())
         .with_columns(polars.max_horizontal("cost_low", polars.col("cost") * LEAST_BOUND))
         .unique(["id", "place"], keep="first", maintain_order=True)
     )
+
+
+def _of_few_samples() -> list[polars.Expr]:
+    """Bounds of costs that are but the range of a few samples of one replicate: ``interval_of_range`` of them."""
+    cost, low, high = (polars.col(name) for name in _COSTS)
+    lord = polars.col("n").replace_strict(LORD, default=None, return_dtype=polars.Float64)
+    few = (polars.col("replicates") == 1) & (polars.col("noise") == 0) & lord.is_not_null() & (low > 0)
+    factor = (high / low).pow(lord)
+    return [
+        polars.when(few).then(bound).otherwise(as_it_is).alias(name)
+        for bound, as_it_is, name in ((cost / factor, low, "cost_low"), (cost * factor, high, "cost_high"))
+    ]
 
 
 def _question(key: Json) -> Question:
@@ -368,11 +387,16 @@ def _costs(
     rows = _rows(joined)
     costs = (
         joined.group_by(*by, "path")
-        .agg(*(polars.col(name).median() for name in _COSTS), polars.col(_OF_MODEL).any())
+        .agg(*_of_one_path(), polars.col(_OF_MODEL).any())
         .with_columns(paths=polars.col("path").n_unique().over("question"))
         .filter(_comparable())
         .group_by(by)
-        .agg(*(polars.col(name).median() for name in _COSTS), polars.col(_OF_MODEL).any(), polars.col("paths").first())
+        .agg(
+            *(polars.col(name).median() for name in _COSTS),
+            polars.col(_OF_MODEL).any(),
+            polars.col("paths").first(),
+            polars.col("apart").max(),
+        )
         .sort(by)
         .collect()
     )
@@ -380,6 +404,20 @@ def _costs(
     for (number,), lines in costs.group_by("question", maintain_order=True):
         question = questions[int(str(number))]
         yield question, ways[question], lines, rows[int(str(number))]
+
+
+def _of_one_path() -> list[polars.Expr]:
+    """Of what several cases measured, as rows of two suites or of two runs: the middle, the interval that holds those
+    of all, and ``apart``, by how much they differ beyond these: 0.12 for 12 %. Of flows that differ in their places
+    (no path), as the rounds of an all-to-all, the middle of each."""
+    cost, low, high = (polars.col(name) for name in _COSTS)
+    one = polars.col("path").first().cast(polars.String) != ""
+    return [
+        cost.median(),
+        polars.when(one).then(low.min()).otherwise(low.median()).alias("cost_low"),
+        polars.when(one).then(high.max()).otherwise(high.median()).alias("cost_high"),
+        polars.when(one & (low.max() > high.min())).then(cost.max() / cost.min() - 1).otherwise(0.0).alias("apart"),
+    ]
 
 
 def _rows(joined: polars.LazyFrame) -> dict[int, str]:
@@ -423,7 +461,13 @@ def _choice(question: Question, ways: Sequence[Way], lines: polars.DataFrame, ro
         launches_aside=aside,
         launched=with_launches(rivals, launch) if aside and crossed and launch is not None else None,
         unknown=tuple(map(int, unknown)),
+        apart=_most_apart(names, lines),
     )
+
+
+def _most_apart(names: Sequence[str], lines: polars.DataFrame) -> tuple[float, str, int] | None:
+    way, size, most = lines.sort("apart").select("way", "bytes", "apart").row(-1) if len(lines) else (0, 0, 0.0)
+    return (most, names[way], size) if most > AS_GOOD else None
 
 
 def _at(rivals: Rivals, size: float) -> AtSize:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from linkscope.analysis.combination import Combination
@@ -17,6 +17,7 @@ from linkscope.analysis.schedule_times import ScheduleTimes, schedule_times
 from linkscope.analysis.size_ranges import Cost
 from linkscope.displayed import Displayed, picture_of
 from linkscope.machine.paths import Paths
+from linkscope.order_statistics import interval_of_range
 from linkscope.picture import Picture
 from linkscope.results.member_time import PARTS, MemberTime, slowest
 from linkscope.results.row import Row, Stats
@@ -213,7 +214,11 @@ def _way(row: Row, combination: Combination, name: str, fastest: Row, based: Row
 
 
 def _cost(row: Row) -> Cost:
-    return Cost.of(row.measured_flows[0][1].seconds)
+    times = row.measured_flows[0][1].seconds
+    if len(row.measured) > 1:
+        return Cost.of(times)
+    low, high = interval_of_range(times.n, times.median, times.low, times.high)
+    return Cost.of(replace(times, low=low, high=high))
 
 
 def _speedup(row: Row, based: Row) -> Speedup:

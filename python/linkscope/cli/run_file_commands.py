@@ -57,6 +57,9 @@ def show(
 def explain(
     run_file: RunPath,
     full: Annotated[bool, typer.Option("--full", help="Every finding and path, with sources.")] = False,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Exit code 2 also where any figure may be short (?): to accept a node.")
+    ] = False,
     as_json: AsJson = False,
 ) -> int:
     """Is this node as fast as it should be, and if not, why? Exit code 0 yes, 1 no, 2 cannot tell."""
@@ -69,7 +72,7 @@ def explain(
         print_json({**found.to_json(), "verdict": explain_text.verdict(found)})
     else:
         (explain_text.show_all if full else explain_text.show)(found, out())
-    return 1 if found.wrong else 2 if explain_text.cannot_tell(found) else 0
+    return 1 if found.wrong else 2 if explain_text.cannot_tell(found) or (strict and found.unsure) else 0
 
 
 @app.command()
@@ -148,8 +151,12 @@ def analyze(
 ) -> int:
     """Answer what engineers ask of a run, a sentence each. A question that you name is answered with its table."""
     from linkscope.analysis.excerpt import readable
+    from linkscope.analysis.overview import overview
     from linkscope.analysis.questions import analyze as answer
+    from linkscope.analysis.spoilers import spoilers
     from linkscope.report import answers_text, wording
+    from linkscope.report.odd_text import imprecision
+    from linkscope.report.provenance import precision
 
     run_read = readable(run_file)
     for notice in run_read.notices:
@@ -158,9 +165,12 @@ def analyze(
     if as_json:
         print_json({**answers_text.to_json(found), **({"notices": run_read.notices} if run_read.notices else {})})
     else:
+        wide = imprecision(overview(run_read.rows, run_read.node, precision(run_read.header)).summary)
+        caveats = [one.why for one in spoilers(run_read)]
+        caveats += [f"{wide}; what follows is said of medians"] if wide else []
         with paged(out()) as shown:
             (answers_text.show_tables if full or questions else answers_text.show)(
-                found, wording.titled(run_read), shown
+                found, wording.titled(run_read), shown, caveats
             )
     return 0
 

@@ -36,9 +36,9 @@ NOTHING = (
 )
 
 
-def show(found: Mapping[str, DataFrame], node: str, console: Console) -> None:
-    """Every answer in a sentence or two, and how to get at its table."""
-    _print_title(found, node, console)
+def show(found: Mapping[str, DataFrame], node: str, console: Console, caveats: Sequence[str] = ()) -> None:
+    """Every answer in a sentence or two, and how to get at its table. ``caveats``: what to know before, a line each."""
+    _print_title(found, node, caveats, console)
     for name, table in found.items():
         _print_conclusion(name, table, console)
     if found:
@@ -46,20 +46,22 @@ def show(found: Mapping[str, DataFrame], node: str, console: Console) -> None:
         console.print(Text("linkscope analyze RUN --full     all tables", style="dim"))
 
 
-def show_tables(found: Mapping[str, DataFrame], node: str, console: Console) -> None:
-    """Every answer with its whole table."""
-    _print_title(found, node, console)
+def show_tables(found: Mapping[str, DataFrame], node: str, console: Console, caveats: Sequence[str] = ()) -> None:
+    """Every answer with its whole table; ``caveats`` as of ``show``."""
+    _print_title(found, node, caveats, console)
     for name, table in found.items():
         _print_conclusion(name, table, console)
         if len(table):
             _print_table(ANSWERS[name], table, console)
 
 
-def _print_title(found: Mapping[str, DataFrame], node: str, console: Console) -> None:
+def _print_title(found: Mapping[str, DataFrame], node: str, caveats: Sequence[str], console: Console) -> None:
     title = Text(node, style="bold")
     if any(modelled(table) for table in found.values()):
         title.append(f"  {wording.MODELLED}", style="bold yellow")
     console.print(title)
+    for caveat in caveats:
+        console.print(Text(caveat, style="yellow"))
     if not found:
         console.print(Text(NOTHING))
 

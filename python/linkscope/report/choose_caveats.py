@@ -42,6 +42,8 @@ OF_WINDOWS = (
     'compare at every size: `linkscope run p2p-processes -k "host-latency or host-bandwidth"`.'
 )
 _CALLS_OF_MANY = ("window", "both ways")
+FEWEST_RUNS = 2
+TWO_RUNS = "Two runs leave intervals wide: a third tells far more."
 MAY_BE_FASTER = "with NVLS NCCL may be faster"
 WITH_NVLS = "`env -u NCCL_NVLS_ENABLE linkscope run collectives -k graph-recorded` measures that NCCL beside direct."
 
@@ -63,7 +65,9 @@ def caveats(found: Choices) -> list[str]:
     told += [ONE_WAY] if any(one_way(one.question) and _by_host(one.question) for one in found.answers) else []
     told += [f"{setting}: {MAY_BE_FASTER}. {WITH_NVLS}" for setting in found.settings]
     told += [ONE_RUN] if found.answers and found.steadiness.of_cpus else []
+    told += [TWO_RUNS] if found.steadiness.most == FEWEST_RUNS else []
     told += _of_disagreement(found.steadiness.apart)
+    told += _of_two_cases(found)
     if found.empty:
         told.append("Messages of 0 B move nothing, and are not ranked.")
     if found.assumed:
@@ -99,6 +103,19 @@ def _kinds_of_links(found: Choices) -> list[str]:
             pairs.setdefault(one.question.tier, one.path)
     between = [f"{tier} ({path})" for tier, path in pairs.items()]
     return [f"Kinds of links, each with one pair: {', '.join(between)}."] if len(between) > 1 else []
+
+
+def _of_two_cases(found: Choices) -> list[str]:
+    """Where two cases measured one thing and found another figure."""
+    apart = [(one.apart, one.question) for one in found.answers if one.apart is not None]
+    if not apart:
+        return []
+    (share, way, size), question = max(apart, key=lambda one: one[0][0])
+    where = f"{question.movement}, {way} at {wording.size(size)}"
+    return [
+        f"Of what two suite rows or runs measured the middle counts; they differ by up to {wording.percent(share)} "
+        f"({where}): `linkscope show RUN --full` has both."
+    ]
 
 
 def _of_disagreement(apart: Disagreement | None) -> list[str]:

@@ -34,7 +34,6 @@ COST_WIDTH = 9
 """Of a column with what a way costs at a size."""
 FIRST_SUITES = ("default", "host")
 OTHER_SUITES = {"host-device": "host and GPU by size", "p2p-processes": "messages", "collectives": ""}
-IN_SEVERAL_WAYS = "things that this run did in several ways"
 ALONE = "Not done in two ways at the same sizes:"
 UNDECIDED = " ?"
 """After what a way costs more, where intervals do not tell it apart from the best."""
@@ -118,11 +117,14 @@ def verdict(found: Choices, asked: Sequence[WorkloadTable] = ()) -> str:
 
 def _of_questions(found: Choices) -> str:
     matter, number = [one for one in found.answers if not one.equals], len(found.answers) + len(found.undecided)
+    in_several = f"that {'these runs' if found.steadiness.most > 1 else 'this run'} did in several ways"
     if found.undecided and not found.answers:
-        several = wording.count(len(found.undecided), "thing that this run did in several ways", IN_SEVERAL_WAYS)
+        several = f"{wording.count(len(found.undecided), 'thing')} {in_several}"
+        more = "name a third run, or more" if found.steadiness.most == 2 else "name more runs"
+        remedy = more if found.steadiness.most > 1 else "in more rounds (the same run with `--rounds 6:12`)"
         return (
             f"Cannot tell which way is faster: of {several}, {TOO_WIDE} leave every size open. Measure where nothing "
-            "else runs, or in more rounds: `linkscope run --rounds 6:12`."
+            f"else runs, or {remedy}."
         )
     if not found.answers:
         return (
@@ -132,7 +134,7 @@ def _of_questions(found: Choices) -> str:
         )
     if not matter:
         differ = max(one.spread for one in found.answers)
-        where = "here" if number == 1 else f"for any of {number} {IN_SEVERAL_WAYS}"
+        where = "here" if number == 1 else f"for any of {number} things {in_several}"
         unsure = f"medians differ by up to {differ * 100:.3g} %, and intervals cannot tell which is faster"
         left_out = any(one.unknown for one in found.answers) or bool(found.undecided)
         besides = f" Sizes of {TOO_WIDE} are left out." if left_out else ""
@@ -141,7 +143,7 @@ def _of_questions(found: Choices) -> str:
     most = ", most here" if len(matter) > 1 else ""
     every = "both" if number == 2 else f"all {number}"
     count = every if len(matter) == number else f"{len(matter)} of {number}"
-    counted = f" It matters for {count} {IN_SEVERAL_WAYS}." if number > 1 else ""
+    counted = f" It matters for {count} things {in_several}." if number > 1 else ""
     return f"It matters which way you take{most}: {title(worst.question)}, {_dearest(worst)}.{counted}"
 
 
@@ -373,7 +375,7 @@ def _launched(answer: Choice) -> str:
 
 
 def _at_most(most: float) -> str:
-    return "is as good" if most <= AS_GOOD else f"costs at most {_percent(most)}"
+    return "is as good, or not told apart" if most <= AS_GOOD else f"costs at most {_percent(most)}"
 
 
 def _within(one: Crossover) -> str:

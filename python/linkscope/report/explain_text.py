@@ -176,7 +176,7 @@ def _unsure(some: Sequence[Ledger]) -> str:
     name = f"{_path(worst)} by {worst.method} at {wording.size(worst.bytes)}"
     named = name if len(some) == 1 else f"most of all {name}"
     count = wording.count(len(some), "figure")
-    return f"{count} may be short, but too uncertain to tell: {named}. `linkscope run --rounds 6:12` tells more."
+    return f"{count} may be short, but too uncertain to tell: {named}. The same run with `--rounds 6:12` tells more."
 
 
 def _of_published(found: Diagnosis) -> str:

@@ -81,14 +81,16 @@ FITS = Answer(
 def _saturation(table: DataFrame) -> str:
     known = table.filter(polars.col("share90_bytes").is_not_null(), ~polars.col("rising"))
     at_once = len(table.filter(polars.col("share90_bytes").is_null(), ~polars.col("falling"), ~polars.col("rising")))
-    rising = table.filter("rising")
+    rising, fell = polars.col("rising"), polars.col("best_gbps").is_not_null()
+    again = table.filter(rising, fell)
     counted = f"of {wording.count(len(table), 'rate')}"
-    counts = [(at_once, "there with the smallest size"), (len(rising), "still rising at the largest")]
+    counts = [
+        (at_once, "there with the smallest size"),
+        (len(table.filter(rising, ~fell)), "still rising at the largest"),
+    ]
     told = [f"{count} {counted} {'is' if count == 1 else 'are'} {what}" for count, what in counts if count]
-    below = rising.filter(polars.col("best_gbps").is_not_null())
-    if len(below):
-        told[-1] += f", {len(below)} below an earlier rate: {_highest(below)}"
-    more = "; ".join([*told, *_falls(table.filter("falling"), counted)])
+    told += _falls(again, counted, ("falls with size and rises again", "fall with size and rise again"))
+    more = "; ".join([*told, *_falls(table.filter("falling"), counted, ("falls with size", "fall with size"))])
     if known.is_empty():
         return f"No rate shows where it saturates: {more}."
     ordered = known.sort("share90_bytes", maintain_order=True)
@@ -99,13 +101,13 @@ def _saturation(table: DataFrame) -> str:
     return f"90 % of the rate takes {span(*ends)}" + (f"; {more}." if more else ".")
 
 
-def _falls(falling: DataFrame, counted: str) -> list[str]:
-    """How many rates fall with size, and how far the highest does; empty where none falls."""
+def _falls(falling: DataFrame, counted: str, verbs: tuple[str, str]) -> list[str]:
+    """How many rates fall with size, and how far the highest does; empty where none falls. ``verbs``: of one and of
+    several."""
     if falling.is_empty():
         return []
-    fall = "fall" if len(falling) > 1 else "falls"
     why = ", as caches serve small ones" if falling["cached"].all() else ""
-    return [f"{len(falling)} {counted} {fall} with size{why}: {_highest(falling)}"]
+    return [f"{len(falling)} {counted} {verbs[len(falling) > 1]}{why}: {_highest(falling)}"]
 
 
 def _highest(below: DataFrame) -> str:
@@ -114,8 +116,8 @@ def _highest(below: DataFrame) -> str:
     best, last = wording.value(line["best_gbps"]), wording.value(line["gbps"])
     at, largest, kept = (wording.size(line[f"{name}_bytes"]) for name in ("best", "largest", "kept"))
     return (
-        f"from {best} GB/s at {at} to {last} at {largest}, below 90 % of the largest beyond {kept} "
-        f"({words(where(line), how(line))})"
+        f"from {best} GB/s at {at} to {last} at {largest} ({words(where(line), how(line))}; 90 % of the highest rate "
+        f"up to {kept})"
     )
 
 
@@ -148,6 +150,8 @@ SATURATION = Answer(
         "90 % from": lambda line: wording.size(line["share90_bytes_low"]) if line["share90_bytes"] else "",
         "to": lambda line: wording.size(line["share90_bytes_high"]) if line["share90_bytes"] else "",
     },
+    legend="50 %: the size from which on half of the rate at the largest size is reached; >: at least, as that rate "
+    "still rises; 90 % from, to: its 95 % interval",
 )
 
 
