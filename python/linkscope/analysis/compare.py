@@ -226,13 +226,13 @@ def _nearest(base: Iterable[str], new: Iterable[str]) -> str:
     "the nearest cases, of collectives/xccl-calls, differ in 2GPUs against 4GPUs"; and what to compare."""
     advice = "compare runs of the same suites on the same devices, called and timed alike"
     sides = [dict.fromkeys(tuple(name.split("/")[:-1]) for name in ids) for ids in (base, new)]
-    pairs = [(a, b) for a in sides[0] for b in sides[1] if a[:1] == b[:1]]
+    pairs = [(a, b) for a in sides[0] for b in sides[1]]
     if not pairs:
         return advice
     one, other = max(pairs, key=lambda pair: len({*pair[0]} & {*pair[1]}) / len({*pair[0]} | {*pair[1]}))
     alone = ["/".join(word for word in a if word not in b) or "nothing" for a, b in ((one, other), (other, one))]
     row = "/".join(a for a, b in zip(one[:2], other[:2], strict=False) if a == b)
-    return f"the nearest cases, of {row}, differ in {alone[0]} against {alone[1]}; {advice}"
+    return f"the nearest cases{f', of {row},' if row else ''} differ in {alone[0]} against {alone[1]}; {advice}"
 
 
 def knows_machine(run: Run) -> bool:

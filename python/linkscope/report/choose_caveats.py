@@ -27,6 +27,7 @@ NAMED = {
     "direct-": direct_text.OF_COLLECTIVES,
     " form=": "form=eager: a launch for each call; form=graph: one of a recorded graph",
     " in xccl": "in xccl: memory of its allocator",
+    "HSA_ENABLE_SDMA=0": "HSA_ENABLE_SDMA=0: the runtime copies by kernels, not by copy engines, where you set that",
     "ipc-": "ipc-copy, ipc-kernel: into another process's mapped memory, by a copy engine or a kernel of your own",
     "shm-copy": "shm-copy: copies into shared memory, where the receiver reads them; mpi: into the receiver's own",
 }

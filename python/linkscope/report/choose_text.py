@@ -34,6 +34,8 @@ COST_WIDTH = 9
 """Of a column with what a way costs at a size."""
 FIRST_SUITES = ("default", "host")
 OTHER_SUITES = {"host-device": "host and GPU by size", "p2p-processes": "messages", "collectives": ""}
+TUNER = "nccl-tuner"
+OF_TUNER = f"NCCL's algorithms, protocols and a tuner's file: `linkscope run {TUNER}`, then `choose --export {TUNER}`"
 ALONE = "Not done in two ways at the same sizes:"
 UNDECIDED = " ?"
 """After what a way costs more, where intervals do not tell it apart from the best."""
@@ -86,7 +88,10 @@ def _elsewhere(found: Choices) -> str:
     """Which suites answer what a first run leaves open, a line; empty for other runs."""
     suites = {one.row.partition(" ")[0] for one in found.answers}
     others = [f"{name} ({has})" if has else name for name, has in OTHER_SUITES.items() if name not in suites]
-    return f"Other suites: {', '.join(others)} (`linkscope list suites`)" if suites & {*FIRST_SUITES} else ""
+    if suites & {*FIRST_SUITES}:
+        return f"Other suites: {', '.join(others)} (`linkscope list suites`)"
+    of_nccl = any(name.startswith("xccl-collective") for one in found.answers for name in one.rivals)
+    return OF_TUNER if of_nccl and TUNER not in suites else ""
 
 
 def show_all(found: Choices, node: str, console: Console, asked: Sequence[WorkloadTable] = ()) -> None:

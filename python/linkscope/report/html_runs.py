@@ -18,6 +18,7 @@ from linkscope.analysis.headline import in_unit
 from linkscope.analysis.overview import overview
 from linkscope.analysis.same_machine import same_machine
 from linkscope.analysis.shared_figures import shared_figures
+from linkscope.analysis.spoilers import spoilers
 from linkscope.analysis.summary import Table, TableSummary, table_summary
 from linkscope.errors import LinkscopeError
 from linkscope.report import compare_text, wording
@@ -37,7 +38,8 @@ CHANGED = 0.01
 
 @dataclass(frozen=True)
 class RunHead:
-    """A run's name on the page, its node, date and answer; ``modelled`` and ``imported`` as its rows are."""
+    """A run's name on the page, its node, date and answer; ``modelled`` and ``imported`` as its rows are; ``under``: in
+    what state of the machine, as a load."""
 
     name: str
     node: str
@@ -45,6 +47,7 @@ class RunHead:
     opening: Opening
     modelled: bool
     imported: tuple[str, ...]
+    under: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -105,7 +108,8 @@ def side_by_side(whole: Sequence[Excerpt]) -> SideBySide:
         opening = answer(run.node, explain(run), choose(frame), found.summary, found.workloads)
         started = date(str(run.header.get("started", "")))
         of = found.summary
-        heads.append(RunHead(_name(runs, number), run.node.name, started, opening, of.modelled, of.imported))
+        under = tuple(found.what for found in spoilers(run))
+        heads.append(RunHead(_name(runs, number), run.node.name, started, opening, of.modelled, of.imported, under))
         lines = [(line, table) for table in found.tables if (line := table_summary(table)) is not None]
         tables.append({_key(line): _RunTable(table, line) for line, table in lines})
     tables = _whatever_size(tables)
