@@ -11,6 +11,7 @@ from result_schema import validate
 from rich.console import Console
 
 from linkscope.analysis.matrices import Matrix, matrices
+from linkscope.analysis.overview import overview
 from linkscope.machine.paths import Paths
 from linkscope.report.html import write_report
 from linkscope.report.terminal import show
@@ -48,6 +49,14 @@ def test_intervals_enclose_their_medians(run: RunFile) -> None:
             stats = flow.seconds
             assert stats.min <= stats.low <= stats.median <= stats.high <= stats.max, row.id
             assert stats.n == len(flow.samples_s) >= 3, row.id
+
+
+def test_what_caches_serve_stands_with_what_memory_gives(run: RunFile) -> None:
+    lines = {line.heading.name: line for line in overview(run.rows, run.node).summary.tables}
+    of_memory, of_links = lines["memcpy-by-size"], lines["d2d-by-size"]
+    assert of_memory.last is not None
+    assert of_memory.best.bytes < of_memory.last.bytes == 256 << 20
+    assert of_links.last is None
 
 
 def test_no_copy_between_gpus_beats_the_link(run: RunFile) -> None:

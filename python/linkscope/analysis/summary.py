@@ -22,13 +22,18 @@ ABOVE_PEAK = "above the peak of its path: served by a cache, not by the link or 
 _NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?")
 
 
+BEHIND = 0.9
+"""Share of the best rate that the largest size should reach, or it is told with it."""
+
+
 @dataclass(frozen=True)
 class TableSummary:
     """One table in one line, over its ok cells. ``spread`` is (max - min) / mean; ``best`` and ``worst`` are the
     cells an engineer would call so: the fastest and slowest rate, the shortest and longest time, of those that can be
     set against one another (``comparable``), of curves those timed alike (``rivals``). The shares of peak are the
     lowest and highest of these cells, which need not be those two; None where no peak is known. ``apart``: of curves
-    the best cell of each other kind of call, such as many messages under way, that is better than ``best``.
+    the best cell of each other kind of call, such as many messages under way, that is better than ``best``. ``last``:
+    of rates by size the best at the largest size, where that is ``BEHIND`` the best of all, as beyond caches.
     ``lowest_overlap`` and ``highest_overlap``: of the cells whose flows should run together; None where none do."""
 
     heading: Heading
@@ -44,6 +49,7 @@ class TableSummary:
     lowest_overlap: float | None
     highest_overlap: float | None
     apart: tuple[Cell, ...] = ()
+    last: Cell | None = None
 
 
 @dataclass(frozen=True)
@@ -129,7 +135,19 @@ def table_summary(table: Table) -> TableSummary | None:
         lowest_overlap=min(overlaps, default=None),
         highest_overlap=max(overlaps, default=None),
         apart=best_apart(table.flat, best) if isinstance(table, CurveSet) else (),
+        last=_behind(best, alike) if table.heading.x_name == "bytes" else None,
     )
+
+
+def _behind(best: Cell, alike: Sequence[Cell]) -> Cell | None:
+    """Of rates the best at the largest size; None where that is as good as the best of all, and of times."""
+    if best.headline is None or not best.headline.higher_is_better:
+        return None
+    largest = max(entry.bytes for entry in alike)
+    last = fastest(entry for entry in alike if entry.bytes == largest)
+    if last is None or last.headline is None:
+        return None
+    return last if last.headline.value.median < BEHIND * best.headline.value.median else None
 
 
 def _above_peak(tables: Sequence[Table]) -> tuple[Grouped, ...]:

@@ -46,8 +46,8 @@ def print_summary(summary: Summary, console: Console) -> None:
 
 
 def best_at(line: TableSummary) -> str:
-    """Of curves where the best figure is, and what other kinds of calls reach beyond it: "at 1 MiB by mpi, send; window
-    23.7"; empty for other tables."""
+    """Of curves where the best figure is, what the largest size reaches where that is less, and what other kinds of
+    calls reach beyond it: "at 1 MiB by mpi, send; 9.1 at 1 GiB; window 23.7"; empty for other tables."""
     if not line.heading.x_name:
         return ""
     at = wording.x_value(line.best.x, line.heading.x_name)
@@ -64,6 +64,8 @@ def best_at(line: TableSummary) -> str:
         for one in line.apart
         if one.headline
     ]
+    if line.last is not None and line.last.headline is not None:
+        by += f"; {wording.value(line.last.headline.value.median)} at {wording.size(line.last.bytes)}"
     return f"at {at}{'; '.join([by, *apart])}"
 
 
