@@ -17,17 +17,17 @@ _T975 = (
 )
 
 
-LORD = {2: 6.353, 3: 1.304, 4: 0.717, 5: 0.507}
-"""Half the width of the 95 % interval of the middle of so many samples, over their range (Lord, The use of range in
-place of standard deviation in the t-test, Biometrika 34, 1947)."""
+OF_RANGE = {2: 6.35, 3: 1.35, 4: 0.74, 5: 0.56}
+"""Half the width of the 95 % interval of the median of so many normal samples, over their range: simulated. Lord, The
+use of range in place of standard deviation in the t-test, Biometrika 34 (1947), has it of the mean."""
 
 
 def interval_of_range(n: int, median: float, low: float, high: float) -> tuple[float, float]:
-    """The 95 % interval of so many positive samples from ``low`` to ``high``, on logarithms: of two to five that is
-    further than they reach. As they are else, and where they do not scatter."""
-    if n not in LORD or not 0 < low < high:
+    """The 95 % interval of the median of so many positive samples from ``low`` to ``high``, on logarithms: of two to
+    five samples that is further than they reach. As they are else, and where they do not scatter."""
+    if n not in OF_RANGE or not 0 < low < high:
         return low, high
-    factor = (high / low) ** LORD[n]
+    factor = (high / low) ** OF_RANGE[n]
     return median / factor, median * factor
 
 

@@ -43,6 +43,18 @@ def test_several_kinds_of_links_have_a_pair_each() -> None:
     assert not any("Kinds of links" in text for text in choose_caveats.caveats(modelled("default", "h200x4")))
 
 
+def test_paths_on_which_other_ways_come_next_are_told_apart() -> None:
+    """The variable that makes MPI fast over a wide link makes it slow over a thin one."""
+    (found,) = [one for one in modelled("p2p-processes", "frontier").answers if one.question.tier == "quad"][:1]
+    spans = [
+        tuple(replace(span, excess=((name, 0.1, 0.2),)) for span in found.ranges) for name in ("mpi", "mpi", "ipc-copy")
+    ]
+    tiers = zip(("quad", "dual", "single"), spans, strict=True)
+    answers = [replace(found, question=replace(found.question, tier=tier), ranges=ranges) for tier, ranges in tiers]
+    together = [[one.question.tier for one in alike] for alike in choose_text.by_ranges(answers)]
+    assert together == [["quad", "dual"], ["single"]]
+
+
 @pytest.mark.parametrize(("suite", "told"), [("default", True), ("p2p-processes", False)])
 def test_a_first_run_names_suites_that_answer_more(suite: str, told: bool) -> None:
     text = printed(modelled(suite, "frontier"))

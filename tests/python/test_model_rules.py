@@ -133,6 +133,14 @@ def test_a_rule_may_say_that_nothing_is_known(tmp_path: Path) -> None:
     assert [case.skip for case in cases].count(None) == 2
 
 
+@pytest.mark.parametrize(("machine", "held"), [("frontier", 32 << 20), ("mi300a", 256 << 20)])
+def test_a_working_set_that_caches_hold_has_no_latency_of_memory(machine: str, held: int, real_engine: None) -> None:
+    cases = expand([load_suite("latency-host")], load_machine(machine), modelling_engine().catalog(), Selection())
+    skips = {one.case["flows"][0]["bytes"]: one.skip for one in cases if one.case["name"] == "chase-by-size"}
+    assert all("caches" in str(skip) for size, skip in skips.items() if size <= held)
+    assert skips[max(skips)] is None
+
+
 def test_parameters_that_nothing_describes_are_refused_and_the_engine_is_told_the_settled_ones(tmp_path: Path) -> None:
     (first, *_) = planned(tmp_path, {**GPUS, "parameters": {"staging": "host"}})
     assert first.skip == "the model has no staging: host"

@@ -9,13 +9,12 @@ from typing import Any, TypeAlias
 
 import polars
 
-from linkscope.analysis.headline import OF_ALL
+from linkscope.analysis.figure_costs import COSTS, of_one_path, with_costs
 from linkscope.analysis.launch_cost import Launched, launch_seconds, mixes_launches, with_launches
 from linkscope.analysis.library_settings import settings
 from linkscope.analysis.movement import ends, movement, role, there_and_back
 from linkscope.analysis.size_ranges import (
     AS_GOOD,
-    LEAST_BOUND,
     Cost,
     Crossover,
     Rivals,
@@ -32,7 +31,6 @@ from linkscope.analysis.steadiness import Steadiness, steadiness, steadiness_of_
 from linkscope.analysis.way import Way, interface
 from linkscope.analysis.way import names as way_names
 from linkscope.displayed import Displayed
-from linkscope.order_statistics import LORD
 from linkscope.results.run_file import RunFile
 
 Json = dict[str, Any]
@@ -53,7 +51,6 @@ _CACHES = ("flushed", "warm")
 GRAPH_OF = "graph of "
 """Begins the condition of calls that one graph holds."""
 _SAID = {"recorded": GRAPH_OF + "{word}"}
-_COSTS = ("cost", "cost_low", "cost_high")
 _OF_MODEL = ("modelled", "assumed")
 _KEYS = (
     *("method", "executor", "source", "source_memory", "destination", "destination_memory", "members", "processes"),
@@ -71,7 +68,6 @@ _KEYS = (
     ),
     *("figure", "modelled", "workload", "deck", "state_memory", "rank_order"),
 )
-_TIMES = ("seconds", "seconds_low", "seconds_high")
 
 
 @dataclass(frozen=True)
@@ -118,8 +114,8 @@ class Choice:
     then the estimate with a launch for each, where ways cross and the run has what one adds. ``row``: that of the suite
     with most of its sizes, "default d2d-by-size". ``assumed``: the sizes that are left out, as the figure of a rival is
     mostly an assumed latency there. ``unknown``: those left out, as intervals beyond ``UNKNOWN_FROM`` leave open there
-    which is best. ``path``: the first of ``paths``, "gpu:0>gpu:1". ``apart``: where two cases measured the same way on
-    the same path, by how much the two differ at most beyond their intervals (0.12 for 12 %), which way, at which size.
+    which is best. ``path``: the first of ``paths``, "gpu:0>gpu:1". ``disagreement``: where cases measured one way on
+    one path and their intervals are disjoint, by how much they differ at most (0.12 for 12 %), which way, which size.
     """
 
     question: Question
@@ -136,7 +132,7 @@ class Choice:
     assumed: tuple[int, ...] = ()
     unknown: tuple[int, ...] = ()
     path: str = ""
-    apart: tuple[float, str, int] | None = None
+    disagreement: tuple[float, str, int] | None = None
 
     @property
     def stake(self) -> float:
@@ -213,7 +209,7 @@ def choose(figures: polars.DataFrame, runs: Sequence[RunFile] = ()) -> Choices:
     rivals of a size were measured count, by their median. Sizes at which the figure of any rival is mostly an assumed
     latency are left out.
     """
-    usable = _usable(figures)
+    usable = with_costs(figures)
     keys = usable.select(_KEYS).unique(maintain_order=True)
     told = [(_question(key), _way(key), _path(key)) for key in keys.iter_rows(named=True)]
     free = _of_any_memory(told)
@@ -249,7 +245,7 @@ def costs_by_size(figures: polars.DataFrame) -> Iterator[tuple[Question, list[st
     """Of every question, with any memory where it was measured in several, in the order of the run: the names of its
     ways, and a line for each size and way, with its number as ``way``, its ``cost`` in seconds and whether that is
     ``assumed``. A question with one way alone is among them."""
-    usable = _usable(figures)
+    usable = with_costs(figures)
     keys = usable.select(_KEYS).unique(maintain_order=True)
     told = _of_any_memory([(_question(key), _way(key), _path(key)) for key in keys.iter_rows(named=True)])
     for question, ways, lines, _ in _costs(usable, keys, told, fewest=1):
@@ -265,43 +261,6 @@ def _empty(figures: polars.DataFrame) -> int:
     """How many are ok and of messages of 0 B."""
     ok = polars.col("status").cast(polars.String) == "ok"
     return figures.filter(ok, polars.col("bytes") == 0, there_and_back()).height
-
-
-def _usable(figures: polars.DataFrame) -> polars.DataFrame:
-    """Ok figures that move bytes, those of messages there and back too, with the cost of each: its time, or that of as
-    many bytes at its rate, as figures of several flows together have no one time."""
-    rates = ("gbps", "gbps_high", "gbps_low")
-    of_all = polars.col("figure").cast(polars.String).is_in(OF_ALL)
-    costs = [
-        polars.when(of_all | polars.col(time).is_null())
-        .then(polars.col("bytes") / (polars.col(rate) * 1e9))
-        .otherwise(polars.col(time))
-        .alias(name)
-        for time, rate, name in zip(_TIMES, rates, _COSTS, strict=True)
-    ]
-    return (
-        figures.filter(polars.col("status").cast(polars.String) == "ok", polars.col("background") == 0)
-        .filter(polars.col("bytes") > 0, (polars.col("gbps") > 0) | there_and_back())
-        .filter(~polars.col("isolated").fill_null(False))
-        .with_columns(costs)
-        .filter(polars.col("cost") > 0)
-        .with_columns(_of_few_samples())
-        .with_columns(_of_few_samples())
-        .with_columns(polars.max_horizontal("cost_low", polars.col("cost") * LEAST_BOUND))
-        .unique(["id", "place"], keep="first", maintain_order=True)
-    )
-
-
-def _of_few_samples() -> list[polars.Expr]:
-    """Bounds of costs that are but the range of a few samples of one replicate: ``interval_of_range`` of them."""
-    cost, low, high = (polars.col(name) for name in _COSTS)
-    lord = polars.col("n").replace_strict(LORD, default=None, return_dtype=polars.Float64)
-    few = (polars.col("replicates") == 1) & (polars.col("noise") == 0) & lord.is_not_null() & (low > 0)
-    factor = (high / low).pow(lord)
-    return [
-        polars.when(few).then(bound).otherwise(as_it_is).alias(name)
-        for bound, as_it_is, name in ((cost / factor, low, "cost_low"), (cost * factor, high, "cost_high"))
-    ]
 
 
 def _question(key: Json) -> Question:
@@ -387,15 +346,15 @@ def _costs(
     rows = _rows(joined)
     costs = (
         joined.group_by(*by, "path")
-        .agg(*_of_one_path(), polars.col(_OF_MODEL).any())
+        .agg(*of_one_path(), polars.col(_OF_MODEL).any())
         .with_columns(paths=polars.col("path").n_unique().over("question"))
         .filter(_comparable())
         .group_by(by)
         .agg(
-            *(polars.col(name).median() for name in _COSTS),
+            *(polars.col(name).median() for name in COSTS),
             polars.col(_OF_MODEL).any(),
             polars.col("paths").first(),
-            polars.col("apart").max(),
+            polars.col("disagreement").max(),
         )
         .sort(by)
         .collect()
@@ -404,20 +363,6 @@ def _costs(
     for (number,), lines in costs.group_by("question", maintain_order=True):
         question = questions[int(str(number))]
         yield question, ways[question], lines, rows[int(str(number))]
-
-
-def _of_one_path() -> list[polars.Expr]:
-    """Of what several cases measured, as rows of two suites or of two runs: the middle, the interval that holds those
-    of all, and ``apart``, by how much they differ beyond these: 0.12 for 12 %. Of flows that differ in their places
-    (no path), as the rounds of an all-to-all, the middle of each."""
-    cost, low, high = (polars.col(name) for name in _COSTS)
-    one = polars.col("path").first().cast(polars.String) != ""
-    return [
-        cost.median(),
-        polars.when(one).then(low.min()).otherwise(low.median()).alias("cost_low"),
-        polars.when(one).then(high.max()).otherwise(high.median()).alias("cost_high"),
-        polars.when(one & (low.max() > high.min())).then(cost.max() / cost.min() - 1).otherwise(0.0).alias("apart"),
-    ]
 
 
 def _rows(joined: polars.LazyFrame) -> dict[int, str]:
@@ -438,7 +383,7 @@ def _comparable() -> polars.Expr:
 def _choice(question: Question, ways: Sequence[Way], lines: polars.DataFrame, row: str, launch: float | None) -> Choice:
     names = way_names(ways)
     every: dict[str, dict[float, Cost]] = {}
-    for way, size, *cost in lines.select("way", "bytes", *_COSTS).iter_rows():
+    for way, size, *cost in lines.select("way", "bytes", *COSTS).iter_rows():
         every.setdefault(names[way], {})[float(size)] = Cost(*cost)
     rivals, unknown = decided(every)
     ranges = size_ranges(rivals)
@@ -461,12 +406,13 @@ def _choice(question: Question, ways: Sequence[Way], lines: polars.DataFrame, ro
         launches_aside=aside,
         launched=with_launches(rivals, launch) if aside and crossed and launch is not None else None,
         unknown=tuple(map(int, unknown)),
-        apart=_most_apart(names, lines),
+        disagreement=_disagreement(names, lines),
     )
 
 
-def _most_apart(names: Sequence[str], lines: polars.DataFrame) -> tuple[float, str, int] | None:
-    way, size, most = lines.sort("apart").select("way", "bytes", "apart").row(-1) if len(lines) else (0, 0, 0.0)
+def _disagreement(names: Sequence[str], lines: polars.DataFrame) -> tuple[float, str, int] | None:
+    columns = ("way", "bytes", "disagreement")
+    way, size, most = lines.sort(columns[-1]).select(columns).row(-1) if len(lines) else (0, 0, 0.0)
     return (most, names[way], size) if most > AS_GOOD else None
 
 

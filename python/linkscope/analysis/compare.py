@@ -37,7 +37,12 @@ THRESHOLD = 0.01
 WORSE, BETTER, SAME, UNCLEAR = "worse", "better", "same", "unclear"
 GONE = "gone"
 MODEL_HAS_OTHERS = "a model has one clock and one way to launch: its messages and collectives are no measured cases"
-_CALLERS = {"MPI": "mpi", "MPI library": "mpi", "nccl": "xccl", "rccl": "xccl"}
+FEWEST_SHARED = 2
+"""Words of two ids, that one is near the other."""
+_CALLERS = {
+    **{"MPI": "mpi", "MPI library": "mpi", "nccl": "xccl", "rccl": "xccl"},
+    **dict.fromkeys(("PyTorch", "NCCL of PyTorch", "CUDA of PyTorch"), "torch"),
+}
 """Which methods, by how their names begin, call the library of which a run tells a version."""
 _ENDS = ("source", "destination", "executor", "members")
 
@@ -193,7 +198,8 @@ def compare(base: Sequence[Run], new: Sequence[Run], alpha: float = ALPHA, thres
     gone = tuple(name for name in gone if name not in {one for one, _, _ in lost})
     left_out = {name for _, frame in sides[1] for name in frame.filter("left_out")["id"]}
     planned = {name for run in new for name in run.plan_ids}
-    changed = tuple(one for one in setting_changes(base[-1], new[-1]) if _concerns(one[0], figures["method"]))
+    called = _tried(frame for side in sides for _, frame in side)
+    changed = tuple(one for one in setting_changes(base[-1], new[-1]) if _concerns(one[0], called))
     return Comparison(
         base=tuple(str(run.path) for run in base),
         new=tuple(str(run.path) for run in new),
@@ -211,14 +217,20 @@ def compare(base: Sequence[Run], new: Sequence[Run], alpha: float = ALPHA, thres
         other_machine=any(what == DEVICES for what, _, _ in changed) and not same_machine(base[-1], new[-1]),
         calibrated=bool(new[-1].header.get("noise")),
         no_machine=tuple(str(run.path) for run in (*base, *new) if not knows_machine(run)),
-        spoiled=tuple((str(run.path), found.what) for run in (*base, *new) for found in spoilers(run)),
+        spoiled=tuple((str(run.path), one.what) for run in (*base, *new) for one in spoilers(run)),
     )
 
 
-def _concerns(setting: str, methods: polars.Series) -> bool:
-    """Whether a setting can matter to figures of these methods: a library's version to those that call it."""
+def _tried(frames: Iterable[polars.DataFrame]) -> set[str]:
+    """Methods of all cases that were not skipped."""
+    tried = (frame.filter(polars.col("status").cast(polars.String) != "skipped") for frame in frames)
+    return {str(method) for frame in tried for method in frame["method"].cast(polars.String).unique()}
+
+
+def _concerns(setting: str, methods: Iterable[str]) -> bool:
+    """Whether a setting can matter to cases of these methods: a library's version to those that call it."""
     caller = _CALLERS.get(setting)
-    return caller is None or bool(methods.cast(polars.String).str.starts_with(caller).any())
+    return caller is None or any(method.startswith(caller) for method in methods)
 
 
 def _nearest(base: Iterable[str], new: Iterable[str]) -> str:
@@ -226,10 +238,12 @@ def _nearest(base: Iterable[str], new: Iterable[str]) -> str:
     "the nearest cases, of collectives/xccl-calls, differ in 2GPUs against 4GPUs"; and what to compare."""
     advice = "compare runs of the same suites on the same devices, called and timed alike"
     sides = [dict.fromkeys(tuple(name.split("/")[:-1]) for name in ids) for ids in (base, new)]
-    pairs = [(a, b) for a in sides[0] for b in sides[1]]
+    pairs = [(a, b) for a in sides[0] for b in sides[1] if len({*a} & {*b}) >= FEWEST_SHARED]
     if not pairs:
         return advice
     one, other = max(pairs, key=lambda pair: len({*pair[0]} & {*pair[1]}) / len({*pair[0]} | {*pair[1]}))
+    if {*one} == {*other}:
+        return "their cases differ in size, or have no figure on one of the two sides"
     alone = ["/".join(word for word in a if word not in b) or "nothing" for a, b in ((one, other), (other, one))]
     row = "/".join(a for a, b in zip(one[:2], other[:2], strict=False) if a == b)
     return f"the nearest cases{f', of {row},' if row else ''} differ in {alone[0]} against {alone[1]}; {advice}"

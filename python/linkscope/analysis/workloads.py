@@ -215,7 +215,7 @@ def _way(row: Row, combination: Combination, name: str, fastest: Row, based: Row
 
 def _cost(row: Row) -> Cost:
     times = row.measured_flows[0][1].seconds
-    if len(row.measured) > 1:
+    if len(row.measured) > 1 or row.noise:
         return Cost.of(times)
     low, high = interval_of_range(times.n, times.median, times.low, times.high)
     return Cost.of(replace(times, low=low, high=high))

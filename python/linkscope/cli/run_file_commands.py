@@ -58,7 +58,7 @@ def explain(
     run_file: RunPath,
     full: Annotated[bool, typer.Option("--full", help="Every finding and path, with sources.")] = False,
     strict: Annotated[
-        bool, typer.Option("--strict", help="Exit code 2 also where any figure may be short (?): to accept a node.")
+        bool, typer.Option("--strict", help="Exit code 2 also where any judged figure may be short (?).")
     ] = False,
     as_json: AsJson = False,
 ) -> int:
@@ -162,12 +162,13 @@ def analyze(
     for notice in run_read.notices:
         err().print(notice, highlight=False, markup=False, soft_wrap=True)
     found = answer(run_read, questions or ())
+    wide = imprecision(overview(run_read.rows, run_read.node, precision(run_read.header)).summary)
+    caveats = [one.why for one in spoilers(run_read)]
+    caveats += [f"{wide}; what follows is said of medians"] if wide else []
     if as_json:
-        print_json({**answers_text.to_json(found), **({"notices": run_read.notices} if run_read.notices else {})})
+        more = {"caveats": caveats, "notices": run_read.notices}
+        print_json({**answers_text.to_json(found), **{name: told for name, told in more.items() if told}})
     else:
-        wide = imprecision(overview(run_read.rows, run_read.node, precision(run_read.header)).summary)
-        caveats = [one.why for one in spoilers(run_read)]
-        caveats += [f"{wide}; what follows is said of medians"] if wide else []
         with paged(out()) as shown:
             (answers_text.show_tables if full or questions else answers_text.show)(
                 found, wording.titled(run_read), shown, caveats

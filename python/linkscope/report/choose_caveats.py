@@ -107,15 +107,15 @@ def _kinds_of_links(found: Choices) -> list[str]:
 
 
 def _of_two_cases(found: Choices) -> list[str]:
-    """Where two cases measured one thing and found another figure."""
-    apart = [(one.apart, one.question) for one in found.answers if one.apart is not None]
-    if not apart:
+    """Where cases measured one thing and found another figure."""
+    told = [(one.disagreement, one.question) for one in found.answers if one.disagreement is not None]
+    if not told:
         return []
-    (share, way, size), question = max(apart, key=lambda one: one[0][0])
+    (share, way, size), question = max(told, key=lambda one: one[0][0])
     where = f"{question.movement}, {way} at {wording.size(size)}"
     return [
-        f"Of what two suite rows or runs measured the middle counts; they differ by up to {wording.percent(share)} "
-        f"({where}): `linkscope show RUN --full` has both."
+        "Of what several suite rows or runs measured the middle counts; they differ by up to "
+        f"{wording.percent(share)} ({where}): `linkscope show RUN --full` of each has its own."
     ]
 
 

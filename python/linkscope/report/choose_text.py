@@ -16,7 +16,7 @@ from linkscope.analysis.way import interface
 from linkscope.analysis.workloads import WorkloadTable
 from linkscope.packaged_suites import packaged_suites
 from linkscope.report import wording, workload_text
-from linkscope.report.choose_caveats import OF_WINDOWS, caveats, many_under_way, one_way, read_as
+from linkscope.report.choose_caveats import FEWEST_RUNS, OF_WINDOWS, caveats, many_under_way, one_way, read_as
 from linkscope.report.grid import GAP, words
 from linkscope.report.label_lines import Column, print_label_lines
 from linkscope.results.row import UNKNOWN_FROM
@@ -33,7 +33,7 @@ TOO_WIDE = f"intervals beyond a factor of {UNKNOWN_FROM:g}"
 COST_WIDTH = 9
 """Of a column with what a way costs at a size."""
 FIRST_SUITES = ("default", "host")
-OTHER_SUITES = {"host-device": "host and GPU by size", "p2p-processes": "messages", "collectives": ""}
+OTHER_SUITES = {"host-device": "host and GPU by size", "p2p-processes": "messages", "collectives": "NCCL, RCCL, MPI"}
 TUNER = "nccl-tuner"
 OF_TUNER = f"NCCL's algorithms, protocols and a tuner's file: `linkscope run {TUNER}`, then `choose --export {TUNER}`"
 ALONE = "Not done in two ways at the same sizes:"
@@ -87,7 +87,7 @@ def _rest(found: Choices, matter: int, hidden: int) -> Text:
 def _elsewhere(found: Choices) -> str:
     """Which suites answer what a first run leaves open, a line; empty for other runs."""
     suites = {one.row.partition(" ")[0] for one in found.answers}
-    others = [f"{name} ({has})" if has else name for name, has in OTHER_SUITES.items() if name not in suites]
+    others = [f"{name} ({has})" for name, has in OTHER_SUITES.items() if name not in suites]
     if suites & {*FIRST_SUITES}:
         return f"Other suites: {', '.join(others)} (`linkscope list suites`)"
     of_nccl = any(name.startswith("xccl-collective") for one in found.answers for name in one.rivals)
@@ -125,7 +125,7 @@ def _of_questions(found: Choices) -> str:
     in_several = f"that {'these runs' if found.steadiness.most > 1 else 'this run'} did in several ways"
     if found.undecided and not found.answers:
         several = f"{wording.count(len(found.undecided), 'thing')} {in_several}"
-        more = "name a third run, or more" if found.steadiness.most == 2 else "name more runs"
+        more = "name a third run, or more" if found.steadiness.most == FEWEST_RUNS else "name more runs"
         remedy = more if found.steadiness.most > 1 else "in more rounds (the same run with `--rounds 6:12`)"
         return (
             f"Cannot tell which way is faster: of {several}, {TOO_WIDE} leave every size open. Measure where nothing "

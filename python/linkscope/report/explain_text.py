@@ -252,9 +252,7 @@ def _nothing(found: Diagnosis) -> str:
             "fastest; a run of the suite default judges the paths beneath."
         )
     if kinds == {OF_CPUS}:
-        return (
-            f"linkscope knows no published figures of CPUs. {EARLIER}. `linkscope analyze RUN` tells what memory gives."
-        )
+        return f"{UNPUBLISHED} CPUs. {EARLIER}. `linkscope analyze RUN` tells what memory gives."
     if kinds <= {OF_CPUS, OF_PROCESSES} and not found.accounts:
         return f"{UNPUBLISHED} messages and collectives. {_of_layer(found)}{EARLIER}."
     if found.links_unknown:

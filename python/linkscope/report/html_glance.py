@@ -189,8 +189,10 @@ def _entry(part: _MethodPart, column: str) -> Entry:
     shown = (line if found is None else found).best
     assumed = wording.of_no_source([shown.stand_in]) if shown.assumed else ""
     notes = [part.method if column == OTHER else "", part.kind, *notes, assumed]
-    words = dict.fromkeys(word for note in notes if note for word in note.split(", "))
-    return Entry(part.section.anchor, text, line.heading.unit, low, high, ", ".join(words))
+    kept: list[str] = []
+    for note in filter(None, notes):
+        kept += [] if note in ", ".join(kept).split(", ") else [note]
+    return Entry(part.section.anchor, text, line.heading.unit, low, high, ", ".join(kept))
 
 
 def _beyond(part: _MethodPart) -> list[str]:
