@@ -117,7 +117,9 @@ def test_a_figure_that_may_be_short_is_named(healthy: RunFile) -> None:
     assert f"1 figure may be short, but too uncertain to tell: {named}" in one
     assert wording.size(first.bytes) in one
     low = replace(others[0], expected_gbps=10 * others[0].measured.median)
-    several = explain_text.grounds(replace(found, unsure=(first, low)))
+    two = explain_text.grounds(replace(found, unsure=(first, low)))
+    assert two.index(f"{low.source} > {low.destination}") < two.index(named)
+    several = explain_text.grounds(replace(found, unsure=(first, low, others[1])))
     assert f"most of all {low.source} > {low.destination}" in several
 
 

@@ -39,7 +39,7 @@ def test_a_word_picks_by_id_title_and_other_tools_name(word: str, rows: list[str
     [
         ("host_to_device_ce", "host_to_device_memcpy_ce"),
         (" ", "--dry-run"),
-        ("push and host", "has 'host'"),
+        ("push and host", "no case has all of .push and host."),
         ("H2DCE", "did you mean h2d-ce"),
         ("pingpong", "`linkscope run p2p-processes -k ping-pong`"),
         ("ping-pong", "`linkscope run p2p-processes -k ping-pong`"),

@@ -97,8 +97,15 @@ def test_a_run_on_a_crowded_machine_leaves_the_costs_of_others_alone_and_adds_it
     assert found.ratios["other"] == 1.5
     costs.learn(path, before, [row], {}, crowd=1.0)
     quiet = costs.known(path)
-    for name in ("", row_of(row.case)):
-        assert quiet.ratios[name] == pytest.approx(8 * found.ratios[name])
+    own = row_of(row.case)
+    assert quiet.ratios[own] == pytest.approx(8 * found.ratios[own])
+
+
+def test_what_one_row_took_is_not_expected_of_all_rows(tmp_path: Path) -> None:
+    row = ok(case(1 << 20), [[1e-3] * 8], elapsed_s=8.0)
+    before = Costs({"other": 2.0}, {"one": 1.5, "other": 1.0, "": 1.25}, {})
+    costs.learn(tmp_path / "costs.json", before, [row], {})
+    assert costs.known(tmp_path / "costs.json").ratios[""] == 1.5
 
 
 def test_an_idle_machine_is_not_crowded(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -159,7 +159,7 @@ def explain(run: RunFile) -> Diagnosis:
         _together(one) for one in crowds(run.rows, accounts, paths)
     ]
     found += _unreachable(where, paths, found)
-    packaged = is_packaged(node)
+    packaged, links_unknown = is_packaged(node), bool(tool) and not node.links
     flows = {row.id: row.case["flows"][0] for row in run.rows}
     every: tuple[Account, ...] = (*accounts, *waits)
     known = [one for one in every if one.held_against not in ("", SIBLINGS)]
@@ -174,11 +174,11 @@ def explain(run: RunFile) -> Diagnosis:
         latencies=tuple(waits),
         unsure=tuple(unsure),
         unjudged=sum(one.expected_gbps is None for one in accounts),
-        left_out=left_out(parts, {one.id for one in accounts} | {one.id for one in waits}),
+        left_out=left_out(parts, {one.id for one in every}, links_unknown),
         layers=layers(run.rows),
         failed=_failed(run.with_status("failed")),
         notices=(*([f"imported from {tool}"] if tool else []), *(found.why for found in spoilers(run)), *run.notices),
-        links_unknown=bool(tool) and not node.links,
+        links_unknown=links_unknown,
         unseen=_unseen(node, every),
     )
 

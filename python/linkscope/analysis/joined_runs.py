@@ -34,7 +34,7 @@ def joined(runs: Sequence[RunFile]) -> RunFile:
         libraries = dict.fromkeys(f"by {name}" for row in rows for name in row.libraries)
         if len(libraries) > 1:
             raise LinkscopeError(f"runs {' and '.join(libraries)} do not count together: name those of one MPI library")
-    notices = dict.fromkeys(notice for run in runs for notice in run.notices)
+    notices = [f"{run.path.name}: {notice}" for run in runs for notice in run.notices]
     return replace(
         last,
         joined=tuple(run.path.name for run in runs),

@@ -89,6 +89,7 @@ class LiveProgress:
     def _head(self) -> RenderableType:
         now = self._now()
         left, spent = self._pace.left_s(now), now - self._began
+        about = "at most" if self._pace.has_deadline else "about"
         grid = Grid.grid(padding=(0, 1))
         for _ in range(4):
             grid.add_column(no_wrap=True)
@@ -97,7 +98,7 @@ class LiveProgress:
             f"round {self._number + 1}{more}" if self._least > 1 else "",
             f"{self._done}/{self._cases}",
             ProgressBar(max(spent + left, 1.0), spent, width=BAR),
-            f"{wording.duration(spent)}, about {wording.duration(left)} left",
+            f"{wording.duration(spent)}, {about} {wording.duration(left)} left",
         )
         return grid
 

@@ -54,7 +54,10 @@ def extent(job: Job, cases: Sequence[PlannedCase]) -> str:
         return f"none of {wording.cases_on(len(cases), job.node)} can run: all are skipped"
     rounds = job.rounds.least
     told = [wording.cases_on(len(run), job.node)]
-    told += [f"each in {rounds} rounds"] if rounds > 1 else []
+    if job.request.budget is not None and not job.node.modelled and job.rounds.most > rounds:
+        told.append("each in as many rounds as fit")
+    elif rounds > 1:
+        told.append(f"each in {rounds} rounds")
     estimate = job.estimate(run)
     told.append(f"about {wording.duration(estimate.likely_s)}")
     if estimate.most_s > WORTH_TELLING * estimate.likely_s:

@@ -84,7 +84,8 @@ class ProgressLines:
             self._say(f"{row['id']} failed: {reason}")
 
     def _left(self) -> str:
-        return f"about {wording.duration(self._pace.left_s(self._now()))} left"
+        about = "at most" if self._pace.has_deadline else "about"
+        return f"{about} {wording.duration(self._pace.left_s(self._now()))} left"
 
     def _say(self, text: str) -> None:
         self._said_at = self._now()

@@ -36,7 +36,7 @@ Keyword = Annotated[
 Precision = Annotated[
     str | None, typer.Option(help="Stop when the 95 % interval is this close to the median; default 1%.")
 ]
-Budget = Annotated[str | None, typer.Option(help="Time of the whole run: 60s; 60 without a unit is seconds.")]
+Budget = Annotated[str | None, typer.Option(help="Time of the whole run; wide figures get what is left. 60s; or 60.")]
 Rounds = Annotated[
     str | None,
     typer.Option(help="Visit each case so often, in new processes; default 3:6, up to six where figures are wide."),

@@ -53,12 +53,12 @@ def learn(
             ratios.setdefault(row_of(one.case), []).append(beyond / setup_s(one.case))
     if not visits:
         return
-    ratios[""] = [ratio for found in ratios.values() for ratio in found]
     new = Costs(_medians(visits), _medians(ratios), _medians(starts)).times(1 / crowd)
+    of_rows = {row: ratio for row, ratio in {**before.ratios, **new.ratios}.items() if row}
     data = {
         "schema": SCHEMA,
         "visits": dict(list({**before.visits, **new.visits}.items())[-MOST_VISITS:]),
-        "ratios": {**before.ratios, **new.ratios},
+        "ratios": {**of_rows, "": median(of_rows.values())},
         "starts": {**before.starts, **new.starts},
     }
     with contextlib.suppress(OSError):

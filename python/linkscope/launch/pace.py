@@ -58,15 +58,22 @@ class Pace:
         """It is not visited again."""
         self._left[case_id] = 0
 
+    @property
+    def has_deadline(self) -> bool:
+        """Whether it ends at a certain time: until then it goes on with figures that are wide."""
+        return self._deadline < math.inf
+
     def left_s(self, now: float) -> float:
-        """Seconds until the rounds that are expected have visited all their cases."""
+        """Seconds until the rounds that are expected have visited all their cases; of a run with a deadline at most,
+        until that."""
+        if self.has_deadline:
+            return max(self._deadline - now, 0.0)
         visits = sum(
             count * self._expected.get(case_id, 0.0) * self._factor(self._alike.get(case_id, ""))
             for case_id, count in self._left.items()
             if count
         )
-        whole = (visits + max(self._rounds, 0) * self._starts_s) * self._beside(now)
-        return max(min(whole, self._deadline - now), 0.0)
+        return (visits + max(self._rounds, 0) * self._starts_s) * self._beside(now)
 
     def _beside(self, now: float) -> float:
         """By how much a run takes longer than its visits and starts: what else is done meanwhile."""

@@ -34,10 +34,16 @@ def _with_all(cases: Sequence[PlannedCase], words: str, suites: Sequence[Suite])
     found = list(cases)
     for word in words.split(" and "):
         before, bare = found, word.strip()
-        found = [one for one in before if bare and any(bare in text.lower() for text in _texts(one))]
+        found = [one for one in before if _has(one, bare)]
+        if not found and len(before) < len(cases) and any(_has(one, bare) for one in cases):
+            raise LinkscopeError(f"-k: no case has all of {words.strip()!r}: with `or` those that have either run")
         if not found:
             raise _nothing_with(bare, before, [row for row in absent if bare and bare in row.name.lower()])
     return found
+
+
+def _has(one: PlannedCase, word: str) -> bool:
+    return bool(word) and any(word in text.lower() for text in _texts(one))
 
 
 def _without_cases(cases: Sequence[PlannedCase], suites: Sequence[Suite]) -> list[SuiteRow]:

@@ -39,14 +39,14 @@ ONE_RUN = (
 )
 ONE_WAY = "One way: a message until an empty one has answered it (`send`); ping-pong: half of a round trip."
 OF_WINDOWS = (
-    "Many messages under way, as in osu_bw, are MPI's alone: shared memory hands over one at a time. One way the two "
-    'compare at every size: `linkscope run p2p-processes -k "host-latency or host-bandwidth"`.'
+    "Many messages under way, as in osu_bw, are MPI's alone: shared memory hands over one at a time. Sent so, the "
+    'two compare at every size: `linkscope run p2p-processes -k "host-latency or host-bandwidth"`.'
 )
 _CALLS_OF_MANY = ("window", "both ways")
 FEWEST_RUNS = 2
 TWO_RUNS = "Two runs leave intervals wide: a third tells far more."
 MAY_BE_FASTER = "with NVLS NCCL may be faster"
-WITH_NVLS = "`env -u NCCL_NVLS_ENABLE linkscope run collectives -k graph-recorded` measures that NCCL beside direct."
+WITH_NVLS = "`env -u NCCL_NVLS_ENABLE` before the same `linkscope run` measures that NCCL."
 
 
 def read_as(found: Choices) -> str:
@@ -63,6 +63,7 @@ def caveats(found: Choices) -> list[str]:
     """What a reader must know before he takes an answer: a sentence or two each."""
     told = meanings((name for one in found.answers for name in one.rivals), (one.question for one in found.answers))
     told += _kinds_of_links(found)
+    told += [OF_WINDOWS] if any(map(_many_under_way, found.unrivalled)) else []
     told += [ONE_WAY] if any(one_way(one.question) and _by_host(one.question) for one in found.answers) else []
     told += [f"{setting}: {MAY_BE_FASTER}. {WITH_NVLS}" for setting in found.settings]
     told += [ONE_RUN] if found.answers and found.steadiness.of_cpus else []
@@ -86,7 +87,7 @@ def one_way(question: Question) -> bool:
     return BETWEEN_PROCESSES in question.movement and not any(word in question.conditions[0] for word in others)
 
 
-def many_under_way(question: Question) -> bool:
+def _many_under_way(question: Question) -> bool:
     """Of messages between processes on host memory: as OSU's bandwidth."""
     between_hosts = question.movement.startswith("host to host") and BETWEEN_PROCESSES in question.movement
     return between_hosts and any(word in question.conditions[0] for word in _CALLS_OF_MANY)

@@ -16,7 +16,7 @@ from linkscope.analysis.way import interface
 from linkscope.analysis.workloads import WorkloadTable
 from linkscope.packaged_suites import packaged_suites
 from linkscope.report import wording, workload_text
-from linkscope.report.choose_caveats import FEWEST_RUNS, OF_WINDOWS, caveats, many_under_way, one_way, read_as
+from linkscope.report.choose_caveats import FEWEST_RUNS, caveats, one_way, read_as
 from linkscope.report.grid import GAP, words
 from linkscope.report.label_lines import Column, print_label_lines
 from linkscope.results.row import UNKNOWN_FROM
@@ -33,7 +33,10 @@ TOO_WIDE = f"intervals beyond a factor of {UNKNOWN_FROM:g}"
 COST_WIDTH = 9
 """Of a column with what a way costs at a size."""
 FIRST_SUITES = ("default", "host")
-OTHER_SUITES = {"host-device": "host and GPU by size", "p2p-processes": "messages", "collectives": "NCCL, RCCL, MPI"}
+OTHER_SUITES = {
+    **{"host-device": "host and GPU by size", "p2p-processes": "messages", "collectives": "NCCL, RCCL, MPI"},
+    "allocators": "kinds of memory",
+}
 TUNER = "nccl-tuner"
 OF_TUNER = f"NCCL's algorithms, protocols and a tuner's file: `linkscope run {TUNER}`, then `choose --export {TUNER}`"
 ALONE = "Not done in two ways at the same sizes:"
@@ -107,8 +110,6 @@ def show_all(found: Choices, node: str, console: Console, asked: Sequence[Worklo
             console.print(Text(head, style="bold"))
         for question in questions:
             console.print(Padding(words(title(question), "dim"), (0, 0, 0, INDENT)))
-    if any(many_under_way(question) for question in found.unrivalled):
-        console.print(Padding(words(OF_WINDOWS, "dim"), (0, 0, 0, INDENT)))
 
 
 def verdict(found: Choices, asked: Sequence[WorkloadTable] = ()) -> str:
@@ -145,11 +146,10 @@ def _of_questions(found: Choices) -> str:
         besides = f" Sizes of {TOO_WIDE} are left out." if left_out else ""
         return f"No way is known to be faster {where}: {unsure if differ > AS_GOOD else 'all are within 1 %'}.{besides}"
     worst = min(matter, key=stakes)
-    most = ", most here" if len(matter) > 1 else ""
     every = "both" if number == 2 else f"all {number}"
     count = every if len(matter) == number else f"{len(matter)} of {number}"
     counted = f" It matters for {count} things {in_several}." if number > 1 else ""
-    return f"It matters which way you take{most}: {title(worst.question)}, {_dearest(worst)}.{counted}"
+    return f"It matters which way you take: {title(worst.question)}, {_dearest(worst)}.{counted}"
 
 
 def _dearest(answer: Choice) -> str:
@@ -414,14 +414,15 @@ def cost(at: AtSize, name: str) -> str:
 
 
 def _more(least: float, most: float) -> str:
-    low, high = _percent(least), _percent(most)
+    low, high = _percent(least, most), _percent(most)
     if low == high:
         return low
     return f"up to {high}" if least <= AS_GOOD else f"{low} to {high}"
 
 
-def _percent(share: float) -> str:
-    return f"+{share * 100:.0f} %" if share < 10 else f"x{1 + share:.3g}"
+def _percent(share: float, most: float = 0.0) -> str:
+    """As the greatest that stands beside it is told: "+12 %", or "x1.12" beside "x15"."""
+    return f"+{share * 100:.0f} %" if max(share, most) < 10 else f"x{1 + share:.3g}"
 
 
 def _about(size: float) -> str:

@@ -32,7 +32,10 @@ STEPS = {"line": "line rate", "engine": "what is left of it by packets and the e
 """Columns that are printed where they fit."""
 UNSURE = " ?"
 OF_UNSURE = "?: may be short, too uncertain to tell"
+LINKS = "Every link of the GPUs"
 UNPUBLISHED = "linkscope knows no published figures of"
+MOST_OPEN = 2
+"""Figures that may be short, to be named each."""
 OF_SIBLINGS = "siblings: what good ones among them reach in this run, as nothing is published"
 ONE_OF_EACH = (
     "Of each way and engine the figure furthest below what is expected at its size; `show` may print another size."
@@ -133,7 +136,7 @@ def headline(found: Diagnosis) -> str:
         if not found.accounts or any(one.held_against == SIBLINGS for one in found.accounts):
             paths = f"Paths with published figures are as fast on this node as they should be{but}."
             return f"{_failures(found)}{paths}{_unseen(found)}"
-        paths = "What did not fail" if found.failed else "What was measured" if found.unseen else "Every path by itself"
+        paths = "What did not fail" if found.failed else "What was measured" if found.unseen else LINKS
         return f"{_failures(found)}{paths} is as fast on this node as it should be{but}.{_unseen(found)}"
     worst, number = found.shortfalls[0], len(found.shortfalls)
     things = "One thing is" if number == 1 else f"{number} things are"
@@ -172,9 +175,11 @@ def grounds(found: Diagnosis) -> str:
 
 def _unsure(some: Sequence[Ledger]) -> str:
     """How many, and which of them is furthest below what is expected: a sentence."""
-    worst = max(some, key=lambda one: one.missing)
-    name = f"{_path(worst)} by {worst.method} at {wording.size(worst.bytes)}"
-    named = name if len(some) == 1 else f"most of all {name}"
+    names = [
+        f"{_path(one)} by {one.method} at {wording.size(one.bytes)}"
+        for one in sorted(some, key=lambda one: one.missing, reverse=True)
+    ]
+    named = f"most of all {names[0]}" if len(names) > MOST_OPEN else " and ".join(names)
     count = wording.count(len(some), "figure")
     return f"{count} may be short, but too uncertain to tell: {named}. The same run with `--rounds 6:12` tells more."
 
