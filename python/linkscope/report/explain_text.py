@@ -33,6 +33,7 @@ STEPS = {"line": "line rate", "engine": "what is left of it by packets and the e
 UNSURE = " ?"
 OF_UNSURE = "?: may be short, too uncertain to tell"
 LINKS = "Every link of the GPUs"
+NOT_KNOWN = "–"
 UNPUBLISHED = "linkscope knows no published figures of"
 MOST_OPEN = 2
 """Figures that may be short, to be named each."""
@@ -336,7 +337,8 @@ def _print_tables(
 
 def _print_table(unit: str, some: Sequence[Account], marks: _Marks, measured: str, console: Console) -> None:
     """With as many of the steps to what is expected as there is room for."""
-    names = list(STEPS) if unit == "GB/s" else []
+    steps_of = [_line(one).steps for one in some] if unit == "GB/s" else []
+    names = [name for name in STEPS if any(steps[name] != NOT_KNOWN for steps in steps_of)]
     room = console.options.update_width(2 * console.width)
     while names and Measurement.get(console, room, _table(some, marks, measured, names)).maximum > console.width:
         names.pop()
@@ -373,23 +375,24 @@ class _Marks:
 
 
 def _table(some: Iterable[Account], marks: _Marks, measured: str, names: Sequence[str]) -> Table:
-    """``names``: of the steps to what is expected."""
+    """``names``: of the steps to what is expected; no column of that where nothing is."""
     lines = _told_apart(_line(one) for one in some)
     wide = max(len(line.expected) for line in lines)
     noted = max(len(marks.sources[line.account.held_against]) for line in lines)
     grid = empty_grid("path")
     grid.columns[0].no_wrap = True
-    for name in ("by", "size", *names, "expected", measured, "of it"):
+    held = any(line.account.held_against for line in lines)
+    for name in ("by", "size", *names, *["expected"] * held, measured, *["of it"] * held):
         justify: Literal["left", "right"] = "left" if name in ("by", "expected") else "right"
         grid.add_column(Text(name), justify=justify, no_wrap=name != "by")
     for line in lines:
         one = line.account
+        expected = Text(f"{line.expected:>{wide}} {marks.sources[one.held_against]:<{noted}}")
+        of_it = Text(f"{line.share}{UNSURE if one.id in marks.unsure else ''}", style="bold red" if one.short else "")
         grid.add_row(
             *(Text(line.path, no_wrap=True), Text(line.by, overflow="fold"), Text(wording.size(one.bytes))),
             *(Text(line.steps[name]) for name in names),
-            Text(f"{line.expected:>{wide}} {marks.sources[one.held_against]:<{noted}}"),
-            Text(line.measured),
-            Text(f"{line.share}{UNSURE if one.id in marks.unsure else ''}", style="bold red" if one.short else ""),
+            *([expected, Text(line.measured), of_it] if held else [Text(line.measured)]),
         )
     return grid
 
@@ -415,7 +418,7 @@ class _Entry:
         """Measured over expected."""
         one = self.account
         if not one.held_against:
-            return "–"
+            return NOT_KNOWN
         return f"{(1 + (one.missing if isinstance(one, JudgedLatency) else -one.missing)) * 100:.1f} %"
 
 
@@ -452,7 +455,7 @@ def _driver(way: str) -> str:
 
 
 def _rate(gbps: float | None) -> str:
-    return "–" if gbps is None else f"{gbps:.1f}" if gbps < 1000 else f"{gbps:.0f}"
+    return NOT_KNOWN if gbps is None else f"{gbps:.1f}" if gbps < 1000 else f"{gbps:.0f}"
 
 
 def _worst(accounts: Iterable[Ledger]) -> list[Ledger]:

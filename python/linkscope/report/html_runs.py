@@ -127,7 +127,7 @@ def side_by_side(whole: Sequence[Excerpt]) -> SideBySide:
         runs=tuple(heads),
         verdict=verdict,
         findings=findings,
-        lone=tuple(f"{held[number]}, of which the others have none." for number in lone),
+        lone=tuple(f"{held[number]}, of which the others have none: give it a page of its own." for number in lone),
         lines=tuple(_line(key, tables, told) for key in found_keys[:MOST_LINES]),
         left_out=max(len(found_keys) - MOST_LINES, 0),
         modelled=any(head.modelled for head in heads),
